@@ -1,0 +1,33 @@
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/perfmodel")
+
+install(TARGETS perfmodel EXPORT perfmodel-targets
+  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT perfmodel-targets NAMESPACE perfmodel:: DESTINATION "${package_dir}")
+
+if(TARGET perfmodel_calibration)
+  install(TARGETS perfmodel_calibration EXPORT perfmodel-calibration-targets
+    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(EXPORT perfmodel-calibration-targets NAMESPACE perfmodel:: DESTINATION "${package_dir}")
+endif()
+
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/perfmodel-config.cmake.in"
+  "${PROJECT_BINARY_DIR}/perfmodel-config.cmake"
+  INSTALL_DESTINATION "${package_dir}")
+# While the major version is 0, every minor version may break its users.
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/perfmodel-config-version.cmake"
+  COMPATIBILITY SameMinorVersion
+  ARCH_INDEPENDENT)
+install(FILES
+  "${PROJECT_BINARY_DIR}/perfmodel-config.cmake"
+  "${PROJECT_BINARY_DIR}/perfmodel-config-version.cmake"
+  DESTINATION "${package_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+if(TARGET napkin)
+  install(TARGETS napkin DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()

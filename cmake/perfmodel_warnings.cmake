@@ -1,0 +1,8 @@
+# The warnings that every file of this project compiles without, on GCC and on Clang.
+
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(perfmodel_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+add_compile_options(${perfmodel_warnings})
+if(PERFMODEL_WARNINGS_AS_ERRORS)
+  add_compile_options(-Werror)
+endif()

@@ -1,0 +1,73 @@
+// An accelerator as a plain value: copy a catalogue entry, change a field, pass it on.
+#pragma once
+
+#include <perfmodel/hardware/compute.hpp>
+#include <perfmodel/hardware/link.hpp>
+#include <perfmodel/hardware/memory.hpp>
+#include <perfmodel/units/label.hpp>
+
+namespace perfmodel {
+
+/// One device as a program sees it: one GPU, one TPU chip, one wafer, one SoC.
+template <Scalar T = double>
+struct basic_accelerator {
+  label name{};
+  label vendor{};
+  label architecture{};
+  fact<number<T>> sms{};  ///< SMs, compute units or cores
+  basic_compute_unit<T> matrix{};
+  basic_compute_unit<T> vector{};
+  basic_memory_level<T> registers{};
+  basic_memory_level<T> shared{};
+  basic_memory_level<T> l2{};
+  basic_memory_level<T> dram{};  ///< the memory that holds the model, even where that is SRAM
+  basic_link<T> fabric{};        ///< to its peers
+  basic_link<T> host{};          ///< to the machine it is plugged into
+  fact<power<T>> tdp{};
+  fact<perfmodel::price<T>> price{};
+
+  template <class F, class... A>
+  static constexpr void fields(F&& f, A&... a) {
+    f("name", a.name...);
+    f("vendor", a.vendor...);
+    f("architecture", a.architecture...);
+    f("sms", a.sms...);
+    f("matrix", a.matrix...);
+    f("vector", a.vector...);
+    f("registers", a.registers...);
+    f("shared", a.shared...);
+    f("l2", a.l2...);
+    f("dram", a.dram...);
+    f("fabric", a.fabric...);
+    f("host", a.host...);
+    f("tdp", a.tdp...);
+    f("price", a.price...);
+  }
+};
+using accelerator = basic_accelerator<>;
+
+/// The dense peak an operator can use in a format: the matrix unit's where it has the format, else
+/// the vector unit's. Throws unsupported_format where neither has it.
+/// Test: peak(h100_sxm, bf16) == 989.4 TFLOP/s; peak(v100_sxm_32gb, fp8) throws.
+template <Scalar T>
+constexpr flop_rate<T> peak(const basic_accelerator<T>& a, number_format format) {
+  if (highest(a.matrix.peak[format].value()) > 0.0) return a.matrix.peak[format];
+  if (highest(a.vector.peak[format].value()) > 0.0) return a.vector.peak[format];
+  detail::unsupported(a.name.c_str(), name_of(format));
+}
+/// Whether the accelerator computes in this format at all.
+template <Scalar T>
+constexpr bool supports(const basic_accelerator<T>& a, number_format format) {
+  return highest(a.matrix.peak[format].value()) > 0.0 || highest(a.vector.peak[format].value()) > 0.0;
+}
+
+/// Rate of the vector units (CUDA cores) in a format; fp32 where the format has no rate of its own,
+/// since narrower operands are widened first. Throws where the accelerator has no vector unit.
+template <Scalar T>
+constexpr flop_rate<T> vector_peak(const basic_accelerator<T>& a, number_format format = fp32) {
+  if (highest(a.vector.peak[format].value()) > 0.0) return a.vector.peak[format];
+  if (highest(a.vector.peak.fp32.value()) > 0.0) return a.vector.peak.fp32;
+  detail::unsupported(a.name.c_str(), "fp32 on vector units");
+}
+
+}  // namespace perfmodel

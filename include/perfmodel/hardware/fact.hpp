@@ -1,0 +1,63 @@
+// A hardware value that knows where it comes from.
+#pragma once
+
+#include <perfmodel/units/constants.hpp>
+
+namespace perfmodel {
+
+/// How a value came to be known.
+enum class basis {
+  vendor,     ///< the maker's data sheet or manual
+  derived,    ///< computed from other facts, by an identity the source text states
+  measured,   ///< a published measurement
+  announced,  ///< said by the maker of a part not yet shipping
+  assumed,    ///< nobody's figure: a guess that says so
+  given,      ///< set by the caller
+};
+
+constexpr const char* name_of(basis b) {
+  switch (b) {
+    case basis::vendor: return "vendor";
+    case basis::derived: return "derived";
+    case basis::measured: return "measured";
+    case basis::announced: return "announced";
+    case basis::assumed: return "assumed";
+    case basis::given: return "given";
+  }
+  return "given";
+}
+
+/// Where a value was read: the document, and its address or the identity it follows from.
+struct source {
+  basis how = basis::given;
+  const char* text = "given by the caller";
+};
+
+inline constexpr source given_by_caller{};
+
+/// A quantity with its source. It is the quantity: laws use it as such, and assigning a bare
+/// quantity makes it the caller's own value. A fact left out is 0 and not stated.
+/// Test: after h.dram.bandwidth = 4 * TB_per_s, h.dram.bandwidth.from().how == basis::given.
+template <Quantity Q>
+class fact : public Q {
+ public:
+  using quantity_type = Q;
+  constexpr fact() = default;
+  constexpr fact(const Q& q) : Q(q) {}
+  constexpr fact(const Q& q, const source& s) : Q(q), from_(&s) {}
+  constexpr const source& from() const { return *from_; }
+  constexpr const Q& quantity() const { return *this; }
+  constexpr bool is_stated() const { return highest(this->value()) != 0.0 || from_ != &given_by_caller; }
+
+ private:
+  const source* from_ = &given_by_caller;
+};
+
+/// The same fact over another scalar.
+template <Scalar To, Quantity Q>
+constexpr auto lift(const fact<Q>& f) {
+  using lifted = decltype(perfmodel::lift<To>(static_cast<const Q&>(f)));
+  return fact<lifted>(perfmodel::lift<To>(static_cast<const Q&>(f)), f.from());
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,44 @@
+// One level of a memory hierarchy.
+#pragma once
+
+#include <perfmodel/error.hpp>
+#include <perfmodel/hardware/fact.hpp>
+
+namespace perfmodel {
+
+/// From nearest to farthest. `host` is the memory of the machine the accelerator is plugged into.
+enum class memory_scope { registers, shared, l2, dram, host };
+
+constexpr const char* name_of(memory_scope s) {
+  constexpr const char* names[] = {"registers", "shared memory", "L2", "DRAM", "host memory"};
+  return names[static_cast<int>(s)];
+}
+
+/// Capacity and bandwidth are of the whole chip, not of one SM. Fields that nobody states are 0.
+template <Scalar T = double>
+struct basic_memory_level {
+  fact<bytes<T>> capacity{};
+  fact<perfmodel::bandwidth<T>> bandwidth{};
+  fact<duration<T>> latency{};
+  fact<perfmodel::energy_per_byte<T>> energy_per_byte{};
+
+  template <class F, class... Levels>
+  static constexpr void fields(F&& f, Levels&... level) {
+    f("capacity", level.capacity...);
+    f("bandwidth", level.bandwidth...);
+    f("latency", level.latency...);
+    f("energy_per_byte", level.energy_per_byte...);
+  }
+};
+using memory_level = basic_memory_level<>;
+
+/// Bandwidth of a DRAM interface = bus width / 8 x transfers per second and pin.
+/// Source: JEDEC data-rate convention. Test: 5120 bit at 5.2 Gb/s is 3.33 TB/s.
+template <Scalar T>
+constexpr bandwidth<T> bandwidth_from_bus(const T& bus_bits, const frequency<T>& transfers) {
+  detail::positive("bus_bits", bus_bits);
+  detail::positive("transfers", transfers);
+  return bus_bits / 8.0 * bytes<T>::from_value(T(1.0)) * transfers;
+}
+
+}  // namespace perfmodel

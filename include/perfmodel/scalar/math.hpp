@@ -1,0 +1,99 @@
+// Elementary functions as constant expressions, which <cmath> is not on every compiler.
+// A law says `using math::pow;` and calls pow(x, y); other scalars bring their own by ADL.
+#pragma once
+
+#include <perfmodel/scalar/scalar.hpp>
+
+namespace perfmodel::math {
+
+/// Smallest integer not below x. Exact for |x| < 2^62; larger doubles are integers already.
+constexpr double ceil(double x) {
+  constexpr double whole = 4611686018427387904.0;
+  if (!(x < whole && x > -whole)) return x;
+  const double t = static_cast<double>(static_cast<long long>(x));
+  return t < x ? t + 1.0 : t;
+}
+/// Largest integer not above x.
+constexpr double floor(double x) { return -ceil(-x); }
+
+namespace detail {
+
+/// x = m * 2^e with m in [1, 2). x is positive and finite.
+struct mantissa_exponent {
+  double mantissa;
+  int exponent;
+};
+constexpr mantissa_exponent split(double x) {
+  int e = 0;
+  for (; x >= 18446744073709551616.0; x *= 0x1p-64) e += 64;
+  for (; x < 0x1p-64; x *= 18446744073709551616.0) e -= 64;
+  for (; x >= 2.0; x *= 0.5) ++e;
+  for (; x < 1.0; x *= 2.0) --e;
+  return {x, e};
+}
+constexpr double scale2(double x, int e) {
+  for (; e >= 64; e -= 64) x *= 0x1p64;
+  for (; e <= -64; e += 64) x *= 0x1p-64;
+  for (; e > 0; --e) x *= 2.0;
+  for (; e < 0; ++e) x *= 0.5;
+  return x;
+}
+constexpr double ln2 = 0.693147180559945309417232121458;
+
+}  // namespace detail
+
+/// Natural logarithm, usable in constant expressions; -infinity at 0. Relative error below 1e-15.
+constexpr double log(double x) {
+  if (x == 0.0) return -perfmodel::detail::infinity;
+  if (!(x > 0.0) || x == perfmodel::detail::infinity) return x > 0.0 ? x : perfmodel::detail::not_a_number;
+  auto [m, e] = detail::split(x);
+  if (m > 1.4142135623730951) {
+    m *= 0.5;
+    ++e;
+  }
+  const double s = (m - 1.0) / (m + 1.0);  // ln m = 2 (s + s^3/3 + s^5/5 + ...), |s| < 0.172
+  const double s2 = s * s;
+  double sum = 0.0;
+  for (int k = 25; k >= 1; k -= 2) sum = sum * s2 + 1.0 / k;
+  return 2.0 * s * sum + e * detail::ln2;
+}
+/// e^x, usable in constant expressions; 0 and infinity beyond the range of double.
+constexpr double exp(double x) {
+  if (x > 709.78) return perfmodel::detail::infinity;
+  if (x < -745.0) return 0.0;
+  const double n = floor(x / detail::ln2 + 0.5);
+  const double r = x - n * detail::ln2;  // |r| < 0.35
+  double sum = 1.0;
+  for (int k = 17; k >= 1; --k) sum = 1.0 + sum * r / k;
+  return detail::scale2(sum, static_cast<int>(n));
+}
+/// Square root by Newton's method on the mantissa.
+constexpr double sqrt(double x) {
+  if (x == 0.0 || x == perfmodel::detail::infinity) return x;
+  if (!(x > 0.0)) return perfmodel::detail::not_a_number;
+  auto [m, e] = detail::split(x);
+  if (e % 2 != 0) {
+    m *= 2.0;
+    --e;
+  }
+  double r = 0.5 * (m + 1.0);
+  for (int i = 0; i < 6; ++i) r = 0.5 * (r + m / r);
+  return detail::scale2(r, e / 2);
+}
+/// base^exponent for a base of at least 0.
+constexpr double pow(double base, double exponent) {
+  if (exponent == 0.0) return 1.0;
+  if (base == 0.0) return exponent > 0.0 ? 0.0 : perfmodel::detail::infinity;
+  return exp(exponent * log(base));
+}
+/// base^n by repeated squaring: exact where the products are.
+template <class T> constexpr T integer_power(T base, int n) {
+  T result(1.0);
+  for (; n > 0; n >>= 1) {
+    if (n & 1) result = result * base;
+    base = base * base;
+  }
+  return result;
+}
+
+}  // namespace perfmodel::math

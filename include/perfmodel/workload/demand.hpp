@@ -1,0 +1,86 @@
+// What an operator asks of a machine: FLOP, bytes per memory level, bytes on the wire, launches.
+// Laws know demands and no transformer, so they serve any kernel.
+#pragma once
+
+#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/hardware/number_format.hpp>
+#include <perfmodel/units/convention.hpp>
+#include <perfmodel/units/label.hpp>
+#include <perfmodel/units/named.hpp>
+
+namespace perfmodel {
+
+/// Bytes moved at one memory level. Reads and writes are apart: they cost different things.
+template <Scalar T = double>
+struct basic_traffic {
+  bytes<T> read{};
+  bytes<T> written{};
+
+  constexpr bytes<T> total() const { return read + written; }
+  friend constexpr basic_traffic operator+(const basic_traffic& a, const basic_traffic& b) {
+    return {a.read + b.read, a.written + b.written};
+  }
+  friend constexpr basic_traffic operator*(const T& n, const basic_traffic& a) {
+    return {n * a.read, n * a.written};
+  }
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("read", s.read...);
+    f("written", s.written...);
+  }
+};
+using traffic = basic_traffic<>;
+
+/// The demand of one operator, or of n equal ones. DRAM bytes are compulsory ones: each operand
+/// once. Bytes of a level the operator does not state are 0, and that level then sets no bound.
+template <Scalar T = double>
+struct basic_demand {
+  label name{};
+  number_format format = number_format::bf16;  ///< that the matrix FLOP run in
+  flops<T> matrix_flop{};                      ///< on matrix units (tensor cores)
+  flops<T> vector_flop{};                      ///< on vector units (CUDA cores), fp32
+  basic_traffic<T> dram{};
+  basic_traffic<T> l2{};
+  basic_traffic<T> shared{};
+  bytes<T> sent{};                             ///< wire bytes this rank sends
+  T launches = T(1.0);
+
+  constexpr flops<T> flop() const { return matrix_flop + vector_flop; }
+  /// FLOP per DRAM byte. Test: GEMM 4096^3 in bf16 is 1365.3 FLOP/byte.
+  constexpr perfmodel::intensity<T> intensity() const { return flop() / dram.total(); }
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("name", s.name...);
+    f("format", s.format...);
+    f("matrix_flop", s.matrix_flop...);
+    f("vector_flop", s.vector_flop...);
+    f("dram", s.dram...);
+    f("l2", s.l2...);
+    f("shared", s.shared...);
+    f("sent", s.sent...);
+    f("launches", s.launches...);
+  }
+
+  /// n operators of this demand, one after the other.
+  friend constexpr basic_demand operator*(const T& n, basic_demand d) {
+    d.matrix_flop = n * d.matrix_flop;
+    d.vector_flop = n * d.vector_flop;
+    d.dram = n * d.dram;
+    d.l2 = n * d.l2;
+    d.shared = n * d.shared;
+    d.sent = n * d.sent;
+    d.launches = n * d.launches;
+    return d;
+  }
+};
+using demand = basic_demand<>;
+
+/// Anything a law can take in place of a demand: an operator with demand_of(op) found by ADL.
+template <Scalar T>
+constexpr const basic_demand<T>& demand_of(const basic_demand<T>& d) { return d; }
+
+template <class W>
+concept Workload = requires(const W& w) { demand_of(w).matrix_flop; };
+
+}  // namespace perfmodel

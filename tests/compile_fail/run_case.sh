@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# run_case.sh <case.cpp> <gcc|clang> <compiler> <flags...>
+set -euo pipefail
+export LC_ALL=C  # plain quotes in the messages
+
+case=$1
+family=$2
+shift 2
+compile=("$@" -fsyntax-only)
+
+fail() {
+  echo "$case: $1"
+  shift
+  printf '%s\n' "$@"
+  exit 1
+}
+
+if ! grep -q '#ifdef MUST_FAIL' "$case" || ! grep -q '#else' "$case"; then
+  fail 'needs #ifdef MUST_FAIL ... #else <the twin that compiles> #endif'
+fi
+
+flags=()
+while read -r -a words; do
+  flags+=("${words[@]}")
+done < <(sed -n 's|^// *flags: *||p' "$case")
+compile+=(${flags[@]+"${flags[@]}"})
+
+mapfile -t expected < <(sed -n -E "s/^\/\/ *expect(-$family)?: *//p" "$case")
+if [[ ${#expected[@]} -eq 0 ]]; then
+  fail "has no line \`// expect: <regex>\` nor \`// expect-$family: <regex>\`"
+fi
+
+if ! message=$("${compile[@]}" "$case" 2>&1); then
+  fail 'the twin does not compile:' "$message"
+fi
+if [[ -n $message ]]; then
+  fail 'the twin compiles with a warning:' "$message"
+fi
+
+if message=$("${compile[@]}" -DMUST_FAIL "$case" 2>&1); then
+  fail 'compiles, and must not'
+fi
+for regex in "${expected[@]}"; do
+  if ! grep -qE -e "$regex" <<<"$message"; then
+    fail "the message does not hold: $regex" 'The message:' "$message"
+  fi
+done
