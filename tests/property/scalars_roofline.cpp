@@ -23,7 +23,9 @@ pm::basic_accelerator<T> machine(const T& matrix, const T& vector, const T& dram
 TEST_CASE("attainable rate and ridge point agree over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 2>& x) {
-        return pm::ridge_point(pm::flop_rate<T>::from_value(x[0]), pm::bandwidth<T>::from_value(x[1])).value();
+        return pm::ridge_point(pm::flop_rate<T>::from_value(x[0]),
+                               pm::bandwidth<T>::from_value(x[1]))
+            .value();
       },
       989.4e12, 3.35e12);
   const auto rate = []<class T>(const std::array<T, 3>& x) {
@@ -55,9 +57,9 @@ TEST_CASE("a demand on vector units and a cache agrees over all scalars") {
     d.l2.read = pm::bytes<T>::from_value(x[2]);
     return pm::roofline(machine(T(989e12), x[3], x[4], x[5]), d).time.value();
   };
-  check_scalars(time, 8e9, 1e6, 1e6, 67e12, 3.35e12, 5.5e12);   // vector
-  check_scalars(time, 8e6, 1e9, 1e6, 67e12, 3.35e12, 5.5e12);   // memory
-  check_scalars(time, 8e6, 1e6, 1e9, 67e12, 3.35e12, 5.5e12);   // L2
+  check_scalars(time, 8e9, 1e6, 1e6, 67e12, 3.35e12, 5.5e12);  // vector
+  check_scalars(time, 8e6, 1e9, 1e6, 67e12, 3.35e12, 5.5e12);  // memory
+  check_scalars(time, 8e6, 1e6, 1e9, 67e12, 3.35e12, 5.5e12);  // L2
 }
 
 TEST_CASE("utilisation agrees over all scalars") {

@@ -19,13 +19,16 @@ inline bool close(double a, double b, double relative, double absolute = 0.0) {
 /// Evaluates f, a generic lambda from std::array<T, N> to T, at the point `inputs` over every
 /// scalar, and checks that
 ///   dual      has the value of double, and each partial is the central difference;
-///   interval  over the point, and over the box of +-0.5 % around it, holds what double gives at the
+///   interval  over the point, and over the box of +-0.5 % around it, holds what double gives at
+///   the
 ///             point and at 64 points of the box;
 ///   lanes     give in lane i what double gives for the inputs of lane i.
-/// The box must lie inside the law's range and hold no kink (min, max, ceil). An input of 0 stays 0.
+/// The box must lie inside the law's range and hold no kink (min, max, ceil). An input of 0 stays
+/// 0.
 ///
 ///   check_scalars([]<class T>(const std::array<T, 2>& x) {
-///     return perfmodel::ridge_point(flop_rate<T>::from_value(x[0]), bandwidth<T>::from_value(x[1])).value();
+///     return perfmodel::ridge_point(flop_rate<T>::from_value(x[0]),
+///     bandwidth<T>::from_value(x[1])).value();
 ///   }, 989.4e12, 3.35e12);
 template <class F, class... Inputs>
 void check_scalars(F&& f, Inputs... inputs) {
@@ -81,7 +84,8 @@ void check_scalars(F&& f, Inputs... inputs) {
       doubles inside = x;
       for (std::size_t i = 0; i < n; ++i) {
         // corners first, then points in between
-        const unsigned turn = sample < 32 ? (sample >> (i % 5)) % 2 * 4 : (sample * 7 + 3 * unsigned(i)) % 5;
+        const unsigned turn =
+            sample < 32 ? (sample >> (i % 5)) % 2 * 4 : (sample * 7 + 3 * unsigned(i)) % 5;
         inside[i] = x[i] * (1.0 + half_width * (0.5 * turn - 1.0));
       }
       const double value = f(inside);

@@ -1,7 +1,7 @@
 // Walks the fields of a spec: to change its scalar, to seed derivatives, to name inputs.
 #pragma once
 
-#include <perfmodel/units/quantity.hpp>
+#include <perfmodel/units/named.hpp>
 #include <string>
 #include <string_view>
 
@@ -38,6 +38,18 @@ template <class To, template <class> class S, class From> struct rebind<To, S<Fr
   using type = S<To>;
 };
 
+// A seed takes (path, value), (path, value, source) or (path, value, source, unit).
+template <class F, Scalar T>
+constexpr auto seeded(F& seed, const field_path& path, const T& x, const source* from, unit_exponents unit) {
+  if constexpr (std::invocable<F&, const field_path&, const T&, const source*, unit_exponents>) {
+    return seed(path, x, from, unit);
+  } else if constexpr (std::invocable<F&, const field_path&, const T&, const source*>) {
+    return seed(path, x, from);
+  } else {
+    return seed(path, x);
+  }
+}
+
 template <Scalar To, class From, class Into, class F>
 constexpr void convert(const field_path& path, const From& from, Into& into, F&& seed) {
   if constexpr (Spec<const From>) {
@@ -47,11 +59,15 @@ constexpr void convert(const field_path& path, const From& from, Into& into, F&&
         },
         from, into);
   } else if constexpr (requires { from.from(); from.quantity(); }) {  // a fact keeps its source
-    into = Into(Into::quantity_type::from_value(seed(path, from.value(), &from.from())), from.from());
+    into = Into(Into::quantity_type::from_value(seeded(seed, path, from.value(), &from.from(), exponents_of<typename From::quantity_type>())), from.from());
+  } else if constexpr (requires { from.quantity(); }) {  // stated under a convention
+    using from_quantity = std::remove_cvref_t<decltype(from.quantity())>;
+    using into_quantity = std::remove_cvref_t<decltype(into.quantity())>;
+    into = Into(into_quantity::from_value(seeded(seed, path, from.quantity().value(), nullptr, exponents_of<from_quantity>())));
   } else if constexpr (Quantity<From>) {
-    into = Into::from_value(seed(path, from.value(), static_cast<const source*>(nullptr)));
+    into = Into::from_value(seeded(seed, path, from.value(), nullptr, exponents_of<From>()));
   } else if constexpr (Scalar<From> && !std::same_as<From, Into>) {
-    into = seed(path, from, static_cast<const source*>(nullptr));
+    into = seeded(seed, path, from, nullptr, unit_exponents{});
   } else {
     into = from;
   }
@@ -59,7 +75,7 @@ constexpr void convert(const field_path& path, const From& from, Into& into, F&&
 
 }  // namespace detail
 
-/// A spec over another scalar, every number passed through seed(path, value, source or null).
+/// A spec over another scalar, every number passed through seed(path, value[, source or null[, unit]]).
 template <Scalar To, class S, class F>
   requires detail::Spec<const S>
 constexpr auto map_scalars(const S& spec, F&& seed) {
@@ -72,7 +88,7 @@ constexpr auto map_scalars(const S& spec, F&& seed) {
 template <Scalar To, class S>
   requires detail::Spec<const S>
 constexpr auto lift(const S& spec) {
-  return map_scalars<To>(spec, [](const field_path&, const auto& x, const auto*) { return To(x); });
+  return map_scalars<To>(spec, [](const field_path&, const auto& x) { return To(x); });
 }
 
 }  // namespace perfmodel

@@ -8,7 +8,8 @@ namespace perfmodel {
 /// A number with N partial derivatives. Seed input i with variable(x, i), evaluate any law, and
 /// partial(i) is d(result)/d(input i). Seeded with log_variable(x, i), partial(i) / value() is the
 /// elasticity d ln(result) / d ln(input i), and the partial keeps the unit of the value.
-/// At a kink (min, max, ceil) the derivative is that of the branch taken; ties take the first.
+/// At a kink (min, max, ceil) the derivative is that of the branch taken; ties take the first. Where
+/// the slope is infinite (sqrt and pow at 0) the derivative is 0, so that no NaN arises.
 template <std::size_t N>
 class dual {
  public:
@@ -51,11 +52,12 @@ class dual {
   }
   friend constexpr dual sqrt(const dual& x) {
     const double r = math::sqrt(x.v_);
+    if (r == 0.0) return dual(r);
     return chain(r, x, 0.5 / r);
   }
   friend constexpr dual pow(const dual& base, const dual& exponent) {
-    if (base.v_ == 0.0) return dual(math::pow(base.v_, exponent.v_));
     const double p = math::pow(base.v_, exponent.v_);
+    if (base.v_ == 0.0) return chain(p, base, exponent.v_ == 1.0 ? 1.0 : 0.0);
     return chain(p, base, exponent.v_ * p / base.v_, exponent, p * math::log(base.v_));
   }
 

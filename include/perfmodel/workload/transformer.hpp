@@ -14,7 +14,8 @@ enum class attention_kind {
 };
 
 /// Attention shapes, equal in every layer. `head_dim` is the width of a query and a key,
-/// `value_dim` that of a value (0: the same). The latent_* fields belong to MLA alone.
+/// `value_dim` that of a value (0: the same). MLA has kv_heads = 1: the latent that all heads
+/// share.
 template <Scalar T = double>
 struct basic_attention_shape {
   attention_kind kind = attention_kind::grouped_query;
@@ -22,13 +23,13 @@ struct basic_attention_shape {
   T kv_heads{};
   T head_dim{};
   T value_dim{};
-  T query_rank{};          ///< MLA: rank of the query compression, 0 for none
-  T kv_rank{};             ///< MLA: width of the cached latent
-  T rope_dim{};            ///< MLA: width of the cached rotary key, part of head_dim
+  T query_rank{};  ///< MLA: rank of the query compression, 0 for none
+  T kv_rank{};     ///< MLA: width of the cached latent
+  T rope_dim{};    ///< MLA: width of the cached rotary key, part of head_dim
   bool qkv_bias = false;
   bool output_bias = false;
-  bool qk_norm = false;    ///< a norm over each head's query and key (Qwen 3, Gemma 3)
-  bool sinks = false;      ///< one learned logit per head (gpt-oss)
+  bool qk_norm = false;  ///< a norm over each head's query and key (Qwen 3, Gemma 3)
+  bool sinks = false;    ///< one learned logit per head (gpt-oss)
 
   constexpr T value_width() const {
     return kind == attention_kind::latent || highest(value_dim) > 0.0 ? value_dim : head_dim;
@@ -57,11 +58,11 @@ struct basic_expert_shape {
   T layers{};
   T experts{};
   T top_k{};
-  T intermediate{};         ///< of one expert
-  T shared_intermediate{};  ///< of all always-on experts together
-  bool router_bias = false;
-  bool expert_bias = false;
-  bool shared_gate = false; ///< a sigmoid gate of width hidden on the shared expert (Qwen 2 MoE)
+  T intermediate{};          ///< of one expert
+  T shared_intermediate{};   ///< of all always-on experts together
+  bool router_bias = false;  ///< one number per expert: a bias, or DeepSeek-V3's selection bias
+  bool expert_bias = false;  ///< on every matrix of every expert (gpt-oss)
+  bool shared_gate = false;  ///< a sigmoid gate of width hidden on the shared expert (Qwen 2 MoE)
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -77,24 +78,26 @@ struct basic_expert_shape {
 };
 using expert_shape = basic_expert_shape<>;
 
+/// The whole model. What it leaves out: vision and audio towers, multi-token-prediction modules,
+/// and models whose layers differ in more than dense or routed, full or sliding.
 template <Scalar T = double>
 struct basic_transformer {
   label name{};
   T layers{};
   T hidden{};
-  T intermediate{};             ///< of a dense layer's feed-forward network
+  T intermediate{};  ///< of a dense layer's feed-forward network; 0 if no layer is dense
   T vocabulary{};
   basic_attention_shape<T> attention{};
   basic_expert_shape<T> moe{};  ///< moe.layers = 0 for a dense model
   T sliding_layers{};           ///< how many layers attend to the last `window` tokens only
   T window{};
-  T norms_per_layer = T(2.0);   ///< of width hidden (Gemma 3 has 4)
-  bool norm_bias = false;       ///< LayerNorm with a bias, in place of RMSNorm
-  bool gated = true;            ///< SwiGLU/GeGLU: three matrices; else two
+  T norms_per_layer = T(2.0);  ///< of width hidden (Gemma 3 has 4)
+  bool norm_bias = false;      ///< LayerNorm with a bias, in place of RMSNorm
+  bool gated = true;           ///< SwiGLU/GeGLU: three matrices; else two
   bool ffn_bias = false;
   bool tied_embeddings = false;
   bool head_bias = false;
-  T max_context{};              ///< tokens the model was trained for; 0 if not stated
+  T max_context{};  ///< tokens the model was trained for; 0 if not stated
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -142,6 +145,10 @@ constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
       detail::fail(error_code::inconsistent, "kv_heads must divide query_heads");
     }
   }
+  detail::not_negative("value_dim", a.value_dim);
+  detail::not_negative("query_rank", a.query_rank);
+  detail::not_negative("norms_per_layer", m.norms_per_layer);
+  detail::not_negative("max_context", m.max_context);
   detail::within("sliding_layers", m.sliding_layers, 0.0, highest(m.layers), "0 to layers");
   if (highest(m.sliding_layers) > 0.0) detail::count("window", m.window);
   detail::within("moe.layers", m.moe.layers, 0.0, highest(m.layers), "0 to layers");
@@ -150,6 +157,7 @@ constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
     detail::count("experts", m.moe.experts);
     detail::within("top_k", m.moe.top_k, 1.0, highest(m.moe.experts), "1 to experts");
     detail::count("moe.intermediate", m.moe.intermediate);
+    detail::not_negative("shared_intermediate", m.moe.shared_intermediate);
   }
   return m;
 }

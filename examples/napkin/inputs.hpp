@@ -1,0 +1,89 @@
+// The inputs of a query over its scalar: plain numbers, or numbers that remember where they are from.
+#pragma once
+
+#include <perfmodel/explain.hpp>
+#include <perfmodel/roofline.hpp>
+
+#include "catalogues.hpp"
+#include "request.hpp"
+
+namespace napkin {
+
+template <perfmodel::Scalar T>
+class inputs {
+  static constexpr bool traces = std::same_as<T, perfmodel::traced>;
+
+ public:
+  explicit inputs(const request& r) requires(!traces) : request_(r) {}
+  inputs(const request& r, perfmodel::trace& tape) requires(traces) : request_(r), tape_(&tape) {}
+
+  bool has(std::string_view key) const { return request_.has(key); }
+  bool given(std::string_view key) const { return request_.at(key).given; }
+  bool flag(std::string_view key) const { return request_.flag(key); }
+  int whole(std::string_view key) const { return request_.whole(key); }
+  std::string_view text(std::string_view key) const { return request_.text(key); }
+  /// Throws missing_key, for a key that another left out makes necessary.
+  [[noreturn]] void missing(std::string_view key, const std::string& hint) const {
+    missing_key(request_.asked(), key, hint);
+  }
+
+  T number(const char* key) { return input(key, request_.number(key), source_of(key)); }
+  /// The numbers of a key that takes one or several; empty where one was given.
+  std::vector<T> numbers(const char* key) {
+    std::vector<T> out;
+    for (const double x : request_.at(key).numbers) {
+      out.push_back(input(key + ("[" + std::to_string(out.size()) + "]"), x, source_of(key)));
+    }
+    return out;
+  }
+  /// A number as a quantity: amount<bytes<T>>("bytes").
+  template <class Q>
+  Q amount(const char* key) {
+    return Q::from_value(input(key, request_.number(key), source_of(key), perfmodel::exponents_of<Q>()));
+  }
+
+  perfmodel::number_format format(std::string_view key) const {
+    for (const auto f : perfmodel::all_formats) {
+      if (request_.text(key) == perfmodel::name_of(f)) return f;
+    }
+    return perfmodel::bf16;
+  }
+
+  decltype(auto) accelerator(std::string_view key = "accelerator") {
+    const perfmodel::accelerator& a = find_accelerator(request_.text(key));
+    if constexpr (traces) {
+      return perfmodel::trace_inputs(a, *tape_, a.name.c_str());
+    } else {
+      return (a);
+    }
+  }
+  decltype(auto) model(std::string_view key = "model") {
+    const perfmodel::transformer& m = find_model(request_.text(key)).model;
+    if constexpr (traces) {
+      return perfmodel::trace_inputs(m, *tape_, m.name.c_str());
+    } else {
+      return (m);
+    }
+  }
+  /// How the weights are stored: in the format of `key`, or as the checkpoint has them.
+  perfmodel::weight_storage weights(std::string_view key = "weight_format") const {
+    return has(key) ? perfmodel::weight_storage(format(key)) : find_model(request_.text("model")).stored;
+  }
+
+ private:
+  const char* source_of(std::string_view key) const { return given(key) ? "given" : "default"; }
+
+  template <class Name>
+  T input(const Name& name, double x, const char* source, perfmodel::unit_exponents unit = {}) {
+    if constexpr (traces) {
+      return perfmodel::traced::input(*tape_, x, name, source, unit);
+    } else {
+      return x;
+    }
+  }
+
+  const request& request_;
+  perfmodel::trace* tape_ = nullptr;
+};
+
+}  // namespace napkin

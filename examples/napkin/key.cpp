@@ -1,0 +1,93 @@
+#include "key.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <perfmodel/error.hpp>
+#include <perfmodel/hardware/number_format.hpp>
+
+namespace napkin {
+
+using perfmodel::detail::number_text;
+
+std::string key::allowed() const {
+  const std::string range = (above_least ? "more than " : "") + number_text(least) +
+                            (above_least ? ", at most " : " to ") + number_text(most);
+  switch (kind) {
+    case key_kind::whole: return "a whole number, " + range;
+    case key_kind::number: return "a number, " + range;
+    case key_kind::numbers: return "a number, " + range + ", or an array of them";
+    case key_kind::flag: return "true or false";
+    case key_kind::text: return "a string";
+    case key_kind::word: break;
+  }
+  std::string list;
+  for (const auto w : words) list += (list.empty() ? "" : ", ") + std::string(w);
+  return list;
+}
+
+key accelerator_key() {
+  return text("accelerator", "which accelerator: `napkin gpus` lists them");
+}
+key model_key() {
+  return text("model", "a name that `napkin models` lists, or the path of a config.json");
+}
+key format_key(const char* name, const char* help) {
+  std::vector<std::string_view> names;
+  for (const auto f : perfmodel::all_formats) names.push_back(perfmodel::name_of(f));
+  return word(name, help, std::move(names));
+}
+key engine_key() {
+  return word("engine", "whose kernels run; a bound does not depend on it",
+              {"none", "vllm", "sglang", "trtllm"})
+      .otherwise("none");
+}
+
+namespace {
+
+/// Lower case, and one separator for all.
+std::string plain(std::string_view name) {
+  std::string s(name.substr(0, 64));
+  for (char& c : s) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c == '-' || c == ' ' || c == '.') c = '_';
+  }
+  return s;
+}
+
+/// Letters to insert, remove or replace; where one name is a part of the other, half of the rest.
+double distance(const std::string& a, const std::string& b) {
+  if (!a.empty() && !b.empty() && (a.find(b) != a.npos || b.find(a) != b.npos)) {
+    const auto longer = std::max(a.size(), b.size()), shorter = std::min(a.size(), b.size());
+    return 0.5 * static_cast<double>(longer - shorter) / static_cast<double>(longer);
+  }
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return static_cast<double>(row[b.size()]);
+}
+
+}  // namespace
+
+std::string nearest(std::string_view name, std::span<const std::string_view> names) {
+  const std::string wanted = plain(name);
+  std::string best;
+  double least = 1e9;
+  for (const auto candidate : names) {
+    const double d = distance(wanted, plain(candidate));
+    if (d < least) {
+      least = d;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace napkin

@@ -1,0 +1,93 @@
+// The keys of a query: each declared once, for checking, for --help and for the command line.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace napkin {
+
+enum class key_kind {
+  whole,    ///< a count
+  number,   ///< any number in its range
+  numbers,  ///< a number, or an array of them
+  flag,
+  word,     ///< one of `words`
+  text,     ///< a name of a catalogue, or a path
+};
+
+/// What a number counts: decides the suffixes that the command line takes (40ms, 80GB).
+enum class key_unit { none, time, bytes };
+
+struct key {
+  const char* name = "";
+  key_kind kind = key_kind::number;
+  const char* help = "";
+  double least = 0.0;
+  double most = 1e15;
+  bool above_least = false;  ///< least itself is not allowed
+  key_unit unit = key_unit::none;
+  bool required = true;
+  const char* fallback = "";  ///< of an optional key; "" where leaving it out has its own meaning
+  std::vector<std::string_view> words{};
+
+  /// Optional, with the value it then has.
+  key otherwise(const char* value) const {
+    key k = *this;
+    k.required = false;
+    k.fallback = value;
+    return k;
+  }
+  key optional() const { return otherwise(""); }
+
+  std::string allowed() const;
+};
+
+inline key count(const char* name, const char* help, double least = 1.0, double most = 1e15) {
+  return {.name = name, .kind = key_kind::whole, .help = help, .least = least, .most = most};
+}
+/// A parallel degree, or a number of ranks.
+inline key degree(const char* name, const char* help) { return count(name, help, 1.0, 1e6); }
+inline key number(const char* name, const char* help, double least, double most) {
+  return {.name = name, .kind = key_kind::number, .help = help, .least = least, .most = most};
+}
+inline key positive(const char* name, const char* help, double most = 1e15) {
+  key k = number(name, help, 0.0, most);
+  k.above_least = true;
+  return k;
+}
+inline key amount_of_bytes(const char* name, const char* help) {
+  key k = number(name, help, 0.0, 1e24);
+  k.unit = key_unit::bytes;
+  return k;
+}
+inline key time_limit(const char* name, const char* help) {
+  key k = positive(name, help, 1e12);
+  k.unit = key_unit::time;
+  return k;
+}
+inline key flag(const char* name, const char* help) {
+  return {.name = name, .kind = key_kind::flag, .help = help};
+}
+inline key text(const char* name, const char* help) {
+  return {.name = name, .kind = key_kind::text, .help = help};
+}
+inline key word(const char* name, const char* help, std::vector<std::string_view> words) {
+  return {.name = name, .kind = key_kind::word, .help = help, .words = std::move(words)};
+}
+
+// Keys that several queries have.
+key accelerator_key();
+key model_key();
+key format_key(const char* name, const char* help);
+key engine_key();
+
+/// Every query has these beside its own.
+inline constexpr std::string_view common_keys[] = {"query", "id", "mode"};
+
+/// The name of `names` that is most like `name`, for "did you mean".
+std::string nearest(std::string_view name, std::span<const std::string_view> names);
+
+}  // namespace napkin

@@ -1,0 +1,91 @@
+// What a query answers, over any scalar: named results, and for a time what it is spent on.
+#pragma once
+
+#include <perfmodel/estimate.hpp>
+#include <perfmodel/scalar/traced.hpp>
+#include <string>
+#include <vector>
+
+namespace napkin {
+
+/// `key` is the name in JSON, `label` the one in text.
+template <perfmodel::Scalar T>
+struct result {
+  const char* key = "";
+  const char* label = "";
+  T value{};
+  perfmodel::unit_exponents unit{};
+};
+
+/// Names a result, unless the law that computed it has.
+template <perfmodel::Scalar T>
+T named_result(const char* key, const T& x, perfmodel::unit_exponents unit) {
+  if constexpr (requires { x.tape(); }) {
+    if (x.tape() == nullptr) return x;
+    if ((*x.tape())[x.node()].op == perfmodel::trace::operation::step) return x;
+    return x.name_step(key, unit);
+  } else {
+    return x;
+  }
+}
+
+/// An infeasibility in a sentence with its numbers; "" where feasible.
+std::string sentence(const perfmodel::feasibility& f);
+
+template <perfmodel::Scalar T = double>
+struct outcome {
+  std::vector<result<T>> results{};
+  bool is_time = false;          ///< then limiter and terms stand
+  bool has_feasibility = false;  ///< then feasible and reason stand
+  perfmodel::limiter limiter = perfmodel::limiter::none;
+  perfmodel::basic_terms<T> terms{};
+  bool feasible = true;
+  std::string reason{};
+  double mfu = 0.0, mbu = 0.0;   ///< shares of the peaks; 0 where the query has none
+
+  template <class U>
+  void add(const char* key, const char* label, const perfmodel::bu::quantity<U, T>& q) {
+    constexpr auto unit = perfmodel::exponents_of<perfmodel::bu::quantity<U, T>>();
+    results.push_back({key, label, named_result(key, q.value(), unit), unit});
+  }
+  void add(const char* key, const char* label, const T& x) {
+    results.push_back({key, label, named_result(key, x, {}), {}});
+  }
+
+  void set(const perfmodel::feasibility& f) {
+    has_feasibility = true;
+    feasible = f.feasible;
+    reason = sentence(f);
+  }
+  /// The limiter, the terms and the feasibility of an estimate.
+  template <class Estimate>
+  void explain(const Estimate& e) {
+    is_time = true;
+    limiter = e.limiter;
+    terms = e.terms;
+    set(e.feasible);
+    if constexpr (requires { e.mfu; }) mfu = representative(e.mfu);
+    if constexpr (requires { e.mbu; }) mbu = representative(e.mbu);
+  }
+};
+
+/// The same as plain numbers.
+template <perfmodel::Scalar T>
+outcome<double> plain(const outcome<T>& from) {
+  outcome<double> to;
+  to.results.reserve(from.results.size());
+  for (const auto& r : from.results) to.results.push_back({r.key, r.label, representative(r.value), r.unit});
+  to.is_time = from.is_time;
+  to.has_feasibility = from.has_feasibility;
+  to.limiter = from.limiter;
+  for (const auto& t : from.terms) {
+    to.terms.add(t.kind, t.name, perfmodel::duration<>::from_value(representative(t.time.value())));
+  }
+  to.feasible = from.feasible;
+  to.reason = from.reason;
+  to.mfu = from.mfu;
+  to.mbu = from.mbu;
+  return to;
+}
+
+}  // namespace napkin

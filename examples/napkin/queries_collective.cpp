@@ -1,0 +1,54 @@
+// Collectives on the fabric that joins the accelerators.
+#include <perfmodel/collectives.hpp>
+
+#include "query.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+struct collective {
+  static constexpr const char* name = "collective";
+  static constexpr const char* help = "A collective operation among the accelerators of one fabric";
+  static std::vector<key> keys() {
+    return {accelerator_key(),
+            word("operation", "what they do", {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}),
+            degree("ranks", "accelerators that take part"),
+            amount_of_bytes("bytes", "the whole buffer, as nccl-tests counts it"),
+            word("implementation", "whose kernels; the quickest algorithm of any, where not given",
+                 {"nccl", "one_shot", "two_shot", "custom"})
+                .optional(),
+            word("launch", "replayed from a graph or launched on a stream", {"graph", "stream"}).otherwise("graph"),
+            engine_key()};
+  }
+  template <pm::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode& mode) {
+    pm::basic_collective<T> c;
+    for (const auto o : {pm::collective::all_reduce, pm::collective::all_gather, pm::collective::reduce_scatter,
+                         pm::collective::all_to_all}) {
+      if (in.text("operation") == pm::name_of(o)) c.operation = o;
+    }
+    for (const auto i : {pm::implementation::nccl, pm::implementation::one_shot, pm::implementation::two_shot,
+                         pm::implementation::custom}) {
+      if (in.text("implementation") == pm::name_of(i)) c.implementation = i;
+    }
+    c.launch = in.text("launch") == "graph" ? pm::launch_mode::graph : pm::launch_mode::stream;
+    c.ranks = in.whole("ranks");
+    c.message = pm::message_bytes<T>(in.template amount<pm::bytes<T>>("bytes"));
+    const auto e = pm::collective_time(in.accelerator().fabric, c, mode.links);
+    outcome<T> out;
+    out.add("time_s", "time", e.time);
+    out.add("algbw_bytes_per_s", "algbw", e.algbw.quantity());
+    out.add("busbw_bytes_per_s", "busbw", e.busbw.quantity());
+    out.explain(e);
+    return out;
+  }
+};
+
+}  // namespace
+
+std::vector<query> collective_queries() { return {declare<collective>()}; }
+
+}  // namespace napkin

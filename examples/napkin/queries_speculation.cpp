@@ -1,0 +1,69 @@
+// Speculative decoding: what a draft brings.
+#include <perfmodel/speculative.hpp>
+
+#include "query.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+struct speculation {
+  static constexpr const char* name = "speculation";
+  static constexpr const char* help = "Tokens per pass and speed-up of speculative decoding";
+  static std::vector<key> keys() {
+    key acceptance = number("acceptance",
+                            "probability that a draft token is accepted, given those before it; one number, or "
+                            "one per position",
+                            0.0, 1.0);
+    acceptance.kind = key_kind::numbers;
+    return {acceptance,
+            count("draft_length", "tokens in a draft; the best length, where not given", 1.0, 4096.0).optional(),
+            number("draft_cost_ratio", "time of a draft step over that of a target step", 0.0, 1e6).otherwise("0")};
+  }
+
+  template <pm::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode&) {
+    const std::vector<T> positions = in.numbers("acceptance");
+    const T cost = in.number("draft_cost_ratio");
+    return positions.empty() ? constant(in, in.number("acceptance"), cost) : by_position(in, positions, cost);
+  }
+
+ private:
+  template <pm::Scalar T>
+  static outcome<T> constant(inputs<T>& in, const T& acceptance, const T& cost) {
+    const int k = in.has("draft_length") ? in.whole("draft_length") : pm::best_draft_length(acceptance, cost);
+    return answer(pm::speculate(acceptance, k, cost), pm::best_draft_length(acceptance, cost));
+  }
+
+  template <pm::Scalar T>
+  static outcome<T> by_position(inputs<T>& in, const std::vector<T>& positions, const T& cost) {
+    const std::span<const T> all(positions);
+    const int best = pm::best_draft_length(all, cost);
+    const int k = in.has("draft_length") ? in.whole("draft_length") : best;
+    if (static_cast<std::size_t>(k) > positions.size()) {
+      throw pm::error(pm::error_code::inconsistent,
+                      "draft_length is " + std::to_string(k) + " and acceptance has " +
+                          std::to_string(positions.size()) + " positions; allowed: one for each draft token");
+    }
+    return answer(pm::speculate(all.first(static_cast<std::size_t>(k)), cost), best);
+  }
+
+  template <pm::Scalar T>
+  static outcome<T> answer(const pm::basic_speculation_estimate<T>& e, int best) {
+    outcome<T> out;
+    out.add("emitted_tokens", "tokens per pass", T(e.emitted.quantity().value()));
+    out.add("speedup", "speed-up", e.speedup);
+    out.add("break_even_acceptance", "breaks even at", e.break_even_acceptance);
+    out.add("best_draft_length", "best draft length", T(static_cast<double>(best)));
+    out.set(e.feasible);
+    return out;
+  }
+};
+
+}  // namespace
+
+std::vector<query> speculation_queries() { return {declare<speculation>()}; }
+
+}  // namespace napkin

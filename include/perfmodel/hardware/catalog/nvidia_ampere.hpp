@@ -1,0 +1,50 @@
+// NVIDIA Ampere: A100.
+#pragma once
+
+#include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/sources.hpp>
+
+namespace perfmodel::catalog {
+
+/// A100 SXM4 80 GB.
+inline constexpr accelerator a100_sxm_80gb{
+    .name = "a100_sxm_80gb",
+    .vendor = "NVIDIA",
+    .architecture = "Ampere",
+    .sms = {108.0, sources::a100_table},
+    .matrix = {.peak = {.fp64 = {19.5 * TFLOP_per_s, sources::a100_table},
+                        .tf32 = {156.0 * TFLOP_per_s, sources::a100_table},
+                        .bf16 = {312.0 * TFLOP_per_s, sources::a100_table},
+                        .fp16 = {312.0 * TFLOP_per_s, sources::a100_table},
+                        .int8 = {624.0 * TFLOP_per_s, sources::a100_table},
+                        .int4 = {1248.0 * TFLOP_per_s, sources::a100_table}},
+               .clock = {1.41 * GHz, sources::a100_guide},
+               .flop_per_clock = {2048.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {9.7 * TFLOP_per_s, sources::a100_table},
+                        .fp32 = {19.5 * TFLOP_per_s, sources::a100_table},
+                        .bf16 = {39.0 * TFLOP_per_s, sources::not_read},
+                        .fp16 = {78.0 * TFLOP_per_s, sources::not_read}},
+               .clock = {1.41 * GHz, sources::a100_guide},
+               .flop_per_clock = {128.0 * flop, sources::lanes}},
+    .registers = {.capacity = {108.0 * 256.0 * KiB, sources::scaling_book},
+                  .bandwidth = {operand_reads(108, 64, 1.41 * GHz), sources::operands}},
+    .shared = {.capacity = {108.0 * 164.0 * KiB, sources::not_read},
+               .bandwidth = {per_clock(108, 128, 1.41 * GHz), sources::shared_banks},
+               .latency = {25.5 * ns, sources::gpu_benches}},
+    .l2 = {.capacity = {40.0 * MiB, sources::a100_device_query},
+           .bandwidth = {5.42 * TB_per_s, sources::gpu_benches},
+           .latency = {149.6 * ns, sources::gpu_benches}},
+    .dram = {.capacity = {81920.0 * MiB, sources::driver_memory},
+             .bandwidth = {2.039 * TB_per_s, sources::a100_guide},
+             .latency = {405.6 * ns, sources::gpu_benches},
+             .energy_per_byte = {4.3 * pJ_per_bit, sources::hbm2e_energy}},
+    .fabric = {.kind = link_kind::nvlink,
+               .bandwidth = {one_way(two_way_bandwidth<>(600.0 * GB_per_s)), sources::nvlink_page},
+               .latency = {(15.56 - 8.98) / 6.0 * us, sources::all_gather_slope},
+               .ranks = 8},
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
+    .tdp = {400.0 * watt, sources::a100_guide},
+    .price = {2.4984 * usd_per_hour, sources::techbytes_prices},
+};
+
+}  // namespace perfmodel::catalog

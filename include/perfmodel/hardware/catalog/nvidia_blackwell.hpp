@@ -1,0 +1,162 @@
+// NVIDIA Blackwell for data centres: B200, B300, and GB200, GB300 (one GPU of an NVL72 rack).
+#pragma once
+
+#include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/sources.hpp>
+
+namespace perfmodel::catalog {
+
+/// B200 of an HGX board. 8 TB/s is the printed "up to"; the shipped bus carries 7.67 TB/s, see
+/// alternatives.hpp.
+inline constexpr accelerator b200_sxm{
+    .name = "b200_sxm",
+    .vendor = "NVIDIA",
+    .architecture = "Blackwell",
+    .sms = {148.0, sources::b200_driver},
+    .matrix = {.peak = {.fp64 = {296.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
+                        .tf32 = {1125.0 * TFLOP_per_s, sources::hgx_table},
+                        .bf16 = {2250.0 * TFLOP_per_s, sources::hgx_table},
+                        .fp16 = {2250.0 * TFLOP_per_s, sources::hgx_table},
+                        .fp8 = {4500.0 * TFLOP_per_s, sources::hgx_table},
+                        .int8 = {4500.0 * TFLOP_per_s, sources::hgx_table},
+                        .fp4 = {9000.0 * TFLOP_per_s, sources::hgx_table}},
+               .clock = {clock_of(2250.0 * TFLOP_per_s, 148, 8192), sources::tensor_clock},
+               .flop_per_clock = {8192.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {296.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
+                        .fp32 = {600.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
+                        .bf16 = {150.04 * TFLOP_per_s, sources::b200_compare},
+                        .fp16 = {150.04 * TFLOP_per_s, sources::b200_compare}},
+               .clock = {1.98 * GHz, sources::b200_compare},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {148.0 * 256.0 * KiB, sources::scaling_book},
+                  .bandwidth = {operand_reads(148, 128, 1.98 * GHz), sources::operands}},
+    .shared = {.capacity = {148.0 * 228.0 * KiB, sources::tuning_guide},
+               .bandwidth = {per_clock(148, 128, 1.98 * GHz), sources::shared_banks},
+               .latency = {19.6 * ns, sources::b200_latency}},
+    .l2 = {.capacity = {126.5 * MiB, sources::b200_driver},
+           .bandwidth = {17.0 * TB_per_s, sources::b300_notes_taken},
+           .latency = {150.0 * ns, sources::b200_latency}},
+    .dram = {.capacity = {183359.0 * MiB, sources::b200_memory},
+             .bandwidth = {8.0 * TB_per_s, sources::b200_brief},
+             .energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy}},
+    .fabric = {.kind = link_kind::nvlink,
+               .bandwidth = {one_way(two_way_bandwidth<>(1800.0 * GB_per_s)), sources::nvlink_page},
+               .ranks = 8,
+               .in_network_reduction = true},
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::b200_pcie}},
+    .tdp = {1000.0 * watt, sources::b200_brief},
+    .price = {6.03 * usd_per_hour, sources::spheron_prices},
+};
+
+/// B300 of an HGX board. INT8 and FP64 are cut to make room for FP4.
+inline constexpr accelerator b300_sxm{
+    .name = "b300_sxm",
+    .vendor = "NVIDIA",
+    .architecture = "Blackwell Ultra",
+    .sms = {148.0, sources::b300_notes},
+    .matrix = {.peak = {.fp64 = {10.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
+                        .tf32 = {1125.0 * TFLOP_per_s, sources::b300_table},
+                        .bf16 = {2250.0 * TFLOP_per_s, sources::b300_table},
+                        .fp16 = {2250.0 * TFLOP_per_s, sources::b300_table},
+                        .fp8 = {4500.0 * TFLOP_per_s, sources::b300_table},
+                        .int8 = {153.5 * TFLOP_per_s, sources::system_specs},
+                        .fp4 = {13125.0 * TFLOP_per_s, sources::b300_table}},
+               .clock = {clock_of(2250.0 * TFLOP_per_s, 148, 8192), sources::tensor_clock},
+               .flop_per_clock = {8192.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {10.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
+                        .fp32 = {600.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
+                        .bf16 = {2.0 * 75.0 * TFLOP_per_s, sources::twice_fp32},
+                        .fp16 = {2.0 * 75.0 * TFLOP_per_s, sources::twice_fp32}},
+               .clock = {2.032 * GHz, sources::b300_notes},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {148.0 * 256.0 * KiB, sources::scaling_book},
+                  .bandwidth = {operand_reads(148, 128, 2.032 * GHz), sources::operands}},
+    .shared = {.capacity = {148.0 * 228.0 * KiB, sources::b300_notes},
+               .bandwidth = {per_clock(148, 128, 2.032 * GHz), sources::shared_banks},
+               .latency = {24.0 / (2.032 * GHz), sources::b300_notes}},
+    .l2 = {.capacity = {126.5 * MiB, sources::b300_notes},
+           .bandwidth = {17.0 * TB_per_s, sources::b300_notes},
+           .latency = {157.0 * ns, sources::b300_notes}},
+    .dram = {.capacity = {288400343040.0 * byte, sources::system_specs_memory},
+             .bandwidth = {8.0 * TB_per_s, sources::b300_table},
+             .latency = {470.0 * ns, sources::b300_notes},
+             .energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy}},
+    .fabric = {.kind = link_kind::nvlink,
+               .bandwidth = {one_way(two_way_bandwidth<>(1800.0 * GB_per_s)), sources::nvlink_page},
+               .ranks = 8,
+               .in_network_reduction = true},
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 64.0 * GHz), sources::pcie}},
+    .tdp = {1100.0 * watt, sources::system_specs},
+    .price = {6.0 * usd_per_hour, sources::b300_price},
+};
+
+/// One GPU of a GB200 NVL72 rack: B200 in a higher power bin, 72 GPUs in one NVLink domain, and
+/// NVLink-C2C to its Grace CPU.
+inline constexpr accelerator gb200{
+    .name = "gb200",
+    .vendor = "NVIDIA",
+    .architecture = "Blackwell",
+    .sms = {152.0, sources::gb_sms},
+    .matrix = {.peak = {.fp64 = {40.0 * TFLOP_per_s, sources::gb200_half},
+                        .tf32 = {1250.0 * TFLOP_per_s, sources::b200_brief},
+                        .bf16 = {2500.0 * TFLOP_per_s, sources::b200_brief},
+                        .fp16 = {2500.0 * TFLOP_per_s, sources::b200_brief},
+                        .fp8 = {5000.0 * TFLOP_per_s, sources::b200_brief},
+                        .int8 = {5000.0 * TFLOP_per_s, sources::b200_brief},
+                        .fp4 = {10000.0 * TFLOP_per_s, sources::b200_brief}},
+               .clock = {clock_of(2500.0 * TFLOP_per_s, 152, 8192), sources::tensor_clock},
+               .flop_per_clock = {8192.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {80.02 / 2.0 * TFLOP_per_s, sources::gb200_half},
+                        .fp32 = {160.04 / 2.0 * TFLOP_per_s, sources::gb200_half},
+                        .bf16 = {320.08 / 2.0 * TFLOP_per_s, sources::gb200_half},
+                        .fp16 = {320.08 / 2.0 * TFLOP_per_s, sources::gb200_half}},
+               .clock = {clock_of(80.02 * TFLOP_per_s, 152, 256), sources::vector_clock},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {152.0 * 256.0 * KiB, sources::scaling_book},
+                  .bandwidth = {operand_reads(152, 128, clock_of(80.02 * TFLOP_per_s, 152, 256)), sources::operands}},
+    .shared = {.capacity = {152.0 * 228.0 * KiB, sources::tuning_guide},
+               .bandwidth = {per_clock(152, 128, clock_of(80.02 * TFLOP_per_s, 152, 256)), sources::shared_banks},
+               .latency = {19.6 * ns, sources::b200_latency_taken}},
+    .l2 = {.capacity = {126.5 * MiB, sources::b200_l2_taken},
+           .bandwidth = {17.0 * TB_per_s, sources::b300_notes_taken},
+           .latency = {150.0 * ns, sources::b200_latency_taken}},
+    .dram = {.capacity = {189471.0 * MiB, sources::system_specs_memory},
+             .bandwidth = {8.0 * TB_per_s, sources::b200_brief},
+             .energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy}},
+    .fabric = {.kind = link_kind::nvlink,
+               .bandwidth = {one_way(two_way_bandwidth<>(1800.0 * GB_per_s)), sources::nvlink_page},
+               .ranks = 72,
+               .in_network_reduction = true},
+    .host = {.kind = link_kind::nvlink_c2c,
+             .bandwidth = {one_way(two_way_bandwidth<>(900.0 * GB_per_s)), sources::c2c}},
+    .tdp = {1200.0 * watt, sources::b200_brief},
+    .price = {9.08 / 2.0 * usd_per_hour, sources::gb200_price},
+};
+
+/// One GPU of a GB300 NVL72 rack: Blackwell Ultra in GB200's place.
+inline constexpr accelerator gb300 = [] {
+  accelerator a = gb200;
+  a.name = "gb300";
+  a.architecture = "Blackwell Ultra";
+  a.matrix.peak = {.tf32 = {2500.0 / 2.0 * TFLOP_per_s, sources::half_of_bf16},
+                   .bf16 = {2500.0 * TFLOP_per_s, sources::system_specs},
+                   .fp16 = {2500.0 * TFLOP_per_s, sources::system_specs},
+                   .fp8 = {5000.0 * TFLOP_per_s, sources::system_specs},
+                   .int8 = {165.0 * TFLOP_per_s, sources::system_specs},
+                   .fp4 = {15000.0 * TFLOP_per_s, sources::blackwell_ultra}};
+  a.vector.peak = {.fp64 = {1.25 * TFLOP_per_s, sources::b300_fp64_taken},
+                   .fp32 = {80.02 * TFLOP_per_s, sources::gb200_fp32_taken}};
+  a.vector.clock = {clock_of(80.02 * TFLOP_per_s, 152, 256), sources::gb200_vector_clock_taken};
+  a.shared.capacity = {152.0 * 228.0 * KiB, sources::b300_notes};
+  a.shared.latency = {24.0 / (2.032 * GHz), sources::b300_notes_taken};
+  a.l2.capacity = {126.5 * MiB, sources::b300_notes_taken};
+  a.l2.latency = {157.0 * ns, sources::b300_notes_taken};
+  a.dram.capacity = {284208.0 * MiB, sources::system_specs_memory};
+  a.dram.bandwidth = {8.0 * TB_per_s, sources::blackwell_ultra};
+  a.dram.latency = {470.0 * ns, sources::b300_notes_taken};
+  a.tdp = {1400.0 * watt, sources::b300_table};
+  a.price = {};
+  return a;
+}();
+
+}  // namespace perfmodel::catalog

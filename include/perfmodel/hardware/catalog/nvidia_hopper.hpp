@@ -1,0 +1,157 @@
+// NVIDIA Hopper: H100 (SXM and PCIe), H200, H20.
+#pragma once
+
+#include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/sources.hpp>
+
+namespace perfmodel::catalog {
+
+/// H100 SXM5 80 GB (HBM3). Peaks are stated at 1.83 GHz, vector rates at 1.98 GHz.
+/// Latencies of L2 and DRAM and the bandwidth of L2 come from the PCIe card.
+inline constexpr accelerator h100_sxm{
+    .name = "h100_sxm",
+    .vendor = "NVIDIA",
+    .architecture = "Hopper",
+    .sms = {132.0, sources::h100_whitepaper},
+    .matrix = {.peak = {.fp64 = {66.9 * TFLOP_per_s, sources::h100_whitepaper},
+                        .tf32 = {494.7 * TFLOP_per_s, sources::h100_whitepaper},
+                        .bf16 = {989.4 * TFLOP_per_s, sources::h100_whitepaper},
+                        .fp16 = {989.4 * TFLOP_per_s, sources::h100_whitepaper},
+                        .fp8 = {1978.9 * TFLOP_per_s, sources::h100_whitepaper},
+                        .int8 = {1978.9 * TFLOP_per_s, sources::h100_whitepaper}},
+               .clock = {1.83 * GHz, sources::h100_whitepaper},
+               .flop_per_clock = {4096.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {33.5 * TFLOP_per_s, sources::h100_whitepaper},
+                        .fp32 = {66.9 * TFLOP_per_s, sources::h100_whitepaper},
+                        .bf16 = {133.8 * TFLOP_per_s, sources::h100_whitepaper},
+                        .fp16 = {133.8 * TFLOP_per_s, sources::h100_whitepaper}},
+               .clock = {1.98 * GHz, sources::h100_whitepaper},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {132.0 * 256.0 * KiB, sources::scaling_book},
+                  .bandwidth = {operand_reads(132, 128, 1.98 * GHz), sources::operands}},
+    .shared = {.capacity = {132.0 * 228.0 * KiB, sources::h100_table},
+               .bandwidth = {per_clock(132, 128, 1.98 * GHz), sources::shared_banks},
+               .latency = {34.1 / (1.98 * GHz), sources::h100_pcie_chase}},
+    .l2 = {.capacity = {50.0 * MiB, sources::h100_table},
+           .bandwidth = {6.95 * TB_per_s, sources::h100_pcie_chase},
+           .latency = {151.3 * ns, sources::h100_pcie_chase}},
+    .dram = {.capacity = {81559.0 * MiB, sources::driver_memory},
+             .bandwidth = {3.35 * TB_per_s, sources::h100_table},
+             .latency = {371.7 * ns, sources::h100_pcie_chase},
+             .energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy}},
+    .fabric = {.kind = link_kind::nvlink,
+               .bandwidth = {one_way(two_way_bandwidth<>(900.0 * GB_per_s)), sources::nvlink_page},
+               .latency = {(10.14 - 5.31) / 6.0 * us, sources::all_gather_slope},
+               .ranks = 8,
+               .in_network_reduction = true},
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
+    .tdp = {700.0 * watt, sources::h100_table},
+    .price = {3.78 * usd_per_hour, sources::techbytes_prices},
+};
+
+/// H200 SXM: the die, clocks and links of H100 SXM with HBM3e.
+inline constexpr accelerator h200_sxm = [] {
+  accelerator a = h100_sxm;
+  a.name = "h200_sxm";
+  a.sms = {132.0, sources::h200_page};
+  a.matrix.peak = {.fp64 = {66.9 * TFLOP_per_s, sources::h100_same_die},
+                   .tf32 = {494.7 * TFLOP_per_s, sources::h100_same_die},
+                   .bf16 = {989.4 * TFLOP_per_s, sources::h100_same_die},
+                   .fp16 = {989.4 * TFLOP_per_s, sources::h100_same_die},
+                   .fp8 = {1978.9 * TFLOP_per_s, sources::h100_same_die},
+                   .int8 = {1978.9 * TFLOP_per_s, sources::h100_same_die}};
+  a.vector.peak = {.fp64 = {33.5 * TFLOP_per_s, sources::h100_same_die},
+                   .fp32 = {66.9 * TFLOP_per_s, sources::h100_same_die},
+                   .bf16 = {133.8 * TFLOP_per_s, sources::h100_same_die},
+                   .fp16 = {133.8 * TFLOP_per_s, sources::h100_same_die}};
+  a.matrix.clock = {1.83 * GHz, sources::h100_same_die};
+  a.vector.clock = {1.98 * GHz, sources::h100_same_die};
+  a.l2.capacity = {50.0 * MiB, sources::scaling_book};
+  a.dram.capacity = {143771.0 * MiB, sources::h200_driver};
+  a.dram.bandwidth = {4.8 * TB_per_s, sources::h200_datasheet};
+  a.dram.energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy};
+  a.fabric.latency = {(10.36 - 5.17) / 6.0 * us, sources::all_gather_slope};
+  a.tdp = {700.0 * watt, sources::h200_power};
+  a.price = {4.54 * usd_per_hour, sources::spheron_prices};
+  return a;
+}();
+
+/// H100 PCIe 80 GB (HBM2e). Its peers are reached over PCIe; two cards can be bridged with NVLink,
+/// see alternatives.hpp. Clocks drop to 1.4 GHz at its 350 W.
+inline constexpr accelerator h100_pcie{
+    .name = "h100_pcie",
+    .vendor = "NVIDIA",
+    .architecture = "Hopper",
+    .sms = {114.0, sources::h100_table},
+    .matrix = {.peak = {.fp64 = {51.0 * TFLOP_per_s, sources::h100_table},
+                        .tf32 = {dense(sparse_flop_rate<>(756.0 * TFLOP_per_s)), sources::h100_pcie_tf32},
+                        .bf16 = {756.5 * TFLOP_per_s, sources::system_specs},
+                        .fp16 = {756.5 * TFLOP_per_s, sources::system_specs},
+                        .fp8 = {1513.0 * TFLOP_per_s, sources::system_specs},
+                        .int8 = {1513.0 * TFLOP_per_s, sources::system_specs}},
+               .clock = {clock_of(756.5 * TFLOP_per_s, 114, 4096), sources::tensor_clock},
+               .flop_per_clock = {4096.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {26.0 * TFLOP_per_s, sources::h100_table},
+                        .fp32 = {51.0 * TFLOP_per_s, sources::h100_table},
+                        .bf16 = {2.0 * 51.0 * TFLOP_per_s, sources::twice_fp32},
+                        .fp16 = {2.0 * 51.0 * TFLOP_per_s, sources::twice_fp32}},
+               .clock = {1.755 * GHz, sources::h100_pcie_chips},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {114.0 * 256.0 * KiB, sources::scaling_book},
+                  .bandwidth = {operand_reads(114, 128, 1.755 * GHz), sources::operands}},
+    .shared = {.capacity = {114.0 * 228.0 * KiB, sources::h100_table},
+               .bandwidth = {per_clock(114, 128, 1.755 * GHz), sources::shared_banks},
+               .latency = {19.4 * ns, sources::gpu_benches}},
+    .l2 = {.capacity = {50.0 * MiB, sources::h100_table},
+           .bandwidth = {6.95 * TB_per_s, sources::gpu_benches},
+           .latency = {151.3 * ns, sources::gpu_benches}},
+    .dram = {.capacity = {81559.0 * MiB, sources::h100_pcie_memory},
+             .bandwidth = {bandwidth_from_bus(5120.0, 2.0 * 1593.0 * MHz), sources::h100_pcie_pins},
+             .latency = {371.7 * ns, sources::gpu_benches},
+             .energy_per_byte = {4.3 * pJ_per_bit, sources::hbm2e_energy}},
+    .fabric = {.kind = link_kind::pcie,
+               .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie},
+               .ranks = 8},  // assumed: the cards of a common server
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
+    .tdp = {350.0 * watt, sources::h100_table},
+    .price = {2.86 * usd_per_hour, sources::techbytes_prices},
+};
+
+/// H20: Hopper with the arithmetic that export rules leave, and all of the memory.
+inline constexpr accelerator h20{
+    .name = "h20",
+    .vendor = "NVIDIA",
+    .architecture = "Hopper",
+    .sms = {78.0, sources::h20_listing},
+    .matrix = {.peak = {.tf32 = {74.0 * TFLOP_per_s, sources::h20_note},
+                        .bf16 = {148.0 * TFLOP_per_s, sources::h20_note},
+                        .fp16 = {148.0 * TFLOP_per_s, sources::h20_note},
+                        .fp8 = {2.0 * 148.0 * TFLOP_per_s, sources::h20_fp8},
+                        .int8 = {296.0 * TFLOP_per_s, sources::h20_note}},
+               .clock = {clock_of(148.0 * TFLOP_per_s, 78, 1024), sources::tensor_clock},
+               .flop_per_clock = {1024.0 * flop, sources::h20_rate}},
+    // 44 TFLOP/s is printed; 78 SMs at 1.98 GHz would give 39.5.
+    .vector = {.peak = {.fp64 = {1.0 * TFLOP_per_s, sources::h20_note},
+                        .fp32 = {44.0 * TFLOP_per_s, sources::h20_note}},
+               .clock = {1.98 * GHz, sources::not_read},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {78.0 * 256.0 * KiB, sources::scaling_book},
+                  .bandwidth = {operand_reads(78, 128, 1.98 * GHz), sources::operands}},
+    .shared = {.capacity = {78.0 * 228.0 * KiB, sources::h100_table},
+               .bandwidth = {per_clock(78, 128, 1.98 * GHz), sources::shared_banks},
+               .latency = {34.1 / (1.98 * GHz), sources::h100_pcie_chase}},
+    .l2 = {.capacity = {60.0 * MiB, sources::not_read},
+           .latency = {151.3 * ns, sources::h100_pcie_chase}},
+    .dram = {.capacity = {97871.0 * MiB, sources::h20_memory},
+             .bandwidth = {4.0 * TB_per_s, sources::h20_page},
+             .latency = {371.7 * ns, sources::h100_pcie_chase},
+             .energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy}},
+    .fabric = {.kind = link_kind::nvlink,
+               .bandwidth = {one_way(two_way_bandwidth<>(900.0 * GB_per_s)), sources::nvlink_page},
+               .ranks = 8,
+               .in_network_reduction = true},
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
+    .tdp = {400.0 * watt, sources::h20_page},
+};
+
+}  // namespace perfmodel::catalog

@@ -1,0 +1,44 @@
+// NVIDIA Volta: V100.
+#pragma once
+
+#include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/sources.hpp>
+
+namespace perfmodel::catalog {
+
+/// V100 SXM2 32 GB. Its tensor cores know FP16 only.
+inline constexpr accelerator v100_sxm_32gb{
+    .name = "v100_sxm_32gb",
+    .vendor = "NVIDIA",
+    .architecture = "Volta",
+    .sms = {80.0, sources::v100_catalog},
+    .matrix = {.peak = {.fp16 = {125.0 * TFLOP_per_s, sources::v100_catalog}},
+               .clock = {1.53 * GHz, sources::v100_catalog},
+               .flop_per_clock = {1024.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {7.8 * TFLOP_per_s, sources::half_of_fp32},
+                        .fp32 = {15.7 * TFLOP_per_s, sources::v100_catalog},
+                        .fp16 = {31.3 * TFLOP_per_s, sources::twice_fp32}},
+               .clock = {1.53 * GHz, sources::v100_catalog},
+               .flop_per_clock = {128.0 * flop, sources::lanes}},
+    .registers = {.capacity = {80.0 * 256.0 * KiB, sources::scaling_book},
+                  .bandwidth = {operand_reads(80, 64, 1.53 * GHz), sources::operands}},
+    .shared = {.capacity = {80.0 * 96.0 * KiB, sources::v100_whitepaper},
+               .bandwidth = {per_clock(80, 128, 1.53 * GHz), sources::shared_banks},
+               .latency = {21.7 * ns, sources::gpu_benches}},
+    // The L2 benchmark shows 2.3 TB/s beyond the L2 too: a loose figure.
+    .l2 = {.capacity = {6.0 * MiB, sources::v100_catalog},
+           .bandwidth = {2.45 * TB_per_s, sources::gpu_benches},
+           .latency = {155.8 * ns, sources::gpu_benches}},
+    .dram = {.capacity = {34058272768.0 * byte, sources::v100_driver},
+             .bandwidth = {0.9 * TB_per_s, sources::v100_catalog},
+             .latency = {316.2 * ns, sources::gpu_benches},
+             .energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy}},
+    .fabric = {.kind = link_kind::nvlink,
+               .bandwidth = {6.0 * 25.0 * GB_per_s, sources::v100_links},
+               .ranks = 8},
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 8.0 * GHz), sources::pcie}},
+    .tdp = {300.0 * watt, sources::v100_power},
+    .price = {0.97 * usd_per_hour, sources::v100_price},
+};
+
+}  // namespace perfmodel::catalog

@@ -1,0 +1,114 @@
+// A number that remembers how it was computed: the scalar behind every printed derivation.
+#pragma once
+
+#include <perfmodel/scalar/math.hpp>
+#include <perfmodel/units/named.hpp>
+#include <string>
+#include <vector>
+
+namespace perfmodel {
+
+/// What traced numbers write to: one node per operation, in the order of evaluation. A node refers
+/// to earlier nodes by index; operand -1 is none. Keep it alive as long as its numbers.
+class trace {
+ public:
+  enum class operation { constant, input, step, add, subtract, multiply, divide, negate, minimum,
+                         maximum, ceil, floor, log, exp, sqrt, pow };
+  struct node {
+    operation op = operation::constant;
+    double value = 0;
+    int left = -1;
+    int right = -1;
+    std::string name{};        ///< of inputs and steps
+    std::string source{};      ///< of inputs: where the value comes from
+    unit_exponents unit{};     ///< of inputs and steps
+  };
+
+  int add(node n) {
+    nodes_.push_back(std::move(n));
+    return static_cast<int>(nodes_.size()) - 1;
+  }
+  const node& operator[](int i) const { return nodes_[static_cast<std::size_t>(i)]; }
+  node& operator[](int i) { return nodes_[static_cast<std::size_t>(i)]; }
+  std::size_t size() const { return nodes_.size(); }
+
+ private:
+  std::vector<node> nodes_;
+};
+
+/// A double with a place in a trace. Constants have none until they meet a number that has.
+class traced {
+ public:
+  traced() = default;
+  traced(double value) : v_(value) {}
+  static traced input(trace& t, double value, std::string name, std::string source = {},
+                      unit_exponents unit = {}) {
+    return traced(value, &t, t.add({trace::operation::input, value, -1, -1, std::move(name), std::move(source), unit}));
+  }
+
+  double value() const { return v_; }
+  const trace* tape() const { return t_; }
+  int node() const { return n_; }
+
+  /// Called by named(): the value of a named step.
+  traced name_step(const char* name, unit_exponents unit) const {
+    if (t_ == nullptr) return *this;
+    return traced(v_, t_, t_->add({trace::operation::step, v_, n_, -1, name, {}, unit}));
+  }
+
+  friend traced operator+(const traced& a, const traced& b) { return apply(trace::operation::add, a.v_ + b.v_, a, b); }
+  friend traced operator-(const traced& a, const traced& b) { return apply(trace::operation::subtract, a.v_ - b.v_, a, b); }
+  friend traced operator*(const traced& a, const traced& b) { return apply(trace::operation::multiply, a.v_ * b.v_, a, b); }
+  friend traced operator/(const traced& a, const traced& b) { return apply(trace::operation::divide, a.v_ / b.v_, a, b); }
+  friend traced operator-(const traced& a) { return apply(trace::operation::negate, -a.v_, a); }
+  traced& operator+=(const traced& b) { return *this = *this + b; }
+  traced& operator-=(const traced& b) { return *this = *this - b; }
+  traced& operator*=(const traced& b) { return *this = *this * b; }
+  traced& operator/=(const traced& b) { return *this = *this / b; }
+  friend bool operator==(const traced& a, const traced& b) { return a.v_ == b.v_; }
+  friend auto operator<=>(const traced& a, const traced& b) { return a.v_ <=> b.v_; }
+
+  friend double representative(const traced& x) { return x.v_; }
+  friend double lowest(const traced& x) { return x.v_; }
+  friend double highest(const traced& x) { return x.v_; }
+  friend traced scalar_min(const traced& a, const traced& b) {
+    return apply(trace::operation::minimum, perfmodel::scalar_min(a.v_, b.v_), a, b);
+  }
+  friend traced scalar_max(const traced& a, const traced& b) {
+    return apply(trace::operation::maximum, perfmodel::scalar_max(a.v_, b.v_), a, b);
+  }
+  friend traced ceil(const traced& x) { return apply(trace::operation::ceil, math::ceil(x.v_), x); }
+  friend traced floor(const traced& x) { return apply(trace::operation::floor, math::floor(x.v_), x); }
+  friend traced log(const traced& x) { return apply(trace::operation::log, math::log(x.v_), x); }
+  friend traced exp(const traced& x) { return apply(trace::operation::exp, math::exp(x.v_), x); }
+  friend traced sqrt(const traced& x) { return apply(trace::operation::sqrt, math::sqrt(x.v_), x); }
+  friend traced pow(const traced& base, const traced& exponent) {
+    return apply(trace::operation::pow, math::pow(base.v_, exponent.v_), base, exponent);
+  }
+
+ private:
+  traced(double value, trace* t, int n) : v_(value), t_(t), n_(n) {}
+
+  int place_in(trace& t) const {
+    return t_ != nullptr ? n_ : t.add({trace::operation::constant, v_, -1, -1, {}, {}, {}});
+  }
+  static traced apply(trace::operation op, double value, const traced& a) {
+    if (a.t_ == nullptr) return traced(value);
+    return traced(value, a.t_, a.t_->add({op, value, a.n_, -1, {}, {}, {}}));
+  }
+  static traced apply(trace::operation op, double value, const traced& a, const traced& b) {
+    trace* t = a.t_ != nullptr ? a.t_ : b.t_;
+    if (t == nullptr) return traced(value);
+    const int left = a.place_in(*t);
+    const int right = b.place_in(*t);
+    return traced(value, t, t->add({op, value, left, right, {}, {}, {}}));
+  }
+
+  double v_ = 0.0;
+  trace* t_ = nullptr;
+  int n_ = -1;
+};
+
+template <> inline constexpr bool is_scalar<traced> = true;
+
+}  // namespace perfmodel

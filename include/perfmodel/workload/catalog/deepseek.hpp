@@ -1,0 +1,62 @@
+// DeepSeek's models: multi-head latent attention, many small experts, some always on, and the first
+// layers dense. Without the multi-token-prediction module.
+#pragma once
+
+#include <perfmodel/workload/transformer.hpp>
+
+namespace perfmodel::catalog {
+
+/// head_dim 192 = 128 without position + 64 rotary. Its router's bias is the selection bias that
+/// balances the load (arXiv 2412.19437, section 2.1.2).
+inline constexpr transformer deepseek_v3{
+    .name = "deepseek_v3",
+    .layers = 61,
+    .hidden = 7168,
+    .intermediate = 18432,
+    .vocabulary = 129280,
+    .attention = {.kind = attention_kind::latent,
+                  .query_heads = 128,
+                  .kv_heads = 1,
+                  .head_dim = 192,
+                  .value_dim = 128,
+                  .query_rank = 1536,
+                  .kv_rank = 512,
+                  .rope_dim = 64},
+    .moe = {.layers = 58,
+            .experts = 256,
+            .top_k = 8,
+            .intermediate = 2048,
+            .shared_intermediate = 2048,
+            .router_bias = true},
+    .max_context = 163840,
+};
+
+/// The shapes of DeepSeek-V3, trained further.
+inline constexpr transformer deepseek_r1 = [] {
+  transformer m = deepseek_v3;
+  m.name = "deepseek_r1";
+  return m;
+}();
+
+inline constexpr transformer deepseek_v2_lite{
+    .name = "deepseek_v2_lite",
+    .layers = 27,
+    .hidden = 2048,
+    .intermediate = 10944,
+    .vocabulary = 102400,
+    .attention = {.kind = attention_kind::latent,
+                  .query_heads = 16,
+                  .kv_heads = 1,
+                  .head_dim = 192,
+                  .value_dim = 128,
+                  .kv_rank = 512,
+                  .rope_dim = 64},
+    .moe = {.layers = 26,
+            .experts = 64,
+            .top_k = 6,
+            .intermediate = 1408,
+            .shared_intermediate = 2816},
+    .max_context = 163840,
+};
+
+}  // namespace perfmodel::catalog

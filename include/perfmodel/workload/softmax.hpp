@@ -1,0 +1,92 @@
+// Softmax over rows, and the choice of the next token from a row of logits.
+#pragma once
+
+#include <perfmodel/workload/demand.hpp>
+
+namespace perfmodel {
+
+/// A softmax over each of `rows` vectors of `width`, in a kernel of its own. `passes` is how often
+/// the input comes from DRAM: 1 while a row fits on the chip, 2 with the online recurrence, else 3.
+template <Scalar T = double>
+struct basic_softmax {
+  T rows{}, width{};
+  number_format format = number_format::bf16;
+  T passes = T(1.0);
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("rows", s.rows...);
+    f("width", s.width...);
+    f("format", s.format...);
+    f("passes", s.passes...);
+  }
+};
+using softmax = basic_softmax<>;
+
+/// FLOP per element of a safe softmax: maximum, subtraction, exponential, sum, scaling.
+/// Source: Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018, algorithm 2.
+inline constexpr double softmax_flop_per_element = 5.0;
+
+/// Vector FLOP = 5 rows width; DRAM bytes = passes b rows width read + b rows width written.
+/// Leaves out: that an exponential takes the special-function units, slower than an addition.
+/// Errors: rows, width or passes below 1. Test: 16-bit softmax is 1.25 FLOP/byte; reading the row
+/// three times, as the safe softmax does without a cache, doubles the bytes.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_softmax<T>& s) {
+  const T elements = named("elements", detail::count("rows", s.rows) * detail::count("width", s.width));
+  const bytes<T> tensor = named("tensor bytes", elements * lift<T>(bytes_of(s.format)));
+  basic_demand<T> d;
+  d.name = "softmax";
+  d.format = s.format;
+  d.vector_flop = named("vector flop", softmax_flop_per_element * elements * lift<T>(flop));
+  d.dram.read = detail::count("passes", s.passes) * tensor;
+  d.dram.written = tensor;
+  d.l2 = d.dram;
+  return d;
+}
+
+/// How the next token is chosen: the largest logit, or a draw from their softmax.
+enum class sampling_kind { greedy, multinomial };
+
+constexpr const char* name_of(sampling_kind k) {
+  return k == sampling_kind::greedy ? "greedy" : "multinomial";
+}
+
+/// One token for each of `rows` sequences from `vocabulary` logits.
+template <Scalar T = double>
+struct basic_sampling {
+  T rows{}, vocabulary{};
+  sampling_kind kind = sampling_kind::greedy;
+  number_format format = number_format::fp32;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("rows", s.rows...);
+    f("vocabulary", s.vocabulary...);
+    f("kind", s.kind...);
+    f("format", s.format...);
+  }
+};
+using sampling = basic_sampling<>;
+
+/// Vector FLOP per logit = 1 (greedy: a comparison) or 7 (temperature, the softmax's 5, running
+/// sum); DRAM bytes = b rows vocabulary read + 4 rows written, one 32-bit token each.
+/// Leaves out: sorting for top-k and top-p, penalties, the random number.
+/// Errors: rows or vocabulary below 1. Test: one row of 128,256 fp32 logits is 513,028 bytes.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_sampling<T>& s) {
+  const T& rows = detail::count("rows", s.rows);
+  const T logits = named("logits", rows * detail::count("vocabulary", s.vocabulary));
+  const double flop_per_logit =
+      s.kind == sampling_kind::greedy ? 1.0 : softmax_flop_per_element + 2.0;
+  basic_demand<T> d;
+  d.name = "sampling";
+  d.format = s.format;
+  d.vector_flop = named("vector flop", flop_per_logit * logits * lift<T>(flop));
+  d.dram.read = logits * lift<T>(bytes_of(s.format));
+  d.dram.written = 4.0 * rows * lift<T>(byte);
+  d.l2 = d.dram;
+  return d;
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,12 @@
+// A probability of 1.5 stops the build, at the field.
+// expect: out_of_range
+// expect: "acceptance"
+// expect-clang: 1\.5
+#include <perfmodel/speculative.hpp>
+namespace pm = perfmodel;
+
+#ifdef MUST_FAIL
+inline constexpr auto e = pm::emitted_tokens(1.5, 4);
+#else
+inline constexpr auto e = pm::emitted_tokens(0.5, 4);
+#endif

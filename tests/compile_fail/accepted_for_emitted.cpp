@@ -1,0 +1,14 @@
+// Draft tokens accepted are one less than tokens emitted, so a speed-up takes the latter only.
+// expect: no matching function for call to
+// expect: convention::accepted
+// expect: convention::emitted
+#include <perfmodel/speculative.hpp>
+namespace pm = perfmodel;
+
+inline constexpr auto accepted = pm::accepted_tokens(0.8, 4);
+
+#ifdef MUST_FAIL
+inline constexpr double gain = pm::speculative_speedup(accepted, 4, 0.05);
+#else
+inline constexpr double gain = pm::speculative_speedup(pm::emitted(accepted), 4, 0.05);
+#endif

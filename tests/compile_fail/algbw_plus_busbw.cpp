@@ -1,0 +1,14 @@
+// algbw and busbw are two conventions: they do not add.
+// expect-gcc: no match for 'operator\+'.*convention::algorithm.*convention::bus
+// expect-clang: invalid operands to binary expression.*algorithm_bandwidth.*bus_bandwidth
+#include <perfmodel/collectives.hpp>
+namespace pm = perfmodel;
+
+inline constexpr pm::algorithm_bandwidth<> algbw(200.0 * pm::GB_per_s);
+inline constexpr pm::bus_bandwidth<> busbw(350.0 * pm::GB_per_s);
+
+#ifdef MUST_FAIL
+inline constexpr auto sum = algbw + busbw;
+#else
+inline constexpr auto sum = pm::to_bus_bandwidth(pm::collective::all_reduce, 8, algbw) + busbw;
+#endif

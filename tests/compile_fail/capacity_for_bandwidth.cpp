@@ -1,0 +1,13 @@
+// 450 GB is no bandwidth.
+// expect: no matching function for call to 'knee_message|no matching function for call to
+// expect: information_base|byte_unit
+#include <perfmodel/collectives.hpp>
+#include <perfmodel/units/literals.hpp>
+namespace pm = perfmodel;
+using namespace perfmodel::literals;
+
+#ifdef MUST_FAIL
+inline constexpr auto knee = pm::knee_message(8, 5_us, 450_GB);
+#else
+inline constexpr auto knee = pm::knee_message(8, 5_us, 450_GB_per_s);
+#endif

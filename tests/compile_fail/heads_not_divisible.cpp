@@ -1,0 +1,13 @@
+// A deployment that a model cannot have stops the build.
+// expect: impossible_layout
+// expect: tensor_parallel does not divide the query heads|layout_feasible|check
+#include <perfmodel/parallelism.hpp>
+namespace pm = perfmodel;
+
+inline constexpr pm::divisible model{.query_heads = 64, .kv_heads = 8, .layers = 80};
+
+#ifdef MUST_FAIL
+inline constexpr pm::layout l = pm::check({.tensor = 3}, model);
+#else
+inline constexpr pm::layout l = pm::check({.tensor = 4}, model);
+#endif

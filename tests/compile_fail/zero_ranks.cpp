@@ -1,0 +1,14 @@
+// A constant expression over no ranks stops the build, at the field.
+// expect: out_of_range
+// expect: "ranks"
+#include <perfmodel/collectives.hpp>
+namespace pm = perfmodel;
+
+inline constexpr pm::interconnect nvlink{
+    .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
+
+#ifdef MUST_FAIL
+inline constexpr auto e = pm::collective_time(nvlink, pm::collective_call{.ranks = 0});
+#else
+inline constexpr auto e = pm::collective_time(nvlink, pm::collective_call{.ranks = 1});
+#endif

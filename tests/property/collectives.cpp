@@ -1,0 +1,201 @@
+// What holds for every collective.
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <perfmodel/collectives.hpp>
+#include <sstream>
+#include <vector>
+
+namespace pm = perfmodel;
+using pm::algorithm;
+using pm::collective;
+
+namespace {
+
+constexpr collective operations[] = {collective::all_reduce,     collective::all_gather,
+                                     collective::reduce_scatter, collective::all_to_all,
+                                     collective::broadcast,      collective::point_to_point};
+constexpr algorithm algorithms[] = {algorithm::ring, algorithm::tree, algorithm::one_shot,
+                                    algorithm::two_shot, algorithm::in_network};
+
+pm::interconnect fabric(bool adds) {
+  return {.kind = pm::link_kind::nvlink,
+          .bandwidth = 450.0 * pm::GB_per_s,
+          .ranks = 1024,
+          .in_network_reduction = adds};
+}
+pm::duration<> time_of(bool adds, collective op, int ranks, double size, algorithm a,
+                       const pm::alpha_beta& cost) {
+  return pm::collective_time(fabric(adds),
+                             {.operation = op,
+                              .ranks = ranks,
+                              .message = pm::message_bytes<>(size * pm::byte),
+                              .algorithm = a},
+                             cost)
+      .time;
+}
+std::vector<std::vector<std::string>> rows_of(const std::string& path) {
+  std::vector<std::vector<std::string>> rows;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::vector<std::string> row;
+    std::stringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("reduce-scatter and all-gather make a ring all-reduce, in bytes, steps and time") {
+  for (int n = 1; n <= 64; ++n) {
+    const auto whole = pm::exchange_of(collective::all_reduce, algorithm::ring, n);
+    const auto first = pm::exchange_of(collective::reduce_scatter, algorithm::ring, n);
+    const auto second = pm::exchange_of(collective::all_gather, algorithm::ring, n);
+    CHECK(whole.steps == first.steps + second.steps);
+    CHECK(whole.share == first.share + second.share);
+  }
+}
+
+TEST_CASE("no algorithm beats what its operation must move through a rank's link") {
+  // Every rank receives what it lacks: all of a broadcast, N-1 shards of a gather or an exchange.
+  for (const collective op : operations) {
+    for (const algorithm a : algorithms) {
+      if (!pm::offers(op, a)) continue;
+      for (int n = 2; n <= 64; ++n) {
+        const double least =
+            op == collective::all_reduce ? (a == algorithm::in_network ? 1.0 : 2.0 * (n - 1) / n)
+            : op == collective::broadcast || op == collective::point_to_point ? 1.0
+                                                                              : (n - 1.0) / n;
+        CHECK(pm::exchange_of(op, a, n).share >= least * (1 - 1e-15));
+      }
+    }
+  }
+}
+
+TEST_CASE("time never falls below wire bytes over the link, and grows with bytes") {
+  for (const bool adds : {false, true}) {
+    for (const pm::alpha_beta& cost :
+         {pm::alpha_beta{}, pm::alpha_beta{.alpha = 3.0 * pm::us, .bandwidth_share = 0.8}}) {
+      for (const collective op : operations) {
+        for (const int n : {1, 2, 3, 4, 6, 8, 16, 72}) {
+          pm::duration<> before{};
+          for (double size = 0.0; size < 1e11; size = size * 3 + 0.5) {
+            const auto e = pm::collective_time(
+                fabric(adds),
+                {.operation = op, .ranks = n, .message = pm::message_bytes<>(size * pm::byte)},
+                cost);
+            CHECK(e.time >= before);
+            CHECK(e.time * (1 + 1e-14) >= e.wire.quantity() / (450.0 * pm::GB_per_s));
+            const double parts = e.terms.sum().value();
+            CHECK(std::abs(parts - e.time.value()) <= 1e-14 * parts);
+            CHECK(e.feasible);
+            before = e.time;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the wire share and the steps of an algorithm grow with the ranks") {
+  for (const collective op : operations) {
+    for (const algorithm a : algorithms) {
+      if (!pm::offers(op, a)) continue;
+      pm::exchange before{};
+      for (int n = 1; n <= 200; ++n) {
+        const pm::exchange x = pm::exchange_of(op, a, n);
+        CHECK(x.share >= before.share);
+        CHECK(x.steps >= before.steps);
+        before = x;
+      }
+    }
+  }
+}
+
+TEST_CASE("best is the least of the algorithms the fabric has") {
+  for (const bool adds : {false, true}) {
+    for (const pm::alpha_beta& cost : {pm::alpha_beta{}, pm::alpha_beta{.alpha = 2.0 * pm::us}}) {
+      for (const collective op : operations) {
+        for (const int n : {2, 3, 8, 16}) {
+          for (double size = 1; size < 1e10; size *= 7) {
+            const auto best = time_of(adds, op, n, size, algorithm::best, cost);
+            bool reached = false;
+            for (const algorithm a : algorithms) {
+              if (!pm::offers(op, a) || (a == algorithm::in_network && !adds)) continue;
+              const auto t = time_of(adds, op, n, size, a, cost);
+              CHECK(best <= t);
+              reached = reached || best == t;
+            }
+            CHECK(reached);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a bound never exceeds what in-network reduction gives, nor doubles it") {
+  for (const int n : {2, 4, 8, 72}) {
+    for (double size = 1; size < 1e10; size *= 10) {
+      const auto with = time_of(true, collective::all_reduce, n, size, algorithm::best, {});
+      const auto without = time_of(false, collective::all_reduce, n, size, algorithm::best, {});
+      CHECK(with.value() <= size / 450e9 * (1 + 1e-15));
+      CHECK(with <= without);
+      CHECK(without < 2.0 * with);
+    }
+  }
+}
+
+TEST_CASE("busbw of a ring at full rate is the link's, whatever the ranks") {
+  for (const collective op : {collective::all_reduce, collective::all_gather,
+                              collective::reduce_scatter, collective::all_to_all}) {
+    for (int n = 2; n <= 64; ++n) {
+      const auto e =
+          pm::collective_time(fabric(false), {.operation = op,
+                                              .ranks = n,
+                                              .message = pm::message_bytes<>(1.0 * pm::GB),
+                                              .algorithm = algorithm::ring});
+      CHECK(std::abs(e.busbw.quantity() / (450.0 * pm::GB_per_s) - 1.0) < 1e-14);
+    }
+  }
+}
+
+// NVLink one way, and whether the switches add, from the makers' data sheets: A100 300 GB/s, H100
+// and H200 450 GB/s with NVLink SHARP.
+TEST_CASE("no published measurement is faster than the bound") {
+  const std::string folder = std::string(PERFMODEL_SHARED_DIR) + "/measured/";
+  const auto nccl = rows_of(folder + "aic_nccl_collectives_public.csv");
+  const auto custom = rows_of(folder + "aic_custom_allreduce_public.csv");
+  if (nccl.size() < 2 || custom.size() < 2) SKIP("the measurements are not here");
+
+  const auto bound = [](const std::string& gpu, collective op, const std::string& ranks,
+                        const std::string& size) {
+    const bool hopper = gpu.starts_with("h");
+    const pm::interconnect l{.kind = pm::link_kind::nvlink,
+                             .bandwidth = (hopper ? 450.0 : 300.0) * pm::GB_per_s,
+                             .ranks = 8,
+                             .in_network_reduction = hopper};
+    return pm::collective_time(l, {.operation = op,
+                                   .ranks = std::stoi(ranks),
+                                   .message = pm::message_bytes<>(std::stod(size) * pm::byte)})
+        .time;
+  };
+  std::size_t compared = 0;
+  for (std::size_t i = 1; i < nccl.size(); ++i) {
+    const auto& r = nccl[i];  // gpu,impl,version,op,dtype,num_gpus,bytes,latency_us
+    const collective op = r.at(3) == "all_gather" ? collective::all_gather : collective::all_reduce;
+    INFO("row " << i << " of NCCL: " << r[0] << ' ' << r[3] << ' ' << r[5] << " ranks, " << r[6]
+                << " bytes");
+    CHECK(bound(r[0], op, r[5], r[6]) <= std::stod(r.at(7)) * pm::us);
+    ++compared;
+  }
+  for (std::size_t i = 1; i < custom.size(); ++i) {
+    const auto& r = custom[i];  // gpu,version,impl,dtype,num_gpus,bytes,latency_us
+    INFO("row " << i << " of custom: " << r[0] << ' ' << r[2] << ' ' << r[4] << " ranks, " << r[5]
+                << " bytes");
+    CHECK(bound(r[0], collective::all_reduce, r[4], r[5]) <= std::stod(r.at(6)) * pm::us);
+    ++compared;
+  }
+  CHECK(compared > 1000);
+}

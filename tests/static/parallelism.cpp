@@ -1,0 +1,126 @@
+// Parallel layouts, worked by hand.
+#include <perfmodel/context_parallel.hpp>
+#include <perfmodel/parallelism.hpp>
+#include <perfmodel/zero.hpp>
+
+namespace pm = perfmodel;
+
+namespace {
+
+constexpr bool near_to(double a, double b, double relative) {
+  const double d = a < b ? b - a : a - b;
+  return d <= relative * (b < 0 ? -b : b);
+}
+constexpr pm::interconnect nvlink{
+    .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
+
+// 64 query heads, 8 KV heads, 80 layers
+constexpr pm::divisible dense{.query_heads = 64, .kv_heads = 8, .layers = 80, .accelerators = 64};
+static_assert(pm::layout{.tensor = 8, .pipeline = 2, .data = 4}.ranks() == 64);
+static_assert(pm::layout_feasible({.tensor = 8, .pipeline = 2, .data = 4}, dense));
+static_assert(pm::layout_feasible({.tensor = 16}, dense));
+static_assert(!pm::layout_feasible({.tensor = 3}, dense));
+static_assert(!pm::layout_feasible({.tensor = 8, .data = 9}, dense));
+static_assert(!pm::layout_feasible({.pipeline = 81}, {.layers = 80}));
+static_assert(!pm::layout_feasible({.expert = 2, .data = 2}, dense));
+static_assert(pm::check({.tensor = 4}, dense).tensor == 4);
+// 256 experts over 64 ranks, of which 8 serve attention together
+constexpr pm::divisible moe{.experts = 256};
+static_assert(pm::layout_feasible({.tensor = 8, .expert = 64, .data = 8}, moe));
+static_assert(pm::layout{.tensor = 8, .expert = 16, .data = 8}.expert_tensor() == 4);
+static_assert(!pm::layout_feasible({.tensor = 8, .expert = 16}, moe));
+
+// 8 KV heads over 4, 8, 16 ranks: 2, 1, 1 per rank, once, once, twice
+static_assert(pm::kv_heads_per_rank(8.0, 4.0) == 2.0 && pm::kv_replication(8.0, 4.0) == 1.0);
+static_assert(pm::kv_heads_per_rank(8.0, 8.0) == 1.0 && pm::kv_replication(8.0, 8.0) == 1.0);
+static_assert(pm::kv_heads_per_rank(8.0, 16.0) == 1.0 && pm::kv_replication(8.0, 16.0) == 2.0);
+static_assert(pm::layers_per_stage(80.0, 3.0) == 27.0 && pm::layers_per_stage(80.0, 4.0) == 20.0);
+
+// 32 x 2048 tokens of a 70B model (80 layers, width 8192) in bf16
+constexpr pm::tensor_parallelism prefill{
+    .ranks = 8, .layers = 80, .batch = 32, .tokens = 2048, .hidden = 8192};
+static_assert(pm::all_reduce_of(prefill).message.quantity() == 1073741824.0 * pm::byte);
+constexpr auto tensor = pm::communication_time(nvlink, prefill);
+static_assert(near_to(tensor.wire.quantity().value(), 300.6477e9, 1e-6));
+static_assert(near_to(tensor.time.value(), 668.106e-3, 1e-5));
+// Blocks with attention and FFN side by side sum once.
+constexpr pm::tensor_parallelism side_by_side{.ranks = 8,
+                                              .layers = 80,
+                                              .batch = 32,
+                                              .tokens = 2048,
+                                              .hidden = 8192,
+                                              .all_reduces_per_layer = 1};
+static_assert(near_to(pm::communication_time(nvlink, side_by_side).time.value(), 334.053e-3, 1e-5));
+// Batch 1: 63.7 ns each
+static_assert(near_to(
+    pm::communication_time(nvlink, pm::tensor_parallelism{.ranks = 8, .layers = 80, .hidden = 8192})
+        .time.value(),
+    160 * 63.7156e-9, 1e-5));
+
+// Bubble: 3 / (8 + 3), interleaved twice 3 / (16 + 3); one stage none
+static_assert(near_to(pm::pipeline_bubble(4.0, 8.0), 3.0 / 11, 1e-15));
+static_assert(near_to(pm::pipeline_bubble(4.0, 8.0, 2.0), 3.0 / 19, 1e-15));
+static_assert(pm::pipeline_bubble(1.0, 8.0) == 0.0);
+// 8 microbatches of 10 ms through 4 stages: 110 ms; interleaved twice 95 ms
+static_assert(near_to(pm::pipeline_time(10.0 * pm::ms, 4.0, 8.0).value(), 0.110, 1e-12));
+static_assert(near_to(pm::pipeline_time(10.0 * pm::ms, 4.0, 8.0, 2.0).value(), 0.095, 1e-12));
+
+// One boundary sends 1/280 of what 160 ring all-reduces over 8 ranks do.
+constexpr auto boundary =
+    pm::collective_time(nvlink, pm::stage_transfer(32.0, 2048.0, 8192.0, pm::bf16));
+static_assert(boundary.wire.quantity() == 1073741824.0 * pm::byte);
+static_assert(near_to(tensor.wire / boundary.wire, 280.0, 1e-12));
+
+// 128 tokens, top 8, width 7168, bf16: 14.68 MB, 7/8 of it on the wire each way
+constexpr pm::expert_parallelism experts{.ranks = 8, .tokens = 128, .hidden = 7168, .top_k = 8};
+static_assert(pm::dispatch_of(experts).message.quantity() == 14680064.0 * pm::byte);
+constexpr auto both_ways = pm::communication_time(nvlink, experts);
+static_assert(both_ways.wire.quantity() == 2 * 12845056.0 * pm::byte);
+static_assert(near_to(both_ways.time.value(), 2 * 12845056.0 / 450e9, 1e-12));
+static_assert(near_to(both_ways.busbw.quantity().value(), 450e9, 1e-12));
+// fp8 there, bf16 back: three quarters
+constexpr pm::expert_parallelism mixed{
+    .ranks = 8, .tokens = 128, .hidden = 7168, .top_k = 8, .dispatch = pm::fp8};
+static_assert(near_to(pm::communication_time(nvlink, mixed).wire / both_ways.wire, 0.75, 1e-15));
+constexpr pm::expert_parallelism skewed{
+    .ranks = 8, .tokens = 128, .hidden = 7168, .top_k = 8, .imbalance = 1.5};
+static_assert(near_to(pm::communication_time(nvlink, skewed).time / both_ways.time, 1.5, 1e-15));
+static_assert(pm::communication_time(nvlink,
+                                     pm::expert_parallelism{.tokens = 1, .hidden = 1, .top_k = 1})
+                  .time == pm::duration<>{});
+
+// 8.03e9 bf16 gradients over 8 ranks at 450 GB/s: 62.4556 ms
+constexpr auto gradients =
+    pm::collective_time(nvlink, pm::gradient_all_reduce(8, 8.03e9, pm::bf16));
+static_assert(near_to(gradients.time.value(), 62.4556e-3, 1e-5));
+
+// ZeRO: 16, 4 + 12/N, 2 + 14/N, 16/N
+using pm::zero_stage;
+static_assert(pm::zero_bytes_per_parameter(zero_stage::none, 64) == 16.0);
+static_assert(pm::zero_bytes_per_parameter(zero_stage::optimizer, 64) == 4.0 + 12.0 / 64);
+static_assert(pm::zero_bytes_per_parameter(zero_stage::gradients, 64) == 2.0 + 14.0 / 64);
+static_assert(pm::zero_bytes_per_parameter(zero_stage::parameters, 64) == 0.25);
+// The paper's 7.5e9 parameters over 64 ranks: 120, 31.4, 16.6, 1.9 GB
+static_assert(pm::zero_memory(zero_stage::none, 64, 7.5e9) == 120.0 * pm::GB);
+static_assert(near_to(pm::zero_memory(zero_stage::optimizer, 64, 7.5e9).value(), 31.4e9, 2e-3));
+static_assert(near_to(pm::zero_memory(zero_stage::gradients, 64, 7.5e9).value(), 16.6e9, 3e-3));
+static_assert(near_to(pm::zero_memory(zero_stage::parameters, 64, 7.5e9).value(), 1.9e9, 2e-2));
+// Sent in a step: 2 P b (N-1)/N, and half as much again
+static_assert(pm::zero_traffic(zero_stage::gradients, 8, 1e9).quantity() == 3.5 * pm::GB);
+static_assert(pm::zero_traffic(zero_stage::parameters, 8, 1e9).quantity() == 5.25 * pm::GB);
+static_assert(pm::zero_traffic(zero_stage::parameters, 1, 1e9).quantity() == 0.0 * pm::GB);
+
+// Ring attention: as many KV heads as query heads, bf16: R / BW tokens, 312e12 / 300e9 = 1040
+constexpr pm::ring_attention mha{
+    .ranks = 8, .tokens = 8 * 1040.0, .query_heads = 32, .kv_heads = 32, .head_dim = 128};
+constexpr pm::interconnect a100{
+    .kind = pm::link_kind::nvlink, .bandwidth = 300.0 * pm::GB_per_s, .ranks = 8};
+static_assert(near_to(pm::hidden_block_tokens(312.0 * pm::TFLOP_per_s, 300.0 * pm::GB_per_s, mha),
+                      1040, 1e-12));
+constexpr auto ring = pm::ring_attention_time(a100, 312.0 * pm::TFLOP_per_s, mha);
+// block: 2 x 1040 x 32 x 128 x 2 bytes; FLOP: 4 x 1040^2 x 32 x 128
+static_assert(ring.block.quantity() == 17039360.0 * pm::byte);
+static_assert(ring.block_flop == 17720934400.0 * pm::flop);
+static_assert(near_to(ring.transfer / ring.compute, 1.0, 1e-12));
+
+}  // namespace

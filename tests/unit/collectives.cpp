@@ -1,0 +1,194 @@
+// Collectives: what is refused, what cannot be, and published numbers.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <perfmodel/collectives.hpp>
+#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/scalar/interval.hpp>
+#include <perfmodel/scalar/lanes.hpp>
+
+namespace pm = perfmodel;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+pm::interconnect nvlink(double gb_per_s, bool adds) {
+  return {.kind = pm::link_kind::nvlink,
+          .bandwidth = gb_per_s * pm::GB_per_s,
+          .ranks = 8,
+          .in_network_reduction = adds};
+}
+
+pm::error_code code_of(const pm::interconnect& l, const pm::collective_call& c) {
+  try {
+    (void)pm::collective_time(l, c);
+  } catch (const pm::error& e) {
+    return e.code();
+  }
+  return pm::error_code{};
+}
+
+}  // namespace
+
+TEST_CASE("an all-reduce that spans too many ranks is infeasible and says so") {
+  const auto e = pm::collective_time(nvlink(450, true),
+                                     {.ranks = 16, .message = pm::message_bytes<>(1.0 * pm::MB)});
+  CHECK_FALSE(e.feasible);
+  CHECK(std::string(e.feasible.reason) == "more ranks than the fabric joins");
+  CHECK(e.feasible.needed == 16.0);
+  CHECK(e.feasible.available == 8.0);
+  CHECK(e.time > 0.0 * pm::second);
+}
+
+TEST_CASE("without a link two ranks cannot talk and one can be alone") {
+  const pm::interconnect none{};
+  const pm::message_bytes<> message(1.0 * pm::MB);
+  CHECK_FALSE(pm::collective_time(none, {.ranks = 2, .message = message}).feasible);
+  CHECK(pm::collective_time(none, {.ranks = 2, .message = message}).time == pm::duration<>{});
+  CHECK(pm::collective_time(none, {.ranks = 1, .message = message}).feasible);
+}
+
+TEST_CASE("in-network reduction needs switches that add") {
+  const pm::collective_call c{.ranks = 8,
+                              .message = pm::message_bytes<>(1.0 * pm::MB),
+                              .algorithm = pm::algorithm::in_network};
+  CHECK(pm::collective_time(nvlink(450, true), c).feasible);
+  CHECK_FALSE(pm::collective_time(nvlink(450, false), c).feasible);
+}
+
+TEST_CASE("inputs out of range name their field") {
+  using enum pm::error_code;
+  const pm::message_bytes<> message(1.0 * pm::MB);
+  CHECK(code_of(nvlink(450, true), {.ranks = 0, .message = message}) == out_of_range);
+  CHECK(code_of(nvlink(450, true), {.ranks = -8, .message = message}) == out_of_range);
+  CHECK(code_of(nvlink(450, true), {.ranks = 8, .message = pm::message_bytes<>(-1.0 * pm::MB)}) ==
+        out_of_range);
+  CHECK(code_of(nvlink(-1, true), {.ranks = 8, .message = message}) == out_of_range);
+  CHECK_THROWS_WITH(pm::collective_time(nvlink(450, true), {.ranks = 0, .message = message}),
+                    Catch::Matchers::ContainsSubstring("ranks is 0"));
+  CHECK_THROWS_AS(pm::to_algorithm_bandwidth(pm::collective::all_reduce, 1, pm::bus_bandwidth<>{}),
+                  pm::error);
+  CHECK_THROWS_AS(pm::collective_time(nvlink(450, true), {.ranks = 8, .message = message},
+                                      pm::alpha_beta{.bandwidth_share = 1.5}),
+                  pm::error);
+}
+
+TEST_CASE("an operation without the algorithm is refused") {
+  const pm::message_bytes<> message(1.0 * pm::MB);
+  CHECK(code_of(nvlink(450, true), {.operation = pm::collective::point_to_point,
+                                    .ranks = 2,
+                                    .message = message,
+                                    .algorithm = pm::algorithm::ring}) ==
+        pm::error_code::inconsistent);
+  CHECK(code_of(nvlink(450, true), {.ranks = 8,
+                                    .message = message,
+                                    .algorithm = pm::algorithm::ring,
+                                    .implementation = pm::implementation::one_shot}) ==
+        pm::error_code::inconsistent);
+  CHECK_THROWS_AS(pm::exchange_of(pm::collective::all_to_all, pm::algorithm::in_network, 8),
+                  pm::error);
+}
+
+TEST_CASE("160 all-reduces of a 70B prefill: 812 ms at 370 GB/s, 668 at 450") {
+  const pm::collective_call c{.ranks = 8, .message = pm::message_bytes<>(1073741824.0 * pm::byte)};
+  const auto achieved = pm::repeated(160.0, pm::collective_time(nvlink(370, false), c));
+  CHECK_THAT(achieved.time.value(), WithinRel(812.56e-3, 1e-5));
+  CHECK_THAT(achieved.wire.quantity().value(), WithinRel(300.6477e9, 1e-6));
+  CHECK_THAT(achieved.terms["transfer"].value(), WithinRel(812.56e-3, 1e-5));
+  // The rates do not change by repeating: busbw is the link's.
+  CHECK_THAT(achieved.busbw.quantity().value(), WithinRel(370e9, 1e-12));
+  CHECK_THAT(pm::repeated(160.0, pm::collective_time(nvlink(450, false), c)).time.value(),
+             WithinRel(668.1e-3, 1e-3));
+}
+
+TEST_CASE("the knee message of a ring waits as long as it transfers") {
+  const auto knee = pm::knee_message(8, 5.0 * pm::us, 450.0 * pm::GB_per_s);
+  const auto e = pm::collective_time(
+      nvlink(450, false), {.ranks = 8, .message = knee, .algorithm = pm::algorithm::ring},
+      pm::alpha_beta{.alpha = 5.0 * pm::us});
+  CHECK_THAT(e.terms["latency"].value(), WithinRel(70e-6, 1e-12));
+  CHECK_THAT(e.terms["transfer"].value(), WithinRel(70e-6, 1e-12));
+}
+
+TEST_CASE("implementation and launch reach the cost policy") {
+  struct launch_cost : pm::full_link {
+    pm::duration<> latency(const pm::interconnect&, const pm::basic_schedule<>& s) const {
+      return s.launch == pm::launch_mode::graph ? 1.0 * pm::us : 10.0 * pm::us;
+    }
+  };
+  pm::collective_call c{.ranks = 8, .message = pm::message_bytes<>(8.0 * pm::byte)};
+  const auto graph = pm::collective_time(nvlink(450, false), c, launch_cost{});
+  c.launch = pm::launch_mode::stream;
+  const auto stream = pm::collective_time(nvlink(450, false), c, launch_cost{});
+  CHECK_THAT((stream.time - graph.time).value(), WithinRel(9e-6, 1e-9));
+
+  c.implementation = pm::implementation::nccl;
+  CHECK(pm::collective_time(nvlink(450, true), c).algorithm == pm::algorithm::in_network);
+  CHECK(pm::collective_time(nvlink(450, false), c).algorithm == pm::algorithm::ring);
+  c.implementation = pm::implementation::custom;
+  CHECK(pm::collective_time(nvlink(450, true), c).algorithm == pm::algorithm::two_shot);
+}
+
+TEST_CASE("each lane chooses its own algorithm") {
+  using lanes = pm::lanes<2>;
+  pm::basic_link<lanes> l;
+  l.kind = pm::link_kind::nvlink;
+  l.bandwidth = pm::bandwidth<lanes>::from_value(lanes(225e9));
+  l.ranks = 8;
+  const double sizes[] = {2250, 225e3};
+  pm::basic_collective<lanes> c;
+  c.ranks = 8;
+  c.message = pm::message_bytes<lanes>(pm::bytes<lanes>::from_value(lanes::load(sizes)));
+  pm::basic_alpha_beta<lanes> cost;
+  cost.alpha = pm::duration<lanes>::from_value(lanes(1e-6));
+  const auto e = pm::collective_time(l, c, cost);
+  CHECK(e.algorithm[0] == pm::algorithm::one_shot);
+  CHECK(e.algorithm[1] == pm::algorithm::two_shot);
+  CHECK_THAT(e.wire.quantity().value()[0], WithinRel(7.0 * 2250, 1e-12));
+  CHECK_THAT(e.wire.quantity().value()[1], WithinRel(1.75 * 225e3, 1e-12));
+  CHECK_THAT(e.time.value()[0], WithinRel(1.07e-6, 1e-9));
+  CHECK_THAT(e.time.value()[1], WithinRel(3.75e-6, 1e-9));
+}
+
+TEST_CASE("a range over the switch of algorithms covers both") {
+  pm::basic_link<pm::interval> l;
+  l.bandwidth = pm::bandwidth<pm::interval>::from_value(225e9);
+  l.ranks = 8;
+  pm::basic_collective<pm::interval> c;
+  c.ranks = 8;
+  c.message = pm::message_bytes<pm::interval>(pm::bytes<pm::interval>::from_value({2250, 225e3}));
+  pm::basic_alpha_beta<pm::interval> cost;
+  cost.alpha = pm::duration<pm::interval>::from_value(1e-6);
+  const auto e = pm::collective_time(l, c, cost);
+  for (const double size : {2250.0, 42857.0, 225e3}) {
+    const auto at =
+        pm::collective_time(pm::interconnect{.bandwidth = 225.0 * pm::GB_per_s, .ranks = 8},
+                            {.ranks = 8, .message = pm::message_bytes<>(size * pm::byte)},
+                            pm::alpha_beta{.alpha = 1.0 * pm::us});
+    CHECK(e.time.value().contains(at.time.value()));
+    CHECK(e.wire.quantity().value().contains(at.wire.quantity().value()));
+    CHECK(e.algbw.quantity().value().contains(at.algbw.quantity().value()));
+  }
+}
+
+TEST_CASE("a collective is a spec: it changes its scalar with all its fields") {
+  const auto c =
+      pm::lift<pm::interval>(pm::collective_call{.operation = pm::collective::all_gather,
+                                                 .ranks = 4,
+                                                 .message = pm::message_bytes<>(3.0 * pm::MB),
+                                                 .implementation = pm::implementation::nccl});
+  CHECK(c.operation == pm::collective::all_gather);
+  CHECK(c.ranks == 4);
+  CHECK(c.implementation == pm::implementation::nccl);
+  CHECK(c.message.quantity().value() == pm::interval(3e6));
+}
+
+TEST_CASE("names of the enumerators") {
+  CHECK(std::string(pm::name_of(pm::collective::reduce_scatter)) == "reduce_scatter");
+  CHECK(std::string(pm::name_of(pm::collective::point_to_point)) == "point_to_point");
+  CHECK(std::string(pm::name_of(pm::algorithm::in_network)) == "in_network");
+  CHECK(std::string(pm::name_of(pm::algorithm::best)) == "best");
+  CHECK(std::string(pm::name_of(pm::implementation::custom)) == "custom");
+  CHECK(std::string(pm::name_of(pm::launch_mode::graph)) == "graph");
+  CHECK(std::string(pm::name_of(pm::launch_mode::stream)) == "stream");
+}

@@ -1,0 +1,120 @@
+// Parallel layouts: what is refused and why.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <perfmodel/context_parallel.hpp>
+#include <perfmodel/parallelism.hpp>
+#include <perfmodel/zero.hpp>
+
+namespace pm = perfmodel;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+pm::error_code refusal(const pm::layout& l, const pm::divisible& d) {
+  try {
+    (void)pm::check(l, d);
+  } catch (const pm::error& e) {
+    return e.code();
+  }
+  return pm::error_code{};
+}
+const pm::interconnect nvlink{
+    .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
+
+}  // namespace
+
+TEST_CASE("an impossible layout says what does not divide what") {
+  const pm::divisible model{
+      .query_heads = 64, .kv_heads = 8, .layers = 80, .experts = 0, .accelerators = 16};
+  CHECK_THROWS_WITH(
+      pm::check({.tensor = 3}, model),
+      ContainsSubstring("tensor_parallel does not divide the query heads: 3 against 64"));
+  CHECK_THROWS_WITH(pm::check({.tensor = 12}, {.kv_heads = 8}), ContainsSubstring("KV heads"));
+  CHECK_THROWS_WITH(pm::check({.pipeline = 96}, {.layers = 80}),
+                    ContainsSubstring("96 against 80"));
+  CHECK_THROWS_WITH(pm::check({.tensor = 8, .data = 4}, model), ContainsSubstring("32 against 16"));
+  CHECK_THROWS_WITH(pm::check({.expert = 2}, model), ContainsSubstring("expert_parallel"));
+  CHECK_THROWS_WITH(pm::check({.expert = 2}, {.experts = 8}),
+                    ContainsSubstring("ranks of a stage"));
+  CHECK_THROWS_WITH(pm::check({.tensor = 6, .expert = 6}, {.experts = 8}),
+                    ContainsSubstring("6 against 8"));
+  CHECK(refusal({.tensor = 3}, model) == pm::error_code::impossible_layout);
+  CHECK(refusal({.tensor = 1000000, .pipeline = 1000000, .data = 1000000}, {}) ==
+        pm::error_code::impossible_layout);
+}
+
+TEST_CASE("a degree below 1 is out of range, under its own name") {
+  using enum pm::error_code;
+  CHECK(refusal({.tensor = 0}, {}) == out_of_range);
+  CHECK(refusal({.pipeline = -1}, {}) == out_of_range);
+  CHECK(refusal({.expert = 0}, {}) == out_of_range);
+  CHECK(refusal({.data = 0}, {}) == out_of_range);
+  CHECK(refusal({.context = 0}, {}) == out_of_range);
+  CHECK_THROWS_WITH(pm::check({.context = 0}, {}), ContainsSubstring("context_parallel is 0"));
+}
+
+TEST_CASE("dimensions below 1 are refused") {
+  CHECK_THROWS_AS(pm::all_reduce_of(pm::tensor_parallelism{.ranks = 8}), pm::error);
+  CHECK_THROWS_AS(pm::pipeline_bubble(0.0, 8.0), pm::error);
+  CHECK_THROWS_AS(pm::pipeline_bubble(4.0, 0.5), pm::error);
+  CHECK_THROWS_AS(pm::pipeline_time(-1.0 * pm::ms, 4.0, 8.0), pm::error);
+  CHECK_THROWS_AS(
+      pm::dispatch_of(pm::expert_parallelism{.ranks = 8, .tokens = 1, .hidden = 8, .top_k = 0}),
+      pm::error);
+  CHECK_THROWS_AS(pm::dispatch_of(pm::expert_parallelism{
+                      .ranks = 8, .tokens = 1, .hidden = 8, .top_k = 1, .imbalance = 0.5}),
+                  pm::error);
+  CHECK_THROWS_AS(pm::zero_bytes_per_parameter(pm::zero_stage::none, 0), pm::error);
+  CHECK_THROWS_AS(pm::gradient_all_reduce(8, 0.0, pm::bf16), pm::error);
+}
+
+TEST_CASE("too many ranks are infeasible in every kind of parallelism") {
+  CHECK_FALSE(
+      pm::communication_time(nvlink, pm::tensor_parallelism{.ranks = 16, .hidden = 8192}).feasible);
+  CHECK_FALSE(pm::communication_time(
+                  nvlink, pm::expert_parallelism{.ranks = 16, .tokens = 1, .hidden = 8, .top_k = 1})
+                  .feasible);
+  CHECK_FALSE(pm::collective_time(nvlink, pm::gradient_all_reduce(16, 1e9, pm::bf16)).feasible);
+  CHECK_FALSE(
+      pm::ring_attention_time(
+          nvlink, 1.0 * pm::PFLOP_per_s,
+          pm::ring_attention{
+              .ranks = 16, .tokens = 1e6, .query_heads = 64, .kv_heads = 8, .head_dim = 128})
+          .feasible);
+}
+
+TEST_CASE("gradients of an 8.03B model over 8 GPUs take 62.5 ms, and 439 ms over PCIe at 64 GB/s") {
+  const auto gradients = pm::gradient_all_reduce(8, 8.03e9, pm::bf16);
+  CHECK_THAT(pm::collective_time(nvlink, gradients).time.value(), WithinRel(62.4556e-3, 1e-5));
+  const pm::interconnect pcie{
+      .kind = pm::link_kind::pcie, .bandwidth = 64.0 * pm::GB_per_s, .ranks = 8};
+  CHECK_THAT(pm::collective_time(pcie, gradients).time.value(), WithinRel(439.141e-3, 1e-5));
+}
+
+TEST_CASE("ring attention waits for its blocks below the least number of tokens") {
+  pm::ring_attention x{
+      .ranks = 8, .tokens = 8 * 400.0, .query_heads = 64, .kv_heads = 64, .head_dim = 128};
+  const auto rate = 900.0 * pm::TFLOP_per_s;  // 2000 tokens hide at 450 GB/s
+  CHECK_THAT(pm::hidden_block_tokens(rate, 450.0 * pm::GB_per_s, x), WithinRel(2000.0, 1e-12));
+  const auto few = pm::ring_attention_time(nvlink, rate, x);
+  // transfer / compute = 2000 / 400, and 7 of 8 blocks are waited for
+  CHECK_THAT(few.transfer / few.compute, WithinRel(5.0, 1e-12));
+  CHECK_THAT(few.exposed / few.compute, WithinRel(28.0, 1e-12));
+  CHECK_THAT(few.time / few.compute, WithinRel(36.0, 1e-12));
+  x.tokens = 8 * 2001.0;
+  const auto many = pm::ring_attention_time(nvlink, rate, x);
+  CHECK(many.exposed == pm::duration<>{});
+  CHECK_THAT(many.time / many.compute, WithinRel(8.0, 1e-12));
+  // 8 KV heads for 64 query heads: an eighth of the tokens
+  x.kv_heads = 8;
+  CHECK_THAT(pm::hidden_block_tokens(rate, 450.0 * pm::GB_per_s, x), WithinRel(250.0, 1e-12));
+  x.ranks = 1;
+  CHECK(pm::ring_attention_time(pm::interconnect{}, rate, x).transfer == pm::duration<>{});
+}
+
+TEST_CASE("names of the stages of ZeRO") {
+  CHECK(std::string(pm::name_of(pm::zero_stage::none)) == "none");
+  CHECK(std::string(pm::name_of(pm::zero_stage::parameters)) == "parameters");
+}
