@@ -58,16 +58,22 @@ class inputs {
     }
   }
   decltype(auto) model(std::string_view key = "model") {
-    const perfmodel::transformer& m = find_model(request_.text(key)).model;
+    const found_model& found = find_model(request_.text(key));
     if constexpr (traces) {
-      return perfmodel::trace_inputs(m, *tape_, m.name.c_str());
+      const std::string name(found.model.name.view());
+      return perfmodel::map_scalars<T>(found.model, [&](const perfmodel::field_path& path, double x) {
+        return x == 0.0 ? T(x) : perfmodel::traced::input(*tape_, x, name + "." + path.text(), found.source);
+      });
     } else {
-      return (m);
+      return (found.model);
     }
   }
-  /// How the weights are stored: in the format of `key`, or as the checkpoint has them.
+  /// How the weights are stored: in `key`'s format, embeddings and norms in 16 bits or more; as
+  /// the checkpoint has them where `key` is not given.
   perfmodel::weight_storage weights(std::string_view key = "weight_format") const {
-    return has(key) ? perfmodel::weight_storage(format(key)) : find_model(request_.text("model")).stored;
+    if (!has(key)) return find_model(request_.text("model")).stored;
+    const auto f = format(key);
+    return {f, bits_of(f) >= 16.0 ? f : perfmodel::bf16};
   }
 
  private:

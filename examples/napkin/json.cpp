@@ -45,7 +45,7 @@ class builder {
       malformed("an object has more than " + std::to_string(limits_.keys) + " keys");
     }
     const auto [at, fresh] = object.emplace(name, nullptr);
-    if (!fresh) malformed("the key " + quoted(name) + " stands there twice");
+    if (!fresh) malformed("the key " + in_quotes(name) + " stands there twice");
     member_ = &at->second;
     return true;
   }
@@ -54,7 +54,7 @@ class builder {
     constexpr int number_overflow = 406;
     if (e.id == number_overflow) {
       throw error(error_code::out_of_range,
-                  "the number " + quoted(token) + " is beyond what a double holds, about 1.8e308");
+                  "the number " + in_quotes(token) + " is beyond what a double holds, about 1.8e308");
     }
     malformed("not JSON at byte " + std::to_string(position));
   }
@@ -85,6 +85,7 @@ class builder {
 
 void read_json(std::string_view text, json& into, const json_limits& limits) {
   builder build(into, limits);
+  if (text.find('\0') != text.npos) malformed("a byte 0 stands in the text");  // JSON ends there for the library
   json::sax_parse(text.begin(), text.end(), &build);
 }
 
@@ -109,14 +110,14 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;
   const bool cut = text.size() > longest;
   return "\"" + one_line(std::string(text.substr(0, longest))) + (cut ? "...\"" : "\"");
 }
 
 std::string brief(const json& value) {
-  if (value.is_string()) return quoted(value.get_ref<const std::string&>());
+  if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
   return write_json(value);

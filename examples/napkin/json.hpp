@@ -30,7 +30,7 @@ std::string write_json(const json& value);
 json number_json(const char* key, double x);
 
 /// `text` in quotes, for a message: control characters as spaces, cut after 60 bytes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 /// A JSON value for a message.
 std::string brief(const json& value);
 /// A message in one line.

@@ -20,8 +20,12 @@ std::string key::allowed() const {
     case key_kind::text: return "a string";
     case key_kind::word: break;
   }
+  return listed(words);
+}
+
+std::string listed(std::span<const std::string_view> names) {
   std::string list;
-  for (const auto w : words) list += (list.empty() ? "" : ", ") + std::string(w);
+  for (const auto n : names) list += (list.empty() ? "" : ", ") + std::string(n);
   return list;
 }
 

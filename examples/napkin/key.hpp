@@ -41,6 +41,12 @@ struct key {
     return k;
   }
   key optional() const { return otherwise(""); }
+  key above_zero() const {
+    key k = *this;
+    k.least = 0.0;
+    k.above_least = true;
+    return k;
+  }
 
   std::string allowed() const;
 };
@@ -54,9 +60,7 @@ inline key number(const char* name, const char* help, double least, double most)
   return {.name = name, .kind = key_kind::number, .help = help, .least = least, .most = most};
 }
 inline key positive(const char* name, const char* help, double most = 1e15) {
-  key k = number(name, help, 0.0, most);
-  k.above_least = true;
-  return k;
+  return number(name, help, 0.0, most).above_zero();
 }
 inline key amount_of_bytes(const char* name, const char* help) {
   key k = number(name, help, 0.0, 1e24);
@@ -89,5 +93,7 @@ inline constexpr std::string_view common_keys[] = {"query", "id", "mode"};
 
 /// The name of `names` that is most like `name`, for "did you mean".
 std::string nearest(std::string_view name, std::span<const std::string_view> names);
+/// "a, b, c".
+std::string listed(std::span<const std::string_view> names);
 
 }  // namespace napkin

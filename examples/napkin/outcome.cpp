@@ -17,8 +17,8 @@ std::string amount(double x, std::string_view unit) {
 
 std::string sentence(const perfmodel::feasibility& f) {
   if (f.feasible) return {};
-  return std::string(f.reason) + ": needs " + amount(f.needed, f.unit) + ", there is " +
-         amount(f.available, f.unit);
+  return std::string(f.reason) + ": " + amount(f.needed, f.unit) + " needed, " +
+         amount(f.available, f.unit) + " available";
 }
 
 }  // namespace napkin

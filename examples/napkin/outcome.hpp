@@ -60,6 +60,7 @@ struct outcome {
   /// The limiter, the terms and the feasibility of an estimate.
   template <class Estimate>
   void explain(const Estimate& e) {
+    using perfmodel::representative;
     is_time = true;
     limiter = e.limiter;
     terms = e.terms;
@@ -72,6 +73,7 @@ struct outcome {
 /// The same as plain numbers.
 template <perfmodel::Scalar T>
 outcome<double> plain(const outcome<T>& from) {
+  using perfmodel::representative;
   outcome<double> to;
   to.results.reserve(from.results.size());
   for (const auto& r : from.results) to.results.push_back({r.key, r.label, representative(r.value), r.unit});

@@ -13,7 +13,8 @@ using perfmodel::error_code;
 
 std::vector<query> collect() {
   std::vector<query> all;
-  for (auto* part : {kernel_queries, attention_queries, collective_queries, memory_queries, speculation_queries}) {
+  for (auto* part : {kernel_queries, attention_queries, collective_queries, memory_queries, step_queries,
+                     speculation_queries}) {
     for (query& q : part()) all.push_back(std::move(q));
   }
   return all;
@@ -32,7 +33,7 @@ void check_mode(const json& object) {
     throw error(error_code::unknown_name,
                 "mode is \"calibrated\", and there is no profile of this accelerator yet; allowed: bound");
   }
-  throw error(error_code::unknown_name, "mode is " + quoted(mode) + "; allowed: bound, calibrated");
+  throw error(error_code::unknown_name, "mode is " + in_quotes(mode) + "; allowed: bound, calibrated");
 }
 
 }  // namespace
@@ -48,7 +49,7 @@ const query& find_query(std::string_view name) {
     if (name == q.name) return q;
   }
   for (const query& q : all_queries()) names.push_back(q.name);
-  throw error(error_code::unknown_query, quoted(name) + " is no query; did you mean " + nearest(name, names) +
+  throw error(error_code::unknown_query, in_quotes(name) + " is no query; did you mean " + nearest(name, names) +
                                              "? napkin --help lists them");
 }
 

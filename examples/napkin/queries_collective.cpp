@@ -16,7 +16,7 @@ struct collective {
     return {accelerator_key(),
             word("operation", "what they do", {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}),
             degree("ranks", "accelerators that take part"),
-            amount_of_bytes("bytes", "the whole buffer, as nccl-tests counts it"),
+            amount_of_bytes("bytes", "the whole buffer, as nccl-tests counts it").above_zero(),
             word("implementation", "whose kernels; the quickest algorithm of any, where not given",
                  {"nccl", "one_shot", "two_shot", "custom"})
                 .optional(),

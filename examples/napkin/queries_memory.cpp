@@ -1,7 +1,5 @@
 // How much KV cache fits beside the weights, and how many sequences that is.
-#include <perfmodel/kv_cache.hpp>
-#include <perfmodel/parallelism.hpp>
-#include <perfmodel/workload/kv_shape.hpp>
+#include <perfmodel/deployment.hpp>
 
 #include "query.hpp"
 
@@ -10,16 +8,6 @@ namespace napkin {
 namespace {
 
 namespace pm = perfmodel;
-
-/// The counts that parallel degrees have to divide.
-template <pm::Scalar T>
-pm::divisible divisible_of(const pm::basic_transformer<T>& m) {
-  const auto whole = [](const T& x) { return static_cast<int>(representative(x)); };
-  return {.query_heads = whole(m.attention.query_heads),
-          .kv_heads = whole(m.attention.kv_heads),
-          .layers = whole(m.layers),
-          .experts = highest(m.moe.layers) > 0.0 ? whole(m.moe.experts) : 0};
-}
 
 struct kv_capacity {
   static constexpr const char* name = "kv_capacity";
@@ -41,24 +29,19 @@ struct kv_capacity {
 
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
-    const auto& m = in.model();
-    const T ranks = in.number("tensor_parallel");
-    check(pm::layout{.tensor = in.whole("tensor_parallel")}, divisible_of(m));
+    pm::basic_deployment<T> d;
+    d.model = in.model();
+    d.layout.tensor = in.whole("tensor_parallel");
+    check(d.layout, divisible_parts(d.model));
+    d.weights = in.weights();
+    d.kv = in.format("kv_format");
+    d.device.dram.capacity = memory(in);
+    d.utilization = in.number("utilization");
+    d.activation_bytes = in.template amount<pm::bytes<T>>("activation_bytes");
+    d.runtime_bytes = in.template amount<pm::bytes<T>>("runtime_bytes");
 
-    const pm::bytes_per_token<T> per_token = kv_bytes_per_token(m, pm::storage_format(in.format("kv_format")));
-    const T copies = named("copies of each KV head", pm::kv_replication(m.attention.kv_heads, ranks));
-    const pm::bytes_per_token<T> per_gpu = named("KV bytes per token and GPU", copies * per_token / ranks);
-
-    pm::basic_memory_budget<T> budget;
-    budget.capacity = memory(in);
-    budget.utilization = in.number("utilization");
-    const pm::bytes<T> weights = in.has("weight_bytes") ? in.template amount<pm::bytes<T>>("weight_bytes")
-                                                        : weight_bytes(m, in.weights());
-    budget.weights = named("weight bytes per GPU", weights / ranks);
-    budget.activations = in.template amount<pm::bytes<T>>("activation_bytes");
-    budget.runtime = in.template amount<pm::bytes<T>>("runtime_bytes");
-
-    const auto c = pm::kv_capacity(budget, per_gpu, context(in, m), in.number("block_size"));
+    const auto per_token = kv_bytes_per_token(d.model, d.kv);
+    const auto c = capacity(in, d, context(in, d.model), in.number("block_size"));
     outcome<T> out;
     out.add("kv_bytes_per_token", "KV cache of a token", per_token);
     out.add("kv_bytes_available", "free for it, per GPU", c.available);
@@ -70,6 +53,16 @@ struct kv_capacity {
   }
 
  private:
+  /// weight_bytes, where given, is the whole model's: each GPU holds its tensor-parallel share.
+  template <pm::Scalar T>
+  static pm::basic_kv_capacity<T> capacity(inputs<T>& in, const pm::basic_deployment<T>& d, const T& context,
+                                           const T& block_size) {
+    if (!in.has("weight_bytes")) return pm::kv_capacity(d, context, block_size);
+    pm::basic_memory_budget<T> budget = memory_budget_of(d);
+    budget.weights = named("weight bytes per device", in.template amount<pm::bytes<T>>("weight_bytes") /
+                                                          static_cast<double>(d.layout.tensor));
+    return pm::kv_capacity(budget, kv_bytes_per_token_and_device(d), context, block_size);
+  }
   template <pm::Scalar T>
   static pm::bytes<T> memory(inputs<T>& in) {
     if (in.has("memory_bytes")) return in.template amount<pm::bytes<T>>("memory_bytes");
@@ -79,6 +72,7 @@ struct kv_capacity {
   template <pm::Scalar T>
   static T context(inputs<T>& in, const pm::basic_transformer<T>& m) {
     if (in.has("context")) return in.number("context");
+    using pm::highest;
     if (!(highest(m.max_context) > 0.0)) in.missing("context", "this model states no longest one");
     return m.max_context;
   }

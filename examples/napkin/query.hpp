@@ -69,6 +69,7 @@ std::vector<query> kernel_queries();
 std::vector<query> attention_queries();
 std::vector<query> collective_queries();
 std::vector<query> memory_queries();
+std::vector<query> step_queries();
 std::vector<query> speculation_queries();
 
 /// Every query, in the order of the documentation.

@@ -22,7 +22,7 @@ std::optional<double> parse_number(std::string_view s, std::string_view& rest) {
   const auto begin = s.data() + (s[0] == '+' ? 1 : 0);
   const auto [end, failure] = std::from_chars(begin, s.data() + s.size(), x);
   if (failure == std::errc::result_out_of_range) {
-    throw error(error_code::out_of_range, "the number " + quoted(s) + " is beyond what a double holds");
+    throw error(error_code::out_of_range, "the number " + in_quotes(s) + " is beyond what a double holds");
   }
   if (failure != std::errc()) return {};
   rest = std::string_view(end, static_cast<std::size_t>(s.data() + s.size() - end));
@@ -102,7 +102,7 @@ void assign(const key& k, const json& v, value& out) {
   out.text = v.get_ref<const std::string&>();
   if (k.kind == key_kind::word && std::find(k.words.begin(), k.words.end(), out.text) == k.words.end()) {
     throw error(error_code::unknown_name,
-                std::string(k.name) + " is " + quoted(out.text) + "; allowed: " + k.allowed());
+                std::string(k.name) + " is " + in_quotes(out.text) + "; allowed: " + k.allowed());
   }
 }
 
@@ -133,8 +133,8 @@ request::request(const query& asked, const json& object) : asked_(asked), values
     if (k == nullptr) {
       std::vector<std::string_view> names;
       for (const key& known : asked.keys) names.push_back(known.name);
-      throw error(error_code::unknown_key, quoted(name) + " is no key of " + asked.name +
-                                               "; did you mean " + nearest(name, names) + "?");
+      throw error(error_code::unknown_key, in_quotes(name) + " is no key of " + asked.name +
+                                               "; allowed: " + listed(names) + ", id, mode");
     }
     value& slot = values_[static_cast<std::size_t>(k - asked.keys.data())];
     slot.given = true;

@@ -132,7 +132,7 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
     wire[i] = s.wire.value();
     transfer[i] = bytes<T>(s.wire) / cost.rate(link, s) / lift<T>(second);
     latency[i] = sent * cost.latency(link, s).value();
-    time[i] = transfer[i] + latency[i];
+    time[i] = named(name_of(usable[i]), duration<T>::from_value(transfer[i] + latency[i])).value();
   }
 
   const auto chosen = [&](std::size_t lane) {
@@ -152,7 +152,7 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
   e.limiter = e.terms.limiting();
   T least = time[0];
   for (std::size_t i = 1; i < count; ++i) least = scalar_min(least, time[i]);
-  e.time = named("time", duration<T>::from_value(least));
+  e.time = named(name_of(c.operation), duration<T>::from_value(least));
   const duration<T> shortest =
       duration<T>::from_value(T(1e-30));  // keeps 0 bytes in 0 s at 0 bytes/s
   e.algbw = algorithm_bandwidth<T>(named("algbw", message / max(e.time, shortest)));
@@ -167,7 +167,7 @@ constexpr basic_collective_estimate<T> repeated(const T& n, basic_collective_est
   basic_terms<T> terms;
   for (const auto& t : e.terms) terms.add(t.kind, t.name, n * t.time);
   e.terms = terms;
-  e.time = n * e.time;
+  e.time = named("time of all", n * e.time);
   e.wire = wire_bytes<T>(n * e.wire.quantity());
   return e;
 }

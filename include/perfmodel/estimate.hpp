@@ -41,8 +41,11 @@ using term = basic_term<>;
 template <Scalar T = double>
 class basic_terms {
  public:
-  constexpr void add(perfmodel::limiter kind, const char* name, const duration<T>& time) {
-    items_[count_++] = basic_term<T>{kind, name, named(name, time)};
+  /// Adds a term and returns its time, named for the derivation.
+  constexpr duration<T> add(perfmodel::limiter kind, const char* name, const duration<T>& time) {
+    const duration<T> t = named(name, time);
+    items_[count_++] = basic_term<T>{kind, name, t};
+    return t;
   }
   constexpr std::size_t size() const { return count_; }
   constexpr bool empty() const { return count_ == 0; }

@@ -1,6 +1,7 @@
 // The derivation of an answer, step by step, read off the evaluation that gave it.
 #pragma once
 
+#include <map>
 #include <perfmodel/detail/fields.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/scalar/traced.hpp>
@@ -39,7 +40,7 @@ namespace detail {
 
 class derivation_writer {
  public:
-  explicit derivation_writer(const trace& t) : t_(t), seen_(t.size(), false) {}
+  explicit derivation_writer(const trace& t) : t_(t), seen_(t.size(), false), names_(t.size()) {}
 
   derivation write(int root) {
     visit(root);
@@ -53,7 +54,12 @@ class derivation_writer {
     int binding;  // 3 atom, 2 product, 1 sum
   };
 
-  bool is_named(int i) const { return t_[i].op == op::input || t_[i].op == op::step; }
+  const std::string& name_at(int i) const { return names_[static_cast<std::size_t>(i)]; }
+  // A second step of the same name becomes "name (2)".
+  std::string unique(const std::string& name) {
+    const int n = ++used_[name];
+    return n == 1 ? name : name + " (" + std::to_string(n) + ")";
+  }
 
   std::string value_text(int i) const { return to_string(t_[i].value, t_[i].unit, 4); }
 
@@ -81,11 +87,14 @@ class derivation_writer {
   void emit(int i) {
     const trace::node& n = t_[i];
     if (n.op == op::input) {
-      out_.inputs.push_back({n.name, {}, {}, value_text(i), n.source});
+      names_[static_cast<std::size_t>(i)] = unique(n.name);
+      out_.inputs.push_back({name_at(i), {}, {}, value_text(i), n.source});
     } else if (n.op == op::step) {
       const expression e = express(n.left);
-      if (e.names == n.name) return;
-      out_.steps.push_back({n.name, e.names, e.numbers, value_text(i), {}});
+      const bool renames = t_[n.left].op == op::step || t_[n.left].op == op::input;
+      const bool same = renames && t_[n.left].name == n.name;  // named twice on its way
+      names_[static_cast<std::size_t>(i)] = same ? name_at(n.left) : unique(n.name);
+      if (!same) out_.steps.push_back({name_at(i), e.names, e.numbers, value_text(i), {}});
     }
   }
 
@@ -99,17 +108,23 @@ class derivation_writer {
             wrap(a.numbers, wrap_a) + sign + wrap(b.numbers, wrap_b), binding};
   }
   expression call(const char* name, const trace::node& n) const {
-    expression a = express(n.left);
-    std::string names = std::string(name) + "(" + a.names, numbers = std::string(name) + "(" + a.numbers;
-    if (n.right >= 0) {
-      const expression b = express(n.right);
-      names += ", " + b.names;
-      numbers += ", " + b.numbers;
-    }
-    return {names + ")", numbers + ")", 3};
+    std::string names, numbers;
+    arguments(n, n.op == op::minimum || n.op == op::maximum ? n.op : op::constant, names, numbers);
+    return {std::string(name) + "(" + names + ")", std::string(name) + "(" + numbers + ")", 3};
   }
-  bool is_constant(int i, double x) const { return t_[i].op == op::constant && t_[i].value == x; }
-
+  // min(min(a, b), c) is written min(a, b, c).
+  void arguments(const trace::node& n, op flat, std::string& names, std::string& numbers) const {
+    for (const int i : {n.left, n.right}) {
+      if (i < 0) continue;
+      if (t_[i].op == flat) {
+        arguments(t_[i], flat, names, numbers);
+        continue;
+      }
+      const expression e = express(i);
+      names += (names.empty() ? "" : ", ") + e.names;
+      numbers += (numbers.empty() ? "" : ", ") + e.numbers;
+    }
+  }
   expression express(int i) const {
     const trace::node& n = t_[i];
     switch (n.op) {
@@ -118,27 +133,17 @@ class derivation_writer {
         return {s, s, 3};
       }
       case op::input:
-      case op::step: return {n.name, value_text(i), 3};
-      case op::add:
-        if (is_constant(n.left, 0.0)) return express(n.right);
-        if (is_constant(n.right, 0.0)) return express(n.left);
-        return binary(n, " + ", 1, false);
+      case op::step: return {name_at(i), value_text(i), 3};
+      case op::add: return binary(n, " + ", 1, false);
       case op::subtract: return binary(n, " - ", 1, true);
-      case op::multiply:
-        if (is_constant(n.left, 1.0)) return express(n.right);
-        if (is_constant(n.right, 1.0)) return express(n.left);
-        return binary(n, " x ", 2, false);
-      case op::divide:
-        if (is_constant(n.right, 1.0)) return express(n.left);
-        return binary(n, " / ", 2, true);
+      case op::multiply: return binary(n, " x ", 2, false);
+      case op::divide: return binary(n, " / ", 2, true);
       case op::negate: {
         const expression a = express(n.left);
         return {"-" + wrap(a.names, a.binding < 3), "-" + wrap(a.numbers, a.binding < 3), 2};
       }
       case op::minimum: return call("min", n);
-      case op::maximum:
-        if (is_constant(n.left, 0.0)) return express(n.right);
-        return call("max", n);
+      case op::maximum: return call("max", n);
       case op::ceil: return call("ceil", n);
       case op::floor: return call("floor", n);
       case op::log: return call("ln", n);
@@ -151,6 +156,8 @@ class derivation_writer {
 
   const trace& t_;
   std::vector<bool> seen_;
+  std::vector<std::string> names_;
+  std::map<std::string, int> used_;
   derivation out_;
 };
 
@@ -168,15 +175,15 @@ inline derivation derivation_of(const traced& result) {
   return detail::derivation_writer(*result.tape()).write(result.node());
 }
 
-/// The derivation as lines of text, inputs first.
-inline std::string to_string(const derivation& d) {
+/// The derivation as lines of text, inputs first; `with_numbers` shows each formula with its values.
+inline std::string to_string(const derivation& d, bool with_numbers = true) {
   std::string s;
   for (const auto& i : d.inputs) {
     s += "  " + i.name + " = " + i.value + (i.source.empty() ? "" : "   [" + i.source + "]") + "\n";
   }
   for (const auto& x : d.steps) {
     s += "  " + x.name + " = " + x.formula;
-    if (x.numbers != x.formula) s += " = " + x.numbers;
+    if (with_numbers && x.numbers != x.formula && x.numbers != x.value) s += " = " + x.numbers;
     s += " = " + x.value + "\n";
   }
   return s;

@@ -1,6 +1,7 @@
 // Fusion: the traffic and the launches that vanish when a result never leaves the chip.
 #pragma once
 
+#include <perfmodel/units/constants.hpp>
 #include <perfmodel/workload/demand.hpp>
 
 namespace perfmodel {

@@ -74,8 +74,8 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_memory_budget<T>& budget,
   const bytes<T> free = kv_bytes_available(budget);
   if (lowest(free.value()) <= 0.0) {
     c.feasible = infeasible("weights, activations and runtime exceed the usable memory", "B",
-                            representative((budget.weights + budget.activations + budget.runtime).value()),
-                            representative((budget.utilization * budget.capacity).value()));
+                            highest((budget.weights + budget.activations + budget.runtime).value()),
+                            lowest((budget.utilization * budget.capacity).value()));
     return c;
   }
   c.available = free;
@@ -86,8 +86,8 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_memory_budget<T>& budget,
   c.sequences = named("sequences", floor(c.blocks / blocks_per_sequence));
   if (highest(c.sequences) < 1.0) {
     c.feasible = infeasible("not one sequence of this context fits beside the weights", "B",
-                            representative((blocks_per_sequence * block).value()),
-                            representative(free.value()));
+                            highest((blocks_per_sequence * block).value()),
+                            lowest(free.value()));
   }
   return c;
 }

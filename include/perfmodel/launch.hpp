@@ -3,6 +3,7 @@
 
 #include <perfmodel/error.hpp>
 #include <perfmodel/estimate.hpp>
+#include <perfmodel/units/constants.hpp>
 
 namespace perfmodel {
 

@@ -83,7 +83,7 @@ constexpr T hfu(const T& model_utilisation, const std::type_identity_t<T>& recom
 
 /// One part of a whole: its share of the time, and by what its time is multiplied.
 template <Scalar T = double>
-struct basic_part {
+struct basic_amdahl_part {
   T share{};
   T factor = T(1.0);
 
@@ -93,7 +93,7 @@ struct basic_part {
     f("factor", s.factor...);
   }
 };
-using part = basic_part<>;
+using amdahl_part = basic_amdahl_part<>;
 
 template <Scalar T = double>
 struct basic_amdahl {
@@ -106,10 +106,10 @@ struct basic_amdahl {
 /// 0; parts that are the whole and all vanish. Tests: 0.50 + 0.35 x 0.3 + 0.15 x 0.2 =
 /// 0.635, 1.575x; T' >= (1 - share) T when one part changes.
 template <Scalar T>
-constexpr basic_amdahl<T> amdahl(std::span<const basic_part<T>> parts) {
+constexpr basic_amdahl<T> amdahl(std::span<const basic_amdahl_part<T>> parts) {
   T named_share(0.0);
   T ratio(0.0);
-  for (const basic_part<T>& p : parts) {
+  for (const basic_amdahl_part<T>& p : parts) {
     named_share += detail::fraction("share", p.share);
     ratio += p.share * detail::not_negative("factor", p.factor);
   }
@@ -123,14 +123,14 @@ constexpr basic_amdahl<T> amdahl(std::span<const basic_part<T>> parts) {
   return r;
 }
 template <Scalar T, std::size_t N>
-constexpr basic_amdahl<T> amdahl(const std::array<basic_part<T>, N>& parts) {
-  return amdahl(std::span<const basic_part<T>>(parts));
+constexpr basic_amdahl<T> amdahl(const std::array<basic_amdahl_part<T>, N>& parts) {
+  return amdahl(std::span<const basic_amdahl_part<T>>(parts));
 }
 
 /// Share of one part in the new time: share x factor / (T' / T).
 /// Test: GEMMs at 50 % become 79 % when the rest shrinks to 0.135.
 template <Scalar T>
-constexpr T new_share(const basic_part<T>& p, const basic_amdahl<T>& whole) {
+constexpr T new_share(const basic_amdahl_part<T>& p, const basic_amdahl<T>& whole) {
   return named("new share",
                T(p.share * p.factor / detail::positive("time_ratio", whole.time_ratio)));
 }

@@ -4,6 +4,7 @@
 #include <perfmodel/error.hpp>
 #include <perfmodel/estimate.hpp>
 #include <perfmodel/scalar/math.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <span>
 
 namespace perfmodel {

@@ -245,10 +245,11 @@ constexpr basic_collective_estimate<T> communication_time(const basic_link<T>& l
   e.limiter = terms.limiting();
   e.time = named("time", e.time + back.time);
   e.wire = e.wire + back.wire;
-  const bytes<T> messages = dispatch_of(x).message.quantity() + combine_of(x).message.quantity();
-  e.algbw = algorithm_bandwidth<T>(messages / max(e.time, duration<T>::from_value(T(1e-30))));
-  e.busbw = to_bus_bandwidth(collective::all_to_all, x.ranks, e.algbw);
-  if (x.ranks == 1) e.algbw = {};
+  if (highest(e.time.value()) > 0.0) {
+    const bytes<T> messages = dispatch_of(x).message.quantity() + combine_of(x).message.quantity();
+    e.algbw = algorithm_bandwidth<T>(messages / e.time);
+    e.busbw = to_bus_bandwidth(collective::all_to_all, x.ranks, e.algbw);
+  }
   return e;
 }
 

@@ -1,6 +1,7 @@
 // A deployment that a model cannot have stops the build.
 // expect: impossible_layout
-// expect: tensor_parallel does not divide the query heads|layout_feasible|check
+// expect-gcc: check
+// expect-clang: check\({.tensor = 3}
 #include <perfmodel/parallelism.hpp>
 namespace pm = perfmodel;
 

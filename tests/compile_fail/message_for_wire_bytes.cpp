@@ -1,6 +1,6 @@
 // A message is not what a rank puts on the wire.
 // expect-gcc: could not convert.*convention::message.*to.*convention::wire
-// expect-clang: no viable conversion from.*message_bytes.*to.*wire
+// expect-clang: no known conversion from .*convention::message.* to .*convention::wire
 #include <perfmodel/collectives.hpp>
 namespace pm = perfmodel;
 

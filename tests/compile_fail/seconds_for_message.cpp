@@ -1,6 +1,6 @@
 // A duration is no amount of bytes.
-// expect: no matching function for call to|no matching conversion for functional-style cast
-// expect: second_unit|time_base
+// expect-gcc: no known conversion for argument 1 from .*time_base.* to .*information_base
+// expect-clang: no known conversion from .*time_base.* to .*information_base
 #include <perfmodel/collectives.hpp>
 namespace pm = perfmodel;
 

@@ -1,6 +1,6 @@
 // A token is not a request.
-// expect: token_base|token_unit
-// expect: request_base|request_unit
+// expect: token_base
+// expect: request_base
 #include <perfmodel/units/constants.hpp>
 namespace pm = perfmodel;
 

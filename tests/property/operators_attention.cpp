@@ -27,7 +27,9 @@ struct shapes {
   }
 };
 
-bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::fmax(std::abs(a), std::abs(b)); }
+bool close(double a, double b) {
+  return std::abs(a - b) <= 1e-12 * std::fmax(std::abs(a), std::abs(b));
+}
 }  // namespace
 
 TEST_CASE("causal_pairs is the sum over tokens of what each sees", "[operators]") {
@@ -43,8 +45,13 @@ TEST_CASE("causal_pairs is the sum over tokens of what each sees", "[operators]"
     }
     INFO("tokens " << tokens << " past " << past << " window " << window);
     REQUIRE(pm::causal_pairs(tokens, past, window) == sum);
-    const pm::attention_prefill a{.batch = 1, .tokens = tokens, .query_heads = 1, .kv_heads = 1,
-                                  .head_dim = 1, .window = window, .past = past};
+    const pm::attention_prefill a{.batch = 1,
+                                  .tokens = tokens,
+                                  .query_heads = 1,
+                                  .kv_heads = 1,
+                                  .head_dim = 1,
+                                  .window = window,
+                                  .past = past};
     // one head of one dimension: 2 bytes for each query, key and value
     REQUIRE(demand_of(a).dram.read.value() == 2 * tokens + 4 * (tokens + furthest));
   }
@@ -72,10 +79,14 @@ TEST_CASE("a decode step is a prompt of one token over the rest of its context",
   for (int i = 0; i < 500; ++i) {
     pm::attention_prefill one = s.prefill();
     one.tokens = 1;
-    const pm::attention_decode step{.batch = one.batch, .context = one.past + 1,
-                                    .query_heads = one.query_heads, .kv_heads = one.kv_heads,
-                                    .head_dim = one.head_dim, .value_dim = one.value_dim,
-                                    .format = one.format, .kv_format = one.kv_format,
+    const pm::attention_decode step{.batch = one.batch,
+                                    .context = one.past + 1,
+                                    .query_heads = one.query_heads,
+                                    .kv_heads = one.kv_heads,
+                                    .head_dim = one.head_dim,
+                                    .value_dim = one.value_dim,
+                                    .format = one.format,
+                                    .kv_format = one.kv_format,
                                     .window = one.window};
     const pm::demand p = demand_of(one), d = demand_of(step);
     REQUIRE(close(p.matrix_flop.value(), d.matrix_flop.value()));

@@ -23,7 +23,8 @@ double exact_experts(int experts, int top_k, int tokens) {
         if (n > experts - j || top_k - n > j) continue;
         next[static_cast<std::size_t>(j + n)] +=
             p[static_cast<std::size_t>(j)] *
-            std::exp(log_choose(experts - j, n) + log_choose(j, top_k - n) - log_choose(experts, top_k));
+            std::exp(log_choose(experts - j, n) + log_choose(j, top_k - n) -
+                     log_choose(experts, top_k));
       }
     }
     p = next;
@@ -41,7 +42,8 @@ TEST_CASE("expected_experts is the mean of the exact distribution", "[operators]
       for (const int tokens : {1, 2, 3, 7, 32}) {
         INFO(experts << " experts, top " << top_k << ", " << tokens << " tokens");
         const double mean = exact_experts(experts, top_k, tokens);
-        REQUIRE(std::abs(pm::expected_experts<double>(experts, top_k, tokens) - mean) <= 1e-9 * mean);
+        REQUIRE(std::abs(pm::expected_experts<double>(experts, top_k, tokens) - mean) <=
+                1e-9 * mean);
       }
     }
   }
@@ -68,7 +70,8 @@ TEST_CASE("tokens_on_rank never exceeds the exact share", "[operators]") {
     for (const double ranks : {1.0, 2.0, 8.0, 16.0}) {
       for (const double top_k : {1.0, 2.0, 4.0, 8.0}) {
         const double others = experts - experts / ranks;
-        const double miss = others < top_k ? 0 : std::exp(log_choose(others, top_k) - log_choose(experts, top_k));
+        const double miss =
+            others < top_k ? 0 : std::exp(log_choose(others, top_k) - log_choose(experts, top_k));
         const double share = pm::tokens_on_rank(1.0, top_k, ranks);
         INFO(experts << " experts, " << ranks << " ranks, top " << top_k);
         REQUIRE(share <= (1 - miss) * (1 + 1e-12));
@@ -81,8 +84,12 @@ TEST_CASE("tokens_on_rank never exceeds the exact share", "[operators]") {
 
 TEST_CASE("moe_ffn: ranks together do the block's work and hold its experts", "[operators]") {
   for (const double tokens : {1.0, 16.0, 1024.0}) {
-    const pm::moe_ffn whole{
-        .tokens = tokens, .hidden = 2048, .intermediate = 1024, .experts = 128, .top_k = 8, .shared_experts = 1};
+    const pm::moe_ffn whole{.tokens = tokens,
+                            .hidden = 2048,
+                            .intermediate = 1024,
+                            .experts = 128,
+                            .top_k = 8,
+                            .shared_experts = 1};
     const double flop = demand_of(whole).matrix_flop.value();
     for (const double tensor : {1.0, 2.0, 8.0}) {
       for (const double expert : {1.0, 4.0, 32.0}) {

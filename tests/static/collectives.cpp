@@ -29,6 +29,7 @@ static_assert(pm::bus_factor(pm::collective::all_to_all, 2) == 0.5);
 static_assert(pm::bus_factor(pm::collective::broadcast, 8) == 1.0);
 static_assert(pm::bus_factor(pm::collective::point_to_point, 8) == 1.0);
 static_assert(pm::bus_factor(pm::collective::all_reduce, 1) == 0.0);
+static_assert(pm::bus_factor(pm::collective::broadcast, 1) == 0.0);
 
 // 200 GB/s algbw is 350 GB/s busbw, and back
 constexpr pm::algorithm_bandwidth<> algbw(200.0 * pm::GB_per_s);

@@ -33,13 +33,18 @@ static_assert(demand_of(pm::elementwise{.elements = 1e6, .flop_per_element = 5})
               1.25 * pm::flop_per_byte);
 
 // Softmax: 5 over 4 bytes. RoPE: 3 over 4.
-static_assert(demand_of(pm::softmax{.rows = 10, .width = 100}).intensity() == 1.25 * pm::flop_per_byte);
+static_assert(demand_of(pm::softmax{.rows = 10, .width = 100}).intensity() ==
+              1.25 * pm::flop_per_byte);
 static_assert(demand_of(pm::rope{.tokens = 7, .heads = 72, .head_dim = 128}).intensity() ==
               0.75 * pm::flop_per_byte);
 
 // Fused attention without grouping and mask: 4 S^2 d FLOP over 4 S d b bytes is S / 2 in 16 bit.
-constexpr pm::attention_prefill multi_head{
-    .batch = 1, .tokens = 8192, .query_heads = 64, .kv_heads = 64, .head_dim = 128, .causal = false};
+constexpr pm::attention_prefill multi_head{.batch = 1,
+                                           .tokens = 8192,
+                                           .query_heads = 64,
+                                           .kv_heads = 64,
+                                           .head_dim = 128,
+                                           .causal = false};
 static_assert(demand_of(multi_head).intensity() == 4096.0 * pm::flop_per_byte);
 static_assert(demand_of(multi_head).dram.total() == 536870912.0 * pm::byte);
 static_assert(demand_of(multi_head).matrix_flop == 64.0 * 4.0 * 8192.0 * 8192.0 * 128.0 * pm::flop);
@@ -74,8 +79,8 @@ static_assert(near_to(pm::expected_experts(256.0, 8.0, 256.0), 255.9244, 1e-6));
 static_assert(pm::expected_experts(8.0, 8.0, 1.0) == 8.0);
 
 // Embedding reads the rows asked for and not the table.
-static_assert(demand_of(pm::embedding{.tokens = 1, .vocabulary = 128256, .hidden = 8192}).dram.total() ==
-              32.0 * pm::KiB);
+static_assert(demand_of(pm::embedding{.tokens = 1, .vocabulary = 128256, .hidden = 8192})
+                  .dram.total() == 32.0 * pm::KiB);
 
 // 4-bit weights with a 16-bit scale for every 64; 2:4 sparsity.
 static_assert(pm::storage_format(pm::int4, 64, 16).bits() == 4.25);

@@ -22,12 +22,14 @@ static_assert(pm::layout_feasible({.tensor = 16}, dense));
 static_assert(!pm::layout_feasible({.tensor = 3}, dense));
 static_assert(!pm::layout_feasible({.tensor = 8, .data = 9}, dense));
 static_assert(!pm::layout_feasible({.pipeline = 81}, {.layers = 80}));
+static_assert(pm::layout_feasible({.pipeline = 80}, {.layers = 80}));
 static_assert(!pm::layout_feasible({.expert = 2, .data = 2}, dense));
 static_assert(pm::check({.tensor = 4}, dense).tensor == 4);
 // 256 experts over 64 ranks, of which 8 serve attention together
 constexpr pm::divisible moe{.experts = 256};
 static_assert(pm::layout_feasible({.tensor = 8, .expert = 64, .data = 8}, moe));
 static_assert(pm::layout{.tensor = 8, .expert = 16, .data = 8}.expert_tensor() == 4);
+static_assert(pm::layout{.tensor = 8, .expert = 64, .data = 8}.ranks() == 64);
 static_assert(!pm::layout_feasible({.tensor = 8, .expert = 16}, moe));
 
 // 8 KV heads over 4, 8, 16 ranks: 2, 1, 1 per rank, once, once, twice

@@ -71,6 +71,9 @@ TEST_CASE("inputs out of range name their field") {
   CHECK_THROWS_AS(pm::collective_time(nvlink(450, true), {.ranks = 8, .message = message},
                                       pm::alpha_beta{.bandwidth_share = 1.5}),
                   pm::error);
+  CHECK_THROWS_AS(pm::collective_time(nvlink(450, true), {.ranks = 8, .message = message},
+                                      pm::alpha_beta{.alpha = -1.0 * pm::us}),
+                  pm::error);
 }
 
 TEST_CASE("an operation without the algorithm is refused") {
@@ -169,6 +172,20 @@ TEST_CASE("a range over the switch of algorithms covers both") {
     CHECK(e.wire.quantity().value().contains(at.wire.quantity().value()));
     CHECK(e.algbw.quantity().value().contains(at.algbw.quantity().value()));
   }
+}
+
+TEST_CASE("a range that lies on one side of the switch has that side's bytes") {
+  pm::basic_link<pm::interval> l;
+  l.bandwidth = pm::bandwidth<pm::interval>::from_value(225e9);
+  l.ranks = 8;
+  pm::basic_alpha_beta<pm::interval> cost;
+  cost.alpha = pm::duration<pm::interval>::from_value(1e-6);
+  pm::basic_collective<pm::interval> c;
+  c.ranks = 8;
+  c.message = pm::message_bytes<pm::interval>(pm::bytes<pm::interval>::from_value(2000.0));
+  CHECK(pm::collective_time(l, c, cost).wire.quantity().value() == pm::interval(14e3));  // one-shot
+  c.message = pm::message_bytes<pm::interval>(pm::bytes<pm::interval>::from_value(200e3));
+  CHECK(pm::collective_time(l, c, cost).wire.quantity().value() == pm::interval(350e3));
 }
 
 TEST_CASE("a collective is a spec: it changes its scalar with all its fields") {

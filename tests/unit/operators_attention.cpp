@@ -10,8 +10,12 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 // A 70B-class layer with all heads, and with its 8 KV heads.
-constexpr pm::attention_prefill multi_head{
-    .batch = 1, .tokens = 8192, .query_heads = 64, .kv_heads = 64, .head_dim = 128, .causal = false};
+constexpr pm::attention_prefill multi_head{.batch = 1,
+                                           .tokens = 8192,
+                                           .query_heads = 64,
+                                           .kv_heads = 64,
+                                           .head_dim = 128,
+                                           .causal = false};
 
 constexpr pm::attention_prefill unfused(pm::attention_prefill a) {
   a.fused = false;
@@ -45,7 +49,8 @@ TEST_CASE("attention_prefill: unfused traffic of the published example", "[opera
   CHECK_THAT(demand_of(at_2048).intensity().value(), WithinRel(60.2353, 1e-5));
 }
 
-TEST_CASE("attention_prefill: fusing removes a factor of 1 + S/d, more with grouped heads", "[operators]") {
+TEST_CASE("attention_prefill: fusing removes a factor of 1 + S/d, more with grouped heads",
+          "[operators]") {
   const auto ratio = [](pm::attention_prefill a) {
     return demand_of(unfused(a)).dram.total() / demand_of(a).dram.total();
   };
@@ -85,7 +90,8 @@ TEST_CASE("causal_pairs: by hand", "[operators]") {
   CHECK_THROWS_AS(pm::causal_pairs(1.0, 0.0, 0.5), pm::error);
 }
 
-TEST_CASE("attention_prefill: a chunk reads what went before once, a window only its part", "[operators]") {
+TEST_CASE("attention_prefill: a chunk reads what went before once, a window only its part",
+          "[operators]") {
   pm::attention_prefill a{
       .batch = 2, .tokens = 512, .query_heads = 8, .kv_heads = 2, .head_dim = 64, .past = 1536};
   CHECK(demand_of(a).matrix_flop.value() == 2.0 * 2 * 8 * (512 * 1536 + 512 * 513 / 2) * 128);
@@ -97,8 +103,15 @@ TEST_CASE("attention_prefill: a chunk reads what went before once, a window only
 }
 
 TEST_CASE("attention_prefill: formats, value width and softmax arithmetic", "[operators]") {
-  pm::attention_prefill a{.batch = 1, .tokens = 16, .query_heads = 4, .kv_heads = 4, .head_dim = 192,
-                          .value_dim = 128, .format = pm::bf16, .kv_format = pm::fp8, .causal = false};
+  pm::attention_prefill a{.batch = 1,
+                          .tokens = 16,
+                          .query_heads = 4,
+                          .kv_heads = 4,
+                          .head_dim = 192,
+                          .value_dim = 128,
+                          .format = pm::bf16,
+                          .kv_format = pm::fp8,
+                          .causal = false};
   const pm::demand d = demand_of(a);
   CHECK(d.format == pm::bf16);
   CHECK(d.matrix_flop.value() == 2 * 4 * 16 * 16 * (192 + 128));
@@ -123,7 +136,8 @@ TEST_CASE("attention: heads that cannot be grouped", "[operators]") {
   }
   a.kv_heads = 128;
   CHECK(code_of([&] { return demand_of(a); }) == pm::error_code::inconsistent);
-  const pm::attention_decode d{.batch = 1, .context = 10, .query_heads = 10, .kv_heads = 4, .head_dim = 64};
+  const pm::attention_decode d{
+      .batch = 1, .context = 10, .query_heads = 10, .kv_heads = 4, .head_dim = 64};
   CHECK(code_of([&] { return demand_of(d); }) == pm::error_code::inconsistent);
 }
 
@@ -144,9 +158,11 @@ TEST_CASE("flash attention: keys and values read again for every block of rows",
   const double reread = pm::flash_attention_reread_bytes(8192.0, 128.0, 128.0).value();
   CHECK_THAT(reread, WithinRel(272.6e6, 1e-3));
   CHECK(reread == 2.0 * 8192 * 128 * (2 + 2 * 64));
-  CHECK(pm::flash_attention_reread_bytes(8193.0, 128.0, 128.0).value() == 2.0 * 8193 * 128 * (2 + 2 * 65));
+  CHECK(pm::flash_attention_reread_bytes(8193.0, 128.0, 128.0).value() ==
+        2.0 * 8193 * 128 * (2 + 2 * 65));
   // One block of rows is the compulsory traffic of one head.
-  CHECK(pm::flash_attention_reread_bytes(8192.0, 128.0, 8192.0) == demand_of(multi_head).dram.total() / 64.0);
+  CHECK(pm::flash_attention_reread_bytes(8192.0, 128.0, 8192.0) ==
+        demand_of(multi_head).dram.total() / 64.0);
 }
 
 TEST_CASE("flash attention: accesses between S d and S^2 d", "[operators]") {
@@ -160,7 +176,8 @@ TEST_CASE("flash attention: accesses between S d and S^2 d", "[operators]") {
 }
 
 TEST_CASE("attention_decode: bytes and FLOP of a 70B layer by hand", "[operators]") {
-  pm::attention_decode a{.batch = 4, .context = 4096, .query_heads = 64, .kv_heads = 8, .head_dim = 128};
+  pm::attention_decode a{
+      .batch = 4, .context = 4096, .query_heads = 64, .kv_heads = 8, .head_dim = 128};
   const pm::demand d = demand_of(a);
   CHECK(d.matrix_flop.value() == 4.0 * 4 * 4096 * 64 * 128);
   CHECK(d.dram.read.value() == 4.0 * (4096 * 4096 + 64 * 128 * 2));
@@ -178,7 +195,8 @@ TEST_CASE("attention_decode: bytes and FLOP of a 70B layer by hand", "[operators
 }
 
 TEST_CASE("attention_decode: pages, window and splits", "[operators]") {
-  pm::attention_decode a{.batch = 4, .context = 4096, .query_heads = 64, .kv_heads = 8, .head_dim = 128};
+  pm::attention_decode a{
+      .batch = 4, .context = 4096, .query_heads = 64, .kv_heads = 8, .head_dim = 128};
   const pm::demand plain = demand_of(a);
   a.block_size = 16;
   CHECK(demand_of(a).dram.read - plain.dram.read == 4.0 * 256.0 * 4.0 * pm::byte);
@@ -186,7 +204,12 @@ TEST_CASE("attention_decode: pages, window and splits", "[operators]") {
   CHECK(pm::page_table_bytes(4097.0, 16.0).value() == 257 * 4);
   CHECK(pm::page_table_bytes(4097.0, 0.0).value() == 0);
 
-  a = {.batch = 4, .context = 4096, .query_heads = 64, .kv_heads = 8, .head_dim = 128, .window = 1024};
+  a = {.batch = 4,
+       .context = 4096,
+       .query_heads = 64,
+       .kv_heads = 8,
+       .head_dim = 128,
+       .window = 1024};
   CHECK(demand_of(a).matrix_flop == 0.25 * plain.matrix_flop);
   CHECK(pm::attended_tokens(4096.0, 1024.0) == 1024);
   CHECK(pm::attended_tokens(512.0, 1024.0) == 512);
@@ -223,10 +246,16 @@ TEST_CASE("mla_decode: one cache line for all heads", "[operators]") {
   CHECK_THROWS_AS(demand_of(a), pm::error);
 }
 
-TEST_CASE("mla_decode: a layer of DeepSeek-V3 against the same heads without compression", "[operators]") {
+TEST_CASE("mla_decode: a layer of DeepSeek-V3 against the same heads without compression",
+          "[operators]") {
   // 128 KV heads with keys of 192 and values of 128: 40,960 values a token against 576.
-  const pm::attention_decode plain{
-      .batch = 1, .context = 1e6, .query_heads = 128, .kv_heads = 128, .head_dim = 192, .value_dim = 128};
+  const pm::attention_decode plain{.batch = 1,
+                                   .context = 1e6,
+                                   .query_heads = 128,
+                                   .kv_heads = 128,
+                                   .head_dim = 192,
+                                   .value_dim = 128};
   const pm::mla_decode latent{.batch = 1, .context = 1e6, .heads = 128, .latent = 512, .rope = 64};
-  CHECK_THAT(demand_of(plain).dram.total() / demand_of(latent).dram.total(), WithinRel(40960.0 / 576.0, 1e-3));
+  CHECK_THAT(demand_of(plain).dram.total() / demand_of(latent).dram.total(),
+             WithinRel(40960.0 / 576.0, 1e-3));
 }

@@ -9,8 +9,8 @@ namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 
 TEST_CASE("elementwise: n tensors in, m out, f FLOP an element", "[operators]") {
-  const pm::demand d = demand_of(
-      pm::elementwise{.elements = 1000, .inputs = 2, .outputs = 3, .flop_per_element = 7, .format = pm::fp32});
+  const pm::demand d = demand_of(pm::elementwise{
+      .elements = 1000, .inputs = 2, .outputs = 3, .flop_per_element = 7, .format = pm::fp32});
   CHECK(d.vector_flop.value() == 7000);
   CHECK(d.matrix_flop.value() == 0);
   CHECK(d.dram.read.value() == 8000);
@@ -19,8 +19,8 @@ TEST_CASE("elementwise: n tensors in, m out, f FLOP an element", "[operators]") 
 }
 
 TEST_CASE("elementwise: bias, GELU and dropout in one kernel save 4 tensors", "[operators]") {
-  // Three kernels read and write the tensor each: 6 tensors. One kernel: 2. At 2,048 x 4,096 elements
-  // in 16 bit, 16.777 MB each, that saves 67.1 MB.
+  // Three kernels read and write the tensor each: 6 tensors. One kernel: 2. At 2,048 x 4,096
+  // elements in 16 bit, 16.777 MB each, that saves 67.1 MB.
   const pm::elementwise one{.elements = 2048 * 4096};
   const pm::bytes<> saved = 3.0 * demand_of(one).dram.total() - demand_of(one).dram.total();
   CHECK(saved.value() == 67108864);
@@ -40,8 +40,8 @@ TEST_CASE("norm: FLOP and bytes of one row by hand", "[operators]") {
   CHECK(rms.vector_flop.value() == 12);
   CHECK(rms.dram.read.value() == 12 + 12);  // the row and gamma
   CHECK(rms.dram.written.value() == 12);
-  // LayerNorm: 3 additions; 3 differences, squares, additions; 3 differences, scalings, times gamma,
-  // plus beta = 24.
+  // LayerNorm: 3 additions; 3 differences, squares, additions; 3 differences, scalings, times
+  // gamma, plus beta = 24.
   const pm::demand layer =
       demand_of(pm::norm{.rows = 1, .width = 3, .kind = pm::norm_kind::layer, .format = pm::fp32});
   CHECK(layer.vector_flop.value() == 24);

@@ -9,10 +9,21 @@ using Catch::Matchers::WithinRel;
 
 TEST_CASE("gemm: published intensities of an FFN gate product", "[operators]") {
   // k = 2048, n = 11008, bf16: a lab sheet's own column, printed to one decimal.
-  struct row { double m, intensity; };
-  constexpr std::array<row, 12> published{{{1, 1.0}, {2, 2.0}, {4, 4.0}, {8, 8.0}, {16, 15.9},
-                                           {32, 31.4}, {64, 61.7}, {128, 119.2}, {256, 222.9},
-                                           {512, 394.9}, {1024, 642.8}, {2048, 936.9}}};
+  struct row {
+    double m, intensity;
+  };
+  constexpr std::array<row, 12> published{{{1, 1.0},
+                                           {2, 2.0},
+                                           {4, 4.0},
+                                           {8, 8.0},
+                                           {16, 15.9},
+                                           {32, 31.4},
+                                           {64, 61.7},
+                                           {128, 119.2},
+                                           {256, 222.9},
+                                           {512, 394.9},
+                                           {1024, 642.8},
+                                           {2048, 936.9}}};
   for (const row& r : published) {
     const double i = demand_of(pm::gemm{.m = r.m, .n = 11008, .k = 2048}).intensity().value();
     INFO("m = " << r.m << ": " << i);
@@ -35,9 +46,12 @@ TEST_CASE("gemm: each operand has its own format", "[operators]") {
   CHECK(d.launches == 1);
 }
 
-TEST_CASE("gemm: a matrix-vector product in bf16 is 1 FLOP/byte, batching multiplies it", "[operators]") {
-  CHECK_THAT(demand_of(pm::gemm{.m = 1, .n = 65536, .k = 65536}).intensity().value(), WithinRel(1.0, 1e-4));
-  CHECK_THAT(demand_of(pm::gemm{.m = 8, .n = 65536, .k = 65536}).intensity().value(), WithinRel(8.0, 1e-3));
+TEST_CASE("gemm: a matrix-vector product in bf16 is 1 FLOP/byte, batching multiplies it",
+          "[operators]") {
+  CHECK_THAT(demand_of(pm::gemm{.m = 1, .n = 65536, .k = 65536}).intensity().value(),
+             WithinRel(1.0, 1e-4));
+  CHECK_THAT(demand_of(pm::gemm{.m = 8, .n = 65536, .k = 65536}).intensity().value(),
+             WithinRel(8.0, 1e-3));
   CHECK_THAT(
       demand_of(pm::gemm{.m = 1, .n = 65536, .k = 65536, .format = pm::fp8}).intensity().value(),
       WithinRel(2.0, 1e-4));

@@ -41,7 +41,8 @@ TEST_CASE("swiglu: unfused is its GEMMs and its activation", "[operators]") {
   const double t = 48, h = 512, w = 1536;
   const pm::demand gate_up = demand_of(pm::gemm{.m = t, .n = 2 * w, .k = h});
   const pm::demand down = demand_of(pm::gemm{.m = t, .n = h, .k = w});
-  const pm::demand act = demand_of(pm::elementwise{.elements = t * w, .inputs = 2, .flop_per_element = 5});
+  const pm::demand act =
+      demand_of(pm::elementwise{.elements = t * w, .inputs = 2, .flop_per_element = 5});
   const pm::demand whole = demand_of(pm::swiglu{
       .tokens = t, .hidden = h, .intermediate = w, .fused = false, .activation_flop = 5});
   CHECK(whole.dram.read == gate_up.dram.read + act.dram.read + down.dram.read);
@@ -70,9 +71,10 @@ TEST_CASE("expected_experts: published values and limits", "[operators]") {
 }
 
 TEST_CASE("moe_ffn: one expert is a dense block", "[operators]") {
-  const pm::demand moe = demand_of(
-      pm::moe_ffn{.tokens = 7, .hidden = 512, .intermediate = 1024, .experts = 1, .top_k = 1, .fused = false});
-  const pm::demand dense = demand_of(pm::swiglu{.tokens = 7, .hidden = 512, .intermediate = 1024, .fused = false});
+  const pm::demand moe = demand_of(pm::moe_ffn{
+      .tokens = 7, .hidden = 512, .intermediate = 1024, .experts = 1, .top_k = 1, .fused = false});
+  const pm::demand dense =
+      demand_of(pm::swiglu{.tokens = 7, .hidden = 512, .intermediate = 1024, .fused = false});
   CHECK(moe.matrix_flop == dense.matrix_flop);
   CHECK(moe.dram.read == dense.dram.read);
   CHECK(moe.dram.written == dense.dram.written);
@@ -91,7 +93,11 @@ TEST_CASE("moe_ffn: Mixtral from one token to many", "[operators]") {
 }
 
 TEST_CASE("moe_ffn: what one rank of a group holds", "[operators]") {
-  pm::moe_ffn x{.tokens = 32, .hidden = 7168, .intermediate = 2048, .experts = 256, .top_k = 8,
+  pm::moe_ffn x{.tokens = 32,
+                .hidden = 7168,
+                .intermediate = 2048,
+                .experts = 256,
+                .top_k = 8,
                 .format = pm::fp8};
   const pm::demand whole = demand_of(x);
   x.expert_parallel = 8;
@@ -120,7 +126,8 @@ TEST_CASE("moe_ffn: shared experts serve every token", "[operators]") {
 }
 
 TEST_CASE("moe_ffn: layouts that cannot be", "[operators]") {
-  const pm::moe_ffn good{.tokens = 64, .hidden = 1024, .intermediate = 512, .experts = 16, .top_k = 4};
+  const pm::moe_ffn good{
+      .tokens = 64, .hidden = 1024, .intermediate = 512, .experts = 16, .top_k = 4};
   CHECK_NOTHROW(demand_of(good));
   pm::moe_ffn x = good;
   x.tensor_parallel = 3;
@@ -142,7 +149,8 @@ TEST_CASE("moe_ffn: layouts that cannot be", "[operators]") {
 }
 
 TEST_CASE("moe_router is its gemm", "[operators]") {
-  const pm::demand r = demand_of(pm::moe_router{.tokens = 5, .hidden = 7168, .experts = 256, .weights = pm::fp32});
+  const pm::demand r =
+      demand_of(pm::moe_router{.tokens = 5, .hidden = 7168, .experts = 256, .weights = pm::fp32});
   const pm::demand g = demand_of(pm::gemm{.m = 5, .n = 256, .k = 7168, .weights = pm::fp32});
   CHECK(r.flop() == g.flop());
   CHECK(r.dram.total() == g.dram.total());

@@ -33,7 +33,8 @@ TEST_CASE("with_dequantisation: arithmetic, not bytes", "[operators]") {
 
 TEST_CASE("split_outliers: the ends and the middle", "[operators]") {
   const pm::gemm g{.m = 16, .n = 256, .k = 1000};
-  const pm::demand narrow = demand_of(pm::gemm{.m = 16, .n = 256, .k = 1000, .format = pm::int8, .output = pm::bf16});
+  const pm::demand narrow =
+      demand_of(pm::gemm{.m = 16, .n = 256, .k = 1000, .format = pm::int8, .output = pm::bf16});
   const pm::demand wide = demand_of(pm::gemm{.m = 16, .n = 256, .k = 1000, .format = pm::fp16});
   const pm::outlier_split none = split_outliers(g, 0.0);
   CHECK(none.regular.dram.total() == narrow.dram.total());

@@ -85,6 +85,15 @@ TEST_CASE("too many ranks are infeasible in every kind of parallelism") {
           .feasible);
 }
 
+TEST_CASE("without a link experts cannot be reached, and no rate is made up") {
+  const auto e = pm::communication_time(
+      pm::interconnect{}, pm::expert_parallelism{.ranks = 8, .tokens = 1, .hidden = 8, .top_k = 1});
+  CHECK_FALSE(e.feasible);
+  CHECK(e.time == pm::duration<>{});
+  CHECK(e.algbw == pm::algorithm_bandwidth<>{});
+  CHECK(e.busbw == pm::bus_bandwidth<>{});
+}
+
 TEST_CASE("gradients of an 8.03B model over 8 GPUs take 62.5 ms, and 439 ms over PCIe at 64 GB/s") {
   const auto gradients = pm::gradient_all_reduce(8, 8.03e9, pm::bf16);
   CHECK_THAT(pm::collective_time(nvlink, gradients).time.value(), WithinRel(62.4556e-3, 1e-5));

@@ -9,16 +9,16 @@ namespace perfmodel::detail {
 /// Not constexpr on purpose: see out_of_range.
 [[noreturn]] inline void does_not_divide(error_code code, const char* part, double part_value,
                                          const char* whole, double whole_value) {
-  throw error(code, std::string(part) + " is " + number_text(part_value) + " and " + whole + " is " +
-                        number_text(whole_value) + "; " + part + " must divide " + whole);
+  throw error(code, std::string(part) + " is " + number_text(part_value) + " and " + whole +
+                        " is " + number_text(whole_value) + "; " + part + " must divide " + whole);
 }
 
 /// `part` divides `whole` in every lane. An uncertain count (an interval) is not judged.
 template <Scalar T>
 constexpr void divides(error_code code, const char* part, const T& part_value, const char* whole,
                        const T& whole_value) {
-  if (lanes_of<T>::count == 1 && (lowest(part_value) < highest(part_value) ||
-                                  lowest(whole_value) < highest(whole_value))) {
+  if (lanes_of<T>::count == 1 &&
+      (lowest(part_value) < highest(part_value) || lowest(whole_value) < highest(whole_value))) {
     return;
   }
   for (std::size_t i = 0; i < lanes_of<T>::count; ++i) {

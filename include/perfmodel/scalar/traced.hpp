@@ -96,7 +96,28 @@ class traced {
     if (a.t_ == nullptr) return traced(value);
     return traced(value, a.t_, a.t_->add({op, value, a.n_, -1, {}, {}, {}}));
   }
+  bool is_constant(double x) const { return t_ == nullptr && v_ == x; }
+
+  // What a reader would cross out is not recorded: x + 0, x 1, x 0, max(0, x), min(x, x).
+  static const traced* shortcut(trace::operation op, const traced& a, const traced& b) {
+    using enum trace::operation;
+    const bool same = a.t_ != nullptr && a.t_ == b.t_ && a.n_ == b.n_;
+    switch (op) {
+      case add: return a.is_constant(0.0) ? &b : b.is_constant(0.0) ? &a : nullptr;
+      case subtract: return b.is_constant(0.0) ? &a : nullptr;
+      case multiply:
+        if (a.is_constant(0.0) || b.is_constant(1.0)) return &a;
+        return b.is_constant(0.0) || a.is_constant(1.0) ? &b : nullptr;
+      case divide: return b.is_constant(1.0) || a.is_constant(0.0) ? &a : nullptr;
+      case minimum: return same ? &a : nullptr;
+      case maximum:
+        if (same || (b.is_constant(0.0) && a.v_ >= 0.0)) return &a;
+        return a.is_constant(0.0) && b.v_ >= 0.0 ? &b : nullptr;
+      default: return nullptr;
+    }
+  }
   static traced apply(trace::operation op, double value, const traced& a, const traced& b) {
+    if (const traced* same = shortcut(op, a, b)) return *same;
     trace* t = a.t_ != nullptr ? a.t_ : b.t_;
     if (t == nullptr) return traced(value);
     const int left = a.place_in(*t);

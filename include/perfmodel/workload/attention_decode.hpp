@@ -46,8 +46,8 @@ constexpr T attended_tokens(const T& context, const T& window = T(0.0)) {
 }
 
 /// Bytes of the page table a step reads for one sequence: ceil(tokens / block_size) entries of 4.
-/// Source: Kwon et al., "PagedAttention", 2023, section 4.1; entries are 32-bit block numbers, as in
-/// vLLM. A block_size of 0 is a contiguous cache: none. Leaves out the latency of the indirection.
+/// Source: Kwon et al., "PagedAttention", 2023, section 4.1; entries are 32-bit, as in vLLM.
+/// A block_size of 0 is a contiguous cache: none. Leaves out the latency of the indirection.
 /// Errors: tokens or block_size below 1. Test: 4,096 tokens in blocks of 16 take 1,024 bytes.
 template <Scalar T>
 constexpr bytes<T> page_table_bytes(const T& seen_tokens, const T& block_size) {
@@ -58,9 +58,10 @@ constexpr bytes<T> page_table_bytes(const T& seen_tokens, const T& block_size) {
 }
 
 /// Bytes of the partial results of split-KV attention, written once and read once:
-/// splits rows (value_dim + 2) 4, in fp32 with the maximum and the sum beside each; 0 for one split.
-/// `rows` is batch x query_heads. Source: Dao et al., "Flash-Decoding for long-context inference",
-/// 2023. Errors: an argument below 1. Test: 8 splits of 64 rows of 128 are 266,240 bytes.
+/// splits rows (value_dim + 2) 4, in fp32 with its maximum and sum beside each; 0 for one split.
+/// `rows` is batch x query_heads.
+/// Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
+/// Errors: an argument below 1. Test: 8 splits of 64 rows of 128 are 266,240 bytes.
 template <Scalar T>
 constexpr bytes<T> split_bytes(const T& rows, const T& value_dim, const T& splits) {
   const T& n = detail::count("splits", splits);
@@ -78,8 +79,8 @@ constexpr bytes<T> split_bytes(const T& rows, const T& value_dim, const T& split
 /// Dao et al., "Flash-Decoding", 2023. Leaves out: the softmax; too few CTAs to fill the chip; the
 /// latency of pages; a window that starts within a block. `context` may be the batch's average.
 /// Errors: a dimension below 1; inconsistent where kv_heads does not divide query_heads.
-/// Tests: 70B layer (64 and 8 heads of 128, bf16) reads 4,096 bytes a token and tends to 8 FLOP/byte;
-/// equals attention_prefill with tokens = 1, past = context - 1 but for the write of the cache.
+/// Tests: a 70B layer (64 and 8 heads of 128, bf16) reads 4,096 bytes a token, 8 FLOP/byte at most;
+/// equals attention_prefill of tokens = 1, past = context - 1 but for writing the cache.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_attention_decode<T>& a) {
   const T& query_heads = detail::count("query_heads", a.query_heads);
@@ -91,8 +92,8 @@ constexpr basic_demand<T> demand_of(const basic_attention_decode<T>& a) {
   const T seen = named("tokens seen", attended_tokens(a.context, a.window));
   const T rows = batch * query_heads;
   const bytes<T> element = lift<T>(bytes_of(a.format));
-  const bytes<T> kv_token =
-      named("KV bytes per token", kv_heads * (head_dim + value_dim) * lift<T>(bytes_of(a.kv_format)));
+  const bytes<T> kv_token = named(
+      "KV bytes per token", kv_heads * (head_dim + value_dim) * lift<T>(bytes_of(a.kv_format)));
 
   basic_demand<T> d;
   d.name = "attention_decode";

@@ -29,7 +29,8 @@ using elementwise = basic_elementwise<>;
 /// Source: each operand once; Williams, Waterman and Patterson, "Roofline", CACM 2009, section 3.
 /// Leaves out: broadcast operands (a bias is smaller than E), random numbers, instruction mix.
 /// Errors: elements below 1; inputs, outputs or flop_per_element negative; no tensor at all.
-/// Tests: GELU at 5 FLOP in 16 bit is 1.25 FLOP/byte; fusing three operators removes 2/3 of the bytes.
+/// Tests: GELU at 5 FLOP in 16 bit is 1.25 FLOP/byte; fusing three operators removes 2/3 of the
+/// bytes.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_elementwise<T>& e) {
   const T& elements = detail::count("elements", e.elements);
@@ -40,8 +41,9 @@ constexpr basic_demand<T> demand_of(const basic_elementwise<T>& e) {
   basic_demand<T> d;
   d.name = "elementwise";
   d.format = e.format;
-  d.vector_flop = named("vector flop", detail::not_negative("flop_per_element", e.flop_per_element) *
-                                           elements * lift<T>(flop));
+  d.vector_flop =
+      named("vector flop", detail::not_negative("flop_per_element", e.flop_per_element) * elements *
+                               lift<T>(flop));
   d.dram.read = inputs * tensor;
   d.dram.written = outputs * tensor;
   d.l2 = d.dram;

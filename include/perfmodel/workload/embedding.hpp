@@ -28,9 +28,9 @@ using embedding = basic_embedding<>;
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_embedding<T>& e) {
   detail::count("vocabulary", e.vocabulary);
-  const bytes<T> rows = named("row bytes", detail::count("tokens", e.tokens) *
-                                               detail::count("hidden", e.hidden) *
-                                               lift<T>(bytes_of(e.format)));
+  const bytes<T> rows =
+      named("row bytes", detail::count("tokens", e.tokens) * detail::count("hidden", e.hidden) *
+                             lift<T>(bytes_of(e.format)));
   basic_demand<T> d;
   d.name = "embedding";
   d.format = e.format;
@@ -60,7 +60,8 @@ struct basic_lm_head {
 };
 using lm_head = basic_lm_head<>;
 
-/// The GEMM tokens x vocabulary x hidden: FLOP = 2 tokens hidden vocabulary; the table is read once.
+/// The GEMM tokens x vocabulary x hidden: FLOP = 2 tokens hidden vocabulary; the table is read
+/// once.
 /// Errors: a dimension below 1. Test: the 70B head in bf16 reads 2.10 GB, 0.63 ms of an H100.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_lm_head<T>& h) {

@@ -37,9 +37,9 @@ using mla_decode = basic_mla_decode<>;
 /// + b_kv (latent + rope) to store the new token.
 /// Source: DeepSeek-AI, "DeepSeek-V2", 2024, section 2.1.2 and appendix C.
 /// Leaves out: the absorbed projections themselves (GEMMs of heads x latent with the head's own
-/// dimensions), the softmax. For prefill use attention_prefill, head_dim = nope + rope, value_dim = v.
-/// Errors: a dimension below 1.
-/// Tests: 576 values a token (DeepSeek-V3, 1,152 bytes in bf16); its 128 heads reach 241.8 FLOP/byte.
+/// dimensions), the softmax. Prefill is attention_prefill, head_dim = nope + rope, value_dim = v.
+/// Errors: a dimension below 1, rope negative.
+/// Tests: DeepSeek-V3 caches 576 values a token, 1,152 bytes in bf16; 128 heads do 241.8 FLOP/byte.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_mla_decode<T>& a) {
   const T& batch = detail::count("batch", a.batch);

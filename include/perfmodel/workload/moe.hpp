@@ -7,8 +7,8 @@
 
 namespace perfmodel {
 
-/// Distinct experts that `tokens` tokens touch: E (1 - (1 - k / E)^T), when every token picks k of E
-/// experts at random and by itself. Source: expectation of the union of independent k-subsets; an
+/// Distinct experts that `tokens` tokens touch: E (1 - (1 - k / E)^T), when every token picks k of
+/// E experts at random and by itself. Source: expectation of the union of independent k-subsets; an
 /// expert escapes one token with probability 1 - k / E.
 /// Leaves out: experts more popular than others, and tokens that agree: both touch fewer.
 /// Errors: experts or top_k below 1, tokens negative; inconsistent where top_k exceeds experts.
@@ -80,16 +80,16 @@ constexpr T tokens_on_rank(const T& token_count, const T& top_k, const T& ranks)
 
 /// Per rank, with n = 3 (gated) or 2 matrices, h hidden, w = intermediate / tensor_parallel:
 /// FLOP = 2 n h w (T top_k + T shared) / expert_parallel; DRAM bytes = b_w n h w (experts touched
-/// + shared) read + b h read and written for every token on the rank. Unfused adds what lies between
-/// the projections, as in swiglu. Balanced routing: the mean rank, not the fullest.
+/// + shared) read + b h read and written for every token on the rank. Unfused adds what lies
+/// between the projections, as in swiglu. Balanced routing: the mean rank, not the fullest.
 /// Source: expected_experts; Shazeer et al., "Outrageously Large Neural Networks", 2017, section 2;
 /// DeepSeek-AI, "DeepSeekMoE", 2024, section 3 (shared experts).
-/// Leaves out: the router (moe_router), dispatch and combine between ranks (collectives), padding of
-/// small groups, imbalance.
+/// Leaves out: the router (moe_router), dispatch and combine between ranks (collectives), padding
+/// of small groups, imbalance.
 /// Errors: a dimension or degree below 1; inconsistent where top_k exceeds experts;
 /// impossible_layout where a degree does not divide its dimension.
-/// Tests: Mixtral (8 experts, top 2) doubles a dense block's FLOP; weight bytes grow with tokens from
-/// top_k to all experts; one expert, top 1, is swiglu.
+/// Tests: Mixtral (8 experts, top 2) doubles a dense block's FLOP; weight bytes grow with tokens
+/// from top_k to all experts; one expert, top 1, is swiglu.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_moe_ffn<T>& x) {
   const T& tokens = detail::count("tokens", x.tokens);
@@ -97,7 +97,8 @@ constexpr basic_demand<T> demand_of(const basic_moe_ffn<T>& x) {
   const T& intermediate = detail::count("intermediate", x.intermediate);
   const T& tensor = detail::count("tensor_parallel", x.tensor_parallel);
   const T& shared = detail::not_negative("shared_experts", x.shared_experts);
-  detail::divides(error_code::impossible_layout, "tensor_parallel", tensor, "intermediate", intermediate);
+  detail::divides(error_code::impossible_layout, "tensor_parallel", tensor, "intermediate",
+                  intermediate);
   const T touched = named("experts touched", experts_touched(x));
   const T width = named("intermediate per rank", intermediate / tensor);
   const T rows = named("expert rows per rank", tokens * (x.top_k + shared) / x.expert_parallel);
@@ -106,9 +107,11 @@ constexpr basic_demand<T> demand_of(const basic_moe_ffn<T>& x) {
   d.name = "moe_ffn";
   d.format = wider(x.format, x.weights.format);
   d.matrix_flop = named("flop", 2.0 * rows * matrix * lift<T>(flop));
-  const bytes<T> weights = named("weight bytes", (touched + shared) * matrix * lift<T>(bytes_of(x.weights)));
+  const bytes<T> weights =
+      named("weight bytes", (touched + shared) * matrix * lift<T>(bytes_of(x.weights)));
   const T seen = tokens_on_rank(tokens, x.top_k, x.expert_parallel);
-  const bytes<T> activations = named("activation bytes", seen * hidden * lift<T>(bytes_of(x.format)));
+  const bytes<T> activations =
+      named("activation bytes", seen * hidden * lift<T>(bytes_of(x.format)));
   d.dram.read = weights + activations;
   d.dram.written = activations;
   if (!x.fused) {

@@ -7,7 +7,9 @@ namespace perfmodel {
 
 enum class norm_kind { rms, layer };
 
-constexpr const char* name_of(norm_kind k) { return k == norm_kind::rms ? "rms" : "layer"; }
+constexpr const char* name_of(norm_kind k) {
+  return k == norm_kind::rms ? "rms" : "layer";
+}
 
 /// `rows` vectors of `width`, each normalised by itself. `passes` is how often the input comes from
 /// DRAM: 1 while a row stays on the chip between its statistics and its scaling, else 2.
@@ -37,7 +39,9 @@ using norm = basic_norm<>;
 /// the mean again, multiplies by the reciprocal deviation, by gamma, adds beta: 8.
 /// Sources: Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019, equation 4;
 /// Ba, Kiros and Hinton, "Layer Normalization", 2016, equation 4.
-constexpr double norm_flop_per_element(norm_kind kind) { return kind == norm_kind::rms ? 4.0 : 8.0; }
+constexpr double norm_flop_per_element(norm_kind kind) {
+  return kind == norm_kind::rms ? 4.0 : 8.0;
+}
 
 /// With E = rows x width elements: FLOP = 4 E (RMSNorm) or 8 E (LayerNorm), + E with a residual;
 /// DRAM bytes = passes b E read + b E written + b width (gamma) or 2 b width (gamma and beta),

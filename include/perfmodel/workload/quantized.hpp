@@ -1,4 +1,4 @@
-// What quantisation and sparsity change in a demand: conversions, dequantised weights, outliers, 2:4.
+// What quantisation and 2:4 sparsity change in a demand: conversions, dequantisation, outliers.
 #pragma once
 
 #include <perfmodel/workload/gemm.hpp>
@@ -34,8 +34,9 @@ constexpr basic_demand<T> demand_of(const basic_conversion<T>& c) {
   basic_demand<T> d;
   d.name = "conversion";
   d.format = wider(c.from.format, c.to.format);
-  d.vector_flop = named("vector flop", detail::not_negative("flop_per_element", c.flop_per_element) *
-                                           elements * lift<T>(flop));
+  d.vector_flop =
+      named("vector flop", detail::not_negative("flop_per_element", c.flop_per_element) * elements *
+                               lift<T>(flop));
   d.dram.read = elements * lift<T>(bytes_of(c.from));
   d.dram.written = elements * lift<T>(bytes_of(c.to));
   d.l2 = d.dram;
@@ -43,15 +44,17 @@ constexpr basic_demand<T> demand_of(const basic_conversion<T>& c) {
 }
 
 /// The same operator with the arithmetic of dequantising `weight_elements` inside its kernel, on
-/// vector units: (q - zero) x scale is 2 FLOP. Times `repeats`, since every row panel does it again.
-/// Source: Frantar et al., "MARLIN", 2024, section 3. Leaves out: that table look-ups and bit tricks
-/// need fewer instructions, unpacking more. Errors: weight_elements or repeats below 1.
+/// vector units: (q - zero) x scale is 2 FLOP, `repeats` times where row panels do it again.
+/// Source: the inverse of block-wise quantisation, Dettmers and Zettlemoyer, 2023, section 2.
+/// Leaves out: that bit tricks need fewer instructions, unpacking more.
+/// Errors: weight_elements or repeats below 1.
 /// Test: adds 2 FLOP per weight and no byte.
 template <Scalar T>
 constexpr basic_demand<T> with_dequantisation(basic_demand<T> d, const T& weight_elements,
                                               const T& repeats = T(1.0)) {
-  d.vector_flop += named("dequantisation flop", 2.0 * detail::count("weight_elements", weight_elements) *
-                                                    detail::count("repeats", repeats) * lift<T>(flop));
+  d.vector_flop +=
+      named("dequantisation flop", 2.0 * detail::count("weight_elements", weight_elements) *
+                                       detail::count("repeats", repeats) * lift<T>(flop));
   return d;
 }
 
@@ -93,7 +96,7 @@ constexpr basic_outlier_split<T> split_outliers(const basic_gemm<T>& g, const T&
 
 /// Bytes of a 2:4 sparse matrix over those of the dense one: half the values and a 2-bit position
 /// for each of them, (b / 2 + 1) / b for b bits. Source: Mishra et al., "Accelerating Sparse Deep
-/// Neural Networks", 2021, section 3. Tests: 0.5625 at 16 bit, 0.625 at 8, 0.75 at 4.
+/// Neural Networks", 2021. Tests: 0.5625 at 16 bit, 0.625 at 8, 0.75 at 4.
 constexpr double sparse_2_4_byte_share(number_format format) {
   return (bits_of(format) / 2.0 + 1.0) / bits_of(format);
 }
@@ -101,15 +104,16 @@ constexpr double sparse_2_4_byte_share(number_format format) {
 /// A product whose weights have two zeros in every four. FLOP = m n k, those that are executed: a
 /// sparse matrix unit has twice the dense rate because it skips the others, so divide them by the
 /// dense rate. Weight bytes fall to sparse_2_4_byte_share of their values; scales stay.
-/// Source: Mishra et al., 2021, section 3. Leaves out: units without 2:4, which must not use this.
-/// Errors: as demand_of. Test: half the FLOP and 0.5625 of the weight bytes of the dense bf16 product.
+/// Source: Mishra et al., 2021. Leaves out: units without 2:4, which must not use this.
+/// Errors: as demand_of. Test: half the FLOP and 0.5625 of the weight bytes of the bf16 product.
 template <Scalar T>
 constexpr basic_demand<T> sparse_2_4(const basic_gemm<T>& g) {
   basic_demand<T> d = demand_of(g);
   d.name = "sparse_gemm";
   d.matrix_flop = 0.5 * d.matrix_flop;
   const bytes<T> values = g.k * g.n * lift<T>(bytes_of(g.weights.format));
-  d.dram.read -= named("weight bytes skipped", (1.0 - sparse_2_4_byte_share(g.weights.format)) * values);
+  d.dram.read -=
+      named("weight bytes skipped", (1.0 - sparse_2_4_byte_share(g.weights.format)) * values);
   d.l2 = d.dram;
   return d;
 }

@@ -26,7 +26,7 @@ struct basic_rope {
 using rope = basic_rope<>;
 
 /// Each pair (x, y) becomes (x cos - y sin, x sin + y cos): 4 multiplications and 2 additions, so
-/// vector FLOP = 3 tokens heads rotary_dim; DRAM bytes = b tokens heads rotary_dim, read and written.
+/// vector FLOP = 3 tokens heads rotary_dim; DRAM bytes = b of the same, read and written.
 /// Source: Su et al., "RoFormer", 2021, equation 34. Leaves out: the table of sines and cosines
 /// (rotary_dim values per token, shared by the heads; a kernel may compute them instead).
 /// Errors: tokens, heads or head_dim below 1; rotary_dim above head_dim.
@@ -70,7 +70,8 @@ using kv_write = basic_kv_write<>;
 
 /// DRAM bytes = b tokens kv_heads (head_dim + value_dim) read, b_kv of the same written; no FLOP.
 /// Source: each operand once. Leaves out: the slot of each token (4 to 8 bytes) and quantisation
-/// arithmetic. Errors: a dimension below 1. Test: 1,024 tokens of 8 heads of 128 in bf16 write 4 MiB.
+/// arithmetic. Errors: a dimension below 1.
+/// Test: 1,024 tokens of 8 heads of 128 in bf16 write 4 MiB.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_kv_write<T>& w) {
   const T& head_dim = detail::count("head_dim", w.head_dim);

@@ -33,7 +33,8 @@ inline constexpr double softmax_flop_per_element = 5.0;
 /// three times, as the safe softmax does without a cache, doubles the bytes.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_softmax<T>& s) {
-  const T elements = named("elements", detail::count("rows", s.rows) * detail::count("width", s.width));
+  const T elements =
+      named("elements", detail::count("rows", s.rows) * detail::count("width", s.width));
   const bytes<T> tensor = named("tensor bytes", elements * lift<T>(bytes_of(s.format)));
   basic_demand<T> d;
   d.name = "softmax";

@@ -15,10 +15,10 @@ constexpr basic_traffic<T> ffn_intermediates(const T& elements, bool gated, numb
 }
 }  // namespace detail
 
-/// down(act(gate(x)) * up(x)) for `tokens` rows, or down(act(up(x))) where not `gated`. `fused` keeps
-/// everything between the projections on the chip; unfused runs them and the activation apart.
-/// `intermediate` is this rank's share. `activation_flop` is vector FLOP per intermediate element
-/// (about 5 for SiLU and the gate); 0 leaves the activation's arithmetic out.
+/// down(act(gate(x)) * up(x)) for `tokens` rows, or down(act(up(x))) where not `gated`. `fused`
+/// keeps everything between the projections on the chip; unfused runs them and the activation
+/// apart. `intermediate` is this rank's share. `activation_flop` is vector FLOP per intermediate
+/// element (about 5 for SiLU and the gate); 0 leaves the activation's arithmetic out.
 template <Scalar T = double>
 struct basic_swiglu {
   T tokens{}, hidden{}, intermediate{};
@@ -43,7 +43,9 @@ struct basic_swiglu {
 using swiglu = basic_swiglu<>;
 
 /// Matrices of a feed-forward block: gate, up and down, or up and down.
-constexpr double ffn_matrices(bool gated) { return gated ? 3.0 : 2.0; }
+constexpr double ffn_matrices(bool gated) {
+  return gated ? 3.0 : 2.0;
+}
 
 /// With n = 3 (gated) or 2 matrices: FLOP = 2 n tokens hidden intermediate; DRAM bytes =
 /// b tokens hidden read and written + b_w n hidden intermediate read; unfused, 3 (gated) or 2 times
@@ -62,8 +64,8 @@ constexpr basic_demand<T> demand_of(const basic_swiglu<T>& x) {
   d.name = x.gated ? "gated_ffn" : "ffn";
   d.format = wider(x.format, x.weights.format);
   d.matrix_flop = named("flop", 2.0 * tokens * parameters * lift<T>(flop));
-  d.vector_flop = detail::not_negative("activation_flop", x.activation_flop) * tokens * intermediate *
-                  lift<T>(flop);
+  d.vector_flop = detail::not_negative("activation_flop", x.activation_flop) * tokens *
+                  intermediate * lift<T>(flop);
   const bytes<T> rows = named("activation bytes", tokens * hidden * lift<T>(bytes_of(x.format)));
   d.dram.read = rows + named("weight bytes", parameters * lift<T>(bytes_of(x.weights)));
   d.dram.written = rows;

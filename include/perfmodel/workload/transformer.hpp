@@ -140,7 +140,7 @@ constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
     }
   } else {
     detail::count("kv_heads", a.kv_heads);
-    const double group = representative(a.query_heads) / representative(a.kv_heads);
+    const double group = lowest(a.query_heads) / lowest(a.kv_heads);
     if (group != math::floor(group)) {
       detail::fail(error_code::inconsistent, "kv_heads must divide query_heads");
     }

@@ -1,0 +1,87 @@
+#include "batch.hpp"
+
+#include <istream>
+#include <ostream>
+
+#include "output.hpp"
+
+namespace napkin {
+
+namespace {
+
+constexpr std::size_t longest_line = 1 << 20;
+
+class line_reader {
+ public:
+  line_reader(std::istream& in, std::ostream& out) : buffer_(*in.rdbuf()), out_(out) {}
+
+  /// The next line without its end; false after the last. A longer line than allowed is cut, and
+  /// the rest of it skipped.
+  bool next(std::string& line) {
+    line.clear();
+    too_long_ = false;
+    using traits = std::char_traits<char>;
+    for (;;) {
+      if (buffer_.in_avail() <= 0) out_.flush();
+      const auto c = buffer_.sbumpc();
+      if (traits::eq_int_type(c, traits::eof())) return !line.empty();
+      if (c == '\n') return true;
+      if (line.size() < longest_line) {
+        line += traits::to_char_type(c);
+      } else {
+        too_long_ = true;
+      }
+    }
+  }
+  bool too_long() const { return too_long_; }
+
+ private:
+  std::streambuf& buffer_;
+  std::ostream& out_;
+  bool too_long_ = false;
+};
+
+json answer_line(const std::string& line, bool too_long, json& object) {
+  using perfmodel::error;
+  using perfmodel::error_code;
+  if (too_long) throw error(error_code::malformed_request, "the line is longer than 1 MiB");
+  if (line.find_first_not_of(" \t\r") == line.npos) {
+    throw error(error_code::malformed_request, "the line is empty; a request is an object");
+  }
+  read_json(line, object);
+  return answer_json(answer_of(query_of(object), object), object);
+}
+
+/// The id of a request, as far as it was read.
+json id_of(const json& object) {
+  if (!object.is_object()) return nullptr;
+  const auto at = object.find("id");
+  return at == object.end() ? json(nullptr) : *at;
+}
+
+}  // namespace
+
+bool answer_batch(std::istream& in, std::ostream& out) {
+  line_reader lines(in, out);
+  bool all_answered = true;
+  std::string line;
+  for (std::size_t number = 1; lines.next(line) && out; ++number) {
+    json object;
+    json answer;
+    try {
+      answer = answer_line(line, lines.too_long(), object);
+    } catch (const perfmodel::error& e) {
+      answer = error_json(e, id_of(object), number);
+      all_answered = false;
+    } catch (const std::exception& e) {  // one request never costs the others their answers
+      const perfmodel::error unforeseen(perfmodel::error_code::malformed_request, e.what());
+      answer = error_json(unforeseen, id_of(object), number);
+      all_answered = false;
+    }
+    out << write_json(answer) << '\n';
+  }
+  out.flush();
+  return all_answered;
+}
+
+}  // namespace napkin

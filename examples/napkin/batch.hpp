@@ -1,0 +1,13 @@
+// JSON Lines in, JSON Lines out.
+#pragma once
+
+#include <iosfwd>
+
+namespace napkin {
+
+/// Answers every line of `in` by one line on `out`, in order. Memory does not grow with the number
+/// of lines; a line of more than 1 MiB is not read but answered by an error, as is an empty one.
+/// Output is handed on whenever the next read would wait. True where no line had an error.
+bool answer_batch(std::istream& in, std::ostream& out);
+
+}  // namespace napkin

@@ -1,0 +1,29 @@
+// A model on accelerators, read from a request.
+#pragma once
+
+#include <perfmodel/deployment.hpp>
+
+#include "inputs.hpp"
+
+namespace napkin {
+
+std::vector<key> degree_keys();
+std::vector<key> storage_keys();
+
+/// Throws impossible_layout where a degree does not fit the model.
+template <perfmodel::Scalar T>
+perfmodel::basic_deployment<T> deployment_of(inputs<T>& in) {
+  perfmodel::basic_deployment<T> d;
+  d.device = in.accelerator();
+  d.model = in.model();
+  d.layout.tensor = in.whole("tensor_parallel");
+  d.layout.pipeline = in.whole("pipeline_parallel");
+  d.layout.expert = in.whole("expert_parallel");
+  check(d.layout, divisible_parts(d.model));
+  d.weights = in.weights();
+  d.activations = in.format("activation_format");
+  d.kv = in.format("kv_format");
+  return d;
+}
+
+}  // namespace napkin

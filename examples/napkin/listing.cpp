@@ -1,0 +1,169 @@
+#include "listing.hpp"
+
+#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/units/text.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/workload/kv_shape.hpp>
+
+#include "catalogues.hpp"
+#include "output.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+/// One stated value of an accelerator.
+struct stated_value {
+  std::string field;
+  double value;
+  pm::unit_exponents unit;
+  const pm::source* from;
+};
+
+std::vector<stated_value> values_of(const pm::accelerator& a) {
+  std::vector<stated_value> values;
+  pm::map_scalars<double>(a, [&](const pm::field_path& path, double x, const pm::source* from, pm::unit_exponents unit) {
+    if (x != 0.0 && from != nullptr) values.push_back({path.text(), x, unit, from});
+    return x;
+  });
+  return values;
+}
+
+std::string text_or_dash(double x, const pm::unit_exponents& unit) {
+  return x == 0.0 ? "-" : pm::to_string(x, unit);
+}
+template <class Q>
+std::string text_or_dash(const Q& q) {
+  return text_or_dash(q.value(), pm::exponents_of<typename Q::quantity_type>());
+}
+
+json accelerator_json(const pm::catalog::accelerator_entry& entry) {
+  const pm::accelerator& a = *entry.spec;
+  json values = json::object();
+  for (const stated_value& v : values_of(a)) {
+    values[v.field] = {{"value", number_json(v.field.c_str(), v.value)},
+                       {"unit", unit_text(v.unit)},
+                       {"basis", pm::name_of(v.from->how)},
+                       {"source", v.from->text}};
+  }
+  return {{"name", entry.key},
+          {"title", entry.title},
+          {"vendor", a.vendor.c_str()},
+          {"architecture", a.architecture.c_str()},
+          {"fabric", {{"kind", pm::name_of(a.fabric.kind)},
+                      {"ranks", a.fabric.ranks},
+                      {"in_network_reduction", a.fabric.in_network_reduction}}},
+          {"values", std::move(values)}};
+}
+
+std::string accelerator_text(const pm::catalog::accelerator_entry& entry) {
+  const pm::accelerator& a = *entry.spec;
+  std::string s = std::string(entry.key) + ": " + entry.title + ", " + a.architecture.c_str() + "\n";
+  std::vector<std::vector<std::string>> rows = {{"value", "", "basis", "source"}};
+  for (const stated_value& v : values_of(a)) {
+    rows.push_back({v.field, pm::to_string(v.value, v.unit, 4), pm::name_of(v.from->how), v.from->text});
+  }
+  s += table(rows, {false, true, false, false});
+  if (a.fabric.exists()) {
+    s += "  fabric: " + std::string(pm::name_of(a.fabric.kind)) + " joins " + std::to_string(a.fabric.ranks) +
+         (a.fabric.in_network_reduction ? ", and its switches add\n" : "\n");
+  }
+  return s + "  Peaks are dense; link bandwidths are one way and per accelerator.\n";
+}
+
+const pm::catalog::accelerator_entry& entry_of(std::string_view name) {
+  const pm::accelerator& found = find_accelerator(name);
+  for (const auto& e : pm::catalog::accelerators) {
+    if (e.spec == &found) return e;
+  }
+  return pm::catalog::accelerators.front();
+}
+
+json model_json(std::string_view name, const found_model& found) {
+  const pm::transformer& m = found.model;
+  json out = {{"name", name},
+              {"parameters", number_json("parameters", parameters(m).total())},
+              {"active_parameters", number_json("active_parameters", active_parameters(m))},
+              {"kv_bytes_per_token", number_json("kv_bytes_per_token", kv_bytes_per_token(m).value())},
+              {"max_context", number_json("max_context", m.max_context)}};
+  if (const auto* entry = pm::catalog::find_model_entry(name)) {
+    out["published_parameters"] = number_json("published_parameters", entry->published_parameters);
+    out["basis"] = pm::name_of(entry->how);
+  }
+  out["source"] = found.source;
+  json shape = json::object();
+  pm::map_scalars<double>(m, [&](const pm::field_path& path, double x) {
+    if (x != 0.0) shape[path.text()] = number_json("shape", x);
+    return x;
+  });
+  out["attention"] = m.attention.kind == pm::attention_kind::latent ? "latent" : "grouped_query";
+  out["shape"] = std::move(shape);
+  return out;
+}
+
+std::string model_text(std::string_view name, const found_model& found) {
+  const json m = model_json(name, found);
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [key, value] : m.items()) {
+    if (value.is_object()) continue;
+    rows.push_back({key, value.is_string() ? value.get<std::string>() : pm::detail::number_text(value.get<double>())});
+  }
+  for (const auto& [key, value] : m["shape"].items()) {
+    rows.push_back({key, pm::detail::number_text(value.get<double>())});
+  }
+  return table(rows, {false, false});
+}
+
+}  // namespace
+
+json accelerators_json(std::string_view name) {
+  if (!name.empty()) return accelerator_json(entry_of(name));
+  json all = json::array();
+  for (const auto& e : pm::catalog::accelerators) all.push_back(accelerator_json(e));
+  return {{"accelerators", std::move(all)}};
+}
+
+std::string accelerators_text(std::string_view name) {
+  if (!name.empty()) return accelerator_text(entry_of(name));
+  std::vector<std::vector<std::string>> rows = {
+      {"accelerator", "memory", "bandwidth", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "fabric", "TDP", "basis"}};
+  for (const auto& e : pm::catalog::accelerators) {
+    const pm::accelerator& a = *e.spec;
+    const auto rate = [&](pm::number_format f) {
+      return pm::supports(a, f) ? pm::to_string(pm::peak(a, f)) : std::string("-");
+    };
+    rows.push_back({e.key, text_or_dash(a.dram.capacity), text_or_dash(a.dram.bandwidth), rate(pm::fp32),
+                    rate(pm::bf16), rate(pm::fp16), rate(pm::fp8), rate(pm::int8), rate(pm::fp4),
+                    text_or_dash(a.fabric.bandwidth), text_or_dash(a.tdp),
+                    pm::name_of(a.dram.bandwidth.from().how)});
+  }
+  return table(rows, {false, true, true, true, true, true, true, true, true, true, true, false}) +
+         "  Peaks are dense; fabric is one way and per accelerator; basis is that of the bandwidth.\n"
+         "  napkin gpus <accelerator> lists every value with its source.\n";
+}
+
+json models_json(std::string_view name) {
+  if (!name.empty()) return model_json(name, find_model(name));
+  json all = json::array();
+  for (const auto n : model_names()) all.push_back(model_json(n, find_model(n)));
+  return {{"models", std::move(all)}};
+}
+
+std::string models_text(std::string_view name) {
+  if (!name.empty()) return model_text(name, find_model(name));
+  std::vector<std::vector<std::string>> rows = {{"model", "parameters", "active", "KV cache/token", "context", "source"}};
+  for (const auto n : model_names()) {
+    const found_model& found = find_model(n);
+    const pm::transformer& m = found.model;
+    rows.push_back({std::string(n), pm::detail::significant(parameters(m).total() / 1e9, 4) + "e9",
+                    pm::detail::significant(active_parameters(m) / 1e9, 4) + "e9",
+                    pm::to_string(kv_bytes_per_token(m).value(), {{0, 1, 0, 0, 0, 0, 0}}, 4),
+                    m.max_context > 0.0 ? pm::detail::number_text(m.max_context) : "-", found.source});
+  }
+  return table(rows, {false, true, true, true, true, false}) + "  KV cache per token is that of the whole model, in bf16.\n";
+}
+
+}  // namespace napkin

@@ -1,0 +1,188 @@
+// napkin: how fast a model runs on a machine, from the command line.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <iostream>
+
+#include "batch.hpp"
+#include "listing.hpp"
+#include "output.hpp"
+
+#ifndef PERFMODEL_VERSION
+#define PERFMODEL_VERSION "unknown"
+#endif
+
+namespace {
+
+using napkin::json;
+
+constexpr int success = 0;
+constexpr int some_lines_failed = 1;
+constexpr int unusable = 2;
+
+int fail(const std::string& message) {
+  std::cerr << "napkin: " << napkin::one_line(message) << std::endl;
+  return unusable;
+}
+
+std::string key_help(const napkin::key& k) {
+  std::string help = std::string(k.help) + " [" + k.allowed() + "]";
+  if (!k.required && k.fallback[0] != '\0') help += " (default " + std::string(k.fallback) + ")";
+  if (k.required) help += " REQUIRED";
+  return help;
+}
+
+/// A query on the command line: --key value for each of its keys. What is no key is kept, so that
+/// the request's own check answers it.
+class query_command {
+ public:
+  query_command(CLI::App& parent, const napkin::query& asked) : asked_(asked), values_(asked.keys.size()) {
+    command_ = parent.add_subcommand(asked.name, asked.help);
+    command_->allow_extras();
+    for (std::size_t i = 0; i < asked.keys.size(); ++i) {
+      options_.push_back(command_->add_option(std::string("--") + asked.keys[i].name, values_[i],
+                                              key_help(asked.keys[i])));
+      options_.back()->type_name("");
+    }
+    id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
+    mode_option_ = command_->add_option("--mode", mode_, "bound, or calibrated where there is a profile")->type_name("");
+    command_->add_flag("--json", as_json_, "print one JSON object");
+  }
+
+  bool chosen() const { return command_->parsed(); }
+  bool as_json() const { return as_json_; }
+  const napkin::query& asked() const { return asked_; }
+
+  json request() const {
+    json object = json::object();
+    object["query"] = asked_.name;
+    if (id_option_->count() > 0) object["id"] = napkin::from_command_line(nullptr, id_);
+    if (mode_option_->count() > 0) object["mode"] = mode_;
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      const napkin::key& k = asked_.keys[i];
+      if (options_[i]->count() > 0) object[k.name] = napkin::from_command_line(&k, values_[i]);
+    }
+    for (const std::string& extra : command_->remaining()) {
+      if (!extra.starts_with("--")) {
+        throw perfmodel::error(perfmodel::error_code::unknown_key,
+                               napkin::in_quotes(extra) + " is not expected; allowed: --key value");
+      }
+      object[extra.substr(2, extra.find('=') - 2)] = nullptr;
+    }
+    return object;
+  }
+
+ private:
+  const napkin::query& asked_;
+  CLI::App* command_ = nullptr;
+  std::vector<std::string> values_;
+  std::vector<CLI::Option*> options_{};
+  CLI::Option* id_option_ = nullptr;
+  CLI::Option* mode_option_ = nullptr;
+  std::string id_{}, mode_{};
+  bool as_json_ = false;
+};
+
+using query_commands = std::vector<std::unique_ptr<query_command>>;
+
+query_commands add_queries(CLI::App& parent) {
+  query_commands commands;
+  for (const napkin::query& q : napkin::all_queries()) {
+    commands.push_back(std::make_unique<query_command>(parent, q));
+  }
+  return commands;
+}
+
+/// A catalogue on the command line: [name] [--json].
+struct listing_command {
+  CLI::App* command = nullptr;
+  std::string name{};
+  bool as_json = false;
+
+  listing_command(CLI::App& parent, const char* command_name, const char* help)
+      : command(parent.add_subcommand(command_name, help)) {
+    command->add_option("name", name, "one of them, in full")->type_name("");
+    command->add_flag("--json", as_json, "print one JSON object");
+  }
+};
+
+void print(const json& object) { std::cout << napkin::write_json(object) << "\n"; }
+
+void answer(const query_command& c) {
+  const json request = c.request();
+  const auto outcome = napkin::answer_of(c.asked(), request);
+  const json object = napkin::answer_json(outcome, request);
+  if (c.as_json()) {
+    print(object);
+  } else {
+    std::cout << napkin::answer_text(c.asked(), outcome, request);
+  }
+}
+
+void explain(const query_command& c) {
+  const json request = c.request();
+  const auto explanation = napkin::explanation_of(c.asked(), request);
+  const json object = napkin::explanation_json(c.asked(), explanation, request);
+  if (c.as_json()) {
+    print(object);
+  } else {
+    std::cout << napkin::explanation_text(c.asked(), explanation, request);
+  }
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("napkin: how fast a large model runs on a machine, and what limits it", "napkin");
+  app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+
+  const query_commands queries = add_queries(app);
+  CLI::App* explaining = app.add_subcommand("explain", "The derivation of a query's answer, step by step");
+  explaining->require_subcommand(1);
+  const query_commands explanations = add_queries(*explaining);
+  CLI::App* batch = app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
+  listing_command gpus(app, "gpus", "The accelerators, with the source of each value");
+  listing_command models(app, "models", "The models, with the source of their shapes");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(e);
+    return fail(std::string(e.what()) + "; napkin --help lists the commands");
+  }
+
+  int status = success;
+  if (batch->parsed()) {
+    if (!napkin::answer_batch(std::cin, std::cout)) status = some_lines_failed;
+  } else if (gpus.command->parsed()) {
+    if (gpus.as_json) print(napkin::accelerators_json(gpus.name));
+    else std::cout << napkin::accelerators_text(gpus.name);
+  } else if (models.command->parsed()) {
+    if (models.as_json) print(napkin::models_json(models.name));
+    else std::cout << napkin::models_text(models.name);
+  } else {
+    for (const auto& c : queries) {
+      if (c->chosen()) answer(*c);
+    }
+    for (const auto& c : explanations) {
+      if (c->chosen()) explain(*c);
+    }
+  }
+  std::cout.flush();
+  return std::cout ? status : fail("cannot write the answer");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  std::cin.tie(nullptr);
+  try {
+    return run(argc, argv);
+  } catch (const perfmodel::error& e) {
+    return fail(perfmodel::code_text(e.code()) + ": " + e.what());
+  } catch (const std::exception& e) {
+    return fail(e.what());
+  }
+}

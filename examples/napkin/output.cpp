@@ -1,0 +1,146 @@
+#include "output.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <perfmodel/units/text.hpp>
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+constexpr pm::unit_exponents seconds{{1, 0, 0, 0, 0, 0, 0}};
+constexpr pm::unit_exponents tokens{{0, 0, 0, 1, 0, 0, 0}};
+constexpr int digits = 4;
+
+std::string value_text(double x, const pm::unit_exponents& unit) {
+  const bool counts = unit == pm::unit_exponents{} || unit == tokens;
+  if (counts && x == std::floor(x) && std::fabs(x) < 1e15) return pm::detail::number_text(x);
+  return pm::to_string(x, unit, digits);
+}
+std::string percent(double share) { return pm::detail::significant(100.0 * share, 3) + " %"; }
+
+/// "gemm: accelerator h100_sxm, m 1, n 8192": what was asked.
+std::string headline(const query& asked, const json& object) {
+  std::string s = asked.name;
+  const char* separator = ": ";
+  for (const auto& [name, v] : object.items()) {
+    if (name == "query" || name == "id" || name == "mode") continue;
+    s += separator + name + " " +
+         (v.is_string() ? one_line(v.get<std::string>()) : write_json(v));
+    separator = ", ";
+  }
+  return s + "\n";
+}
+
+}  // namespace
+
+std::string unit_text(const pm::unit_exponents& unit) {
+  const auto w = pm::detail::words_of(unit);
+  if (w.denominator.empty()) return w.numerator;
+  return (w.numerator.empty() ? "1" : w.numerator) + "/" + w.denominator;
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+  std::vector<std::size_t> widths(right.size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string s;
+  for (const auto& row : rows) {
+    std::string line = "  ";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string gap(widths[i] - row[i].size(), ' ');
+      line += right[i] ? gap + row[i] : row[i] + gap;
+      line += "  ";
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    s += line + "\n";
+  }
+  return s;
+}
+
+json answer_json(const outcome<>& answer, const json& request) {
+  json out = json::object();
+  if (const auto id = request.find("id"); id != request.end()) out["id"] = *id;
+  for (const auto& r : answer.results) out[r.key] = number_json(r.key, r.value);
+  out["mode"] = "bound";
+  if (answer.is_time) {
+    out["limiter"] = pm::name_of(answer.limiter);
+    json terms = json::object();
+    for (const auto& t : answer.terms) terms[t.name] = number_json(t.name, t.time.value());
+    out["terms"] = std::move(terms);
+  }
+  if (answer.has_feasibility) {
+    out["feasible"] = answer.feasible;
+    out["reason"] = answer.reason;
+  }
+  return out;
+}
+
+json error_json(const pm::error& e, const json& id, std::size_t line) {
+  return {{"id", id},
+          {"line", line},
+          {"error", {{"code", pm::code_text(e.code())}, {"message", one_line(e.what())}}}};
+}
+
+json explanation_json(const query& asked, const explanation& e, const json& request) {
+  json inputs = json::array();
+  for (const auto& i : e.derivation.inputs) {
+    inputs.push_back({{"name", i.name}, {"value", i.value}, {"source", i.source}});
+  }
+  json steps = json::array();
+  for (const auto& s : e.derivation.steps) {
+    steps.push_back({{"name", s.name}, {"formula", s.formula}, {"numbers", s.numbers}, {"value", s.value}});
+  }
+  return {{"query", asked.name},
+          {"inputs", std::move(inputs)},
+          {"steps", std::move(steps)},
+          {"result", answer_json(e.answer, request)}};
+}
+
+namespace {
+
+std::string results_text(const outcome<>& answer) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& r : answer.results) {
+    number_json(r.key, r.value);  // refuses what is not finite
+    rows.push_back({r.label, value_text(r.value, r.unit)});
+  }
+  if (answer.is_time) {
+    rows.push_back({"limited by", pm::name_of(answer.limiter)});
+    for (const auto& t : answer.terms) {
+      rows.push_back({std::string("  ") + t.name, value_text(t.time.value(), seconds)});
+    }
+    if (answer.mfu > 0.0) rows.push_back({"share of peak compute", percent(answer.mfu)});
+    if (answer.mbu > 0.0) rows.push_back({"share of DRAM bandwidth", percent(answer.mbu)});
+  }
+  if (answer.has_feasibility) {
+    rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
+  }
+  return table(rows, {false, false}) +
+         (answer.is_time ? "  This is a bound from data sheets: nothing runs faster.\n" : "");
+}
+
+}  // namespace
+
+std::string answer_text(const query& asked, const outcome<>& answer, const json& request) {
+  return headline(asked, request) + results_text(answer);
+}
+
+std::string explanation_text(const query& asked, const explanation& e, const json& request) {
+  std::string s = headline(asked, request);
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& i : e.derivation.inputs) rows.push_back({i.name, "= " + i.value, "[" + i.source + "]"});
+  s += "inputs\n" + table(rows, {false, false, false});
+  s += "steps\n";
+  for (const auto& step : e.derivation.steps) {
+    s += "  " + step.name + " = " + step.formula;
+    if (step.numbers != step.formula && step.numbers != step.value) s += "\n      = " + step.numbers;
+    s += "\n      = " + step.value + "\n";
+  }
+  return s + "result\n" + results_text(e.answer);
+}
+
+}  // namespace napkin

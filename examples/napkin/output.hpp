@@ -1,0 +1,28 @@
+// An answer as one JSON object, or as text for people.
+#pragma once
+
+#include <perfmodel/error.hpp>
+#include <string>
+
+#include "query.hpp"
+
+namespace napkin {
+
+/// id (where the request has one), the results, mode, and for a time limiter, terms, feasible and
+/// reason. Throws out_of_range where a result is not finite.
+json answer_json(const outcome<>& answer, const json& request);
+/// {"id":..., "line":N, "error":{"code":..., "message":...}}
+json error_json(const perfmodel::error& e, const json& id, std::size_t line);
+/// The answer as `result`, with its inputs and steps.
+json explanation_json(const query& asked, const explanation& e, const json& request);
+
+std::string answer_text(const query& asked, const outcome<>& answer, const json& request);
+std::string explanation_text(const query& asked, const explanation& e, const json& request);
+
+/// Rows of cells in columns, two spaces between; numbers to the right where `right` says so.
+std::string table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
+
+/// "B/s", "FLOP/B": a unit in words; "" for a pure number.
+std::string unit_text(const perfmodel::unit_exponents& unit);
+
+}  // namespace napkin

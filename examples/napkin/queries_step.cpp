@@ -1,0 +1,45 @@
+// One pass of a whole model on its accelerators.
+#include <perfmodel/step.hpp>
+
+#include "deployments.hpp"
+#include "query.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+struct step {
+  static constexpr const char* name = "step";
+  static constexpr const char* help = "One iteration of a model: decode, prefill, or both in one pass";
+  static std::vector<key> keys() {
+    std::vector<key> k = {model_key(), accelerator_key()};
+    for (key& d : degree_keys()) k.push_back(std::move(d));
+    k.push_back(count("batch", "sequences that decode one token each", 0.0));
+    k.push_back(count("context", "tokens in the cache of each"));
+    k.push_back(count("prefill_tokens", "prompt tokens in the same pass", 0.0).otherwise("0"));
+    for (key& f : storage_keys()) k.push_back(std::move(f));
+    k.push_back(engine_key());
+    return k;
+  }
+  template <pm::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode& mode) {
+    const pm::basic_deployment<T> d = deployment_of(in);
+    pm::basic_iteration<T> i;
+    i.batch = in.number("batch");
+    i.context = in.number("context");
+    i.prefill_tokens = in.number("prefill_tokens");
+    const auto e = pm::step(d, i, mode.kernels, mode.links);
+    outcome<T> out;
+    out.add("time_s", "time", e.time);
+    out.explain(e);
+    return out;
+  }
+};
+
+}  // namespace
+
+std::vector<query> step_queries() { return {declare<step>()}; }
+
+}  // namespace napkin

@@ -1,0 +1,161 @@
+// A model on machines: what is stored in which format, how it is cut, and what one iteration does.
+#pragma once
+
+#include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/kv_cache.hpp>
+#include <perfmodel/parallelism.hpp>
+#include <perfmodel/workload/kv_shape.hpp>
+#include <perfmodel/workload/parameters.hpp>
+
+namespace perfmodel {
+
+/// One replica of a model: an accelerator (all are alike), the model, the layout and the formats.
+/// `activations` is the format of the operands beside the weights; products run in the wider of the
+/// two, so bf16 activations make a weight format weight-only. `layout.data` counts data-parallel
+/// attention groups of this replica; whole copies of the replica are counted by serving and plan.
+template <Scalar T = double>
+struct basic_deployment {
+  basic_accelerator<T> device{};
+  basic_transformer<T> model{};
+  perfmodel::layout layout{};
+  weight_storage weights = number_format::bf16;
+  number_format activations = number_format::bf16;
+  storage_format kv = number_format::bf16;
+  T utilization = T(1.0);       ///< share of a device's memory that may be used
+  bytes<T> activation_bytes{};  ///< per device, beside weights and cache
+  bytes<T> runtime_bytes{};     ///< per device
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("device", s.device...);
+    f("model", s.model...);
+    f("layout", s.layout...);
+    f("weights", s.weights...);
+    f("activations", s.activations...);
+    f("kv", s.kv...);
+    f("utilization", s.utilization...);
+    f("activation_bytes", s.activation_bytes...);
+    f("runtime_bytes", s.runtime_bytes...);
+  }
+};
+using deployment = basic_deployment<>;
+
+/// What of the model the layout has to divide.
+template <Scalar T>
+constexpr divisible divisible_parts(const basic_transformer<T>& m) {
+  const auto whole = [](const T& x) { return static_cast<int>(lowest(x)); };
+  return {whole(m.attention.query_heads),
+          m.attention.kind == attention_kind::latent ? 0 : whole(m.attention.kv_heads), whole(m.layers),
+          whole(m.moe.experts), 0};
+}
+
+/// Weights of one device: linear layers cut by tensor and pipeline, routed experts by the larger of
+/// tensor and expert parallelism, the vocabulary tables by tensor, norms and routers kept whole.
+/// Leaves out: stages of unequal length; the vocabulary tables sit on the first and last stage.
+/// Test: bf16 Llama 3 70B over 8 ranks stores 1/8 of its matrices on each.
+template <Scalar T>
+constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
+  const basic_parameter_count<T> p = parameters(d.model);
+  const T tensor = T(d.layout.tensor);
+  const T pipeline = T(d.layout.pipeline);
+  const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
+  const bytes<T> other = lift<T>(bytes_of(d.weights.others));
+  return named("weight bytes per device",
+               p.linear / tensor / pipeline * lift<T>(bytes_of(d.weights.linear)) +
+                   p.experts / expert_ranks / pipeline * lift<T>(bytes_of(d.weights.experts)) +
+                   (p.expert_biases / expert_ranks + p.other) / pipeline * other +
+                   (p.embedding + p.head) / tensor * other);
+}
+
+/// The share of the model's KV cache that one rank of a tensor-parallel group stores: 1 / N, or
+/// 1 / H_kv where there are more ranks than KV heads, and all of it for MLA, whose latent every
+/// head reads. Test: 8 KV heads over 4, 8, 16 ranks: 1/4, 1/8, 1/8.
+template <Scalar T>
+constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
+  if (m.attention.kind == attention_kind::latent) return T(1.0);
+  return kv_heads_per_rank(m.attention.kv_heads, T(tensor)) / m.attention.kv_heads;
+}
+
+/// What one device stores of a token: kv x share / pipeline.
+template <Scalar T>
+constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deployment<T>& d) {
+  return named("KV bytes per token and device",
+               kv_bytes_per_token(d.model, d.kv) * kv_share(d.model, d.layout.tensor) / T(d.layout.pipeline));
+}
+
+template <Scalar T>
+constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) {
+  return {d.device.dram.capacity.quantity(), d.utilization, weight_bytes_per_device(d), d.activation_bytes,
+          d.runtime_bytes};
+}
+
+/// Whether weights and the cache of `batch` sequences of `context` tokens fit each device, and why
+/// not. Sequences are spread over data-parallel groups. Test: Llama 3 70B in bf16 does not fit one
+/// H100: 141 GB needed, 85.5 GB there.
+template <Scalar T>
+constexpr feasibility fits(const basic_deployment<T>& d, const T& batch, const T& context) {
+  const feasibility cut = layout_feasible(d.layout, divisible_parts(d.model));
+  if (!cut) return cut;
+  const int reach = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
+  if (d.layout.tensor * d.layout.data * d.layout.context > reach) {
+    return infeasible("the parallel group has more ranks than the fabric joins", "accelerators",
+                      d.layout.tensor * d.layout.data * d.layout.context, reach);
+  }
+  const basic_memory_budget<T> b = memory_budget_of(d);
+  const bytes<T> free = kv_bytes_available(b);
+  const bytes<T> cache = detail::not_negative("batch", batch) / T(d.layout.data) *
+                         kv_bytes(d.model, context, d.kv) * kv_share(d.model, d.layout.tensor) /
+                         T(d.layout.pipeline);
+  if (lowest(free.value()) < highest(cache.value()) || lowest(free.value()) <= 0.0) {
+    const bool weights_alone = lowest(free.value()) <= 0.0;
+    return infeasible(weights_alone ? "the weights exceed the memory of a device"
+                                    : "weights and KV cache exceed the memory of a device",
+                      "B", highest((b.weights + b.activations + b.runtime + cache).value()),
+                      lowest((b.utilization * b.capacity).value()));
+  }
+  return {};
+}
+
+/// Sequences of `context` tokens that fit the whole replica at once, in blocks of `block_size`
+/// tokens. A layer with a sliding window keeps min(context, window) tokens.
+template <Scalar T>
+constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d, const T& context,
+                                           const T& block_size = T(16.0)) {
+  const bytes<T> sequence = kv_bytes(d.model, detail::count("context", context), d.kv) *
+                            kv_share(d.model, d.layout.tensor) / T(d.layout.pipeline);
+  basic_kv_capacity<T> c = kv_capacity(memory_budget_of(d), kv_bytes_per_token_and_device(d), context, block_size);
+  using math::floor;
+  if (highest(d.model.sliding_layers) > 0.0 && lowest(c.available.value()) > 0.0) {
+    c.sequences = floor(T(c.available / sequence));
+    c.feasible = highest(c.sequences) < 1.0
+                     ? infeasible("not one sequence of this context fits beside the weights", "B",
+                                  highest(sequence.value()), lowest(c.available.value()))
+                     : feasibility{};
+  }
+  c.sequences = c.sequences * T(d.layout.data);
+  return c;
+}
+
+/// One pass of the model: `batch` sequences decode one token each over `context` cached tokens, and
+/// `prefill_tokens` prompt tokens join them, spread evenly over `prefill_sequences` prompts that have
+/// `prefill_past` tokens cached each.
+template <Scalar T = double>
+struct basic_iteration {
+  T batch{};
+  T context = T(1.0);
+  T prefill_tokens{};
+  T prefill_past{};
+  T prefill_sequences = T(1.0);
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("batch", s.batch...);
+    f("context", s.context...);
+    f("prefill_tokens", s.prefill_tokens...);
+    f("prefill_past", s.prefill_past...);
+    f("prefill_sequences", s.prefill_sequences...);
+  }
+};
+using iteration = basic_iteration<>;
+
+}  // namespace perfmodel

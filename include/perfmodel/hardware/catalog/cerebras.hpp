@@ -1,0 +1,26 @@
+// Cerebras WSE-3.
+#pragma once
+
+#include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/sources.hpp>
+
+namespace perfmodel::catalog {
+
+/// One wafer. It has no DRAM: `dram` is its on-wafer SRAM, the memory that holds the model.
+/// The maker does not say whether 125 PFLOP/s is dense: take it as an upper bound. `fabric` joins
+/// the cores of the wafer, which is one rank. The power is that of the whole CS-3 system.
+inline constexpr accelerator cerebras_wse3{
+    .name = "cerebras_wse3",
+    .vendor = "Cerebras",
+    .architecture = "WSE-3",
+    .sms = {900000.0, sources::wse3_toms},
+    .matrix = {.peak = {.fp16 = {125000.0 * TFLOP_per_s, sources::wse3_toms}}},
+    .dram = {.capacity = {44.0 * GB, sources::wse3_toms},
+             .bandwidth = {21000.0 * TB_per_s, sources::wse3_tweaktown}},
+    .fabric = {.kind = link_kind::on_wafer,
+               .bandwidth = {214000.0 / 8.0 * TB_per_s, sources::wse3_fabric}},
+    .host = {.kind = link_kind::ethernet, .bandwidth = {1200.0 / 8.0 * GB_per_s, sources::wse3_io}},
+    .tdp = {23000.0 * watt, sources::wse3_power},
+};
+
+}  // namespace perfmodel::catalog

@@ -1,0 +1,103 @@
+// NVIDIA Jetson modules. Peaks are dense and of the GPU alone: the advertised TOPS are sparse and
+// include the DLA. CPU and GPU share the memory; there is no host link and no fabric.
+#pragma once
+
+#include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/sources.hpp>
+
+namespace perfmodel::catalog {
+
+/// Jetson Orin Nano 8 GB in its original 15 W mode; Super mode is in alternatives.hpp.
+inline constexpr accelerator jetson_orin_nano_8gb{
+    .name = "jetson_orin_nano_8gb",
+    .vendor = "NVIDIA",
+    .architecture = "Ampere (Orin)",
+    .sms = {8.0, sources::orin_nano_page},
+    .matrix = {.peak = {.tf32 = {10.24 / 2.0 * TFLOP_per_s, sources::half_of_bf16},
+                        .bf16 = {10.24 * TFLOP_per_s, sources::orin_tensor},
+                        .fp16 = {10.24 * TFLOP_per_s, sources::orin_tensor},
+                        .int8 = {20.48 * TFLOP_per_s, sources::orin_tensor_int8}},
+               .clock = {625.0 * MHz, sources::orin_nano_page},
+               .flop_per_clock = {2048.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp32 = {1.28 * TFLOP_per_s, sources::orin_lanes},
+                        .bf16 = {2.56 * TFLOP_per_s, sources::not_read},
+                        .fp16 = {2.56 * TFLOP_per_s, sources::not_read}},
+               .clock = {625.0 * MHz, sources::orin_nano_page},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {8.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
+    .dram = {.capacity = {8.0 * GiB, sources::jetson_memory},
+             .bandwidth = {bandwidth_from_bus(128.0, 4.266 * GHz), sources::jetson_pins}},
+    .tdp = {15.0 * watt, sources::jetson_modules},
+};
+
+/// Jetson Orin NX 16 GB.
+inline constexpr accelerator jetson_orin_nx_16gb{
+    .name = "jetson_orin_nx_16gb",
+    .vendor = "NVIDIA",
+    .architecture = "Ampere (Orin)",
+    .sms = {8.0, sources::jetson_modules},
+    .matrix = {.peak = {.tf32 = {8.0 * 1024.0 * 0.918 * GFLOP_per_s, sources::half_of_bf16},
+                        .bf16 = {8.0 * 2048.0 * 0.918 * GFLOP_per_s, sources::orin_tensor},
+                        .fp16 = {8.0 * 2048.0 * 0.918 * GFLOP_per_s, sources::orin_tensor},
+                        .int8 = {8.0 * 4096.0 * 0.918 * GFLOP_per_s, sources::orin_tensor_int8}},
+               .clock = {918.0 * MHz, sources::orin_nx_clock},
+               .flop_per_clock = {2048.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp32 = {8.0 * 256.0 * 0.918 * GFLOP_per_s, sources::orin_lanes},
+                        .bf16 = {8.0 * 512.0 * 0.918 * GFLOP_per_s, sources::not_read},
+                        .fp16 = {8.0 * 512.0 * 0.918 * GFLOP_per_s, sources::not_read}},
+               .clock = {918.0 * MHz, sources::orin_nx_clock},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {8.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
+    .dram = {.capacity = {16.0 * GiB, sources::jetson_memory},
+             .bandwidth = {bandwidth_from_bus(128.0, 6.4 * GHz), sources::jetson_pins}},
+    .tdp = {25.0 * watt, sources::jetson_modules},
+};
+
+/// Jetson AGX Orin 64 GB.
+inline constexpr accelerator jetson_agx_orin_64gb{
+    .name = "jetson_agx_orin_64gb",
+    .vendor = "NVIDIA",
+    .architecture = "Ampere (Orin)",
+    .sms = {16.0, sources::orin_brief},
+    .matrix = {.peak = {.tf32 = {16.0 * 1024.0 * 1.3 * GFLOP_per_s, sources::half_of_bf16},
+                        .bf16 = {16.0 * 2048.0 * 1.3 * GFLOP_per_s, sources::orin_tensor},
+                        .fp16 = {16.0 * 2048.0 * 1.3 * GFLOP_per_s, sources::orin_tensor},
+                        .int8 = {16.0 * 4096.0 * 1.3 * GFLOP_per_s, sources::orin_tensor_int8}},
+               .clock = {1.3 * GHz, sources::orin_brief},
+               .flop_per_clock = {2048.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp32 = {16.0 * 256.0 * 1.3 * GFLOP_per_s, sources::orin_lanes},
+                        .bf16 = {16.0 * 512.0 * 1.3 * GFLOP_per_s, sources::not_read},
+                        .fp16 = {16.0 * 512.0 * 1.3 * GFLOP_per_s, sources::not_read}},
+               .clock = {1.3 * GHz, sources::orin_brief},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {16.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
+    .l2 = {.capacity = {4.0 * MiB, sources::orin_brief}},
+    .dram = {.capacity = {64.0 * GiB, sources::jetson_memory},
+             .bandwidth = {bandwidth_from_bus(256.0, 6.4 * GHz), sources::jetson_pins}},
+    .tdp = {60.0 * watt, sources::jetson_modules},
+};
+
+/// Jetson Thor (T5000).
+inline constexpr accelerator jetson_thor{
+    .name = "jetson_thor",
+    .vendor = "NVIDIA",
+    .architecture = "Blackwell (Thor)",
+    .sms = {20.0, sources::thor_forum},
+    .matrix = {.peak = {.bf16 = {1035.0 / 4.0 * TFLOP_per_s, sources::thor_ladder},
+                        .fp16 = {1035.0 / 4.0 * TFLOP_per_s, sources::thor_ladder},
+                        .fp8 = {1035.0 / 2.0 * TFLOP_per_s, sources::thor_ladder},
+                        .fp4 = {dense(sparse_flop_rate<>(2070.0 * TFLOP_per_s)), sources::thor_fp4}},
+               .clock = {clock_of(1035.0 * TFLOP_per_s, 20, 32768), sources::tensor_clock},
+               .flop_per_clock = {8192.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp32 = {20.0 * 256.0 * 1.575 * GFLOP_per_s, sources::orin_lanes}},
+               .clock = {1.575 * GHz, sources::not_read},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {20.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
+    .shared = {.capacity = {20.0 * 228.0 * KiB, sources::thor_forum}},
+    .l2 = {.capacity = {32.0 * MiB, sources::thor_forum}},
+    .dram = {.capacity = {128.0 * GiB, sources::jetson_memory},
+             .bandwidth = {bandwidth_from_bus(256.0, 8.533 * GHz), sources::thor_pins}},
+    .tdp = {130.0 * watt, sources::thor_power},
+};
+
+}  // namespace perfmodel::catalog

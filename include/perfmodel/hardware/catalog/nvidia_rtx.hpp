@@ -1,0 +1,112 @@
+// NVIDIA RTX of the Blackwell generation: GeForce RTX 5080 and 5090, RTX PRO 6000.
+#pragma once
+
+#include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/sources.hpp>
+
+namespace perfmodel::catalog {
+
+/// GeForce RTX 5080. Floating-point peaks with FP32 accumulation: half rate on GeForce.
+inline constexpr accelerator rtx_5080{
+    .name = "rtx_5080",
+    .vendor = "NVIDIA",
+    .architecture = "Blackwell (RTX)",
+    .sms = {84.0, sources::rtx_5080_table},
+    .matrix = {.peak = {.tf32 = {56.3 * TFLOP_per_s, sources::rtx_ladder},
+                        .bf16 = {112.6 * TFLOP_per_s, sources::rtx_ladder},
+                        .fp16 = {112.6 * TFLOP_per_s, sources::rtx_ladder},
+                        .fp8 = {225.1 * TFLOP_per_s, sources::rtx_ladder},
+                        .int8 = {450.2 * TFLOP_per_s, sources::rtx_ladder},
+                        .fp4 = {900.4 * TFLOP_per_s, sources::rtx_ladder}},
+               .clock = {2.617 * GHz, sources::rtx_5080_table},
+               .flop_per_clock = {512.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {56.28 / 64.0 * TFLOP_per_s, sources::fp32_over_64},
+                        .fp32 = {56.28 * TFLOP_per_s, sources::rtx_5080_table},
+                        .bf16 = {56.28 * TFLOP_per_s, sources::same_as_fp32},
+                        .fp16 = {56.28 * TFLOP_per_s, sources::same_as_fp32}},
+               .clock = {2.617 * GHz, sources::rtx_5080_table},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {84.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
+    .shared = {.capacity = {84.0 * 100.0 * KiB, sources::not_read},
+               .bandwidth = {per_clock(84, 128, 2.617 * GHz), sources::shared_banks}},
+    .l2 = {.capacity = {64.0 * MiB, sources::rtx_5080_whitepaper}},
+    .dram = {.capacity = {16303.0 * MiB, sources::rtx_5080_memory},
+             .bandwidth = {960.0 * GB_per_s, sources::rtx_5080_whitepaper}},
+    .fabric = {.kind = link_kind::pcie,
+               .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::no_fabric},
+               .ranks = 8},  // assumed: the cards of a common server
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
+    .tdp = {360.0 * watt, sources::rtx_5080_whitepaper},
+};
+
+/// GeForce RTX 5090. Floating-point peaks with FP32 accumulation: half rate on GeForce.
+inline constexpr accelerator rtx_5090{
+    .name = "rtx_5090",
+    .vendor = "NVIDIA",
+    .architecture = "Blackwell (RTX)",
+    .sms = {170.0, sources::rtx_5090_table},
+    .matrix = {.peak = {.tf32 = {104.8 * TFLOP_per_s, sources::rtx_ladder},
+                        .bf16 = {209.5 * TFLOP_per_s, sources::rtx_ladder},
+                        .fp16 = {209.5 * TFLOP_per_s, sources::rtx_ladder},
+                        .fp8 = {419.0 * TFLOP_per_s, sources::rtx_ladder},
+                        .int8 = {838.0 * TFLOP_per_s, sources::rtx_ladder},
+                        .fp4 = {1676.0 * TFLOP_per_s, sources::rtx_ladder}},
+               .clock = {2.407 * GHz, sources::rtx_5090_table},
+               .flop_per_clock = {512.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {104.8 / 64.0 * TFLOP_per_s, sources::fp32_over_64},
+                        .fp32 = {104.8 * TFLOP_per_s, sources::rtx_5090_table},
+                        .bf16 = {104.8 * TFLOP_per_s, sources::same_as_fp32},
+                        .fp16 = {104.8 * TFLOP_per_s, sources::same_as_fp32}},
+               .clock = {2.407 * GHz, sources::rtx_5090_table},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {170.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
+    .shared = {.capacity = {170.0 * 100.0 * KiB, sources::not_read},
+               .bandwidth = {per_clock(170, 128, 2.407 * GHz), sources::shared_banks}},
+    .l2 = {.capacity = {96.0 * MiB, sources::rtx_5090_table}},
+    .dram = {.capacity = {32607.0 * MiB, sources::rtx_5090_driver},
+             .bandwidth = {1792.0 * GB_per_s, sources::rtx_5090_table}},
+    .fabric = {.kind = link_kind::pcie,
+               .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::no_fabric},
+               .ranks = 8},  // assumed: the cards of a common server
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
+    .tdp = {575.0 * watt, sources::rtx_5090_table},
+    .price = {0.69 * usd_per_hour, sources::runpod_prices},
+};
+
+/// RTX PRO 6000 Blackwell, Server Edition: the one that is rented and that published kernel times
+/// come from. FP32 accumulation runs at full rate. The Workstation Edition clocks 7 % higher, see
+/// alternatives.hpp.
+inline constexpr accelerator rtx_pro_6000{
+    .name = "rtx_pro_6000",
+    .vendor = "NVIDIA",
+    .architecture = "Blackwell (RTX)",
+    .sms = {188.0, sources::rtx_pro_news},
+    .matrix = {.peak = {.tf32 = {467.8 / 2.0 * TFLOP_per_s, sources::half_of_bf16},
+                        .bf16 = {467.8 * TFLOP_per_s, sources::system_specs},
+                        .fp16 = {467.8 * TFLOP_per_s, sources::system_specs},
+                        .fp8 = {935.6 * TFLOP_per_s, sources::system_specs},
+                        .int8 = {935.6 * TFLOP_per_s, sources::system_specs},
+                        .fp4 = {1871.2 * TFLOP_per_s, sources::system_specs}},
+               .clock = {2.43 * GHz, sources::rtx_pro_server_clock},
+               .flop_per_clock = {1024.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {188.0 * 4.0 * 2.43 * GFLOP_per_s, sources::sms_times_clock},
+                        .fp32 = {188.0 * 256.0 * 2.43 * GFLOP_per_s, sources::sms_times_clock},
+                        .bf16 = {188.0 * 256.0 * 2.43 * GFLOP_per_s, sources::same_as_fp32},
+                        .fp16 = {188.0 * 256.0 * 2.43 * GFLOP_per_s, sources::same_as_fp32}},
+               .clock = {2.43 * GHz, sources::rtx_pro_server_clock},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {188.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
+    .shared = {.capacity = {188.0 * 100.0 * KiB, sources::not_read},
+               .bandwidth = {per_clock(188, 128, 2.43 * GHz), sources::shared_banks}},
+    .l2 = {.capacity = {128.0 * MiB, sources::rtx_pro_news}},
+    .dram = {.capacity = {97887.0 * MiB, sources::system_specs_memory},
+             .bandwidth = {bandwidth_from_bus(512.0, 28.0 * GHz), sources::rtx_pro_pins}},
+    .fabric = {.kind = link_kind::pcie,
+               .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::no_fabric},
+               .ranks = 8},  // assumed: the cards of a common server
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
+    .tdp = {600.0 * watt, sources::rtx_pro_news},
+    .price = {0.89 * usd_per_hour, sources::runpod_prices},
+};
+
+}  // namespace perfmodel::catalog

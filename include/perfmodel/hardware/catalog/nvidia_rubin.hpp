@@ -1,0 +1,44 @@
+// NVIDIA Rubin: announced, not measured by anyone. One package of a rack; a package has two
+// (Rubin) or four (Rubin Ultra) dies, and the racks are named after the dies.
+#pragma once
+
+#include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/sources.hpp>
+
+namespace perfmodel::catalog {
+
+/// One Rubin package of Vera Rubin NVL144: 72 packages. Whether its FP4 rate is dense is not said.
+inline constexpr accelerator vera_rubin_nvl144{
+    .name = "vera_rubin_nvl144",
+    .vendor = "NVIDIA",
+    .architecture = "Rubin",
+    .sms = {212.0, sources::rubin_sms},
+    .matrix = {.peak = {.fp8 = {1200000.0 / 72.0 * TFLOP_per_s, sources::rubin_technews},
+                        .fp4 = {3600000.0 / 72.0 * TFLOP_per_s, sources::rubin_gtc}}},
+    .dram = {.capacity = {288.0 * GB, sources::rubin_gtc},
+             .bandwidth = {13.0 * TB_per_s, sources::rubin_technews}},
+    .fabric = {.kind = link_kind::nvlink,
+               .bandwidth = {one_way(two_way_bandwidth<>(3600.0 * GB_per_s)), sources::rubin_links},
+               .ranks = 72,
+               .in_network_reduction = true},
+    .host = {.kind = link_kind::nvlink_c2c,
+             .bandwidth = {one_way(two_way_bandwidth<>(1800.0 * GB_per_s)), sources::rubin_technews}},
+};
+
+/// One Rubin Ultra package of an NVL576 rack: 144 packages. The link rate assumes that the rack's
+/// 1.5 PB/s adds both directions, as the figures of earlier racks do.
+inline constexpr accelerator rubin_ultra_nvl576{
+    .name = "rubin_ultra_nvl576",
+    .vendor = "NVIDIA",
+    .architecture = "Rubin Ultra",
+    .matrix = {.peak = {.fp8 = {5000000.0 / 144.0 * TFLOP_per_s, sources::rubin_ultra_rack},
+                        .fp4 = {15000000.0 / 144.0 * TFLOP_per_s, sources::rubin_ultra_rack}}},
+    .dram = {.capacity = {1.0 * TB, sources::rubin_ultra_gtc},
+             .bandwidth = {4600.0 / 144.0 * TB_per_s, sources::rubin_ultra_rack}},
+    .fabric = {.kind = link_kind::nvlink,
+               .bandwidth = {one_way(two_way_bandwidth<>(1500.0 / 144.0 * TB_per_s)), sources::rubin_ultra_rack},
+               .ranks = 144,
+               .in_network_reduction = true},
+};
+
+}  // namespace perfmodel::catalog

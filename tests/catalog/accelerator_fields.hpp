@@ -1,0 +1,102 @@
+// An accelerator as a flat list of what it states, and the comparison of two such lists.
+#pragma once
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace catalog_test {
+
+/// A number in s, B, FLOP, W, USD, or a word.
+struct entry {
+  double number = 0.0;
+  std::string word;
+  const perfmodel::source* from = nullptr;  ///< null where the field keeps no source
+};
+using entries = std::map<std::string, entry>;
+
+template <class S>
+void collect(const S& spec, const std::string& prefix, entries& out) {
+  S::fields(
+      [&](const char* name, const auto& x) {
+        using field = std::remove_cvref_t<decltype(x)>;
+        const std::string path = prefix + name;
+        if constexpr (requires { typename field::quantity_type; }) {
+          if (x.is_stated()) out[path] = {x.value(), "", &x.from()};
+        } else if constexpr (std::is_same_v<field, perfmodel::label>) {
+          if (path != "name") out[path] = {0.0, std::string(x.view()), nullptr};
+        } else if constexpr (std::is_same_v<field, perfmodel::link_kind>) {
+          if (x != perfmodel::link_kind::none) out[path] = {0.0, perfmodel::name_of(x), nullptr};
+        } else if constexpr (std::is_same_v<field, bool>) {
+          if (x) out[path] = {0.0, "yes", nullptr};
+        } else if constexpr (std::is_same_v<field, int>) {
+          if (x != 1) out[path] = {static_cast<double>(x), "", nullptr};
+        } else {
+          collect(x, path + ".", out);
+        }
+      },
+      spec);
+}
+
+/// What the accelerator states: labels, kinds, and every fact that has a value and a source.
+inline entries stated(const perfmodel::accelerator& a) {
+  entries out;
+  collect(a, "", out);
+  return out;
+}
+
+inline bool is_text_unit(const std::string& unit) { return unit == "text"; }
+
+/// Reads rows of accelerator, field, value, unit. Lines that begin with # and the heading are skipped.
+inline std::map<std::string, entries> read_second_entry(std::istream& in) {
+  std::map<std::string, entries> out;
+  std::string line;
+  while (std::getline(in, line)) {
+    if (line.empty() || line[0] == '#' || line.starts_with("accelerator\t")) continue;
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, '\t');) cells.push_back(cell);
+    if (cells.size() != 4) {
+      out["malformed row: " + line];
+      continue;
+    }
+    entry e;
+    if (is_text_unit(cells[3])) {
+      e.word = cells[2];
+    } else {
+      e.number = std::stod(cells[2]);
+    }
+    if (!out[cells[0]].emplace(cells[1], e).second) out["row twice: " + line];
+  }
+  return out;
+}
+
+/// Where the two entries of one accelerator differ, a line each; empty where they agree.
+inline std::vector<std::string> differences(const entries& catalogue, const entries& second) {
+  std::vector<std::string> out;
+  for (const auto& [field, a] : catalogue) {
+    const auto row = second.find(field);
+    if (row == second.end()) {
+      out.push_back(field + ": in the catalogue, no row in the second entry");
+    } else if (a.word != row->second.word) {
+      out.push_back(field + ": " + a.word + " in the catalogue, " + row->second.word + " in the second entry");
+    } else if (std::abs(a.number - row->second.number) > 1e-9 * std::abs(row->second.number)) {
+      std::ostringstream text;
+      text.precision(17);
+      text << field << ": " << a.number << " in the catalogue, " << row->second.number << " in the second entry";
+      out.push_back(text.str());
+    }
+  }
+  for (const auto& [field, row] : second) {
+    if (!catalogue.contains(field)) out.push_back(field + ": a row in the second entry, not in the catalogue");
+  }
+  return out;
+}
+
+}  // namespace catalog_test

@@ -1,0 +1,83 @@
+// What overlap promises.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/overlap.hpp>
+#include <support/near.hpp>
+#include <support/random.hpp>
+#include <vector>
+
+namespace pm = perfmodel;
+using perfmodel_test::near;
+using perfmodel_test::random_numbers;
+
+TEST_CASE("the finish of several buckets is the maximum over who waits for whom") {
+  random_numbers r(1);
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<pm::bucket> buckets(static_cast<std::size_t>(r.uniform(1, 12)));
+    for (pm::bucket& b : buckets) b = {r.uniform(0, 10) * pm::second, r.uniform(0, 3) * pm::second};
+    double latest = 0;
+    for (std::size_t first = 0; first < buckets.size(); ++first) {
+      double t = buckets[first].ready.value();
+      for (std::size_t j = first; j < buckets.size(); ++j) t += buckets[j].time.value();
+      latest = std::max(latest, t);
+    }
+    CHECK(near(pm::finish_time(std::span<const pm::bucket>(buckets)).value(), latest));
+  }
+}
+
+TEST_CASE(
+    "equal buckets have a closed form, with one bucket and with infinitely many as its ends") {
+  random_numbers r(2);
+  for (int i = 0; i < 500; ++i) {
+    const pm::duration<> backward = r.uniform(0.01, 1) * pm::second;
+    const pm::duration<> all = r.uniform(0.01, 1) * pm::second;
+    const int n = static_cast<int>(r.uniform(1, 50));
+    std::vector<pm::bucket> buckets;
+    for (int k = 1; k <= n; ++k) buckets.push_back({backward * k / n, all / n});
+    CHECK(near(pm::bucketed_backward(backward, all, n),
+               pm::finish_time(std::span<const pm::bucket>(buckets))));
+    CHECK(near(pm::bucketed_backward(backward, all, 1), backward + all));
+    CHECK(near(pm::bucketed_backward(backward, all, 1e14), max(backward, all)));
+    CHECK(pm::bucketed_backward(backward, all, n + 1) <=
+          pm::bucketed_backward(backward, all, n) * (1 + 1e-12));
+    const pm::estimate e = pm::training_step(backward / 2, backward, all, n);
+    CHECK(near(e.terms.sum(), e.time));
+  }
+}
+
+TEST_CASE("a copy by SMs is never faster than by a copy engine, and ends in steady interference") {
+  random_numbers r(3);
+  for (int i = 0; i < 500; ++i) {
+    const pm::duration<> compute = r.log_uniform(1e-5, 1) * pm::second;
+    const pm::duration<> copy = r.log_uniform(1e-5, 1) * pm::second;
+    const double taken = std::floor(r.uniform(0, 131));
+    CHECK(pm::beside_copy_engine(compute, copy) <=
+          pm::beside_copy_kernel(compute, copy, 132, taken));
+    CHECK(pm::beside_copy_kernel(compute, copy, 132, taken) <= (compute + copy) * (1 + 1e-12));
+    CHECK(pm::beside_copy_kernel(compute, copy, 132, 0) == pm::beside_copy_engine(compute, copy));
+    const pm::duration<> steady = pm::sm_interference(compute, 132, taken);
+    CHECK(near(pm::beside_copy_kernel(compute, steady, 132, taken), steady, 1e-9));
+    CHECK(near(pm::exposed(copy, compute) + compute, pm::beside_copy_engine(compute, copy)));
+  }
+}
+
+TEST_CASE("a simulated double buffer takes pipeline_time") {
+  random_numbers r(4);
+  for (int i = 0; i < 300; ++i) {
+    const double load = r.log_uniform(0.1, 10), compute = r.log_uniform(0.1, 10);
+    const int n = static_cast<int>(r.uniform(1, 60));
+    // Two buffers: load k starts when load k - 1 is done and compute k - 2 has freed its buffer.
+    std::vector<double> loaded, computed;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) {
+      const double start = std::max(k > 0 ? loaded[k - 1] : 0.0, k > 1 ? computed[k - 2] : 0.0);
+      loaded.push_back(start + load);
+      computed.push_back(std::max(loaded[k], k > 0 ? computed[k - 1] : 0.0) + compute);
+    }
+    const pm::duration<> law = pm::pipeline_time(load * pm::second, compute * pm::second, n);
+    CHECK(near(law.value(), computed.back()));
+    CHECK(law.value() * 2 >= n * (load + compute) * (1 - 1e-12));
+    const double stages = pm::stages_needed(load * pm::second, compute * pm::second);
+    CHECK((stages - 1) * compute >= load * (1 - 1e-12));
+    CHECK((stages - 2) * compute < load);
+  }
+}

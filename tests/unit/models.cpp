@@ -1,0 +1,183 @@
+// Parameter counts, weights and caches of models, against published counts and a second count.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <perfmodel/scalar/dual.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/workload/kv_shape.hpp>
+#include <perfmodel/workload/parameters.hpp>
+#include <set>
+#include <support/tsv.hpp>
+
+namespace pm = perfmodel;
+namespace catalog = pm::catalog;
+using perfmodel_test::number;
+using perfmodel_test::read_tsv;
+
+namespace {
+
+constexpr double GiB = 1073741824.0;
+
+// Of the main model, of an expert-free copy of a layer, and so on: any model will do to break.
+pm::transformer broken(void (*change)(pm::transformer&), pm::transformer m = catalog::llama_3_8b) {
+  change(m);
+  return m;
+}
+std::string message_of(const pm::transformer& m) {
+  try {
+    (void)pm::parameters(m);
+  } catch (const pm::error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("every model's counts equal those made tensor by tensor") {
+  std::set<std::string> seen;
+  for (const auto& row : read_tsv("tests/data/parameters_by_tensor.tsv").rows) {
+    const pm::transformer* m = catalog::find_model(row.at("model"));
+    if (m == nullptr) continue;  // a config.json without a model in the catalogue
+    INFO(row.at("model"));
+    seen.insert(row.at("model"));
+    CHECK(pm::parameters(*m).total() == number(row.at("total")));
+    CHECK(pm::active_parameters(*m) == number(row.at("active")));
+    CHECK(pm::multiplied_parameters(*m) == number(row.at("active_without_embedding")));
+    CHECK(pm::kv_bytes_per_token(*m).value() == number(row.at("kv_bytes_per_token")));
+    const double growth = (pm::kv_bytes(*m, 200001.0) - pm::kv_bytes(*m, 200000.0)).value();
+    CHECK(growth == number(row.at("kv_bytes_per_token_without_sliding_layers")));
+  }
+  for (const auto& entry : catalog::models) CHECK(seen.count(entry.key) == 1);
+}
+
+TEST_CASE("every model is within 0.5 % of its published size") {
+  std::set<std::string> seen;
+  for (const auto& row : read_tsv("tests/data/published_parameters.tsv").rows) {
+    const catalog::model_entry* entry = catalog::find_model_entry(row.at("model"));
+    if (entry == nullptr) continue;
+    INFO(row.at("model") << ", from " << row.at("source"));
+    seen.insert(row.at("model"));
+    const double published = number(row.at("parameters"));
+    CHECK_THAT(pm::parameters(*entry->model).total(), Catch::Matchers::WithinRel(published, 0.005));
+    CHECK(entry->published_parameters == published);
+    if (row.at("active").empty()) continue;
+    // Published to two digits, some cut off rather than rounded: 2.5 %.
+    const double active = row.at("active_counts_embedding") == "1" ? pm::active_parameters(*entry->model)
+                                                                   : pm::multiplied_parameters(*entry->model);
+    CHECK_THAT(active, Catch::Matchers::WithinRel(number(row.at("active")), 0.025));
+  }
+  for (const auto& entry : catalog::models) CHECK(seen.count(entry.key) == 1);
+}
+
+TEST_CASE("parts of a model add up to it") {
+  for (const auto& entry : catalog::models) {
+    INFO(entry.key);
+    const pm::parameter_count p = pm::parameters(*entry.model);
+    CHECK(p.linear + p.experts + p.expert_biases + p.other + p.embedding + p.head == p.total());
+    CHECK((p.experts > 0) == (entry.model->moe.layers > 0));
+    CHECK((p.head > 0) == !entry.model->tied_embeddings);
+    CHECK(pm::active_parameters(*entry.model) <= p.total());
+  }
+}
+
+TEST_CASE("weights: a quantised part beside parts at 16 bits") {
+  const auto mxfp4 = pm::weight_storage(pm::bf16, pm::storage_format(pm::fp4, 32, 8), pm::bf16);
+  // Model card, table 1: checkpoints of 60.8 and 12.8 GiB.
+  CHECK_THAT(pm::weight_bytes(catalog::gpt_oss_120b, mxfp4).value() / GiB, Catch::Matchers::WithinAbs(60.8, 0.05));
+  CHECK_THAT(pm::weight_bytes(catalog::gpt_oss_20b, mxfp4).value() / GiB, Catch::Matchers::WithinAbs(12.8, 0.05));
+  // By hand: 36 x 128 x 3 x 2880^2 elements at 4.25 bits, all other parameters at 16.
+  const double experts = 36.0 * 128 * 3 * 2880 * 2880;
+  CHECK(pm::weight_bytes(catalog::gpt_oss_120b, mxfp4).value() == experts * 0.53125 + (116829156672.0 - experts) * 2.0);
+  CHECK(pm::weight_bytes(catalog::gpt_oss_120b, pm::bf16).value() == 2.0 * 116829156672.0);
+  // Llama 3 8B in int4 with a 16-bit scale per 128: 32 layers x 218,103,808 weights at 4.125 bits;
+  // two tables of 525,336,576 and 65 norms at 16.
+  const double linear = 32.0 * 218103808.0;
+  CHECK(pm::weight_bytes(catalog::llama_3_8b, pm::storage_format(pm::int4, 128, 16)).value() ==
+        linear * 4.125 / 8.0 + 2.0 * (2.0 * 525336576.0 + 65.0 * 4096));
+  CHECK(pm::weight_bytes(catalog::llama_3_8b, pm::fp8, pm::fp32).value() ==
+        linear + 4.0 * (2.0 * 525336576.0 + 65.0 * 4096));
+}
+
+TEST_CASE("a layer of two matrices with biases: Phi-2 by hand") {
+  pm::transformer m;
+  m.layers = 32;
+  m.hidden = 2560;
+  m.intermediate = 10240;
+  m.vocabulary = 51200;
+  m.attention = {.query_heads = 32, .kv_heads = 32, .head_dim = 80, .qkv_bias = true, .output_bias = true};
+  m.norms_per_layer = 1;
+  m.norm_bias = true;
+  m.gated = false;
+  m.ffn_bias = true;
+  m.head_bias = true;
+  const double layer = 4.0 * 2560 * 2560 + 4.0 * 2560 + 2.0 * 2560 * 10240 + 10240 + 2560 + 2.0 * 2560;
+  CHECK(pm::parameters(m).total() == 2.0 * 51200 * 2560 + 51200 + 32.0 * layer + 2.0 * 2560);
+}
+
+TEST_CASE("a shared expert and its gate: Qwen1.5-MoE-A2.7B by hand") {
+  pm::transformer m;
+  m.layers = 24;
+  m.hidden = 2048;
+  m.vocabulary = 151936;
+  m.attention = {.query_heads = 16, .kv_heads = 16, .head_dim = 128, .qkv_bias = true};
+  m.moe = {.layers = 24, .experts = 60, .top_k = 4, .intermediate = 1408, .shared_intermediate = 5632, .shared_gate = true};
+  const double attention = 4.0 * 2048 * 2048 + 3.0 * 2048;
+  const double always = attention + 3.0 * 2048 * 5632 + 2048 + 60.0 * 2048 + 2.0 * 2048;
+  const double expert = 3.0 * 2048 * 1408;
+  const double tables = 2.0 * 151936 * 2048 + 2048;
+  CHECK(pm::parameters(m).total() == tables + 24.0 * (always + 60.0 * expert));
+  CHECK(pm::active_parameters(m) == tables + 24.0 * (always + 4.0 * expert));
+  CHECK_THAT(pm::parameters(m).total(), Catch::Matchers::WithinRel(14.3e9, 0.005));  // model card: 14.3B
+  CHECK_THAT(pm::active_parameters(m), Catch::Matchers::WithinRel(2.7e9, 0.02));     // 2.7B activated
+}
+
+TEST_CASE("FLOP per token: routed experts count by how many are visited") {
+  // 2 x (32 layers x (41,943,040 + 2 x 176,160,768 + 8 x 4096) + 32000 x 4096)
+  CHECK(pm::flop_per_token(catalog::mixtral_8x7b).value() ==
+        2.0 * (32.0 * (41943040.0 + 2.0 * 176160768.0 + 32768.0) + 131072000.0));
+  // Sliding layers see their window: gpt-oss-20b at 1000 tokens, 12 layers of 1000 and 12 of 128.
+  const double attention =
+      pm::flop_per_token(catalog::gpt_oss_20b, 1000.0).value() - pm::flop_per_token(catalog::gpt_oss_20b).value();
+  CHECK(attention == (12.0 * 1000 + 12.0 * 128) * 64 * 2 * 128);
+}
+
+TEST_CASE("over dual numbers a model's size has its derivative") {
+  using dual = pm::dual<1>;
+  auto m = pm::lift<dual>(catalog::llama_3_70b);
+  m.layers = dual::variable(80.0, 0);
+  const double layer = 2.0 * 8192 * 8192 + 2.0 * 8192 * 1024 + 3.0 * 8192 * 28672 + 2.0 * 8192;
+  CHECK(pm::parameters(m).total().value() == 70553706496.0);
+  CHECK(pm::parameters(m).total().partial(0) == layer);
+  CHECK(pm::kv_bytes_per_token(m).value().partial(0) == 4096.0);
+}
+
+TEST_CASE("models that cannot be are refused by the name of the field") {
+  CHECK(message_of(catalog::llama_3_8b) == "accepted");
+  CHECK(message_of(broken([](auto& m) { m.layers = 0; })).starts_with("layers is 0"));
+  CHECK(message_of(broken([](auto& m) { m.hidden = -1; })).starts_with("hidden is -1"));
+  CHECK(message_of(broken([](auto& m) { m.vocabulary = pm::detail::not_a_number; })).starts_with("vocabulary is not a number"));
+  CHECK(message_of(broken([](auto& m) { m.hidden = pm::detail::infinity; })).starts_with("hidden is"));
+  CHECK(message_of(broken([](auto& m) { m.intermediate = 0; })).starts_with("intermediate is 0"));
+  CHECK(message_of(broken([](auto& m) { m.attention.query_heads = 0; })).starts_with("query_heads is 0"));
+  CHECK(message_of(broken([](auto& m) { m.attention.head_dim = 0; })).starts_with("head_dim is 0"));
+  CHECK(message_of(broken([](auto& m) { m.attention.kv_heads = 5; })) == "kv_heads must divide query_heads");
+  CHECK(message_of(broken([](auto& m) { m.attention.value_dim = -1; })).starts_with("value_dim is -1"));
+  CHECK(message_of(broken([](auto& m) { m.sliding_layers = 33; })).starts_with("sliding_layers is 33"));
+  CHECK(message_of(broken([](auto& m) { m.sliding_layers = 1; })).starts_with("window is 0"));
+  CHECK(message_of(broken([](auto& m) { m.norms_per_layer = -2; })).starts_with("norms_per_layer is -2"));
+  CHECK(message_of(broken([](auto& m) { m.max_context = -2; })).starts_with("max_context is -2"));
+  const auto mixtral = [](void (*change)(pm::transformer&)) { return message_of(broken(change, catalog::mixtral_8x7b)); };
+  CHECK(mixtral([](auto& m) { m.moe.layers = 33; }).starts_with("moe.layers is 33"));
+  CHECK(mixtral([](auto& m) { m.moe.experts = 0; }).starts_with("experts is 0"));
+  CHECK(mixtral([](auto& m) { m.moe.top_k = 9; }).starts_with("top_k is 9"));
+  CHECK(mixtral([](auto& m) { m.moe.intermediate = 0; }).starts_with("moe.intermediate is 0"));
+  CHECK(mixtral([](auto& m) { m.moe.shared_intermediate = -1; }).starts_with("shared_intermediate is -1"));
+  const auto mla = [](void (*change)(pm::transformer&)) { return message_of(broken(change, catalog::deepseek_v3)); };
+  CHECK(mla([](auto& m) { m.attention.kv_rank = 0; }).starts_with("kv_rank is 0"));
+  CHECK(mla([](auto& m) { m.attention.rope_dim = 0; }).starts_with("rope_dim is 0"));
+  CHECK(mla([](auto& m) { m.attention.value_dim = 0; }).starts_with("value_dim is 0"));
+  CHECK(mla([](auto& m) { m.attention.query_rank = -1; }).starts_with("query_rank is -1"));
+  CHECK(mla([](auto& m) { m.attention.rope_dim = 192; }) == "head_dim must exceed rope_dim, which is part of it");
+  CHECK_THROWS_AS(pm::kv_bytes(catalog::llama_3_8b, -1.0), pm::error);
+  CHECK_THROWS_AS(pm::flop_per_token(catalog::llama_3_8b, -1.0), pm::error);
+}

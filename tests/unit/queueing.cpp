@@ -1,0 +1,67 @@
+// What queues report when they cannot keep up, and refuse.
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/queueing.hpp>
+#include <perfmodel/units/literals.hpp>
+#include <support/near.hpp>
+#include <support/refusal.hpp>
+
+namespace pm = perfmodel;
+using namespace perfmodel::literals;
+using perfmodel_test::near;
+using perfmodel_test::refusal;
+
+TEST_CASE("an overloaded queue is a result with a reason") {
+  const pm::queue_estimate q = pm::mmc(5_req_per_s, 1_s, 4);
+  CHECK_FALSE(q.feasible);
+  CHECK(q.utilisation == 1.25);
+  CHECK(q.time == 0_s);
+  CHECK(q.in_system == 0_req);
+  CHECK(q.feasible.needed == 5.0);
+  CHECK(q.feasible.available == 4.0);
+  CHECK(std::string(q.feasible.unit) == "req/s");
+  CHECK(std::string(q.feasible.reason) ==
+        "requests arrive as fast as they can be served, or faster");
+  CHECK(pm::wait_quantile(5_req_per_s, 1_s, 4, 0.99) == 0_s);
+}
+
+TEST_CASE("the two ways for a decode batch to be impossible") {
+  const auto output = 1000.0 * pm::token_per_request;
+  const pm::batch_equilibrium slow = pm::decode_batch(3_req_per_s, output, 20_ms, 0.5_ms, 64);
+  CHECK_FALSE(slow.feasible);
+  CHECK(slow.feasible.needed == 3000.0);
+  CHECK(near(slow.feasible.available, 2000.0));
+  const pm::batch_equilibrium full = pm::decode_batch(1.9_req_per_s, output, 20_ms, 0.5_ms, 64);
+  CHECK_FALSE(full.feasible);
+  CHECK(std::string(full.feasible.unit) == "sequences");
+  CHECK(near(full.feasible.needed, 760.0, 1e-9));  // 38 / (1 - 0.95)
+  CHECK(full.feasible.available == 64.0);
+  CHECK(full.batch == 0.0);
+}
+
+TEST_CASE("a queue without arrivals is empty") {
+  CHECK(pm::mm1(0_req_per_s, 1_s).time == 1_s);
+  CHECK(pm::mmc(0_req_per_s, 1_s, 8).probability_of_waiting < 1e-90);
+  CHECK(pm::mmc(0_req_per_s, 1_s, 8).in_system == 0_req);
+  CHECK(pm::wait_quantile(0_req_per_s, 1_s, 8, 0.999) == 0_s);
+}
+
+TEST_CASE("a queue of ten thousand servers stays finite") {
+  const pm::queue_estimate q = pm::mmc(9900_req_per_s, 1_s, 10000);
+  CHECK(q.probability_of_waiting > 0.0);
+  CHECK(q.probability_of_waiting < 1.0);
+  CHECK(q.time > 1_s);
+}
+
+TEST_CASE("queues refuse what has no meaning") {
+  CHECK(refusal([] { (void)pm::mm1(1_req_per_s, 0_s); }) ==
+        "PM-E010: service is 0; allowed: more than 0");
+  CHECK(refusal([] { (void)pm::mg1(1_req_per_s, 1_s, -1); }) ==
+        "PM-E010: service_variation is -1; allowed: 0 or more");
+  CHECK(refusal([] { (void)pm::mmc(1_req_per_s, 1_s, 0); }) ==
+        "PM-E010: servers is 0; allowed: 1 to 10000");
+  CHECK(refusal([] { (void)pm::wait_quantile(1_req_per_s, 0.1_s, 1, 1.0); }) ==
+        "PM-E010: quantile is 1; allowed: 0 to less than 1");
+  CHECK(refusal([] {
+          (void)pm::decode_batch(1_req_per_s, 1.0 * pm::token_per_request, 0_s, 0_s, 8);
+        }) == "PM-E010: fixed + per_sequence is 0; allowed: more than 0");
+}

@@ -1,0 +1,86 @@
+// What the roofline reports and refuses.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <perfmodel/roofline.hpp>
+#include <perfmodel/units/literals.hpp>
+#include <support/refusal.hpp>
+
+namespace pm = perfmodel;
+using namespace perfmodel::literals;
+using Catch::Matchers::ContainsSubstring;
+using perfmodel_test::refusal;
+
+namespace {
+
+pm::accelerator machine() {
+  pm::accelerator a;
+  a.name = "test machine";
+  a.matrix.peak.bf16 = 1000_TFLOP_per_s;
+  a.vector.peak.fp32 = 50_TFLOP_per_s;
+  a.dram.bandwidth = 4_TB_per_s;
+  a.l2.bandwidth = 8_TB_per_s;
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("the roofline names every term and the largest of them") {
+  pm::demand d;
+  d.matrix_flop = 1_TFLOP;    // 1 ms
+  d.vector_flop = 100_GFLOP;  // 2 ms
+  d.dram = {8_GB, 4_GB};      // 3 ms
+  d.l2 = {32_GB, 0_B};        // 4 ms
+  const pm::estimate e = pm::roofline(machine(), d);
+  CHECK(e.terms["compute"] == 1_ms);
+  CHECK(e.terms["vector"] == 2_ms);
+  CHECK(e.terms["memory"] == 3_ms);
+  CHECK(e.terms["l2"] == 4_ms);
+  CHECK(e.limiter == pm::limiter::l2);
+  CHECK(e.time == 4_ms);
+  CHECK(e.mfu == 0.25);
+  CHECK(e.mbu == 0.75);
+  CHECK(e.terms["no such term"] == 0_s);
+}
+
+TEST_CASE("a level without a stated bandwidth sets no bound") {
+  pm::accelerator a = machine();
+  a.l2.bandwidth = 0_TB_per_s;
+  pm::demand d;
+  d.dram = {8_GB, 4_GB};
+  d.l2 = {32_GB, 0_B};
+  CHECK(pm::roofline(a, d).time == 3_ms);
+  CHECK(pm::roofline(a, d).limiter == pm::limiter::memory);
+}
+
+TEST_CASE("the derated policy divides by its efficiencies and adds its launches") {
+  pm::demand d;
+  d.matrix_flop = 1_TFLOP;
+  d.dram = {8_GB, 4_GB};
+  d.launches = 10;
+  const pm::derated policy{.compute_efficiency = 0.1, .memory_efficiency = 0.75, .launch = 5_us};
+  const pm::estimate e = pm::roofline(machine(), d, policy);
+  CHECK(e.terms["compute"] / 10_ms > 1 - 1e-12);
+  CHECK(e.terms["memory"] == 4_ms);
+  CHECK(e.limiter == pm::limiter::compute);
+  CHECK(e.time / 10.05_ms < 1 + 1e-12);
+  CHECK(e.time / 10.05_ms > 1 - 1e-12);
+}
+
+TEST_CASE("the roofline refuses what it cannot answer") {
+  CHECK_THAT(refusal([] { (void)pm::roofline(machine(), pm::gemm{.m = 0, .n = 8, .k = 8}); }),
+             ContainsSubstring("PM-E010: m is 0; allowed: 1 or more"));
+  CHECK_THAT(refusal([] {
+               (void)pm::roofline(machine(), pm::gemm{.m = 1, .n = 8, .k = 8, .format = pm::fp8});
+             }),
+             ContainsSubstring("PM-E013: test machine does not compute in fp8"));
+  CHECK_THAT(refusal([] { (void)pm::roofline(pm::accelerator{}, pm::demand{}); }),
+             ContainsSubstring("dram.bandwidth is 0; allowed: more than 0"));
+  CHECK_THAT(refusal([] { (void)pm::ridge_point(0_TFLOP_per_s, 1_TB_per_s); }),
+             ContainsSubstring("peak_rate is 0"));
+  CHECK_THAT(
+      refusal([] { (void)pm::attainable(1_TFLOP_per_s, 1_TB_per_s, -1.0 * pm::flop_per_byte); }),
+      ContainsSubstring("operations_per_byte is -1; allowed: 0 or more"));
+  const pm::derated policy{.memory_efficiency = 1.5};
+  CHECK_THAT(refusal([&] { (void)pm::roofline(machine(), pm::demand{}, policy); }),
+             ContainsSubstring("memory_efficiency is 1.5; allowed: 0 to 1"));
+}
