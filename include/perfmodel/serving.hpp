@@ -18,6 +18,7 @@ struct basic_load {
   T concurrency{};
   T requests_per_s{};
   T chunk_tokens{};
+  T batch_limit{};  ///< sequences the scheduler admits at once; 0: as many as fit in memory
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -26,6 +27,7 @@ struct basic_load {
     f("concurrency", s.concurrency...);
     f("requests_per_s", s.requests_per_s...);
     f("chunk_tokens", s.chunk_tokens...);
+    f("batch_limit", s.batch_limit...);
   }
 };
 using load = basic_load<>;
@@ -116,7 +118,10 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
   const basic_kv_capacity<T> memory = kv_capacity(d, longest);
   if (!memory.feasible && s.feasible) s.feasible = memory.feasible;
   s.capacity = memory.sequences;
-  const T room = scalar_max(s.capacity, T(1.0));
+  T room = scalar_max(s.capacity, T(1.0));
+  if (highest(detail::not_negative("batch_limit", l.batch_limit)) > 0.0) {
+    room = scalar_min(room, detail::count("batch_limit", l.batch_limit));
+  }
 
   const auto step_of = [&](const T& batch) { return step(d, detail::mean_iteration(l, batch), policy, cost); };
   const auto time_of = [&](const T& batch) { return step_of(batch).time; };

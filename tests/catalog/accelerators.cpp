@@ -173,7 +173,8 @@ TEST_CASE("halving the operand doubles the rate") {
       {"tpu_v5p", 2.0},
   };
   const exceptions fp4_over_fp8 = {
-      {"b300_sxm", 13.125 / 9.0}, {"gb300", 1.5},               // FP4 was raised
+      {"rtx_5080", 2.0}, {"rtx_5090", 2.0},       // GeForce halves FP8 with FP32 accumulation, not FP4
+      {"b300_sxm", 13.125 / 9.0}, {"gb300", 1.5},  // FP4 was raised
       {"vera_rubin_nvl144", 1.5}, {"rubin_ultra_nvl576", 1.5},
   };
   const exceptions int8_over_fp16 = {

@@ -40,7 +40,7 @@ inline constexpr accelerator b200_sxm{
              .bandwidth = {8.0 * TB_per_s, sources::b200_brief},
              .energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy}},
     .fabric = {.kind = link_kind::nvlink,
-               .bandwidth = {one_way(two_way_bandwidth<>(1800.0 * GB_per_s)), sources::nvlink_page},
+               .bandwidth = {one_way(two_way_bandwidth<>(3600.0 * GB_per_s)), sources::nvlink_page},
                .ranks = 8,
                .in_network_reduction = true},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::b200_pcie}},
