@@ -179,7 +179,7 @@ constexpr duration<T> time_with_tax(const duration<T>& time, const std::type_ide
 
 /// The mean of the largest of n independent normal times is at most mean + deviation sqrt(2 ln n).
 /// Source: Boucheron, Lugosi and Massart, "Concentration Inequalities", 2013, theorem 2.5. A bound:
-/// its excess over the mean is 43 % too large for n = 8 and 16 % for n = 1024. Leaves out heavy
+/// its excess over the mean is 43 % too large for n = 8 and 15 % for n = 1024. Leaves out heavy
 /// tails. Errors: n below 1. Test: not below the exact mean for n = 2 .. 1024 (by quadrature).
 template <Scalar T>
 constexpr duration<T> expected_maximum(const duration<T>& mean, const duration<T>& deviation,

@@ -171,12 +171,12 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
   const auto judge = [&](const deployment& d, const accelerator& a, const precision& f, int replicas) {
     const bool closed = q.load.concurrency > 0.0;
     const double room = kv_capacity(d, q.load.input_tokens + q.load.output_tokens).sequences;
-    const double wanted = closed ? std::max(1.0, q.load.concurrency / replicas) : room;
+    const double wanted = closed ? (std::max)(1.0, q.load.concurrency / replicas) : room;
     load share = q.load;
     share.concurrency = closed ? wanted : 0.0;
     share.requests_per_s = q.load.requests_per_s / replicas;
-    const double largest = std::max(1.0, std::min(wanted, room));
-    for (double limit = closed ? 1.0 : largest;; limit = std::min(limit * 2.0, largest)) {
+    const double largest = (std::max)(1.0, (std::min)(wanted, room));
+    for (double limit = closed ? 1.0 : largest;; limit = (std::min)(limit * 2.0, largest)) {
       ++r.evaluated;
       if (r.evaluated % 256 == 0) progress(r.evaluated);
       plan_point p{a.name, f, d.layout, replicas, replicas * d.layout.ranks(), limit, {}, {}, {}, {}, true};
@@ -198,7 +198,7 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
   };
 
   for (const accelerator& a : q.accelerators) {
-    const int fabric = a.fabric.exists() ? std::max(1, a.fabric.ranks) : 1;
+    const int fabric = a.fabric.exists() ? (std::max)(1, a.fabric.ranks) : 1;
     for (const precision& f : q.precisions) {
       const number_format product = wider(f.activations, f.weights.linear.format);
       if (!supports(a, product)) {
@@ -208,7 +208,7 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
       deployment d{.device = a, .model = q.model, .weights = f.weights, .activations = f.activations, .kv = f.kv,
                    .utilization = q.utilization, .activation_bytes = q.activation_bytes,
                    .runtime_bytes = q.runtime_bytes};
-      for (const int tensor : detail::sizes_up_to(std::min(q.gpus, fabric))) {
+      for (const int tensor : detail::sizes_up_to((std::min)(q.gpus, fabric))) {
         for (const int pipeline : detail::sizes_up_to(q.gpus / tensor)) {
           for (const int expert : {1, tensor}) {
             if (expert > 1 && !(q.model.moe.layers > 0.0)) continue;
@@ -251,7 +251,7 @@ inline deployment deployment_of(const plan_request& q, const plan_point& p) {
 /// The share of the load that one replica of a point serves.
 inline load load_of(const plan_request& q, const plan_point& p) {
   load share = q.load;
-  if (share.concurrency > 0.0) share.concurrency = std::max(1.0, share.concurrency / p.replicas);
+  if (share.concurrency > 0.0) share.concurrency = (std::max)(1.0, share.concurrency / p.replicas);
   share.requests_per_s /= p.replicas;
   share.batch_limit = p.batch_limit;
   return share;

@@ -51,9 +51,12 @@ inline entries stated(const perfmodel::accelerator& a) {
   return out;
 }
 
-inline bool is_text_unit(const std::string& unit) { return unit == "text"; }
+inline bool is_text_unit(const std::string& unit) {
+  return unit == "text";
+}
 
-/// Reads rows of accelerator, field, value, unit. Lines that begin with # and the heading are skipped.
+/// Reads rows of accelerator, field, value, unit. Lines that begin with # and the heading are
+/// skipped.
 inline std::map<std::string, entries> read_second_entry(std::istream& in) {
   std::map<std::string, entries> out;
   std::string line;
@@ -85,16 +88,19 @@ inline std::vector<std::string> differences(const entries& catalogue, const entr
     if (row == second.end()) {
       out.push_back(field + ": in the catalogue, no row in the second entry");
     } else if (a.word != row->second.word) {
-      out.push_back(field + ": " + a.word + " in the catalogue, " + row->second.word + " in the second entry");
+      out.push_back(field + ": " + a.word + " in the catalogue, " + row->second.word +
+                    " in the second entry");
     } else if (std::abs(a.number - row->second.number) > 1e-9 * std::abs(row->second.number)) {
       std::ostringstream text;
       text.precision(17);
-      text << field << ": " << a.number << " in the catalogue, " << row->second.number << " in the second entry";
+      text << field << ": " << a.number << " in the catalogue, " << row->second.number
+           << " in the second entry";
       out.push_back(text.str());
     }
   }
   for (const auto& [field, row] : second) {
-    if (!catalogue.contains(field)) out.push_back(field + ": a row in the second entry, not in the catalogue");
+    if (!catalogue.contains(field))
+      out.push_back(field + ": a row in the second entry, not in the catalogue");
   }
   return out;
 }

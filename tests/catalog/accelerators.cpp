@@ -29,9 +29,11 @@ double ridge(const pm::accelerator& a, pm::number_format format) {
   return pm::peak(a, format).value() / a.dram.bandwidth.value();
 }
 
-const catalog::alternative& find_alternative(std::string_view accelerator, std::string_view field, double value) {
+const catalog::alternative& find_alternative(std::string_view accelerator, std::string_view field,
+                                             double value) {
   for (const auto& other : catalog::alternatives) {
-    if (other.accelerator == accelerator && other.field == field && std::abs(other.value - value) <= 1e-6 * value) {
+    if (other.accelerator == accelerator && other.field == field &&
+        std::abs(other.value - value) <= 1e-6 * value) {
       return other;
     }
   }
@@ -44,18 +46,20 @@ const catalog::alternative& find_alternative(std::string_view accelerator, std::
 // The values of the library are constants, not numbers filled in at start-up.
 static_assert(pm::peak(catalog::h100_sxm, pm::bf16).value() == 989.4e12);
 static_assert(catalog::h200_sxm.dram.bandwidth.value() == 4.8e12);
-static_assert(catalog::with_alternative(catalog::v100_sxm_32gb, catalog::alternatives[0]).dram.capacity.value() ==
-              32e9);
+static_assert(catalog::with_alternative(catalog::v100_sxm_32gb, catalog::alternatives[0])
+                  .dram.capacity.value() == 32e9);
 
 TEST_CASE("matrix peak = SMs x FLOP per clock x clock") {
   int compared = 0;
   for (const auto& [spec, key, title] : catalog::accelerators) {
     const auto& m = spec->matrix;
     if (!m.flop_per_clock.is_stated() || !m.clock.is_stated() || !spec->sms.is_stated()) continue;
-    if (m.clock.from().how == pm::basis::derived) continue;  // the clock was worked out from the peak
+    if (m.clock.from().how == pm::basis::derived)
+      continue;  // the clock was worked out from the peak
     const double printed = m.peak.bf16.is_stated() ? m.peak.bf16.value() : m.peak.fp16.value();
     INFO(key);
-    CHECK_THAT(spec->sms.value() * m.flop_per_clock.value() * m.clock.value(), WithinRel(printed, 0.005));
+    CHECK_THAT(spec->sms.value() * m.flop_per_clock.value() * m.clock.value(),
+               WithinRel(printed, 0.005));
     ++compared;
   }
   CHECK(compared >= 14);
@@ -94,16 +98,26 @@ TEST_CASE("DRAM bandwidth = bus width / 8 x transfer rate") {
     double transfers;
   };
   const std::array interfaces{
-      interface{"v100_sxm_32gb", 4096, 2 * 877e6},         interface{"a100_sxm_80gb", 5120, 2 * 1593e6},
-      interface{"h100_sxm", 5120, 2 * 2619e6},             interface{"h100_pcie", 5120, 2 * 1593e6},
-      interface{"h200_sxm", 6144, 2 * 3201e6},             interface{"b200_sxm", 7680, 2 * 3996e6},
-      interface{"l4", 192, 12.5e9},                        interface{"l40s", 384, 18e9},
-      interface{"rtx_4090", 384, 21e9},                    interface{"rtx_5080", 256, 30e9},
-      interface{"rtx_5090", 512, 28e9},                    interface{"rtx_pro_6000", 512, 28e9},
-      interface{"mi210", 4096, 3.2e9},                     interface{"mi300x", 8192, 5.2e9},
-      interface{"m2_ultra", 1024, 6.4e9},                  interface{"m3_ultra", 1024, 6.4e9},
-      interface{"jetson_orin_nano_8gb", 128, 4.266e9},     interface{"jetson_orin_nx_16gb", 128, 6.4e9},
-      interface{"jetson_agx_orin_64gb", 256, 6.4e9},       interface{"jetson_thor", 256, 8.533e9},
+      interface{"v100_sxm_32gb", 4096, 2 * 877e6},
+      interface{"a100_sxm_80gb", 5120, 2 * 1593e6},
+      interface{"h100_sxm", 5120, 2 * 2619e6},
+      interface{"h100_pcie", 5120, 2 * 1593e6},
+      interface{"h200_sxm", 6144, 2 * 3201e6},
+      interface{"b200_sxm", 7680, 2 * 3996e6},
+      interface{"l4", 192, 12.5e9},
+      interface{"l40s", 384, 18e9},
+      interface{"rtx_4090", 384, 21e9},
+      interface{"rtx_5080", 256, 30e9},
+      interface{"rtx_5090", 512, 28e9},
+      interface{"rtx_pro_6000", 512, 28e9},
+      interface{"mi210", 4096, 3.2e9},
+      interface{"mi300x", 8192, 5.2e9},
+      interface{"m2_ultra", 1024, 6.4e9},
+      interface{"m3_ultra", 1024, 6.4e9},
+      interface{"jetson_orin_nano_8gb", 128, 4.266e9},
+      interface{"jetson_orin_nx_16gb", 128, 6.4e9},
+      interface{"jetson_agx_orin_64gb", 256, 6.4e9},
+      interface{"jetson_thor", 256, 8.533e9},
   };
   const exceptions known = {
       {"b200_sxm", 0.9590},  // 8 TB/s is for 8192 bits, of which shipped boards enable 7680
@@ -144,11 +158,13 @@ TEST_CASE("a nearer memory is faster, and the DRAM is the largest") {
     const pm::memory_level* nearer_latency = nullptr;
     for (const pm::memory_level* level : levels) {
       if (level->bandwidth.is_stated()) {
-        if (nearer_bandwidth != nullptr) CHECK(nearer_bandwidth->bandwidth.value() > level->bandwidth.value());
+        if (nearer_bandwidth != nullptr)
+          CHECK(nearer_bandwidth->bandwidth.value() > level->bandwidth.value());
         nearer_bandwidth = level;
       }
       if (level->latency.is_stated()) {
-        if (nearer_latency != nullptr) CHECK(nearer_latency->latency.value() < level->latency.value());
+        if (nearer_latency != nullptr)
+          CHECK(nearer_latency->latency.value() < level->latency.value());
         nearer_latency = level;
       }
       if (level != &spec->dram) CHECK(level->capacity.value() < spec->dram.capacity.value());
@@ -156,7 +172,8 @@ TEST_CASE("a nearer memory is faster, and the DRAM is the largest") {
     CHECK(spec->dram.bandwidth.is_stated());
     CHECK(spec->dram.capacity.is_stated());
     // Whoever leaves the chip is slower than its memory.
-    if (spec->fabric.ranks > 1) CHECK(spec->fabric.bandwidth.value() < spec->dram.bandwidth.value());
+    if (spec->fabric.ranks > 1)
+      CHECK(spec->fabric.bandwidth.value() < spec->dram.bandwidth.value());
     if (spec->host.exists()) CHECK(spec->host.bandwidth.value() < spec->dram.bandwidth.value());
   }
 }
@@ -164,29 +181,38 @@ TEST_CASE("a nearer memory is faster, and the DRAM is the largest") {
 TEST_CASE("halving the operand doubles the rate") {
   // Rates over each other where both are stated; 1.2 % leaves room for the rounding of datasheets.
   const exceptions fp8_over_bf16 = {
-      {"tpu_v5p", 0.5},   // no gain over BF16
-      {"l40s", 1.0123},   // printed at different clocks
+      {"tpu_v5p", 0.5},  // no gain over BF16
+      {"l40s", 1.0123},  // printed at different clocks
   };
   const exceptions int8_over_fp8 = {
-      {"rtx_4090", 2.0}, {"rtx_5080", 2.0}, {"rtx_5090", 2.0},  // GeForce halves FP32 accumulation only
-      {"b300_sxm", 153.5 / 4500.0}, {"gb300", 165.0 / 5000.0},  // INT8 was cut
+      {"rtx_4090", 2.0},
+      {"rtx_5080", 2.0},
+      {"rtx_5090", 2.0},  // GeForce halves FP32 accumulation only
+      {"b300_sxm", 153.5 / 4500.0},
+      {"gb300", 165.0 / 5000.0},  // INT8 was cut
       {"tpu_v5p", 2.0},
   };
   const exceptions fp4_over_fp8 = {
-      {"rtx_5080", 2.0}, {"rtx_5090", 2.0},       // GeForce halves FP8 with FP32 accumulation, not FP4
-      {"b300_sxm", 13.125 / 9.0}, {"gb300", 1.5},  // FP4 was raised
-      {"vera_rubin_nvl144", 1.5}, {"rubin_ultra_nvl576", 1.5},
+      {"rtx_5080", 2.0},
+      {"rtx_5090", 2.0},  // GeForce halves FP8 with FP32 accumulation, not FP4
+      {"b300_sxm", 13.125 / 9.0},
+      {"gb300", 1.5},  // FP4 was raised
+      {"vera_rubin_nvl144", 1.5},
+      {"rubin_ultra_nvl576", 1.5},
   };
   const exceptions int8_over_fp16 = {
-      {"mi210", 0.5},          // no gain over FP16
+      {"mi210", 0.5},  // no gain over FP16
       {"h20", 1.0},
-      {"rtx_4090", 2.0}, {"rtx_5080", 2.0}, {"rtx_5090", 2.0},
-      {"b300_sxm", 153.5 / 4500.0}, {"gb300", 165.0 / 5000.0},
+      {"rtx_4090", 2.0},
+      {"rtx_5080", 2.0},
+      {"rtx_5090", 2.0},
+      {"b300_sxm", 153.5 / 4500.0},
+      {"gb300", 165.0 / 5000.0},
       {"groq_lpu", 750.0 / 376.0},
       {"l40s", 1.0123},
   };
-  const auto check = [](std::string_view key, const char* pair, double rate, double twice, double unit,
-                        const exceptions& known) {
+  const auto check = [](std::string_view key, const char* pair, double rate, double twice,
+                        double unit, const exceptions& known) {
     if (rate <= 0.0 || unit <= 0.0) return;
     INFO(key << " " << pair);
     CHECK_THAT(rate / (twice * unit), WithinRel(expected_ratio(known, key), 0.012));
@@ -207,7 +233,7 @@ TEST_CASE("sparse is twice dense, two-way is twice one-way, as sold is less than
   const exceptions sparse_known = {
       {"b300_sxm matrix.peak.fp4", 18.0 / 26.25},  // sparsity does not double Blackwell Ultra's FP4
       {"gb300 matrix.peak.fp4", 2.0 / 3.0},
-      {"rtx_5090 matrix.peak.fp16", 2.0},          // and accumulates in FP16
+      {"rtx_5090 matrix.peak.fp16", 2.0},  // and accumulates in FP16
   };
   for (const auto& other : catalog::alternatives) {
     const pm::accelerator* a = catalog::find_accelerator(other.accelerator);
@@ -225,7 +251,8 @@ TEST_CASE("sparse is twice dense, two-way is twice one-way, as sold is less than
       REQUIRE(own > 0.0);
       CHECK_THAT(other.value / 2.0 / own, WithinRel(expected_ratio(sparse_known, key), 0.013));
     } else if (status == "two_way") {
-      const double own = field == "host.bandwidth" ? a->host.bandwidth.value() : a->fabric.bandwidth.value();
+      const double own =
+          field == "host.bandwidth" ? a->host.bandwidth.value() : a->fabric.bandwidth.value();
       CHECK_THAT(other.value, WithinRel(2.0 * own, 1e-3));
     } else if (status == "marketing") {
       CHECK(field == "dram.capacity");
@@ -251,33 +278,40 @@ TEST_CASE("ridge points in FLOP per byte") {
 }
 
 TEST_CASE("a published mistake can be recomputed and is not the default") {
-  const auto halved_twice =
-      catalog::with_alternative(catalog::h100_sxm, find_alternative("h100_sxm", "matrix.peak.bf16", 494.7e12));
+  const auto halved_twice = catalog::with_alternative(
+      catalog::h100_sxm, find_alternative("h100_sxm", "matrix.peak.bf16", 494.7e12));
   CHECK_THAT(ridge(halved_twice, pm::bf16), WithinAbs(147.7, 0.05));
-  const auto slow_h200 =
-      catalog::with_alternative(catalog::h200_sxm, find_alternative("h200_sxm", "dram.bandwidth", 4.0e12));
+  const auto slow_h200 = catalog::with_alternative(
+      catalog::h200_sxm, find_alternative("h200_sxm", "dram.bandwidth", 4.0e12));
   CHECK_THAT(ridge(slow_h200, pm::bf16), WithinAbs(247.4, 0.05));
-  const auto shipped_bus =
-      catalog::with_alternative(catalog::b200_sxm, find_alternative("b200_sxm", "dram.bandwidth", 7.67232e12));
+  const auto shipped_bus = catalog::with_alternative(
+      catalog::b200_sxm, find_alternative("b200_sxm", "dram.bandwidth", 7.67232e12));
   CHECK_THAT(ridge(shipped_bus, pm::bf16), WithinAbs(293.3, 0.05));
   CHECK(shipped_bus.dram.bandwidth.from().how == pm::basis::measured);
 
   // The values that a comparison of published figures settled.
-  CHECK(find_alternative("b300_sxm", "matrix.peak.fp8", 7e15).status == std::string_view("refuted"));
+  CHECK(find_alternative("b300_sxm", "matrix.peak.fp8", 7e15).status ==
+        std::string_view("refuted"));
   CHECK(catalog::b300_sxm.matrix.peak.fp8.value() == 4.5e15);
-  CHECK(find_alternative("h100_sxm", "shared.bandwidth", 10e12).status == std::string_view("refuted"));
+  CHECK(find_alternative("h100_sxm", "shared.bandwidth", 10e12).status ==
+        std::string_view("refuted"));
   CHECK(find_alternative("h100_sxm", "l2.bandwidth", 12e12).status == std::string_view("refuted"));
-  CHECK(find_alternative("h100_sxm", "fabric.bandwidth", 900e9).status == std::string_view("two_way"));
+  CHECK(find_alternative("h100_sxm", "fabric.bandwidth", 900e9).status ==
+        std::string_view("two_way"));
   CHECK(catalog::h100_sxm.fabric.bandwidth.value() == 450e9);
   CHECK_THAT(catalog::h100_sxm.host.bandwidth.value(), WithinAbs(63.0e9, 0.05e9));
-  CHECK_THAT(catalog::gb200.host.bandwidth.value() / catalog::h100_sxm.host.bandwidth.value(), WithinAbs(7.1, 0.05));
-  CHECK(find_alternative("jetson_thor", "matrix.peak.fp4", 700e12).status == std::string_view("refuted"));
+  CHECK_THAT(catalog::gb200.host.bandwidth.value() / catalog::h100_sxm.host.bandwidth.value(),
+             WithinAbs(7.1, 0.05));
+  CHECK(find_alternative("jetson_thor", "matrix.peak.fp4", 700e12).status ==
+        std::string_view("refuted"));
   CHECK(catalog::jetson_thor.matrix.peak.fp4.value() == 1035e12);
   CHECK_THAT(catalog::jetson_agx_orin_64gb.matrix.peak.fp16.value(), WithinAbs(42.6e12, 0.05e12));
   CHECK_THAT(catalog::jetson_orin_nx_16gb.matrix.peak.fp16.value(), WithinAbs(15.0e12, 0.05e12));
   CHECK_THAT(catalog::jetson_orin_nano_8gb.matrix.peak.fp16.value(), WithinAbs(10.2e12, 0.05e12));
-  CHECK_THAT(989.4e12 / catalog::jetson_agx_orin_64gb.matrix.peak.fp16.value(), WithinAbs(23.2, 0.05));
-  CHECK_THAT(catalog::m3_ultra.dram.bandwidth.value() / 140e9, WithinAbs(5.85, 0.005));  // 70B in BF16
+  CHECK_THAT(989.4e12 / catalog::jetson_agx_orin_64gb.matrix.peak.fp16.value(),
+             WithinAbs(23.2, 0.05));
+  CHECK_THAT(catalog::m3_ultra.dram.bandwidth.value() / 140e9,
+             WithinAbs(5.85, 0.005));  // 70B in BF16
   CHECK_THAT(catalog::h100_sxm.shared.bandwidth.value(), WithinAbs(33.5e12, 0.05e12));
   CHECK_THAT(catalog::h100_sxm.registers.bandwidth.value(), WithinAbs(401e12, 0.5e12));
   CHECK_THAT(catalog::h100_sxm.dram.capacity.value(), WithinAbs(85.5e9, 0.05e9));
@@ -291,4 +325,12 @@ TEST_CASE("what an accelerator cannot compute is an error that names it") {
   CHECK_THROWS_AS(pm::peak(catalog::groq_lpu, pm::bf16), pm::error);
   CHECK(pm::supports(catalog::b200_sxm, pm::fp4));
   CHECK_FALSE(pm::supports(catalog::a100_sxm_80gb, pm::fp8));
+}
+
+TEST_CASE("the identities that catalogue values follow from") {
+  CHECK_THAT(catalog::per_clock(132, 128, 1.98 * pm::GHz).value(), WithinRel(33.45e12, 1e-3));
+  CHECK_THAT(catalog::operand_reads(132, 128, 1.98 * pm::GHz).value(), WithinRel(401.4e12, 1e-3));
+  CHECK_THAT(catalog::clock_of(2250.0 * pm::TFLOP_per_s, 148, 8192).value(),
+             WithinRel(1.8558e9, 1e-4));
+  CHECK_THAT(catalog::pcie_one_way(16, 32.0 * pm::GHz).value(), WithinRel(63.0e9, 1e-3));
 }

@@ -68,17 +68,43 @@ TEST_CASE("the comparison notices whatever is planted") {
   zeroed.tdp = {};
   CHECK(differences(stated(zeroed), good).size() == 1);
 
-  std::istringstream broken("h100_sxm\tdram.bandwidth\t3.35e12\nh100_sxm\ttdp\t700\tW\nh100_sxm\ttdp\t700\tW\n");
-  CHECK(read_second_entry(broken).size() == 3);  // the accelerator, the malformed row, the row twice
+  std::istringstream broken(
+      "h100_sxm\tdram.bandwidth\t3.35e12\nh100_sxm\ttdp\t700\tW\nh100_sxm\ttdp\t700\tW\n");
+  CHECK(read_second_entry(broken).size() ==
+        3);  // the accelerator, the malformed row, the row twice
 }
 
 TEST_CASE("every accelerator name of the tool is found") {
-  for (const char* name :
-       {"v100_sxm_32gb", "a100_sxm_80gb", "h100_sxm", "h100_pcie", "h200_sxm", "h20", "b200_sxm", "b300_sxm",
-        "gb200", "gb300", "l4", "l40s", "rtx_4090", "rtx_5080", "rtx_5090", "rtx_pro_6000", "mi210", "mi300x",
-        "tpu_v5e", "tpu_v5p", "m2_ultra", "m3_ultra", "jetson_orin_nano_8gb", "jetson_orin_nx_16gb",
-        "jetson_agx_orin_64gb", "jetson_thor", "groq_lpu", "cerebras_wse3", "vera_rubin_nvl144",
-        "rubin_ultra_nvl576"}) {
+  for (const char* name : {"v100_sxm_32gb",
+                           "a100_sxm_80gb",
+                           "h100_sxm",
+                           "h100_pcie",
+                           "h200_sxm",
+                           "h20",
+                           "b200_sxm",
+                           "b300_sxm",
+                           "gb200",
+                           "gb300",
+                           "l4",
+                           "l40s",
+                           "rtx_4090",
+                           "rtx_5080",
+                           "rtx_5090",
+                           "rtx_pro_6000",
+                           "mi210",
+                           "mi300x",
+                           "tpu_v5e",
+                           "tpu_v5p",
+                           "m2_ultra",
+                           "m3_ultra",
+                           "jetson_orin_nano_8gb",
+                           "jetson_orin_nx_16gb",
+                           "jetson_agx_orin_64gb",
+                           "jetson_thor",
+                           "groq_lpu",
+                           "cerebras_wse3",
+                           "vera_rubin_nvl144",
+                           "rubin_ultra_nvl576"}) {
     INFO(name);
     REQUIRE(catalog::find_accelerator(name) != nullptr);
     CHECK(catalog::find_accelerator(name)->name.view() == name);
@@ -88,7 +114,8 @@ TEST_CASE("every accelerator name of the tool is found") {
 }
 
 TEST_CASE("alternatives fit a field, say what they are, and differ from the default") {
-  const std::set<std::string_view> known = {"alternative", "marketing", "sparse", "two_way", "refuted", "announced"};
+  const std::set<std::string_view> known = {"alternative", "marketing", "sparse",
+                                            "two_way",     "refuted",   "announced"};
   for (const auto& other : catalog::alternatives) {
     INFO(other.accelerator << " " << other.field << " " << other.value);
     CHECK(known.contains(other.status));
@@ -111,7 +138,8 @@ TEST_CASE("alternatives fit a field, say what they are, and differ from the defa
 TEST_CASE("an alternative of another accelerator or of no field is refused") {
   const catalog::alternative& first = catalog::alternatives[0];
   CHECK_THROWS_AS(catalog::with_alternative(catalog::h100_sxm, first), pm::error);
-  for (const char* path : {"dram", "dram.capacity.more", "drum.capacity", "name", "fabric.kind", ""}) {
+  for (const char* path :
+       {"dram", "dram.capacity.more", "drum.capacity", "name", "fabric.kind", ""}) {
     catalog::alternative wrong = first;
     wrong.field = path;
     INFO(path);

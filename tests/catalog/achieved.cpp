@@ -23,7 +23,8 @@ std::vector<std::vector<std::string>> rows_of(const std::string& name, std::size
   while (std::getline(file, line)) {
     std::vector<std::string> cells;
     std::istringstream row(line);
-    for (std::string cell; cells.size() < columns && std::getline(row, cell, ',');) cells.push_back(cell);
+    for (std::string cell; cells.size() < columns && std::getline(row, cell, ',');)
+      cells.push_back(cell);
     if (cells.size() == columns) out.push_back(cells);
   }
   return out;
@@ -34,16 +35,20 @@ std::vector<std::vector<std::string>> rows_of(const std::string& name, std::size
 TEST_CASE("the best matrix product reaches half to all of the dense peak") {
   const auto rows = rows_of("mamf_matmul_peak.csv", 3);
   if (rows.empty()) SKIP("no published measurements beside the project");
-  const std::map<std::string, std::string> keys = {
-      {"NVIDIA A100 SXM", "a100_sxm_80gb"}, {"NVIDIA H100 SXM", "h100_sxm"}, {"NVIDIA H200 SXM", "h200_sxm"},
-      {"NVIDIA B200 SXM", "b200_sxm"},      {"NVIDIA B300 SXM", "b300_sxm"}, {"NVIDIA GB200 SXM", "gb200"},
-      {"AMD MI300X", "mi300x"}};
+  const std::map<std::string, std::string> keys = {{"NVIDIA A100 SXM", "a100_sxm_80gb"},
+                                                   {"NVIDIA H100 SXM", "h100_sxm"},
+                                                   {"NVIDIA H200 SXM", "h200_sxm"},
+                                                   {"NVIDIA B200 SXM", "b200_sxm"},
+                                                   {"NVIDIA B300 SXM", "b300_sxm"},
+                                                   {"NVIDIA GB200 SXM", "gb200"},
+                                                   {"AMD MI300X", "mi300x"}};
   int compared = 0;
   for (const auto& row : rows) {
     const auto key = keys.find(row[0]);
     if (key == keys.end()) continue;
     const pm::number_format format = row[1] == "bf16" ? pm::bf16 : pm::fp8;
-    const double share = std::stod(row[2]) * 1e12 / pm::peak(*catalog::find_accelerator(key->second), format).value();
+    const double share = std::stod(row[2]) * 1e12 /
+                         pm::peak(*catalog::find_accelerator(key->second), format).value();
     INFO(row[0] << " " << row[1] << ": " << share);
     CHECK(share > 0.5);
     CHECK(share < 1.0);
@@ -58,13 +63,17 @@ TEST_CASE("no kernel multiplies faster than the dense peak") {
     pm::number_format format;
     double flop_rate = 0.0;
   };
-  std::map<std::string, best> fastest = {
-      {"A100-SXM4-80GB bfloat16", {"a100_sxm_80gb", pm::bf16}}, {"H100-SXM5-80GB bfloat16", {"h100_sxm", pm::bf16}},
-      {"H200-SXM bfloat16", {"h200_sxm", pm::bf16}},            {"B200-SXM bfloat16", {"b200_sxm", pm::bf16}},
-      {"L40S bfloat16", {"l40s", pm::bf16}},                    {"H100-SXM5-80GB fp8", {"h100_sxm", pm::fp8}},
-      {"H200-SXM fp8", {"h200_sxm", pm::fp8}},                  {"B200-SXM fp8", {"b200_sxm", pm::fp8}},
-      {"L40S fp8", {"l40s", pm::fp8}},                          {"B200-SXM nvfp4", {"b200_sxm", pm::fp4}},
-      {"A100-SXM4-80GB sq", {"a100_sxm_80gb", pm::int8}}};
+  std::map<std::string, best> fastest = {{"A100-SXM4-80GB bfloat16", {"a100_sxm_80gb", pm::bf16}},
+                                         {"H100-SXM5-80GB bfloat16", {"h100_sxm", pm::bf16}},
+                                         {"H200-SXM bfloat16", {"h200_sxm", pm::bf16}},
+                                         {"B200-SXM bfloat16", {"b200_sxm", pm::bf16}},
+                                         {"L40S bfloat16", {"l40s", pm::bf16}},
+                                         {"H100-SXM5-80GB fp8", {"h100_sxm", pm::fp8}},
+                                         {"H200-SXM fp8", {"h200_sxm", pm::fp8}},
+                                         {"B200-SXM fp8", {"b200_sxm", pm::fp8}},
+                                         {"L40S fp8", {"l40s", pm::fp8}},
+                                         {"B200-SXM nvfp4", {"b200_sxm", pm::fp4}},
+                                         {"A100-SXM4-80GB sq", {"a100_sxm_80gb", pm::int8}}};
   bool any = false;
   for (const char* file : {"aic_gemm_bf16_public.csv", "aic_gemm_lowp_public.csv"}) {
     for (const auto& row : rows_of(file, 7)) {
@@ -77,7 +86,8 @@ TEST_CASE("no kernel multiplies faster than the dense peak") {
   }
   if (!any) SKIP("no published measurements beside the project");
   for (const auto& [name, b] : fastest) {
-    const double share = b.flop_rate / pm::peak(*catalog::find_accelerator(b.key), b.format).value();
+    const double share =
+        b.flop_rate / pm::peak(*catalog::find_accelerator(b.key), b.format).value();
     INFO(name << ": " << share);
     CHECK(share > 0.5);
     CHECK(share < 1.0);
@@ -87,9 +97,9 @@ TEST_CASE("no kernel multiplies faster than the dense peak") {
 TEST_CASE("streaming kernels reach 0.6 to 1.02 of the DRAM bandwidth") {
   const auto rows = rows_of("gpubench_stream.csv", 6);
   if (rows.empty()) SKIP("no published measurements beside the project");
-  const std::map<std::string, std::string> keys = {{"v100", "v100_sxm_32gb"}, {"a100_80", "a100_sxm_80gb"},
-                                                   {"h100_pcie", "h100_pcie"}, {"h200", "h200_sxm"},
-                                                   {"mi210", "mi210"},         {"l40", "l40s"}};  // same memory
+  const std::map<std::string, std::string> keys = {
+      {"v100", "v100_sxm_32gb"}, {"a100_80", "a100_sxm_80gb"}, {"h100_pcie", "h100_pcie"},
+      {"h200", "h200_sxm"},      {"mi210", "mi210"},           {"l40", "l40s"}};  // same memory
   std::map<std::string, double> fastest;
   for (const auto& row : rows) {
     if (keys.contains(row[0])) fastest[row[0]] = std::max(fastest[row[0]], std::stod(row[5]) * 1e9);

@@ -26,14 +26,22 @@ struct product {
   const char* key;
 };
 constexpr std::array products{
-    product{"V100-SXM2-32GB", "v100_sxm_32gb"},   product{"A100-SXM4-80GB", "a100_sxm_80gb"},
-    product{"H100 80GB HBM3", "h100_sxm"},        product{"H100 PCIe", "h100_pcie"},
-    product{"NVIDIA H200", "h200_sxm"},           product{"NVIDIA H20", "h20"},
-    product{"NVIDIA B200", "b200_sxm"},           product{"NVIDIA B300", "b300_sxm"},
-    product{"NVIDIA GB200", "gb200"},             product{"NVIDIA GB300", "gb300"},
-    product{"NVIDIA L4", "l4"},                   product{"NVIDIA L40S", "l40s"},
-    product{"GeForce RTX 4090", "rtx_4090"},      product{"GeForce RTX 5080", "rtx_5080"},
-    product{"GeForce RTX 5090", "rtx_5090"},      product{"RTX PRO 6000 Blackwell Server", "rtx_pro_6000"},
+    product{"V100-SXM2-32GB", "v100_sxm_32gb"},
+    product{"A100-SXM4-80GB", "a100_sxm_80gb"},
+    product{"H100 80GB HBM3", "h100_sxm"},
+    product{"H100 PCIe", "h100_pcie"},
+    product{"NVIDIA H200", "h200_sxm"},
+    product{"NVIDIA H20", "h20"},
+    product{"NVIDIA B200", "b200_sxm"},
+    product{"NVIDIA B300", "b300_sxm"},
+    product{"NVIDIA GB200", "gb200"},
+    product{"NVIDIA GB300", "gb300"},
+    product{"NVIDIA L4", "l4"},
+    product{"NVIDIA L40S", "l40s"},
+    product{"GeForce RTX 4090", "rtx_4090"},
+    product{"GeForce RTX 5080", "rtx_5080"},
+    product{"GeForce RTX 5090", "rtx_5090"},
+    product{"RTX PRO 6000 Blackwell Server", "rtx_pro_6000"},
 };
 
 const pm::accelerator* entry_of(const std::string& driver_name) {
@@ -42,10 +50,12 @@ const pm::accelerator* entry_of(const std::string& driver_name) {
     const std::string_view wanted = p.driver_name;
     const std::size_t at = driver_name.find(wanted);
     if (at == std::string::npos) continue;
-    const std::size_t end = at + wanted.size();  // "NVIDIA L4" is not "NVIDIA L40", "RTX 4090" not "RTX 4090 D"
+    const std::size_t end =
+        at + wanted.size();  // "NVIDIA L4" is not "NVIDIA L40", "RTX 4090" not "RTX 4090 D"
     if (end < driver_name.size() && driver_name[end] != ' ') continue;
     if (driver_name.find(" NVL") != std::string::npos || driver_name.ends_with(" D") ||
-        driver_name.find("Laptop") != std::string::npos || driver_name.find(" MIG ") != std::string::npos) {
+        driver_name.find("Laptop") != std::string::npos ||
+        driver_name.find(" MIG ") != std::string::npos) {
       continue;
     }
     if (best == nullptr || wanted.size() > std::string_view(best->driver_name).size()) best = &p;
@@ -94,9 +104,10 @@ std::vector<device> devices(std::string& why_none) {
       REQUIRE(get_attribute(&value, which, handle) == 0);
       return static_cast<double>(value);
     };
-    // CUdevice_attribute: 13 clock in kHz, 16 SMs, 36 memory clock in kHz, 37 bus width, 38 L2 size.
-    out.push_back({name.data(), attribute(16), attribute(13) * 1e3, attribute(37), attribute(36) * 1e3,
-                   attribute(38), static_cast<double>(memory)});
+    // CUdevice_attribute: 13 clock in kHz, 16 SMs, 36 memory clock in kHz, 37 bus width, 38 L2
+    // size.
+    out.push_back({name.data(), attribute(16), attribute(13) * 1e3, attribute(37),
+                   attribute(36) * 1e3, attribute(38), static_cast<double>(memory)});
   }
   return out;
 }

@@ -53,10 +53,10 @@ TEST_CASE("stream time is kernels plus exposed launch, and never beats the kerne
     CHECK(pm::synchronised_time(c, n, kernels).time >=
           pm::graph_time({.replay = c.replay}, 0, kernels).time - c.replay);
     CHECK(pm::graph_time(c, n + 1, kernels).time >= pm::graph_time(c, n, kernels).time);
-    // kernels just as long as the host needs: both limits meet
-    const pm::duration<> balanced = n * pm::shortest_hidden_kernel(c);
-    CHECK(near(pm::stream_time(c, n, balanced).terms["host"],
-               pm::stream_time(c, n, balanced).terms["device"]));
+    if (c.cpu > c.gap) {  // kernels just as long as the host needs: both limits meet
+      const pm::estimate e = pm::stream_time(c, n, n * pm::shortest_hidden_kernel(c));
+      CHECK(near(e.terms["host"], e.terms["device"]));
+    }
   }
 }
 

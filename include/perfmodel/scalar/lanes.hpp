@@ -31,8 +31,8 @@ class lanes {
 
   friend double lowest(const lanes& x) { return x.v_.minCoeff(); }
   friend double highest(const lanes& x) { return x.v_.maxCoeff(); }
-  friend lanes scalar_min(const lanes& a, const lanes& b) { return lanes(array(a.v_.min(b.v_))); }
-  friend lanes scalar_max(const lanes& a, const lanes& b) { return lanes(array(a.v_.max(b.v_))); }
+  friend lanes scalar_min(const lanes& a, const lanes& b) { return lanes(array((a.v_.min)(b.v_))); }
+  friend lanes scalar_max(const lanes& a, const lanes& b) { return lanes(array((a.v_.max)(b.v_))); }
   friend lanes ceil(const lanes& x) { return lanes(array(x.v_.ceil())); }
   friend lanes floor(const lanes& x) { return lanes(array(x.v_.floor())); }
   // The transcendental functions go lane by lane through the same code as double, so that a lane

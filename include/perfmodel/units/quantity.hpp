@@ -90,11 +90,11 @@ constexpr auto operator/(const N& n, const bu::quantity<bu::unit<D, unit_system>
 
 /// Smaller and larger of two quantities, by value: an object and not a reference, so it vectorises.
 template <class U, class T>
-constexpr bu::quantity<U, T> min(const bu::quantity<U, T>& a, const bu::quantity<U, T>& b) {
+constexpr bu::quantity<U, T> (min)(const bu::quantity<U, T>& a, const bu::quantity<U, T>& b) {
   return bu::quantity<U, T>::from_value(scalar_min(a.value(), b.value()));
 }
 template <class U, class T>
-constexpr bu::quantity<U, T> max(const bu::quantity<U, T>& a, const bu::quantity<U, T>& b) {
+constexpr bu::quantity<U, T> (max)(const bu::quantity<U, T>& a, const bu::quantity<U, T>& b) {
   return bu::quantity<U, T>::from_value(scalar_max(a.value(), b.value()));
 }
 

@@ -33,8 +33,10 @@ inline constexpr source unsourced{basis::assumed, "published claim without a doc
 inline constexpr source double_rate{basis::derived, "twice the dense rate: 2:4 sparsity"};
 inline constexpr source both_directions{basis::derived, "twice the one-way rate: both directions"};
 inline constexpr source as_sold{basis::vendor, "capacity in the product's name, decimal bytes"};
-inline constexpr source horowitz{basis::assumed, "45 nm figures per 32 bit as quoted after Horowitz, ISSCC 2014; not read"};
-inline constexpr source clock_and_pins{basis::derived, "bus width / 8 x 2 x the driver's memory clock"};
+inline constexpr source horowitz{
+    basis::assumed, "45 nm figures per 32 bit as quoted after Horowitz, ISSCC 2014; not read"};
+inline constexpr source clock_and_pins{basis::derived,
+                                       "bus width / 8 x 2 x the driver's memory clock"};
 inline constexpr source cycles{basis::derived, "claimed cycles / 1.98 GHz"};
 }  // namespace claims
 
@@ -248,7 +250,8 @@ constexpr accelerator with_alternative(accelerator a, const alternative& other) 
     detail::fail(error_code::inconsistent, "the alternative belongs to another accelerator");
   }
   if (!walk::set(a, other.field, other.value, other.from)) {
-    detail::fail(error_code::unknown_name, "the accelerator has no number of the alternative's field name");
+    detail::fail(error_code::unknown_name,
+                 "the accelerator has no number of the alternative's field name");
   }
   return a;
 }

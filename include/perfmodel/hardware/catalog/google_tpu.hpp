@@ -43,7 +43,8 @@ inline constexpr accelerator tpu_v5p{
     .dram = {.capacity = {95.0 * GiB, sources::tpu_v5p_docs},
              .bandwidth = {2765.0 * GB_per_s, sources::tpu_v5p_docs}},
     .fabric = {.kind = link_kind::ici,
-               .bandwidth = {one_way(two_way_bandwidth<>(1200.0 * GB_per_s)), sources::tpu_v5p_links},
+               .bandwidth = {one_way(two_way_bandwidth<>(1200.0 * GB_per_s)),
+                             sources::tpu_v5p_links},
                .ranks = 8960},
     .host = {.kind = link_kind::pcie, .bandwidth = {15.0 * GB_per_s, sources::tpu_book}},
 };

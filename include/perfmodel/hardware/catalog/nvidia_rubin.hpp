@@ -22,7 +22,8 @@ inline constexpr accelerator vera_rubin_nvl144{
                .ranks = 72,
                .in_network_reduction = true},
     .host = {.kind = link_kind::nvlink_c2c,
-             .bandwidth = {one_way(two_way_bandwidth<>(1800.0 * GB_per_s)), sources::rubin_technews}},
+             .bandwidth = {one_way(two_way_bandwidth<>(1800.0 * GB_per_s)),
+                           sources::rubin_technews}},
 };
 
 /// One Rubin Ultra package of an NVL576 rack: 144 packages. The link rate assumes that the rack's
@@ -36,7 +37,8 @@ inline constexpr accelerator rubin_ultra_nvl576{
     .dram = {.capacity = {1.0 * TB, sources::rubin_ultra_gtc},
              .bandwidth = {4600.0 / 144.0 * TB_per_s, sources::rubin_ultra_rack}},
     .fabric = {.kind = link_kind::nvlink,
-               .bandwidth = {one_way(two_way_bandwidth<>(1500.0 / 144.0 * TB_per_s)), sources::rubin_ultra_rack},
+               .bandwidth = {one_way(two_way_bandwidth<>(1500.0 / 144.0 * TB_per_s)),
+                             sources::rubin_ultra_rack},
                .ranks = 144,
                .in_network_reduction = true},
 };

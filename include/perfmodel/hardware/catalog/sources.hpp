@@ -1,9 +1,11 @@
 // Where the catalogue's values were read, one object per document and basis.
-// Few makers' manuals are online as text: "table" and "page" mean a published copy of their figures.
+// Few makers' manuals are online as text: "table" and "page" mean a published copy of their
+// figures.
 #pragma once
 
 #include <perfmodel/hardware/fact.hpp>
 
+// clang-format off
 namespace perfmodel::catalog::sources {
 
 // Arithmetic on other entries of the same accelerator.
@@ -198,3 +200,4 @@ inline constexpr source rubin_ultra_rack{basis::announced, "figures of the rack 
 inline constexpr source rubin_ultra_gtc{basis::announced, "NVIDIA's GTC 2025 figures, https://futuretechstocks.com/nvidia-lays-out-two-year-ai-roadmap-with-beast-rubin-gpu-vera-cpu-and-nvl576"};
 
 }  // namespace perfmodel::catalog::sources
+// clang-format on

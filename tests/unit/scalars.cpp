@@ -1,0 +1,177 @@
+// Number types, and elementary functions against <cmath>.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <support/near.hpp>
+#include <support/random.hpp>
+#include <support/scalars.hpp>
+
+namespace pm = perfmodel;
+using perfmodel_test::check_scalars;
+using perfmodel_test::close;
+using perfmodel_test::near;
+using perfmodel_test::random_numbers;
+using dual2 = perfmodel::dual<2>;
+
+TEST_CASE("elementary functions are those of <cmath> to 1e-14") {
+  random_numbers r(1);
+  for (int i = 0; i < 20000; ++i) {
+    const double x = r.log_uniform(1e-300, 1e300);
+    CHECK(near(pm::math::log(x), std::log(x), 1e-14));
+    CHECK(near(pm::math::sqrt(x), std::sqrt(x), 1e-15));
+    const double y = r.uniform(-20, 20);
+    CHECK(near(pm::math::exp(y), std::exp(y), 1e-14));
+    const double base = r.log_uniform(1e-3, 1e3), exponent = r.uniform(-2, 2);
+    CHECK(near(pm::math::pow(base, exponent), std::pow(base, exponent), 1e-14));
+    const double z = r.uniform(-1e6, 1e6);
+    CHECK(pm::math::ceil(z) == std::ceil(z));
+    CHECK(pm::math::floor(z) == std::floor(z));
+    const double close_to_1 = 1 + r.uniform(-1e-3, 1e-3);
+    CHECK(close(pm::math::log(close_to_1), std::log(close_to_1), 1e-14, 1e-18));
+  }
+}
+
+TEST_CASE("elementary functions at the ends of their ranges") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  CHECK(pm::math::log(0.0) == -inf);
+  CHECK(pm::math::log(inf) == inf);
+  CHECK(std::isnan(pm::math::log(-1.0)));
+  CHECK(pm::math::log(1.0) == 0.0);
+  CHECK(near(pm::math::log(5e-324), std::log(5e-324), 1e-14));
+  CHECK(pm::math::exp(710.0) == inf);
+  CHECK(pm::math::exp(-800.0) == 0.0);
+  CHECK(pm::math::exp(0.0) == 1.0);
+  CHECK(near(pm::math::exp(709.0), std::exp(709.0), 1e-12));
+  CHECK(near(pm::math::exp(-700.0), std::exp(-700.0), 1e-12));
+  CHECK(pm::math::sqrt(0.0) == 0.0);
+  CHECK(pm::math::sqrt(inf) == inf);
+  CHECK(std::isnan(pm::math::sqrt(-1.0)));
+  CHECK(pm::math::pow(0.0, 2.0) == 0.0);
+  CHECK(pm::math::pow(0.0, 0.0) == 1.0);
+  CHECK(pm::math::pow(0.0, -1.0) == inf);
+  CHECK(pm::math::ceil(1e300) == 1e300);
+  CHECK(pm::math::ceil(-0.5) == 0.0);
+  CHECK(pm::math::ceil(inf) == inf);
+  CHECK(pm::math::floor(3.0) == 3.0);
+}
+
+TEST_CASE("every operation of a scalar agrees over all scalars") {
+  check_scalars([](const auto& x) { return x[0] + x[1] - x[0] * x[1] / (x[0] + 3.0); }, 2.0, 5.0);
+  check_scalars([](const auto& x) { return -(x[0] / x[1]) * 2.0; }, 2.0, 5.0);
+  check_scalars(
+      [](const auto& x) {
+        auto y = x[0];
+        y += x[1];
+        y *= x[1];
+        y -= x[0];
+        y /= x[1];
+        return y;
+      },
+      2.0, 5.0);
+  check_scalars(
+      [](const auto& x) {
+        using pm::math::log;
+        using pm::math::exp;
+        return log(x[0]) * exp(x[1]);
+      },
+      2.0, 1.5);
+  check_scalars(
+      [](const auto& x) {
+        using pm::math::pow;
+        using pm::math::sqrt;
+        return pow(x[0], x[1]) + sqrt(x[1]);
+      },
+      0.4, 1.5);
+  check_scalars(
+      [](const auto& x) {
+        using pm::math::ceil;
+        using pm::math::floor;
+        return ceil(x[0]) * x[1] - floor(x[1]);
+      },
+      2.5, 3.7);
+  check_scalars(
+      [](const auto& x) {
+        using pm::scalar_min;
+        using pm::scalar_max;
+        return scalar_min(x[0], x[1]) / scalar_max(x[0], x[1]);
+      },
+      2.0, 5.0);
+}
+
+TEST_CASE("log_variable gives elasticities") {
+  const auto x = dual2::log_variable(7.0, 0), y = dual2::log_variable(3.0, 1);
+  const auto z = x * x / (y * y * y);
+  CHECK(near(z.partial(0) / z.value(), 2.0));
+  CHECK(near(z.partial(1) / z.value(), -3.0));
+}
+
+TEST_CASE("at a kink a dual takes the first branch, and an infinite slope is 0") {
+  const auto a = dual2::variable(1.0, 0), b = dual2::variable(1.0, 1);
+  CHECK(scalar_max(a, b).partial(0) == 1.0);
+  CHECK(scalar_min(a, b).partial(0) == 1.0);
+  CHECK(sqrt(dual2::variable(0.0, 0)).partial(0) == 0.0);
+  CHECK(sqrt(dual2(0.0)).partial(0) == 0.0);
+  CHECK(pow(dual2::variable(0.0, 0), dual2(1.0)).partial(0) == 1.0);
+  CHECK(pow(dual2::variable(0.0, 0), dual2(2.0)).partial(0) == 0.0);
+  CHECK(ceil(dual2::variable(2.5, 0)).partial(0) == 0.0);
+  CHECK(a == b);
+  CHECK((a <=> dual2(2.0)) < 0);
+}
+
+TEST_CASE("an interval holds what its members give, for every sign") {
+  random_numbers r(2);
+  for (int i = 0; i < 2000; ++i) {
+    const double a = r.uniform(-5, 5), b = r.uniform(-5, 5);
+    const pm::interval x(std::fmin(a, b), std::fmax(a, b));
+    const double c = r.uniform(0.1, 5), d = r.uniform(0.1, 5);
+    const pm::interval y = r.uniform() < 0.5 ? pm::interval(std::fmin(c, d), std::fmax(c, d))
+                                             : pm::interval(-std::fmax(c, d), -std::fmin(c, d));
+    const double p = x.lo() + r.uniform() * (x.hi() - x.lo()),
+                 q = y.lo() + r.uniform() * (y.hi() - y.lo());
+    CHECK((x + y).contains(p + q));
+    CHECK((x - y).contains(p - q));
+    CHECK((x * y).contains(p * q));
+    CHECK((x / y).contains(p / q));
+    CHECK((-x).contains(-p));
+    CHECK(scalar_min(x, y).contains(std::fmin(p, q)));
+    CHECK(scalar_max(x, y).contains(std::fmax(p, q)));
+    CHECK(ceil(x).contains(std::ceil(p)));
+    CHECK(floor(x).contains(std::floor(p)));
+    CHECK(exp(x).contains(pm::math::exp(p)));
+  }
+  CHECK(representative(pm::interval(1, 3)) == 2.0);
+  CHECK((lowest(pm::interval(1, 3)) == 1.0 && highest(pm::interval(1, 3)) == 3.0));
+}
+
+TEST_CASE("a lane is the scalar to the last bit") {
+  random_numbers r(3);
+  for (int i = 0; i < 500; ++i) {
+    std::array<double, 4> a{}, b{}, out{};
+    for (std::size_t k = 0; k < 4; ++k) {
+      a[k] = r.log_uniform(1e-3, 1e3);
+      b[k] = r.log_uniform(1e-2, 1e1);
+    }
+    const auto x = pm::lanes<4>::load(a.data()), y = pm::lanes<4>::load(b.data());
+    const auto check = [&](const pm::lanes<4>& z, auto f) {
+      z.store(out.data());
+      for (std::size_t k = 0; k < 4; ++k) {
+        CHECK(out[k] == f(a[k], b[k]));
+        CHECK(z[k] == out[k]);
+      }
+    };
+    check(x + y, [](double p, double q) { return p + q; });
+    check(x - y, [](double p, double q) { return p - q; });
+    check(x * y, [](double p, double q) { return p * q; });
+    check(x / y, [](double p, double q) { return p / q; });
+    check(-x, [](double p, double) { return -p; });
+    check(pow(x, y), [](double p, double q) { return pm::math::pow(p, q); });
+    check(log(x), [](double p, double) { return pm::math::log(p); });
+    check(exp(y), [](double, double q) { return pm::math::exp(q); });
+    check(sqrt(x), [](double p, double) { return pm::math::sqrt(p); });
+    check(ceil(x), [](double p, double) { return pm::math::ceil(p); });
+    check(scalar_min(x, y), [](double p, double q) { return pm::scalar_min(p, q); });
+    CHECK(lowest(x) == std::fmin(std::fmin(a[0], a[1]), std::fmin(a[2], a[3])));
+    CHECK(highest(x) == std::fmax(std::fmax(a[0], a[1]), std::fmax(a[2], a[3])));
+  }
+  CHECK(pm::lanes_of<pm::lanes<4>>::count == 4);
+  CHECK(pm::lanes_of<double>::count == 1);
+}

@@ -1,0 +1,59 @@
+// Quantities as text.
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/units/literals.hpp>
+#include <perfmodel/units/text.hpp>
+
+namespace pm = perfmodel;
+using namespace perfmodel::literals;
+using perfmodel::to_string;
+
+TEST_CASE("quantities print with engineering prefixes") {
+  CHECK(to_string(3.35_TB_per_s) == "3.35 TB/s");
+  CHECK(to_string(989.4_TFLOP_per_s) == "989 TFLOP/s");
+  CHECK(to_string(989.4_TFLOP_per_s, 4) == "989.4 TFLOP/s");
+  CHECK(to_string(295.3_FLOP_per_B) == "295.3 FLOP/B");
+  CHECK(to_string(41.79_ms) == "41.8 ms");
+  CHECK(to_string(5_us) == "5 us");
+  CHECK(to_string(0.3_us) == "300 ns");
+  CHECK(to_string(80_GB) == "80 GB");
+  CHECK(to_string(1_GiB) == "1.07 GB");
+  CHECK(to_string(1.98_GHz) == "1.98 GHz");
+  CHECK(to_string(700_W) == "700 W");
+  CHECK(to_string(104.52_W) == "105 W");
+  CHECK(to_string(31.2 * pm::pJ_per_byte) == "31.2 pJ/B");
+}
+
+TEST_CASE("money prints per hour and per million tokens") {
+  CHECK(to_string(2.7_USD_per_h) == "2.7 USD/h");
+  CHECK(to_string(5.625 * pm::usd_per_million_tokens) == "5.62 USD/Mtok");
+  CHECK(to_string(5.625_USD, 4) == "5.625 USD");
+}
+
+TEST_CASE("tokens and requests keep their unit") {
+  CHECK(to_string(533.3_tok_per_s) == "533.3 tok/s");
+  CHECK(to_string(12_req) == "12 req");
+  CHECK(to_string(2.5_req_per_s) == "2.5 req/s");
+  CHECK(to_string(327680.0 * pm::byte_per_token) == "328 kB/tok");
+}
+
+TEST_CASE("a value that rounds up to 1000 takes the next prefix") {
+  CHECK(to_string(999.4_GB) == "999 GB");
+  CHECK(to_string(999.7_GB) == "1 TB");
+  CHECK(to_string(999.96_us, 4) == "1 ms");
+  CHECK(to_string(0.9996_ms) == "1 ms");
+}
+
+TEST_CASE("zero, negative, tiny and huge values print") {
+  CHECK(to_string(0_s) == "0 s");
+  CHECK(to_string(-1.5_ms) == "-1.5 ms");
+  CHECK(to_string(1e-15 * pm::second) == "0.001 ps");
+  CHECK(to_string(5e23 * pm::byte) == "500 ZB");
+  CHECK(to_string(pm::number<>(0.5)) == "0.5");
+  CHECK(to_string(pm::number<>(1234.0)) == "1234");
+}
+
+TEST_CASE("products of units print their symbols") {
+  CHECK(to_string(1_s * 1_s) == "1 s*s");
+  CHECK(to_string(1.0 / (2_ms)) == "500 Hz");
+  CHECK(to_string(6e9 * pm::flop / pm::token) == "6 GFLOP/tok");
+}

@@ -1,0 +1,76 @@
+// Arithmetic of quantities at run time, and fields of specs.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/scalar/dual.hpp>
+#include <perfmodel/scalar/interval.hpp>
+#include <perfmodel/units/literals.hpp>
+#include <string>
+#include <support/near.hpp>
+#include <vector>
+
+namespace pm = perfmodel;
+using namespace perfmodel::literals;
+using perfmodel_test::near;
+
+TEST_CASE("integers beside quantities do not divide as integers") {
+  CHECK(near(7 * pm::GB / 2, 3.5_GB));
+  CHECK(near(1 * pm::GB / (4 * pm::GB), 0.25));
+  CHECK(near(3 / (2_s), 1.5 * pm::Hz));
+}
+
+TEST_CASE("plain numbers go with quantities of any scalar") {
+  using dual = pm::dual<1>;
+  const pm::duration<dual> t = pm::duration<dual>::from_value(dual::variable(2.0, 0));
+  CHECK((3 * t).value().value() == 6.0);
+  CHECK((t * 3.0).value().partial(0) == 3.0);
+  CHECK((t / 4).value().value() == 0.5);
+  CHECK((1.0 / t).value().partial(0) == -0.25);
+  CHECK(pm::lift<pm::interval>(2_s).value() == pm::interval(2, 2));
+  CHECK((pm::interval(1, 2) * pm::GB).value() == pm::interval(1e9, 2e9));
+}
+
+TEST_CASE("minimum and maximum are by value and per scalar") {
+  CHECK(min(3_GB, 2_GB) == 2_GB);
+  CHECK(max(3_GB, 2_GB) == 3_GB);
+  const auto a = pm::bytes<pm::interval>::from_value({1, 4});
+  const auto b = pm::bytes<pm::interval>::from_value({2, 3});
+  CHECK(max(a, b).value() == pm::interval(2, 4));
+  CHECK(min(a, b).value() == pm::interval(1, 3));
+}
+
+TEST_CASE("specs change their scalar field by field and keep their sources") {
+  static constexpr pm::source sheet{pm::basis::vendor, "a data sheet"};
+  pm::accelerator a;
+  a.name = "chip";
+  a.dram.bandwidth = {3_TB_per_s, sheet};
+  a.fabric.ranks = 8;
+  const auto seeded =
+      pm::map_scalars<pm::dual<1>>(a, [](const pm::field_path& path, double v, const pm::source*) {
+        return path.is("dram.bandwidth") ? pm::dual<1>::variable(v, 0) : pm::dual<1>(v);
+      });
+  CHECK(seeded.dram.bandwidth.value().partial(0) == 1.0);
+  CHECK(seeded.l2.bandwidth.value().partial(0) == 0.0);
+  CHECK(seeded.dram.bandwidth.from().how == pm::basis::vendor);
+  CHECK(seeded.name == pm::label("chip"));
+  CHECK(seeded.fabric.ranks == 8);
+  std::vector<std::string> names;
+  (void)pm::map_scalars<double>(a, [&](const pm::field_path& path, double v, const pm::source*) {
+    names.push_back(path.text());
+    return v;
+  });
+  CHECK(std::find(names.begin(), names.end(), "matrix.peak.bf16") != names.end());
+  CHECK(std::find(names.begin(), names.end(), "dram.energy_per_byte") != names.end());
+}
+
+TEST_CASE("assigning to a fact makes it the caller's") {
+  static constexpr pm::source sheet{pm::basis::vendor, "a data sheet"};
+  pm::fact<pm::bandwidth<>> f(3_TB_per_s, sheet);
+  CHECK(f.from().how == pm::basis::vendor);
+  f = 4_TB_per_s;
+  CHECK(f.from().how == pm::basis::given);
+  CHECK(f == 4_TB_per_s);
+  CHECK_FALSE(pm::fact<pm::bandwidth<>>().is_stated());
+  CHECK(pm::fact<pm::bandwidth<>>(0_TB_per_s, sheet).is_stated());
+}
