@@ -41,7 +41,7 @@ class error : public std::exception {
 
 inline std::string code_text(error_code code) {
   const std::string n = std::to_string(static_cast<int>(code));
-  return "PM-E" + std::string(3 - n.size(), '0') + n;
+  return std::string("PM-E").append(3 - n.size(), '0') + n;
 }
 
 namespace detail {

@@ -98,7 +98,7 @@ class derivation_writer {
     }
   }
 
-  static std::string wrap(const std::string& s, bool needed) { return needed ? "(" + s + ")" : s; }
+  static std::string wrap(const std::string& s, bool needed) { return needed ? std::string("(") + s + ")" : s; }
 
   expression binary(const trace::node& n, const char* sign, int binding, bool right_strict) const {
     const expression a = express(n.left), b = express(n.right);
@@ -140,7 +140,7 @@ class derivation_writer {
       case op::divide: return binary(n, " / ", 2, true);
       case op::negate: {
         const expression a = express(n.left);
-        return {"-" + wrap(a.names, a.binding < 3), "-" + wrap(a.numbers, a.binding < 3), 2};
+        return {std::string("-") + wrap(a.names, a.binding < 3), std::string("-") + wrap(a.numbers, a.binding < 3), 2};
       }
       case op::minimum: return call("min", n);
       case op::maximum: return call("max", n);

@@ -43,12 +43,12 @@ inline unit_words words_of(const unit_exponents& e) {
   for (std::size_t i = 7; i-- > 0;) {
     const int p = e.power[i];
     std::string& side = p > 0 ? w.numerator : w.denominator;
-    for (int n = p < 0 ? -p : p; n > 0; --n) side += (side.empty() ? "" : "*") + std::string(symbols[i]);
+    for (int n = p < 0 ? -p : p; n > 0; --n) side.append(side.empty() ? "" : "*").append(symbols[i]);
   }
   return w;
 }
 
-inline std::string with_prefix(double x, std::string unit, const std::string& over, int digits) {
+inline std::string with_prefix(double x, const std::string& unit, const std::string& over, int digits) {
   static constexpr const char* prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E", "Z"};
   const double size = x < 0 ? -x : x;
   int step = 0;
@@ -60,8 +60,10 @@ inline std::string with_prefix(double x, std::string unit, const std::string& ov
     for (int i = 0; i < step; ++i) x /= 1000.0;
     for (int i = 0; i > step; --i) x *= 1000.0;
   }
-  unit = prefixes[step + 4] + unit;
-  return significant(x, digits) + " " + unit + (over.empty() ? "" : "/" + over);
+  std::string s = significant(x, digits);
+  s.append(" ").append(prefixes[step + 4]).append(unit);
+  if (!over.empty()) s.append("/").append(over);
+  return s;
 }
 
 }  // namespace detail
@@ -79,9 +81,11 @@ inline std::string to_string(double value, const unit_exponents& unit, int digit
   if (is({0, 0, 0, 0, 0, 0, 1})) return significant(value, digits) + " USD";
   const detail::unit_words w = detail::words_of(unit);
   if (w.numerator == "tok" || w.numerator == "req") {
-    return significant(value, digits + 1) + " " + w.numerator + (w.denominator.empty() ? "" : "/" + w.denominator);
+    std::string s = significant(value, digits + 1) + " " + w.numerator;
+    if (!w.denominator.empty()) s.append("/").append(w.denominator);
+    return s;
   }
-  return detail::with_prefix(value, w.numerator.empty() ? "/" + w.denominator : w.numerator,
+  return detail::with_prefix(value, w.numerator.empty() ? std::string("/") + w.denominator : w.numerator,
                              w.numerator.empty() ? "" : w.denominator, digits);
 }
 
