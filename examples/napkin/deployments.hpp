@@ -7,18 +7,17 @@
 
 namespace napkin {
 
-std::vector<key> degree_keys();
-std::vector<key> storage_keys();
-
+/// `data` is how many data-parallel attention groups one copy of the model has.
 /// Throws impossible_layout where a degree does not fit the model.
 template <perfmodel::Scalar T>
-perfmodel::basic_deployment<T> deployment_of(inputs<T>& in) {
+perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
   perfmodel::basic_deployment<T> d;
   d.device = in.accelerator();
   d.model = in.model();
   d.layout.tensor = in.whole("tensor_parallel");
   d.layout.pipeline = in.whole("pipeline_parallel");
   d.layout.expert = in.whole("expert_parallel");
+  d.layout.data = data;
   check(d.layout, divisible_parts(d.model));
   d.weights = in.weights();
   d.activations = in.format("activation_format");

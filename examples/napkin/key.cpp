@@ -4,14 +4,24 @@
 #include <cctype>
 #include <perfmodel/error.hpp>
 #include <perfmodel/hardware/number_format.hpp>
+#include <perfmodel/units/text.hpp>
 
 namespace napkin {
 
 using perfmodel::detail::number_text;
 
+namespace {
+/// 1e15 and not 1000000000000000.
+std::string bound_text(double x) {
+  std::string s = x < 1e7 ? number_text(x) : perfmodel::detail::significant(x, 3);
+  std::erase(s, '+');
+  return s;
+}
+}  // namespace
+
 std::string key::allowed() const {
-  const std::string range = (above_least ? "more than " : "") + number_text(least) +
-                            (above_least ? ", at most " : " to ") + number_text(most);
+  const std::string range = (above_least ? "more than " : "") + bound_text(least) +
+                            (above_least ? ", at most " : " to ") + bound_text(most);
   switch (kind) {
     case key_kind::whole: return "a whole number, " + range;
     case key_kind::number: return "a number, " + range;
@@ -44,6 +54,19 @@ key engine_key() {
   return word("engine", "whose kernels run; a bound does not depend on it",
               {"none", "vllm", "sglang", "trtllm"})
       .otherwise("none");
+}
+
+std::vector<key> degree_keys() {
+  return {degree("tensor_parallel", "ranks that share each layer").otherwise("1"),
+          degree("pipeline_parallel", "stages that share the layers").otherwise("1"),
+          degree("expert_parallel", "groups that the experts are dealt to").otherwise("1")};
+}
+
+std::vector<key> storage_keys() {
+  return {format_key("weight_format", "of the linear layers; as the checkpoint, where not given").optional(),
+          format_key("activation_format", "of the operands beside the weights; products run in the wider of the two")
+              .otherwise("bf16"),
+          format_key("kv_format", "of the KV cache").otherwise("bf16")};
 }
 
 namespace {

@@ -32,6 +32,7 @@ struct key {
   bool required = true;
   const char* fallback = "";  ///< of an optional key; "" where leaving it out has its own meaning
   std::vector<std::string_view> words{};
+  const char* alias = "";  ///< a second name on the command line
 
   /// Optional, with the value it then has.
   key otherwise(const char* value) const {
@@ -84,6 +85,8 @@ inline key word(const char* name, const char* help, std::vector<std::string_view
 
 // Keys that several queries have.
 key accelerator_key();
+std::vector<key> degree_keys();
+std::vector<key> storage_keys();
 key model_key();
 key format_key(const char* name, const char* help);
 key engine_key();

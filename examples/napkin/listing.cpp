@@ -2,6 +2,7 @@
 
 #include <perfmodel/detail/fields.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/hardware/catalog/alternatives.hpp>
 #include <perfmodel/units/text.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <perfmodel/workload/kv_shape.hpp>
@@ -40,6 +41,21 @@ std::string text_or_dash(const Q& q) {
   return text_or_dash(q.value(), pm::exponents_of<typename Q::quantity_type>());
 }
 
+json alternatives_json(std::string_view accelerator) {
+  json all = json::array();
+  for (const auto& x : pm::catalog::alternatives) {
+    if (accelerator != x.accelerator) continue;
+    all.push_back({{"field", x.field},
+                   {"value", number_json(x.field, x.value)},
+                   {"unit", x.unit},
+                   {"status", x.status},
+                   {"basis", pm::name_of(x.from.how)},
+                   {"source", x.from.text},
+                   {"why", x.why}});
+  }
+  return all;
+}
+
 json accelerator_json(const pm::catalog::accelerator_entry& entry) {
   const pm::accelerator& a = *entry.spec;
   json values = json::object();
@@ -56,7 +72,19 @@ json accelerator_json(const pm::catalog::accelerator_entry& entry) {
           {"fabric", {{"kind", pm::name_of(a.fabric.kind)},
                       {"ranks", a.fabric.ranks},
                       {"in_network_reduction", a.fabric.in_network_reduction}}},
-          {"values", std::move(values)}};
+          {"values", std::move(values)},
+          {"alternatives", alternatives_json(entry.key)}};
+}
+
+std::string alternatives_text(std::string_view accelerator) {
+  std::vector<std::vector<std::string>> rows = {{"published otherwise", "", "", "why not carried", "source"}};
+  for (const auto& x : pm::catalog::alternatives) {
+    if (accelerator != x.accelerator) continue;
+    std::string value = pm::detail::significant(x.value, 4);
+    if (std::string_view(x.unit) != "1") value += std::string(" ") + x.unit;
+    rows.push_back({x.field, std::move(value), x.status, x.why, x.from.text});
+  }
+  return rows.size() == 1 ? "" : table(rows, {false, true, false, false, false});
 }
 
 std::string accelerator_text(const pm::catalog::accelerator_entry& entry) {
@@ -67,6 +95,7 @@ std::string accelerator_text(const pm::catalog::accelerator_entry& entry) {
     rows.push_back({v.field, pm::to_string(v.value, v.unit, 4), pm::name_of(v.from->how), v.from->text});
   }
   s += table(rows, {false, true, false, false});
+  s += alternatives_text(entry.key);
   if (a.fabric.exists()) {
     s += "  fabric: " + std::string(pm::name_of(a.fabric.kind)) + " joins " + std::to_string(a.fabric.ranks) +
          (a.fabric.in_network_reduction ? ", and its switches add\n" : "\n");

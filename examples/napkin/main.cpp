@@ -1,13 +1,13 @@
 // napkin: how fast a model runs on a machine, from the command line.
 #include <CLI/CLI.hpp>
-#include <csignal>
-#include <fstream>
-#include <functional>
+#include <algorithm>
 #include <iostream>
+#include <memory>
 
 #include "batch.hpp"
 #include "listing.hpp"
 #include "output.hpp"
+#include "planning.hpp"
 
 #ifndef PERFMODEL_VERSION
 #define PERFMODEL_VERSION "unknown"
@@ -33,6 +33,17 @@ std::string key_help(const napkin::key& k) {
   return help;
 }
 
+/// --input_tokens, and --input-tokens as well.
+std::string option_names(const napkin::key& k) {
+  const std::string name = k.name;
+  std::string hyphens = name;
+  std::replace(hyphens.begin(), hyphens.end(), '_', '-');
+  std::string names = "--" + name;
+  if (hyphens != name) names += ",--" + hyphens;
+  if (k.alias[0] != '\0') names += ",--" + std::string(k.alias);
+  return names;
+}
+
 /// A query on the command line: --key value for each of its keys. What is no key is kept, so that
 /// the request's own check answers it.
 class query_command {
@@ -41,8 +52,7 @@ class query_command {
     command_ = parent.add_subcommand(asked.name, asked.help);
     command_->allow_extras();
     for (std::size_t i = 0; i < asked.keys.size(); ++i) {
-      options_.push_back(command_->add_option(std::string("--") + asked.keys[i].name, values_[i],
-                                              key_help(asked.keys[i])));
+      options_.push_back(command_->add_option(option_names(asked.keys[i]), values_[i], key_help(asked.keys[i])));
       options_.back()->type_name("");
     }
     id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
@@ -63,17 +73,24 @@ class query_command {
       const napkin::key& k = asked_.keys[i];
       if (options_[i]->count() > 0) object[k.name] = napkin::from_command_line(&k, values_[i]);
     }
-    for (const std::string& extra : command_->remaining()) {
-      if (!extra.starts_with("--")) {
-        throw perfmodel::error(perfmodel::error_code::unknown_key,
-                               napkin::in_quotes(extra) + " is not expected; allowed: --key value");
-      }
-      object[extra.substr(2, extra.find('=') - 2)] = nullptr;
-    }
+    add_unknown(object);
     return object;
   }
 
  private:
+  /// Unknown options become unknown keys of the request; anything else is not expected at all.
+  void add_unknown(json& object) const {
+    const std::vector<std::string> extras = command_->remaining();
+    for (const std::string& extra : extras) {
+      if (extra.starts_with("--")) object[extra.substr(2, extra.find('=') - 2)] = nullptr;
+    }
+    for (const std::string& extra : extras) {
+      if (extra.starts_with("--")) return;
+      throw perfmodel::error(perfmodel::error_code::unknown_key,
+                             napkin::in_quotes(extra) + " is not expected; allowed: --key value");
+    }
+  }
+
   const napkin::query& asked_;
   CLI::App* command_ = nullptr;
   std::vector<std::string> values_;
@@ -131,6 +148,17 @@ void explain(const query_command& c) {
   }
 }
 
+void plan(const query_command& c) {
+  const json request = c.request();
+  const napkin::planned planned = napkin::plan_of(request);
+  const json object = napkin::plan_json(planned, request);
+  if (c.as_json()) {
+    print(object);
+  } else {
+    std::cout << napkin::plan_text(planned, request);
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app("napkin: how fast a large model runs on a machine, and what limits it", "napkin");
   app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
@@ -138,6 +166,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
 
   const query_commands queries = add_queries(app);
+  const query_command planning(app, napkin::plan_keys());
   CLI::App* explaining = app.add_subcommand("explain", "The derivation of a query's answer, step by step");
   explaining->require_subcommand(1);
   const query_commands explanations = add_queries(*explaining);
@@ -155,6 +184,8 @@ int run(int argc, char** argv) {
   int status = success;
   if (batch->parsed()) {
     if (!napkin::answer_batch(std::cin, std::cout)) status = some_lines_failed;
+  } else if (planning.chosen()) {
+    plan(planning);
   } else if (gpus.command->parsed()) {
     if (gpus.as_json) print(napkin::accelerators_json(gpus.name));
     else std::cout << napkin::accelerators_text(gpus.name);

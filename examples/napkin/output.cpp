@@ -85,19 +85,23 @@ json error_json(const pm::error& e, const json& id, std::size_t line) {
           {"error", {{"code", pm::code_text(e.code())}, {"message", one_line(e.what())}}}};
 }
 
-json explanation_json(const query& asked, const explanation& e, const json& request) {
+json derivation_json(const pm::derivation& d) {
   json inputs = json::array();
-  for (const auto& i : e.derivation.inputs) {
+  for (const auto& i : d.inputs) {
     inputs.push_back({{"name", i.name}, {"value", i.value}, {"source", i.source}});
   }
   json steps = json::array();
-  for (const auto& s : e.derivation.steps) {
+  for (const auto& s : d.steps) {
     steps.push_back({{"name", s.name}, {"formula", s.formula}, {"numbers", s.numbers}, {"value", s.value}});
   }
-  return {{"query", asked.name},
-          {"inputs", std::move(inputs)},
-          {"steps", std::move(steps)},
-          {"result", answer_json(e.answer, request)}};
+  return {{"inputs", std::move(inputs)}, {"steps", std::move(steps)}};
+}
+
+json explanation_json(const query& asked, const explanation& e, const json& request) {
+  json out = {{"query", asked.name}};
+  out.update(derivation_json(e.derivation));
+  out["result"] = answer_json(e.answer, request);
+  return out;
 }
 
 namespace {

@@ -13,6 +13,8 @@ namespace napkin {
 json answer_json(const outcome<>& answer, const json& request);
 /// {"id":..., "line":N, "error":{"code":..., "message":...}}
 json error_json(const perfmodel::error& e, const json& id, std::size_t line);
+/// {"inputs":[...], "steps":[...]}.
+json derivation_json(const perfmodel::derivation& d);
 /// The answer as `result`, with its inputs and steps.
 json explanation_json(const query& asked, const explanation& e, const json& request);
 

@@ -1,6 +1,5 @@
 // The list of queries, and the one way from a request to its answer.
 #include <algorithm>
-#include <iterator>
 
 #include "query.hpp"
 
@@ -14,26 +13,10 @@ using perfmodel::error_code;
 std::vector<query> collect() {
   std::vector<query> all;
   for (auto* part : {kernel_queries, attention_queries, collective_queries, memory_queries, step_queries,
-                     speculation_queries}) {
+                     serving_queries, speculation_queries}) {
     for (query& q : part()) all.push_back(std::move(q));
   }
   return all;
-}
-
-/// No accelerator has a profile yet, so that only the bound can be had.
-void check_mode(const json& object) {
-  const auto at = object.find("mode");
-  if (at == object.end()) return;
-  if (!at->is_string()) {
-    throw error(error_code::wrong_type, "mode is " + brief(*at) + "; allowed: \"bound\", \"calibrated\"");
-  }
-  const auto& mode = at->get_ref<const std::string&>();
-  if (mode == "bound") return;
-  if (mode == "calibrated") {
-    throw error(error_code::unknown_name,
-                "mode is \"calibrated\", and there is no profile of this accelerator yet; allowed: bound");
-  }
-  throw error(error_code::unknown_name, "mode is " + in_quotes(mode) + "; allowed: bound, calibrated");
 }
 
 }  // namespace
@@ -51,6 +34,22 @@ const query& find_query(std::string_view name) {
   for (const query& q : all_queries()) names.push_back(q.name);
   throw error(error_code::unknown_query, in_quotes(name) + " is no query; did you mean " + nearest(name, names) +
                                              "? napkin --help lists them");
+}
+
+/// No accelerator has a profile yet, so that only the bound can be had.
+void check_mode(const json& object) {
+  const auto at = object.find("mode");
+  if (at == object.end()) return;
+  if (!at->is_string()) {
+    throw error(error_code::wrong_type, "mode is " + brief(*at) + "; allowed: \"bound\", \"calibrated\"");
+  }
+  const auto& mode = at->get_ref<const std::string&>();
+  if (mode == "bound") return;
+  if (mode == "calibrated") {
+    throw error(error_code::unknown_name,
+                "mode is \"calibrated\", and there is no profile of this accelerator yet; allowed: bound");
+  }
+  throw error(error_code::unknown_name, "mode is " + in_quotes(mode) + "; allowed: bound, calibrated");
 }
 
 const query& query_of(const json& object) {
@@ -77,21 +76,9 @@ explanation explanation_of(const query& asked, const json& object) {
 }
 
 perfmodel::derivation derivation_of(const outcome<perfmodel::traced>& answer) {
-  perfmodel::derivation all;
-  const auto merge = [](auto& into, auto&& from) {
-    for (auto& line : from) {
-      const bool known = std::any_of(into.begin(), into.end(), [&](const auto& seen) {
-        return seen.name == line.name && seen.numbers == line.numbers && seen.value == line.value;
-      });
-      if (!known) into.push_back(std::move(line));
-    }
-  };
-  for (const auto& r : answer.results) {
-    perfmodel::derivation one = perfmodel::derivation_of(r.value);
-    merge(all.inputs, one.inputs);
-    merge(all.steps, one.steps);
-  }
-  return all;
+  perfmodel::traced all;  // a sum without a name: below it stand the steps of every result, each once
+  for (const auto& r : answer.results) all += r.value;
+  return perfmodel::derivation_of(all);
 }
 
 }  // namespace napkin

@@ -70,6 +70,7 @@ std::vector<query> attention_queries();
 std::vector<query> collective_queries();
 std::vector<query> memory_queries();
 std::vector<query> step_queries();
+std::vector<query> serving_queries();
 std::vector<query> speculation_queries();
 
 /// Every query, in the order of the documentation.
@@ -81,6 +82,9 @@ const query& find_query(std::string_view name);
 /// `object` has the query's keys, and may have query, id and mode.
 outcome<> answer_of(const query& asked, const json& object);
 explanation explanation_of(const query& asked, const json& object);
+
+/// Throws unknown_name for a mode that cannot be had.
+void check_mode(const json& object);
 
 /// The query that an object names. Throws malformed_request, missing_key, wrong_type, unknown_query.
 const query& query_of(const json& object);

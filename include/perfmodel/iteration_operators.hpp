@@ -47,26 +47,36 @@ class operator_walk {
   constexpr void run() {
     const bool prefills = highest(i_.prefill_tokens) > 0.0;
     const number_format residual = d_.weights.others;
-    other("embedding", demand_of(basic_embedding<T>{.tokens = rows_, .vocabulary = m_.vocabulary, .hidden = m_.hidden, .format = residual}), T(1.0));
-    other("norms", demand_of(basic_norm<T>{.rows = rows_, .width = m_.hidden, .format = residual}),
-          m_.layers * m_.norms_per_layer + 1.0);
+    emit("embedding", operator_class::other,
+         basic_embedding<T>{.tokens = rows_, .vocabulary = m_.vocabulary, .hidden = m_.hidden, .format = residual},
+         T(1.0));
+    emit("norms", operator_class::other, basic_norm<T>{.rows = rows_, .width = m_.hidden, .format = residual},
+         m_.layers * m_.norms_per_layer + 1.0);
     attention_projections();
     attend("attention", m_.layers - m_.sliding_layers, T(0.0), prefills);
     attend("sliding attention", m_.sliding_layers, m_.window, prefills);
     linear("output projection", m_.attention.query_heads * m_.attention.value_width() / tensor_, m_.hidden, m_.layers);
     feed_forward();
-    const T logits = batch_ + (prefills ? i_.prefill_sequences : T(0.0));
+    const T logits = batch_ + i_.prefill_sequences * scalar_min(i_.prefill_tokens, T(1.0));
     gemm_of("head", operator_class::linear, logits, m_.vocabulary / tensor_, m_.hidden, storage_format(residual), residual, T(1.0));
   }
 
  private:
-  constexpr void other(const char* name, const basic_demand<T>& demand, const T& times) {
-    visit_(basic_operator<T>{name, operator_class::other, demand, times, {}, {}});
+  // A visitor takes the operator, and where it wants to also the workload with its shape.
+  template <class W>
+  constexpr void emit(const char* name, operator_class kind, const W& workload, const T& times,
+                      const bytes<T>& weights = {}, const bytes<T>& cache = {}) {
+    const basic_operator<T> o{name, kind, demand_of(workload), times, weights, cache};
+    if constexpr (std::invocable<Visit&, const basic_operator<T>&, const W&>) {
+      visit_(o, workload);
+    } else {
+      visit_(o);
+    }
   }
   constexpr void gemm_of(const char* name, operator_class kind, const T& m, const T& n, const T& k,
                          const storage_format& weights, number_format format, const T& times) {
     const basic_gemm<T> g{.m = m, .n = n, .k = k, .format = format, .weights = weights, .output = d_.weights.others};
-    visit_(basic_operator<T>{name, kind, demand_of(g), times, k * n * lift<T>(bytes_of(weights)), {}});
+    emit(name, kind, g, times, k * n * lift<T>(bytes_of(weights)));
   }
   constexpr void linear(const char* name, const T& k, const T& n, const T& times) {
     gemm_of(name, operator_class::linear, rows_, n, k, d_.weights.linear, d_.activations, times);
@@ -98,19 +108,16 @@ class operator_walk {
       const T seen = attended_tokens(i_.context, window);
       const bytes<T> cache = batch_ * (seen + 1.0) * per_token;
       if (latent) {
-        visit_(basic_operator<T>{name, operator_class::attention,
-                                 demand_of(basic_mla_decode<T>{.batch = batch_, .context = i_.context, .heads = heads,
-                                                               .latent = a.kv_rank, .rope = a.rope_dim,
-                                                               .format = d_.activations, .kv_format = d_.kv}),
-                                 layers, {}, cache});
+        emit(name, operator_class::attention,
+             basic_mla_decode<T>{.batch = batch_, .context = i_.context, .heads = heads, .latent = a.kv_rank,
+                                 .rope = a.rope_dim, .format = d_.activations, .kv_format = d_.kv},
+             layers, {}, cache);
       } else {
-        visit_(basic_operator<T>{name, operator_class::attention,
-                                 demand_of(basic_attention_decode<T>{.batch = batch_, .context = i_.context,
-                                                                     .query_heads = heads, .kv_heads = kv_heads,
-                                                                     .head_dim = a.head_dim, .value_dim = a.value_width(),
-                                                                     .format = d_.activations, .kv_format = d_.kv,
-                                                                     .window = window}),
-                                 layers, {}, cache});
+        emit(name, operator_class::attention,
+             basic_attention_decode<T>{.batch = batch_, .context = i_.context, .query_heads = heads,
+                                       .kv_heads = kv_heads, .head_dim = a.head_dim, .value_dim = a.value_width(),
+                                       .format = d_.activations, .kv_format = d_.kv, .window = window},
+             layers, {}, cache);
       }
     }
     if (prefills) {
@@ -122,7 +129,7 @@ class operator_walk {
       // Keys and values of the chunk itself are at hand; those before it are read from the cache.
       const T past = highest(window) > 0.0 ? scalar_min(i_.prefill_past, window) : i_.prefill_past;
       const bytes<T> cache = (i_.prefill_sequences * past + i_.prefill_tokens) * per_token;
-      visit_(basic_operator<T>{name, operator_class::attention, demand_of(p), layers, {}, cache});
+      emit(name, operator_class::attention, p, layers * scalar_min(i_.prefill_tokens, T(1.0)), {}, cache);
     }
   }
 
@@ -139,13 +146,12 @@ class operator_walk {
                              .tensor_parallel = T(d_.layout.expert_tensor()), .expert_parallel = T(d_.layout.expert),
                              .format = d_.activations, .weights = d_.weights.experts, .gated = m_.gated};
     const bytes<T> read = experts_touched(x) * expert_weights(m_) / x.tensor_parallel * lift<T>(bytes_of(x.weights));
-    visit_(basic_operator<T>{"experts", operator_class::experts, demand_of(x), m_.moe.layers, read, {}});
+    emit("experts", operator_class::experts, x, m_.moe.layers, read);
   }
   constexpr void ffn(const char* name, const T& width, const T& layers) {
     const basic_swiglu<T> x{.tokens = rows_, .hidden = m_.hidden, .intermediate = width, .format = d_.activations,
                             .weights = d_.weights.linear, .gated = m_.gated};
-    visit_(basic_operator<T>{name, operator_class::linear, demand_of(x), layers,
-                             ffn_matrices(m_) * m_.hidden * width * lift<T>(bytes_of(x.weights)), {}});
+    emit(name, operator_class::linear, x, layers, ffn_matrices(m_) * m_.hidden * width * lift<T>(bytes_of(x.weights)));
   }
 
   const basic_deployment<T>& d_;
@@ -159,7 +165,7 @@ class operator_walk {
 
 }  // namespace detail
 
-/// Calls visit(basic_operator) for every operator of a pass, all layers, on one rank of the
+/// Calls visit(operator) or visit(operator, workload) for every operator of a pass, all layers, on one rank of the
 /// tensor-parallel group. A pipeline works on batch / pipeline sequences at a time, a data-parallel
 /// group on batch / data. Leaves out: rotary embeddings, sampling, quantisation of activations.
 /// Errors: a model or layout that cannot be, or an empty iteration.

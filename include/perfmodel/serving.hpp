@@ -50,16 +50,21 @@ using serving_estimate = basic_serving_estimate<>;
 
 namespace detail {
 
-/// The mean iteration at batch B: B tokens decoded halfway through their answers, and B input /
-/// output prompt tokens, which is what a steady state prefills per token it emits, each with half
-/// of its prompt before it.
+/// The mean iteration that a request at batch B decodes in: B tokens, each halfway through its answer,
+/// and input / output prompt tokens for each of the `others`, which is what a steady state prefills
+/// per token it emits, each with half of its prompt before it.
 template <Scalar T>
-constexpr basic_iteration<T> mean_iteration(const basic_load<T>& l, const T& batch) {
-  const T b = scalar_max(batch, T(1.0));
-  const T prompt_tokens = b * l.input_tokens / l.output_tokens;
+constexpr basic_iteration<T> mean_iteration(const basic_load<T>& l, const T& batch, const T& others) {
+  const T prompt_tokens = others * l.input_tokens / l.output_tokens;
   const T prompts = scalar_max(prompt_tokens / l.input_tokens, T(1.0));
   const T past = scalar_max(T((l.input_tokens - prompt_tokens / prompts) / 2.0), T(0.0));
-  return {b, l.input_tokens + l.output_tokens / 2.0, prompt_tokens, past, prompts};
+  return {scalar_max(batch, T(1.0)), l.input_tokens + l.output_tokens / 2.0, prompt_tokens, past, prompts};
+}
+/// A request in a closed loop of B meets B - 1 others, one that arrives at random meets B.
+template <Scalar T>
+constexpr basic_iteration<T> mean_iteration(const basic_load<T>& l, const T& batch) {
+  const bool closed = highest(l.concurrency) > 0.0;
+  return mean_iteration(l, batch, closed ? scalar_max(T(batch - 1.0), T(0.0)) : batch);
 }
 
 /// B = x t(B) for t growing with B: Little's law on the tokens being decoded. Newton's method, four

@@ -66,7 +66,7 @@ constexpr duration<T> communication_time(const basic_deployment<T>& d, const bas
     basic_collective<T> logits;
     logits.operation = collective::all_gather;
     logits.ranks = l.tensor;
-    logits.message = message_bytes<T>((batch + (highest(i.prefill_tokens) > 0.0 ? i.prefill_sequences : T(0.0))) *
+    logits.message = message_bytes<T>((batch + i.prefill_sequences * scalar_min(i.prefill_tokens, T(1.0))) *
                                       d.model.vocabulary * lift<T>(bytes_of(residual)));
     t += named("logits", collective_time(d.device.fabric, logits, cost).time);
   }
@@ -91,6 +91,19 @@ constexpr duration<T> communication_time(const basic_deployment<T>& d, const bas
   return t;
 }
 
+namespace detail {
+/// A policy that knows an operator better than its demand says so: policy.estimate(device, operator).
+template <Scalar T, class W, class Policy>
+constexpr duration<T> operator_time(const basic_accelerator<T>& device, const basic_demand<T>& demand,
+                                    const W& workload, const Policy& policy) {
+  if constexpr (requires { policy.estimate(device, workload); }) {
+    return policy.estimate(device, workload).time;
+  } else {
+    return roofline(device, demand, policy).time;
+  }
+}
+}  // namespace detail
+
 /// T = max((weights + cache) / BW, FLOP / R, vector FLOP / R_v) + communication, on one device.
 /// weights + cache is every byte that cannot stay on the chip. Source: the decode roofline of Pope
 /// et al., "Efficiently scaling transformer inference", MLSys 2023 (arXiv 2211.05102), section 3.
@@ -106,7 +119,7 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
                                  const Policy& policy = {}, const Cost& cost = {}) {
   basic_estimate<T> e;
   detail::positive("dram.bandwidth", d.device.dram.bandwidth.quantity());
-  const T prompts = highest(i.prefill_tokens) > 0.0 ? i.prefill_sequences : T(0.0);
+  const T prompts = i.prefill_sequences * scalar_min(i.prefill_tokens, T(1.0));
   e.feasible = fits(d, T(i.batch + prompts),
                     scalar_max(i.context, T(i.prefill_tokens / i.prefill_sequences + i.prefill_past)));
   const basic_step_demand<T> s = demand_of_step(d, i);
@@ -128,8 +141,9 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
     e.limiter = sides.limiting();
   } else {
     std::array<duration<T>, 4> by_class{};
-    for_each_operator(d, i, [&](const basic_operator<T>& o) {
-      by_class[static_cast<std::size_t>(o.kind)] += o.times * roofline(d.device, o.demand, policy).time;
+    for_each_operator(d, i, [&](const basic_operator<T>& o, const auto& workload) {
+      by_class[static_cast<std::size_t>(o.kind)] +=
+          named(o.name, o.times * detail::operator_time(d.device, o.demand, workload, policy));
     });
     for (std::size_t c = 0; c < by_class.size(); ++c) {
       const auto kind = static_cast<operator_class>(c);

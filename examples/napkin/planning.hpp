@@ -1,0 +1,25 @@
+// napkin plan: which deployments serve a load, and which of them are worth having.
+#pragma once
+
+#include <perfmodel/plan.hpp>
+
+#include "query.hpp"
+
+namespace napkin {
+
+/// The keys of `plan`; it is no query, since it answers with many points.
+const query& plan_keys();
+
+struct planned {
+  perfmodel::plan_request request{};
+  perfmodel::plan_result result{};
+  perfmodel::derivation best{};  ///< of the best point, or of the cheapest where none meets the targets
+};
+
+/// Reports its progress on stderr once it takes longer than a second.
+planned plan_of(const json& object);
+
+json plan_json(const planned& p, const json& object);
+std::string plan_text(const planned& p, const json& object);
+
+}  // namespace napkin

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <perfmodel/units/text.hpp>
+
+#include "output.hpp"
+#include "planning.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+constexpr std::size_t most_rows = 24;
+
+bool limited_by_wait(const pm::plan_point& p) { return p.serving.wait.value() > 0.5 * p.serving.ttft.value(); }
+
+json layout_json(const pm::layout& l) {
+  return {{"tensor_parallel", l.tensor}, {"pipeline_parallel", l.pipeline}, {"expert_parallel", l.expert}};
+}
+
+json point_json(const pm::plan_point& p) {
+  json out = {{"accelerator", p.accelerator.c_str()},
+              {"precision", p.precision.name.c_str()},
+              {"weight_format", pm::name_of(p.precision.weights.linear.format)},
+              {"activation_format", pm::name_of(p.precision.activations)},
+              {"kv_format", pm::name_of(p.precision.kv.format)}};
+  out.update(layout_json(p.layout));
+  out["replicas"] = p.replicas;
+  out["gpus"] = p.gpus;
+  out["batch_limit"] = number_json("batch_limit", p.batch_limit);
+  out["batch"] = number_json("batch", p.serving.batch);
+  out["ttft_s"] = number_json("ttft_s", p.serving.ttft.value());
+  out["itl_s"] = number_json("itl_s", p.serving.itl.value());
+  out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_tokens_per_s.value());
+  out["gpu_s_per_million_tokens"] = number_json("gpu_s_per_million_tokens", p.gpu_time_per_million.value());
+  const double usd = p.cost_per_million.value();
+  out["usd_per_million_tokens"] = usd > 0.0 ? number_json("usd_per_million_tokens", usd) : json(nullptr);
+  out["limiter"] = pm::name_of(p.serving.decode.limiter);
+  json terms = json::object();
+  for (const auto& t : p.serving.decode.terms) terms[t.name] = number_json(t.name, t.time.value());
+  out["terms"] = std::move(terms);
+  out["meets_targets"] = p.meets_targets;
+  return out;
+}
+
+/// The infeasibility of a rejection, in words.
+std::string why(const pm::plan_rejection& r) {
+  if (r.unit[0] == '\0' && r.needed == 1.0 && r.available == 0.0) return r.reason;
+  return sentence({false, r.reason.c_str(), r.unit, r.needed, r.available});
+}
+
+json rejection_json(const pm::plan_rejection& r) {
+  json out = {{"accelerator", r.accelerator.c_str()}, {"precision", r.precision.c_str()}};
+  out.update(layout_json(r.layout));
+  out["reason"] = why(r);
+  out["count"] = r.count;
+  return out;
+}
+
+std::string layout_text(const pm::layout& l) {
+  std::string s = "TP" + std::to_string(l.tensor);
+  if (l.pipeline > 1) s += " PP" + std::to_string(l.pipeline);
+  if (l.expert > 1) s += " EP" + std::to_string(l.expert);
+  return s;
+}
+
+/// Two decimals, as money is written; four below a cent.
+std::string money(double usd) {
+  char buffer[40];
+  std::snprintf(buffer, sizeof buffer, usd < 0.01 ? "%.4f" : "%.2f", usd);
+  return buffer;
+}
+
+std::string frontier_text(const pm::plan_result& r) {
+  std::vector<std::vector<std::string>> rows = {{"", "accelerator", "precision", "layout", "copies", "GPUs", "batch",
+                                                 "TTFT", "ITL", "tokens/s", "USD/Mtok", "GPU-h/Mtok", "limited by"}};
+  const std::size_t n = r.frontier.size(), shown = std::min(n, most_rows);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::size_t at = shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1);  // evenly, both ends included
+    const pm::plan_point& p = r.frontier[at];
+    rows.push_back({static_cast<int>(at) == r.best ? "*" : "", p.accelerator.c_str(), p.precision.name.c_str(),
+                    layout_text(p.layout), std::to_string(p.replicas), std::to_string(p.gpus),
+                    pm::detail::significant(p.serving.batch, 3), pm::to_string(p.serving.ttft),
+                    pm::to_string(p.serving.itl), pm::detail::significant(p.output_tokens_per_s.value(), 4),
+                    p.cost_per_million.value() > 0.0 ? money(p.cost_per_million.value()) : "-",
+                    pm::detail::significant(p.gpu_time_per_million.value() / 3600.0, 3),
+                    std::string(pm::name_of(p.serving.decode.limiter)) + (limited_by_wait(p) ? ", then the queue" : "")});
+  }
+  std::string s = table(rows, {false, false, false, false, true, true, true, true, true, true, true, true, false});
+  if (shown < n) s += "  (" + std::to_string(shown) + " of " + std::to_string(n) + " points; --json has all)\n";
+  return s;
+}
+
+std::string rejected_text(const pm::plan_result& r) {
+  if (r.rejected.empty()) return {};
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& x : r.rejected) {
+    rows.push_back({x.accelerator.c_str(), x.precision.c_str(), layout_text(x.layout), why(x),
+                    x.count > 1 ? "(and " + std::to_string(x.count - 1) + " more)" : ""});
+  }
+  return "What cannot be, and why (the nearest of each kind)\n" + table(rows, {false, false, false, false, false});
+}
+
+/// Without the prefixes that tell device, model and load apart, and cut where it is long.
+std::string short_formula(std::string formula) {
+  constexpr std::size_t longest = 90;
+  for (const std::string prefix : {"model.attention.", "model.", "load.", "device."}) {
+    for (std::size_t at; (at = formula.find(prefix)) != formula.npos;) formula.erase(at, prefix.size());
+  }
+  return formula.size() <= longest ? formula : formula.substr(0, longest) + " ...";
+}
+
+std::string derivation_text(const pm::derivation& d) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& i : d.inputs) {
+    if (i.name.starts_with("device.")) rows.push_back({i.name.substr(7), i.value, "[" + i.source + "]"});
+  }
+  for (const auto& s : d.steps) rows.push_back({s.name, s.value, "= " + short_formula(s.formula)});
+  return table(rows, {false, false, false});
+}
+
+std::string load_text(const pm::plan_request& q) {
+  const auto number = [](double x) { return pm::detail::significant(x, 4); };
+  std::string s = std::string(q.model.name.c_str()) + ", up to " + std::to_string(q.gpus) + " GPUs: prompts of " +
+                  number(q.load.input_tokens) + " tokens, answers of " + number(q.load.output_tokens) + ", ";
+  s += q.load.concurrency > 0.0 ? number(q.load.concurrency) + " requests at a time"
+                                : number(q.load.requests_per_s) + " requests/s";
+  if (q.ttft.value() > 0.0) s += ", TTFT within " + pm::to_string(q.ttft);
+  if (q.itl.value() > 0.0) s += ", ITL within " + pm::to_string(q.itl);
+  return s + "\n";
+}
+
+}  // namespace
+
+json plan_json(const planned& p, const json& object) {
+  json out = json::object();
+  if (const auto id = object.find("id"); id != object.end()) out["id"] = *id;
+  out["mode"] = "bound";
+  out["evaluated"] = p.result.evaluated;
+  out["feasible"] = p.result.feasible;
+  out["meets_targets"] = p.result.best >= 0;
+  out["best"] = nullptr;
+  json frontier = json::array();
+  for (const auto& x : p.result.frontier) frontier.push_back(point_json(x));
+  if (p.result.best >= 0) out["best"] = frontier[static_cast<std::size_t>(p.result.best)];
+  out["frontier"] = std::move(frontier);
+  json rejected = json::array();
+  for (const auto& x : p.result.rejected) rejected.push_back(rejection_json(x));
+  out["rejected"] = std::move(rejected);
+  out["derivation"] = derivation_json(p.best);
+  return out;
+}
+
+std::string plan_text(const planned& p, const json&) {
+  const pm::plan_result& r = p.result;
+  std::string s = load_text(p.request);
+  s += std::to_string(r.evaluated) + " deployments evaluated, " + std::to_string(r.feasible) + " feasible.\n\n";
+  if (r.frontier.empty()) {
+    s += "Nothing fits.\n\n";
+  } else {
+    s += r.best >= 0 ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
+                     : "None meets the targets; no other deployment is both cheaper and quicker than these\n";
+    s += frontier_text(r) + "\n";
+  }
+  if (!r.rejected.empty()) s += rejected_text(r) + "\n";
+  if (!p.best.steps.empty()) {
+    s += "How the first of these comes about, for one copy (formulas in full: --json)\n" + derivation_text(p.best) + "\n";
+  }
+  return s + "These are bounds from data sheets: nothing runs faster. Whether a precision keeps the answers\n"
+             "good enough is not judged here. Prices are the catalogue's: `napkin gpus <accelerator>`.\n";
+}
+
+}  // namespace napkin

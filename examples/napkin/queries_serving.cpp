@@ -1,0 +1,74 @@
+// A model under load, in steady state.
+#include <perfmodel/serving.hpp>
+
+#include "deployments.hpp"
+#include "query.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+struct serving {
+  static constexpr const char* name = "serving";
+  static constexpr const char* help = "Time to first token, inter-token latency and throughput under load";
+  static std::vector<key> keys() {
+    std::vector<key> k = {model_key(), accelerator_key()};
+    for (key& d : degree_keys()) k.push_back(std::move(d));
+    k.push_back(degree("data_parallel",
+                       "copies of the model that share the load; attention groups of one copy, where "
+                       "expert_parallel exceeds tensor_parallel")
+                    .otherwise("1"));
+    k.push_back(number("input_tokens", "of a prompt, on average", 1.0, 1e9));
+    k.push_back(number("output_tokens", "of an answer, on average", 1.0, 1e9));
+    k.push_back(number("concurrency", "requests in the system at all times; or requests_per_s", 1.0, 1e9).optional());
+    k.push_back(positive("requests_per_s", "arrivals; or concurrency", 1e9).optional());
+    k.push_back(count("chunk_tokens", "prompt tokens in one pass at most; a whole prompt, where not given").optional());
+    for (key& f : storage_keys()) k.push_back(std::move(f));
+    k.push_back(engine_key());
+    return k;
+  }
+
+  template <pm::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode& mode) {
+    using pm::scalar_min;
+    const int groups = in.whole("data_parallel");
+    const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
+    const pm::basic_deployment<T> d = deployment_of(in, spread ? groups : 1);
+    pm::basic_load<T> l = load_of(in);
+    T copies = T(spread ? 1.0 : static_cast<double>(groups));
+    if (in.has("concurrency")) copies = scalar_min(copies, l.concurrency);  // more than requests: some idle
+    l.concurrency = l.concurrency / copies;
+    l.requests_per_s = l.requests_per_s / copies;
+
+    const auto s = pm::serving(d, l, mode.kernels, mode.links);
+    outcome<T> out;
+    out.add("ttft_s", "time to first token", s.ttft);
+    out.add("itl_s", "inter-token latency", s.itl);
+    out.add("output_tokens_per_s", "output tokens", copies * s.output_tokens_per_s);
+    out.add("batch", "sequences decoding", copies * s.batch);
+    out.explain(s.decode);
+    out.set(s.feasible);
+    return out;
+  }
+
+ private:
+  template <pm::Scalar T>
+  static pm::basic_load<T> load_of(inputs<T>& in) {
+    if (!in.has("concurrency") && !in.has("requests_per_s")) in.missing("concurrency", "or requests_per_s");
+    pm::basic_load<T> l;
+    l.input_tokens = in.number("input_tokens");
+    l.output_tokens = in.number("output_tokens");
+    if (in.has("concurrency")) l.concurrency = in.number("concurrency");
+    if (in.has("requests_per_s")) l.requests_per_s = in.number("requests_per_s");
+    if (in.has("chunk_tokens")) l.chunk_tokens = in.number("chunk_tokens");
+    return l;
+  }
+};
+
+}  // namespace
+
+std::vector<query> serving_queries() { return {declare<serving>()}; }
+
+}  // namespace napkin
