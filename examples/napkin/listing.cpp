@@ -1,8 +1,10 @@
 #include "listing.hpp"
 
+#include <algorithm>
 #include <perfmodel/detail/fields.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/hardware/catalog/alternatives.hpp>
+#include <perfmodel/scalar/traced.hpp>
 #include <perfmodel/units/text.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <perfmodel/workload/kv_shape.hpp>
@@ -76,13 +78,20 @@ json accelerator_json(const pm::catalog::accelerator_entry& entry) {
           {"alternatives", alternatives_json(entry.key)}};
 }
 
+/// 989.4 TFLOP/s from 989.4e12 and "FLOP/s".
+std::string with_unit(double x, std::string_view unit) {
+  if (unit == "1") return pm::detail::significant(x, 4);
+  if (unit == "USD/s") return pm::detail::significant(3600.0 * x, 4) + " USD/h";
+  const std::size_t slash = std::min(unit.find('/'), unit.size());
+  const std::string_view over = unit.substr(std::min(slash + 1, unit.size()));
+  return pm::detail::with_prefix(x, std::string(unit.substr(0, slash)), std::string(over), 4);
+}
+
 std::string alternatives_text(std::string_view accelerator) {
   std::vector<std::vector<std::string>> rows = {{"published otherwise", "", "", "why not carried", "source"}};
   for (const auto& x : pm::catalog::alternatives) {
     if (accelerator != x.accelerator) continue;
-    std::string value = pm::detail::significant(x.value, 4);
-    if (std::string_view(x.unit) != "1") value += std::string(" ") + x.unit;
-    rows.push_back({x.field, std::move(value), x.status, x.why, x.from.text});
+    rows.push_back({x.field, with_unit(x.value, x.unit), x.status, x.why, x.from.text});
   }
   return rows.size() == 1 ? "" : table(rows, {false, true, false, false, false});
 }
@@ -124,9 +133,9 @@ json model_json(std::string_view name, const found_model& found) {
   }
   out["source"] = found.source;
   json shape = json::object();
-  pm::map_scalars<double>(m, [&](const pm::field_path& path, double x) {
+  pm::map_scalars<pm::traced>(m, [&](const pm::field_path& path, double x) {
     if (x != 0.0) shape[path.text()] = number_json("shape", x);
-    return x;
+    return pm::traced(x);
   });
   out["attention"] = m.attention.kind == pm::attention_kind::latent ? "latent" : "grouped_query";
   out["shape"] = std::move(shape);

@@ -70,24 +70,4 @@ struct outcome {
   }
 };
 
-/// The same as plain numbers.
-template <perfmodel::Scalar T>
-outcome<double> plain(const outcome<T>& from) {
-  using perfmodel::representative;
-  outcome<double> to;
-  to.results.reserve(from.results.size());
-  for (const auto& r : from.results) to.results.push_back({r.key, r.label, representative(r.value), r.unit});
-  to.is_time = from.is_time;
-  to.has_feasibility = from.has_feasibility;
-  to.limiter = from.limiter;
-  for (const auto& t : from.terms) {
-    to.terms.add(t.kind, t.name, perfmodel::duration<>::from_value(representative(t.time.value())));
-  }
-  to.feasible = from.feasible;
-  to.reason = from.reason;
-  to.mfu = from.mfu;
-  to.mbu = from.mbu;
-  return to;
-}
-
 }  // namespace napkin

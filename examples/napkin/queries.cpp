@@ -1,5 +1,6 @@
 // The list of queries, and the one way from a request to its answer.
-#include <algorithm>
+#include <cmath>
+#include <stdexcept>
 
 #include "query.hpp"
 
@@ -79,6 +80,16 @@ perfmodel::derivation derivation_of(const outcome<perfmodel::traced>& answer) {
   perfmodel::traced all;  // a sum without a name: below it stand the steps of every result, each once
   for (const auto& r : answer.results) all += r.value;
   return perfmodel::derivation_of(all);
+}
+
+explanation explained(outcome<> answer, const outcome<perfmodel::traced>& derived) {
+  for (std::size_t i = 0; i < answer.results.size(); ++i) {
+    const double given = answer.results[i].value, other = derived.results[i].value.value();
+    if (std::fabs(given - other) > 1e-12 * std::fabs(given)) {
+      throw std::logic_error(std::string("the derivation of ") + answer.results[i].key + " gives another number");
+    }
+  }
+  return {std::move(answer), derivation_of(derived)};
 }
 
 }  // namespace napkin

@@ -13,7 +13,7 @@
 
 namespace napkin {
 
-/// An answer with its derivation, both of one evaluation.
+/// An answer with its derivation.
 struct explanation {
   outcome<> answer{};
   perfmodel::derivation derivation{};
@@ -41,8 +41,11 @@ struct bound_mode {
   perfmodel::full_link links{};
 };
 
-/// The derivations of all results, one after the other, each step once.
+/// The steps behind all results, each once.
 perfmodel::derivation derivation_of(const outcome<perfmodel::traced>& answer);
+/// The answer with the derivation of the same evaluated over traced numbers. A root that an
+/// iteration found may differ in its last digit; anything more is a defect, and throws logic_error.
+explanation explained(outcome<> answer, const outcome<perfmodel::traced>& derived);
 
 /// A query from a struct Q with name, help, keys() and
 /// `template <Scalar T, class Mode> static outcome<T> run(inputs<T>&, const Mode&)`.
@@ -59,8 +62,7 @@ query declare() {
   q.explain = [](const request& r) {
     perfmodel::trace tape;
     inputs<perfmodel::traced> in(r, tape);
-    const outcome<perfmodel::traced> answer = Q::run(in, bound_mode{});
-    return explanation{plain(answer), derivation_of(answer)};
+    return explained(r.asked().answer(r), Q::run(in, bound_mode{}));
   };
   return q;
 }

@@ -126,12 +126,12 @@ constexpr basic_estimate<T> training_step(const duration<T>& forward, const dura
 /// T = load + (n - 1) max(load, compute) + compute. Errors: n below 1.
 /// Tests: n = 1 is serial; at most 2 times faster than n (load + compute).
 template <Scalar T>
-constexpr duration<T> pipeline_time(const duration<T>& load, const duration<T>& compute,
+constexpr duration<T> pipeline_time(const duration<T>& loading, const duration<T>& compute,
                                     const std::type_identity_t<T>& tiles) {
-  detail::not_negative("load", load);
+  detail::not_negative("load", loading);
   detail::not_negative("compute", compute);
   detail::count("tiles", tiles);
-  return named("pipeline", load + (tiles - 1.0) * max(load, compute) + compute);
+  return named("pipeline", loading + (tiles - 1.0) * max(loading, compute) + compute);
 }
 
 /// Pipeline stages that cover a load's latency: the least s with (s - 1) compute >= latency, which

@@ -70,7 +70,7 @@ TEST_CASE("each lane has its own best draft length") {
 // Leviathan, Kalman and Matias 2023, table 4: acceptance and cost to two places, speed-up to one.
 // What those digits leave open has to overlap.
 TEST_CASE("a published table of expected speed-ups is reproduced to its last digit") {
-  std::ifstream file(std::string(PERFMODEL_SHARED_DIR) + "/measured/leviathan_table4.csv");
+  std::ifstream file(PERFMODEL_SHARED_DIR "/measured/leviathan_table4.csv");
   if (!file) SKIP("the table is not here");
   std::string line;
   std::getline(file, line);

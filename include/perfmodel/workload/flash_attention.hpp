@@ -1,6 +1,7 @@
 // How many bytes fused attention moves when keys and values do not stay on the chip.
 #pragma once
 
+#include <perfmodel/scalar/math.hpp>
 #include <perfmodel/workload/demand.hpp>
 
 namespace perfmodel {

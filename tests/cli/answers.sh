@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Numbers that are known from elsewhere: data sheets, textbooks, a calculation by hand.
+. "$(dirname "$0")/lib.bash"
+
+# Ridge points: dense peak over bandwidth of the makers' sheets.
+ask ridge flop_per_byte 295.2 0.2 --accelerator h100_sxm --format bf16
+ask ridge flop_per_byte 590.7 0.2 --accelerator h100_sxm --format fp8
+ask ridge flop_per_byte 206.1 0.2 --accelerator h200_sxm
+ask ridge flop_per_byte 281.25 0.2 --accelerator b200_sxm
+ask ridge flop_per_byte 153 0.2 --accelerator a100_sxm_80gb
+ask ridge flop_per_byte 37.0 0.1 --accelerator h20
+
+# 2 n^3 / (3 n^2 2) = n / 3.
+ask gemm flop_per_byte 1365.3 0.1 --accelerator h100_sxm --m 4096 --n 4096 --k 4096 --format bf16
+ask gemm flop 137438953472 0 --accelerator h100_sxm --m 4096 --n 4096 --k 4096
+ask gemm bytes 100663296 0 --accelerator h100_sxm --m 4096 --n 4096 --k 4096
+# An FFN gate product over the tokens in a batch.
+expected=(1.0 2.0 4.0 8.0 15.9 31.4 61.7 119.2 222.9 394.9 642.8 936.9)
+for i in "${!expected[@]}"; do
+  ask gemm flop_per_byte "${expected[$i]}" 0.0501 --accelerator h100_sxm --m $((1 << i)) --n 11008 --k 2048
+done
+# Weights of 8192 x 8192 at 3.35 TB/s: 134.25e6 / 3.35e12.
+ask gemm time_s 40.07e-6 0.01e-6 --accelerator h100_sxm --m 1 --n 8192 --k 8192
+
+# 140e9 bytes at 3.35 TB/s.
+ask elementwise time_s 0.0418 0.00005 --accelerator h100_sxm --elements 70e9 --inputs 1 --outputs 0 --format bf16
+
+# One layer of a 70B model: 2 x 8 heads x 128 x 2 bytes a token.
+ask attention_decode bytes $((4096 * 4096 + 2 * 64 * 128 * 2 + 4096)) 0 --accelerator h100_sxm --batch 1 \
+  --context 4096 --query_heads 64 --kv_heads 8 --head_dim 128
+# 2 (128 + 128) heads S (S + 1) / 2, and all S^2 of them without a mask.
+ask attention_prefill flop $((2 * 256 * 64 * (2048 * 2049 / 2))) 0 --accelerator h100_sxm --batch 1 --tokens 2048 \
+  --query_heads 64 --kv_heads 8 --head_dim 128
+ask attention_prefill flop $((2 * 256 * 64 * 2048 * 2048)) 0 --accelerator h100_sxm --batch 1 --tokens 2048 \
+  --query_heads 64 --kv_heads 8 --head_dim 128 --causal false
+
+# 256 (1 - (1 - 8/256)^32).
+ask moe_ffn experts_touched 163.31 0.01 --accelerator h200_sxm --tokens 32 --hidden 7168 --intermediate 2048 \
+  --experts 256 --top_k 8
+ask moe_ffn experts_touched 20.41 0.01 --accelerator h200_sxm --tokens 32 --hidden 7168 --intermediate 2048 \
+  --experts 256 --top_k 8 --expert_parallel 8
+
+# Without switches that add: 2 (N-1)/N of the message over 300 GB/s one way; busbw is then the link's.
+ask collective time_s 5.8333e-3 1e-6 --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
+ask collective busbw_bytes_per_s 300e9 1e3 --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
+ask collective algbw_bytes_per_s 171.43e9 1e7 --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
+# With them each rank sends its message once, at 450 GB/s.
+ask collective time_s 36.41e-9 0.01e-9 --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 16KiB
+ask collective time_s 63.72e-9 0.01e-9 --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 16KiB \
+  --implementation two_shot
+ask collective time_s 0 0 --accelerator h100_sxm --operation all_reduce --ranks 1 --bytes 16KiB
+
+# 2 x 80 layers x 8 heads x 128 x 2 bytes; 8 x 80e9 - 140e9 bytes hold 372 times 4096 tokens.
+kv=(--model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --context 4096 --memory_bytes 80GB)
+ask kv_capacity kv_bytes_per_token 327680 0 "${kv[@]}" --weight_bytes 140e9
+ask kv_capacity sequences 372 0 "${kv[@]}" --weight_bytes 140e9
+ask kv_capacity kv_bytes_available 62.5e9 0 "${kv[@]}" --weight_bytes 140e9
+ask kv_capacity sequences 901 0 "${kv[@]}" --weight_bytes 35e9 --kv_format int8
+# Eight KV heads over sixteen ranks: each holds one, so the share of a rank is still 1/8.
+ask kv_capacity tokens $(((80000000000 - 8750000000) / (40960 * 16) * 16)) 0 --model llama_3_70b --tensor_parallel 16 \
+  --context 4096 --memory_bytes 80e9 --weight_bytes 140e9
+# MLA: every rank holds the whole latent, 61 x 576 x 2 bytes.
+ask kv_capacity kv_bytes_per_token 70272 0 --model deepseek_v3 --tensor_parallel 8 --memory_bytes 200e9 \
+  --weight_bytes 671e9 --context 4096
+ask kv_capacity blocks $(((200000000000 - 671000000000 / 8) / (70272 * 16))) 0 --model deepseek_v3 \
+  --tensor_parallel 8 --memory_bytes 200e9 --weight_bytes 671e9 --context 4096
+
+# Leviathan et al. 2023.
+ask speculation emitted_tokens 3.3616 1e-9 --acceptance 0.8 --draft_length 4
+ask speculation emitted_tokens 3.3616 1e-9 --acceptance 0.8,0.8,0.8,0.8 --draft_length 4
+ask speculation emitted_tokens 2.04 1e-9 --acceptance 0.8,0.3,0.9 --draft_length 2
+ask speculation break_even_acceptance 0.167 0.0005 --acceptance 0.8 --draft_length 4 --draft_cost_ratio 0.05
+ask speculation best_draft_length 10 0 --acceptance 0.8 --draft_cost_ratio 0.025
+ask speculation best_draft_length 6 0 --acceptance 0.8 --draft_cost_ratio 0.08
+
+# A step reads the weights that a token is multiplied with: (70.55e9 - 1.05e9) x 2 / 3.35e12 / 2 GPUs.
+ask step weights 0.020746 0.00001 --model llama_3_70b --accelerator h100_sxm --tensor_parallel 2 --batch 1 --context 1
+# One request at a time: tokens per second are one over the mean time between tokens, near enough.
+ask serving batch 1 0 --model llama_3_70b --accelerator h200_sxm --tensor_parallel 8 --input_tokens 100 \
+  --output_tokens 1000 --concurrency 1
+answer=$("$napkin" serving --model llama_3_70b --accelerator h200_sxm --tensor_parallel 8 --input_tokens 100 \
+  --output_tokens 1000 --concurrency 1 --json)
+near 'serving: tokens/s x ITL' "$(awk -v x="$(number "$answer" output_tokens_per_s)" -v t="$(number "$answer" itl_s)" \
+  'BEGIN { print x * t }')" 1 0.001
+# Copies of a model share the load and add up their tokens.
+one=$("$napkin" serving --model llama_3_8b --accelerator h100_sxm --input_tokens 100 --output_tokens 100 \
+  --concurrency 8 --json)
+two=$("$napkin" serving --model llama_3_8b --accelerator h100_sxm --input_tokens 100 --output_tokens 100 \
+  --concurrency 16 --data_parallel 2 --json)
+near 'serving: itl_s of two copies' "$(number "$two" itl_s)" "$(number "$one" itl_s)" 1e-12
+near 'serving: tokens/s of two copies' "$(number "$two" output_tokens_per_s)" \
+  "$(awk -v x="$(number "$one" output_tokens_per_s)" 'BEGIN { print 2 * x }')" 0.05
+
+# A config.json serves as well as a name, and the bytes of its weights count.
+config=$source_dir/examples/data/llama-3.1-70b/config.json
+ask kv_capacity kv_bytes_per_token 327680 0 --model "$config" --accelerator h200_sxm --tensor_parallel 8 --context 4096
+ask kv_capacity sequences 0 0 --model "$config" --accelerator h100_sxm --context 4096
+finish

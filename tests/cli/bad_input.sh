@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# What napkin cannot answer: each gets its code, the field and what is allowed; nothing crashes.
+. "$(dirname "$0")/lib.bash"
+
+# --- the command line: exit status 2 and one line ---------------------------------------------------
+gemm=(gemm --accelerator h100_sxm --m 1 --n 2)
+refuses 'A subcommand is required'
+refuses napkin nonsense
+refuses '--k' "${gemm[@]}" --k
+refuses PM-E004 "${gemm[@]}"
+refuses PM-E003 "${gemm[@]}" --k 3 --batch 4
+refuses PM-E003 "${gemm[@]}" --k 3 4
+refuses PM-E010 "${gemm[@]}" --k 0
+refuses PM-E010 "${gemm[@]}" --k -3
+refuses PM-E010 "${gemm[@]}" --k 2.5
+refuses PM-E010 "${gemm[@]}" --k 1e16
+refuses PM-E010 "${gemm[@]}" --k 1e400
+refuses PM-E005 "${gemm[@]}" --k nan
+refuses PM-E005 "${gemm[@]}" --k inf
+refuses PM-E005 "${gemm[@]}" --k 40ms
+refuses PM-E014 "${gemm[@]}" --k 3 --format fp6
+refuses PM-E014 "${gemm[@]}" --k 3 --engine none_of_them
+refuses PM-E014 "${gemm[@]}" --k 3 --mode calibrated
+refuses PM-E011 gemm --accelerator h100 --m 1 --n 2 --k 3
+refuses h100_sxm gemm --accelerator h100 --m 1 --n 2 --k 3
+refuses PM-E013 gemm --accelerator v100_sxm_32gb --m 1 --n 2 --k 3 --format fp8
+refuses PM-E012 kv_capacity --accelerator h100_sxm --model llama-3-70
+refuses llama_3_70b kv_capacity --accelerator h100_sxm --model llama-3-70
+refuses PM-E040 kv_capacity --accelerator h100_sxm --model no/such/file.json
+refuses PM-E040 kv_capacity --accelerator h100_sxm --model /
+refuses PM-E030 kv_capacity --accelerator h100_sxm --model llama_3_70b --tensor_parallel 3
+refuses PM-E030 step --accelerator h100_sxm --model llama_3_70b --tensor_parallel 7 --batch 1 --context 1
+refuses PM-E010 step --accelerator h100_sxm --model llama_3_70b --tensor_parallel 2.5 --batch 1 --context 1
+refuses PM-E010 step --accelerator h100_sxm --model llama_3_70b --tensor_parallel 0 --batch 1 --context 1
+refuses PM-E004 serving --accelerator h100_sxm --model llama_3_8b --input_tokens 1 --output_tokens 1
+refuses PM-E031 serving --accelerator h100_sxm --model llama_3_8b --input_tokens 1 --output_tokens 1 \
+  --concurrency 1 --requests_per_s 1
+refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 0
+refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 0 --bytes 1
+refuses PM-E031 collective --accelerator h100_sxm --operation all_to_all --ranks 8 --bytes 1 --implementation two_shot
+refuses PM-E010 speculation --acceptance 1.5
+refuses PM-E031 speculation --acceptance 0.5,0.5 --draft_length 3
+refuses PM-E031 moe_ffn --accelerator h100_sxm --tokens 1 --hidden 2 --intermediate 2 --experts 4 --top_k 8
+refuses PM-E031 attention_decode --accelerator h100_sxm --batch 1 --context 1 --query_heads 8 --kv_heads 3 --head_dim 1
+refuses PM-E011 gpus h100
+refuses PM-E012 models nothing_like_it
+refuses PM-E004 plan --model llama_3_8b
+refuses PM-E014 plan --model llama_3_8b --gpu h100_sxm --formats bf17
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+echo '{"model_type": "llama"}' >"$scratch/lacks.json"
+echo '{"architectures": ["NoSuchModel"], "model_type": "nothing"}' >"$scratch/unknown.json"
+echo '{broken' >"$scratch/broken.json"
+refuses PM-E021 kv_capacity --accelerator h100_sxm --model "$scratch/lacks.json"
+refuses PM-E020 kv_capacity --accelerator h100_sxm --model "$scratch/unknown.json"
+refuses PM-E040 kv_capacity --accelerator h100_sxm --model "$scratch/broken.json"
+if [[ -w /dev/full ]]; then
+  "$napkin" gpus >/dev/full 2>/dev/null
+  [[ $? -eq 2 ]] || fail 'an answer that cannot be written is not reported'
+fi
+
+# --- a batch: an error line in place, the others still answered -------------------------------------
+# line <code> <request>
+lines=() codes=()
+line() {
+  codes+=("$1")
+  lines+=("$2")
+}
+good='{"query":"gemm","id":"good","accelerator":"h100_sxm","m":1,"n":2,"k":3}'
+line - "$good"
+line PM-E001 'not JSON'
+line PM-E001 '{"query":"gemm","m":'
+line PM-E001 ''
+line PM-E001 '   '
+line PM-E001 '[1,2]'
+line PM-E001 '3'
+line PM-E001 'null'
+line PM-E001 '{"query":"gemm","accelerator":"h100_sxm","m":NaN,"n":2,"k":3}'
+line PM-E001 '{"query":"gemm","accelerator":"h100_sxm","m":Infinity,"n":2,"k":3}'
+line PM-E001 '{"query":"gemm","accelerator":"h100_sxm","m":1,"m":1,"n":2,"k":3}'
+line PM-E001 "$(printf '{"query":"gemm","id":"\xff\xfe"}')"
+line PM-E001 "{\"id\":$(printf '[%.0s' {1..5000})"
+line PM-E001 "{\"id\":$(printf '[%.0s' {1..100})$(printf ']%.0s' {1..100})}"
+line - "$good"
+line PM-E004 '{}'
+line PM-E005 '{"query":7}'
+line PM-E002 '{"query":"gemn"}'
+line PM-E003 '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":2,"k":3,"batch":4}'
+line PM-E004 '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":2}'
+line PM-E005 '{"query":"gemm","accelerator":"h100_sxm","m":"1","n":2,"k":3}'
+line PM-E005 '{"query":"gemm","accelerator":"h100_sxm","m":[1],"n":2,"k":3}'
+line PM-E005 '{"query":"gemm","accelerator":"h100_sxm","m":null,"n":2,"k":3}'
+line PM-E005 '{"query":"gemm","accelerator":null,"m":1,"n":2,"k":3}'
+line PM-E005 '{"query":"attention_prefill","accelerator":"h100_sxm","batch":1,"tokens":1,"query_heads":1,"kv_heads":1,"head_dim":1,"causal":1}'
+line PM-E010 '{"query":"gemm","accelerator":"h100_sxm","m":0,"n":2,"k":3}'
+line PM-E010 '{"query":"gemm","accelerator":"h100_sxm","m":-1,"n":2,"k":3}'
+line PM-E010 '{"query":"gemm","accelerator":"h100_sxm","m":1.5,"n":2,"k":3}'
+line PM-E010 '{"query":"gemm","accelerator":"h100_sxm","m":1e300,"n":2,"k":3}'
+line PM-E010 '{"query":"gemm","accelerator":"h100_sxm","m":1e400,"n":2,"k":3}'
+line PM-E010 '{"query":"gemm","accelerator":"h100_sxm","m":99999999999999999999999999,"n":2,"k":3}'
+line PM-E011 '{"query":"gemm","accelerator":"","m":1,"n":2,"k":3}'
+line PM-E013 '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":2,"k":3,"format":"int4"}'
+line PM-E014 '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":2,"k":3,"mode":"calibrated"}'
+line PM-E005 '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":2,"k":3,"mode":1}'
+line PM-E030 '{"query":"step","model":"llama_3_70b","accelerator":"h100_sxm","tensor_parallel":3,"batch":1,"context":1}'
+line PM-E010 '{"query":"collective","accelerator":"h100_sxm","operation":"all_reduce","ranks":2.5,"bytes":1}'
+line PM-E010 '{"query":"collective","accelerator":"h100_sxm","operation":"all_reduce","ranks":-8,"bytes":1}'
+line PM-E010 '{"query":"speculation","acceptance":[],"draft_length":1}'
+line PM-E005 '{"query":"speculation","acceptance":["x"],"draft_length":1}'
+line PM-E001 "{\"id\":\"$(head -c 1100000 /dev/zero | tr '\0' a)\"}"
+line - "$good"
+
+answers=$(printf '%s\n' "${lines[@]}" | "$napkin" batch)
+status=$?
+[[ $status -eq 1 ]] || fail "exit status of a batch with errors is $status, not 1"
+mapfile -t answers <<<"$answers"
+[[ ${#answers[@]} -eq ${#lines[@]} ]] || fail "${#lines[@]} requests, ${#answers[@]} answers"
+for i in "${!lines[@]}"; do
+  a=${answers[$i]:-}
+  if [[ ${codes[$i]} == - ]]; then
+    [[ $a == '{"id":"good","time_s":'*'}' ]] || fail "line $((i + 1)): $a"
+  else
+    pattern="^\\{\"id\":.*,\"line\":$((i + 1)),\"error\":\\{\"code\":\"${codes[$i]}\",\"message\":\"[^\"].*\"\\}\\}$"
+    [[ $a =~ $pattern ]] || fail "line $((i + 1)), ${lines[$i]:0:100}: $a, not ${codes[$i]}"
+  fi
+  [[ ! $a =~ [^a-z](nan|inf)[^a-z] ]] || fail "line $((i + 1)) holds a number that is none: $a"
+done
+
+# Byte 0 is not where a line ends.
+answer=$(printf '%s\0 trailing\n' "$good" | "$napkin" batch)
+[[ $answer == *PM-E001* ]] || fail "a byte 0 in a line: $answer"
+# The id comes back even when the line goes wrong after it.
+answer=$(echo '{"id":{"a":[1,2]},"query":"gemm","accelerator":"h100_sxm","m":x}' | "$napkin" batch)
+[[ $answer == '{"id":{"a":[1,2]},"line":1,'* ]] || fail "the id is lost: $answer"
+finish

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# A batch streams: any number of lines, in order, in the same memory, one answer as soon as it is due.
+. "$(dirname "$0")/lib.bash"
+
+requests() { # <how many>
+  awk -v n="$1" 'BEGIN { for (i = 1; i <= n; ++i)
+    printf "{\"query\":\"gemm\",\"id\":%d,\"accelerator\":\"h100_sxm\",\"m\":%d,\"n\":8192,\"k\":8192,\"format\":\"bf16\"}\n", i, i % 4096 + 1 }'
+}
+
+# Peak memory: the program keeps running after the last answer, until its input ends.
+peak_kib() { # <how many lines>
+  local from to pid peak="" answers=0 reply
+  coproc TOOL { exec "$napkin" batch; }
+  pid=$TOOL_PID
+  exec {to}>&"${TOOL[1]}" {from}<&"${TOOL[0]}"
+  requests "$1" >&"$to" &
+  while [[ $answers -lt $1 ]] && IFS= read -r reply <&"$from"; do answers=$((answers + 1)); done
+  peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
+  exec {to}>&- {from}<&-
+  eval "exec ${TOOL[1]}>&-" 2>/dev/null
+  wait "$pid" 2>/dev/null
+  echo "$answers ${peak:-0} $(grep -o '"id":[0-9]*' <<<"$reply")"
+}
+
+lines=100000
+answers=$(requests $lines | "$napkin" batch)
+status=$?
+[[ $status -eq 0 ]] || fail "exit status $status of a batch without errors"
+read -r count ordered < <(awk -F'[:,]' '{ if ($2 == NR) ++ordered } END { print NR, ordered }' <<<"$answers")
+[[ $count -eq $lines && $ordered -eq $lines ]] || fail "$count answers, $ordered of them in place, not $lines"
+# Line 4095: m is 4096.
+near 'flop of line 4095' "$(number "$(sed -n 4095p <<<"$answers")" flop)" $((2 * 4096 * 8192 * 8192)) 0
+
+# An answer comes before the next request has to: the reader here waits for each.
+read -r small first _ < <(peak_kib 10)
+[[ $small -eq 10 ]] || fail "only $small of 10 answers came before the input ended"
+read -r large second id < <(peak_kib 20000)
+[[ $large -eq 20000 && $id == '"id":20000' ]] || fail "only $large of 20000 answers came, the last one $id"
+if [[ $first -gt 0 && $second -gt $((first + 4096)) ]]; then
+  fail "20000 lines take $second KiB at their peak, 10 take $first KiB"
+fi
+
+# The last line needs no end; Windows ends are fine; no input is no error.
+[[ $(requests 1 | tr -d '\n' | "$napkin" batch | wc -l) -eq 1 ]] || fail 'the last line without its end'
+[[ $(requests 1 | sed 's/$/\r/' | "$napkin" batch) == '{"id":1,"time_s"'* ]] || fail 'a line that ends in CR LF'
+out=$("$napkin" batch </dev/null) && [[ -z $out ]] || fail 'no input'
+
+# The command line and a batch answer alike.
+one=$("$napkin" gemm --id 7 --accelerator h100_sxm --m 3 --n 5 --k 7 --json)
+other=$(echo '{"query":"gemm","id":7,"accelerator":"h100_sxm","m":3,"n":5,"k":7}' | "$napkin" batch)
+[[ $one == "$other" ]] || fail "command line: $one; batch: $other"
+finish

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# The lists name everything that the interface promises, each value with its basis and source.
+. "$(dirname "$0")/lib.bash"
+
+accelerators='v100_sxm_32gb a100_sxm_80gb h100_sxm h100_pcie h200_sxm h20 b200_sxm b300_sxm gb200 gb300 l4 l40s
+rtx_4090 rtx_5080 rtx_5090 rtx_pro_6000 mi210 mi300x tpu_v5e tpu_v5p m2_ultra m3_ultra jetson_orin_nano_8gb
+jetson_orin_nx_16gb jetson_agx_orin_64gb jetson_thor groq_lpu cerebras_wse3 vera_rubin_nvl144 rubin_ultra_nvl576'
+models='llama_2_7b llama_2_70b llama_3_8b llama_3_70b llama_3_1_405b qwen_2_5_3b qwen_3_32b qwen_3_235b_a22b
+mistral_7b mixtral_8x7b gemma_3_27b gpt_oss_20b gpt_oss_120b deepseek_v3'
+
+list=$("$napkin" gpus) json=$("$napkin" gpus --json)
+[[ $(wc -l <<<"$json") -eq 1 && $json == '{"accelerators":[{"name":'*']}' ]] || fail 'gpus --json is no object in one line'
+for a in $accelerators; do
+  grep -qE "^  $a  " <<<"$list" || fail "gpus does not list $a"
+  [[ $json == *"{\"name\":\"$a\","* ]] || fail "gpus --json does not list $a"
+  one=$("$napkin" gpus "$a" --json) || fail "gpus $a"
+  values=$(grep -o '"value":' <<<"$one" | wc -l)
+  [[ $values -ge 3 && $values -eq $(grep -o '"source":"[^"]' <<<"$one" | wc -l) &&
+    $values -eq $(grep -oE '"basis":"(vendor|derived|measured|announced|assumed)"' <<<"$one" | wc -l) ]] ||
+    fail "gpus $a: not every value has its basis and its source"
+done
+list=$("$napkin" models) json=$("$napkin" models --json)
+[[ $json == '{"models":[{"name":'*']}' ]] || fail 'models --json is no object'
+for m in $models; do
+  grep -qE "^  $m  " <<<"$list" || fail "models does not list $m"
+  [[ $json == *"{\"name\":\"$m\","* ]] || fail "models --json does not list $m"
+done
+one=$("$napkin" models llama_3_70b --json)
+near 'parameters of llama_3_70b' "$(number "$one" parameters)" 70553706496 0
+near 'layers of llama_3_70b' "$(number "$one" layers)" 80 0
+
+for command in '' gemm plan batch gpus models explain 'explain gemm'; do
+  # shellcheck disable=SC2086
+  "$napkin" $command --help >/dev/null || fail "$command --help"
+done
+for key in accelerator m n k format engine; do
+  "$napkin" gemm --help | grep -qE "^ +--$key " || fail "gemm --help does not name $key"
+done
+[[ $("$napkin" --version) =~ ^napkin\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || fail '--version'
+finish

@@ -1,0 +1,52 @@
+# What the tests of napkin share. Sourced with the program as $1 and the source folder as $2.
+set -u
+napkin=$1
+# shellcheck disable=SC2034
+source_dir=$2
+failures=0
+
+fail() {
+  echo "FAIL: $*"
+  failures=$((failures + 1))
+}
+finish() {
+  if [[ $failures -gt 0 ]]; then
+    echo "$failures failures"
+    exit 1
+  fi
+  echo "all passed"
+  exit 0
+}
+
+# number <json> <key>: the number that stands at the key, or nothing.
+number() { sed -nE "s/.*\"$2\":(-?[0-9][0-9.eE+-]*)[,}].*/\1/p" <<<"$1" | head -n 1; }
+
+# near <what> <actual> <expected> <tolerance>
+near() {
+  if [[ -z $2 ]] || ! awk -v a="$2" -v e="$3" -v t="$4" 'BEGIN { d = a - e; if (d < 0) d = -d; exit !(d <= t) }'; then
+    fail "$1 is '$2', not $3 within $4"
+  fi
+}
+
+# ask <query> <key> <expected> <tolerance> <arguments...>: the answer in JSON has that number.
+ask() {
+  local query=$1 key=$2 expected=$3 tolerance=$4 answer
+  shift 4
+  if ! answer=$("$napkin" "$query" "$@" --json); then
+    fail "napkin $query $*: exit status not 0"
+    return
+  fi
+  near "napkin $query $*: $key" "$(number "$answer" "$key")" "$expected" "$tolerance"
+}
+
+# refuses <code> <arguments...>: exit status 2, nothing on stdout, one line on stderr with the code.
+refuses() {
+  local code=$1 out err status
+  shift
+  err=$("$napkin" "$@" 2>&1 >/dev/null)
+  out=$("$napkin" "$@" 2>/dev/null)
+  status=$?
+  [[ $status -eq 2 ]] || fail "napkin $*: exit status $status, not 2"
+  [[ -z $out ]] || fail "napkin $*: prints '$out' though it fails"
+  [[ $(wc -l <<<"$err") -eq 1 && $err == *"$code"* ]] || fail "napkin $*: says '$err', not one line with $code"
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# A plan: what is worth having, what limits it, what it costs, what cannot be and why.
+. "$(dirname "$0")/lib.bash"
+
+config=$source_dir/examples/data/llama-3.1-70b/config.json
+load=(--input-tokens 2048 --output-tokens 512 --concurrency 64)
+json=$("$napkin" plan --model "$config" --accelerator h100_sxm,h200_sxm --gpus 8 "${load[@]}" --ttft 2s --itl 50ms --json) ||
+  fail 'plan'
+[[ $(wc -l <<<"$json") -eq 1 && $json == '{"mode":"bound","evaluated":'*'}' ]] || fail "plan --json: ${json:0:100}"
+for key in '"best":{' '"frontier":[{' '"limiter":"' '"usd_per_million_tokens":' '"derivation":{"inputs":[{' \
+  '"reason":"the weights exceed the memory of a device: ' '"accelerator":"h100_sxm"' '"accelerator":"h200_sxm"'; do
+  [[ $json == *"$key"* ]] || fail "plan --json has no $key"
+done
+awk -v t="$(number "$json" ttft_s)" -v i="$(number "$json" itl_s)" 'BEGIN { exit !(t <= 2 && i <= 0.05) }' ||
+  fail 'a point misses its targets'
+# The frontier: each point dearer than the one before, and quicker.
+frontier=$(sed 's/.*"frontier":\[//; s/\],"rejected".*//' <<<"$json" | sed 's/},{"accelerator"/}\n{"accelerator"/g')
+sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"$frontier" |
+  awk 'NR > 1 && !($2 >= cost && $1 <= itl) { bad = 1 } { itl = $1; cost = $2 } END { exit !(NR > 1 && !bad) }' ||
+  fail 'a point of the frontier beats another'
+
+text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" 2>&1) || fail 'plan as text'
+for expected in 'USD/Mtok' 'limited by' 'Worth having' 'What cannot be' 'How the first of these' 'nothing runs faster'; do
+  [[ $text == *"$expected"* ]] || fail "plan as text has no '$expected'"
+done
+# Targets that nothing meets, memory that nothing fits: results, not errors.
+json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us --json) || fail 'targets that nothing meets'
+[[ $json == *'"meets_targets":false,"best":null,"frontier":[{'* ]] || fail "targets that nothing meets: ${json:0:200}"
+json=$("$napkin" plan --model deepseek_v3 --gpu l4 --gpus 1 --json) || fail 'a model that fits nowhere'
+[[ $json == *'"best":null,"frontier":[],"rejected":[{'* ]] || fail "a model that fits nowhere: ${json:0:200}"
+# Only the formats that are asked for.
+json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --formats bf16 --json)
+[[ $json == *'"weight_format":"bf16"'* && $json != *'"weight_format":"fp8"'* ]] || fail '--formats bf16'
+finish
