@@ -32,7 +32,7 @@ class inputs {
   std::vector<T> numbers(const char* key) {
     std::vector<T> out;
     for (const double x : request_.at(key).numbers) {
-      out.push_back(input(key + ("[" + std::to_string(out.size()) + "]"), x, source_of(key)));
+      out.push_back(input(std::string(key) + "[" + std::to_string(out.size()) + "]", x, source_of(key)));
     }
     return out;
   }

@@ -113,7 +113,9 @@ std::string one_line(std::string text) {
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;
   const bool cut = text.size() > longest;
-  return "\"" + one_line(std::string(text.substr(0, longest))) + (cut ? "...\"" : "\"");
+  std::string quoted(1, '"');
+  quoted.append(one_line(std::string(text.substr(0, longest)))).append(cut ? "...\"" : "\"");
+  return quoted;
 }
 
 std::string brief(const json& value) {
