@@ -83,7 +83,8 @@ constexpr duration<T> communication_time(const basic_deployment<T>& d, const bas
   }
   if (l.pipeline > 1) {
     const basic_link<T>& between = d.device.fabric.ranks >= l.ranks() ? d.device.fabric : d.device.host;
-    basic_collective<T> hop = stage_transfer(T(1.0), T(rows / T(l.tensor)), d.model.hidden, residual);
+    basic_collective<T> hop = stage_transfer(T(1.0), rows, d.model.hidden, residual);
+    hop.message = message_bytes<T>(hop.message.quantity() / T(l.tensor));  // each rank sends its part
     basic_link<T> pair = between;
     pair.ranks = scalar_max(2.0, between.ranks) > 2.0 ? between.ranks : 2;
     t += named("stage transfers", T(l.pipeline - 1) * collective_time(pair, hop, cost).time);
