@@ -24,6 +24,7 @@ inline std::vector<precision> common_precisions() {
   const storage_format int4_groups(number_format::int4, 128, 16); // GPTQ/AWQ: an FP16 scale per 128
   return {
       {"bf16", number_format::bf16, number_format::bf16, number_format::bf16},
+      {"fp16", {number_format::fp16, number_format::fp16}, number_format::fp16, number_format::fp16},
       {"fp8", number_format::fp8, number_format::fp8, number_format::bf16},
       {"fp8 + fp8 KV", number_format::fp8, number_format::fp8, number_format::fp8},
       {"int8", number_format::int8, number_format::int8, number_format::bf16},
@@ -117,7 +118,7 @@ inline bool dominates(const plan_point& a, const plan_point& b, bool priced) {
   if (!(ca <= cb && ia <= ib)) return false;
   if (ca < cb || ia < ib) return true;
   return a.serving.ttft.value() < b.serving.ttft.value() ||
-         (a.serving.ttft.value() == b.serving.ttft.value() && a.gpus < b.gpus);
+         (a.serving.ttft.value() == b.serving.ttft.value() && a.gpus <= b.gpus);  // of equals, the first
 }
 
 /// Powers of two up to n, and n itself.
@@ -126,6 +127,14 @@ inline std::vector<int> sizes_up_to(int n) {
   for (int i = 1; i <= n; i *= 2) s.push_back(i);
   if (!s.empty() && s.back() != n) s.push_back(n);
   return s;
+}
+
+/// Whether the accelerator has every format that a precision multiplies in: linear layers, experts,
+/// attention, and the head and router, which stay in the format of `others`.
+constexpr bool computes(const accelerator& a, const precision& f) {
+  return supports(a, wider(f.activations, f.weights.linear.format)) &&
+         supports(a, wider(f.activations, f.weights.experts.format)) &&
+         supports(a, wider(f.activations, f.kv.format)) && supports(a, f.weights.others);
 }
 
 inline void check_request(const plan_request& q) {
@@ -200,8 +209,7 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
   for (const accelerator& a : q.accelerators) {
     const int fabric = a.fabric.exists() ? (std::max)(1, a.fabric.ranks) : 1;
     for (const precision& f : q.precisions) {
-      const number_format product = wider(f.activations, f.weights.linear.format);
-      if (!supports(a, product)) {
+      if (!detail::computes(a, f)) {
         detail::note_rejection(r, a, f, {}, infeasible("the accelerator does not compute in this format", "", 1, 0));
         continue;
       }

@@ -53,7 +53,7 @@ constexpr basic_estimate<T> roofline(const basic_accelerator<T>& a, const basic_
   if (highest(d.matrix_flop.value()) > 0.0) {
     e.terms.add(limiter::compute, "compute", d.matrix_flop / policy.matrix_rate(a, d));
   }
-  if (highest(d.vector_flop.value()) > 0.0) {
+  if (highest(d.vector_flop.value()) > 0.0 && states_vector_peak(a)) {
     e.terms.add(limiter::vector_compute, "vector", d.vector_flop / policy.vector_rate(a, d));
   }
   detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());

@@ -132,7 +132,7 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
     const duration<T> compute = e.terms.add(limiter::compute, "compute", s.compute);
     const duration<T> memory = weights + cache;
     on_chip = max(memory, compute);
-    if (highest(s.vector_flop.value()) > 0.0) {
+    if (highest(s.vector_flop.value()) > 0.0 && states_vector_peak(d.device)) {
       on_chip = max(on_chip, e.terms.add(limiter::vector_compute, "vector", s.vector_flop / vector_peak(d.device)));
     }
     basic_terms<T> sides;

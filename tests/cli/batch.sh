@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # A batch streams: any number of lines, in order, in the same memory, one answer as soon as it is due.
 . "$(dirname "$0")/lib.bash"
+# What the address sanitizer keeps of freed memory is not the program's.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1:malloc_context_size=0"
 
 requests() { # <how many>
   awk -v n="$1" 'BEGIN { for (i = 1; i <= n; ++i)
@@ -14,7 +16,7 @@ peak_kib() { # <how many lines>
   pid=$TOOL_PID
   exec {to}>&"${TOOL[1]}" {from}<&"${TOOL[0]}"
   requests "$1" >&"$to" &
-  while [[ $answers -lt $1 ]] && IFS= read -r reply <&"$from"; do answers=$((answers + 1)); done
+  while [[ $answers -lt $1 ]] && IFS= read -r -t 20 reply <&"$from"; do answers=$((answers + 1)); done
   peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
   exec {to}>&- {from}<&-
   eval "exec ${TOOL[1]}>&-" 2>/dev/null
@@ -31,7 +33,7 @@ read -r count ordered < <(awk -F'[:,]' '{ if ($2 == NR) ++ordered } END { print 
 # Line 4095: m is 4096.
 near 'flop of line 4095' "$(number "$(sed -n 4095p <<<"$answers")" flop)" $((2 * 4096 * 8192 * 8192)) 0
 
-# An answer comes before the next request has to: the reader here waits for each.
+# An answer comes before the next request has to: the reader here waits for each, 20 s at most.
 read -r small first _ < <(peak_kib 10)
 [[ $small -eq 10 ]] || fail "only $small of 10 answers came before the input ended"
 read -r large second id < <(peak_kib 20000)

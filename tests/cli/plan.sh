@@ -28,6 +28,15 @@ json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us --jso
 [[ $json == *'"meets_targets":false,"best":null,"frontier":[{'* ]] || fail "targets that nothing meets: ${json:0:200}"
 json=$("$napkin" plan --model deepseek_v3 --gpu l4 --gpus 1 --json) || fail 'a model that fits nowhere'
 [[ $json == *'"best":null,"frontier":[],"rejected":[{'* ]] || fail "a model that fits nowhere: ${json:0:200}"
+# Each target rules out what misses it: 5 ms between tokens, then 100 ms to the first one.
+for target in itl:5ms:0.005 ttft:100ms:0.1; do
+  IFS=: read -r name text_value limit <<<"$target"
+  json=$("$napkin" plan --model "$config" --accelerator h200_sxm "${load[@]}" --"$name" "$text_value" --json)
+  [[ $json == *'"meets_targets":true,"best":{'* ]] || fail "--$name $text_value: nothing meets it"
+  sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/"'"$name"'_s":/\n&/g' <<<"$json" |
+    awk -F'[:,]' -v limit="$limit" 'NR > 1 && $2 > limit { bad = 1 } END { exit !(NR > 1 && !bad) }' ||
+    fail "--$name $text_value: a point misses it"
+done
 # Only the formats that are asked for.
 json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --formats bf16 --json)
 [[ $json == *'"weight_format":"bf16"'* && $json != *'"weight_format":"fp8"'* ]] || fail '--formats bf16'

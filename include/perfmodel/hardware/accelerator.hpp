@@ -61,8 +61,14 @@ constexpr bool supports(const basic_accelerator<T>& a, number_format format) {
   return highest(a.matrix.peak[format].value()) > 0.0 || highest(a.vector.peak[format].value()) > 0.0;
 }
 
+/// Whether anybody states how fast the vector units are. Where nobody does, they set no bound.
+template <Scalar T>
+constexpr bool states_vector_peak(const basic_accelerator<T>& a) {
+  return highest(a.vector.peak.fp32.value()) > 0.0;
+}
+
 /// Rate of the vector units (CUDA cores) in a format; fp32 where the format has no rate of its own,
-/// since narrower operands are widened first. Throws where the accelerator has no vector unit.
+/// since narrower operands are widened first. Throws where no rate is stated.
 template <Scalar T>
 constexpr flop_rate<T> vector_peak(const basic_accelerator<T>& a, number_format format = fp32) {
   if (highest(a.vector.peak[format].value()) > 0.0) return a.vector.peak[format];
