@@ -1,0 +1,210 @@
+// Attention as kernels run it: tiles over SMs, splits, what stays in L2, and the exponentials.
+#pragma once
+
+#include <perfmodel/estimate.hpp>
+#include <perfmodel/hardware/attention_profile.hpp>
+#include <perfmodel/workload/attention.hpp>
+#include <perfmodel/workload/attention_decode.hpp>
+
+namespace perfmodel {
+
+namespace detail {
+
+/// 1 where x is above 0, else 0, for counts.
+template <Scalar T>
+constexpr T any(const T& x) {
+  using math::ceil;
+  return scalar_max(T(0.0), scalar_min(T(1.0), T(ceil(x))));
+}
+
+/// (a^2 + b^2)^(1/2): two things that overlap in part.
+template <Scalar T>
+constexpr duration<T> partly_hidden(const duration<T>& a, const duration<T>& b) {
+  using math::sqrt;
+  const T x = a.value();
+  const T y = b.value();
+  return duration<T>::from_value(sqrt(T(x * x + y * y)));
+}
+
+/// Share of a working set that the run before left in L2: 1 / (1 + (bytes / room)^8), a step at
+/// the room, 1.0 far below and (room / bytes)^8 above it. Test: a half at the room itself.
+template <Scalar T>
+constexpr T resident(const bytes<T>& working_set, const bytes<T>& room) {
+  const T x = working_set / detail::positive("l2.capacity", room);
+  const T x2 = x * x;
+  const T x4 = x2 * x2;
+  return 1.0 / (1.0 + x4 * x4);
+}
+
+/// Time to move bytes of which `warm` come from L2 and the rest from DRAM.
+template <Scalar T>
+constexpr duration<T> warm_memory_time(const basic_accelerator<T>& a,
+                                       const basic_attention_profile<T>& p,
+                                       const bytes<T>& moved) {
+  const bytes<T> room = detail::positive("resident_share", p.resident_share) *
+                        bytes<T>(a.l2.capacity);
+  const T warm = named("share in L2", resident(moved, room));
+  detail::fraction("dram_share", detail::positive("dram_share", p.dram_share));
+  detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
+  const duration<T> cold_time = moved / (p.dram_share * a.dram.bandwidth.quantity());
+  const duration<T> warm_time = moved / detail::positive("l2_bandwidth", p.l2_bandwidth);
+  return (1.0 - warm) * cold_time + warm * warm_time;
+}
+
+}  // namespace detail
+
+/// Special functions (exp2) per clock and SM, from compute capability 7.0 to 10.0.
+/// Source: Shah et al., "FlashAttention-3", 2024, section 3.1, footnote on 3.9 TFLOP/s.
+inline constexpr double special_functions_per_clock = 16.0;
+
+/// Tokens of a block of keys and values in decode. Source: flash-attention, hdim 128, split kernel.
+inline constexpr double decode_block_tokens = 128.0;
+/// Query rows of a decode tile: a group of heads fills a part of it.
+inline constexpr double decode_tile_rows = 64.0;
+
+/// T = floor + hypot(blocks, memory) + splits + kernels + metadata [+ conversion].
+/// units u = batch kv_heads ceil(group / 64); splits s = min(floor(slots / u), max_splits, blocks),
+/// at least 1, evened out to ceil(blocks / s) blocks of 128 tokens; slots = SMs blocks_per_sm;
+/// blocks = max(1, u s / slots) (tile_latency + 128 ceil(blocks / s) (d + v) / element_rate);
+/// memory = bytes / (dram_share BW), or / l2_bandwidth where the cache is still in L2;
+/// splits = (s - 1) split_cycles / clock; kernels = one to combine if s > 1, one to reorder heads
+/// if the library does so and there are several sequences, several KV heads and groups of queries.
+/// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
+/// 2023; flash_api.cpp num_splits_heuristic), fitted to AIConfigurator's published latencies.
+/// Leaves out: contexts of unequal length in a batch, page-table latency, power.
+/// Errors: as demand_of(attention_decode); a profile or accelerator without sms, clocks, L2 or DRAM.
+/// Tests: never below the floor; twice the cache far above the L2 takes twice the memory time.
+template <Scalar T>
+constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a,
+                                       const basic_attention_decode<T>& w,
+                                       const basic_attention_profile<T>& p,
+                                       const basic_attention_kernels<T>& k) {
+  using math::ceil;
+  using math::floor;
+  const basic_demand<T> demand = demand_of(w);
+  const T seen = attended_tokens(w.context, w.window);
+  const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
+  const T group = w.query_heads / w.kv_heads;
+  const T units = named("tiles", T(w.batch * w.kv_heads * ceil(T(group / decode_tile_rows))));
+  const T sms = detail::positive("sms", a.sms).value();
+  const T slots = sms * detail::count("blocks_per_sm", k.blocks_per_sm);
+  const T blocks = ceil(T(seen / decode_block_tokens));
+  const T wanted = scalar_min(scalar_max(T(1.0), T(floor(T(slots / units)))),
+                              scalar_min(detail::count("max_splits", k.max_splits), blocks));
+  const T chunk = named("KV blocks per split", T(ceil(T(blocks / wanted))));
+  const T splits = named("splits", scalar_max(T(1.0), T(ceil(T(blocks / chunk)))));
+  const T waves = named("waves", scalar_max(T(1.0), T(units * splits / slots)));
+
+  const T elements = chunk * decode_block_tokens * (w.head_dim + value_dim);
+  const duration<T> block_time =
+      named("block time", detail::positive("tile_latency", p.tile_latency) +
+                              elements / detail::positive("element_rate", p.element_rate));
+  const duration<T> compute = waves * block_time;
+  const duration<T> memory = detail::warm_memory_time(a, p, demand.dram.total());
+
+  const T split_kernel = detail::any(T(splits - 1.0));
+  const T reorder_kernel = k.reorders_heads ? detail::any(T(w.batch - 1.0)) *
+                                                  detail::any(T(w.kv_heads - 1.0)) *
+                                                  detail::any(T(group - 1.0))
+                                            : T(0.0);
+  const frequency<T> clock = detail::positive("vector.clock", a.vector.clock.quantity());
+  const T scheduled = 1.0 - detail::any(T(w.batch - k.scheduled_sequences));
+
+  basic_estimate<T> e;
+  const duration<T> combined = detail::partly_hidden(compute, memory);
+  e.terms.add(limiter::latency, "blocks", compute);
+  e.terms.add(limiter::memory, "memory", memory);
+  e.limiter = e.terms.limiting();
+  duration<T> fixed = e.terms.add(limiter::launch, "floor", detail::positive("floor", p.floor));
+  fixed += e.terms.add(limiter::latency, "splits", (splits - 1.0) * k.split_cycles / clock);
+  fixed += e.terms.add(limiter::launch, "further kernels",
+                       (split_kernel + reorder_kernel) * p.further_kernel);
+  fixed += e.terms.add(limiter::launch, "metadata", scheduled * w.batch * k.sequence_cost);
+  if (w.kv_format.format != w.format) {
+    fixed += e.terms.add(limiter::launch, "conversion", k.narrow_kv_time);
+  }
+  e.time = named("time", fixed + combined);
+  e.mfu = demand.matrix_flop / peak(a, demand.format) / e.time;
+  e.mbu = demand.dram.total() / a.dram.bandwidth.quantity() / e.time;
+  return e;
+}
+
+/// T = floor + tile_latency + tiles (+ or hypot) memory [+ 2 conversion]; per tile of M query rows
+/// of one head, c mean key columns: t = tile_latency / (2 blocks_per_sm) + M c t_pair, where t_pair
+/// = SMs (2 (d + v) / (matrix_share R) + 1 / X) with X = 16 SMs clock exponentials a second (or the
+/// hypot of both where the kernel overlaps them); tiles = max(longest, waves t + 0.3 longest
+/// min(1, waves)): the last, longest row of a causal mask is left over; waves = tiles / SMs.
+/// memory: queries, results, keys and values read, the cache written, new keys and values read; an
+/// 8-bit cache adds 2 bytes for each element of the queries, which are converted too.
+/// Sources: Dao, "FlashAttention-2", 2023, section 3; Shah et al., "FlashAttention-3", 2024,
+/// section 3.1 (exponentials beside matrix units). The d-dependence comes from the two rates, not
+/// from a fit: with matrix_share 0.93 it gives figure 5 of the latter at d = 64, 128, 256.
+/// Leaves out: power, unequal lengths in a batch.
+/// Errors: as demand_of(attention_prefill); as calibrated decode.
+/// Tests: never below the floor; long causal prefill tends to the pair rate.
+template <Scalar T>
+constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a,
+                                       const basic_attention_prefill<T>& w,
+                                       const basic_attention_profile<T>& p,
+                                       const basic_attention_kernels<T>& k) {
+  using math::ceil;
+  using math::sqrt;
+  const basic_demand<T> demand = demand_of(w);
+  const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
+  const T rows = detail::count("tile_rows", k.tile_rows);
+  const T row_blocks = ceil(T(w.tokens / rows));
+  const T padded = row_blocks * rows;
+  const bool windowed = highest(w.window) > 0.0;
+  T columns = padded + w.past;  // of the longest row block
+  T pairs = padded * columns;   // of one head
+  if (w.causal) {
+    T window = w.window;
+    if (windowed) {
+      window = w.window + rows;
+      columns = scalar_min(columns, window);
+    }
+    pairs = causal_pairs(padded, T(w.past + (rows - 1.0) / 2.0), window);
+  }
+  const T tiles = named("tiles", T(w.batch * w.query_heads * row_blocks));
+  const T sms = detail::positive("sms", a.sms).value();
+  const T waves = named("waves", T(tiles / sms));
+
+  const bool narrow = w.kv_format.format != w.format;
+  const T share = narrow ? T(p.matrix_share * k.narrow_kv_matrix) : p.matrix_share;
+  const flop_rate<T> matrix = detail::positive("matrix_share", share) * peak(a, w.format);
+  const duration<T> per_matrix =
+      sms * 2.0 * (w.head_dim + value_dim) * lift<T>(flop) / matrix;
+  const duration<T> per_exponential =
+      1.0 / (special_functions_per_clock * detail::positive("vector.clock", a.vector.clock.quantity()));
+  const duration<T> pair_time =
+      named("time per pair and SM", k.overlaps_exponential
+                                        ? detail::partly_hidden(per_matrix, per_exponential)
+                                        : per_matrix + per_exponential);
+  const duration<T> start = detail::positive("tile_latency", p.tile_latency) /
+                            (2.0 * detail::count("blocks_per_sm", k.blocks_per_sm));
+  const duration<T> mean_tile = named("mean tile", start + pairs / row_blocks * pair_time);
+  const duration<T> longest = named("longest tile", start + rows * columns * pair_time);
+  const duration<T> compute =
+      max(longest, duration<T>(waves * mean_tile + 0.3 * scalar_min(T(1.0), waves) * longest));
+
+  bytes<T> moved = demand.dram.total();
+  const T kv_new = w.batch * w.tokens * w.kv_heads * (w.head_dim + value_dim);
+  moved += kv_new * (2.0 * lift<T>(bytes_of(w.format)));
+  if (narrow) moved += 2.0 * w.batch * w.tokens * w.query_heads * w.head_dim * lift<T>(byte);
+  const duration<T> memory = detail::warm_memory_time(a, p, moved);
+
+  basic_estimate<T> e;
+  e.terms.add(limiter::compute, "tiles", compute);
+  e.terms.add(limiter::memory, "memory", memory);
+  e.limiter = e.terms.limiting();
+  duration<T> fixed = e.terms.add(limiter::launch, "floor",
+                                  detail::positive("floor", p.floor) + p.tile_latency);
+  if (narrow) fixed += e.terms.add(limiter::launch, "conversion", 2.0 * k.narrow_kv_time);
+  e.time = named("time", fixed + (k.overlaps_memory ? detail::partly_hidden(compute, memory)
+                                                    : compute + memory));
+  e.mfu = demand.matrix_flop / peak(a, demand.format) / e.time;
+  e.mbu = demand.dram.total() / a.dram.bandwidth.quantity() / e.time;
+  return e;
+}
+
+}  // namespace perfmodel

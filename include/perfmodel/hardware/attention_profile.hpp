@@ -1,0 +1,116 @@
+// What measurements add to a data sheet, for attention and for grouped expert GEMMs.
+#pragma once
+
+#include <perfmodel/error.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+
+namespace perfmodel {
+
+/// How one library of attention kernels divides its work. `max_splits`, `blocks_per_sm`,
+/// `tile_rows` and the three flags are read in its source; the four costs are fitted.
+template <Scalar T = double>
+struct basic_attention_kernels {
+  label name{};
+  T max_splits = T(1.0);     ///< parts that the context of one sequence is cut into, at most
+  T blocks_per_sm = T(1.0);  ///< thread blocks of the decode kernel that share an SM
+  T tile_rows = T(64.0);     ///< query rows of a prefill tile
+  bool overlaps_memory = false;       ///< a neighbour block computes while one loads and stores
+  bool overlaps_exponential = false;  ///< exponentials run beside the matrix units
+  bool reorders_heads = false;        ///< copies grouped queries so that a group is one tile
+  T split_cycles{};                   ///< SM cycles that combining one more split takes
+  duration<T> sequence_cost{};        ///< scheduling metadata, per sequence of a decode batch ...
+  T scheduled_sequences{};            ///< ... of at most this many; larger ones are not scheduled
+  duration<T> narrow_kv_time{};       ///< one conversion kernel of an 8-bit KV cache
+  T narrow_kv_matrix = T(1.0);        ///< matrix share with an 8-bit KV cache over that without
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("name", s.name...);
+    f("max_splits", s.max_splits...);
+    f("blocks_per_sm", s.blocks_per_sm...);
+    f("tile_rows", s.tile_rows...);
+    f("overlaps_memory", s.overlaps_memory...);
+    f("overlaps_exponential", s.overlaps_exponential...);
+    f("reorders_heads", s.reorders_heads...);
+    f("split_cycles", s.split_cycles...);
+    f("sequence_cost", s.sequence_cost...);
+    f("scheduled_sequences", s.scheduled_sequences...);
+    f("narrow_kv_time", s.narrow_kv_time...);
+    f("narrow_kv_matrix", s.narrow_kv_matrix...);
+  }
+};
+using attention_kernels = basic_attention_kernels<>;
+
+/// What one accelerator reaches in attention. Seven numbers, all fitted; `resident_share` is not.
+template <Scalar T = double>
+struct basic_attention_profile {
+  label name{};
+  duration<T> floor{};           ///< everything that runs once per call, the KV write included
+  duration<T> further_kernel{};  ///< one more kernel in the captured graph
+  duration<T> tile_latency{};    ///< start, first load and end of one thread block
+  frequency<T> element_rate{};   ///< KV elements that one thread block works off
+  T matrix_share = T(1.0);       ///< of the dense peak, in prefill; above 1 where clocks boost
+  T dram_share = T(1.0);         ///< of the data sheet's bandwidth
+  perfmodel::bandwidth<T> l2_bandwidth{};  ///< of bytes that the run before left in L2
+  T resident_share = T(1.0);               ///< of the L2's capacity that a run can leave behind
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("name", s.name...);
+    f("floor", s.floor...);
+    f("further_kernel", s.further_kernel...);
+    f("tile_latency", s.tile_latency...);
+    f("element_rate", s.element_rate...);
+    f("matrix_share", s.matrix_share...);
+    f("dram_share", s.dram_share...);
+    f("l2_bandwidth", s.l2_bandwidth...);
+    f("resident_share", s.resident_share...);
+  }
+};
+using attention_profile = basic_attention_profile<>;
+
+/// How one library of grouped GEMMs divides the experts' work.
+template <Scalar T = double>
+struct basic_moe_kernels {
+  label name{};
+  T least_tile_rows = T(16.0);      ///< tiles grow with the tokens of an expert, from this ...
+  T most_tile_rows = T(128.0);      ///< ... to this
+  T tile_columns = T(128.0);
+  T loads_per_sm = T(2.4);          ///< how much of DRAM's rate tiles on a part of the SMs can draw
+  T narrow_matrix_ratio = T(1.0);   ///< share of the 8-bit peak over the share of the bf16 peak
+  bool all_rows_buffered = false;   ///< intermediates of the whole group's tokens, on every rank
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("name", s.name...);
+    f("least_tile_rows", s.least_tile_rows...);
+    f("most_tile_rows", s.most_tile_rows...);
+    f("tile_columns", s.tile_columns...);
+    f("loads_per_sm", s.loads_per_sm...);
+    f("narrow_matrix_ratio", s.narrow_matrix_ratio...);
+    f("all_rows_buffered", s.all_rows_buffered...);
+  }
+};
+using moe_kernels = basic_moe_kernels<>;
+
+/// What one accelerator reaches in an expert block. Four numbers, all fitted.
+template <Scalar T = double>
+struct basic_moe_profile {
+  label name{};
+  duration<T> floor{};       ///< sort, both GEMMs, activation and sum, each started once
+  T matrix_share = T(1.0);   ///< of the dense bf16 peak
+  T dram_share = T(1.0);     ///< of the data sheet's bandwidth, reading weights
+  T buffer_share = T(1.0);   ///< of the same, through the buffers between the kernels
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("name", s.name...);
+    f("floor", s.floor...);
+    f("matrix_share", s.matrix_share...);
+    f("dram_share", s.dram_share...);
+    f("buffer_share", s.buffer_share...);
+  }
+};
+using moe_profile = basic_moe_profile<>;
+
+}  // namespace perfmodel
