@@ -36,14 +36,15 @@ constexpr T resident(const bytes<T>& working_set, const bytes<T>& room) {
   return 1.0 / (1.0 + x4 * x4);
 }
 
-/// Time to move bytes of which `warm` come from L2 and the rest from DRAM.
+/// Time to move `moved` bytes of a working set of `distinct` ones: the share of it that the run
+/// before left in L2 comes from there, the rest from DRAM.
 template <Scalar T>
 constexpr duration<T> warm_memory_time(const basic_accelerator<T>& a,
-                                       const basic_attention_profile<T>& p,
-                                       const bytes<T>& moved) {
+                                       const basic_attention_parameters<T>& p,
+                                       const bytes<T>& moved, const bytes<T>& distinct) {
   const bytes<T> room = detail::positive("resident_share", p.resident_share) *
                         bytes<T>(a.l2.capacity);
-  const T warm = named("share in L2", resident(moved, room));
+  const T warm = named("share in L2", resident(distinct, room));
   detail::fraction("dram_share", detail::positive("dram_share", p.dram_share));
   detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const duration<T> cold_time = moved / (p.dram_share * a.dram.bandwidth.quantity());
@@ -75,13 +76,13 @@ inline constexpr double decode_tile_rows = 64.0;
 /// Errors: as demand_of(attention_decode); a profile or accelerator without sms, clocks, L2 or DRAM.
 /// Tests: never below the floor; twice the cache far above the L2 takes twice the memory time.
 template <Scalar T>
-constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a,
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                        const basic_attention_decode<T>& w,
-                                       const basic_attention_profile<T>& p,
+                                       const basic_attention_parameters<T>& p,
                                        const basic_attention_kernels<T>& k) {
   using math::ceil;
   using math::floor;
-  const basic_demand<T> demand = demand_of(w);
+  const basic_demand<T> needs = demand_of(w);
   const T seen = attended_tokens(w.context, w.window);
   const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
   const T group = w.query_heads / w.kv_heads;
@@ -100,7 +101,7 @@ constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a,
       named("block time", detail::positive("tile_latency", p.tile_latency) +
                               elements / detail::positive("element_rate", p.element_rate));
   const duration<T> compute = waves * block_time;
-  const duration<T> memory = detail::warm_memory_time(a, p, demand.dram.total());
+  const duration<T> memory = detail::warm_memory_time(a, p, needs.dram.total(), needs.dram.total());
 
   const T split_kernel = detail::any(T(splits - 1.0));
   const T reorder_kernel = k.reorders_heads ? detail::any(T(w.batch - 1.0)) *
@@ -124,8 +125,8 @@ constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a,
     fixed += e.terms.add(limiter::launch, "conversion", k.narrow_kv_time);
   }
   e.time = named("time", fixed + combined);
-  e.mfu = demand.matrix_flop / peak(a, demand.format) / e.time;
-  e.mbu = demand.dram.total() / a.dram.bandwidth.quantity() / e.time;
+  e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
+  e.mbu = needs.dram.total() / a.dram.bandwidth.quantity() / e.time;
   return e;
 }
 
@@ -143,13 +144,13 @@ constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a,
 /// Errors: as demand_of(attention_prefill); as calibrated decode.
 /// Tests: never below the floor; long causal prefill tends to the pair rate.
 template <Scalar T>
-constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a,
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                        const basic_attention_prefill<T>& w,
-                                       const basic_attention_profile<T>& p,
+                                       const basic_attention_parameters<T>& p,
                                        const basic_attention_kernels<T>& k) {
   using math::ceil;
   using math::sqrt;
-  const basic_demand<T> demand = demand_of(w);
+  const basic_demand<T> needs = demand_of(w);
   const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
   const T rows = detail::count("tile_rows", k.tile_rows);
   const T row_blocks = ceil(T(w.tokens / rows));
@@ -187,23 +188,23 @@ constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a,
   const duration<T> compute =
       max(longest, duration<T>(waves * mean_tile + 0.3 * scalar_min(T(1.0), waves) * longest));
 
-  bytes<T> moved = demand.dram.total();
   const T kv_new = w.batch * w.tokens * w.kv_heads * (w.head_dim + value_dim);
-  moved += kv_new * (2.0 * lift<T>(bytes_of(w.format)));
+  const bytes<T> distinct = needs.dram.total() + kv_new * lift<T>(bytes_of(w.format));
+  bytes<T> moved = distinct + kv_new * lift<T>(bytes_of(w.kv_format));
   if (narrow) moved += 2.0 * w.batch * w.tokens * w.query_heads * w.head_dim * lift<T>(byte);
-  const duration<T> memory = detail::warm_memory_time(a, p, moved);
+  const duration<T> memory = detail::warm_memory_time(a, p, moved, distinct);
 
   basic_estimate<T> e;
   e.terms.add(limiter::compute, "tiles", compute);
   e.terms.add(limiter::memory, "memory", memory);
   e.limiter = e.terms.limiting();
   duration<T> fixed = e.terms.add(limiter::launch, "floor",
-                                  detail::positive("floor", p.floor) + p.tile_latency);
+                                  detail::positive("floor", p.floor) + p.tile_latency / k.blocks_per_sm);
   if (narrow) fixed += e.terms.add(limiter::launch, "conversion", 2.0 * k.narrow_kv_time);
   e.time = named("time", fixed + (k.overlaps_memory ? detail::partly_hidden(compute, memory)
                                                     : compute + memory));
-  e.mfu = demand.matrix_flop / peak(a, demand.format) / e.time;
-  e.mbu = demand.dram.total() / a.dram.bandwidth.quantity() / e.time;
+  e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
+  e.mbu = needs.dram.total() / a.dram.bandwidth.quantity() / e.time;
   return e;
 }
 

@@ -54,12 +54,12 @@ constexpr duration<T> grouped_gemm_time(const T& groups, const T& row_tiles, con
 /// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
 /// Tests: never below the floor; 1 token of balanced routing reads top_k experts.
 template <Scalar T>
-constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a, const basic_moe_ffn<T>& x,
-                                       const basic_moe_profile<T>& p,
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a, const basic_moe_ffn<T>& x,
+                                       const basic_moe_parameters<T>& p,
                                        const basic_moe_kernels<T>& k,
                                        routing how = routing::random) {
   using math::ceil;
-  const basic_demand<T> demand = demand_of(x);
+  const basic_demand<T> needs = demand_of(x);
   const T width = x.intermediate / x.tensor_parallel;
   const T rank_rows = x.tokens * x.top_k / x.expert_parallel;
   const T balanced = scalar_min(T(x.experts / x.expert_parallel), scalar_max(T(1.0), rank_rows));
@@ -72,7 +72,7 @@ constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a, const basi
 
   const bool narrow = representative(bytes_of(x.format).value()) < 1.5;
   const T share = narrow ? T(p.matrix_share * k.narrow_matrix_ratio) : p.matrix_share;
-  const flop_rate<T> rate = detail::positive("matrix_share", share) * peak(a, demand.format);
+  const flop_rate<T> rate = detail::positive("matrix_share", share) * peak(a, needs.format);
   detail::fraction("dram_share", detail::positive("dram_share", p.dram_share));
   const perfmodel::bandwidth<T> dram = detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const perfmodel::bandwidth<T> weight_rate = p.dram_share * dram;
@@ -101,12 +101,12 @@ constexpr basic_estimate<T> calibrated(const basic_accelerator<T>& a, const basi
   const duration<T> work =
       e.terms.add(limiter::compute, "grouped GEMMs", gemms) +
       e.terms.add(limiter::memory, "buffers",
-                  buffers / (detail::positive("buffer_share", p.buffer_share) * dram));
+                  buffers / (detail::positive("buffer_share", k.buffer_share) * dram));
   e.limiter = e.terms.limiting();
-  const duration<T> floor_time = e.terms.add(limiter::launch, "floor", detail::positive("floor", p.floor));
+  const duration<T> floor_time = e.terms.add(limiter::launch, "floor", detail::positive("floor", k.floor));
   e.time = named("time", work + floor_time);
-  e.mfu = demand.matrix_flop / peak(a, demand.format) / e.time;
-  e.mbu = demand.dram.total() / dram / e.time;
+  e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
+  e.mbu = needs.dram.total() / dram / e.time;
   return e;
 }
 

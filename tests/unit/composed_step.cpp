@@ -1,5 +1,6 @@
 // A step against the same sums written out by hand, for every kind of model and layout.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/workload/catalog/all.hpp>

@@ -1,0 +1,145 @@
+// Rows of the published attention and expert latencies, as this project's workloads.
+#pragma once
+
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <perfmodel/calibrated_attention.hpp>
+#include <perfmodel/calibrated_moe.hpp>
+#include <perfmodel/hardware/catalog/attention_profiles.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ada.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
+#include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace published {
+
+namespace pm = perfmodel;
+
+inline const pm::accelerator* accelerator_of(const std::string& name) {
+  if (name == "a100_sxm") return &pm::catalog::a100_sxm_80gb;
+  if (name == "h100_sxm") return &pm::catalog::h100_sxm;
+  if (name == "h200_sxm") return &pm::catalog::h200_sxm;
+  if (name == "b200_sxm") return &pm::catalog::b200_sxm;
+  if (name == "l40s") return &pm::catalog::l40s;
+  return nullptr;
+}
+
+inline const pm::attention_kernels& attention_kernels_of(const std::string& backend) {
+  if (backend.find("trtllm") != std::string::npos) return pm::catalog::tensorrt_llm;
+  if (backend.find("fa3") != std::string::npos) return pm::catalog::flash_attention_3;
+  if (backend.find("_fi") != std::string::npos) return pm::catalog::flashinfer;
+  return pm::catalog::flash_attention_2;
+}
+
+inline const pm::moe_kernels& moe_kernels_of(const std::string& backend) {
+  if (backend.find("cutlass") != std::string::npos) return pm::catalog::cutlass_experts;
+  if (backend.find("fp8moe") != std::string::npos) return pm::catalog::triton_fp8_experts;
+  return pm::catalog::triton_experts;
+}
+
+inline pm::number_format format_of(const std::string& name) {
+  return name.rfind("fp8", 0) == 0 ? pm::fp8 : pm::bf16;
+}
+
+/// The cells of every row below the header; empty where the file cannot be opened.
+inline std::vector<std::vector<std::string>> rows_of(const std::string& path) {
+  std::vector<std::vector<std::string>> rows;
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  while (std::getline(in, line)) {
+    std::vector<std::string> row;
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+/// One latency of attention, over a cache (decode) or a prompt.
+struct attention_row {
+  std::string gpu, group;  ///< group: the head counts, "32/8"
+  bool decode = false;
+  double batch = 0.0, length = 0.0, query_heads = 0.0, kv_heads = 0.0, head_dim = 0.0;
+  pm::number_format format{}, kv_format{};
+  const pm::accelerator* device = nullptr;
+  const pm::attention_kernels* kernels = nullptr;
+  double seconds = 0.0;
+
+  pm::estimate estimate(const pm::attention_parameters& p) const {
+    if (decode) return pm::calibrated_estimate(*device, decode_workload(), p, *kernels);
+    return pm::calibrated_estimate(*device, prefill_workload(), p, *kernels);
+  }
+  pm::attention_decode decode_workload() const {
+    return {.batch = batch, .context = length, .query_heads = query_heads, .kv_heads = kv_heads,
+            .head_dim = head_dim, .format = format, .kv_format = kv_format};
+  }
+  pm::attention_prefill prefill_workload() const {
+    return {.batch = batch, .tokens = length, .query_heads = query_heads, .kv_heads = kv_heads,
+            .head_dim = head_dim, .format = format, .kv_format = kv_format};
+  }
+};
+
+inline std::vector<attention_row> attention_rows(const std::string& folder) {
+  std::vector<attention_row> out;
+  for (const bool decode : {true, false}) {
+    const char* file = decode ? "/aic_attn_decode_public.csv" : "/aic_attn_context_public.csv";
+    for (const auto& r : rows_of(folder + file)) {
+      attention_row x{.gpu = r[0],
+                      .group = r[6] + "/" + r[7],
+                      .decode = decode,
+                      .batch = std::stod(r[4]),
+                      .length = std::stod(r[5]),
+                      .query_heads = std::stod(r[6]),
+                      .kv_heads = std::stod(r[7]),
+                      .head_dim = std::stod(r[8]),
+                      .format = format_of(r[2]),
+                      .kv_format = format_of(r[3]),
+                      .device = accelerator_of(r[0]),
+                      .kernels = &attention_kernels_of(r[1]),
+                      .seconds = std::stod(r[9]) * 1e-6};
+      if (x.device != nullptr) out.push_back(x);
+    }
+  }
+  return out;
+}
+
+/// One latency of an expert block.
+struct moe_row {
+  std::string gpu, group;  ///< group: the model's shape, "4096x14336x8"
+  pm::moe_ffn workload;
+  const pm::accelerator* device = nullptr;
+  const pm::moe_kernels* kernels = nullptr;
+  double seconds = 0.0;
+
+  pm::estimate estimate(const pm::moe_parameters& p) const {
+    return pm::calibrated_estimate(*device, workload, p, *kernels, pm::routing::balanced);
+  }
+};
+
+inline std::vector<moe_row> moe_rows(const std::string& folder) {
+  std::vector<moe_row> out;
+  for (const auto& r : rows_of(folder + "/aic_moe_balanced_public.csv")) {
+    moe_row x{.gpu = r[0],
+              .group = r[4] + "x" + r[5] + "x" + r[7],
+              .workload = {.tokens = std::stod(r[3]),
+                           .hidden = std::stod(r[4]),
+                           .intermediate = std::stod(r[5]),
+                           .experts = std::stod(r[7]),
+                           .top_k = std::stod(r[6]),
+                           .tensor_parallel = std::stod(r[8]),
+                           .expert_parallel = std::stod(r[9]),
+                           .format = format_of(r[2])},
+              .device = accelerator_of(r[0]),
+              .kernels = &moe_kernels_of(r[1]),
+              .seconds = std::stod(r[10]) * 1e-6};
+    if (x.device != nullptr) out.push_back(x);
+  }
+  return out;
+}
+
+}  // namespace published
