@@ -42,9 +42,7 @@ template <Scalar T>
 constexpr duration<T> warm_memory_time(const basic_accelerator<T>& a,
                                        const basic_attention_parameters<T>& p,
                                        const bytes<T>& moved, const bytes<T>& distinct) {
-  const bytes<T> room = detail::positive("resident_share", p.resident_share) *
-                        bytes<T>(a.l2.capacity);
-  const T warm = named("share in L2", resident(distinct, room));
+  const T warm = named("share in L2", resident(distinct, a.l2.capacity.quantity()));
   detail::fraction("dram_share", detail::positive("dram_share", p.dram_share));
   detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const duration<T> cold_time = moved / (p.dram_share * a.dram.bandwidth.quantity());
@@ -130,13 +128,14 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   return e;
 }
 
-/// T = floor + tile_latency + tiles (+ or hypot) memory [+ 2 conversion]; per tile of M query rows
-/// of one head, c mean key columns: t = tile_latency / (2 blocks_per_sm) + M c t_pair, where t_pair
-/// = SMs (2 (d + v) / (matrix_share R) + 1 / X) with X = 16 SMs clock exponentials a second (or the
-/// hypot of both where the kernel overlaps them); tiles = max(longest, waves t + 0.3 longest
-/// min(1, waves)): the last, longest row of a causal mask is left over; waves = tiles / SMs.
-/// memory: queries, results, keys and values read, the cache written, new keys and values read; an
-/// 8-bit cache adds 2 bytes for each element of the queries, which are converted too.
+/// T = floor + tile_latency / blocks_per_sm + tiles (+ or hypot) memory [+ 2 conversion].
+/// A tile is M query rows of one head and takes t = tile_latency / (2 blocks_per_sm) + M c t_pair
+/// for its c key columns, where t_pair = SMs (2 (d + v) / (matrix_share R) + 1 / X) and X = 16 SMs
+/// clock exponentials a second (the hypot of both where the kernel overlaps them);
+/// tiles = max(longest, waves t + 0.3 longest min(1, waves)) with t the mean and waves = tiles /
+/// SMs: the longest rows of a causal mask leave a tail.
+/// memory: queries, results, new keys and values read, the cache written and read; with an 8-bit
+/// cache 2 bytes more for each query and each new key and value, which are converted.
 /// Sources: Dao, "FlashAttention-2", 2023, section 3; Shah et al., "FlashAttention-3", 2024,
 /// section 3.1 (exponentials beside matrix units). The d-dependence comes from the two rates, not
 /// from a fit: with matrix_share 0.93 it gives figure 5 of the latter at d = 64, 128, 256.
@@ -191,7 +190,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const T kv_new = w.batch * w.tokens * w.kv_heads * (w.head_dim + value_dim);
   const bytes<T> distinct = needs.dram.total() + kv_new * lift<T>(bytes_of(w.format));
   bytes<T> moved = distinct + kv_new * lift<T>(bytes_of(w.kv_format));
-  if (narrow) moved += 2.0 * w.batch * w.tokens * w.query_heads * w.head_dim * lift<T>(byte);
+  if (narrow) moved += (2.0 * w.batch * w.tokens * w.query_heads * w.head_dim + 2.0 * kv_new) * lift<T>(byte);
   const duration<T> memory = detail::warm_memory_time(a, p, moved, distinct);
 
   basic_estimate<T> e;

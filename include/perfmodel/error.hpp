@@ -66,6 +66,10 @@ inline std::string number_text(double x) {
   throw error(error_code::unsupported_format, std::string(accelerator) + " does not compute in " +
                                                   format + "; napkin gpus lists what it does");
 }
+/// constexpr, so that a compiler prints its arguments when it fails in a constant expression.
+constexpr void computes_in(bool supported, const char* accelerator, const char* format) {
+  if (!supported) unsupported(accelerator, format);
+}
 [[noreturn]] inline void fail(error_code code, const char* message) { throw error(code, message); }
 
 inline constexpr double largest_quantity = 1e30;

@@ -46,19 +46,20 @@ struct basic_accelerator {
 };
 using accelerator = basic_accelerator<>;
 
+/// Whether the accelerator computes in this format at all.
+template <Scalar T>
+constexpr bool supports(const basic_accelerator<T>& a, number_format format) {
+  return highest(a.matrix.peak[format].value()) > 0.0 || highest(a.vector.peak[format].value()) > 0.0;
+}
+
 /// The dense peak an operator can use in a format: the matrix unit's where it has the format, else
 /// the vector unit's. Throws unsupported_format where neither has it.
 /// Test: peak(h100_sxm, bf16) == 989.4 TFLOP/s; peak(v100_sxm_32gb, fp8) throws.
 template <Scalar T>
 constexpr flop_rate<T> peak(const basic_accelerator<T>& a, number_format format) {
+  detail::computes_in(supports(a, format), a.name.c_str(), name_of(format));
   if (highest(a.matrix.peak[format].value()) > 0.0) return a.matrix.peak[format];
-  if (highest(a.vector.peak[format].value()) > 0.0) return a.vector.peak[format];
-  detail::unsupported(a.name.c_str(), name_of(format));
-}
-/// Whether the accelerator computes in this format at all.
-template <Scalar T>
-constexpr bool supports(const basic_accelerator<T>& a, number_format format) {
-  return highest(a.matrix.peak[format].value()) > 0.0 || highest(a.vector.peak[format].value()) > 0.0;
+  return a.vector.peak[format];
 }
 
 /// Whether anybody states how fast the vector units are. Where nobody does, they set no bound.
@@ -72,8 +73,8 @@ constexpr bool states_vector_peak(const basic_accelerator<T>& a) {
 template <Scalar T>
 constexpr flop_rate<T> vector_peak(const basic_accelerator<T>& a, number_format format = fp32) {
   if (highest(a.vector.peak[format].value()) > 0.0) return a.vector.peak[format];
-  if (highest(a.vector.peak.fp32.value()) > 0.0) return a.vector.peak.fp32;
-  detail::unsupported(a.name.c_str(), "fp32 on vector units");
+  detail::computes_in(states_vector_peak(a), a.name.c_str(), "fp32 on vector units");
+  return a.vector.peak.fp32;
 }
 
 }  // namespace perfmodel

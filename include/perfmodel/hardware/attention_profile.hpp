@@ -41,8 +41,8 @@ struct basic_attention_kernels {
 };
 using attention_kernels = basic_attention_kernels<>;
 
-/// What one accelerator reaches in attention. All fitted but resident_share: seven numbers, of which
-/// the DRAM and L2 rates are the machine's own.
+/// What one accelerator reaches in attention: seven numbers, all fitted, of which the DRAM and L2
+/// rates are the machine's own.
 template <Scalar T = double>
 struct basic_attention_parameters {
   duration<T> floor{};           ///< everything that runs once per call, the KV write included
@@ -52,7 +52,6 @@ struct basic_attention_parameters {
   T matrix_share = T(1.0);       ///< of the dense peak, in prefill; above 1 where clocks boost
   T dram_share = T(1.0);         ///< of the data sheet's bandwidth
   perfmodel::bandwidth<T> l2_bandwidth{};  ///< of bytes that the run before left in L2
-  T resident_share = T(1.0);               ///< of the L2's capacity that a run can leave behind
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -63,7 +62,6 @@ struct basic_attention_parameters {
     f("matrix_share", s.matrix_share...);
     f("dram_share", s.dram_share...);
     f("l2_bandwidth", s.l2_bandwidth...);
-    f("resident_share", s.resident_share...);
   }
 };
 using attention_parameters = basic_attention_parameters<>;

@@ -1,0 +1,13 @@
+// Bus and algorithm bandwidth are not of one scale.
+// expect-gcc: no match for .operator<
+// expect-clang: invalid operands to binary expression
+#include <perfmodel/collectives.hpp>
+namespace pm = perfmodel;
+inline constexpr pm::bus_bandwidth<> bus(480.0 * pm::GB_per_s);
+inline constexpr pm::algorithm_bandwidth<> algorithm(275.0 * pm::GB_per_s);
+
+#ifdef MUST_FAIL
+static_assert(algorithm < bus);
+#else
+static_assert(pm::to_algorithm_bandwidth(pm::collective::all_reduce, 8, bus) < algorithm);
+#endif

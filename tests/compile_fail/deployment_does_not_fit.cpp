@@ -1,0 +1,15 @@
+// A deployment that does not fit stops the build: the message has the bytes needed and the bytes there.
+// expect: this deployment needs more memory per device than there is
+// expect: 141107740672
+// expect: 85520809984
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/require_fits.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+namespace pm = perfmodel;
+using namespace perfmodel::catalog;
+
+#ifdef MUST_FAIL
+static_assert(pm::require_fits<h100_sxm, llama_3_70b>);
+#else
+static_assert(pm::require_fits<h100_sxm, llama_3_70b, 2>);
+#endif
