@@ -1,10 +1,12 @@
 // Attention as kernels run it: tiles over SMs, splits, what stays in L2, and the exponentials.
 #pragma once
 
+#include <cmath>
 #include <perfmodel/estimate.hpp>
 #include <perfmodel/hardware/attention_profile.hpp>
 #include <perfmodel/workload/attention.hpp>
 #include <perfmodel/workload/attention_decode.hpp>
+#include <type_traits>
 
 namespace perfmodel {
 
@@ -17,13 +19,18 @@ constexpr T any(const T& x) {
   return scalar_max(T(0.0), scalar_min(T(1.0), T(ceil(x))));
 }
 
-/// (a^2 + b^2)^(1/2): two things that overlap in part.
+/// (a^2 + b^2)^(1/2): two things that overlap in part. In a constant expression by Newton's method,
+/// else by the processor's square root: these may differ in the last bit.
 template <Scalar T>
 constexpr duration<T> partly_hidden(const duration<T>& a, const duration<T>& b) {
   using math::sqrt;
   const T x = a.value();
   const T y = b.value();
-  return duration<T>::from_value(sqrt(T(x * x + y * y)));
+  const T squares = x * x + y * y;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!std::is_constant_evaluated()) return duration<T>::from_value(std::sqrt(squares));
+  }
+  return duration<T>::from_value(sqrt(squares));
 }
 
 /// Share of a working set that the run before left in L2: 1 / (1 + (bytes / room)^8), a step at
@@ -148,7 +155,6 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                        const basic_attention_parameters<T>& p,
                                        const basic_attention_kernels<T>& k) {
   using math::ceil;
-  using math::sqrt;
   const basic_demand<T> needs = demand_of(w);
   const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
   const T rows = detail::count("tile_rows", k.tile_rows);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/attention_profile.hpp>
+#include <string_view>
 
 namespace perfmodel::catalog {
 
@@ -74,7 +75,173 @@ inline constexpr moe_kernels cutlass_experts{.name = "cutlass_experts",
                                              .narrow_matrix_ratio = 0.7,
                                              .loads_per_sm = 2.4};
 
-// BEGIN FITTED
-// END FITTED
+/// A100 SXM 80 GB with FlashAttention-2. At their bounds, so not identified: element_rate (the memory
+/// and the tile latency explain all) and L2 (no row shows a cache that stayed there).
+inline constexpr attention_profile attention_a100_sxm{.name = "a100_sxm_80gb",
+    .value = {.floor = 4.314 * us,
+        .further_kernel = 5.353 * us,
+        .tile_latency = 9.059 * us,
+        .element_rate = 1000. * GHz,
+        .matrix_share = 0.6471,
+        .dram_share = 0.6977,
+        .l2_bandwidth = 1.423 * TB_per_s},
+    .standard_error = {.floor = 0.2192 * us,
+        .further_kernel = 0.1738 * us,
+        .tile_latency = 0.2693 * us,
+        .element_rate = 7115. * GHz,
+        .matrix_share = 0.004459,
+        .dram_share = 0.005791,
+        .l2_bandwidth = 0.03851 * TB_per_s},
+    .spread = 0.1,
+    .from = &sources::aic_attention};
+/// H100 SXM with FlashAttention-3. A matrix_share above 1: the peak is stated at 1.83 GHz, the clock
+/// goes to 1.98.
+inline constexpr attention_profile attention_h100_sxm{.name = "h100_sxm",
+    .value = {.floor = 8.045 * us,
+        .further_kernel = 0.9979 * us,
+        .tile_latency = 2.911 * us,
+        .element_rate = 31.12 * GHz,
+        .matrix_share = 1.048,
+        .dram_share = 0.9455,
+        .l2_bandwidth = 4.398 * TB_per_s},
+    .standard_error = {.floor = 0.07948 * us,
+        .further_kernel = 0.09617 * us,
+        .tile_latency = 0.03924 * us,
+        .element_rate = 0.6105 * GHz,
+        .matrix_share = 0.007474,
+        .dram_share = 0.007434,
+        .l2_bandwidth = 0.1220 * TB_per_s},
+    .spread = 0.079,
+    .from = &sources::aic_attention};
+/// H200 SXM with FlashAttention-3.
+inline constexpr attention_profile attention_h200_sxm{.name = "h200_sxm",
+    .value = {.floor = 7.666 * us,
+        .further_kernel = 1.087 * us,
+        .tile_latency = 3.118 * us,
+        .element_rate = 30.63 * GHz,
+        .matrix_share = 0.9754,
+        .dram_share = 0.9166,
+        .l2_bandwidth = 5.012 * TB_per_s},
+    .standard_error = {.floor = 0.08159 * us,
+        .further_kernel = 0.09757 * us,
+        .tile_latency = 0.03980 * us,
+        .element_rate = 0.4901 * GHz,
+        .matrix_share = 0.006810,
+        .dram_share = 0.01015,
+        .l2_bandwidth = 0.1659 * TB_per_s},
+    .spread = 0.086,
+    .from = &sources::aic_attention};
+/// B200 with TensorRT-LLM kernels. further_kernel is at its bound: one kernel splits and combines.
+inline constexpr attention_profile attention_b200_sxm{.name = "b200_sxm",
+    .value = {.floor = 7.528 * us,
+        .further_kernel = 0.01000 * us,
+        .tile_latency = 1.281 * us,
+        .element_rate = 221.5 * GHz,
+        .matrix_share = 0.6865,
+        .dram_share = 0.8379,
+        .l2_bandwidth = 7.091 * TB_per_s},
+    .standard_error = {.floor = 0.06726 * us,
+        .further_kernel = 0.08875 * us,
+        .tile_latency = 0.02463 * us,
+        .element_rate = 12.22 * GHz,
+        .matrix_share = 0.005647,
+        .dram_share = 0.007064,
+        .l2_bandwidth = 0.1570 * TB_per_s},
+    .spread = 0.12,
+    .from = &sources::aic_attention};
+/// L40S with FlashAttention-2, and with FlashInfer where the cache is fp8.
+inline constexpr attention_profile attention_l40s{.name = "l40s",
+    .value = {.floor = 2.896 * us,
+        .further_kernel = 2.760 * us,
+        .tile_latency = 5.989 * us,
+        .element_rate = 33.39 * GHz,
+        .matrix_share = 0.5420,
+        .dram_share = 0.7837,
+        .l2_bandwidth = 2.566 * TB_per_s},
+    .standard_error = {.floor = 0.1831 * us,
+        .further_kernel = 0.1137 * us,
+        .tile_latency = 0.2083 * us,
+        .element_rate = 4.716 * GHz,
+        .matrix_share = 0.003238,
+        .dram_share = 0.005171,
+        .l2_bandwidth = 0.05348 * TB_per_s},
+    .spread = 0.17,
+    .from = &sources::aic_attention};
+/// H100 SXM with vllm's Triton and CUTLASS experts.
+inline constexpr moe_profile moe_h100_sxm{.name = "h100_sxm",
+    .value = {.matrix_share = 0.7470, .dram_share = 0.8932},
+    .standard_error = {.matrix_share = 0.0094, .dram_share = 0.0062},
+    .spread = 0.12,
+    .from = &sources::aic_moe};
+/// H200 SXM with the same.
+inline constexpr moe_profile moe_h200_sxm{.name = "h200_sxm",
+    .value = {.matrix_share = 0.7353, .dram_share = 0.8974},
+    .standard_error = {.matrix_share = 0.0089, .dram_share = 0.0081},
+    .spread = 0.14,
+    .from = &sources::aic_moe};
+
+/// The attention profile of an accelerator: its own where its name has one; else that of its nearest
+/// relative, with a spread of at least 0.15 within an architecture and 0.4 beyond (parameters of
+/// one Hopper miss the other by 6-7 %, those of A100 and L40S miss each other by 15-40 %). Shares
+/// carry over; L2 scales with SMs x clock.
+/// Test: h200_sxm has its own; h20 takes h100_sxm's, gb200 b200_sxm's, rtx_4090 l40s's.
+constexpr attention_profile attention_profile_of(const accelerator& a) {
+  const auto is = [&a](const char* name) { return std::string_view(a.name.c_str()) == name; };
+  const auto built_like = [&a](const char* name) {
+    return std::string_view(a.architecture.c_str()).find(name) != std::string_view::npos;
+  };
+  if (is("a100_sxm_80gb")) return attention_a100_sxm;
+  if (is("h100_sxm")) return attention_h100_sxm;
+  if (is("h200_sxm")) return attention_h200_sxm;
+  if (is("b200_sxm")) return attention_b200_sxm;
+  if (is("l40s")) return attention_l40s;
+  const bool large = a.dram.bandwidth.value() > 1.9e12;
+  attention_profile p = attention_l40s;
+  double slots = 142.0 * 2.52e9;  // SMs x clock of the relative
+  double least = 0.4;
+  if (built_like("Hopper")) {
+    p = attention_h100_sxm;
+    slots = 132.0 * 1.98e9;
+    least = 0.15;
+  } else if (built_like("Blackwell") && large) {
+    p = attention_b200_sxm;
+    slots = 148.0 * 1.98e9;
+    least = 0.15;
+  } else if (built_like("Ampere") && large) {
+    p = attention_a100_sxm;
+    slots = 108.0 * 1.41e9;
+    least = 0.15;
+  } else if (built_like("Ada")) {
+    least = 0.2;
+  }
+  if (a.sms.value() > 0.0 && a.vector.clock.value() > 0.0) {
+    p.value.l2_bandwidth = a.sms.value() * a.vector.clock.value() / slots * p.value.l2_bandwidth;
+  }
+  p.spread = p.spread < least ? least : p.spread;
+  return p;
+}
+
+/// The library whose kernels vllm 0.24 takes: FlashAttention-3 on Hopper, TensorRT-LLM's on
+/// datacenter Blackwell, else FlashAttention-2, or FlashInfer where the cache is narrower than bf16.
+constexpr const attention_kernels& attention_kernels_of(const accelerator& a,
+                                                        const storage_format& kv_format = bf16) {
+  const std::string_view built(a.architecture.c_str());
+  if (built.find("Hopper") != std::string_view::npos) return flash_attention_3;
+  if (built.find("Blackwell") != std::string_view::npos && a.dram.bandwidth.value() > 1.9e12) {
+    return tensorrt_llm;
+  }
+  return kv_format.bits() < 16.0 ? flashinfer : flash_attention_2;
+}
+
+/// The expert profile of an accelerator: H100's and H200's are so close that every other one takes
+/// H100's, with a spread of at least 0.25: no other accelerator was seen.
+constexpr moe_profile moe_profile_of(const accelerator& a) {
+  const std::string_view name(a.name.c_str());
+  if (name == "h100_sxm") return moe_h100_sxm;
+  if (name == "h200_sxm") return moe_h200_sxm;
+  moe_profile p = moe_h100_sxm;
+  p.spread = p.spread < 0.25 ? 0.25 : p.spread;
+  return p;
+}
 
 }  // namespace perfmodel::catalog

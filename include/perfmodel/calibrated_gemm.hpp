@@ -1,0 +1,150 @@
+// How long a matrix product takes on a real machine: tiles, waves, operand feed, DRAM, power.
+#pragma once
+
+#include <perfmodel/estimate.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/hardware/profile.hpp>
+#include <perfmodel/scalar/math.hpp>
+#include <perfmodel/workload/gemm.hpp>
+
+namespace perfmodel {
+
+/// Where the operands of a product come from, and whose kernels run it.
+template <Scalar T = double>
+struct basic_gemm_conditions {
+  basic_engine_profile<T> engine{};
+  /// Copies of the weights read in turn: those that fit L2 together are still there. 0: cold.
+  T weight_copies{};
+};
+using gemm_conditions = basic_gemm_conditions<>;
+
+namespace detail {
+
+/// An output tile of one thread block, and the names of its two schedules in a derivation.
+struct output_tile {
+  double rows, columns;
+  const char* whole;
+  const char* split;
+};
+inline constexpr std::array<output_tile, 3> output_tiles = {{
+    {64, 64, "64x64 tiles", "64x64 tiles, k split"},
+    {128, 128, "128x128 tiles", "128x128 tiles, k split"},
+    {256, 128, "256x128 tiles", "256x128 tiles, k split"},
+}};
+inline constexpr double least_split_depth = 64;  ///< of k; one step of a tile's main loop
+
+/// What the parts of one product cost on one SM.
+template <Scalar T>
+struct tile_rates {
+  T sms;
+  flop_rate<T> matrix;   ///< of one SM
+  bandwidth<T> operands; ///< of one SM
+  bandwidth<T> sums;     ///< of the chip, for the partial sums of a split
+  duration<T> fill, split;
+};
+
+/// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications or the
+/// arrival of its operands, and a fill. Too few tiles: k is split until all SMs work, at a cost.
+template <Scalar T>
+constexpr duration<T> tiled_time(const basic_gemm<T>& g, const tile_rates<T>& r, const output_tile& t) {
+  using math::ceil;
+  using math::floor;
+  const T grid = ceil(g.m / T(t.rows)) * ceil(g.n / T(t.columns));
+  const T waves = ceil(grid / r.sms);
+  const bytes<T> operands = scalar_min(g.m, T(t.rows)) * lift<T>(bytes_of(g.format)) +
+                            lift<T>(t.columns * bytes_of(g.weights));
+  const duration<T> step =
+      max(duration<T>(lift<T>(2.0 * t.rows * t.columns * flop) / r.matrix), duration<T>(operands / r.operands));
+  const duration<T> whole = waves * (g.k * step + r.fill);
+  const T parts =
+      scalar_max(T(1.0), floor(scalar_min(r.sms / grid, g.k / T(least_split_depth))));
+  const bytes<T> sums = g.m * g.n * parts * lift<T>(bytes_of(number_format::fp32));
+  const duration<T> split = waves * (g.k / parts * step + r.fill) + r.split + sums / r.sums;
+  return min(named(t.whole, whole), named(t.split, split));
+}
+
+/// A part that is hidden under a longer one still costs: max + min^2 / (3 max), whose slope has no
+/// jump where the two are equal.
+template <Scalar T>
+constexpr duration<T> mostly_overlapped(const duration<T>& a, const duration<T>& b) {
+  const duration<T> longer = max(a, b);
+  const duration<T> shorter = min(a, b);
+  return longer + shorter / longer * shorter / 3.0;
+}
+
+inline constexpr duration<> power_settles = duration<>::from_value(1e-3);
+
+}  // namespace detail
+
+/// time = floor + O + s X^2 / (O + 1 ms) + quantisation, with O = mostly_overlapped(C, M);
+///   C = least over tiles (64x64, 128x128, 256x128), k whole or split p ways to fill the SMs, of
+///       ceil(tiles / SMs) (k / p max(2 r c / R_sm, (min(m, r) b_a + c b_w) / F_sm) + fill)
+///       [+ split cost + 4 m n p bytes / F];
+///   M = DRAM bytes / (share BW), weights that stayed in L2 at the operand bandwidth F instead;
+///   X = 2 m n k / R, R = share of the peak; s the power slowdown; an engine's quantising kernels
+///   read 16-bit activations `quantise_passes` times and write them narrow.
+/// Sources: tiles and waves, NVIDIA "Matrix Multiplication Background User's Guide", sections 4 and
+/// 5; split-k, CUTLASS "Efficient GEMM in CUDA"; the forms of the overlap and of the slowdown are
+/// this project's own, chosen on measurements (docs/laws/calibrated_gemm.md).
+/// Leaves out: the library's choice among its kernels, clocks other than the fitted card's.
+/// Errors: as demand_of(gemm); a format the accelerator lacks; a share not positive.
+/// Tests: never below the bound for shares up to 1 and cold weights; one wave more costs one tile.
+template <Scalar T>
+constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                            const basic_machine_parameters<T>& machine,
+                                            const basic_gemm_conditions<T>& conditions = {}) {
+  const basic_engine_profile<T>& engine = conditions.engine;
+  const basic_demand<T> d = demand_of(g);
+  const flop_rate<T> full = peak(a, d.format);
+  const bool quantises = bits_of(d.format) < 16.0 && highest(engine.quantise_passes) > 0.0;
+  T share = detail::positive("matrix_share", machine.matrix_share);
+  if (g.weights.group > 0.0 && d.format == number_format::fp8) {
+    share = share * detail::positive("block_scale_share", engine.block_scale_share);
+  }
+  const flop_rate<T> matrix = named("matrix rate", share * full);
+  const T sms = detail::count("sms", a.sms.value());
+  const bandwidth<T> operands = detail::positive("operand_bandwidth", machine.operand_bandwidth);
+  const bandwidth<T> dram =
+      named("DRAM rate", detail::positive("dram_share", machine.dram_share) *
+                             detail::positive("dram.bandwidth", a.dram.bandwidth.quantity()));
+
+  const detail::tile_rates<T> rates{sms, matrix / sms, operands / sms, operands, machine.tile_fill,
+                                    machine.split_cost};
+  duration<T> compute = detail::tiled_time(g, rates, detail::output_tiles[0]);
+  for (std::size_t i = 1; i < detail::output_tiles.size(); ++i) {
+    compute = min(compute, detail::tiled_time(g, rates, detail::output_tiles[i]));
+  }
+
+  const bytes<T> weights = g.k * g.n * lift<T>(bytes_of(g.weights));
+  bytes<T> written = d.dram.written;
+  if (quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
+  duration<T> memory = (d.dram.read + written) / dram;
+  if (highest(conditions.weight_copies) > 0.0 && highest(a.l2.capacity.value()) > 0.0) {
+    detail::not_negative("weight_copies", conditions.weight_copies);
+    const T warm = named("warm share", scalar_max(T(0.0), scalar_min(T(1.0), T(2.0 - 2.0 * conditions.weight_copies * T(weights / a.l2.capacity.quantity())))));
+    memory = memory - warm * (weights / dram - min(duration<T>(weights / operands), duration<T>(weights / dram)));
+  }
+
+  basic_estimate<T> e;
+  e.terms.add(limiter::compute, "compute", compute);
+  e.terms.add(limiter::memory, "memory", memory);
+  const duration<T> overlapped = named("overlapped", detail::mostly_overlapped(compute, memory));
+  const duration<T> dense = d.matrix_flop / matrix;
+  const duration<T> slowed =
+      e.terms.add(limiter::compute, "power",
+                  machine.power_slowdown * (dense / (overlapped + lift<T>(detail::power_settles))) * dense);
+  const duration<T> launch = e.terms.add(limiter::launch, "launch", machine.matrix_floor);
+  duration<T> time = launch + overlapped + slowed;
+  if (quantises) {
+    const bytes<T> moved =
+        g.m * g.k * (engine.quantise_passes * lift<T>(2.0 * byte) + lift<T>(bytes_of(g.format)));
+    time += e.terms.add(limiter::launch, "quantise", engine.quantise_floor + moved / dram);
+  }
+  e.limiter = e.terms.limiting();
+  e.time = named("time", time);
+  e.mfu = dense * share / e.time;
+  e.mbu = d.dram.total() / a.dram.bandwidth.quantity() / e.time;
+  return e;
+}
+
+}  // namespace perfmodel

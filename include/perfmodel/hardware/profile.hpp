@@ -1,0 +1,94 @@
+// What an accelerator reaches of its data sheet: few physical parameters, fitted to measurements.
+#pragma once
+
+#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/error.hpp>
+#include <perfmodel/hardware/fact.hpp>
+#include <perfmodel/scalar/math.hpp>
+#include <perfmodel/units/label.hpp>
+
+namespace perfmodel {
+
+/// Seven parameters of one machine, shared by every matrix and streaming operator.
+template <Scalar T = double>
+struct basic_machine_parameters {
+  duration<T> matrix_floor{};  ///< launch, start and drain of a matrix kernel replayed from a graph
+  T matrix_share = T(1.0);     ///< of the dense matrix peak, that a short kernel reaches
+  T dram_share = T(1.0);       ///< of DRAM bandwidth
+  perfmodel::bandwidth<T> operand_bandwidth{};  ///< of the chip: tiles get operands, L2 + multicast
+  duration<T> tile_fill{};     ///< pipeline fill and epilogue of one output tile
+  duration<T> split_cost{};    ///< a second kernel or a barrier, where k is split over SMs
+  T power_slowdown{};          ///< a long dense kernel tends to (1 + power_slowdown) times its time
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("matrix_floor", s.matrix_floor...);
+    f("matrix_share", s.matrix_share...);
+    f("dram_share", s.dram_share...);
+    f("operand_bandwidth", s.operand_bandwidth...);
+    f("tile_fill", s.tile_fill...);
+    f("split_cost", s.split_cost...);
+    f("power_slowdown", s.power_slowdown...);
+  }
+};
+using machine_parameters = basic_machine_parameters<>;
+
+/// The parameters, the standard error of each, and how far predictions stray: 80 % of
+/// |ln(measured / predicted)| on rows held out lie within 1.2816 spread, as for a normal error of
+/// that deviation. `from` names the measurements, or says that this is a default.
+template <Scalar T = double>
+struct basic_machine_profile {
+  label name{};  ///< of the accelerator
+  basic_machine_parameters<T> value{};
+  basic_machine_parameters<T> standard_error{};
+  T spread{};
+  const source* from = &given_by_caller;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("name", s.name...);
+    f("value", s.value...);
+    f("standard_error", s.standard_error...);
+    f("spread", s.spread...);
+    f("from", s.from...);
+  }
+};
+using machine_profile = basic_machine_profile<>;
+
+/// What a serving engine adds around a low-precision matrix product: a kernel that quantises the
+/// activations while it runs. A plain library product has none (the defaults).
+template <Scalar T = double>
+struct basic_engine_profile {
+  label name{"none"};
+  duration<T> quantise_floor{};       ///< launches of the quantising kernels
+  T quantise_passes{};                ///< how often they read the activations, in 16 bit; 0: never
+  T block_scale_share = T(1.0);       ///< of the matrix rate that products with block scales keep
+  const source* from = &given_by_caller;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("name", s.name...);
+    f("quantise_floor", s.quantise_floor...);
+    f("quantise_passes", s.quantise_passes...);
+    f("block_scale_share", s.block_scale_share...);
+    f("from", s.from...);
+  }
+};
+using engine_profile = basic_engine_profile<>;
+
+/// An interval that holds 80 % of measurements: prediction x exp(-+1.2816 spread).
+template <Scalar T = double>
+struct basic_time_range {
+  duration<T> low{}, high{};
+};
+using time_range = basic_time_range<>;
+
+/// Errors: spread negative. Test: of rows held out of the fit, 80 % lie inside, within a few %.
+template <Scalar T>
+constexpr basic_time_range<T> range_of(const duration<T>& predicted, const T& spread) {
+  using math::exp;
+  const T factor = exp(1.2816 * detail::not_negative("spread", spread));
+  return {predicted / factor, predicted * factor};
+}
+
+}  // namespace perfmodel

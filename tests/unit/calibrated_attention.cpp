@@ -1,0 +1,217 @@
+// Attention as kernels run it: what the formula says, by hand.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+#include <perfmodel/calibrated_attention.hpp>
+#include <perfmodel/calibrated_moe.hpp>
+#include <perfmodel/hardware/catalog/attention_profiles.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ada.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
+#include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
+#include <perfmodel/roofline.hpp>
+#include <string_view>
+
+namespace pm = perfmodel;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+/// A device of round numbers: 100 SMs at 1 GHz, 100 TFLOP/s, 1 TB/s, 10 MB of L2.
+pm::accelerator round_device() {
+  pm::accelerator a;
+  a.name = "round";
+  a.sms = pm::number<>::from_value(100.0);
+  a.matrix.peak.bf16 = pm::flop_rate<>::from_value(1e14);
+  a.vector.clock = pm::frequency<>::from_value(1e9);
+  a.vector.peak.fp32 = pm::flop_rate<>::from_value(1e13);
+  a.dram.bandwidth = pm::bandwidth<>::from_value(1e12);
+  a.l2.capacity = pm::bytes<>::from_value(1e7);
+  return a;
+}
+const pm::attention_parameters round_parameters{.floor = 10.0 * pm::us,
+                                                .further_kernel = 2.0 * pm::us,
+                                                .tile_latency = 3.0 * pm::us,
+                                                .element_rate = pm::frequency<>::from_value(1e10),
+                                                .matrix_share = 0.5,
+                                                .dram_share = 0.8,
+                                                .l2_bandwidth = pm::bandwidth<>::from_value(4e12)};
+const pm::attention_kernels round_kernels{.name = "round",
+                                          .max_splits = 32.0,
+                                          .blocks_per_sm = 1.0,
+                                          .tile_rows = 64.0,
+                                          .split_cycles = 100.0,
+                                          .sequence_cost = 0.1 * pm::us,
+                                          .scheduled_sequences = 500.0};
+
+double us(const pm::duration<>& t) { return t.value() * 1e6; }
+
+}  // namespace
+
+TEST_CASE("decode by hand: one sequence of 4,096 tokens and one KV head", "[calibrated]") {
+  // 32 blocks of 128 tokens in 32 splits: 128 * 256 elements / 1e10 = 3.2768 us after 3 us.
+  // 2.097 MB of cache are in L2 but for (0.21)^8: 0.524 us + the query. 31 splits of 0.1 us.
+  const pm::attention_decode w{
+      .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
+  const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  CHECK_THAT(us(e.terms["blocks"]), WithinRel(6.2768, 1e-12));
+  const double moved = 4096 * 512 + 512 + 8 * 128 * 2 * 2;
+  CHECK_THAT(us(e.terms["memory"]), WithinRel(moved / 4e12 * 1e6, 1e-4));
+  CHECK_THAT(us(e.terms["splits"]), WithinRel(3.1, 1e-12));
+  CHECK_THAT(us(e.terms["further kernels"]), WithinRel(2.0, 1e-12));
+  CHECK_THAT(us(e.terms["metadata"]), WithinRel(0.1, 1e-12));
+  CHECK_THAT(us(e.time), WithinRel(10.0 + std::hypot(6.2768, moved / 4e6) + 5.2, 1e-4));
+}
+
+TEST_CASE("splits are evened out over the blocks of the context", "[calibrated]") {
+  // 40 blocks over at most 32 splits: 2 blocks each, so 20 splits, not 32.
+  const pm::attention_decode w{
+      .batch = 1, .context = 40 * 128, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
+  const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  CHECK_THAT(us(e.terms["splits"]), WithinRel(1.9, 1e-12));
+  CHECK_THAT(us(e.terms["blocks"]), WithinRel(3.0 + 2 * 3.2768, 1e-12));
+}
+
+TEST_CASE("many tiles run in waves and are not split", "[calibrated]") {
+  // 800 tiles on 100 SMs: 8 waves of one block each, no metadata above 500 sequences.
+  const pm::attention_decode w{
+      .batch = 800, .context = 100, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
+  const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  CHECK_THAT(us(e.terms["blocks"]), WithinRel(8 * 6.2768, 1e-12));
+  CHECK(e.terms["splits"].value() == 0.0);
+  CHECK(e.terms["further kernels"].value() == 0.0);
+  CHECK(e.terms["metadata"].value() == 0.0);
+  // 41 MB of cache are out of L2: the share in it is (10 / 41)^8.
+  const double moved = 800.0 * (100 * 512 + 512 + 8 * 128 * 2 * 2);
+  CHECK_THAT(us(e.terms["memory"]), WithinRel(moved / 0.8e12 * 1e6, 1e-4));
+}
+
+TEST_CASE("heads are reordered only where there is something to reorder", "[calibrated]") {
+  pm::attention_kernels k = round_kernels;
+  k.reorders_heads = true;
+  const auto kernels = [&](double batch, double query_heads, double kv_heads) {
+    const pm::attention_decode w{.batch = batch, .context = 100, .query_heads = query_heads,
+                                 .kv_heads = kv_heads, .head_dim = 128};
+    return us(pm::calibrated_estimate(round_device(), w, round_parameters, k)
+                  .terms["further kernels"]);
+  };
+  CHECK_THAT(kernels(4, 32, 8), WithinRel(2.0, 1e-12));
+  CHECK(kernels(1, 32, 8) == 0.0);
+  CHECK(kernels(4, 32, 1) == 0.0);
+  CHECK(kernels(4, 8, 8) == 0.0);
+}
+
+TEST_CASE("a cache is warm below the L2's size and cold above it", "[calibrated]") {
+  const auto room = pm::bytes<>::from_value(1e7);
+  CHECK(pm::detail::resident(room, room) == 0.5);
+  CHECK(pm::detail::resident(0.5 * room, room) > 0.996);
+  CHECK(pm::detail::resident(2.0 * room, room) < 0.004);
+}
+
+TEST_CASE("prefill by hand: full tiles of 64 rows", "[calibrated]") {
+  // 4 sequences of 640 tokens, 20 heads: 800 tiles, 8 waves. t_pair on one SM = 100 * 512 / (0.5 *
+  // 1e14) + 1 / 16e9 = 1.024 + 0.0625 ns. Mean tile: 64 rows x 352 columns, the longest 64 x 640.
+  const pm::attention_prefill w{
+      .batch = 4, .tokens = 640, .query_heads = 20, .kv_heads = 20, .head_dim = 128};
+  const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  const double pair = 1.024e-3 + 0.0625e-3;
+  const double longest = 1.5 + 64 * 640 * pair;
+  CHECK_THAT(us(e.terms["tiles"]), WithinRel(8 * (1.5 + 64 * 352 * pair) + 0.3 * longest, 1e-12));
+  // Queries and results once, keys and values three times (new, stored, read back): 10 x 2 bytes
+  // for each of 4 x 640 x 20 x 128; 39 MB distinct of 52 MB moved, so out of the 10 MB of L2.
+  const double elements = 4.0 * 640 * 20 * 128;
+  CHECK_THAT(us(e.terms["memory"]), WithinRel((4 + 12) * elements / 0.8e12 * 1e6, 1e-4));
+  CHECK_THAT(us(e.time),
+             WithinRel(13.0 + us(e.terms["tiles"]) + us(e.terms["memory"]), 1e-12));
+}
+
+TEST_CASE("a window and a past count the pairs of whole tiles", "[calibrated]") {
+  // One tile of 64 rows over 1,000 cached tokens and itself: 64 x 1,064 pairs.
+  pm::attention_prefill w{.batch = 1, .tokens = 64, .query_heads = 1, .kv_heads = 1,
+                          .head_dim = 128, .past = 1000};
+  const double pair = 1.0865e-3;
+  auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  CHECK_THAT(us(e.terms["tiles"]), WithinRel(1.5 + 64 * 1064 * pair + 0.3 * 0.01 * 0.0, 0.02));
+  // A window of 64 leaves at most 128 columns to a tile.
+  w.window = 64;
+  e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  CHECK(us(e.terms["tiles"]) < 1.5 + 1.02 * 64 * 128 * pair);
+}
+
+TEST_CASE("exponentials beside the matrix units hide in part", "[calibrated]") {
+  pm::attention_kernels k = round_kernels;
+  k.overlaps_exponential = true;
+  const pm::attention_prefill w{
+      .batch = 64, .tokens = 6400, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
+  const double serial =
+      us(pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels).terms["tiles"]);
+  const double beside =
+      us(pm::calibrated_estimate(round_device(), w, round_parameters, k).terms["tiles"]);
+  CHECK_THAT(beside / serial, WithinRel(std::hypot(1.024, 0.0625) / 1.0865, 1e-2));
+}
+
+TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
+  // Balanced, 64 tokens, top 2 of 8 experts, 1,024 -> 2 x 2,048 -> 1,024: 16 tokens an expert, one
+  // tile of 16 rows. First GEMM: 8 x 32 = 256 tiles on 100 SMs; second: 64 tiles, 0.64 of a wave.
+  const pm::moe_ffn x{.tokens = 64, .hidden = 1024, .intermediate = 2048, .experts = 8, .top_k = 2};
+  const pm::moe_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
+  const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .loads_per_sm = 1.0};
+  const auto e = pm::calibrated_estimate(round_device(), x, p, k, pm::routing::balanced);
+  const double first = std::hypot(2.0 * 8 * 16 * 4096 * 1024 / 5e13, 8.0 * 4096 * 1024 * 2 / 0.8e12);
+  const double second = std::hypot(2.0 * 8 * 16 * 1024 * 2048 / 5e13 / 0.64,
+                                   8.0 * 1024 * 2048 * 2 / (0.64 * 0.8e12));
+  CHECK_THAT(e.terms["grouped GEMMs"].value(), WithinRel(first + second, 1e-12));
+  CHECK_THAT(e.terms["buffers"].value(),
+             WithinRel(128.0 * (6 * 2048 + 2 * 1024) * 2 / 0.5e12, 1e-12));
+  CHECK_THAT(e.time.value(), WithinRel(20e-6 + e.terms["grouped GEMMs"].value() +
+                                           e.terms["buffers"].value(), 1e-12));
+  // One token of balanced routing reads 2 experts, 17 of 16 rows take 32.
+  CHECK(pm::detail::moe_tile_rows(17.0, k) == 32.0);
+  CHECK(pm::detail::moe_tile_rows(1.0, k) == 16.0);
+  CHECK(pm::detail::moe_tile_rows(1000.0, k) == 128.0);
+}
+
+TEST_CASE("profiles go by name, then by architecture with a wider spread", "[calibrated]") {
+  namespace c = pm::catalog;
+  CHECK(c::attention_profile_of(c::h200_sxm).name.view() == "h200_sxm");
+  CHECK(c::attention_profile_of(c::h20).name.view() == "h100_sxm");
+  CHECK(c::attention_profile_of(c::h20).spread >= 0.15);
+  CHECK(c::attention_profile_of(c::gb200).name.view() == "b200_sxm");
+  CHECK(c::attention_profile_of(c::rtx_4090).name.view() == "l40s");
+  CHECK(c::attention_profile_of(c::rtx_5090).name.view() == "l40s");
+  CHECK(&c::attention_kernels_of(c::h20) == &c::flash_attention_3);
+  CHECK(&c::attention_kernels_of(c::b200_sxm) == &c::tensorrt_llm);
+  CHECK(&c::attention_kernels_of(c::l40s, pm::fp8) == &c::flashinfer);
+  CHECK(&c::attention_kernels_of(c::a100_sxm_80gb) == &c::flash_attention_2);
+  CHECK(c::moe_profile_of(c::b200_sxm).spread >= 0.25);
+}
+
+TEST_CASE("prediction and bound: the calibrated time is never below the roofline", "[calibrated]") {
+  namespace c = pm::catalog;
+  for (double batch : {1.0, 16.0, 512.0}) {
+    for (double context : {128.0, 4096.0, 131072.0}) {
+      const pm::attention_decode w{.batch = batch, .context = context, .query_heads = 32,
+                                   .kv_heads = 8, .head_dim = 128};
+      if (demand_of(w).dram.total() < 2.0 * c::h200_sxm.l2.capacity) continue;  // may be warm
+      const auto e = pm::calibrated_estimate(c::h200_sxm, w, c::attention_h200_sxm.value,
+                                             c::flash_attention_3);
+      CHECK(e.time > pm::roofline(c::h200_sxm, w).time);
+      CHECK(e.mbu < 1.0);
+    }
+  }
+}
+
+TEST_CASE("what cannot be computed is refused by name", "[calibrated]") {
+  const pm::attention_decode w{
+      .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
+  pm::accelerator a = round_device();
+  a.l2.capacity = pm::bytes<>{};
+  CHECK_THROWS_AS(pm::calibrated_estimate(a, w, round_parameters, round_kernels), pm::error);
+  pm::attention_parameters p = round_parameters;
+  p.dram_share = 1.5;
+  CHECK_THROWS_AS(pm::calibrated_estimate(round_device(), w, p, round_kernels), pm::error);
+  p = round_parameters;
+  p.element_rate = {};
+  CHECK_THROWS_AS(pm::calibrated_estimate(round_device(), w, p, round_kernels), pm::error);
+}
