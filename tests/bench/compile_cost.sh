@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What including a header costs: the instructions that GCC's compiler proper executes to parse it,
-# against those for <boost/units/quantity.hpp> alone. Counted by callgrind, so it is the same on every
-# run and under any load. Fails where a header costs more than its limit.
+# against those for <boost/units/quantity.hpp> alone. Counted by callgrind, so it does not depend on the
+# load: two runs differ by about one instruction in a thousand. Fails where a header costs more than
+# its limit.
 #
 #   compile_cost.sh <source folder> [compiler]
 set -euo pipefail
@@ -21,9 +22,13 @@ trap 'rm -rf "$work"' EXIT
 instructions() {
   local source=$work/source.cpp
   echo "#include <$1>" >"$source"
-  valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-    "$cc1plus" -quiet -std=c++20 -fsyntax-only ${multiarch:+-imultiarch "$multiarch"} -D_GNU_SOURCE -I "$root/include" "$source" 2>&1 >/dev/null |
-    awk '/Collected *:/ { print $NF }'
+  if ! valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+    "$cc1plus" -quiet -std=c++20 -fsyntax-only ${multiarch:+-imultiarch "$multiarch"} -D_GNU_SOURCE \
+    -I "$root/include" "$source" >/dev/null 2>"$work/log"; then
+    cat "$work/log" >&2
+    return 1
+  fi
+  awk '/Collected *:/ { print $NF }' "$work/log"
 }
 
 reference=$(instructions boost/units/quantity.hpp)
