@@ -20,6 +20,10 @@ struct collective {
             word("implementation", "whose kernels; the quickest algorithm of any, where not given",
                  {"nccl", "one_shot", "two_shot", "custom"})
                 .optional(),
+            word("algorithm", "which algorithm; the quickest, where not given",
+                 {"ring", "tree", "one_shot", "two_shot", "in_network"})
+                .optional(),
+            positive("link_bytes_per_s", "one way and per accelerator, in place of the catalogue's", 1e18).optional(),
             word("launch", "replayed from a graph or launched on a stream", {"graph", "stream"}).otherwise("graph"),
             engine_key()};
   }
@@ -34,14 +38,21 @@ struct collective {
                          pm::implementation::custom}) {
       if (in.text("implementation") == pm::name_of(i)) c.implementation = i;
     }
+    for (const auto a : {pm::algorithm::ring, pm::algorithm::tree, pm::algorithm::one_shot, pm::algorithm::two_shot,
+                         pm::algorithm::in_network}) {
+      if (in.text("algorithm") == pm::name_of(a)) c.algorithm = a;
+    }
     c.launch = in.text("launch") == "graph" ? pm::launch_mode::graph : pm::launch_mode::stream;
     c.ranks = in.whole("ranks");
     c.message = pm::message_bytes<T>(in.template amount<pm::bytes<T>>("bytes"));
-    const auto e = pm::collective_time(in.accelerator().fabric, c, mode.links);
+    auto fabric = in.accelerator().fabric;
+    if (in.has("link_bytes_per_s")) fabric.bandwidth = in.template amount<pm::bandwidth<T>>("link_bytes_per_s");
+    const auto e = pm::collective_time(fabric, c, mode.links);
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.add("algbw_bytes_per_s", "algbw", e.algbw.quantity());
     out.add("busbw_bytes_per_s", "busbw", e.busbw.quantity());
+    out.add("wire_bytes", "on the wire, per rank", e.wire.quantity());
     out.explain(e);
     return out;
   }

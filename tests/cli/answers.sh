@@ -41,6 +41,11 @@ ask moe_ffn experts_touched 20.41 0.01 --accelerator h200_sxm --tokens 32 --hidd
   --experts 256 --top_k 8 --expert_parallel 8
 
 # Without switches that add: 2 (N-1)/N of the message over 300 GB/s one way; busbw is then the link's.
+# 32 x 2048 x 8192 bf16 values: seven quarters of 1.074 GB on the wire, 812 ms for 160 of them
+ask collective wire_bytes 1879048192 1 --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 1073741824 \
+  --algorithm ring --link_bytes_per_s 370e9
+ask collective time_s 5.0785e-3 1e-6 --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 1073741824 \
+  --algorithm ring --link_bytes_per_s 370e9
 ask collective time_s 5.8333e-3 1e-6 --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
 ask collective busbw_bytes_per_s 300e9 1e3 --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
 ask collective algbw_bytes_per_s 171.43e9 1e7 --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
