@@ -1,37 +1,66 @@
-// How many requests fit at once? Memory, less weights, over the cache of a request.
+// How many requests fit in memory at once? What the weights leave is divided among KV caches.
 #include <cstdio>
 #include <perfmodel/deployment.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/units/text.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/workload/catalog/deepseek.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
 
 namespace pm = perfmodel;
-namespace cat = perfmodel::catalog;
 
-int main() {
-  // The textbook case: 8 devices of 80e9 bytes, 140e9 bytes of weights, 4096 tokens a request.
-  const auto textbook = [](double weights, pm::number_format kv) {
-    const pm::memory_budget each{.capacity = 80.0 * pm::GB, .weights = weights / 8 * pm::byte};
-    return pm::kv_capacity(each, pm::kv_bytes_per_token(cat::llama_3_70b, kv) / 8.0, 4096.0).sequences;
+// The textbook case: eight "80 GB" devices, 70e9 parameters, nothing reserved.
+void textbook() {
+  const auto requests = [](double weights, const pm::bytes_per_token<>& kv) {
+    const pm::memory_budget node{.capacity = 8 * 80.0 * pm::GB, .weights = weights * pm::GB};
+    return pm::kv_capacity(node, kv, 4096.0).sequences;
   };
-  std::printf("8 x 80e9 bytes, 70B, 4096 tokens each: %.0f requests in 16 bits, %.0f with int4 weights and int8 cache\n\n",
-              textbook(140e9, pm::bf16), textbook(35e9, pm::int8));
+  const pm::bytes_per_token<> kv = pm::kv_bytes_per_token(pm::catalog::llama_3_70b);
+  std::printf("70B on 8 x 80 GB, 4096 tokens each, %.0f B of cache a token in bf16\n", kv.value());
+  std::printf("  %-38s %4.0f requests\n", "bf16 weights (140 GB), bf16 cache", requests(140, kv));
+  std::printf("  %-38s %4.0f requests\n", "int4 weights (35 GB), bf16 cache", requests(35, kv));
+  std::printf("  %-38s %4.0f requests\n", "int4 weights (35 GB), int8 cache",
+              requests(35, kv / 2.0));
+}
 
-  std::printf("90 %% of eight H200s, bf16 cache, fp8 weights; requests that fit at once\n");
-  std::printf("%-18s%14s%10s%10s%10s\n", "", "KV a token", "4k", "32k", "128k");
-  for (const pm::transformer* m : {&cat::llama_2_7b, &cat::llama_3_8b, &cat::llama_3_70b, &cat::qwen_3_235b_a22b,
-                                   &cat::gemma_3_27b, &cat::deepseek_v3}) {
-    // MLA's latent is copied to every rank; gemma's sliding layers keep their window only.
-    const int ranks = 4;
-    pm::deployment d{.device = cat::h200_sxm, .model = *m, .layout = {.tensor = ranks, .pipeline = 2},
-                     .weights = pm::fp8, .utilization = 0.9};
-    if (m->layers < 2) continue;
-    std::printf("%-18s%14s", m->name.c_str(), pm::to_string(pm::kv_bytes_per_token(*m)).c_str());
+// Real devices, whose capacity a driver reports, and the model's real number of parameters.
+void machines() {
+  std::printf("\nLlama 3 70B in bf16 over 8 devices, 4096 tokens each\n");
+  std::printf("  %-14s %10s %10s %14s %14s\n", "", "memory", "free", "requests", "in 90 % of it");
+  for (const pm::accelerator* a :
+       {&pm::catalog::a100_sxm_80gb, &pm::catalog::h100_sxm, &pm::catalog::h200_sxm,
+        &pm::catalog::mi300x, &pm::catalog::b200_sxm}) {
+    pm::deployment d{.device = *a, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}};
+    const pm::kv_capacity_result all = pm::kv_capacity(d, 4096.0);
+    d.utilization = 0.9;  // leaves a tenth to the runtime, activations and fragmentation
+    std::printf("  %-14s %10s %10s %14.0f %14.0f\n", a->name.c_str(),
+                pm::to_string(a->dram.capacity).c_str(), pm::to_string(all.available).c_str(),
+                all.sequences, pm::kv_capacity(d, 4096.0).sequences);
+  }
+}
+
+// Grouped-query attention caches 8 heads of keys and values a layer, MLA one latent vector.
+void attention_kinds() {
+  pm::transformer multi_head = pm::catalog::llama_3_70b;  // had every query head its own keys
+  multi_head.attention.kv_heads = multi_head.attention.query_heads;
+  const struct {
+    const char* name;
+    const pm::transformer* model;
+  } rows[] = {{"70B, if multi-head", &multi_head},
+              {"70B, grouped-query", &pm::catalog::llama_3_70b},
+              {"671B, MLA", &pm::catalog::deepseek_v3}};
+  std::printf("\nCache of one sequence in bf16\n");
+  std::printf("  %-20s %9s %10s %10s %10s\n", "", "B/token", "4k", "32k", "128k");
+  for (const auto& r : rows) {
+    std::printf("  %-20s %9.0f", r.name, pm::kv_bytes_per_token(*r.model).value());
     for (const double context : {4096.0, 32768.0, 131072.0}) {
-      std::printf("%10.0f", pm::kv_capacity(d, context).sequences);
+      std::printf(" %10s", pm::to_string(pm::kv_bytes(*r.model, context)).c_str());
     }
     std::printf("\n");
   }
-  std::printf("\nA cache of %s tokens weighs as much as 70B in 16 bits: below that, quantise weights first.\n",
-              pm::to_string(pm::weight_cache_crossover(140.0 * pm::GB, pm::kv_bytes_per_token(cat::llama_3_70b))).c_str());
+}
+
+int main() {
+  textbook();
+  machines();
+  attention_kinds();
 }

@@ -1,4 +1,4 @@
-// When does drafting tokens and verifying them at once pay, and how many should be drafted?
+// When does it pay to draft tokens and check them at once, and how many should be drafted?
 #include <cstdio>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/roofline.hpp>
@@ -7,24 +7,45 @@
 namespace pm = perfmodel;
 
 int main() {
-  std::printf("tokens emitted per pass of the target: 1 + a + a^2 + ... + a^k\n%6s", "a");
-  for (const int k : {1, 2, 4, 8}) std::printf("%8s %d", "k =", k);
+  const int lengths[] = {1, 2, 4, 6, 8, 10};
+
+  // A draft token costs a share c of a target step; checking k + 1 tokens costs one whole step.
+  const double cost = 0.08;
+  std::printf("Speed-up by draft length k, a draft token costing %.2f of a target step\n", cost);
+  std::printf("%12s", "acceptance");
+  for (const int k : lengths) std::printf("   k = %2d", k);
+  std::printf("%9s\n", "best k");
+  for (const double a : {0.05, 0.3, 0.5, 0.7, 0.8, 0.9}) {
+    std::printf("%12.2f", a);
+    for (const int k : lengths) std::printf(" %8.2f", pm::speculative_speedup(a, k, cost));
+    const int best = pm::best_draft_length(a, cost);
+    if (pm::speculative_speedup(a, best, cost) > 1.0) {
+      std::printf("%9d\n", best);
+    } else {
+      std::printf("%9s\n", "none");
+    }
+  }
+
+  std::printf("\nWhat the draft may cost, k = 4\n");
+  std::printf("%12s %12s %22s %22s\n", "draft token", "4 of them", "breaks even at a =",
+              "speed-up at a = 0.8");
+  for (const double c : {1.0 / 70, 0.05, 0.075, 0.1, 0.2}) {
+    const pm::speculation_estimate e = pm::speculate(0.8, 4, c);
+    std::printf("%12.3f %12.3f %22.3f %22.2f\n", c, 4 * c, e.break_even_acceptance, e.speedup);
+  }
+
+  // Checking is free while memory limits the step. With more sequences the extra tokens meet the
+  // ridge point, and each of them costs time.
+  const pm::intensity<> ridge = pm::ridge_point(pm::catalog::h100_sxm, pm::bf16);
+  std::printf("\nSequences on an H100 up to which checking k + 1 tokens each is free\n");
+  std::printf("%12s", "weights");
+  for (const int k : lengths) std::printf("   k = %2d", k);
   std::printf("\n");
-  for (const double a : {0.5, 0.7, 0.8, 0.9}) {
-    std::printf("%6.1f", a);
-    for (const int k : {1, 2, 4, 8}) std::printf("%10.4f", pm::emitted_tokens(a, k).quantity().value());
+  for (const pm::number_format f : {pm::bf16, pm::int4}) {
+    std::printf("%12s", pm::name_of(f));
+    for (const int k : lengths) {
+      std::printf(" %8.1f", pm::verification_batch_limit(ridge, pm::bytes_of(f), k));
+    }
     std::printf("\n");
   }
-
-  std::printf("\n%28s%14s%14s%24s\n", "a draft token costs", "best k, a=.8", "speed-up", "k = 4 breaks even at a");
-  for (const double c : {0.0125, 0.025, 0.05, 0.08, 0.2}) {
-    const int k = pm::best_draft_length(0.8, c);
-    std::printf("%19.4f of a step%14d%14.2f%24.3f\n", c, k, pm::speculative_speedup(0.8, k, c),
-                pm::break_even_acceptance(4, c));
-  }
-
-  std::printf("\nVerifying k + 1 tokens is free only while memory limits the step: with k = 5 on an H100 up to\n"
-              "batch %.0f in bf16 and %.0f with 4-bit weights.\n",
-              pm::verification_batch_limit(pm::ridge_point(pm::catalog::h100_sxm, pm::bf16), pm::bytes_of(pm::bf16), 5),
-              pm::verification_batch_limit(pm::ridge_point(pm::catalog::h100_sxm, pm::bf16), pm::bytes_of(pm::int4), 5));
 }

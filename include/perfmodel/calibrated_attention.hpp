@@ -43,24 +43,32 @@ constexpr T resident(const bytes<T>& working_set, const bytes<T>& room) {
   return 1.0 / (1.0 + x4 * x4);
 }
 
-/// Time to move `moved` bytes of a working set of `distinct` ones: the share of it that the run
-/// before left in L2 comes from there, the rest from DRAM.
+/// Time to move bytes, and how many of them DRAM moves.
 template <Scalar T>
-constexpr duration<T> warm_memory_time(const basic_accelerator<T>& a,
-                                       const basic_attention_parameters<T>& p,
-                                       const bytes<T>& moved, const bytes<T>& distinct) {
+struct warm_memory {
+  duration<T> time{};
+  bytes<T> from_dram{};
+};
+
+/// Moves `moved` bytes of a working set of `distinct` ones: the share of it that the run before
+/// left in L2 comes from there, the rest from DRAM.
+template <Scalar T>
+constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
+                                        const basic_attention_parameters<T>& p,
+                                        const bytes<T>& moved, const bytes<T>& distinct) {
   const T warm = named("share in L2", resident(distinct, a.l2.capacity.quantity()));
   detail::fraction("dram_share", detail::positive("dram_share", p.dram_share));
   detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
-  const duration<T> cold_time = moved / (p.dram_share * a.dram.bandwidth.quantity());
-  const duration<T> warm_time = moved / detail::positive("l2_bandwidth", p.l2_bandwidth);
-  return (1.0 - warm) * cold_time + warm * warm_time;
+  const bytes<T> cold = (1.0 - warm) * moved;
+  return {cold / (p.dram_share * a.dram.bandwidth.quantity()) +
+              warm * moved / detail::positive("l2_bandwidth", p.l2_bandwidth),
+          cold};
 }
 
 }  // namespace detail
 
-/// Special functions (exp2) per clock and SM, from compute capability 7.0 to 10.0.
-/// Source: Shah et al., "FlashAttention-3", 2024, section 3.1, footnote on 3.9 TFLOP/s.
+/// Special functions (exp2) per clock and SM. Source: Shah et al., "FlashAttention-3", 2024,
+/// section 3.1, on H100 (3.9 TFLOP/s); assumed of the others.
 inline constexpr double special_functions_per_clock = 16.0;
 
 /// Tokens of a block of keys and values in decode. Source: flash-attention, hdim 128, split kernel.
@@ -73,18 +81,20 @@ inline constexpr double decode_tile_rows = 64.0;
 /// at least 1, evened out to ceil(blocks / s) blocks of 128 tokens; slots = SMs blocks_per_sm;
 /// blocks = max(1, u s / slots) (tile_latency + 128 ceil(blocks / s) (d + v) / element_rate);
 /// memory = bytes / (dram_share BW), or / l2_bandwidth where the cache is still in L2;
-/// splits = (s - 1) split_cycles / clock; kernels = one to combine if s > 1, one to reorder heads
-/// if the library does so and there are several sequences, several KV heads and groups of queries.
+/// splits = (s - 1) split_cycles / clock; kernels = kernel_cycles / clock for one to combine
+/// if s > 1 and for one to reorder heads, if the library does so and there are several sequences,
+/// several KV heads and groups of queries.
 /// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
 /// 2023; flash_api.cpp num_splits_heuristic), fitted to AIConfigurator's published latencies.
 /// Leaves out: contexts of unequal length in a batch, page-table latency, power.
-/// Errors: as demand_of(attention_decode); a profile or accelerator without sms, clocks, L2 or DRAM.
-/// Tests: never below the floor; twice the cache far above the L2 takes twice the memory time.
+/// Errors: as demand_of(attention_decode); a profile or accelerator without sms, clocks, L2 or
+/// DRAM. Tests: never below the floor; twice the cache far above the L2 takes twice the memory
+/// time.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
-                                       const basic_attention_decode<T>& w,
-                                       const basic_attention_parameters<T>& p,
-                                       const basic_attention_kernels<T>& k) {
+                                                const basic_attention_decode<T>& w,
+                                                const basic_attention_parameters<T>& p,
+                                                const basic_attention_kernels<T>& k) {
   using math::ceil;
   using math::floor;
   const basic_demand<T> needs = demand_of(w);
@@ -106,32 +116,32 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
       named("block time", detail::positive("tile_latency", p.tile_latency) +
                               elements / detail::positive("element_rate", p.element_rate));
   const duration<T> compute = waves * block_time;
-  const duration<T> memory = detail::warm_memory_time(a, p, needs.dram.total(), needs.dram.total());
+  const auto memory = detail::warm_memory_of(a, p, needs.dram.total(), needs.dram.total());
 
   const T split_kernel = detail::any(T(splits - 1.0));
-  const T reorder_kernel = k.reorders_heads ? detail::any(T(w.batch - 1.0)) *
-                                                  detail::any(T(w.kv_heads - 1.0)) *
-                                                  detail::any(T(group - 1.0))
-                                            : T(0.0);
+  const T reorder_kernel = k.reorders_heads
+                               ? detail::any(T(w.batch - 1.0)) * detail::any(T(w.kv_heads - 1.0)) *
+                                     detail::any(T(group - 1.0))
+                               : T(0.0);
   const frequency<T> clock = detail::positive("vector.clock", a.vector.clock.quantity());
   const T scheduled = 1.0 - detail::any(T(w.batch - k.scheduled_sequences));
 
   basic_estimate<T> e;
-  const duration<T> combined = detail::partly_hidden(compute, memory);
+  const duration<T> combined = detail::partly_hidden(compute, memory.time);
   e.terms.add(limiter::latency, "blocks", compute);
-  e.terms.add(limiter::memory, "memory", memory);
+  e.terms.add(limiter::memory, "memory", memory.time);
   e.limiter = e.terms.limiting();
   duration<T> fixed = e.terms.add(limiter::launch, "floor", detail::positive("floor", p.floor));
   fixed += e.terms.add(limiter::latency, "splits", (splits - 1.0) * k.split_cycles / clock);
   fixed += e.terms.add(limiter::launch, "further kernels",
-                       (split_kernel + reorder_kernel) * p.further_kernel);
+                       (split_kernel + reorder_kernel) * k.kernel_cycles / clock);
   fixed += e.terms.add(limiter::launch, "metadata", scheduled * w.batch * k.sequence_cost);
   if (w.kv_format.format != w.format) {
     fixed += e.terms.add(limiter::launch, "conversion", k.narrow_kv_time);
   }
   e.time = named("time", fixed + combined);
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  e.mbu = needs.dram.total() / a.dram.bandwidth.quantity() / e.time;
+  e.mbu = memory.from_dram / a.dram.bandwidth.quantity() / e.time;
   return e;
 }
 
@@ -151,9 +161,9 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
 /// Tests: never below the floor; long causal prefill tends to the pair rate.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
-                                       const basic_attention_prefill<T>& w,
-                                       const basic_attention_parameters<T>& p,
-                                       const basic_attention_kernels<T>& k) {
+                                                const basic_attention_prefill<T>& w,
+                                                const basic_attention_parameters<T>& p,
+                                                const basic_attention_kernels<T>& k) {
   using math::ceil;
   const basic_demand<T> needs = demand_of(w);
   const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
@@ -178,10 +188,10 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const bool narrow = w.kv_format.format != w.format;
   const T share = narrow ? T(p.matrix_share * k.narrow_kv_matrix) : p.matrix_share;
   const flop_rate<T> matrix = detail::positive("matrix_share", share) * peak(a, w.format);
-  const duration<T> per_matrix =
-      sms * 2.0 * (w.head_dim + value_dim) * lift<T>(flop) / matrix;
+  const duration<T> per_matrix = sms * 2.0 * (w.head_dim + value_dim) * lift<T>(flop) / matrix;
   const duration<T> per_exponential =
-      1.0 / (special_functions_per_clock * detail::positive("vector.clock", a.vector.clock.quantity()));
+      1.0 /
+      (special_functions_per_clock * detail::positive("vector.clock", a.vector.clock.quantity()));
   const duration<T> pair_time =
       named("time per pair and SM", k.overlaps_exponential
                                         ? detail::partly_hidden(per_matrix, per_exponential)
@@ -196,20 +206,22 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const T kv_new = w.batch * w.tokens * w.kv_heads * (w.head_dim + value_dim);
   const bytes<T> distinct = needs.dram.total() + kv_new * lift<T>(bytes_of(w.format));
   bytes<T> moved = distinct + kv_new * lift<T>(bytes_of(w.kv_format));
-  if (narrow) moved += (2.0 * w.batch * w.tokens * w.query_heads * w.head_dim + 2.0 * kv_new) * lift<T>(byte);
-  const duration<T> memory = detail::warm_memory_time(a, p, moved, distinct);
+  if (narrow)
+    moved += (2.0 * w.batch * w.tokens * w.query_heads * w.head_dim + 2.0 * kv_new) * lift<T>(byte);
+  const auto memory = detail::warm_memory_of(a, p, moved, distinct);
 
   basic_estimate<T> e;
   e.terms.add(limiter::compute, "tiles", compute);
-  e.terms.add(limiter::memory, "memory", memory);
+  e.terms.add(limiter::memory, "memory", memory.time);
   e.limiter = e.terms.limiting();
-  duration<T> fixed = e.terms.add(limiter::launch, "floor",
-                                  detail::positive("floor", p.floor) + p.tile_latency / k.blocks_per_sm);
+  duration<T> fixed =
+      e.terms.add(limiter::launch, "floor",
+                  detail::positive("floor", p.floor) + p.tile_latency / k.blocks_per_sm);
   if (narrow) fixed += e.terms.add(limiter::launch, "conversion", 2.0 * k.narrow_kv_time);
-  e.time = named("time", fixed + (k.overlaps_memory ? detail::partly_hidden(compute, memory)
-                                                    : compute + memory));
+  e.time = named("time", fixed + (k.overlaps_memory ? detail::partly_hidden(compute, memory.time)
+                                                    : compute + memory.time));
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  e.mbu = needs.dram.total() / a.dram.bandwidth.quantity() / e.time;
+  e.mbu = memory.from_dram / a.dram.bandwidth.quantity() / e.time;
   return e;
 }
 

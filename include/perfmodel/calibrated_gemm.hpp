@@ -81,8 +81,9 @@ inline constexpr duration<> power_settles = duration<>::from_value(1e-3);
 ///       ceil(tiles / SMs) (k / p max(2 r c / R_sm, (min(m, r) b_a + c b_w) / F_sm) + fill)
 ///       [+ split cost + 4 m n p bytes / F];
 ///   M = DRAM bytes / (share BW), weights that stayed in L2 at the operand bandwidth F instead;
-///   X = 2 m n k / R, R = share of the peak; s the power slowdown; an engine's quantising kernels
-///   read 16-bit activations `quantise_passes` times and write them narrow.
+///   X = 2 m n k / R, R = share of the peak; s the power slowdown;
+///   quantisation = launches + max(m k (2 B + b_a) / (share BW), m k cycles / (SMs f)), where an
+///   engine narrows 16-bit activations while it runs; its results are 16 bit.
 /// Sources: tiles and waves, NVIDIA "Matrix Multiplication Background User's Guide", sections 4 and
 /// 5; split-k, CUTLASS "Efficient GEMM in CUDA"; the forms of the overlap and of the slowdown are
 /// this project's own, chosen on measurements (docs/laws/calibrated_gemm.md).
@@ -96,9 +97,14 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   const basic_engine_profile<T>& engine = conditions.engine;
   const basic_demand<T> d = demand_of(g);
   const flop_rate<T> full = peak(a, d.format);
-  const bool quantises = bits_of(d.format) < 16.0 && highest(engine.quantise_passes) > 0.0;
+  const bool block_scaled = g.weights.group > 0.0;
+  // nvfp4 has both: a scale per block, and one per tensor that the kernels must find first.
+  const bool tensor_scaled = d.format == number_format::fp4 ||
+                             (d.format == number_format::fp8 && !block_scaled);
+  const duration<T> engine_floor = tensor_scaled ? engine.tensor_scale_floor : engine.quantise_floor;
+  const bool quantises = bits_of(d.format) < 16.0 && highest(engine_floor.value()) > 0.0;
   T share = detail::positive("matrix_share", machine.matrix_share);
-  if (g.weights.group > 0.0 && d.format == number_format::fp8) {
+  if (block_scaled && bits_of(d.format) < 16.0) {
     share = share * detail::positive("block_scale_share", engine.block_scale_share);
   }
   const flop_rate<T> matrix = named("matrix rate", share * full);
@@ -136,9 +142,12 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   const duration<T> launch = e.terms.add(limiter::launch, "launch", machine.matrix_floor);
   duration<T> time = launch + overlapped + slowed;
   if (quantises) {
-    const bytes<T> moved =
-        g.m * g.k * (engine.quantise_passes * lift<T>(2.0 * byte) + lift<T>(bytes_of(g.format)));
-    time += e.terms.add(limiter::launch, "quantise", engine.quantise_floor + moved / dram);
+    duration<T> moved = g.m * g.k * lift<T>(2.0 * byte + bytes_of(g.format)) / dram;
+    if (tensor_scaled && !block_scaled) {
+      const T cycles = g.m * g.k * detail::not_negative("quantise_cycles", engine.quantise_cycles);
+      moved = max(moved, cycles / (sms * detail::positive("vector.clock", a.vector.clock.quantity())));
+    }
+    time += e.terms.add(limiter::launch, "quantise", engine_floor + moved);
   }
   e.limiter = e.terms.limiting();
   e.time = named("time", time);

@@ -31,8 +31,8 @@ constexpr duration<T> grouped_gemm_time(const T& groups, const T& row_tiles, con
   const T column_tiles = ceil(T(n / detail::count("tile_columns", k.tile_columns)));
   const T waves = groups * row_tiles * column_tiles / sms;
   const T padded = groups * row_tiles * tile_rows * column_tiles * k.tile_columns;
-  const duration<T> compute = 2.0 * padded * k_dim * lift<T>(flop) / rate *
-                              scalar_max(T(1.0), T(1.0 / waves));
+  const duration<T> compute =
+      2.0 * padded * k_dim * lift<T>(flop) / rate * scalar_max(T(1.0), T(1.0 / waves));
   const T drawn = scalar_min(T(1.0), T(detail::positive("loads_per_sm", k.loads_per_sm) * waves));
   const duration<T> memory = groups * n * k_dim * weight / (drawn * memory_rate);
   return partly_hidden(compute, memory);
@@ -43,28 +43,31 @@ constexpr duration<T> grouped_gemm_time(const T& groups, const T& row_tiles, con
 /// T = floor + first GEMM (h to 2 w, or w) + second (w to h) + buffers, per rank. Each GEMM is
 /// hypot(compute, memory): compute = padded FLOP / (matrix_share R) max(1, 1 / waves), rows padded
 /// to tiles of 16 to 128 by the tokens of an expert; memory = weights of the experts touched, at
-/// dram_share BW min(1, loads_per_sm waves): few tiles draw little. buffers = rows x (bytes written
-/// and read between the kernels) / (buffer_share BW): b (6 w + 2 h), less 3 w without a gate, and
-/// one more byte for each converted element, 2 w + 2 h, in 8-bit formats.
-/// rows = tokens top_k / expert_parallel, but all of tokens top_k where the library buffers the
-/// whole group's. Balanced routing touches min(experts, tokens top_k) experts; random routing the
-/// expected number. w is intermediate / tensor_parallel; shared experts are further groups.
-/// Source: the kernels (vllm fused_moe), fitted to AIConfigurator's published latencies.
-/// Leaves out: imbalance, dispatch and combine between ranks, tuned tiles of single shapes.
-/// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
-/// Tests: never below the floor; 1 token of balanced routing reads top_k experts.
+/// dram_share BW min(1, loads_per_sm waves): few tiles draw little. buffers = bytes written and
+/// read between the kernels / (buffer_share BW): 12 w a row between the GEMMs (8 w without a gate)
+/// and 4 h around them, and 2 w + 2 h more to convert them where 8-bit formats run on all rows.
+/// Around the GEMMs there are tokens top_k rows on every rank; between them the rank's own, tokens
+/// top_k / expert_parallel, or again all of them where the library buffers the whole group's.
+/// Balanced routing touches min(experts, tokens top_k) experts; random routing the expected number.
+/// w is intermediate / tensor_parallel; shared experts are further groups. Source: the kernels
+/// (vllm fused_moe), fitted to AIConfigurator's published latencies. Leaves out: imbalance,
+/// dispatch and combine between ranks, tuned tiles of single shapes. Errors: as demand_of(moe_ffn);
+/// an accelerator without sms or the format. Tests: never below the floor; 1 token of balanced
+/// routing reads top_k experts.
 template <Scalar T>
-constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a, const basic_moe_ffn<T>& x,
-                                       const basic_moe_parameters<T>& p,
-                                       const basic_moe_kernels<T>& k,
-                                       routing how = routing::random) {
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
+                                                const basic_moe_ffn<T>& x,
+                                                const basic_moe_parameters<T>& p,
+                                                const basic_moe_kernels<T>& k,
+                                                routing how = routing::random) {
   using math::ceil;
   const basic_demand<T> needs = demand_of(x);
   const T width = x.intermediate / x.tensor_parallel;
   const T rank_rows = x.tokens * x.top_k / x.expert_parallel;
   const T balanced = scalar_min(T(x.experts / x.expert_parallel), scalar_max(T(1.0), rank_rows));
-  const T touched = named("experts touched",
-                          how == routing::balanced ? balanced : scalar_max(T(1.0), experts_touched(x)));
+  const T touched =
+      named("experts touched",
+            how == routing::balanced ? balanced : scalar_max(T(1.0), experts_touched(x)));
   const T expert_tokens = named("tokens per expert", T(rank_rows / touched));
   const T tile_rows = named("tile rows", detail::moe_tile_rows(expert_tokens, k));
   const T row_tiles = ceil(T(expert_tokens / tile_rows));
@@ -74,7 +77,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a, c
   const T share = narrow ? T(p.matrix_share * k.narrow_matrix_ratio) : p.matrix_share;
   const flop_rate<T> rate = detail::positive("matrix_share", share) * peak(a, needs.format);
   detail::fraction("dram_share", detail::positive("dram_share", p.dram_share));
-  const perfmodel::bandwidth<T> dram = detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
+  const perfmodel::bandwidth<T> dram =
+      detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const perfmodel::bandwidth<T> weight_rate = p.dram_share * dram;
   const bytes<T> weight = lift<T>(bytes_of(x.weights));
   const T up = (ffn_matrices(x.gated) - 1.0) * width;
@@ -91,11 +95,14 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a, c
     gemms += both(x.shared_experts, T(ceil(T(shared_tokens / tall))), tall);
   }
 
-  const T rows = k.all_rows_buffered ? x.tokens * (x.top_k + x.shared_experts)
-                                     : rank_rows + x.tokens * x.shared_experts / x.expert_parallel;
-  const T wide = (2.0 * up + 2.0 * width + 2.0 * x.hidden) * 2.0;
-  const T converted = narrow && k.all_rows_buffered ? 2.0 * width + 2.0 * x.hidden : T(0.0);
-  const bytes<T> buffers = named("buffer bytes", rows * (wide + converted) * lift<T>(byte));
+  const T all_rows = x.tokens * (x.top_k + x.shared_experts);
+  const T wide_rows =
+      k.all_rows_buffered ? all_rows : rank_rows + x.tokens * x.shared_experts / x.expert_parallel;
+  const double converted = narrow && k.all_rows_buffered ? 2.0 : 0.0;
+  const bytes<T> buffers =
+      named("buffer bytes", (wide_rows * (4.0 * (up + width) + converted * width) +
+                             all_rows * (4.0 + converted) * x.hidden) *
+                                lift<T>(byte));
 
   basic_estimate<T> e;
   const duration<T> work =
@@ -103,10 +110,13 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a, c
       e.terms.add(limiter::memory, "buffers",
                   buffers / (detail::positive("buffer_share", k.buffer_share) * dram));
   e.limiter = e.terms.limiting();
-  const duration<T> floor_time = e.terms.add(limiter::launch, "floor", detail::positive("floor", k.floor));
+  const duration<T> floor_time =
+      e.terms.add(limiter::launch, "floor", detail::positive("floor", k.floor));
   e.time = named("time", work + floor_time);
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  e.mbu = needs.dram.total() / dram / e.time;
+  const T expected = scalar_max(T(1.0), experts_touched(x));
+  const bytes<T> beyond = (touched - expected) * ffn_matrices(x.gated) * x.hidden * width * weight;
+  e.mbu = (needs.dram.total() + beyond) / dram / e.time;
   return e;
 }
 

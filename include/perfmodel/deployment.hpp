@@ -49,10 +49,27 @@ constexpr divisible divisible_parts(const basic_transformer<T>& m) {
           whole(m.moe.experts), 0};
 }
 
-/// Weights of one device: linear layers cut by tensor and pipeline, routed experts by the larger of
-/// tensor and expert parallelism, the vocabulary tables by tensor, norms and routers kept whole.
-/// Leaves out: stages of unequal length; the vocabulary tables sit on the first and last stage.
-/// Test: bf16 Llama 3 70B over 8 ranks stores 1/8 of its matrices on each.
+namespace detail {
+/// Linear weights that each rank of a tensor-parallel group has whole, beyond its 1 / N of all: the
+/// projections to MLA's latents, and KV heads where there are fewer of them than ranks.
+template <Scalar T>
+constexpr T replicated_weights(const basic_transformer<T>& m, const T& tensor) {
+  const auto& a = m.attention;
+  if (a.kind == attention_kind::latent) {
+    const T latents = a.query_rank + a.kv_rank + a.rope_dim;
+    return m.layers * m.hidden * latents * (1.0 - 1.0 / tensor);
+  }
+  const T extra_heads = kv_heads_per_rank(a.kv_heads, tensor) - a.kv_heads / tensor;
+  return m.layers * m.hidden * (a.head_dim + a.value_width()) * extra_heads;
+}
+}  // namespace detail
+
+/// Weights of one device: linear layers cut by tensor and pipeline (the projections to MLA's latents
+/// and replicated KV heads are whole), routed experts by all ranks of a stage, the vocabulary tables
+/// by tensor, norms and routers kept whole.
+/// Leaves out: stages of unequal length. Both vocabulary tables count on every stage, though the
+/// first has one and the last the other. Tests: bf16 Llama 3 70B over 8 ranks stores 1/8 of its
+/// matrices on each; over 16, 1/16 and half of a KV head's two projections more.
 template <Scalar T>
 constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
   const basic_parameter_count<T> p = parameters(d.model);
@@ -61,7 +78,8 @@ constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
   const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
   const bytes<T> other = lift<T>(bytes_of(d.weights.others));
   return named("weight bytes per device",
-               p.linear / tensor / pipeline * lift<T>(bytes_of(d.weights.linear)) +
+               (p.linear / tensor + detail::replicated_weights(d.model, tensor)) / pipeline *
+                       lift<T>(bytes_of(d.weights.linear)) +
                    p.experts / expert_ranks / pipeline * lift<T>(bytes_of(d.weights.experts)) +
                    (p.expert_biases / expert_ranks + p.other) / pipeline * other +
                    (p.embedding + p.head) / tensor * other);
@@ -90,8 +108,8 @@ constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) 
 }
 
 /// Whether weights and the cache of `batch` sequences of `context` tokens fit each device, and why
-/// not. Sequences are spread over data-parallel groups. Test: Llama 3 70B in bf16 does not fit one
-/// H100: 141 GB needed, 85.5 GB there.
+/// not. Sequences are spread over data-parallel groups, whole. Tests: Llama 3 70B in bf16 does not
+/// fit one H100: 141 GB needed, 85.5 GB there; one sequence over 8 groups takes a whole one's cache.
 template <Scalar T>
 constexpr feasibility fits(const basic_deployment<T>& d, const T& batch, const T& context) {
   const feasibility cut = layout_feasible(d.layout, divisible_parts(d.model));
@@ -101,9 +119,16 @@ constexpr feasibility fits(const basic_deployment<T>& d, const T& batch, const T
     return infeasible("the parallel group has more ranks than the fabric joins", "accelerators",
                       d.layout.tensor * d.layout.data * d.layout.context, reach);
   }
+  const double slices = highest(d.model.moe.intermediate) / d.layout.expert_tensor();
+  if (highest(d.model.moe.layers) > 0.0 && math::ceil(slices) != slices) {
+    return infeasible("the ranks that share an expert do not divide its width", "ranks",
+                      d.layout.expert_tensor(), highest(d.model.moe.intermediate));
+  }
   const basic_memory_budget<T> b = memory_budget_of(d);
   const bytes<T> free = kv_bytes_available(b);
-  const bytes<T> cache = detail::not_negative("batch", batch) / T(d.layout.data) *
+  detail::not_negative("batch", batch);
+  const T in_group = scalar_max(T(batch / T(d.layout.data)), scalar_min(batch, T(1.0)));
+  const bytes<T> cache = in_group *
                          kv_bytes(d.model, context, d.kv) * kv_share(d.model, d.layout.tensor) /
                          T(d.layout.pipeline);
   if (lowest(free.value()) < highest(cache.value()) || lowest(free.value()) <= 0.0) {
@@ -117,7 +142,10 @@ constexpr feasibility fits(const basic_deployment<T>& d, const T& batch, const T
 }
 
 /// Sequences of `context` tokens that fit the whole replica at once, in blocks of `block_size`
-/// tokens. A layer with a sliding window keeps min(context, window) tokens.
+/// tokens. A layer with a sliding window keeps min(context, window) tokens. `available` is of one
+/// device, `blocks` and `tokens` of one data-parallel group and as if every layer kept all.
+/// Tests: 8 H100 hold of Llama 3 70B what their bytes less the weights divide into; two groups hold
+/// twice the sequences; a model of windows holds more than one without.
 template <Scalar T>
 constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d, const T& context,
                                            const T& block_size = T(16.0)) {
@@ -138,7 +166,9 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d, const T
 
 /// One pass of the model: `batch` sequences decode one token each over `context` cached tokens, and
 /// `prefill_tokens` prompt tokens join them, spread evenly over `prefill_sequences` prompts that have
-/// `prefill_past` tokens cached each.
+/// `prefill_past` tokens cached each. Sequences are shared out to data-parallel groups and to the
+/// stages of a pipeline, whole ones, and the busiest group counts. A `steady` iteration is the mean
+/// of many: then prefill_sequences may be below 1, and every group and stage has its share of it.
 template <Scalar T = double>
 struct basic_iteration {
   T batch{};
@@ -146,6 +176,7 @@ struct basic_iteration {
   T prefill_tokens{};
   T prefill_past{};
   T prefill_sequences = T(1.0);
+  bool steady = false;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -154,6 +185,7 @@ struct basic_iteration {
     f("prefill_tokens", s.prefill_tokens...);
     f("prefill_past", s.prefill_past...);
     f("prefill_sequences", s.prefill_sequences...);
+    f("steady", s.steady...);
   }
 };
 using iteration = basic_iteration<>;

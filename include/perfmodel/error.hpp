@@ -72,12 +72,15 @@ constexpr void computes_in(bool supported, const char* accelerator, const char* 
 }
 [[noreturn]] inline void fail(error_code code, const char* message) { throw error(code, message); }
 
+// What is divided by is no smaller and nothing is larger, so no quotient of checked inputs overflows.
+inline constexpr double smallest_quantity = 1e-30;
 inline constexpr double largest_quantity = 1e30;
 inline constexpr double largest_count = 1e15;
 
 /// Every lane above zero. Rejects NaN and infinity. Returns x.
 template <Scalar T> constexpr const T& positive(const char* field, const T& x) {
   if (!(lowest(x) > 0.0)) out_of_range(field, lowest(x), "more than 0");
+  if (!(lowest(x) >= smallest_quantity)) out_of_range(field, lowest(x), "at least 1e-30");
   if (!(highest(x) <= largest_quantity)) out_of_range(field, highest(x), "at most 1e30");
   return x;
 }

@@ -121,11 +121,26 @@ inline bool dominates(const plan_point& a, const plan_point& b, bool priced) {
          (a.serving.ttft.value() == b.serving.ttft.value() && a.gpus <= b.gpus);  // of equals, the first
 }
 
-/// Powers of two up to n, and n itself.
-inline std::vector<int> sizes_up_to(int n) {
+/// Powers of two up to n. What is tried for n is tried for more than n too, so that more devices are
+/// never worse.
+inline std::vector<int> powers_up_to(int n) {
   std::vector<int> s;
   for (int i = 1; i <= n; i *= 2) s.push_back(i);
-  if (!s.empty() && s.back() != n) s.push_back(n);
+  return s;
+}
+/// Every count up to 64, then eight in each octave.
+inline std::vector<int> counts_up_to(int n) {
+  std::vector<int> s;
+  for (int i = 1, stride = 1; i <= n; i += stride) {
+    s.push_back(i);
+    if (i >= 64 && (i & (i - 1)) == 0) stride = i / 8;
+  }
+  return s;
+}
+/// Tensor-parallel degrees on a fabric: powers of two, and all of it.
+inline std::vector<int> tensor_degrees(int gpus, int fabric) {
+  std::vector<int> s = powers_up_to((std::min)(gpus, fabric));
+  if (fabric <= gpus && s.back() != fabric) s.push_back(fabric);
   return s;
 }
 
@@ -141,6 +156,7 @@ inline void check_request(const plan_request& q) {
   if (q.accelerators.empty()) fail(error_code::missing_key, "accelerators: give at least one");
   if (q.precisions.empty()) fail(error_code::missing_key, "precisions: give at least one");
   within("gpus", static_cast<double>(q.gpus), 1.0, 65536.0, "1 to 65536");
+  not_negative("batch_limit", q.load.batch_limit);
   not_negative("ttft", q.ttft);
   not_negative("itl", q.itl);
   positive("utilization", q.utilization);
@@ -156,8 +172,8 @@ inline void check_request(const plan_request& q) {
 }  // namespace detail
 
 /// Every deployment of the model on up to `gpus` devices of each accelerator: tensor and pipeline
-/// degrees in powers of two (and the whole fabric), experts cut by tensor or spread, replicas,
-/// precisions, and batch limits in powers of two. `progress(done)` is called now and then.
+/// degrees in powers of two (and the whole fabric), experts cut by tensor or spread, replicas (every
+/// number up to 64), precisions, and batch limits in powers of two up to the load's own. `progress(done)` is called now and then.
 /// A format that the device cannot compute in, a layout that cannot be, and weights that do not fit
 /// are rejections with a reason, never errors. Errors: a request that makes no sense.
 /// Tests: no point of the frontier dominates another; every feasible point is dominated by or on it;
@@ -184,7 +200,8 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
     load share = q.load;
     share.concurrency = closed ? wanted : 0.0;
     share.requests_per_s = q.load.requests_per_s / replicas;
-    const double largest = (std::max)(1.0, (std::min)(wanted, room));
+    const double allowed = q.load.batch_limit > 0.0 ? q.load.batch_limit : wanted;
+    const double largest = (std::max)(1.0, (std::min)({wanted, room, allowed}));
     for (double limit = closed ? 1.0 : largest;; limit = (std::min)(limit * 2.0, largest)) {
       ++r.evaluated;
       if (r.evaluated % 256 == 0) progress(r.evaluated);
@@ -216,10 +233,10 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
       deployment d{.device = a, .model = q.model, .weights = f.weights, .activations = f.activations, .kv = f.kv,
                    .utilization = q.utilization, .activation_bytes = q.activation_bytes,
                    .runtime_bytes = q.runtime_bytes};
-      for (const int tensor : detail::sizes_up_to((std::min)(q.gpus, fabric))) {
-        for (const int pipeline : detail::sizes_up_to(q.gpus / tensor)) {
-          for (const int expert : {1, tensor}) {
-            if (expert > 1 && !(q.model.moe.layers > 0.0)) continue;
+      for (const int tensor : detail::tensor_degrees(q.gpus, fabric)) {
+        for (const int pipeline : detail::powers_up_to(q.gpus / tensor)) {
+          const bool spreads = tensor > 1 && q.model.moe.layers > 0.0;
+          for (const int expert : spreads ? std::vector<int>{1, tensor} : std::vector<int>{1}) {
             d.layout = {.tensor = tensor, .pipeline = pipeline, .expert = expert};
             if (const feasibility cut = layout_feasible(d.layout, divisible_parts(q.model)); !cut) {
               detail::note_rejection(r, a, f, d.layout, cut);
@@ -229,8 +246,10 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
               detail::note_rejection(r, a, f, d.layout, in);
               continue;
             }
-            for (const int replicas : detail::sizes_up_to(q.gpus / d.layout.ranks())) judge(d, a, f, replicas);
-            if (tensor == 1) break;
+            for (const int replicas : detail::counts_up_to(q.gpus / d.layout.ranks())) {
+              if (q.load.concurrency > 0.0 && replicas > q.load.concurrency) break;  // some would idle
+              judge(d, a, f, replicas);
+            }
           }
         }
       }

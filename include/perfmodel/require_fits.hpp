@@ -29,6 +29,9 @@ constexpr deployment cut_over(const accelerator& a, const transformer& m, int te
   return d;
 }
 constexpr bytes<> bytes_needed(const deployment& d, double batch, double context) {
+  divisible parts = divisible_parts(d.model);
+  parts.accelerators = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
+  check(d.layout, parts);
   return weight_bytes_per_device(d) + batch * kv_bytes(d.model, context, d.kv) *
                                           kv_share(d.model, d.layout.tensor) / d.layout.pipeline;
 }
@@ -38,7 +41,8 @@ constexpr bytes<> bytes_needed(const deployment& d, double batch, double context
 /// true where the weights and the KV cache of `Batch` sequences of `Context` tokens fit one device of
 /// a tensor-parallel group; else a compile error whose text holds the bytes needed and the bytes
 /// there: static_assert(require_fits<h100_sxm, llama_3_70b, 8, bf16, bf16, 64, 4096>).
-/// Leaves out activations and the runtime's own memory. Errors: a layout the model cannot have.
+/// Leaves out activations and the runtime's own memory. Errors: a layout that the model or the fabric
+/// cannot have. Tests: 70B in bf16 fits two H200, not one H100; it cannot be cut over 3 ranks.
 template <const auto& Accelerator, const auto& Model, int TensorParallel = 1,
           number_format Weights = number_format::bf16, number_format Kv = number_format::bf16,
           int Batch = 1, int Context = 1>

@@ -59,10 +59,10 @@ constexpr basic_estimate<T> roofline(const basic_accelerator<T>& a, const basic_
   detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   e.terms.add(limiter::memory, "memory", d.dram.total() / policy.dram_bandwidth(a, d));
   if (highest(d.l2.total().value()) > 0.0 && lowest(a.l2.bandwidth.value()) > 0.0) {
-    e.terms.add(limiter::l2, "l2", d.l2.total() / a.l2.bandwidth);
+    e.terms.add(limiter::l2, "l2", d.l2.total() / detail::positive("l2.bandwidth", a.l2.bandwidth.quantity()));
   }
   if (highest(d.shared.total().value()) > 0.0 && lowest(a.shared.bandwidth.value()) > 0.0) {
-    e.terms.add(limiter::shared, "shared", d.shared.total() / a.shared.bandwidth);
+    e.terms.add(limiter::shared, "shared", d.shared.total() / detail::positive("shared.bandwidth", a.shared.bandwidth.quantity()));
   }
   e.limiter = e.terms.limiting();
   const duration<T> launch = policy.launch_time(a, d);

@@ -50,21 +50,31 @@ using serving_estimate = basic_serving_estimate<>;
 
 namespace detail {
 
-/// The mean iteration that a request at batch B decodes in: B tokens, each halfway through its answer,
-/// and input / output prompt tokens for each of the `others`, which is what a steady state prefills
-/// per token it emits, each with half of its prompt before it.
+/// Prompt tokens that one iteration takes of a prompt.
 template <Scalar T>
-constexpr basic_iteration<T> mean_iteration(const basic_load<T>& l, const T& batch, const T& others) {
-  const T prompt_tokens = others * l.input_tokens / l.output_tokens;
-  const T prompts = scalar_max(prompt_tokens / l.input_tokens, T(1.0));
-  const T past = scalar_max(T((l.input_tokens - prompt_tokens / prompts) / 2.0), T(0.0));
-  return {scalar_max(batch, T(1.0)), l.input_tokens + l.output_tokens / 2.0, prompt_tokens, past, prompts};
+constexpr T chunk_of(const basic_load<T>& l) {
+  if (!(highest(l.chunk_tokens) > 0.0)) return l.input_tokens;
+  return scalar_min(count("chunk_tokens", l.chunk_tokens), l.input_tokens);
 }
-/// A request in a closed loop of B meets B - 1 others, one that arrives at random meets B.
+/// Whom a request meets: B - 1 others in a closed loop of B, all B if it arrives at random.
+template <Scalar T>
+constexpr T others_of(const basic_load<T>& l, const T& batch) {
+  return highest(l.concurrency) > 0.0 ? scalar_max(T(batch - 1.0), T(0.0)) : batch;
+}
+/// The mean iteration that a request at batch B decodes in: B tokens, each halfway through its answer,
+/// and input / output prompt tokens for each of the others, which is what a steady state prefills
+/// per token it emits, in chunks that have half of the rest of their prompt before them.
 template <Scalar T>
 constexpr basic_iteration<T> mean_iteration(const basic_load<T>& l, const T& batch) {
-  const bool closed = highest(l.concurrency) > 0.0;
-  return mean_iteration(l, batch, closed ? scalar_max(T(batch - 1.0), T(0.0)) : batch);
+  const T chunk = chunk_of(l);
+  const T prompt_tokens = others_of(l, batch) * l.input_tokens / l.output_tokens;
+  basic_iteration<T> i{scalar_max(batch, T(1.0)), l.input_tokens + l.output_tokens / 2.0, prompt_tokens};
+  if (!(highest(prompt_tokens) > 0.0)) return i;
+  i.prefill_past = scalar_max(T((l.input_tokens - chunk) / 2.0), T(0.0));
+  const T prompts = prompt_tokens / chunk;  // above 0 in every lane; a range stays narrow enough to divide by
+  i.prefill_sequences = scalar_max(prompts, T(Range<T> ? 0.01 * highest(prompts) : 1e-9));
+  i.steady = true;
+  return i;
 }
 
 /// B = x t(B) for t growing with B: Little's law on the tokens being decoded. Newton's method, four
@@ -97,10 +107,11 @@ constexpr T balanced_batch(const T& tokens_per_s, const T& largest, StepTime&& t
 /// Closed loop: B = min(concurrency, what fits); requests beyond wait, N/X of them by Little's law.
 /// Open loop: B = rate x output x ITL(B); the wait before prefill is that of an M/D/1 queue.
 /// TTFT = wait + prefill, in ceil(input / chunk) mixed iterations where chunks are bounded;
-/// E2E = TTFT + (output - 1) ITL; throughput = B / ITL.
+/// E2E = TTFT + (output - 1) ITL; throughput = B / (E2E - wait) closed, the arrivals open.
 /// Sources: Yu et al., "Orca", OSDI 2022 (iteration-level batching); Agrawal et al., "Sarathi-Serve",
 /// OSDI 2024 (chunked prefill); Little 1961.
-/// Leaves out: tails, length spread, host time, prefix hits, preemption, speculation.
+/// Leaves out: tails, length spread, host time, prefix hits, preemption, speculation, and that a
+/// chunk budget below what a steady state prefills per iteration holds prompts up.
 /// Not feasible: the model does not fit; arrivals beyond what the largest batch sustains.
 /// Errors: neither or both of concurrency and requests_per_s; tokens below 1.
 /// Tests: at concurrency 1 E2E is the sum of its steps; throughput x E2E = requests in the system;
@@ -138,13 +149,9 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
   } else {
     const T demanded = l.requests_per_s * l.output_tokens;
     if constexpr (requires(const T& x) { x.tape(); }) {  // a derivation takes the root as given
-      const auto plain = [](const field_path&, const auto& x) { return representative(x); };
-      const auto dd = map_scalars<double>(d, plain);
-      const auto ll = map_scalars<double>(l, plain);
-      const double root = detail::balanced_batch(representative(demanded), representative(room), [&](double b) {
-        return step(dd, detail::mean_iteration(ll, b)).time;
-      });
-      s.batch = T(root);
+      s.batch = T(detail::balanced_batch(representative(demanded), representative(room), [&](double b) {
+        return duration<>::from_value(representative(time_of(T(b)).value()));
+      }));
     } else {
       s.batch = detail::balanced_batch(demanded, room, time_of);
     }
@@ -160,11 +167,13 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
 
   duration<T> first = s.prefill.time;
   if (highest(l.chunk_tokens) > 0.0) {
-    const T chunk = scalar_min(detail::count("chunk_tokens", l.chunk_tokens), l.input_tokens);
+    const T chunk = detail::chunk_of(l);
     const T chunks = named("chunks", ceil(l.input_tokens / chunk));
-    const basic_iteration<T> mixed{scalar_max(s.batch, T(1.0)), l.input_tokens + l.output_tokens / 2.0, chunk,
+    const basic_iteration<T> mixed{detail::others_of(l, s.batch), l.input_tokens + l.output_tokens / 2.0, chunk,
                                    (l.input_tokens - chunk) / 2.0, T(1.0)};
-    first = chunks * step(d, mixed, policy, cost).time;
+    // A chunk enters the first stage of a pipeline when the one before it has left that stage.
+    const double stages = d.layout.pipeline;
+    first = (chunks + (stages - 1.0)) / stages * step(d, mixed, policy, cost).time;
   }
   const duration<T> in_service = named("service time", first + (l.output_tokens - 1.0) * s.itl);
   if (closed) {
@@ -173,7 +182,8 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
     s.throughput = s.batch * lift<T>(request) / in_service;
   } else {
     const request_rate<T> arrivals = l.requests_per_s * lift<T>(request_per_s);
-    const basic_queue_estimate<T> q = md1(arrivals, first);
+    // One data-parallel group, and its first stage.
+    const basic_queue_estimate<T> q = md1(arrivals / T(d.layout.data), first / T(d.layout.pipeline));
     if (s.feasible && !q.feasible) s.feasible = q.feasible;
     s.wait = named("wait", q.wait);
     s.throughput = arrivals;

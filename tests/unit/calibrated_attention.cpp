@@ -31,7 +31,6 @@ pm::accelerator round_device() {
   return a;
 }
 const pm::attention_parameters round_parameters{.floor = 10.0 * pm::us,
-                                                .further_kernel = 2.0 * pm::us,
                                                 .tile_latency = 3.0 * pm::us,
                                                 .element_rate = pm::frequency<>::from_value(1e10),
                                                 .matrix_share = 0.5,
@@ -41,11 +40,14 @@ const pm::attention_kernels round_kernels{.name = "round",
                                           .max_splits = 32.0,
                                           .blocks_per_sm = 1.0,
                                           .tile_rows = 64.0,
+                                          .kernel_cycles = 2000.0,
                                           .split_cycles = 100.0,
                                           .sequence_cost = 0.1 * pm::us,
                                           .scheduled_sequences = 500.0};
 
-double us(const pm::duration<>& t) { return t.value() * 1e6; }
+double us(const pm::duration<>& t) {
+  return t.value() * 1e6;
+}
 
 }  // namespace
 
@@ -91,10 +93,13 @@ TEST_CASE("heads are reordered only where there is something to reorder", "[cali
   pm::attention_kernels k = round_kernels;
   k.reorders_heads = true;
   const auto kernels = [&](double batch, double query_heads, double kv_heads) {
-    const pm::attention_decode w{.batch = batch, .context = 100, .query_heads = query_heads,
-                                 .kv_heads = kv_heads, .head_dim = 128};
-    return us(pm::calibrated_estimate(round_device(), w, round_parameters, k)
-                  .terms["further kernels"]);
+    const pm::attention_decode w{.batch = batch,
+                                 .context = 100,
+                                 .query_heads = query_heads,
+                                 .kv_heads = kv_heads,
+                                 .head_dim = 128};
+    return us(
+        pm::calibrated_estimate(round_device(), w, round_parameters, k).terms["further kernels"]);
   };
   CHECK_THAT(kernels(4, 32, 8), WithinRel(2.0, 1e-12));
   CHECK(kernels(1, 32, 8) == 0.0);
@@ -122,14 +127,13 @@ TEST_CASE("prefill by hand: full tiles of 64 rows", "[calibrated]") {
   // for each of 4 x 640 x 20 x 128; 39 MB distinct of 52 MB moved, so out of the 10 MB of L2.
   const double elements = 4.0 * 640 * 20 * 128;
   CHECK_THAT(us(e.terms["memory"]), WithinRel((4 + 12) * elements / 0.8e12 * 1e6, 1e-4));
-  CHECK_THAT(us(e.time),
-             WithinRel(13.0 + us(e.terms["tiles"]) + us(e.terms["memory"]), 1e-12));
+  CHECK_THAT(us(e.time), WithinRel(13.0 + us(e.terms["tiles"]) + us(e.terms["memory"]), 1e-12));
 }
 
 TEST_CASE("a window and a past count the pairs of whole tiles", "[calibrated]") {
   // One tile of 64 rows over 1,000 cached tokens and itself: 64 x 1,064 pairs.
-  pm::attention_prefill w{.batch = 1, .tokens = 64, .query_heads = 1, .kv_heads = 1,
-                          .head_dim = 128, .past = 1000};
+  pm::attention_prefill w{
+      .batch = 1, .tokens = 64, .query_heads = 1, .kv_heads = 1, .head_dim = 128, .past = 1000};
   const double pair = 1.0865e-3;
   auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
   CHECK_THAT(us(e.terms["tiles"]), WithinRel(1.5 + 64 * 1064 * pair + 0.3 * 0.01 * 0.0, 0.02));
@@ -144,8 +148,8 @@ TEST_CASE("exponentials beside the matrix units hide in part", "[calibrated]") {
   k.overlaps_exponential = true;
   const pm::attention_prefill w{
       .batch = 64, .tokens = 6400, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
-  const double serial =
-      us(pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels).terms["tiles"]);
+  const double serial = us(
+      pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels).terms["tiles"]);
   const double beside =
       us(pm::calibrated_estimate(round_device(), w, round_parameters, k).terms["tiles"]);
   CHECK_THAT(beside / serial, WithinRel(std::hypot(1.024, 0.0625) / 1.0865, 1e-2));
@@ -158,15 +162,28 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   const pm::moe_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
   const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .loads_per_sm = 1.0};
   const auto e = pm::calibrated_estimate(round_device(), x, p, k, pm::routing::balanced);
-  const double first = std::hypot(2.0 * 8 * 16 * 4096 * 1024 / 5e13, 8.0 * 4096 * 1024 * 2 / 0.8e12);
-  const double second = std::hypot(2.0 * 8 * 16 * 1024 * 2048 / 5e13 / 0.64,
-                                   8.0 * 1024 * 2048 * 2 / (0.64 * 0.8e12));
+  const double first =
+      std::hypot(2.0 * 8 * 16 * 4096 * 1024 / 5e13, 8.0 * 4096 * 1024 * 2 / 0.8e12);
+  const double second =
+      std::hypot(2.0 * 8 * 16 * 1024 * 2048 / 5e13 / 0.64, 8.0 * 1024 * 2048 * 2 / (0.64 * 0.8e12));
   CHECK_THAT(e.terms["grouped GEMMs"].value(), WithinRel(first + second, 1e-12));
   CHECK_THAT(e.terms["buffers"].value(),
              WithinRel(128.0 * (6 * 2048 + 2 * 1024) * 2 / 0.5e12, 1e-12));
-  CHECK_THAT(e.time.value(), WithinRel(20e-6 + e.terms["grouped GEMMs"].value() +
-                                           e.terms["buffers"].value(), 1e-12));
-  // One token of balanced routing reads 2 experts, 17 of 16 rows take 32.
+  CHECK_THAT(
+      e.time.value(),
+      WithinRel(20e-6 + e.terms["grouped GEMMs"].value() + e.terms["buffers"].value(), 1e-12));
+  // Two ranks: a half of the rows between the GEMMs, but around them every rank has all.
+  pm::moe_ffn ranks = x;
+  ranks.expert_parallel = 2;
+  const auto own = pm::calibrated_estimate(round_device(), ranks, p, k, pm::routing::balanced);
+  CHECK_THAT(own.terms["buffers"].value(),
+             WithinRel((64.0 * 6 * 2048 + 128.0 * 2 * 1024) * 2 / 0.5e12, 1e-12));
+  pm::moe_kernels buffering = k;
+  buffering.all_rows_buffered = true;
+  const auto all =
+      pm::calibrated_estimate(round_device(), ranks, p, buffering, pm::routing::balanced);
+  CHECK_THAT(all.terms["buffers"].value(), WithinRel(e.terms["buffers"].value(), 1e-12));
+  // 17 rows take a tile of 32.
   CHECK(pm::detail::moe_tile_rows(17.0, k) == 32.0);
   CHECK(pm::detail::moe_tile_rows(1.0, k) == 16.0);
   CHECK(pm::detail::moe_tile_rows(1000.0, k) == 128.0);
@@ -191,8 +208,8 @@ TEST_CASE("prediction and bound: the calibrated time is never below the roofline
   namespace c = pm::catalog;
   for (double batch : {1.0, 16.0, 512.0}) {
     for (double context : {128.0, 4096.0, 131072.0}) {
-      const pm::attention_decode w{.batch = batch, .context = context, .query_heads = 32,
-                                   .kv_heads = 8, .head_dim = 128};
+      const pm::attention_decode w{
+          .batch = batch, .context = context, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
       if (demand_of(w).dram.total() < 2.0 * c::h200_sxm.l2.capacity) continue;  // may be warm
       const auto e = pm::calibrated_estimate(c::h200_sxm, w, c::attention_h200_sxm.value,
                                              c::flash_attention_3);

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <fstream>
-#include <functional>
-#include <optional>
 #include <perfmodel/calibrated_attention.hpp>
 #include <perfmodel/calibrated_moe.hpp>
 #include <perfmodel/hardware/catalog/attention_profiles.hpp>
@@ -70,17 +68,35 @@ struct attention_row {
   const pm::attention_kernels* kernels = nullptr;
   double seconds = 0.0;
 
-  pm::estimate estimate(const pm::attention_parameters& p) const {
-    if (decode) return pm::calibrated_estimate(*device, decode_workload(), p, *kernels);
-    return pm::calibrated_estimate(*device, prefill_workload(), p, *kernels);
+  template <class T>
+  pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
+                                 const pm::basic_attention_parameters<T>& p) const {
+    const auto k = pm::lift<T>(*kernels);
+    if (decode) return pm::calibrated_estimate(a, pm::lift<T>(decode_workload()), p, k);
+    return pm::calibrated_estimate(a, pm::lift<T>(prefill_workload()), p, k);
+  }
+  pm::estimate estimate(const pm::attention_parameters& p) const { return estimate(*device, p); }
+  /// "decode bf16", "prefill fp8": the format is the cache's.
+  std::string kind() const {
+    return std::string(decode ? "decode " : "prefill ") + pm::name_of(kv_format);
   }
   pm::attention_decode decode_workload() const {
-    return {.batch = batch, .context = length, .query_heads = query_heads, .kv_heads = kv_heads,
-            .head_dim = head_dim, .format = format, .kv_format = kv_format};
+    return {.batch = batch,
+            .context = length,
+            .query_heads = query_heads,
+            .kv_heads = kv_heads,
+            .head_dim = head_dim,
+            .format = format,
+            .kv_format = kv_format};
   }
   pm::attention_prefill prefill_workload() const {
-    return {.batch = batch, .tokens = length, .query_heads = query_heads, .kv_heads = kv_heads,
-            .head_dim = head_dim, .format = format, .kv_format = kv_format};
+    return {.batch = batch,
+            .tokens = length,
+            .query_heads = query_heads,
+            .kv_heads = kv_heads,
+            .head_dim = head_dim,
+            .format = format,
+            .kv_format = kv_format};
   }
 };
 
@@ -116,9 +132,14 @@ struct moe_row {
   const pm::moe_kernels* kernels = nullptr;
   double seconds = 0.0;
 
-  pm::estimate estimate(const pm::moe_parameters& p) const {
-    return pm::calibrated_estimate(*device, workload, p, *kernels, pm::routing::balanced);
+  std::string kind() const { return kernels->name.c_str(); }
+  template <class T>
+  pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
+                                 const pm::basic_moe_parameters<T>& p) const {
+    return pm::calibrated_estimate(a, pm::lift<T>(workload), p, pm::lift<T>(*kernels),
+                                   pm::routing::balanced);
   }
+  pm::estimate estimate(const pm::moe_parameters& p) const { return estimate(*device, p); }
 };
 
 inline std::vector<moe_row> moe_rows(const std::string& folder) {

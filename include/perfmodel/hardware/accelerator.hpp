@@ -58,8 +58,8 @@ constexpr bool supports(const basic_accelerator<T>& a, number_format format) {
 template <Scalar T>
 constexpr flop_rate<T> peak(const basic_accelerator<T>& a, number_format format) {
   detail::computes_in(supports(a, format), a.name.c_str(), name_of(format));
-  if (highest(a.matrix.peak[format].value()) > 0.0) return a.matrix.peak[format];
-  return a.vector.peak[format];
+  const bool matrix = highest(a.matrix.peak[format].value()) > 0.0;
+  return detail::positive("peak", (matrix ? a.matrix : a.vector).peak[format].quantity());
 }
 
 /// Whether anybody states how fast the vector units are. Where nobody does, they set no bound.
@@ -72,9 +72,9 @@ constexpr bool states_vector_peak(const basic_accelerator<T>& a) {
 /// since narrower operands are widened first. Throws where no rate is stated.
 template <Scalar T>
 constexpr flop_rate<T> vector_peak(const basic_accelerator<T>& a, number_format format = fp32) {
-  if (highest(a.vector.peak[format].value()) > 0.0) return a.vector.peak[format];
-  detail::computes_in(states_vector_peak(a), a.name.c_str(), "fp32 on vector units");
-  return a.vector.peak.fp32;
+  const bool own = highest(a.vector.peak[format].value()) > 0.0;
+  detail::computes_in(own || states_vector_peak(a), a.name.c_str(), "fp32 on vector units");
+  return detail::positive("vector.peak", a.vector.peak[own ? format : number_format::fp32].quantity());
 }
 
 }  // namespace perfmodel

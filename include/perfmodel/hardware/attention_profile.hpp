@@ -7,16 +7,18 @@
 namespace perfmodel {
 
 /// How one library of attention kernels divides its work. `max_splits`, `blocks_per_sm`,
-/// `tile_rows` and the three flags are read in its source; the four costs are fitted.
+/// `tile_rows` and the three flags are read in its source; the costs are fitted, at most four for
+/// one library.
 template <Scalar T = double>
 struct basic_attention_kernels {
   label name{};
-  T max_splits = T(1.0);     ///< parts that the context of one sequence is cut into, at most
-  T blocks_per_sm = T(1.0);  ///< thread blocks of the decode kernel that share an SM
-  T tile_rows = T(64.0);     ///< query rows of a prefill tile
-  bool overlaps_memory = false;       ///< a neighbour block computes while one loads and stores
+  T max_splits = T(1.0);         ///< parts that the context of one sequence is cut into, at most
+  T blocks_per_sm = T(1.0);      ///< thread blocks of the decode kernel that share an SM
+  T tile_rows = T(64.0);         ///< query rows of a prefill tile
+  bool overlaps_memory = false;  ///< a neighbour block computes while one loads and stores
   bool overlaps_exponential = false;  ///< exponentials run beside the matrix units
   bool reorders_heads = false;        ///< copies grouped queries so that a group is one tile
+  T kernel_cycles{};                  ///< SM cycles of one more kernel: combining, reordering
   T split_cycles{};                   ///< SM cycles that combining one more split takes
   duration<T> sequence_cost{};        ///< scheduling metadata, per sequence of a decode batch ...
   T scheduled_sequences{};            ///< ... of at most this many; larger ones are not scheduled
@@ -32,6 +34,7 @@ struct basic_attention_kernels {
     f("overlaps_memory", s.overlaps_memory...);
     f("overlaps_exponential", s.overlaps_exponential...);
     f("reorders_heads", s.reorders_heads...);
+    f("kernel_cycles", s.kernel_cycles...);
     f("split_cycles", s.split_cycles...);
     f("sequence_cost", s.sequence_cost...);
     f("scheduled_sequences", s.scheduled_sequences...);
@@ -41,22 +44,20 @@ struct basic_attention_kernels {
 };
 using attention_kernels = basic_attention_kernels<>;
 
-/// What one accelerator reaches in attention: seven numbers, all fitted, of which the DRAM and L2
-/// rates are the machine's own.
+/// What one accelerator reaches in attention: six numbers, all fitted; dram_share means
+/// what it means for other operators.
 template <Scalar T = double>
 struct basic_attention_parameters {
-  duration<T> floor{};           ///< everything that runs once per call, the KV write included
-  duration<T> further_kernel{};  ///< one more kernel in the captured graph
-  duration<T> tile_latency{};    ///< start, first load and end of one thread block
-  frequency<T> element_rate{};   ///< KV elements that one thread block works off
-  T matrix_share = T(1.0);       ///< of the dense peak, in prefill; above 1 where clocks boost
-  T dram_share = T(1.0);         ///< of the data sheet's bandwidth
+  duration<T> floor{};          ///< everything that runs once per call, the KV write included
+  duration<T> tile_latency{};   ///< start, first load and end of one thread block
+  frequency<T> element_rate{};  ///< KV elements that one thread block works off
+  T matrix_share = T(1.0);      ///< of the dense peak, in prefill; above 1 where clocks boost
+  T dram_share = T(1.0);        ///< of the data sheet's bandwidth
   perfmodel::bandwidth<T> l2_bandwidth{};  ///< of bytes that the run before left in L2
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("floor", s.floor...);
-    f("further_kernel", s.further_kernel...);
     f("tile_latency", s.tile_latency...);
     f("element_rate", s.element_rate...);
     f("matrix_share", s.matrix_share...);
@@ -74,11 +75,11 @@ struct basic_moe_kernels {
   T least_tile_rows = T(16.0);  ///< tiles grow with the tokens of an expert, from this ...
   T most_tile_rows = T(128.0);  ///< ... to this
   T tile_columns = T(128.0);
-  bool all_rows_buffered = false;  ///< intermediates of the whole group's tokens, on every rank
+  bool all_rows_buffered = false;  ///< between the GEMMs: rows of the whole group, on every rank
   duration<T> floor{};             ///< sort, two GEMMs, activation and sum, each started once
   T buffer_share = T(1.0);         ///< of DRAM bandwidth, through the buffers between kernels
   T narrow_matrix_ratio = T(1.0);  ///< share of the 8-bit peak over the share of the bf16 peak
-  T loads_per_sm = T(1.0);         ///< tiles on a share x of the SMs draw min(1, loads_per_sm x) of DRAM
+  T loads_per_sm = T(1.0);  ///< tiles on a share x of the SMs draw min(1, loads_per_sm x) of DRAM
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {

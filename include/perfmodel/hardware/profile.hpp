@@ -55,22 +55,26 @@ struct basic_machine_profile {
 };
 using machine_profile = basic_machine_profile<>;
 
-/// What a serving engine adds around a low-precision matrix product: a kernel that quantises the
-/// activations while it runs. A plain library product has none (the defaults).
+/// What a serving engine adds around a low-precision matrix product: kernels that quantise the
+/// activations while it runs. A plain library product has none of it (the defaults).
 template <Scalar T = double>
 struct basic_engine_profile {
   label name{"none"};
-  duration<T> quantise_floor{};       ///< launches of the quantising kernels
-  T quantise_passes{};                ///< how often they read the activations, in 16 bit; 0: never
-  T block_scale_share = T(1.0);       ///< of the matrix rate that products with block scales keep
+  duration<T> tensor_scale_floor{};  ///< launches, where a scale is per tensor (fp8, nvfp4)
+  duration<T> quantise_floor{};      ///< launches, where every scale is per block or token
+  T quantise_cycles{};               ///< SM cycles per activation, without block scales
+  T block_scale_share = T(1.0);      ///< of the matrix rate that products with block scales keep
+  T spread{};                        ///< as of a machine profile, over both
   const source* from = &given_by_caller;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("name", s.name...);
+    f("tensor_scale_floor", s.tensor_scale_floor...);
     f("quantise_floor", s.quantise_floor...);
-    f("quantise_passes", s.quantise_passes...);
+    f("quantise_cycles", s.quantise_cycles...);
     f("block_scale_share", s.block_scale_share...);
+    f("spread", s.spread...);
     f("from", s.from...);
   }
 };

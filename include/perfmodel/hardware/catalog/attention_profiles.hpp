@@ -10,9 +10,9 @@ namespace sources {
 inline constexpr source aic_attention{
     basis::measured,
     "fitted to the attention latencies that ai-dynamo/aiconfigurator 095f58a5 collected (vllm)"};
-inline constexpr source aic_moe{
-    basis::measured,
-    "fitted to the balanced expert latencies that ai-dynamo/aiconfigurator 095f58a5 collected (vllm)"};
+inline constexpr source aic_moe{basis::measured,
+                                "fitted to the balanced expert latencies that "
+                                "ai-dynamo/aiconfigurator 095f58a5 collected (vllm)"};
 }  // namespace sources
 
 /// FlashAttention-2. Splits: flash_api.cpp, num_splits_heuristic over twice the SMs, at most 128.
@@ -23,12 +23,14 @@ inline constexpr attention_kernels flash_attention_2{.name = "flash_attention_2"
                                                      .tile_rows = 64.0,
                                                      .overlaps_memory = true,
                                                      .reorders_heads = true,
+                                                     .kernel_cycles = 7300.0,
                                                      .split_cycles = 310.0};
 /// FlashAttention-3 as vllm captures it: at most 32 splits in a graph (vllm pull request 35899).
 inline constexpr attention_kernels flash_attention_3{.name = "flash_attention_3",
                                                      .max_splits = 32.0,
                                                      .blocks_per_sm = 1.0,
                                                      .tile_rows = 64.0,
+                                                     .kernel_cycles = 2000.0,
                                                      .split_cycles = 165.0,
                                                      .sequence_cost = 0.02 * us,
                                                      .scheduled_sequences = 992.0,
@@ -39,11 +41,13 @@ inline constexpr attention_kernels flashinfer{.name = "flashinfer",
                                               .blocks_per_sm = 2.0,
                                               .tile_rows = 64.0,
                                               .overlaps_memory = true,
+                                              .kernel_cycles = 4000.0,
                                               .split_cycles = 25.0,
                                               .narrow_kv_time = 1.5 * us,
                                               .narrow_kv_matrix = 0.87};
 /// TensorRT-LLM's kernels for Blackwell, through FlashInfer: two tiles of 128 query rows in flight.
-/// The limit of 8 splits is what the latencies show; its source was not read.
+/// The limit of 8 splits is what the latencies show; its source was not read. They show no further
+/// kernel that combines.
 inline constexpr attention_kernels tensorrt_llm{.name = "tensorrt_llm",
                                                 .max_splits = 8.0,
                                                 .blocks_per_sm = 1.0,
@@ -68,123 +72,117 @@ inline constexpr moe_kernels triton_fp8_experts{.name = "triton_fp8_experts",
                                                 .buffer_share = 0.55,
                                                 .narrow_matrix_ratio = 0.55,
                                                 .loads_per_sm = 2.4};
-/// CUTLASS grouped GEMM through FlashInfer, fp8: only the rank's own rows are buffered.
-inline constexpr moe_kernels cutlass_experts{.name = "cutlass_experts",
-                                             .floor = 32.0 * us,
-                                             .buffer_share = 0.55,
-                                             .narrow_matrix_ratio = 0.7,
-                                             .loads_per_sm = 2.4};
+/// CUTLASS grouped GEMM through FlashInfer, fp8: between the GEMMs only the rank's own rows.
+inline constexpr moe_kernels cutlass_experts{
+    .name = "cutlass_experts", .floor = 27.0 * us, .buffer_share = 0.55, .loads_per_sm = 2.4};
 
-/// A100 SXM 80 GB with FlashAttention-2. At their bounds, so not identified: element_rate (the memory
-/// and the tile latency explain all) and L2 (no row shows a cache that stayed there).
-inline constexpr attention_profile attention_a100_sxm{.name = "a100_sxm_80gb",
-    .value = {.floor = 4.314 * us,
-        .further_kernel = 5.353 * us,
-        .tile_latency = 9.059 * us,
-        .element_rate = 1000. * GHz,
-        .matrix_share = 0.6471,
-        .dram_share = 0.6977,
-        .l2_bandwidth = 1.423 * TB_per_s},
-    .standard_error = {.floor = 0.2192 * us,
-        .further_kernel = 0.1738 * us,
-        .tile_latency = 0.2693 * us,
-        .element_rate = 7115. * GHz,
-        .matrix_share = 0.004459,
-        .dram_share = 0.005791,
-        .l2_bandwidth = 0.03851 * TB_per_s},
-    .spread = 0.1,
+/// A100 SXM 80 GB with FlashAttention-2. At their bounds, so not identified: element_rate (memory
+/// and tile latency explain all) and L2, as fast as DRAM (no row shows a cache that stayed there).
+inline constexpr attention_profile attention_a100_sxm{
+    .name = "a100_sxm_80gb",
+    .value = {.floor = 4.912 * us,
+              .tile_latency = 8.655 * us,
+              .element_rate = 500.0 * GHz,
+              .matrix_share = 0.6428,
+              .dram_share = 0.6848,
+              .l2_bandwidth = 1.396 * TB_per_s},
+    .standard_error = {.floor = 0.1803 * us,
+                       .tile_latency = 0.2271 * us,
+                       .element_rate = 1441. * GHz,
+                       .matrix_share = 0.004109,
+                       .dram_share = 0.005145,
+                       .l2_bandwidth = 0.03313 * TB_per_s},
+    .spread = 0.083,
     .from = &sources::aic_attention};
-/// H100 SXM with FlashAttention-3. A matrix_share above 1: the peak is stated at 1.83 GHz, the clock
-/// goes to 1.98.
-inline constexpr attention_profile attention_h100_sxm{.name = "h100_sxm",
-    .value = {.floor = 8.045 * us,
-        .further_kernel = 0.9979 * us,
-        .tile_latency = 2.911 * us,
-        .element_rate = 31.12 * GHz,
-        .matrix_share = 1.048,
-        .dram_share = 0.9455,
-        .l2_bandwidth = 4.398 * TB_per_s},
-    .standard_error = {.floor = 0.07948 * us,
-        .further_kernel = 0.09617 * us,
-        .tile_latency = 0.03924 * us,
-        .element_rate = 0.6105 * GHz,
-        .matrix_share = 0.007474,
-        .dram_share = 0.007434,
-        .l2_bandwidth = 0.1220 * TB_per_s},
-    .spread = 0.079,
+/// H100 SXM with FlashAttention-3. A matrix_share above 1: the peak is stated at 1.83 GHz, the
+/// clock goes to 1.98.
+inline constexpr attention_profile attention_h100_sxm{
+    .name = "h100_sxm",
+    .value = {.floor = 8.060 * us,
+              .tile_latency = 2.905 * us,
+              .element_rate = 31.26 * GHz,
+              .matrix_share = 1.048,
+              .dram_share = 0.9438,
+              .l2_bandwidth = 4.410 * TB_per_s},
+    .standard_error = {.floor = 0.06308 * us,
+                       .tile_latency = 0.03522 * us,
+                       .element_rate = 0.5615 * GHz,
+                       .matrix_share = 0.007161,
+                       .dram_share = 0.006960,
+                       .l2_bandwidth = 0.1149 * TB_per_s},
+    .spread = 0.072,
     .from = &sources::aic_attention};
 /// H200 SXM with FlashAttention-3.
-inline constexpr attention_profile attention_h200_sxm{.name = "h200_sxm",
-    .value = {.floor = 7.666 * us,
-        .further_kernel = 1.087 * us,
-        .tile_latency = 3.118 * us,
-        .element_rate = 30.63 * GHz,
-        .matrix_share = 0.9754,
-        .dram_share = 0.9166,
-        .l2_bandwidth = 5.012 * TB_per_s},
-    .standard_error = {.floor = 0.08159 * us,
-        .further_kernel = 0.09757 * us,
-        .tile_latency = 0.03980 * us,
-        .element_rate = 0.4901 * GHz,
-        .matrix_share = 0.006810,
-        .dram_share = 0.01015,
-        .l2_bandwidth = 0.1659 * TB_per_s},
-    .spread = 0.086,
+inline constexpr attention_profile attention_h200_sxm{
+    .name = "h200_sxm",
+    .value = {.floor = 7.701 * us,
+              .tile_latency = 3.112 * us,
+              .element_rate = 30.44 * GHz,
+              .matrix_share = 0.9749,
+              .dram_share = 0.9204,
+              .l2_bandwidth = 5.036 * TB_per_s},
+    .standard_error = {.floor = 0.06455 * us,
+                       .tile_latency = 0.03598 * us,
+                       .element_rate = 0.4432 * GHz,
+                       .matrix_share = 0.006462,
+                       .dram_share = 0.009481,
+                       .l2_bandwidth = 0.1573 * TB_per_s},
+    .spread = 0.074,
     .from = &sources::aic_attention};
-/// B200 with TensorRT-LLM kernels. further_kernel is at its bound: one kernel splits and combines.
-inline constexpr attention_profile attention_b200_sxm{.name = "b200_sxm",
-    .value = {.floor = 7.528 * us,
-        .further_kernel = 0.01000 * us,
-        .tile_latency = 1.281 * us,
-        .element_rate = 221.5 * GHz,
-        .matrix_share = 0.6865,
-        .dram_share = 0.8379,
-        .l2_bandwidth = 7.091 * TB_per_s},
-    .standard_error = {.floor = 0.06726 * us,
-        .further_kernel = 0.08875 * us,
-        .tile_latency = 0.02463 * us,
-        .element_rate = 12.22 * GHz,
-        .matrix_share = 0.005647,
-        .dram_share = 0.007064,
-        .l2_bandwidth = 0.1570 * TB_per_s},
-    .spread = 0.12,
+/// B200 with TensorRT-LLM kernels.
+inline constexpr attention_profile attention_b200_sxm{
+    .name = "b200_sxm",
+    .value = {.floor = 7.477 * us,
+              .tile_latency = 1.292 * us,
+              .element_rate = 224.8 * GHz,
+              .matrix_share = 0.6869,
+              .dram_share = 0.8383,
+              .l2_bandwidth = 7.048 * TB_per_s},
+    .standard_error = {.floor = 0.04933 * us,
+                       .tile_latency = 0.02157 * us,
+                       .element_rate = 11.29 * GHz,
+                       .matrix_share = 0.005054,
+                       .dram_share = 0.006381,
+                       .l2_bandwidth = 0.1380 * TB_per_s},
+    .spread = 0.11,
     .from = &sources::aic_attention};
 /// L40S with FlashAttention-2, and with FlashInfer where the cache is fp8.
-inline constexpr attention_profile attention_l40s{.name = "l40s",
-    .value = {.floor = 2.896 * us,
-        .further_kernel = 2.760 * us,
-        .tile_latency = 5.989 * us,
-        .element_rate = 33.39 * GHz,
-        .matrix_share = 0.5420,
-        .dram_share = 0.7837,
-        .l2_bandwidth = 2.566 * TB_per_s},
-    .standard_error = {.floor = 0.1831 * us,
-        .further_kernel = 0.1137 * us,
-        .tile_latency = 0.2083 * us,
-        .element_rate = 4.716 * GHz,
-        .matrix_share = 0.003238,
-        .dram_share = 0.005171,
-        .l2_bandwidth = 0.05348 * TB_per_s},
-    .spread = 0.17,
+inline constexpr attention_profile attention_l40s{
+    .name = "l40s",
+    .value = {.floor = 3.178 * us,
+              .tile_latency = 5.659 * us,
+              .element_rate = 26.23 * GHz,
+              .matrix_share = 0.5421,
+              .dram_share = 0.7835,
+              .l2_bandwidth = 2.577 * TB_per_s},
+    .standard_error = {.floor = 0.1435 * us,
+                       .tile_latency = 0.1694 * us,
+                       .element_rate = 2.286 * GHz,
+                       .matrix_share = 0.002792,
+                       .dram_share = 0.004433,
+                       .l2_bandwidth = 0.04618 * TB_per_s},
+    .spread = 0.11,
     .from = &sources::aic_attention};
 /// H100 SXM with vllm's Triton and CUTLASS experts.
-inline constexpr moe_profile moe_h100_sxm{.name = "h100_sxm",
-    .value = {.matrix_share = 0.7470, .dram_share = 0.8932},
-    .standard_error = {.matrix_share = 0.0094, .dram_share = 0.0062},
-    .spread = 0.12,
+inline constexpr moe_profile moe_h100_sxm{
+    .name = "h100_sxm",
+    .value = {.matrix_share = 0.7397, .dram_share = 0.8934},
+    .standard_error = {.matrix_share = 0.0077, .dram_share = 0.0050},
+    .spread = 0.085,
     .from = &sources::aic_moe};
 /// H200 SXM with the same.
-inline constexpr moe_profile moe_h200_sxm{.name = "h200_sxm",
-    .value = {.matrix_share = 0.7353, .dram_share = 0.8974},
-    .standard_error = {.matrix_share = 0.0089, .dram_share = 0.0081},
-    .spread = 0.14,
+inline constexpr moe_profile moe_h200_sxm{
+    .name = "h200_sxm",
+    .value = {.matrix_share = 0.7242, .dram_share = 0.8928},
+    .standard_error = {.matrix_share = 0.0068, .dram_share = 0.0063},
+    .spread = 0.096,
     .from = &sources::aic_moe};
 
-/// The attention profile of an accelerator: its own where its name has one; else that of its nearest
-/// relative, with a spread of at least 0.15 within an architecture and 0.4 beyond (parameters of
-/// one Hopper miss the other by 6-7 %, those of A100 and L40S miss each other by 15-40 %). Shares
-/// carry over; L2 scales with SMs x clock.
-/// Test: h200_sxm has its own; h20 takes h100_sxm's, gb200 b200_sxm's, rtx_4090 l40s's.
+/// The attention profile of an accelerator: its own where its name has one; else that of its
+/// nearest relative, with a spread of at least 0.15 within an architecture and 0.4 beyond
+/// (parameters of one Hopper miss the other by 6-7 %, those of A100 and L40S miss each other by
+/// 15-40 %). Shares carry over; L2 scales with SMs x clock. Test: h200_sxm has its own; h20 takes
+/// h100_sxm's, gb200 b200_sxm's, rtx_4090 l40s's.
 constexpr attention_profile attention_profile_of(const accelerator& a) {
   const auto is = [&a](const char* name) { return std::string_view(a.name.c_str()) == name; };
   const auto built_like = [&a](const char* name) {
@@ -222,7 +220,8 @@ constexpr attention_profile attention_profile_of(const accelerator& a) {
 }
 
 /// The library whose kernels vllm 0.24 takes: FlashAttention-3 on Hopper, TensorRT-LLM's on
-/// datacenter Blackwell, else FlashAttention-2, or FlashInfer where the cache is narrower than bf16.
+/// datacenter Blackwell, else FlashAttention-2, or FlashInfer where the cache is narrower than
+/// bf16.
 constexpr const attention_kernels& attention_kernels_of(const accelerator& a,
                                                         const storage_format& kv_format = bf16) {
   const std::string_view built(a.architecture.c_str());

@@ -1,0 +1,107 @@
+// Predicting silicon and not its bound: the policy that carries what was measured into every law.
+#pragma once
+
+#include <perfmodel/calibrated_attention.hpp>
+#include <perfmodel/calibrated_gemm.hpp>
+#include <perfmodel/calibrated_moe.hpp>
+#include <perfmodel/roofline.hpp>
+#include <perfmodel/workload/elementwise.hpp>
+#include <perfmodel/workload/embedding.hpp>
+#include <perfmodel/workload/norm.hpp>
+#include <perfmodel/workload/swiglu.hpp>
+
+namespace perfmodel {
+
+/// What a small kernel costs by being launched, in a captured graph and in a stream: near 1.3 and
+/// 2.6 us on A100 and H200. Source: te42kyfo/gpu-benches 1c36d509, gpu-small-kernels, printed output
+/// (A100 1.37 and 2.62 us, H200 1.33 and 2.56 us; L40 1.01 and 1.63 us).
+inline constexpr duration<> graph_kernel_time = 1.3 * us;
+inline constexpr duration<> stream_kernel_time = 2.6 * us;
+
+/// The calibrated policy: shares of the data sheet for any demand, and its own model for each
+/// operator that has one. A profile comes from the catalogue or from fit_log_ratios.
+/// `weight_copies` is that of basic_gemm_conditions: 0, weights are cold, as in a model whose other
+/// layers pass in between; a benchmark that rotates six copies has 6.
+template <Scalar T = double>
+struct basic_calibrated {
+  basic_machine_parameters<T> machine{};
+  basic_engine_profile<T> engine{};
+  basic_attention_parameters<T> attention{};
+  basic_attention_kernels<T> attention_kernels{};
+  basic_moe_parameters<T> moe{};
+  basic_moe_kernels<T> moe_kernels{};
+  duration<T> kernel_time = lift<T>(graph_kernel_time);
+  T weight_copies{};
+
+  constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a, const basic_demand<T>& d) const {
+    return detail::positive("matrix_share", machine.matrix_share) * peak(a, d.format);
+  }
+  /// The vector units' data sheet: no measurement here was bound by them.
+  constexpr flop_rate<T> vector_rate(const basic_accelerator<T>& a, const basic_demand<T>&) const {
+    return vector_peak(a);
+  }
+  constexpr perfmodel::bandwidth<T> dram_bandwidth(const basic_accelerator<T>& a,
+                                                   const basic_demand<T>&) const {
+    return detail::positive("dram_share", machine.dram_share) * a.dram.bandwidth.quantity();
+  }
+  constexpr duration<T> launch_time(const basic_accelerator<T>&, const basic_demand<T>& d) const {
+    return d.launches * detail::not_negative("kernel_time", kernel_time);
+  }
+
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_gemm<T>& g) const {
+    return calibrated_gemm(a, g, machine, {.engine = engine, .weight_copies = weight_copies});
+  }
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_lm_head<T>& h) const {
+    basic_gemm<T> g;
+    g.m = h.tokens;
+    g.n = h.vocabulary;
+    g.k = h.hidden;
+    g.format = h.format;
+    g.weights = h.weights;
+    g.output = h.output;
+    return estimate(a, g);
+  }
+  /// Gate and up in one product, then down; unfused, a kernel between them activates.
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_swiglu<T>& x) const {
+    const double first = ffn_matrices(x.gated) - 1.0;
+    basic_gemm<T> g;
+    g.m = x.tokens;
+    g.n = first * x.intermediate;
+    g.k = x.hidden;
+    g.format = x.format;
+    g.weights = x.weights;
+    g.output = x.format;
+    const basic_estimate<T> up = estimate(a, g);
+    g.n = x.hidden;
+    g.k = x.intermediate;
+    const basic_estimate<T> down = estimate(a, g);
+    basic_estimate<T> e;
+    e.terms.add(limiter::none, "up", up.time);
+    e.terms.add(limiter::none, "down", down.time);
+    e.time = up.time + down.time;
+    if (!x.fused) {
+      basic_elementwise<T> activation;
+      activation.elements = x.tokens * x.intermediate;
+      activation.inputs = T(first);
+      activation.flop_per_element = x.activation_flop;
+      activation.format = x.format;
+      e.time += e.terms.add(limiter::memory, "activation", roofline(a, activation, *this).time);
+    }
+    e.limiter = up.limiter;
+    e.mfu = (up.mfu * up.time + down.mfu * down.time) / e.time;
+    e.mbu = (up.mbu * up.time + down.mbu * down.time) / e.time;
+    return e;
+  }
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_attention_decode<T>& x) const {
+    return calibrated_estimate(a, x, attention, attention_kernels);
+  }
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_attention_prefill<T>& x) const {
+    return calibrated_estimate(a, x, attention, attention_kernels);
+  }
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_moe_ffn<T>& x) const {
+    return calibrated_estimate(a, x, moe, moe_kernels);
+  }
+};
+using calibrated = basic_calibrated<>;
+
+}  // namespace perfmodel

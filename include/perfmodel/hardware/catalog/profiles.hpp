@@ -1,0 +1,193 @@
+// What five accelerators were seen to reach in matrix products, what two engines add to narrow
+// ones, and what to take for an accelerator that nobody measured.
+#pragma once
+
+#include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/hardware/profile.hpp>
+#include <string_view>
+
+namespace perfmodel::catalog {
+
+namespace sources {
+inline constexpr source aic_gemm{
+    basis::measured,
+    "fitted to the GEMM latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) collected"};
+inline constexpr source gemm_relative{
+    basis::assumed, "the GEMM profile of the nearest measured accelerator, by architecture"};
+inline constexpr source vllm_for_sglang{basis::assumed, "vllm's, for want of sglang's own rows"};
+}  // namespace sources
+
+// Written by validation/calibrate/fit_gemm.cpp, bf16 rows; a test fits them again.
+inline constexpr machine_profile profile_a100_sxm_80gb{
+    .name = "a100_sxm_80gb",
+    .value = {.matrix_floor = 1.489 * us,
+              .matrix_share = 0.8694,
+              .dram_share = 0.7744,
+              .operand_bandwidth = 8.417 * TB_per_s,
+              .tile_fill = 3.681 * us,
+              .split_cost = 4.283 * us,
+              .power_slowdown = 0.04863},
+    .standard_error = {.matrix_floor = 0.2466 * us,
+                       .matrix_share = 0.009409,
+                       .dram_share = 0.005883,
+                       .operand_bandwidth = 0.1318 * TB_per_s,
+                       .tile_fill = 0.2448 * us,
+                       .split_cost = 0.1903 * us,
+                       .power_slowdown = 0.01723},
+    .spread = 0.0784,
+    .from = &sources::aic_gemm};
+inline constexpr machine_profile profile_b200_sxm{
+    .name = "b200_sxm",
+    .value = {.matrix_floor = 2.975 * us,
+              .matrix_share = 0.7969,
+              .dram_share = 0.8148,
+              .operand_bandwidth = 45.68 * TB_per_s,
+              .tile_fill = 0.1792 * us,
+              .split_cost = 5.539 * us,
+              .power_slowdown = 0.2881},
+    .standard_error = {.matrix_floor = 0.05772 * us,
+                       .matrix_share = 0.006016,
+                       .dram_share = 0.005384,
+                       .operand_bandwidth = 0.8345 * TB_per_s,
+                       .tile_fill = 0.05757 * us,
+                       .split_cost = 0.1634 * us,
+                       .power_slowdown = 0.02262},
+    .spread = 0.1,
+    .from = &sources::aic_gemm};
+inline constexpr machine_profile profile_h100_sxm{
+    .name = "h100_sxm",
+    .value = {.matrix_floor = 2.573 * us,
+              .matrix_share = 0.8913,
+              .dram_share = 0.8657,
+              .operand_bandwidth = 22.69 * TB_per_s,
+              .tile_fill = 0.4367 * us,
+              .split_cost = 3.935 * us,
+              .power_slowdown = 0.1774},
+    .standard_error = {.matrix_floor = 0.06982 * us,
+                       .matrix_share = 0.005463,
+                       .dram_share = 0.003720,
+                       .operand_bandwidth = 0.4867 * TB_per_s,
+                       .tile_fill = 0.08099 * us,
+                       .split_cost = 0.1147 * us,
+                       .power_slowdown = 0.01417},
+    .spread = 0.0694,
+    .from = &sources::aic_gemm};
+inline constexpr machine_profile profile_h200_sxm{
+    .name = "h200_sxm",
+    .value = {.matrix_floor = 2.908 * us,
+              .matrix_share = 0.8744,
+              .dram_share = 0.8660,
+              .operand_bandwidth = 25.12 * TB_per_s,
+              .tile_fill = 0.2226 * us,
+              .split_cost = 3.587 * us,
+              .power_slowdown = 0.1912},
+    .standard_error = {.matrix_floor = 0.06845 * us,
+                       .matrix_share = 0.005261,
+                       .dram_share = 0.004507,
+                       .operand_bandwidth = 0.3752 * TB_per_s,
+                       .tile_fill = 0.07551 * us,
+                       .split_cost = 0.09775 * us,
+                       .power_slowdown = 0.01471},
+    .spread = 0.0727,
+    .from = &sources::aic_gemm};
+inline constexpr machine_profile profile_l40s{
+    .name = "l40s",
+    .value = {.matrix_floor = 1.000 * us,
+              .matrix_share = 0.8508,
+              .dram_share = 0.7765,
+              .operand_bandwidth = 4.602 * TB_per_s,
+              .tile_fill = 0.3964 * us,
+              .split_cost = 3.781 * us,
+              .power_slowdown = 0.5512},
+    .standard_error = {.matrix_floor = 0.7936 * us,
+                       .matrix_share = 0.01646,
+                       .dram_share = 0.005937,
+                       .operand_bandwidth = 0.1013 * TB_per_s,
+                       .tile_fill = 0.8446 * us,
+                       .split_cost = 0.1644 * us,
+                       .power_slowdown = 0.04045},
+    .spread = 0.128,
+    .from = &sources::aic_gemm};
+
+/// TensorRT-LLM 1.0 and 1.3, over A100, H100, H200, B200 and L40S: fp8, fp8 with block scales,
+/// nvfp4 and SmoothQuant int8. Standard errors: 0.11 us, 0.078 us, 0.013, 0.005.
+inline constexpr engine_profile engine_trtllm{.name = "trtllm",
+                                              .tensor_scale_floor = 10.19 * us,
+                                              .quantise_floor = 3.114 * us,
+                                              .quantise_cycles = 0.5530,
+                                              .block_scale_share = 0.7188,
+                                              .spread = 0.133,
+                                              .from = &sources::aic_gemm};
+/// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8,
+/// whose floor is taken to be that of the others. Standard errors: 0.079 us, -, 0.014, 0.01.
+inline constexpr engine_profile engine_vllm{.name = "vllm",
+                                            .tensor_scale_floor = 3.991 * us,
+                                            .quantise_floor = 3.991 * us,
+                                            .quantise_cycles = 0.6750,
+                                            .block_scale_share = 0.6468,
+                                            .spread = 0.129,
+                                            .from = &sources::aic_gemm};
+inline constexpr engine_profile engine_sglang = [] {
+  engine_profile e = engine_vllm;
+  e.name = "sglang";
+  e.from = &sources::vllm_for_sglang;
+  return e;
+}();
+inline constexpr engine_profile engine_none{};
+
+/// The profile fitted for an accelerator, by its name; null where there is none.
+constexpr const machine_profile* find_profile(std::string_view accelerator_name) {
+  for (const machine_profile* p : {&profile_a100_sxm_80gb, &profile_h100_sxm, &profile_h200_sxm,
+                                   &profile_b200_sxm, &profile_l40s}) {
+    if (p->name.view() == accelerator_name) return p;
+  }
+  return nullptr;
+}
+
+/// The engine of a name: none, vllm, sglang, trtllm (or tensorrt_llm); null for any other.
+constexpr const engine_profile* find_engine(std::string_view name) {
+  if (name == "tensorrt_llm") name = "trtllm";
+  for (const engine_profile* e : {&engine_none, &engine_vllm, &engine_sglang, &engine_trtllm}) {
+    if (e->name.view() == name) return e;
+  }
+  return nullptr;
+}
+
+/// The profile of any accelerator: its own, or its nearest measured relative's, whose shares and
+/// floors it takes, with the operand bandwidth by SMs and clock. Relatives: data-centre Blackwell and
+/// Rubin take B200's, Hopper H100's, Volta and Ampere A100's, cards and SoCs with GDDR or LPDDR
+/// L40S's, everything else H100's. The spread is at least what such a loan showed: 0.07 between H100
+/// and H200 (one die), 0.12 to 0.27 between other machines; 0.4 beyond NVIDIA, which is assumed.
+constexpr machine_profile machine_profile_of(const accelerator& a) {
+  if (const machine_profile* own = find_profile(a.name.view())) return *own;
+  const auto built_like = [&a](std::string_view name) {
+    return a.architecture.view().find(name) != std::string_view::npos;
+  };
+  const bool nvidia = a.vendor.view() == "NVIDIA";
+  const bool wide_memory = a.dram.bandwidth.value() > 1.8e12;
+  machine_profile p = profile_h100_sxm;
+  double sm_clock = 132.0 * 1.98e9;  // of the relative: SMs x vector clock
+  double least = nvidia ? 0.25 : 0.4;
+  if (built_like("Hopper")) {
+    least = 0.12;
+  } else if (nvidia && !wide_memory && !built_like("Volta")) {
+    p = profile_l40s;
+    sm_clock = 142.0 * 2.52e9;
+  } else if (built_like("Blackwell") || built_like("Rubin")) {
+    p = profile_b200_sxm;
+    sm_clock = 148.0 * 1.98e9;
+    if (built_like("Blackwell")) least = 0.15;
+  } else if (built_like("Ampere") || built_like("Volta")) {
+    p = profile_a100_sxm_80gb;
+    sm_clock = 108.0 * 1.41e9;
+    if (built_like("Ampere")) least = 0.15;
+  }
+  const double own_clock = a.sms.value() * a.vector.clock.value();
+  if (own_clock > 0.0) p.value.operand_bandwidth = own_clock / sm_clock * p.value.operand_bandwidth;
+  p.name = a.name;
+  p.spread = p.spread < least ? least : p.spread;
+  p.from = &sources::gemm_relative;
+  return p;
+}
+
+}  // namespace perfmodel::catalog

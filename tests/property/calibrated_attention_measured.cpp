@@ -1,0 +1,225 @@
+// The shipped attention and expert profiles against published latencies, and against a paper that
+// they were not fitted to.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <map>
+#include <perfmodel/roofline.hpp>
+#include <string>
+#include <utility>
+
+#include "../../validation/calibrate/fit_rows.hpp"
+#include "support/scalars.hpp"
+
+namespace pm = perfmodel;
+
+namespace {
+
+const std::string measured = std::string(PERFMODEL_SHARED_DIR) + "/measured";
+
+struct score {
+  double sum = 0.0;
+  int n = 0, inside = 0;
+  void add(double predicted, double seconds, double spread) {
+    sum += std::abs(predicted / seconds - 1.0);
+    inside += std::abs(std::log(predicted / seconds)) < 1.2816 * spread;
+    ++n;
+  }
+  double mean() const { return sum / n; }
+  double coverage() const { return static_cast<double>(inside) / n; }
+};
+
+}  // namespace
+
+TEST_CASE("attention profiles hit published latencies", "[calibrated][measured]") {
+  const auto rows = published::attention_rows(measured);
+  if (rows.empty()) SKIP("no measurements here");
+  std::map<std::pair<std::string, bool>, score> scores;
+  for (const auto& x : rows) {
+    const auto profile = pm::catalog::attention_profile_of(*x.device);
+    const pm::estimate e = x.estimate(profile.value);
+    scores[{x.gpu, x.decode}].add(e.time.value(), x.seconds, profile.spread);
+    CHECK((e.mfu > 0.0 && e.mfu < 1.0));
+    CHECK((e.mbu >= 0.0 && e.mbu < 1.0));  // bytes that L2 keeps are not DRAM's
+  }
+  // Mean absolute relative error, in per cent: decode, prefill.
+  const std::map<std::string, std::pair<double, double>> most = {{"a100_sxm", {7.6, 6.0}},
+                                                                 {"h100_sxm", {6.0, 6.0}},
+                                                                 {"h200_sxm", {6.1, 6.6}},
+                                                                 {"b200_sxm", {7.5, 9.7}},
+                                                                 {"l40s", {8.7, 10.8}}};
+  for (const auto& [key, s] : scores) {
+    const auto& [gpu, decode] = key;
+    INFO(gpu << (decode ? " decode " : " prefill ") << 100.0 * s.mean() << " % over " << s.n
+             << " rows, " << s.coverage() << " of them in the 80 % interval");
+    CHECK(s.n > 350);
+    CHECK(100.0 * s.mean() < (decode ? most.at(gpu).first : most.at(gpu).second));
+    CHECK(s.coverage() > 0.77);
+  }
+}
+
+TEST_CASE("one Hopper's profile predicts the other", "[calibrated][measured]") {
+  const auto rows = published::attention_rows(measured);
+  if (rows.empty()) SKIP("no measurements here");
+  score decode, prefill;
+  for (const auto& x : rows) {
+    if (x.gpu != "h200_sxm") continue;
+    const auto& p = pm::catalog::attention_h100_sxm;
+    (x.decode ? decode : prefill).add(x.estimate(p.value).time.value(), x.seconds, p.spread);
+  }
+  CHECK(decode.mean() < 0.07);
+  CHECK(prefill.mean() < 0.08);
+}
+
+TEST_CASE("head counts held back are hit as well, and the shipped values are the fit's",
+          "[calibrated][measured]") {
+  const auto rows = published::attention_rows(measured);
+  if (rows.empty()) SKIP("no measurements here");
+  std::vector<const published::attention_row*> machine;
+  for (const auto& x : rows) {
+    if (x.gpu == "h200_sxm") machine.push_back(&x);
+  }
+  const fit_rows::fit<fit_rows::attention_model, published::attention_row> data(machine);
+  const auto held = data.held_out([](const published::attention_row& x) { return x.group; });
+  score decode, prefill;
+  for (std::size_t i = 0; i < machine.size(); ++i) {
+    (machine[i]->decode ? decode : prefill).add(std::exp(-held[i]), 1.0, 0.1);
+  }
+  CHECK(decode.mean() < 0.066);
+  CHECK(prefill.mean() < 0.067);
+
+  const auto fit = data.result();
+  const auto& p = pm::catalog::attention_h200_sxm.value;
+  const double shipped[] = {p.floor.value() * 1e6, p.tile_latency.value() * 1e6,
+                            p.element_rate.value() * 1e-9, p.matrix_share, p.dram_share};
+  for (std::size_t j = 0; j < std::size(shipped); ++j) {
+    INFO(fit_rows::attention_model::parameters[j].name);
+    CHECK(std::abs(fit.value[j] / shipped[j] - 1.0) < 2e-3);
+  }
+}
+
+TEST_CASE("expert profiles hit published latencies", "[calibrated][measured]") {
+  const auto rows = published::moe_rows(measured);
+  if (rows.empty()) SKIP("no measurements here");
+  std::map<std::string, score> own, other;
+  for (const auto& x : rows) {
+    const auto p = pm::catalog::moe_profile_of(*x.device);
+    own[x.gpu].add(x.estimate(p.value).time.value(), x.seconds, p.spread);
+    const auto& q = x.gpu == "h100_sxm" ? pm::catalog::moe_h200_sxm : pm::catalog::moe_h100_sxm;
+    other[x.gpu].add(x.estimate(q.value).time.value(), x.seconds, q.spread);
+  }
+  for (const char* gpu : {"h100_sxm", "h200_sxm"}) {
+    INFO(gpu << " " << own[gpu].mean() << ", with the other's " << other[gpu].mean());
+    CHECK(own[gpu].n > 500);
+    CHECK(own[gpu].mean() < 0.10);
+    CHECK(other[gpu].mean() < 0.11);
+    CHECK(own[gpu].coverage() > 0.77);
+  }
+}
+
+TEST_CASE("no published attention is faster than its bound, unless L2 was warm",
+          "[calibrated][measured]") {
+  const auto rows = published::attention_rows(measured);
+  if (rows.empty()) SKIP("no measurements here");
+  for (const auto& x : rows) {
+    const auto d = x.decode ? demand_of(x.decode_workload()) : demand_of(x.prefill_workload());
+    // Replayed without emptying L2: what is below twice its size may come from there.
+    if (d.dram.total() < 2.0 * x.device->l2.capacity.quantity()) continue;
+    const double bound = pm::roofline(*x.device, d).time.value();
+    INFO(x.gpu << " " << x.group << " " << x.batch << " x " << x.length << ", bound " << bound * 1e6
+               << " us, measured " << x.seconds * 1e6 << " us");
+    CHECK(bound <= x.seconds);
+  }
+}
+
+TEST_CASE("other head dimensions follow from the rates: FlashAttention-3, figure 5",
+          "[calibrated]") {
+  // TFLOP/s at 16,384 tokens, 2,048 / head_dim heads, an H100 SXM: Shah et al., 2024. Fitted to 128
+  // and another table only.
+  const struct {
+    bool causal;
+    double head_dim, tflops;
+  } figure[] = {{false, 64, 497}, {false, 128, 648}, {false, 256, 756},
+                {true, 64, 473},  {true, 128, 616},  {true, 256, 642}};
+  for (const auto& f : figure) {
+    pm::attention_prefill w{.batch = 1,
+                            .tokens = 16384,
+                            .query_heads = 2048 / f.head_dim,
+                            .kv_heads = 2048 / f.head_dim,
+                            .head_dim = f.head_dim};
+    w.causal = f.causal;
+    const double seconds =
+        pm::calibrated_estimate(pm::catalog::h100_sxm, w, pm::catalog::attention_h100_sxm.value,
+                                pm::catalog::flash_attention_3)
+            .time.value();
+    const double flop = 4.0 * 16384.0 * 16384.0 * 2048.0 * (f.causal ? 0.5 : 1.0);
+    INFO(f.head_dim << " " << flop / seconds / 1e12 << " TFLOP/s, printed " << f.tflops);
+    CHECK(std::abs(flop / seconds / 1e12 / f.tflops - 1.0) < 0.10);
+  }
+}
+
+TEST_CASE("calibrated attention agrees over all scalars", "[calibrated][scalars]") {
+  const auto decode = []<class T>(const std::array<T, 5>& x) {
+    auto p = pm::lift<T>(pm::catalog::attention_h200_sxm.value);
+    p.floor = pm::duration<T>::from_value(x[2]);
+    p.dram_share = x[3];
+    p.tile_latency = pm::duration<T>::from_value(x[4]);
+    const pm::basic_attention_decode<T> w{.batch = x[0],
+                                          .context = x[1],
+                                          .query_heads = T(32.0),
+                                          .kv_heads = T(8.0),
+                                          .head_dim = T(128.0)};
+    return pm::calibrated_estimate(pm::lift<T>(pm::catalog::h200_sxm), w, p,
+                                   pm::lift<T>(pm::catalog::flash_attention_3))
+        .time.value();
+  };
+  perfmodel_test::check_scalars(decode, 3.0, 4160.0, 8e-6, 0.9, 3e-6);
+  const auto prefill = []<class T>(const std::array<T, 4>& x) {
+    auto p = pm::lift<T>(pm::catalog::attention_b200_sxm.value);
+    p.matrix_share = x[1];
+    p.dram_share = x[2];
+    p.tile_latency = pm::duration<T>::from_value(x[3]);
+    const pm::basic_attention_prefill<T> w{.batch = x[0],
+                                           .tokens = T(2000.0),
+                                           .query_heads = T(32.0),
+                                           .kv_heads = T(8.0),
+                                           .head_dim = T(128.0)};
+    return pm::calibrated_estimate(pm::lift<T>(pm::catalog::b200_sxm), w, p,
+                                   pm::lift<T>(pm::catalog::tensorrt_llm))
+        .time.value();
+  };
+  perfmodel_test::check_scalars(prefill, 5.3, 0.7, 0.8, 1.3e-6);
+  const auto experts = []<class T>(const std::array<T, 3>& x) {
+    auto p = pm::lift<T>(pm::catalog::moe_h200_sxm.value);
+    p.matrix_share = x[1];
+    p.dram_share = x[2];
+    const pm::basic_moe_ffn<T> w{.tokens = x[0],
+                                 .hidden = T(4096.0),
+                                 .intermediate = T(14336.0),
+                                 .experts = T(8.0),
+                                 .top_k = T(2.0)};
+    return pm::calibrated_estimate(pm::lift<T>(pm::catalog::h200_sxm), w, p,
+                                   pm::lift<T>(pm::catalog::triton_experts))
+        .time.value();
+  };
+  perfmodel_test::check_scalars(experts, 1700.0, 0.7, 0.8);
+}
+
+TEST_CASE("longer, wider and more is never faster", "[calibrated]") {
+  const auto& p = pm::catalog::attention_h100_sxm.value;
+  const auto& k = pm::catalog::flash_attention_3;
+  const auto decode = [&](double batch, double context) {
+    return pm::calibrated_estimate(pm::catalog::h100_sxm,
+                                   pm::attention_decode{.batch = batch,
+                                                        .context = context,
+                                                        .query_heads = 32,
+                                                        .kv_heads = 8,
+                                                        .head_dim = 128},
+                                   p, k)
+        .time;
+  };
+  for (double context = 128; context < 1e6; context *= 2) {
+    CHECK(decode(8, context) >= p.floor);
+    CHECK(decode(8, 2 * context) >= decode(8, context));
+    CHECK(decode(64, context) >= decode(32, context));
+  }
+}

@@ -1,0 +1,143 @@
+// Whatever goes in, what comes out is a finite number, a result with a reason, or a named error.
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/perfmodel.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/workload/elementwise.hpp>
+#include <perfmodel/workload/softmax.hpp>
+
+#include "support/random.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::array nasty = {0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 7.0, 8.0, 64.0, 1000.5, 1e-300, 5e-324, 1e15, 1e16, 1e30, 1e31,
+                              1e300, 1.7e308, -1e308, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()};
+
+struct source_of_trouble {
+  perfmodel_test::random_numbers random{2026};
+  double operator()() {
+    if (random.uniform() < 0.5) return std::floor(random.log_uniform(1, 1e6));
+    return nasty[static_cast<std::size_t>(random.uniform(0, static_cast<double>(nasty.size())))];
+  }
+  int whole() { return static_cast<int>(random.uniform(-3, 20)); }
+};
+
+// Runs the law, and counts what it did; the results it reports must be finite.
+template <class Law>
+void withstand(const char* name, Law&& law, int rounds = 4000) {
+  source_of_trouble x;
+  int answered = 0, refused = 0;
+  for (int i = 0; i < rounds; ++i) {
+    try {
+      for (const double result : law(x)) {
+        if (!std::isfinite(result)) {
+          INFO(name << ", round " << i << ": " << result);
+          CHECK(std::isfinite(result));
+          return;
+        }
+      }
+      ++answered;
+    } catch (const pm::error& e) {
+      ++refused;
+      CHECK(std::string(e.what()).find("nan") == std::string::npos);
+    }
+  }
+  INFO(name << ": " << answered << " answered, " << refused << " refused");
+  CHECK(answered > 0);
+  CHECK(refused > 0);
+}
+
+std::array<double, 3> of(const pm::estimate& e) { return {e.time.value(), e.mfu, e.mbu}; }
+
+}  // namespace
+
+TEST_CASE("hostile inputs: operators and the roofline") {
+  withstand("gemm", [](auto& x) { return of(pm::roofline(cat::h100_sxm, pm::gemm{.m = x(), .n = x(), .k = x()})); });
+  withstand("elementwise", [](auto& x) {
+    return of(pm::roofline(cat::h100_sxm, pm::elementwise{.elements = x(), .inputs = x(), .outputs = x(), .flop_per_element = x()}));
+  });
+  withstand("attention_prefill", [](auto& x) {
+    return of(pm::roofline(cat::h100_sxm, pm::attention_prefill{.batch = x(), .tokens = x(), .query_heads = x(), .kv_heads = 1, .head_dim = x(), .window = x(), .past = x()}));
+  });
+  withstand("attention_decode", [](auto& x) {
+    return of(pm::roofline(cat::h100_sxm, pm::attention_decode{.batch = x(), .context = x(), .query_heads = x(), .kv_heads = 1, .head_dim = x(), .block_size = x(), .window = x(), .splits = x()}));
+  });
+  withstand("moe_ffn", [](auto& x) {
+    return of(pm::roofline(cat::h100_sxm, pm::moe_ffn{.tokens = x(), .hidden = x(), .intermediate = x(), .experts = x(), .top_k = x()}));
+  });
+  withstand("attainable", [](auto& x) {
+    return std::array{pm::attainable(x() * pm::flop_per_s, x() * pm::byte_per_s, x() * pm::flop_per_byte).value()};
+  });
+  withstand("ridge_point", [](auto& x) { return std::array{pm::ridge_point(x() * pm::flop_per_s, x() * pm::byte_per_s).value()}; });
+}
+
+TEST_CASE("hostile inputs: capacity, collectives, speculation") {
+  withstand("kv_capacity", [](auto& x) {
+    const auto c = pm::kv_capacity(pm::memory_budget{.capacity = x() * pm::byte, .utilization = x(), .weights = x() * pm::byte,
+                                                     .activations = x() * pm::byte, .runtime = x() * pm::byte},
+                                   x() * pm::byte_per_token, x(), x());
+    return std::array{c.available.value(), c.blocks, c.tokens.value(), c.sequences};
+  });
+  withstand("collective", [](auto& x) {
+    pm::collective_call c;
+    c.ranks = x.whole();
+    c.message = pm::message_bytes<>(x() * pm::byte);
+    const auto e = pm::collective_time(cat::h100_sxm.fabric, c);
+    return std::array{e.time.value(), e.algbw.quantity().value(), e.busbw.quantity().value(), e.wire.quantity().value()};
+  });
+  withstand("speculation", [](auto& x) {
+    const auto s = pm::speculate(x.random.uniform(-0.2, 1.2), x.whole(), x());
+    return std::array{s.emitted.quantity().value(), s.accepted.quantity().value(), double(s.speedup), double(s.break_even_acceptance)};
+  }, 1000);
+  withstand("cost", [](auto& x) {
+    return std::array{pm::cost_per_token(x(), x() * pm::usd_per_hour, x() * pm::token_per_s).value()};
+  });
+  withstand("queue", [](auto& x) {
+    const auto q = pm::gg1(x() * pm::request_per_s, x() * pm::second, x(), x());
+    return std::array{q.utilisation, q.wait.value(), q.time.value(), q.waiting.value(), q.in_system.value()};
+  });
+}
+
+TEST_CASE("hostile inputs: a step, a service, and models that cannot be") {
+  const pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
+  withstand("step", [&](auto& x) {
+    return of(pm::step(d, {.batch = x(), .context = x(), .prefill_tokens = x(), .prefill_past = x()}));
+  });
+  withstand("layouts", [&](auto& x) {
+    auto e = d;
+    e.layout = {.tensor = x.whole(), .pipeline = x.whole(), .expert = x.whole(), .data = x.whole()};
+    e.utilization = x();
+    return of(pm::step(e, {.batch = x(), .context = 1024}));
+  });
+  withstand("serving", [&](auto& x) {
+    const auto s = pm::serving(d, {.input_tokens = x(), .output_tokens = x(), .concurrency = x(), .chunk_tokens = x()});
+    return std::array{s.ttft.value(), s.itl.value(), s.e2e.value(), s.batch, s.output_tokens_per_s.value()};
+  });
+  withstand("serving, open", [&](auto& x) {
+    const auto s = pm::serving(d, {.input_tokens = x(), .output_tokens = x(), .requests_per_s = x()});
+    return std::array{s.ttft.value(), s.itl.value(), s.e2e.value(), s.batch, s.output_tokens_per_s.value()};
+  });
+  withstand("model", [&](auto& x) {
+    auto e = d;
+    e.layout = {};
+    auto& m = e.model;
+    (x.random.uniform() < 0.3 ? m.layers : x.random.uniform() < 0.3 ? m.hidden : m.vocabulary) = x();
+    (x.random.uniform() < 0.3 ? m.attention.head_dim : x.random.uniform() < 0.3 ? m.attention.query_heads : m.intermediate) = x();
+    return of(pm::step(e, {.batch = 1, .context = 128}));
+  });
+  withstand("accelerator", [&](auto& x) {
+    auto e = d;
+    e.device.dram.bandwidth = x() * pm::byte_per_s;
+    e.device.dram.capacity = x() * pm::byte;
+    e.device.matrix.peak.bf16 = x() * pm::flop_per_s;
+    e.device.fabric.bandwidth = x() * pm::byte_per_s;
+    return of(pm::step(e, {.batch = 4, .context = 128}));
+  });
+}

@@ -1,0 +1,137 @@
+// A plan against every deployment tried one by one.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/plan.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <vector>
+
+#include "support/random.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+
+namespace {
+
+struct tried {
+  double cost, itl, ttft;
+  bool met;
+};
+
+/// All deployments of a request, with loops of its own over a grid that plan() documents.
+std::vector<tried> try_all(const pm::plan_request& q) {
+  std::vector<tried> all;
+  const double longest = q.load.input_tokens + q.load.output_tokens;
+  for (const auto& a : q.accelerators) {
+    for (const auto& f : q.precisions) {
+      for (int tensor = 1; tensor <= q.gpus; tensor *= 2) {
+        for (int pipeline = 1; tensor * pipeline <= q.gpus; pipeline *= 2) {
+          for (int spread = 0; spread < (q.model.moe.layers > 0 ? 2 : 1); ++spread) {
+            for (int replicas = 1; replicas * tensor * pipeline <= q.gpus; ++replicas) {
+              pm::deployment d{.device = a, .model = q.model, .weights = f.weights, .activations = f.activations,
+                               .kv = f.kv, .utilization = q.utilization};
+              d.layout = {.tensor = tensor, .pipeline = pipeline, .expert = spread ? tensor : 1};
+              if (!pm::fits(d, 1.0, longest) || replicas > q.load.concurrency) continue;
+              pm::load share = q.load;
+              share.concurrency /= replicas;
+              for (double limit = 1; limit < 2 * share.concurrency; limit *= 2) {
+                share.batch_limit = std::fmin(limit, share.concurrency);
+                const auto s = pm::serving(d, share);
+                if (!s.feasible) continue;
+                const double rate = replicas * s.output_tokens_per_s.value();
+                const double cost = replicas * tensor * pipeline * a.price.value() * 1e6 / rate;
+                all.push_back({cost, s.itl.value(), s.ttft.value(),
+                               (q.itl.value() == 0 || s.itl <= q.itl) && (q.ttft.value() == 0 || s.ttft <= q.ttft)});
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+pm::plan_request random_request(perfmodel_test::random_numbers& random) {
+  const pm::transformer* models[] = {&cat::llama_3_8b, &cat::llama_3_70b, &cat::mixtral_8x7b, &cat::gpt_oss_20b, &cat::gemma_3_27b};
+  pm::plan_request q;
+  q.accelerators = {random.uniform() < 0.5 ? cat::h100_sxm : cat::h200_sxm};
+  if (random.uniform() < 0.5) q.accelerators.push_back(cat::b200_sxm);
+  q.model = *models[static_cast<int>(random.uniform(0, 5))];
+  q.gpus = 1 + static_cast<int>(random.uniform(0, 8));
+  q.precisions = {{"bf16"}, {"fp8 + fp8 KV", pm::fp8, pm::fp8, pm::fp8}};
+  q.load = {.input_tokens = std::floor(random.log_uniform(64, 8192)), .output_tokens = std::floor(random.log_uniform(16, 2048)),
+            .concurrency = std::floor(random.log_uniform(1, 200))};
+  if (random.uniform() < 0.7) q.itl = random.log_uniform(3e-4, 0.05) * pm::second;
+  if (random.uniform() < 0.5) q.ttft = random.log_uniform(0.02, 5) * pm::second;
+  return q;
+}
+
+}  // namespace
+
+TEST_CASE("plan: the frontier is what no deployment beats, and every one is on it or beaten by it") {
+  perfmodel_test::random_numbers random(21);
+  int with_best = 0, without = 0;
+  for (int n = 0; n < 25; ++n) {
+    const auto q = random_request(random);
+    const auto r = pm::plan(q);
+    const auto all = try_all(q);
+    bool any = false;
+    for (const auto& x : all) any = any || x.met;
+    CHECK((r.best >= 0) == any);
+    any ? ++with_best : ++without;
+    const double slack = 1 + 1e-9;
+    for (const auto& x : all) {
+      if (x.met != any) continue;
+      bool covered = false;
+      for (const auto& p : r.frontier) {
+        covered = covered || (p.cost_per_million.value() <= slack * x.cost && p.serving.itl.value() <= slack * x.itl);
+      }
+      CHECK(covered);
+    }
+    for (const auto& p : r.frontier) {
+      CHECK(p.meets_targets == any);
+      bool found = false, beaten = false;
+      for (const auto& x : all) {
+        if (x.met != any) continue;
+        const double cost = p.cost_per_million.value(), itl = p.serving.itl.value();
+        found = found || (x.cost <= slack * cost && x.itl <= slack * itl);
+        beaten = beaten || (slack * x.cost < cost && x.itl <= itl) || (x.cost <= cost && slack * x.itl < itl);
+      }
+      CHECK(found);
+      CHECK_FALSE(beaten);
+      for (const auto& other : r.frontier) {
+        if (&other != &p) CHECK_FALSE(pm::detail::dominates(other, p, r.all_priced));
+      }
+    }
+  }
+  CHECK(with_best >= 5);
+  CHECK(without >= 2);
+}
+
+TEST_CASE("plan: more devices are never dearer, nor is a wider choice of machines or formats") {
+  perfmodel_test::random_numbers random(22);
+  for (int n = 0; n < 6; ++n) {
+    auto q = random_request(random);
+    double cheapest = 1e300;
+    for (q.gpus = 1; q.gpus <= 12; ++q.gpus) {
+      const auto r = pm::plan(q);
+      if (r.best < 0) {
+        CHECK(cheapest == 1e300);
+        continue;
+      }
+      const double cost = r.frontier.front().cost_per_million.value();
+      CHECK(cost <= cheapest * (1 + 1e-12));
+      cheapest = cost;
+    }
+    q.gpus = 12;
+    if (cheapest == 1e300) continue;
+    q.precisions.push_back({"fp8", pm::fp8, pm::fp8, pm::bf16});
+    CHECK(pm::plan(q).frontier.front().cost_per_million.value() <= cheapest);
+    auto looser = q;
+    looser.itl = 2.0 * q.itl;
+    looser.ttft = 2.0 * q.ttft;
+    CHECK(pm::plan(looser).frontier.front().cost_per_million.value() <= cheapest);
+  }
+}

@@ -1,0 +1,81 @@
+// Services over every scalar.
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <support/scalars.hpp>
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::check_scalars;
+
+namespace {
+
+template <class T>
+pm::basic_deployment<T> on_h200(const pm::transformer& m, const pm::layout& l, const T& memory) {
+  auto d = pm::lift<T>(pm::deployment{.device = cat::h200_sxm, .model = m, .layout = l});
+  d.device.dram.bandwidth = pm::bandwidth<T>::from_value(memory);
+  return d;
+}
+
+}  // namespace
+
+TEST_CASE("serving: latencies of a mixture of experts agree over all scalars") {
+  check_scalars(
+      []<class T>(const std::array<T, 4>& x) {
+        return pm::serving(on_h200<T>(cat::mixtral_8x7b, {.tensor = 2, .expert = 2}, x[0]),
+                           pm::basic_load<T>{.input_tokens = x[1], .output_tokens = x[2], .concurrency = x[3]})
+            .itl.value();
+      },
+      4.8e12, 1000.0, 300.0, 24.0);
+}
+
+TEST_CASE("serving: a wait under a batch limit agrees over all scalars") {
+  check_scalars(
+      []<class T>(const std::array<T, 5>& x) {
+        return pm::serving(on_h200<T>(cat::llama_3_8b, {.pipeline = 2, .data = 2}, x[0]),
+                           pm::basic_load<T>{.input_tokens = x[1], .output_tokens = x[2], .concurrency = x[3], .batch_limit = x[4]})
+            .ttft.value();
+      },
+      4.8e12, 1000.0, 300.0, 40.0, 16.0);
+}
+
+TEST_CASE("serving: chunks agree over all scalars where their number does not change") {
+  check_scalars(
+      []<class T>(const std::array<T, 4>& x) {
+        return pm::serving(on_h200<T>(cat::llama_3_8b, {}, x[0]),
+                           pm::basic_load<T>{.input_tokens = x[1], .output_tokens = x[2], .concurrency = x[3], .chunk_tokens = T(600.0)})
+            .e2e.value();
+      },
+      4.8e12, 1500.0, 300.0, 8.0);
+}
+
+TEST_CASE("serving: an open loop's latencies agree over all scalars") {
+  check_scalars(
+      []<class T>(const std::array<T, 4>& x) {
+        return pm::serving(on_h200<T>(cat::llama_3_8b, {}, x[0]),
+                           pm::basic_load<T>{.input_tokens = x[1], .output_tokens = x[2], .requests_per_s = x[3]})
+            .e2e.value();
+      },
+      4.8e12, 600.0, 400.0, 5.0);
+}
+
+TEST_CASE("serving: a range of concurrency from one encloses what it holds") {
+  const auto of = []<class T>(const T& concurrency) {
+    return pm::serving(on_h200<T>(cat::mixtral_8x7b, {.tensor = 2}, T(4.8e12)),
+                       pm::basic_load<T>{.input_tokens = T(1000.0), .output_tokens = T(300.0), .concurrency = concurrency});
+  };
+  const auto range = of(pm::interval(1, 20));
+  for (const double x : {1.0, 1.01, 1.5, 2.0, 3.0, 9.0, 20.0}) {
+    const auto s = of(x);
+    CHECK(range.itl.value().lo() <= s.itl.value() * (1 + 1e-12));
+    CHECK(range.itl.value().hi() >= s.itl.value() * (1 - 1e-12));
+    CHECK(range.e2e.value().lo() <= s.e2e.value() * (1 + 1e-12));
+    CHECK(range.e2e.value().hi() >= s.e2e.value() * (1 - 1e-12));
+  }
+  const std::array<double, 4> mixed{1, 2, 40, 300};
+  const auto lanes = of(pm::lanes<4>::load(mixed.data()));
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(perfmodel_test::close(lanes.e2e.value()[i], of(mixed[i]).e2e.value(), 1e-12));
+    CHECK(perfmodel_test::close(lanes.itl.value()[i], of(mixed[i]).itl.value(), 1e-12));
+  }
+}

@@ -1,0 +1,280 @@
+// A step against a second implementation, in plain numbers, for every model of the catalogue over
+// random layouts and iterations; and what must hold for any of them.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/step.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <vector>
+
+#include "support/near.hpp"
+#include "support/random.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::near;
+using perfmodel_test::random_numbers;
+
+namespace {
+
+struct sums {
+  double weights = 0, cache = 0, flop = 0;  ///< of one rank
+  double sums_sent = 0, logits_sent = 0, tokens_sent = 0, hops_sent = 0;
+};
+
+double distinct(double experts, double top_k, double tokens) {
+  return experts * (1 - std::pow(1 - top_k / experts, tokens));
+}
+
+/// Every sum of a step, written out from the architecture and not from the operators.
+sums by_hand(const pm::deployment& d, const pm::iteration& i) {
+  const pm::transformer& m = d.model;
+  const auto& a = m.attention;
+  const double t = d.layout.tensor, p = d.layout.pipeline, g = d.layout.data, e = d.layout.expert;
+  const double linear = bytes_of(d.weights.linear).value(), other = bytes_of(d.weights.others).value();
+  const double routed = bytes_of(d.weights.experts).value(), kv = bytes_of(d.kv).value();
+  const bool latent = a.kind == pm::attention_kind::latent;
+
+  // What one group holds at one stage.
+  const bool prefills = i.prefill_tokens > 0;
+  const double floor = i.steady ? 0 : 1;
+  const double batch = i.batch > 0 ? std::max(1.0, i.batch / (g * p)) : 0;
+  const double all_batch = i.batch > 0 ? std::max(1.0, i.batch / p) : 0;
+  const double prompts = prefills ? std::max(floor, i.prefill_sequences / (g * p)) : 0;
+  const double all_prompts = prefills ? std::max(floor, i.prefill_sequences / p) : 0;
+  const double each = i.prefill_tokens / i.prefill_sequences;
+  const double rows = batch + prompts * each;
+
+  const double heads = a.query_heads / t;
+  const double dk = a.head_dim, dv = latent || a.value_dim > 0 ? a.value_dim : a.head_dim;
+  const double kv_heads = std::max(1.0, a.kv_heads / t);
+  double attention = heads * dv * m.hidden;
+  if (latent) {
+    attention += m.hidden * (a.query_rank + a.kv_rank + a.rope_dim);
+    attention += (a.query_rank > 0 ? a.query_rank : m.hidden) * heads * dk;
+    attention += a.kv_rank * heads * (dk - a.rope_dim + dv);
+  } else {
+    attention += m.hidden * (heads * dk + kv_heads * (dk + dv));
+  }
+  const double mats = m.gated ? 3 : 2;
+  const double dense = (m.layers - m.moe.layers) * mats * m.hidden * m.intermediate / t;
+  const double shared = m.moe.layers * mats * m.hidden * m.moe.shared_intermediate / t;
+  const double router = m.moe.layers * m.hidden * m.moe.experts;
+  const double head = m.vocabulary * m.hidden / t;
+  const double expert = mats * m.hidden * m.moe.intermediate;
+
+  sums s;
+  s.weights = (m.layers * attention + dense + shared) * linear + (router + head) * other;
+  s.flop = 2 * rows * (m.layers * attention + dense + shared + router) + 2 * (batch + prompts * std::min(1.0, each)) * head;
+  if (m.moe.layers > 0) {
+    const double carrying = std::min(1.0, all_prompts);  // share of the passes that have a prompt
+    double touched = (1 - carrying) * distinct(m.moe.experts, m.moe.top_k, all_batch);
+    if (carrying > 0) {
+      touched += carrying * distinct(m.moe.experts, m.moe.top_k, all_batch + std::max(1.0, all_prompts) * each);
+    }
+    s.weights += m.moe.layers * touched * expert * routed / (t * g);  // e groups of t g / e ranks
+    s.flop += 2 * m.moe.layers * (all_batch + all_prompts * each) * m.moe.top_k * expert / (t * g);
+  }
+  const double per_token = (latent ? a.kv_rank + a.rope_dim : kv_heads * (dk + dv)) * kv;
+  for (const bool slides : {false, true}) {
+    const double layers = slides ? m.sliding_layers : m.layers - m.sliding_layers;
+    const double window = slides ? m.window : 1e18;
+    const double seen = std::min(i.context, window);
+    s.cache += layers * per_token *
+               (batch * (seen + 1) + prompts * (std::min(i.prefill_past, window) + each));
+    s.flop += layers * batch * 2 * seen * heads * (latent ? 2 * a.kv_rank + a.rope_dim : dk + dv);
+    double pairs = 0;
+    if (prefills) {
+      for (double k = 1; k <= std::round(each); ++k) pairs += std::min(i.prefill_past + k, window);
+    }
+    s.flop += layers * prompts * 2 * pairs * heads * (dk + dv);
+  }
+
+  const double row = m.hidden * other;
+  const bool exchanges = g > 1 && m.moe.layers > 0;
+  if (t > 1) {
+    s.sums_sent = (2 * m.layers - (exchanges ? m.moe.layers : 0)) * rows * row;
+    s.logits_sent = (t - 1) / t * (batch + prompts * std::min(1.0, each)) * m.vocabulary * other;
+  }
+  if (exchanges) {
+    const double n = t * g;
+    const double others = (n - 1) * (e > 1 ? 1 - std::pow(1 - 1 / e, m.moe.top_k) : 1);
+    const double out = bytes_of(wider(d.activations, d.weights.experts.format)).value();
+    s.tokens_sent = m.moe.layers * rows / t * others * m.hidden * (out + other);
+  }
+  if (p > 1) s.hops_sent = (p - 1) * rows * row / t;
+  return s;
+}
+
+/// A machine whose every all-reduce costs its message once, and which is never too small.
+pm::accelerator roomy() {
+  pm::accelerator a = cat::b200_sxm;
+  a.dram.capacity = 1e6 * pm::GB;
+  a.fabric.ranks = 4096;
+  a.fabric.in_network_reduction = true;
+  return a;
+}
+
+pm::deployment random_deployment(random_numbers& random, const pm::transformer& m) {
+  for (;;) {
+    const auto power = [&](int most) { return 1 << static_cast<int>(random.uniform(0, most + 1)); };
+    pm::deployment d{.device = roomy(), .model = m};
+    d.layout = {.tensor = power(5), .pipeline = power(2), .data = power(3)};
+    if (m.moe.layers > 0) d.layout.expert = power(5);
+    const bool narrow = random.uniform() < 0.5;
+    if (narrow) d.weights = pm::fp8, d.activations = pm::fp8;
+    if (random.uniform() < 0.5) d.kv = pm::fp8;
+    if (pm::layout_feasible(d.layout, divisible_parts(m)) && pm::fits(d, 1.0, 1.0)) return d;
+  }
+}
+pm::iteration random_iteration(random_numbers& random) {
+  pm::iteration i{.batch = std::floor(random.log_uniform(0.5, 512)), .context = std::floor(random.log_uniform(1, 50000))};
+  if (i.batch == 0 || random.uniform() < 0.6) {
+    const double each = std::floor(random.log_uniform(1, 3000));
+    i.prefill_sequences = std::floor(random.log_uniform(1, 40));
+    i.steady = random.uniform() < 0.4;
+    if (i.steady) i.prefill_sequences = random.log_uniform(0.01, 40);
+    if (i.steady) i.batch = std::max(i.batch, 1.0);
+    i.prefill_tokens = each * i.prefill_sequences;
+    i.prefill_past = std::floor(random.log_uniform(0.5, 9000));
+  }
+  return i;
+}
+
+}  // namespace
+
+TEST_CASE("step: equals a second implementation for every model, layout and iteration") {
+  random_numbers random(11);
+  int spread = 0, steady = 0;
+  for (const auto& entry : cat::models) {
+    for (int n = 0; n < 40; ++n) {
+      const pm::deployment d = random_deployment(random, *entry.model);
+      const pm::iteration i = random_iteration(random);
+      const sums expected = by_hand(d, i);
+      INFO(entry.key << " tensor " << d.layout.tensor << " pipeline " << d.layout.pipeline << " data " << d.layout.data
+                     << " expert " << d.layout.expert << " batch " << i.batch << " context " << i.context << " prefill "
+                     << i.prefill_tokens << " in " << i.prefill_sequences << " past " << i.prefill_past);
+      const pm::step_demand s = pm::demand_of_step(d, i);
+      CHECK(near(s.weights.value(), expected.weights, 1e-9));
+      CHECK(near(s.cache.value(), expected.cache, 1e-9));
+      CHECK(near(s.matrix_flop.value(), expected.flop, 1e-9));
+      const double sent = expected.sums_sent + expected.logits_sent + expected.tokens_sent + expected.hops_sent;
+      const double rate = d.device.fabric.bandwidth.value();
+      CHECK(near(pm::communication_time(d, i).value(), sent / rate, 1e-9));
+      spread += expected.tokens_sent > 0;
+      steady += i.steady;
+    }
+  }
+  CHECK(spread > 50);
+  CHECK(steady > 100);
+}
+
+TEST_CASE("step: with every expert touched, weights read are those stored but for what is looked up or added") {
+  random_numbers random(12);
+  for (const auto& entry : cat::models) {
+    const pm::transformer& m = *entry.model;
+    for (int n = 0; n < 10; ++n) {
+      pm::deployment d = random_deployment(random, m);
+      d.layout.pipeline = 1;
+      const auto p = parameters(m);
+      const double router = m.moe.layers * m.moe.experts * m.hidden;
+      const double other = bytes_of(d.weights.others).value();
+      // A tied table is read as the head, so it is only the copy as an embedding that is left out.
+      const double left_out = (m.tied_embeddings ? 0.0 : p.embedding / d.layout.tensor) + (p.other - router) +
+                              p.expert_biases / (d.layout.tensor * d.layout.data);
+      const double stored = weight_bytes_per_device(d).value();
+      INFO(entry.key << " over " << d.layout.tensor << " x " << d.layout.data);
+      CHECK(near(pm::demand_of_step(d, {.batch = 1e7, .context = 1}).weights.value(), stored - left_out * other, 1e-9));
+    }
+  }
+}
+
+TEST_CASE("step: FLOP over one device are those of a token, and what absorbing MLA's projections adds") {
+  for (const auto& entry : cat::models) {
+    const pm::transformer& m = *entry.model;
+    const auto& a = m.attention;
+    const pm::deployment d{.device = roomy(), .model = m};
+    for (const double context : {1.0, 5000.0}) {
+      double expected = flop_per_token(m, context).value();
+      if (m.moe.shared_gate) expected -= 2 * m.moe.layers * m.hidden;
+      if (a.kind == pm::attention_kind::latent) {
+        const double absorbed = 2 * a.kv_rank + a.rope_dim;
+        expected += 2 * context * m.layers * a.query_heads * (absorbed - a.head_dim - a.value_dim);
+      }
+      INFO(entry.key << " at " << context);
+      CHECK(near(pm::demand_of_step(d, {.batch = 1, .context = context}).matrix_flop.value(), expected, 1e-9));
+    }
+  }
+}
+
+TEST_CASE("step: more work is never quicker and more machine never slower, whatever the model and layout") {
+  random_numbers random(13);
+  for (const auto& entry : cat::models) {
+    for (int n = 0; n < 12; ++n) {
+      const pm::deployment d = random_deployment(random, *entry.model);
+      const pm::iteration i = random_iteration(random);
+      const auto time = pm::step(d, i).time;
+      const double slack = 1 - 1e-12;
+      INFO(entry.key << " tensor " << d.layout.tensor << " data " << d.layout.data);
+      auto more = i;
+      more.batch += 1 + 3 * i.batch;
+      CHECK(pm::step(d, more).time >= slack * time);
+      more = i;
+      more.context *= 1.7;
+      CHECK(pm::step(d, more).time >= slack * time);
+      more = i;
+      if (i.prefill_tokens > 0) more.prefill_tokens *= 3;  // longer prompts
+      CHECK(pm::step(d, more).time >= slack * time);
+      more = i;
+      if (i.prefill_tokens > 0) {  // more prompts
+        more.prefill_tokens *= 2;
+        more.prefill_sequences *= 2;
+      }
+      CHECK(pm::step(d, more).time >= slack * time);
+      auto better = d;
+      better.device.dram.bandwidth = 2.0 * d.device.dram.bandwidth.quantity();
+      better.device.fabric.bandwidth = 2.0 * d.device.fabric.bandwidth.quantity();
+      CHECK(pm::step(better, i).time <= time);
+      better = d;
+      better.device.matrix.peak.bf16 = 2.0 * d.device.matrix.peak.bf16.quantity();
+      better.device.matrix.peak.fp8 = 2.0 * d.device.matrix.peak.fp8.quantity();
+      CHECK(pm::step(better, i).time <= time);
+      CHECK(pm::step(d, i, pm::derated{.compute_efficiency = 0.99, .memory_efficiency = 0.99}).time >= time);
+      CHECK(pm::step(d, i, pm::derated{}).time >= slack * time);
+      const auto e = pm::step(d, i);
+      CHECK(e.mfu <= 1 + 1e-12);
+      CHECK(e.mbu <= 1 + 1e-12);
+    }
+  }
+}
+
+TEST_CASE("step: 70B decode reaches 104 FLOP/byte at 4096 tokens of context and 52 at 8192, attention aside") {
+  const pm::deployment d{.device = roomy(), .model = cat::llama_3_70b};
+  const double multiplied = 69.5e9;  // without the embedding table
+  for (const double context : {4096.0, 8192.0}) {
+    const auto s = pm::demand_of_step(d, {.batch = 1e9, .context = context});
+    const double attention = 80 * 4.0 * context * 64 * 128 * 1e9;
+    const double reached = (s.matrix_flop.value() - attention) / (s.weights + s.cache).value();
+    CHECK(near(reached, 2 * multiplied / (context * 327680), 2e-3));
+    CHECK(near(reached, context == 4096 ? 104 : 52, 0.01));
+  }
+}
+
+TEST_CASE("step: prefill passes from memory- to compute-bound at the ridge, 295 tokens on one H100") {
+  // Weights once against 2 FLOP per weight and token: S = R b / (2 BW). Counting activations as
+  // traffic moves it to 318; a bound keeps them on the chip.
+  pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_70b};
+  CHECK(pm::step(d, {.prefill_tokens = 290}).limiter == pm::limiter::memory);
+  CHECK(pm::step(d, {.prefill_tokens = 300}).limiter == pm::limiter::compute);
+}
+
+TEST_CASE("step: the rate of one stream never exceeds bandwidth over weights") {
+  for (const auto& entry : cat::accelerators) {
+    const pm::deployment d{.device = *entry.spec, .model = cat::llama_3_8b};
+    if (!supports(*entry.spec, pm::bf16)) continue;
+    const double weights = 2 * (parameters(cat::llama_3_8b).total() - 128256.0 * 4096);
+    const double rate = 1 / pm::step(d, {.batch = 1, .context = 1}).time.value();
+    CHECK(rate <= entry.spec->dram.bandwidth.value() / weights * (1 + 1e-4));
+  }
+}

@@ -1,0 +1,218 @@
+// Matrix products as kernels run them: what the formula says, by hand.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <perfmodel/calibrated.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <string_view>
+
+#include "support/random.hpp"
+#include "support/refusal.hpp"
+
+namespace pm = perfmodel;
+using Catch::Matchers::WithinRel;
+using perfmodel_test::refusal;
+
+namespace {
+
+/// 100 SMs at 1 GHz, 100 TFLOP/s, 1 TB/s, 10 MB of L2.
+constexpr pm::accelerator round_device() {
+  pm::accelerator a;
+  a.name = "round";
+  a.sms = pm::number<>::from_value(100.0);
+  a.matrix.peak.bf16 = pm::flop_rate<>::from_value(1e14);
+  a.matrix.peak.fp8 = pm::flop_rate<>::from_value(2e14);
+  a.vector.clock = pm::frequency<>::from_value(1e9);
+  a.vector.peak.fp32 = pm::flop_rate<>::from_value(1e13);
+  a.dram.bandwidth = pm::bandwidth<>::from_value(1e12);
+  a.l2.capacity = pm::bytes<>::from_value(1e7);
+  return a;
+}
+/// Operands at once, splitting never worth its while, no power limit.
+constexpr pm::machine_parameters plain{.matrix_floor = 2.0 * pm::us,
+                                       .matrix_share = 0.5,
+                                       .dram_share = 0.8,
+                                       .operand_bandwidth = 1e6 * pm::TB_per_s,
+                                       .tile_fill = 1.0 * pm::us,
+                                       .split_cost = 1e6 * pm::us};
+
+double in_us(const pm::duration<>& t) {
+  return t.value() * 1e6;
+}
+double in_us(const pm::estimate& e, std::string_view term) {
+  return e.terms[term].value() * 1e6;
+}
+
+constexpr pm::estimate at_compile_time =
+    pm::calibrated_gemm(round_device(), pm::gemm{.m = 640, .n = 640, .k = 1000}, plain);
+static_assert(at_compile_time.time.value() > 19.7e-6 && at_compile_time.time.value() < 19.8e-6);
+
+}  // namespace
+
+TEST_CASE("one more wave costs one more tile", "[calibrated]") {
+  // A 64x64 tile of k = 1000 is 8.192 MFLOP; an SM does 0.5 TFLOP/s: 16.384 us, and 1 us to fill.
+  const pm::accelerator a = round_device();
+  const pm::estimate one = calibrated_gemm(a, pm::gemm{.m = 640, .n = 640, .k = 1000}, plain);
+  CHECK_THAT(in_us(one, "compute"), WithinRel(17.384, 1e-9));  // 10 x 10 tiles on 100 SMs
+  const pm::estimate two = calibrated_gemm(a, pm::gemm{.m = 641, .n = 640, .k = 1000}, plain);
+  CHECK_THAT(in_us(two, "compute"), WithinRel(34.768, 1e-9));  // 11 x 10 tiles
+}
+
+TEST_CASE("memory hides under compute, mostly", "[calibrated]") {
+  // Bytes 2 (640 1000 + 1000 640 + 640 640) = 3,379,200 at 0.8 TB/s: 4.224 us.
+  CHECK_THAT(in_us(at_compile_time, "memory"), WithinRel(4.224, 1e-9));
+  CHECK_THAT(in_us(at_compile_time, "launch"), WithinRel(2.0, 1e-9));
+  const double overlapped = 17.384 + 4.224 * 4.224 / (3.0 * 17.384);
+  CHECK_THAT(in_us(at_compile_time.time), WithinRel(2.0 + overlapped, 1e-9));
+  CHECK(at_compile_time.limiter == pm::limiter::compute);
+}
+
+TEST_CASE("operands that arrive slowly lengthen each step", "[calibrated]") {
+  // One row: a 64x64 tile reads (1 + 64) 2 bytes a step. 1 TB/s over 100 SMs is 10 GB/s each:
+  // 13 ns a step, against 16.384 ns of multiplications; at 0.5 TB/s 26 ns.
+  pm::machine_parameters p = plain;
+  p.operand_bandwidth = 1.0 * pm::TB_per_s;
+  const pm::gemm row{.m = 1, .n = 6400, .k = 1000};
+  CHECK_THAT(in_us(calibrated_gemm(round_device(), row, p), "compute"), WithinRel(17.384, 1e-9));
+  p.operand_bandwidth = 0.5 * pm::TB_per_s;
+  CHECK_THAT(in_us(calibrated_gemm(round_device(), row, p), "compute"), WithinRel(27.0, 1e-9));
+}
+
+TEST_CASE("a product of few tiles splits k over the idle SMs", "[calibrated]") {
+  // 5 x 5 tiles of 64x64: 4 parts each. k / 4 = 250 steps are 4.096 us, fill 1 us, splitting 3 us;
+  // partial sums 4 x 320 x 320 x 4 bytes at 1e6 TB/s are nothing.
+  pm::machine_parameters p = plain;
+  p.split_cost = 3.0 * pm::us;
+  const pm::gemm g{.m = 320, .n = 320, .k = 1000};
+  CHECK_THAT(in_us(calibrated_gemm(round_device(), g, p), "compute"), WithinRel(8.096, 1e-6));
+  CHECK_THAT(in_us(calibrated_gemm(round_device(), g, plain), "compute"), WithinRel(17.384, 1e-9));
+}
+
+TEST_CASE("long dense kernels slow down", "[calibrated]") {
+  // X = 2 m n k / (0.5 R); the term is s X^2 / (O + 1 ms).
+  pm::machine_parameters p = plain;
+  p.power_slowdown = 0.25;
+  const pm::gemm g{.m = 6400, .n = 6400, .k = 10000};
+  const double dense = 2.0 * 6400.0 * 6400.0 * 10000.0 / 0.5e14 * 1e6;
+  const pm::estimate fast = calibrated_gemm(round_device(), g, plain);
+  const double o = in_us(fast.time) - 2.0;
+  const pm::estimate e = calibrated_gemm(round_device(), g, p);
+  CHECK_THAT(in_us(e, "power"), WithinRel(0.25 * dense * dense / (o + 1000.0), 1e-9));
+  CHECK_THAT(in_us(e.time), WithinRel(in_us(fast.time) + in_us(e, "power"), 1e-12));
+  CHECK(in_us(calibrated_gemm(round_device(), pm::gemm{.m = 64, .n = 64, .k = 64}, p), "power") < 1e-3);
+}
+
+TEST_CASE("weights that rotate inside L2 come from L2", "[calibrated]") {
+  // 1000 x 640 weights are 1.28 MB; one copy in turn uses 12.8 % of the L2: all warm.
+  const pm::gemm g{.m = 1, .n = 640, .k = 1000};
+  pm::machine_parameters p = plain;
+  const double others = (1000.0 + 640.0) * 2.0 / 0.8e6;
+  const auto memory = [&](double copies) {
+    return in_us(calibrated_gemm(round_device(), g, p, {.weight_copies = copies}), "memory");
+  };
+  CHECK_THAT(memory(0.0), WithinRel(others + 1.6, 1e-9));
+  CHECK_THAT(memory(1.0), WithinRel(others, 1e-3));
+  CHECK_THAT(memory(6.0), WithinRel(others + 1.6 * (1.0 - (2.0 - 2.0 * 0.768)), 1e-3));
+  CHECK_THAT(memory(100.0), WithinRel(others + 1.6, 1e-9));
+}
+
+TEST_CASE("an engine quantises activations; a library does not", "[calibrated]") {
+  const pm::gemm g{.m = 1000, .n = 640, .k = 1000, .format = pm::fp8, .output = pm::fp8};
+  const pm::engine_profile engine{.tensor_scale_floor = 5.0 * pm::us,
+                                  .quantise_floor = 3.0 * pm::us,
+                                  .quantise_cycles = 2.0,
+                                  .block_scale_share = 0.5};
+  const pm::estimate plain_product = calibrated_gemm(round_device(), g, plain);
+  CHECK(in_us(plain_product, "quantise") == 0.0);
+  // 1e6 activations at 2 cycles over 100 SMs of 1 GHz: 20 us, more than 3 MB at 0.8 TB/s.
+  const pm::estimate e = calibrated_gemm(round_device(), g, plain, {.engine = engine});
+  CHECK_THAT(in_us(e, "quantise"), WithinRel(25.0, 1e-9));
+  // Reads m k and k n of 1 byte; writes 16-bit results: (1e6 + 0.64e6 + 2 0.64e6) / 0.8 TB/s.
+  CHECK_THAT(in_us(e, "memory"), WithinRel((1.64 + 1.28) / 0.8, 1e-9));
+  CHECK_THAT(in_us(plain_product, "memory"), WithinRel((1.64 + 0.64) / 0.8, 1e-9));
+  // A scale per block: one kernel at DRAM speed, and half the matrix rate.
+  pm::gemm blocks = g;
+  blocks.weights = pm::storage_format(pm::fp8, 128.0 * 128.0, 32.0);
+  const pm::estimate b = calibrated_gemm(round_device(), blocks, plain, {.engine = engine});
+  CHECK_THAT(in_us(b, "quantise"), WithinRel(3.0 + 3.0 / 0.8, 1e-9));
+  CHECK(in_us(b, "compute") > 1.5 * in_us(e, "compute"));
+}
+
+TEST_CASE("cold, it is never below the bound", "[calibrated]") {
+  perfmodel_test::random_numbers random(5);
+  for (const char* name : {"a100_sxm_80gb", "h100_sxm", "h200_sxm", "b200_sxm", "l40s"}) {
+    const pm::accelerator& a = *pm::catalog::find_accelerator(name);
+    const pm::machine_profile& p = *pm::catalog::find_profile(name);
+    for (int i = 0; i < 500; ++i) {
+      const pm::gemm g{.m = random.log_uniform(1, 1e5),
+                       .n = random.log_uniform(1, 1e5),
+                       .k = random.log_uniform(1, 1e5)};
+      INFO(name << " " << g.m << " " << g.n << " " << g.k);
+      CHECK(calibrated_gemm(a, g, p.value).time >= roofline(a, g).time);
+    }
+  }
+}
+
+TEST_CASE("every machine has a profile, and a loan is less certain", "[calibrated]") {
+  using namespace pm::catalog;
+  CHECK(machine_profile_of(h100_sxm).from->how == pm::basis::measured);
+  CHECK(find_profile("h100_pcie") == nullptr);
+  for (const accelerator_entry& e : accelerators) {
+    const pm::machine_profile p = machine_profile_of(*e.spec);
+    INFO(e.key);
+    CHECK(p.spread > 0.0);
+    if (find_profile(e.key) != nullptr) continue;
+    CHECK(p.from->how == pm::basis::assumed);
+    CHECK(p.spread >= 0.12);
+    CHECK(p.value.matrix_floor > 0.0 * pm::us);
+    CHECK(p.value.operand_bandwidth.value() > 0.0);
+  }
+  // The operand bandwidth of a loan goes with SMs x clock: H20 has 78 of H100's 132 SMs.
+  CHECK_THAT(machine_profile_of(h20).value.operand_bandwidth.value(),
+             WithinRel(profile_h100_sxm.value.operand_bandwidth.value() * 78.0 / 132.0, 1e-9));
+  CHECK(find_engine("tensorrt_llm") == find_engine("trtllm"));
+  CHECK(find_engine("none")->quantise_cycles == 0.0);
+  CHECK(find_engine("nobody") == nullptr);
+}
+
+TEST_CASE("as a policy it serves every law", "[calibrated]") {
+  pm::calibrated c;
+  c.machine = plain;
+  const pm::accelerator a = round_device();
+  // 1e6 elements in and out, 4 MB at 0.8 TB/s, and one kernel in a graph.
+  const pm::estimate e = roofline(a, pm::elementwise{.elements = 1e6}, c);
+  CHECK_THAT(in_us(e.time), WithinRel(5.0 + 1.3, 1e-9));
+  const pm::gemm g{.m = 640, .n = 640, .k = 1000};
+  CHECK(c.estimate(a, g).time == at_compile_time.time);
+  CHECK(c.estimate(a, pm::lm_head{.tokens = 640, .hidden = 1000, .vocabulary = 640}).time ==
+        at_compile_time.time);
+  // A gated block is two products: [t, 2 i, h] and [t, h, i].
+  const pm::estimate block = c.estimate(a, pm::swiglu{.tokens = 640, .hidden = 640, .intermediate = 500});
+  const auto up = c.estimate(a, pm::gemm{.m = 640, .n = 1000, .k = 640});
+  const auto down = c.estimate(a, pm::gemm{.m = 640, .n = 640, .k = 500});
+  CHECK_THAT(in_us(block.time), WithinRel(in_us(up.time) + in_us(down.time), 1e-12));
+}
+
+TEST_CASE("an 80 % interval is the prediction over and times exp(1.2816 spread)", "[calibrated]") {
+  const pm::time_range r = pm::range_of(10.0 * pm::us, 0.1);
+  CHECK_THAT(in_us(r.high), WithinRel(10.0 * 1.136735, 1e-5));  // 1 + x + x^2/2 + ... of 0.12816
+  CHECK_THAT(in_us(r.low), WithinRel(10.0 / 1.136735, 1e-5));
+  CHECK(refusal([] { pm::range_of(10.0 * pm::us, -0.1); }) ==
+        "PM-E010: spread is -0.1; allowed: 0 or more");
+}
+
+TEST_CASE("it refuses what cannot run", "[calibrated]") {
+  const pm::accelerator a = round_device();
+  const pm::gemm g{.m = 1, .n = 1, .k = 1};
+  CHECK(refusal([&] { calibrated_gemm(a, pm::gemm{.m = 0, .n = 1, .k = 1}, plain); }) ==
+        "PM-E010: m is 0; allowed: 1 or more");
+  CHECK(refusal([&] {
+          calibrated_gemm(a, pm::gemm{.m = 1, .n = 1, .k = 1, .format = pm::fp4}, plain);
+        }) == "PM-E013: round does not compute in fp4; napkin gpus lists what it does");
+  pm::machine_parameters p = plain;
+  p.dram_share = 0.0;
+  CHECK(refusal([&] { calibrated_gemm(a, g, p); }) ==
+        "PM-E010: dram_share is 0; allowed: more than 0");
+  CHECK(refusal([&] { calibrated_gemm(a, g, pm::machine_parameters{}); }) ==
+        "PM-E010: operand_bandwidth is 0; allowed: more than 0");
+}

@@ -1,0 +1,90 @@
+// Derivations: names, numbers and sources of what was computed.
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/explain.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/roofline.hpp>
+#include <perfmodel/workload/gemm.hpp>
+#include <set>
+#include <string>
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+
+TEST_CASE("explain: a roofline reads as on paper") {
+  pm::trace t;
+  const auto a = pm::trace_inputs(cat::h100_sxm, t, "h100");
+  const auto g = pm::trace_inputs(pm::gemm{.m = 1, .n = 8192, .k = 8192}, t);
+  const auto e = pm::roofline(a, g);
+  const auto d = pm::derivation_of(e.time);
+  REQUIRE_FALSE(d.steps.empty());
+  CHECK(d.steps.back().name == "time");
+  CHECK(d.steps.back().value == "40.07 us");
+  CHECK(d.steps.back().formula.starts_with("max("));
+  const std::string text = pm::to_string(d);
+  CHECK(text.find("h100.dram.bandwidth = 3.35 TB/s   [vendor: ") != std::string::npos);
+  CHECK(text.find("n = 8192\n") != std::string::npos);
+  // Without numbers each step is formula = value.
+  const std::string brief = pm::to_string(d, false);
+  CHECK(brief.size() < text.size());
+  CHECK(brief.find(d.steps.back().formula + " = 40.07 us") != std::string::npos);
+}
+
+TEST_CASE("explain: parentheses stand where they matter") {
+  pm::trace t;
+  const auto in = [&](const char* name, double x) { return pm::traced::input(t, x, name); };
+  const auto a = in("a", 12), b = in("b", 3), c = in("c", 2);
+  const auto formula = [](const pm::traced& x) { return pm::derivation_of(named("y", x)).steps.back().formula; };
+  CHECK(formula(a / (b * c)) == "a / (b x c)");
+  CHECK(formula(a / b * c) == "a / b x c");
+  CHECK(formula(a - (b - c)) == "a - (b - c)");
+  CHECK(formula(a - b - c) == "a - b - c");
+  CHECK(formula((a + b) * (a - c)) == "(a + b) x (a - c)");
+  CHECK(formula(-(a + b)) == "-(a + b)");
+  CHECK(formula(scalar_min(scalar_min(a, b), scalar_max(b, c))) == "min(a, b, max(b, c))");
+  CHECK(formula(pow(a, b) + sqrt(ceil(c / b))) == "pow(a, b) + sqrt(ceil(c / b))");
+  CHECK(formula(exp(log(a)) - floor(b)) == "exp(ln(a)) - floor(b)");
+}
+
+TEST_CASE("explain: what a reader would cross out is not there") {
+  pm::trace t;
+  const auto a = pm::traced::input(t, 12, "a");
+  const pm::traced zero(0.0), one(1.0);
+  const auto steps = [](const pm::traced& x) { return pm::derivation_of(x).steps; };
+  for (const auto& same : {a + zero, zero + a, a - zero, a * one, one * a, a / one, scalar_min(a, a),
+                           scalar_max(a, a), scalar_max(a, zero), scalar_max(zero, a)}) {
+    CHECK(same.value() == 12);
+    CHECK(named("y", same).value() == 12);
+    REQUIRE(steps(named("y", same)).size() == 1);
+    CHECK(steps(named("y", same))[0].formula == "a");
+  }
+  CHECK((a * zero).value() == 0);
+  CHECK((zero / a).value() == 0);
+  CHECK(scalar_max(-a, zero).value() == 0);  // not crossed out: the constant is the larger
+  CHECK(scalar_min(a, zero).value() == 0);
+  CHECK((zero - a).value() == -12);
+}
+
+TEST_CASE("explain: two steps of one name are told apart, and a step named twice is one") {
+  pm::trace t;
+  const auto a = pm::traced::input(t, 2, "a");
+  const auto first = named("x", a + 1.0);
+  const auto second = named("x", first * a);
+  const auto d = pm::derivation_of(named("x", second));
+  REQUIRE(d.steps.size() == 2);
+  CHECK(d.steps[0].name == "x");
+  CHECK(d.steps[1].name == "x (2)");
+  CHECK(d.steps[1].formula == "x x a");
+  CHECK(d.steps[1].value == "6");
+}
+
+TEST_CASE("explain: a shared step is written once, before what needs it") {
+  pm::trace t;
+  const auto a = pm::traced::input(t, 2, "a");
+  const auto s = named("s", a * a);
+  const auto y = named("y", s + s * s);
+  const auto d = pm::derivation_of(y);
+  REQUIRE(d.steps.size() == 2);
+  CHECK(d.steps[0].name == "s");
+  CHECK(d.inputs.size() == 1);
+  CHECK(pm::derivation_of(pm::traced(3.0)).inputs.empty());
+}

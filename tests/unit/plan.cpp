@@ -1,0 +1,126 @@
+// Plans: what is tried, what is refused, and whose load a point serves.
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/plan.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <set>
+#include <string>
+
+#include "support/near.hpp"
+#include "support/refusal.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::near;
+using perfmodel_test::refusal;
+
+namespace {
+
+pm::plan_request small_request() {
+  return {.accelerators = {cat::h100_sxm}, .model = cat::llama_3_8b, .gpus = 8,
+          .load = {.input_tokens = 512, .output_tokens = 256, .concurrency = 3}};
+}
+
+}  // namespace
+
+TEST_CASE("plan: no replica idles, and a batch limit of the load is kept") {
+  auto q = small_request();
+  const auto r = pm::plan(q);
+  for (const auto& p : r.frontier) CHECK(p.replicas <= 3);
+  q.load.concurrency = 64;
+  q.load.batch_limit = 5;
+  const auto limited = pm::plan(q);
+  REQUIRE_FALSE(limited.frontier.empty());
+  for (const auto& p : limited.frontier) {
+    CHECK(p.batch_limit <= 5);
+    CHECK(p.serving.batch <= 5);
+  }
+}
+
+TEST_CASE("plan: what is tried for some devices is tried for more") {
+  for (int n = 1; n < 300; ++n) {
+    const auto fewer = pm::detail::counts_up_to(n), more = pm::detail::counts_up_to(n + 1);
+    CHECK(std::includes(more.begin(), more.end(), fewer.begin(), fewer.end()));
+    CHECK(fewer.back() <= n);
+    CHECK(fewer.back() * 9 >= n * 8);  // of any number no more than a ninth is left unused
+  }
+  CHECK(pm::detail::counts_up_to(64).size() == 64);
+  CHECK(pm::detail::tensor_degrees(100, 72) == std::vector<int>{1, 2, 4, 8, 16, 32, 64, 72});
+  CHECK(pm::detail::tensor_degrees(6, 8) == std::vector<int>{1, 2, 4});
+  CHECK(pm::detail::tensor_degrees(8, 1) == std::vector<int>{1});
+}
+
+TEST_CASE("plan: every deployment is judged once") {
+  auto q = small_request();
+  q.model = cat::mixtral_8x7b;  // 93 GB in bf16: one device holds it never, whatever its batch
+  q.gpus = 1;
+  q.precisions = {{"bf16"}};
+  const auto r = pm::plan(q);
+  REQUIRE(r.rejected.size() == 1);
+  CHECK(r.rejected[0].count == 1);
+  CHECK(r.rejected[0].reason == "the weights exceed the memory of a device");
+  CHECK(near(r.rejected[0].needed, 2 * 46702792704.0 + 768 * 131072.0));  // weights, and one sequence
+  CHECK(r.evaluated == 0);
+  CHECK(r.best == -1);
+  CHECK(r.frontier.empty());
+}
+
+TEST_CASE("plan: an open loop beyond one replica needs several") {
+  auto q = small_request();
+  q.load = {.input_tokens = 2048, .output_tokens = 512, .requests_per_s = 60};
+  const auto r = pm::plan(q);
+  REQUIRE(r.best == 0);
+  for (const auto& p : r.frontier) {
+    CHECK(near(p.output_tokens_per_s.value(), 60 * 512));
+    CHECK(near(p.replicas * p.serving.throughput.value(), 60.0));
+  }
+  bool overrun = false;
+  for (const auto& x : r.rejected) overrun = overrun || x.reason.starts_with("requests arrive faster");
+  CHECK(overrun);
+}
+
+TEST_CASE("plan: without a price the measure is device time") {
+  auto q = small_request();
+  q.accelerators[0].price = pm::price<>{};
+  const auto r = pm::plan(q);
+  CHECK_FALSE(r.all_priced);
+  REQUIRE(r.best == 0);
+  CHECK(r.frontier[0].cost_per_million == pm::money<>{});
+  for (std::size_t i = 1; i < r.frontier.size(); ++i) {
+    CHECK(r.frontier[i].gpu_time_per_million >= r.frontier[i - 1].gpu_time_per_million);
+  }
+  const auto& p = r.frontier[0];
+  CHECK(near(p.gpu_time_per_million.value(), p.gpus * 1e6 / p.output_tokens_per_s.value()));
+}
+
+TEST_CASE("plan: requests that make no sense are refused by name") {
+  const auto why = [](auto&& change) {
+    auto q = small_request();
+    change(q);
+    return refusal([&] { (void)pm::plan(q); });
+  };
+  CHECK(why([](auto& q) { q.gpus = 0; }) == "PM-E010: gpus is 0; allowed: 1 to 65536");
+  CHECK(why([](auto& q) { q.precisions.clear(); }) == "PM-E004: precisions: give at least one");
+  CHECK(why([](auto& q) { q.utilization = 1.5; }) == "PM-E010: utilization is 1.5; allowed: 0 to 1");
+  CHECK(why([](auto& q) { q.load.requests_per_s = 1; }) ==
+        "PM-E031: give one of concurrency and requests_per_s, and not both");
+  CHECK(why([](auto& q) { q.load.batch_limit = -1; }) == "PM-E010: batch_limit is -1; allowed: 0 or more");
+  CHECK(why([](auto& q) { q.itl = -1.0 * pm::ms; }).starts_with("PM-E010: itl is -0.001"));
+  CHECK(why([](auto& q) { q.model.layers = 0; }).starts_with("PM-E010: layers is 0"));
+  auto q = small_request();
+  pm::plan_point stranger{};
+  stranger.accelerator = "l4";
+  CHECK(refusal([&] { (void)pm::deployment_of(q, stranger); }) == "PM-E011: this point is not of this request");
+}
+
+TEST_CASE("plan: progress is told now and then") {
+  auto q = small_request();
+  q.load.concurrency = 256;
+  long calls = 0, last = 0;
+  const auto r = pm::plan(q, pm::bound{}, [&](long done) {
+    ++calls;
+    CHECK(done > last);
+    last = done;
+  });
+  CHECK(calls == r.evaluated / 256);
+}

@@ -1,0 +1,127 @@
+// Services put together by hand from their steps.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/explain.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <string>
+
+#include "support/near.hpp"
+#include "support/refusal.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::near;
+using perfmodel_test::refusal;
+
+namespace {
+
+pm::deployment llama(int tensor, int pipeline = 1, int data = 1) {
+  return {.device = cat::h200_sxm, .model = cat::llama_3_8b,
+          .layout = {.tensor = tensor, .pipeline = pipeline, .data = data}};
+}
+
+}  // namespace
+
+TEST_CASE("serving: the mean pass decodes a batch and takes the prompts of the others") {
+  // 17 in the system: each of 16 others brings 1000 prompt tokens per 200 tokens that it decodes.
+  const auto s = pm::serving(llama(1), {.input_tokens = 1000, .output_tokens = 200, .concurrency = 17});
+  const auto decode = pm::demand_of_step(llama(1), {.batch = 17, .context = 1100});
+  const auto prompt = pm::demand_of_step(llama(1), {.prefill_tokens = 1000});
+  const double prompts = 16.0 / 200;
+  const double memory = (decode.weights + decode.cache + prompts * prompt.cache).value() / cat::h200_sxm.dram.bandwidth.value();
+  const double compute = (decode.compute + prompts * prompt.compute).value();
+  CHECK(near(s.itl.value(), std::fmax(memory, compute), 1e-9));
+  CHECK(near(s.ttft, s.prefill.time));
+}
+
+TEST_CASE("serving: a chunked prompt alone is its chunks, each reading the cache of those before") {
+  const auto d = llama(1);
+  const auto s = pm::serving(d, {.input_tokens = 4000, .output_tokens = 10, .concurrency = 1, .chunk_tokens = 1000});
+  double chunks = 0;
+  for (const double past : {0.0, 1000.0, 2000.0, 3000.0}) {
+    chunks += pm::step(d, {.prefill_tokens = 1000, .prefill_past = past}).time.value();
+  }
+  CHECK(near(s.ttft.value(), chunks, 1e-9));  // compute-bound, so linear in what lies before
+  const auto one = pm::serving(d, {.input_tokens = 4000, .output_tokens = 10, .concurrency = 1, .chunk_tokens = 9000});
+  CHECK(near(one.ttft, one.prefill.time));
+}
+
+TEST_CASE("serving: chunks re-read the cache that whole prompts leave alone") {
+  const pm::load whole{.input_tokens = 4000, .output_tokens = 400, .concurrency = 11};
+  auto chunked = whole;
+  chunked.chunk_tokens = 500;
+  const auto cache = [](const pm::serving_estimate& s) { return s.decode.terms["kv_cache"].value(); };
+  // Ten others bring 1/400 of a prompt per pass: 8 chunks with (4000 - 500) / 2 tokens before each.
+  const double again = 10.0 / 400 * 8 * 1750 * 131072 / cat::h200_sxm.dram.bandwidth.value();
+  CHECK(near(cache(pm::serving(llama(1), chunked)) - cache(pm::serving(llama(1), whole)), again, 1e-9));
+}
+
+TEST_CASE("serving: two data-parallel groups at twice the load are one group at its own") {
+  // In an open loop, where an arrival meets all: half of them in its own group.
+  const pm::load one{.input_tokens = 500, .output_tokens = 500, .requests_per_s = 8};
+  auto both = one;
+  both.requests_per_s = 16;
+  const auto a = pm::serving(llama(1), one);
+  const auto b = pm::serving(llama(1, 1, 2), both);
+  CHECK(near(a.itl, b.itl, 1e-9));
+  CHECK(near(2 * a.batch, b.batch, 1e-9));
+  CHECK(near(a.ttft, b.ttft, 1e-9));
+  CHECK(near(2.0 * a.output_tokens_per_s, b.output_tokens_per_s));
+}
+
+TEST_CASE("serving: a pipeline's stages work side by side") {
+  // Two stages at twice the batch: the same token latency but for the hand-over, twice the tokens.
+  const pm::load one{.input_tokens = 500, .output_tokens = 500, .requests_per_s = 8};
+  auto twice = one;
+  twice.requests_per_s = 16;
+  const auto a = pm::serving(llama(1), one);
+  const auto b = pm::serving(llama(1, 2), twice);
+  CHECK(near(b.itl - b.decode.terms["communication"], a.itl, 1e-3));
+  CHECK(near(b.batch, 2 * a.batch, 0.01));
+  // Four chunks through two stages take five stage times, not eight.
+  const pm::load alone{.input_tokens = 4096, .output_tokens = 8, .concurrency = 1, .chunk_tokens = 1024};
+  const auto chunk = pm::step(llama(1, 2), {.prefill_tokens = 1024, .prefill_past = 1536}).time;
+  CHECK(near(pm::serving(llama(1, 2), alone).ttft, 2.5 * chunk));
+}
+
+TEST_CASE("serving: the wait of an open loop is that of an M/D/1 queue before the prefill") {
+  const pm::load l{.input_tokens = 2000, .output_tokens = 50, .requests_per_s = 10};
+  const auto s = pm::serving(llama(1), l);
+  const double busy = 10 * s.prefill.time.value();
+  CHECK(busy < 1);
+  CHECK(near(s.wait.value(), busy / (2 * (1 - busy)) * s.prefill.time.value(), 1e-9));
+  CHECK(near(s.throughput.value(), 10.0));
+}
+
+TEST_CASE("serving: a derivation evaluates the same numbers, under any policy and in either loop") {
+  const pm::derated slow{.compute_efficiency = 0.6, .memory_efficiency = 0.7, .launch = 3.0 * pm::us};
+  const pm::basic_derated<pm::traced> traced_slow{0.6, 0.7, pm::lift<pm::traced>(3.0 * pm::us)};
+  for (const pm::load& l : {pm::load{.input_tokens = 512, .output_tokens = 128, .requests_per_s = 6},
+                            pm::load{.input_tokens = 512, .output_tokens = 128, .concurrency = 12, .chunk_tokens = 200}}) {
+    pm::trace t;
+    const auto d = pm::trace_inputs(llama(2), t, "deployment");
+    const auto traced_load = pm::trace_inputs(l, t, "load");
+    CHECK(pm::serving(d, traced_load).e2e.value().value() == pm::serving(llama(2), l).e2e.value());
+    CHECK(pm::serving(d, traced_load, traced_slow).e2e.value().value() == pm::serving(llama(2), l, slow).e2e.value());
+    CHECK(pm::serving(d, traced_load, traced_slow, pm::stated_latency{}).itl.value().value() ==
+          pm::serving(llama(2), l, slow, pm::stated_latency{}).itl.value());
+  }
+}
+
+TEST_CASE("serving: what does not fit has its numbers and a reason") {
+  pm::deployment d = llama(1);
+  d.utilization = 0.05;
+  const auto s = pm::serving(d, {.input_tokens = 100, .output_tokens = 100, .concurrency = 4});
+  CHECK_FALSE(s.feasible);
+  CHECK(std::string(s.feasible.reason) == "the weights exceed the memory of a device");
+  CHECK(s.capacity == 0);
+  CHECK(s.batch == 1);
+  CHECK(std::isfinite(s.e2e.value()));
+  CHECK(refusal([&] { (void)pm::serving(llama(1), {.input_tokens = 1, .output_tokens = 1, .concurrency = 0.5}); }) ==
+        "PM-E010: concurrency is 0.5; allowed: 1 or more");
+  CHECK(refusal([&] {
+          (void)pm::serving(llama(1), {.input_tokens = 1, .output_tokens = 1, .concurrency = 1, .batch_limit = 0.5});
+        }) == "PM-E010: batch_limit is 0.5; allowed: 1 or more");
+}

@@ -1,0 +1,117 @@
+// What the fits of attention and of expert blocks have in common: fit, hold out, score, print.
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <perfmodel/calibration.hpp>
+#include <perfmodel/detail/fields.hpp>
+#include <string>
+#include <vector>
+
+#include "published.hpp"
+
+namespace fit_rows {
+
+namespace pm = perfmodel;
+
+/// Rows of one machine with the parameters that Model names: Model::count, Model::parameters and
+/// Model::from(device, values) -> what row.estimate(device, .) takes.
+template <class Model, class Row>
+class fit {
+ public:
+  explicit fit(std::vector<const Row*> rows)
+      : rows_(std::move(rows)), device_(pm::lift<point>(*rows_.front()->device)) {
+    for (const Row* r : rows_) measured_.push_back(r->seconds);
+  }
+
+  auto result() const {
+    return pm::fit_log_ratios(Model::parameters, std::span<const double>(measured_), predictor());
+  }
+  /// Residuals of rows whose part, by name, the fit has not seen.
+  std::vector<double> held_out(const std::function<std::string(const Row&)>& part) const {
+    std::map<std::string, std::size_t> parts;
+    std::vector<std::size_t> group;
+    for (const Row* r : rows_) group.push_back(parts.emplace(part(*r), parts.size()).first->second);
+    return pm::held_out_residuals(Model::parameters, std::span<const double>(measured_),
+                                  std::span<const std::size_t>(group), predictor());
+  }
+  /// Residuals with given values of the parameters.
+  std::vector<double> residuals(const std::array<double, Model::count>& v) const {
+    std::vector<double> out;
+    const pm::accelerator& device = *rows_.front()->device;
+    for (const Row* r : rows_) {
+      out.push_back(
+          std::log(r->seconds / r->estimate(device, Model::from(device, v)).time.value()));
+    }
+    return out;
+  }
+  const std::vector<const Row*>& rows() const { return rows_; }
+
+ private:
+  using point = pm::dual<Model::count>;
+  auto predictor() const {
+    return [this](const std::array<point, Model::count>& v, std::size_t i) {
+      return rows_[i]->estimate(device_, Model::from(device_, v)).time.value();
+    };
+  }
+
+  std::vector<const Row*> rows_;
+  std::vector<double> measured_;
+  pm::basic_accelerator<point> device_;
+};
+
+inline void print(const std::string& what, const std::string& who,
+                  const std::vector<double>& residual) {
+  const auto s = pm::score_of(residual);
+  std::printf("%-28s %-26s n %4zu  mean %5.1f %%  median %5.1f %%  p90 %5.1f %%  bias %+5.1f %%\n",
+              what.c_str(), who.c_str(), s.n, 100.0 * s.mean, 100.0 * s.median, 100.0 * s.p90,
+              100.0 * s.bias);
+}
+
+/// Prints each kind of row for itself: residuals in the order of `rows`.
+template <class Row>
+void print_kinds(const std::string& what, const std::string& who,
+                 const std::vector<const Row*>& rows, const std::vector<double>& residual) {
+  std::map<std::string, std::vector<double>> kinds;
+  for (std::size_t i = 0; i < rows.size(); ++i) kinds[rows[i]->kind()].push_back(residual[i]);
+  for (const auto& [kind, r] : kinds) print(what, who + " " + kind, r);
+}
+
+/// What is fitted of attention, and within which limits.
+struct attention_model {
+  static constexpr std::size_t count = 6;
+  static constexpr std::array<pm::fitted_parameter, count> parameters = {
+      {{"floor [us]", 6.0, 0.5, 50.0},
+       {"tile_latency [us]", 3.0, 0.05, 50.0},
+       {"element_rate [1/ns]", 25.0, 2.0, 500.0},
+       {"matrix_share", 0.8, 0.2, 1.2},
+       {"dram_share", 0.85, 0.3, 0.98},
+       {"l2 over DRAM", 2.0, 1.0, 10.0}}};
+
+  template <class T>
+  static pm::basic_attention_parameters<T> from(const pm::basic_accelerator<T>& a,
+                                                const std::array<T, count>& v) {
+    return {.floor = v[0] * pm::us,
+            .tile_latency = v[1] * pm::us,
+            .element_rate = v[2] * pm::GHz,
+            .matrix_share = v[3],
+            .dram_share = v[4],
+            .l2_bandwidth = v[5] * v[4] * a.dram.bandwidth.quantity()};
+  }
+};
+/// What is fitted of expert blocks.
+struct moe_model {
+  static constexpr std::size_t count = 2;
+  static constexpr std::array<pm::fitted_parameter, count> parameters = {
+      {{"matrix_share", 0.7, 0.1, 1.1}, {"dram_share", 0.85, 0.3, 0.98}}};
+
+  template <class T>
+  static pm::basic_moe_parameters<T> from(const pm::basic_accelerator<T>&,
+                                          const std::array<T, count>& v) {
+    return {.matrix_share = v[0], .dram_share = v[1]};
+  }
+};
+
+}  // namespace fit_rows

@@ -1,0 +1,115 @@
+// Rows of the published matrix-product latencies, as this project's workloads.
+#pragma once
+
+#include <fstream>
+#include <perfmodel/calibrated_gemm.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ada.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
+#include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace published {
+
+namespace pm = perfmodel;
+
+/// The rotation of the published runs: every weight matrix is one of about six copies.
+inline constexpr double rotating_copies = 6.0;
+
+struct gemm_row {
+  std::string gpu, engine = "none", dtype;
+  pm::gemm workload;
+  const pm::accelerator* device = nullptr;
+  double copies = 0.0;   ///< 0: cold
+  double seconds = 0.0;
+
+  double weight_bytes() const { return workload.n * workload.k * bytes_of(workload.weights).value(); }
+  /// Whether the copies in turn may find their weights in L2. Nobody recorded which did.
+  bool may_be_warm() const { return copies > 0.0 && weight_bytes() <= device->l2.capacity.value(); }
+  /// On the L40S some 24 to 96 MB matrices ran at L2 speed and others of that size did not.
+  bool warmth_unknown() const {
+    return may_be_warm() && gpu == "l40s" &&
+           weight_bytes() > 0.99 * device->l2.capacity.value() / rotating_copies;
+  }
+};
+
+inline const pm::accelerator* gemm_accelerator(const std::string& name) {
+  if (name == "A100-SXM4-80GB" || name == "a100" || name == "A100") return &pm::catalog::a100_sxm_80gb;
+  if (name == "H100-SXM5-80GB" || name == "h100") return &pm::catalog::h100_sxm;
+  if (name == "H200-SXM") return &pm::catalog::h200_sxm;
+  if (name == "B200-SXM") return &pm::catalog::b200_sxm;
+  if (name == "L40S") return &pm::catalog::l40s;
+  return nullptr;
+}
+
+/// How the published data types store their operands; results are 16 bit.
+inline bool set_formats(pm::gemm& g, const std::string& dtype) {
+  g.format = pm::bf16;
+  g.output = pm::bf16;
+  if (dtype == "bfloat16" || dtype == "fp16") return g.weights = pm::bf16, true;
+  if (dtype == "fp8") return g.format = pm::fp8, g.weights = pm::fp8, true;
+  if (dtype == "fp8_block") {
+    return g.format = pm::fp8, g.weights = pm::storage_format(pm::fp8, 128 * 128, 32), true;
+  }
+  if (dtype == "nvfp4") {
+    return g.format = pm::fp4, g.weights = pm::storage_format(pm::fp4, 16, 8), true;
+  }
+  if (dtype == "sq") return g.format = pm::int8, g.weights = pm::int8, true;
+  if (dtype == "int8_wo") return g.weights = pm::int8, true;
+  if (dtype == "int4_wo") return g.weights = pm::storage_format(pm::int4, 128, 16), true;
+  return false;
+}
+
+template <class Visit>
+void each_line(const std::string& path, Visit&& visit) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  while (std::getline(in, line)) {
+    std::vector<std::string> cells;
+    std::istringstream text(line);
+    for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
+    visit(cells);
+  }
+}
+
+/// aic_gemm_*: CUDA-graph replay with rotating weights.
+inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
+  std::vector<gemm_row> rows;
+  for (const char* file : {"/aic_gemm_bf16_public.csv", "/aic_gemm_lowp_public.csv"}) {
+    each_line(folder + file, [&](const std::vector<std::string>& c) {
+      gemm_row r;
+      r.engine = c[1].substr(0, c[1].find('-'));
+      r.dtype = c[2];
+      r.workload = {.m = std::stod(c[3]), .n = std::stod(c[4]), .k = std::stod(c[5])};
+      r.device = gemm_accelerator(c[0]);
+      r.copies = rotating_copies;
+      r.seconds = std::stod(c[6]) * 1e-6;
+      if (r.device == nullptr || !set_formats(r.workload, r.dtype)) return;
+      r.gpu = r.device->name.view();
+      rows.push_back(r);
+    });
+  }
+  return rows;
+}
+
+/// vidur_linear_ops: layers of real models, run one after the other, so their weights are cold.
+inline std::vector<gemm_row> layer_gemms(const std::string& folder) {
+  std::vector<gemm_row> rows;
+  each_line(folder + "/vidur_linear_ops_public.csv", [&](const std::vector<std::string>& c) {
+    if (c[7].empty()) return;
+    gemm_row r;
+    r.dtype = "fp16";
+    r.workload = {.m = std::stod(c[5]), .n = std::stod(c[6]), .k = std::stod(c[7])};
+    r.device = gemm_accelerator(c[0]);
+    r.seconds = std::stod(c[9]) * 1e-6;
+    if (r.device == nullptr || !(r.seconds > 0.0)) return;
+    r.gpu = r.device->name.view();
+    rows.push_back(r);
+  });
+  return rows;
+}
+
+}  // namespace published
