@@ -10,6 +10,10 @@
 
 namespace perfmodel {
 
+/// Whether a call finds in L2 what the call before left: as where one call is replayed, as in the
+/// measurements that the profiles come from, or not, as in a model whose other layers pass between.
+enum class residency { replayed, cold };
+
 namespace detail {
 
 /// 1 where x is above 0, else 0, for counts.
@@ -55,8 +59,11 @@ struct warm_memory {
 template <Scalar T>
 constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
                                         const basic_attention_parameters<T>& p,
-                                        const bytes<T>& moved, const bytes<T>& distinct) {
-  const T warm = named("share in L2", resident(distinct, a.l2.capacity.quantity()));
+                                        const bytes<T>& moved, const bytes<T>& distinct,
+                                        residency state) {
+  const T warm =
+      named("share in L2",
+            state == residency::cold ? T(0.0) : resident(distinct, a.l2.capacity.quantity()));
   detail::fraction("dram_share", detail::positive("dram_share", p.dram_share));
   detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const bytes<T> cold = (1.0 - warm) * moved;
@@ -87,14 +94,15 @@ inline constexpr double decode_tile_rows = 64.0;
 /// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
 /// 2023; flash_api.cpp num_splits_heuristic), fitted to AIConfigurator's published latencies.
 /// Leaves out: contexts of unequal length in a batch, page-table latency, power.
-/// Errors: as demand_of(attention_decode); a profile or accelerator without sms, clocks, L2 or
-/// DRAM. Tests: never below the floor; twice the cache far above the L2 takes twice the memory
-/// time.
+/// Errors: as demand_of(attention_decode); an accelerator without sms, clock, L2 or DRAM.
+/// Tests: by hand, term by term; longer contexts and larger batches are never faster; published
+/// latencies of five accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_decode<T>& w,
                                                 const basic_attention_parameters<T>& p,
-                                                const basic_attention_kernels<T>& k) {
+                                                const basic_attention_kernels<T>& k,
+                                                residency state = residency::replayed) {
   using math::ceil;
   using math::floor;
   const basic_demand<T> needs = demand_of(w);
@@ -116,7 +124,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
       named("block time", detail::positive("tile_latency", p.tile_latency) +
                               elements / detail::positive("element_rate", p.element_rate));
   const duration<T> compute = waves * block_time;
-  const auto memory = detail::warm_memory_of(a, p, needs.dram.total(), needs.dram.total());
+  const auto memory = detail::warm_memory_of(a, p, needs.dram.total(), needs.dram.total(), state);
 
   const T split_kernel = detail::any(T(splits - 1.0));
   const T reorder_kernel = k.reorders_heads
@@ -155,15 +163,16 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
 /// cache 2 bytes more for each query and each new key and value, which are converted.
 /// Sources: Dao, "FlashAttention-2", 2023, section 3; Shah et al., "FlashAttention-3", 2024,
 /// section 3.1 (exponentials beside matrix units). The d-dependence comes from the two rates, not
-/// from a fit: with matrix_share 0.93 it gives figure 5 of the latter at d = 64, 128, 256.
+/// from a fit: with the H100's matrix_share it gives figure 5 of the latter at d = 64, 128, 256.
 /// Leaves out: power, unequal lengths in a batch.
 /// Errors: as demand_of(attention_prefill); as calibrated decode.
-/// Tests: never below the floor; long causal prefill tends to the pair rate.
+/// Tests: by hand; figure 5 of FlashAttention-3 to 10 % at 64, 128 and 256.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_prefill<T>& w,
                                                 const basic_attention_parameters<T>& p,
-                                                const basic_attention_kernels<T>& k) {
+                                                const basic_attention_kernels<T>& k,
+                                                residency state = residency::replayed) {
   using math::ceil;
   const basic_demand<T> needs = demand_of(w);
   const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
@@ -208,7 +217,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   bytes<T> moved = distinct + kv_new * lift<T>(bytes_of(w.kv_format));
   if (narrow)
     moved += (2.0 * w.batch * w.tokens * w.query_heads * w.head_dim + 2.0 * kv_new) * lift<T>(byte);
-  const auto memory = detail::warm_memory_of(a, p, moved, distinct);
+  const auto memory = detail::warm_memory_of(a, p, moved, distinct, state);
 
   basic_estimate<T> e;
   e.terms.add(limiter::compute, "tiles", compute);

@@ -49,11 +49,11 @@ constexpr duration<T> grouped_gemm_time(const T& groups, const T& row_tiles, con
 /// Around the GEMMs there are tokens top_k rows on every rank; between them the rank's own, tokens
 /// top_k / expert_parallel, or again all of them where the library buffers the whole group's.
 /// Balanced routing touches min(experts, tokens top_k) experts; random routing the expected number.
-/// w is intermediate / tensor_parallel; shared experts are further groups. Source: the kernels
-/// (vllm fused_moe), fitted to AIConfigurator's published latencies. Leaves out: imbalance,
-/// dispatch and combine between ranks, tuned tiles of single shapes. Errors: as demand_of(moe_ffn);
-/// an accelerator without sms or the format. Tests: never below the floor; 1 token of balanced
-/// routing reads top_k experts.
+/// w is intermediate / tensor_parallel; shared experts are further groups.
+/// Source: the kernels (vllm fused_moe), fitted to AIConfigurator's published latencies.
+/// Leaves out: imbalance, dispatch and combine between ranks, tuned tiles of single shapes.
+/// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
+/// Tests: by hand, on one rank and on two; published latencies of two accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_moe_ffn<T>& x,
@@ -65,9 +65,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const T width = x.intermediate / x.tensor_parallel;
   const T rank_rows = x.tokens * x.top_k / x.expert_parallel;
   const T balanced = scalar_min(T(x.experts / x.expert_parallel), scalar_max(T(1.0), rank_rows));
-  const T touched =
-      named("experts touched",
-            how == routing::balanced ? balanced : scalar_max(T(1.0), experts_touched(x)));
+  const T expected = scalar_max(T(1.0), experts_touched(x));
+  const T touched = named("experts touched", how == routing::balanced ? balanced : expected);
   const T expert_tokens = named("tokens per expert", T(rank_rows / touched));
   const T tile_rows = named("tile rows", detail::moe_tile_rows(expert_tokens, k));
   const T row_tiles = ceil(T(expert_tokens / tile_rows));
@@ -114,7 +113,6 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
       e.terms.add(limiter::launch, "floor", detail::positive("floor", k.floor));
   e.time = named("time", work + floor_time);
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  const T expected = scalar_max(T(1.0), experts_touched(x));
   const bytes<T> beyond = (touched - expected) * ffn_matrices(x.gated) * x.hidden * width * weight;
   e.mbu = (needs.dram.total() + beyond) / dram / e.time;
   return e;

@@ -114,6 +114,16 @@ TEST_CASE("a cache is warm below the L2's size and cold above it", "[calibrated]
   CHECK(pm::detail::resident(2.0 * room, room) < 0.004);
 }
 
+TEST_CASE("a cold call reads all from DRAM", "[calibrated]") {
+  const pm::attention_decode w{
+      .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
+  const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels,
+                                         pm::residency::cold);
+  const double moved = 4096 * 512 + 512 + 8 * 128 * 2 * 2;
+  CHECK_THAT(e.terms["memory"].value(), WithinRel(moved / 0.8e12, 1e-12));
+  CHECK_THAT(e.mbu, WithinRel(moved / 1e12 / e.time.value(), 1e-12));
+}
+
 TEST_CASE("prefill by hand: full tiles of 64 rows", "[calibrated]") {
   // 4 sequences of 640 tokens, 20 heads: 800 tiles, 8 waves. t_pair on one SM = 100 * 512 / (0.5 *
   // 1e14) + 1 / 16e9 = 1.024 + 0.0625 ns. Mean tile: 64 rows x 352 columns, the longest 64 x 640.

@@ -27,6 +27,11 @@ TEST_CASE("plan: no replica idles, and a batch limit of the load is kept") {
   auto q = small_request();
   const auto r = pm::plan(q);
   for (const auto& p : r.frontier) CHECK(p.replicas <= 3);
+  // One request: 10 ways to cut a model over up to 8 devices in powers of two, one replica each.
+  auto single = small_request();
+  single.load.concurrency = 1;
+  single.precisions = {{"bf16"}};
+  CHECK(pm::plan(single).evaluated == 10);
   q.load.concurrency = 64;
   q.load.batch_limit = 5;
   const auto limited = pm::plan(q);

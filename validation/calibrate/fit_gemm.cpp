@@ -3,9 +3,8 @@
 // hardware/catalog/profiles.hpp.
 //   fit_gemm [folder of the measurements]
 #include <cstdio>
-#include <functional>
 #include <map>
-#include <perfmodel/calibration.hpp>
+#include <perfmodel/calibrate_machine.hpp>
 #include <perfmodel/roofline.hpp>
 #include "published_gemm.hpp"
 
@@ -14,44 +13,6 @@ namespace {
 namespace pm = perfmodel;
 using published::gemm_row;
 using rows = std::vector<gemm_row>;
-constexpr std::size_t count = 7;
-using point = pm::dual<count>;
-
-pm::machine_parameters from_values(const std::array<double, count>& v) {
-  return {.matrix_floor = v[0] * pm::us, .matrix_share = v[1], .dram_share = v[2],
-          .operand_bandwidth = v[3] * pm::TB_per_s, .tile_fill = v[4] * pm::us,
-          .split_cost = v[5] * pm::us, .power_slowdown = v[6]};
-}
-pm::basic_machine_parameters<point> from_duals(const std::array<point, count>& v) {
-  return {.matrix_floor = v[0] * pm::us, .matrix_share = v[1], .dram_share = v[2],
-          .operand_bandwidth = v[3] * pm::TB_per_s, .tile_fill = v[4] * pm::us,
-          .split_cost = v[5] * pm::us, .power_slowdown = v[6]};
-}
-
-/// Limits: nothing beats an empty kernel (1 us) nor shared memory (4 times what a start assumes).
-std::array<pm::fitted_parameter, count> parameters_of(const pm::accelerator& a) {
-  const double sms = a.sms.value();
-  return {{{"matrix_floor [us]", 2.5, 1.0, 15.0},
-           {"matrix_share", 0.85, 0.3, 1.1},
-           {"dram_share", 0.85, 0.3, 1.0},
-           {"operand_bandwidth [TB/s]", 0.1 * sms, 0.01 * sms, 0.5 * sms},
-           {"tile_fill [us]", 1.0, 0.0, 10.0},
-           {"split_cost [us]", 4.0, 0.0, 10.0},
-           {"power_slowdown", 0.2, 0.0, 2.0}}};
-}
-
-/// The operand feed decides which tiles win, so the cost has a valley for each: start in several.
-template <class Predict>
-pm::fit_result<count> best_fit(const pm::accelerator& a, std::span<const double> t, Predict&& predict) {
-  pm::fit_result<count> best;
-  for (const double feed : {0.04, 0.1, 0.2, 0.35}) {
-    auto p = parameters_of(a);
-    p[3].start = feed * a.sms.value();
-    auto fit = pm::fit_log_ratios(p, t, predict);
-    if (best.residual.empty() || fit.cost < best.cost) best = std::move(fit);
-  }
-  return best;
-}
 
 std::vector<double> seconds_of(const rows& data) {
   std::vector<double> t;
@@ -59,21 +20,15 @@ std::vector<double> seconds_of(const rows& data) {
   return t;
 }
 
-struct predictor {
-  const rows& data;
-  pm::basic_accelerator<point> device;
-  explicit predictor(const rows& d) : data(d), device(pm::lift<point>(*d.front().device)) {}
-  point operator()(const std::array<point, count>& v, std::size_t i) const {
-    const gemm_row& r = data[i];
-    return pm::calibrated_gemm(device, pm::lift<point>(r.workload), from_duals(v),
-                               {.weight_copies = point(r.copies)})
-        .time.value();
-  }
-};
-
 double log_ratio(const gemm_row& r, const pm::machine_parameters& p, const pm::engine_profile& e = {}) {
   const auto t = pm::calibrated_gemm(*r.device, r.workload, p, {.engine = e, .weight_copies = r.copies});
   return std::log(r.seconds / t.time.value());
+}
+
+std::vector<pm::gemm_measurement> measurements(const rows& data) {
+  std::vector<pm::gemm_measurement> out;
+  for (const auto& r : data) out.push_back({r.workload, r.seconds * pm::second, r.copies});
+  return out;
 }
 
 void print(const char* what, const std::string& who, const std::vector<double>& residual) {
@@ -82,15 +37,30 @@ void print(const char* what, const std::string& who, const std::vector<double>& 
               who.c_str(), s.n, 100 * s.mean, 100 * s.median, 100 * s.p90, 100 * s.bias);
 }
 
-using grouping = std::function<std::size_t(const gemm_row&)>;
-std::vector<double> held_out(const rows& data, double feed, const grouping& group, std::size_t folds) {
-  std::vector<std::size_t> g;
-  for (const auto& r : data) g.push_back(group(r));
-  const auto t = seconds_of(data);
-  auto p = parameters_of(*data.front().device);
-  p[3].start = feed;
-  return pm::held_out_residuals(p, std::span<const double>(t),
-                                std::span<const std::size_t>(g), predictor(data), folds);
+/// Residuals of rows whose value of `of` no fit has seen.
+std::vector<double> held_out(const rows& data, double pm::gemm::*of) {
+  std::map<double, rows> parts;
+  for (const auto& r : data) parts[r.workload.*of].push_back(r);
+  std::vector<double> out;
+  for (const auto& [value, left_out] : parts) {
+    rows kept;
+    for (const auto& r : data) {
+      if (r.workload.*of != value) kept.push_back(r);
+    }
+    const auto fit = pm::fit_machine(*data.front().device, measurements(kept), 2);
+    for (const auto& r : left_out) out.push_back(log_ratio(r, fit.profile.value));
+  }
+  return out;
+}
+
+void print_parameters(const char* field, const pm::machine_parameters& p) {
+  std::printf("    .%s = {.matrix_floor = %#.4g * us,\n        .matrix_share = %#.4g,\n"
+              "        .dram_share = %#.4g,\n        .operand_bandwidth = %#.4g * TB_per_s,\n"
+              "        .tile_fill = %#.4g * us,\n        .split_cost = %#.4g * us,\n"
+              "        .power_slowdown = %#.4g},\n",
+              field, p.matrix_floor.value() * 1e6, p.matrix_share, p.dram_share,
+              p.operand_bandwidth.value() * 1e-12, p.tile_fill.value() * 1e6, p.split_cost.value() * 1e6,
+              p.power_slowdown);
 }
 
 std::size_t number(double x) { return static_cast<std::size_t>(x); }
@@ -163,17 +133,19 @@ int main(int argc, char** argv) {
     if (r.dtype == "bfloat16" && !r.warmth_unknown()) by_gpu[r.gpu].push_back(r);
   }
   std::map<std::string, pm::machine_parameters> fitted;
-  std::string entries;
-  for (const auto& [gpu, data] : by_gpu) {
-    const auto t = seconds_of(data);
-    const auto fit = best_fit(*data.front().device, t, predictor(data));
-    fitted[gpu] = from_values(fit.value);
+    for (const auto& [gpu, data] : by_gpu) {
+    const auto fit = pm::fit_machine(*data.front().device, measurements(data));
+    fitted[gpu] = fit.profile.value;
     print("in sample", gpu, fit.residual);
-    const auto shapes = held_out(data, fit.value[3], [](const gemm_row& r) { return number(r.workload.n * 1e6 + r.workload.k); }, 6);
-    print("shapes (n, k) left out", gpu, shapes);
-    print("each n left out", gpu, held_out(data, fit.value[3], [](const gemm_row& r) { return number(r.workload.n); }, 0));
-    print("each k left out", gpu, held_out(data, fit.value[3], [](const gemm_row& r) { return number(r.workload.k); }, 0));
-    print("each m left out", gpu, held_out(data, fit.value[3], [](const gemm_row& r) { return number(r.workload.m); }, 0));
+    print("shapes (n, k) left out", gpu, fit.held_out);
+    std::vector<double> cold_held_out;
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      if (!data[i].may_be_warm()) cold_held_out.push_back(fit.held_out[i]);
+    }
+    print("  weights larger than L2", gpu, cold_held_out);
+    print("each n left out", gpu, held_out(data, &pm::gemm::n));
+    print("each k left out", gpu, held_out(data, &pm::gemm::k));
+    print("each m left out", gpu, held_out(data, &pm::gemm::m));
     std::map<std::string, std::vector<double>> regime;
     std::vector<double> cold;
     std::vector<double> bound;
@@ -187,20 +159,13 @@ int main(int argc, char** argv) {
     print("  weights larger than L2", gpu, cold);
     print("the bound", gpu, bound);
     std::size_t inside = 0;
-    const double spread = pm::spread_of(shapes);
-    for (const double r : fit.residual) inside += std::abs(r) <= 1.2816 * spread ? 1 : 0;
-    std::printf("80 %% interval holds %.1f %% in sample; %d iterations\n",
-                100.0 * static_cast<double>(inside) / static_cast<double>(data.size()), fit.iterations);
-    std::printf("inline constexpr machine_profile %s{\n    .name = \"%s\",\n", gpu.c_str(), gpu.c_str());
-    for (const bool error : {false, true}) {
-      const auto& v = error ? fit.standard_error : fit.value;
-      std::printf("    .%s = {.matrix_floor = %#.4g * us,\n        .matrix_share = %#.4g,\n"
-                  "        .dram_share = %#.4g,\n        .operand_bandwidth = %#.4g * TB_per_s,\n"
-                  "        .tile_fill = %#.4g * us,\n        .split_cost = %#.4g * us,\n"
-                  "        .power_slowdown = %#.4g},\n",
-                  error ? "standard_error" : "value", v[0], v[1], v[2], v[3], v[4], v[5], v[6]);
-    }
-    std::printf("    .spread = %.3g,\n    .from = &sources::aic_gemm};\n", spread);
+    for (const double r : fit.residual) inside += std::abs(r) <= 1.2816 * fit.profile.spread ? 1 : 0;
+    std::printf("80 %% interval holds %.1f %% in sample\n",
+                100.0 * static_cast<double>(inside) / static_cast<double>(data.size()));
+    std::printf("inline constexpr machine_profile profile_%s{\n    .name = \"%s\",\n", gpu.c_str(), gpu.c_str());
+    print_parameters("value", fit.profile.value);
+    print_parameters("standard_error", fit.profile.standard_error);
+    std::printf("    .spread = %.3g,\n    .from = &sources::aic_gemm};\n", fit.profile.spread);
   }
 
   std::map<std::string, pm::engine_profile> engines;
