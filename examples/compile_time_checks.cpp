@@ -13,7 +13,7 @@ using namespace perfmodel::catalog;
 static_assert(pm::ridge_point(h100_sxm, pm::bf16) > 295_FLOP_per_B);
 static_assert(pm::regime_of(h100_sxm, pm::bf16, 200_FLOP_per_B) == pm::regime::memory_bound);
 //   constexpr auto r = pm::ridge_point(a100_sxm_80gb, pm::fp8);
-//     -> non-constexpr function 'unsupported', in the call with the format "fp8"
+//     -> call to a function that is not constexpr: detail::unsupported
 
 // A model. 70.55e9 parameters, and 327,680 bytes of cache for each token.
 static_assert(pm::parameters(llama_3_70b).total() == 70553706496.0);
@@ -34,7 +34,7 @@ static_assert(decode.feasible);
 static_assert(decode.time < 10_ms);
 static_assert(decode.limiter == pm::limiter::memory);
 //   constexpr auto e = pm::step(service, {.batch = -1, .context = 4096});
-//     -> non-constexpr function 'out_of_range', in the call with the field "batch"
+//     -> call to a function that is not constexpr: detail::out_of_range, for the field "batch"
 
 // Units. 80_GB / 3.35_TB_per_s is a time; none of these is anything:
 //   pm::duration<> t = 80_GB;                       -> no conversion from bytes

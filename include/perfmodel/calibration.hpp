@@ -186,8 +186,8 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
                            " times the first prediction; is the unit of the column right?");
   }
   double damping = 1e-3;
-  int iteration = 0;
-  for (int idle = 0; iteration < options.iterations && idle < 3; ++iteration) {
+  int pass = 0;
+  for (int idle = 0; pass < options.iterations && idle < 3; ++pass) {
     std::array<bool, N> held{};
     for (int j = 0; j < n; ++j) {
       held[static_cast<std::size_t>(j)] =
@@ -221,7 +221,7 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
   fit_result<N> out;
   out.residual = std::move(residual);
   out.cost = cost;
-  out.iterations = iteration;
+  out.iterations = pass;
   out.spread = spread_of(out.residual);
   for (int j = 0; j < n; ++j) {
     const auto i = static_cast<std::size_t>(j);

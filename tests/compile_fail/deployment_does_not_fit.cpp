@@ -1,4 +1,4 @@
-// A deployment that does not fit stops the build: the message has the bytes needed and the bytes there.
+// A deployment that does not fit stops the build. The message has the bytes needed and there.
 // expect: this deployment needs more memory per device than there is
 // expect: 141107740672
 // expect: 85520809984

@@ -4,7 +4,9 @@
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL
-inline constexpr auto d = pm::demand_of(pm::attention_decode{.batch = 1, .context = 10, .query_heads = 64, .kv_heads = 7, .head_dim = 128});
+inline constexpr auto d = pm::demand_of(pm::attention_decode{
+    .batch = 1, .context = 10, .query_heads = 64, .kv_heads = 7, .head_dim = 128});
 #else
-inline constexpr auto d = pm::demand_of(pm::attention_decode{.batch = 1, .context = 10, .query_heads = 64, .kv_heads = 8, .head_dim = 128});
+inline constexpr auto d = pm::demand_of(pm::attention_decode{
+    .batch = 1, .context = 10, .query_heads = 64, .kv_heads = 8, .head_dim = 128});
 #endif

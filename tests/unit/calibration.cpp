@@ -3,8 +3,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <limits>
-#include <perfmodel/calibrated_gemm.hpp>
-#include <perfmodel/calibration.hpp>
+#include <perfmodel/calibrate_machine.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <vector>
 
@@ -173,4 +172,41 @@ TEST_CASE("what measurements cannot tell is refused with the reason", "[calibrat
           const doubles t{1.0, 2.0};
           pm::fit_log_ratios(p, std::span<const double>(t), [](const std::array<pm::dual<1>, 1>& v, std::size_t) { return v[0]; });
         }) == "PM-E010: share starts at 2; allowed: 0 to 1");
+}
+
+TEST_CASE("a machine needs rows of every regime", "[calibration]") {
+  const pm::accelerator& a = pm::catalog::h100_sxm;
+  const auto rows_of = [&](std::initializer_list<double> m, double unit) {
+    std::vector<pm::gemm_measurement> rows;
+    const pm::machine_parameters p{.matrix_floor = 3.0 * pm::us,
+                                   .matrix_share = 0.8,
+                                   .dram_share = 0.8,
+                                   .operand_bandwidth = 20.0 * pm::TB_per_s,
+                                   .tile_fill = 1.0 * pm::us,
+                                   .split_cost = 4.0 * pm::us,
+                                   .power_slowdown = 0.2};
+    for (const double x : m) {
+      for (const double n : {4096.0, 8192.0}) {
+        for (const double k : {4096.0, 8192.0}) {
+          const pm::gemm g{.m = x, .n = n, .k = k};
+          rows.push_back({g, unit * calibrated_gemm(a, g, p).time});
+        }
+      }
+    }
+    return rows;
+  };
+  const auto refused = [&](const std::vector<pm::gemm_measurement>& rows) {
+    return refusal([&] { pm::fit_machine(a, rows); });
+  };
+  CHECK(refused({}) == "PM-E050: 0 measurements cannot determine 7 parameters; at least 8 are needed");
+  const std::vector<pm::gemm_measurement> same(20, rows_of({16.0}, 1.0).front());
+  INFO(refused(same));
+  CHECK(refused(same).starts_with("PM-E050: "));
+  const std::string narrow = refused(rows_of({4.0, 8.0, 16.0}, 1.0));
+  INFO(narrow);
+  CHECK(narrow.starts_with("PM-E050: "));
+  CHECK(refused(rows_of({1.0, 64.0, 1024.0, 16384.0}, 1e6)).starts_with("PM-E050: measurements are typically "));
+  auto bad = rows_of({1.0, 64.0, 1024.0, 16384.0}, 1.0);
+  bad[2].time = -bad[2].time;
+  CHECK(refused(bad).starts_with("PM-E010: measurement 3 is -"));
 }
