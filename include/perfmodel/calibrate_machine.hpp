@@ -86,7 +86,8 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   }
   machine_fit out;
   parameters[3].start = best.value[3];
-  out.held_out = held_out_residuals(parameters, measured, std::span<const std::size_t>(shape), predict, folds);
+  out.held_out =
+      held_out_residuals(parameters, measured, std::span<const std::size_t>(shape), predict, folds);
   out.profile.name = a.name;
   out.profile.value = machine_parameters_of(best.value);
   out.profile.standard_error = machine_parameters_of(best.standard_error);

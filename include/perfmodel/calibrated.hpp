@@ -13,8 +13,8 @@
 namespace perfmodel {
 
 /// What a small kernel costs by being launched, in a captured graph and in a stream: near 1.3 and
-/// 2.6 us on A100 and H200. Source: te42kyfo/gpu-benches 1c36d509, gpu-small-kernels, printed output
-/// (A100 1.37 and 2.62 us, H200 1.33 and 2.56 us; L40 1.01 and 1.63 us).
+/// 2.6 us on A100 and H200. Source: te42kyfo/gpu-benches 1c36d509, gpu-small-kernels, printed
+/// output (A100 1.37 and 2.62 us, H200 1.33 and 2.56 us; L40 1.01 and 1.63 us).
 inline constexpr duration<> graph_kernel_time = 1.3 * us;
 inline constexpr duration<> stream_kernel_time = 2.6 * us;
 
@@ -33,7 +33,8 @@ struct basic_calibrated {
   duration<T> kernel_time = lift<T>(graph_kernel_time);
   T weight_copies{};
 
-  constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a, const basic_demand<T>& d) const {
+  constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a,
+                                     const basic_demand<T>& d) const {
     return detail::positive("matrix_share", machine.matrix_share) * peak(a, d.format);
   }
   /// The vector units' data sheet: no measurement here was bound by them.
@@ -48,10 +49,12 @@ struct basic_calibrated {
     return d.launches * detail::not_negative("kernel_time", kernel_time);
   }
 
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_gemm<T>& g) const {
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
+                                       const basic_gemm<T>& g) const {
     return calibrated_gemm(a, g, machine, {.engine = engine, .weight_copies = weight_copies});
   }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_lm_head<T>& h) const {
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
+                                       const basic_lm_head<T>& h) const {
     basic_gemm<T> g;
     g.m = h.tokens;
     g.n = h.vocabulary;
@@ -62,7 +65,8 @@ struct basic_calibrated {
     return estimate(a, g);
   }
   /// Gate and up in one product, then down; unfused, a kernel between them activates.
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_swiglu<T>& x) const {
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
+                                       const basic_swiglu<T>& x) const {
     const double first = ffn_matrices(x.gated) - 1.0;
     basic_gemm<T> g;
     g.m = x.tokens;
@@ -92,13 +96,16 @@ struct basic_calibrated {
     e.mbu = (up.mbu * up.time + down.mbu * down.time) / e.time;
     return e;
   }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_attention_decode<T>& x) const {
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
+                                       const basic_attention_decode<T>& x) const {
     return calibrated_estimate(a, x, attention, attention_kernels);
   }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_attention_prefill<T>& x) const {
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
+                                       const basic_attention_prefill<T>& x) const {
     return calibrated_estimate(a, x, attention, attention_kernels);
   }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a, const basic_moe_ffn<T>& x) const {
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
+                                       const basic_moe_ffn<T>& x) const {
     return calibrated_estimate(a, x, moe, moe_kernels);
   }
 };

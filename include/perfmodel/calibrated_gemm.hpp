@@ -37,27 +37,27 @@ inline constexpr double least_split_depth = 64;  ///< of k; one step of a tile's
 template <Scalar T>
 struct tile_rates {
   T sms;
-  flop_rate<T> matrix;   ///< of one SM
-  bandwidth<T> operands; ///< of one SM
-  bandwidth<T> sums;     ///< of the chip, for the partial sums of a split
+  flop_rate<T> matrix;    ///< of one SM
+  bandwidth<T> operands;  ///< of one SM
+  bandwidth<T> sums;      ///< of the chip, for the partial sums of a split
   duration<T> fill, split;
 };
 
 /// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications or the
 /// arrival of its operands, and a fill. Too few tiles: k is split until all SMs work, at a cost.
 template <Scalar T>
-constexpr duration<T> tiled_time(const basic_gemm<T>& g, const tile_rates<T>& r, const output_tile& t) {
+constexpr duration<T> tiled_time(const basic_gemm<T>& g, const tile_rates<T>& r,
+                                 const output_tile& t) {
   using math::ceil;
   using math::floor;
   const T grid = ceil(g.m / T(t.rows)) * ceil(g.n / T(t.columns));
   const T waves = ceil(grid / r.sms);
   const bytes<T> operands = scalar_min(g.m, T(t.rows)) * lift<T>(bytes_of(g.format)) +
                             lift<T>(t.columns * bytes_of(g.weights));
-  const duration<T> step =
-      max(duration<T>(lift<T>(2.0 * t.rows * t.columns * flop) / r.matrix), duration<T>(operands / r.operands));
+  const duration<T> step = max(duration<T>(lift<T>(2.0 * t.rows * t.columns * flop) / r.matrix),
+                               duration<T>(operands / r.operands));
   const duration<T> whole = waves * (g.k * step + r.fill);
-  const T parts =
-      scalar_max(T(1.0), floor(scalar_min(r.sms / grid, g.k / T(least_split_depth))));
+  const T parts = scalar_max(T(1.0), floor(scalar_min(r.sms / grid, g.k / T(least_split_depth))));
   const bytes<T> sums = g.m * g.n * parts * lift<T>(bytes_of(number_format::fp32));
   const duration<T> split = waves * (g.k / parts * step + r.fill) + r.split + sums / r.sums;
   return min(named(t.whole, whole), named(t.split, split));
@@ -99,9 +99,10 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   const flop_rate<T> full = peak(a, d.format);
   const bool block_scaled = g.weights.group > 0.0;
   // nvfp4 has both: a scale per block, and one per tensor that the kernels must find first.
-  const bool tensor_scaled = d.format == number_format::fp4 ||
-                             (d.format == number_format::fp8 && !block_scaled);
-  const duration<T> engine_floor = tensor_scaled ? engine.tensor_scale_floor : engine.quantise_floor;
+  const bool tensor_scaled =
+      d.format == number_format::fp4 || (d.format == number_format::fp8 && !block_scaled);
+  const duration<T> engine_floor =
+      tensor_scaled ? engine.tensor_scale_floor : engine.quantise_floor;
   const bool quantises = bits_of(d.format) < 16.0 && highest(engine_floor.value()) > 0.0;
   T share = detail::positive("matrix_share", machine.matrix_share);
   if (block_scaled && bits_of(d.format) < 16.0) {
@@ -114,8 +115,8 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
       named("DRAM rate", detail::positive("dram_share", machine.dram_share) *
                              detail::positive("dram.bandwidth", a.dram.bandwidth.quantity()));
 
-  const detail::tile_rates<T> rates{sms, matrix / sms, operands / sms, operands, machine.tile_fill,
-                                    machine.split_cost};
+  const detail::tile_rates<T> rates{sms,      matrix / sms,      operands / sms,
+                                    operands, machine.tile_fill, machine.split_cost};
   duration<T> compute = detail::tiled_time(g, rates, detail::output_tiles[0]);
   for (std::size_t i = 1; i < detail::output_tiles.size(); ++i) {
     compute = min(compute, detail::tiled_time(g, rates, detail::output_tiles[i]));
@@ -127,8 +128,11 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   duration<T> memory = (d.dram.read + written) / dram;
   if (highest(conditions.weight_copies) > 0.0 && highest(a.l2.capacity.value()) > 0.0) {
     detail::not_negative("weight_copies", conditions.weight_copies);
-    const T warm = named("warm share", scalar_max(T(0.0), scalar_min(T(1.0), T(2.0 - 2.0 * conditions.weight_copies * T(weights / a.l2.capacity.quantity())))));
-    memory = memory - warm * (weights / dram - min(duration<T>(weights / operands), duration<T>(weights / dram)));
+    const T used = conditions.weight_copies * T(weights / a.l2.capacity.quantity());
+    const T warm = named("warm share", scalar_max(T(0.0), scalar_min(T(1.0), T(2.0 - 2.0 * used))));
+    const duration<T> from_dram = weights / dram;
+    const duration<T> from_l2 = min(duration<T>(weights / operands), from_dram);
+    memory = memory - warm * (from_dram - from_l2);
   }
 
   basic_estimate<T> e;
@@ -136,16 +140,17 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   e.terms.add(limiter::memory, "memory", memory);
   const duration<T> overlapped = named("overlapped", detail::mostly_overlapped(compute, memory));
   const duration<T> dense = d.matrix_flop / matrix;
-  const duration<T> slowed =
-      e.terms.add(limiter::compute, "power",
-                  machine.power_slowdown * (dense / (overlapped + lift<T>(detail::power_settles))) * dense);
+  const duration<T> slowed = e.terms.add(
+      limiter::compute, "power",
+      machine.power_slowdown * (dense / (overlapped + lift<T>(detail::power_settles))) * dense);
   const duration<T> launch = e.terms.add(limiter::launch, "launch", machine.matrix_floor);
   duration<T> time = launch + overlapped + slowed;
   if (quantises) {
     duration<T> moved = g.m * g.k * lift<T>(2.0 * byte + bytes_of(g.format)) / dram;
     if (tensor_scaled && !block_scaled) {
       const T cycles = g.m * g.k * detail::not_negative("quantise_cycles", engine.quantise_cycles);
-      moved = max(moved, cycles / (sms * detail::positive("vector.clock", a.vector.clock.quantity())));
+      moved =
+          max(moved, cycles / (sms * detail::positive("vector.clock", a.vector.clock.quantity())));
     }
     time += e.terms.add(limiter::launch, "quantise", engine_floor + moved);
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <perfmodel/error.hpp>
+#include <perfmodel/prediction_score.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <span>
 #include <string>
@@ -25,8 +26,8 @@ struct fitted_parameter {
 struct fit_options {
   double huber = 0.1;
   int iterations = 200;
-  double tolerance = 1e-10;       ///< stop when the cost falls by less than this share
-  double largest_condition = 1e9; ///< of the scaled normal matrix, before a refusal
+  double tolerance = 1e-10;        ///< stop when the cost falls by less than this share
+  double largest_condition = 1e9;  ///< of the scaled normal matrix, before a refusal
 };
 
 /// value and standard_error per parameter; at_bound where the best value is the limit itself, and
@@ -43,24 +44,7 @@ struct fit_result {
   int iterations = 0;
 };
 
-/// How far predictions are off: |predicted / measured - 1|, its mean, median and 90th percentile,
-/// and the mean of predicted / measured - 1.
-struct prediction_score {
-  std::size_t n = 0;
-  double mean = 0, median = 0, p90 = 0, bias = 0;
-};
-
 namespace detail {
-
-/// The q-quantile of values, by linear interpolation between order statistics.
-inline double quantile(std::vector<double> x, double q) {
-  if (x.empty()) return 0.0;
-  std::sort(x.begin(), x.end());
-  const double at = q * static_cast<double>(x.size() - 1);
-  const auto i = static_cast<std::size_t>(at);
-  if (i + 1 >= x.size()) return x.back();
-  return x[i] + (at - static_cast<double>(i)) * (x[i + 1] - x[i]);
-}
 
 [[noreturn]] inline void unidentifiable(const std::string& why) {
   throw error(error_code::unidentifiable, why);
@@ -83,32 +67,6 @@ inline void check_measured(std::span<const double> measured, std::size_t paramet
 
 }  // namespace detail
 
-/// residual = ln(measured / predicted); |.| and bias of predicted / measured - 1 follow from it.
-inline prediction_score score_of(std::span<const double> residual) {
-  prediction_score s;
-  std::vector<double> off;
-  for (const double r : residual) {
-    const double e = std::exp(-r) - 1.0;
-    off.push_back(std::abs(e));
-    s.mean += std::abs(e);
-    s.bias += e;
-  }
-  s.n = off.size();
-  if (s.n == 0) return s;
-  s.mean /= static_cast<double>(s.n);
-  s.bias /= static_cast<double>(s.n);
-  s.median = detail::quantile(off, 0.5);
-  s.p90 = detail::quantile(off, 0.9);
-  return s;
-}
-
-/// 80 % of |residual| lie within 1.2816 times this.
-inline double spread_of(std::span<const double> residual) {
-  std::vector<double> off;
-  for (const double r : residual) off.push_back(std::abs(r));
-  return detail::quantile(off, 0.8) / 1.2816;
-}
-
 /// Minimises sum_i rho(ln(measured_i / predict(p, i))) over lower <= p <= upper, rho Huber's loss:
 /// r^2 / 2 up to `huber`, linear beyond. predict is called as predict(std::array<dual<N>, N>, row)
 /// and returns dual<N>, so the Jacobian is exact.
@@ -118,8 +76,9 @@ inline double spread_of(std::span<const double> residual) {
 /// Methods", 1982). Standard errors: sigma^2 (J^T W J)^-1, sigma^2 the weighted residual variance;
 /// they take rows as independent, and rows of one kernel are not, so they are a lower limit.
 /// Errors: a measurement that is no positive number (out_of_range, with its row); too few rows; a
-/// parameter that no row depends on; parameters that only act together; measurements 100 times
-/// away from every start (a wrong unit) - each unidentifiable, with the reason.
+/// parameter that no row depends on; parameters that only act together; one whose standard error
+/// exceeds the whole range between its limits; measurements 100 times away from the start (a wrong
+/// unit): each unidentifiable, with the reason.
 /// Test: parameters of a synthetic machine are found again within three standard errors.
 template <std::size_t N, class Predict>
 fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
@@ -136,20 +95,22 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
   for (std::size_t j = 0; j < N; ++j) {
     const fitted_parameter& p = parameters[j];
     if (!(p.lower < p.upper) || !(p.lower <= p.start) || !(p.start <= p.upper)) {
-      throw error(error_code::out_of_range,
-                  std::string(p.name) + " starts at " + detail::number_text(p.start) +
-                      "; allowed: " + detail::number_text(p.lower) + " to " +
-                      detail::number_text(p.upper));
+      throw error(error_code::out_of_range, std::string(p.name) + " starts at " +
+                                                detail::number_text(p.start) +
+                                                "; allowed: " + detail::number_text(p.lower) +
+                                                " to " + detail::number_text(p.upper));
     }
     scale[static_cast<int>(j)] = p.upper - p.lower;
     x[static_cast<int>(j)] = (p.start - p.lower) / (p.upper - p.lower);
   }
 
   // Cost at u (0 to 1 between the bounds), with gradient and weighted normal matrix on request.
-  const auto evaluate = [&](const vector& u, std::vector<double>& r, vector* gradient, matrix* normal) {
+  const auto evaluate = [&](const vector& u, std::vector<double>& r, vector* gradient,
+                            matrix* normal) {
     std::array<dual<N>, N> p;
     for (std::size_t j = 0; j < N; ++j) {
-      p[j] = dual<N>::variable(parameters[j].lower + scale[static_cast<int>(j)] * u[static_cast<int>(j)], j);
+      p[j] = dual<N>::variable(
+          parameters[j].lower + scale[static_cast<int>(j)] * u[static_cast<int>(j)], j);
     }
     if (gradient != nullptr) {
       gradient->setZero();
@@ -166,10 +127,12 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
       r[i] = std::log(measured[i] / t.value());
       const double size = std::abs(r[i]);
       const double weight = size <= options.huber ? 1.0 : options.huber / size;
-      cost += size <= options.huber ? 0.5 * size * size : options.huber * (size - 0.5 * options.huber);
+      cost +=
+          size <= options.huber ? 0.5 * size * size : options.huber * (size - 0.5 * options.huber);
       if (gradient != nullptr) {
         vector slope;  // of ln predicted
-        for (int j = 0; j < n; ++j) slope[j] = t.partial(static_cast<std::size_t>(j)) / t.value() * scale[j];
+        for (int j = 0; j < n; ++j)
+          slope[j] = t.partial(static_cast<std::size_t>(j)) / t.value() * scale[j];
         *gradient -= weight * r[i] * slope;
         *normal += weight * slope * slope.transpose();
       }
@@ -232,7 +195,8 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
     }
   }
   const vector root = normal.diagonal().cwiseSqrt();
-  const matrix correlation = root.cwiseInverse().asDiagonal() * normal * root.cwiseInverse().asDiagonal();
+  const matrix correlation =
+      root.cwiseInverse().asDiagonal() * normal * root.cwiseInverse().asDiagonal();
   const Eigen::SelfAdjointEigenSolver<matrix> modes(correlation);
   const double weakest = modes.eigenvalues()[0];
   if (!(weakest * options.largest_condition > modes.eigenvalues()[n - 1])) {
@@ -256,9 +220,18 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
   }
   const double variance = weighted / static_cast<double>(rows - N);
   out.covariance = variance * scale.asDiagonal() *
-                   (root.cwiseInverse().asDiagonal() * correlation.inverse() * root.cwiseInverse().asDiagonal()) *
+                   (root.cwiseInverse().asDiagonal() * correlation.inverse() *
+                    root.cwiseInverse().asDiagonal()) *
                    scale.asDiagonal();
-  for (int j = 0; j < n; ++j) out.standard_error[static_cast<std::size_t>(j)] = std::sqrt(out.covariance(j, j));
+  for (int j = 0; j < n; ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    out.standard_error[i] = std::sqrt(out.covariance(j, j));
+    if (out.standard_error[i] > scale[j]) {
+      detail::unidentifiable(std::string("the measurements leave ") + parameters[i].name +
+                             " open: " + detail::number_text(out.value[i]) + " +- " +
+                             detail::number_text(out.standard_error[i]));
+    }
+  }
   return out;
 }
 
@@ -282,7 +255,8 @@ std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& pa
     fold_of[i] = static_cast<std::size_t>(at - seen.begin());
     if (at == seen.end()) seen.push_back(group[i]);
   }
-  if (seen.size() < 2) detail::unidentifiable("all measurements are of one group; none can be held out");
+  if (seen.size() < 2)
+    detail::unidentifiable("all measurements are of one group; none can be held out");
   const std::size_t parts = folds == 0 ? seen.size() : (std::min)(folds, seen.size());
   std::vector<double> out(measured.size());
   for (std::size_t part = 0; part < parts; ++part) {
@@ -295,7 +269,8 @@ std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& pa
     }
     const auto fit = fit_log_ratios(
         parameters, std::span<const double>(kept),
-        [&](const std::array<dual<N>, N>& p, std::size_t row) { return predict(p, index[row]); }, options);
+        [&](const std::array<dual<N>, N>& p, std::size_t row) { return predict(p, index[row]); },
+        options);
     std::array<dual<N>, N> found;
     for (std::size_t j = 0; j < N; ++j) found[j] = dual<N>(fit.value[j]);
     for (std::size_t i = 0; i < measured.size(); ++i) {

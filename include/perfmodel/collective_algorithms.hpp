@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/error.hpp>
+#include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/units/convention.hpp>
 
 namespace perfmodel {
@@ -51,6 +52,7 @@ struct basic_collective {
   perfmodel::algorithm algorithm = perfmodel::algorithm::best;
   perfmodel::implementation implementation = perfmodel::implementation::any;
   launch_mode launch = launch_mode::graph;
+  number_format format = number_format::bf16;  ///< of the elements; switches add no integers
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -60,6 +62,7 @@ struct basic_collective {
     f("algorithm", s.algorithm...);
     f("implementation", s.implementation...);
     f("launch", s.launch...);
+    f("format", s.format...);
   }
 };
 using collective_call = basic_collective<>;

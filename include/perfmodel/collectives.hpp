@@ -19,10 +19,20 @@ struct basic_schedule {
   double steps = 0.0;
   bytes<T> message{};
   bytes<T> wire{};  ///< per rank, on the busier direction
+  number_format format = number_format::bf16;
+};
+
+/// What a schedule takes, and how much of that its bytes take.
+template <Scalar T = double>
+struct basic_collective_price {
+  duration<T> time{};
+  duration<T> transfer{};  ///< at most `time`
 };
 
 /// The default cost policy: the link's whole one-way bandwidth and no latency. A bound.
-/// A cost policy has these two functions, and may look at all of a schedule.
+/// A cost policy has these two functions, and may look at all of a schedule. In their place it may
+/// have price(link, schedule) -> basic_collective_price; and selects(link, schedule) -> bool, which
+/// says among which algorithms `best` chooses.
 struct full_link {
   template <Scalar T>
   constexpr duration<T> latency(const basic_link<T>&, const basic_schedule<T>&) const {
@@ -99,9 +109,23 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
     if (!uses(c.implementation, c.operation, a)) continue;
     if (c.algorithm != algorithm::best && c.algorithm != a) continue;
     named_algorithm = true;
-    if (a == algorithm::in_network && !link.in_network_reduction && c.algorithm == algorithm::best)
-      continue;
-    usable[count++] = a;
+    if constexpr (!requires(const basic_schedule<T>& s) { cost.selects(link, s); }) {
+      if (a == algorithm::in_network && !link.in_network_reduction &&
+          c.algorithm == algorithm::best)
+        continue;
+      usable[count++] = a;
+    } else if (c.algorithm == a) {
+      usable[count++] = a;
+    }
+  }
+  if constexpr (requires(const basic_schedule<T>& s) { cost.selects(link, s); }) {
+    if (c.algorithm == algorithm::best && named_algorithm) {
+      for (const algorithm a : all) {
+        const basic_schedule<T> s{c.operation, a,   c.implementation, c.launch, c.ranks, 0.0,
+                                  message,     {},  c.format};
+        if (offers(c.operation, a) && cost.selects(link, s)) usable[count++] = a;
+      }
+    }
   }
   if (!named_algorithm) {
     detail::fail(error_code::inconsistent,
@@ -128,11 +152,20 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
   for (std::size_t i = 0; i < count; ++i) {
     const exchange x = exchange_of(c.operation, usable[i], c.ranks);
     const basic_schedule<T> s{c.operation, usable[i], c.implementation, c.launch,
-                              c.ranks,     x.steps,   message,          x.share * message};
+                              c.ranks,     x.steps,   message,          x.share * message,
+                              c.format};
     wire[i] = s.wire.value();
-    transfer[i] = bytes<T>(s.wire) / cost.rate(link, s) / lift<T>(second);
-    latency[i] = sent * cost.latency(link, s).value();
-    time[i] = named(name_of(usable[i]), duration<T>::from_value(transfer[i] + latency[i])).value();
+    if constexpr (requires { cost.price(link, s); }) {
+      const basic_collective_price<T> price = cost.price(link, s);
+      transfer[i] = price.transfer.value();
+      latency[i] = sent * (price.time - price.transfer).value();
+      time[i] = sent * price.time.value();
+    } else {
+      transfer[i] = bytes<T>(s.wire) / cost.rate(link, s) / lift<T>(second);
+      latency[i] = sent * cost.latency(link, s).value();
+      time[i] = transfer[i] + latency[i];
+    }
+    time[i] = named(name_of(usable[i]), duration<T>::from_value(time[i])).value();
   }
 
   const auto chosen = [&](std::size_t lane) {

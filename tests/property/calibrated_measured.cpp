@@ -27,9 +27,9 @@ const std::vector<gemm_row>& graph_rows() {
 /// ln(measured / predicted) by the shipped profile, or by one given.
 double residual(const gemm_row& r, const pm::machine_parameters* machine = nullptr) {
   const pm::machine_profile& p = *pm::catalog::find_profile(r.gpu);
-  const auto e = calibrated_gemm(*r.device, r.workload, machine != nullptr ? *machine : p.value,
-                                 {.engine = *pm::catalog::find_engine(r.engine),
-                                  .weight_copies = r.copies});
+  const auto e =
+      calibrated_gemm(*r.device, r.workload, machine != nullptr ? *machine : p.value,
+                      {.engine = *pm::catalog::find_engine(r.engine), .weight_copies = r.copies});
   return std::log(r.seconds / e.time.value());
 }
 
@@ -83,8 +83,10 @@ TEST_CASE("a machine by its relative's parameters", "[calibrated][measured]") {
   std::map<std::string, std::vector<double>> loan;
   for (const gemm_row& r : graph_rows()) {
     if (r.dtype != "bfloat16") continue;
-    if (r.gpu == "h200_sxm") loan[r.gpu].push_back(residual(r, &pm::catalog::profile_h100_sxm.value));
-    if (r.gpu == "h100_sxm") loan[r.gpu].push_back(residual(r, &pm::catalog::profile_h200_sxm.value));
+    if (r.gpu == "h200_sxm")
+      loan[r.gpu].push_back(residual(r, &pm::catalog::profile_h100_sxm.value));
+    if (r.gpu == "h100_sxm")
+      loan[r.gpu].push_back(residual(r, &pm::catalog::profile_h200_sxm.value));
   }
   CHECK(pm::score_of(loan["h200_sxm"]).mean < 0.062);
   CHECK(pm::score_of(loan["h100_sxm"]).mean < 0.060);
@@ -99,9 +101,9 @@ TEST_CASE("no cold matrix product is faster than its bound", "[calibrated][measu
     ++rows;
     if (roofline(*r.device, r.workload).time.value() > r.seconds) {
       ++faster;
-      UNSCOPED_INFO(r.gpu << " " << r.engine << " " << r.dtype << " " << r.workload.m << " " << r.workload.n
-                          << " " << r.workload.k << " " << r.seconds * 1e6 << " us, bound "
-                          << roofline(*r.device, r.workload).time.value() * 1e6);
+      UNSCOPED_INFO(r.gpu << " " << r.engine << " " << r.dtype << " " << r.workload.m << " "
+                          << r.workload.n << " " << r.workload.k << " " << r.seconds * 1e6
+                          << " us, bound " << roofline(*r.device, r.workload).time.value() * 1e6);
     }
   }
   CHECK(rows > 1500);
@@ -130,7 +132,8 @@ TEST_CASE("the shipped H100 profile is what the fit gives", "[calibrated][measur
   CHECK(pm::score_of(fit.held_out).mean < 0.07);
 }
 
-TEST_CASE("each part of the formula earns its place on the measurements", "[calibrated][measured]") {
+TEST_CASE("each part of the formula earns its place on the measurements",
+          "[calibrated][measured]") {
   const auto mean_with = [&](const char* gpu, auto change) {
     std::vector<double> x;
     for (const gemm_row& r : graph_rows()) {
@@ -148,6 +151,7 @@ TEST_CASE("each part of the formula earns its place on the measurements", "[cali
   CHECK(share_without("a100_sxm_80gb", [](p& m) { m.tile_fill = {}; }) > 1.3);
   CHECK(share_without("a100_sxm_80gb", [](p& m) { m.split_cost = {}; }) > 1.1);
   CHECK(share_without("a100_sxm_80gb", [](p& m) { m.matrix_floor = {}; }) > 1.1);
-  CHECK(share_without("l40s", [](p& m) { m.operand_bandwidth = 100.0 * m.operand_bandwidth; }) > 1.1);
+  CHECK(share_without("l40s", [](p& m) { m.operand_bandwidth = 100.0 * m.operand_bandwidth; }) >
+        1.1);
   CHECK(share_without("h200_sxm", [](p& m) { m.power_slowdown = 0.0; }) > 1.1);
 }

@@ -20,7 +20,8 @@ namespace {
 using doubles = std::vector<double>;
 
 /// t = floor + size / rate: the least that has something to fit.
-constexpr std::array<pm::fitted_parameter, 2> line{{{"floor", 1.0, 0.0, 100.0}, {"rate", 1.0, 0.01, 100.0}}};
+constexpr std::array<pm::fitted_parameter, 2> line{
+    {{"floor", 1.0, 0.0, 100.0}, {"rate", 1.0, 0.01, 100.0}}};
 struct line_model {
   const doubles& size;
   template <class S>
@@ -101,9 +102,11 @@ TEST_CASE("the seven parameters of a machine come back from noisy rows", "[calib
                                                {"split_cost", 3, 0, 10},
                                                {"power_slowdown", 0.1, 0, 2}}};
   const auto device = pm::lift<pm::dual<7>>(pm::catalog::h100_sxm);
-  const auto f = pm::fit_log_ratios(p, std::span<const double>(measured), [&](const std::array<pm::dual<7>, 7>& v, std::size_t i) {
-    return calibrated_gemm(device, pm::lift<pm::dual<7>>(rows[i]), machine(v)).time.value();
-  });
+  const auto f = pm::fit_log_ratios(
+      p, std::span<const double>(measured),
+      [&](const std::array<pm::dual<7>, 7>& v, std::size_t i) {
+        return calibrated_gemm(device, pm::lift<pm::dual<7>>(rows[i]), machine(v)).time.value();
+      });
   for (std::size_t j = 0; j < 7; ++j) {
     INFO(p[j].name << " " << f.value[j] << " +- " << f.standard_error[j] << ", true " << truth[j]);
     CHECK(std::abs(f.value[j] - truth[j]) < 3.0 * f.standard_error[j]);
@@ -115,12 +118,15 @@ TEST_CASE("the seven parameters of a machine come back from noisy rows", "[calib
 TEST_CASE("held-out residuals", "[calibration]") {
   const doubles t = line_times(sizes, 3.0, 7.0);
   const std::vector<std::size_t> group{0, 0, 1, 1, 2, 2, 3, 3, 4, 4};
-  for (const double r : pm::held_out_residuals(line, std::span<const double>(t), std::span<const std::size_t>(group), line_model{sizes})) {
+  for (const double r :
+       pm::held_out_residuals(line, std::span<const double>(t), std::span<const std::size_t>(group),
+                              line_model{sizes})) {
     CHECK_THAT(r, WithinAbs(0.0, 1e-6));
   }
   const std::vector<std::size_t> one_group(10, 7);
   CHECK(refusal([&] {
-          pm::held_out_residuals(line, std::span<const double>(t), std::span<const std::size_t>(one_group), line_model{sizes});
+          pm::held_out_residuals(line, std::span<const double>(t),
+                                 std::span<const std::size_t>(one_group), line_model{sizes});
         }) == "PM-E050: all measurements are of one group; none can be held out");
 }
 
@@ -140,9 +146,9 @@ TEST_CASE("bad rows are refused by number", "[calibration]") {
   for (const double bad : {0.0, -1.0}) {
     doubles t = line_times(sizes, 3.0, 7.0);
     t[3] = bad;
-    CHECK(refusal([&] { fit_line(sizes, t); }) ==
-          "PM-E010: measurement 4 is " + std::string(bad == 0.0 ? "0" : "-1") +
-              "; allowed: more than 0, and finite");
+    CHECK(refusal([&] { fit_line(sizes, t); }) == "PM-E010: measurement 4 is " +
+                                                      std::string(bad == 0.0 ? "0" : "-1") +
+                                                      "; allowed: more than 0, and finite");
   }
   doubles t = line_times(sizes, 3.0, 7.0);
   t[0] = std::numeric_limits<double>::quiet_NaN();
@@ -160,7 +166,8 @@ TEST_CASE("what measurements cannot tell is refused with the reason", "[calibrat
   INFO(together);
   CHECK(together.starts_with("PM-E050: the measurements cannot tell "));
   const doubles empty(8, 0.0);
-  CHECK(refusal([&] { fit_line(empty, doubles(8, 3.0)); }) == "PM-E050: no measurement depends on rate");
+  CHECK(refusal([&] { fit_line(empty, doubles(8, 3.0)); }) ==
+        "PM-E050: no measurement depends on rate");
   doubles in_nanoseconds = line_times(sizes, 3.0, 7.0);
   for (double& t : in_nanoseconds) t *= 1e6;
   const std::string unit = refusal([&] { fit_line(sizes, in_nanoseconds); });
@@ -170,7 +177,8 @@ TEST_CASE("what measurements cannot tell is refused with the reason", "[calibrat
   CHECK(refusal([] {
           const std::array<pm::fitted_parameter, 1> p{{{"share", 2.0, 0.0, 1.0}}};
           const doubles t{1.0, 2.0};
-          pm::fit_log_ratios(p, std::span<const double>(t), [](const std::array<pm::dual<1>, 1>& v, std::size_t) { return v[0]; });
+          pm::fit_log_ratios(p, std::span<const double>(t),
+                             [](const std::array<pm::dual<1>, 1>& v, std::size_t) { return v[0]; });
         }) == "PM-E010: share starts at 2; allowed: 0 to 1");
 }
 
@@ -198,14 +206,16 @@ TEST_CASE("a machine needs rows of every regime", "[calibration]") {
   const auto refused = [&](const std::vector<pm::gemm_measurement>& rows) {
     return refusal([&] { pm::fit_machine(a, rows); });
   };
-  CHECK(refused({}) == "PM-E050: 0 measurements cannot determine 7 parameters; at least 8 are needed");
+  CHECK(refused({}) ==
+        "PM-E050: 0 measurements cannot determine 7 parameters; at least 8 are needed");
   const std::vector<pm::gemm_measurement> same(20, rows_of({16.0}, 1.0).front());
   INFO(refused(same));
   CHECK(refused(same).starts_with("PM-E050: "));
   const std::string narrow = refused(rows_of({4.0, 8.0, 16.0}, 1.0));
   INFO(narrow);
   CHECK(narrow.starts_with("PM-E050: "));
-  CHECK(refused(rows_of({1.0, 64.0, 1024.0, 16384.0}, 1e6)).starts_with("PM-E050: measurements are typically "));
+  CHECK(refused(rows_of({1.0, 64.0, 1024.0, 16384.0}, 1e6))
+            .starts_with("PM-E050: measurements are typically "));
   auto bad = rows_of({1.0, 64.0, 1024.0, 16384.0}, 1.0);
   bad[2].time = -bad[2].time;
   CHECK(refused(bad).starts_with("PM-E010: measurement 3 is -"));

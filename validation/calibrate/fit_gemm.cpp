@@ -20,8 +20,10 @@ std::vector<double> seconds_of(const rows& data) {
   return t;
 }
 
-double log_ratio(const gemm_row& r, const pm::machine_parameters& p, const pm::engine_profile& e = {}) {
-  const auto t = pm::calibrated_gemm(*r.device, r.workload, p, {.engine = e, .weight_copies = r.copies});
+double log_ratio(const gemm_row& r, const pm::machine_parameters& p,
+                 const pm::engine_profile& e = {}) {
+  const auto t =
+      pm::calibrated_gemm(*r.device, r.workload, p, {.engine = e, .weight_copies = r.copies});
   return std::log(r.seconds / t.time.value());
 }
 
@@ -33,8 +35,8 @@ std::vector<pm::gemm_measurement> measurements(const rows& data) {
 
 void print(const char* what, const std::string& who, const std::vector<double>& residual) {
   const auto s = pm::score_of(residual);
-  std::printf("%-30s %-24s n %5zu  mean %5.1f %%  median %5.1f %%  p90 %5.1f %%  bias %+5.1f %%\n", what,
-              who.c_str(), s.n, 100 * s.mean, 100 * s.median, 100 * s.p90, 100 * s.bias);
+  std::printf("%-30s %-24s n %5zu  mean %5.1f %%  median %5.1f %%  p90 %5.1f %%  bias %+5.1f %%\n",
+              what, who.c_str(), s.n, 100 * s.mean, 100 * s.median, 100 * s.p90, 100 * s.bias);
 }
 
 /// Residuals of rows whose value of `of` no fit has seen.
@@ -54,16 +56,19 @@ std::vector<double> held_out(const rows& data, double pm::gemm::*of) {
 }
 
 void print_parameters(const char* field, const pm::machine_parameters& p) {
-  std::printf("    .%s = {.matrix_floor = %#.4g * us,\n        .matrix_share = %#.4g,\n"
-              "        .dram_share = %#.4g,\n        .operand_bandwidth = %#.4g * TB_per_s,\n"
-              "        .tile_fill = %#.4g * us,\n        .split_cost = %#.4g * us,\n"
-              "        .power_slowdown = %#.4g},\n",
-              field, p.matrix_floor.value() * 1e6, p.matrix_share, p.dram_share,
-              p.operand_bandwidth.value() * 1e-12, p.tile_fill.value() * 1e6, p.split_cost.value() * 1e6,
-              p.power_slowdown);
+  std::printf(
+      "    .%s = {.matrix_floor = %#.4g * us,\n        .matrix_share = %#.4g,\n"
+      "        .dram_share = %#.4g,\n        .operand_bandwidth = %#.4g * TB_per_s,\n"
+      "        .tile_fill = %#.4g * us,\n        .split_cost = %#.4g * us,\n"
+      "        .power_slowdown = %#.4g},\n",
+      field, p.matrix_floor.value() * 1e6, p.matrix_share, p.dram_share,
+      p.operand_bandwidth.value() * 1e-12, p.tile_fill.value() * 1e6, p.split_cost.value() * 1e6,
+      p.power_slowdown);
 }
 
-std::size_t number(double x) { return static_cast<std::size_t>(x); }
+std::size_t number(double x) {
+  return static_cast<std::size_t>(x);
+}
 
 template <class T, std::size_t N>
 pm::basic_engine_profile<T> engine_of(const char* name, const std::array<T, N>& v) {
@@ -133,7 +138,7 @@ int main(int argc, char** argv) {
     if (r.dtype == "bfloat16" && !r.warmth_unknown()) by_gpu[r.gpu].push_back(r);
   }
   std::map<std::string, pm::machine_parameters> fitted;
-    for (const auto& [gpu, data] : by_gpu) {
+  for (const auto& [gpu, data] : by_gpu) {
     const auto fit = pm::fit_machine(*data.front().device, measurements(data));
     fitted[gpu] = fit.profile.value;
     print("in sample", gpu, fit.residual);
@@ -150,19 +155,23 @@ int main(int argc, char** argv) {
     std::vector<double> cold;
     std::vector<double> bound;
     for (const auto& r : data) {
-      const auto e = pm::calibrated_gemm(*r.device, r.workload, fitted[gpu], {.weight_copies = r.copies});
+      const auto e =
+          pm::calibrated_gemm(*r.device, r.workload, fitted[gpu], {.weight_copies = r.copies});
       regime[pm::name_of(e.limiter)].push_back(std::log(r.seconds / e.time.value()));
       if (!r.may_be_warm()) cold.push_back(std::log(r.seconds / e.time.value()));
       bound.push_back(std::log(r.seconds / pm::roofline(*r.device, r.workload).time.value()));
     }
-    for (const auto& [name, residual] : regime) print(("  " + name + "-bound").c_str(), gpu, residual);
+    for (const auto& [name, residual] : regime)
+      print(("  " + name + "-bound").c_str(), gpu, residual);
     print("  weights larger than L2", gpu, cold);
     print("the bound", gpu, bound);
     std::size_t inside = 0;
-    for (const double r : fit.residual) inside += std::abs(r) <= 1.2816 * fit.profile.spread ? 1 : 0;
+    for (const double r : fit.residual)
+      inside += std::abs(r) <= 1.2816 * fit.profile.spread ? 1 : 0;
     std::printf("80 %% interval holds %.1f %% in sample\n",
                 100.0 * static_cast<double>(inside) / static_cast<double>(data.size()));
-    std::printf("inline constexpr machine_profile profile_%s{\n    .name = \"%s\",\n", gpu.c_str(), gpu.c_str());
+    std::printf("inline constexpr machine_profile profile_%s{\n    .name = \"%s\",\n", gpu.c_str(),
+                gpu.c_str());
     print_parameters("value", fit.profile.value);
     print_parameters("standard_error", fit.profile.standard_error);
     std::printf("    .spread = %.3g,\n    .from = &sources::aic_gemm};\n", fit.profile.spread);
@@ -174,13 +183,15 @@ int main(int argc, char** argv) {
   std::map<std::string, std::vector<double>> narrow;
   for (const auto& r : all) {
     if (r.dtype == "bfloat16" || r.warmth_unknown()) continue;
-    narrow[r.dtype + " " + r.engine + " " + r.gpu].push_back(log_ratio(r, fitted[r.gpu], engines[r.engine]));
+    narrow[r.dtype + " " + r.engine + " " + r.gpu].push_back(
+        log_ratio(r, fitted[r.gpu], engines[r.engine]));
   }
   for (const auto& [who, residual] : narrow) print("low precision", who, residual);
 
   // Never fitted: layers of real models, run eagerly; and machines by another machine's parameters.
   std::map<std::string, std::vector<double>> layers;
-  for (const auto& r : published::layer_gemms(folder)) layers[r.gpu].push_back(log_ratio(r, fitted[r.gpu]));
+  for (const auto& r : published::layer_gemms(folder))
+    layers[r.gpu].push_back(log_ratio(r, fitted[r.gpu]));
   for (const auto& [gpu, residual] : layers) print("layers, never fitted", gpu, residual);
   for (const auto& [from, p] : fitted) {
     for (const auto& [gpu, data] : by_gpu) {
@@ -188,7 +199,8 @@ int main(int argc, char** argv) {
       pm::machine_parameters scaled = p;
       const auto& a = *by_gpu[from].front().device;
       const auto& b = *data.front().device;
-      scaled.operand_bandwidth = p.operand_bandwidth * (b.sms.value() / a.sms.value()) * (b.vector.clock.value() / a.vector.clock.value());
+      scaled.operand_bandwidth = p.operand_bandwidth * (b.sms.value() / a.sms.value()) *
+                                 (b.vector.clock.value() / a.vector.clock.value());
       std::vector<double> residual;
       for (const auto& r : data) residual.push_back(log_ratio(r, scaled));
       print("parameters of another machine", from + " for " + gpu, residual);

@@ -22,10 +22,12 @@ struct gemm_row {
   std::string gpu, engine = "none", dtype;
   pm::gemm workload;
   const pm::accelerator* device = nullptr;
-  double copies = 0.0;   ///< 0: cold
+  double copies = 0.0;  ///< 0: cold
   double seconds = 0.0;
 
-  double weight_bytes() const { return workload.n * workload.k * bytes_of(workload.weights).value(); }
+  double weight_bytes() const {
+    return workload.n * workload.k * bytes_of(workload.weights).value();
+  }
   /// Whether the copies in turn may find their weights in L2. Nobody recorded which did.
   bool may_be_warm() const { return copies > 0.0 && weight_bytes() <= device->l2.capacity.value(); }
   /// On the L40S some 24 to 96 MB matrices ran at L2 speed and others of that size did not.
@@ -36,7 +38,8 @@ struct gemm_row {
 };
 
 inline const pm::accelerator* gemm_accelerator(const std::string& name) {
-  if (name == "A100-SXM4-80GB" || name == "a100" || name == "A100") return &pm::catalog::a100_sxm_80gb;
+  if (name == "A100-SXM4-80GB" || name == "a100" || name == "A100")
+    return &pm::catalog::a100_sxm_80gb;
   if (name == "H100-SXM5-80GB" || name == "h100") return &pm::catalog::h100_sxm;
   if (name == "H200-SXM") return &pm::catalog::h200_sxm;
   if (name == "B200-SXM") return &pm::catalog::b200_sxm;

@@ -16,9 +16,9 @@ struct basic_machine_parameters {
   T matrix_share = T(1.0);     ///< of the dense matrix peak, that a short kernel reaches
   T dram_share = T(1.0);       ///< of DRAM bandwidth
   perfmodel::bandwidth<T> operand_bandwidth{};  ///< of the chip: tiles get operands, L2 + multicast
-  duration<T> tile_fill{};     ///< pipeline fill and epilogue of one output tile
-  duration<T> split_cost{};    ///< a second kernel or a barrier, where k is split over SMs
-  T power_slowdown{};          ///< a long dense kernel tends to (1 + power_slowdown) times its time
+  duration<T> tile_fill{};                      ///< pipeline fill and epilogue of one output tile
+  duration<T> split_cost{};  ///< a second kernel or a barrier, where k is split over SMs
+  T power_slowdown{};        ///< a long dense kernel tends to (1 + power_slowdown) times its time
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {

@@ -154,10 +154,11 @@ constexpr const engine_profile* find_engine(std::string_view name) {
 }
 
 /// The profile of any accelerator: its own, or its nearest measured relative's, whose shares and
-/// floors it takes, with the operand bandwidth by SMs and clock. Relatives: data-centre Blackwell and
-/// Rubin take B200's, Hopper H100's, Volta and Ampere A100's, cards and SoCs with GDDR or LPDDR
-/// L40S's, everything else H100's. The spread is at least what such a loan showed: 0.07 between H100
-/// and H200 (one die), 0.12 to 0.27 between other machines; 0.4 beyond NVIDIA, which is assumed.
+/// floors it takes, with the operand bandwidth by SMs and clock. Relatives: data-centre Blackwell
+/// and Rubin take B200's, Hopper H100's, Volta and Ampere A100's, cards and SoCs with GDDR or LPDDR
+/// L40S's, everything else H100's. The spread is at least what such a loan showed: 0.07 between
+/// H100 and H200 (one die), 0.12 to 0.27 between other machines; 0.4 beyond NVIDIA, which is
+/// assumed.
 constexpr machine_profile machine_profile_of(const accelerator& a) {
   if (const machine_profile* own = find_profile(a.name.view())) return *own;
   const auto built_like = [&a](std::string_view name) {

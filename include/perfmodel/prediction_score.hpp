@@ -1,0 +1,59 @@
+// How far predictions are from measurements, in the numbers that papers state.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace perfmodel {
+
+/// How far predictions are off: |predicted / measured - 1|, its mean, median and 90th percentile,
+/// and the mean of predicted / measured - 1.
+struct prediction_score {
+  std::size_t n = 0;
+  double mean = 0, median = 0, p90 = 0, bias = 0;
+};
+
+namespace detail {
+
+/// The q-quantile of values, by linear interpolation between order statistics.
+inline double quantile(std::vector<double> x, double q) {
+  if (x.empty()) return 0.0;
+  std::sort(x.begin(), x.end());
+  const double at = q * static_cast<double>(x.size() - 1);
+  const auto i = static_cast<std::size_t>(at);
+  if (i + 1 >= x.size()) return x.back();
+  return x[i] + (at - static_cast<double>(i)) * (x[i + 1] - x[i]);
+}
+
+}  // namespace detail
+
+/// residual = ln(measured / predicted); |.| and bias of predicted / measured - 1 follow from it.
+inline prediction_score score_of(std::span<const double> residual) {
+  prediction_score s;
+  std::vector<double> off;
+  for (const double r : residual) {
+    const double e = std::exp(-r) - 1.0;
+    off.push_back(std::abs(e));
+    s.mean += std::abs(e);
+    s.bias += e;
+  }
+  s.n = off.size();
+  if (s.n == 0) return s;
+  s.mean /= static_cast<double>(s.n);
+  s.bias /= static_cast<double>(s.n);
+  s.median = detail::quantile(off, 0.5);
+  s.p90 = detail::quantile(off, 0.9);
+  return s;
+}
+
+/// 80 % of |residual| lie within 1.2816 times this.
+inline double spread_of(std::span<const double> residual) {
+  std::vector<double> off;
+  for (const double r : residual) off.push_back(std::abs(r));
+  return detail::quantile(off, 0.8) / 1.2816;
+}
+
+}  // namespace perfmodel
