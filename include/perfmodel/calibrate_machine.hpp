@@ -36,9 +36,19 @@ inline std::array<fitted_parameter, 7> fitted_machine_parameters(const accelerat
            {"power_slowdown", 0.2, 0.0, 2.0}}};
 }
 
+/// instruction_rows of an accelerator: 16 on Volta, Turing, Ampere and Ada, 64 from Hopper on.
+constexpr double instruction_rows_of(const accelerator& a) {
+  const std::string_view built = a.architecture.view();
+  for (const char* name : {"Volta", "Turing", "Ampere", "Ada"}) {
+    if (built.find(name) != std::string_view::npos) return 16.0;
+  }
+  return 64.0;
+}
+
 /// The parameters from numbers in the units of fitted_machine_parameters.
 template <Scalar T>
-constexpr basic_machine_parameters<T> machine_parameters_of(const std::array<T, 7>& v) {
+constexpr basic_machine_parameters<T> machine_parameters_of(const std::array<T, 7>& v,
+                                                            double instruction_rows) {
   basic_machine_parameters<T> p;
   p.matrix_floor = v[0] * us;
   p.matrix_share = v[1];
@@ -47,6 +57,7 @@ constexpr basic_machine_parameters<T> machine_parameters_of(const std::array<T, 
   p.tile_fill = v[4] * us;
   p.split_cost = v[5] * us;
   p.power_slowdown = v[6];
+  p.instruction_rows = T(instruction_rows);
   return p;
 }
 
@@ -71,10 +82,12 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
     if (at == shapes.end()) shapes.push_back(nk);
   }
   const auto device = lift<scalar>(a);
+  const double rows_at_once = instruction_rows_of(a);
   const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
     basic_gemm_conditions<scalar> conditions;
     conditions.weight_copies = scalar(rows[i].weight_copies);
-    return calibrated_gemm(device, products[i], machine_parameters_of(v), conditions).time.value();
+    return calibrated_gemm(device, products[i], machine_parameters_of(v, rows_at_once), conditions)
+        .time.value();
   };
   auto parameters = fitted_machine_parameters(a);
   const std::span<const double> measured(seconds);
@@ -89,8 +102,8 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   out.held_out =
       held_out_residuals(parameters, measured, std::span<const std::size_t>(shape), predict, folds);
   out.profile.name = a.name;
-  out.profile.value = machine_parameters_of(best.value);
-  out.profile.standard_error = machine_parameters_of(best.standard_error);
+  out.profile.value = machine_parameters_of(best.value, rows_at_once);
+  out.profile.standard_error = machine_parameters_of(best.standard_error, 0.0);
   out.profile.spread = spread_of(out.held_out);
   out.at_bound = best.at_bound;
   out.residual = std::move(best.residual);

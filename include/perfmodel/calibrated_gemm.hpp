@@ -41,6 +41,7 @@ struct tile_rates {
   bandwidth<T> operands;  ///< of one SM
   bandwidth<T> sums;      ///< of the chip, for the partial sums of a split
   duration<T> fill, split;
+  T worked_rows;  ///< m up to whole matrix instructions
 };
 
 /// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications or the
@@ -54,7 +55,8 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const tile_rates<T>& r,
   const T waves = ceil(grid / r.sms);
   const bytes<T> operands = scalar_min(g.m, T(t.rows)) * lift<T>(bytes_of(g.format)) +
                             lift<T>(t.columns * bytes_of(g.weights));
-  const duration<T> step = max(duration<T>(lift<T>(2.0 * t.rows * t.columns * flop) / r.matrix),
+  const duration<T> step = max(duration<T>(2.0 * scalar_min(r.worked_rows, T(t.rows)) *
+                                           lift<T>(t.columns * flop) / r.matrix),
                                duration<T>(operands / r.operands));
   const duration<T> whole = waves * (g.k * step + r.fill);
   const T parts = scalar_max(T(1.0), floor(scalar_min(r.sms / grid, g.k / T(least_split_depth))));
@@ -115,8 +117,15 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
       named("DRAM rate", detail::positive("dram_share", machine.dram_share) *
                              detail::positive("dram.bandwidth", a.dram.bandwidth.quantity()));
 
-  const detail::tile_rates<T> rates{sms,      matrix / sms,      operands / sms,
-                                    operands, machine.tile_fill, machine.split_cost};
+  using math::ceil;
+  const T rows = detail::count("instruction_rows", machine.instruction_rows);
+  const detail::tile_rates<T> rates{sms,
+                                    matrix / sms,
+                                    operands / sms,
+                                    operands,
+                                    machine.tile_fill,
+                                    machine.split_cost,
+                                    ceil(g.m / rows) * rows};
   duration<T> compute = detail::tiled_time(g, rates, detail::output_tiles[0]);
   for (std::size_t i = 1; i < detail::output_tiles.size(); ++i) {
     compute = min(compute, detail::tiled_time(g, rates, detail::output_tiles[i]));

@@ -20,13 +20,15 @@ struct basic_schedule {
   bytes<T> message{};
   bytes<T> wire{};  ///< per rank, on the busier direction
   number_format format = number_format::bf16;
+  bool among_others = false;  ///< `best` chooses between this and other algorithms
 };
 
-/// What a schedule takes, and how much of that its bytes take.
+/// What a schedule takes: time = transfer + latency.
 template <Scalar T = double>
 struct basic_collective_price {
   duration<T> time{};
-  duration<T> transfer{};  ///< at most `time`
+  duration<T> transfer{};
+  duration<T> latency{};
 };
 
 /// The default cost policy: the link's whole one-way bandwidth and no latency. A bound.
@@ -121,8 +123,8 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
   if constexpr (requires(const basic_schedule<T>& s) { cost.selects(link, s); }) {
     if (c.algorithm == algorithm::best && named_algorithm) {
       for (const algorithm a : all) {
-        const basic_schedule<T> s{c.operation, a,   c.implementation, c.launch, c.ranks, 0.0,
-                                  message,     {},  c.format};
+        const basic_schedule<T> s{c.operation, a,  c.implementation, c.launch, c.ranks, 0.0,
+                                  message,     {}, c.format,         true};
         if (offers(c.operation, a) && cost.selects(link, s)) usable[count++] = a;
       }
     }
@@ -153,12 +155,12 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
     const exchange x = exchange_of(c.operation, usable[i], c.ranks);
     const basic_schedule<T> s{c.operation, usable[i], c.implementation, c.launch,
                               c.ranks,     x.steps,   message,          x.share * message,
-                              c.format};
+                              c.format,    c.algorithm == algorithm::best};
     wire[i] = s.wire.value();
     if constexpr (requires { cost.price(link, s); }) {
       const basic_collective_price<T> price = cost.price(link, s);
-      transfer[i] = price.transfer.value();
-      latency[i] = sent * (price.time - price.transfer).value();
+      transfer[i] = sent * price.transfer.value();
+      latency[i] = sent * price.latency.value();
       time[i] = sent * price.time.value();
     } else {
       transfer[i] = bytes<T>(s.wire) / cost.rate(link, s) / lift<T>(second);

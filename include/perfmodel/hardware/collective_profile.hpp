@@ -34,27 +34,6 @@ struct basic_collective_parameters {
 };
 using collective_parameters = basic_collective_parameters<>;
 
-/// The parameters, the standard error of each (0: derived or assumed, see `from`), and how far
-/// predictions stray: 80 % of |ln(measured / predicted)| on rows held out lie within 1.2816 spread.
-template <Scalar T = double>
-struct basic_collective_profile {
-  label name{};  ///< of the accelerator, or of the kind of fabric
-  basic_collective_parameters<T> value{};
-  basic_collective_parameters<T> standard_error{};
-  T spread{};
-  const source* from = &given_by_caller;
-
-  template <class F, class... S>
-  static constexpr void fields(F&& f, S&... s) {
-    f("name", s.name...);
-    f("value", s.value...);
-    f("standard_error", s.standard_error...);
-    f("spread", s.spread...);
-    f("from", s.from...);
-  }
-};
-using collective_profile = basic_collective_profile<>;
-
 /// What the three protocols of NCCL cost against each other. They belong to the library and are
 /// the same on every accelerator of one kind of fabric.
 ///   low latency: every 4 bytes carry a 4-byte flag, few threads; no synchronisation
@@ -82,14 +61,38 @@ struct basic_collective_protocols {
 };
 using collective_protocols = basic_collective_protocols<>;
 
-/// How a serving engine's own all-reduce kernels stand to `custom_floor`.
+/// The parameters, the standard error of each (0: derived or assumed, see `from`), and how far
+/// predictions stray: 80 % of |ln(measured / predicted)| on rows held out lie within 1.2816 spread.
+template <Scalar T = double>
+struct basic_collective_profile {
+  label name{};  ///< of the accelerator, or of the kind of fabric
+  basic_collective_parameters<T> value{};
+  basic_collective_parameters<T> standard_error{};
+  basic_collective_protocols<T> protocols{};
+  T spread{};
+  const source* from = &given_by_caller;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("name", s.name...);
+    f("value", s.value...);
+    f("standard_error", s.standard_error...);
+    f("protocols", s.protocols...);
+    f("spread", s.spread...);
+    f("from", s.from...);
+  }
+};
+using collective_profile = basic_collective_profile<>;
+
+/// How a serving engine's own all-reduce kernels stand to `custom_floor`. `largest` as in vLLM's
+/// and SGLang's custom_all_reduce.py (max_size); the shares are fitted.
 template <Scalar T = double>
 struct basic_custom_kernels {
-  label name{};
-  T floor_share = T(1.0);  ///< of custom_floor: less where flags travel with the data
-  T rank_cost{};           ///< of the floor, more for each rank beyond two
-  T second_barrier{};      ///< of the floor, more for the two-shot kernel
-  bytes<T> largest{};      ///< longer messages go to NCCL
+  label name{"barriers"};
+  T floor_share = T(1.0);       ///< of custom_floor: less where flags travel with the data
+  T rank_cost = T(0.026);       ///< of the floor, more for each rank beyond two
+  T second_barrier = T(1.155);  ///< of the floor, more for the two-shot kernel
+  bytes<T> largest = lift<T>(8.0 * MiB);  ///< longer messages go to NCCL
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {

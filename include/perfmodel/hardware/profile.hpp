@@ -9,7 +9,7 @@
 
 namespace perfmodel {
 
-/// Seven parameters of one machine, shared by every matrix and streaming operator.
+/// Seven fitted parameters of one machine, shared by every matrix and streaming operator, and a fact.
 template <Scalar T = double>
 struct basic_machine_parameters {
   duration<T> matrix_floor{};  ///< launch, start and drain of a matrix kernel replayed from a graph
@@ -19,6 +19,9 @@ struct basic_machine_parameters {
   duration<T> tile_fill{};                      ///< pipeline fill and epilogue of one output tile
   duration<T> split_cost{};  ///< a second kernel or a barrier, where k is split over SMs
   T power_slowdown{};        ///< a long dense kernel tends to (1 + power_slowdown) times its time
+  /// Rows of one matrix instruction, which a tile of fewer rows still works off. Not fitted: 16 where
+  /// it is mma, 64 where it is wgmma or its successor. Source: NVIDIA PTX ISA, sections on each.
+  T instruction_rows = T(64.0);
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -29,6 +32,7 @@ struct basic_machine_parameters {
     f("tile_fill", s.tile_fill...);
     f("split_cost", s.split_cost...);
     f("power_slowdown", s.power_slowdown...);
+    f("instruction_rows", s.instruction_rows...);
   }
 };
 using machine_parameters = basic_machine_parameters<>;
