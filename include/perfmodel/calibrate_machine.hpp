@@ -92,11 +92,18 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   auto parameters = fitted_machine_parameters(a);
   const std::span<const double> measured(seconds);
   fit_result<7> best;
+  error refusal(error_code::unidentifiable, "");
   for (const double feed : {0.04, 0.1, 0.2, 0.4, 0.8}) {
     parameters[3].start = feed * a.sms.value();
-    auto fit = fit_log_ratios(parameters, measured, predict);
-    if (best.residual.empty() || fit.cost < best.cost) best = std::move(fit);
+    try {
+      auto fit = fit_log_ratios(parameters, measured, predict);
+      if (best.residual.empty() || fit.cost < best.cost) best = std::move(fit);
+    } catch (const error& e) {  // a valley in which a parameter is open; another start may see it
+      if (e.code() != error_code::unidentifiable) throw;
+      refusal = e;
+    }
   }
+  if (best.residual.empty()) throw refusal;
   machine_fit out;
   parameters[3].start = best.value[3];
   out.held_out =

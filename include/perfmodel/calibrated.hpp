@@ -98,15 +98,21 @@ struct basic_calibrated {
   }
   constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
                                        const basic_attention_decode<T>& x) const {
-    return calibrated_estimate(a, x, attention, attention_kernels);
+    return calibrated_estimate(a, x, attention, attention_kernels, cache_state());
   }
   constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
                                        const basic_attention_prefill<T>& x) const {
-    return calibrated_estimate(a, x, attention, attention_kernels);
+    return calibrated_estimate(a, x, attention, attention_kernels, cache_state());
   }
   constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
                                        const basic_moe_ffn<T>& x) const {
     return calibrated_estimate(a, x, moe, moe_kernels);
+  }
+
+ private:
+  /// In a model the other layers pass between two reads of a cache; a benchmark replays it.
+  constexpr residency cache_state() const {
+    return highest(weight_copies) > 0.0 ? residency::replayed : residency::cold;
   }
 };
 using calibrated = basic_calibrated<>;

@@ -167,7 +167,9 @@ struct basic_calibrated_collectives {
     p.latency = s.algorithm == algorithm::two_shot
                     ? duration<T>((T(1.0) + kernels.second_barrier) * floor)
                     : floor;
-    if (s.among_others) {
+    const bool falls_back = s.implementation == implementation::custom ||
+                            s.implementation == implementation::any;
+    if (s.among_others && falls_back) {
       // A wall at the largest message, with a slope so that every scalar has an answer.
       const T beyond = scalar_max(T(0.0), (s.message - kernels.largest).value());
       p.latency += duration<T>::from_value(beyond);

@@ -80,8 +80,8 @@ inline constexpr duration<> power_settles = duration<>::from_value(1e-3);
 
 /// time = floor + O + s X^2 / (O + 1 ms) + quantisation, with O = mostly_overlapped(C, M);
 ///   C = least over tiles (64x64, 128x128, 256x128), k whole or split p ways to fill the SMs, of
-///       ceil(tiles / SMs) (k / p max(2 r c / R_sm, (min(m, r) b_a + c b_w) / F_sm) + fill)
-///       [+ split cost + 4 m n p bytes / F];
+///       ceil(tiles / SMs) (k / p max(2 min(m', r) c / R_sm, (min(m, r) b_a + c b_w) / F_sm) + fill)
+///       [+ split cost + 4 m n p bytes / F], with m' = m up to whole matrix instructions;
 ///   M = DRAM bytes / (share BW), weights that stayed in L2 at the operand bandwidth F instead;
 ///   X = 2 m n k / R, R = share of the peak; s the power slowdown;
 ///   quantisation = launches + max(m k (2 B + b_a) / (share BW), m k cycles / (SMs f)), where an

@@ -28,6 +28,7 @@ struct fit_options {
   int iterations = 200;
   double tolerance = 1e-10;        ///< stop when the cost falls by less than this share
   double largest_condition = 1e9;  ///< of the scaled normal matrix, before a refusal
+  double largest_error = 1.0;      ///< standard error over the range between the limits, likewise
 };
 
 /// value and standard_error per parameter; at_bound where the best value is the limit itself, and
@@ -226,7 +227,7 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
   for (int j = 0; j < n; ++j) {
     const auto i = static_cast<std::size_t>(j);
     out.standard_error[i] = std::sqrt(out.covariance(j, j));
-    if (out.standard_error[i] > scale[j]) {
+    if (out.standard_error[i] > options.largest_error * scale[j]) {
       detail::unidentifiable(std::string("the measurements leave ") + parameters[i].name +
                              " open: " + detail::number_text(out.value[i]) + " +- " +
                              detail::number_text(out.standard_error[i]));
@@ -245,6 +246,8 @@ std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& pa
                                        std::span<const double> measured,
                                        std::span<const std::size_t> group, Predict&& predict,
                                        std::size_t folds = 0, const fit_options& options = {}) {
+  fit_options part_options = options;
+  part_options.largest_error = detail::infinity;  // a part of the rows may leave open what all tell
   if (group.size() != measured.size()) {
     throw error(error_code::inconsistent, std::to_string(measured.size()) + " measurements have " +
                                               std::to_string(group.size()) + " groups");
@@ -270,7 +273,7 @@ std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& pa
     const auto fit = fit_log_ratios(
         parameters, std::span<const double>(kept),
         [&](const std::array<dual<N>, N>& p, std::size_t row) { return predict(p, index[row]); },
-        options);
+        part_options);
     std::array<dual<N>, N> found;
     for (std::size_t j = 0; j < N; ++j) found[j] = dual<N>(fit.value[j]);
     for (std::size_t i = 0; i < measured.size(); ++i) {

@@ -38,7 +38,9 @@ read -r small first _ < <(peak_kib 10)
 [[ $small -eq 10 ]] || fail "only $small of 10 answers came before the input ended"
 read -r large second id < <(peak_kib 20000)
 [[ $large -eq 20000 && $id == '"id":20000' ]] || fail "only $large of 20000 answers came, the last one $id"
-if [[ $first -gt 0 && $second -gt $((first + 4096)) ]]; then
+room=4096
+if grep -q __asan_init "$napkin"; then room=32768; fi  # a sanitizer's own tables grow with the work
+if [[ $first -gt 0 && $second -gt $((first + room)) ]]; then
   fail "20000 lines take $second KiB at their peak, 10 take $first KiB"
 fi
 

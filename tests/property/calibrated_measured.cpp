@@ -122,12 +122,12 @@ TEST_CASE("the shipped H100 profile is what the fit gives", "[calibrated][measur
   pm::machine_parameters::fields(
       [&](const char* name, const auto& fitted, const auto& value, const auto& error) {
         INFO(name);
-        CHECK(fitted - value < error);
-        CHECK(value - fitted < error);
+        CHECK(fitted - value <= error);
+        CHECK(value - fitted <= error);
         ++parameters;
       },
       fit.profile.value, shipped.value, shipped.standard_error);
-  CHECK(parameters == 7);
+  CHECK(parameters == 8);  // seven fitted, and the rows of an instruction
   // Shapes held out: the goal is 7 % on A100, H100 and H200.
   CHECK(pm::score_of(fit.held_out).mean < 0.07);
 }

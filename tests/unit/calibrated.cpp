@@ -79,6 +79,16 @@ TEST_CASE("operands that arrive slowly lengthen each step", "[calibrated]") {
   CHECK_THAT(in_us(calibrated_gemm(round_device(), row, p), "compute"), WithinRel(27.0, 1e-9));
 }
 
+TEST_CASE("a tile of few rows works off whole instructions", "[calibrated]") {
+  // One row, 100 tiles of 64 columns: 64 rows at 64 a time are 16.384 us, 16 rows a quarter of it.
+  pm::machine_parameters p = plain;
+  p.instruction_rows = 16.0;
+  const pm::gemm row{.m = 1, .n = 6400, .k = 1000};
+  CHECK_THAT(in_us(calibrated_gemm(round_device(), row, p), "compute"), WithinRel(5.096, 1e-9));
+  const pm::gemm rows{.m = 17, .n = 6400, .k = 1000};
+  CHECK_THAT(in_us(calibrated_gemm(round_device(), rows, p), "compute"), WithinRel(9.192, 1e-9));
+}
+
 TEST_CASE("a product of few tiles splits k over the idle SMs", "[calibrated]") {
   // 5 x 5 tiles of 64x64: 4 parts each. k / 4 = 250 steps are 4.096 us, fill 1 us, splitting 3 us;
   // partial sums 4 x 320 x 320 x 4 bytes at 1e6 TB/s are nothing.

@@ -60,10 +60,10 @@ void print_parameters(const char* field, const pm::machine_parameters& p) {
       "    .%s = {.matrix_floor = %#.4g * us,\n        .matrix_share = %#.4g,\n"
       "        .dram_share = %#.4g,\n        .operand_bandwidth = %#.4g * TB_per_s,\n"
       "        .tile_fill = %#.4g * us,\n        .split_cost = %#.4g * us,\n"
-      "        .power_slowdown = %#.4g},\n",
+      "        .power_slowdown = %#.4g,\n        .instruction_rows = %.0f.0},\n",
       field, p.matrix_floor.value() * 1e6, p.matrix_share, p.dram_share,
       p.operand_bandwidth.value() * 1e-12, p.tile_fill.value() * 1e6, p.split_cost.value() * 1e6,
-      p.power_slowdown);
+      p.power_slowdown, p.instruction_rows);
 }
 
 std::size_t number(double x) {

@@ -90,8 +90,8 @@ template <Scalar T = double>
 struct basic_custom_kernels {
   label name{"barriers"};
   T floor_share = T(1.0);       ///< of custom_floor: less where flags travel with the data
-  T rank_cost = T(0.026);       ///< of the floor, more for each rank beyond two
-  T second_barrier = T(1.155);  ///< of the floor, more for the two-shot kernel
+  T rank_cost = T(0.0241);      ///< of the floor, more for each rank beyond two
+  T second_barrier = T(1.2);     ///< of the floor, more for the two-shot kernel
   bytes<T> largest = lift<T>(8.0 * MiB);  ///< longer messages go to NCCL
 
   template <class F, class... S>

@@ -1,0 +1,193 @@
+// The shipped collective profiles against published latencies, the fit itself, and a paper's
+// measurements that they were not fitted to. Limits are a little above what is reached.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+#include <map>
+#include <perfmodel/calibrated.hpp>
+#include <perfmodel/hardware/catalog/collective_profiles.hpp>
+#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <perfmodel/prediction_score.hpp>
+#include <perfmodel/step.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+#include <string>
+#include <vector>
+
+#include "../../validation/calibrate/published_collectives.hpp"
+
+namespace pm = perfmodel;
+using published::collective_row;
+
+namespace {
+
+const std::string folder = std::string(PERFMODEL_SHARED_DIR) + "/measured";
+
+/// ln(measured / predicted) by the shipped profile.
+double residual(const collective_row& x) {
+  const pm::accelerator& a = *published::accelerator_of(x.gpu);
+  const auto cost = pm::calibrated_collectives_on(
+      a, pm::catalog::collective_profile_of(a),
+      x.flags_with_data ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);
+  return std::log(x.seconds / pm::collective_time(a.fabric, x.call, cost).time.value());
+}
+
+}  // namespace
+
+TEST_CASE("NCCL's collectives on three machines", "[calibrated][measured]") {
+  const auto rows = published::nccl_rows(folder);
+  if (rows.empty()) SKIP("the published measurements are not beside this checkout");
+  std::map<std::string, std::vector<double>> by;
+  int inside = 0;
+  for (const auto& x : rows) {
+    const double r = residual(x);
+    by[x.gpu].push_back(r);
+    by[x.operation].push_back(r);
+    by[std::to_string(x.call.ranks)].push_back(r);
+    inside += std::abs(r) <= 1.2816 * pm::catalog::collectives_h100_sxm.spread;
+  }
+  const std::map<std::string, double> most{{"a100_sxm", 0.077},   {"h100_sxm", 0.050},
+                                           {"h200_sxm", 0.058},   {"all_reduce", 0.067},
+                                           {"all_gather", 0.060}, {"2", 0.062},
+                                           {"4", 0.060},          {"8", 0.070}};
+  for (const auto& [key, limit] : most) {
+    INFO(key << ": " << pm::score_of(by[key]).mean);
+    CHECK(by[key].size() >= 252);
+    CHECK(pm::score_of(by[key]).mean < limit);
+  }
+  CHECK(inside > 0.8 * static_cast<double>(rows.size()));
+}
+
+TEST_CASE("engines' own all-reduces, captured and streamed", "[calibrated][measured]") {
+  const auto rows = published::custom_rows(folder);
+  if (rows.empty()) SKIP("the published measurements are not beside this checkout");
+  std::map<std::string, std::vector<double>> by;
+  for (const auto& x : rows)
+    by[x.gpu + (x.captured() ? " captured" : " streamed")].push_back(residual(x));
+  const std::map<std::string, double> most{{"a100_sxm captured", 0.13},
+                                           {"a100_sxm streamed", 0.06},
+                                           {"h200_sxm captured", 0.08},
+                                           {"h200_sxm streamed", 0.13}};
+  for (const auto& [key, limit] : most) {
+    INFO(key << ": " << pm::score_of(by[key]).mean);
+    CHECK(by[key].size() > 130);
+    CHECK(pm::score_of(by[key]).mean < limit);
+  }
+}
+
+TEST_CASE("the shipped collective profiles are what the fit finds", "[calibrated][measured]") {
+  const auto rows = published::nccl_rows(folder);
+  if (rows.empty()) SKIP("the published measurements are not beside this checkout");
+  using model = published::nccl_model;
+  using point = pm::dual<model::count>;
+  std::vector<double> measured;
+  for (const auto& x : rows) measured.push_back(x.seconds);
+  const auto fit = pm::fit_log_ratios(
+      model::parameters, std::span<const double>(measured),
+      [&](const std::array<point, model::count>& v, std::size_t i) {
+        pm::basic_calibrated_collectives<point> cost;
+        cost.profile = model::from(v, published::index_of(rows[i].gpu));
+        const auto link = pm::lift<point>(published::accelerator_of(rows[i].gpu)->fabric);
+        return pm::collective_time(link, published::lifted<point>(rows[i].call), cost).time.value();
+      });
+  const auto near_to = [](double shipped, double fitted) {
+    CHECK_THAT(shipped, Catch::Matchers::WithinRel(fitted, 0.02));
+  };
+  const pm::collective_profile* shipped[] = {&pm::catalog::collectives_a100_sxm,
+                                             &pm::catalog::collectives_h100_sxm,
+                                             &pm::catalog::collectives_h200_sxm};
+  for (std::size_t gpu = 0; gpu < 3; ++gpu) {
+    const auto found = model::from(fit.value, gpu);
+    near_to(shipped[gpu]->value.launch.value(), found.value.launch.value());
+    near_to(shipped[gpu]->value.hop.value(), found.value.hop.value());
+    near_to(shipped[gpu]->value.bulk_wait.value(), found.value.bulk_wait.value());
+    near_to(shipped[gpu]->value.link_share, found.value.link_share);
+    if (gpu > 0) near_to(shipped[gpu]->value.in_network_share, found.value.in_network_share);
+    near_to(shipped[gpu]->protocols.line_share, found.protocols.line_share);
+    near_to(shipped[gpu]->protocols.low_latency_share, found.protocols.low_latency_share);
+    CHECK_THAT(shipped[gpu]->standard_error.launch.value() * 1e6,
+               Catch::Matchers::WithinRel(fit.standard_error[4 * gpu], 0.1));
+  }
+}
+
+TEST_CASE("an all-reduce of LLMCompass's node of 4 A100s", "[calibrated][measured]") {
+  const auto rows = published::rows_of(folder + "/llmcompass_allreduce_4xA100.csv");
+  if (rows.empty()) SKIP("the published measurements are not beside this checkout");
+  std::vector<double> residuals;
+  for (const auto& r : rows) {  // node,num_gpus,bytes,latency_us,busbw_GBps
+    collective_row x;
+    x.gpu = "a100_sxm";
+    x.call.ranks = std::stoi(r[1]);
+    x.call.message = pm::message_bytes<>(std::stod(r[2]) * pm::byte);
+    x.call.implementation = pm::implementation::nccl;
+    x.seconds = std::stod(r[3]) * 1e-6;
+    residuals.push_back(residual(x));
+  }
+  const auto s = pm::score_of(residuals);
+  INFO(s.mean << " over " << s.n);
+  CHECK(s.n == 32);
+  CHECK(s.mean < 0.2);
+}
+
+TEST_CASE("what tensor parallelism gains a served Llama 70B", "[calibrated][measured]") {
+  // model,gpu,backend,version,precision,..,isl 7,osl,concurrency,batch,tp 11,..,tpot_ms 17
+  struct group {
+    std::string gpu, engine, precision;
+    double input = 0, output = 0, batch = 0;
+    std::map<int, double> seconds;
+  };
+  std::map<std::string, group> groups;
+  for (const auto& r : published::rows_of(folder + "/aic_e2e_serving_public.csv")) {
+    if (r[0] != "Llama-3.1-70B") continue;
+    group& g = groups[r[1] + r[2] + r[4] + ' ' + r[7] + ' ' + r[8] + ' ' + r[9]];
+    g.gpu = r[1];
+    g.engine = r[2];
+    g.precision = r[4];
+    g.input = std::stod(r[7]);
+    g.output = std::stod(r[8]);
+    g.batch = std::stod(r[9]);
+    g.seconds[std::stoi(r[11])] = 1e-3 * std::stod(r[17]);
+  }
+  if (groups.empty()) SKIP("the published measurements are not beside this checkout");
+
+  const auto predicted = [](const group& g, int ranks) {
+    const bool trtllm = g.engine == "trtllm";
+    pm::deployment d;
+    d.device = *published::accelerator_of(g.gpu);
+    d.model = pm::catalog::llama_3_1_70b;
+    d.layout.tensor = ranks;
+    d.kv = pm::fp8;
+    d.weights = pm::fp8;
+    d.activations = pm::fp8;
+    if (g.precision == "fp4") {
+      d.weights = pm::storage_format(pm::fp4, 16, 8);
+      d.activations = pm::fp4;
+    }
+    pm::calibrated kernels;
+    kernels.machine = pm::catalog::machine_profile_of(d.device).value;
+    kernels.engine = *pm::catalog::find_engine(g.engine);
+    kernels.attention = pm::catalog::attention_profile_of(d.device).value;
+    kernels.attention_kernels =
+        trtllm ? pm::catalog::tensorrt_llm : pm::catalog::flash_attention_3;
+    const auto wire = pm::calibrated_collectives_on(
+        d.device, pm::catalog::collective_profile_of(d.device),
+        trtllm ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);
+    // Each request's prompt delays the others once.
+    const pm::iteration decode{.batch = g.batch, .context = g.input + 0.5 * g.output};
+    const pm::iteration prompt{.prefill_tokens = g.input};
+    return step(d, decode, kernels, wire).time.value() +
+           g.batch / g.output * step(d, prompt, kernels, wire).time.value();
+  };
+  std::vector<double> residuals;
+  for (const auto& [key, g] : groups) {
+    if (g.seconds.count(1) == 0) continue;
+    for (const auto& [ranks, seconds] : g.seconds) {
+      if (ranks == 1) continue;
+      residuals.push_back(std::log(g.seconds.at(1) / seconds) -
+                          std::log(predicted(g, 1) / predicted(g, ranks)));
+    }
+  }
+  const auto s = pm::score_of(residuals);
+  INFO("median " << s.median << ", mean " << s.mean << " over " << s.n);
+  CHECK(s.n > 200);
+  CHECK(s.median < 0.10);
+}

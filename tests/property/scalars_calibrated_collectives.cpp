@@ -1,0 +1,133 @@
+// Calibrated collectives over every scalar, and what holds of them at any size.
+#include <perfmodel/calibrated_collectives.hpp>
+#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/hardware/catalog/collective_profiles.hpp>
+#include <perfmodel/hierarchical_collectives.hpp>
+
+#include "support/scalars.hpp"
+
+namespace pm = perfmodel;
+using pm::collective;
+using pm::implementation;
+using pm::launch_mode;
+
+namespace {
+
+struct setting {
+  const pm::accelerator* device;
+  collective operation;
+  int ranks;
+  implementation kernels;
+  launch_mode launch;
+};
+
+template <class F>
+void for_each_setting(F&& f) {
+  for (const pm::accelerator* a : {&pm::catalog::a100_sxm_80gb, &pm::catalog::h100_sxm,
+                                   &pm::catalog::b200_sxm, &pm::catalog::l40s}) {
+    for (const collective op :
+         {collective::all_reduce, collective::all_gather, collective::reduce_scatter,
+          collective::all_to_all, collective::broadcast, collective::point_to_point}) {
+      for (const int ranks : {2, 3, 4, 8}) {
+        for (const implementation i :
+             {implementation::any, implementation::nccl, implementation::custom}) {
+          if (i == implementation::custom && op == collective::point_to_point) continue;
+          for (const launch_mode l : {launch_mode::graph, launch_mode::stream})
+            f(setting{a, op, ranks, i, l});
+        }
+      }
+    }
+  }
+}
+
+pm::collective_estimate at(const setting& s, double bytes) {
+  const auto cost =
+      pm::calibrated_collectives_on(*s.device, pm::catalog::collective_profile_of(*s.device));
+  return pm::collective_time(s.device->fabric,
+                             pm::collective_call{.operation = s.operation,
+                                                 .ranks = s.ranks,
+                                                 .message = pm::message_bytes<>(bytes * pm::byte),
+                                                 .implementation = s.kernels,
+                                                 .launch = s.launch},
+                             cost);
+}
+
+}  // namespace
+
+TEST_CASE("a calibrated collective over every scalar", "[scalars][calibrated]") {
+  for (const double bytes : {3e3, 3e5, 3e7}) {
+    for (const implementation i : {implementation::nccl, implementation::custom}) {
+      for (const launch_mode l : {launch_mode::graph, launch_mode::stream}) {
+        perfmodel_test::check_scalars(
+            [&]<class T>(const std::array<T, 4>& x) {
+              auto cost = pm::lift<T>(pm::calibrated_collectives_on(
+                  pm::catalog::h200_sxm, pm::catalog::collectives_h200_sxm));
+              cost.profile.value.launch = x[1] * pm::us;
+              cost.profile.value.hop = x[2] * pm::us;
+              cost.profile.value.link_share = x[3];
+              pm::basic_collective<T> c;
+              c.ranks = 4;
+              c.message = pm::message_bytes<T>(pm::bytes<T>::from_value(x[0]));
+              c.implementation = i;
+              c.launch = l;
+              return pm::collective_time(pm::lift<T>(pm::catalog::h200_sxm.fabric), c, cost)
+                  .time.value();
+            },
+            bytes, 4.5, 0.85, 0.78);
+      }
+    }
+  }
+}
+
+TEST_CASE("over two fabrics and every scalar", "[scalars][calibrated]") {
+  perfmodel_test::check_scalars(
+      []<class T>(const std::array<T, 2>& x) {
+        pm::basic_hierarchy<T> h;
+        h.inside = pm::lift<T>(pm::catalog::h100_sxm.fabric);
+        h.between.kind = pm::link_kind::infiniband;
+        h.between.bandwidth = pm::bandwidth<T>::from_value(x[1]);
+        h.between.ranks = 16;
+        h.ranks_inside = 8;
+        pm::basic_collective<T> c;
+        c.ranks = 32;
+        c.message = pm::message_bytes<T>(pm::bytes<T>::from_value(x[0]));
+        return pm::hierarchical_time(h, c).time.value();
+      },
+      1e9, 50e9);
+}
+
+TEST_CASE("never below the wire, monotone in bytes, parts add up", "[calibrated]") {
+  for_each_setting([](const setting& s) {
+    INFO(s.device->name.c_str() << ' ' << name_of(s.operation) << ", " << s.ranks << " ranks, "
+                                << name_of(s.kernels) << ", " << name_of(s.launch));
+    double before = 0.0;
+    bool wire = true, monotone = true, sums = true;
+    for (double bytes = 1.0; bytes < 2e9; bytes *= 1.37) {
+      const auto e = at(s, bytes);
+      const double t = e.time.value();
+      wire = wire && t >= e.wire.quantity().value() / s.device->fabric.bandwidth.value();
+      monotone = monotone && t >= before;
+      sums = sums && perfmodel_test::close(e.terms.sum().value(), t, 1e-9);
+      before = t;
+    }
+    CHECK(wire);
+    CHECK(monotone);
+    CHECK(sums);
+    CHECK(at(s, 0.0).time.value() == 0.0);
+  });
+}
+
+TEST_CASE("reduce-scatter and all-gather send what a ring all-reduce sends", "[calibrated]") {
+  const setting s{&pm::catalog::h100_sxm, collective::all_reduce, 4, implementation::nccl,
+                  launch_mode::stream};
+  for (double bytes = 1e3; bytes < 1e9; bytes *= 3.0) {
+    auto half = s, other = s;
+    half.operation = collective::reduce_scatter;
+    other.operation = collective::all_gather;
+    CHECK(perfmodel_test::close((at(half, bytes).wire + at(other, bytes).wire).quantity().value(),
+                                at(s, bytes).wire.quantity().value(), 1e-12));
+    // Two launches cost more than one.
+    CHECK(at(half, bytes).time + at(other, bytes).time > at(s, bytes).time);
+  }
+}

@@ -1,0 +1,199 @@
+// Fits the collective profiles to published latencies, prints what the catalogue ships, and scores
+// it on what a fit has not seen: one accelerator, one operation, one number of ranks at a time.
+// A fit that sees only some ranks keeps the rows that tell what the switches do.
+//
+//   fit_collectives FOLDER     the folder of aic_nccl_collectives_public.csv
+#include <cstdio>
+#include <functional>
+#include <perfmodel/hardware/catalog/collective_profiles.hpp>
+
+#include "published_collectives.hpp"
+
+namespace {
+
+namespace pm = perfmodel;
+using published::collective_row;
+using published::custom_model;
+using published::nccl_model;
+using rows = std::vector<collective_row>;
+using nccl_values = std::array<double, nccl_model::count>;
+using custom_values = std::array<double, custom_model::count>;
+using keep = std::function<bool(const collective_row&)>;
+
+std::vector<double> seconds_of(const rows& r) {
+  std::vector<double> out;
+  for (const auto& x : r) out.push_back(x.seconds);
+  return out;
+}
+rows only(const rows& all, const keep& wanted) {
+  rows out;
+  for (const auto& x : all) {
+    if (wanted(x)) out.push_back(x);
+  }
+  return out;
+}
+
+template <class T>
+T time_of(const collective_row& x, const pm::basic_calibrated_collectives<T>& cost) {
+  const auto link = pm::lift<T>(published::accelerator_of(x.gpu)->fabric);
+  return pm::collective_time(link, published::lifted<T>(x.call), cost).time.value();
+}
+
+auto fit_nccl(const rows& r) {
+  const std::vector<double> measured = seconds_of(r);
+  return pm::fit_log_ratios(
+      nccl_model::parameters, std::span<const double>(measured),
+      [&](const std::array<pm::dual<nccl_model::count>, nccl_model::count>& v, std::size_t i) {
+        using point = pm::dual<nccl_model::count>;
+        pm::basic_calibrated_collectives<point> cost;
+        cost.profile = nccl_model::from(v, published::index_of(r[i].gpu));
+        return time_of(r[i], cost);
+      });
+}
+auto fit_custom(const rows& r, const nccl_values& nccl) {
+  const std::vector<double> measured = seconds_of(r);
+  return pm::fit_log_ratios(
+      custom_model::parameters, std::span<const double>(measured),
+      [&](const std::array<pm::dual<custom_model::count>, custom_model::count>& v,
+          std::size_t i) {
+        const std::size_t gpu = published::index_of(r[i].gpu);
+        return time_of(r[i], custom_model::from(v, gpu, nccl_model::from(nccl, gpu), r[i]));
+      });
+}
+
+/// ln(measured / predicted), with the profile of accelerator `as(gpu)`.
+std::vector<double> residuals(const rows& r, const nccl_values& v,
+                              const std::function<std::size_t(std::size_t)>& as) {
+  std::vector<double> out;
+  for (const auto& x : r) {
+    pm::calibrated_collectives cost;
+    cost.profile = nccl_model::from(v, as(published::index_of(x.gpu)));
+    out.push_back(std::log(x.seconds / time_of(x, cost)));
+  }
+  return out;
+}
+std::vector<double> residuals(const rows& r, const nccl_values& nccl, const custom_values& v,
+                              const std::function<std::size_t(std::size_t)>& as) {
+  std::vector<double> out;
+  for (const auto& x : r) {
+    const std::size_t gpu = as(published::index_of(x.gpu));
+    out.push_back(std::log(x.seconds /
+                           time_of(x, custom_model::from(v, gpu, nccl_model::from(nccl, gpu), x))));
+  }
+  return out;
+}
+std::size_t itself(std::size_t gpu) { return gpu; }
+
+void print(const std::string& what, const std::vector<double>& residual) {
+  const auto s = pm::score_of(residual);
+  std::printf("%-44s n %4zu  mean %5.1f %%  median %5.1f %%  p90 %5.1f %%  bias %+5.1f %%\n",
+              what.c_str(), s.n, 100.0 * s.mean, 100.0 * s.median, 100.0 * s.p90, 100.0 * s.bias);
+}
+void append(std::vector<double>& to, const std::vector<double>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: fit_collectives FOLDER\n");
+    return 2;
+  }
+  const rows nccl = published::nccl_rows(argv[1]);
+  const rows custom = published::custom_rows(argv[1]);
+  if (nccl.empty() || custom.empty()) {
+    std::fprintf(stderr, "no measurements in %s\n", argv[1]);
+    return 1;
+  }
+  const auto n = fit_nccl(nccl);
+  const auto c = fit_custom(custom, n.value);
+  for (std::size_t j = 0; j < nccl_model::count; ++j)
+    std::printf("%-24s %9.4g +- %.2g\n", nccl_model::parameters[j].name, n.value[j],
+                n.standard_error[j]);
+  for (std::size_t j = 0; j < custom_model::count; ++j)
+    std::printf("%-24s %9.4g +- %.2g\n", custom_model::parameters[j].name, c.value[j],
+                c.standard_error[j]);
+
+  print("nccl, in sample", n.residual);
+  for (const char* gpu : published::measured_gpus) {
+    const auto own = only(nccl, [&](const auto& x) { return x.gpu == gpu; });
+    print(std::string("  ") + gpu, residuals(own, n.value, itself));
+  }
+  std::vector<double> unseen;
+  for (const char* op : {"all_reduce", "all_gather"}) {
+    const auto out = only(nccl, [&](const auto& x) { return x.operation == op; });
+    const bool sums = std::string(op) == "all_reduce";
+    // What only sums can show keeps its value: the switches.
+    nccl_values v{};
+    if (!sums) {
+      v = fit_nccl(only(nccl, [&](const auto& x) { return x.operation != op; })).value;
+    } else {
+      const auto most = only(nccl, [&](const auto& x) {
+        return x.operation != op || (x.call.ranks == 8 && x.call.format != pm::int8 &&
+                                     x.call.message.quantity().value() > 6e7);
+      });
+      v = fit_nccl(most).value;
+    }
+    append(unseen, residuals(out, v, itself));
+    print(std::string("nccl, without ") + op, residuals(out, v, itself));
+  }
+  for (const int ranks : {2, 4, 8}) {
+    const auto out = only(nccl, [&](const auto& x) { return x.call.ranks == ranks; });
+    const auto most = only(nccl, [&](const auto& x) {
+      return x.call.ranks != ranks ||
+             (ranks == 8 && x.operation == "all_reduce" && x.call.format != pm::int8 &&
+              x.call.message.quantity().value() > 6e7);
+    });
+    const auto r = residuals(out, fit_nccl(most).value, itself);
+    append(unseen, r);
+    print("nccl, without " + std::to_string(ranks) + " ranks", r);
+  }
+  // An accelerator not seen takes the profile of its sibling: its own rows are not used.
+  const std::array<std::size_t, 3> sibling = {1, 2, 1};
+  for (std::size_t g = 0; g < 3; ++g) {
+    const auto out = only(nccl, [&](const auto& x) { return published::index_of(x.gpu) == g; });
+    print(std::string("nccl, ") + published::measured_gpus[g] + " with the profile of " +
+              published::measured_gpus[sibling[g]],
+          residuals(out, n.value, [&](std::size_t i) { return sibling[i]; }));
+  }
+  std::printf("nccl, spread of what was held out: %.3f\n", pm::spread_of(unseen));
+
+  print("custom, in sample", c.residual);
+  for (const bool captured : {true, false}) {
+    for (const char* gpu : {"a100_sxm", "h200_sxm"}) {
+      const auto own = only(
+          custom, [&](const auto& x) { return x.gpu == gpu && x.captured() == captured; });
+      print(std::string("  ") + gpu + (captured ? ", captured" : ", streamed"),
+            residuals(own, n.value, c.value, itself));
+    }
+  }
+  for (const int ranks : {2, 4, 8}) {
+    const auto out = only(custom, [&](const auto& x) { return x.call.ranks == ranks; });
+    const auto most = only(custom, [&](const auto& x) { return x.call.ranks != ranks; });
+    const auto r = residuals(out, n.value, fit_custom(most, n.value).value, itself);
+    append(unseen, r);
+    print("custom, without " + std::to_string(ranks) + " ranks", r);
+  }
+  for (const char* kernels : {"vllm", "sglang/0.5.10", "sglang/0.5.14", "trtllm"}) {
+    const auto is = [&](const auto& x) { return x.kernels.rfind(kernels, 0) == 0; };
+    const auto out = only(custom, is);
+    const auto most = only(custom, [&](const auto& x) { return !is(x); });
+    const auto r = residuals(out, n.value, fit_custom(most, n.value).value, itself);
+    append(unseen, r);
+    print(std::string("custom, without ") + kernels, r);
+  }
+  for (const std::size_t g : {std::size_t{0}, std::size_t{2}}) {
+    const auto out = only(custom, [&](const auto& x) { return published::index_of(x.gpu) == g; });
+    if (g == 0) {
+      const auto wide = only(nccl, [&](const auto& x) { return published::index_of(x.gpu) == g; });
+      auto r = residuals(wide, n.value, [](std::size_t) { return 1u; });
+      append(r, residuals(out, n.value, c.value, [](std::size_t) { return 2u; }));
+      std::printf("spread of a100_sxm with Hopper's profile: %.3f\n", pm::spread_of(r));
+    }
+    print(std::string("custom, ") + published::measured_gpus[g] + " with the other's profile",
+          residuals(out, n.value, c.value, [](std::size_t i) { return i == 0 ? 2u : 0u; }));
+  }
+  std::printf("spread of all that was held out: %.3f\n", pm::spread_of(unseen));
+  return 0;
+}

@@ -1,0 +1,146 @@
+// Rows of the published collective latencies, as this project's collectives, and what is fitted to
+// them.
+#pragma once
+
+#include <perfmodel/calibrated_collectives.hpp>
+#include <perfmodel/calibration.hpp>
+#include <perfmodel/detail/fields.hpp>
+
+#include "published.hpp"
+
+namespace published {
+
+/// One latency. `flags_with_data`: TensorRT-LLM's kernels, and SGLang's from 0.5.14 on.
+struct collective_row {
+  std::string gpu, operation, kernels;
+  pm::collective_call call;
+  double seconds = 0.0;
+  bool flags_with_data = false;
+
+  bool nccl() const { return call.implementation == pm::implementation::nccl; }
+  bool captured() const { return call.launch == pm::launch_mode::graph; }
+};
+
+inline std::vector<collective_row> nccl_rows(const std::string& folder) {
+  std::vector<collective_row> out;
+  for (const auto& r : rows_of(folder + "/aic_nccl_collectives_public.csv")) {
+    collective_row x;
+    x.gpu = r[0];
+    x.operation = r[3];
+    x.kernels = "nccl";
+    x.call.operation = r[3] == "all_reduce"       ? pm::collective::all_reduce
+                       : r[3] == "all_gather"     ? pm::collective::all_gather
+                       : r[3] == "reduce_scatter" ? pm::collective::reduce_scatter
+                                                  : pm::collective::all_to_all;
+    x.call.ranks = std::stoi(r[5]);
+    x.call.message = pm::message_bytes<>(std::stod(r[6]) * pm::byte);
+    x.call.implementation = pm::implementation::nccl;
+    x.call.launch = pm::launch_mode::stream;
+    x.call.format = r[4] == "int8" ? pm::int8 : pm::fp16;
+    x.seconds = std::stod(r[7]) * 1e-6;
+    out.push_back(x);
+  }
+  return out;
+}
+
+inline std::vector<collective_row> custom_rows(const std::string& folder) {
+  std::vector<collective_row> out;
+  for (const auto& r : rows_of(folder + "/aic_custom_allreduce_public.csv")) {
+    collective_row x;
+    x.gpu = r[0];
+    x.operation = "all_reduce";
+    x.kernels = r[1];
+    x.call.ranks = std::stoi(r[4]);
+    x.call.message = pm::message_bytes<>(std::stod(r[5]) * pm::byte);
+    x.call.implementation = pm::implementation::custom;
+    x.call.launch = r[2].find("eager") != std::string::npos ? pm::launch_mode::stream
+                                                            : pm::launch_mode::graph;
+    x.flags_with_data = r[1].rfind("trtllm", 0) == 0 || r[1] == "sglang/0.5.14";
+    x.seconds = std::stod(r[6]) * 1e-6;
+    out.push_back(x);
+  }
+  return out;
+}
+
+inline constexpr std::array<const char*, 3> measured_gpus = {"a100_sxm", "h100_sxm", "h200_sxm"};
+inline std::size_t index_of(const std::string& gpu) {
+  std::size_t i = 0;
+  while (gpu != measured_gpus[i]) ++i;
+  return i;
+}
+
+/// Of NCCL: four or five numbers per accelerator, six of the library that all three share.
+struct nccl_model {
+  static constexpr std::size_t count = 20;
+  static constexpr std::array<pm::fitted_parameter, count> parameters = {
+      {{"a100 launch [us]", 8.9, 1.0, 40.0},    {"a100 hop [us]", 0.8, 0.1, 10.0},
+       {"a100 bulk_wait [us]", 25.0, 0.5, 90.0}, {"a100 link_share", 0.7, 0.3, 1.0},
+       {"h100 launch [us]", 4.7, 1.0, 40.0},    {"h100 hop [us]", 0.8, 0.1, 10.0},
+       {"h100 bulk_wait [us]", 15.0, 0.5, 90.0}, {"h100 link_share", 0.77, 0.3, 1.0},
+       {"h200 launch [us]", 4.6, 1.0, 40.0},    {"h200 hop [us]", 0.8, 0.1, 10.0},
+       {"h200 bulk_wait [us]", 15.0, 0.5, 90.0}, {"h200 link_share", 0.77, 0.3, 1.0},
+       {"h100 in_network_share", 0.6, 0.2, 1.0}, {"h200 in_network_share", 0.6, 0.2, 1.0},
+       {"low_latency_share", 0.033, 0.005, 0.5}, {"line_share", 0.37, 0.1, 1.0},
+       {"doubling", 0.16, 0.0, 2.0},            {"bulk_hop", 0.26, 0.0, 3.0},
+       {"copy_rate", 2.6, 0.5, 20.0},           {"in_network_wait", 4.3, 0.0, 20.0}}};
+
+  template <class T>
+  static pm::basic_collective_profile<T> from(const std::array<T, count>& v, std::size_t gpu) {
+    pm::basic_collective_profile<T> p;
+    p.value.launch = v[4 * gpu] * pm::us;
+    p.value.hop = v[4 * gpu + 1] * pm::us;
+    p.value.bulk_wait = v[4 * gpu + 2] * pm::us;
+    p.value.link_share = v[4 * gpu + 3];
+    p.value.in_network_share = gpu == 0 ? T(0.0) : v[11 + gpu];
+    p.protocols = {v[14], v[15], v[16], v[17], v[18], v[19]};
+    return p;
+  }
+};
+
+/// Of the engines' own kernels, with NCCL's numbers as they are.
+struct custom_model {
+  static constexpr std::size_t count = 9;
+  static constexpr std::array<pm::fitted_parameter, count> parameters = {
+      {{"a100 custom_floor [us]", 5.2, 0.5, 40.0},
+       {"a100 custom_share", 0.52, 0.1, 1.0},
+       {"a100 host_launch [us]", 43.0, 1.0, 200.0},
+       {"h200 custom_floor [us]", 4.2, 0.5, 40.0},
+       {"h200 custom_share", 0.58, 0.1, 1.0},
+       {"h200 host_launch [us]", 22.0, 1.0, 200.0},
+       {"floor_share", 0.69, 0.1, 1.5},
+       {"rank_cost", 0.026, 0.0, 1.0},
+       {"second_barrier", 1.15, 0.0, 5.0}}};
+
+  template <class T>
+  static pm::basic_calibrated_collectives<T> from(const std::array<T, count>& v, std::size_t gpu,
+                                                  const pm::collective_profile& nccl,
+                                                  const collective_row& row) {
+    const std::size_t at = gpu == 0 ? 0 : 3;
+    pm::basic_calibrated_collectives<T> p;
+    p.profile = pm::lift<T>(nccl);
+    p.profile.value.custom_floor = v[at] * pm::us;
+    p.profile.value.custom_share = v[at + 1];
+    p.profile.value.host_launch = v[at + 2] * pm::us;
+    p.kernels.floor_share = row.flags_with_data ? v[6] : T(1.0);
+    p.kernels.rank_cost = v[7];
+    p.kernels.second_barrier = v[8];
+    p.local_copy = pm::lift<T>(0.5 * accelerator_of(row.gpu)->dram.bandwidth.quantity());
+    return p;
+  }
+};
+
+/// The call over another scalar.
+template <class T>
+pm::basic_collective<T> lifted(const pm::collective_call& c) {
+  pm::basic_collective<T> out;
+  out.operation = c.operation;
+  out.ranks = c.ranks;
+  out.message = pm::message_bytes<T>(pm::lift<T>(c.message.quantity()));
+  out.algorithm = c.algorithm;
+  out.implementation = c.implementation;
+  out.launch = c.launch;
+  out.format = c.format;
+  return out;
+}
+
+}  // namespace published
