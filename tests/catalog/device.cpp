@@ -10,6 +10,8 @@
 #include <dlfcn.h>
 #endif
 
+#include "../../validation/recording/product_names.hpp"
+
 namespace pm = perfmodel;
 namespace catalog = perfmodel::catalog;
 
@@ -20,47 +22,9 @@ struct device {
   double sms = 0, clock_hz = 0, bus_bits = 0, memory_clock_hz = 0, l2_bytes = 0, memory_bytes = 0;
 };
 
-/// Catalogue keys by the name that the driver gives a device; the longest that fits counts.
-struct product {
-  const char* driver_name;
-  const char* key;
-};
-constexpr std::array products{
-    product{"V100-SXM2-32GB", "v100_sxm_32gb"},
-    product{"A100-SXM4-80GB", "a100_sxm_80gb"},
-    product{"H100 80GB HBM3", "h100_sxm"},
-    product{"H100 PCIe", "h100_pcie"},
-    product{"NVIDIA H200", "h200_sxm"},
-    product{"NVIDIA H20", "h20"},
-    product{"NVIDIA B200", "b200_sxm"},
-    product{"NVIDIA B300", "b300_sxm"},
-    product{"NVIDIA GB200", "gb200"},
-    product{"NVIDIA GB300", "gb300"},
-    product{"NVIDIA L4", "l4"},
-    product{"NVIDIA L40S", "l40s"},
-    product{"GeForce RTX 4090", "rtx_4090"},
-    product{"GeForce RTX 5080", "rtx_5080"},
-    product{"GeForce RTX 5090", "rtx_5090"},
-    product{"RTX PRO 6000 Blackwell Server", "rtx_pro_6000"},
-};
-
 const pm::accelerator* entry_of(const std::string& driver_name) {
-  const product* best = nullptr;
-  for (const product& p : products) {
-    const std::string_view wanted = p.driver_name;
-    const std::size_t at = driver_name.find(wanted);
-    if (at == std::string::npos) continue;
-    const std::size_t end =
-        at + wanted.size();  // "NVIDIA L4" is not "NVIDIA L40", "RTX 4090" not "RTX 4090 D"
-    if (end < driver_name.size() && driver_name[end] != ' ') continue;
-    if (driver_name.find(" NVL") != std::string::npos || driver_name.ends_with(" D") ||
-        driver_name.find("Laptop") != std::string::npos ||
-        driver_name.find(" MIG ") != std::string::npos) {
-      continue;
-    }
-    if (best == nullptr || wanted.size() > std::string_view(best->driver_name).size()) best = &p;
-  }
-  return best == nullptr ? nullptr : catalog::find_accelerator(best->key);
+  const std::string_view name = pm::validation::catalogue_name(driver_name);
+  return name.empty() ? nullptr : catalog::find_accelerator(name);
 }
 
 #if __has_include(<dlfcn.h>)

@@ -1,7 +1,6 @@
 // Rows of the published attention and expert latencies, as this project's workloads.
 #pragma once
 
-#include <fstream>
 #include <perfmodel/calibrated_attention.hpp>
 #include <perfmodel/calibrated_moe.hpp>
 #include <perfmodel/hardware/catalog/attention_profiles.hpp>
@@ -9,9 +8,10 @@
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "csv.hpp"
 
 namespace published {
 
@@ -41,21 +41,6 @@ inline const pm::moe_kernels& moe_kernels_of(const std::string& backend) {
 
 inline pm::number_format format_of(const std::string& name) {
   return name.rfind("fp8", 0) == 0 ? pm::fp8 : pm::bf16;
-}
-
-/// The cells of every row below the header; empty where the file cannot be opened.
-inline std::vector<std::vector<std::string>> rows_of(const std::string& path) {
-  std::vector<std::vector<std::string>> rows;
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  while (std::getline(in, line)) {
-    std::vector<std::string> row;
-    std::istringstream cells(line);
-    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
-    rows.push_back(std::move(row));
-  }
-  return rows;
 }
 
 /// One latency of attention, over a cache (decode) or a prompt.

@@ -5,6 +5,7 @@
 #include <perfmodel/calibrated_collectives.hpp>
 #include <perfmodel/calibration.hpp>
 #include <perfmodel/detail/fields.hpp>
+#include <perfmodel/hardware/catalog/collective_profiles.hpp>
 
 #include "published.hpp"
 
@@ -67,6 +68,45 @@ inline std::size_t index_of(const std::string& gpu) {
   std::size_t i = 0;
   while (gpu != measured_gpus[i]) ++i;
   return i;
+}
+
+/// A row with what the shipped profile says of it. `bound` moves the wire bytes at the data sheet's
+/// link rate and waits for nothing; 80 % of measurements are stated to lie between `low` and `high`.
+struct collective_prediction {
+  collective_row row;
+  double measured = 0.0, predicted = 0.0, bound = 0.0, low = 0.0, high = 0.0;  ///< seconds
+  const char* algorithm = "";
+};
+
+/// Of one row, whose `seconds` may be 0: a curve changes call.message and asks again.
+inline collective_prediction predicted(const collective_row& row) {
+  const pm::accelerator& a = *accelerator_of(row.gpu);
+  const pm::collective_profile profile = pm::catalog::collective_profile_of(a);
+  const auto cost = pm::calibrated_collectives_on(
+      a, profile,
+      row.flags_with_data ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);
+  const pm::collective_estimate e = pm::collective_time(a.fabric, row.call, cost);
+  pm::collective_call least = row.call;
+  least.implementation = pm::implementation::any;
+
+  collective_prediction out;
+  out.row = row;
+  out.measured = row.seconds;
+  out.predicted = e.time.value();
+  out.bound = pm::collective_time(a.fabric, least).time.value();
+  const double width = std::exp(1.2816 * profile.spread);
+  out.low = out.predicted / width;
+  out.high = out.predicted * width;
+  out.algorithm = pm::name_of(e.algorithm);
+  return out;
+}
+/// Of every published row, NCCL's first; empty where the files are not there.
+inline std::vector<collective_prediction> collective_predictions(const std::string& folder) {
+  std::vector<collective_prediction> out;
+  for (const auto& rows : {nccl_rows(folder), custom_rows(folder)}) {
+    for (const auto& x : rows) out.push_back(predicted(x));
+  }
+  return out;
 }
 
 /// Of NCCL: four or five numbers per accelerator, six of the library that all three share.

@@ -1,15 +1,15 @@
 // Rows of the published matrix-product latencies, as this project's workloads.
 #pragma once
 
-#include <fstream>
 #include <perfmodel/calibrated_gemm.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "csv.hpp"
 
 namespace published {
 
@@ -65,24 +65,11 @@ inline bool set_formats(pm::gemm& g, const std::string& dtype) {
   return false;
 }
 
-template <class Visit>
-void each_line(const std::string& path, Visit&& visit) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  while (std::getline(in, line)) {
-    std::vector<std::string> cells;
-    std::istringstream text(line);
-    for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-    visit(cells);
-  }
-}
-
 /// aic_gemm_*: CUDA-graph replay with rotating weights.
 inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
   std::vector<gemm_row> rows;
   for (const char* file : {"/aic_gemm_bf16_public.csv", "/aic_gemm_lowp_public.csv"}) {
-    each_line(folder + file, [&](const std::vector<std::string>& c) {
+    for (const auto& c : rows_of(folder + file)) {
       gemm_row r;
       r.engine = c[1].substr(0, c[1].find('-'));
       r.dtype = c[2];
@@ -90,10 +77,10 @@ inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
       r.device = gemm_accelerator(c[0]);
       r.copies = rotating_copies;
       r.seconds = std::stod(c[6]) * 1e-6;
-      if (r.device == nullptr || !set_formats(r.workload, r.dtype)) return;
+      if (r.device == nullptr || !set_formats(r.workload, r.dtype)) continue;
       r.gpu = r.device->name.view();
       rows.push_back(r);
-    });
+    }
   }
   return rows;
 }
@@ -101,17 +88,17 @@ inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
 /// vidur_linear_ops: layers of real models, run one after the other, so their weights are cold.
 inline std::vector<gemm_row> layer_gemms(const std::string& folder) {
   std::vector<gemm_row> rows;
-  each_line(folder + "/vidur_linear_ops_public.csv", [&](const std::vector<std::string>& c) {
-    if (c[7].empty()) return;
+  for (const auto& c : rows_of(folder + "/vidur_linear_ops_public.csv")) {
+    if (c[7].empty()) continue;
     gemm_row r;
     r.dtype = "fp16";
     r.workload = {.m = std::stod(c[5]), .n = std::stod(c[6]), .k = std::stod(c[7])};
     r.device = gemm_accelerator(c[0]);
     r.seconds = std::stod(c[9]) * 1e-6;
-    if (r.device == nullptr || !(r.seconds > 0.0)) return;
+    if (r.device == nullptr || !(r.seconds > 0.0)) continue;
     r.gpu = r.device->name.view();
     rows.push_back(r);
-  });
+  }
   return rows;
 }
 

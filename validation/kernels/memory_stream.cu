@@ -1,0 +1,190 @@
+// Memory stream: how fast bytes come and go, by working set.
+//
+// Measures: the time of read, write, copy and triad (d = a + s b) over working sets of 64 KB to
+//   8 GB. Cold: the kernels rotate through copies of the working set that are together more than
+//   four L2s. Warm: they repeat on one copy, which stays in the L2 as long as it fits; the step
+//   where it no longer does is the L2 knee.
+// How: every thread moves 16 bytes at a time, four of them in flight before the first is used;
+//   a chain of launches in a CUDA graph, so that no host is in the time. At small sizes the time is
+//   that of a launch, which is what a model has to say as well.
+// Tests: roofline, time >= bytes / bandwidth of the level that holds them; launch floor.
+#include "common/experiment.cuh"
+
+namespace pv = perfmodel::validation;
+
+namespace {
+
+constexpr int threads = 512;
+constexpr int unrolled = 4;
+
+enum class kind { read, write, copy, triad };
+
+struct shape {
+  kind what;
+  const char* name;
+  int arrays_read, arrays_written;
+};
+constexpr shape shapes[] = {{kind::read, "read", 1, 0},
+                            {kind::write, "write", 0, 1},
+                            {kind::copy, "copy", 1, 1},
+                            {kind::triad, "triad", 2, 1}};
+
+__device__ float4 combine(float4 a, float4 b, float s) {
+  return {a.x + s * b.x, a.y + s * b.y, a.z + s * b.z, a.w + s * b.w};
+}
+
+/// Each block owns a contiguous piece and walks it `unrolled * threads` vectors at a time.
+template <kind What>
+__global__ void __launch_bounds__(threads)
+    stream_kernel(const float4* __restrict__ a, const float4* __restrict__ b, float4* __restrict__ d,
+                  std::size_t n, float s) {
+  const std::size_t tile = static_cast<std::size_t>(unrolled) * threads;
+  float4 sum{0.0F, 0.0F, 0.0F, 0.0F};
+  for (std::size_t base = blockIdx.x * tile; base < n; base += gridDim.x * tile) {
+    float4 x[unrolled];
+    float4 y[unrolled];
+#pragma unroll
+    for (int u = 0; u < unrolled; ++u) {
+      const std::size_t i = base + static_cast<std::size_t>(u) * threads + threadIdx.x;
+      x[u] = {s, s, s, s};
+      if (What != kind::write && i < n) x[u] = a[i];
+      if (What == kind::triad && i < n) y[u] = b[i];
+    }
+#pragma unroll
+    for (int u = 0; u < unrolled; ++u) {
+      const std::size_t i = base + static_cast<std::size_t>(u) * threads + threadIdx.x;
+      if (i >= n) continue;
+      if (What == kind::read) sum = combine(sum, x[u], 1.0F);
+      if (What == kind::triad) x[u] = combine(x[u], y[u], s);
+      if (What != kind::read) d[i] = x[u];
+    }
+  }
+  // Never true for the data of this program, yet no compiler can know: the loads have to happen.
+  if (What == kind::read && sum.x + sum.y + sum.z + sum.w == s) d[0] = sum;
+}
+
+struct arrays {
+  pv::device_buffer<float> a, b, d;
+  explicit arrays(std::size_t floats) : a(floats), b(floats), d(floats) {
+    pv::random_fill(a, 1);
+    pv::random_fill(b, 2);
+  }
+};
+
+const float4* vectors(const pv::device_buffer<float>& x, std::size_t first) {
+  return reinterpret_cast<const float4*>(x.data() + first);
+}
+
+void launch(const shape& what, const arrays& on, std::size_t first, std::size_t floats, float s,
+            int blocks, cudaStream_t stream) {
+  const float4* a = vectors(on.a, first);
+  const float4* b = vectors(on.b, first);
+  auto* d = reinterpret_cast<float4*>(on.d.data() + first);
+  const std::size_t n = floats / 4;
+  const std::size_t tiles = (n + unrolled * threads - 1) / (unrolled * threads);
+  const auto grid = static_cast<unsigned>((std::min)(tiles, static_cast<std::size_t>(blocks)));
+  switch (what.what) {
+    case kind::read: stream_kernel<kind::read><<<grid, threads, 0, stream>>>(a, b, d, n, s); break;
+    case kind::write: stream_kernel<kind::write><<<grid, threads, 0, stream>>>(a, b, d, n, s); break;
+    case kind::copy: stream_kernel<kind::copy><<<grid, threads, 0, stream>>>(a, b, d, n, s); break;
+    case kind::triad: stream_kernel<kind::triad><<<grid, threads, 0, stream>>>(a, b, d, n, s); break;
+  }
+  PERFMODEL_LAUNCHED("stream_kernel");
+}
+
+/// Every element of copy, write and triad, on a length that fills no tile, against the host.
+void check_results(const pv::session& s, pv::recording& r, arrays& on, int blocks) {
+  const std::size_t n = 4 * (3 * unrolled * threads + 77);
+  constexpr float scale = 1.5F;
+  for (const shape& what : shapes) {
+    if (what.what == kind::read) continue;
+    on.d.poison();
+    launch(what, on, 0, n, scale, blocks, s.stream);
+    std::vector<float> result = on.d.download(0, n);
+    if (s.breaks("swap_bytes")) {
+      auto* bytes = reinterpret_cast<unsigned char*>(result.data());
+      std::swap(bytes[4096], bytes[4097]);
+    }
+    std::vector<float> wanted(n);
+    std::vector<double> reference(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double a = pv::random_value(1, i), b = pv::random_value(2, i);
+      reference[i] = what.what == kind::triad ? a + scale * b : what.what == kind::copy ? a : scale;
+      wanted[i] = static_cast<float>(reference[i]);
+    }
+    const std::string name = what.name;
+    if (what.what == kind::triad) {
+      r.check("triad against double precision",
+              pv::relative_error<float>(result, reference), 1e-6);
+    } else {
+      r.check(name + ": bytes that differ", pv::differing_bytes<float>(result, wanted), 0.0);
+    }
+  }
+  // The sum that a read forms: of a scale that equals it, the kernel must write; hence it did read.
+  const std::size_t tile = 4 * unrolled * threads;
+  std::vector<float> ones(tile, 0.0F);
+  ones[tile - 1] = s.breaks("drop_read") ? 0.0F : 2.0F;
+  PERFMODEL_CUDA(cudaMemcpy(on.a.data(), ones.data(), tile * sizeof(float), cudaMemcpyHostToDevice));
+  on.d.poison();
+  launch(shapes[0], on, 0, tile, 2.0F, 1, s.stream);
+  const std::vector<float> seen = on.d.download(0, 4);
+  const double sum = static_cast<double>(seen[0]) + seen[1] + seen[2] + seen[3];
+  r.check("read: the sum of what was read", std::abs(sum - 2.0), 0.0);
+  pv::random_fill(on.a, 1);
+}
+
+void measure(const pv::session& s, pv::recording& r) {
+  const std::size_t largest = (std::min)(s.free_bytes() / 4, std::size_t{s.reduced ? 64U : 8192U} << 20U);
+  const std::size_t floats = largest / sizeof(float) / 4096 * 4096;
+  arrays on(floats);
+  const int blocks = s.sms() * 8;
+  check_results(s, r, on, blocks);
+  for (const shape& what : shapes) {
+    const int touched = what.arrays_read + what.arrays_written;
+    for (std::size_t set = std::size_t{64} << 10U; set <= largest * touched; set *= 2) {
+      if (set > std::size_t{8} << 30U) break;
+      // `set` is what one repetition touches over all its arrays.
+      const std::size_t each = set / static_cast<std::size_t>(touched) / 16384 * 4096;
+      if (each == 0 || each > floats) continue;
+      const double bytes = static_cast<double>(each * sizeof(float));
+      for (const bool cold : {true, false}) {
+        // Enough copies for four L2s; with fewer than two there is no rotation, and it is warm.
+        const std::size_t apart = floats / each;
+        const std::size_t wanted = 4 * s.l2_bytes() / (each * sizeof(float) * touched) + 2;
+        const std::size_t copies = cold ? (std::min)(apart, wanted) : 1;
+        const bool beyond = each * sizeof(float) * touched > 4 * s.l2_bytes();
+        if (cold && copies < wanted && !beyond) continue;
+        if (!cold && beyond) continue;
+        pv::timing_plan plan = s.plan;
+        plan.most_repeats = (std::max)(plan.most_repeats, static_cast<int>(copies));
+        const auto samples = pv::time_in_graph(
+            s.stream, plan,
+            [&](int i) {
+              const std::size_t first = (static_cast<std::size_t>(i) % copies) * each;
+              launch(what, on, first, each, 1.5F, blocks, s.stream);
+            },
+            static_cast<int>((std::min)(copies, std::size_t{4096})));
+        r.add({"stream_time", "s",
+               {{"kernel", what.name},
+                {"working_set_bytes", bytes * touched},
+                {"cache", cold ? "cold" : "warm"},
+                {"bytes_read", bytes * what.arrays_read},
+                {"bytes_written", bytes * what.arrays_written},
+                {"flop", what.what == kind::triad ? bytes / 2.0 : 0.0},
+                {"threads", static_cast<double>(blocks) * threads}},
+               samples});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return pv::run_experiment(argc, argv,
+                            {.name = "memory_stream",
+                             .law = "roofline: time >= bytes / bandwidth of the level that holds them",
+                             .program = "validation/kernels/memory_stream.cu",
+                             .faults = {"swap_bytes", "drop_read"}},
+                            measure);
+}

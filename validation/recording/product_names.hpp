@@ -1,0 +1,49 @@
+// What a driver calls a device, and what perfmodel's catalogue calls it.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace perfmodel::validation {
+
+/// The catalogue's name of an NVIDIA GPU by its driver's, or empty: a cut-down, laptop or NVLink
+/// bridge variant is another product, and so is a part of a GPU (MIG). The longest that fits counts.
+constexpr std::string_view catalogue_name(std::string_view driver_name) {
+  struct product {
+    std::string_view driver_name, name;
+  };
+  constexpr std::array<product, 16> products{{
+      {"V100-SXM2-32GB", "v100_sxm_32gb"},
+      {"A100-SXM4-80GB", "a100_sxm_80gb"},
+      {"H100 80GB HBM3", "h100_sxm"},
+      {"H100 PCIe", "h100_pcie"},
+      {"NVIDIA H200", "h200_sxm"},
+      {"NVIDIA H20", "h20"},
+      {"NVIDIA B200", "b200_sxm"},
+      {"NVIDIA B300", "b300_sxm"},
+      {"NVIDIA GB200", "gb200"},
+      {"NVIDIA GB300", "gb300"},
+      {"NVIDIA L4", "l4"},
+      {"NVIDIA L40S", "l40s"},
+      {"GeForce RTX 4090", "rtx_4090"},
+      {"GeForce RTX 5080", "rtx_5080"},
+      {"GeForce RTX 5090", "rtx_5090"},
+      {"RTX PRO 6000 Blackwell Server", "rtx_pro_6000"},
+  }};
+  for (const std::string_view other : {" NVL", "Laptop", " MIG "}) {
+    if (driver_name.find(other) != std::string_view::npos) return {};
+  }
+  if (driver_name.ends_with(" D")) return {};
+  product best{};
+  for (const product& p : products) {
+    const std::size_t at = driver_name.find(p.driver_name);
+    if (at == std::string_view::npos) continue;
+    const std::size_t end = at + p.driver_name.size();
+    // "NVIDIA L4" is not "NVIDIA L40".
+    if (end < driver_name.size() && driver_name[end] != ' ') continue;
+    if (p.driver_name.size() > best.driver_name.size()) best = p;
+  }
+  return best.name;
+}
+
+}  // namespace perfmodel::validation
