@@ -9,12 +9,15 @@
 
 #include "buffer.cuh"
 
-#ifdef PERFMODEL_HAS_CUBLASLT  // the build says that it has none
-#elif __has_include(<cublasLt.h>)
-#include <cublasLt.h>
+#ifndef PERFMODEL_HAS_CUBLASLT  // the build may say that there is no library to the header
+#if __has_include(<cublasLt.h>)
 #define PERFMODEL_HAS_CUBLASLT 1
 #else
 #define PERFMODEL_HAS_CUBLASLT 0
+#endif
+#endif
+#if PERFMODEL_HAS_CUBLASLT
+#include <cublasLt.h>
 #endif
 
 namespace perfmodel::validation {

@@ -117,6 +117,9 @@ int run_experiment(int argc, char** argv, const experiment& e, Body body) {
     s.sensors = sensors.get();
     s.device = describe_device();
     if (s.reduced) s.plan = {.warmups = 1, .samples = 3, .least_seconds = 50e-6, .most_repeats = 4};
+#ifdef PERFMODEL_EMULATED
+    s.plan = {.warmups = 0, .samples = 1, .least_seconds = 0.0, .most_repeats = 1};
+#endif
     run_description run;
     run.date = date_now();
     run.revision = revision;

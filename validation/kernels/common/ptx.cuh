@@ -1,0 +1,107 @@
+// The few instructions that C++ has no word for, each as a function: tensor-core products, matrix
+// loads from shared memory, asynchronous copies, loads past the L1, the nanosecond timer. Source:
+// NVIDIA, PTX ISA. This is the one header with assembly in it; where a CPU plays the device
+// (validation/emulator), the same functions do by C++ what the PTX ISA says that they do.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+
+#include <cstdint>
+
+namespace perfmodel::validation::ptx {
+
+#ifdef PERFMODEL_EMULATED
+}  // namespace perfmodel::validation::ptx
+#include "../../emulator/ptx_emulated.hpp"
+namespace perfmodel::validation::ptx {
+#else
+
+/// d += a b, of one warp: a 16 x 16, b 16 x 8 in bf16, d 16 x 8 in fp32 (mma.m16n8k16). Each lane
+/// holds fragments as the PTX ISA lays them out; register r of `a` and `b` holds two values, the
+/// lower column (or row, of b) in the low half.
+__device__ inline void mma_bf16(float (&d)[4], const std::uint32_t (&a)[4],
+                                const std::uint32_t (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// The same in fp8 e4m3 with k = 32 (mma.m16n8k32), from sm_89 on; elsewhere d becomes NaN.
+__device__ inline void mma_fp8(float (&d)[4], const std::uint32_t (&a)[4],
+                               const std::uint32_t (&b)[2]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "
+      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+  for (int i = 0; i < 4; ++i) d[i] = __int_as_float(static_cast<int>(0x7FFFFFFF | a[0] | b[0]));
+#endif
+}
+
+__device__ inline unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+/// Four 8 x 8 matrices of 16-bit values from shared memory: lanes 8 i .. 8 i + 7 point at the rows
+/// (16 bytes each, aligned) of matrix i, and register i gets two values of it: row lane / 4, columns
+/// 2 (lane % 4) and the next.
+__device__ inline void load_matrices(std::uint32_t (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+/// The same, each matrix transposed.
+__device__ inline void load_matrices_transposed(std::uint32_t (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\n"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+/// 16 bytes from global to shared memory, past the L1, while the thread goes on; zeros where
+/// `there` is false. Both addresses are multiples of 16.
+__device__ inline void copy_async(void* shared, const void* global, bool there = true) {
+  const int bytes = there ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n"
+               :
+               : "r"(shared_address(shared)), "l"(global), "r"(bytes)
+               : "memory");
+}
+/// Ends a group of copies.
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
+/// Waits until at most the `Still` newest groups of this thread are under way. Other threads see the
+/// data after a barrier.
+template <int Still>
+__device__ inline void wait_copies() {
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(Still) : "memory");
+}
+
+/// Cached in the L2 alone.
+__device__ inline std::uint32_t load_past_l1(const std::uint32_t* p) {
+  std::uint32_t v = 0;
+  asm volatile("ld.global.cg.u32 %0, [%1];\n" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
+/// Cached in L1 and L2.
+__device__ inline std::uint32_t load_through_l1(const std::uint32_t* p) {
+  std::uint32_t v = 0;
+  asm volatile("ld.global.ca.u32 %0, [%1];\n" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
+
+/// Nanoseconds of the device's wall clock, which moves in coarse steps.
+__device__ inline std::uint64_t nanoseconds() {
+  std::uint64_t t = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;\n" : "=l"(t) : : "memory");
+  return t;
+}
+
+#endif
+
+}  // namespace perfmodel::validation::ptx
