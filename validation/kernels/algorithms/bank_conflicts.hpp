@@ -1,0 +1,41 @@
+// Which bank of shared memory a word is in, and how many ways the words of a warp collide.
+#pragma once
+
+#include <array>
+
+#include "host_device.hpp"
+
+namespace perfmodel::validation {
+
+inline constexpr int banks = 32;  ///< of 4 bytes each. Source: CUDA C++ Programming Guide, shared memory
+
+/// Where element (row, column) of a tile of 32 x 32 words lies when its columns are swizzled by XOR with
+/// the row: a row's words stay in the row, and a column's words are in 32 different banks.
+/// Test: a bijection of the tile; rows and columns without conflicts.
+PERFMODEL_HOST_DEVICE constexpr int swizzled(int row, int column) {
+  return row * banks + (column ^ (row % banks));
+}
+/// The same with a word of padding after each row.
+PERFMODEL_HOST_DEVICE constexpr int padded(int row, int column) { return row * (banks + 1) + column; }
+
+/// The most distinct words in one bank among the 32 that a warp asks for at once: the passes it takes.
+/// Test: stride s collides gcd(s, 32) ways.
+template <class WordOfLane>
+constexpr int conflict_ways(WordOfLane word) {
+  int most = 0;
+  for (int bank = 0; bank < banks; ++bank) {
+    std::array<int, 32> seen{};
+    int distinct = 0;
+    for (int lane = 0; lane < 32; ++lane) {
+      const int w = word(lane);
+      if (w % banks != bank) continue;
+      bool known = false;
+      for (int i = 0; i < distinct; ++i) known = known || seen[static_cast<std::size_t>(i)] == w;
+      if (!known) seen[static_cast<std::size_t>(distinct++)] = w;
+    }
+    most = distinct > most ? distinct : most;
+  }
+  return most;
+}
+
+}  // namespace perfmodel::validation

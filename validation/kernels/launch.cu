@@ -1,0 +1,141 @@
+// Launches: what it costs to start a kernel that does nothing.
+//
+// Measures: an empty kernel, many in a stream, each followed by a wait, and as the nodes of a CUDA
+//   graph of 1 to 1000; the device's side (events around the chain) and the host's (its own clock
+//   around the calls that enqueue) apart.
+// How: device time per kernel is that of a chain long enough to hide its ends; host time per kernel
+//   is what the launching thread spends before the call returns. With a wait after each kernel the
+//   two sides are one, and the host's clock is what counts.
+// Tests: launch.hpp: a step of many small kernels takes the longer of device time and host time, and
+//   a graph turns n launches of the host into one.
+#include <chrono>
+
+#include "common/experiment.cuh"
+
+namespace pv = perfmodel::validation;
+
+namespace {
+
+__global__ void empty_kernel() {}
+__global__ void counting_kernel(unsigned* count) { atomicAdd(count, 1U); }
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void enqueue_empty(cudaStream_t stream) {
+  empty_kernel<<<1, 32, 0, stream>>>();
+  PERFMODEL_LAUNCHED("empty_kernel");
+}
+
+/// Every kernel that is launched does run: each adds one.
+void check_counts(const pv::session& s, pv::recording& r, int kernels) {
+  const auto count_of = [&](auto&& enqueue_all) {
+    pv::device_buffer<unsigned> count(1);
+    const unsigned zero = 0;
+    count.upload(std::span<const unsigned>(&zero, 1));
+    enqueue_all(count.data());
+    PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
+    return static_cast<double>(count.download()[0]);
+  };
+  const int launched = s.breaks("drop_launch") ? kernels - 1 : kernels;
+  const auto chain = [&](unsigned* at) {
+    for (int i = 0; i < launched; ++i) {
+      counting_kernel<<<1, 1, 0, s.stream>>>(at);
+      PERFMODEL_LAUNCHED("counting_kernel");
+    }
+  };
+  r.check("kernels of a stream that ran", std::abs(count_of(chain) - kernels), 0.0);
+  const double in_graph = count_of([&](unsigned* at) {
+    const pv::captured_graph graph(s.stream, [&] { chain(at); });
+    graph.launch(s.stream);
+    graph.launch(s.stream);
+    PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));  // the graph outlives its launches
+  });
+  r.check("kernels of a graph, launched twice, that ran", std::abs(in_graph - 2 * kernels), 0.0);
+}
+
+void add(pv::recording& r, const char* mode, int kernels, const char* side,
+         std::vector<double> seconds) {
+  r.add({"launch_time", "s", {{"mode", mode}, {"kernels", kernels}, {"side", side}},
+         std::move(seconds)});
+}
+
+/// A chain of launches: what the host spends on each, and what the device does.
+void measure_stream(const pv::session& s, pv::recording& r, int kernels) {
+  std::vector<double> host, device;
+  pv::event start, stop;
+  for (int sample = -s.plan.warmups; sample < s.plan.samples; ++sample) {
+    PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
+    start.record(s.stream);
+    const double began = now();
+    for (int i = 0; i < kernels; ++i) enqueue_empty(s.stream);
+    const double enqueued = now();
+    stop.record(s.stream);
+    stop.wait();
+    if (sample < 0) continue;
+    host.push_back((enqueued - began) / kernels);
+    device.push_back(pv::seconds_between(start, stop) / kernels);
+  }
+  add(r, "stream", kernels, "host", host);
+  add(r, "stream", kernels, "device", device);
+}
+
+void measure_waits(const pv::session& s, pv::recording& r, int kernels) {
+  std::vector<double> host;
+  for (int sample = -s.plan.warmups; sample < s.plan.samples; ++sample) {
+    const double began = now();
+    for (int i = 0; i < kernels; ++i) {
+      enqueue_empty(s.stream);
+      PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
+    }
+    if (sample >= 0) host.push_back((now() - began) / kernels);
+  }
+  add(r, "stream_sync", kernels, "host", host);
+}
+
+/// Several replays in a row, so that the start of the first is spread; per node.
+void measure_graph(const pv::session& s, pv::recording& r, int nodes) {
+  const pv::captured_graph graph(s.stream, [&] {
+    for (int i = 0; i < nodes; ++i) enqueue_empty(s.stream);
+  });
+  constexpr int replays = 10;
+  std::vector<double> host, device;
+  pv::event start, stop;
+  for (int sample = -s.plan.warmups; sample < s.plan.samples; ++sample) {
+    PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
+    start.record(s.stream);
+    const double began = now();
+    for (int i = 0; i < replays; ++i) graph.launch(s.stream);
+    const double enqueued = now();
+    stop.record(s.stream);
+    stop.wait();
+    if (sample < 0) continue;
+    host.push_back((enqueued - began) / replays / nodes);
+    device.push_back(pv::seconds_between(start, stop) / replays / nodes);
+  }
+  add(r, "graph", nodes, "host", host);
+  add(r, "graph", nodes, "device", device);
+}
+
+void measure(const pv::session& s, pv::recording& r) {
+  check_counts(s, r, s.reduced ? 20 : 200);
+  const int chain = s.reduced ? 20 : 2000;
+  measure_stream(s, r, chain);
+  measure_waits(s, r, s.reduced ? 5 : 200);
+  for (const int nodes : {1, 3, 10, 30, 100, 300, 1000}) {
+    if (s.reduced && nodes > 10) break;
+    measure_graph(s, r, nodes);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return pv::run_experiment(argc, argv,
+                            {.name = "launch",
+                             .law = "launch.hpp: step = max(device time, host time) of its launches",
+                             .program = "validation/kernels/launch.cu",
+                             .faults = {"drop_launch"}},
+                            measure);
+}

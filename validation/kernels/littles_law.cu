@@ -1,0 +1,137 @@
+// Little's law: bandwidth by how many bytes are in flight.
+//
+// Measures: the time to read an array beyond the L2 with a chosen number of blocks per SM, threads a
+//   block, independent loads a thread and bytes a load.
+// How: each thread issues its loads together and waits for all before the next round, so that what
+//   is in flight is at most loads x bytes x threads on the device; the array is read once, cold.
+// Tests: littles_law.hpp, bandwidth = bytes in flight / latency, until DRAM has no more to give.
+#include <cmath>
+
+#include "common/experiment.cuh"
+
+namespace pv = perfmodel::validation;
+
+namespace {
+
+__device__ double sum_of(float v) { return v; }
+__device__ double sum_of(float2 v) { return static_cast<double>(v.x) + v.y; }
+__device__ double sum_of(float4 v) { return static_cast<double>(v.x) + v.y + v.z + v.w; }
+__device__ float folded(float v) { return v; }
+__device__ float folded(float2 v) { return v.x + v.y; }
+__device__ float folded(float4 v) { return v.x + v.y + v.z + v.w; }
+
+/// Rounds of `Loads` loads a thread, neighbours side by side; each thread leaves its sum. `Exact` sums
+/// in double precision, to be checked; the timed form adds in single, which costs nothing.
+template <class Vector, int Loads, bool Exact>
+__global__ void flight_kernel(const Vector* __restrict__ x, std::size_t n, double* sums) {
+  const std::size_t all = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  const std::size_t me = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  double exact = 0.0;
+  float quick = 0.0F;
+  for (std::size_t base = me; base < n; base += all * Loads) {
+    Vector v[Loads] = {};
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) {
+      const std::size_t i = base + static_cast<std::size_t>(u) * all;
+      if (i < n) v[u] = x[i];
+    }
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) {
+      if (Exact) exact += sum_of(v[u]);
+      if (!Exact) quick += folded(v[u]);
+    }
+  }
+  sums[me] = Exact ? exact : static_cast<double>(quick);
+}
+
+struct flight {
+  int load_bytes, loads;
+  void (*timed)(const void*, std::size_t, double*, unsigned, unsigned, cudaStream_t);
+  void (*exact)(const void*, std::size_t, double*, unsigned, unsigned, cudaStream_t);
+};
+
+template <class Vector, int Loads, bool Exact>
+void launch(const void* x, std::size_t n, double* sums, unsigned grid, unsigned threads,
+            cudaStream_t stream) {
+  flight_kernel<Vector, Loads, Exact>
+      <<<grid, threads, 0, stream>>>(static_cast<const Vector*>(x), n, sums);
+  PERFMODEL_LAUNCHED("flight_kernel");
+}
+
+template <class Vector, int Loads>
+constexpr flight flight_of() {
+  return {static_cast<int>(sizeof(Vector)), Loads, launch<Vector, Loads, false>,
+          launch<Vector, Loads, true>};
+}
+
+constexpr flight flights[] = {
+    flight_of<float, 1>(),  flight_of<float, 2>(),  flight_of<float, 4>(),  flight_of<float, 8>(),
+    flight_of<float2, 1>(), flight_of<float2, 2>(), flight_of<float2, 4>(), flight_of<float2, 8>(),
+    flight_of<float4, 1>(), flight_of<float4, 2>(), flight_of<float4, 4>(), flight_of<float4, 8>()};
+
+void measure(const pv::session& s, pv::recording& r) {
+  // A copy to read while the other is in the L2 would be warm: one array, larger than four L2s.
+  const std::size_t wanted = (std::max)(std::size_t{8} * s.l2_bytes(), std::size_t{512} << 20U);
+  const std::size_t floats = s.reduced ? 50000 : wanted / sizeof(float) / 4096 * 4096;
+  pv::device_buffer<float> x(floats);
+  pv::random_fill(x, 3);
+  const auto sms = static_cast<unsigned>(s.sms());
+  const unsigned most_threads = sms * 2048;
+  pv::device_buffer<double> sums(most_threads);
+
+  // The sum of a prefix that no round fills, by every form of the kernel.
+  const std::size_t checked = 40004;
+  double reference = 0, magnitude = 0;
+  for (std::size_t i = 0; i < checked - (s.breaks("drop_load") ? 1 : 0); ++i) {
+    reference += static_cast<double>(pv::random_value(3, i));
+    magnitude += std::abs(static_cast<double>(pv::random_value(3, i)));
+  }
+  for (const flight& f : flights) {
+    sums.poison();
+    const unsigned grid = sms, threads = 64;
+    f.exact(x.data(), checked * sizeof(float) / static_cast<std::size_t>(f.load_bytes), sums.data(),
+            grid, threads, s.stream);
+    PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
+    double sum = 0;
+    for (const double v : sums.download(0, std::size_t{grid} * threads)) sum += v;
+    r.check(std::to_string(f.loads) + " loads of " + std::to_string(f.load_bytes) + " bytes: the sum",
+            std::abs(sum - reference) / magnitude, 1e-12);
+  }
+
+  for (const flight& f : flights) {
+    for (const unsigned threads : {32U, 128U, 256U}) {
+      for (const unsigned per_sm : {1U, 2U, 4U, 8U}) {
+        if (s.reduced && (threads > 32 || per_sm > 1)) continue;
+        const unsigned grid = sms * per_sm;
+        const std::size_t n = floats * sizeof(float) / static_cast<std::size_t>(f.load_bytes);
+        // Few bytes in flight are slow: read as much as takes a while, and still beyond the L2.
+        const auto samples = pv::time_in_graph(s.stream, s.plan, [&](int) {
+          f.timed(x.data(), n, sums.data(), grid, threads, s.stream);
+        });
+        r.add({"bytes_in_flight_time", "s",
+               {{"bytes_in_flight",
+                 static_cast<double>(f.loads) * f.load_bytes * threads * grid},
+                {"blocks_per_sm", per_sm},
+                {"threads_per_block", threads},
+                {"loads_per_thread", f.loads},
+                {"load_bytes", f.load_bytes},
+                {"cache", "cold"},
+                {"bytes_read", static_cast<double>(floats) * sizeof(float)},
+                {"bytes_written", 8.0 * threads * grid},
+                {"flop", 0.0}},
+               samples});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return pv::run_experiment(argc, argv,
+                            {.name = "littles_law",
+                             .law = "littles_law.hpp: bandwidth = bytes in flight / latency",
+                             .program = "validation/kernels/littles_law.cu",
+                             .faults = {"drop_load"}},
+                            measure);
+}
