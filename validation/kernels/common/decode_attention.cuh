@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(decode_attention_warps * 32)
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const int dim = lane % lanes * 8, mine = lane / lanes;
   const int first = split * a.keys_per_split;
-  const int last = min(first + a.keys_per_split, a.context);
+  const int last = (std::min)(first + a.keys_per_split, a.context);
   const std::size_t cache =
       (static_cast<std::size_t>(sequence) * a.kv_heads + kv_head) * a.capacity * HeadDim + dim;
 

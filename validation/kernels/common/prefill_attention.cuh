@@ -5,6 +5,8 @@
 // pass through shared memory, whose rows are padded by 16 bytes so that ldmatrix meets no bank twice.
 #pragma once
 
+#include <algorithm>
+
 #include "bf16x8.cuh"
 #include "buffer.cuh"
 #include "decode_attention.cuh"
@@ -42,8 +44,8 @@ __device__ void load_tile(__nv_bfloat16 (*to)[HeadDim + 8], const __nv_bfloat16*
 template <int HeadDim>
 __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attention_shape a) {
   constexpr int steps = HeadDim / 16, columns = prefill_tile / 8;
-  __shared__ alignas(16) __nv_bfloat16 keys[prefill_tile][HeadDim + 8];
-  __shared__ alignas(16) __nv_bfloat16 values[prefill_tile][HeadDim + 8];
+  __shared__ __align__(16) __nv_bfloat16 keys[prefill_tile][HeadDim + 8];
+  __shared__ __align__(16) __nv_bfloat16 values[prefill_tile][HeadDim + 8];
   // The last queries see the most keys: they go first.
   const int first_query = static_cast<int>(gridDim.x - 1 - blockIdx.x) * prefill_tile;
   const int head = static_cast<int>(blockIdx.y), kv_head = head / (a.query_heads / a.kv_heads);
@@ -67,7 +69,7 @@ __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attentio
   // Of this lane's two rows, 8 apart.
   const int row = first_query + warp * 16 + lane / 4;
   const int all = a.past + a.tokens;
-  const int end = min(a.past + first_query + prefill_tile + a.ahead, all);
+  const int end = (std::min)(a.past + first_query + prefill_tile + a.ahead, all);
   for (int tile = 0; tile < end; tile += prefill_tile) {
     __syncthreads();
     load_tile<HeadDim>(keys, a.keys + cache, HeadDim, tile, all);

@@ -1,0 +1,65 @@
+// Routing tokens to experts: which k of the scores win, where each expert's tokens begin, and how
+// many experts n tokens touch.
+#pragma once
+
+#include <cmath>
+
+#include "host_device.hpp"
+
+namespace perfmodel::validation {
+
+/// Whether a score is chosen before another: the higher one, and of equal ones the lower expert.
+PERFMODEL_HOST_DEVICE constexpr bool chosen_before(float score, int expert, float other_score,
+                                                   int other_expert) {
+  return score > other_score || (score == other_score && expert < other_expert);
+}
+
+/// The top k of `experts` scores, best first, and their softmax over the k: what Mixtral and Qwen3
+/// (norm_topk_prob) weight the experts' outputs with. 1 <= k <= experts.
+PERFMODEL_HOST_DEVICE inline void route(const float* scores, int experts, int k, int* chosen,
+                                        float* weights) {
+  for (int j = 0; j < k; ++j) {
+    int best = -1;
+    for (int e = 0; e < experts; ++e) {
+      const bool after_last =
+          j == 0 || chosen_before(scores[chosen[j - 1]], chosen[j - 1], scores[e], e);
+      if (after_last && (best < 0 || chosen_before(scores[e], e, scores[best], best))) best = e;
+    }
+    chosen[j] = best;
+  }
+  float sum = 0.0F;
+  for (int j = 0; j < k; ++j) {
+    weights[j] = std::exp(scores[chosen[j]] - scores[chosen[0]]);
+    sum += weights[j];
+  }
+  for (int j = 0; j < k; ++j) weights[j] /= sum;
+}
+
+/// offsets[e]: where the tokens of expert e begin; offsets[experts]: their number. Returns the
+/// number of tiles of `rows` tokens, none of which spans two experts; first_tile[e]: of expert e.
+PERFMODEL_HOST_DEVICE constexpr int lay_out(const int* counts, int experts, int rows, int* offsets,
+                                            int* first_tile) {
+  int tokens = 0, tiles = 0;
+  for (int e = 0; e < experts; ++e) {
+    offsets[e] = tokens;
+    first_tile[e] = tiles;
+    tokens += counts[e];
+    tiles += (counts[e] + rows - 1) / rows;
+  }
+  offsets[experts] = tokens;
+  first_tile[experts] = tiles;
+  return tiles;
+}
+
+/// Tiles that n choices can need at most: one part-filled tile an expert, and the full ones.
+PERFMODEL_HOST_DEVICE constexpr int most_tiles(int choices, int experts, int rows) {
+  return (choices < experts ? choices : experts) + choices / rows;
+}
+
+/// Experts that n tokens touch on average, when each takes k of E uniformly and by itself:
+/// E (1 - (1 - k / E)^n).
+inline double expected_experts(double tokens, double experts, double k) {
+  return experts * (1.0 - std::pow(1.0 - k / experts, tokens));
+}
+
+}  // namespace perfmodel::validation

@@ -1,0 +1,223 @@
+// GEMM sweep: how long a linear layer takes, from one token to thousands.
+//
+// Measures: the time of y = x w^T for M = 1 .. 8192 tokens over the layers of well-known models, in
+//   bf16 and fp8. Cold: weights, activations and results rotate through copies that are together
+//   more than four L2s (weight_copies says how many). Warm: one copy, measured only where it is below
+//   four L2s; what part of it stays in the L2 is what a model has to say.
+// How: cuBLASLt with the first algorithm of its heuristic, sums in fp32 (fp8 without fast
+//   accumulation), a chain of launches in a CUDA graph, so that no host is in the time.
+// Tests: roofline, time >= max(flop / peak, bytes / bandwidth), tiles that do not fill the SMs, and
+//   the M at which a product stops to be bound by its weights.
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/cublaslt.cuh"
+#include "common/experiment.cuh"
+
+namespace pv = perfmodel::validation;
+
+namespace {
+
+#if PERFMODEL_HAS_CUBLASLT
+
+struct layer {
+  int n, k;
+};
+// Llama-3 70B: query and output; gate and up together are twice 28672; down; fused QKV. Llama-3 8B:
+// query and output; gate or up. (11008, 2048) is the one that seed 004 measured.
+constexpr layer layers[] = {{11008, 2048}, {8192, 8192},  {28672, 8192}, {8192, 28672},
+                            {10240, 8192}, {4096, 4096}, {14336, 4096}};
+constexpr int tokens[] = {1,   2,   3,   4,    8,    16,   17,   32,   64,
+                          100, 128, 256, 512, 1000, 1024, 2048, 4096, 8192};
+constexpr layer reduced_layers[] = {{80, 48}, {32, 144}};
+constexpr int reduced_tokens[] = {1, 3, 17};
+
+constexpr std::uint32_t x_seed = 31, w_seed = 32;
+
+/// Where one copy ends and the next begins, in values: cuBLASLt's heuristic takes it that matrices are
+/// aligned to 256 bytes (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES and the others).
+constexpr std::size_t apart(std::size_t values) { return (values + 255) / 256 * 256; }
+
+/// The buffers that every product of one format shares: each copy is a part of them.
+template <class T>
+struct arena {
+  pv::device_buffer<T> x, w;
+  pv::device_buffer<__nv_bfloat16> y;
+  arena(std::size_t x_values, std::size_t w_values, std::size_t y_values)
+      : x(x_values), w(w_values), y(y_values) {
+    pv::random_fill(x, x_seed);
+    pv::random_fill(w, w_seed);
+  }
+};
+
+/// Copies of `values` that a rotation needs to be beyond four L2s, six at least.
+std::size_t copies_wanted(const pv::session& s, std::size_t bytes) {
+  if (s.reduced) return 6;
+  return (std::max)(std::size_t{6}, 4 * s.l2_bytes() / bytes + 2);
+}
+
+/// Four rows of eight columns of y, spread over it, beside their references.
+template <class T>
+void sample_result(const pv::session& s, const arena<T>& on, std::size_t m, std::size_t n,
+                   std::size_t k, std::vector<float>& result, std::vector<double>& reference) {
+  const std::size_t rows = (std::min)(m, std::size_t{4});
+  const std::size_t terms = k - (s.breaks("drop_terms") ? k / 8 : 0);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::size_t row = rows == 1 ? 0 : i * (m - 1) / (rows - 1);
+    const std::size_t first = (rows - 1 - i) * (n - 8) / (std::max)(rows - 1, std::size_t{1});
+    for (const __nv_bfloat16 v : on.y.download(row * n + first, 8)) {
+      result.push_back(static_cast<float>(v));
+    }
+    for (std::size_t column = first; column < first + 8; ++column) {
+      double sum = 0;
+      for (std::size_t l = 0; l < terms; ++l) {
+        sum += static_cast<double>(pv::random_stored<T>(x_seed, row * k + l)) *
+               static_cast<double>(pv::random_stored<T>(w_seed, column * k + l));
+      }
+      reference.push_back(sum);
+    }
+  }
+}
+
+/// How often the parts of a buffer are used before they come again.
+struct rotation {
+  std::size_t x, w, y;
+};
+
+template <class T>
+std::vector<double> time_product(const pv::session& s, const pv::matrix_product<T>& product,
+                                 const arena<T>& on, std::size_t m, const layer& of, rotation through) {
+  const auto n = static_cast<std::size_t>(of.n), k = static_cast<std::size_t>(of.k);
+  pv::timing_plan plan = s.plan;
+  // A product of this size takes milliseconds: its spread is small, and the sweep has to end.
+  if (product.flop() > 5e11 && !s.reduced) {
+    plan.warmups = 1;
+    plan.samples = 5;
+  }
+  return pv::time_in_graph(
+      s.stream, plan,
+      [&](int i) {
+        const auto turn = static_cast<std::size_t>(i);
+        product.launch(on.x.data() + turn % through.x * apart(m * k),
+                       on.w.data() + turn % through.w * apart(n * k),
+                       on.y.data() + turn % through.y * apart(m * n), s.stream);
+      },
+      static_cast<int>(through.w));
+}
+
+template <class T>
+void sweep_layer(const pv::session& s, pv::recording& r, const char* format, arena<T>& on,
+                 const layer& of, std::span<const int> rows) {
+  const auto n = static_cast<std::size_t>(of.n), k = static_cast<std::size_t>(of.k);
+  std::string shape = format;
+  shape.append(", n = ").append(std::to_string(of.n)).append(", k = ").append(std::to_string(of.k));
+  const std::size_t weights = apart(n * k);
+  const std::size_t copies =
+      (std::min)(copies_wanted(s, weights * sizeof(T)), on.w.size() / weights);
+  if (copies < 2) {
+    r.skip(shape, "two copies of the weights do not fit");
+    return;
+  }
+  std::vector<float> result;
+  std::vector<double> reference;
+  for (const int tokens_now : rows) {
+    const auto m = static_cast<std::size_t>(tokens_now);
+    std::string part = shape;
+    part.append(", m = ").append(std::to_string(tokens_now));
+    if (m * k > on.x.size() || m * n > on.y.size()) {
+      r.skip(part, "activations do not fit");
+      continue;
+    }
+    std::unique_ptr<pv::matrix_product<T>> product;
+    try {
+      product = std::make_unique<pv::matrix_product<T>>(tokens_now, of.n, of.k);
+    } catch (const pv::measurement_error& e) {
+      r.skip(part, e.what());
+      continue;
+    }
+    // The result is poisoned over what the check reads, and no further: the arena is large.
+    PERFMODEL_CUDA(cudaMemset(on.y.data(), 0xFF, m * n * sizeof(__nv_bfloat16)));
+    PERFMODEL_CUDA(cudaDeviceSynchronize());
+    product->launch(on.x.data(), on.w.data() + (s.breaks("next_copy") ? weights : 0), on.y.data(),
+                    s.stream);
+    sample_result(s, on, m, n, k, result, reference);
+
+    const auto fits = [&](std::size_t in, std::size_t each) {
+      return (std::min)(copies, (std::max)(std::size_t{1}, in / each));
+    };
+    const rotation cold{fits(on.x.size(), apart(m * k)), copies, fits(on.y.size(), apart(m * n))};
+    for (const bool warm : {false, true}) {
+      if (warm && weights * sizeof(T) > 4 * s.l2_bytes()) continue;
+      const rotation through = warm ? rotation{1, 1, 1} : cold;
+      const std::vector<double> samples = time_product(s, *product, on, m, of, through);
+      r.add({"gemm_time", "s",
+             {{"m", tokens_now},
+              {"n", of.n},
+              {"k", of.k},
+              {"format", format},
+              {"weight_copies", through.w},
+              {"library", "cublaslt"},
+              {"cache", warm ? "warm" : "cold"},
+              {"bytes_read", product->bytes_read()},
+              {"bytes_written", product->bytes_written()},
+              {"flop", product->flop()}},
+             samples});
+    }
+  }
+  if (!result.empty()) {
+    r.check("product in " + shape + " against double precision",
+            pv::relative_error<float>(result, reference), 1e-2);
+  }
+}
+
+template <class T>
+void sweep(const pv::session& s, pv::recording& r, const char* format) {
+  const std::span<const layer> shapes =
+      s.reduced ? std::span<const layer>(reduced_layers) : std::span<const layer>(layers);
+  const std::span<const int> rows =
+      s.reduced ? std::span<const int>(reduced_tokens) : std::span<const int>(tokens);
+  std::size_t x_values = 0, w_values = 0, y_values = 0;
+  for (const layer& of : shapes) {
+    const auto n = static_cast<std::size_t>(of.n), k = static_cast<std::size_t>(of.k);
+    const auto most = static_cast<std::size_t>(rows.back());
+    w_values = (std::max)(w_values, copies_wanted(s, n * k * sizeof(T)) * apart(n * k));
+    x_values = (std::max)(x_values, 2 * apart(most * k));
+    y_values = (std::max)(y_values, 2 * apart(most * n));
+  }
+  // A sixth of the memory for activations, another for results, a half for weights.
+  const std::size_t free = s.free_bytes();
+  arena<T> on((std::min)(x_values, free / 6 / sizeof(T)), (std::min)(w_values, free / 2 / sizeof(T)),
+              (std::min)(y_values, free / 6 / sizeof(__nv_bfloat16)));
+  for (const layer& of : shapes) sweep_layer(s, r, format, on, of, rows);
+}
+
+void measure(const pv::session& s, pv::recording& r) {
+  sweep<__nv_bfloat16>(s, r, "bf16");
+  if (s.architecture() >= 89) {
+    sweep<__nv_fp8_e4m3>(s, r, "fp8");
+  } else {
+    r.skip("fp8", "this GPU has no fp8 tensor cores");
+  }
+}
+
+#endif
+
+}  // namespace
+
+int main(int argc, char** argv) {
+#if PERFMODEL_HAS_CUBLASLT
+  return pv::run_experiment(argc, argv,
+                            {.name = "gemm_sweep",
+                             .law = "roofline: time >= max(flop / peak, bytes / bandwidth)",
+                             .program = "validation/kernels/gemm_sweep.cu",
+                             .faults = {"drop_terms", "next_copy"}},
+                            measure);
+#else
+  (void)argc;
+  (void)argv;
+  std::fprintf(stderr, "gemm_sweep: skipped: %s\n", pv::no_cublaslt);
+  return pv::exit_skipped;
+#endif
+}
