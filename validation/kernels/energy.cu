@@ -1,12 +1,12 @@
-// Energy: joules, watts and the SM clock while the device idles, streams memory, multiplies and adds
-// on its CUDA cores, and multiplies matrices on its tensor cores.
+// Energy: joules, watts and the SM clock while the device idles, streams memory, multiplies and
+// adds on its CUDA cores, and multiplies matrices on its tensor cores.
 //
 // Measures: for each of the four loads, after a start of 0.4 s, over 1.5 s: NVML's energy counter,
 //   its power and its SM clock, and why the clock was lower than it could be. Nothing is set.
-// How: two batches of launches are always under way while the host reads NVML every few milliseconds.
-//   The counter moves in steps, so energy is taken from step to step; `flop`, `bytes_read` and
-//   `bytes_written` are the load's rates times those seconds. NVML's power may be an average over
-//   the last second: the energy is what to trust.
+// How: two batches of launches are always under way while the host reads NVML every few
+//   milliseconds. The counter moves in steps, so energy is taken from step to step; `flop`,
+//   `bytes_read` and `bytes_written` are the load's rates times those seconds. NVML's power may be
+//   an average over the last second: the energy is what to trust.
 // Tests: energy = static power x time + bytes x J/byte + flop x J/flop; the clock under load.
 #include <chrono>
 #include <cmath>
@@ -51,7 +51,8 @@ __global__ void __launch_bounds__(threads) chain_kernel(float* __restrict__ out,
   const std::size_t first = (static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x) * chains;
   float v[chains];
 #pragma unroll
-  for (int c = 0; c < chains; ++c) v[c] = pv::random_value(chain_seed, first + static_cast<std::size_t>(c));
+  for (int c = 0; c < chains; ++c)
+    v[c] = pv::random_value(chain_seed, first + static_cast<std::size_t>(c));
 #pragma unroll 8
   for (int i = 0; i < steps; ++i) {
 #pragma unroll
@@ -93,7 +94,8 @@ class stream_work {
  private:
   void launch(std::size_t n) {
     const std::size_t tiles = (n + unrolled * threads - 1) / (unrolled * threads);
-    const auto grid = static_cast<unsigned>((std::min)(tiles, static_cast<std::size_t>(s_.sms()) * 16));
+    const auto grid =
+        static_cast<unsigned>((std::min)(tiles, static_cast<std::size_t>(s_.sms()) * 16));
     stream_kernel<<<grid, threads, 0, s_.stream>>>(reinterpret_cast<const uint4*>(from_.data()),
                                                    reinterpret_cast<uint4*>(to_.data()), n);
     PERFMODEL_LAUNCHED("stream_kernel");
@@ -106,11 +108,14 @@ class stream_work {
 class chain_work {
  public:
   chain_work(const pv::session& s, int blocks, int steps)
-      : s_(s), blocks_(blocks), steps_(steps),
+      : s_(s),
+        blocks_(blocks),
+        steps_(steps),
         out_(static_cast<std::size_t>(blocks) * threads * chains) {}
   work load() {
     return {"arithmetic_peak", [this] { launch(steps_); },
-            2.0 * steps_ * static_cast<double>(out_.size()), 0.0, static_cast<double>(out_.bytes())};
+            2.0 * steps_ * static_cast<double>(out_.size()), 0.0,
+            static_cast<double>(out_.bytes())};
   }
   void check(pv::recording& r) {
     const int steps = 100;
@@ -119,9 +124,11 @@ class chain_work {
     std::vector<double> wanted;
     const double a = factor, power = std::pow(a, steps);
     for (std::size_t i = 0; i < got.size(); ++i) {
-      wanted.push_back(pv::random_value(chain_seed, i) * power + addend * (1.0 - power) / (1.0 - a));
+      wanted.push_back(pv::random_value(chain_seed, i) * power +
+                       addend * (1.0 - power) / (1.0 - a));
     }
-    r.check("multiply-adds against their closed form", pv::relative_error<float>(got, wanted), 2e-5);
+    r.check("multiply-adds against their closed form", pv::relative_error<float>(got, wanted),
+            2e-5);
   }
 
  private:
@@ -145,7 +152,8 @@ class product_work {
     pv::random_fill(w_, weight_seed, scale());
   }
   work load() {
-    return {"gemm", [this] { launch(); }, product_.flop(), product_.bytes_read(), product_.bytes_written()};
+    return {"gemm", [this] { launch(); }, product_.flop(), product_.bytes_read(),
+            product_.bytes_written()};
   }
   void check(pv::recording& r) {
     launch();
@@ -169,7 +177,9 @@ class product_work {
   }
 
  private:
-  std::size_t values() const { return static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_); }
+  std::size_t values() const {
+    return static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_);
+  }
   float scale() const { return std::sqrt(3.0F / static_cast<float>(size_)); }
   void launch() { product_.launch(x_.data(), w_.data(), y_.data(), s_.stream); }
 
@@ -244,13 +254,16 @@ void measure_load(const pv::session& s, pv::recording& r, const work& load) {
   PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
   const double rate = batches > 0 ? batches * batch / (last_end - first_end) : 0.0;
   std::string slowdown;
-  for (const std::string& reason : reasons) slowdown.append(slowdown.empty() ? "" : ", ").append(reason);
+  for (const std::string& reason : reasons)
+    slowdown.append(slowdown.empty() ? "" : ", ").append(reason);
 
   const std::string name = load.name;
   const auto windows = pv::energy_windows(readings, parts);
-  if (windows.empty()) r.skip("energy, " + name, "NVML's energy counter does not move, or is not there");
+  if (windows.empty())
+    r.skip("energy, " + name, "NVML's energy counter does not move, or is not there");
   for (const pv::energy_window& w : windows) {
-    r.add({"energy", "J",
+    r.add({"energy",
+           "J",
            {{"load", name},
             {"seconds", w.seconds},
             {"flop", load.flop * rate * w.seconds},
@@ -272,7 +285,8 @@ void measure_load(const pv::session& s, pv::recording& r, const work& load) {
 
 void measure(const pv::session& s, pv::recording& r) {
   // Memory beyond eight L2s, threads for every SM, a product of 1.1 TFLOP.
-  const std::size_t bytes = s.reduced ? 100000 : (std::max)(8 * s.l2_bytes(), std::size_t{256} << 20U);
+  const std::size_t bytes =
+      s.reduced ? 100000 : (std::max)(8 * s.l2_bytes(), std::size_t{256} << 20U);
   stream_work stream(s, bytes / 16);
   chain_work chain(s, s.reduced ? 2 : 8 * s.sms(), s.reduced ? 64 : 4096);
   stream.check(r);
@@ -296,10 +310,11 @@ void measure(const pv::session& s, pv::recording& r) {
 int main(int argc, char** argv) {
   std::vector<std::string> faults{"swap_bytes", "drop_fma"};
   if (pv::has_cublaslt) faults.emplace_back("wrong_row");
-  return pv::run_experiment(argc, argv,
-                            {.name = "energy",
-                             .law = "energy.hpp: energy = static power x time + bytes x J/byte + flop x J/flop",
-                             .program = "validation/kernels/energy.cu",
-                             .faults = faults},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "energy",
+       .law = "energy.hpp: energy = static power x time + bytes x J/byte + flop x J/flop",
+       .program = "validation/kernels/energy.cu",
+       .faults = faults},
+      measure);
 }

@@ -1,13 +1,15 @@
 // Overlap: a matrix product beside a copy, on two streams.
 //
-// Measures: the time of a product by cuBLASLt alone, of a copy alone, and of both from the same start
-//   until the later of them is done: for a product that tensor cores bind and one that memory binds,
-//   and copies of 4 MB to 2 GB. The copy is the copy engine's, from page-locked host memory, or that
-//   of a kernel on an eighth of the SMs, within device memory, as a communication kernel does it.
-// How: a kernel that waits holds both streams back until everything is enqueued, so that no launch is
-//   in the time. The three arrangements take turns, so that a clock that drifts meets all of them.
-//   The copy's stream has the higher priority, as in the frameworks.
-// Tests: together = max(compute, copy) + what they take from each other; exposed = together - compute.
+// Measures: the time of a product by cuBLASLt alone, of a copy alone, and of both from the same
+//   start until the later of them is done: for a product that tensor cores bind and one that memory
+//   binds, and copies of 4 MB to 2 GB. The copy is the copy engine's, from page-locked host memory,
+//   or that of a kernel on an eighth of the SMs, within device memory, as a communication kernel
+//   does it.
+// How: a kernel that waits holds both streams back until everything is enqueued, so that no launch
+//   is in the time. The three arrangements take turns, so that a clock that drifts meets all of
+//   them. The copy's stream has the higher priority, as in the frameworks.
+// Tests: together = max(compute, copy) + what they take from each other; exposed = together -
+//   compute.
 #include <cmath>
 #include <cstring>
 
@@ -96,7 +98,13 @@ struct operands {
   pv::matrix_product<bf16> product;
 
   operands(int m_, int n_, int k_)
-      : m(m_), n(n_), k(k_), x(size(m_, k_)), w(size(n_, k_)), y(size(m_, n_)), product(m_, n_, k_) {
+      : m(m_),
+        n(n_),
+        k(k_),
+        x(size(m_, k_)),
+        w(size(n_, k_)),
+        y(size(m_, n_)),
+        product(m_, n_, k_) {
     pv::random_fill(x, x_seed);
     pv::random_fill(w, weight_seed, scale());
   }
@@ -108,8 +116,8 @@ struct operands {
 };
 
 /// One run of an arrangement, in seconds.
-double run(const pv::session& s, const side_stream& side, const operands& compute, const copies& other,
-           std::size_t bytes, arrangement which) {
+double run(const pv::session& s, const side_stream& side, const operands& compute,
+           const copies& other, std::size_t bytes, arrangement which) {
   pv::event start, copied, stop;
   // Long enough for the host to enqueue what follows.
   hold_kernel<<<1, 1, 0, s.stream>>>(std::uint64_t{s.reduced ? 1000U : 60000U});
@@ -127,11 +135,12 @@ double run(const pv::session& s, const side_stream& side, const operands& comput
 
 /// Runs both together and compares both results.
 void check(const pv::session& s, pv::recording& r, const side_stream& side, operands& compute,
-           const copies& other, std::span<const unsigned char> source, std::span<unsigned char> landed,
-           const std::string& name) {
+           const copies& other, std::span<const unsigned char> source,
+           std::span<unsigned char> landed, const std::string& name) {
   PERFMODEL_CUDA(cudaMemset(other.to, 0xFF, source.size()));
   compute.y.poison();
-  run(s, side, compute, other, source.size() - (s.breaks("drop_tail") ? 16 : 0), arrangement::together);
+  run(s, side, compute, other, source.size() - (s.breaks("drop_tail") ? 16 : 0),
+      arrangement::together);
   PERFMODEL_CUDA(cudaDeviceSynchronize());
   PERFMODEL_CUDA(cudaMemcpy(landed.data(), other.to, source.size(), cudaMemcpyDeviceToHost));
   if (s.breaks("swap_bytes")) std::swap(landed[1000], landed[1001]);
@@ -141,14 +150,18 @@ void check(const pv::session& s, pv::recording& r, const side_stream& side, oper
   std::vector<double> reference;
   for (int i = 0; i < 8; ++i) {
     const auto row = static_cast<std::size_t>(i) * static_cast<std::size_t>(compute.m - 1) / 7;
-    const auto got = compute.y.download(row * static_cast<std::size_t>(compute.n), static_cast<std::size_t>(compute.n));
+    const auto got = compute.y.download(row * static_cast<std::size_t>(compute.n),
+                                        static_cast<std::size_t>(compute.n));
     for (int j = 0; j < 8; ++j) {
       const auto column = static_cast<std::size_t>(j) * static_cast<std::size_t>(compute.n - 1) / 7;
-      const std::size_t from = s.breaks("wrong_row") ? (row + 1) % static_cast<std::size_t>(compute.m) : row;
+      const std::size_t from =
+          s.breaks("wrong_row") ? (row + 1) % static_cast<std::size_t>(compute.m) : row;
       double sum = 0;
       for (std::size_t c = 0; c < static_cast<std::size_t>(compute.k); ++c) {
-        sum += static_cast<double>(pv::random_stored<bf16>(x_seed, from * static_cast<std::size_t>(compute.k) + c)) *
-               pv::random_stored<bf16>(weight_seed, column * static_cast<std::size_t>(compute.k) + c, compute.scale());
+        sum += static_cast<double>(pv::random_stored<bf16>(
+                   x_seed, from * static_cast<std::size_t>(compute.k) + c)) *
+               pv::random_stored<bf16>(
+                   weight_seed, column * static_cast<std::size_t>(compute.k) + c, compute.scale());
       }
       reference.push_back(sum);
       result.push_back(static_cast<float>(got[column]));
@@ -160,22 +173,30 @@ void check(const pv::session& s, pv::recording& r, const side_stream& side, oper
 void measure(const pv::session& s, pv::recording& r) {
   const std::size_t mb = std::size_t{1} << 20U;
   const std::size_t largest_pinned = s.reduced ? 8192 : 256 * mb;
-  const std::size_t largest_device = s.reduced ? 8192 : (std::min)(2048 * mb, s.free_bytes() / 8 / mb * mb);
+  const std::size_t largest_device =
+      s.reduced ? 8192 : (std::min)(2048 * mb, s.free_bytes() / 8 / mb * mb);
   pv::pinned_buffer<unsigned char> host(largest_pinned);
   for (std::size_t i = 0; i < largest_pinned; i += 4) {
     // Random once, then repeated: the link does not look at the bytes.
     const std::uint32_t bits = i < 4 * mb ? pv::random_bits(byte_seed, i) : 0;
-    std::memcpy(host.data() + i, i < 4 * mb ? reinterpret_cast<const unsigned char*>(&bits) : host.data() + i - 4 * mb, 4);
+    std::memcpy(
+        host.data() + i,
+        i < 4 * mb ? reinterpret_cast<const unsigned char*>(&bits) : host.data() + i - 4 * mb, 4);
   }
-  pv::device_buffer<unsigned char> source(largest_device), target((std::max)(largest_device, largest_pinned));
-  PERFMODEL_CUDA(cudaMemcpy(source.data(), host.data(), (std::min)(largest_pinned, largest_device), cudaMemcpyHostToDevice));
+  pv::device_buffer<unsigned char> source(largest_device),
+      target((std::max)(largest_device, largest_pinned));
+  PERFMODEL_CUDA(cudaMemcpy(source.data(), host.data(), (std::min)(largest_pinned, largest_device),
+                            cudaMemcpyHostToDevice));
   const copies by_engine{true, host.data(), target.data(), 0};
   const copies by_sms{false, source.data(), target.data(), (std::max)(1, s.sms() / 8)};
   const side_stream side;
 
-  struct size { int m, n, k; };
-  const std::vector<size> sizes = s.reduced ? std::vector<size>{{24, 48, 32}}
-                                            : std::vector<size>{{8192, 8192, 8192}, {64, 28672, 8192}};
+  struct size {
+    int m, n, k;
+  };
+  const std::vector<size> sizes = s.reduced
+                                      ? std::vector<size>{{24, 48, 32}}
+                                      : std::vector<size>{{8192, 8192, 8192}, {64, 28672, 8192}};
   for (const auto& [m, n, k] : sizes) {
     operands compute(m, n, k);
     for (const copies& other : {by_engine, by_sms}) {
@@ -183,9 +204,10 @@ void measure(const pv::session& s, pv::recording& r) {
       const std::size_t some = s.reduced ? 4096 + 48 : mb + 48;
       std::vector<unsigned char> landed(some);
       check(s, r, side, compute, other, {host.data(), some}, landed,
-            name + " beside " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
+            name + " beside " + std::to_string(m) + " x " + std::to_string(n) + " x " +
+                std::to_string(k));
       const std::vector<std::size_t> bytes =
-          s.reduced ? std::vector<std::size_t>{8192}
+          s.reduced      ? std::vector<std::size_t>{8192}
           : other.engine ? std::vector<std::size_t>{4 * mb, 16 * mb, 64 * mb, 256 * mb}
                          : std::vector<std::size_t>{32 * mb, 128 * mb, 512 * mb, 2048 * mb};
       for (const std::size_t copied : bytes) {
@@ -201,10 +223,13 @@ void measure(const pv::session& s, pv::recording& r) {
           }
         }
         for (const arrangement a : arrangements) {
-          r.add({"overlap_time", "s",
+          r.add({"overlap_time",
+                 "s",
                  {{"other", name},
                   {"arrangement", arrangement_names[static_cast<int>(a)]},
-                  {"m", m}, {"n", n}, {"k", k},
+                  {"m", m},
+                  {"n", n},
+                  {"k", k},
                   {"bytes", static_cast<double>(copied)},
                   {"format", "bf16"},
                   {"blocks", other.engine ? 0 : other.blocks},
@@ -219,17 +244,20 @@ void measure(const pv::session& s, pv::recording& r) {
 
 #else
 
-void measure(const pv::session&, pv::recording& r) { r.skip("overlap_time", pv::no_cublaslt); }
+void measure(const pv::session&, pv::recording& r) {
+  r.skip("overlap_time", pv::no_cublaslt);
+}
 
 #endif
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return pv::run_experiment(argc, argv,
-                            {.name = "overlap",
-                             .law = "overlap.hpp: together = max(compute, copy) and what they take from each other",
-                             .program = "validation/kernels/overlap.cu",
-                             .faults = {"swap_bytes", "drop_tail", "wrong_row"}},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "overlap",
+       .law = "overlap.hpp: together = max(compute, copy) and what they take from each other",
+       .program = "validation/kernels/overlap.cu",
+       .faults = {"swap_bytes", "drop_tail", "wrong_row"}},
+      measure);
 }

@@ -1,11 +1,13 @@
-// Speculative decoding: what rejection sampling accepts and emits, and what verifying m tokens costs.
+// Speculative decoding: what rejection sampling accepts and emits, and what verifying m tokens
+// costs.
 //
-// Measures: acceptance rate and tokens emitted a pass, for drafts of 1 to 16 tokens, over softmaxes of
-//   random logits of 32000 tokens whose overlap sum(min(p, q)) is known in double precision; and the
-//   time of the products of a layer of Llama 3.1 8B, and of its vocabulary, at m = 1 to 17 tokens.
+// Measures: acceptance rate and tokens emitted a pass, for drafts of 1 to 16 tokens, over softmaxes
+//   of random logits of 32000 tokens whose overlap sum(min(p, q)) is known in double precision; and
+//   the time of the products of a layer of Llama 3.1 8B, and of its vocabulary, at m = 1 to 17
+//   tokens.
 // How: a block runs a pass as algorithms/rejection_sampling.hpp writes it down: a proposal is drawn
-//   from the draft's q, accepted with probability min(1, p / q), the first refused one replaced by a
-//   draw from max(p - q, 0), and a whole accepted draft followed by one from p. Draws are by the
+//   from the draft's q, accepted with probability min(1, p / q), the first refused one replaced by
+//   a draw from max(p - q, 0), and a whole accepted draft followed by one from p. Draws are by the
 //   cumulative weight, each thread summing a piece of the vocabulary. Over a small vocabulary the
 //   tokens that come out are compared with p. Products by cuBLASLt with weights that rotate beyond
 //   four L2s.
@@ -46,13 +48,16 @@ __global__ void __launch_bounds__(most_threads)
     return token;
   };
   const auto uniform = [&](int i) {
-    const std::uint64_t at = static_cast<std::uint64_t>(blockIdx.x) * (2 * most_draft + 1) + static_cast<std::uint64_t>(i);
-    return (pv::random_bits(seed, 2 * at) + pv::random_bits(seed, 2 * at + 1) / 4294967296.0) / 4294967296.0;
+    const std::uint64_t at = static_cast<std::uint64_t>(blockIdx.x) * (2 * most_draft + 1) +
+                             static_cast<std::uint64_t>(i);
+    return (pv::random_bits(seed, 2 * at) + pv::random_bits(seed, 2 * at + 1) / 4294967296.0) /
+           4294967296.0;
   };
   int tokens[most_draft + 1] = {};
   const int n = pv::speculative_pass(d, draft_length, faults, sample, uniform, tokens);
   if (me == 0) {
-    for (int i = 0; i < n; ++i) emitted[static_cast<std::size_t>(blockIdx.x) * (most_draft + 1) + i] = tokens[i];
+    for (int i = 0; i < n; ++i)
+      emitted[static_cast<std::size_t>(blockIdx.x) * (most_draft + 1) + i] = tokens[i];
     counts[blockIdx.x] = n;
   }
 }
@@ -67,8 +72,8 @@ struct distributions {
   distributions(int vocabulary, double noise) {
     const auto logit = [](std::uint32_t seed, std::uint64_t i) {
       // Close to normal, deviation 1: three uniforms of variance 1/3.
-      return static_cast<double>(pv::random_value(seed, 3 * i)) + pv::random_value(seed, 3 * i + 1) +
-             pv::random_value(seed, 3 * i + 2);
+      return static_cast<double>(pv::random_value(seed, 3 * i)) +
+             pv::random_value(seed, 3 * i + 1) + pv::random_value(seed, 3 * i + 2);
     };
     std::vector<double> p, q;
     for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(vocabulary); ++i) {
@@ -104,7 +109,8 @@ passes run_passes(const pv::session& s, const distributions& d, int draft_length
   const pv::sampling_faults faults{.accepts_too_often = s.breaks("accepts_too_often"),
                                    .resamples_target = s.breaks("resamples_target")};
   const int threads = d.size() <= 64 ? 32 : most_threads;
-  const pv::token_distributions on_device{d.on_device_target.data(), d.on_device_draft.data(), d.size()};
+  const pv::token_distributions on_device{d.on_device_target.data(), d.on_device_draft.data(),
+                                          d.size()};
   pass_kernel<<<static_cast<unsigned>(trials), threads, 0, s.stream>>>(
       on_device, draft_length, uniform_seed + static_cast<std::uint32_t>(draft_length), faults,
       emitted.data(), counts.data());
@@ -137,9 +143,10 @@ void check_distribution(const pv::session& s, pv::recording& r) {
 
 void measure_acceptance(const pv::session& s, pv::recording& r) {
   const int vocabulary = s.reduced ? 512 : 32000;
-  const std::vector<double> noises = s.reduced ? std::vector<double>{1.0}
-                                               : std::vector<double>{0.1, 0.35, 0.7, 1.2, 2.5};
-  const std::vector<int> lengths = s.reduced ? std::vector<int>{3} : std::vector<int>{1, 2, 4, 8, 16};
+  const std::vector<double> noises =
+      s.reduced ? std::vector<double>{1.0} : std::vector<double>{0.1, 0.35, 0.7, 1.2, 2.5};
+  const std::vector<int> lengths =
+      s.reduced ? std::vector<int>{3} : std::vector<int>{1, 2, 4, 8, 16};
   const int batches = 8, each = s.reduced ? 8 : 1000, trials = batches * each;
   for (const double noise : noises) {
     const distributions d(vocabulary, noise);
@@ -151,7 +158,8 @@ void measure_acceptance(const pv::session& s, pv::recording& r) {
         double a = 0, n = 0, e = 0;
         for (std::size_t i = 0; i < static_cast<std::size_t>(each); ++i) {
           const int count = out.counts[b * static_cast<std::size_t>(each) + i];
-          if (count < 1 || count > length + 1) throw pv::measurement_error("speculative: a pass emits too few or too many tokens");
+          if (count < 1 || count > length + 1)
+            throw pv::measurement_error("speculative: a pass emits too few or too many tokens");
           a += count - 1;
           n += (std::min)(count, length);
           e += count;
@@ -165,16 +173,25 @@ void measure_acceptance(const pv::session& s, pv::recording& r) {
       }
       // Four standard deviations of the mean, and for few trials one trial's worth.
       const double a = d.overlap, mean = tokens / trials, wanted = pv::expected_emitted(a, length);
-      const std::string name = "overlap " + std::to_string(a) + ", draft of " + std::to_string(length);
+      const std::string name =
+          "overlap " + std::to_string(a) + ", draft of " + std::to_string(length);
       r.check(name + ": acceptance rate", std::abs(accepted / proposed - a),
               4.0 * std::sqrt(a * (1.0 - a) / proposed) + 1.0 / trials);
       const double variance = (std::max)(0.0, squares / trials - mean * mean);
       r.check(name + ": tokens emitted a pass", std::abs(mean - wanted),
               4.0 * std::sqrt(variance / trials) + static_cast<double>(length + 1) / trials);
-      r.add({"acceptance_rate", "1",
-             {{"overlap", a}, {"draft_length", length}, {"vocabulary", vocabulary}, {"trials", each}}, rates});
-      r.add({"emitted_tokens", "token",
-             {{"acceptance", a}, {"draft_length", length}, {"vocabulary", vocabulary}, {"trials", each}}, emitted});
+      r.add(
+          {"acceptance_rate",
+           "1",
+           {{"overlap", a}, {"draft_length", length}, {"vocabulary", vocabulary}, {"trials", each}},
+           rates});
+      r.add({"emitted_tokens",
+             "token",
+             {{"acceptance", a},
+              {"draft_length", length},
+              {"vocabulary", vocabulary},
+              {"trials", each}},
+             emitted});
     }
   }
 }
@@ -195,11 +212,14 @@ void check_product(const pv::session& s, pv::recording& r, const pv::matrix_prod
       const auto column = static_cast<std::size_t>(i) * static_cast<std::size_t>(n - 1) / 5;
       double sum = 0;
       for (std::size_t c = 0; c < static_cast<std::size_t>(k); ++c) {
-        sum += static_cast<double>(pv::random_stored<bf16>(x_seed, static_cast<std::size_t>(row) * k + c)) *
-               pv::random_stored<bf16>(weight_seed, column * static_cast<std::size_t>(k) + c, scale);
+        sum +=
+            static_cast<double>(
+                pv::random_stored<bf16>(x_seed, static_cast<std::size_t>(row) * k + c)) *
+            pv::random_stored<bf16>(weight_seed, column * static_cast<std::size_t>(k) + c, scale);
       }
       reference.push_back(sum);
-      const std::size_t from = s.breaks("swap_rows") ? static_cast<std::size_t>(m - 1 - row) : static_cast<std::size_t>(row);
+      const std::size_t from = s.breaks("swap_rows") ? static_cast<std::size_t>(m - 1 - row)
+                                                     : static_cast<std::size_t>(row);
       result.push_back(static_cast<float>(got[from * static_cast<std::size_t>(n) + column]));
     }
   }
@@ -208,11 +228,16 @@ void check_product(const pv::session& s, pv::recording& r, const pv::matrix_prod
 }
 
 void measure_verification(const pv::session& s, pv::recording& r) {
-  struct size { int n, k; };
-  const std::vector<size> sizes = s.reduced ? std::vector<size>{{96, 64}}
-                                            : std::vector<size>{{6144, 4096}, {4096, 4096}, {28672, 4096}, {4096, 14336}, {128256, 4096}};
-  const std::vector<int> tokens = s.reduced ? std::vector<int>{1, 3}
-                                            : std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
+  struct size {
+    int n, k;
+  };
+  const std::vector<size> sizes =
+      s.reduced ? std::vector<size>{{96, 64}}
+                : std::vector<size>{
+                      {6144, 4096}, {4096, 4096}, {28672, 4096}, {4096, 14336}, {128256, 4096}};
+  const std::vector<int> tokens =
+      s.reduced ? std::vector<int>{1, 3}
+                : std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
   for (const auto& [n, k] : sizes) {
     const std::size_t one = static_cast<std::size_t>(n) * static_cast<std::size_t>(k);
     const std::size_t copies = s.reduced ? 2 : 2 + 4 * s.l2_bytes() / (one * sizeof(bf16));
@@ -228,11 +253,17 @@ void measure_verification(const pv::session& s, pv::recording& r) {
         const auto samples = pv::time_in_graph(
             s.stream, s.plan,
             [&](int i) {
-              product.launch(x.data(), w.data() + static_cast<std::size_t>(i) % copies * one, y.data(), s.stream);
+              product.launch(x.data(), w.data() + static_cast<std::size_t>(i) % copies * one,
+                             y.data(), s.stream);
             },
             static_cast<int>(copies));
-        r.add({"verify_time", "s",
-               {{"m", m}, {"n", n}, {"k", k}, {"format", "bf16"}, {"cache", "cold"},
+        r.add({"verify_time",
+               "s",
+               {{"m", m},
+                {"n", n},
+                {"k", k},
+                {"format", "bf16"},
+                {"cache", "cold"},
                 {"weight_copies", static_cast<double>(copies)},
                 {"flop", product.flop()},
                 {"bytes_read", product.bytes_read()},
@@ -248,7 +279,9 @@ void measure_verification(const pv::session& s, pv::recording& r) {
 
 #else
 
-void measure_verification(const pv::session&, pv::recording& r) { r.skip("verify_time", pv::no_cublaslt); }
+void measure_verification(const pv::session&, pv::recording& r) {
+  r.skip("verify_time", pv::no_cublaslt);
+}
 
 #endif
 
@@ -263,10 +296,11 @@ void measure(const pv::session& s, pv::recording& r) {
 int main(int argc, char** argv) {
   std::vector<std::string> faults{"accepts_too_often", "resamples_target"};
   if (pv::has_cublaslt) faults.emplace_back("swap_rows");
-  return pv::run_experiment(argc, argv,
-                            {.name = "speculative",
-                             .law = "speculative.hpp: acceptance = sum min(p, q), emitted = (1 - a^(g+1)) / (1 - a)",
-                             .program = "validation/kernels/speculative.cu",
-                             .faults = faults},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "speculative",
+       .law = "speculative.hpp: acceptance = sum min(p, q), emitted = (1 - a^(g+1)) / (1 - a)",
+       .program = "validation/kernels/speculative.cu",
+       .faults = faults},
+      measure);
 }

@@ -1,13 +1,14 @@
 // Transfers: between host and device, and among devices.
 //
 // Measures: the time of copies of 4 KB to 1 GB to and from the device, from page-locked and from
-//   pageable host memory; of NCCL's all-reduce over 2 GPUs and more, where there are so many; and the
-//   bytes that a rank sends in ring, one-shot and two-shot all-reduces.
-// How: copies one after the other in a stream, so small ones show the copy engine's own start-up and
-//   not the host's. The algorithms are run by logical ranks that share one GPU's memory, transfer by
-//   transfer as algorithms/collective_accounting.hpp lists them; the kernel that moves a chunk counts
-//   what it moves for the rank that sends it.
-// Tests: time = alpha + bytes / bandwidth; bytes sent = 2 (n - 1) / n, n - 1 and 2 (n - 1) / n messages.
+//   pageable host memory; of NCCL's all-reduce over 2 GPUs and more, where there are so many; and
+//   the bytes that a rank sends in ring, one-shot and two-shot all-reduces.
+// How: copies one after the other in a stream, so small ones show the copy engine's own start-up
+//   and not the host's. The algorithms are run by logical ranks that share one GPU's memory,
+//   transfer by transfer as algorithms/collective_accounting.hpp lists them; the kernel that moves
+//   a chunk counts what it moves for the rank that sends it.
+// Tests: time = alpha + bytes / bandwidth; bytes sent = 2 (n - 1) / n, n - 1 and 2 (n - 1) / n
+//   messages.
 #include <cstring>
 
 #include "algorithms/collective_accounting.hpp"
@@ -21,7 +22,8 @@ namespace {
 constexpr std::uint32_t byte_seed = 51, rank_seed = 60;
 constexpr std::size_t kb = std::size_t{1} << 10U, mb = std::size_t{1} << 20U;
 
-// --- host and device ------------------------------------------------------------------------------
+// --- host and device
+// ------------------------------------------------------------------------------
 
 void fill_host(unsigned char* to, std::size_t bytes) {
   const std::size_t some = (std::min)(bytes, 4 * mb);
@@ -31,7 +33,8 @@ void fill_host(unsigned char* to, std::size_t bytes) {
   }
   for (std::size_t i = some / 4 * 4; i < some; ++i) to[i] = static_cast<unsigned char>(i);
   // Then again and again: the link does not look at the bytes.
-  for (std::size_t i = some; i < bytes; i += some) std::memcpy(to + i, to, (std::min)(some, bytes - i));
+  for (std::size_t i = some; i < bytes; i += some)
+    std::memcpy(to + i, to, (std::min)(some, bytes - i));
 }
 
 void check_copy(const pv::session& s, pv::recording& r, unsigned char* host, unsigned char* device,
@@ -62,23 +65,29 @@ void measure_copies(const pv::session& s, pv::recording& r, unsigned char* host,
       if (!pinned && bytes >= 64 * mb) plan.samples = (std::min)(plan.samples, 5);
       const auto samples = pv::time_in_stream(s.stream, plan, [&](int) {
         if (to_device) {
-          PERFMODEL_CUDA(cudaMemcpyAsync(device.data(), host, bytes, cudaMemcpyHostToDevice, s.stream));
+          PERFMODEL_CUDA(
+              cudaMemcpyAsync(device.data(), host, bytes, cudaMemcpyHostToDevice, s.stream));
         } else {
-          PERFMODEL_CUDA(cudaMemcpyAsync(host, device.data(), bytes, cudaMemcpyDeviceToHost, s.stream));
+          PERFMODEL_CUDA(
+              cudaMemcpyAsync(host, device.data(), bytes, cudaMemcpyDeviceToHost, s.stream));
         }
       });
-      r.add({"transfer_time", "s",
-             {{"direction", to_device ? "h2d" : "d2h"}, {"memory", memory}, {"bytes", static_cast<double>(bytes)}},
+      r.add({"transfer_time",
+             "s",
+             {{"direction", to_device ? "h2d" : "d2h"},
+              {"memory", memory},
+              {"bytes", static_cast<double>(bytes)}},
              samples});
     }
   }
 }
 
-// --- logical ranks in one memory ------------------------------------------------------------------
+// --- logical ranks in one memory
+// ------------------------------------------------------------------
 
 /// to += from or to = from, and sent += the bytes.
-__global__ void transfer_kernel(const float* __restrict__ from, float* __restrict__ to, std::size_t n,
-                                bool adds, unsigned long long* __restrict__ sent) {
+__global__ void transfer_kernel(const float* __restrict__ from, float* __restrict__ to,
+                                std::size_t n, bool adds, unsigned long long* __restrict__ sent) {
   unsigned moved = 0;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
        i += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
@@ -95,8 +104,11 @@ struct logical_ranks {
   pv::device_buffer<unsigned long long> sent;
 
   logical_ranks(int n, std::size_t each)
-      : ranks(n), count(each), input(each * static_cast<std::size_t>(n)),
-        result(each * static_cast<std::size_t>(n)), sent(static_cast<std::size_t>(n)) {
+      : ranks(n),
+        count(each),
+        input(each * static_cast<std::size_t>(n)),
+        result(each * static_cast<std::size_t>(n)),
+        sent(static_cast<std::size_t>(n)) {
     pv::random_fill(input, rank_seed);
   }
   float* of(const pv::device_buffer<float>& b, int rank, std::size_t at) const {
@@ -105,7 +117,8 @@ struct logical_ranks {
 
   /// The bytes that each rank sent. `dropped`: the transfer that is left out, -1 for none.
   std::vector<double> run(pv::all_reduce how, int dropped, cudaStream_t stream) {
-    PERFMODEL_CUDA(cudaMemcpyAsync(result.data(), input.data(), input.bytes(), cudaMemcpyDeviceToDevice, stream));
+    PERFMODEL_CUDA(cudaMemcpyAsync(result.data(), input.data(), input.bytes(),
+                                   cudaMemcpyDeviceToDevice, stream));
     PERFMODEL_CUDA(cudaMemsetAsync(sent.data(), 0, sent.bytes(), stream));
     int at = 0;
     pv::for_each_transfer(how, ranks, [&](const pv::chunk_transfer& t) {
@@ -113,7 +126,8 @@ struct logical_ranks {
       const std::size_t begin = t.chunk < 0 ? 0 : pv::chunk_begin(count, ranks, t.chunk);
       const std::size_t end = t.chunk < 0 ? count : pv::chunk_begin(count, ranks, t.chunk + 1);
       if (begin == end) return;
-      const auto blocks = static_cast<unsigned>((std::min)((end - begin + 255) / 256, std::size_t{256}));
+      const auto blocks =
+          static_cast<unsigned>((std::min)((end - begin + 255) / 256, std::size_t{256}));
       transfer_kernel<<<blocks, 256, 0, stream>>>(of(t.input ? input : result, t.from, begin),
                                                   of(result, t.to, begin), end - begin, t.adds,
                                                   sent.data() + t.from);
@@ -142,16 +156,19 @@ struct logical_ranks {
 };
 
 void account(const pv::session& s, pv::recording& r) {
-  constexpr std::pair<pv::all_reduce, const char*> algorithms[] = {{pv::all_reduce::ring, "ring"},
-                                                                   {pv::all_reduce::one_shot, "one_shot"},
-                                                                   {pv::all_reduce::two_shot, "two_shot"}};
+  constexpr std::pair<pv::all_reduce, const char*> algorithms[] = {
+      {pv::all_reduce::ring, "ring"},
+      {pv::all_reduce::one_shot, "one_shot"},
+      {pv::all_reduce::two_shot, "two_shot"}};
   const std::vector<int> sizes = s.reduced ? std::vector<int>{2, 4} : std::vector<int>{2, 3, 4, 8};
   for (const auto& [how, name] : algorithms) {
     for (const int ranks : sizes) {
-      const std::string text = std::string(name) + " over " + std::to_string(ranks) + " logical ranks";
+      const std::string text =
+          std::string(name) + " over " + std::to_string(ranks) + " logical ranks";
       // No number of ranks here divides the first; all of them divide the second.
       for (const bool even : {false, true}) {
-        const std::size_t count = even ? std::size_t{840} * (s.reduced ? 1 : 256) : (s.reduced ? 853 : 100003);
+        const std::size_t count =
+            even ? std::size_t{840} * (s.reduced ? 1 : 256) : (s.reduced ? 853 : 100003);
         logical_ranks ranked(ranks, count);
         const auto sent = ranked.run(how, s.breaks("drop_chunk") ? ranks - 1 : -1, s.stream);
         r.check(text + ": sums against double precision", ranked.worst_error(), 1e-6);
@@ -159,16 +176,21 @@ void account(const pv::session& s, pv::recording& r) {
         for (const double b : sent) all += b;
         if (s.breaks("miscount")) all -= sizeof(float);
         const double message = static_cast<double>(count * sizeof(float));
-        r.check(text + ": bytes sent by all", std::abs(all - pv::messages_sent(how, ranks) * message), 0.0);
+        r.check(text + ": bytes sent by all",
+                std::abs(all - pv::messages_sent(how, ranks) * message), 0.0);
         if (even) {
-          r.add({"wire_bytes", "B", {{"algorithm", name}, {"ranks", ranks}, {"message_bytes", message}}, sent});
+          r.add({"wire_bytes",
+                 "B",
+                 {{"algorithm", name}, {"ranks", ranks}, {"message_bytes", message}},
+                 sent});
         }
       }
     }
   }
 }
 
-// --- several GPUs ---------------------------------------------------------------------------------
+// --- several GPUs
+// ---------------------------------------------------------------------------------
 
 #if PERFMODEL_HAS_NCCL
 
@@ -187,7 +209,8 @@ struct gpu_ranks {
         PERFMODEL_CUDA(cudaMalloc(&b->back(), count * sizeof(float)));
         PERFMODEL_CUDA(cudaMemset(b->back(), 0xFF, count * sizeof(float)));
       }
-      pv::random_fill_kernel<float><<<1024, 256>>>(from.back(), count, rank_seed + static_cast<std::uint32_t>(rank), 1.0F);
+      pv::random_fill_kernel<float>
+          <<<1024, 256>>>(from.back(), count, rank_seed + static_cast<std::uint32_t>(rank), 1.0F);
       PERFMODEL_LAUNCHED("random_fill");
       PERFMODEL_CUDA(cudaDeviceSynchronize());
     }
@@ -240,8 +263,8 @@ void measure_all_reduce(const pv::session& s, pv::recording& r) {
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<float> got(checked);
       PERFMODEL_CUDA(cudaSetDevice(rank));
-      PERFMODEL_CUDA(cudaMemcpy(got.data(), on.to[static_cast<std::size_t>(rank)], checked * sizeof(float),
-                                cudaMemcpyDeviceToHost));
+      PERFMODEL_CUDA(cudaMemcpy(got.data(), on.to[static_cast<std::size_t>(rank)],
+                                checked * sizeof(float), cudaMemcpyDeviceToHost));
       r.check("NCCL over " + std::to_string(ranks) + " GPUs, rank " + std::to_string(rank),
               pv::relative_error<float>(got, reference), 1e-6);
     }
@@ -249,7 +272,8 @@ void measure_all_reduce(const pv::session& s, pv::recording& r) {
     for (std::size_t count = 256; count <= largest; count *= 4) {
       const auto samples = pv::time_in_stream(on.streams[0], s.plan, [&](int) { once(count); });
       on.wait();
-      r.add({"all_reduce_time", "s",
+      r.add({"all_reduce_time",
+             "s",
              {{"ranks", ranks},
               {"bytes", static_cast<double>(count * sizeof(float))},
               {"implementation", "nccl"},
@@ -289,10 +313,11 @@ void measure(const pv::session& s, pv::recording& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return pv::run_experiment(argc, argv,
-                            {.name = "transfer",
-                             .law = "network.hpp: time = alpha + bytes / bandwidth; collectives.hpp: bytes a rank sends",
-                             .program = "validation/kernels/transfer.cu",
-                             .faults = {"drop_chunk", "miscount", "swap_bytes", "drop_tail"}},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "transfer",
+       .law = "network.hpp: time = alpha + bytes / bandwidth; collectives.hpp: bytes a rank sends",
+       .program = "validation/kernels/transfer.cu",
+       .faults = {"drop_chunk", "miscount", "swap_bytes", "drop_tail"}},
+      measure);
 }

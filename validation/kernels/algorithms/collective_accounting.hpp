@@ -26,9 +26,10 @@ constexpr std::size_t chunk_begin(std::size_t count, int n, int c) {
 }
 
 /// Calls visit(chunk_transfer) for all of them in an order that is right also one after the other.
-/// ring: in each of n - 1 rounds a rank passes on the chunk that it added to last, then n - 1 rounds
-/// pass the finished chunks on (Patarasuk and Yuan 2009). one_shot: everyone sends everything to
-/// everyone. two_shot: chunk c of all goes to rank c, which sends the sum to everyone.
+/// ring: in each of n - 1 rounds a rank passes on the chunk that it added to last, then n - 1
+/// rounds pass the finished chunks on (Patarasuk and Yuan 2009). one_shot: everyone sends
+/// everything to everyone. two_shot: chunk c of all goes to rank c, which sends the sum to
+/// everyone.
 template <class Visit>
 constexpr void for_each_transfer(all_reduce how, int ranks, Visit&& visit) {
   const auto around = [ranks](int r) { return (r % ranks + ranks) % ranks; };
@@ -44,7 +45,8 @@ constexpr void for_each_transfer(all_reduce how, int ranks, Visit&& visit) {
   }
   for (int from = 0; from < ranks; ++from) {
     for (int to = 0; to < ranks; ++to) {
-      if (from != to) visit(chunk_transfer{from, to, how == all_reduce::one_shot ? -1 : to, true, true});
+      if (from != to)
+        visit(chunk_transfer{from, to, how == all_reduce::one_shot ? -1 : to, true, true});
     }
   }
   if (how == all_reduce::one_shot) return;

@@ -15,8 +15,8 @@ enum class drawn_from { draft, target, residual };
 
 /// What --break does to a pass.
 struct sampling_faults {
-  bool accepts_too_often = false;   ///< with probability min(1, 2 p / q)
-  bool resamples_target = false;    ///< from p, and not from what it has beyond q
+  bool accepts_too_often = false;  ///< with probability min(1, 2 p / q)
+  bool resamples_target = false;   ///< from p, and not from what it has beyond q
 };
 
 /// p and q over `size` tokens. Neither has to sum to 1 but by rounding.
@@ -45,8 +45,8 @@ struct token_distributions {
   }
 };
 
-/// The token at share `u` of the cumulative weight, by the sums of its chunks: 0 <= u < 1. Tokens of
-/// weight 0 are never drawn, unless all are.
+/// The token at share `u` of the cumulative weight, by the sums of its chunks: 0 <= u < 1. Tokens
+/// of weight 0 are never drawn, unless all are.
 PERFMODEL_HOST_DEVICE inline int draw(const token_distributions& d, drawn_from what,
                                       const double* chunk_sums, int chunks, double u) {
   double total = 0.0;
@@ -75,8 +75,8 @@ PERFMODEL_HOST_DEVICE inline int draw(const token_distributions& d, drawn_from w
 }
 
 /// One pass of the target over `draft_length` proposals. Returns how many tokens it emits, 1 to
-/// draft_length + 1, into `emitted`; all but the last are accepted proposals. sample(what, u) draws a
-/// token; uniform(i), i <= 2 draft_length, are independent in [0, 1).
+/// draft_length + 1, into `emitted`; all but the last are accepted proposals. sample(what, u) draws
+/// a token; uniform(i), i <= 2 draft_length, are independent in [0, 1).
 template <class Sample, class Uniform>
 PERFMODEL_HOST_DEVICE int speculative_pass(const token_distributions& d, int draft_length,
                                            const sampling_faults& faults, Sample&& sample,
@@ -96,7 +96,8 @@ PERFMODEL_HOST_DEVICE int speculative_pass(const token_distributions& d, int dra
   return draft_length + 1;
 }
 
-/// Probability that a proposal is accepted: sum over the tokens of min(p, q). Leviathan et al., 3.5.
+/// Probability that a proposal is accepted: sum over the tokens of min(p, q). Leviathan et
+/// al., 3.5.
 inline double overlap_of(const token_distributions& d) {
   double sum = 0.0;
   for (int i = 0; i < d.size; ++i) {

@@ -35,6 +35,8 @@ __device__ inline uint4 narrow8(const float (&from)[8]) {
 __device__ inline uint4 load8(const __nv_bfloat16* at) {
   return *reinterpret_cast<const uint4*>(at);
 }
-__device__ inline void store8(__nv_bfloat16* at, uint4 v) { *reinterpret_cast<uint4*>(at) = v; }
+__device__ inline void store8(__nv_bfloat16* at, uint4 v) {
+  *reinterpret_cast<uint4*>(at) = v;
+}
 
 }  // namespace perfmodel::validation

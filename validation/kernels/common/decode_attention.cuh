@@ -2,11 +2,11 @@
 // a whole step: split over the context, then merged.
 //
 // A block of four warps takes one KV head of one sequence and one split of its context; the query
-// heads that share the KV head are handled together, so that every key and value is read once. A key
-// is spread over HeadDim / 8 lanes, 16 bytes each; four keys and four values of a lane are in flight
-// before the first is used. Each group of lanes keeps an online softmax of its own (Milakov and
-// Gimelshein 2018); they are merged in the warp, in the block, and over the splits by a second kernel
-// (Dao et al. 2023, "Flash-Decoding").
+// heads that share the KV head are handled together, so that every key and value is read once. A
+// key is spread over HeadDim / 8 lanes, 16 bytes each; four keys and four values of a lane are in
+// flight before the first is used. Each group of lanes keeps an online softmax of its own (Milakov
+// and Gimelshein 2018); they are merged in the warp, in the block, and over the splits by a second
+// kernel (Dao et al. 2023, "Flash-Decoding").
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,15 @@
 
 namespace perfmodel::validation {
 
-/// Sequence b, KV head g, position p are at ((b * kv_heads + g) * capacity + p) * head_dim of `keys`
-/// and of `values`; query head h of b at b * query_stride + h * head_dim; results alike, densely.
+/// Sequence b, KV head g, position p are at ((b * kv_heads + g) * capacity + p) * head_dim of
+/// `keys` and of `values`; query head h of b at b * query_stride + h * head_dim; results alike,
+/// densely.
 struct decode_attention_shape {
   const __nv_bfloat16* queries = nullptr;
   const __nv_bfloat16* keys = nullptr;
   const __nv_bfloat16* values = nullptr;
   __nv_bfloat16* out = nullptr;
-  float* parts = nullptr;   ///< batch * query_heads * splits * head_dim, where splits > 1
+  float* parts = nullptr;    ///< batch * query_heads * splits * head_dim, where splits > 1
   float2* states = nullptr;  ///< batch * query_heads * splits: maximum and sum
   int batch = 0, query_heads = 0, kv_heads = 0, query_stride = 0;
   int capacity = 0, context = 0, splits = 1, keys_per_split = 0;
@@ -159,7 +160,8 @@ __global__ void __launch_bounds__(decode_attention_warps * 32)
       total += by * block_states[w][g].y;
       part += by * block_sums[w][g][d];
     }
-    const std::size_t row = static_cast<std::size_t>(sequence) * a.query_heads + kv_head * Group + g;
+    const std::size_t row =
+        static_cast<std::size_t>(sequence) * a.query_heads + kv_head * Group + g;
     if (a.splits == 1) {
       a.out[row * HeadDim + d] = __float2bfloat16(part / total);
     } else {

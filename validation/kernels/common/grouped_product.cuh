@@ -4,8 +4,9 @@
 // y[r][n] = sum over k of x[source(r)][k] w[group of r][n][k], bf16 in and out, sums in fp32, by
 // mma.m16n8k16. A block of four warps takes Rows rows of one group and 128 columns; 64 columns of
 // both operands at a time pass through shared memory, in four stages of asynchronous copies. Their
-// 16-byte chunks are swizzled (chunk xor row % 8), so that ldmatrix meets no bank twice. Tiles of 16
-// rows for the few tokens of decoding, where the weights' bytes are all that counts; of 64 for many.
+// 16-byte chunks are swizzled (chunk xor row % 8), so that ldmatrix meets no bank twice. Tiles of
+// 16 rows for the few tokens of decoding, where the weights' bytes are all that counts; of 64 for
+// many.
 #pragma once
 
 #include "bf16x8.cuh"
@@ -14,7 +15,7 @@
 
 namespace perfmodel::validation {
 
-/// Row r of the tile t is tile_first[t] + r, below offsets[tile_group[t] + 1]. n and k: multiples of
+/// Row r of tile t is tile_first[t] + r, below offsets[tile_group[t] + 1]. n and k: multiples of
 /// 8. `tiles` is on the device: blocks beyond it have nothing to do.
 struct grouped_shape {
   const __nv_bfloat16* x = nullptr;
@@ -33,7 +34,7 @@ inline constexpr int threads = 128, columns = 128, depth = 64, chunks = depth / 
 template <int Rows>
 inline constexpr int stage_vectors = (Rows + columns) * chunks;
 template <int Rows>
-inline constexpr int shared_bytes = stages * stage_vectors<Rows> * 16;
+inline constexpr int shared_bytes = stages* stage_vectors<Rows> * 16;
 }  // namespace grouped
 
 template <int Rows>

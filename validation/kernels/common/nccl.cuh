@@ -1,5 +1,5 @@
-// NCCL's all-reduce in one process, opened at run time: the library is no part of every machine that
-// has its header, and neither is there everywhere.
+// NCCL's all-reduce in one process. The library is opened at run time: a machine may have its
+// header and not the library, or the library elsewhere than the linker looks.
 #pragma once
 
 #include <dlfcn.h>
@@ -24,9 +24,10 @@ namespace perfmodel::validation {
 class nccl {
  public:
   nccl() : library_(dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL)) {
-    found_ = library_ != nullptr && find(init_, "ncclCommInitAll") && find(destroy_, "ncclCommDestroy") &&
-             find(begin_, "ncclGroupStart") && find(end_, "ncclGroupEnd") &&
-             find(reduce_, "ncclAllReduce") && find(text_, "ncclGetErrorString");
+    found_ = library_ != nullptr && find(init_, "ncclCommInitAll") &&
+             find(destroy_, "ncclCommDestroy") && find(begin_, "ncclGroupStart") &&
+             find(end_, "ncclGroupEnd") && find(reduce_, "ncclAllReduce") &&
+             find(text_, "ncclGetErrorString");
   }
   nccl(const nccl&) = delete;
   nccl& operator=(const nccl&) = delete;
@@ -48,7 +49,8 @@ class nccl {
                   const std::vector<cudaStream_t>& streams) const {
     checked(begin_(), "ncclGroupStart");
     for (std::size_t r = 0; r < of.size(); ++r) {
-      checked(reduce_(from[r], to[r], count, ncclFloat, ncclSum, of[r], streams[r]), "ncclAllReduce");
+      checked(reduce_(from[r], to[r], count, ncclFloat, ncclSum, of[r], streams[r]),
+              "ncclAllReduce");
     }
     checked(end_(), "ncclGroupEnd");
   }

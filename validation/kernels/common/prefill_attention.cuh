@@ -1,8 +1,9 @@
-// Causal attention of a chunk of one sequence's prompt over its cache, by tensor cores, tiled with an
-// online softmax (Dao 2023, "FlashAttention-2").
+// Causal attention of a chunk of one sequence's prompt over its cache, by tensor cores, tiled with
+// an online softmax (Dao 2023, "FlashAttention-2").
 //
-// A block of four warps takes 64 queries of one head, a warp 16 of them; tiles of 64 keys and values
-// pass through shared memory, whose rows are padded by 16 bytes so that ldmatrix meets no bank twice.
+// A block of four warps takes 64 queries of one head, a warp 16 of them; tiles of 64 keys and
+// values pass through shared memory, whose rows are padded by 16 bytes so that ldmatrix meets no
+// bank twice.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +15,17 @@
 
 namespace perfmodel::validation {
 
-/// `tokens` queries at positions past .. past + tokens - 1 of one sequence; query head h of token t is
-/// at t * query_stride + h * head_dim. Position p of KV head g is at (g * capacity + p) * head_dim.
+/// `tokens` queries at positions past .. past + tokens - 1 of one sequence; query head h of token t
+/// is at t * query_stride + h * head_dim. Position p of KV head g is at (g * capacity + p) *
+/// head_dim.
 struct prefill_attention_shape {
   const __nv_bfloat16* queries = nullptr;
   const __nv_bfloat16* keys = nullptr;
   const __nv_bfloat16* values = nullptr;
   __nv_bfloat16* out = nullptr;
   int tokens = 0, past = 0, query_heads = 0, kv_heads = 0, query_stride = 0, capacity = 0;
-  float scale = 0;   ///< of the scores, times log2 e
-  int ahead = 0;     ///< keys that a query sees beyond its own position: 0, but for a fault
+  float scale = 0;  ///< of the scores, times log2 e
+  int ahead = 0;    ///< keys that a query sees beyond its own position: 0, but for a fault
 };
 
 inline constexpr int prefill_tile = 64;

@@ -1,0 +1,327 @@
+// Fusion: chains of element-wise operations, one kernel each against one for all.
+//
+// Measures: bias + GELU (y = gelu(x + b)) as two kernels with an array between them, and as one; and
+//   LayerNorm as four kernels (mean, variance, normalise, scale and shift) and as one that keeps its
+//   row in registers. bf16 in memory, fp32 in registers.
+// How: 16-byte loads and stores; the arrays rotate through copies beyond four L2s, so that what lies
+//   between two kernels comes back from DRAM where it is larger than the L2, as in a model.
+// Tests: fusion.hpp: traffic and launches that fusing removes.
+#include <cmath>
+
+#include "common/bf16x8.cuh"
+#include "common/experiment.cuh"
+
+namespace pv = perfmodel::validation;
+
+namespace {
+
+using bf16 = __nv_bfloat16;
+constexpr int threads = 256;
+constexpr float epsilon = 1e-5F;
+
+__host__ __device__ inline float gelu(float v) {
+  // The exact form, 0.5 v (1 + erf(v / sqrt 2)).
+  return 0.5F * v * (1.0F + erff(v * 0.70710678F));
+}
+
+// --- bias and GELU --------------------------------------------------------------------------------
+
+enum class part { bias, gelu, both };
+
+template <part P>
+__global__ void __launch_bounds__(threads)
+    bias_gelu_kernel(const bf16* __restrict__ x, const bf16* __restrict__ bias, bf16* __restrict__ y,
+                     std::size_t values, int columns) {
+  const std::size_t i = (static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x) * 8;
+  if (i >= values) return;
+  float v[8], b[8];
+  pv::widen8(pv::load8(x + i), v);
+  if (P != part::gelu) pv::widen8(pv::load8(bias + i % static_cast<std::size_t>(columns)), b);
+#pragma unroll
+  for (int u = 0; u < 8; ++u) {
+    if (P != part::gelu) v[u] += b[u];
+    if (P != part::bias) v[u] = gelu(v[u]);
+  }
+  pv::store8(y + i, pv::narrow8(v));
+}
+
+// --- LayerNorm ------------------------------------------------------------------------------------
+
+/// The sum over a block, in every thread. Ends with the barrier that lets `partial` be used again.
+template <bool Barrier>
+__device__ float block_sum(float v, float* partial) {
+#pragma unroll
+  for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(0xFFFFFFFFU, v, by);
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = v;
+  if (Barrier) __syncthreads();
+  float sum = 0.0F;
+#pragma unroll
+  for (int w = 0; w < threads / 32; ++w) sum += partial[w];
+  __syncthreads();
+  return sum;
+}
+
+/// One block a row: sum over the row of (x - shift)^power, divided by the columns.
+template <int Power>
+__global__ void __launch_bounds__(threads)
+    moment_kernel(const bf16* __restrict__ x, const float* __restrict__ shift, float* __restrict__ out,
+                  int columns) {
+  __shared__ float partial[threads / 32];
+  const std::size_t row = blockIdx.x;
+  const float from = Power == 2 ? shift[row] : 0.0F;
+  float sum = 0.0F;
+  for (int c = static_cast<int>(threadIdx.x) * 8; c < columns; c += threads * 8) {
+    float v[8];
+    pv::widen8(pv::load8(x + row * static_cast<std::size_t>(columns) + static_cast<std::size_t>(c)), v);
+#pragma unroll
+    for (int u = 0; u < 8; ++u) sum += Power == 2 ? (v[u] - from) * (v[u] - from) : v[u];
+  }
+  sum = block_sum<true>(sum, partial);
+  if (threadIdx.x == 0) out[row] = sum / static_cast<float>(columns);
+}
+
+/// y = (x - mean) / sqrt(variance + epsilon).
+__global__ void __launch_bounds__(threads)
+    normalise_kernel(const bf16* __restrict__ x, const float* __restrict__ mean,
+                     const float* __restrict__ variance, bf16* __restrict__ y, std::size_t values,
+                     int columns) {
+  const std::size_t i = (static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x) * 8;
+  if (i >= values) return;
+  const std::size_t row = i / static_cast<std::size_t>(columns);
+  const float m = mean[row], scale = rsqrtf(variance[row] + epsilon);
+  float v[8];
+  pv::widen8(pv::load8(x + i), v);
+#pragma unroll
+  for (int u = 0; u < 8; ++u) v[u] = (v[u] - m) * scale;
+  pv::store8(y + i, pv::narrow8(v));
+}
+
+/// y = x gain + bias, by column.
+__global__ void __launch_bounds__(threads)
+    affine_kernel(const bf16* __restrict__ x, const bf16* __restrict__ gain,
+                  const bf16* __restrict__ bias, bf16* __restrict__ y, std::size_t values, int columns) {
+  const std::size_t i = (static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x) * 8;
+  if (i >= values) return;
+  const std::size_t column = i % static_cast<std::size_t>(columns);
+  float v[8], g[8], b[8];
+  pv::widen8(pv::load8(x + i), v);
+  pv::widen8(pv::load8(gain + column), g);
+  pv::widen8(pv::load8(bias + column), b);
+#pragma unroll
+  for (int u = 0; u < 8; ++u) v[u] = v[u] * g[u] + b[u];
+  pv::store8(y + i, pv::narrow8(v));
+}
+
+/// All of LayerNorm, one block a row. A thread holds `Held` pieces of eight values.
+template <int Held, bool Barrier>
+__global__ void __launch_bounds__(threads)
+    layer_norm_kernel(const bf16* __restrict__ x, const bf16* __restrict__ gain,
+                      const bf16* __restrict__ bias, bf16* __restrict__ y, int columns) {
+  __shared__ float partial[threads / 32];
+  const std::size_t start = blockIdx.x * static_cast<std::size_t>(columns);
+  float v[Held][8];
+  float sum = 0.0F;
+#pragma unroll
+  for (int h = 0; h < Held; ++h) {
+    const int c = (h * threads + static_cast<int>(threadIdx.x)) * 8;
+    if (c < columns) {
+      pv::widen8(pv::load8(x + start + static_cast<std::size_t>(c)), v[h]);
+#pragma unroll
+      for (int u = 0; u < 8; ++u) sum += v[h][u];
+    }
+  }
+  const float mean = block_sum<Barrier>(sum, partial) / static_cast<float>(columns);
+  float squares = 0.0F;
+#pragma unroll
+  for (int h = 0; h < Held; ++h) {
+    const int c = (h * threads + static_cast<int>(threadIdx.x)) * 8;
+    if (c < columns) {
+#pragma unroll
+      for (int u = 0; u < 8; ++u) squares += (v[h][u] - mean) * (v[h][u] - mean);
+    }
+  }
+  const float scale =
+      rsqrtf(block_sum<Barrier>(squares, partial) / static_cast<float>(columns) + epsilon);
+#pragma unroll
+  for (int h = 0; h < Held; ++h) {
+    const int c = (h * threads + static_cast<int>(threadIdx.x)) * 8;
+    if (c < columns) {
+      float g[8], b[8];
+      pv::widen8(pv::load8(gain + c), g);
+      pv::widen8(pv::load8(bias + c), b);
+#pragma unroll
+      for (int u = 0; u < 8; ++u) v[h][u] = (v[h][u] - mean) * scale * g[u] + b[u];
+      pv::store8(y + start + static_cast<std::size_t>(c), pv::narrow8(v[h]));
+    }
+  }
+}
+
+// --- the chains -----------------------------------------------------------------------------------
+
+struct chain {
+  int rows, columns;
+  std::size_t values() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+  unsigned blocks() const { return static_cast<unsigned>((values() / 8 + threads - 1) / threads); }
+};
+
+constexpr int largest_columns = threads * 8 * 4;  // what four pieces a thread hold
+
+struct arrays {
+  pv::device_buffer<bf16> x, between, y, gain, bias;
+  pv::device_buffer<float> mean, variance;
+  arrays(std::size_t values, std::size_t rows, std::size_t columns)
+      : x(values), between(values), y(values), gain(columns), bias(columns), mean(rows), variance(rows) {
+    pv::random_fill(x, 1);
+    pv::random_fill(gain, 2);
+    pv::random_fill(bias, 3);
+  }
+};
+
+/// first: where in the arrays this repetition's copy begins.
+void bias_gelu(const chain& c, arrays& on, std::size_t first, bool fused, bool drop, cudaStream_t stream) {
+  const bf16* x = on.x.data() + first;
+  bf16* between = on.between.data() + first;
+  bf16* y = on.y.data() + first;
+  if (fused && !drop) {
+    bias_gelu_kernel<part::both><<<c.blocks(), threads, 0, stream>>>(x, on.bias.data(), y, c.values(), c.columns);
+  } else if (fused) {
+    bias_gelu_kernel<part::gelu><<<c.blocks(), threads, 0, stream>>>(x, on.bias.data(), y, c.values(), c.columns);
+  } else {
+    bias_gelu_kernel<part::bias><<<c.blocks(), threads, 0, stream>>>(x, on.bias.data(), between, c.values(), c.columns);
+    PERFMODEL_LAUNCHED("bias_kernel");
+    bias_gelu_kernel<part::gelu><<<c.blocks(), threads, 0, stream>>>(between, on.bias.data(), y, c.values(), c.columns);
+  }
+  PERFMODEL_LAUNCHED("bias_gelu_kernel");
+}
+
+template <bool Barrier>
+void layer_norm_fused(const chain& c, const bf16* x, bf16* y, arrays& on, cudaStream_t stream) {
+  const auto grid = static_cast<unsigned>(c.rows);
+  const int held = (c.columns + threads * 8 - 1) / (threads * 8);
+  if (held == 1) {
+    layer_norm_kernel<1, Barrier><<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
+  } else if (held == 2) {
+    layer_norm_kernel<2, Barrier><<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
+  } else {
+    layer_norm_kernel<4, Barrier><<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
+  }
+  PERFMODEL_LAUNCHED("layer_norm_kernel");
+}
+
+void layer_norm(const chain& c, arrays& on, std::size_t first, bool fused, bool skip_barrier,
+                cudaStream_t stream) {
+  const bf16* x = on.x.data() + first;
+  bf16* between = on.between.data() + first;
+  bf16* y = on.y.data() + first;
+  if (fused) {
+    if (skip_barrier) {
+      layer_norm_fused<false>(c, x, y, on, stream);
+    } else {
+      layer_norm_fused<true>(c, x, y, on, stream);
+    }
+    return;
+  }
+  const auto grid = static_cast<unsigned>(c.rows);
+  moment_kernel<1><<<grid, threads, 0, stream>>>(x, on.mean.data(), on.mean.data(), c.columns);
+  PERFMODEL_LAUNCHED("mean_kernel");
+  moment_kernel<2><<<grid, threads, 0, stream>>>(x, on.mean.data(), on.variance.data(), c.columns);
+  PERFMODEL_LAUNCHED("variance_kernel");
+  normalise_kernel<<<c.blocks(), threads, 0, stream>>>(x, on.mean.data(), on.variance.data(), between,
+                                                       c.values(), c.columns);
+  PERFMODEL_LAUNCHED("normalise_kernel");
+  affine_kernel<<<c.blocks(), threads, 0, stream>>>(between, on.gain.data(), on.bias.data(), y, c.values(),
+                                                    c.columns);
+  PERFMODEL_LAUNCHED("affine_kernel");
+}
+
+void check(const pv::session& s, pv::recording& r, const chain& c) {
+  arrays on(c.values(), static_cast<std::size_t>(c.rows), static_cast<std::size_t>(c.columns));
+  const auto n = static_cast<std::size_t>(c.columns);
+  std::vector<double> of_gelu(c.values()), of_norm(c.values());
+  for (std::size_t row = 0; row < static_cast<std::size_t>(c.rows); ++row) {
+    double mean = 0, variance = 0;
+    const auto x = [&](std::size_t column) {
+      return static_cast<double>(pv::random_stored<bf16>(1, row * n + column));
+    };
+    for (std::size_t i = 0; i < n; ++i) mean += x(i) / static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i) variance += (x(i) - mean) * (x(i) - mean) / static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double g = static_cast<double>(pv::random_stored<bf16>(2, i));
+      const double b = static_cast<double>(pv::random_stored<bf16>(3, i));
+      const double v = x(i) + b;
+      of_gelu[row * n + i] = 0.5 * v * (1.0 + std::erf(v / std::sqrt(2.0)));
+      of_norm[row * n + i] = (x(i) - mean) / std::sqrt(variance + static_cast<double>(epsilon)) * g + b;
+    }
+  }
+  std::string size = std::to_string(c.rows);
+  size.append(" x ").append(std::to_string(c.columns));
+  for (const bool fused : {false, true}) {
+    const char* how = fused ? ", fused, " : ", unfused, ";
+    on.between.poison();
+    on.y.poison();
+    bias_gelu(c, on, 0, fused, s.breaks("drop_bias"), s.stream);
+    const std::vector<bf16> gelus = on.y.download();
+    r.check(std::string("bias and GELU") + how + size, pv::relative_error<bf16>(gelus, of_gelu), 6e-3);
+    on.between.poison();
+    on.y.poison();
+    on.mean.poison();
+    on.variance.poison();
+    layer_norm(c, on, 0, fused, s.breaks("skip_barrier"), s.stream);
+    const std::vector<bf16> norms = on.y.download();
+    r.check(std::string("LayerNorm") + how + size, pv::relative_error<bf16>(norms, of_norm), 8e-3);
+  }
+}
+
+void measure_chain(const pv::session& s, pv::recording& r, const chain& c) {
+  const double bytes = 2.0 * static_cast<double>(c.values());
+  // Copies together beyond four L2s, each as large as an array of the chain.
+  const auto copies = static_cast<std::size_t>(std::ceil(4.0 * s.device.l2_bytes / bytes)) + 1;
+  arrays on(copies * c.values(), static_cast<std::size_t>(c.rows), static_cast<std::size_t>(c.columns));
+  const auto add = [&](const char* name, bool fused, int launches, double read, double written,
+                       double flop_each, std::vector<double> samples) {
+    r.add({"chain_time", "s",
+           {{"chain", name},
+            {"fused", fused},
+            {"rows", c.rows},
+            {"columns", c.columns},
+            {"format", "bf16"},
+            {"launches", launches},
+            {"cache", "cold"},
+            {"bytes_read", read * bytes},
+            {"bytes_written", written * bytes},
+            {"flop", flop_each * static_cast<double>(c.values())}},
+           std::move(samples)});
+  };
+  for (const bool fused : {false, true}) {
+    const auto first = [&](int i) { return static_cast<std::size_t>(i) % copies * c.values(); };
+    add("bias_gelu", fused, fused ? 1 : 2, fused ? 1 : 2, fused ? 1 : 2, 6.0,
+        pv::time_in_graph(s.stream, s.plan,
+                          [&](int i) { bias_gelu(c, on, first(i), fused, false, s.stream); },
+                          static_cast<int>(copies)));
+    add("layer_norm", fused, fused ? 1 : 4, fused ? 1 : 4, fused ? 1 : 2, 8.0,
+        pv::time_in_graph(s.stream, s.plan,
+                          [&](int i) { layer_norm(c, on, first(i), fused, false, s.stream); },
+                          static_cast<int>(copies)));
+  }
+}
+
+void measure(const pv::session& s, pv::recording& r) {
+  check(s, r, {3, 2056});
+  check(s, r, {5, 264});
+  if (!s.reduced) check(s, r, {7, largest_columns});
+  const std::vector<chain> chains =
+      s.reduced ? std::vector<chain>{{4, 512}}
+                : std::vector<chain>{{256, 4096}, {1024, 4096}, {4096, 4096}, {8192, 8192}, {16384, 8192}};
+  for (const chain& c : chains) measure_chain(s, r, c);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return pv::run_experiment(argc, argv,
+                            {.name = "fusion",
+                             .law = "fusion.hpp: traffic and launches that fusing removes",
+                             .program = "validation/kernels/fusion.cu",
+                             .faults = {"drop_bias", "skip_barrier"}},
+                            measure);
+}
