@@ -54,7 +54,9 @@ TEST_CASE("kernel rejection sampling: a draw by hand") {
                                    pair.chunk_sum(pv::drawn_from::residual, 1, 2)};
   CHECK(sums[0] == Catch::Approx(0.4));
   CHECK(sums[1] == 0.0);
-  const auto at = [&](double u) { return pv::draw(pair, pv::drawn_from::residual, sums.data(), 2, u); };
+  const auto at = [&](double u) {
+    return pv::draw(pair, pv::drawn_from::residual, sums.data(), 2, u);
+  };
   CHECK(at(0.0) == 0);
   CHECK(at(0.74) == 0);
   CHECK(at(0.76) == 2);
@@ -68,7 +70,8 @@ TEST_CASE("kernel rejection sampling: the closed forms by hand") {
   CHECK(pv::expected_emitted(0.6, 3) == Catch::Approx((1.0 - 0.6 * 0.6 * 0.6 * 0.6) / 0.4));
 }
 
-TEST_CASE("kernel rejection sampling: what is emitted is the target's, at the acceptance it should") {
+TEST_CASE(
+    "kernel rejection sampling: what is emitted is the target's, at the acceptance it should") {
   for (const int draft_length : {1, 4}) {
     const outcome o = run(draft_length, {});
     const auto d = pv::distance_of(o.counts.data(), target.data(), 5);

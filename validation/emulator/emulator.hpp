@@ -256,6 +256,7 @@ inline float __fdividef(float a, float b) { return a / b; }
 inline float __frcp_rn(float a) { return 1.0F / a; }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
+inline float rsqrtf(float a) { return 1.0F / std::sqrt(a); }
 inline float __fsqrt_rn(float a) { return std::sqrt(a); }
 inline float __sinf(float a) { return std::sin(a); }
 inline float __cosf(float a) { return std::cos(a); }

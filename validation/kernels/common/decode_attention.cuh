@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "../algorithms/block_table.hpp"
 #include "bf16x8.cuh"
 #include "buffer.cuh"
 
@@ -29,12 +30,16 @@ struct decode_attention_shape {
   int batch = 0, query_heads = 0, kv_heads = 0, query_stride = 0;
   int capacity = 0, context = 0, splits = 1, keys_per_split = 0;
   float scale = 0;  ///< of the scores, times log2 e
+  /// Paged: position p of sequence b lies in block table[b * blocks + p / 2^block_shift]; a block holds
+  /// its positions for every KV head, and `capacity` is 2^block_shift. Null: a sequence is a block.
+  const int* table = nullptr;
+  int blocks = 0, block_shift = 0;
 };
 
 inline constexpr int decode_attention_warps = 4;
 inline constexpr float softmax_nothing = -1e30F;  ///< maximum over no key; finite, so no inf - inf
 
-template <int HeadDim, int Group>
+template <int HeadDim, int Group, bool Paged = false>
 __global__ void __launch_bounds__(decode_attention_warps * 32)
     decode_attention_kernel(decode_attention_shape a) {
   constexpr int warps = decode_attention_warps, unrolled = 4;
@@ -50,7 +55,8 @@ __global__ void __launch_bounds__(decode_attention_warps * 32)
   const int first = split * a.keys_per_split;
   const int last = (std::min)(first + a.keys_per_split, a.context);
   const std::size_t cache =
-      (static_cast<std::size_t>(sequence) * a.kv_heads + kv_head) * a.capacity * HeadDim + dim;
+      (static_cast<std::size_t>(Paged ? 0 : sequence) * a.kv_heads + kv_head) * a.capacity * HeadDim +
+      dim;
 
   float q[Group][8];
 #pragma unroll
@@ -79,8 +85,13 @@ __global__ void __launch_bounds__(decode_attention_warps * 32)
       there[u] = p < last;
       key[u] = value[u] = {0, 0, 0, 0};
       if (there[u]) {
-        key[u] = load8(a.keys + cache + static_cast<std::size_t>(p) * HeadDim);
-        value[u] = load8(a.values + cache + static_cast<std::size_t>(p) * HeadDim);
+        std::size_t at = static_cast<std::size_t>(p);
+        if (Paged) {
+          at = paged_position(a.table[sequence * a.blocks + (p >> a.block_shift)], p, a.block_shift,
+                              a.kv_heads);
+        }
+        key[u] = load8(a.keys + cache + at * HeadDim);
+        value[u] = load8(a.values + cache + at * HeadDim);
       }
     }
     float score[unrolled][Group];
@@ -207,7 +218,12 @@ void launch_decode_attention(const decode_attention_shape& a, cudaStream_t strea
   if (a.query_heads != Group * a.kv_heads) throw measurement_error("decode attention: head counts");
   const dim3 grid(static_cast<unsigned>(a.splits), static_cast<unsigned>(a.kv_heads),
                   static_cast<unsigned>(a.batch));
-  decode_attention_kernel<HeadDim, Group><<<grid, decode_attention_warps * 32, 0, stream>>>(a);
+  if (a.table != nullptr) {
+    decode_attention_kernel<HeadDim, Group, true>
+        <<<grid, decode_attention_warps * 32, 0, stream>>>(a);
+  } else {
+    decode_attention_kernel<HeadDim, Group><<<grid, decode_attention_warps * 32, 0, stream>>>(a);
+  }
   PERFMODEL_LAUNCHED("decode_attention_kernel");
   if (a.splits == 1) return;
   merge_attention_kernel<HeadDim>
