@@ -41,7 +41,7 @@ class line_reader {
   bool too_long_ = false;
 };
 
-json answer_line(const std::string& line, bool too_long, json& object) {
+json answer_line(const std::string& line, bool too_long, json& object, const given_profile* profile) {
   using perfmodel::error;
   using perfmodel::error_code;
   if (too_long) throw error(error_code::malformed_request, "the line is longer than 1 MiB");
@@ -49,7 +49,7 @@ json answer_line(const std::string& line, bool too_long, json& object) {
     throw error(error_code::malformed_request, "the line is empty; a request is an object");
   }
   read_json(line, object);
-  return answer_json(answer_of(query_of(object), object), object);
+  return answer_json(answer_of(query_of(object), object, profile), object);
 }
 
 /// The id of a request, as far as it was read.
@@ -61,7 +61,7 @@ json id_of(const json& object) {
 
 }  // namespace
 
-bool answer_batch(std::istream& in, std::ostream& out) {
+bool answer_batch(std::istream& in, std::ostream& out, const given_profile* profile) {
   line_reader lines(in, out);
   bool all_answered = true;
   std::string line;
@@ -69,7 +69,7 @@ bool answer_batch(std::istream& in, std::ostream& out) {
     json object;
     json answer;
     try {
-      answer = answer_line(line, lines.too_long(), object);
+      answer = answer_line(line, lines.too_long(), object, profile);
     } catch (const perfmodel::error& e) {
       answer = error_json(e, id_of(object), number);
       all_answered = false;

@@ -1,13 +1,12 @@
 #include "catalogues.hpp"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <perfmodel/workload/huggingface.hpp>
 
+#include "files.hpp"
 #include "json.hpp"
 #include "key.hpp"
 
@@ -29,18 +28,7 @@ std::vector<std::string_view> names_of(const Entries& entries, Name name) {
 bool is_path(std::string_view name) { return name.find('/') != name.npos || name.ends_with(".json"); }
 
 json read_file(const std::string& path) {
-  constexpr std::uintmax_t largest = 16 << 20;
-  std::error_code failure;
-  const auto unreadable = [&](const char* why) {
-    throw error(error_code::unreadable_file, "model: " + in_quotes(path) + " " + why);
-  };
-  const auto status = std::filesystem::status(path, failure);
-  if (failure || !std::filesystem::exists(status)) unreadable("does not exist, or may not be read");
-  if (!std::filesystem::is_regular_file(status)) unreadable("is not a file");
-  if (std::filesystem::file_size(path, failure) > largest || failure) unreadable("is larger than 16 MiB");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) unreadable("cannot be opened");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string text = read_text_file("model", path);
   json content;
   try {
     read_json(text, content, {.depth = 64, .keys = 4096});

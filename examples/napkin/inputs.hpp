@@ -9,6 +9,17 @@
 
 namespace napkin {
 
+/// A spec of constants over traced numbers, each an input prefix.field with the source of all.
+template <class S>
+auto traced_constants(const S& spec, perfmodel::trace& tape, const char* prefix, const perfmodel::source& from) {
+  const std::string where = std::string(perfmodel::name_of(from.how)) + ": " + from.text;
+  return perfmodel::map_scalars<perfmodel::traced>(
+      spec, [&](const perfmodel::field_path& path, double x, const perfmodel::source*, perfmodel::unit_exponents unit) {
+        if (x == 0.0) return perfmodel::traced(x);
+        return perfmodel::traced::input(tape, x, std::string(prefix) + "." + path.text(), where, unit);
+      });
+}
+
 template <perfmodel::Scalar T>
 class inputs {
   static constexpr bool traces = std::same_as<T, perfmodel::traced>;
@@ -17,6 +28,7 @@ class inputs {
   explicit inputs(const request& r) requires(!traces) : request_(r) {}
   inputs(const request& r, perfmodel::trace& tape) requires(traces) : request_(r), tape_(&tape) {}
 
+  const query& asked() const { return request_.asked(); }
   bool has(std::string_view key) const { return request_.has(key); }
   bool given(std::string_view key) const { return request_.at(key).given; }
   bool flag(std::string_view key) const { return request_.flag(key); }
@@ -27,6 +39,7 @@ class inputs {
     missing_key(request_.asked(), key, hint);
   }
 
+  double plain(std::string_view key) const { return request_.number(key); }
   T number(const char* key) { return input(key, request_.number(key), source_of(key)); }
   /// The numbers of a key that takes one or several; empty where one was given.
   std::vector<T> numbers(const char* key) {
@@ -55,6 +68,15 @@ class inputs {
       return perfmodel::trace_inputs(a, *tape_, a.name.c_str());
     } else {
       return (a);
+    }
+  }
+  /// A spec of constants over the scalar; in a derivation each is an input with that source.
+  template <class S>
+  auto constants(const S& spec, const char* prefix, const perfmodel::source* from) {
+    if constexpr (traces) {
+      return traced_constants(spec, *tape_, prefix, *from);
+    } else {
+      return spec;
     }
   }
   decltype(auto) model(std::string_view key = "model") {

@@ -56,6 +56,10 @@ key engine_key() {
       .otherwise("none");
 }
 
+key weight_copies_key(const char* help) {
+  return count("weight_copies", help, 0.0, 1e6).optional();
+}
+
 std::vector<key> degree_keys() {
   return {degree("tensor_parallel", "ranks that share each layer").otherwise("1"),
           degree("pipeline_parallel", "stages that share the layers").otherwise("1"),

@@ -90,6 +90,8 @@ std::vector<key> storage_keys();
 key model_key();
 key format_key(const char* name, const char* help);
 key engine_key();
+/// Where it is not given: as the published benchmark of the engine, see benchmark_weight_copies.
+key weight_copies_key(const char* help);
 
 /// Every query has these beside its own.
 inline constexpr std::string_view common_keys[] = {"query", "id", "mode"};

@@ -5,9 +5,11 @@
 #include <memory>
 
 #include "batch.hpp"
+#include "calibrate.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "planning.hpp"
+#include "profile_file.hpp"
 
 #ifndef PERFMODEL_VERSION
 #define PERFMODEL_VERSION "unknown"
@@ -56,13 +58,25 @@ class query_command {
       options_.back()->type_name("");
     }
     id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
-    mode_option_ = command_->add_option("--mode", mode_, "bound, or calibrated where there is a profile")->type_name("");
+    mode_option_ = command_->add_option("--mode", mode_,
+                                        "bound or calibrated; calibrated where the accelerator has a profile")
+                       ->type_name("");
+    command_->add_option("--profile", profile_, "a file that napkin calibrate wrote, for the machine's own")->type_name("");
     command_->add_flag("--json", as_json_, "print one JSON object");
   }
 
   bool chosen() const { return command_->parsed(); }
   bool as_json() const { return as_json_; }
   const napkin::query& asked() const { return asked_; }
+
+  /// The profile of --profile; null where there is none. Throws where it is not the request's.
+  std::unique_ptr<napkin::given_profile> profile(const json& request) const {
+    if (profile_.empty()) return nullptr;
+    auto p = napkin::read_profile(profile_);
+    const auto at = request.find("accelerator");
+    if (at != request.end() && at->is_string()) napkin::check_profile_of(*p, at->get_ref<const std::string&>());
+    return p;
+  }
 
   json request() const {
     json object = json::object();
@@ -97,7 +111,7 @@ class query_command {
   std::vector<CLI::Option*> options_{};
   CLI::Option* id_option_ = nullptr;
   CLI::Option* mode_option_ = nullptr;
-  std::string id_{}, mode_{};
+  std::string id_{}, mode_{}, profile_{};
   bool as_json_ = false;
 };
 
@@ -128,7 +142,8 @@ void print(const json& object) { std::cout << napkin::write_json(object) << "\n"
 
 void answer(const query_command& c) {
   const json request = c.request();
-  const auto outcome = napkin::answer_of(c.asked(), request);
+  const auto profile = c.profile(request);
+  const auto outcome = napkin::answer_of(c.asked(), request, profile.get());
   const json object = napkin::answer_json(outcome, request);
   if (c.as_json()) {
     print(object);
@@ -139,7 +154,8 @@ void answer(const query_command& c) {
 
 void explain(const query_command& c) {
   const json request = c.request();
-  const auto explanation = napkin::explanation_of(c.asked(), request);
+  const auto profile = c.profile(request);
+  const auto explanation = napkin::explanation_of(c.asked(), request, profile.get());
   const json object = napkin::explanation_json(c.asked(), explanation, request);
   if (c.as_json()) {
     print(object);
@@ -150,13 +166,25 @@ void explain(const query_command& c) {
 
 void plan(const query_command& c) {
   const json request = c.request();
-  const napkin::planned planned = napkin::plan_of(request);
+  const auto profile = c.profile(request);
+  const napkin::planned planned = napkin::plan_of(request, profile.get());
   const json object = napkin::plan_json(planned, request);
   if (c.as_json()) {
     print(object);
   } else {
     std::cout << napkin::plan_text(planned, request);
   }
+}
+
+CLI::App* add_calibrate(CLI::App& app, napkin::calibrate_request& r) {
+  CLI::App* command = app.add_subcommand("calibrate", "A machine's profile from measured latencies of matrix products");
+  command->add_option("--accelerator", r.accelerator, "whose: `napkin gpus` lists them")->required()->type_name("");
+  command->add_option("--data", r.data, "a CSV with dtype, m, n, k and latency_us, or a recording")->required()->type_name("");
+  command->add_option("--gpu", r.gpu, "only the rows of this gpu")->type_name("");
+  command->add_option("--backend", r.backend, "only the rows of this backend")->type_name("");
+  command->add_option("--out", r.out, "the file that the profile is written to")->type_name("");
+  command->add_flag("--json", r.as_json, "print the profile as one JSON object");
+  return command;
 }
 
 int run(int argc, char** argv) {
@@ -171,6 +199,11 @@ int run(int argc, char** argv) {
   explaining->require_subcommand(1);
   const query_commands explanations = add_queries(*explaining);
   CLI::App* batch = app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
+  std::string batch_profile;
+  batch->add_option("--profile", batch_profile, "a file that napkin calibrate wrote, for the lines of its accelerator")
+      ->type_name("");
+  napkin::calibrate_request fitting;
+  CLI::App* calibrating = add_calibrate(app, fitting);
   listing_command gpus(app, "gpus", "The accelerators, with the source of each value");
   listing_command models(app, "models", "The models, with the source of their shapes");
 
@@ -183,7 +216,10 @@ int run(int argc, char** argv) {
 
   int status = success;
   if (batch->parsed()) {
-    if (!napkin::answer_batch(std::cin, std::cout)) status = some_lines_failed;
+    const auto profile = batch_profile.empty() ? nullptr : napkin::read_profile(batch_profile);
+    if (!napkin::answer_batch(std::cin, std::cout, profile.get())) status = some_lines_failed;
+  } else if (calibrating->parsed()) {
+    std::cout << napkin::calibrate(fitting);
   } else if (planning.chosen()) {
     plan(planning);
   } else if (gpus.command->parsed()) {

@@ -21,4 +21,21 @@ std::string sentence(const perfmodel::feasibility& f) {
          amount(f.available, f.unit) + " available";
 }
 
+void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c, profile_part part) {
+  calibrated_note note;
+  note.profile = note_of(c, part, answer.terms);
+  const double spread = spread_of(c, part, answer.terms);
+  for (std::size_t i = 0; i < answer.results.size(); ++i) {
+    const std::string_view key = answer.results[i].key;
+    const result<double>& least = bound.results[i];
+    if (key == "ttft_s") note.bounds.push_back({"bound_ttft_s", "bound", least.value, least.unit});
+    if (key != "time_s" && key != "itl_s") continue;
+    note.bounds.push_back({"bound_time_s", "bound", least.value, least.unit});
+    const auto range = perfmodel::range_of(perfmodel::duration<>::from_value(answer.results[i].value), spread);
+    note.low = range.low.value();
+    note.high = range.high.value();
+  }
+  answer.calibrated = std::move(note);
+}
+
 }  // namespace napkin

@@ -1,10 +1,13 @@
 // What a query answers, over any scalar: named results, and for a time what it is spent on.
 #pragma once
 
+#include <optional>
 #include <perfmodel/estimate.hpp>
 #include <perfmodel/scalar/traced.hpp>
 #include <string>
 #include <vector>
+
+#include "profiles.hpp"
 
 namespace napkin {
 
@@ -32,6 +35,13 @@ T named_result(const char* key, const T& x, perfmodel::unit_exponents unit) {
 /// An infeasibility in a sentence with its numbers; "" where feasible.
 std::string sentence(const perfmodel::feasibility& f);
 
+/// What a calibrated answer says beside its time: the bound, an interval and the profile.
+struct calibrated_note {
+  std::vector<result<double>> bounds{};  ///< bound_time_s, and in a service bound_ttft_s
+  double low = 0.0, high = 0.0;          ///< where 80 % of measurements are expected, in s
+  profile_note profile{};
+};
+
 template <perfmodel::Scalar T = double>
 struct outcome {
   std::vector<result<T>> results{};
@@ -42,6 +52,7 @@ struct outcome {
   bool feasible = true;
   std::string reason{};
   double mfu = 0.0, mbu = 0.0;   ///< shares of the peaks; 0 where the query has none
+  std::optional<calibrated_note> calibrated{};  ///< of a calibrated answer
 
   template <class U>
   void add(const char* key, const char* label, const perfmodel::bu::quantity<U, T>& q) {
@@ -69,5 +80,9 @@ struct outcome {
     if constexpr (requires { e.mbu; }) mbu = representative(e.mbu);
   }
 };
+
+/// Adds to a calibrated answer what it says beside its time; `bound` is the same query's bound. The
+/// interval is that of time_s, of itl_s in a service.
+void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c, profile_part part);
 
 }  // namespace napkin

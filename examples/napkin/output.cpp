@@ -61,11 +61,19 @@ std::string table(const std::vector<std::vector<std::string>>& rows, const std::
   return s;
 }
 
+void note_json(json& out, const calibrated_note& note) {
+  for (const auto& b : note.bounds) out[b.key] = number_json(b.key, b.value);
+  out["interval_80_s"] = {number_json("interval_80_s", note.low), number_json("interval_80_s", note.high)};
+  const profile_note& p = note.profile;
+  out["profile"] = {{"name", p.name}, {"basis", pm::name_of(p.basis)}, {"source", p.source}};
+}
+
 json answer_json(const outcome<>& answer, const json& request) {
   json out = json::object();
   if (const auto id = request.find("id"); id != request.end()) out["id"] = *id;
   for (const auto& r : answer.results) out[r.key] = number_json(r.key, r.value);
-  out["mode"] = "bound";
+  out["mode"] = answer.calibrated ? "calibrated" : "bound";
+  if (answer.calibrated) note_json(out, *answer.calibrated);
   if (answer.is_time) {
     out["limiter"] = pm::name_of(answer.limiter);
     json terms = json::object();
@@ -106,12 +114,29 @@ json explanation_json(const query& asked, const explanation& e, const json& requ
 
 namespace {
 
+/// Below a time: its bound, and below the one that the terms are of, its interval.
+void add_calibration(std::vector<std::vector<std::string>>& rows, std::string_view key, const calibrated_note& note) {
+  const bool first_token = key == "ttft_s";
+  const bool main = key == "time_s" || key == "itl_s";
+  if (!first_token && !main) return;
+  for (const auto& b : note.bounds) {
+    if ((std::string_view(b.key) == "bound_ttft_s") == first_token) {
+      rows.push_back({"  bound", value_text(b.value, b.unit)});
+    }
+  }
+  if (main) {
+    rows.push_back({"  80 % interval", value_text(note.low, seconds) + " to " + value_text(note.high, seconds)});
+  }
+}
+
 std::string results_text(const outcome<>& answer) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& r : answer.results) {
     number_json(r.key, r.value);  // refuses what is not finite
     rows.push_back({r.label, value_text(r.value, r.unit)});
+    if (answer.calibrated) add_calibration(rows, r.key, *answer.calibrated);
   }
+  if (answer.calibrated) rows.push_back({"profile", text_of(answer.calibrated->profile)});
   if (answer.is_time) {
     rows.push_back({"limited by", pm::name_of(answer.limiter)});
     for (const auto& t : answer.terms) {
@@ -124,7 +149,9 @@ std::string results_text(const outcome<>& answer) {
     rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
   }
   return table(rows, {false, false}) +
-         (answer.is_time ? "  This is a bound from data sheets: nothing runs faster.\n" : "");
+         (answer.calibrated ? "  This is a prediction, from fitted parameters; the bound is what data sheets allow.\n"
+          : answer.is_time  ? "  This is a bound from data sheets: nothing runs faster.\n"
+                            : "");
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace napkin {
 /// id (where the request has one), the results, mode, and for a time limiter, terms, feasible and
 /// reason. Throws out_of_range where a result is not finite.
 json answer_json(const outcome<>& answer, const json& request);
+/// Adds the bounds, interval_80_s and profile of a calibrated answer.
+void note_json(json& out, const calibrated_note& note);
 /// {"id":..., "line":N, "error":{"code":..., "message":...}}
 json error_json(const perfmodel::error& e, const json& id, std::size_t line);
 /// {"inputs":[...], "steps":[...]}.

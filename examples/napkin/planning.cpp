@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <stdexcept>
 
 namespace napkin {
 
@@ -61,17 +62,70 @@ pm::plan_request plan_request_of(const request& r) {
   return q;
 }
 
-/// Serves a point again over numbers that remember how they came about.
-pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p) {
-  pm::trace tape;
-  const auto d = pm::trace_inputs(pm::deployment_of(q, p), tape);
-  const auto l = pm::trace_inputs(pm::load_of(q, p), tape, "load");
-  const auto s = pm::serving(d, l);
-  outcome<pm::traced> out;
+const calibration& calibration_at(const std::vector<calibration>& all, const pm::label& accelerator) {
+  for (const calibration& c : all) {
+    if (c.accelerator == accelerator) return c;
+  }
+  throw std::logic_error(std::string("no calibration of ") + accelerator.c_str());
+}
+
+calibrated_mode<double> policies_on(const calibration& c, const pm::accelerator& a) {
+  return policies_of<double>(c, a, 0.0, [](const auto& spec, const char*, const pm::source*) { return spec; });
+}
+
+/// The search with the policies of each accelerator.
+template <class Progress>
+pm::plan_result calibrated_plan(const pm::plan_request& q, const std::vector<calibration>& all, Progress progress) {
+  struct machine {
+    pm::label name{};
+    calibrated_mode<double> policies{};
+  };
+  std::vector<machine> machines;
+  for (const pm::accelerator& a : q.accelerators) machines.push_back({a.name, policies_on(calibration_at(all, a.name), a)});
+  const auto on = [&machines](const pm::accelerator& a) -> const calibrated_mode<double>& {
+    const auto same = [&a](const machine& m) { return m.name == a.name; };
+    return std::find_if(machines.begin(), machines.end(), same)->policies;
+  };
+  return pm::plan(
+      q, [&on](const pm::accelerator& a) -> const auto& { return on(a).kernels; }, progress,
+      [&on](const pm::accelerator& a) -> const auto& { return on(a).links; });
+}
+
+template <pm::Scalar T>
+outcome<T> outcome_of(const pm::basic_serving_estimate<T>& s) {
+  outcome<T> out;
   out.add("ttft_s", "", s.ttft);
   out.add("itl_s", "", s.itl);
   out.add("output_tokens_per_s", "", s.output_tokens_per_s);
-  pm::derivation steps = derivation_of(out);
+  out.terms = s.decode.terms;
+  return out;
+}
+
+/// What a point says beside its times.
+calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, calibration c) {
+  c.multiplies_in(pm::wider(p.precision.activations, p.precision.weights.linear.format));
+  outcome<> answer = outcome_of(p.serving);
+  note_calibration(answer, outcome_of(pm::serving(pm::deployment_of(q, p), pm::load_of(q, p))), c, profile_part::all);
+  return *answer.calibrated;
+}
+
+/// Serves a point again over numbers that remember how they came about.
+pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p, const std::vector<calibration>& calibrations) {
+  pm::trace tape;
+  const auto d = pm::trace_inputs(pm::deployment_of(q, p), tape);
+  const auto l = pm::trace_inputs(pm::load_of(q, p), tape, "load");
+  pm::basic_serving_estimate<pm::traced> s;
+  if (calibrations.empty()) {
+    s = pm::serving(d, l);
+  } else {
+    const auto policies = policies_of<pm::traced>(
+        calibration_at(calibrations, p.accelerator), d.device, pm::traced(0.0),
+        [&](const auto& spec, const char* prefix, const pm::source* from) {
+          return traced_constants(spec, tape, prefix, *from);
+        });
+    s = pm::serving(d, l, policies.kernels, policies.links);
+  }
+  pm::derivation steps = derivation_of(outcome_of(s));
   for (auto& i : steps.inputs) {
     if (i.source.empty()) i.source = i.name.starts_with("load.") ? "given" : q.model.name.c_str();
   }
@@ -110,7 +164,8 @@ query make_plan_keys() {
             time_limit("itl", "longest inter-token latency").optional(),
             count("chunk_tokens", "prompt tokens in one pass at most").optional(),
             text("formats", "weight formats to try, with commas; all that are common, where not given").optional(),
-            positive("utilization", "share of the memory that may be used", 1.0).otherwise("0.9")};
+            positive("utilization", "share of the memory that may be used", 1.0).otherwise("0.9"),
+            engine_key()};
   return q;
 }
 
@@ -121,12 +176,42 @@ const query& plan_keys() {
   return q;
 }
 
-planned plan_of(const json& object) {
-  check_mode(object);
+namespace {
+
+/// None in bound mode, which is the default where an accelerator has no profile.
+std::vector<calibration> calibrations_of(const pm::plan_request& q, const request& r, std::optional<mode> wanted) {
+  std::vector<calibration> all;
+  if (wanted == mode::bound) return all;
+  for (const pm::accelerator& a : q.accelerators) {
+    if (!wanted && !has_profile(a, profile_part::all, r.profile())) return {};
+    all.push_back(calibration_of(a, profile_part::all, r.text("engine"), r.profile()));
+  }
+  return all;
+}
+
+}  // namespace
+
+planned plan_of(const json& object, const given_profile* profile) {
+  const std::optional<mode> wanted = mode_in(object);
+  const request r(plan_keys(), object, profile);
   planned p;
-  p.request = plan_request_of(request(plan_keys(), object));
-  p.result = pm::plan(p.request, bound_mode{}.kernels, progress_line());
-  if (!p.result.frontier.empty()) p.best = derive(p.request, p.result.frontier.front());
+  p.request = plan_request_of(r);
+  p.calibrations = calibrations_of(p.request, r, wanted);
+  if (p.calibrations.empty()) {
+    p.result = pm::plan(p.request, bound_mode{}.kernels, progress_line());
+  } else {
+    p.result = calibrated_plan(p.request, p.calibrations, progress_line());
+    for (const pm::plan_point& point : p.result.frontier) {
+      p.notes.push_back(note_on(p.request, point, calibration_at(p.calibrations, point.accelerator)));
+    }
+  }
+  if (p.result.frontier.empty()) return p;
+  const pm::plan_point& first = p.result.frontier.front();
+  p.best = derive(p.request, first, p.calibrations);
+  if (!p.calibrations.empty()) {
+    pm::for_each_operator(pm::deployment_of(p.request, first), pm::iteration{.batch = 1.0, .context = 1.0},
+                          [&p](const auto& o, const auto&) { p.operators.push_back(o.name); });
+  }
   return p;
 }
 

@@ -18,7 +18,7 @@ json layout_json(const pm::layout& l) {
   return {{"tensor_parallel", l.tensor}, {"pipeline_parallel", l.pipeline}, {"expert_parallel", l.expert}};
 }
 
-json point_json(const pm::plan_point& p) {
+json point_json(const pm::plan_point& p, const calibrated_note* note) {
   json out = {{"accelerator", p.accelerator.c_str()},
               {"precision", p.precision.name.c_str()},
               {"weight_format", pm::name_of(p.precision.weights.linear.format)},
@@ -32,6 +32,7 @@ json point_json(const pm::plan_point& p) {
   out["ttft_s"] = number_json("ttft_s", p.serving.ttft.value());
   out["itl_s"] = number_json("itl_s", p.serving.itl.value());
   out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_tokens_per_s.value());
+  if (note != nullptr) note_json(out, *note);
   out["gpu_s_per_million_tokens"] = number_json("gpu_s_per_million_tokens", p.gpu_time_per_million.value());
   const double usd = p.cost_per_million.value();
   out["usd_per_million_tokens"] = usd > 0.0 ? number_json("usd_per_million_tokens", usd) : json(nullptr);
@@ -71,9 +72,20 @@ std::string money(double usd) {
   return buffer;
 }
 
-std::string frontier_text(const pm::plan_result& r) {
+/// The bound on the inter-token latency beside a predicted one.
+std::string bound_text(const calibrated_note& note) {
+  for (const auto& b : note.bounds) {
+    if (std::string_view(b.key) == "bound_time_s") return pm::to_string(b.value, b.unit);
+  }
+  return {};
+}
+
+std::string frontier_text(const planned& plan) {
+  const pm::plan_result& r = plan.result;
+  const bool predicted = !plan.notes.empty();
   std::vector<std::vector<std::string>> rows = {{"", "accelerator", "precision", "layout", "copies", "GPUs", "batch",
                                                  "TTFT", "ITL", "tokens/s", "USD/Mtok", "GPU-h/Mtok", "limited by"}};
+  if (predicted) rows[0].insert(rows[0].begin() + 9, "bound");
   const std::size_t n = r.frontier.size(), shown = std::min(n, most_rows);
   for (std::size_t i = 0; i < shown; ++i) {
     const std::size_t at = shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1);  // evenly, both ends included
@@ -85,8 +97,11 @@ std::string frontier_text(const pm::plan_result& r) {
                     p.cost_per_million.value() > 0.0 ? money(p.cost_per_million.value()) : "-",
                     pm::detail::significant(p.gpu_time_per_million.value() / 3600.0, 3),
                     std::string(pm::name_of(p.serving.decode.limiter)) + (limited_by_wait(p) ? ", then the queue" : "")});
+    if (predicted) rows.back().insert(rows.back().begin() + 9, bound_text(plan.notes[at]));
   }
-  std::string s = table(rows, {false, false, false, false, true, true, true, true, true, true, true, true, false});
+  std::vector<bool> right = {false, false, false, false, true, true, true, true, true, true, true, true, false};
+  if (predicted) right.insert(right.begin() + 9, true);
+  std::string s = table(rows, right);
   if (shown < n) s += "  (" + std::to_string(shown) + " of " + std::to_string(n) + " points; --json has all)\n";
   return s;
 }
@@ -110,12 +125,29 @@ std::string short_formula(std::string formula) {
   return formula.size() <= longest ? formula : formula.substr(0, longest) + " ...";
 }
 
-std::string derivation_text(const pm::derivation& d) {
+/// Whether a step is about memory, a pass or the service, or is the time of one kind of operator. What
+/// goes on inside a predicted operator is a dozen steps each: --json has them.
+bool is_of_whole_model(const planned& plan, std::string_view step) {
+  const std::string_view name = step.substr(0, step.rfind(" ("));  // without the number of a repeated one
+  for (const std::string_view known :
+       {"weight bytes per device", "KV bytes available", "KV bytes per token", "KV bytes per token and device", "blocks",
+        "blocks per sequence", "sequences", "batch", "all-reduce", "all_reduce", "all-reduces", "logits",
+        "dispatch and combine", "stage transfers", "communication", "chunks", "step time", "inter-token latency",
+        "service time", "wait", "time to first token", "output tokens per second"}) {
+    if (name == known) return true;
+  }
+  return std::find(plan.operators.begin(), plan.operators.end(), name) != plan.operators.end();
+}
+
+std::string derivation_text(const planned& plan) {
+  const bool all = plan.calibrations.empty();
   std::vector<std::vector<std::string>> rows;
-  for (const auto& i : d.inputs) {
+  for (const auto& i : plan.best.inputs) {
     if (i.name.starts_with("device.")) rows.push_back({i.name.substr(7), i.value, "[" + i.source + "]"});
   }
-  for (const auto& s : d.steps) rows.push_back({s.name, s.value, "= " + short_formula(s.formula)});
+  for (const auto& s : plan.best.steps) {
+    if (all || is_of_whole_model(plan, s.name)) rows.push_back({s.name, s.value, "= " + short_formula(s.formula)});
+  }
   return table(rows, {false, false, false});
 }
 
@@ -130,18 +162,36 @@ std::string load_text(const pm::plan_request& q) {
   return s + "\n";
 }
 
+/// What the times are, and from what.
+std::string basis_text(const planned& p) {
+  if (p.calibrations.empty()) return "These are bounds from data sheets: nothing runs faster.\n";
+  std::string s =
+      "These are predictions from fitted parameters (ITL's bound beside it; --mode bound has only bounds):\n";
+  for (const calibration& c : p.calibrations) {  // once each, by the point with the most sources
+    const profile_note* most = nullptr;
+    for (const calibrated_note& n : p.notes) {
+      const bool own = n.profile.name == c.accelerator.c_str();
+      if (own && (most == nullptr || n.profile.source.size() > most->source.size())) most = &n.profile;
+    }
+    if (most != nullptr) s += "  " + text_of(*most) + "\n";
+  }
+  return s;
+}
+
 }  // namespace
 
 json plan_json(const planned& p, const json& object) {
   json out = json::object();
   if (const auto id = object.find("id"); id != object.end()) out["id"] = *id;
-  out["mode"] = "bound";
+  out["mode"] = p.calibrations.empty() ? "bound" : "calibrated";
   out["evaluated"] = p.result.evaluated;
   out["feasible"] = p.result.feasible;
   out["meets_targets"] = p.result.best >= 0;
   out["best"] = nullptr;
   json frontier = json::array();
-  for (const auto& x : p.result.frontier) frontier.push_back(point_json(x));
+  for (std::size_t i = 0; i < p.result.frontier.size(); ++i) {
+    frontier.push_back(point_json(p.result.frontier[i], p.notes.empty() ? nullptr : &p.notes[i]));
+  }
   if (p.result.best >= 0) out["best"] = frontier[static_cast<std::size_t>(p.result.best)];
   out["frontier"] = std::move(frontier);
   json rejected = json::array();
@@ -160,14 +210,15 @@ std::string plan_text(const planned& p, const json&) {
   } else {
     s += r.best >= 0 ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
                      : "None meets the targets; no other deployment is both cheaper and quicker than these\n";
-    s += frontier_text(r) + "\n";
+    s += frontier_text(p) + "\n";
   }
   if (!r.rejected.empty()) s += rejected_text(r) + "\n";
   if (!p.best.steps.empty()) {
-    s += "How the first of these comes about, for one copy (formulas in full: --json)\n" + derivation_text(p.best) + "\n";
+    s += "How the first of these comes about, for one copy (formulas in full: --json)\n" + derivation_text(p) + "\n";
   }
-  return s + "These are bounds from data sheets: nothing runs faster. Whether a precision keeps the answers\n"
-             "good enough is not judged here. Prices are the catalogue's: `napkin gpus <accelerator>`.\n";
+  return s + basis_text(p) +
+         "Whether a precision keeps the answers good enough is not judged here. Prices are the catalogue's:\n"
+         "`napkin gpus <accelerator>`.\n";
 }
 
 }  // namespace napkin

@@ -1,5 +1,6 @@
 // The list of queries, and the one way from a request to its answer.
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 #include "query.hpp"
@@ -37,20 +38,16 @@ const query& find_query(std::string_view name) {
                                              "? napkin --help lists them");
 }
 
-/// No accelerator has a profile yet, so that only the bound can be had.
-void check_mode(const json& object) {
+std::optional<mode> mode_in(const json& object) {
   const auto at = object.find("mode");
-  if (at == object.end()) return;
+  if (at == object.end()) return {};
   if (!at->is_string()) {
     throw error(error_code::wrong_type, "mode is " + brief(*at) + "; allowed: \"bound\", \"calibrated\"");
   }
-  const auto& mode = at->get_ref<const std::string&>();
-  if (mode == "bound") return;
-  if (mode == "calibrated") {
-    throw error(error_code::unknown_name,
-                "mode is \"calibrated\", and there is no profile of this accelerator yet; allowed: bound");
-  }
-  throw error(error_code::unknown_name, "mode is " + in_quotes(mode) + "; allowed: bound, calibrated");
+  const auto& word = at->get_ref<const std::string&>();
+  if (word == "bound") return mode::bound;
+  if (word == "calibrated") return mode::calibrated;
+  throw error(error_code::unknown_name, "mode is " + in_quotes(word) + "; allowed: bound, calibrated");
 }
 
 const query& query_of(const json& object) {
@@ -67,13 +64,36 @@ const query& query_of(const json& object) {
   return find_query(at->get_ref<const std::string&>());
 }
 
-outcome<> answer_of(const query& asked, const json& object) {
-  check_mode(object);
-  return asked.answer(request(asked, object));
+namespace {
+
+/// What a request counts on: nothing but data sheets in bound mode, which is the default where the
+/// accelerator has no profile.
+std::optional<calibration> calibration_for(const query& asked, const request& r, std::optional<mode> wanted) {
+  if (asked.part == profile_part::none || wanted == mode::bound) return {};
+  const perfmodel::accelerator& a = find_accelerator(r.text("accelerator"));
+  const bool own_link = asked.find("link_bytes_per_s") == nullptr || !r.has("link_bytes_per_s");
+  if (!wanted && !(own_link && has_profile(a, asked.part, r.profile()))) return {};
+  const key* engine = asked.find("engine");
+  calibration c = calibration_of(a, asked.part, engine == nullptr ? "none" : r.text("engine"), r.profile());
+  if (asked.find("activation_format") != nullptr) {
+    c.multiplies_in(inputs<double>(r).format("activation_format"));
+  }
+  return c;
 }
-explanation explanation_of(const query& asked, const json& object) {
-  check_mode(object);
-  return asked.explain(request(asked, object));
+
+}  // namespace
+
+outcome<> answer_of(const query& asked, const json& object, const given_profile* profile) {
+  const std::optional<mode> wanted = mode_in(object);
+  const request r(asked, object, profile);
+  const std::optional<calibration> c = calibration_for(asked, r, wanted);
+  return asked.answer(r, c ? &*c : nullptr);
+}
+explanation explanation_of(const query& asked, const json& object, const given_profile* profile) {
+  const std::optional<mode> wanted = mode_in(object);
+  const request r(asked, object, profile);
+  const std::optional<calibration> c = calibration_for(asked, r, wanted);
+  return asked.explain(r, c ? &*c : nullptr);
 }
 
 perfmodel::derivation derivation_of(const outcome<perfmodel::traced>& answer) {

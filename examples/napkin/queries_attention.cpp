@@ -15,7 +15,8 @@ std::vector<key> head_keys() {
           count("kv_heads", "heads of keys and values; they divide query_heads"),
           count("head_dim", "width of one head"),
           format_key("format", "of queries and results").otherwise("bf16"),
-          format_key("kv_format", "of the KV cache; as format, where not given").optional()};
+          format_key("kv_format", "of the KV cache; as format, where not given").optional(),
+          weight_copies_key("0: the cache comes from DRAM, as within a model; more: one call is replayed")};
 }
 
 template <class Attention, pm::Scalar T>
@@ -28,9 +29,10 @@ void read_heads(inputs<T>& in, Attention& a) {
   a.kv_format = in.has("kv_format") ? in.format("kv_format") : a.format;
 }
 
-template <pm::Scalar T, class Mode>
-outcome<T> answer(inputs<T>& in, const pm::basic_demand<T>& d, const Mode& mode) {
-  const auto e = pm::roofline(in.accelerator(), d, mode.kernels);
+template <pm::Scalar T, class Attention, class Mode>
+outcome<T> answer(inputs<T>& in, const Attention& a, const Mode& mode) {
+  const pm::basic_demand<T> d = demand_of(a);
+  const pm::basic_estimate<T> e = estimate_of(in.accelerator(), a, d, mode);
   outcome<T> out;
   out.add("time_s", "time", e.time);
   out.add("flop", "work", d.flop());
@@ -41,6 +43,7 @@ outcome<T> answer(inputs<T>& in, const pm::basic_demand<T>& d, const Mode& mode)
 
 struct attention_prefill {
   static constexpr const char* name = "attention_prefill";
+  static constexpr profile_part part = profile_part::attention;
   static constexpr const char* help = "Attention of a prompt over itself, fused (FlashAttention), one layer";
   static std::vector<key> keys() {
     std::vector<key> k = {accelerator_key(), count("batch", "sequences"), count("tokens", "of each prompt")};
@@ -55,12 +58,13 @@ struct attention_prefill {
     read_heads(in, a);
     a.tokens = in.number("tokens");
     a.causal = in.flag("causal");
-    return answer(in, demand_of(a), mode);
+    return answer(in, a, mode);
   }
 };
 
 struct attention_decode {
   static constexpr const char* name = "attention_decode";
+  static constexpr profile_part part = profile_part::attention;
   static constexpr const char* help = "Attention of one new token per sequence over its KV cache, one layer";
   static std::vector<key> keys() {
     std::vector<key> k = {accelerator_key(), count("batch", "sequences"),
@@ -74,7 +78,7 @@ struct attention_decode {
     pm::basic_attention_decode<T> a;
     read_heads(in, a);
     a.context = in.number("context");
-    return answer(in, demand_of(a), mode);
+    return answer(in, a, mode);
   }
 };
 

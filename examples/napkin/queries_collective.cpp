@@ -1,5 +1,6 @@
 // Collectives on the fabric that joins the accelerators.
 #include <perfmodel/collectives.hpp>
+#include <perfmodel/hierarchical_collectives.hpp>
 
 #include "query.hpp"
 
@@ -11,10 +12,11 @@ namespace pm = perfmodel;
 
 struct collective {
   static constexpr const char* name = "collective";
+  static constexpr profile_part part = profile_part::links;
   static constexpr const char* help = "A collective operation among the accelerators of one fabric";
   static std::vector<key> keys() {
     return {accelerator_key(),
-            word("operation", "what they do", {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}),
+            word("operation", "what they do", {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "point_to_point"}),
             degree("ranks", "accelerators that take part"),
             amount_of_bytes("bytes", "the whole buffer, as nccl-tests counts it").above_zero(),
             word("implementation", "whose kernels; the quickest algorithm of any, where not given",
@@ -24,6 +26,10 @@ struct collective {
                  {"ring", "tree", "one_shot", "two_shot", "in_network"})
                 .optional(),
             positive("link_bytes_per_s", "one way and per accelerator, in place of the catalogue's", 1e18).optional(),
+            positive("network_bytes_per_s", "between nodes, one way and per accelerator: ranks may then fill several nodes",
+                     1e18)
+                .optional(),
+            degree("node_ranks", "accelerators of a node; as many as the fabric joins, where not given").optional(),
             word("launch", "replayed from a graph or launched on a stream", {"graph", "stream"}).otherwise("graph"),
             engine_key()};
   }
@@ -31,7 +37,7 @@ struct collective {
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
     pm::basic_collective<T> c;
     for (const auto o : {pm::collective::all_reduce, pm::collective::all_gather, pm::collective::reduce_scatter,
-                         pm::collective::all_to_all}) {
+                         pm::collective::all_to_all, pm::collective::broadcast, pm::collective::point_to_point}) {
       if (in.text("operation") == pm::name_of(o)) c.operation = o;
     }
     for (const auto i : {pm::implementation::nccl, pm::implementation::one_shot, pm::implementation::two_shot,
@@ -47,12 +53,35 @@ struct collective {
     c.message = pm::message_bytes<T>(in.template amount<pm::bytes<T>>("bytes"));
     auto fabric = in.accelerator().fabric;
     if (in.has("link_bytes_per_s")) fabric.bandwidth = in.template amount<pm::bandwidth<T>>("link_bytes_per_s");
+    if (in.has("network_bytes_per_s")) return over_nodes(in, fabric, c, mode);
     const auto e = pm::collective_time(fabric, c, mode.links);
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.add("algbw_bytes_per_s", "algbw", e.algbw.quantity());
     out.add("busbw_bytes_per_s", "busbw", e.busbw.quantity());
     out.add("wire_bytes", "on the wire, per rank", e.wire.quantity());
+    out.explain(e);
+    return out;
+  }
+
+ private:
+  /// Inside nodes on the fabric, between them on a network.
+  template <pm::Scalar T, class Mode>
+  static outcome<T> over_nodes(inputs<T>& in, const pm::basic_link<T>& fabric, const pm::basic_collective<T>& c,
+                               const Mode& mode) {
+    pm::basic_hierarchy<T> h;
+    h.inside = fabric;
+    h.ranks_inside = in.has("node_ranks") ? in.whole("node_ranks") : fabric.ranks;
+    h.between.kind = pm::link_kind::infiniband;
+    h.between.bandwidth = in.template amount<pm::bandwidth<T>>("network_bytes_per_s");
+    h.between.ranks = c.ranks;
+    const auto e = pm::hierarchical_time(h, c, mode.links, mode.network);
+    outcome<T> out;
+    out.add("time_s", "time", e.time);
+    out.add("algbw_bytes_per_s", "algbw", e.algbw.quantity());
+    out.add("busbw_bytes_per_s", "busbw", e.busbw.quantity());
+    out.add("wire_bytes", "on the fabric, per rank", e.wire_inside.quantity());
+    out.add("network_wire_bytes", "on the network, per rank", e.wire_between.quantity());
     out.explain(e);
     return out;
   }

@@ -12,6 +12,7 @@ namespace pm = perfmodel;
 
 struct ridge {
   static constexpr const char* name = "ridge";
+  static constexpr profile_part part = profile_part::none;
   static constexpr const char* help = "The arithmetic intensity at which a kernel becomes compute-bound";
   static std::vector<key> keys() {
     return {accelerator_key(), format_key("format", "of the operands").otherwise("bf16")};
@@ -26,6 +27,7 @@ struct ridge {
 
 struct gemm {
   static constexpr const char* name = "gemm";
+  static constexpr profile_part part = profile_part::matrix;
   static constexpr const char* help = "A matrix product C[m,n] = A[m,k] B[k,n]";
   static std::vector<key> keys() {
     return {accelerator_key(),
@@ -33,6 +35,8 @@ struct gemm {
             count("n", "columns of B and C"),
             count("k", "columns of A, rows of B"),
             format_key("format", "of all three matrices").otherwise("bf16"),
+            format_key("weight_format", "of B alone, as in weight-only quantisation; as format, where not given").optional(),
+            weight_copies_key("copies of the weights that are read in turn; 0: they come from DRAM, as within a model"),
             engine_key()};
   }
   template <pm::Scalar T, class Mode>
@@ -42,10 +46,10 @@ struct gemm {
     g.n = in.number("n");
     g.k = in.number("k");
     g.format = in.format("format");
-    g.weights = g.format;
+    g.weights = stored(in);
     g.output = g.format;
     const pm::basic_demand<T> d = demand_of(g);
-    const auto e = pm::roofline(in.accelerator(), d, mode.kernels);
+    const pm::basic_estimate<T> e = estimate_of(in.accelerator(), g, d, mode);
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.add("flop", "work", d.flop());
@@ -54,10 +58,22 @@ struct gemm {
     out.explain(e);
     return out;
   }
+
+ private:
+  /// B with the scales that its format comes with: an fp16 for 128 weights of int4 (GPTQ, AWQ), and in an
+  /// engine an fp8 for 16 of fp4 (NVFP4), the only kind that engines multiply.
+  template <pm::Scalar T>
+  static pm::storage_format stored(const inputs<T>& in) {
+    const pm::number_format f = in.format(in.has("weight_format") ? "weight_format" : "format");
+    if (f == pm::int4 && in.has("weight_format")) return pm::storage_format(pm::int4, 128, 16);
+    if (f == pm::fp4 && in.text("engine") != "none") return pm::storage_format(pm::fp4, 16, 8);
+    return f;
+  }
 };
 
 struct elementwise {
   static constexpr const char* name = "elementwise";
+  static constexpr profile_part part = profile_part::matrix;
   static constexpr const char* help = "An element-wise kernel, or a fused chain of them";
   static std::vector<key> keys() {
     return {accelerator_key(),
@@ -65,7 +81,8 @@ struct elementwise {
             count("inputs", "tensors read", 0.0, 1e6).otherwise("1"),
             count("outputs", "tensors written", 0.0, 1e6).otherwise("1"),
             number("flop_per_element", "on vector units", 0.0, 1e9).otherwise("1"),
-            format_key("format", "of all tensors").otherwise("bf16")};
+            format_key("format", "of all tensors").otherwise("bf16"),
+            weight_copies_key("as of gemm")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
@@ -76,7 +93,7 @@ struct elementwise {
     x.flop_per_element = in.number("flop_per_element");
     x.format = in.format("format");
     const pm::basic_demand<T> d = demand_of(x);
-    const auto e = pm::roofline(in.accelerator(), d, mode.kernels);
+    const pm::basic_estimate<T> e = estimate_of(in.accelerator(), x, d, mode);
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.add("bytes", "DRAM traffic", d.dram.total());
@@ -87,6 +104,7 @@ struct elementwise {
 
 struct moe_ffn {
   static constexpr const char* name = "moe_ffn";
+  static constexpr profile_part part = profile_part::experts;
   static constexpr const char* help = "A mixture-of-experts feed-forward block, as one rank computes it";
   static std::vector<key> keys() {
     return {accelerator_key(),
@@ -97,7 +115,12 @@ struct moe_ffn {
             count("top_k", "experts that a token visits"),
             degree("tensor_parallel", "ranks that share each expert").otherwise("1"),
             degree("expert_parallel", "ranks that the experts are dealt to").otherwise("1"),
-            format_key("format", "of weights and activations").otherwise("bf16")};
+            format_key("format", "of weights and activations").otherwise("bf16"),
+            word("routing", "how tokens go to experts, for the calibrated time: as benchmarks deal them, or at random",
+                 {"balanced", "random"})
+                .otherwise("balanced"),
+            weight_copies_key("as of gemm"),
+            engine_key()};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
@@ -111,12 +134,23 @@ struct moe_ffn {
     x.expert_parallel = in.number("expert_parallel");
     x.format = in.format("format");
     x.weights = x.format;
-    const auto e = pm::roofline(in.accelerator(), demand_of(x), mode.kernels);
+    const pm::basic_estimate<T> e = estimate(in, x, mode);
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.add("experts_touched", "experts touched", pm::experts_touched(x));
     out.explain(e);
     return out;
+  }
+
+ private:
+  template <pm::Scalar T, class Mode>
+  static pm::basic_estimate<T> estimate(inputs<T>& in, const pm::basic_moe_ffn<T>& x, const Mode& mode) {
+    const pm::routing how = in.text("routing") == "random" ? pm::routing::random : pm::routing::balanced;
+    if constexpr (requires { mode.kernels.estimate(in.accelerator(), x, how); }) {
+      return mode.kernels.estimate(in.accelerator(), x, how);
+    } else {
+      return pm::roofline(in.accelerator(), demand_of(x), mode.kernels);
+    }
   }
 };
 

@@ -11,6 +11,7 @@ namespace pm = perfmodel;
 
 struct kv_capacity {
   static constexpr const char* name = "kv_capacity";
+  static constexpr profile_part part = profile_part::none;
   static constexpr const char* help = "How many blocks, tokens and sequences the KV cache has room for";
   static std::vector<key> keys() {
     return {model_key(),

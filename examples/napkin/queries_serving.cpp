@@ -12,6 +12,7 @@ namespace pm = perfmodel;
 
 struct serving {
   static constexpr const char* name = "serving";
+  static constexpr profile_part part = profile_part::all;
   static constexpr const char* help = "Time to first token, inter-token latency and throughput under load";
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};

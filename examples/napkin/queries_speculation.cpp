@@ -11,6 +11,7 @@ namespace pm = perfmodel;
 
 struct speculation {
   static constexpr const char* name = "speculation";
+  static constexpr profile_part part = profile_part::none;
   static constexpr const char* help = "Tokens per pass and speed-up of speculative decoding";
   static std::vector<key> keys() {
     key acceptance = number("acceptance",

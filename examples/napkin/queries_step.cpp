@@ -12,6 +12,7 @@ namespace pm = perfmodel;
 
 struct step {
   static constexpr const char* name = "step";
+  static constexpr profile_part part = profile_part::all;
   static constexpr const char* help = "One iteration of a model: decode, prefill, or both in one pass";
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};

@@ -1,8 +1,10 @@
 // One declaration per query: its name, its keys, and its answer over any scalar.
 #pragma once
 
+#include <optional>
 #include <perfmodel/collectives.hpp>
 #include <perfmodel/explain.hpp>
+#include <perfmodel/hardware/catalog/profiles.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "inputs.hpp"
 #include "key.hpp"
 #include "outcome.hpp"
+#include "policies.hpp"
 
 namespace napkin {
 
@@ -23,8 +26,10 @@ struct query {
   const char* name = "";
   const char* help = "";
   std::vector<key> keys{};
-  outcome<> (*answer)(const request&) = nullptr;
-  explanation (*explain)(const request&) = nullptr;
+  profile_part part = profile_part::none;
+  /// Of the bound where there is no calibration.
+  outcome<> (*answer)(const request&, const calibration*) = nullptr;
+  explanation (*explain)(const request&, const calibration*) = nullptr;
 
   const key* find(std::string_view key_name) const {
     for (const key& k : keys) {
@@ -34,20 +39,34 @@ struct query {
   }
 };
 
-/// What a mode counts on. A calibrated mode is a second struct of this form, and a line in
-/// checked_mode() and answer_of().
-struct bound_mode {
-  perfmodel::bound kernels{};
-  perfmodel::full_link links{};
-};
-
 /// The steps behind all results, each once.
 perfmodel::derivation derivation_of(const outcome<perfmodel::traced>& answer);
 /// The answer with the derivation of the same evaluated over traced numbers. A root that an
 /// iteration found may differ in its last digit; anything more is a defect, and throws logic_error.
 explanation explained(outcome<> answer, const outcome<perfmodel::traced>& derived);
 
-/// A query from a struct Q with name, help, keys() and
+/// Copies of the weights that the published benchmark of such a kernel reads in turn.
+template <perfmodel::Scalar T>
+double benchmark_copies(const inputs<T>& in) {
+  if (in.asked().find("n") == nullptr || in.asked().find("k") == nullptr) return copies_in_benchmarks;
+  const perfmodel::number_format f = in.format("format");
+  return perfmodel::catalog::benchmark_weight_copies(in.text("engine"), in.plain("n") * in.plain("k") * bytes_of(f), f,
+                                                     find_accelerator(in.text("accelerator")));
+}
+
+/// The policies of a calibration over the scalar of `in`. Whole models run with cold weights; a
+/// query of one kernel says how many copies of them its benchmark reads in turn.
+template <perfmodel::Scalar T>
+calibrated_mode<T> policies_of(const calibration& c, inputs<T>& in) {
+  const T copies = in.asked().find("weight_copies") == nullptr ? T(0.0)
+                   : in.has("weight_copies")                     ? in.number("weight_copies")
+                                                                 : T(benchmark_copies(in));
+  return policies_of<T>(c, in.accelerator(), copies, [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
+    return in.constants(spec, prefix, from);
+  });
+}
+
+/// A query from a struct Q with name, help, part, keys() and
 /// `template <Scalar T, class Mode> static outcome<T> run(inputs<T>&, const Mode&)`.
 template <class Q>
 query declare() {
@@ -55,14 +74,26 @@ query declare() {
   q.name = Q::name;
   q.help = Q::help;
   q.keys = Q::keys();
-  q.answer = [](const request& r) {
+  q.part = Q::part;
+  q.answer = [](const request& r, const calibration* c) {
     inputs<double> in(r);
-    return Q::run(in, bound_mode{});
+    outcome<> bound = Q::run(in, bound_mode{});
+    if constexpr (Q::part != profile_part::none) {
+      if (c != nullptr) {
+        outcome<> answer = Q::run(in, policies_of(*c, in));
+        note_calibration(answer, bound, *c, Q::part);
+        return answer;
+      }
+    }
+    return bound;
   };
-  q.explain = [](const request& r) {
+  q.explain = [](const request& r, const calibration* c) {
     perfmodel::trace tape;
     inputs<perfmodel::traced> in(r, tape);
-    return explained(r.asked().answer(r), Q::run(in, bound_mode{}));
+    if constexpr (Q::part != profile_part::none) {
+      if (c != nullptr) return explained(r.asked().answer(r, c), Q::run(in, policies_of(*c, in)));
+    }
+    return explained(r.asked().answer(r, nullptr), Q::run(in, bound_mode{}));
   };
   return q;
 }
@@ -82,11 +113,12 @@ const query& find_query(std::string_view name);
 
 /// Checks a request and answers it: the one way in for the command line and for batches.
 /// `object` has the query's keys, and may have query, id and mode.
-outcome<> answer_of(const query& asked, const json& object);
-explanation explanation_of(const query& asked, const json& object);
+/// `profile` stands for the machine's own where it is of the request's accelerator.
+outcome<> answer_of(const query& asked, const json& object, const given_profile* profile = nullptr);
+explanation explanation_of(const query& asked, const json& object, const given_profile* profile = nullptr);
 
-/// Throws unknown_name for a mode that cannot be had.
-void check_mode(const json& object);
+/// The mode that an object asks for; none where it does not. Throws wrong_type, unknown_name.
+std::optional<mode> mode_in(const json& object);
 
 /// The query that an object names. Throws malformed_request, missing_key, wrong_type, unknown_query.
 const query& query_of(const json& object);

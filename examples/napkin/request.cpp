@@ -126,7 +126,8 @@ void missing_key(const query& asked, std::string_view name, const std::string& h
                                            (hint.empty() ? "" : ": " + hint));
 }
 
-request::request(const query& asked, const json& object) : asked_(asked), values_(asked.keys.size()) {
+request::request(const query& asked, const json& object, const given_profile* profile)
+    : asked_(asked), profile_(profile), values_(asked.keys.size()) {
   for (const auto& [name, v] : object.items()) {
     if (std::find(std::begin(common_keys), std::end(common_keys), name) != std::end(common_keys)) continue;
     const key* k = asked.find(name);

@@ -11,6 +11,7 @@
 namespace napkin {
 
 struct query;
+struct given_profile;
 
 /// The value of one key, from the request or by default.
 struct value {
@@ -26,9 +27,11 @@ struct value {
 class request {
  public:
   /// Throws perfmodel::error: not an object, an unknown, missing or ill-typed key, out of range.
-  request(const query& asked, const json& object);
+  request(const query& asked, const json& object, const given_profile* profile = nullptr);
 
   const query& asked() const { return asked_; }
+  /// The profile that --profile read; null where there is none.
+  const given_profile* profile() const { return profile_; }
   bool has(std::string_view name) const { return at(name).present; }
   double number(std::string_view name) const { return at(name).number; }
   int whole(std::string_view name) const { return static_cast<int>(at(name).number); }
@@ -40,6 +43,7 @@ class request {
 
  private:
   const query& asked_;
+  const given_profile* profile_ = nullptr;
   std::vector<value> values_;
 };
 

@@ -36,19 +36,11 @@ inline std::array<fitted_parameter, 7> fitted_machine_parameters(const accelerat
            {"power_slowdown", 0.2, 0.0, 2.0}}};
 }
 
-/// instruction_rows of an accelerator: 16 on Volta, Turing, Ampere and Ada, 64 from Hopper on.
-constexpr double instruction_rows_of(const accelerator& a) {
-  const std::string_view built = a.architecture.view();
-  for (const char* name : {"Volta", "Turing", "Ampere", "Ada"}) {
-    if (built.find(name) != std::string_view::npos) return 16.0;
-  }
-  return 64.0;
-}
-
-/// The parameters from numbers in the units of fitted_machine_parameters.
+/// The parameters from numbers in the units of fitted_machine_parameters, and what is not fitted.
 template <Scalar T>
 constexpr basic_machine_parameters<T> machine_parameters_of(const std::array<T, 7>& v,
-                                                            double instruction_rows) {
+                                                            const accelerator& a,
+                                                            const perfmodel::bandwidth<>& l2) {
   basic_machine_parameters<T> p;
   p.matrix_floor = v[0] * us;
   p.matrix_share = v[1];
@@ -57,17 +49,21 @@ constexpr basic_machine_parameters<T> machine_parameters_of(const std::array<T, 
   p.tile_fill = v[4] * us;
   p.split_cost = v[5] * us;
   p.power_slowdown = v[6];
-  p.instruction_rows = T(instruction_rows);
+  p.l2_bandwidth = lift<T>(l2);
+  p.instruction_rows = T(instruction_rows_of(a));
+  p.l2_partitions = T(l2_partitions_of(a));
+  p.scales_blocks = scales_blocks_of(a);
   return p;
 }
 
 /// Fits the seven parameters of an accelerator to its rows. Which tiles win depends on the operand
 /// bandwidth, so the cost has a valley for each: the search starts in five and keeps the best.
+/// `l2` is the L2's bandwidth, which products tell little of; 0: not known.
 /// Source: fit_log_ratios. Errors: as fit_log_ratios - among them too few rows, rows of one size,
 /// rows of one regime, a wrong unit; a time that is not positive; an accelerator without sms.
 /// Test: the H100's published rows give the shipped profile.
 inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measurement> rows,
-                               std::size_t folds = 5) {
+                               std::size_t folds = 5, const perfmodel::bandwidth<>& l2 = {}) {
   using scalar = dual<7>;
   std::vector<double> seconds;
   std::vector<std::size_t> shape;
@@ -82,11 +78,10 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
     if (at == shapes.end()) shapes.push_back(nk);
   }
   const auto device = lift<scalar>(a);
-  const double rows_at_once = instruction_rows_of(a);
   const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
     basic_gemm_conditions<scalar> conditions;
     conditions.weight_copies = scalar(rows[i].weight_copies);
-    return calibrated_gemm(device, products[i], machine_parameters_of(v, rows_at_once), conditions)
+    return calibrated_gemm(device, products[i], machine_parameters_of(v, a, l2), conditions)
         .time.value();
   };
   auto parameters = fitted_machine_parameters(a);
@@ -109,8 +104,11 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   out.held_out =
       held_out_residuals(parameters, measured, std::span<const std::size_t>(shape), predict, folds);
   out.profile.name = a.name;
-  out.profile.value = machine_parameters_of(best.value, rows_at_once);
-  out.profile.standard_error = machine_parameters_of(best.standard_error, 0.0);
+  out.profile.value = machine_parameters_of(best.value, a, l2);
+  out.profile.standard_error = machine_parameters_of(best.standard_error, a, {});
+  out.profile.standard_error.instruction_rows = 0.0;
+  out.profile.standard_error.l2_partitions = 0.0;
+  out.profile.standard_error.scales_blocks = false;
   out.profile.spread = spread_of(out.held_out);
   out.at_bound = best.at_bound;
   out.residual = std::move(best.residual);

@@ -2,21 +2,14 @@
 #pragma once
 
 #include <perfmodel/calibrated_attention.hpp>
+#include <perfmodel/calibrated_elementwise.hpp>
 #include <perfmodel/calibrated_gemm.hpp>
 #include <perfmodel/calibrated_moe.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/workload/elementwise.hpp>
 #include <perfmodel/workload/embedding.hpp>
-#include <perfmodel/workload/norm.hpp>
 #include <perfmodel/workload/swiglu.hpp>
 
 namespace perfmodel {
-
-/// What a small kernel costs by being launched, in a captured graph and in a stream: near 1.3 and
-/// 2.6 us on A100 and H200. Source: te42kyfo/gpu-benches 1c36d509, gpu-small-kernels, printed
-/// output (A100 1.37 and 2.62 us, H200 1.33 and 2.56 us; L40 1.01 and 1.63 us).
-inline constexpr duration<> graph_kernel_time = 1.3 * us;
-inline constexpr duration<> stream_kernel_time = 2.6 * us;
 
 /// The calibrated policy: shares of the data sheet for any demand, and its own model for each
 /// operator that has one. A profile comes from the catalogue or from fit_log_ratios.
@@ -89,12 +82,24 @@ struct basic_calibrated {
       activation.inputs = T(first);
       activation.flop_per_element = x.activation_flop;
       activation.format = x.format;
-      e.time += e.terms.add(limiter::memory, "activation", roofline(a, activation, *this).time);
+      e.time += e.terms.add(limiter::memory, "activation", estimate(a, activation).time);
     }
     e.limiter = up.limiter;
     e.mfu = (up.mfu * up.time + down.mfu * down.time) / e.time;
     e.mbu = (up.mbu * up.time + down.mbu * down.time) / e.time;
     return e;
+  }
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
+                                       const basic_elementwise<T>& x) const {
+    return streamed(a, x);
+  }
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
+                                       const basic_norm<T>& x) const {
+    return streamed(a, x);
+  }
+  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
+                                       const basic_embedding<T>& x) const {
+    return streamed(a, x);
   }
   constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
                                        const basic_attention_decode<T>& x) const {
@@ -110,6 +115,12 @@ struct basic_calibrated {
   }
 
  private:
+  template <class Operator>
+  constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const Operator& x) const {
+    basic_streaming_kernels<T> k;
+    k.kernel_time = kernel_time;
+    return calibrated_elementwise(a, x, machine, k, cache_state());
+  }
   /// In a model the other layers pass between two reads of a cache; a benchmark replays it.
   constexpr residency cache_state() const {
     return highest(weight_copies) > 0.0 ? residency::replayed : residency::cold;

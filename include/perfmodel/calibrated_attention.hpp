@@ -1,18 +1,14 @@
 // Attention as kernels run it: tiles over SMs, splits, what stays in L2, and the exponentials.
 #pragma once
 
-#include <cmath>
+#include <perfmodel/detail/partly_hidden.hpp>
 #include <perfmodel/estimate.hpp>
 #include <perfmodel/hardware/attention_profile.hpp>
+#include <perfmodel/residency.hpp>
 #include <perfmodel/workload/attention.hpp>
 #include <perfmodel/workload/attention_decode.hpp>
-#include <type_traits>
 
 namespace perfmodel {
-
-/// Whether a call finds in L2 what the call before left: as where one call is replayed, as in the
-/// measurements that the profiles come from, or not, as in a model whose other layers pass between.
-enum class residency { replayed, cold };
 
 namespace detail {
 
@@ -21,30 +17,6 @@ template <Scalar T>
 constexpr T any(const T& x) {
   using math::ceil;
   return scalar_max(T(0.0), scalar_min(T(1.0), T(ceil(x))));
-}
-
-/// (a^2 + b^2)^(1/2): two things that overlap in part. In a constant expression by Newton's method,
-/// else by the processor's square root: these may differ in the last bit.
-template <Scalar T>
-constexpr duration<T> partly_hidden(const duration<T>& a, const duration<T>& b) {
-  using math::sqrt;
-  const T x = a.value();
-  const T y = b.value();
-  const T squares = x * x + y * y;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (!std::is_constant_evaluated()) return duration<T>::from_value(std::sqrt(squares));
-  }
-  return duration<T>::from_value(sqrt(squares));
-}
-
-/// Share of a working set that the run before left in L2: 1 / (1 + (bytes / room)^8), a step at
-/// the room, 1.0 far below and (room / bytes)^8 above it. Test: a half at the room itself.
-template <Scalar T>
-constexpr T resident(const bytes<T>& working_set, const bytes<T>& room) {
-  const T x = working_set / detail::positive("l2.capacity", room);
-  const T x2 = x * x;
-  const T x4 = x2 * x2;
-  return 1.0 / (1.0 + x4 * x4);
 }
 
 /// Time to move bytes, and how many of them DRAM moves.
@@ -153,6 +125,25 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   return e;
 }
 
+namespace detail {
+
+/// Parts that a prefill kernel cuts the keys into where its tiles, of 128 rows of a group's
+/// queries, do not fill the slots: as many as fit, of at least 128 keys. Source: FlashInfer,
+/// scheduler.cuh.
+template <Scalar T>
+constexpr T prefill_splits(const basic_attention_prefill<T>& w, const basic_attention_kernels<T>& k,
+                           const T& sms) {
+  using math::ceil;
+  using math::floor;
+  if (!(highest(k.partial_row_cycles) > 0.0)) return T(1.0);
+  const T group = w.query_heads / w.kv_heads;
+  const T tiles = w.batch * w.kv_heads * ceil(T(w.tokens * group / 128.0));
+  const T fitting = floor(T(sms * k.blocks_per_sm / tiles));
+  return scalar_max(T(1.0), scalar_min(fitting, T(ceil(T((w.tokens + w.past) / 128.0)))));
+}
+
+}  // namespace detail
+
 /// T = floor + tile_latency / blocks_per_sm + tiles (+ or hypot) memory [+ 2 conversion].
 /// A tile is M query rows of one head and takes t = tile_latency / (2 blocks_per_sm) + M c t_pair
 /// for its c key columns, where t_pair = SMs (2 (d + v) / (matrix_share R) + 1 / X) and X = 16 SMs
@@ -161,12 +152,13 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
 /// SMs: the longest rows of a causal mask leave a tail.
 /// memory: queries, results, new keys and values read, the cache written and read; with an 8-bit
 /// cache 2 bytes more for each query and each new key and value, which are converted.
-/// Sources: Dao, "FlashAttention-2", 2023, section 3; Shah et al., "FlashAttention-3", 2024,
-/// section 3.1 (exponentials beside matrix units). The d-dependence comes from the two rates, not
-/// from a fit: with the H100's matrix_share it gives figure 5 of the latter at d = 64, 128, 256.
-/// Leaves out: power, unequal lengths in a batch.
-/// Errors: as demand_of(attention_prefill); as calibrated decode.
-/// Tests: by hand; figure 5 of FlashAttention-3 to 10 % at 64, 128 and 256.
+/// A library with partial_row_cycles cuts the keys into s = prefill_splits parts, whose longest
+/// tile is s times shorter, and adds s rows of every head x partial_row_cycles / (SMs clock) and a
+/// kernel. Sources: Dao, "FlashAttention-2", 2023, section 3; Shah et al., "FlashAttention-3",
+/// 2024, section 3.1 (exponentials beside matrix units). The d-dependence comes from the two rates,
+/// not from a fit: with the H100's matrix_share it gives figure 5 of the latter at d = 64, 128,
+/// 256. Leaves out: power, unequal lengths in a batch. Errors: as demand_of(attention_prefill); as
+/// calibrated decode. Tests: by hand; figure 5 of FlashAttention-3 to 10 % at 64, 128 and 256.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_prefill<T>& w,
@@ -208,7 +200,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const duration<T> start = detail::positive("tile_latency", p.tile_latency) /
                             (2.0 * detail::count("blocks_per_sm", k.blocks_per_sm));
   const duration<T> mean_tile = named("mean tile", start + pairs / row_blocks * pair_time);
-  const duration<T> longest = named("longest tile", start + rows * columns * pair_time);
+  const T splits = detail::prefill_splits(w, k, sms);
+  const duration<T> longest = named("longest tile", start + rows * columns * pair_time / splits);
   const duration<T> compute =
       max(longest, duration<T>(waves * mean_tile + 0.3 * scalar_min(T(1.0), waves) * longest));
 
@@ -227,6 +220,14 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
       e.terms.add(limiter::launch, "floor",
                   detail::positive("floor", p.floor) + p.tile_latency / k.blocks_per_sm);
   if (narrow) fixed += e.terms.add(limiter::launch, "conversion", 2.0 * k.narrow_kv_time);
+  if (highest(splits) > 1.0) {
+    const T partial_rows =
+        detail::any(T(splits - 1.0)) * splits * w.batch * w.tokens * w.query_heads;
+    fixed += e.terms.add(limiter::memory, "splits",
+                         (partial_rows * k.partial_row_cycles / sms +
+                          detail::any(T(splits - 1.0)) * k.kernel_cycles) /
+                             detail::positive("vector.clock", a.vector.clock.quantity()));
+  }
   e.time = named("time", fixed + (k.overlaps_memory ? detail::partly_hidden(compute, memory.time)
                                                     : compute + memory.time));
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;

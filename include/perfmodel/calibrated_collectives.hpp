@@ -18,7 +18,8 @@ namespace perfmodel {
 ///     two-shot   (1 + second_barrier) F + the same            x (1 + rank_cost (N - 2))
 ///     streamed   max(host_launch, the time above + S / local_copy), of an engine's own kernels
 ///
-/// h are the steps of the algorithm; N-1 messages posted for an all-to-all. `nccl` takes rings
+/// h are the steps of the algorithm; N-1 messages posted for an all-to-all. Where N ranks are more
+/// than `together`, hop and W take `apart` times as long. `nccl` takes rings
 /// inside a fabric, and the switches for sums of floating-point numbers over 8 ranks or more.
 /// `custom` and `any` are what an engine does: for an all-reduce its own kernels up to `largest`
 /// (an even number of ranks, at most 8, with peer access: 2 over PCIe), and NCCL for the rest.
@@ -101,14 +102,18 @@ struct basic_calibrated_collectives {
                                                const basic_schedule<T>& s) const {
     const basic_collective_parameters<T>& v = profile.value;
     const basic_collective_protocols<T>& c = profile.protocols;
-    const duration<T> wire = s.wire / (share("link_share", v.link_share) * l.bandwidth.quantity());
+    const T longer = c.together > 0 && s.ranks > c.together
+                         ? T(1.0) * detail::count("apart", c.apart)
+                         : T(1.0);
+    const duration<T> wire =
+        longer * s.wire / (share("link_share", v.link_share) * l.bandwidth.quantity());
     const duration<T> launch = detail::not_negative("launch", v.launch);
     const double n = s.ranks;
     const duration<T> hops = (s.operation == collective::all_to_all &&
                                       s.algorithm == algorithm::one_shot
                                   ? n - 1.0
                                   : s.steps) *
-                             detail::not_negative("hop", v.hop);
+                             (longer * detail::not_negative("hop", v.hop));
     const duration<T> ready = doublings(s.ranks) * launch;
     const bool keeps_a_part = s.operation != collective::broadcast &&
                               s.operation != collective::point_to_point;

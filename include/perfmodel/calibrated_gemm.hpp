@@ -4,6 +4,7 @@
 #include <perfmodel/estimate.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/hardware/profile.hpp>
+#include <perfmodel/residency.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/workload/gemm.hpp>
 
@@ -42,6 +43,7 @@ struct tile_rates {
   bandwidth<T> sums;      ///< of the chip, for the partial sums of a split
   duration<T> fill, split;
   T worked_rows;  ///< m up to whole matrix instructions
+  bool splits;    ///< whether the library's kernels split k
 };
 
 /// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications or the
@@ -59,6 +61,7 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const tile_rates<T>& r,
                                            lift<T>(t.columns * flop) / r.matrix),
                                duration<T>(operands / r.operands));
   const duration<T> whole = waves * (g.k * step + r.fill);
+  if (!r.splits) return named(t.whole, whole);
   const T parts = scalar_max(T(1.0), floor(scalar_min(r.sms / grid, g.k / T(least_split_depth))));
   const bytes<T> sums = g.m * g.n * parts * lift<T>(bytes_of(number_format::fp32));
   const duration<T> split = waves * (g.k / parts * step + r.fill) + r.split + sums / r.sums;
@@ -76,11 +79,15 @@ constexpr duration<T> mostly_overlapped(const duration<T>& a, const duration<T>&
 
 inline constexpr duration<> power_settles = duration<>::from_value(1e-3);
 
+/// Half of a working set of this many times the L2 is still found there when it is read in turn.
+inline constexpr double l2_room = 1.1;
+
 }  // namespace detail
 
 /// time = floor + O + s X^2 / (O + 1 ms) + quantisation, with O = mostly_overlapped(C, M);
 ///   C = least over tiles (64x64, 128x128, 256x128), k whole or split p ways to fill the SMs, of
-///       ceil(tiles / SMs) (k / p max(2 min(m', r) c / R_sm, (min(m, r) b_a + c b_w) / F_sm) + fill)
+///       ceil(tiles / SMs) (k / p max(2 min(m', r) c / R_sm, (min(m, r) b_a + c b_w) / F_sm) +
+///       fill)
 ///       [+ split cost + 4 m n p bytes / F], with m' = m up to whole matrix instructions;
 ///   M = DRAM bytes / (share BW), weights that stayed in L2 at the operand bandwidth F instead;
 ///   X = 2 m n k / R, R = share of the peak; s the power slowdown;
@@ -100,6 +107,7 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   const basic_demand<T> d = demand_of(g);
   const flop_rate<T> full = peak(a, d.format);
   const bool block_scaled = g.weights.group > 0.0;
+  const bool narrow_blocks = block_scaled && bits_of(d.format) < 16.0;
   // nvfp4 has both: a scale per block, and one per tensor that the kernels must find first.
   const bool tensor_scaled =
       d.format == number_format::fp4 || (d.format == number_format::fp8 && !block_scaled);
@@ -107,7 +115,8 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
       tensor_scaled ? engine.tensor_scale_floor : engine.quantise_floor;
   const bool quantises = bits_of(d.format) < 16.0 && highest(engine_floor.value()) > 0.0;
   T share = detail::positive("matrix_share", machine.matrix_share);
-  if (block_scaled && bits_of(d.format) < 16.0) {
+  const bool by_matrix_units = d.format == number_format::fp8 && machine.scales_blocks;
+  if (narrow_blocks && !by_matrix_units) {
     share = share * detail::positive("block_scale_share", engine.block_scale_share);
   }
   const flop_rate<T> matrix = named("matrix rate", share * full);
@@ -125,7 +134,8 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
                                     operands,
                                     machine.tile_fill,
                                     machine.split_cost,
-                                    ceil(g.m / rows) * rows};
+                                    ceil(g.m / rows) * rows,
+                                    !narrow_blocks && !(g.weights.bits() < bits_of(d.format))};
   duration<T> compute = detail::tiled_time(g, rates, detail::output_tiles[0]);
   for (std::size_t i = 1; i < detail::output_tiles.size(); ++i) {
     compute = min(compute, detail::tiled_time(g, rates, detail::output_tiles[i]));
@@ -137,10 +147,16 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   duration<T> memory = (d.dram.read + written) / dram;
   if (highest(conditions.weight_copies) > 0.0 && highest(a.l2.capacity.value()) > 0.0) {
     detail::not_negative("weight_copies", conditions.weight_copies);
-    const T used = conditions.weight_copies * T(weights / a.l2.capacity.quantity());
-    const T warm = named("warm share", scalar_max(T(0.0), scalar_min(T(1.0), T(2.0 - 2.0 * used))));
+    const T warm =
+        named("warm share",
+              detail::resident(
+                  bytes<T>(conditions.weight_copies * weights),
+                  bytes<T>(detail::l2_room / detail::count("l2_partitions", machine.l2_partitions) *
+                           a.l2.capacity.quantity())));
     const duration<T> from_dram = weights / dram;
-    const duration<T> from_l2 = min(duration<T>(weights / operands), from_dram);
+    const bandwidth<T> l2 =
+        highest(machine.l2_bandwidth.value()) > 0.0 ? machine.l2_bandwidth : operands;
+    const duration<T> from_l2 = min(duration<T>(weights / l2), from_dram);
     memory = memory - warm * (from_dram - from_l2);
   }
 

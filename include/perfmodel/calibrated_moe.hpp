@@ -73,8 +73,9 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const T sms = detail::positive("sms", a.sms).value();
 
   const bool narrow = representative(bytes_of(x.format).value()) < 1.5;
-  const T share = narrow ? T(p.matrix_share * k.narrow_matrix_ratio) : p.matrix_share;
-  const flop_rate<T> rate = detail::positive("matrix_share", share) * peak(a, needs.format);
+  const T share = detail::positive("matrix_ratio", k.matrix_ratio) *
+                  detail::positive("matrix_share", p.matrix_share);
+  const flop_rate<T> rate = share * peak(a, needs.format);
   detail::fraction("dram_share", detail::positive("dram_share", p.dram_share));
   const perfmodel::bandwidth<T> dram =
       detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());

@@ -29,6 +29,7 @@ struct fit_options {
   double tolerance = 1e-10;        ///< stop when the cost falls by less than this share
   double largest_condition = 1e9;  ///< of the scaled normal matrix, before a refusal
   double largest_error = 1.0;      ///< standard error over the range between the limits, likewise
+  bool refuse = true;  ///< what cannot be identified; else standard errors of it are infinite
 };
 
 /// value and standard_error per parameter; at_bound where the best value is the limit itself, and
@@ -191,9 +192,14 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
     const auto i = static_cast<std::size_t>(j);
     out.value[i] = parameters[i].lower + scale[j] * x[j];
     out.at_bound[i] = x[j] <= 0.0 || x[j] >= 1.0;
-    if (!(normal(j, j) > 1e-12 * static_cast<double>(rows))) {
+    if (options.refuse && !(normal(j, j) > 1e-12 * static_cast<double>(rows))) {
       detail::unidentifiable(std::string("no measurement depends on ") + parameters[i].name);
     }
+  }
+  if (!options.refuse) {
+    out.standard_error.fill(detail::infinity);
+    out.covariance.setConstant(detail::infinity);
+    return out;
   }
   const vector root = normal.diagonal().cwiseSqrt();
   const matrix correlation =

@@ -1,4 +1,5 @@
-// Context parallelism: one sequence over several ranks, whose keys and values travel in a ring.
+// Context and sequence parallelism: one sequence over several ranks, whose keys and values travel in
+// a ring, or whose activations between the matrices are shared out.
 #pragma once
 
 #include <perfmodel/collectives.hpp>
@@ -76,6 +77,47 @@ constexpr T hidden_block_tokens(const flop_rate<T>& rate, const bandwidth<T>& on
   const T share =
       detail::count("kv_heads", x.kv_heads) / (2.0 * detail::count("query_heads", x.query_heads));
   return share * (ridge * lift<T>(bytes_of(x.format)) / lift<T>(flop));
+}
+
+/// Keys and values of one layer that a rank holds at once: its own block and the one that arrives,
+/// 4 (S/N) H_kv d_h b; its own alone on one rank. Source: Liu et al. 2023, section 3.
+/// Test: twice the block that it sends.
+template <Scalar T>
+constexpr bytes<T> ring_attention_memory(const basic_ring_attention<T>& x) {
+  const double n = detail::rank_count("ranks", x.ranks);
+  const T own = detail::count("tokens", x.tokens) / T(n) * detail::count("batch", x.batch);
+  return named("blocks", (x.ranks > 1 ? 4.0 : 2.0) *
+                             (own * detail::count("kv_heads", x.kv_heads) *
+                              detail::count("head_dim", x.head_dim)) *
+                             lift<T>(bytes_of(x.format)));
+}
+
+/// Activations that one transformer layer keeps for the backward pass, 16-bit, of `batch` sequences
+/// of s tokens, width h and a heads over t ranks of tensor parallelism. `sequence`: the parts
+/// between the matrices are shared out too. `scores`: the attention matrix is kept, not recomputed.
+template <Scalar T = double>
+struct basic_layer_activations {
+  int tensor = 1;
+  T batch = T(1.0), tokens{}, hidden{}, heads{};
+  bool sequence = false;
+  bool scores = false;
+};
+using layer_activations = basic_layer_activations<>;
+
+/// s b h (10 + 24/t + 5 a s/(h t)), and s b h (34/t + 5 a s/(h t)) with sequence parallelism; the
+/// last term only with `scores`. It sends what tensor parallelism sends: each all-reduce becomes a
+/// reduce-scatter and an all-gather. Source: Korthikanti et al., "Reducing activation recomputation
+/// in large transformer models", 2022, table 2. Errors: dimensions below 1.
+/// Tests: one rank of 2048 x 12288 keeps 34 bytes an element; 8 ranks 13, shared out 4.25.
+template <Scalar T>
+constexpr bytes<T> activation_bytes(const basic_layer_activations<T>& x) {
+  const T t(detail::rank_count("tensor_parallel", x.tensor));
+  const T hidden = detail::count("hidden", x.hidden);
+  const T elements =
+      detail::count("batch", x.batch) * detail::count("tokens", x.tokens) * hidden;
+  T each = x.sequence ? T(34.0 / t) : T(10.0 + 24.0 / t);
+  if (x.scores) each += 5.0 * detail::count("heads", x.heads) * x.tokens / (hidden * t);
+  return named("activations", elements * each * lift<T>(byte));
 }
 
 }  // namespace perfmodel

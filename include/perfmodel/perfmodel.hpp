@@ -1,6 +1,9 @@
 // Every law. No catalogue, no Eigen, no JSON: include those you name.
 #pragma once
 
+#include <perfmodel/calibrated.hpp>
+#include <perfmodel/calibrated_collectives.hpp>
+#include <perfmodel/communication_overlap.hpp>
 #include <perfmodel/context_parallel.hpp>
 #include <perfmodel/cost.hpp>
 #include <perfmodel/energy.hpp>

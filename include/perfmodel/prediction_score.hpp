@@ -49,6 +49,14 @@ inline prediction_score score_of(std::span<const double> residual) {
   return s;
 }
 
+/// Share of rows inside the 80 % interval of a stated spread: |residual| up to 1.2816 spread.
+inline double coverage_of(std::span<const double> residual, double spread) {
+  std::size_t inside = 0;
+  for (const double r : residual) inside += std::abs(r) <= 1.2816 * spread ? 1 : 0;
+  return residual.empty() ? 0.0
+                          : static_cast<double>(inside) / static_cast<double>(residual.size());
+}
+
 /// 80 % of |residual| lie within 1.2816 times this.
 inline double spread_of(std::span<const double> residual) {
   std::vector<double> off;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Numbers that are known from elsewhere: data sheets, textbooks, a calculation by hand.
+# Numbers that are known from elsewhere: data sheets, textbooks, a calculation by hand. Times here are
+# bounds; calibrated.sh has the others.
 . "$(dirname "$0")/lib.bash"
 
 # Ridge points: dense peak over bandwidth of the makers' sheets.
@@ -14,16 +15,18 @@ ask ridge flop_per_byte 37.0 0.1 --accelerator h20
 ask gemm flop_per_byte 1365.3 0.1 --accelerator h100_sxm --m 4096 --n 4096 --k 4096 --format bf16
 ask gemm flop 137438953472 0 --accelerator h100_sxm --m 4096 --n 4096 --k 4096
 ask gemm bytes 100663296 0 --accelerator h100_sxm --m 4096 --n 4096 --k 4096
+# Weights alone in 4 bits with 16 more for each 128: 4.125 bits of 4096 x 4096, and 2 x 4096 values of 16 bits.
+ask gemm bytes $((4096 * 4096 * 4125 / 8000 + 2 * 2 * 4096)) 0 --accelerator h100_sxm --m 1 --n 4096 --k 4096 --weight_format int4
 # An FFN gate product over the tokens in a batch.
 expected=(1.0 2.0 4.0 8.0 15.9 31.4 61.7 119.2 222.9 394.9 642.8 936.9)
 for i in "${!expected[@]}"; do
   ask gemm flop_per_byte "${expected[$i]}" 0.0501 --accelerator h100_sxm --m $((1 << i)) --n 11008 --k 2048
 done
 # Weights of 8192 x 8192 at 3.35 TB/s: 134.25e6 / 3.35e12.
-ask gemm time_s 40.07e-6 0.01e-6 --accelerator h100_sxm --m 1 --n 8192 --k 8192
+ask gemm time_s 40.07e-6 0.01e-6 --mode bound --accelerator h100_sxm --m 1 --n 8192 --k 8192
 
 # 140e9 bytes at 3.35 TB/s.
-ask elementwise time_s 0.0418 0.00005 --accelerator h100_sxm --elements 70e9 --inputs 1 --outputs 0 --format bf16
+ask elementwise time_s 0.0418 0.00005 --mode bound --accelerator h100_sxm --elements 70e9 --inputs 1 --outputs 0 --format bf16
 
 # One layer of a 70B model: 2 x 8 heads x 128 x 2 bytes a token.
 ask attention_decode bytes $((4096 * 4096 + 2 * 64 * 128 * 2 + 4096)) 0 --accelerator h100_sxm --batch 1 \
@@ -46,14 +49,20 @@ ask collective wire_bytes 1879048192 1 --accelerator h100_sxm --operation all_re
   --algorithm ring --link_bytes_per_s 370e9
 ask collective time_s 5.0785e-3 1e-6 --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 1073741824 \
   --algorithm ring --link_bytes_per_s 370e9
-ask collective time_s 5.8333e-3 1e-6 --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
-ask collective busbw_bytes_per_s 300e9 1e3 --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
-ask collective algbw_bytes_per_s 171.43e9 1e7 --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
+ask collective time_s 5.8333e-3 1e-6 --mode bound --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
+ask collective busbw_bytes_per_s 300e9 1e3 --mode bound --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
+ask collective algbw_bytes_per_s 171.43e9 1e7 --mode bound --accelerator a100_sxm_80gb --operation all_reduce --ranks 8 --bytes 1e9
 # With them each rank sends its message once, at 450 GB/s.
-ask collective time_s 36.41e-9 0.01e-9 --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 16KiB
-ask collective time_s 63.72e-9 0.01e-9 --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 16KiB \
+ask collective time_s 36.41e-9 0.01e-9 --mode bound --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 16KiB
+ask collective time_s 63.72e-9 0.01e-9 --mode bound --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 16KiB \
   --implementation two_shot
 ask collective time_s 0 0 --accelerator h100_sxm --operation all_reduce --ranks 1 --bytes 16KiB
+
+# Two nodes of eight: 2 x 7/8 of 1 GB inside at 300 GB/s, and 2 x 1/2 of an eighth of it between at 50 GB/s.
+nodes=(--accelerator a100_sxm_80gb --operation all_reduce --ranks 16 --bytes 1e9 --node_ranks 8 --network_bytes_per_s 50e9)
+ask collective time_s 8.3333e-3 1e-6 --mode bound "${nodes[@]}"
+ask collective network_wire_bytes 125e6 1 "${nodes[@]}"
+ask collective wire_bytes 1.75e9 1 "${nodes[@]}"
 
 # 2 x 80 layers x 8 heads x 128 x 2 bytes; 8 x 80e9 - 140e9 bytes hold 372 times 4096 tokens.
 kv=(--model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --context 4096 --memory_bytes 80GB)
@@ -79,7 +88,7 @@ ask speculation best_draft_length 10 0 --acceptance 0.8 --draft_cost_ratio 0.025
 ask speculation best_draft_length 6 0 --acceptance 0.8 --draft_cost_ratio 0.08
 
 # A step reads the weights that a token is multiplied with: (70.55e9 - 1.05e9) x 2 / 3.35e12 / 2 GPUs.
-ask step weights 0.020746 0.00001 --model llama_3_70b --accelerator h100_sxm --tensor_parallel 2 --batch 1 --context 1
+ask step weights 0.020746 0.00001 --mode bound --model llama_3_70b --accelerator h100_sxm --tensor_parallel 2 --batch 1 --context 1
 # One request at a time: tokens per second are one over the mean time between tokens, near enough.
 ask serving batch 1 0 --model llama_3_70b --accelerator h200_sxm --tensor_parallel 8 --input_tokens 100 \
   --output_tokens 1000 --concurrency 1

@@ -20,7 +20,8 @@ refuses PM-E005 "${gemm[@]}" --k inf
 refuses PM-E005 "${gemm[@]}" --k 40ms
 refuses PM-E014 "${gemm[@]}" --k 3 --format fp6
 refuses PM-E014 "${gemm[@]}" --k 3 --engine none_of_them
-refuses PM-E014 "${gemm[@]}" --k 3 --mode calibrated
+refuses PM-E014 "${gemm[@]}" --k 3 --mode guessed
+refuses PM-E014 gemm --accelerator rubin_ultra_nvl576 --m 1 --n 2 --k 3 --format fp8 --mode calibrated
 refuses PM-E011 gemm --accelerator h100 --m 1 --n 2 --k 3
 refuses h100_sxm gemm --accelerator h100 --m 1 --n 2 --k 3
 refuses PM-E013 gemm --accelerator v100_sxm_32gb --m 1 --n 2 --k 3 --format fp8
@@ -100,7 +101,7 @@ line PM-E010 '{"query":"gemm","accelerator":"h100_sxm","m":1e400,"n":2,"k":3}'
 line PM-E010 '{"query":"gemm","accelerator":"h100_sxm","m":99999999999999999999999999,"n":2,"k":3}'
 line PM-E011 '{"query":"gemm","accelerator":"","m":1,"n":2,"k":3}'
 line PM-E013 '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":2,"k":3,"format":"int4"}'
-line PM-E014 '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":2,"k":3,"mode":"calibrated"}'
+line PM-E014 '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":2,"k":3,"mode":"guessed"}'
 line PM-E005 '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":2,"k":3,"mode":1}'
 line PM-E030 '{"query":"step","model":"llama_3_70b","accelerator":"h100_sxm","tensor_parallel":3,"batch":1,"context":1}'
 line PM-E010 '{"query":"collective","accelerator":"h100_sxm","operation":"all_reduce","ranks":2.5,"bytes":1}'

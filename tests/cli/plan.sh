@@ -6,7 +6,7 @@ config=$source_dir/examples/data/llama-3.1-70b/config.json
 load=(--input-tokens 2048 --output-tokens 512 --concurrency 64)
 json=$("$napkin" plan --model "$config" --accelerator h100_sxm,h200_sxm --gpus 8 "${load[@]}" --ttft 2s --itl 50ms --json) ||
   fail 'plan'
-[[ $(wc -l <<<"$json") -eq 1 && $json == '{"mode":"bound","evaluated":'*'}' ]] || fail "plan --json: ${json:0:100}"
+[[ $(wc -l <<<"$json") -eq 1 && $json == '{"mode":"calibrated","evaluated":'*'}' ]] || fail "plan --json: ${json:0:100}"
 for key in '"best":{' '"frontier":[{' '"limiter":"' '"usd_per_million_tokens":' '"derivation":{"inputs":[{' \
   '"reason":"the weights exceed the memory of a device: ' '"accelerator":"h100_sxm"' '"accelerator":"h200_sxm"'; do
   [[ $json == *"$key"* ]] || fail "plan --json has no $key"
@@ -20,16 +20,47 @@ sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"
   fail 'a point of the frontier beats another'
 
 text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" 2>&1) || fail 'plan as text'
-for expected in 'USD/Mtok' 'limited by' 'Worth having' 'What cannot be' 'How the first of these' 'nothing runs faster'; do
+for expected in 'USD/Mtok' 'limited by' 'Worth having' 'What cannot be' 'How the first of these' 'ITL    bound' \
+  'feed-forward' 'predictions from fitted parameters' 'h200_sxm (measured: fitted to the GEMM'; do
   [[ $text == *"$expected"* ]] || fail "plan as text has no '$expected'"
 done
+[[ $(wc -l <<<"$text") -lt 80 ]] || fail "a plan takes $(wc -l <<<"$text") lines to read"
+# Each point has its bound, its interval and its profile; the bound is what serving answers.
+points=$(grep -o '"itl_s":' <<<"$json" | wc -l)
+for key in '"bound_time_s":' '"bound_ttft_s":' '"interval_80_s":\[' '"profile":{"name":"h'; do
+  [[ $(grep -o "$key" <<<"$json" | wc -l) -eq $points ]] || fail "not every point of a plan has its $key"
+done
+best_of() { sed 's/.*"best":{//; s/"meets_targets".*//' <<<"$1"; }
+best=$(best_of "$json")
+tensor=$(number "$best" tensor_parallel) batch=$(number "$best" batch)
+[[ $best == *'"accelerator":"h200_sxm","precision":"fp8 + fp8 KV"'* && $batch == 64 ]] || fail "the best point is now $best"
+serving=$("$napkin" serving --model "$config" --accelerator h200_sxm --tensor_parallel "$tensor" --input_tokens 2048 \
+  --output_tokens 512 --concurrency 64 --weight_format fp8 --activation_format fp8 --kv_format fp8 --json)
+near 'ITL of the best point' "$(number "$best" itl_s)" "$(number "$serving" itl_s)" 1e-12
+near 'the bound of it' "$(number "$best" bound_time_s)" "$(number "$serving" bound_time_s)" 1e-12
+# The wire counts: a point of several ranks is what serving answers, too.
+several=$(best_of "$("$napkin" plan --model "$config" --accelerator h200_sxm "${load[@]}" --itl 15ms --formats fp8 --json)")
+tensor=$(number "$several" tensor_parallel) replicas=$(number "$several" replicas)
+[[ $tensor -gt 1 ]] || fail "the cheapest point within 15 ms has $tensor ranks"
+kv=$(sed -E 's/.*"kv_format":"([^"]*)".*/\1/' <<<"$several")
+serving=$("$napkin" serving --model "$config" --accelerator h200_sxm --tensor_parallel "$tensor" --input_tokens 2048 \
+  --output_tokens 512 --concurrency 64 --data_parallel "$replicas" --weight_format fp8 --activation_format fp8 \
+  --kv_format "$kv" --json)
+near 'ITL of a point of several ranks' "$(number "$several" itl_s)" "$(number "$serving" itl_s)" 1e-12
+# Bounds where they are asked for, or where an accelerator has no profile.
+text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" --mode bound 2>&1) || fail 'plan --mode bound'
+[[ $text == *'nothing runs faster'* && $text != *'ITL    bound'* ]] || fail 'plan --mode bound: no bounds'
+[[ $("$napkin" plan --model llama_3_8b --gpu h100_sxm,h20 --gpus 1 --json) == '{"mode":"bound"'* ]] ||
+  fail 'a plan with an accelerator that has no profile'
+[[ $("$napkin" plan --model llama_3_8b --gpu h20 --gpus 1 --mode calibrated --json) == *'"basis":"assumed"'* ]] ||
+  fail 'a calibrated plan for an accelerator that has no profile'
 # Targets that nothing meets, memory that nothing fits: results, not errors.
 json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us --json) || fail 'targets that nothing meets'
 [[ $json == *'"meets_targets":false,"best":null,"frontier":[{'* ]] || fail "targets that nothing meets: ${json:0:200}"
 json=$("$napkin" plan --model deepseek_v3 --gpu l4 --gpus 1 --json) || fail 'a model that fits nowhere'
 [[ $json == *'"best":null,"frontier":[],"rejected":[{'* ]] || fail "a model that fits nowhere: ${json:0:200}"
-# Each target rules out what misses it: 5 ms between tokens, then 100 ms to the first one.
-for target in itl:5ms:0.005 ttft:100ms:0.1; do
+# Each target rules out what misses it: 15 ms between tokens, then 100 ms to the first one.
+for target in itl:15ms:0.015 ttft:100ms:0.1; do
   IFS=: read -r name text_value limit <<<"$target"
   json=$("$napkin" plan --model "$config" --accelerator h200_sxm "${load[@]}" --"$name" "$text_value" --json)
   [[ $json == *'"meets_targets":true,"best":{'* ]] || fail "--$name $text_value: nothing meets it"

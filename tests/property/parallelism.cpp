@@ -1,5 +1,7 @@
 // What holds for every layout.
 #include <catch2/catch_test_macros.hpp>
+#include <perfmodel/communication_overlap.hpp>
+#include <perfmodel/context_parallel.hpp>
 #include <perfmodel/parallelism.hpp>
 #include <perfmodel/zero.hpp>
 
@@ -93,5 +95,87 @@ TEST_CASE("ZeRO-1 and 2 send what plain data parallelism does; ZeRO-3 half as mu
     CHECK(close(pm::zero_traffic(pm::zero_stage::none, n, 7e9) / plain, 1.0));
     CHECK(close(pm::zero_traffic(pm::zero_stage::gradients, n, 7e9) / plain, 1.0));
     CHECK(close(pm::zero_traffic(pm::zero_stage::parameters, n, 7e9) / plain, 1.5));
+  }
+}
+
+TEST_CASE("beside communication: the time of a copy kernel, in its three parts") {
+  for (const double compute : {0.0, 0.1, 1.0, 10.0}) {
+    for (const double sent : {0.0, 0.2, 1.0, 5.0, 50.0}) {
+      for (const double taken : {0.0, 4.0, 20.0, 100.0}) {
+        const auto c = compute * pm::ms;
+        const auto t = sent * pm::ms;
+        const auto e = pm::beside_communication(c, t, 132, taken);
+        const auto kernel = pm::beside_copy_kernel(c, t, 132, taken);
+        CHECK(std::abs(e.time.value() - kernel.value()) <= 1e-15);
+        CHECK(e.time >= max(c, t) * (1 - 1e-15));
+        CHECK(e.lost >= pm::duration<>{});
+        CHECK(e.exposed >= pm::duration<>{});
+        if (sent == 0.0) CHECK(e.time == c);
+      }
+    }
+  }
+}
+
+TEST_CASE("a pipelined pass is the pipeline's time where transfers are free, and grows with them") {
+  for (double p = 1; p <= 16; p *= 2) {
+    for (double m = 1; m <= 64; m *= 4) {
+      for (double v = 1; v <= 4; v *= 2) {
+        const auto stage = 8.0 * pm::ms;
+        const auto free = pm::pipelined_pass(stage, pm::duration<>{}, p, m, v);
+        CHECK(close(free.time.value(), pm::pipeline_time(stage, p, m, v).value()));
+        auto before = free.time;
+        for (double sent = 0.5; sent < 40; sent *= 2) {
+          const auto e = pm::pipelined_pass(stage, sent * pm::ms, p, m, v);
+          CHECK(close(e.terms.sum().value(), e.time.value()));
+          CHECK((p > 1 ? e.time > before : e.time == before));
+          before = e.time;
+        }
+        CHECK(pm::microbatches_in_flight(p, m, v) <= m);
+        CHECK(pm::microbatches_in_flight(p, m, v) >= (std::min)(p, m));
+      }
+    }
+  }
+}
+
+TEST_CASE("a data-parallel step: never below compute or communication; one rank adds nothing") {
+  for (const auto stage : {pm::zero_stage::none, pm::zero_stage::optimizer,
+                           pm::zero_stage::gradients, pm::zero_stage::parameters}) {
+    for (const int ranks : {1, 2, 8, 64}) {
+      for (const double compute : {1.0, 30.0, 300.0}) {
+        pm::duration<> before = 1e9 * pm::second;
+        for (double pieces = 1; pieces <= 256; pieces *= 4) {
+          const pm::data_parallel_step x{.ranks = ranks,
+                                         .parameters = 8e9,
+                                         .forward = compute * pm::ms,
+                                         .backward = 2 * compute * pm::ms,
+                                         .pieces = pieces,
+                                         .stage = stage};
+          const auto e = pm::data_parallel_time(nvlink, x);
+          CHECK(close(e.terms.sum().value(), e.time.value()));
+          CHECK(e.time >= 3 * compute * pm::ms * (1 - 1e-14));
+          const auto least =
+              pm::zero_traffic(stage, ranks, 8e9).quantity() / nvlink.bandwidth.quantity();
+          CHECK(e.time >= least * (1 - 1e-13));
+          CHECK(e.time <= before * (1 + 1e-13));  // smaller pieces hide no worse at no latency
+          if (ranks == 1) CHECK(close(e.time.value(), 3e-3 * compute));
+          before = e.time;
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("sequence parallelism keeps all activations once, and never more on a rank") {
+  for (const int t : {1, 2, 4, 8}) {
+    for (const bool scores : {false, true}) {
+      pm::layer_activations x{
+          .tensor = t, .batch = 2, .tokens = 4096, .hidden = 8192, .heads = 64, .scores = scores};
+      const auto whole = pm::activation_bytes(x);
+      x.sequence = true;
+      const auto shared = pm::activation_bytes(x);
+      CHECK(shared <= whole);
+      x.tensor = 1;
+      CHECK(close((shared * t).value(), pm::activation_bytes(x).value()));
+    }
   }
 }

@@ -25,7 +25,8 @@ struct setting {
 template <class F>
 void for_each_setting(F&& f) {
   for (const pm::accelerator* a : {&pm::catalog::a100_sxm_80gb, &pm::catalog::h100_sxm,
-                                   &pm::catalog::b200_sxm, &pm::catalog::l40s}) {
+                                   &pm::catalog::b200_sxm, &pm::catalog::gb200,
+                                   &pm::catalog::l40s, &pm::catalog::rtx_pro_6000}) {
     for (const collective op :
          {collective::all_reduce, collective::all_gather, collective::reduce_scatter,
           collective::all_to_all, collective::broadcast, collective::point_to_point}) {

@@ -1,4 +1,5 @@
 // Parallel layouts over every scalar.
+#include <perfmodel/communication_overlap.hpp>
 #include <perfmodel/context_parallel.hpp>
 #include <perfmodel/parallelism.hpp>
 #include <perfmodel/zero.hpp>
@@ -118,4 +119,72 @@ TEST_CASE("ring attention agrees over all scalars, hidden and exposed") {
                                        pm::bandwidth<T>::from_value(x[1]), p);
       },
       900e12, 450e9, 64.0, 8.0);
+}
+
+TEST_CASE("communication beside compute agrees over all scalars") {
+  const auto beside = []<class T>(const std::array<T, 4>& x) {
+    return pm::beside_communication(pm::duration<T>::from_value(x[0]),
+                                    pm::duration<T>::from_value(x[1]), x[2], x[3])
+        .time.value();
+  };
+  check_scalars(beside, 0.010, 0.005, 132.0, 20.0);
+  check_scalars(beside, 0.010, 0.050, 132.0, 20.0);
+  check_scalars(
+      []<class T>(const std::array<T, 5>& x) {
+        return pm::pipelined_pass(pm::duration<T>::from_value(x[0]),
+                                  pm::duration<T>::from_value(x[1]), x[2], x[3], x[4])
+            .time.value();
+      },
+      0.010, 0.001, 4.0, 8.0, 2.0);
+  check_scalars(
+      []<class T>(const std::array<T, 3>& x) {
+        return pm::microbatches_in_flight(x[0], x[1], x[2]);
+      },
+      8.0, 64.0, 4.0);
+}
+
+TEST_CASE("a data-parallel step agrees over all scalars, hidden and exposed") {
+  for (const auto stage : {pm::zero_stage::none, pm::zero_stage::gradients,
+                           pm::zero_stage::parameters}) {
+    const auto time = [=]<class T>(const std::array<T, 6>& x) {
+      pm::basic_data_parallel_step<T> p;
+      p.ranks = 8;
+      p.parameters = x[1];
+      p.forward = pm::duration<T>::from_value(x[2]);
+      p.backward = pm::duration<T>::from_value(x[3]);
+      p.pieces = x[4];
+      p.stage = stage;
+      p.sms = T(132.0);
+      p.taken = x[5];
+      return pm::data_parallel_time(link_of(x[0]), p).time.value();
+    };
+    check_scalars(time, 450e9, 8.03e9, 0.0831, 0.1663, 32.0, 24.0);
+    check_scalars(time, 450e9, 8.03e9, 0.00831, 0.01663, 32.0, 24.0);
+  }
+}
+
+TEST_CASE("activations and blocks of a sequence agree over all scalars") {
+  check_scalars(
+      []<class T>(const std::array<T, 4>& x) {
+        pm::basic_layer_activations<T> a;
+        a.tensor = 8;
+        a.batch = x[0];
+        a.tokens = x[1];
+        a.hidden = x[2];
+        a.heads = x[3];
+        a.scores = true;
+        return pm::activation_bytes(a).value();
+      },
+      2.0, 2048.0, 12288.0, 96.0);
+  check_scalars(
+      []<class T>(const std::array<T, 2>& x) {
+        pm::basic_ring_attention<T> p;
+        p.ranks = 8;
+        p.tokens = x[0];
+        p.query_heads = T(64.0);
+        p.kv_heads = x[1];
+        p.head_dim = T(128.0);
+        return pm::ring_attention_memory(p).value();
+      },
+      64000.0, 8.0);
 }

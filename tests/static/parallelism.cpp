@@ -1,4 +1,5 @@
 // Parallel layouts, worked by hand.
+#include <perfmodel/communication_overlap.hpp>
 #include <perfmodel/context_parallel.hpp>
 #include <perfmodel/parallelism.hpp>
 #include <perfmodel/zero.hpp>
@@ -124,5 +125,86 @@ constexpr auto ring = pm::ring_attention_time(a100, 312.0 * pm::TFLOP_per_s, mha
 static_assert(ring.block.quantity() == 17039360.0 * pm::byte);
 static_assert(ring.block_flop == 17720934400.0 * pm::flop);
 static_assert(near_to(ring.transfer / ring.compute, 1.0, 1e-12));
+
+// From the gradients through to the step: 62.46 ms behind 83.1 + 166.3 ms, in one bucket and in many
+constexpr pm::data_parallel_step training(pm::zero_stage stage, double pieces) {
+  return {.ranks = 8,
+          .parameters = 8.03e9,
+          .forward = 83.1 * pm::ms,
+          .backward = 166.3 * pm::ms,
+          .pieces = pieces,
+          .stage = stage};
+}
+constexpr double step_ms(pm::zero_stage stage, double pieces) {
+  return pm::data_parallel_time(nvlink, training(stage, pieces)).time.value() * 1e3;
+}
+static_assert(near_to(step_ms(zero_stage::none, 1), 83.1 + 166.3 + 62.4556, 1e-6));  // 311.9
+static_assert(near_to(step_ms(zero_stage::none, 1e9), 249.4, 1e-6));
+// ZeRO-1 in one bucket: half before the optimizer and half after it; in many only the second half
+static_assert(near_to(step_ms(zero_stage::optimizer, 1), 311.8556, 1e-6));
+static_assert(near_to(step_ms(zero_stage::gradients, 1e9), 249.4 + 31.2278, 1e-6));
+// ZeRO-3: 93.7 ms in one piece, and all of it hidden in many
+static_assert(near_to(step_ms(zero_stage::parameters, 1), 249.4 + 1.5 * 62.4556, 1e-6));
+static_assert(near_to(step_ms(zero_stage::parameters, 1e9), 249.4, 1e-6));
+// 24 of 132 SMs while 62.4556 ms hide: 11.36 ms
+constexpr pm::data_parallel_step on_sms{.ranks = 8,
+                                        .parameters = 8.03e9,
+                                        .forward = 83.1 * pm::ms,
+                                        .backward = 166.3 * pm::ms,
+                                        .pieces = 1e9,
+                                        .sms = 132,
+                                        .taken = 24};
+static_assert(near_to(pm::data_parallel_time(nvlink, on_sms).terms["SMs of communication"].value(),
+                      62.4556e-3 * 24 / 132, 1e-5));
+
+// 10 ms of compute beside 5 ms on 20 of 132 SMs: 5 x 20/132 more. 20 ms outlast the 11.786 that
+// the compute then takes.
+constexpr auto beside = pm::beside_communication(10.0 * pm::ms, 5.0 * pm::ms, 132,
+                                                 pm::expert_exchange_sms);
+static_assert(near_to(beside.time.value(), 10e-3 + 5e-3 * 20 / 132, 1e-12));
+static_assert(beside.exposed == pm::duration<>{});
+constexpr auto outlasted =
+    pm::beside_communication(10.0 * pm::ms, 20.0 * pm::ms, 132, pm::expert_exchange_sms);
+static_assert(near_to(outlasted.time.value(), 20e-3, 1e-12));
+static_assert(near_to(outlasted.exposed.value(), 20e-3 - 10e-3 * 132 / 112, 1e-12));
+// A GEMM beside NCCL on NVLink: 132 / 108 of its time
+static_assert(near_to(pm::sm_interference(1.0 * pm::ms, 132, pm::communication_sms(nvlink.kind))
+                          .value(),
+                      1e-3 * 132 / 108, 1e-12));
+static_assert(pm::communication_sms(pm::link_kind::pcie) == 4.0);
+static_assert(pm::communication_sms(pm::link_kind::infiniband) == 16.0);
+static_assert(pm::communication_sms(pm::link_kind::none) == 0.0);
+
+// 8 microbatches of 10 ms through 4 stages: 80 + 30, and 3 transfers of 1 ms
+constexpr auto pass = pm::pipelined_pass(10.0 * pm::ms, 1.0 * pm::ms, 4.0, 8.0);
+static_assert(near_to(pass.time.value(), 0.113, 1e-12));
+static_assert(near_to(pass.terms["bubble"].value(), 0.030, 1e-12));
+// In two chunks the bubble halves; a transfer of 6 ms outlasts a chunk of 5 by 1, 16 times
+constexpr auto interleaved = pm::pipelined_pass(10.0 * pm::ms, 6.0 * pm::ms, 4.0, 8.0, 2.0);
+static_assert(near_to(interleaved.terms["bubble"].value(), 0.015, 1e-12));
+static_assert(near_to(interleaved.terms["exposed transfers"].value(), 3 * 6e-3 + 16 * 1e-3, 1e-12));
+static_assert(near_to(pm::pipelined_pass(10.0 * pm::ms, 60.0 * pm::ms, 1.0, 8.0).time.value(), 0.08,
+                      1e-12));
+static_assert(pm::microbatches_in_flight(8.0, 64.0) == 8.0);
+static_assert(pm::microbatches_in_flight(8.0, 64.0, 4.0) == 9.75);
+static_assert(pm::microbatches_in_flight(8.0, 2.0) == 2.0);
+
+// Korthikanti et al., table 2, 2048 tokens of width 12288: 34 bytes an element on one rank, 10 + 24/8
+// on eight, 34/8 with sequence parallelism; 96 heads keep 5 x 96 x 2048 / 12288 = 80 more, an eighth
+// of it each
+constexpr double per_element(const pm::layer_activations& x) {
+  return pm::activation_bytes(x).value() / (2048.0 * 12288.0);
+}
+static_assert(per_element({.tokens = 2048, .hidden = 12288}) == 34.0);
+static_assert(per_element({.tensor = 8, .tokens = 2048, .hidden = 12288}) == 13.0);
+static_assert(per_element({.tensor = 8, .tokens = 2048, .hidden = 12288, .sequence = true}) == 4.25);
+static_assert(per_element({.tensor = 8,
+                           .tokens = 2048,
+                           .hidden = 12288,
+                           .heads = 96,
+                           .sequence = true,
+                           .scores = true}) == 14.25);
+// Two blocks of ring attention
+static_assert(pm::ring_attention_memory(mha) == 2.0 * ring.block.quantity());
 
 }  // namespace

@@ -153,6 +153,26 @@ TEST_CASE("a window and a past count the pairs of whole tiles", "[calibrated]") 
   CHECK(us(e.terms["tiles"]) < 1.5 + 1.02 * 64 * 128 * pair);
 }
 
+TEST_CASE("a prefill of few tiles splits its keys, at a price", "[calibrated]") {
+  // 8 heads of 256 rows are 16 tiles of 128 for 100 slots: 6 parts would fit, 256 keys make 2.
+  pm::attention_prefill w{
+      .batch = 1, .tokens = 256, .query_heads = 8, .kv_heads = 8, .head_dim = 128};
+  pm::attention_kernels k = round_kernels;
+  k.partial_row_cycles = 300.0;
+  const auto whole = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  const auto split = pm::calibrated_estimate(round_device(), w, round_parameters, k);
+  // 32 tiles of 64 rows on 100 SMs: the longest, 64 x 256 pairs, sets the time; it halves.
+  const double pairs = 64 * 256 * 1.0865e-3;
+  CHECK_THAT(us(whole.terms["tiles"]), WithinRel(1.5 + pairs, 1e-12));
+  CHECK(us(split.terms["tiles"]) < 0.8 * us(whole.terms["tiles"]));
+  // 2 parts x 256 tokens x 8 heads x 300 cycles on 100 SMs of 1 GHz, and a kernel of 2000 cycles.
+  CHECK_THAT(us(split.terms["splits"]), WithinRel(12.288 + 2.0, 1e-12));
+  CHECK(us(whole.terms["splits"]) == 0.0);
+  // 16 times as many sequences fill the slots.
+  w.batch = 16;
+  CHECK(us(pm::calibrated_estimate(round_device(), w, round_parameters, k).terms["splits"]) == 0.0);
+}
+
 TEST_CASE("exponentials beside the matrix units hide in part", "[calibrated]") {
   pm::attention_kernels k = round_kernels;
   k.overlaps_exponential = true;
@@ -203,7 +223,12 @@ TEST_CASE("profiles go by name, then by architecture with a wider spread", "[cal
   namespace c = pm::catalog;
   CHECK(c::attention_profile_of(c::h200_sxm).name.view() == "h200_sxm");
   CHECK(c::attention_profile_of(c::h20).name.view() == "h100_sxm");
-  CHECK(c::attention_profile_of(c::h20).spread >= 0.15);
+  CHECK(c::attention_profile_of(c::h20).spread > 1.2 * c::attention_h100_sxm.spread);
+  CHECK(c::attention_profile_of(c::rtx_5090).spread >= 0.2);
+  // The rates of a loan go with SMs x clock; its DRAM share is its machine profile's.
+  CHECK(c::attention_profile_of(c::h20).value.l2_bandwidth ==
+        c::machine_profile_of(c::h20).value.l2_bandwidth);
+  CHECK(c::attention_profile_of(c::h20).value.dram_share == c::profile_h100_sxm.value.dram_share);
   CHECK(c::attention_profile_of(c::gb200).name.view() == "b200_sxm");
   CHECK(c::attention_profile_of(c::rtx_4090).name.view() == "l40s");
   CHECK(c::attention_profile_of(c::rtx_5090).name.view() == "l40s");

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <perfmodel/communication_overlap.hpp>
 #include <perfmodel/context_parallel.hpp>
 #include <perfmodel/parallelism.hpp>
 #include <perfmodel/zero.hpp>
@@ -121,6 +122,41 @@ TEST_CASE("ring attention waits for its blocks below the least number of tokens"
   CHECK_THAT(pm::hidden_block_tokens(rate, 450.0 * pm::GB_per_s, x), WithinRel(250.0, 1e-12));
   x.ranks = 1;
   CHECK(pm::ring_attention_time(pm::interconnect{}, rate, x).transfer == pm::duration<>{});
+}
+
+TEST_CASE("overlap and activations refuse what cannot be, by name") {
+  CHECK_THROWS_WITH(pm::beside_communication(1.0 * pm::ms, 1.0 * pm::ms, 20, 20),
+                    ContainsSubstring("taken is 20"));
+  CHECK_THROWS_WITH(pm::beside_communication(1.0 * pm::ms, -1.0 * pm::ms, 132, 20),
+                    ContainsSubstring("communication"));
+  CHECK_THROWS_WITH(pm::pipelined_pass(1.0 * pm::ms, 1.0 * pm::ms, 0.0, 8.0),
+                    ContainsSubstring("pipeline_parallel is 0"));
+  CHECK_THROWS_WITH(pm::pipelined_pass(1.0 * pm::ms, 1.0 * pm::ms, 4.0, 8.0, 0.5),
+                    ContainsSubstring("chunks is 0.5"));
+  CHECK_THROWS_AS(pm::microbatches_in_flight(4.0, 0.0), pm::error);
+  CHECK_THROWS_WITH(pm::activation_bytes(pm::layer_activations{.tensor = 0}),
+                    ContainsSubstring("tensor_parallel is 0"));
+  CHECK_THROWS_AS(pm::activation_bytes(pm::layer_activations{.tokens = 8}), pm::error);
+  pm::data_parallel_step x{.ranks = 8, .parameters = 1e9, .forward = 1.0 * pm::ms,
+                           .backward = 2.0 * pm::ms};
+  x.pieces = 0.0;
+  CHECK_THROWS_WITH(pm::data_parallel_time(nvlink, x), ContainsSubstring("pieces is 0"));
+  x.pieces = 4.0;
+  x.sms = 132.0;
+  x.taken = 132.0;
+  CHECK_THROWS_WITH(pm::data_parallel_time(nvlink, x), ContainsSubstring("taken is 132"));
+  x.taken = 24.0;
+  x.ranks = 16;
+  CHECK_FALSE(pm::data_parallel_time(nvlink, x).feasible);
+  x.ranks = 0;
+  CHECK_THROWS_WITH(pm::data_parallel_time(nvlink, x), ContainsSubstring("ranks is 0"));
+}
+
+TEST_CASE("a KV head and an MLA latent are held by every rank that needs them") {
+  // 8 KV heads over 16 ranks: one each, twice as much in all. MLA's latent: see deployment.
+  CHECK(pm::kv_heads_per_rank(8.0, 16.0) * 16.0 == 16.0);
+  CHECK(pm::kv_replication(8.0, 16.0) == 2.0);
+  CHECK(pm::kv_replication(1.0, 8.0) == 8.0);  // one latent for all heads
 }
 
 TEST_CASE("names of the stages of ZeRO") {

@@ -3,6 +3,7 @@
 // A fit that sees only some ranks keeps the rows that tell what the switches do.
 //
 //   fit_collectives FOLDER     the folder of aic_nccl_collectives_public.csv
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <perfmodel/hardware/catalog/collective_profiles.hpp>
@@ -14,51 +15,21 @@ namespace {
 namespace pm = perfmodel;
 using published::collective_row;
 using published::custom_model;
+using published::fit_custom;
+using published::fit_nccl;
 using published::nccl_model;
+using published::time_of;
 using rows = std::vector<collective_row>;
 using nccl_values = std::array<double, nccl_model::count>;
 using custom_values = std::array<double, custom_model::count>;
 using keep = std::function<bool(const collective_row&)>;
 
-std::vector<double> seconds_of(const rows& r) {
-  std::vector<double> out;
-  for (const auto& x : r) out.push_back(x.seconds);
-  return out;
-}
 rows only(const rows& all, const keep& wanted) {
   rows out;
   for (const auto& x : all) {
     if (wanted(x)) out.push_back(x);
   }
   return out;
-}
-
-template <class T>
-T time_of(const collective_row& x, const pm::basic_calibrated_collectives<T>& cost) {
-  const auto link = pm::lift<T>(published::accelerator_of(x.gpu)->fabric);
-  return pm::collective_time(link, published::lifted<T>(x.call), cost).time.value();
-}
-
-auto fit_nccl(const rows& r) {
-  const std::vector<double> measured = seconds_of(r);
-  return pm::fit_log_ratios(
-      nccl_model::parameters, std::span<const double>(measured),
-      [&](const std::array<pm::dual<nccl_model::count>, nccl_model::count>& v, std::size_t i) {
-        using point = pm::dual<nccl_model::count>;
-        pm::basic_calibrated_collectives<point> cost;
-        cost.profile = nccl_model::from(v, published::index_of(r[i].gpu));
-        return time_of(r[i], cost);
-      });
-}
-auto fit_custom(const rows& r, const nccl_values& nccl) {
-  const std::vector<double> measured = seconds_of(r);
-  return pm::fit_log_ratios(
-      custom_model::parameters, std::span<const double>(measured),
-      [&](const std::array<pm::dual<custom_model::count>, custom_model::count>& v,
-          std::size_t i) {
-        const std::size_t gpu = published::index_of(r[i].gpu);
-        return time_of(r[i], custom_model::from(v, gpu, nccl_model::from(nccl, gpu), r[i]));
-      });
 }
 
 /// ln(measured / predicted), with the profile of accelerator `as(gpu)`.
@@ -82,7 +53,9 @@ std::vector<double> residuals(const rows& r, const nccl_values& nccl, const cust
   }
   return out;
 }
-std::size_t itself(std::size_t gpu) { return gpu; }
+std::size_t itself(std::size_t gpu) {
+  return gpu;
+}
 
 void print(const std::string& what, const std::vector<double>& residual) {
   const auto s = pm::score_of(residual);
@@ -91,6 +64,45 @@ void print(const std::string& what, const std::vector<double>& residual) {
 }
 void append(std::vector<double>& to, const std::vector<double>& more) {
   to.insert(to.end(), more.begin(), more.end());
+}
+
+/// What was held out within the stated 80 % interval of `spread`.
+void print_coverage(const char* what, const std::vector<double>& unseen, double spread) {
+  double inside = 0.0;
+  for (const double r : unseen) inside += std::abs(r) <= 1.2816 * spread;
+  std::printf("%s: spread of what was held out %.3f; %.1f %% within the 80 %% of %.2f\n", what,
+              pm::spread_of(unseen), 100.0 * inside / static_cast<double>(unseen.size()), spread);
+}
+
+/// A default from public tables: its parameters, and how far it is on each table left out.
+template <class Model>
+void print_default(const char* what, std::span<const published::public_row> all, double spread) {
+  const auto f = published::fit_public<Model>(all);
+  for (std::size_t j = 0; j < Model::count; ++j)
+    std::printf("%-24s %9.4g +- %.2g\n", Model::parameters[j].name, f.value[j],
+                f.standard_error[j]);
+  print(std::string(what) + ", in sample", f.residual);
+  std::vector<double> unseen;
+  for (std::size_t first = 0; first < all.size();) {
+    std::vector<published::public_row> out, most;
+    const std::string source = all[first].source;
+    for (const auto& r : all) (r.source == source ? out : most).push_back(r);
+    std::vector<double> residual;
+    // What only this table shows keeps its value: a fit without it says that it cannot tell.
+    auto v = f.value;
+    try {
+      v = published::fit_public<Model>(most).value;
+    } catch (const pm::error& e) {
+      std::printf("  (%s)\n", e.what());
+    }
+    for (const auto& r : out)
+      residual.push_back(std::log(1e-6 * r.us / published::time_of(r, Model::from(v, r))));
+    print("  without " + source, residual);
+    append(unseen, residual);
+    while (first < all.size() && all[first].source == source) ++first;
+  }
+  print(std::string(what) + ", each table left out", unseen);
+  print_coverage(what, unseen, spread);
 }
 
 }  // namespace
@@ -157,13 +169,15 @@ int main(int argc, char** argv) {
               published::measured_gpus[sibling[g]],
           residuals(out, n.value, [&](std::size_t i) { return sibling[i]; }));
   }
-  std::printf("nccl, spread of what was held out: %.3f\n", pm::spread_of(unseen));
+  const double stated = pm::catalog::collectives_h100_sxm.spread;
+  print_coverage("nccl", unseen, stated);
+  unseen.clear();
 
   print("custom, in sample", c.residual);
   for (const bool captured : {true, false}) {
     for (const char* gpu : {"a100_sxm", "h200_sxm"}) {
-      const auto own = only(
-          custom, [&](const auto& x) { return x.gpu == gpu && x.captured() == captured; });
+      const auto own =
+          only(custom, [&](const auto& x) { return x.gpu == gpu && x.captured() == captured; });
       print(std::string("  ") + gpu + (captured ? ", captured" : ", streamed"),
             residuals(own, n.value, c.value, itself));
     }
@@ -194,6 +208,13 @@ int main(int argc, char** argv) {
     print(std::string("custom, ") + published::measured_gpus[g] + " with the other's profile",
           residuals(out, n.value, c.value, [](std::size_t i) { return i == 0 ? 2u : 0u; }));
   }
-  std::printf("spread of all that was held out: %.3f\n", pm::spread_of(unseen));
+  print_coverage("custom", unseen, stated);
+
+  const double nvlink5 = pm::catalog::collectives_nvlink5.spread;
+  print_default<published::nvlink5_model>("NVLink 5", published::public_nvlink5, nvlink5);
+  print_default<published::nvlink5_kernels_model>("NVLink 5, custom",
+                                                  published::public_nvlink5_kernels, nvlink5);
+  const double pcie = pm::catalog::collective_profile_of(pm::catalog::rtx_pro_6000.fabric).spread;
+  print_default<published::pcie_model>("PCIe", published::public_pcie, pcie);
   return 0;
 }

@@ -33,6 +33,11 @@ std::vector<pm::gemm_measurement> measurements(const rows& data) {
   return out;
 }
 
+/// As fit_attention finds it: products tell too little of it.
+pm::bandwidth<> l2_of(const rows& data) {
+  return pm::catalog::find_profile(data.front().gpu)->value.l2_bandwidth;
+}
+
 void print(const char* what, const std::string& who, const std::vector<double>& residual) {
   const auto s = pm::score_of(residual);
   std::printf("%-30s %-24s n %5zu  mean %5.1f %%  median %5.1f %%  p90 %5.1f %%  bias %+5.1f %%\n",
@@ -49,7 +54,7 @@ std::vector<double> held_out(const rows& data, double pm::gemm::*of) {
     for (const auto& r : data) {
       if (r.workload.*of != value) kept.push_back(r);
     }
-    const auto fit = pm::fit_machine(*data.front().device, measurements(kept), 2);
+    const auto fit = pm::fit_machine(*data.front().device, measurements(kept), 2, l2_of(data));
     for (const auto& r : left_out) out.push_back(log_ratio(r, fit.profile.value));
   }
   return out;
@@ -60,10 +65,10 @@ void print_parameters(const char* field, const pm::machine_parameters& p) {
       "    .%s = {.matrix_floor = %#.4g * us,\n        .matrix_share = %#.4g,\n"
       "        .dram_share = %#.4g,\n        .operand_bandwidth = %#.4g * TB_per_s,\n"
       "        .tile_fill = %#.4g * us,\n        .split_cost = %#.4g * us,\n"
-      "        .power_slowdown = %#.4g,\n        .instruction_rows = %.0f.0},\n",
+      "        .power_slowdown = %#.4g},\n",
       field, p.matrix_floor.value() * 1e6, p.matrix_share, p.dram_share,
       p.operand_bandwidth.value() * 1e-12, p.tile_fill.value() * 1e6, p.split_cost.value() * 1e6,
-      p.power_slowdown, p.instruction_rows);
+      p.power_slowdown);
 }
 
 std::size_t number(double x) {
@@ -134,12 +139,13 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::map<std::string, rows> by_gpu;
+  std::map<std::string, rows> unknown;  // whether they ran from L2
   for (const auto& r : all) {
-    if (r.dtype == "bfloat16" && !r.warmth_unknown()) by_gpu[r.gpu].push_back(r);
+    if (r.dtype == "bfloat16") (r.warmth_unknown() ? unknown : by_gpu)[r.gpu].push_back(r);
   }
   std::map<std::string, pm::machine_parameters> fitted;
   for (const auto& [gpu, data] : by_gpu) {
-    const auto fit = pm::fit_machine(*data.front().device, measurements(data));
+    const auto fit = pm::fit_machine(*data.front().device, measurements(data), 5, l2_of(data));
     fitted[gpu] = fit.profile.value;
     print("in sample", gpu, fit.residual);
     print("shapes (n, k) left out", gpu, fit.held_out);
@@ -165,11 +171,13 @@ int main(int argc, char** argv) {
       print(("  " + name + "-bound").c_str(), gpu, residual);
     print("  weights larger than L2", gpu, cold);
     print("the bound", gpu, bound);
-    std::size_t inside = 0;
-    for (const double r : fit.residual)
-      inside += std::abs(r) <= 1.2816 * fit.profile.spread ? 1 : 0;
-    std::printf("80 %% interval holds %.1f %% in sample\n",
-                100.0 * static_cast<double>(inside) / static_cast<double>(data.size()));
+    if (unknown.contains(gpu)) {
+      std::vector<double> residual = fit.residual;
+      for (const auto& r : unknown[gpu]) residual.push_back(log_ratio(r, fitted[gpu]));
+      print("with those that fill the L2", gpu, residual);
+    }
+    std::printf("80 %% interval, spread %.3f, holds %.0f %% of held out\n", fit.profile.spread,
+                100.0 * pm::coverage_of(fit.held_out, fit.profile.spread));
     std::printf("inline constexpr machine_profile profile_%s{\n    .name = \"%s\",\n", gpu.c_str(),
                 gpu.c_str());
     print_parameters("value", fit.profile.value);
@@ -193,18 +201,16 @@ int main(int argc, char** argv) {
   for (const auto& r : published::layer_gemms(folder))
     layers[r.gpu].push_back(log_ratio(r, fitted[r.gpu]));
   for (const auto& [gpu, residual] : layers) print("layers, never fitted", gpu, residual);
-  for (const auto& [from, p] : fitted) {
-    for (const auto& [gpu, data] : by_gpu) {
-      if (from == gpu) continue;
-      pm::machine_parameters scaled = p;
-      const auto& a = *by_gpu[from].front().device;
-      const auto& b = *data.front().device;
-      scaled.operand_bandwidth = p.operand_bandwidth * (b.sms.value() / a.sms.value()) *
-                                 (b.vector.clock.value() / a.vector.clock.value());
-      std::vector<double> residual;
-      for (const auto& r : data) residual.push_back(log_ratio(r, scaled));
-      print("parameters of another machine", from + " for " + gpu, residual);
-      std::printf("    spread %.3g\n", pm::spread_of(residual));
-    }
+  // As if each machine had no profile: by its nearest relative among the others.
+  std::vector<double> every;
+  for (const auto& [gpu, data] : by_gpu) {
+    const pm::machine_profile loan = pm::catalog::machine_profile_on_loan(*data.front().device);
+    std::vector<double> residual;
+    for (const auto& r : data) residual.push_back(log_ratio(r, loan.value));
+    print("without its own profile", gpu, residual);
+    std::printf("    spread %.3f, stated %.3f, which holds %.0f %%\n", pm::spread_of(residual),
+                loan.spread, 100.0 * pm::coverage_of(residual, loan.spread));
+    every.insert(every.end(), residual.begin(), residual.end());
   }
+  print("without its own profile", "all", every);
 }

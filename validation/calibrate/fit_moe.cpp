@@ -1,5 +1,6 @@
-// Fits the expert-block parameters of every published accelerator, scores them on model shapes,
-// layouts and token counts held out and on the other accelerator, and prints the entries of
+// Fits the four numbers of each published library of expert kernels, over all accelerators at once
+// (their shares are those of their machine profiles), scores them on model shapes, layouts, token
+// counts and accelerators held out, and prints the entries of
 // hardware/catalog/attention_profiles.hpp.
 //   fit_moe [folder of the measurements]
 #include "fit_rows.hpp"
@@ -8,9 +9,73 @@ namespace {
 
 namespace pm = perfmodel;
 using published::moe_row;
+constexpr std::size_t count = 4;
+using point = pm::dual<count>;
 
-using fit_rows::moe_model;
-using moe_fit = fit_rows::fit<moe_model, moe_row>;
+/// The rows of one library.
+class library_fit {
+ public:
+  explicit library_fit(std::vector<const moe_row*> rows) : rows_(std::move(rows)) {
+    for (const moe_row* r : rows_) {
+      measured_.push_back(r->seconds);
+      if (machines_.contains(r->gpu)) continue;
+      const auto p = pm::catalog::moe_profile_of(*r->device).value;
+      machines_[r->gpu] = {pm::lift<point>(*r->device), pm::lift<point>(p)};
+    }
+  }
+
+  static constexpr std::array<pm::fitted_parameter, count> parameters = {
+      {{"floor [us]", 28.0, 1.0, 80.0},
+       {"buffer_share", 0.55, 0.1, 1.0},
+       {"matrix_ratio", 0.8, 0.1, 1.5},
+       {"loads_per_sm", 2.0, 0.3, 10.0}}};
+
+ private:
+  std::span<const double> measured() const { return measured_; }
+  auto predictor() const {
+    return [this](const std::array<point, count>& v, std::size_t i) {
+      const moe_row& r = *rows_[i];
+      auto k = pm::lift<point>(*r.kernels);
+      k.floor = v[0] * pm::us;
+      k.buffer_share = v[1];
+      k.matrix_ratio = v[2];
+      k.loads_per_sm = v[3];
+      const machine& m = machines_.at(r.gpu);
+      return pm::calibrated_estimate(m.device, pm::lift<point>(r.workload), m.shares, k,
+                                     pm::routing::balanced)
+          .time.value();
+    };
+  }
+
+ public:
+  auto result() const { return pm::fit_log_ratios(parameters, measured(), predictor()); }
+  /// Residuals of rows whose part the fit has not seen; none where all are of one part.
+  std::vector<double> held_out(const std::function<std::string(const moe_row&)>& part) const {
+    std::map<std::string, std::size_t> parts;
+    std::vector<std::size_t> group;
+    for (const moe_row* r : rows_)
+      group.push_back(parts.emplace(part(*r), parts.size()).first->second);
+    if (parts.size() < 2) return {};
+    pm::fit_options options;
+    options.refuse = false;  // a part of the rows may leave open what all tell
+    return pm::held_out_residuals(parameters, measured(), std::span<const std::size_t>(group),
+                                  predictor(), 0, options);
+  }
+  const std::vector<const moe_row*>& rows() const { return rows_; }
+
+ private:
+  struct machine {
+    pm::basic_accelerator<point> device;
+    pm::basic_moe_parameters<point> shares;
+  };
+  std::vector<const moe_row*> rows_;
+  std::vector<double> measured_;
+  std::map<std::string, machine> machines_;
+};
+
+void append(std::vector<double>& to, const std::vector<double>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
 
 }  // namespace
 
@@ -20,37 +85,44 @@ int main(int argc, char** argv) {
     std::puts("no published expert latencies in that folder");
     return 1;
   }
-  std::map<std::string, std::vector<const moe_row*>> machines;
-  for (const auto& x : all) machines[x.gpu].push_back(&x);
+  std::map<std::string, std::vector<const moe_row*>> libraries;
+  for (const auto& x : all) libraries[x.kind()].push_back(&x);
 
-  std::map<std::string, std::array<double, moe_model::count>> found;
-  for (const auto& [gpu, rows] : machines) {
-    const moe_fit data(rows);
+  const std::map<std::string, std::function<std::string(const moe_row&)>> parts = {
+      {"model shapes held out", [](const moe_row& x) { return x.group; }},
+      {"accelerators held out", [](const moe_row& x) { return x.gpu; }},
+      {"layouts held out",
+       [](const moe_row& x) {
+         return std::to_string(x.workload.tensor_parallel) + "/" +
+                std::to_string(x.workload.expert_parallel);
+       }},
+      {"token counts held out", [](const moe_row& x) {
+         return std::to_string(static_cast<int>(std::log2(x.workload.tokens) / 3.0));
+       }}};
+  std::map<std::string, std::vector<double>> every;
+  for (const auto& [name, rows] : libraries) {
+    const library_fit data(rows);
     const auto fit = data.result();
-    found[gpu] = fit.value;
-    fit_rows::print("in sample", gpu, data.residuals(fit.value));
-    fit_rows::print_kinds("in sample", gpu, rows, data.residuals(fit.value));
-    const auto shapes = data.held_out([](const moe_row& x) { return x.group; });
-    fit_rows::print("shapes held out", gpu, shapes);
-    fit_rows::print("layouts held out", gpu, data.held_out([](const moe_row& x) {
-      return std::to_string(x.workload.tensor_parallel) + "/" +
-             std::to_string(x.workload.expert_parallel);
-    }));
-    fit_rows::print("token counts held out", gpu, data.held_out([](const moe_row& x) {
-      return std::to_string(static_cast<int>(std::log2(x.workload.tokens) / 3.0));
-    }));
-    std::printf(
-        "inline constexpr moe_profile moe_%s{\n    .name = \"%s\",\n"
-        "    .value = {.matrix_share = %#.4g, .dram_share = %#.4g},\n"
-        "    .standard_error = {.matrix_share = %#.2g, .dram_share = %#.2g},\n"
-        "    .spread = %.2g,\n    .from = &sources::aic_moe};\n",
-        gpu.c_str(), gpu.c_str(), fit.value[0], fit.value[1], fit.standard_error[0],
-        fit.standard_error[1], pm::spread_of(shapes));
-  }
-  for (const auto& [from, value] : found) {
-    for (const auto& [gpu, rows] : machines) {
-      if (from != gpu)
-        fit_rows::print("with " + from + "'s values", gpu, moe_fit(rows).residuals(value));
+    fit_rows::print("in sample", name, fit.residual);
+    append(every["in sample"], fit.residual);
+    for (const auto& [what, part] : parts) {
+      const auto residual = data.held_out(part);
+      if (residual.empty()) {
+        std::printf("%-28s %-26s all rows are of one\n", what.c_str(), name.c_str());
+        continue;
+      }
+      fit_rows::print(what, name, residual);
+      append(every[what], residual);
+    }
+    for (std::size_t j = 0; j < count; ++j) {
+      std::printf("    %-16s %#.4g +- %.2g\n", library_fit::parameters[j].name, fit.value[j],
+                  fit.standard_error[j]);
     }
   }
+  for (const auto& [what, residual] : every) fit_rows::print(what, "all", residual);
+  const auto& shapes = every["model shapes held out"];
+  fit_rows::print_coverage("experts", shapes,
+                           pm::catalog::moe_profile_of(*all.front().device).spread);
+  std::printf("spread of model shapes held out: %.3f\n", pm::spread_of(shapes));
+  return 0;
 }

@@ -31,6 +31,12 @@ inline constexpr const char* vllm_b300 = "vllm-project/vllm pull request 37756, 
 inline constexpr const char* vllm_b200 = "vllm-project/vllm pull request 42324, 2 x B200";
 // A guide to GB300 on Oracle's cloud: NCCL 2.28.7.
 inline constexpr const char* oci_gb300 = "OCI GB300 guide, 4 and 8 of one rack";
+// vllm-project/vllm pull request 24111, the same benchmark.
+inline constexpr const char* vllm_h100 = "vllm-project/vllm pull request 24111, 6 x H100";
+// ByteDance-Seed/Triton-distributed issue 57.
+inline constexpr const char* triton_h100 = "ByteDance-Seed/Triton-distributed issue 57, 8 x H100";
+// NVIDIA/nccl issue 2169: NCCL 2.30.4, alltoall_perf.
+inline constexpr const char* nccl_2169 = "NVIDIA/nccl issue 2169, 4 x H100";
 // gardenlinux/gardenlinux issue 4556: NCCL 2.27.7, its defaults.
 inline constexpr const char* gardenlinux = "gardenlinux/gardenlinux issue 4556, RTX PRO 6000";
 // flashinfer-ai/flashinfer pull request 5023: NCCL in a graph; rows of 8192 bytes, all ranks' rows.
@@ -71,6 +77,10 @@ constexpr public_row gather(const char* source, const char* gpu, int ranks, doub
                             double us) {
   return nccl(source, gpu, collective::all_gather, ranks, bytes, us);
 }
+constexpr public_row two_shot(const char* source, const char* gpu, int ranks, double bytes,
+                              double us) {
+  return {source, gpu, collective::all_reduce, implementation::two_shot, ranks, bytes, us};
+}
 constexpr public_row one_shot(const char* source, const char* gpu, int ranks, double bytes,
                               double us) {
   return {source, gpu, collective::all_reduce, implementation::one_shot, ranks, bytes, us};
@@ -81,6 +91,44 @@ constexpr public_row bulk(const char* source, const char* gpu, collective op, in
   return nccl(source, gpu, op, ranks, 512 * mib, at(op, ranks, 512 * mib, gb_per_s));
 }
 }  // namespace detail
+
+/// H100, whose NCCL was collected with 2, 4 and 8 ranks and whose engines' kernels were not.
+inline constexpr auto public_h100 = [] {
+  using namespace detail;
+  using namespace posted;
+  constexpr const char* h100 = "h100_sxm";
+  return std::array{sum(vllm_h100, h100, 6, 0.5 * mib, 23.0),
+                    sum(vllm_h100, h100, 6, 1 * mib, 25.0),
+                    sum(vllm_h100, h100, 6, 1.5 * mib, 32.0),
+                    sum(vllm_h100, h100, 6, 2 * mib, 43.0),
+                    sum(vllm_h100, h100, 6, 3 * mib, 47.0),
+                    sum(vllm_h100, h100, 6, 4 * mib, 53.0),
+                    sum(triton_h100, h100, 8, 128, 19.19),
+                    sum(triton_h100, h100, 8, 16 * kib, 20.71),
+                    sum(triton_h100, h100, 8, 64 * kib, 23.05),
+                    sum(triton_h100, h100, 8, 256 * kib, 24.76),
+                    sum(triton_h100, h100, 8, 1 * mib, 32.42),
+                    sum(triton_h100, h100, 8, 4 * mib, 59.43),
+                    sum(triton_h100, h100, 8, 16 * mib, 135.68),
+                    nccl(nccl_2169, h100, collective::all_to_all, 4, 500 * mib, 1174.14)};
+}();
+inline constexpr auto public_h100_kernels = [] {
+  using namespace detail;
+  using namespace posted;
+  constexpr const char* h100 = "h100_sxm";
+  return std::array{one_shot(vllm_h100, h100, 6, 0.5 * mib, 13.0),
+                    one_shot(vllm_h100, h100, 6, 1 * mib, 21.0),
+                    one_shot(vllm_h100, h100, 6, 1.5 * mib, 30.0),
+                    one_shot(vllm_h100, h100, 6, 2 * mib, 38.0),
+                    one_shot(vllm_h100, h100, 6, 3 * mib, 53.0),
+                    one_shot(vllm_h100, h100, 6, 4 * mib, 70.0),
+                    two_shot(vllm_h100, h100, 6, 0.5 * mib, 15.0),
+                    two_shot(vllm_h100, h100, 6, 1 * mib, 17.0),
+                    two_shot(vllm_h100, h100, 6, 1.5 * mib, 20.0),
+                    two_shot(vllm_h100, h100, 6, 2 * mib, 26.0),
+                    two_shot(vllm_h100, h100, 6, 3 * mib, 29.0),
+                    two_shot(vllm_h100, h100, 6, 4 * mib, 37.0)};
+}();
 
 /// NVLink 5. The engine's own kernels are one-shot, captured.
 inline constexpr auto public_nvlink5 = [] {

@@ -6,7 +6,9 @@
 #include <perfmodel/calibration.hpp>
 #include <perfmodel/detail/fields.hpp>
 #include <perfmodel/hardware/catalog/collective_profiles.hpp>
+#include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 
+#include "public_collectives.hpp"
 #include "published.hpp"
 
 namespace published {
@@ -54,8 +56,8 @@ inline std::vector<collective_row> custom_rows(const std::string& folder) {
     x.call.ranks = std::stoi(r[4]);
     x.call.message = pm::message_bytes<>(std::stod(r[5]) * pm::byte);
     x.call.implementation = pm::implementation::custom;
-    x.call.launch = r[2].find("eager") != std::string::npos ? pm::launch_mode::stream
-                                                            : pm::launch_mode::graph;
+    x.call.launch =
+        r[2].find("eager") != std::string::npos ? pm::launch_mode::stream : pm::launch_mode::graph;
     x.flags_with_data = r[1].rfind("trtllm", 0) == 0 || r[1] == "sglang/0.5.14";
     x.seconds = std::stod(r[6]) * 1e-6;
     out.push_back(x);
@@ -71,7 +73,8 @@ inline std::size_t index_of(const std::string& gpu) {
 }
 
 /// A row with what the shipped profile says of it. `bound` moves the wire bytes at the data sheet's
-/// link rate and waits for nothing; 80 % of measurements are stated to lie between `low` and `high`.
+/// link rate and waits for nothing; 80 % of measurements are stated to lie between `low` and
+/// `high`.
 struct collective_prediction {
   collective_row row;
   double measured = 0.0, predicted = 0.0, bound = 0.0, low = 0.0, high = 0.0;  ///< seconds
@@ -83,8 +86,7 @@ inline collective_prediction predicted(const collective_row& row) {
   const pm::accelerator& a = *accelerator_of(row.gpu);
   const pm::collective_profile profile = pm::catalog::collective_profile_of(a);
   const auto cost = pm::calibrated_collectives_on(
-      a, profile,
-      row.flags_with_data ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);
+      a, profile, row.flags_with_data ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);
   const pm::collective_estimate e = pm::collective_time(a.fabric, row.call, cost);
   pm::collective_call least = row.call;
   least.implementation = pm::implementation::any;
@@ -113,16 +115,26 @@ inline std::vector<collective_prediction> collective_predictions(const std::stri
 struct nccl_model {
   static constexpr std::size_t count = 20;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
-      {{"a100 launch [us]", 8.9, 1.0, 40.0},    {"a100 hop [us]", 0.8, 0.1, 10.0},
-       {"a100 bulk_wait [us]", 25.0, 0.5, 90.0}, {"a100 link_share", 0.7, 0.3, 1.0},
-       {"h100 launch [us]", 4.7, 1.0, 40.0},    {"h100 hop [us]", 0.8, 0.1, 10.0},
-       {"h100 bulk_wait [us]", 15.0, 0.5, 90.0}, {"h100 link_share", 0.77, 0.3, 1.0},
-       {"h200 launch [us]", 4.6, 1.0, 40.0},    {"h200 hop [us]", 0.8, 0.1, 10.0},
-       {"h200 bulk_wait [us]", 15.0, 0.5, 90.0}, {"h200 link_share", 0.77, 0.3, 1.0},
-       {"h100 in_network_share", 0.6, 0.2, 1.0}, {"h200 in_network_share", 0.6, 0.2, 1.0},
-       {"low_latency_share", 0.033, 0.005, 0.5}, {"line_share", 0.37, 0.1, 1.0},
-       {"doubling", 0.16, 0.0, 2.0},            {"bulk_hop", 0.26, 0.0, 3.0},
-       {"copy_rate", 2.6, 0.5, 20.0},           {"in_network_wait", 4.3, 0.0, 20.0}}};
+      {{"a100 launch [us]", 8.9, 1.0, 40.0},
+       {"a100 hop [us]", 0.8, 0.1, 10.0},
+       {"a100 bulk_wait [us]", 25.0, 0.5, 90.0},
+       {"a100 link_share", 0.7, 0.3, 1.0},
+       {"h100 launch [us]", 4.7, 1.0, 40.0},
+       {"h100 hop [us]", 0.8, 0.1, 10.0},
+       {"h100 bulk_wait [us]", 15.0, 0.5, 90.0},
+       {"h100 link_share", 0.77, 0.3, 1.0},
+       {"h200 launch [us]", 4.6, 1.0, 40.0},
+       {"h200 hop [us]", 0.8, 0.1, 10.0},
+       {"h200 bulk_wait [us]", 15.0, 0.5, 90.0},
+       {"h200 link_share", 0.77, 0.3, 1.0},
+       {"h100 in_network_share", 0.6, 0.2, 1.0},
+       {"h200 in_network_share", 0.6, 0.2, 1.0},
+       {"low_latency_share", 0.033, 0.005, 0.5},
+       {"line_share", 0.37, 0.1, 1.0},
+       {"doubling", 0.16, 0.0, 2.0},
+       {"bulk_hop", 0.26, 0.0, 3.0},
+       {"copy_rate", 2.6, 0.5, 20.0},
+       {"in_network_wait", 4.3, 0.0, 20.0}}};
 
   template <class T>
   static pm::basic_collective_profile<T> from(const std::array<T, count>& v, std::size_t gpu) {
@@ -169,6 +181,95 @@ struct custom_model {
   }
 };
 
+/// The accelerator whose fabric a public row names.
+inline const pm::accelerator& accelerator_of(const public_row& r) {
+  for (const pm::accelerator* a :
+       {&pm::catalog::h100_sxm, &pm::catalog::b200_sxm, &pm::catalog::b300_sxm, &pm::catalog::gb300,
+        &pm::catalog::rtx_pro_6000}) {
+    if (a->name.view() == r.gpu) return *a;
+  }
+  return pm::catalog::l40s;
+}
+
+/// The default of NVLink 5: what public tables of NCCL on it tell apart, the rest being Hopper's.
+struct nvlink5_model {
+  static constexpr std::size_t count = 5;
+  static constexpr std::array<pm::fitted_parameter, count> parameters = {
+      {{"launch [us]", 6.0, 1.0, 40.0},
+       {"hop [us]", 1.0, 0.1, 10.0},
+       {"bulk_wait [us]", 30.0, 0.5, 200.0},
+       {"link_share", 0.7, 0.1, 1.0},
+       {"in_network_share", 0.5, 0.1, 1.0}}};
+
+  template <class T>
+  static pm::basic_collective_profile<T> from(const std::array<T, count>& v, const public_row&) {
+    pm::basic_collective_profile<T> p = pm::lift<T>(pm::catalog::collectives_h100_sxm);
+    p.value.launch = v[0] * pm::us;
+    p.value.hop = v[1] * pm::us;
+    p.value.bulk_wait = v[2] * pm::us;
+    p.value.link_share = v[3];
+    p.value.in_network_share = v[4];
+    return p;
+  }
+};
+/// Of an engine's own kernels on it.
+struct nvlink5_kernels_model {
+  static constexpr std::size_t count = 2;
+  static constexpr std::array<pm::fitted_parameter, count> parameters = {
+      {{"custom_floor [us]", 5.0, 0.5, 40.0}, {"custom_share", 0.6, 0.1, 1.0}}};
+
+  template <class T>
+  static pm::basic_collective_profile<T> from(const std::array<T, count>& v, const public_row&) {
+    pm::basic_collective_profile<T> p = pm::lift<T>(pm::catalog::collectives_h100_sxm);
+    p.value.custom_floor = v[0] * pm::us;
+    p.value.custom_share = v[1];
+    return p;
+  }
+};
+/// The default of PCIe: a hop, what NCCL's channels carry, and what it costs that cards sit below
+/// two sockets.
+struct pcie_model {
+  static constexpr std::size_t count = 3;
+  static constexpr std::array<pm::fitted_parameter, count> parameters = {
+      {{"hop [us]", 2.0, 0.2, 20.0},
+       {"channels [GB/s]", 20.0, 5.0, 60.0},
+       {"apart", 1.5, 1.0, 4.0}}};
+
+  template <class T>
+  static pm::basic_collective_profile<T> from(const std::array<T, count>& v, const public_row& r) {
+    const pm::interconnect& link = accelerator_of(r).fabric;
+    pm::basic_collective_profile<T> p = pm::lift<T>(pm::catalog::collective_profile_of(link));
+    p.value.hop = v[0] * pm::us;
+    p.value.link_share = v[1] * (1.0 * pm::GB_per_s / link.bandwidth.quantity());
+    p.protocols.apart = v[2];
+    return p;
+  }
+};
+
+/// What a cost policy with this profile says of a public row, in seconds.
+template <class T>
+T time_of(const public_row& r, const pm::basic_collective_profile<T>& profile) {
+  pm::basic_calibrated_collectives<T> cost;
+  cost.profile = profile;
+  pm::basic_collective<T> c;
+  c.operation = r.operation;
+  c.implementation = r.kernels;
+  c.ranks = r.ranks;
+  c.message = pm::message_bytes<T>(r.bytes * pm::lift<T>(1.0 * pm::byte));
+  return pm::collective_time(pm::lift<T>(accelerator_of(r).fabric), c, cost).time.value();
+}
+/// Its parameters from public rows.
+template <class Model>
+auto fit_public(std::span<const public_row> rows) {
+  using point = pm::dual<Model::count>;
+  std::vector<double> measured;
+  for (const public_row& r : rows) measured.push_back(1e-6 * r.us);
+  return pm::fit_log_ratios(Model::parameters, std::span<const double>(measured),
+                            [&](const std::array<point, Model::count>& v, std::size_t i) {
+                              return time_of(rows[i], Model::from(v, rows[i]));
+                            });
+}
+
 /// The call over another scalar.
 template <class T>
 pm::basic_collective<T> lifted(const pm::collective_call& c) {
@@ -181,6 +282,40 @@ pm::basic_collective<T> lifted(const pm::collective_call& c) {
   out.launch = c.launch;
   out.format = c.format;
   return out;
+}
+
+inline std::vector<double> seconds_of(const std::vector<collective_row>& r) {
+  std::vector<double> out;
+  for (const auto& x : r) out.push_back(x.seconds);
+  return out;
+}
+/// By a profile and kernels that the caller builds, over any scalar.
+template <class T>
+T time_of(const collective_row& x, const pm::basic_calibrated_collectives<T>& cost) {
+  const auto link = pm::lift<T>(accelerator_of(x.gpu)->fabric);
+  return pm::collective_time(link, lifted<T>(x.call), cost).time.value();
+}
+
+inline auto fit_nccl(const std::vector<collective_row>& r) {
+  const std::vector<double> measured = seconds_of(r);
+  return pm::fit_log_ratios(
+      nccl_model::parameters, std::span<const double>(measured),
+      [&](const std::array<pm::dual<nccl_model::count>, nccl_model::count>& v, std::size_t i) {
+        using point = pm::dual<nccl_model::count>;
+        pm::basic_calibrated_collectives<point> cost;
+        cost.profile = nccl_model::from(v, index_of(r[i].gpu));
+        return time_of(r[i], cost);
+      });
+}
+inline auto fit_custom(const std::vector<collective_row>& r,
+                       const std::array<double, nccl_model::count>& nccl) {
+  const std::vector<double> measured = seconds_of(r);
+  return pm::fit_log_ratios(
+      custom_model::parameters, std::span<const double>(measured),
+      [&](const std::array<pm::dual<custom_model::count>, custom_model::count>& v, std::size_t i) {
+        const std::size_t gpu = index_of(r[i].gpu);
+        return time_of(r[i], custom_model::from(v, gpu, nccl_model::from(nccl, gpu), r[i]));
+      });
 }
 
 }  // namespace published

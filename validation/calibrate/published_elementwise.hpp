@@ -1,10 +1,11 @@
 // Rows of the published latencies of element-wise operators, normalisations and look-ups.
 #pragma once
 
-#include <perfmodel/calibrated.hpp>
+#include <perfmodel/calibrated_elementwise.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "csv.hpp"
@@ -13,16 +14,36 @@ namespace published {
 
 namespace pm = perfmodel;
 
+/// vLLM's kernels of 2023, which load one element at a time: fitted to Vidur's rows of A100 and
+/// H100 by validation/calibrate/fit_elementwise.cpp.
+inline constexpr pm::streaming_kernels scalar_kernels{.name = "vllm_2023",
+                                                      .kernel_time = 3.87 * pm::us,
+                                                      .element_cycles = 0.634,
+                                                      .lookup_cycles = 1.82};
+
 struct elementwise_row {
-  std::string gpu, op, library, source;
-  pm::demand demand;
+  std::string gpu, op, source;
+  std::variant<pm::elementwise, pm::norm, pm::embedding> workload;
+  pm::streaming_kernels kernels;
   const pm::accelerator* device = nullptr;
-  bool captured = false;  ///< replayed from a graph, else launched into a stream
   double seconds = 0.0;
 
+  pm::demand demand() const {
+    return std::visit([](const auto& w) { return demand_of(w); }, workload);
+  }
+  template <class T>
+  pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
+                                 const pm::basic_machine_parameters<T>& p,
+                                 const pm::basic_streaming_kernels<T>& k) const {
+    return std::visit(
+        [&](const auto& w) {
+          return pm::calibrated_elementwise(a, pm::lift<T>(w), p, k, pm::residency::replayed);
+        },
+        workload);
+  }
   /// Calls were repeated over the same tensors, so those below the L2's size are found there.
   bool may_be_warm() const {
-    return demand.dram.total().value() <= 2.0 * device->l2.capacity.value();
+    return demand().dram.total().value() <= 2.0 * device->l2.capacity.value();
   }
 };
 
@@ -49,7 +70,7 @@ inline std::vector<elementwise_row> layer_operators(const std::string& folder) {
     if (!c[7].empty()) continue;
     elementwise_row r;
     r.op = c[3];
-    r.library = "vllm 2023";
+    r.kernels = scalar_kernels;
     r.source = "vidur";
     r.device = elementwise_accelerator(c[0]);
     r.seconds = std::stod(c[9]) * 1e-6;
@@ -58,19 +79,19 @@ inline std::vector<elementwise_row> layer_operators(const std::string& folder) {
     const double tokens = std::stod(c[5]);
     const double width = std::stod(c[6]);
     if (r.op == "add") {
-      r.demand = demand_of(pm::elementwise{.elements = tokens * width, .inputs = 2.0});
+      r.workload = pm::elementwise{.elements = tokens * width, .inputs = 2.0};
+      r.kernels = {.name = "PyTorch", .kernel_time = pm::stream_kernel_time};
     } else if (r.op == "mlp_act") {
-      r.demand = demand_of(
-          pm::elementwise{.elements = tokens * width, .inputs = 2.0, .flop_per_element = 5.0});
+      r.workload =
+          pm::elementwise{.elements = tokens * width, .inputs = 2.0, .flop_per_element = 5.0};
     } else if (r.op == "input_layernorm") {
-      r.demand = demand_of(pm::norm{.rows = tokens, .width = width});
+      r.workload = pm::norm{.rows = tokens, .width = width};
     } else if (r.op == "emb") {
-      r.demand =
-          demand_of(pm::embedding{.tokens = tokens, .vocabulary = 128256.0, .hidden = width});
+      r.workload = pm::embedding{.tokens = tokens, .vocabulary = 128256.0, .hidden = width};
     } else if (r.op == "attn_rope") {
       const double turned = rotated_width(c[1], std::stod(c[2]));
       if (turned == 0.0) continue;
-      r.demand = demand_of(pm::elementwise{.elements = tokens * turned, .flop_per_element = 3.0});
+      r.workload = pm::elementwise{.elements = tokens * turned, .flop_per_element = 3.0};
     } else {
       continue;
     }
@@ -85,15 +106,15 @@ inline std::vector<elementwise_row> small_kernels(const std::string& folder) {
   for (const auto& c : rows_of(folder + "/gpubench_small_kernels.csv")) {
     elementwise_row r;
     r.op = "small kernel";
-    r.library = "gpu-benches";
     r.source = "gpu-benches";
-    r.captured = c[1] == "graph";
     r.device = elementwise_accelerator(c[0]);
-    if (r.device == nullptr || (!r.captured && c[1] != "stream")) continue;
+    if (r.device == nullptr || (c[1] != "graph" && c[1] != "stream")) continue;
     r.gpu = r.device->name.view();
     // 16 bytes an element, whose arithmetic is none to speak of.
-    r.demand = demand_of(pm::elementwise{
-        .elements = std::stod(c[2]) / 8.0, .flop_per_element = 0.0, .format = pm::fp32});
+    r.workload = pm::elementwise{
+        .elements = std::stod(c[2]) / 8.0, .flop_per_element = 0.0, .format = pm::fp32};
+    r.kernels = {.name = "vectorised",
+                 .kernel_time = c[1] == "graph" ? pm::graph_kernel_time : pm::stream_kernel_time};
     r.seconds = std::stod(c[4]) * 1e-6;
     rows.push_back(r);
   }
@@ -107,7 +128,7 @@ inline std::vector<elementwise_row> framework_operators(const std::string& folde
   for (const auto& c : rows_of(folder + "/llmcompass_ops.csv")) {
     elementwise_row r;
     r.op = c[1];
-    r.library = "PyTorch";
+    r.kernels = {.name = "PyTorch", .kernel_time = pm::stream_kernel_time};
     r.source = "LLMCompass";
     r.device = elementwise_accelerator(c[0]);
     if (r.device == nullptr || r.op == "matmul") continue;
@@ -115,9 +136,9 @@ inline std::vector<elementwise_row> framework_operators(const std::string& folde
     const double m = std::stod(c[3]);
     const double n = c[4].empty() ? 1.0 : std::stod(c[4]);
     if (r.op == "layernorm") {
-      r.demand = demand_of(pm::norm{.rows = m, .width = n, .kind = pm::norm_kind::layer});
+      r.workload = pm::norm{.rows = m, .width = n, .kind = pm::norm_kind::layer};
     } else {
-      r.demand = demand_of(pm::elementwise{.elements = m * n, .flop_per_element = 5.0});
+      r.workload = pm::elementwise{.elements = m * n, .flop_per_element = 5.0};
     }
     r.seconds = std::stod(c[6]) * 1e-6;
     if (!r.may_be_warm()) rows.push_back(r);

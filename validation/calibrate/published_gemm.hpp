@@ -6,6 +6,7 @@
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/hardware/catalog/profiles.hpp>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,6 @@
 namespace published {
 
 namespace pm = perfmodel;
-
-/// The rotation of the published runs: every weight matrix is one of about six copies.
-inline constexpr double rotating_copies = 6.0;
 
 struct gemm_row {
   std::string gpu, engine = "none", dtype;
@@ -28,13 +26,14 @@ struct gemm_row {
   double weight_bytes() const {
     return workload.n * workload.k * bytes_of(workload.weights).value();
   }
-  /// Whether the copies in turn may find their weights in L2. Nobody recorded which did.
-  bool may_be_warm() const { return copies > 0.0 && weight_bytes() <= device->l2.capacity.value(); }
-  /// On the L40S some 24 to 96 MB matrices ran at L2 speed and others of that size did not.
+  /// Bytes of weights that the run reads in turn, over the L2's. Below 1 they are found there.
+  double l2_fill() const { return copies * weight_bytes() / device->l2.capacity.value(); }
+  bool may_be_warm() const { return copies > 0.0 && l2_fill() < 1.5; }
+  /// Weights in turn that fill the L2 to within 10 %: some ran from it and others did not.
   bool warmth_unknown() const {
-    return may_be_warm() && gpu == "l40s" &&
-           weight_bytes() > 0.99 * device->l2.capacity.value() / rotating_copies;
+    return copies > 0.0 && partitions() == 1.0 && l2_fill() > 0.9 && l2_fill() < 1.1;
   }
+  double partitions() const { return pm::l2_partitions_of(*device); }
 };
 
 inline const pm::accelerator* gemm_accelerator(const std::string& name) {
@@ -75,9 +74,10 @@ inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
       r.dtype = c[2];
       r.workload = {.m = std::stod(c[3]), .n = std::stod(c[4]), .k = std::stod(c[5])};
       r.device = gemm_accelerator(c[0]);
-      r.copies = rotating_copies;
       r.seconds = std::stod(c[6]) * 1e-6;
       if (r.device == nullptr || !set_formats(r.workload, r.dtype)) continue;
+      r.copies = pm::catalog::benchmark_weight_copies(r.engine, r.weight_bytes() * pm::byte,
+                                                      r.workload.format, *r.device);
       r.gpu = r.device->name.view();
       rows.push_back(r);
     }

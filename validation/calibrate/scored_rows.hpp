@@ -39,12 +39,17 @@ inline const char* regime_of(const pm::estimate& e) {
   for (const pm::term& t : e.terms) {
     switch (t.kind) {
       case pm::limiter::compute:
-      case pm::limiter::vector_compute: compute += t.time.value(); break;
+      case pm::limiter::vector_compute:
+        compute += t.time.value();
+        break;
       case pm::limiter::memory:
       case pm::limiter::l2:
       case pm::limiter::shared:
-      case pm::limiter::link: memory += t.time.value(); break;
-      default: launch += t.time.value();
+      case pm::limiter::link:
+        memory += t.time.value();
+        break;
+      default:
+        launch += t.time.value();
     }
   }
   if (launch >= memory && launch >= compute) return "launch";
@@ -91,8 +96,7 @@ inline void add_gemms(std::vector<scored_row>& out, const std::vector<gemm_row>&
     const bool narrow = bits_of(r.workload.format) < 16.0;
     s.spread = narrow ? std::fmax(engine.spread, profile.spread) : profile.spread;
     s.l2_warm = r.copies > 0.0 && r.weight_bytes() <= 2.0 * r.device->l2.capacity.value();
-    const bool weights_only =
-        !narrow && r.workload.weights.bits() < bits_of(r.workload.format);
+    const bool weights_only = !narrow && r.workload.weights.bits() < bits_of(r.workload.format);
     s.fitted = fitted && !r.warmth_unknown() && !weights_only;
     out.push_back(std::move(s));
   }
@@ -142,20 +146,18 @@ inline void add_elementwise(std::vector<scored_row>& out,
                             const std::vector<elementwise_row>& rows) {
   for (const elementwise_row& r : rows) {
     const pm::machine_profile profile = pm::catalog::machine_profile_of(*r.device);
-    pm::calibrated policy;
-    policy.machine = profile.value;
-    policy.kernel_time = r.captured ? pm::graph_kernel_time : pm::stream_kernel_time;
+    const pm::demand d = r.demand();
     scored_row s;
     s.operation = "elementwise";
-    s.format = pm::name_of(r.demand.format);
-    s.engine = r.library;
+    s.format = pm::name_of(d.format);
+    s.engine = r.kernels.name.view();
     s.source = r.source;
     s.shape = r.op;
     s.shape += ' ';
-    s.shape += detail::shape_of(r.demand.dram.total().value());
-    detail::set_predictions(s, *r.device, r.demand, roofline(*r.device, r.demand, policy));
+    s.shape += detail::shape_of(d.dram.total().value());
+    detail::set_predictions(s, *r.device, d, r.estimate(*r.device, profile.value, r.kernels));
     s.measured = r.seconds;
-    s.spread = profile.spread;
+    s.spread = pm::streaming_spread;
     s.l2_warm = r.may_be_warm();
     out.push_back(std::move(s));
   }

@@ -11,8 +11,8 @@ namespace perfmodel::validation {
 namespace {
 
 template <class Number>
-void add_cases(const host_session& s, recording& r, std::vector<timed_case>& cases, const char* format,
-               double tolerance) {
+void add_cases(const host_session& s, recording& r, std::vector<timed_case>& cases,
+               const char* format, double tolerance) {
   constexpr auto n = static_cast<std::size_t>(block_size<Number>);
   const Number a = static_cast<Number>(0.999), b = static_cast<Number>(0.001);
   const auto values = std::make_shared<std::vector<Number>>(n);
@@ -29,16 +29,18 @@ void add_cases(const host_session& s, recording& r, std::vector<timed_case>& cas
     off += (static_cast<double>(result[i]) - want) * (static_cast<double>(result[i]) - want);
     norm += want * want;
   }
-  r.check(std::string("multiply-adds in ") + format + " against their closed form", std::sqrt(off / norm),
-          tolerance);
+  r.check(std::string("multiply-adds in ") + format + " against their closed form",
+          std::sqrt(off / norm), tolerance);
   const int rounds = s.reduced ? 1000 : 100000;
-  point p{"arithmetic_time",
-          "s",
-          {{"unit", "host_fma"},
-           {"format", format},
-           {"flop", 2.0 * rounds * static_cast<double>(n)}},
-          {}};
-  cases.push_back({std::move(p), [=](int) { multiply_add(values->data(), rounds, a, b); keep(*values->data()); }});
+  point p{
+      "arithmetic_time",
+      "s",
+      {{"unit", "host_fma"}, {"format", format}, {"flop", 2.0 * rounds * static_cast<double>(n)}},
+      {}};
+  cases.push_back({std::move(p), [=](int) {
+                     multiply_add(values->data(), rounds, a, b);
+                     keep(*values->data());
+                   }});
 }
 
 }  // namespace

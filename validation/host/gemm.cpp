@@ -19,7 +19,8 @@ struct shape {
 
 matrix random_matrix(std::uint64_t seed, int rows, int columns) {
   matrix x(rows, columns);
-  for (Eigen::Index i = 0; i < x.size(); ++i) x.data()[i] = random_value(seed, static_cast<std::uint64_t>(i));
+  for (Eigen::Index i = 0; i < x.size(); ++i)
+    x.data()[i] = random_value(seed, static_cast<std::uint64_t>(i));
   return x;
 }
 
@@ -49,14 +50,18 @@ void check(const host_session& s, recording& r, const matrix& x, const matrix& w
   }
   const bool finite = y.allFinite();
   std::string name = "product of " + std::to_string(x.rows());
-  name.append(" x ").append(std::to_string(w.rows())).append(" x ").append(std::to_string(x.cols()));
+  name.append(" x ")
+      .append(std::to_string(w.rows()))
+      .append(" x ")
+      .append(std::to_string(x.cols()));
   r.check(name, finite ? relative_error<float>(result, reference) : std::nan(""), 1e-5);
 }
 
 }  // namespace
 
 void measure_gemm(const host_session& s, recording& r) {
-  std::vector<shape> shapes{{256, 256}, {512, 512}, {1024, 1024}, {2048, 2048}, {4096, 1024}, {1024, 4096}, {768, 3072}, {8192, 4096}};
+  std::vector<shape> shapes{{256, 256},   {512, 512},   {1024, 1024}, {2048, 2048},
+                            {4096, 1024}, {1024, 4096}, {768, 3072},  {8192, 4096}};
   std::vector<int> rows{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
   if (s.reduced) {
     shapes = {{64, 48}};
@@ -70,7 +75,8 @@ void measure_gemm(const host_session& s, recording& r) {
       if (2.0 * m * nk.n * nk.k > 9e9) continue;  // a tenth of a second and more each
       const auto x = std::make_shared<matrix>(random_matrix(11, m, nk.k));
       const auto y = std::make_shared<matrix>(m, nk.n);
-      if (m == rows.front() || m == rows.back() || nk.n == shapes.front().n) check(s, r, *x, *w, *y);
+      if (m == rows.front() || m == rows.back() || nk.n == shapes.front().n)
+        check(s, r, *x, *w, *y);
       point p{"gemm_time",
               "s",
               {{"m", m},

@@ -4,20 +4,16 @@
 #include <memory>
 
 #include "../kernels/algorithms/random_cycle.hpp"
+#include "chain.hpp"
 #include "machine.hpp"
 #include "measure.hpp"
 
 namespace perfmodel::validation {
 namespace {
 
-constexpr std::size_t line = 64;
-struct alignas(line) node {
-  const node* next;
-};
-
 template <std::size_t Chains>
-void walk_together(std::array<const node*, 8>& at, std::size_t hops) {
-  std::array<const node*, Chains> p{};
+void walk_together(std::array<const chain_place*, 8>& at, std::size_t hops) {
+  std::array<const chain_place*, Chains> p{};
   for (std::size_t c = 0; c < Chains; ++c) p[c] = at[c];
   for (std::size_t i = 0; i < hops; ++i) {
     for (std::size_t c = 0; c < Chains; ++c) p[c] = p[c]->next;
@@ -26,22 +22,23 @@ void walk_together(std::array<const node*, 8>& at, std::size_t hops) {
   keep(at);
 }
 
-using walker = void (*)(std::array<const node*, 8>&, std::size_t);
-constexpr walker walkers[] = {walk_together<1>, walk_together<2>, walk_together<3>, walk_together<4>,
-                              walk_together<5>, walk_together<6>, walk_together<7>, walk_together<8>};
+using walker = void (*)(std::array<const chain_place*, 8>&, std::size_t);
+constexpr walker walkers[] = {walk_together<1>, walk_together<2>, walk_together<3>,
+                              walk_together<4>, walk_together<5>, walk_together<6>,
+                              walk_together<7>, walk_together<8>};
 
 }  // namespace
 
 void measure_littles_law(const host_session& s, recording& r) {
-  const double bytes = s.reduced ? 1e6 : (std::min)(8.0 * last_cache_bytes(s.device), s.device.memory_bytes / 16.0);
-  const auto nodes = static_cast<std::size_t>(bytes) / line;
+  const double bytes =
+      s.reduced ? 1e6 : (std::min)(8.0 * last_cache_bytes(s.device), s.device.memory_bytes / 16.0);
+  const auto nodes = static_cast<std::size_t>(bytes) / line_bytes;
   const auto next = random_cycle(nodes, 77);
-  const auto chain = std::make_shared<std::vector<node>>(nodes);
-  for (std::size_t i = 0; i < nodes; ++i) (*chain)[i].next = &(*chain)[next[i]];
+  const auto chain = lay_out(next);
   const std::size_t hops = s.reduced ? 500 : 20000;
   std::vector<timed_case> cases;
   for (std::size_t chains = 1; chains <= 8; ++chains) {
-    std::array<const node*, 8> at{};
+    std::array<const chain_place*, 8> at{};
     std::array<std::size_t, 8> place{};
     for (std::size_t c = 0; c < 8; ++c) at[c] = &(*chain)[place[c] = c * nodes / 8];
     walkers[chains - 1](at, s.breaks("drop_hop") ? 99 : 100);
@@ -56,11 +53,12 @@ void measure_littles_law(const host_session& s, recording& r) {
             {{"chains", static_cast<double>(chains)},
              {"threads", 1},
              {"cache", "cold"},
-             {"bytes_read", static_cast<double>(chains * hops * line)},
+             {"bytes_read", static_cast<double>(chains * hops * line_bytes)},
              {"bytes_written", 0.0},
              {"flop", 0.0}},
             {}};
-    cases.push_back({std::move(p), [=, walks = at](int) mutable { walkers[chains - 1](walks, hops); }});
+    cases.push_back(
+        {std::move(p), [=, walks = at](int) mutable { walkers[chains - 1](walks, hops); }});
   }
   measure_all(s, r, cases);
 }

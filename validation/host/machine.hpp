@@ -39,10 +39,14 @@ inline double size_of(const std::string& text) {
   if (text.empty()) return 0.0;
   const double number = std::strtod(text.c_str(), nullptr);
   switch (text.back()) {
-    case 'K': return number * 1024.0;
-    case 'M': return number * 1024.0 * 1024.0;
-    case 'G': return number * 1024.0 * 1024.0 * 1024.0;
-    default: return number;
+    case 'K':
+      return number * 1024.0;
+    case 'M':
+      return number * 1024.0 * 1024.0;
+    case 'G':
+      return number * 1024.0 * 1024.0 * 1024.0;
+    default:
+      return number;
   }
 }
 
@@ -53,7 +57,9 @@ inline int count_of(const std::string& list) {
     const std::size_t end = (std::min)(list.find(',', at), list.size());
     const std::string part = list.substr(at, end - at);
     const std::size_t dash = part.find('-');
-    n += dash == std::string::npos ? 1 : std::atoi(part.c_str() + dash + 1) - std::atoi(part.c_str()) + 1;
+    n += dash == std::string::npos
+             ? 1
+             : std::atoi(part.c_str() + dash + 1) - std::atoi(part.c_str()) + 1;
     at = end + 1;
   }
   return n;
@@ -77,9 +83,11 @@ inline device_description describe_host() {
     if (core.size() > 1) cores.insert(core);
   }
   d.cores = cores.empty() ? d.threads : static_cast<int>(cores.size());
-  const double khz = std::strtod(detail::first_line(cpus + "cpu0/cpufreq/cpuinfo_max_freq").c_str(), nullptr);
+  const double khz =
+      std::strtod(detail::first_line(cpus + "cpu0/cpufreq/cpuinfo_max_freq").c_str(), nullptr);
   d.sm_clock_hz = 1e3 * khz;
-  d.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  d.memory_bytes =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   for (int i = 0; i < 8; ++i) {
     const std::string index = cpus + "cpu0/cache/index" + std::to_string(i) + "/";
     const std::string type = detail::first_line(index + "type");

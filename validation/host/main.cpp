@@ -1,9 +1,13 @@
 // measure_host: measures the CPU that it runs on, and writes one recording an experiment.
 //
-//   measure_host --out DIR [--reduced] [--break FAULT] [--revision HASH] [--modified]
+//   measure_host --out DIR [--reduced] [--only EXPERIMENT] [--break FAULT] [--revision HASH]
+//                [--modified]
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <string>
+#include <string_view>
 
 #include "machine.hpp"
 #include "measure.hpp"
@@ -21,13 +25,14 @@ struct part {
 constexpr part parts[] = {
     {"memory_stream", "roofline: time >= bytes / bandwidth of the level that holds them",
      "validation/host/stream.cpp", pv::measure_stream},
-    {"pointer_chase", "latency of each memory level", "validation/host/chase.cpp", pv::measure_chase},
+    {"pointer_chase", "latency of each memory level", "validation/host/chase.cpp",
+     pv::measure_chase},
     {"arithmetic_peak", "peak of one core: FMAs a clock x clock", "validation/host/arithmetic.cpp",
      pv::measure_arithmetic},
     {"roofline", "roofline.hpp: attainable = min(peak, intensity x bandwidth)",
      "validation/host/roofline.cpp", pv::measure_roofline},
-    {"gemm_sweep", "roofline with a packing cost: Eigen's matrix products", "validation/host/gemm.cpp",
-     pv::measure_gemm},
+    {"gemm_sweep", "roofline with a packing cost: Eigen's matrix products",
+     "validation/host/gemm.cpp", pv::measure_gemm},
     {"littles_law", "littles_law.hpp: bandwidth = bytes in flight / latency",
      "validation/host/littles_law.cpp", pv::measure_littles_law},
     {"launch", "what it costs to start a thread and to wait for it", "validation/host/threads.cpp",
@@ -37,7 +42,10 @@ constexpr part parts[] = {
 };
 
 int usage() {
-  std::fputs("usage: measure_host --out DIR [--reduced] [--break FAULT] [--revision HASH] [--modified]\n", stderr);
+  std::fputs(
+      "usage: measure_host --out DIR [--reduced] [--only EXPERIMENT] [--break FAULT]"
+      " [--revision HASH] [--modified]\n",
+      stderr);
   return 2;
 }
 
@@ -47,12 +55,18 @@ int main(int argc, char** argv) {
   pv::host_session s;
   pv::run_description run;
   run.revision = "unknown";
-  std::string out;
+  std::string out, only;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
     const bool has_value = i + 1 < argc;
     if (option == "--out" && has_value) {
       out = argv[++i];
+    } else if (option == "--only" && has_value) {
+      only = argv[++i];
+      if (std::none_of(std::begin(parts), std::end(parts),
+                       [&](const part& p) { return only == p.experiment; })) {
+        return usage();
+      }
     } else if (option == "--break" && has_value) {
       s.fault = argv[++i];
     } else if (option == "--revision" && has_value) {
@@ -77,6 +91,7 @@ int main(int argc, char** argv) {
     run.compiler = "g++ " __VERSION__;
 #endif
     for (const part& p : parts) {
+      if (!only.empty() && only != p.experiment) continue;
       run.program = p.program;
       pv::recording r(p.experiment, p.law, s.device, run);
       if (s.device.caches.empty()) r.skip("cache sizes", "the operating system does not say");
@@ -86,13 +101,14 @@ int main(int argc, char** argv) {
       std::string path = out;
       path.append("/").append(p.experiment).append(".json");
       r.write(path);
-      std::printf("measure_host: %s: %zu points, %zu checks, %.1f s\n", p.experiment, r.points().size(),
-                  r.checks().size(), pv::now() - began);
+      std::printf("measure_host: %s: %zu points, %zu checks, %.1f s\n", p.experiment,
+                  r.points().size(), r.checks().size(), pv::now() - began);
     }
   } catch (const std::exception& x) {
     std::fprintf(stderr, "measure_host: %s\n", x.what());
     return 1;
   }
-  if (!s.fault.empty()) std::fprintf(stderr, "measure_host: broken by %s, and no check noticed\n", s.fault.c_str());
+  if (!s.fault.empty())
+    std::fprintf(stderr, "measure_host: broken by %s, and no check noticed\n", s.fault.c_str());
   return 0;
 }

@@ -24,7 +24,8 @@ void run(std::vector<float>& x, int fmas) {
 
 void measure_roofline(const host_session& s, recording& r) {
   constexpr auto block = static_cast<std::size_t>(block_size<float>);
-  const double wanted = s.reduced ? 1e6 : (std::min)(4.0 * last_cache_bytes(s.device), s.device.memory_bytes / 16.0);
+  const double wanted =
+      s.reduced ? 1e6 : (std::min)(4.0 * last_cache_bytes(s.device), s.device.memory_bytes / 16.0);
   const std::size_t floats = static_cast<std::size_t>(wanted / 4.0) / block * block;
   const auto x = std::make_shared<std::vector<float>>(floats);
   std::vector<timed_case> cases;
@@ -40,7 +41,8 @@ void measure_roofline(const host_session& s, recording& r) {
     }
     r.check(std::to_string(fmas) + " multiply-adds against their closed form",
             relative_error<float>(few, reference), 2e-5);
-    const double bytes = 4.0 * static_cast<double>(floats), flop = 2.0 * fmas * static_cast<double>(floats);
+    const double bytes = 4.0 * static_cast<double>(floats),
+                 flop = 2.0 * fmas * static_cast<double>(floats);
     point p{"intensity_time",
             "s",
             {{"flop_per_byte", flop / (2.0 * bytes)},

@@ -11,7 +11,7 @@
 namespace perfmodel::validation {
 namespace {
 
-using array = Eigen::Map<Eigen::ArrayXf, Eigen::Aligned64>;
+using array = Eigen::Map<Eigen::ArrayXf>;
 
 struct kernel {
   const char* name;
@@ -24,7 +24,10 @@ struct buffers {
   std::size_t size;
   Eigen::ArrayXf a, b, d;
   explicit buffers(std::size_t n)
-      : size(n), a(static_cast<Eigen::Index>(n)), b(static_cast<Eigen::Index>(n)), d(static_cast<Eigen::Index>(n)) {
+      : size(n),
+        a(static_cast<Eigen::Index>(n)),
+        b(static_cast<Eigen::Index>(n)),
+        d(static_cast<Eigen::Index>(n)) {
     for (std::size_t i = 0; i < n; ++i) {
       const auto at = static_cast<Eigen::Index>(i);
       a[at] = random_value(1, i);
@@ -41,7 +44,8 @@ float sum_of(const float* x, std::size_t n) {
   vector sums[8] = {};
   std::size_t i = 0;
   for (; i + 8 * width <= n; i += 8 * width) {
-    for (std::size_t u = 0; u < 8; ++u) sums[u] += *reinterpret_cast<const vector*>(x + i + u * width);
+    for (std::size_t u = 0; u < 8; ++u)
+      sums[u] += *reinterpret_cast<const vector*>(x + i + u * width);
   }
   float sum = 0.0F;
   for (; i < n; ++i) sum += x[i];
@@ -56,10 +60,18 @@ void run(const kernel& k, buffers& on, std::size_t first, std::size_t count) {
   const array a(on.a.data() + first, n), b(on.b.data() + first, n);
   array d(on.d.data() + first, n);
   switch (k.read * 2 + k.written) {
-    case 2: keep(sum_of(a.data(), count)); break;
-    case 1: d.setConstant(scale); break;
-    case 3: d = a; break;
-    default: d = a + scale * b; break;
+    case 2:
+      keep(sum_of(a.data(), count));
+      break;
+    case 1:
+      d.setConstant(scale);
+      break;
+    case 3:
+      d = a;
+      break;
+    default:
+      d = a + scale * b;
+      break;
   }
   keep(d);
 }
@@ -72,14 +84,18 @@ void check(const host_session& s, recording& r, buffers& on) {
     std::vector<float> result(n), wanted(n);
     double sum = 0, magnitude = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const double a = static_cast<double>(random_value(1, i)), b = static_cast<double>(random_value(2, i));
-      reference[i] = k.read == 2 ? a + static_cast<double>(scale) * b : k.read == 1 ? a : static_cast<double>(scale);
+      const double a = static_cast<double>(random_value(1, i)),
+                   b = static_cast<double>(random_value(2, i));
+      reference[i] = k.read == 2   ? a + static_cast<double>(scale) * b
+                     : k.read == 1 ? a
+                                   : static_cast<double>(scale);
       wanted[i] = static_cast<float>(reference[i]);
       sum += a;
       magnitude += std::abs(a);
     }
     if (k.written == 0) {
-      const double seen = static_cast<double>(sum_of(on.a.data(), n - (s.breaks("drop_read") ? 1 : 0)));
+      const double seen =
+          static_cast<double>(sum_of(on.a.data(), n - (s.breaks("drop_read") ? 1 : 0)));
       r.check("read: the sum of what was read", std::abs(seen - sum) / magnitude, 2e-6);
       continue;
     }
@@ -92,7 +108,8 @@ void check(const host_session& s, recording& r, buffers& on) {
     if (k.read == 2) {
       r.check("triad against double precision", relative_error<float>(result, reference), 1e-6);
     } else {
-      r.check(std::string(k.name) + ": bytes that differ", differing_bytes<float>(result, wanted), 0.0);
+      r.check(std::string(k.name) + ": bytes that differ", differing_bytes<float>(result, wanted),
+              0.0);
     }
   }
 }
@@ -101,7 +118,8 @@ void check(const host_session& s, recording& r, buffers& on) {
 
 void measure_stream(const host_session& s, recording& r) {
   const double cache = last_cache_bytes(s.device);
-  const double pool = s.reduced ? 4.0 * 1024 * 1024 : (std::min)(4.0 * cache, s.device.memory_bytes / 16.0);
+  const double pool =
+      s.reduced ? 4.0 * 1024 * 1024 : (std::min)(4.0 * cache, s.device.memory_bytes / 16.0);
   const auto floats = static_cast<std::size_t>(pool / 4.0) / 1024 * 1024;
   const auto on = std::make_shared<buffers>(floats);
   check(s, r, *on);
@@ -125,7 +143,8 @@ void measure_stream(const host_session& s, recording& r) {
                  {"flop", k.read == 2 ? 2.0 * static_cast<double>(each) : 0.0},
                  {"threads", 1}},
                 {}};
-        // A stride through the places that prefetchers do not follow from one repetition to the next.
+        // A stride through the places that prefetchers do not follow from one repetition to the
+        // next.
         cases.push_back({std::move(p), [=, at = std::size_t{0}](int) mutable {
                            run(k, *on, cold ? at * each : 0, each);
                            at = (at + places / 2 + 1) % places;

@@ -23,7 +23,8 @@ void measure_threads(const host_session& s, recording& r) {
     run(s.breaks("drop_thread") ? threads - 1 : threads);
     r.check(std::to_string(threads) + " threads that ran", std::abs(*count - threads), 0.0);
     point p{"launch_time", "s", {{"mode", "thread"}, {"kernels", threads}, {"side", "host"}}, {}};
-    cases.push_back({std::move(p), [run, threads](int) { run(threads); }, static_cast<double>(threads)});
+    cases.push_back(
+        {std::move(p), [run, threads](int) { run(threads); }, static_cast<double>(threads), true});
   }
   measure_all(s, r, cases);
 }
@@ -39,7 +40,8 @@ void measure_overlap(const host_session& s, recording& r) {
   const std::size_t bytes = static_cast<std::size_t>(s.reduced ? 1e5 : 64e6);
   const auto x = std::make_shared<matrix>(matrix::Random(edge, edge));
   const auto y = std::make_shared<matrix>(edge, edge);
-  const auto from = std::make_shared<Eigen::ArrayXf>(Eigen::ArrayXf::Random(static_cast<Eigen::Index>(bytes / 4)));
+  const auto from = std::make_shared<Eigen::ArrayXf>(
+      Eigen::ArrayXf::Random(static_cast<Eigen::Index>(bytes / 4)));
   const auto to = std::make_shared<Eigen::ArrayXf>(from->size());
   const auto compute = [x, y] {
     y->noalias() = *x * *x;
@@ -75,7 +77,7 @@ void measure_overlap(const host_session& s, recording& r) {
              {"bytes", static_cast<double>(bytes)},
              {"format", "fp32"}},
             {}};
-    cases.push_back({std::move(p), std::move(run)});
+    cases.push_back({std::move(p), std::move(run), 1.0, true});
   };
   add("compute_alone", [compute](int) { compute(); });
   add("other_alone", [copy](int) { copy(); });

@@ -33,7 +33,7 @@ __device__ float4 combine(float4 a, float4 b, float s) {
   return {a.x + s * b.x, a.y + s * b.y, a.z + s * b.z, a.w + s * b.w};
 }
 
-/// Each block owns a contiguous piece and walks it `unrolled * threads` vectors at a time.
+/// The blocks take turns at tiles of `unrolled * threads` vectors.
 template <kind What>
 __global__ void __launch_bounds__(threads)
     stream_kernel(const float4* __restrict__ a, const float4* __restrict__ b, float4* __restrict__ d,
@@ -59,8 +59,18 @@ __global__ void __launch_bounds__(threads)
       if (What != kind::read) d[i] = x[u];
     }
   }
-  // Never true for the data of this program, yet no compiler can know: the loads have to happen.
+  // False in every timed launch (`unreached`), yet no compiler can know: the loads have to happen.
   if (What == kind::read && sum.x + sum.y + sum.z + sum.w == s) d[0] = sum;
+}
+
+/// More than any sum of what is read: with it a read stores nothing.
+constexpr float unreached = 1e30F;
+
+/// A block for each tile, and no more than `blocks`.
+unsigned grid_of(std::size_t floats, int blocks) {
+  const std::size_t tile = static_cast<std::size_t>(4 * unrolled) * threads;
+  const std::size_t tiles = (floats + tile - 1) / tile;
+  return static_cast<unsigned>((std::min)(tiles, static_cast<std::size_t>(blocks)));
 }
 
 struct arrays {
@@ -81,8 +91,7 @@ void launch(const shape& what, const arrays& on, std::size_t first, std::size_t 
   const float4* b = vectors(on.b, first);
   auto* d = reinterpret_cast<float4*>(on.d.data() + first);
   const std::size_t n = floats / 4;
-  const std::size_t tiles = (n + unrolled * threads - 1) / (unrolled * threads);
-  const auto grid = static_cast<unsigned>((std::min)(tiles, static_cast<std::size_t>(blocks)));
+  const unsigned grid = grid_of(floats, blocks);
   switch (what.what) {
     case kind::read: stream_kernel<kind::read><<<grid, threads, 0, stream>>>(a, b, d, n, s); break;
     case kind::write: stream_kernel<kind::write><<<grid, threads, 0, stream>>>(a, b, d, n, s); break;
@@ -120,16 +129,20 @@ void check_results(const pv::session& s, pv::recording& r, arrays& on, int block
       r.check(name + ": bytes that differ", pv::differing_bytes<float>(result, wanted), 0.0);
     }
   }
-  // The sum that a read forms: of a scale that equals it, the kernel must write; hence it did read.
-  const std::size_t tile = 4 * unrolled * threads;
-  std::vector<float> ones(tile, 0.0F);
-  ones[tile - 1] = s.breaks("drop_read") ? 0.0F : 2.0F;
-  PERFMODEL_CUDA(cudaMemcpy(on.a.data(), ones.data(), tile * sizeof(float), cudaMemcpyHostToDevice));
-  on.d.poison();
-  launch(shapes[0], on, 0, tile, 2.0F, 1, s.stream);
-  const std::vector<float> seen = on.d.download(0, 4);
-  const double sum = static_cast<double>(seen[0]) + seen[1] + seen[2] + seen[3];
-  r.check("read: the sum of what was read", std::abs(sum - 2.0), 0.0);
+  // A read stores its sum where that equals the scale: so one 2 among zeros shows whether its place
+  // was read. Places at the ends of vectors, of a thread's loads, of tiles and of the array.
+  const std::size_t tile = static_cast<std::size_t>(4 * unrolled) * threads;
+  for (const std::size_t place : {std::size_t{0}, std::size_t{5}, std::size_t{4 * threads - 1},
+                                  std::size_t{4 * threads}, tile - 1, tile, 3 * tile, n - 1}) {
+    std::vector<float> all(n, 0.0F);
+    all[place] = s.breaks("drop_read") ? 0.0F : 2.0F;
+    PERFMODEL_CUDA(cudaMemcpy(on.a.data(), all.data(), n * sizeof(float), cudaMemcpyHostToDevice));
+    on.d.poison();  // waits for the copy as well
+    launch(shapes[0], on, 0, n, 2.0F, blocks, s.stream);
+    const std::vector<float> seen = on.d.download(0, 4);
+    const double sum = static_cast<double>(seen[0]) + seen[1] + seen[2] + seen[3];
+    r.check("read: the value at place " + std::to_string(place), std::abs(sum - 2.0), 0.0);
+  }
   pv::random_fill(on.a, 1);
 }
 
@@ -161,7 +174,8 @@ void measure(const pv::session& s, pv::recording& r) {
             s.stream, plan,
             [&](int i) {
               const std::size_t first = (static_cast<std::size_t>(i) % copies) * each;
-              launch(what, on, first, each, 1.5F, blocks, s.stream);
+              const float scale = what.what == kind::read ? unreached : 1.5F;
+              launch(what, on, first, each, scale, blocks, s.stream);
             },
             static_cast<int>((std::min)(copies, std::size_t{4096})));
         r.add({"stream_time", "s",
@@ -171,7 +185,7 @@ void measure(const pv::session& s, pv::recording& r) {
                 {"bytes_read", bytes * what.arrays_read},
                 {"bytes_written", bytes * what.arrays_written},
                 {"flop", what.what == kind::triad ? bytes / 2.0 : 0.0},
-                {"threads", static_cast<double>(blocks) * threads}},
+                {"threads", static_cast<double>(grid_of(each, blocks)) * threads}},
                samples});
       }
     }

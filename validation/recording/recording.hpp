@@ -152,7 +152,7 @@ inline std::string quoted(std::string_view s) {
 inline std::string value_text(const value& v) {
   if (const double* number = std::get_if<double>(&v)) return number_text(*number);
   if (const bool* truth = std::get_if<bool>(&v)) return *truth ? "true" : "false";
-  return quoted(std::get<std::string>(v));
+  return detail::quoted(std::get<std::string>(v));
 }
 
 /// A JSON object on one line.
@@ -160,7 +160,7 @@ inline std::string object_text(const parameters& fields) {
   std::string out = "{";
   for (const parameter& f : fields) {
     if (out.size() > 1) out += ", ";
-    out += quoted(f.name);
+    out += detail::quoted(f.name);
     out += ": ";
     out += value_text(f.is);
   }
@@ -226,10 +226,9 @@ class recording {
     if (checks_.empty()) throw measurement_error(experiment_ + ": no result was checked");
     if (points_.empty()) throw measurement_error(experiment_ + ": nothing was measured");
     using detail::object_text;
-    using detail::quoted;
-    out << "{\n  \"schema\": " << quoted(recording_schema) << ",\n  \"version\": "
-        << recording_version << ",\n  \"experiment\": " << quoted(experiment_)
-        << ",\n  \"law\": " << quoted(law_) << ",\n  \"origin\": \"measured\",\n";
+    out << "{\n  \"schema\": " << detail::quoted(recording_schema) << ",\n  \"version\": "
+        << recording_version << ",\n  \"experiment\": " << detail::quoted(experiment_)
+        << ",\n  \"law\": " << detail::quoted(law_) << ",\n  \"origin\": \"measured\",\n";
     parameters run{{"date", run_.date},         {"revision", run_.revision},
                    {"modified", run_.modified}, {"program", run_.program},
                    {"compiler", run_.compiler}};
@@ -259,8 +258,8 @@ class recording {
     write_list(out, "skipped", lines, ",\n");
     lines.clear();
     for (const point& p : points_) {
-      std::string text = "{\"quantity\": " + quoted(p.quantity);
-      text.append(", \"unit\": ").append(quoted(p.unit));
+      std::string text = "{\"quantity\": " + detail::quoted(p.quantity);
+      text.append(", \"unit\": ").append(detail::quoted(p.unit));
       text.append(", \"parameters\": ").append(object_text(p.parameters));
       std::vector<std::string> samples;
       for (const double s : p.samples) samples.push_back(detail::number_text(s));

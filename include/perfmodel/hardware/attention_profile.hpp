@@ -20,10 +20,12 @@ struct basic_attention_kernels {
   bool reorders_heads = false;        ///< copies grouped queries so that a group is one tile
   T kernel_cycles{};                  ///< SM cycles of one more kernel: combining, reordering
   T split_cycles{};                   ///< SM cycles that combining one more split takes
-  duration<T> sequence_cost{};        ///< scheduling metadata, per sequence of a decode batch ...
-  T scheduled_sequences{};            ///< ... of at most this many; larger ones are not scheduled
-  duration<T> narrow_kv_time{};       ///< one conversion kernel of an 8-bit KV cache
-  T narrow_kv_matrix = T(1.0);        ///< matrix share with an 8-bit KV cache over that without
+  T partial_row_cycles{};  ///< SM cycles to write and combine a row of one split; 0: prefill is
+                           ///< whole
+  duration<T> sequence_cost{};   ///< scheduling metadata, per sequence of a decode batch ...
+  T scheduled_sequences{};       ///< ... of at most this many; larger ones are not scheduled
+  duration<T> narrow_kv_time{};  ///< one conversion kernel of an 8-bit KV cache
+  T narrow_kv_matrix = T(1.0);   ///< matrix share with an 8-bit KV cache over that without
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -36,6 +38,7 @@ struct basic_attention_kernels {
     f("reorders_heads", s.reorders_heads...);
     f("kernel_cycles", s.kernel_cycles...);
     f("split_cycles", s.split_cycles...);
+    f("partial_row_cycles", s.partial_row_cycles...);
     f("sequence_cost", s.sequence_cost...);
     f("scheduled_sequences", s.scheduled_sequences...);
     f("narrow_kv_time", s.narrow_kv_time...);
@@ -44,8 +47,8 @@ struct basic_attention_kernels {
 };
 using attention_kernels = basic_attention_kernels<>;
 
-/// What one accelerator reaches in attention: six numbers, all fitted; dram_share means
-/// what it means for other operators.
+/// What one accelerator reaches in attention: four numbers fitted to it, and two that are its
+/// machine profile's, shared with every other operator: dram_share and l2_bandwidth.
 template <Scalar T = double>
 struct basic_attention_parameters {
   duration<T> floor{};          ///< everything that runs once per call, the KV write included
@@ -78,7 +81,7 @@ struct basic_moe_kernels {
   bool all_rows_buffered = false;  ///< between the GEMMs: rows of the whole group, on every rank
   duration<T> floor{};             ///< sort, two GEMMs, activation and sum, each started once
   T buffer_share = T(1.0);         ///< of DRAM bandwidth, through the buffers between kernels
-  T narrow_matrix_ratio = T(1.0);  ///< share of the 8-bit peak over the share of the bf16 peak
+  T matrix_ratio = T(1.0);  ///< share of the peak that these kernels reach, over matrix_share
   T loads_per_sm = T(1.0);  ///< tiles on a share x of the SMs draw min(1, loads_per_sm x) of DRAM
 
   template <class F, class... S>
@@ -90,16 +93,17 @@ struct basic_moe_kernels {
     f("all_rows_buffered", s.all_rows_buffered...);
     f("floor", s.floor...);
     f("buffer_share", s.buffer_share...);
-    f("narrow_matrix_ratio", s.narrow_matrix_ratio...);
+    f("matrix_ratio", s.matrix_ratio...);
     f("loads_per_sm", s.loads_per_sm...);
   }
 };
 using moe_kernels = basic_moe_kernels<>;
 
-/// What one accelerator reaches in an expert block: two numbers, both fitted.
+/// What one accelerator reaches in an expert block: both are its machine profile's, nothing is
+/// fitted to experts but the four numbers of a library.
 template <Scalar T = double>
 struct basic_moe_parameters {
-  T matrix_share = T(1.0);  ///< of the dense bf16 peak
+  T matrix_share = T(1.0);  ///< of the dense peak
   T dram_share = T(1.0);    ///< of the data sheet's bandwidth, reading weights
 
   template <class F, class... S>

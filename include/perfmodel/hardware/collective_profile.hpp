@@ -48,6 +48,8 @@ struct basic_collective_protocols {
   T bulk_hop = T(1.0);  ///< of a hop, in bulk
   T copy_rate = T(1.0); ///< of the bulk rate: a rank's own part of the buffer, out of place
   T in_network_wait = T(1.0);  ///< of bulk_wait, where switches add
+  T apart = T(1.0);  ///< times as long for a hop and for a byte, where ranks sit below two hosts
+  int together = 0;  ///< ranks that one host holds; 0: all of them
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -57,6 +59,8 @@ struct basic_collective_protocols {
     f("bulk_hop", s.bulk_hop...);
     f("copy_rate", s.copy_rate...);
     f("in_network_wait", s.in_network_wait...);
+    f("apart", s.apart...);
+    f("together", s.together...);
   }
 };
 using collective_protocols = basic_collective_protocols<>;

@@ -3,13 +3,16 @@
 
 #include <perfmodel/detail/fields.hpp>
 #include <perfmodel/error.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/label.hpp>
+#include <string_view>
 
 namespace perfmodel {
 
-/// Seven fitted parameters of one machine, shared by every matrix and streaming operator, and a fact.
+/// Eight fitted parameters of one machine, which matrix products, attention, experts and streaming
+/// operators share, and two facts.
 template <Scalar T = double>
 struct basic_machine_parameters {
   duration<T> matrix_floor{};  ///< launch, start and drain of a matrix kernel replayed from a graph
@@ -19,9 +22,17 @@ struct basic_machine_parameters {
   duration<T> tile_fill{};                      ///< pipeline fill and epilogue of one output tile
   duration<T> split_cost{};  ///< a second kernel or a barrier, where k is split over SMs
   T power_slowdown{};        ///< a long dense kernel tends to (1 + power_slowdown) times its time
-  /// Rows of one matrix instruction, which a tile of fewer rows still works off. Not fitted: 16 where
-  /// it is mma, 64 where it is wgmma or its successor. Source: NVIDIA PTX ISA, sections on each.
+  perfmodel::bandwidth<T> l2_bandwidth{};  ///< of the chip, streaming; 0: not known
+  /// Rows of one matrix instruction, which a tile of fewer rows still works off. Not fitted: 16
+  /// where it is mma, 64 where it is wgmma or its successor. Source: NVIDIA PTX ISA, sections on
+  /// each.
   T instruction_rows = T(64.0);
+  /// Partitions of the L2, each of which keeps its own copy of what its SMs read: 2 from GA100 on
+  /// in data-centre chips, else 1. Not fitted. Source: NVIDIA A100 whitepaper, "A100 L2 Cache".
+  T l2_partitions = T(2.0);
+  /// Whether the matrix units apply the scales of fp8 blocks themselves, as from data-centre
+  /// Blackwell on. Source: NVIDIA PTX ISA, tcgen05.mma with .block_scale.
+  bool scales_blocks = false;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -32,10 +43,36 @@ struct basic_machine_parameters {
     f("tile_fill", s.tile_fill...);
     f("split_cost", s.split_cost...);
     f("power_slowdown", s.power_slowdown...);
+    f("l2_bandwidth", s.l2_bandwidth...);
     f("instruction_rows", s.instruction_rows...);
+    f("l2_partitions", s.l2_partitions...);
+    f("scales_blocks", s.scales_blocks...);
   }
 };
 using machine_parameters = basic_machine_parameters<>;
+
+/// instruction_rows of an accelerator: 64 on Hopper and data-centre Blackwell and later, 16 on
+/// Volta, Turing, Ampere, Ada and RTX Blackwell.
+constexpr double instruction_rows_of(const accelerator& a) {
+  for (const char* name : {"Volta", "Turing", "Ampere", "Ada", "RTX"}) {
+    if (a.architecture.view().find(name) != std::string_view::npos) return 16.0;
+  }
+  return 64.0;
+}
+
+/// scales_blocks of an accelerator: data-centre Blackwell and Rubin.
+constexpr bool scales_blocks_of(const accelerator& a) {
+  const std::string_view built = a.architecture.view();
+  const bool card = built.find("RTX") != std::string_view::npos;
+  return !card && (built.find("Blackwell") != std::string_view::npos ||
+                   built.find("Rubin") != std::string_view::npos);
+}
+
+/// l2_partitions of an accelerator: 2 where it has HBM and was built after Volta, else 1.
+constexpr double l2_partitions_of(const accelerator& a) {
+  const bool volta = a.architecture.view().find("Volta") != std::string_view::npos;
+  return a.dram.bandwidth.value() > 1.8e12 && !volta ? 2.0 : 1.0;
+}
 
 /// The parameters, the standard error of each, and how far predictions stray: 80 % of
 /// |ln(measured / predicted)| on rows held out lie within 1.2816 spread, as for a normal error of

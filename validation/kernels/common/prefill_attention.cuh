@@ -25,7 +25,8 @@ struct prefill_attention_shape {
   __nv_bfloat16* out = nullptr;
   int tokens = 0, past = 0, query_heads = 0, kv_heads = 0, query_stride = 0, capacity = 0;
   float scale = 0;  ///< of the scores, times log2 e
-  int ahead = 0;    ///< keys that a query sees beyond its own position: 0, but for a fault
+  int head_stride = 0;  ///< of queries and out, 0: head_dim, heads of a token side by side
+  int ahead = 0;        ///< keys that a query sees beyond its own position: 0, but for a fault
 };
 
 inline constexpr int prefill_tile = 64;
@@ -55,7 +56,8 @@ __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attentio
   const std::size_t cache = static_cast<std::size_t>(kv_head) * a.capacity * HeadDim;
 
   // Queries pass through the keys' place into registers, as the left operand of the products.
-  load_tile<HeadDim>(keys, a.queries + static_cast<std::size_t>(head) * HeadDim,
+  const std::size_t head_stride = a.head_stride == 0 ? HeadDim : static_cast<std::size_t>(a.head_stride);
+  load_tile<HeadDim>(keys, a.queries + static_cast<std::size_t>(head) * head_stride,
                      static_cast<std::size_t>(a.query_stride), first_query, a.tokens);
   ptx::commit_copies();
   ptx::wait_copies<0>();
@@ -152,7 +154,8 @@ __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attentio
     const int token = row + 8 * half;
     if (token >= a.tokens) continue;
     __nv_bfloat16* to =
-        a.out + (static_cast<std::size_t>(token) * a.query_heads + head) * HeadDim + lane % 4 * 2;
+        a.out + static_cast<std::size_t>(token) * (a.head_stride == 0 ? a.query_heads * HeadDim : HeadDim) +
+        static_cast<std::size_t>(head) * head_stride + lane % 4 * 2;
 #pragma unroll
     for (int d = 0; d < HeadDim / 8; ++d) {
       *reinterpret_cast<std::uint32_t*>(to + d * 8) =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/attention_profile.hpp>
+#include <perfmodel/hardware/catalog/profiles.hpp>
 #include <string_view>
 
 namespace perfmodel::catalog {
@@ -13,6 +14,8 @@ inline constexpr source aic_attention{
 inline constexpr source aic_moe{basis::measured,
                                 "fitted to the balanced expert latencies that "
                                 "ai-dynamo/aiconfigurator 095f58a5 collected (vllm)"};
+inline constexpr source moe_elsewhere{
+    basis::assumed, "the libraries' numbers from H100 and H200, the machine's own shares"};
 }  // namespace sources
 
 /// FlashAttention-2. Splits: flash_api.cpp, num_splits_heuristic over twice the SMs, at most 128.
@@ -42,7 +45,7 @@ inline constexpr attention_kernels flashinfer{.name = "flashinfer",
                                               .tile_rows = 64.0,
                                               .overlaps_memory = true,
                                               .kernel_cycles = 4000.0,
-                                              .split_cycles = 25.0,
+                                              .partial_row_cycles = 350.0,
                                               .narrow_kv_time = 1.5 * us,
                                               .narrow_kv_matrix = 0.87};
 /// TensorRT-LLM's kernels for Blackwell, through FlashInfer: two tiles of 128 query rows in flight.
@@ -57,166 +60,148 @@ inline constexpr attention_kernels tensorrt_llm{.name = "tensorrt_llm",
                                                 .narrow_kv_time = 0.5 * us,
                                                 .narrow_kv_matrix = 1.15};
 
-/// Triton's grouped GEMM in vllm, in bf16: tiles by the tokens of an expert.
+/// Triton's grouped GEMM in vllm, in bf16: tiles by the tokens of an expert. The four numbers of
+/// each library are fitted to H100's and H200's rows together (fit_moe.cpp); standard errors 2 to 8
+/// %.
 inline constexpr moe_kernels triton_experts{.name = "triton_experts",
                                             .all_rows_buffered = true,
-                                            .floor = 30.0 * us,
-                                            .buffer_share = 0.55,
-                                            .loads_per_sm = 2.4};
+                                            .floor = 29.89 * us,
+                                            .buffer_share = 0.5978,
+                                            .matrix_ratio = 0.8156,
+                                            .loads_per_sm = 2.212};
 /// The same with weights in fp8 blocks of 128 x 128: tiles of 64 rows, whatever the tokens.
 inline constexpr moe_kernels triton_fp8_experts{.name = "triton_fp8_experts",
                                                 .least_tile_rows = 64.0,
                                                 .most_tile_rows = 64.0,
                                                 .all_rows_buffered = true,
-                                                .floor = 30.0 * us,
-                                                .buffer_share = 0.55,
-                                                .narrow_matrix_ratio = 0.55,
-                                                .loads_per_sm = 2.4};
+                                                .floor = 24.51 * us,
+                                                .buffer_share = 0.4869,
+                                                .matrix_ratio = 0.4711,
+                                                .loads_per_sm = 1.291};
 /// CUTLASS grouped GEMM through FlashInfer, fp8: between the GEMMs only the rank's own rows.
-inline constexpr moe_kernels cutlass_experts{
-    .name = "cutlass_experts", .floor = 27.0 * us, .buffer_share = 0.55, .loads_per_sm = 2.4};
+inline constexpr moe_kernels cutlass_experts{.name = "cutlass_experts",
+                                             .floor = 28.07 * us,
+                                             .buffer_share = 0.6798,
+                                             .matrix_ratio = 0.7271,
+                                             .loads_per_sm = 2.546};
 
-/// A100 SXM 80 GB with FlashAttention-2. At their bounds, so not identified: element_rate (memory
-/// and tile latency explain all) and L2, as fast as DRAM (no row shows a cache that stayed there).
+// Printed by validation/calibrate/fit_attention.cpp. Four numbers each are fitted here; DRAM and L2
+// are the machine profiles'.
+/// A100 SXM 80 GB with FlashAttention-2. At its limit, so not identified: element_rate (memory and
+/// tile latency explain all). No row shows a cache that stayed in L2, so that its bandwidth is what
+/// DRAM gives: an older version of the benchmark than on the other accelerators.
 inline constexpr attention_profile attention_a100_sxm{
     .name = "a100_sxm_80gb",
-    .value = {.floor = 4.912 * us,
-              .tile_latency = 8.655 * us,
+    .value = {.floor = 5.096 * us,
+              .tile_latency = 8.669 * us,
               .element_rate = 500.0 * GHz,
-              .matrix_share = 0.6428,
-              .dram_share = 0.6848,
-              .l2_bandwidth = 1.396 * TB_per_s},
-    .standard_error = {.floor = 0.1803 * us,
-                       .tile_latency = 0.2271 * us,
-                       .element_rate = 1441. * GHz,
-                       .matrix_share = 0.004109,
-                       .dram_share = 0.005145,
-                       .l2_bandwidth = 0.03313 * TB_per_s},
-    .spread = 0.083,
+              .matrix_share = 0.6411,
+              .dram_share = profile_a100_sxm_80gb.value.dram_share,
+              .l2_bandwidth = 1.479 * TB_per_s},
+    .standard_error = {.floor = 0.1720 * us,
+                       .tile_latency = 0.2245 * us,
+                       .element_rate = 1411. * GHz,
+                       .matrix_share = 0.004142},
+    .spread = 0.084,
     .from = &sources::aic_attention};
 /// H100 SXM with FlashAttention-3. A matrix_share above 1: the peak is stated at 1.83 GHz, the
 /// clock goes to 1.98.
 inline constexpr attention_profile attention_h100_sxm{
     .name = "h100_sxm",
-    .value = {.floor = 8.060 * us,
-              .tile_latency = 2.905 * us,
-              .element_rate = 31.26 * GHz,
-              .matrix_share = 1.048,
-              .dram_share = 0.9438,
-              .l2_bandwidth = 4.410 * TB_per_s},
-    .standard_error = {.floor = 0.06308 * us,
-                       .tile_latency = 0.03522 * us,
-                       .element_rate = 0.5615 * GHz,
-                       .matrix_share = 0.007161,
-                       .dram_share = 0.006960,
-                       .l2_bandwidth = 0.1149 * TB_per_s},
-    .spread = 0.072,
+    .value = {.floor = 8.184 * us,
+              .tile_latency = 2.880 * us,
+              .element_rate = 35.79 * GHz,
+              .matrix_share = 1.077,
+              .dram_share = profile_h100_sxm.value.dram_share,
+              .l2_bandwidth = profile_h100_sxm.value.l2_bandwidth},
+    .standard_error = {.floor = 0.06471 * us,
+                       .tile_latency = 0.03658 * us,
+                       .element_rate = 0.7106 * GHz,
+                       .matrix_share = 0.007419},
+    .spread = 0.078,
     .from = &sources::aic_attention};
 /// H200 SXM with FlashAttention-3.
 inline constexpr attention_profile attention_h200_sxm{
     .name = "h200_sxm",
-    .value = {.floor = 7.701 * us,
-              .tile_latency = 3.112 * us,
-              .element_rate = 30.44 * GHz,
-              .matrix_share = 0.9749,
-              .dram_share = 0.9204,
-              .l2_bandwidth = 5.036 * TB_per_s},
-    .standard_error = {.floor = 0.06455 * us,
-                       .tile_latency = 0.03598 * us,
-                       .element_rate = 0.4432 * GHz,
-                       .matrix_share = 0.006462,
-                       .dram_share = 0.009481,
-                       .l2_bandwidth = 0.1573 * TB_per_s},
+    .value = {.floor = 7.775 * us,
+              .tile_latency = 3.083 * us,
+              .element_rate = 32.25 * GHz,
+              .matrix_share = 0.9877,
+              .dram_share = profile_h200_sxm.value.dram_share,
+              .l2_bandwidth = profile_h200_sxm.value.l2_bandwidth},
+    .standard_error = {.floor = 0.06413 * us,
+                       .tile_latency = 0.03592 * us,
+                       .element_rate = 0.4140 * GHz,
+                       .matrix_share = 0.006297},
     .spread = 0.074,
     .from = &sources::aic_attention};
 /// B200 with TensorRT-LLM kernels.
 inline constexpr attention_profile attention_b200_sxm{
     .name = "b200_sxm",
-    .value = {.floor = 7.477 * us,
-              .tile_latency = 1.292 * us,
-              .element_rate = 224.8 * GHz,
-              .matrix_share = 0.6869,
-              .dram_share = 0.8383,
-              .l2_bandwidth = 7.048 * TB_per_s},
-    .standard_error = {.floor = 0.04933 * us,
-                       .tile_latency = 0.02157 * us,
-                       .element_rate = 11.29 * GHz,
-                       .matrix_share = 0.005054,
-                       .dram_share = 0.006381,
-                       .l2_bandwidth = 0.1380 * TB_per_s},
+    .value = {.floor = 7.473 * us,
+              .tile_latency = 1.298 * us,
+              .element_rate = 237.8 * GHz,
+              .matrix_share = 0.6912,
+              .dram_share = profile_b200_sxm.value.dram_share,
+              .l2_bandwidth = profile_b200_sxm.value.l2_bandwidth},
+    .standard_error = {.floor = 0.04970 * us,
+                       .tile_latency = 0.02184 * us,
+                       .element_rate = 12.44 * GHz,
+                       .matrix_share = 0.005050},
     .spread = 0.11,
     .from = &sources::aic_attention};
 /// L40S with FlashAttention-2, and with FlashInfer where the cache is fp8.
 inline constexpr attention_profile attention_l40s{
     .name = "l40s",
-    .value = {.floor = 3.178 * us,
-              .tile_latency = 5.659 * us,
-              .element_rate = 26.23 * GHz,
-              .matrix_share = 0.5421,
-              .dram_share = 0.7835,
-              .l2_bandwidth = 2.577 * TB_per_s},
-    .standard_error = {.floor = 0.1435 * us,
-                       .tile_latency = 0.1694 * us,
-                       .element_rate = 2.286 * GHz,
-                       .matrix_share = 0.002792,
-                       .dram_share = 0.004433,
-                       .l2_bandwidth = 0.04618 * TB_per_s},
-    .spread = 0.11,
+    .value = {.floor = 3.144 * us,
+              .tile_latency = 5.570 * us,
+              .element_rate = 23.67 * GHz,
+              .matrix_share = 0.5440,
+              .dram_share = profile_l40s.value.dram_share,
+              .l2_bandwidth = profile_l40s.value.l2_bandwidth},
+    .standard_error = {.floor = 0.1384 * us,
+                       .tile_latency = 0.1624 * us,
+                       .element_rate = 1.742 * GHz,
+                       .matrix_share = 0.002683},
+    .spread = 0.1,
     .from = &sources::aic_attention};
-/// H100 SXM with vllm's Triton and CUTLASS experts.
-inline constexpr moe_profile moe_h100_sxm{
-    .name = "h100_sxm",
-    .value = {.matrix_share = 0.7397, .dram_share = 0.8934},
-    .standard_error = {.matrix_share = 0.0077, .dram_share = 0.0050},
-    .spread = 0.085,
-    .from = &sources::aic_moe};
-/// H200 SXM with the same.
-inline constexpr moe_profile moe_h200_sxm{
-    .name = "h200_sxm",
-    .value = {.matrix_share = 0.7242, .dram_share = 0.8928},
-    .standard_error = {.matrix_share = 0.0068, .dram_share = 0.0063},
-    .spread = 0.096,
-    .from = &sources::aic_moe};
+/// The attention profile fitted for an accelerator, by its name; null where there is none.
+constexpr const attention_profile* find_attention_profile(std::string_view accelerator_name) {
+  for (const attention_profile* p : {&attention_a100_sxm, &attention_h100_sxm, &attention_h200_sxm,
+                                     &attention_b200_sxm, &attention_l40s}) {
+    if (p->name.view() == accelerator_name) return p;
+  }
+  return nullptr;
+}
 
-/// The attention profile of an accelerator: its own where its name has one; else that of its
-/// nearest relative, with a spread of at least 0.15 within an architecture and 0.4 beyond
-/// (parameters of one Hopper miss the other by 6-7 %, those of A100 and L40S miss each other by
-/// 15-40 %). Shares carry over; L2 scales with SMs x clock. Test: h200_sxm has its own; h20 takes
-/// h100_sxm's, gb200 b200_sxm's, rtx_4090 l40s's.
-constexpr attention_profile attention_profile_of(const accelerator& a) {
-  const auto is = [&a](const char* name) { return std::string_view(a.name.c_str()) == name; };
-  const auto built_like = [&a](const char* name) {
-    return std::string_view(a.architecture.c_str()).find(name) != std::string_view::npos;
-  };
-  if (is("a100_sxm_80gb")) return attention_a100_sxm;
-  if (is("h100_sxm")) return attention_h100_sxm;
-  if (is("h200_sxm")) return attention_h200_sxm;
-  if (is("b200_sxm")) return attention_b200_sxm;
-  if (is("l40s")) return attention_l40s;
-  const bool large = a.dram.bandwidth.value() > 1.9e12;
-  attention_profile p = attention_l40s;
-  double slots = 142.0 * 2.52e9;  // SMs x clock of the relative
-  double least = 0.4;
-  if (built_like("Hopper")) {
-    p = attention_h100_sxm;
-    slots = 132.0 * 1.98e9;
-    least = 0.15;
-  } else if (built_like("Blackwell") && large) {
-    p = attention_b200_sxm;
-    slots = 148.0 * 1.98e9;
-    least = 0.15;
-  } else if (built_like("Ampere") && large) {
-    p = attention_a100_sxm;
-    slots = 108.0 * 1.41e9;
-    least = 0.15;
-  } else if (built_like("Ada")) {
-    least = 0.2;
-  }
-  if (a.sms.value() > 0.0 && a.vector.clock.value() > 0.0) {
-    p.value.l2_bandwidth = a.sms.value() * a.vector.clock.value() / slots * p.value.l2_bandwidth;
-  }
-  p.spread = p.spread < least ? least : p.spread;
+/// What an attention profile on loan costs, as loan_spread: 0.06 between siblings, 0.2 between
+/// architectures that run FlashAttention-2, 0.4 elsewhere (B200 by H200's: 0.4, most of it decode);
+/// beyond NVIDIA 0.6, which is assumed.
+constexpr double attention_loan_spread(const accelerator& a, std::string_view lender) {
+  if (a.vendor.view() != "NVIDIA") return 0.6;
+  if (loan_spread(a, lender) < 0.1) return 0.06;
+  const bool lender_older = lender == "l40s" || lender == "a100_sxm_80gb";
+  return lender_older && instruction_rows_of(a) < 64.0 ? 0.2 : 0.4;
+}
+
+/// The attention profile of an accelerator's nearest measured relative, but itself: its times,
+/// rate and shares as they are (by the clock they predicted worse); DRAM and L2 as its machine
+/// profile on loan. The spread is the lender's and attention_loan_spread in quadrature.
+constexpr attention_profile attention_profile_on_loan(const accelerator& a) {
+  const measured_machine& lender = nearest_measured(a, true);
+  attention_profile p = *find_attention_profile(lender.profile->name.view());
+  const machine_parameters machine = machine_profile_on_loan(a).value;
+  p.value.dram_share = machine.dram_share;
+  p.value.l2_bandwidth = machine.l2_bandwidth;
+  p.spread = combined_spread(p.spread, attention_loan_spread(a, lender.profile->name.view()));
   return p;
+}
+
+/// The attention profile of an accelerator: its own where its name has one, else its nearest
+/// relative's. Test: h200_sxm has its own; h20 takes h100_sxm's, gb200 b200_sxm's, rtx_4090 l40s's.
+constexpr attention_profile attention_profile_of(const accelerator& a) {
+  const attention_profile* own = find_attention_profile(a.name.view());
+  return own != nullptr ? *own : attention_profile_on_loan(a);
 }
 
 /// The library whose kernels vllm 0.24 takes: FlashAttention-3 on Hopper, TensorRT-LLM's on
@@ -232,14 +217,18 @@ constexpr const attention_kernels& attention_kernels_of(const accelerator& a,
   return kv_format.bits() < 16.0 ? flashinfer : flash_attention_2;
 }
 
-/// The expert profile of an accelerator: H100's and H200's are so close that every other one takes
-/// H100's, with a spread of at least 0.25: no other accelerator was seen.
+/// The expert profile of an accelerator: the shares of its machine profile. The libraries' numbers
+/// come from H100 and H200; no other accelerator was seen, so its spread is at least 0.25.
 constexpr moe_profile moe_profile_of(const accelerator& a) {
-  const std::string_view name(a.name.c_str());
-  if (name == "h100_sxm") return moe_h100_sxm;
-  if (name == "h200_sxm") return moe_h200_sxm;
-  moe_profile p = moe_h100_sxm;
-  p.spread = p.spread < 0.25 ? 0.25 : p.spread;
+  const machine_profile machine = machine_profile_of(a);
+  const bool seen = a.name.view() == "h100_sxm" || a.name.view() == "h200_sxm";
+  moe_profile p;
+  p.name = a.name;
+  p.value = {.matrix_share = machine.value.matrix_share, .dram_share = machine.value.dram_share};
+  p.standard_error = {.matrix_share = machine.standard_error.matrix_share,
+                      .dram_share = machine.standard_error.dram_share};
+  p.spread = seen ? 0.096 : 0.25;
+  p.from = seen ? &sources::aic_moe : &sources::moe_elsewhere;
   return p;
 }
 

@@ -1,0 +1,124 @@
+#include "calibrate.hpp"
+
+#include <fstream>
+#include <perfmodel/calibrate_machine.hpp>
+#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <perfmodel/roofline.hpp>
+#include <perfmodel/units/text.hpp>
+
+#include "catalogues.hpp"
+#include "json.hpp"
+#include "measurements.hpp"
+#include "output.hpp"
+#include "profile_file.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+using pm::error;
+using pm::error_code;
+
+/// One size alone tells nothing of what the time depends on, however often it was measured.
+void check_sizes(const std::vector<measured_product>& rows) {
+  for (const measured_product& r : rows) {
+    const pm::gemm &x = r.product, &first = rows.front().product;
+    if (x.m != first.m || x.n != first.n || x.k != first.k) return;
+  }
+  if (rows.size() < 2) {
+    throw error(error_code::unidentifiable,
+                "there is one measurement; it cannot tell a launch from a multiplication: add "
+                "other sizes, from "
+                "launch-bound to compute-bound");
+  }
+  throw error(error_code::unidentifiable,
+              "all " + std::to_string(rows.size()) +
+                  " measurements are of one size; add others, from launch-bound to "
+                  "compute-bound");
+}
+
+std::string percent(double x) {
+  return pm::detail::significant(100.0 * x, 3) + " %";
+}
+
+std::vector<std::string> score_row(const char* name, const std::vector<double>& residual) {
+  const pm::prediction_score s = pm::score_of(residual);
+  return {name, percent(s.mean), percent(s.median), percent(s.p90), percent(s.bias)};
+}
+
+/// ln(measured / bound) of each row.
+std::vector<double> bound_residuals(const pm::accelerator& a,
+                                    const std::vector<measured_product>& rows) {
+  std::vector<double> out;
+  for (const measured_product& r : rows)
+    out.push_back(std::log(r.time / pm::roofline(a, r.product).time));
+  return out;
+}
+
+std::string parameters_text(const pm::machine_fit& fit) {
+  std::vector<std::vector<std::string>> rows = {{"parameter", "value", "standard error", ""}};
+  std::size_t i = 0;
+  pm::machine_parameters::fields(
+      [&](const char* name, const auto& value, const auto& standard_error) {
+        using type = std::remove_cvref_t<decltype(value)>;
+        const bool at_limit = i < fit.at_bound.size() && fit.at_bound[i];
+        const bool fitted = i++ < fit.at_bound.size();
+        const char* remark = at_limit ? "at its limit" : fitted ? "" : "taken over";
+        if constexpr (pm::Quantity<type>) {
+          rows.push_back(
+              {name, pm::to_string(value), fitted ? pm::to_string(standard_error) : "-", remark});
+        } else if constexpr (std::same_as<type, bool>) {
+          rows.push_back({name, value ? "yes" : "no", "-", remark});
+        } else {
+          rows.push_back({name, pm::detail::significant(value, 4),
+                          fitted ? pm::detail::significant(standard_error, 2) : "-", remark});
+        }
+      },
+      fit.profile.value, fit.profile.standard_error);
+  return table(rows, {false, true, true, false});
+}
+
+void write_profile(const std::string& path, const json& content) {
+  std::ofstream file(path, std::ios::binary);
+  file << content.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
+  file.flush();
+  if (!file)
+    throw error(error_code::unreadable_file, "out: " + in_quotes(path) + " cannot be written");
+}
+
+}  // namespace
+
+std::string calibrate(const calibrate_request& r) {
+  const pm::accelerator& a = find_accelerator(r.accelerator);
+  const std::vector<measured_product> rows = read_products(r.data, a, {r.gpu, r.backend});
+  check_sizes(rows);
+  std::vector<pm::gemm_measurement> measurements;
+  for (const measured_product& x : rows)
+    measurements.push_back({x.product, x.time, x.weight_copies});
+  constexpr std::size_t folds = 5;
+  // Products tell little of the L2's rate: it is the catalogue's profile's.
+  const pm::machine_fit fit =
+      pm::fit_machine(a, std::span<const pm::gemm_measurement>(measurements), folds,
+                      pm::catalog::machine_profile_of(a).value.l2_bandwidth);
+  const std::string source = std::to_string(rows.size()) + " latencies of matrix products in " +
+                             r.data.substr(r.data.find_last_of('/') + 1);
+  const json content = profile_file_json(fit.profile, source, pm::score_of(fit.held_out));
+  if (!r.out.empty()) write_profile(r.out, content);
+  if (r.as_json) return write_json(content) + "\n";
+
+  std::string s = std::string(a.name.c_str()) + ": " + source + "\n" + parameters_text(fit);
+  s += "relative error\n" + table({{"", "mean", "median", "90th percentile", "bias"},
+                                   score_row("held out", fit.held_out),
+                                   score_row("in sample", fit.residual),
+                                   score_row("the bound", bound_residuals(a, rows))},
+                                  {false, true, true, true, true});
+  const auto range = pm::range_of(pm::duration<>::from_value(1.0), fit.profile.spread);
+  s += "  80 % of measurements are expected at " + pm::detail::significant(range.low.value(), 3) +
+       " to " + pm::detail::significant(range.high.value(), 3) + " times a prediction (spread " +
+       pm::detail::significant(fit.profile.spread, 3) + ").\n";
+  if (!r.out.empty()) s += "  written: " + one_line(r.out) + "\n";
+  return s;
+}
+
+}  // namespace napkin

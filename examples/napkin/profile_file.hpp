@@ -1,0 +1,37 @@
+// A machine profile as a file: what `napkin calibrate` writes and --profile reads.
+#pragma once
+
+#include <memory>
+#include <perfmodel/prediction_score.hpp>
+#include <string>
+
+#include "json.hpp"
+#include "profiles.hpp"
+
+namespace napkin {
+
+/// The file's content. `source` says what the profile was fitted to.
+json profile_file_json(const perfmodel::machine_profile& p, const std::string& source,
+                       const perfmodel::prediction_score& held_out);
+
+/// Reads a profile, every field checked. Throws unreadable_file, malformed_request, missing_key,
+/// unknown_key, wrong_type, out_of_range, unknown_name and unknown_accelerator, with the file's
+/// name.
+std::unique_ptr<given_profile> read_profile(const std::string& path);
+
+/// Throws inconsistent where `accelerators`, a list with commas, does not name the profile's.
+void check_profile_of(const given_profile& p, std::string_view accelerators);
+
+/// A parameter's name in the file: with the unit it is in, matrix_floor_s.
+template <class Value>
+std::string parameter_key(const char* name) {
+  if constexpr (perfmodel::Quantity<Value>) {
+    constexpr auto unit = perfmodel::exponents_of<Value>();
+    constexpr auto seconds = perfmodel::exponents_of<perfmodel::duration<>>();
+    return std::string(name) + (unit == seconds ? "_s" : "_bytes_per_s");
+  } else {
+    return name;
+  }
+}
+
+}  // namespace napkin

@@ -1,0 +1,144 @@
+// What a predicted answer takes: matrix products, decode attention, experts, collectives.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cstddef>
+#include <perfmodel/calibrated.hpp>
+#include <perfmodel/calibrated_collectives.hpp>
+#include <perfmodel/hardware/catalog/attention_profiles.hpp>
+#include <perfmodel/hardware/catalog/collective_profiles.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <perfmodel/step.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+
+namespace pm = perfmodel;
+namespace catalog = pm::catalog;
+
+namespace {
+
+constexpr std::size_t inputs = 64;  // in turn, so that nothing is known when this is compiled
+
+template <class Workload, class Vary>
+std::array<Workload, inputs> varied(Workload w, Vary vary) {
+  std::array<Workload, inputs> all{};
+  for (std::size_t i = 0; i < inputs; ++i) {
+    vary(w, static_cast<double>(i));
+    all[i] = w;
+  }
+  return all;
+}
+
+pm::calibrated policy(double weight_copies) {
+  pm::calibrated p;
+  p.machine = catalog::machine_profile_of(catalog::h200_sxm).value;
+  p.engine = catalog::engine_vllm;
+  p.attention = catalog::attention_profile_of(catalog::h200_sxm).value;
+  p.attention_kernels = catalog::flash_attention_3;
+  p.moe = catalog::moe_profile_of(catalog::h200_sxm).value;
+  p.moe_kernels = catalog::triton_experts;
+  p.weight_copies = weight_copies;
+  return p;
+}
+
+template <class Workload>
+void answer(benchmark::State& state, const std::array<Workload, inputs>& all) {
+  const pm::calibrated p = policy(6.0);
+  const pm::accelerator device = catalog::h200_sxm;
+  std::size_t i = 0;
+  double sum = 0.0;
+  for (auto _ : state) {
+    sum += p.estimate(device, all[i]).time.value();
+    i = (i + 1) % inputs;
+  }
+  if (!(sum > 0.0)) state.SkipWithError("no time");
+  state.SetItemsProcessed(state.iterations());
+}
+
+void calibrated_gemm(benchmark::State& state) {
+  answer(state, varied(pm::gemm{.m = 1, .n = 8192, .k = 8192},
+                       [](pm::gemm& g, double i) { g.m = 1 + 61 * i; }));
+}
+BENCHMARK(calibrated_gemm);
+
+void calibrated_gemm_fp8(benchmark::State& state) {
+  pm::gemm g{.m = 1, .n = 8192, .k = 8192, .format = pm::fp8};
+  g.weights = pm::fp8;
+  g.output = pm::bf16;
+  answer(state, varied(g, [](pm::gemm& x, double i) { x.m = 1 + 61 * i; }));
+}
+BENCHMARK(calibrated_gemm_fp8);
+
+void calibrated_decode_attention(benchmark::State& state) {
+  const pm::attention_decode a{
+      .batch = 1, .context = 4096, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
+  answer(state, varied(a, [](pm::attention_decode& x, double i) { x.batch = 1 + i; }));
+}
+BENCHMARK(calibrated_decode_attention);
+
+void calibrated_prefill_attention(benchmark::State& state) {
+  const pm::attention_prefill a{
+      .batch = 1, .tokens = 1, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
+  answer(state, varied(a, [](pm::attention_prefill& x, double i) { x.tokens = 1 + 127 * i; }));
+}
+BENCHMARK(calibrated_prefill_attention);
+
+void calibrated_experts(benchmark::State& state) {
+  const pm::moe_ffn x{
+      .tokens = 1, .hidden = 4096, .intermediate = 1536, .experts = 128, .top_k = 8};
+  answer(state, varied(x, [](pm::moe_ffn& w, double i) { w.tokens = 1 + 17 * i; }));
+}
+BENCHMARK(calibrated_experts);
+
+void calibrated_elementwise(benchmark::State& state) {
+  answer(state, varied(pm::elementwise{.elements = 1e6},
+                       [](pm::elementwise& w, double i) { w.elements = 1e4 * (1 + i); }));
+}
+BENCHMARK(calibrated_elementwise);
+
+void collective_answer(benchmark::State& state, pm::implementation how) {
+  const auto cost = pm::calibrated_collectives_on(
+      catalog::h200_sxm, catalog::collective_profile_of(catalog::h200_sxm));
+  const pm::interconnect fabric = catalog::h200_sxm.fabric;
+  pm::collective_call c;
+  c.ranks = 8;
+  c.implementation = how;
+  double size = 512.0;
+  const auto all = varied(c, [&size](pm::collective_call& x, double) {
+    x.message = pm::message_bytes<>(size * pm::byte);
+    size *= 1.2;
+  });
+  std::size_t i = 0;
+  double sum = 0.0;
+  for (auto _ : state) {
+    sum += pm::collective_time(fabric, all[i], cost).time.value();
+    i = (i + 1) % inputs;
+  }
+  if (!(sum > 0.0)) state.SkipWithError("no time");
+  state.SetItemsProcessed(state.iterations());
+}
+void calibrated_all_reduce_nccl(benchmark::State& state) {
+  collective_answer(state, pm::implementation::nccl);
+}
+BENCHMARK(calibrated_all_reduce_nccl);
+void calibrated_all_reduce_custom(benchmark::State& state) {
+  collective_answer(state, pm::implementation::custom);
+}
+BENCHMARK(calibrated_all_reduce_custom);
+
+void calibrated_step_of_llama_70b(benchmark::State& state) {
+  const pm::deployment d{
+      .device = catalog::h200_sxm, .model = catalog::llama_3_70b, .layout = {.tensor = 8}};
+  const pm::calibrated kernels = policy(0.0);
+  const auto links =
+      pm::calibrated_collectives_on(d.device, catalog::collective_profile_of(d.device));
+  double batch = 1.0;
+  for (auto _ : state) {
+    batch = batch < 256.0 ? batch + 1.0 : 1.0;
+    benchmark::DoNotOptimize(pm::step(d, {.batch = batch, .context = 4096}, kernels, links));
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(calibrated_step_of_llama_70b);
+
+}  // namespace

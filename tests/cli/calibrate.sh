@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# napkin calibrate: finds a machine again, writes a profile that --profile uses, refuses what tells nothing.
+. "$(dirname "$0")/lib.bash"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# --- a machine that is known: the catalogue's H100, timed by its own model, is found again ----------
+sizes() {
+  for n in 1024 2048 4096 8192 12288; do
+    for k in 1024 4096 8192; do
+      for m in 1 16 64 128 256 512 1024 2048 4096 8192 16384; do echo "$m $n $k"; done
+    done
+  done
+}
+sizes | awk '{ printf "{\"query\":\"gemm\",\"accelerator\":\"h100_sxm\",\"m\":%d,\"n\":%d,\"k\":%d,\"weight_copies\":0}\n", $1, $2, $3 }' |
+  "$napkin" batch | sed -nE 's/^\{"time_s":([^,]*),.*/\1/p' >"$scratch/times"
+csv() { # <header> <factor>: the same times in another unit
+  echo "$1"
+  sizes | paste -d' ' - "$scratch/times" | awk -v f="$2" '{ printf "here,none,bf16,%d,%d,%d,%.9g\n", $1, $2, $3, f * $4 }'
+}
+header=gpu,backend,dtype,m,n,k
+csv $header,latency_us 1e6 >"$scratch/us.csv"
+csv $header,latency_ms 1e3 >"$scratch/ms.csv"
+text=$("$napkin" calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out "$scratch/profile.json") || fail calibrate
+for expected in 'matrix_floor +[0-9.]+ us +' 'matrix_share' 'held out' 'in sample' 'the bound' '80 % of measurements' 'written: '; do
+  grep -qE "$expected" <<<"$text" || fail "calibrate prints no '$expected'"
+done
+# parameter <file> <key>: its value
+parameter() { tr -d ' \n' <"$1" | sed -nE "s/.*\"$2\":\\{\"value\":([^,]*),.*/\1/p"; }
+answer=$("$napkin" explain gemm --accelerator h100_sxm --m 1 --n 8192 --k 8192 --json)
+known() { # <key of the file> <name in the derivation> <factor of its unit> <relative tolerance>
+  local value
+  value=$(sed -nE 's/.*"name":"profile\.'"$2"'","value":"([0-9.]+)[^"]*".*/\1/p' <<<"$answer")
+  near "$1 found again" "$(parameter "$scratch/profile.json" "$1")" "$(awk -v v="$value" -v f="$3" 'BEGIN { print v * f }')" \
+    "$(awk -v v="$value" -v f="$3" -v t="$4" 'BEGIN { print v * f * t }')"
+}
+known matrix_floor_s matrix_floor 1e-6 0.02
+known matrix_share matrix_share 1 0.01
+known dram_share dram_share 1 0.01
+known operand_bandwidth_bytes_per_s operand_bandwidth 1e12 0.02
+# The unit is the column's, not the numbers'.
+"$napkin" calibrate --accelerator h100_sxm --data "$scratch/ms.csv" --out "$scratch/ms.json" >/dev/null || fail 'latency_ms'
+near 'matrix_share from ms' "$(parameter "$scratch/ms.json" matrix_share)" "$(parameter "$scratch/profile.json" matrix_share)" 1e-4
+json=$("$napkin" calibrate --accelerator h100_sxm --data "$scratch/us.csv" --json) || fail 'calibrate --json'
+[[ $(wc -l <<<"$json") -eq 1 && $json == '{"schema":"perfmodel.machine_profile","version":1,"accelerator":"h100_sxm",'* ]] ||
+  fail "calibrate --json: ${json:0:100}"
+
+# --- the profile in use: named, and its numbers count -----------------------------------------------
+profile=$scratch/profile.json
+slow=$scratch/slow.json
+sed -E '/"matrix_floor_s"/{n;s/: .*,/: 1e-3,/}' "$profile" >"$slow"
+gemm=(gemm --accelerator h100_sxm --m 1 --n 128 --k 128)
+answer=$("$napkin" "${gemm[@]}" --profile "$slow" --json) || fail '--profile'
+[[ $answer == *'"profile":{"name":"h100_sxm","basis":"measured","source":"fitted to 165 latencies of matrix products in us.csv, read from '* ]] ||
+  fail "--profile is not named: $answer"
+awk -v t="$(number "$answer" time_s)" 'BEGIN { exit !(t > 1e-3 && t < 1.1e-3) }' || fail "a floor of 1 ms is not in: $answer"
+step=(step --model llama_3_8b --accelerator h100_sxm --batch 1 --context 1000)
+for query in gemm step; do
+  declare -n asked=$query
+  with=$(number "$("$napkin" "${asked[@]}" --profile "$slow" --json)" time_s)
+  without=$(number "$("$napkin" "${asked[@]}" --json)" time_s)
+  awk -v a="$with" -v b="$without" 'BEGIN { exit !(a > 5 * b) }' || fail "$query: --profile changes nothing: $with, $without"
+done
+"$napkin" explain "${gemm[@]}" --profile "$slow" | grep -qE 'profile.matrix_floor += 1 ms' || fail 'explain --profile'
+plan=$("$napkin" plan --model llama_3_8b --accelerator h100_sxm --gpus 1 --profile "$slow" --json) || fail 'plan --profile'
+[[ $plan == *'read from '* ]] || fail 'plan --profile does not name it'
+# A batch takes it for the lines of its accelerator.
+mapfile -t lines < <(printf '{"query":"gemm","accelerator":"%s","m":1,"n":128,"k":128}\n' h100_sxm h200_sxm |
+  "$napkin" batch --profile "$slow")
+[[ ${lines[0]} == *'read from '* && ${lines[1]} == *'fitted to '* && ${lines[1]} != *'read from '* ]] || fail "batch --profile: ${lines[*]}"
+# An accelerator that had none answers calibrated once it has one.
+sed -E 's/"accelerator": .*/"accelerator": "h20",/' "$profile" >"$scratch/h20.json"
+[[ $("$napkin" gemm --accelerator h20 --m 1 --n 128 --k 128 --profile "$scratch/h20.json" --json) == *'"mode":"calibrated"'* ]] ||
+  fail 'a profile for h20'
+
+# --- profiles that are none -------------------------------------------------------------------------
+broken() { # <code> <what in it> <to what>
+  sed -E "s/$2/$3/" "$profile" >"$scratch/broken.json"
+  cmp -s "$profile" "$scratch/broken.json" && fail "nothing to break at $2"
+  refuses "$1" "${gemm[@]}" --profile "$scratch/broken.json"
+}
+refuses PM-E040 "${gemm[@]}" --profile "$scratch/nowhere.json"
+refuses PM-E031 gemm --accelerator h200_sxm --m 1 --n 1 --k 1 --profile "$profile"
+refuses PM-E031 plan --model llama_3_8b --accelerator h200_sxm,a100_sxm_80gb --profile "$profile"
+broken PM-E010 '"version": 1' '"version": 2'
+broken PM-E014 'perfmodel.machine_profile' 'perfmodel.recording'
+broken PM-E011 '"accelerator": "h100_sxm"' '"accelerator": "h99"'
+broken PM-E004 '"spread": .*' ''
+broken PM-E003 '"spread"' '"sprawl": 1, "spread"'
+broken PM-E004 '"matrix_share"' '"matrix_shore"'
+broken PM-E005 '"spread": [^,]*' '"spread": null'
+broken PM-E001 '"spread": [^,]*' '"spread": NaN'
+broken PM-E010 '"spread": [^,]*' '"spread": 1e400'
+broken PM-E010 '"spread": [^,]*' '"spread": -0.1'
+sed -E '/"dram_share"/{n;s/: .*,/: 7,/}' "$profile" >"$scratch/broken.json"
+refuses PM-E010 "${gemm[@]}" --profile "$scratch/broken.json"
+sed -E '/"operand_bandwidth/{n;s/: .*,/: 0,/}' "$profile" >"$scratch/broken.json"
+refuses PM-E010 batch --profile "$scratch/broken.json" </dev/null
+head -c 200 "$profile" >"$scratch/broken.json"
+refuses PM-E001 "${gemm[@]}" --profile "$scratch/broken.json"
+: >"$scratch/broken.json"
+refuses PM-E001 batch --profile "$scratch/broken.json"
+
+# --- data that tell nothing -------------------------------------------------------------------------
+# no_fit <code> <words of the reason> : the data on stdin are refused
+no_fit() {
+  cat >"$scratch/bad.csv"
+  refuses "$1" calibrate --accelerator h100_sxm --data "$scratch/bad.csv" --out "$scratch/none.json"
+  [[ $("$napkin" calibrate --accelerator h100_sxm --data "$scratch/bad.csv" 2>&1) == *"$2"* ]] ||
+    fail "calibrate says '$("$napkin" calibrate --accelerator h100_sxm --data "$scratch/bad.csv" 2>&1)' and not '$2'"
+  [[ ! -e $scratch/none.json ]] || fail "a profile of bad data: $2"
+}
+refuses PM-E040 calibrate --accelerator h100_sxm --data "$scratch/nowhere.csv"
+refuses PM-E011 calibrate --accelerator h99 --data "$scratch/us.csv"
+refuses PM-E040 calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out "$scratch/no/such/folder.json"
+refuses '--data' calibrate --accelerator h100_sxm
+no_fit PM-E004 'empty' </dev/null
+head -1 "$scratch/us.csv" | no_fit PM-E050 'no rows'
+head -2 "$scratch/us.csv" | no_fit PM-E050 'one measurement'
+head -6 "$scratch/us.csv" | no_fit PM-E050 'at least 8'
+{ head -1 "$scratch/us.csv"; for _ in {1..40}; do sed -n 9p "$scratch/us.csv"; done; } | no_fit PM-E050 'of one size'
+for cell in nan -3 0 inf 1e999; do
+  sed "5s/[^,]*\$/$cell/" "$scratch/us.csv" | no_fit PM-E01 'line 5: latency_us'
+done 2>/dev/null
+sed '5s/[^,]*$/fast/' "$scratch/us.csv" | no_fit PM-E005 'line 5: latency_us is "fast"'
+sed '5s/[^,]*$/12 us/' "$scratch/us.csv" | no_fit PM-E005 'line 5: latency_us is "12 us"'
+sed '5s/,[^,]*$//' "$scratch/us.csv" | no_fit PM-E031 'line 5: 6 cells'
+sed '7s/bf16,[0-9]*/bf16,1.5/' "$scratch/us.csv" | no_fit PM-E010 'line 7: m'
+sed '7s/bf16/bf17/' "$scratch/us.csv" | no_fit PM-E014 'line 7: dtype'
+sed '7s/^here/there/' "$scratch/us.csv" | no_fit PM-E031 'line 7: gpu is "there"'
+sed 's/^here/h200_sxm/' "$scratch/us.csv" | no_fit PM-E031 'gpu is "h200_sxm"'
+sed '1s/latency_us/latency_ns/' "$scratch/us.csv" | no_fit PM-E003 'latency_ns'
+sed '1s/latency_us/latency/' "$scratch/us.csv" | no_fit PM-E003 '"latency"'
+sed '1s/,k,/,kk,/' "$scratch/us.csv" | no_fit PM-E003 '"kk"'
+cut -d, -f1-5,7 "$scratch/us.csv" | no_fit PM-E004 'no column k'
+sed '1s/latency_us/latency_s/' "$scratch/us.csv" | no_fit PM-E050 'unit'
+awk -F, 'NR == 1 || ($4 <= 64 && $5 <= 2048 && $6 <= 1024)' "$scratch/us.csv" | no_fit PM-E050 ''
+# What is chosen from a mixed file is fitted.
+{ cat "$scratch/us.csv"; sed '1d; s/^here/there/' "$scratch/us.csv"; } >"$scratch/mixed.csv"
+"$napkin" calibrate --accelerator h100_sxm --data "$scratch/mixed.csv" --gpu there >/dev/null || fail '--gpu'
+refuses PM-E050 calibrate --accelerator h100_sxm --data "$scratch/mixed.csv" --gpu nowhere
+
+# --- a recording ------------------------------------------------------------------------------------
+{
+  echo '{"schema":"perfmodel.recording","version":1,"experiment":"gemm_sweep","law":"gemm","origin":"measured",'
+  echo '"run":{"reduced":false},"device":{"kind":"gpu","accelerator":"h100_sxm"},"points":['
+  sizes | paste -d' ' - "$scratch/times" | awk '{ printf "%s{\"quantity\":\"gemm_time\",\"unit\":\"s\",\"parameters\":{\"m\":%d,\"n\":%d,\"k\":%d,\"format\":\"bf16\",\"weight_copies\":0},\"samples\":[%s,%s,%s]}", (NR > 1 ? "," : ""), $1, $2, $3, $4, $4 * 3, $4 * 0.9 }'
+  echo ']}'
+} >"$scratch/recording.json"
+"$napkin" calibrate --accelerator h100_sxm --data "$scratch/recording.json" --out "$scratch/recorded.json" >/dev/null ||
+  fail 'a recording'
+near 'matrix_share from a recording, by medians' "$(parameter "$scratch/recorded.json" matrix_share)" \
+  "$(parameter "$profile" matrix_share)" 1e-4
+refuses PM-E031 calibrate --accelerator h200_sxm --data "$scratch/recording.json"
+no_recording() { # <code> <what> <to what>
+  sed "s/$2/$3/g" "$scratch/recording.json" >"$scratch/bad.json"
+  refuses "$1" calibrate --accelerator h100_sxm --data "$scratch/bad.json"
+}
+no_recording PM-E010 '"version":1' '"version":2'
+no_recording PM-E014 perfmodel.recording perfmodel.profile
+no_recording PM-E031 '"reduced":false' '"reduced":true'
+no_recording PM-E014 '"unit":"s"' '"unit":"B"'
+no_recording PM-E004 '"samples"' '"sample"'
+no_recording PM-E001 '"points":\[' '"points":'
+no_recording PM-E050 gemm_time stream_time
+
+# --- published measurements, where they are at hand -------------------------------------------------
+published=$source_dir/../shared/measured/aic_gemm_bf16_public.csv
+if [[ -r $published ]]; then
+  refuses 'choose by --gpu' calibrate --accelerator h100_sxm --data "$published"
+  for pair in h100_sxm:H100-SXM5-80GB:8 b200_sxm:B200-SXM:12; do
+    IFS=: read -r accelerator gpu most <<<"$pair"
+    json=$("$napkin" calibrate --accelerator "$accelerator" --data "$published" --gpu "$gpu" --json) || fail "$pair"
+    awk -v e="$(number "$json" mean_error)" -v most="$most" 'BEGIN { exit !(e > 0 && 100 * e < most) }' ||
+      fail "$pair: held-out error $(number "$json" mean_error)"
+  done
+else
+  echo "skipped: published measurements ($published is not there)"
+fi
+finish

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# compare: exit statuses, what it says of bad input, and a report that is the same to the byte.
+. "$(dirname "$0")/lib.bash"
+
+compare=$(dirname "$napkin")/../../validation/compare/compare
+if [[ ! -x $compare ]]; then
+  echo 'skipped: validation/compare is not built'
+  exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# says <status> <text> <arguments...>: the exit status, and one line on stderr (or any on stdout) with it.
+says() {
+  local status=$1 text=$2 out code=0
+  shift 2
+  out=$("$compare" "$@" 2>&1) || code=$?
+  [[ $code -eq $status ]] || fail "compare $*: exit status $code, not $status: $out"
+  [[ $out == *"$text"* ]] || fail "compare $*: says '$out', not '$text'"
+  if [[ $status -eq 2 && $(wc -l <<<"$out") -ne 1 ]]; then
+    fail "compare $*: more than one line: $out"
+  fi
+}
+
+# A read of 20 MB on an H200, whose DRAM takes 4.17 us for it: <file> <microseconds> <cold or warm>
+recording() {
+  mkdir -p "$(dirname "$1")"
+  cat >"$1" <<JSON
+{"schema": "perfmodel.recording", "version": 1, "experiment": "memory_stream", "law": "roofline",
+ "origin": "measured",
+ "run": {"date": "2026-11-21T08:15:00Z", "revision": "unknown", "modified": false,
+         "program": "test", "compiler": "test", "toolkit": "13.0", "driver": "1", "reduced": false},
+ "device": {"kind": "gpu", "name": "NVIDIA H200", "accelerator": "h200_sxm",
+            "memory_bytes": 150000000000, "sm_clock_hz": 1980000000, "compute_capability": "9.0",
+            "sms": 132, "gpus": 1, "l2_bytes": 52428800, "shared_memory_per_sm_bytes": 233472,
+            "memory_bus_bits": 6144, "memory_clock_hz": 3201000000},
+ "checks": [{"name": "a sum", "error": 0, "tolerance": 0}], "skipped": [],
+ "points": [{"quantity": "stream_time", "unit": "s",
+             "parameters": {"kernel": "read", "working_set_bytes": 20000000, "cache": "$3",
+                            "bytes_read": 20000000, "bytes_written": 0, "threads": 100000},
+             "samples": [$2e-6]}]}
+JSON
+}
+tampered() {  # <status> <says> <sed expression>
+  recording "$work/tampered/one.json" 6.2 cold
+  sed -i "$3" "$work/tampered/one.json"
+  cmp -s "$work/tampered/one.json" "$work/good/one.json" && fail "nothing was tampered with by $3"
+  says "$1" "$2" --recordings "$work/tampered"
+}
+
+recording "$work/good/one.json" 6.2 cold
+says 0 'stream_time' --recordings "$work/good"
+says 0 'compare: 1 recordings, 0 own rows, 0 broken' --recordings "$work/good" --quiet
+says 0 '0 broken' --recordings "$work/good/one.json" --quiet
+
+# 3 us are below DRAM's 4.17: an error when cold, explained when warm.
+recording "$work/cold/one.json" 3.0 cold
+says 1 'which nothing is quicker than' --recordings "$work/cold"
+recording "$work/warm/one.json" 3.0 warm
+out=$("$compare" --recordings "$work/warm")
+[[ $out == *'(1 warm)'* && $out != *'quicker'* ]] || fail "a warm cache: $out"
+# 12 us are twice what is predicted: the tolerance is broken, and said by name.
+recording "$work/slow/one.json" 12 cold
+says 1 'stream_time on h200_sxm: median error' --recordings "$work/slow" --quiet
+
+tampered 2 'PM-R12' 's/"unit": "s"/"unit": "ms"/'
+tampered 2 'device.sms is missing' 's/"sms": 132, //'
+tampered 2 'PM-R02' 's/6.2e-6/1e999/'
+tampered 2 'samples[0] is null' 's/6.2e-6/null/'
+tampered 2 'PM-R15' 's/\[6.2e-6\]/[]/'
+tampered 2 'PM-R17' 's/"checks": \[.*\], "skipped"/"checks": [], "skipped"/'
+tampered 2 'version is 2; allowed: up to 1' 's/"version": 1/"version": 2/'
+tampered 2 'h201' 's/h200_sxm/h201/'
+tampered 0 'reduced' 's/"reduced": false/"reduced": true/'
+
+says 2 'nothing to compare'
+says 2 'no such folder' --recordings "$work/nowhere"
+says 2 'no such folder' --data "$work/nowhere"
+says 2 'none of the published tables' --data "$work/good"
+
+# Measurements of one's own.
+printf '%s\n' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,4096,8192,8192,780 >"$work/own.csv"
+says 0 'gemm' --csv "$work/own.csv"
+printf '%s\n' gpu,impl,op,dtype,num_gpus,bytes,latency_us h100_sxm,nccl,all_reduce,bf16,8,67108864,330 \
+  >"$work/links.csv"
+says 0 'all_reduce' --csv "$work/links.csv"
+bad_csv() {  # <says> <header> <row>
+  printf '%s\n' "$2" "$3" >"$work/bad.csv"
+  says 2 "$1" --csv "$work/bad.csv"
+}
+bad_csv 'the column latency_us is missing' gpu,backend,dtype,m,n,k,latency_ms h100_sxm,none,bf16,1,2,3,1
+bad_csv 'the column x is not known' gpu,backend,dtype,m,n,k,latency_us,x h100_sxm,none,bf16,1,2,3,1,1
+bad_csv 'bad.csv:2: latency_us is "nan"' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,1,2,3,nan
+bad_csv 'latency_us is "0"' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,1,2,3,0
+bad_csv 'gpu is "h101"' gpu,backend,dtype,m,n,k,latency_us h101,none,bf16,1,2,3,1
+bad_csv '6 cells; the header has 7' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,1,2,3
+bad_csv 'no rows' gpu,backend,dtype,m,n,k,latency_us ''
+printf '%s\n' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,4096,8192,8192,100 >"$work/own.csv"
+says 1 'below its bound' --csv "$work/own.csv"
+
+# The report: from the committed recordings, and the same twice.
+for n in 1 2; do
+  says 0 '0 broken' --recordings "$source_dir/validation/recordings" --report "$work/report$n" --quiet
+done
+diff -r "$work/report1" "$work/report2" >/dev/null || fail 'two reports differ'
+grep -q 'gemm_time' "$work/report1/report.md" || fail 'report.md has no scores'
+if command -v gnuplot >/dev/null; then
+  [[ -s $work/report1/roofline_rtx_5080.png && -s $work/report1/roofline_rtx_5080.svg ]] ||
+    fail 'no picture of the roofline'
+fi
+# Without gnuplot the tables are written and the pictures are named as left out.
+mkdir "$work/bin"
+for tool in sh bash; do ln -s "$(command -v $tool)" "$work/bin/$tool"; done
+out=$(PATH=$work/bin "$compare" --recordings "$source_dir/validation/recordings" --report "$work/plain" --quiet)
+[[ $out == *'skipped: pictures'* && -s $work/plain/report.md ]] || fail "without gnuplot: $out"
+
+if [[ -d $source_dir/../shared/measured ]]; then
+  says 0 'Whole services' --data "$source_dir/../shared/measured"
+fi
+finish

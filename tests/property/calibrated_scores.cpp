@@ -1,0 +1,142 @@
+// Every published kernel latency at once: bounds, intervals, and machines without a profile.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <map>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/prediction_score.hpp>
+#include <string>
+#include <vector>
+
+#include "../../validation/calibrate/scored_rows.hpp"
+
+namespace pm = perfmodel;
+using published::scored_row;
+
+namespace {
+
+const std::string folder = std::string(PERFMODEL_SHARED_DIR) + "/measured";
+
+const std::vector<scored_row>& rows() {
+  static const std::vector<scored_row> all = published::scored_rows(folder);
+  if (all.empty()) SKIP("the published measurements are not beside this checkout");
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("every row has a prediction, a bound and a regime", "[calibrated][measured]") {
+  std::map<std::string, int> regimes, operations;
+  for (const scored_row& r : rows()) {
+    INFO(r.operation << " " << r.gpu << " " << r.format << " " << r.engine << " " << r.shape);
+    REQUIRE(r.measured > 0.0);
+    REQUIRE(r.predicted > 0.0);
+    REQUIRE(r.bound > 0.0);
+    REQUIRE(r.bytes > 0.0);
+    REQUIRE(r.spread > 0.0);
+    REQUIRE(!r.shape.empty());
+    ++regimes[r.regime];
+    ++operations[r.operation];
+  }
+  CHECK(regimes.size() == 3);
+  CHECK(operations["gemm"] > 9000);
+  CHECK(operations["attention decode"] == 3880);
+  CHECK(operations["attention prefill"] == 3357);
+  CHECK(operations["experts"] == 1188);
+  CHECK(operations["elementwise"] > 1500);
+}
+
+TEST_CASE("cold, nothing was measured faster than its bound", "[calibrated][measured]") {
+  int cold = 0;
+  for (const scored_row& r : rows()) {
+    if (r.l2_warm) continue;
+    ++cold;
+    INFO(r.operation << " " << r.gpu << " " << r.format << " " << r.engine << " " << r.source << " "
+                     << r.shape << ", bound " << r.bound * 1e6 << " us, measured "
+                     << r.measured * 1e6 << " us");
+    CHECK(r.bound <= r.measured);
+  }
+  CHECK(cold > 5000);
+}
+
+TEST_CASE("element-wise operators and normalisations", "[calibrated][measured]") {
+  std::map<std::string, std::vector<double>> vectorised, scalar;
+  std::vector<double> all;
+  for (const scored_row& r : rows()) {
+    if (r.operation != "elementwise" || r.source == "LLMCompass") continue;
+    (r.engine == "vllm_2023" ? scalar : vectorised)[r.gpu].push_back(r.residual());
+    all.push_back(r.residual());
+  }
+  CHECK(pm::coverage_of(all, pm::streaming_spread) > 0.75);
+  CHECK(pm::coverage_of(all, pm::streaming_spread) < 0.90);
+  CHECK(pm::score_of(vectorised["a100_sxm_80gb"]).mean < 0.11);
+  CHECK(pm::score_of(vectorised["h200_sxm"]).mean < 0.13);
+  CHECK(pm::score_of(scalar["a100_sxm_80gb"]).mean < 0.17);
+  CHECK(pm::score_of(scalar["h100_sxm"]).mean < 0.21);
+}
+
+TEST_CASE("of rows that were fitted, the 80 % interval holds as many", "[calibrated][measured]") {
+  std::map<std::string, std::vector<double>> residual;
+  for (const scored_row& r : rows()) {
+    if (!r.fitted || r.operation == "experts") continue;
+    const bool narrow = r.operation == "gemm" && r.format != "bfloat16";
+    std::string who = r.operation.substr(0, 9);
+    who += ' ';
+    who += narrow ? r.engine : r.gpu;
+    residual[who].push_back(r.residual() / r.spread);
+  }
+  CHECK(residual.size() == 12);
+  for (const auto& [who, x] : residual) {
+    const double inside = pm::coverage_of(x, 1.0);
+    INFO(who << " " << inside);
+    CHECK(inside > 0.70);
+    CHECK(inside < 0.90);
+  }
+}
+
+TEST_CASE("a machine without a profile: its nearest relative's, and how far to trust it",
+          "[calibrated][measured]") {
+  rows();
+  std::map<std::string, std::vector<double>> gemms, attention;
+  for (const auto& r : published::graph_gemms(folder)) {
+    if (r.dtype != "bfloat16" || r.warmth_unknown()) continue;
+    const pm::machine_profile p = pm::catalog::machine_profile_on_loan(*r.device);
+    const auto e = pm::calibrated_gemm(*r.device, r.workload, p.value, {.weight_copies = r.copies});
+    gemms[r.gpu].push_back(std::log(r.seconds / e.time.value()));
+  }
+  for (const auto& r : published::attention_rows(folder)) {
+    const pm::attention_profile p = pm::catalog::attention_profile_on_loan(*r.device);
+    attention[r.device->name.c_str()].push_back(
+        std::log(r.seconds / r.estimate(p.value).time.value()));
+  }
+  CHECK(pm::score_of(gemms["h100_sxm"]).mean < 0.06);
+  CHECK(pm::score_of(gemms["h200_sxm"]).mean < 0.062);
+  CHECK(pm::score_of(gemms["b200_sxm"]).mean < 0.11);
+  CHECK(pm::score_of(gemms["l40s"]).mean < 0.133);
+  CHECK(pm::score_of(gemms["a100_sxm_80gb"]).mean < 0.11);
+  CHECK(pm::score_of(attention["h100_sxm"]).mean < 0.075);
+  CHECK(pm::score_of(attention["h200_sxm"]).mean < 0.068);
+  CHECK(pm::score_of(attention["a100_sxm_80gb"]).mean < 0.13);
+  CHECK(pm::score_of(attention["l40s"]).mean < 0.19);
+  CHECK(pm::score_of(attention["b200_sxm"]).mean < 0.45);
+  // Over all such loans the stated intervals hold about four in five.
+  double inside = 0.0, n = 0.0;
+  for (const auto& [gpu, residual] : gemms) {
+    const pm::accelerator& a = *pm::catalog::find_accelerator(gpu);
+    const double part = pm::coverage_of(residual, pm::catalog::machine_profile_on_loan(a).spread);
+    INFO("products on " << gpu << " " << part);
+    CHECK(part > 0.70);
+    inside += part * static_cast<double>(residual.size());
+    n += static_cast<double>(residual.size());
+  }
+  for (const auto& [gpu, residual] : attention) {
+    const pm::accelerator& a = *pm::catalog::find_accelerator(gpu);
+    const double part = pm::coverage_of(residual, pm::catalog::attention_profile_on_loan(a).spread);
+    INFO("attention on " << gpu << " " << part);
+    CHECK(part > 0.70);
+    inside += part * static_cast<double>(residual.size());
+    n += static_cast<double>(residual.size());
+  }
+  INFO(inside / n);
+  CHECK(inside / n > 0.75);
+  CHECK(inside / n < 0.90);
+}

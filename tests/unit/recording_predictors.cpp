@@ -1,0 +1,501 @@
+// What compare says of recorded points, against numbers worked out by hand.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+
+#include "../../validation/compare/comparison.cpp"
+#include "../../validation/compare/machine.cpp"
+#include "../../validation/compare/predict.cpp"
+#include "../../validation/compare/predict_attention.cpp"
+#include "../../validation/compare/predict_compute.cpp"
+#include "../../validation/compare/predict_memory.cpp"
+#include "../../validation/compare/predict_model.cpp"
+#include "../../validation/compare/predict_profile.cpp"
+#include "../../validation/compare/tolerances.hpp"
+
+namespace pv = perfmodel::validation;
+namespace pm = perfmodel;
+using Catch::Matchers::WithinRel;
+
+// A CPU's model is fitted by code that has tests of its own; no CPU is asked for here.
+namespace perfmodel::validation {
+std::shared_ptr<const host_fit> host_of(const device_description&, const std::vector<recorded>&) {
+  return nullptr;
+}
+prediction predict_on_host(const question&) {
+  return {};
+}
+}  // namespace perfmodel::validation
+
+namespace {
+
+pv::recorded recording_of(const char* experiment, std::vector<pv::point> points,
+                          const char* accelerator = "h100_sxm") {
+  pv::recorded r;
+  r.file = "somewhere/test.json";
+  r.experiment = experiment;
+  r.device.kind = "gpu";
+  r.device.name = "a GPU";
+  r.device.accelerator = accelerator;
+  r.device.sm_clock_hz = 1.98e9;
+  r.points = std::move(points);
+  return r;
+}
+std::vector<pv::comparison> compared(const pv::recorded& r) {
+  return pv::compare_recording(r, pv::machine_of(r.device, {r}));
+}
+pv::comparison one(const char* experiment, pv::point p) {
+  return compared(recording_of(experiment, {std::move(p)})).front();
+}
+
+// The H100's data sheet and the profile that the catalogue ships for it.
+constexpr double bandwidth = 3.35e12;
+constexpr double peak_bf16 = 989.4e12;
+const double dram_share = pm::catalog::profile_h100_sxm.value.dram_share;
+const double matrix_share = pm::catalog::profile_h100_sxm.value.matrix_share;
+
+}  // namespace
+
+TEST_CASE("compare: a stream at 90 % of the bandwidth") {
+  const double bytes = 1073741824.0;
+  const double at_90 = bytes / (0.9 * bandwidth);
+  const pv::comparison c = one("memory_stream", {"stream_time",
+                                                 "s",
+                                                 {{"kernel", "read"},
+                                                  {"working_set_bytes", bytes},
+                                                  {"cache", "cold"},
+                                                  {"bytes_read", bytes},
+                                                  {"bytes_written", 0},
+                                                  {"threads", 1e5}},
+                                                 {at_90, 2.0 * at_90, 0.5 * at_90}});
+  CHECK(c.measured == at_90);  // the median
+  CHECK_THAT(c.bound, WithinRel(320.5e-6, 1e-3));
+  CHECK_THAT(c.bound / c.measured, WithinRel(0.9, 1e-12));
+  CHECK_FALSE(c.beats_bound());
+  CHECK_THAT(c.predicted, WithinRel(bytes / (dram_share * bandwidth) + 1.3e-6, 1e-9));
+}
+
+TEST_CASE("compare: below the bound is found, and a warm cache explains it") {
+  const auto at = [](const char* cache, double seconds) {
+    const double bytes = 20e6;
+    return one("memory_stream", {"stream_time",
+                                 "s",
+                                 {{"kernel", "read"},
+                                  {"working_set_bytes", bytes},
+                                  {"cache", cache},
+                                  {"bytes_read", bytes},
+                                  {"bytes_written", 0},
+                                  {"threads", 1e5}},
+                                 {seconds}});
+  };
+  const double at_dram = 20e6 / bandwidth;  // 5.97 us
+  const double at_l2 = 20e6 / 6.95e12;      // 2.88 us, by the catalogue's L2
+  CHECK(at("cold", 0.9 * at_dram).beats_bound());
+  CHECK_FALSE(at("cold", 1.01 * at_dram).beats_bound());
+  CHECK_FALSE(at("warm", 0.9 * at_dram).beats_bound());
+  CHECK(at("warm", 0.9 * at_dram).explained());
+  CHECK(at("warm", 0.9 * at_l2).beats_bound());
+  CHECK_FALSE(at("warm", 0.9 * at_l2).explained());
+  CHECK(at("warm", at_l2).predicted < at("cold", at_l2).predicted);
+}
+
+TEST_CASE("compare: latency by the level of the working set") {
+  const auto at = [](double set) {
+    return one("pointer_chase", {"load_latency",
+                                 "s",
+                                 {{"working_set_bytes", set}, {"stride_bytes", 128}, {"hops", 1e5}},
+                                 {1e-6}})
+        .predicted;
+  };
+  CHECK(at(20e6) == pm::catalog::h100_sxm.l2.latency.value());
+  CHECK(at(1e9) == pm::catalog::h100_sxm.dram.latency.value());
+  const auto cycles =
+      one("pointer_chase", {"load_latency_cycles",
+                            "cycle",
+                            {{"working_set_bytes", 1e9}, {"stride_bytes", 128}, {"hops", 1e5}},
+                            {500.0}});
+  CHECK_THAT(cycles.predicted, WithinRel(at(1e9) * 1.98e9, 1e-12));
+}
+
+TEST_CASE("compare: Little's law takes the latency that was measured") {
+  // 600 ns, 400 kB in flight: 667 GB/s; 2 GB take 3 ms. 40 MB in flight fill the memory.
+  const auto littles = [](double in_flight) {
+    return pv::point{"bytes_in_flight_time",
+                     "s",
+                     {{"bytes_in_flight", in_flight},
+                      {"blocks_per_sm", 1},
+                      {"threads_per_block", 128},
+                      {"loads_per_thread", 1},
+                      {"load_bytes", 16},
+                      {"bytes_read", 2e9},
+                      {"bytes_written", 0}},
+                     {3e-3}};
+  };
+  const pv::recorded r = recording_of(
+      "littles_law", {{"load_latency",
+                       "s",
+                       {{"working_set_bytes", 2e9}, {"stride_bytes", 128}, {"hops", 1e5}},
+                       {600e-9}},
+                      littles(4e5),
+                      littles(4e7)});
+  const auto c = compared(r);
+  CHECK_THAT(c[1].predicted, WithinRel(3e-3 + 1.3e-6, 1e-9));
+  CHECK_THAT(c[2].predicted, WithinRel(2e9 / (dram_share * bandwidth) + 1.3e-6, 1e-9));
+  CHECK_THAT(c[1].bound, WithinRel(597.0e-6, 1e-3));
+}
+
+TEST_CASE("compare: arithmetic, its ceiling and its corner") {
+  const pv::comparison mma = one(
+      "arithmetic_peak",
+      {"arithmetic_time", "s", {{"unit", "mma"}, {"format", "bf16"}, {"flop", 989.4e9}}, {1.2e-3}});
+  CHECK_THAT(mma.bound, WithinRel(1e-3, 1e-3));
+  CHECK_THAT(mma.predicted, WithinRel(1e-3 / matrix_share + 1.3e-6, 1e-3));
+  const pv::comparison fma =
+      one("arithmetic_peak", {"arithmetic_time",
+                              "s",
+                              {{"unit", "fp32_fma"}, {"format", "fp32"}, {"flop", 66.9e9}},
+                              {1.1e-3}});
+  CHECK_THAT(fma.bound, WithinRel(1e-3, 2e-3));
+  // 8 FLOP a byte is below the corner of 66.9 / 3.35 = 20, 80 above it.
+  const auto corner = [](double per_byte) {
+    return one("roofline", {"intensity_time",
+                            "s",
+                            {{"flop_per_byte", per_byte},
+                             {"cache", "cold"},
+                             {"flop", per_byte * 1e9},
+                             {"bytes_read", 5e8},
+                             {"bytes_written", 5e8}},
+                            {2e-3}});
+  };
+  CHECK_THAT(corner(8.0).bound, WithinRel(1e9 / bandwidth, 1e-9));
+  CHECK_THAT(corner(80.0).bound, WithinRel(80e9 / 66.9e12, 2e-3));
+}
+
+TEST_CASE("compare: a product, cold and from L2") {
+  const auto product = [](double copies, const char* cache, double seconds) {
+    return one("gemm_sweep", {"gemm_time",
+                              "s",
+                              {{"m", 1},
+                               {"n", 4096},
+                               {"k", 4096},
+                               {"format", "bf16"},
+                               {"library", "test"},
+                               {"weight_copies", copies},
+                               {"cache", cache},
+                               {"flop", 2.0 * 4096 * 4096},
+                               {"bytes_read", 33558528},
+                               {"bytes_written", 8192}},
+                              {seconds}});
+  };
+  const pv::comparison cold = product(0, "cold", 12e-6);
+  CHECK_THAT(cold.bound, WithinRel((2.0 * 4096 * 4096 + 4.0 * 4096) / bandwidth, 1e-6));
+  CHECK(cold.predicted > cold.bound / dram_share);
+  const pv::comparison warm = product(1, "warm", 0.8 * cold.bound);
+  CHECK(warm.predicted < cold.predicted);
+  CHECK(warm.explained());
+  CHECK(product(0, "cold", 0.8 * cold.bound).beats_bound());
+}
+
+TEST_CASE("compare: identities are exact") {
+  const auto wire = [](const char* algorithm) {
+    return one("transfer", {"wire_bytes",
+                            "B",
+                            {{"algorithm", algorithm}, {"ranks", 8}, {"message_bytes", 8e6}},
+                            {1e6}})
+        .predicted;
+  };
+  CHECK_THAT(wire("ring"), WithinRel(14e6, 1e-12));  // 2 x 7/8
+  CHECK_THAT(wire("two_shot"), WithinRel(14e6, 1e-12));
+  CHECK_THAT(wire("one_shot"), WithinRel(56e6, 1e-12));  // to each of 7
+  CHECK_THAT(one("speculative", {"emitted_tokens",
+                                 "token",
+                                 {{"acceptance", 0.8}, {"draft_length", 4}, {"trials", 1e6}},
+                                 {3.36}})
+                 .predicted,
+             WithinRel(3.3616, 1e-12));
+  CHECK(one("speculative",
+            {"acceptance_rate",
+             "1",
+             {{"overlap", 0.7}, {"draft_length", 1}, {"vocabulary", 100}, {"trials", 1e6}},
+             {0.71}})
+            .predicted == 0.7);
+  CHECK_THAT(
+      one("moe",
+          {"experts_touched", "1", {{"tokens", 32}, {"experts", 256}, {"top_k", 8}}, {163.0}})
+          .predicted,
+      WithinRel(163.31, 1e-4));
+  CHECK(one("paged_kv", {"kv_blocks",
+                         "1",
+                         {{"block_bytes", 1e6},
+                          {"free_bytes", 10.7e6},
+                          {"total_bytes", 20e6},
+                          {"reserved_bytes", 2e6}},
+                         {8.0}})
+            .predicted == 8.0);
+}
+
+TEST_CASE("compare: two at once take as long as the longer") {
+  const auto part = [](const char* arrangement, double seconds) {
+    return pv::point{"overlap_time",
+                     "s",
+                     {{"other", "copy_engine"},
+                      {"arrangement", arrangement},
+                      {"m", 4096},
+                      {"n", 4096},
+                      {"k", 4096},
+                      {"bytes", 1e8}},
+                     {seconds}};
+  };
+  const auto c =
+      compared(recording_of("overlap", {part("compute_alone", 2e-3), part("other_alone", 3e-3),
+                                        part("together", 3.2e-3)}));
+  CHECK_FALSE(c[0].predicts());
+  CHECK(c[2].predicted == 3e-3);
+
+  // 33 of 132 SMs copy for 2 ms: the other work loses a quarter of that.
+  const auto on_sms = [](const char* arrangement, double seconds) {
+    return pv::point{"overlap_time",
+                     "s",
+                     {{"other", "sm_copy"},
+                      {"arrangement", arrangement},
+                      {"m", 4096},
+                      {"n", 4096},
+                      {"k", 4096},
+                      {"bytes", 1e8},
+                      {"blocks", 33}},
+                     {seconds}};
+  };
+  const auto s =
+      compared(recording_of("overlap", {on_sms("compute_alone", 4e-3), on_sms("other_alone", 2e-3),
+                                        on_sms("together", 5e-3)}));
+  CHECK_THAT(s[2].predicted, WithinRel(4.5e-3, 1e-12));
+}
+
+TEST_CASE("compare: launches, transfers, all-reduce") {
+  const auto launch = [](const char* mode, const char* side) {
+    return one("launch",
+               {"launch_time", "s", {{"mode", mode}, {"side", side}, {"kernels", 1000}}, {2e-6}})
+        .predicted;
+  };
+  CHECK(launch("graph", "device") == pm::graph_kernel_time.value());
+  CHECK(launch("stream", "device") == pm::stream_kernel_time.value());
+  CHECK(launch("stream_sync", "host") == 0.0);  // nothing to say
+  // PCIe 5.0 x16 carries 63 GB/s one way.
+  CHECK_THAT(one("transfer", {"transfer_time",
+                              "s",
+                              {{"direction", "h2d"}, {"memory", "pinned"}, {"bytes", 63e9}},
+                              {1.2}})
+                 .bound,
+             WithinRel(1.0, 2e-3));
+  const pv::comparison sum = one(
+      "transfer", {"all_reduce_time",
+                   "s",
+                   {{"implementation", "nccl"}, {"launch", "stream"}, {"ranks", 4}, {"bytes", 3e8}},
+                   {2e-3}});
+  // 2 x 3/4 of the message at 450 GB/s one way, or once through switches that add.
+  CHECK(sum.bound <= 1.5 * 3e8 / 450e9 * (1.0 + 1e-12));
+  CHECK(sum.predicted > 1.5 * 3e8 / 450e9);
+}
+
+TEST_CASE("compare: attention, experts, weight-only products and steps are above their bound") {
+  const std::vector<pv::point> points = {{"attention_prefill_time",
+                                          "s",
+                                          {{"variant", "online_softmax"},
+                                           {"batch", 1},
+                                           {"tokens", 8192},
+                                           {"query_heads", 64},
+                                           {"kv_heads", 64},
+                                           {"head_dim", 128},
+                                           {"format", "bf16"},
+                                           {"causal", true},
+                                           {"cache", "cold"}},
+                                          {5e-3}},
+                                         {"attention_prefill_time",
+                                          "s",
+                                          {{"variant", "unfused"},
+                                           {"batch", 1},
+                                           {"tokens", 8192},
+                                           {"query_heads", 64},
+                                           {"kv_heads", 64},
+                                           {"head_dim", 128},
+                                           {"format", "bf16"},
+                                           {"causal", true},
+                                           {"cache", "cold"}},
+                                          {20e-3}}};
+  const auto attention = compared(recording_of("attention", points));
+  // 34.9 GB written out and read back against 0.5 GB.
+  CHECK_THAT(attention[1].bound, WithinRel(34.9e9 / bandwidth, 5e-3));
+  CHECK_THAT(attention[0].bound,
+             WithinRel(4.0 * 64 * 128 * (8192.0 * 8193.0 / 2.0) / peak_bf16, 1e-3));
+  for (const auto& c : attention) CHECK(c.predicted > c.bound);
+
+  const pv::comparison decode = one("attention", {"attention_decode_time",
+                                                  "s",
+                                                  {{"splits", 8},
+                                                   {"batch", 32},
+                                                   {"context", 8192},
+                                                   {"query_heads", 32},
+                                                   {"kv_heads", 8},
+                                                   {"head_dim", 128},
+                                                   {"format", "bf16"},
+                                                   {"cache", "cold"}},
+                                                  {5e-4}});
+  // 2 x 32 x 8192 x 8 x 128 x 2 bytes of cache.
+  CHECK_THAT(decode.bound, WithinRel(2.0 * 32 * 8192 * 8 * 128 * 2 / bandwidth, 2e-3));
+  CHECK(decode.predicted > decode.bound);
+
+  const auto gemv = [](const char* weights, double block) {
+    return one("weight_only", {"gemv_time",
+                               "s",
+                               {{"m", 1},
+                                {"n", 16384},
+                                {"k", 16384},
+                                {"weights", weights},
+                                {"scale_block", block},
+                                {"cache", "cold"}},
+                               {1e-3}})
+        .bound;
+  };
+  // 4 bits and a 16-bit scale for 64 of them are 4.25 of 16.
+  CHECK_THAT(gemv("int4", 64) / gemv("bf16", 0), WithinRel(4.25 / 16.0, 2e-3));
+
+  const pv::comparison experts = one("moe", {"moe_time",
+                                             "s",
+                                             {{"tokens", 32},
+                                              {"hidden", 2048},
+                                              {"intermediate", 768},
+                                              {"experts", 128},
+                                              {"top_k", 8},
+                                              {"format", "bf16"}},
+                                             {1e-3}});
+  // 128 (1 - (1 - 1/16)^32) = 111.8 experts of 3 x 2048 x 768 x 2 bytes.
+  CHECK_THAT(experts.bound, WithinRel(111.8 * 3 * 2048 * 768 * 2 / bandwidth, 5e-3));
+
+  const pv::comparison step = one("decode_step", {"step_time",
+                                                  "s",
+                                                  {{"launch", "graph"},
+                                                   {"batch", 1},
+                                                   {"context", 1},
+                                                   {"prefill_tokens", 0},
+                                                   {"layers", 32},
+                                                   {"hidden", 4096},
+                                                   {"intermediate", 14336},
+                                                   {"query_heads", 32},
+                                                   {"kv_heads", 8},
+                                                   {"head_dim", 128},
+                                                   {"vocabulary", 128256},
+                                                   {"format", "bf16"}},
+                                                  {7e-3}});
+  // Llama 3 8B without its input embeddings: 7.50e9 weights of 2 bytes.
+  CHECK_THAT(step.bound, WithinRel(2.0 * 7.505e9 / bandwidth, 5e-3));
+  CHECK(step.predicted > step.bound);
+}
+
+TEST_CASE("compare: power meters and shared memory") {
+  const auto c = compared(
+      recording_of("energy", {{"power", "W", {{"load", "gemm"}}, {650.0}},
+                              {"energy", "J", {{"load", "gemm"}, {"seconds", 2.0}}, {1290.0}},
+                              {"sm_clock", "Hz", {{"load", "gemm"}}, {1.7e9}}}));
+  CHECK_FALSE(c[0].predicts());
+  CHECK(c[1].predicted == 1300.0);
+  CHECK(c[2].predicted == 1.98e9);
+  const auto shared = [](double ways) {
+    return one("shared_memory", {"shared_memory_time",
+                                 "s",
+                                 {{"pattern", "stride"},
+                                  {"stride_words", ways},
+                                  {"conflict_ways", ways},
+                                  {"bytes", 1e9}},
+                                 {1e-3}})
+        .bound;
+  };
+  CHECK_THAT(shared(8) / shared(1), WithinRel(8.0, 1e-12));
+  CHECK_THAT(shared(1), WithinRel(1e9 / (132 * 128 * 1.98e9), 0.1));
+}
+
+TEST_CASE("compare: a kernel with fewer blocks than SMs, RTX 5080") {
+  // Two blocks for one sequence and 64 for 32, on 84 SMs: 32 times as many SM cycles.
+  const auto r = pv::read_recording(std::string(PERFMODEL_SOURCE_DIR) +
+                                    "/validation/recordings/rtx_5080/kernel_profile.json");
+  bool found = false;
+  for (const auto& c : compared(r)) {
+    if (c.quantity != "sm_active_cycles" || !c.predicts()) continue;
+    CHECK_THAT(c.predicted, WithinRel(32.0 * 340.0, 1e-12));
+    CHECK_THAT(c.measured, WithinRel(c.predicted, 0.01));
+    found = true;
+  }
+  CHECK(found);
+}
+
+TEST_CASE("compare: what docs/validation/rtx_5080.md says of the kernel") {
+  const auto r = pv::read_recording(std::string(PERFMODEL_SOURCE_DIR) +
+                                    "/validation/recordings/rtx_5080/kernel_profile.json");
+  const auto value = [&](const char* quantity, double batch) {
+    for (const pv::point& p : r.points) {
+      if (p.quantity == quantity && pv::number_of(p, "batch") == batch) return p.samples.front();
+    }
+    return 0.0;
+  };
+  const double sms = pm::catalog::rtx_5080.sms.value();
+  const double alone = value("sm_active_cycles", 1) * sms / 2.0;
+  const double among = value("sm_active_cycles", 32) * sms / 64.0;
+  CHECK(alone == 14280.0);
+  CHECK_THAT(among, WithinRel(14386.3, 1e-5));
+  const double clock = value("elapsed_cycles", 1) / value("kernel_time", 1);
+  CHECK_THAT(clock, WithinRel(2.602e9, 1e-4));
+  CHECK_THAT((value("elapsed_cycles", 1) - alone) / clock, WithinRel(1.29e-6, 5e-3));
+  CHECK_THAT(value("dram_rate", 1) * value("kernel_time", 1), WithinRel(0.112e6, 5e-3));
+  const double bytes = value("dram_rate", 32) * value("kernel_time", 32);
+  CHECK_THAT(bytes, WithinRel(0.634e6, 5e-3));
+  const auto& a = pm::catalog::qwen_2_5_3b.attention;
+  const double layer_token = 2.0 * 2.0 * a.kv_heads * a.head_dim;
+  CHECK(layer_token == 1024.0);
+  CHECK_THAT(bytes / layer_token / 32.0, WithinRel(19.3, 5e-3));
+  CHECK_THAT(36.0 * bytes, WithinRel(22.8e6, 5e-3));
+}
+
+TEST_CASE("compare: every quantity has a rule to be read, and a tolerance if it is predicted") {
+  for (const auto& e : pv::predictors) {
+    bool found = false;
+    for (const auto& r : pv::quantity_rules) found = found || r.quantity == e.quantity;
+    INFO(std::string(e.quantity));
+    CHECK(found);
+    CHECK(pv::find_tolerance(e.quantity) != nullptr);
+  }
+}
+
+TEST_CASE("compare: what cannot be predicted says so, and does not stop the rest") {
+  pv::recorded r = recording_of("gemm_sweep", {{"gemm_time",
+                                                "s",
+                                                {{"m", 1},
+                                                 {"n", 1},
+                                                 {"k", 1},
+                                                 {"format", "fp128"},
+                                                 {"library", "test"},
+                                                 {"weight_copies", 0},
+                                                 {"cache", "cold"}},
+                                                {1e-6}}});
+  CHECK(compared(r).front().note.find("fp128") != std::string::npos);
+  r.device.accelerator = "h101";
+  CHECK_THROWS_AS(pv::machine_of(r.device, {}), std::invalid_argument);
+  r.device.accelerator = "";
+  CHECK(compared(r).front().note == "the device is not in the catalogue");
+}
+
+TEST_CASE("compare: scores are those of residuals") {
+  pv::comparison a, b;
+  a.measured = 1.0;
+  a.predicted = 1.1;
+  b.measured = 1.0;
+  b.predicted = 0.8;
+  b.bound = b.held_to = 0.5;
+  const pv::group_score s = pv::score("two", {&a, &b});
+  CHECK_THAT(s.predicted.mean, WithinRel(0.15, 1e-12));
+  CHECK_THAT(s.predicted.bias, WithinRel(-0.05, 1e-12));
+  CHECK_THAT(s.ratio, WithinRel(0.95, 1e-12));
+  CHECK(s.bound.n == 1);
+  CHECK(s.violations == 0);
+  CHECK(pv::amount(1.234e-6, "s") == "1.23 us");
+  CHECK(pv::amount(80.2e9, "B/s") == "80.2 GB/s");
+  CHECK(pv::signed_percent(-0.0001) == "+0.0 %");
+}

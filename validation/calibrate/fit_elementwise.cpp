@@ -1,0 +1,107 @@
+// Fits the L2 bandwidth of a machine to small kernels replayed over the same tensors, and the costs
+// of kernels that load one element at a time to layers of real models; scores both.
+//   fit_elementwise [folder of the measurements]
+#include <map>
+#include <perfmodel/hardware/catalog/profiles.hpp>
+
+#include "fit_rows.hpp"
+#include "published_elementwise.hpp"
+
+namespace {
+
+namespace pm = perfmodel;
+using published::elementwise_row;
+
+pm::machine_parameters machine_of(const elementwise_row& r) {
+  return pm::catalog::machine_profile_of(*r.device).value;
+}
+
+std::vector<double> seconds_of(const std::vector<elementwise_row>& rows) {
+  std::vector<double> t;
+  for (const auto& r : rows) t.push_back(r.seconds);
+  return t;
+}
+
+/// The L2's bandwidth, from rows that fit it twice over.
+void fit_l2(const std::string& gpu, const std::vector<elementwise_row>& rows) {
+  using point = pm::dual<1>;
+  const auto device = pm::lift<point>(*rows.front().device);
+  const auto predict = [&](const std::array<point, 1>& v, std::size_t i) {
+    auto machine = pm::lift<point>(machine_of(rows[i]));
+    machine.l2_bandwidth = v[0] * pm::TB_per_s;
+    return rows[i].estimate(device, machine, pm::lift<point>(rows[i].kernels)).time.value();
+  };
+  const auto t = seconds_of(rows);
+  const auto fit = pm::fit_log_ratios(
+      std::array<pm::fitted_parameter, 1>{{{"l2_bandwidth [TB/s]", 4.0, 0.5, 20.0}}},
+      std::span<const double>(t), predict);
+  fit_rows::print("tensors in L2", gpu, fit.residual);
+  std::printf("    l2_bandwidth %#.4g +- %.2g TB/s\n", fit.value[0], fit.standard_error[0]);
+}
+
+/// What an element costs where it is loaded alone, over all machines.
+void fit_scalar_kernels(const std::vector<elementwise_row>& rows) {
+  using point = pm::dual<3>;
+  std::map<std::string, pm::basic_accelerator<point>> devices;
+  std::map<std::string, std::size_t> machines, operators;
+  std::vector<std::size_t> machine, op;
+  for (const auto& r : rows) {
+    devices.emplace(r.gpu, pm::lift<point>(*r.device));
+    machine.push_back(machines.emplace(r.gpu, machines.size()).first->second);
+    op.push_back(operators.emplace(r.op, operators.size()).first->second);
+  }
+  const auto predict = [&](const std::array<point, 3>& v, std::size_t i) {
+    const pm::basic_streaming_kernels<point> k{
+        .kernel_time = v[0] * pm::us, .element_cycles = v[1], .lookup_cycles = v[2]};
+    return rows[i]
+        .estimate(devices.at(rows[i].gpu), pm::lift<point>(machine_of(rows[i])), k)
+        .time.value();
+  };
+  const std::array<pm::fitted_parameter, 3> p{{{"kernel_time [us]", 3.0, 1.0, 10.0},
+                                               {"element_cycles", 0.6, 0.0, 5.0},
+                                               {"lookup_cycles", 1.8, 0.0, 10.0}}};
+  const auto t = seconds_of(rows);
+  const std::span<const double> measured(t);
+  const auto fit = pm::fit_log_ratios(p, measured, predict);
+  fit_rows::print("one element at a time", "in sample", fit.residual);
+  fit_rows::print(
+      "one element at a time", "accelerators held out",
+      pm::held_out_residuals(p, measured, std::span<const std::size_t>(machine), predict));
+  fit_rows::print("one element at a time", "operators held out",
+                  pm::held_out_residuals(p, measured, std::span<const std::size_t>(op), predict));
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    std::printf("    %-18s %#.3g +- %.2g\n", p[j].name, fit.value[j], fit.standard_error[j]);
+  }
+  std::printf("    spread %.2g\n", pm::spread_of(fit.residual));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto all = published::elementwise_rows(argc > 1 ? argv[1] : "../shared/measured");
+  if (all.empty()) {
+    std::puts("no published element-wise latencies in that folder");
+    return 1;
+  }
+  std::map<std::string, std::vector<elementwise_row>> in_l2;
+  std::vector<elementwise_row> scalar;
+  std::map<std::string, std::vector<double>> score;
+  for (const auto& r : all) {
+    const auto e = r.estimate(*r.device, machine_of(r), r.kernels);
+    std::string who = r.gpu;
+    who += ' ';
+    who += r.source;
+    who += ' ';
+    who += r.op;
+    score[who].push_back(std::log(r.seconds / e.time.value()));
+    const double bytes = r.demand().dram.total().value();
+    if (r.op == "small kernel" && bytes < 0.5 * r.device->l2.capacity.value()) {
+      in_l2[r.gpu].push_back(r);
+    }
+    if (r.kernels.element_cycles > 0.0) scalar.push_back(r);
+  }
+  for (const auto& [gpu, rows] : in_l2) fit_l2(gpu, rows);
+  fit_scalar_kernels(scalar);
+  for (const auto& [who, residual] : score) fit_rows::print("shipped", who, residual);
+  return 0;
+}

@@ -1,0 +1,93 @@
+// A measurement beside what the library says of it, and how many of those are scored.
+#pragma once
+
+#include <map>
+#include <perfmodel/prediction_score.hpp>
+#include <string>
+#include <vector>
+
+namespace perfmodel::validation {
+
+/// One measurement. `predicted` and `bound` are 0 where the library says nothing.
+struct comparison {
+  std::string table;     ///< file that it stands in
+  std::string quantity;  ///< of docs/recordings.md, or the operation of a published table
+  std::string device, format, engine, regime, shape, unit;
+  double measured = 0.0, predicted = 0.0, bound = 0.0;
+  double size = 0.0;  ///< what a picture draws it over: bytes, FLOP, tokens
+  /// What nothing measured may be quicker than: the bound, or, where operands may have come from a
+  /// cache (`warm`), what that cache allows; 0 where no such limit is stated.
+  double held_to = 0.0;
+  bool warm = false;
+  bool fitted = false;    ///< the prediction's parameters were fitted to rows of this kind
+  bool host = false;      ///< measured on a CPU
+  bool borrowed = false;  ///< by the profile of another machine: reported, and not judged
+  double spread =
+      0.0;           ///< stated: 80 % of |residual()| lie within 1.2816 times this; 0: not stated
+  std::string by;    ///< the law that predicted
+  std::string note;  ///< why it is not judged, or what else to know
+
+  bool predicts() const { return predicted > 0.0 && measured > 0.0; }
+  bool bounded() const { return bound > 0.0 && measured > 0.0; }
+  double residual() const;        ///< ln(measured / predicted)
+  double bound_residual() const;  ///< ln(measured / bound)
+  /// Measured below what it is held to. Half a percent is left to the timer.
+  bool beats_bound() const { return held_to > 0.0 && measured < 0.995 * held_to; }
+  /// Below the DRAM bound, which a warm cache explains.
+  bool explained() const { return warm && bounded() && measured < bound && !beats_bound(); }
+};
+
+/// Of a group of comparisons. Errors are |predicted / measured - 1|.
+struct group_score {
+  std::string name;
+  prediction_score predicted{};
+  double ratio = 0.0;  ///< median of predicted / measured
+  prediction_score bound{};
+  std::size_t violations = 0;  ///< measured below what it is held to
+  std::size_t stated = 0;      ///< rows whose prediction states an interval of 80 %
+  std::size_t covered = 0;     ///< of them, those that lie in it
+  std::size_t explained = 0;   ///< measured below the DRAM bound, from a warm cache
+};
+
+group_score score(std::string name, const std::vector<const comparison*>& rows);
+
+/// Groups in the order of their names; what `name_of` calls "" is left out.
+template <class NameOf>
+std::vector<group_score> scores_by(const std::vector<comparison>& rows, NameOf name_of) {
+  std::map<std::string, std::vector<const comparison*>> groups;
+  for (const comparison& c : rows) {
+    const std::string name = name_of(c);
+    if (!name.empty()) groups[name].push_back(&c);
+  }
+  std::vector<group_score> out;
+  for (const auto& [name, members] : groups) out.push_back(score(name, members));
+  return out;
+}
+
+/// A table of text: columns are as wide as they need; the first `left` are flush left.
+class text_table {
+ public:
+  explicit text_table(std::vector<std::string> header, std::size_t left = 1)
+      : left_(left), rows_{std::move(header)} {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  bool empty() const { return rows_.size() < 2; }
+  std::string plain() const;
+  std::string markdown() const;
+
+ private:
+  std::vector<std::size_t> widths() const;
+  std::size_t left_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// "12.3 %", "+3.4 %", "1.23", "12.3 us".
+std::string percent(double share);
+std::string signed_percent(double share);
+std::string fixed(double x, int digits);
+std::string amount(double x, const std::string& unit);
+
+/// The columns of a score after those that name the group.
+std::vector<std::string> score_columns();
+std::vector<std::string> score_cells(const group_score& s);
+
+}  // namespace perfmodel::validation

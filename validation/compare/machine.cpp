@@ -1,0 +1,83 @@
+#include "machine.hpp"
+
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/hardware/catalog/attention_profiles.hpp>
+#include <perfmodel/hardware/catalog/collective_profiles.hpp>
+#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <stdexcept>
+
+#include "measured.hpp"
+#include "predict_host.hpp"
+
+namespace perfmodel::validation {
+
+calibrated machine::with_kv(const storage_format& kv) const {
+  calibrated p = policy;
+  p.attention_kernels = catalog::attention_kernels_of(device, kv);
+  return p;
+}
+
+machine machine_of(const device_description& d, const std::vector<recorded>& all) {
+  machine m;
+  m.described = d;
+  const bool cpu = d.kind == "cpu";
+  if (cpu) m.host = host_of(d, all);
+  if (d.accelerator.empty() && !cpu) return m;
+  // Little's law wants the latency of DRAM: of the largest working set that was chased.
+  double largest = 0.0;
+  const auto chased = [&] {
+    for (const recorded& r : all) {
+      if (r.device.name != d.name) continue;
+      for (const point& p : r.points) {
+        const double set = number_of(p, "working_set_bytes");
+        if (p.quantity != "load_latency" || set < largest) continue;
+        largest = set;
+        m.memory_latency = duration<>::from_value(median_of(p));
+      }
+    }
+  };
+  if (cpu) {
+    chased();
+    return m;
+  }
+  const perfmodel::accelerator* found = catalog::find_accelerator(d.accelerator);
+  if (found == nullptr) {
+    std::string names;
+    for (const auto& e : catalog::accelerators) {
+      names.append(names.empty() ? "" : ", ").append(e.key);
+    }
+    throw std::invalid_argument(std::string("device.accelerator is \"")
+                                    .append(d.accelerator)
+                                    .append("\"; allowed: empty, ")
+                                    .append(names));
+  }
+  m.known = true;
+  m.device = *found;
+  const machine_profile profile = catalog::machine_profile_of(m.device);
+  m.own_profile = catalog::find_profile(m.device.name.view()) != nullptr;
+  m.spread = profile.spread;
+  m.policy.machine = profile.value;
+  m.policy.attention = catalog::attention_profile_of(m.device).value;
+  m.policy.attention_kernels = catalog::attention_kernels_of(m.device);
+  m.policy.moe = catalog::moe_profile_of(m.device).value;
+  m.policy.moe_kernels = catalog::triton_experts;
+  m.links = calibrated_collectives_on(m.device, catalog::collective_profile_of(m.device));
+
+  m.memory_latency = m.device.dram.latency.quantity();
+  largest = 2.0 * m.device.l2.capacity.value();
+  chased();
+  return m;
+}
+
+number_format format_named(const std::string& name) {
+  for (const number_format f : all_formats) {
+    if (name == name_of(f)) return f;
+  }
+  std::string names;
+  for (const number_format f : all_formats)
+    names.append(names.empty() ? "" : ", ").append(name_of(f));
+  throw std::invalid_argument(
+      std::string("format is \"").append(name).append("\"; allowed: ").append(names));
+}
+
+}  // namespace perfmodel::validation

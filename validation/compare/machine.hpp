@@ -1,0 +1,43 @@
+// The device of a recording, as the library knows it.
+#pragma once
+
+#include <memory>
+#include <perfmodel/calibrated.hpp>
+#include <perfmodel/calibrated_collectives.hpp>
+#include <string>
+#include <vector>
+
+#include "../recording/read_recording.hpp"
+
+namespace perfmodel::validation {
+
+struct host_fit;
+
+/// What the recordings and the catalogue say of one device.
+struct machine {
+  device_description described{};
+  perfmodel::accelerator device{};
+  bool known = false;        ///< in the catalogue
+  bool own_profile = false;  ///< fitted to this machine; else its relative's, by default rules
+  double spread = 0.0;       ///< of its machine profile
+  calibrated policy{};       ///< weights cold
+  calibrated_collectives links{};
+  duration<> memory_latency{};  ///< measured by a pointer chase of its own, else the catalogue's
+  std::shared_ptr<const host_fit> host{};  ///< of a CPU, fitted to its own recordings
+
+  calibrated with_weight_copies(double copies) const {
+    calibrated p = policy;
+    p.weight_copies = copies;
+    return p;
+  }
+  calibrated with_kv(const storage_format& kv) const;
+};
+
+/// `all`: the recordings to look in for what the machine was measured to be; of a CPU, those of one
+/// run. Errors: std::invalid_argument where `accelerator` names none of the catalogue.
+machine machine_of(const device_description& d, const std::vector<recorded>& all);
+
+/// A number format by its name in the catalogue. Errors: std::invalid_argument.
+number_format format_named(const std::string& name);
+
+}  // namespace perfmodel::validation

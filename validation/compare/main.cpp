@@ -1,0 +1,209 @@
+// compare: recordings and published tables beside what the library says of them.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "own_csv.hpp"
+#include "predict.hpp"
+#include "report.hpp"
+
+namespace pv = perfmodel::validation;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kept = 0, broken_tolerance = 1, bad_input = 2;
+
+struct options {
+  std::vector<std::string> recordings{};
+  std::vector<std::string> csv{};
+  std::string data{};
+  std::string report{};
+  bool quiet = false;
+};
+
+/// Every .json below a folder, in the order of the paths.
+std::vector<std::string> files_in(const std::string& folder) {
+  if (fs::is_regular_file(folder)) return {folder};
+  if (!fs::is_directory(folder)) {
+    throw std::invalid_argument(
+        std::string("--recordings ").append(folder).append(": no such folder"));
+  }
+  std::vector<std::string> out;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".json") {
+      out.push_back(entry.path().string());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void say(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+}
+
+/// Reads all recordings; those that were cut down to try a program are named and left out.
+std::vector<pv::recorded> read_all(const options& o) {
+  std::vector<pv::recorded> out;
+  for (const std::string& folder : o.recordings) {
+    for (const std::string& file : files_in(folder)) {
+      pv::recorded r = pv::read_recording(file);
+      if (r.measured && r.run.reduced) {
+        say(std::string("skipped: ").append(file).append(": reduced, for no comparison\n"));
+        continue;
+      }
+      out.push_back(std::move(r));
+    }
+  }
+  return out;
+}
+
+std::vector<pv::compared_recording> compare_all(const std::vector<pv::recorded>& recordings) {
+  std::map<std::string, pv::machine> machines;
+  std::vector<pv::compared_recording> out;
+  for (const pv::recorded& r : recordings) {
+    std::string name = r.device.name;
+    name.append("|").append(r.device.accelerator);
+    // Two runs on one CPU are two machines: it was not the same, and neither predicts the other.
+    const std::string folder = fs::path(r.file).parent_path().string();
+    const bool cpu = r.device.kind == "cpu";
+    if (cpu) name.append("|").append(folder);
+    if (machines.find(name) == machines.end()) {
+      std::vector<pv::recorded> run;
+      for (const pv::recorded& other : recordings) {
+        if (!cpu || fs::path(other.file).parent_path() == folder) run.push_back(other);
+      }
+      try {
+        machines.emplace(name, pv::machine_of(r.device, run));
+      } catch (const std::invalid_argument& e) {
+        throw std::invalid_argument(std::string(r.file).append(": ").append(e.what()));
+      }
+    }
+    out.push_back({r, pv::compare_recording(r, machines.at(name))});
+  }
+  return out;
+}
+
+std::string csv_table(const std::vector<pv::comparison>& rows) {
+  std::vector<std::string> header = {"file", "operation", "GPU", "format", "kernels"};
+  for (std::string& c : pv::score_columns()) header.push_back(std::move(c));
+  pv::text_table t(std::move(header), 5);
+  std::map<std::vector<std::string>, std::vector<const pv::comparison*>> groups;
+  for (const auto& c : rows) {
+    groups[{c.table, c.quantity, c.device, c.format, c.engine}].push_back(&c);
+  }
+  for (const auto& [key, members] : groups) {
+    std::vector<std::string> cells = key;
+    for (std::string& c : pv::score_cells(pv::score("", members))) cells.push_back(std::move(c));
+    t.add(std::move(cells));
+  }
+  return t.plain();
+}
+
+int run(const options& o) {
+  const std::vector<pv::recorded> recordings = read_all(o);
+  const std::vector<pv::compared_recording> compared = compare_all(recordings);
+  std::vector<pv::comparison> own;
+  for (const std::string& file : o.csv) {
+    for (auto& c : pv::compare_csv(file)) own.push_back(std::move(c));
+  }
+  pv::published_scores published;
+  if (!o.data.empty()) {
+    if (!fs::is_directory(o.data)) {
+      throw std::invalid_argument(std::string("--data ").append(o.data).append(": no such folder"));
+    }
+    published = pv::score_published(o.data);
+    if (published.empty()) {
+      throw std::invalid_argument(
+          std::string("--data ").append(o.data).append(": none of the published tables is there"));
+    }
+  }
+
+  if (!o.quiet) {
+    if (!compared.empty()) {
+      say("Recordings\n\n");
+      say(pv::recording_table(compared, false));
+      say("\n");
+    }
+    if (!own.empty()) {
+      say("Own measurements\n\n");
+      say(csv_table(own));
+      say("\n");
+    }
+    for (const pv::titled_table& t : pv::published_tables(published)) {
+      say(std::string(t.title).append("\n\n").append(t.table.plain()).append("\n"));
+    }
+    if (!published.empty()) {
+      say("Others report: LLMCompass 10.9 % on operators; AIConfigurator 7 to 15 % on its own "
+          "tables "
+          "of products.\n\n");
+    }
+  }
+
+  std::vector<std::string> failures = pv::broken(compared);
+  for (std::string& f : pv::below_bound(published)) failures.push_back(std::move(f));
+  for (const pv::comparison& c : own) {
+    if (!c.beats_bound()) continue;
+    failures.push_back(std::string(c.table)
+                           .append(": ")
+                           .append(c.quantity)
+                           .append(" on ")
+                           .append(c.device)
+                           .append(": measured ")
+                           .append(pv::amount(c.measured, "s"))
+                           .append(", below its bound of ")
+                           .append(pv::amount(c.bound, "s")));
+  }
+  if (!o.report.empty()) {
+    for (const std::string& s : pv::write_report(o.report, compared, published)) {
+      say(std::string("skipped: ").append(s).append("\n"));
+    }
+  }
+  for (const std::string& f : failures) say(std::string("broken: ").append(f).append("\n"));
+  say(std::string("compare: ")
+          .append(std::to_string(compared.size()))
+          .append(" recordings, ")
+          .append(std::to_string(own.size()))
+          .append(" own rows, ")
+          .append(std::to_string(failures.size()))
+          .append(" broken\n"));
+  return failures.empty() ? kept : broken_tolerance;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options o;
+  CLI::App app{"Recordings and published measurements beside what perfmodel predicts of them"};
+  app.add_option("--recordings", o.recordings, "a folder of recordings, or one; may be repeated")
+      ->type_name("DIR");
+  app.add_option("--data", o.data,
+                 "a folder of published tables, laid out as the documentation says")
+      ->type_name("DIR");
+  app.add_option("--csv", o.csv, "measurements of your own; may be repeated")->type_name("FILE");
+  app.add_option("--report", o.report, "write pages and pictures there")->type_name("DIR");
+  app.add_flag("--quiet", o.quiet, "print what is broken or skipped, and no tables");
+  app.footer(
+      "Exit status: 0, all tolerances are kept; 1, one is not, or something was measured below "
+      "its bound; 2, the input is bad.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : bad_input;
+  }
+  if (o.recordings.empty() && o.csv.empty() && o.data.empty()) {
+    std::fputs("compare: nothing to compare; give --recordings, --csv or --data\n", stderr);
+    return bad_input;
+  }
+  try {
+    return run(o);
+  } catch (const pv::recording_error& e) {
+    std::fprintf(stderr, "compare: %s %s\n", e.code().c_str(), e.what());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "compare: %s\n", e.what());
+  }
+  return bad_input;
+}

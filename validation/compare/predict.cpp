@@ -1,0 +1,148 @@
+#include "predict.hpp"
+
+#include <array>
+#include <exception>
+
+#include "../calibrate/scored_rows.hpp"
+#include "measured.hpp"
+#include "predict_host.hpp"
+
+namespace perfmodel::validation {
+
+namespace {
+
+struct entry {
+  std::string_view quantity;
+  predictor predict;
+};
+constexpr std::array predictors{
+    entry{"stream_time", predict_stream},
+    entry{"load_latency", predict_latency},
+    entry{"load_latency_cycles", predict_latency_cycles},
+    entry{"shared_memory_time", predict_shared_memory},
+    entry{"arithmetic_time", predict_arithmetic},
+    entry{"intensity_time", predict_intensity},
+    entry{"gemm_time", predict_gemm},
+    entry{"bytes_in_flight_time", predict_bytes_in_flight},
+    entry{"launch_time", predict_launch},
+    entry{"chain_time", predict_chain},
+    entry{"attention_prefill_time", predict_prefill},
+    entry{"attention_decode_time", predict_decode},
+    entry{"paged_attention_time", predict_decode},
+    entry{"kv_blocks", predict_kv_blocks},
+    entry{"gemv_time", predict_gemv},
+    entry{"overlap_time", predict_overlap},
+    entry{"transfer_time", predict_transfer},
+    entry{"all_reduce_time", predict_all_reduce},
+    entry{"wire_bytes", predict_wire_bytes},
+    entry{"acceptance_rate", predict_acceptance},
+    entry{"emitted_tokens", predict_emitted},
+    entry{"verify_time", predict_gemm},
+    entry{"moe_time", predict_experts},
+    entry{"experts_touched", predict_experts_touched},
+    entry{"step_time", predict_step},
+    entry{"energy", predict_energy},
+    entry{"power", predict_power},
+    entry{"sm_clock", predict_clock},
+    entry{"kernel_time", predict_kernel_time},
+    entry{"elapsed_cycles", predict_elapsed_cycles},
+    entry{"sm_active_cycles", predict_active_cycles},
+    entry{"dram_share", predict_dram_share},
+};
+
+/// Laws of tokens, bytes and counts ask nothing of a device.
+bool needs_device(std::string_view quantity) {
+  for (const std::string_view q : {"wire_bytes", "acceptance_rate", "emitted_tokens",
+                                   "experts_touched", "kv_blocks", "energy"}) {
+    if (quantity == q) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+predictor find_predictor(std::string_view quantity) {
+  for (const entry& e : predictors) {
+    if (e.quantity == quantity) return e.predict;
+  }
+  return nullptr;
+}
+
+prediction bounded_by(const question& q, const demand& d, const estimate& e, const char* law) {
+  prediction p;
+  p.value = e.time.value();
+  p.bound = roofline(q.on.device, d).time.value();
+  p.held_to = p.bound;
+  p.warm = q.warm();
+  if (p.warm) {
+    perfmodel::accelerator cached = q.on.device;
+    cached.dram.bandwidth =
+        cached.l2.bandwidth.value() > 0.0 ? cached.l2.bandwidth.quantity() : 1e24 * byte_per_s;
+    p.held_to = roofline(cached, d).time.value();
+  }
+  p.size = d.dram.total().value();
+  p.regime = published::regime_of(e);
+  p.by = law;
+  p.profiled = true;
+  return p;
+}
+
+std::string shape_of(const question& q, std::string_view names) {
+  std::string s;
+  for_each_item(names, ' ', [&](std::string_view name) {
+    if (!s.empty()) s.append("x");
+    const std::string word = q.word(name);
+    s.append(word.empty() ? perfmodel::detail::number_text(q.number(name)) : word);
+  });
+  return s;
+}
+
+std::vector<comparison> compare_recording(const recorded& r, const machine& on) {
+  std::vector<comparison> out;
+  for (const point& p : r.points) {
+    const question q{on, r, p};
+    comparison c;
+    const std::size_t folder = r.file.find_last_of('/');
+    c.table = folder == std::string::npos ? r.file : r.file.substr(folder + 1);
+    c.quantity = p.quantity;
+    c.device = r.device.accelerator.empty() ? r.device.name : r.device.accelerator;
+    c.unit = p.unit;
+    c.format = q.word("format");
+    c.measured = median_of(p);
+    prediction said;
+    try {
+      if (r.device.kind == "cpu" && needs_device(p.quantity)) {
+        said = predict_on_host(q);
+      } else if (needs_device(p.quantity) && !on.known) {
+        said.note = "the device is not in the catalogue";
+      } else if (const predictor predict = find_predictor(p.quantity)) {
+        said = predict(q);
+      } else {
+        said.note = "no law is about this quantity";
+      }
+    } catch (const std::exception& e) {
+      said = prediction{};
+      said.note = e.what();
+    }
+    c.predicted = said.value;
+    c.bound = said.bound;
+    c.held_to = said.held_to;
+    c.size = said.size;
+    c.warm = said.warm;
+    c.fitted = said.fitted;
+    c.host = r.device.kind == "cpu";
+    c.borrowed = said.profiled && on.known && !on.own_profile;
+    c.spread = said.profiled ? on.spread : 0.0;
+    c.regime = said.regime;
+    c.by = said.by;
+    c.note = said.note;
+    c.shape = said.shape;
+    if (!q.word("kernel").empty() && q.number("batch") > 0.0) {
+      c.shape = q.word("kernel").append(", batch ").append(shape_of(q, "batch"));
+    }
+    out.push_back(std::move(c));
+  }
+  return out;
+}
+
+}  // namespace perfmodel::validation

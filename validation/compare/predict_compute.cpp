@@ -1,0 +1,130 @@
+// Arithmetic, the roofline's corner, products, what runs side by side, launches.
+#include <perfmodel/calibrated_gemm.hpp>
+#include <perfmodel/overlap.hpp>
+
+#include "measured.hpp"
+#include "predict.hpp"
+
+namespace perfmodel::validation {
+
+namespace {
+
+prediction product(const question& q, const gemm& g, double weight_copies) {
+  const estimate e = calibrated_gemm(q.on.device, g, q.on.policy.machine,
+                                     {.engine = {}, .weight_copies = weight_copies});
+  prediction p = bounded_by(q, demand_of(g), e, "calibrated_gemm");
+  p.warm = p.warm || weight_copies > 0.0;
+  p.shape = shape_of(q, "m n k");
+  return p;
+}
+
+}  // namespace
+
+prediction predict_arithmetic(const question& q) {
+  const std::string unit = q.word("unit");
+  demand d;
+  d.format = q.format();
+  const flops<> work = q.number("flop") * flop;
+  if (unit == "cublaslt" && q.number("m") > 0.0) return predict_gemm(q);
+  if (unit == "mma" || unit == "cublaslt") {
+    d.matrix_flop = work;
+    prediction p = bounded_by(q, d, roofline(q.on.device, d, q.on.policy),
+                              "calibrated share of the matrix peak, launch floor");
+    p.shape = unit;
+    p.size = work.value();
+    return p;
+  }
+  prediction p;
+  p.bound = (work / vector_peak(q.on.device, d.format)).value();
+  p.held_to = p.bound;
+  p.value = p.bound + q.on.policy.launch_time(q.on.device, d).value();
+  p.by = "data-sheet rate of the vector units, launch floor";
+  p.shape = unit;
+  p.size = work.value();
+  return p;
+}
+
+prediction predict_intensity(const question& q) {
+  demand d;
+  d.vector_flop = q.number("flop") * flop;
+  d.dram = q.moved();
+  prediction p = bounded_by(q, d, roofline(q.on.device, d, q.on.policy),
+                            "roofline: max(flop / peak, bytes / share of the bandwidth), floor");
+  p.shape = shape_of(q, "flop_per_byte");
+  p.size = q.number("flop_per_byte");
+  return p;
+}
+
+prediction predict_gemm(const question& q) {
+  gemm g{.m = q.number("m"), .n = q.number("n"), .k = q.number("k"), .format = q.format()};
+  g.weights = g.format;
+  g.output = bits_of(g.format) < 16.0 ? bf16 : g.format;
+  return product(q, g, q.number("weight_copies"));
+}
+
+prediction predict_gemv(const question& q) {
+  gemm g{.m = q.number("m"), .n = q.number("n"), .k = q.number("k")};
+  const number_format stored = format_named(q.word("weights"));
+  const double block = q.number("scale_block");
+  g.weights = block > 0.0 && bits_of(stored) < 16.0 ? storage_format(stored, block, 16.0)
+                                                    : storage_format(stored);
+  prediction p = product(q, g, q.number("weight_copies"));
+  p.shape = q.word("weights").append(" ").append(p.shape);
+  return p;
+}
+
+prediction predict_overlap(const question& q) {
+  prediction p;
+  p.shape = shape_of(q, "other arrangement m n k bytes");
+  p.size = q.number("bytes");
+  if (q.word("arrangement") != "together") {
+    p.note = "what the law of overlap starts from";
+    return p;
+  }
+  double compute = 0.0, other = 0.0;
+  for (const point& s : q.in.points) {
+    const question alone{q.on, q.in, s};
+    bool same = s.quantity == "overlap_time" && alone.word("other") == q.word("other");
+    for (const char* name : {"m", "n", "k", "bytes"}) {
+      same = same && alone.number(name) == q.number(name);
+    }
+    if (!same) continue;
+    if (alone.word("arrangement") == "compute_alone") compute = median_of(s);
+    if (alone.word("arrangement") == "other_alone") other = median_of(s);
+  }
+  if (!(compute > 0.0 && other > 0.0)) {
+    p.note = "the two alone were not measured";
+    return p;
+  }
+  const duration<> a = duration<>::from_value(compute);
+  const duration<> b = duration<>::from_value(other);
+  // A copy by SMs has one thread block on each SM that it takes.
+  const double taken = q.number("blocks");
+  const bool by_sms =
+      q.word("other") == "sm_copy" && taken > 0.0 && q.on.known && taken < q.on.device.sms.value();
+  p.value =
+      (by_sms ? beside_copy_kernel(a, b, q.on.device.sms.value(), taken) : beside_copy_engine(a, b))
+          .value();
+  p.by =
+      by_sms ? "beside_copy_kernel, from the two alone" : "beside_copy_engine: the longer of two";
+  return p;
+}
+
+prediction predict_launch(const question& q) {
+  prediction p;
+  const std::string mode = q.word("mode");
+  p.shape = shape_of(q, "mode side kernels");
+  p.size = q.number("kernels");
+  if (mode == "graph") {
+    p.value = graph_kernel_time.value();
+  } else if (mode == "stream" && q.word("side") == "device") {
+    p.value = stream_kernel_time.value();
+  } else {
+    p.note = "depends on driver and host: measured, not predicted";
+    return p;
+  }
+  p.by = "the floor of a small kernel, gpu-benches";
+  return p;
+}
+
+}  // namespace perfmodel::validation

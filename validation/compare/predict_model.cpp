@@ -1,0 +1,123 @@
+// Collectives, speculation, experts and whole steps.
+#include <perfmodel/acceptance.hpp>
+#include <perfmodel/collectives.hpp>
+#include <perfmodel/step.hpp>
+#include <stdexcept>
+
+#include "predict.hpp"
+
+namespace perfmodel::validation {
+
+prediction predict_all_reduce(const question& q) {
+  collective_call c;
+  c.operation = collective::all_reduce;
+  c.ranks = static_cast<int>(q.number("ranks"));
+  c.message = message_bytes<>(q.number("bytes") * byte);
+  c.implementation = implementation::nccl;
+  c.launch = q.word("launch") == "graph" ? launch_mode::graph : launch_mode::stream;
+  prediction p;
+  p.shape = shape_of(q, "ranks bytes launch");
+  p.size = q.number("bytes");
+  p.value = collective_time(q.on.device.fabric, c, q.on.links).time.value();
+  c.implementation = implementation::any;
+  p.bound = collective_time(q.on.device.fabric, c).time.value();
+  p.held_to = p.bound;
+  p.by = "calibrated_collectives";
+  p.profiled = true;
+  if (c.ranks < 2) p.note = "one rank has nothing to send";
+  return p;
+}
+
+prediction predict_wire_bytes(const question& q) {
+  const std::string name = q.word("algorithm");
+  const algorithm a = name == "ring"       ? algorithm::ring
+                      : name == "one_shot" ? algorithm::one_shot
+                                           : algorithm::two_shot;
+  const exchange x = exchange_of(collective::all_reduce, a, static_cast<int>(q.number("ranks")));
+  prediction p;
+  p.value = x.share * q.number("message_bytes");
+  p.size = q.number("message_bytes");
+  p.shape = shape_of(q, "algorithm ranks message_bytes");
+  p.by = "exchange_of: share of the message that one rank sends";
+  return p;
+}
+
+prediction predict_acceptance(const question& q) {
+  prediction p;
+  p.value = q.number("overlap");
+  p.size = p.value;
+  p.shape = shape_of(q, "draft_length vocabulary overlap");
+  p.by = "acceptance = sum of min(p, q), Leviathan et al. 2023, corollary 3.6";
+  return p;
+}
+
+prediction predict_emitted(const question& q) {
+  prediction p;
+  p.value = emitted_tokens(q.number("acceptance"), static_cast<int>(q.number("draft_length")))
+                .quantity()
+                .value();
+  p.size = q.number("acceptance");
+  p.shape = shape_of(q, "draft_length acceptance");
+  p.by = "emitted_tokens";
+  return p;
+}
+
+prediction predict_experts(const question& q) {
+  moe_ffn w{.tokens = q.number("tokens"),
+            .hidden = q.number("hidden"),
+            .intermediate = q.number("intermediate"),
+            .experts = q.number("experts"),
+            .top_k = q.number("top_k"),
+            .format = q.format()};
+  w.weights = w.format;
+  prediction p = bounded_by(q, demand_of(w),
+                            calibrated_estimate(q.on.device, w, q.on.policy.moe,
+                                                q.on.policy.moe_kernels, routing::random),
+                            "calibrated experts, of a library's kernels");
+  p.shape = shape_of(q, "tokens hidden intermediate experts top_k");
+  return p;
+}
+
+prediction predict_experts_touched(const question& q) {
+  prediction p;
+  p.value = expected_experts(q.number("experts"), q.number("top_k"), q.number("tokens"));
+  p.size = q.number("tokens");
+  p.shape = shape_of(q, "tokens experts top_k");
+  p.by = "expected_experts";
+  return p;
+}
+
+prediction predict_step(const question& q) {
+  deployment d;
+  d.device = q.on.device;
+  d.model.name = "recorded";
+  d.model.layers = q.number("layers");
+  d.model.hidden = q.number("hidden");
+  d.model.intermediate = q.number("intermediate");
+  d.model.vocabulary = q.number("vocabulary");
+  d.model.attention.query_heads = q.number("query_heads");
+  d.model.attention.kv_heads = q.number("kv_heads");
+  d.model.attention.head_dim = q.number("head_dim");
+  d.weights = q.format();
+  d.activations = q.format();
+  d.kv = q.format();
+  iteration i;
+  i.batch = q.number("batch");
+  i.context = (std::max)(1.0, q.number("context"));
+  i.prefill_tokens = q.number("prefill_tokens");
+  calibrated policy = q.on.with_kv(d.kv);
+  const bool eager = q.word("launch") == "eager";
+  policy.kernel_time = eager ? stream_kernel_time : graph_kernel_time;
+  prediction p;
+  p.value = step(d, i, policy, q.on.links).time.value();
+  p.bound = step(d, i).time.value();
+  p.held_to = p.bound;
+  p.size = q.number("batch");
+  p.shape = shape_of(q, "launch batch context prefill_tokens");
+  p.by = "step, calibrated operators";
+  p.profiled = true;
+  if (eager) p.by.append(", a kernel's floor in a stream for those that are not products");
+  return p;
+}
+
+}  // namespace perfmodel::validation

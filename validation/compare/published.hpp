@@ -1,0 +1,28 @@
+// Measurements that others published (the layout of the folder is that of its README), beside what
+// this library says of them. Every function answers with nothing where its table is not there.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "comparison.hpp"
+#include "picture.hpp"
+
+namespace perfmodel::validation {
+
+/// Products, attention, experts, element-wise operators: published_kernels.cpp.
+std::vector<comparison> published_kernels(const std::string& folder);
+/// Collectives, and curves of them: published_links.cpp.
+std::vector<comparison> published_collectives(const std::string& folder);
+std::vector<picture> collective_pictures(const std::string& folder);
+/// Time per output token of whole services: published_serving.cpp.
+std::vector<comparison> published_serving(const std::string& folder);
+/// Pointer chases, cache bandwidth and Little's law: published_memory.cpp.
+std::vector<comparison> published_memory(const std::string& folder);
+std::vector<picture> memory_pictures(const std::string& folder);
+/// Speculation and KV capacity: published_tokens.cpp.
+std::vector<comparison> published_tokens(const std::string& folder);
+std::vector<picture> token_pictures(const std::string& folder);
+
+}  // namespace perfmodel::validation

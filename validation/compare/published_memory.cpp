@@ -1,0 +1,210 @@
+// Pointer chases, the bandwidth of caches, and Little's law, from gpu-benches.
+#include <map>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <perfmodel/littles_law.hpp>
+
+#include "../calibrate/csv.hpp"
+#include "published.hpp"
+
+namespace perfmodel::validation {
+
+namespace {
+
+const accelerator* device_of(const std::string& name) {
+  if (name == "a100_80") return &catalog::a100_sxm_80gb;
+  if (name == "h100_pcie") return &catalog::h100_pcie;
+  if (name == "h200") return &catalog::h200_sxm;
+  if (name == "v100") return &catalog::v100_sxm_32gb;
+  if (name == "mi210") return &catalog::mi210;
+  return nullptr;
+}
+
+/// The level that a working set stays in, and its name; "between" up to twice a level's size, where
+/// a part of the loads hits. One SM chases, so L1 is its own; the L2 of GA100 and later has two
+/// halves, and one SM keeps what it reads in the near one.
+struct found_level {
+  const memory_level* level;
+  const char* name;
+};
+found_level level_of(const accelerator& a, double working_set) {
+  const double l1 = a.shared.capacity.value() / a.sms.value();
+  const double l2 = a.l2.capacity.value();
+  if (working_set <= l1) return {&a.shared, "L1"};
+  if (working_set <= 2.0 * l1) return {&a.l2, "between"};
+  if (working_set <= l2 / l2_partitions_of(a)) return {&a.l2, "L2"};
+  return {&a.dram, working_set <= 2.0 * l2 ? "between" : "DRAM"};
+}
+
+std::vector<comparison> chases(const std::string& folder) {
+  std::vector<comparison> out;
+  for (const auto& r : published::rows_of(folder + "/gpubench_pointer_chase.csv")) {
+    const accelerator* a = device_of(r[0]);
+    if (a == nullptr) continue;
+    comparison c;
+    c.table = "gpu-benches";
+    c.quantity = "load latency";
+    c.device = a->name.view();
+    c.size = std::stod(r[1]);
+    const found_level found = level_of(*a, c.size);
+    // AMD's shared memory is no cache, and how large its vector L1 is the catalogue does not say.
+    if (a->vendor.view() == "AMD" && std::string_view(found.name) == "L1") continue;
+    c.regime = found.name;
+    c.unit = "s";
+    c.measured = std::stod(r[2]) * 1e-9;
+    c.predicted = found.level->latency.value();
+    c.fitted = true;
+    c.by = "the catalogue's latency of the level";
+    out.push_back(c);
+  }
+  return out;
+}
+
+std::vector<comparison> cache_bandwidths(const std::string& folder) {
+  std::vector<comparison> out;
+  for (const auto& r : published::rows_of(folder + "/gpubench_cache_bandwidth_public.csv")) {
+    const accelerator* a = device_of(r[0]);
+    if (a == nullptr || r[1] != "gpu-l2-cache") continue;
+    comparison c;
+    c.table = "gpu-benches";
+    c.quantity = "read bandwidth, as time";
+    c.device = a->name.view();
+    c.size = std::stod(r[2]);
+    const double room = a->l2.capacity.value() / l2_partitions_of(*a);
+    const bool cached = c.size <= room;
+    c.regime = cached ? "L2" : c.size <= 2.0 * a->l2.capacity.value() ? "between" : "DRAM";
+    c.unit = "s";
+    c.measured = c.size / (std::stod(r[3]) * 1e9);
+    const double share = catalog::machine_profile_of(*a).value.dram_share;
+    c.predicted = c.size / (cached ? a->l2.bandwidth.value() : share * a->dram.bandwidth.value());
+    c.bound = c.size / a->dram.bandwidth.value();
+    c.warm = c.size <= 2.0 * a->l2.capacity.value();
+    c.held_to = c.warm ? 0.0 : c.bound;
+    c.fitted = cached;
+    c.by = "the catalogue's bandwidth of L2, the profile's share of DRAM";
+    out.push_back(c);
+  }
+  return out;
+}
+
+/// A thread of gpu-stream loads one double and then the next kernel's thread takes its place, so
+/// the bytes in flight are 8 a resident thread.
+constexpr double bytes_per_thread = 8.0;
+
+std::vector<comparison> littles_law(const std::string& folder) {
+  std::vector<comparison> out;
+  for (const auto& r : published::rows_of(folder + "/gpubench_stream.csv")) {
+    const accelerator* a = device_of(r[0]);
+    if (a == nullptr || r[4] != "read" || !(a->dram.latency.value() > 0.0)) continue;
+    comparison c;
+    c.table = "gpu-benches";
+    c.quantity = "Little's law, as time of a byte";
+    c.device = a->name.view();
+    c.size = std::stod(r[2]) * bytes_per_thread;
+    const bandwidth<> peak_rate = a->dram.bandwidth.quantity();
+    const bandwidth<> share = catalog::machine_profile_of(*a).value.dram_share * peak_rate;
+    const bandwidth<> reached =
+        attainable_bandwidth(share, bytes<>::from_value(c.size), a->dram.latency.quantity());
+    c.regime = reached < share ? "latency" : "bandwidth";
+    c.unit = "s";
+    c.measured = 1.0 / (std::stod(r[5]) * 1e9);
+    c.predicted = 1.0 / reached.value();
+    c.bound = 1.0 / peak_rate.value();
+    c.held_to = c.bound;
+    c.by = "attainable_bandwidth(share x bandwidth, 8 B a thread, latency of a chase)";
+    out.push_back(c);
+  }
+  return out;
+}
+
+/// Points of a quantity by device, and the prediction as a line.
+template <class Y>
+std::vector<panel> panels_of(const std::vector<comparison>& rows, Y y_of) {
+  std::map<std::string, std::vector<const comparison*>> by_device;
+  for (const comparison& c : rows) by_device[c.device].push_back(&c);
+  std::vector<panel> out;
+  for (const auto& [device, members] : by_device) {
+    panel p;
+    p.title = device;
+    series measured{"measured", mark::points, 0, {}};
+    series predicted{"predicted", mark::line, 1, {}};
+    series bound{"data sheet of DRAM", mark::dashed, 6, {}};
+    std::map<double, double> line;
+    std::map<double, double> limit;
+    for (const comparison* c : members) {
+      measured.rows.push_back({c->size, y_of(*c, c->measured), 0.0});
+      line[c->size] = y_of(*c, c->predicted);
+      if (c->bound > 0.0) limit[c->size] = y_of(*c, c->bound);
+    }
+    for (const auto& [x, y] : line) predicted.rows.push_back({x, y, 0.0});
+    for (const auto& [x, y] : limit) bound.rows.push_back({x, y, 0.0});
+    p.lines = {measured, predicted, bound};
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<comparison> published_memory(const std::string& folder) {
+  std::vector<comparison> out = chases(folder);
+  for (auto& c : cache_bandwidths(folder)) out.push_back(std::move(c));
+  for (auto& c : littles_law(folder)) out.push_back(std::move(c));
+  return out;
+}
+
+std::vector<picture> memory_pictures(const std::string& folder) {
+  std::vector<picture> out;
+  picture p;
+  p.x_label = "working set";
+  p.bytes_on_x = true;
+  p.name = "latency_over_working_set";
+  p.title = "Latency of one load over the working set";
+  p.caption =
+      "Points: pointer chases of gpu-benches, one SM. Line: the catalogue's latency of the level. "
+      "To see: three plateaus, L1, L2 and DRAM. Between two of them a part of the loads hits; past "
+      "half of the L2 some hits are in its far half.";
+  p.y_label = "latency [ns]";
+  p.key = "top left";
+  p.panels = panels_of(chases(folder), [](const comparison&, double t) { return 1e9 * t; });
+  out.push_back(p);
+
+  p.name = "bandwidth_over_working_set";
+  p.title = "Read bandwidth over the working set";
+  p.caption =
+      "Points: gpu-benches, all SMs read the same set. Line: the catalogue's bandwidth of L2, then "
+      "the share of DRAM's that matrix products reach. To see: the knee lies between half and all "
+      "of "
+      "the L2's size, since each half keeps its own copy of what its SMs read; a kernel that does "
+      "nothing but read reaches a larger share of DRAM's bandwidth than a product.";
+  p.y_label = "bandwidth [GB/s]";
+  p.y_least = 1000.0;
+  p.y_most = 20000.0;
+  p.y_ticks = "1000, 2000, 5000, 10000, 20000";
+  p.key = "top right";
+  p.panels = panels_of(cache_bandwidths(folder),
+                       [](const comparison& c, double t) { return c.size / t * 1e-9; });
+  out.push_back(p);
+
+  p.name = "littles_law";
+  p.title = "Little's law: bandwidth over bytes in flight";
+  p.caption =
+      "Points: a kernel that reads, of gpu-benches, at 3 to 100 % of the threads that fit. Line: "
+      "min(share x bandwidth, bytes in flight / latency), with the latency of a pointer chase. To "
+      "see: half of the threads do not reach the memory's bandwidth with 8 bytes each; the corner "
+      "is round, since loads queue before the memory is full. Far below it points lie above the "
+      "line: "
+      "such a kernel waits a little less for a load than a chase does.";
+  p.x_label = "bytes in flight (8 a thread)";
+  p.y_label = "bandwidth [GB/s]";
+  p.y_least = 50.0;
+  p.y_most = 6000.0;
+  p.y_ticks = "50, 100, 200, 500, 1000, 2000, 5000";
+  p.key = "bottom right";
+  p.panels = panels_of(littles_law(folder), [](const comparison&, double t) { return 1e-9 / t; });
+  out.push_back(p);
+  std::erase_if(out, [](const picture& q) { return q.empty(); });
+  return out;
+}
+
+}  // namespace perfmodel::validation

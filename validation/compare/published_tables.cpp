@@ -1,0 +1,198 @@
+// The score that anyone can run: tables of published measurements beside predictions.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "published.hpp"
+#include "report.hpp"
+
+namespace perfmodel::validation {
+
+namespace {
+
+/// Rows that share the words `key` gives, in the order of those words; a group's cells are they.
+using group_key = std::vector<std::string>;
+
+template <class Key>
+text_table grouped(const std::vector<comparison>& rows, std::vector<std::string> header, Key key) {
+  std::map<group_key, std::vector<const comparison*>> groups;
+  for (const comparison& c : rows) {
+    const group_key k = key(c);
+    if (!k.empty()) groups[k].push_back(&c);
+  }
+  const std::size_t names = header.size();
+  for (std::string& c : score_columns()) header.push_back(std::move(c));
+  header.emplace_back("in the stated 80 %");
+  header.emplace_back("fitted");
+  text_table out(std::move(header), names);
+  for (const auto& [k, members] : groups) {
+    std::vector<std::string> cells = k;
+    const group_score s = score("", members);
+    for (std::string& c : score_cells(s)) cells.push_back(std::move(c));
+    cells.push_back(
+        s.stated == 0
+            ? std::string("-")
+            : fixed(100.0 * static_cast<double>(s.covered) / static_cast<double>(s.stated), 0)
+                  .append(" %"));
+    const auto fitted = std::count_if(members.begin(), members.end(),
+                                      [](const comparison* c) { return c->fitted; });
+    cells.emplace_back(fitted == 0                                             ? "no"
+                       : fitted == static_cast<std::ptrdiff_t>(members.size()) ? "yes"
+                                                                               : "in part");
+    out.add(std::move(cells));
+  }
+  return out;
+}
+
+/// Error over size: medians and the middle 80 % of predicted / measured, for the prediction and for
+/// the bound.
+picture error_over_size(const std::string& operation, const std::vector<comparison>& rows) {
+  picture p;
+  p.name = std::string("error_").append(operation);
+  std::replace(p.name.begin(), p.name.end(), ' ', '_');
+  p.title = std::string("Predicted over measured: ").append(operation);
+  p.caption =
+      "Line: median in half a decade of size; band: the middle 80 %. Blue: the prediction; grey: "
+      "the "
+      "bound. To see: the prediction stays near 1 at every size; the bound is far below where a "
+      "kernel is short, and comes closer as it grows.";
+  const bool arithmetic = operation == "gemm" || operation == "attention prefill";
+  p.x_label = arithmetic ? "FLOP" : "bytes moved";
+  p.y_label = "predicted / measured";
+  p.y_least = 0.1;
+  p.y_most = 3.0;
+  p.y_ticks = "0.1, 0.2, 0.5, 1, 2, 3";
+  p.columns = 3;
+  std::map<std::string, std::array<std::vector<std::array<double, 2>>, 2>> by_device;
+  for (const comparison& c : rows) {
+    if (c.quantity != operation || !c.predicts() || !(c.size > 0.0)) continue;
+    by_device[c.device][0].push_back({c.size, c.predicted / c.measured});
+    by_device[c.device][1].push_back({c.size, c.bound / c.measured});
+  }
+  for (const auto& [device, points] : by_device) {
+    const binned said = in_bins(points[0]);
+    const binned limit = in_bins(points[1]);
+    if (said.median.empty()) continue;
+    panel q;
+    q.title = device;
+    q.lines.push_back({"", mark::band, 6, limit.range});
+    q.lines.push_back({"", mark::band, 0, said.range});
+    q.lines.push_back({"bound", mark::line, 6, limit.median});
+    q.lines.push_back({"predicted", mark::line, 0, said.median});
+    const double least = said.median.front()[0], most = said.median.back()[0];
+    q.lines.push_back({"", mark::dashed, 7, {{least, 1.0, 0.0}, {most, 1.0, 0.0}}});
+    p.panels.push_back(std::move(q));
+  }
+  return p;
+}
+
+picture serving_picture(const std::vector<comparison>& rows) {
+  picture p;
+  p.name = "serving_tpot";
+  p.title = "Time per output token of whole services";
+  p.caption =
+      "Points: closed-loop runs of InferenceX, over the prediction (blue) and the bound (grey). "
+      "Line: "
+      "equal. To see: kernels and links explain most of the time, with nothing fitted to these "
+      "runs. "
+      "Host, scheduler and uneven experts are not modelled and lift points above the line; "
+      "DeepSeek-R1 at small batches is quicker than predicted, by up to half.";
+  p.x_label = "predicted [ms]";
+  p.y_label = "measured [ms]";
+  p.plain_x = true;
+  p.columns = 2;
+  p.key = "bottom right";
+  p.x_least = 0.5;
+  p.x_most = 300.0;
+  p.y_least = 1.0;
+  p.y_most = 600.0;
+  std::map<std::string, panel> panels;
+  for (const comparison& c : rows) {
+    panel& q = panels[c.shape];
+    if (q.lines.empty()) {
+      q.title = c.shape;
+      q.lines = {{"over the bound", mark::points, 6, {}},
+                 {"over the prediction", mark::points, 0, {}},
+                 {"equal", mark::line, 7, {{1.0, 1.0, 0.0}, {300.0, 300.0, 0.0}}}};
+    }
+    q.lines[0].rows.push_back({1e3 * c.bound, 1e3 * c.measured, 0.0});
+    q.lines[1].rows.push_back({1e3 * c.predicted, 1e3 * c.measured, 0.0});
+  }
+  for (auto& [name, q] : panels) p.panels.push_back(std::move(q));
+  return p;
+}
+
+}  // namespace
+
+published_scores score_published(const std::string& folder) {
+  published_scores s;
+  s.kernels = published_kernels(folder);
+  s.collectives = published_collectives(folder);
+  s.serving = published_serving(folder);
+  s.memory = published_memory(folder);
+  s.tokens = published_tokens(folder);
+  for (const char* operation :
+       {"gemm", "attention decode", "attention prefill", "experts", "elementwise"}) {
+    s.pictures.push_back(error_over_size(operation, s.kernels));
+  }
+  for (auto&& more :
+       {collective_pictures(folder), memory_pictures(folder), token_pictures(folder)}) {
+    for (const picture& p : more) s.pictures.push_back(p);
+  }
+  s.pictures.push_back(serving_picture(s.serving));
+  std::erase_if(s.pictures, [](const picture& p) { return p.empty(); });
+  return s;
+}
+
+std::vector<titled_table> published_tables(const published_scores& s) {
+  std::vector<titled_table> out;
+  if (!s.kernels.empty()) {
+    out.push_back({"Kernels",
+                   "`fitted`: the profile's parameters were fitted to rows of this table, so the "
+                   "error is one in sample; `no`: the profile has not seen them.",
+                   grouped(s.kernels, {"operation", "GPU", "format"}, [](const comparison& c) {
+                     return group_key{c.quantity, c.device, c.format};
+                   })});
+    out.push_back({"Kernels by engine and regime",
+                   "The regime is where most of the predicted time goes: launch, bytes or "
+                   "arithmetic.",
+                   grouped(s.kernels, {"operation", "GPU", "format", "kernels", "regime"},
+                           [](const comparison& c) {
+                             return group_key{c.quantity, c.device, c.format, c.engine, c.regime};
+                           })});
+  }
+  if (!s.collectives.empty()) {
+    out.push_back({"Collectives", "By message.",
+                   grouped(s.collectives, {"operation", "GPU", "kernels", "message"},
+                           [](const comparison& c) {
+                             return group_key{c.quantity, c.device, c.engine, c.regime};
+                           })});
+  }
+  if (!s.serving.empty()) {
+    out.push_back(
+        {"Whole services: time per output token",
+         "Nothing was fitted to these rows. The prediction has the kernels and the "
+         "collectives; the host, the scheduler, uneven experts and uneven lengths are left "
+         "out. Formats are the narrowest that a row's label allows.",
+         grouped(s.serving, {"model", "GPU", "engine", "format", "load"}, [](const comparison& c) {
+           return group_key{c.shape, c.device, c.engine, c.format, c.regime};
+         })});
+  }
+  if (!s.memory.empty()) {
+    out.push_back({"Memory", "From gpu-benches.",
+                   grouped(s.memory, {"quantity", "GPU", "level"}, [](const comparison& c) {
+                     return group_key{c.quantity, c.device, c.regime};
+                   })});
+  }
+  if (!s.tokens.empty()) {
+    out.push_back({"Speculation and KV capacity", "Laws without a fitted number.",
+                   grouped(s.tokens, {"quantity", "of"}, [](const comparison& c) {
+                     const bool curve = c.table == "SpecDecode-Bench";
+                     return group_key{c.quantity, curve ? c.device : c.table};
+                   })});
+  }
+  return out;
+}
+
+}  // namespace perfmodel::validation

@@ -1,0 +1,182 @@
+// Speculation: expected against measured; KV capacity: what start-up logs say.
+#include <cmath>
+#include <map>
+#include <perfmodel/kv_cache.hpp>
+#include <perfmodel/speculative.hpp>
+
+#include "../calibrate/csv.hpp"
+#include "published.hpp"
+
+namespace perfmodel::validation {
+
+namespace {
+
+/// Leviathan et al. 2023, table 4: the law with their acceptance, draft length and cost, beside the
+/// speed-up they expect and the one they measured.
+std::vector<comparison> leviathan(const std::string& folder) {
+  std::vector<comparison> out;
+  for (const auto& r : published::rows_of(folder + "/leviathan_table4.csv")) {
+    const double speedup = speculate(std::stod(r[4]), std::stoi(r[3]), std::stod(r[5])).speedup;
+    comparison c;
+    c.table = "Leviathan et al. 2023, table 4";
+    c.device = "TPU v4";
+    c.shape = std::string(r[0]).append(" ").append(r[1]).append(" T=").append(r[2]);
+    c.unit = "1";
+    c.predicted = speedup;
+    c.size = speedup;
+    c.by = "speculate";
+    c.quantity = "speed-up that the paper expects";
+    c.measured = std::stod(r[6]);
+    out.push_back(c);
+    c.quantity = "speed-up of speculation";
+    c.measured = std::stod(r[7]);
+    out.push_back(c);
+  }
+  return out;
+}
+
+struct acceptance_curve {
+  std::string name;
+  std::vector<double> reached;  ///< P(more than i tokens emitted), i from 1
+};
+
+std::vector<acceptance_curve> acceptance_curves(const std::string& folder) {
+  std::vector<acceptance_curve> out;
+  for (const auto& r :
+       published::rows_of(folder + "/specdecbench_llama8b_acclen_hist_public.csv")) {
+    std::string name = std::string(r[0]).append(", ").append(r[1]);
+    if (out.empty() || out.back().name != name) out.push_back({std::move(name), {}});
+    out.back().reached.push_back(std::stod(r[5]));
+  }
+  return out;
+}
+
+constexpr int longest_shown = 12;
+
+/// Tokens per pass over the draft length: measured, and with the first position's acceptance at
+/// every position.
+std::vector<comparison> accepted_lengths(const std::string& folder) {
+  std::vector<comparison> out;
+  for (const acceptance_curve& a : acceptance_curves(folder)) {
+    double sum = 1.0;
+    const int longest = static_cast<int>(a.reached.size()) < longest_shown
+                            ? static_cast<int>(a.reached.size())
+                            : longest_shown;
+    for (int k = 1; k <= longest; ++k) {
+      sum += a.reached[static_cast<std::size_t>(k - 1)];
+      comparison c;
+      c.table = "SpecDecode-Bench";
+      c.quantity = "tokens per pass, one acceptance for all positions";
+      c.device = a.name;
+      c.shape = std::string("draft of ").append(std::to_string(k));
+      c.unit = "token";
+      c.measured = sum;
+      c.predicted = emitted_tokens(a.reached.front(), k).quantity().value();
+      c.size = k;
+      c.by = "emitted_tokens";
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+double number(const std::string& s) {
+  return s.empty() || s.find_first_not_of("0123456789.") != std::string::npos ? 0.0 : std::stod(s);
+}
+
+std::vector<comparison> kv_logs(const std::string& folder) {
+  std::vector<comparison> out;
+  for (const auto& r : published::rows_of(folder + "/kv_capacity_logs_public.csv")) {
+    const double total = number(r[6]), share = number(r[7]), weights = number(r[9]);
+    const double runtime = number(r[10]), activations = number(r[11]), measured = number(r[12]);
+    comparison c;
+    c.table = "start-up logs of vLLM";
+    c.device = r[4];
+    c.shape = r[1];
+    c.unit = "B";
+    if (total > 0.0 && share > 0.0 && weights > 0.0 && runtime > 0.0 && activations > 0.0) {
+      const memory_budget b{.capacity = total * GiB,
+                            .utilization = share,
+                            .weights = weights * GiB,
+                            .activations = activations * GiB,
+                            .runtime = runtime * GiB};
+      c.quantity = "KV cache that fits";
+      c.measured = measured * GiB.value();
+      c.predicted = kv_bytes_available(b).value();
+      c.by = "kv_bytes_available";
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<comparison> published_tokens(const std::string& folder) {
+  std::vector<comparison> out = leviathan(folder);
+  for (auto& c : accepted_lengths(folder)) out.push_back(std::move(c));
+  for (auto& c : kv_logs(folder)) out.push_back(std::move(c));
+  return out;
+}
+
+std::vector<picture> token_pictures(const std::string& folder) {
+  std::vector<picture> out;
+  picture lengths;
+  lengths.name = "acceptance";
+  lengths.title = "Tokens per pass over the draft length, Llama 3.1 8B";
+  lengths.caption =
+      "Points: SpecDecode-Bench. Line: the geometric law with the acceptance of the first position "
+      "at every position. To see: positions are not independent. A trained draft (eagle) falls a "
+      "few percent below the law, since later positions are accepted less; matches in the prompt "
+      "(ngram) come in runs, and the law stays far below them.";
+  lengths.x_label = "draft length";
+  lengths.y_label = "tokens per pass";
+  lengths.log_x = false;
+  lengths.log_y = false;
+  lengths.key = "top left";
+  std::map<std::string, panel> panels;
+  for (const comparison& c : accepted_lengths(folder)) {
+    panel& p = panels[c.device];
+    if (p.lines.empty()) {
+      p.title = c.device;
+      p.lines = {{"measured", mark::points, 0, {}}, {"predicted", mark::line, 1, {}}};
+    }
+    p.lines[0].rows.push_back({c.size, c.measured, 0.0});
+    p.lines[1].rows.push_back({c.size, c.predicted, 0.0});
+  }
+  for (auto& [name, p] : panels) lengths.panels.push_back(std::move(p));
+  if (!lengths.empty()) out.push_back(std::move(lengths));
+
+  picture speedups;
+  speedups.name = "speculation";
+  speedups.title = "Speed-up of speculative decoding";
+  speedups.caption =
+      "Leviathan et al. 2023, table 4: T5 11B with drafts of three sizes. Points: measured, over "
+      "the "
+      "law with the acceptance and cost that they state. Line: equal. To see: what the paper "
+      "expects "
+      "is the law to its rounding; what it measured lies up to a third away, small drafts above "
+      "and "
+      "large ones below.";
+  speedups.x_label = "speed-up by the law";
+  speedups.y_label = "speed-up";
+  speedups.log_x = false;
+  speedups.log_y = false;
+  speedups.x_least = speedups.y_least = 1.0;
+  speedups.x_most = speedups.y_most = 3.6;
+  speedups.key = "top left";
+  panel p;
+  p.lines = {{"measured", mark::points, 0, {}},
+             {"expected in the paper", mark::points, 1, {}},
+             {"equal", mark::line, 6, {{1.0, 1.0, 0.0}, {3.6, 3.6, 0.0}}}};
+  for (const comparison& c : leviathan(folder)) {
+    const bool measured = c.quantity == "speed-up of speculation";
+    p.lines[measured ? 0 : 1].rows.push_back({c.predicted, c.measured, 0.0});
+  }
+  const bool any = !p.lines[0].rows.empty();
+  speedups.panels.push_back(std::move(p));
+  if (any) out.push_back(std::move(speedups));
+  return out;
+}
+
+}  // namespace perfmodel::validation

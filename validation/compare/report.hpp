@@ -1,0 +1,55 @@
+// The pages and pictures under docs/validation.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "../recording/read_recording.hpp"
+#include "comparison.hpp"
+#include "picture.hpp"
+
+namespace perfmodel::validation {
+
+/// A recording and its comparisons.
+struct compared_recording {
+  recorded recording{};
+  std::vector<comparison> rows{};
+};
+
+/// Published tables, scored.
+struct published_scores {
+  std::vector<comparison> kernels{}, collectives{}, serving{}, memory{}, tokens{};
+  std::vector<picture> pictures{};
+
+  bool empty() const {
+    return kernels.empty() && collectives.empty() && serving.empty() && memory.empty() &&
+           tokens.empty();
+  }
+};
+published_scores score_published(const std::string& folder);
+
+/// What is printed of recordings: a line for each quantity of each device.
+std::string recording_table(const std::vector<compared_recording>& all, bool markdown);
+
+/// Whether a stated tolerance, or bound <= measured, is broken; what is broken, one a line.
+std::vector<std::string> broken(const std::vector<compared_recording>& all);
+
+/// Published rows that are below their bound, and that no warm cache explains.
+std::vector<std::string> below_bound(const published_scores& published);
+
+/// A title with a table below it.
+struct titled_table {
+  std::string title{};
+  std::string text{};  ///< below the title, above the table
+  text_table table;
+};
+std::vector<titled_table> published_tables(const published_scores& s);
+
+/// Writes report.md and pictures into the folder; published.md too, where there are scores. Returns
+/// what was left out. The same input gives the same bytes.
+std::vector<std::string> write_report(const std::string& folder,
+                                      const std::vector<compared_recording>& all,
+                                      const published_scores& published);
+
+}  // namespace perfmodel::validation

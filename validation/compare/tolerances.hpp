@@ -1,0 +1,80 @@
+// How far a prediction of each quantity may be off before the comparison fails.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace perfmodel::validation {
+
+/// Of |predicted / measured - 1| over the points of one quantity on one device. 0: reported and not
+/// judged, for the reason given. The goal for a calibrated operator is 5 % and 15 %.
+struct tolerance {
+  std::string_view quantity;
+  double median, p90;
+  std::string_view why;
+};
+
+inline constexpr std::array tolerances{
+    tolerance{"stream_time", 0.15, 0.50, "one share of the bandwidth for every kernel and size"},
+    tolerance{"load_latency", 0.15, 0.50, "levels stand apart; a working set between two does not"},
+    tolerance{"load_latency_cycles", 0.15, 0.50, "as load_latency, by the stated clock"},
+    tolerance{"shared_memory_time", 0.25, 0.60, "data sheet and ways of conflict, nothing fitted"},
+    tolerance{"arithmetic_time", 0.15, 0.40, "shares of the peak were fitted to products"},
+    tolerance{"intensity_time", 0.15, 0.40, "two straight lines; the corner is round"},
+    tolerance{"gemm_time", 0.10, 0.25, "5 % and 15 % is the goal; an untuned size is off by more"},
+    tolerance{"bytes_in_flight_time", 0.20, 0.60,
+              "latency under load is longer than latency alone"},
+    tolerance{"launch_time", 0.25, 0.50, "depends on driver and host"},
+    tolerance{"chain_time", 0.15, 0.50, "as stream_time"},
+    tolerance{"attention_prefill_time", 0.0, 0.0,
+              "the kernels measured are this project's own and plain; the model is of libraries"},
+    tolerance{"attention_decode_time", 0.0, 0.0, "as attention_prefill_time"},
+    tolerance{"paged_attention_time", 0.0, 0.0, "as attention_prefill_time"},
+    tolerance{"kv_blocks", 0.01, 0.01, "an identity"},
+    tolerance{"gemv_time", 0.0, 0.0, "as attention_prefill_time"},
+    tolerance{"overlap_time", 0.15, 0.30, "two things that share DRAM are slower than the longer"},
+    tolerance{"transfer_time", 0.0, 0.0, "no profile of a host link; the bound stands in"},
+    tolerance{"all_reduce_time", 0.15, 0.40, "docs/laws/calibrated_collectives.md"},
+    tolerance{"wire_bytes", 0.001, 0.001, "an identity"},
+    tolerance{"acceptance_rate", 0.01, 0.03, "statistics of the trials alone"},
+    tolerance{"emitted_tokens", 0.01, 0.03, "statistics of the trials alone"},
+    tolerance{"verify_time", 0.15, 0.40, "as gemm_time, at few rows"},
+    tolerance{"moe_time", 0.0, 0.0, "as attention_prefill_time"},
+    tolerance{"experts_touched", 0.02, 0.05, "statistics of the router alone"},
+    tolerance{"step_time", 0.25, 0.50, "a sum of operators whose kernels are not a library's"},
+    tolerance{"energy", 0.10, 0.20, "mean power by seconds"},
+    tolerance{"power", 0.0, 0.0, "no law of power is calibrated"},
+    tolerance{"sm_clock", 0.0, 0.0, "the highest clock; what power leaves of it is not modelled"},
+    tolerance{"kernel_time", 0.0, 0.0, "the profile states no shape"},
+    tolerance{"elapsed_cycles", 0.05, 0.10, "time by clock"},
+    tolerance{"sm_active_cycles", 0.05, 0.10, "blocks over SMs"},
+    tolerance{"dram_share", 0.05, 0.10, "rate over data-sheet bandwidth"},
+};
+
+/// The same on a CPU, over the points that its model was not fitted to. A CPU is shared with
+/// whatever else runs on the machine, so that single points stray.
+inline constexpr std::array host_tolerances{
+    tolerance{"stream_time", 0.15, 0.60, "sizes and a kernel that were not fitted"},
+    tolerance{"gemm_time", 0.15, 0.60, "shapes that were not fitted"},
+    tolerance{"load_latency", 0.40, 2.00, "levels stand apart; a working set between two does not"},
+    tolerance{"intensity_time", 0.0, 0.0,
+              "a loop reaches a half of the peak, and less at the corner"},
+    tolerance{"bytes_in_flight_time", 0.30, 0.80, "chains share the queue to memory"},
+    tolerance{"overlap_time", 0.0, 0.0,
+              "two threads share a core here, and a memory there: the bound of the longer"},
+};
+
+constexpr const tolerance* find_tolerance(std::string_view quantity, bool host = false) {
+  if (host) {
+    for (const tolerance& t : host_tolerances) {
+      if (t.quantity == quantity) return &t;
+    }
+    return nullptr;
+  }
+  for (const tolerance& t : tolerances) {
+    if (t.quantity == quantity) return &t;
+  }
+  return nullptr;
+}
+
+}  // namespace perfmodel::validation

@@ -1,0 +1,95 @@
+// The experiments, their quantities, the unit of each and the parameters that it cannot do without:
+// the table of docs/recordings.md, for the reader.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace perfmodel::validation {
+
+/// One quantity of one experiment. The lists are words apart by blanks: `numbers` and `flags` by
+/// name, `words` as name=this|that, or a bare name where any text may stand. `gpu` and `cpu` are
+/// numbers that only that kind of device has.
+struct quantity_rule {
+  std::string_view experiment, quantity, unit, words, numbers;
+  std::string_view flags{}, gpu{}, cpu{};
+};
+
+inline constexpr std::array quantity_rules{
+    quantity_rule{"memory_stream", "stream_time", "s",
+                  "kernel=read|copy|triad|write cache=cold|warm",
+                  "working_set_bytes threads bytes_read bytes_written"},
+    quantity_rule{"pointer_chase", "load_latency", "s", "", "working_set_bytes stride_bytes hops"},
+    quantity_rule{"pointer_chase", "load_latency_cycles", "cycle", "",
+                  "working_set_bytes stride_bytes hops"},
+    quantity_rule{"shared_memory", "shared_memory_time", "s",
+                  "pattern=conflict_free|stride|xor_swizzle|padded",
+                  "stride_words conflict_ways bytes"},
+    quantity_rule{"arithmetic_peak", "arithmetic_time", "s",
+                  "unit=fp32_fma|mma|cublaslt|fp64_fma|host_fma format", "flop"},
+    quantity_rule{"roofline", "intensity_time", "s", "cache=cold|warm",
+                  "flop_per_byte flop bytes_read bytes_written"},
+    quantity_rule{"gemm_sweep", "gemm_time", "s", "format library cache=cold|warm",
+                  "m n k weight_copies flop bytes_read bytes_written"},
+    quantity_rule{"littles_law", "bytes_in_flight_time", "s", "", "bytes_read", "",
+                  "bytes_in_flight blocks_per_sm threads_per_block loads_per_thread load_bytes",
+                  "chains threads"},
+    quantity_rule{"launch", "launch_time", "s",
+                  "mode=stream|stream_sync|graph|thread side=host|device", "kernels"},
+    quantity_rule{"fusion", "chain_time", "s", "chain=bias_gelu|layer_norm format",
+                  "rows columns launches bytes_read bytes_written", "fused"},
+    quantity_rule{"attention", "attention_prefill_time", "s",
+                  "variant=unfused|online_softmax format",
+                  "batch tokens query_heads kv_heads head_dim", "causal"},
+    quantity_rule{"attention", "attention_decode_time", "s", "format",
+                  "splits batch context query_heads kv_heads head_dim"},
+    quantity_rule{"paged_kv", "paged_attention_time", "s",
+                  "order=contiguous|ordered|shuffled format",
+                  "block_size splits batch context query_heads kv_heads head_dim"},
+    quantity_rule{"paged_kv", "kv_blocks", "1", "",
+                  "block_bytes free_bytes total_bytes reserved_bytes"},
+    quantity_rule{"weight_only", "gemv_time", "s", "weights=bf16|int8|int4", "m n k scale_block"},
+    quantity_rule{"overlap", "overlap_time", "s",
+                  "other=copy_engine|sm_copy arrangement=compute_alone|other_alone|together",
+                  "m n k bytes"},
+    quantity_rule{"transfer", "transfer_time", "s", "direction=h2d|d2h memory=pinned|pageable",
+                  "bytes"},
+    quantity_rule{"transfer", "all_reduce_time", "s", "implementation=nccl launch=stream|graph",
+                  "ranks bytes"},
+    quantity_rule{"transfer", "wire_bytes", "B", "algorithm=ring|one_shot|two_shot",
+                  "ranks message_bytes"},
+    quantity_rule{"speculative", "acceptance_rate", "1", "",
+                  "overlap draft_length vocabulary trials"},
+    quantity_rule{"speculative", "emitted_tokens", "token", "", "acceptance draft_length trials"},
+    quantity_rule{"speculative", "verify_time", "s", "format", "m n k"},
+    quantity_rule{"moe", "moe_time", "s", "format", "tokens hidden intermediate experts top_k"},
+    quantity_rule{"moe", "experts_touched", "1", "", "tokens experts top_k"},
+    quantity_rule{"decode_step", "step_time", "s", "launch=eager|graph format",
+                  "batch context prefill_tokens layers hidden intermediate query_heads kv_heads "
+                  "head_dim vocabulary"},
+    quantity_rule{"energy", "energy", "J", "load=memory_stream|arithmetic_peak|gemm|idle",
+                  "seconds"},
+    quantity_rule{"energy", "power", "W", "load=memory_stream|arithmetic_peak|gemm|idle", ""},
+    quantity_rule{"energy", "sm_clock", "Hz", "load=memory_stream|arithmetic_peak|gemm|idle", ""},
+    quantity_rule{"kernel_profile", "kernel_time", "s", "kernel model", "batch"},
+    quantity_rule{"kernel_profile", "elapsed_cycles", "cycle", "kernel model", "batch"},
+    quantity_rule{"kernel_profile", "sm_active_cycles", "cycle", "kernel model", "batch"},
+    quantity_rule{"kernel_profile", "sm_busy", "1", "kernel model", "batch"},
+    quantity_rule{"kernel_profile", "dram_rate", "B/s", "kernel model", "batch"},
+    quantity_rule{"kernel_profile", "dram_share", "1", "kernel model", "batch"},
+    quantity_rule{"kernel_profile", "l2_hit_rate", "1", "kernel model", "batch"},
+};
+
+/// Calls each(item) for the items of a list.
+template <class Each>
+constexpr void for_each_item(std::string_view list, char separator, Each&& each) {
+  while (!list.empty()) {
+    const std::size_t end = list.find(separator);
+    const std::string_view item = list.substr(0, end);
+    if (!item.empty()) each(item);
+    if (end == std::string_view::npos) return;
+    list.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace perfmodel::validation
