@@ -42,6 +42,8 @@ class device_buffer {
   void upload(std::span<const T> from) {
     if (from.size() != size_) throw measurement_error("upload: the sizes differ");
     PERFMODEL_CUDA(cudaMemcpy(data_, from.data(), bytes(), cudaMemcpyHostToDevice));
+    // From pageable memory the copy may return before its last part is there.
+    PERFMODEL_CUDA(cudaDeviceSynchronize());
   }
   std::vector<T> download() const { return download(0, size_); }
   std::vector<T> download(std::size_t first, std::size_t count) const {

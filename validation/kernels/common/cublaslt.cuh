@@ -42,11 +42,15 @@ inline constexpr cudaDataType_t cublas_type<__nv_fp8_e4m3> = CUDA_R_8F_E4M3;
 /// y[m][n] = sum over k of x[m][k] w[n][k], all row-major, x and w of type T, y in bf16, sums in
 /// fp32. That is how linear layers store weights, and the one layout in which fp8 runs everywhere.
 /// The algorithm is the first that cuBLASLt's heuristic proposes with 32 MiB of workspace, as in the
-/// frameworks. cuBLASLt is column-major: it sees y^T[n][m] = w[k][n]^T x[k][m].
+/// frameworks. cuBLASLt is column-major: it sees y^T[n][m] = w[k][n]^T x[k][m]. `batches` such
+/// products at once, where x, w and y of one follow those of another.
+/// The heuristic takes x, w and y to begin at multiples of 256 bytes (its default); fp8 needs n and k
+/// that are multiples of 16, and is run without fast accumulation.
 template <class T>
 class matrix_product {
  public:
-  matrix_product(int m, int n, int k) : m_(m), n_(n), k_(k), workspace_(workspace_bytes) {
+  matrix_product(int m, int n, int k, int batches = 1)
+      : m_(m), n_(n), k_(k), batches_(batches), workspace_(workspace_bytes) {
     try {
       PERFMODEL_CUBLAS(cublasLtCreate(&handle_));
       PERFMODEL_CUBLAS(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F));
@@ -79,12 +83,12 @@ class matrix_product {
                                     &chosen_.algo, workspace_.data(), workspace_bytes, stream));
   }
 
-  double flop() const { return 2.0 * m_ * n_ * k_; }
+  double flop() const { return 2.0 * m_ * n_ * k_ * batches_; }
   double bytes_read() const {
-    return static_cast<double>(sizeof(T)) *
+    return static_cast<double>(sizeof(T)) * batches_ *
            (static_cast<double>(m_) * k_ + static_cast<double>(n_) * k_);
   }
-  double bytes_written() const { return 2.0 * m_ * n_; }
+  double bytes_written() const { return 2.0 * m_ * n_ * batches_; }
 
  private:
   static constexpr std::size_t workspace_bytes = std::size_t{32} << 20U;
@@ -94,10 +98,17 @@ class matrix_product {
     PERFMODEL_CUBLAS(cublasLtMatmulDescSetAttribute(operation_, name, &is, sizeof(is)));
   }
 
-  static void layout(cublasLtMatrixLayout_t* out, cudaDataType_t type, int rows, int columns,
-                     int leading) {
+  void layout(cublasLtMatrixLayout_t* out, cudaDataType_t type, int rows, int columns,
+              int leading) const {
     PERFMODEL_CUBLAS(cublasLtMatrixLayoutCreate(out, type, static_cast<std::uint64_t>(rows),
                                                 static_cast<std::uint64_t>(columns), leading));
+    if (batches_ == 1) return;
+    const std::int32_t batches = batches_;
+    const std::int64_t apart = static_cast<std::int64_t>(leading) * columns;
+    PERFMODEL_CUBLAS(cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                      &batches, sizeof(batches)));
+    PERFMODEL_CUBLAS(cublasLtMatrixLayoutSetAttribute(
+        *out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart, sizeof(apart)));
   }
 
   void choose() {
@@ -128,7 +139,7 @@ class matrix_product {
     if (handle_ != nullptr) cublasLtDestroy(handle_);
   }
 
-  int m_, n_, k_;
+  int m_, n_, k_, batches_;
   cublasLtHandle_t handle_ = nullptr;
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t w_ = nullptr, x_ = nullptr, y_ = nullptr;

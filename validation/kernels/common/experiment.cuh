@@ -74,7 +74,8 @@ inline void print_summary(const experiment& e, const recording& r) {
 }  // namespace detail
 
 /// Parses the options, opens GPU 0, calls body(session, recording) and writes what it recorded.
-/// Returns 0: recorded; 1: a check or a call failed; 2: unusable options; 77: no GPU.
+/// Returns 0: recorded; 1: a check or a call failed; 2: unusable options; 77: no GPU, or one that can
+/// measure none of this.
 template <class Body>
 int run_experiment(int argc, char** argv, const experiment& e, Body body) {
   std::string out, revision = "unknown";
@@ -141,9 +142,10 @@ int run_experiment(int argc, char** argv, const experiment& e, Body body) {
       std::fprintf(stderr, "%s: broken by %s, and no check noticed\n", e.name, s.fault.c_str());
       return exit_recorded;
     }
-    if (!out.empty()) r.write(out);
     detail::print_summary(e, r);
     PERFMODEL_CUDA(cudaStreamDestroy(s.stream));
+    if (r.points().empty() && !r.skipped().empty()) return exit_skipped;
+    if (!out.empty()) r.write(out);
   } catch (const std::exception& x) {
     std::fprintf(stderr, "%s: %s\n", e.name, x.what());
     return exit_failed;
