@@ -50,6 +50,11 @@ else
   revision=unknown
 fi
 
+if ! nvidia-smi -L >/dev/null 2>&1 && ! compgen -G '/dev/nvidia[0-9]*' >/dev/null && [[ ! -e /dev/dxg ]]; then
+  echo 'record: skipped: no NVIDIA GPU on this machine'
+  exit 77
+fi
+
 build=${PERFMODEL_KERNELS_BUILD:-$here/../build/kernels-native}
 generator=()
 if [[ ! -e $build/CMakeCache.txt ]]; then

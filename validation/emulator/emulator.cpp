@@ -1,5 +1,6 @@
 #include "emulator.hpp"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <chrono>
@@ -21,7 +22,9 @@ constexpr std::size_t most_shared = std::size_t{227} << 10U;
 enum class wait { none, block, warp, finished };
 
 struct fiber {
-  ucontext_t context{};
+  ucontext_t context{};  ///< where it begins
+  jmp_buf place{};       ///< where it goes on; a jump costs no system call, as a swapped context does
+  bool begun = false;
   std::unique_ptr<unsigned char[]> stack;
   thread is{};
   wait waits = wait::none;
@@ -37,7 +40,7 @@ struct warp {
 std::vector<std::unique_ptr<fiber>> fibers;
 std::vector<warp> warps;
 std::vector<unsigned char> shared_memory;
-ucontext_t scheduler;
+jmp_buf scheduler;
 fiber* running = nullptr;
 const std::function<void()>* body = nullptr;
 std::map<const void*, std::size_t> shared_allowed;
@@ -57,14 +60,23 @@ std::size_t warp_of(const thread& t) {
 void give_way(wait w) {
   running->waits = w;
   fiber* self = running;
-  swapcontext(&self->context, &scheduler);
+  if (_setjmp(self->place) == 0) _longjmp(scheduler, 1);
+}
+
+/// Lets a fiber run until it gives way.
+void resume(fiber& f) {
+  running = &f;
+  if (_setjmp(scheduler) != 0) return;
+  if (f.begun) _longjmp(f.place, 1);
+  f.begun = true;
+  setcontext(&f.context);
 }
 
 void enter() {
   (*body)();
   warps[warp_of(running->is)].live &= ~(1U << running->is.lane);
   running->waits = wait::finished;
-  swapcontext(&running->context, &scheduler);
+  _longjmp(scheduler, 1);
 }
 
 /// Lets go those whose barrier is complete; says whether any was.
@@ -108,6 +120,7 @@ void run_block(const configuration& c, uint3 block) {
   while (fibers.size() < n) {
     fibers.push_back(std::make_unique<fiber>());
     fibers.back()->stack.reset(new unsigned char[stack_bytes]);
+    getcontext(&fibers.back()->context);
   }
   warps.resize((n + 31) / 32);
   for (warp& w : warps) w.live = 0;
@@ -119,9 +132,9 @@ void run_block(const configuration& c, uint3 block) {
         fiber& f = *fibers[i];
         f.is = {{x, y, z}, block, c.block, c.grid, static_cast<unsigned>(i % 32)};
         f.waits = wait::none;
+        f.begun = false;
         f.copies = {};
         warps[i / 32].live |= 1U << (i % 32);
-        getcontext(&f.context);
         f.context.uc_stack.ss_sp = f.stack.get();
         f.context.uc_stack.ss_size = stack_bytes;
         f.context.uc_link = nullptr;
@@ -133,8 +146,7 @@ void run_block(const configuration& c, uint3 block) {
     bool all = true;
     for (std::size_t j = 0; j < n; ++j) {
       if (fibers[j]->waits == wait::none) {
-        running = fibers[j].get();
-        swapcontext(&scheduler, &running->context);
+        resume(*fibers[j]);
       }
       all = all && fibers[j]->waits == wait::finished;
     }
