@@ -3,9 +3,9 @@
 // Measures: chains of FMAs in FP32 and FP64 on the CUDA cores; tensor cores by mma.sync in bf16 and
 //   fp8 with operands in registers, and through cuBLASLt on large products.
 // How: every thread or warp keeps several independent sums, so that no chain waits for itself; every
-//   SM is full. Operands are random: a chip works harder, and clocks lower, than on zeros. From Hopper
-//   on, mma.sync reaches only part of the peak, which belongs to the warp-group instructions that
-//   cuBLASLt uses; both are recorded.
+//   SM is full. Tensor operands are random: a chip works harder, and clocks lower, than on zeros. From
+//   Hopper on, mma.sync reaches only part of the peak, which belongs to the warp-group instructions
+//   that cuBLASLt uses; both are recorded.
 // Tests: peak = SMs x FLOP per clock x clock, per format; what a kernel reaches of it; the power limit.
 #include <cmath>
 #include <cstring>

@@ -28,6 +28,8 @@ __global__ void flight_kernel(const Vector* __restrict__ x, std::size_t n, doubl
   const std::size_t me = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   double exact = 0.0;
   float quick = 0.0F;
+  // Unrolled, the loads of several rounds would be in flight at once.
+#pragma unroll 1
   for (std::size_t base = me; base < n; base += all * Loads) {
     Vector v[Loads] = {};
 #pragma unroll

@@ -67,8 +67,10 @@ void measure_set(const pv::session& s, pv::recording& r, std::size_t bytes) {
   pv::device_buffer<walked> result(1);
   const bool through_l1 = bytes <= (std::size_t{64} << 10U);
   // Long enough against the timer's step; a walk of a large set need not visit all of it.
-  const long long hops = s.reduced ? 200 : 40000;
-  const auto warm = static_cast<long long>((std::min)(lines, std::size_t{s.reduced ? 200U : 1000000U}));
+  const long long hops = s.reduced ? 200 : 20000;
+  // The warm-up visits every line that an L2 may keep; beyond two L2s hardly any is kept.
+  const std::size_t most = s.reduced ? 200 : bytes > 2 * s.l2_bytes() ? 20000 : 2000000;
+  const auto warm = static_cast<long long>((std::min)(lines, most));
   launch(through_l1, on_device.data(), 0, warm, result.data(), s.stream);
   PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
   std::vector<double> seconds, cycles;
