@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "../algorithms/block_table.hpp"
+#include "../algorithms/online_softmax.hpp"
 #include "bf16x8.cuh"
 #include "buffer.cuh"
 
@@ -37,7 +38,7 @@ struct decode_attention_shape {
 };
 
 inline constexpr int decode_attention_warps = 4;
-inline constexpr float softmax_nothing = -1e30F;  ///< maximum over no key; finite, so no inf - inf
+inline constexpr float softmax_nothing = softmax_state::nothing;
 
 template <int HeadDim, int Group, bool Paged = false>
 __global__ void __launch_bounds__(decode_attention_warps * 32)
@@ -67,11 +68,10 @@ __global__ void __launch_bounds__(decode_attention_warps * 32)
 #pragma unroll
     for (int i = 0; i < 8; ++i) q[g][i] *= a.scale;
   }
-  float maximum[Group], sum[Group], out[Group][8];
+  softmax_state state[Group];
+  float out[Group][8];
 #pragma unroll
   for (int g = 0; g < Group; ++g) {
-    maximum[g] = softmax_nothing;
-    sum[g] = 0.0F;
 #pragma unroll
     for (int i = 0; i < 8; ++i) out[g][i] = 0.0F;
   }
@@ -113,18 +113,16 @@ __global__ void __launch_bounds__(decode_attention_warps * 32)
     }
 #pragma unroll
     for (int g = 0; g < Group; ++g) {
-      float above = maximum[g];
+      float above = state[g].maximum;
 #pragma unroll
       for (int u = 0; u < unrolled; ++u) above = fmaxf(above, score[u][g]);
-      const float shrink = exp2f(maximum[g] - above);
-      maximum[g] = above;
-      sum[g] *= shrink;
+      const float shrink = raise_maximum(state[g], above);
 #pragma unroll
       for (int i = 0; i < 8; ++i) out[g][i] *= shrink;
 #pragma unroll
       for (int u = 0; u < unrolled; ++u) {
         score[u][g] = there[u] ? exp2f(score[u][g] - above) : 0.0F;
-        sum[g] += score[u][g];
+        state[g].sum += score[u][g];
       }
     }
 #pragma unroll
@@ -144,18 +142,17 @@ __global__ void __launch_bounds__(decode_attention_warps * 32)
   for (int g = 0; g < Group; ++g) {
 #pragma unroll
     for (int with = lanes; with < 32; with *= 2) {
-      const float other = __shfl_xor_sync(0xFFFFFFFFU, maximum[g], with);
-      const float above = fmaxf(maximum[g], other);
-      const float here = exp2f(maximum[g] - above), there = exp2f(other - above);
-      sum[g] = sum[g] * here + __shfl_xor_sync(0xFFFFFFFFU, sum[g], with) * there;
+      const softmax_state other{__shfl_xor_sync(0xFFFFFFFFU, state[g].maximum, with),
+                                __shfl_xor_sync(0xFFFFFFFFU, state[g].sum, with)};
+      const merge_weights by = merge(state[g], other);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        out[g][i] = out[g][i] * here + __shfl_xor_sync(0xFFFFFFFFU, out[g][i], with) * there;
+        const float theirs = __shfl_xor_sync(0xFFFFFFFFU, out[g][i], with);
+        out[g][i] = out[g][i] * by.first + theirs * by.second;
       }
-      maximum[g] = above;
     }
     if (mine == 0) {
-      if (dim == 0) block_states[warp][g] = {maximum[g], sum[g]};
+      if (dim == 0) block_states[warp][g] = {state[g].maximum, state[g].sum};
 #pragma unroll
       for (int i = 0; i < 8; ++i) block_sums[warp][g][dim + i] = out[g][i];
     }
@@ -163,21 +160,19 @@ __global__ void __launch_bounds__(decode_attention_warps * 32)
   __syncthreads();
   for (int i = thread; i < Group * HeadDim; i += warps * 32) {
     const int g = i / HeadDim, d = i % HeadDim;
-    float above = softmax_nothing;
-    for (int w = 0; w < warps; ++w) above = fmaxf(above, block_states[w][g].x);
-    float total = 0.0F, part = 0.0F;
+    softmax_state all;
+    float part = 0.0F;
     for (int w = 0; w < warps; ++w) {
-      const float by = exp2f(block_states[w][g].x - above);
-      total += by * block_states[w][g].y;
-      part += by * block_sums[w][g][d];
+      const merge_weights by = merge(all, {block_states[w][g].x, block_states[w][g].y});
+      part = part * by.first + block_sums[w][g][d] * by.second;
     }
     const std::size_t row =
         static_cast<std::size_t>(sequence) * a.query_heads + kv_head * Group + g;
     if (a.splits == 1) {
-      a.out[row * HeadDim + d] = __float2bfloat16(part / total);
+      a.out[row * HeadDim + d] = __float2bfloat16(part / all.sum);
     } else {
       a.parts[(row * a.splits + split) * HeadDim + d] = part;
-      if (d == 0) a.states[row * a.splits + split] = {above, total};
+      if (d == 0) a.states[row * a.splits + split] = {all.maximum, all.sum};
     }
   }
 }
@@ -189,16 +184,14 @@ __global__ void __launch_bounds__(HeadDim)
     merge_attention_kernel(const float* __restrict__ parts, const float2* __restrict__ states,
                            __nv_bfloat16* __restrict__ out, int splits, int merged) {
   const std::size_t row = blockIdx.x;
-  float above = softmax_nothing;
-  for (int s = 0; s < merged; ++s) above = fmaxf(above, states[row * splits + s].x);
-  float total = 0.0F, sum = 0.0F;
+  softmax_state all;
+  float sum = 0.0F;
   for (int s = 0; s < merged; ++s) {
-    const float2 state = states[row * splits + s];
-    const float by = exp2f(state.x - above);
-    total += by * state.y;
-    sum += by * parts[(row * splits + s) * HeadDim + threadIdx.x];
+    const float2 part = states[row * splits + s];
+    const merge_weights by = merge(all, {part.x, part.y});
+    sum = sum * by.first + parts[(row * splits + s) * HeadDim + threadIdx.x] * by.second;
   }
-  out[row * HeadDim + threadIdx.x] = __float2bfloat16(sum / total);
+  out[row * HeadDim + threadIdx.x] = __float2bfloat16(sum / all.sum);
 }
 
 /// Into as many splits as give each SM four blocks, none below `least` keys, none empty.
