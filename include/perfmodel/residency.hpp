@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/detail/fields.hpp>
+#include <perfmodel/error.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/named.hpp>
 
