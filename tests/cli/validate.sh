@@ -77,9 +77,15 @@ says 2 'nothing to compare'
 says 2 'no such folder' --recordings "$work/nowhere"
 says 2 'no such folder' --data "$work/nowhere"
 says 2 'none of the published tables' --data "$work/good"
+mkdir "$work/empty"
+says 2 'no .json file is there' --recordings "$work/empty"
+says 2 'compare: ' --no-such-option
 
 # Measurements of one's own.
 printf '%s\n' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,4096,8192,8192,780 >"$work/own.csv"
+says 0 'gemm' --csv "$work/own.csv"
+printf '\xEF\xBB\xBF%s\r\n%s\r\n' gpu,backend,dtype,m,n,k,latency_us \
+  h100_sxm,none,bf16,4096,8192,8192,780 >"$work/own.csv"
 says 0 'gemm' --csv "$work/own.csv"
 printf '%s\n' gpu,impl,op,dtype,num_gpus,bytes,latency_us h100_sxm,nccl,all_reduce,bf16,8,67108864,330 \
   >"$work/links.csv"
@@ -94,6 +100,10 @@ bad_csv 'bad.csv:2: latency_us is "nan"' gpu,backend,dtype,m,n,k,latency_us h100
 bad_csv 'latency_us is "0"' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,1,2,3,0
 bad_csv 'gpu is "h101"' gpu,backend,dtype,m,n,k,latency_us h101,none,bf16,1,2,3,1
 bad_csv '6 cells; the header has 7' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,1,2,3
+bad_csv 'latency_us is "1e300"' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,1,2,3,1e300
+bad_csv 'the column m stands there twice' gpu,backend,dtype,m,m,n,k,latency_us h100_sxm,none,bf16,1,1,2,3,1
+bad_csv 'num_gpus is "2.5"' gpu,impl,op,dtype,num_gpus,bytes,latency_us h100_sxm,nccl,all_reduce,bf16,2.5,1024,9
+bad_csv 'allowed on h100_sxm: up to 8' gpu,impl,op,dtype,num_gpus,bytes,latency_us h100_sxm,nccl,all_reduce,bf16,16,1024,9
 bad_csv 'no rows' gpu,backend,dtype,m,n,k,latency_us ''
 printf '%s\n' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,4096,8192,8192,100 >"$work/own.csv"
 says 1 'below its bound' --csv "$work/own.csv"

@@ -152,6 +152,23 @@ TEST_CASE("recording: a number that is none") {
   refuses(with("\"sms\": 132", "\"sms\": 131.5"), fault::not_allowed, "device.sms is 131.5");
   refuses(with("\"threads\": 1048576", "\"threads\": -1"), fault::not_allowed,
           "points[0].parameters.threads is -1");
+  refuses(with("\"bytes_read\": 1073741824", "\"bytes_read\": 1e31"), fault::not_allowed,
+          "allowed: up to 1e30");
+  refuses(with("\"sms\": 132", "\"sms\": 2e9"), fault::not_allowed, "from 1 to 1e9");
+}
+
+TEST_CASE("recording: nesting without end is refused before it is walked") {
+  const std::string deep(100000, '[');
+  refuses(with("\"sms\": 132", std::string("\"sms\": ").append(deep)), fault::not_json,
+          "16 levels");
+}
+
+TEST_CASE("recording: a cpu names no accelerator") {
+  const std::size_t from = good.find("\"device\""), to = good.find("\"state\"");
+  const std::string cpu =
+      "\"device\": {\"kind\": \"cpu\", \"name\": \"x\", \"accelerator\": \"h200_sxm\", "
+      "\"memory_bytes\": 1e9, \"sm_clock_hz\": 0, \"cores\": 2, \"threads\": 2, \"caches\": []}, ";
+  refuses(good.substr(0, from) + cpu + good.substr(to), fault::not_allowed, "of a cpu");
 }
 
 TEST_CASE("recording: a wrong unit") {
@@ -192,6 +209,7 @@ TEST_CASE("recording: no points, no samples, no checks, a failed one") {
   refuses(with("[0.000251, 0.000252]", "[]"), fault::no_samples, "points[0].samples");
   refuses(with("0.000251", "0"), fault::bad_sample, "points[0].samples[0] is 0");
   refuses(with("0.000251", "-0.000251"), fault::bad_sample, "more than 0");
+  refuses(with("0.000251", "1e-300"), fault::bad_sample, "from 1e-30 on");
   refuses(with("[{\"name\": \"copy equals its source\", \"error\": 0, \"tolerance\": 0}]", "[]"),
           fault::no_checks, "checks");
   refuses(with("\"error\": 0,", "\"error\": 0.1,"), fault::failed_check, "checks[0].error is 0.1");
@@ -199,6 +217,9 @@ TEST_CASE("recording: no points, no samples, no checks, a failed one") {
 
 TEST_CASE("recording: dates and revisions") {
   refuses(with("2026-11-21T08:15:00Z", "2026-11-21 08:15"), fault::not_allowed, "run.date");
+  refuses(with("2026-11-21T08:15:00Z", "2026-13-21T08:15:00Z"), fault::not_allowed, "run.date");
+  refuses(with("2026-11-21T08:15:00Z", "2026-11-00T08:15:00Z"), fault::not_allowed, "run.date");
+  refuses(with("2026-11-21T08:15:00Z", "2026-11-21T24:15:00Z"), fault::not_allowed, "run.date");
   refuses(with("0123456789abcdef0123456789abcdef01234567", "main"), fault::not_allowed,
           "40 hexadecimal digits");
 }

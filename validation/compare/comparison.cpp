@@ -82,8 +82,10 @@ std::string text_table::markdown() const {
 }
 
 std::string fixed(double x, int digits) {
+  // Beyond 1e15 the digits say nothing, and there may be hundreds of them.
   std::array<char, 48> text{};
-  const int n = std::snprintf(text.data(), text.size(), "%.*f", digits, x);
+  const int n =
+      std::snprintf(text.data(), text.size(), std::abs(x) < 1e15 ? "%.*f" : "%.*e", digits, x);
   std::string s(text.data(), static_cast<std::size_t>(n));
   // No "-0.0": it reads as if it meant something.
   if (s.front() == '-' && s.find_first_not_of("-0.") == std::string::npos) s.erase(0, 1);

@@ -37,8 +37,20 @@ std::vector<std::string> files_in(const std::string& folder) {
       out.push_back(entry.path().string());
     }
   }
+  if (out.empty()) {
+    throw std::invalid_argument(
+        std::string("--recordings ").append(folder).append(": no .json file is there"));
+  }
   std::sort(out.begin(), out.end());
   return out;
+}
+
+/// What a file says may have line breaks; an error is one line.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20U) c = ' ';
+  }
+  return text;
 }
 
 void say(const std::string& text) {
@@ -189,6 +201,9 @@ int main(int argc, char** argv) {
   app.footer(
       "Exit status: 0, all tolerances are kept; 1, one is not, or something was measured below "
       "its bound; 2, the input is bad.");
+  app.failure_message([](const CLI::App*, const CLI::Error& e) {
+    return std::string("compare: ").append(one_line(e.what())).append("\n");
+  });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -201,9 +216,9 @@ int main(int argc, char** argv) {
   try {
     return run(o);
   } catch (const pv::recording_error& e) {
-    std::fprintf(stderr, "compare: %s %s\n", e.code().c_str(), e.what());
+    std::fprintf(stderr, "compare: %s %s\n", e.code().c_str(), one_line(e.what()).c_str());
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "compare: %s\n", e.what());
+    std::fprintf(stderr, "compare: %s\n", one_line(e.what()).c_str());
   }
   return bad_input;
 }

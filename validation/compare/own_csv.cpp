@@ -60,21 +60,34 @@ class row {
     return cells_[static_cast<std::size_t>(at - header_.begin())];
   }
   bool has(const char* column) const { return contains(header_, column) && !text(column).empty(); }
-  double number(const char* column, double least = 0.0) const {
+  double number(const char* column, double least = 1e-15, double most = 1e30) const {
     const std::string& s = text(column);
     double x = 0.0;
     const auto end = std::from_chars(s.data(), s.data() + s.size(), x);
-    if (end.ec != std::errc{} || end.ptr != s.data() + s.size() || !std::isfinite(x) || x < least ||
-        (least == 0.0 && x == 0.0)) {
+    if (end.ec != std::errc{} || end.ptr != s.data() + s.size() || !(x >= least) ||
+        !(x <= most)) {
       fail(std::string(column)
                .append(" is \"")
                .append(s)
                .append("\"; allowed: a number ")
-               .append(least > 0.0 ? "from 1 on" : "above 0"));
+               .append(least == 1.0   ? "from 1 on, at most 1e15"
+                       : least == 0.0 ? "from 0 on, at most 1e15"
+                                      : "above 0 (1e-15 to 1e30)"));
     }
     return x;
   }
-  double count(const char* column) const { return number(column, 1.0); }
+  double count(const char* column) const { return number(column, 1.0, 1e15); }
+  int whole(const char* column, int most) const {
+    const double x = number(column, 1.0, 1e15);
+    if (x != std::floor(x) || x > most) {
+      fail(std::string(column)
+               .append(" is \"")
+               .append(text(column))
+               .append("\"; allowed: a whole number from 1 to ")
+               .append(std::to_string(most)));
+    }
+    return static_cast<int>(x);
+  }
   const accelerator& gpu() const {
     const accelerator* a = catalog::find_accelerator(text("gpu"));
     if (a == nullptr) {
@@ -138,8 +151,10 @@ comparison compare_gemm(const row& r) {
   }
   const double published_copies =
       engine == "none" ? 0.0
-                       : catalog::benchmark_weight_copies(engine, g.n * g.k * bytes_of(g.weights), g.format, a);
-  const double copies = r.has("weight_copies") ? r.number("weight_copies") : published_copies;
+                       : catalog::benchmark_weight_copies(
+                             engine, g.n * g.k * bytes_of(g.weights), g.format, a);
+  const double copies =
+      r.has("weight_copies") ? r.number("weight_copies", 0.0, 1e15) : published_copies;
   comparison c = basic(r, "gemm", a);
   const estimate e = calibrated_gemm(a, g, catalog::machine_profile_of(a).value,
                                      {.engine = *found, .weight_copies = copies});
@@ -237,12 +252,23 @@ comparison compare_collective(const row& r) {
                .append("\"; allowed: nccl, custom_graph, custom_eager"));
   }
   call.format = r.format("dtype");
-  call.ranks = static_cast<int>(r.number("num_gpus", 1.0));
+  call.ranks = r.whole("num_gpus", 1000000);
   call.message = message_bytes<>(r.number("bytes") * byte);
   const auto cost = calibrated_collectives_on(a, catalog::collective_profile_of(a));
   c.predicted = collective_time(a.fabric, call, cost).time.value();
   call.implementation = implementation::any;
-  c.bound = collective_time(a.fabric, call).time.value();
+  const collective_estimate least = collective_time(a.fabric, call);
+  if (!least.feasible) {
+    r.fail(std::string("num_gpus is \"")
+               .append(r.text("num_gpus"))
+               .append("\": ")
+               .append(least.feasible.reason)
+               .append("; allowed on ")
+               .append(r.text("gpu"))
+               .append(": up to ")
+               .append(std::to_string(std::max(1, a.fabric.ranks))));
+  }
+  c.bound = least.time.value();
   c.held_to = c.bound;
   c.format = r.text("dtype");
   c.engine = impl;
@@ -273,6 +299,9 @@ const schema& schema_of(const std::string& file, const std::vector<std::string>&
     }
   }
   for (const std::string& c : header) {
+    if (std::count(header.begin(), header.end(), c) > 1) {
+      fail(std::string("the column ").append(c).append(" stands there twice"));
+    }
     if (contains(cells_of(nearest->columns), c) || contains(cells_of(nearest->optional), c))
       continue;
     std::string allowed = nearest->columns;
@@ -290,6 +319,7 @@ std::vector<comparison> compare_csv(const std::string& file) {
   if (!in || !std::getline(in, line)) {
     throw csv_error(std::string(file).append(": cannot be read, or is empty"));
   }
+  if (line.compare(0, 3, "\xEF\xBB\xBF") == 0) line.erase(0, 3);  // as spreadsheets write
   const std::vector<std::string> header = cells_of(line);
   const schema& s = schema_of(file, header);
   const std::string operation = s.operation;

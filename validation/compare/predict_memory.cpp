@@ -98,6 +98,10 @@ prediction predict_bytes_in_flight(const question& q) {
     p.note = "the latency of DRAM is neither measured nor in the catalogue";
     return p;
   }
+  if (!(p.size >= 1.0)) {
+    p.note = "less than a byte is in flight";
+    return p;
+  }
   const bandwidth<> reached = attainable_bandwidth(
       q.on.policy.dram_bandwidth(q.on.device, d), bytes<>::from_value(p.size), q.on.memory_latency);
   p.value = (d.dram.total() / reached + q.on.policy.launch_time(q.on.device, d)).value();

@@ -179,6 +179,8 @@ class field {
     if (!value_->is_number()) refuse(recording_fault::wrong_type, "a finite number");
     const double x = value_->get<double>();
     if (!std::isfinite(x)) refuse(recording_fault::wrong_type, "a finite number");
+    // What is this far from any measurement makes infinities of products and ratios.
+    if (std::abs(x) > 1e30) refuse(recording_fault::not_allowed, "up to 1e30 in size");
     return x;
   }
   double not_negative() const {
@@ -195,7 +197,9 @@ class field {
     const double x = number();
     if (x != std::floor(x) || x < least || x > 1e9) {
       refuse(recording_fault::not_allowed,
-             std::string("a whole number from ").append(least > 0.0 ? "1" : "0").append(" on"));
+             std::string("a whole number from ")
+                 .append(least > 0.0 ? "1" : "0")
+                 .append(" to 1e9"));
     }
     return static_cast<int>(x);
   }
@@ -219,7 +223,10 @@ inline bool is_date(std::string_view s) {
     const bool digit = s[i] >= '0' && s[i] <= '9';
     if (form[i] == '0' ? !digit : s[i] != form[i]) return false;
   }
-  return true;
+  const auto two = [&](std::size_t at) { return 10 * (s[at] - '0') + (s[at + 1] - '0'); };
+  const int month = two(5), day = two(8);
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31 && two(11) <= 23 && two(14) <= 59 &&
+         two(17) <= 60;
 }
 inline bool is_revision(std::string_view s) {
   if (s == "unknown") return true;
@@ -286,6 +293,9 @@ inline device_description read_device(const field& f, bool measured) {
   }
   d.name = f["name"].some_text();
   d.accelerator = f["accelerator"].text();
+  if (d.kind == "cpu" && !d.accelerator.empty()) {
+    f["accelerator"].refuse(recording_fault::not_allowed, "\"\" of a cpu");
+  }
   d.memory_bytes = amount("memory_bytes");
   return d;
 }
@@ -337,6 +347,8 @@ inline void require_parameters(const field& parameters, const quantity_rule& r, 
     for_each_item(list, ' ',
                   [&](std::string_view name) { static_cast<void>(find(name).not_negative()); });
   }
+  if (parameters.has("ranks")) static_cast<void>(parameters["ranks"].whole(1.0));
+  if (parameters.has("draft_length")) static_cast<void>(parameters["draft_length"].whole(0.0));
   for_each_item(r.flags, ' ',
                 [&](std::string_view name) { static_cast<void>(find(name).truth()); });
 }
@@ -369,8 +381,10 @@ inline point read_point(const field& f, std::string_view experiment, bool gpu) {
   const field samples = f["samples"];
   for (const field& s : samples.list()) {
     const double x = s.number();
-    if (x < 0.0 || (x == 0.0 && p.unit != "1")) {
-      s.refuse(recording_fault::bad_sample, p.unit == "1" ? "0 or more" : "more than 0");
+    const bool zero = x == 0.0 && p.unit == "1";
+    if (!zero && x < 1e-30) {
+      s.refuse(recording_fault::bad_sample,
+               p.unit == "1" ? "0, or from 1e-30 on" : "more than 0, from 1e-30 on");
     }
     p.samples.push_back(x);
   }
@@ -388,8 +402,13 @@ inline json parse_file(const std::string& file) {
   if (in) text << in.rdbuf();
   if (!in || text.str().empty()) fail(recording_fault::unreadable, "cannot be read, or is empty");
   std::vector<std::set<std::string>> open;
+  constexpr int deepest = 16;
   try {
-    return json::parse(text.str(), [&](int, json::parse_event_t event, json& parsed) {
+    return json::parse(text.str(), [&](int depth, json::parse_event_t event, json& parsed) {
+      // A recording has 5 levels. Thousands would overflow the stack of whoever walks the value.
+      if (depth > deepest) {
+        fail(recording_fault::not_json, "not JSON of a recording: nested more than 16 levels deep");
+      }
       if (event == json::parse_event_t::object_start) open.emplace_back();
       if (event == json::parse_event_t::object_end) open.pop_back();
       if (event == json::parse_event_t::key &&
