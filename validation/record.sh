@@ -6,9 +6,11 @@
 #   OUT/record.log                     everything that was printed
 #
 # After the recordings come, in the time that is left: each program's faults, which its own checks
-# have to notice, and compute-sanitizer on reduced sizes. --quick leaves both out.
+# have to notice, and compute-sanitizer on reduced sizes. --quick leaves both out. What they found
+# is printed together, at the end.
 # PERFMODEL_REVISION names the revision where the checkout has no git; PERFMODEL_MODIFIED=1 says that
-# it is not quite that one. Exit status: 0, all recorded or skipped with a reason; 1, something
+# it is not quite that one. PERFMODEL_CUBLASLT_DIR names the folder with include/cublasLt.h and lib/,
+# where the toolkit is without. Exit status: 0, all recorded or skipped with a reason; 1, something
 # failed; 77, no CUDA compiler or no GPU.
 set -euo pipefail
 
@@ -60,7 +62,11 @@ generator=()
 if [[ ! -e $build/CMakeCache.txt ]]; then
   if command -v ninja >/dev/null; then generator=(-G Ninja); else generator=(-G 'Unix Makefiles'); fi
 fi
-cmake -S "$here/kernels" -B "$build" "${generator[@]}" -DPERFMODEL_CUDA_ARCHITECTURES=native
+options=(-DPERFMODEL_CUDA_ARCHITECTURES=native)
+if [[ -n ${PERFMODEL_CUBLASLT_DIR:-} ]]; then
+  options+=("-DPERFMODEL_CUBLASLT_DIR=$PERFMODEL_CUBLASLT_DIR")
+fi
+cmake -S "$here/kernels" -B "$build" "${generator[@]}" "${options[@]}"
 if ! grep -q '^PERFMODEL_NVCC:.*=/' "$build/CMakeCache.txt"; then
   echo 'record: skipped: the CUDA compiler nvcc is not on this machine'
   exit 77
@@ -93,8 +99,9 @@ for name in "${names[@]}"; do
     status=1
     continue
   fi
-  began=$SECONDS code=0
-  timeout 60 "$program" --out "$out/recordings/$name.json" --revision "$revision" \
+  began=$SECONDS code=0 most=$(left)
+  if [[ $most -gt 60 ]]; then most=60; fi
+  timeout "$most" "$program" --out "$out/recordings/$name.json" --revision "$revision" \
     "${modified[@]}" || code=$?
   case $code in
     0) note "$name: recorded in $((SECONDS - began)) s" ;;
@@ -102,7 +109,7 @@ for name in "${names[@]}"; do
       note "$name: skipped"
       skipped=$((skipped + 1))
       ;;
-    124) note "$name: stopped after 60 s" && status=1 ;;
+    124) note "$name: stopped after $most s" && status=1 ;;
     *) note "$name: failed ($code)" && status=1 ;;
   esac
 done
@@ -111,52 +118,79 @@ if [[ $skipped -eq ${#names[@]} ]]; then
   exit 77
 fi
 
+# try_fault PROGRAM FAULT: prints whether the program's own checks notice it.
+try_fault() {
+  local code=0 said
+  said=$(timeout 40 "$build/$1" --reduced --break "$2" 2>&1 >/dev/null) || code=$?
+  # A call that fails exits 1 as well: only a check that fails has noticed.
+  if [[ $code -eq 1 && $said == *'check failed'* ]]; then
+    echo "$1 broken by $2: noticed"
+  elif [[ $code -eq 77 ]]; then
+    echo "$1 broken by $2: skipped"
+  else
+    echo "$1 broken by $2: NOT noticed ($code)"
+  fi
+}
+
+# try_sanitizer TOOL PROGRAM: prints what compute-sanitizer says of it. The programs check each call
+# themselves; calls that a library tries, and that may fail, are no error.
+try_sanitizer() {
+  local code=0 said
+  said=$(timeout 60 "$sanitizer" --tool "$1" --error-exitcode 99 --print-limit 5 \
+    --report-api-errors no "$build/$2" --reduced 2>&1) || code=$?
+  case $code in
+    0) echo "$1 $2: clean" ;;
+    77) echo "$1 $2: skipped" ;;
+    124) echo "$1 $2: stopped after 60 s" ;;
+    *)
+      if [[ $said == *'Device not supported'* ]]; then
+        echo "$1 $2: compute-sanitizer does not support this device"
+      else
+        echo "$1 $2: FAILED ($code)"
+        tail -n 30 <<<"$said"
+      fi
+      ;;
+  esac
+}
+
+# Nothing is timed from here on: four trials at once, each into a file of its own.
+trials=$(mktemp -d)
+trap 'rm -rf "$trials"' EXIT
+started=0 running=()
+wait_for_oldest() {
+  wait "${running[0]}" || true
+  running=("${running[@]:1}")
+}
+# try SECONDS FUNCTION ARGUMENTS...: where so much time is left.
+try() {
+  if [[ ${#running[@]} -ge 4 ]]; then wait_for_oldest; fi
+  if [[ $(left) -lt $1 ]]; then
+    note "${*:3}: no time left"
+    return
+  fi
+  "${@:2}" >"$trials/$(printf '%04d' $started)" &
+  started=$((started + 1)) running+=($!)
+}
+
 if [[ $quick -eq 0 ]]; then
   for name in "${names[@]}"; do
-    program=$build/$name
-    [[ -x $program ]] || continue
+    [[ -x $build/$name ]] || continue
     while read -r fault; do
-      if [[ $(left) -lt 10 ]]; then
-        note "$name broken by $fault: no time left"
-        continue
-      fi
-      code=0
-      said=$(timeout 20 "$program" --reduced --break "$fault" 2>&1 >/dev/null) || code=$?
-      # A call that fails exits 1 as well: only a check that fails has noticed.
-      if [[ $code -eq 1 && $said == *'check failed'* ]]; then
-        note "$name broken by $fault: noticed"
-      elif [[ $code -eq 77 ]]; then
-        note "$name broken by $fault: skipped"
-      else
-        note "$name broken by $fault: NOT noticed ($code)"
-        status=1
-      fi
-    done < <("$program" --faults)
+      try 45 try_fault "$name" "$fault"
+    done < <("$build/$name" --faults)
   done
-
   sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer || true)
   for tool in memcheck racecheck initcheck synccheck; do
     for name in "${names[@]}"; do
-      program=$build/$name
-      [[ -x $program && -n $sanitizer ]] || continue
-      if [[ $(left) -lt 25 ]]; then
-        note "$tool $name: no time left"
-        continue
-      fi
-      code=0
-      timeout 40 "$sanitizer" --tool "$tool" --error-exitcode 99 --print-limit 5 \
-        "$program" --reduced >"$out/sanitizer.log" 2>&1 || code=$?
-      case $code in
-        0) note "$tool $name: clean" ;;
-        77) note "$tool $name: skipped" ;;
-        124) note "$tool $name: stopped after 40 s" ;;
-        *)
-          note "$tool $name: FAILED ($code)"
-          tail -n 30 "$out/sanitizer.log"
-          status=1
-          ;;
-      esac
+      if [[ -n $sanitizer && -x $build/$name ]]; then try 65 try_sanitizer "$tool" "$name"; fi
     done
+  done
+  while [[ ${#running[@]} -gt 0 ]]; do wait_for_oldest; done
+  for trial in "$trials"/*; do
+    [[ -s $trial ]] || continue
+    note "$(head -n 1 "$trial")"
+    tail -n +2 "$trial"
+    if grep -qE ': (NOT noticed|FAILED) ' "$trial"; then status=1; fi
   done
   [[ -n $sanitizer ]] || note 'compute-sanitizer is not on this machine'
 fi

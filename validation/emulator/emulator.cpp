@@ -210,6 +210,11 @@ std::size_t device_bytes() {
   return bytes;
 }
 
+struct emulated_event {
+  long long ns = 0;
+  bool asked = false;  ///< since it was recorded
+};
+
 cudaError_t report(cudaError_t e) {
   if (e != cudaSuccess) last_error = e;
   return e;
@@ -375,25 +380,29 @@ EMULATED cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 EMULATED cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 
 EMULATED cudaEventCreate(cudaEvent_t* e) {
-  *e = reinterpret_cast<cudaEvent_t>(new long long{0});
+  *e = reinterpret_cast<cudaEvent_t>(new emulated_event);
   return cudaSuccess;
 }
 EMULATED cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
-  *e = reinterpret_cast<cudaEvent_t>(new long long{0});
+  *e = reinterpret_cast<cudaEvent_t>(new emulated_event);
   return cudaSuccess;
 }
 EMULATED cudaEventDestroy(cudaEvent_t e) {
-  delete reinterpret_cast<long long*>(e);
+  delete reinterpret_cast<emulated_event*>(e);
   return cudaSuccess;
 }
 EMULATED cudaEventRecord(cudaEvent_t e, cudaStream_t) {
-  *reinterpret_cast<long long*>(e) = clock64();
+  *reinterpret_cast<emulated_event*>(e) = {clock64(), false};
   return cudaSuccess;
 }
 EMULATED cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-EMULATED cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+EMULATED cudaEventQuery(cudaEvent_t e) {
+  // Not ready at first, and remembered as an error, as on a device.
+  if (std::exchange(reinterpret_cast<emulated_event*>(e)->asked, true)) return cudaSuccess;
+  return last_error = cudaErrorNotReady;
+}
 EMULATED cudaEventElapsedTime(float* ms, cudaEvent_t a, cudaEvent_t b) {
-  const long long ns = *reinterpret_cast<long long*>(b) - *reinterpret_cast<long long*>(a);
+  const long long ns = reinterpret_cast<emulated_event*>(b)->ns - reinterpret_cast<emulated_event*>(a)->ns;
   *ms = 1e-6F * static_cast<float>(ns < 1000 ? 1000 : ns);
   return cudaSuccess;
 }

@@ -59,6 +59,7 @@ __global__ void __launch_bounds__(softmax_threads) softmax_kernel(bf16* scores, 
   }
 }
 
+#if PERFMODEL_HAS_CUBLASLT
 /// values[g][token][d] -> transposed[g][d][token], for the product that wants rows along tokens.
 __global__ void transpose_values_kernel(const bf16* values, bf16* transposed, int tokens) {
   const std::size_t n = static_cast<std::size_t>(tokens) * head_dim;
@@ -67,6 +68,7 @@ __global__ void transpose_values_kernel(const bf16* values, bf16* transposed, in
   const std::size_t head = blockIdx.y, token = i / head_dim, d = i % head_dim;
   transposed[head * n + d * static_cast<std::size_t>(tokens) + token] = values[head * n + i];
 }
+#endif
 
 // --- operands -------------------------------------------------------------------------------------
 

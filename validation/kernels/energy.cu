@@ -5,8 +5,8 @@
 //   its power and its SM clock, and why the clock was lower than it could be. Nothing is set.
 // How: two batches of launches are always under way while the host reads NVML every few
 //   milliseconds. The counter moves in steps, so energy is taken from step to step; `flop`,
-//   `bytes_read` and `bytes_written` are the load's rates times those seconds. NVML's power may be
-//   an average over the last second: the energy is what to trust.
+//   `bytes_read` and `bytes_written` are the load's rates times those seconds. NVML's power is an
+//   average over the last second on most GPUs, so it is read once the load is older than that.
 // Tests: energy = static power x time + bytes x J/byte + flop x J/flop; the clock under load.
 #include <chrono>
 #include <cmath>
@@ -26,7 +26,7 @@ using bf16 = __nv_bfloat16;
 
 constexpr int threads = 256, chains = 8, unrolled = 4;
 constexpr float factor = 0.999F, addend = 0.001F;
-constexpr std::uint32_t stream_seed = 71, chain_seed = 72, x_seed = 73, weight_seed = 74;
+constexpr std::uint32_t stream_seed = 71, chain_seed = 72;
 
 __global__ void __launch_bounds__(threads)
     stream_kernel(const uint4* __restrict__ from, uint4* __restrict__ to, std::size_t n) {
@@ -144,6 +144,8 @@ class chain_work {
 
 #if PERFMODEL_HAS_CUBLASLT
 
+constexpr std::uint32_t x_seed = 73, weight_seed = 74;
+
 class product_work {
  public:
   product_work(const pv::session& s, int size)
@@ -195,7 +197,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Launches that make a batch of about 20 ms.
+/// Launches that make a batch of about 50 ms, longer than NVML takes between two looks at it.
 int batch_of(const pv::session& s, const work& load) {
   pv::event start, stop;
   load.launch();
@@ -204,12 +206,13 @@ int batch_of(const pv::session& s, const work& load) {
   stop.record(s.stream);
   stop.wait();
   const double one = (std::max)(pv::seconds_between(start, stop) / 3.0, 1e-6);
-  return static_cast<int>((std::clamp)(20e-3 / one, 1.0, 1000.0));
+  return static_cast<int>((std::clamp)(50e-3 / one, 1.0, 1000.0));
 }
 
 void measure_load(const pv::session& s, pv::recording& r, const work& load) {
   const bool idle = !load.launch;
   const double settle = s.reduced ? 0.05 : 0.4, length = s.reduced ? 0.2 : 1.5;
+  const double averaged = s.reduced ? settle : 1.1;  // from here on, power is of this load alone
   const std::size_t parts = s.reduced ? 1 : 3;
   const int batch = idle ? 0 : batch_of(s, load);
   pv::event ends[2];
@@ -228,26 +231,24 @@ void measure_load(const pv::session& s, pv::recording& r, const work& load) {
     enqueue(1);
   }
   while (now() - begin < settle + length) {
-    if (!idle) {
-      const cudaError_t status = cudaEventQuery(ends[oldest].get());
-      if (status == cudaSuccess) {
-        last_end = now();
-        if (first_end == 0) {
-          first_end = last_end;
-        } else {
-          batches += 1;
-        }
-        enqueue(oldest);
-        oldest = 1 - oldest;
-      } else if (status != cudaErrorNotReady) {
-        PERFMODEL_CUDA(status);
+    if (!idle && ends[oldest].reached()) {
+      last_end = now();
+      if (first_end == 0 || last_end - begin < settle) {
+        first_end = last_end;
+      } else {
+        batches += 1;
       }
+      enqueue(oldest);
+      oldest = 1 - oldest;
     }
-    if (now() - begin >= settle) {
+    const double age = now() - begin;
+    if (age >= settle) {
       if (const auto e = s.sensors->energy_j()) readings.push_back({now(), *e});
-      if (const auto p = s.sensors->power_w()) power.push_back(*p);
       if (const auto c = s.sensors->sm_clock_hz()) clock.push_back(*c);
       for (const std::string& reason : s.sensors->slowdown()) reasons.insert(reason);
+    }
+    if (age >= averaged) {
+      if (const auto p = s.sensors->power_w()) power.push_back(*p);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

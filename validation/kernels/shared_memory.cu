@@ -3,8 +3,8 @@
 // Measures: reads of shared memory by all SMs at once. A warp's lanes read words a stride apart (1 to
 //   32: 1 to 32 ways of conflict), or a column of a 32 x 32 tile stored plainly, padded by a word, or
 //   swizzled by XOR; the conflict-free rate also in 16-byte reads.
-// How: each thread reads the same few places over and over, from addresses that a runtime value moves,
-//   so that the compiler can neither keep nor skip them; eight reads are in flight before a sum.
+// How: each thread reads the same few places over and over, in a way that lets the compiler neither
+//   keep nor skip them; eight reads are in flight before a sum.
 // Tests: shared memory as a memory level: 32 banks of 4 bytes, each once a clock; a conflict of w ways
 //   takes w passes.
 #include <cmath>
@@ -21,7 +21,7 @@ constexpr int reads_at_once = 8;
 constexpr int array_words = 8192;  // 32 KB a block
 constexpr unsigned wrap = array_words - 1;
 
-/// The words that read u of a warp's lane starts from, before the runtime offset.
+/// Which words a warp reads; none beyond array_words.
 enum class pattern { strided, column_plain, column_padded, column_swizzled };
 
 __device__ unsigned word_of(pattern p, int lane, int read, int stride) {
@@ -34,33 +34,33 @@ __device__ unsigned word_of(pattern p, int lane, int read, int stride) {
   return 0;
 }
 
-/// Reads `rounds` x reads_at_once words a thread. `move` is a multiple of 32 words, so that it changes
-/// every address and no bank.
+/// Reads `rounds` x reads_at_once words a thread. An SM has four issue slots for each pass of its
+/// shared memory, and addresses that move from round to round would take more than those. So they
+/// stay, and the words are volatile: each read is made, and by itself.
 template <pattern P>
 __global__ void __launch_bounds__(threads)
-    read_kernel(const float* fill, int rounds, int stride, unsigned move, float* sums) {
+    read_kernel(const float* fill, int rounds, int stride, float* sums) {
   __shared__ float words[array_words];
   for (int i = static_cast<int>(threadIdx.x); i < array_words; i += threads) words[i] = fill[i];
   __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  const volatile float* const read = words;
   unsigned at[reads_at_once];
 #pragma unroll
-  for (int u = 0; u < reads_at_once; ++u) at[u] = word_of(P, lane, u, stride) & wrap;
+  for (int u = 0; u < reads_at_once; ++u) at[u] = word_of(P, lane, u, stride);
   float sum = 0.0F;
   for (int round = 0; round < rounds; ++round) {
     float v[reads_at_once];
 #pragma unroll
-    for (int u = 0; u < reads_at_once; ++u) v[u] = words[at[u]];
+    for (int u = 0; u < reads_at_once; ++u) v[u] = read[at[u]];
 #pragma unroll
-    for (int u = 0; u < reads_at_once; ++u) {
-      sum += v[u];
-      at[u] = (at[u] + move) & wrap;
-    }
+    for (int u = 0; u < reads_at_once; ++u) sum += v[u];
   }
   sums[blockIdx.x * threads + threadIdx.x] = sum;
 }
 
-/// The same in reads of 16 bytes, side by side.
+/// The same in reads of 16 bytes, side by side. Each takes four passes, so here the addresses may
+/// move, by a number of words that the compiler does not know.
 __global__ void __launch_bounds__(threads)
     wide_kernel(const float* fill, int rounds, unsigned move, float* sums) {
   __shared__ __align__(16) float words[array_words];
@@ -88,6 +88,7 @@ template <bool Swizzle, bool Barrier>
 __global__ void transpose_kernel(const float* in, float* out) {
   __shared__ float tile[32 * 33];
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+  if (y >= 16) __nanosleep(2000);  // half of the warps are late, so that a missing barrier shows
   tile[Swizzle ? pv::swizzled(y, x) : pv::padded(y, x)] = in[y * 32 + x];
   if (Barrier) __syncthreads();
   out[y * 32 + x] = tile[Swizzle ? pv::swizzled(x, y) : pv::padded(x, y)];
@@ -147,6 +148,11 @@ class reader {
   reader(const pv::session& s, int blocks)
       : session_(s), blocks_(blocks), fill_(array_words), sums_(static_cast<std::size_t>(blocks) * threads) {
     pv::random_fill(fill_, 9);
+    take_shared_memory(read_kernel<pattern::strided>);
+    take_shared_memory(read_kernel<pattern::column_plain>);
+    take_shared_memory(read_kernel<pattern::column_padded>);
+    take_shared_memory(read_kernel<pattern::column_swizzled>);
+    take_shared_memory(wide_kernel);
   }
 
   void launch(const reading& what, int rounds) const {
@@ -201,8 +207,8 @@ class reader {
             case pattern::column_padded: word = static_cast<unsigned>(lane * 33 + u); break;
             case pattern::column_swizzled: word = static_cast<unsigned>(lane * 32 + (u ^ lane)); break;
           }
-          const unsigned at = ((word & wrap) + static_cast<unsigned>(round) * move) & wrap;
-          reference[static_cast<std::size_t>(lane)] += static_cast<double>(pv::random_value(9, at));
+          reference[static_cast<std::size_t>(lane)] +=
+              static_cast<double>(pv::random_value(9, word));
         }
       }
     }
@@ -214,9 +220,17 @@ class reader {
  private:
   static constexpr unsigned move = 32 * 5;
 
+  /// The L1 leaves all that it can, so that every block is resident.
+  template <class... Parameters>
+  static void take_shared_memory(void (*kernel)(Parameters...)) {
+    PERFMODEL_CUDA(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                        cudaFuncAttributePreferredSharedMemoryCarveout,
+                                        cudaSharedmemCarveoutMaxShared));
+  }
+
   template <pattern P>
   void run(const reading& what, int rounds, unsigned grid) const {
-    read_kernel<P><<<grid, threads, 0, session_.stream>>>(fill_.data(), rounds, what.stride, move,
+    read_kernel<P><<<grid, threads, 0, session_.stream>>>(fill_.data(), rounds, what.stride,
                                                           sums_.data());
   }
 

@@ -35,20 +35,28 @@ PERFMODEL_HOST_DEVICE inline void route(const float* scores, int experts, int k,
   for (int j = 0; j < k; ++j) weights[j] /= sum;
 }
 
-/// offsets[e]: where the tokens of expert e begin; offsets[experts]: their number. Returns the
-/// number of tiles of `rows` tokens, none of which spans two experts; first_tile[e]: of expert e.
-PERFMODEL_HOST_DEVICE constexpr int lay_out(const int* counts, int experts, int rows, int* offsets,
-                                            int* first_tile) {
-  int tokens = 0, tiles = 0;
-  for (int e = 0; e < experts; ++e) {
-    offsets[e] = tokens;
-    first_tile[e] = tiles;
-    tokens += counts[e];
-    tiles += (counts[e] + rows - 1) / rows;
+/// Tiles of `rows` tokens that `count` tokens fill, the last one in part.
+PERFMODEL_HOST_DEVICE constexpr int tiles_of(int count, int rows) {
+  return (count + rows - 1) / rows;
+}
+
+/// How many tokens, and how many tiles, the experts before one have.
+struct expert_place {
+  int row = 0, tile = 0;
+};
+
+/// Where an expert's tokens and tiles begin; of the number of experts, which is none: how many
+/// there are. tiles[e] is tiles_of(counts[e]), so that no tile spans two experts. Each expert sums
+/// for itself: one thread's divisions for all of them would take as long as a small layer.
+/// Test: as a running sum over the experts.
+PERFMODEL_HOST_DEVICE constexpr expert_place place_of_expert(const int* counts, const int* tiles,
+                                                             int expert) {
+  expert_place at;
+  for (int e = 0; e < expert; ++e) {
+    at.row += counts[e];
+    at.tile += tiles[e];
   }
-  offsets[experts] = tokens;
-  first_tile[experts] = tiles;
-  return tiles;
+  return at;
 }
 
 /// Tiles that n choices can need at most: one part-filled tile an expert, and the full ones.

@@ -194,9 +194,10 @@ __global__ void __launch_bounds__(HeadDim)
   out[row * HeadDim + threadIdx.x] = __float2bfloat16(sum / all.sum);
 }
 
-/// Into as many splits as give each SM four blocks, none below `least` keys, none empty.
+/// Into as many splits as fit at once, at four blocks an SM, which is what the registers allow: a
+/// block more would wait for the others and then run alone. None below `least` keys, none empty.
 inline void choose_splits(decode_attention_shape& a, int sms, int least = 128) {
-  const int heads = a.batch * a.kv_heads, wanted = (4 * sms + heads - 1) / heads;
+  const int heads = a.batch * a.kv_heads, wanted = 4 * sms / heads;
   const int most = (std::max)(1, (std::min)(64, a.context / least));
   const int splits = (std::clamp)(wanted, 1, most);
   a.keys_per_split = ((a.context + splits - 1) / splits + 31) / 32 * 32;

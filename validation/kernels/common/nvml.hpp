@@ -99,6 +99,7 @@ class nvml {
 
   template <class Function>
   bool find(Function& out, const char* name) const {
+    if (library_ == nullptr) return false;  // dlsym would look everywhere
     out = reinterpret_cast<Function>(dlsym(library_, name));
     return out != nullptr;
   }

@@ -18,6 +18,16 @@ class event {
 
   void record(cudaStream_t stream) { PERFMODEL_CUDA(cudaEventRecord(event_, stream)); }
   void wait() { PERFMODEL_CUDA(cudaEventSynchronize(event_)); }
+  /// Whether the work before it is done; true before it was first recorded.
+  bool reached() const {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status != cudaErrorNotReady) {
+      check_cuda(status, "cudaEventQuery", __FILE__, __LINE__);
+      return true;
+    }
+    (void)cudaGetLastError();  // else the next launch would be taken to have failed
+    return false;
+  }
   cudaEvent_t get() const { return event_; }
 
  private:
@@ -54,22 +64,37 @@ int repeats_for(cudaStream_t stream, const timing_plan& plan, Launch& launch) {
   return static_cast<int>((std::clamp)(wanted, 1.0, static_cast<double>(plan.most_repeats)));
 }
 
+/// Seconds of one of the `repeats` repetitions that each call of enqueue() puts into the stream. No
+/// sample is waited for before the next: the stream would be empty then, and the time from the
+/// first event to the first kernel, some microseconds, would be the host's. The warm-ups give the
+/// host its lead; where it cannot keep one, the time is that of its launches.
+template <class Enqueue>
+std::vector<double> time_back_to_back(cudaStream_t stream, const timing_plan& plan, int repeats,
+                                      Enqueue enqueue) {
+  std::vector<event> ends(static_cast<std::size_t>(plan.samples) + 1);
+  for (int w = 0; w < plan.warmups; ++w) enqueue();
+  ends.front().record(stream);
+  for (std::size_t i = 1; i < ends.size(); ++i) {
+    enqueue();
+    ends[i].record(stream);
+  }
+  ends.back().wait();
+  std::vector<double> out;
+  for (std::size_t i = 1; i < ends.size(); ++i) {
+    out.push_back(seconds_between(ends[i - 1], ends[i]) / repeats);
+  }
+  return out;
+}
+
 /// Seconds of one repetition, launched one after the other into a stream. launch(i) enqueues
 /// repetition i; let it rotate through its buffers by i where the data has to be cold.
 template <class Launch>
 std::vector<double> time_in_stream(cudaStream_t stream, const timing_plan& plan, Launch launch) {
   const int repeats = repeats_for(stream, plan, launch);
-  event start, stop;
-  std::vector<double> out;
   int i = 0;
-  for (int sample = -plan.warmups; sample < plan.samples; ++sample) {
-    start.record(stream);
+  return time_back_to_back(stream, plan, repeats, [&] {
     for (int r = 0; r < repeats; ++r) launch(i++);
-    stop.record(stream);
-    stop.wait();
-    if (sample >= 0) out.push_back(seconds_between(start, stop) / repeats);
-  }
-  return out;
+  });
 }
 
 /// A captured graph that destroys itself.
@@ -105,56 +130,7 @@ std::vector<double> time_in_graph(cudaStream_t stream, const timing_plan& plan, 
   const captured_graph graph(stream, [&] {
     for (int r = 0; r < repeats; ++r) launch(r);
   });
-  // Enqueued without a wait in between: with one, the time from the event to the start of the graph
-  // would be the host's. The warm-ups give it its lead.
-  std::vector<event> ends(static_cast<std::size_t>(plan.samples) + 1);
-  for (int w = 0; w < plan.warmups; ++w) graph.launch(stream);
-  ends.front().record(stream);
-  for (std::size_t i = 1; i < ends.size(); ++i) {
-    graph.launch(stream);
-    ends[i].record(stream);
-  }
-  ends.back().wait();
-  std::vector<double> out;
-  for (std::size_t i = 1; i < ends.size(); ++i) {
-    out.push_back(seconds_between(ends[i - 1], ends[i]) / repeats);
-  }
-  return out;
-}
-
-/// Empties the L2 by writing twice its size.
-class l2_flusher {
- public:
-  explicit l2_flusher(std::size_t l2_bytes) : bytes_(2 * l2_bytes) {
-    PERFMODEL_CUDA(cudaMalloc(&data_, bytes_));
-  }
-  l2_flusher(const l2_flusher&) = delete;
-  l2_flusher& operator=(const l2_flusher&) = delete;
-  ~l2_flusher() { cudaFree(data_); }
-
-  void flush(cudaStream_t stream) const { PERFMODEL_CUDA(cudaMemsetAsync(data_, 0, bytes_, stream)); }
-
- private:
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-/// Seconds of one repetition that finds the L2 empty: each is timed by itself, so the start of a
-/// kernel (about 2 us) is part of it.
-template <class Launch>
-std::vector<double> time_cold(cudaStream_t stream, const timing_plan& plan,
-                              const l2_flusher& flusher, Launch launch) {
-  event start, stop;
-  std::vector<double> out;
-  for (int sample = -plan.warmups; sample < plan.samples; ++sample) {
-    flusher.flush(stream);
-    start.record(stream);
-    launch(sample + plan.warmups);
-    stop.record(stream);
-    stop.wait();
-    if (sample >= 0) out.push_back(seconds_between(start, stop));
-  }
-  return out;
+  return time_back_to_back(stream, plan, repeats, [&] { graph.launch(stream); });
 }
 
 inline double median_of(std::vector<double> x) {
