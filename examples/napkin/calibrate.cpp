@@ -1,5 +1,6 @@
 #include "calibrate.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <perfmodel/calibrate_machine.hpp>
 #include <perfmodel/hardware/catalog/profiles.hpp>
@@ -79,6 +80,23 @@ std::string parameters_text(const pm::machine_fit& fit) {
   return table(rows, {false, true, true, false});
 }
 
+/// A profile goes into a file of its own: nothing waits for a reader of a pipe, and the measurements
+/// stay.
+void check_out(const calibrate_request& r) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const auto status = fs::status(r.out, unknown);
+  if (!fs::exists(status)) return;
+  if (!fs::is_regular_file(status) && !fs::is_character_file(status)) {
+    throw error(error_code::unreadable_file, "out: " + in_quotes(r.out) + " is not a file");
+  }
+  if (fs::equivalent(r.out, r.data, unknown)) {
+    throw error(error_code::inconsistent, "out: " + in_quotes(r.out) +
+                                              " is the file of the measurements, which would be "
+                                              "lost; give another");
+  }
+}
+
 void write_profile(const std::string& path, const json& content) {
   std::ofstream file(path, std::ios::binary);
   file << content.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
@@ -91,6 +109,7 @@ void write_profile(const std::string& path, const json& content) {
 
 std::string calibrate(const calibrate_request& r) {
   const pm::accelerator& a = find_accelerator(r.accelerator);
+  if (!r.out.empty()) check_out(r);
   const std::vector<measured_product> rows = read_products(r.data, a, {r.gpu, r.backend});
   check_sizes(rows);
   std::vector<pm::gemm_measurement> measurements;

@@ -4,10 +4,22 @@
 #include <perfmodel/explain.hpp>
 #include <perfmodel/roofline.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "catalogues.hpp"
 #include "request.hpp"
 
 namespace napkin {
+
+/// Constants of a profile that no fit has touched: the chip's instructions and caches, and tile
+/// sizes and limits that stand in a library's source.
+inline constexpr std::string_view read_not_fitted[] = {
+    "instruction_rows", "l2_partitions",   "max_splits",     "blocks_per_sm",
+    "tile_rows",        "least_tile_rows", "most_tile_rows", "tile_columns"};
 
 /// A spec of constants over traced numbers, each an input prefix.field with the source of all.
 template <class S>
@@ -16,7 +28,12 @@ auto traced_constants(const S& spec, perfmodel::trace& tape, const char* prefix,
   return perfmodel::map_scalars<perfmodel::traced>(
       spec, [&](const perfmodel::field_path& path, double x, const perfmodel::source*, perfmodel::unit_exponents unit) {
         if (x == 0.0) return perfmodel::traced(x);
-        return perfmodel::traced::input(tape, x, std::string(prefix) + "." + path.text(), where, unit);
+        const std::string field = path.text();
+        const bool fitted = std::ranges::find(read_not_fitted, field) == std::end(read_not_fitted);
+        return perfmodel::traced::input(
+            tape, x, std::string(prefix).append(".").append(field),
+            fitted ? where : "derived: from the instruction set, the chip or the library's source, not fitted",
+            unit);
       });
 }
 

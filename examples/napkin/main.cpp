@@ -28,6 +28,14 @@ int fail(const std::string& message) {
   return unusable;
 }
 
+/// For an option that names a file.
+CLI::Validator a_path() {
+  return {[](const std::string& path) {
+            return std::string(path.empty() ? "is empty; allowed: the path of a file" : "");
+          },
+          ""};
+}
+
 std::string key_help(const napkin::key& k) {
   std::string help = std::string(k.help) + " [" + k.allowed() + "]";
   if (!k.required && k.fallback[0] != '\0') help += " (default " + std::string(k.fallback) + ")";
@@ -61,7 +69,9 @@ class query_command {
     mode_option_ = command_->add_option("--mode", mode_,
                                         "bound or calibrated; calibrated where the accelerator has a profile")
                        ->type_name("");
-    command_->add_option("--profile", profile_, "a file that napkin calibrate wrote, for the machine's own")->type_name("");
+    command_->add_option("--profile", profile_, "a file that napkin calibrate wrote, for the machine's own")
+        ->type_name("")
+        ->check(a_path());
     command_->add_flag("--json", as_json_, "print one JSON object");
   }
 
@@ -179,10 +189,15 @@ void plan(const query_command& c) {
 CLI::App* add_calibrate(CLI::App& app, napkin::calibrate_request& r) {
   CLI::App* command = app.add_subcommand("calibrate", "A machine's profile from measured latencies of matrix products");
   command->add_option("--accelerator", r.accelerator, "whose: `napkin gpus` lists them")->required()->type_name("");
-  command->add_option("--data", r.data, "a CSV with dtype, m, n, k and latency_us, or a recording")->required()->type_name("");
+  command->add_option("--data", r.data, "a CSV with dtype, m, n, k and latency_us, or a recording")
+      ->required()
+      ->type_name("")
+      ->check(a_path());
   command->add_option("--gpu", r.gpu, "only the rows of this gpu")->type_name("");
   command->add_option("--backend", r.backend, "only the rows of this backend")->type_name("");
-  command->add_option("--out", r.out, "the file that the profile is written to")->type_name("");
+  command->add_option("--out", r.out, "the file that the profile is written to")
+      ->type_name("")
+      ->check(a_path());
   command->add_flag("--json", r.as_json, "print the profile as one JSON object");
   return command;
 }
@@ -201,7 +216,8 @@ int run(int argc, char** argv) {
   CLI::App* batch = app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
   std::string batch_profile;
   batch->add_option("--profile", batch_profile, "a file that napkin calibrate wrote, for the lines of its accelerator")
-      ->type_name("");
+      ->type_name("")
+      ->check(a_path());
   napkin::calibrate_request fitting;
   CLI::App* calibrating = add_calibrate(app, fitting);
   listing_command gpus(app, "gpus", "The accelerators, with the source of each value");

@@ -44,14 +44,25 @@ void check_dimension(double x, const std::string& where) {
               where + " is " + pm::detail::number_text(x) + "; allowed: a whole number, 1 to 1e15");
 }
 void check_time(double x, const std::string& where) {
-  if (x > 0.0 && x <= 1e9) return;
+  if (x >= 1e-12 && x <= 1e9) return;
   throw error(error_code::out_of_range,
-              where + " is " + pm::detail::number_text(x) + "; allowed: more than 0, and finite");
+              where + " is " + pm::detail::number_text(x) + "; allowed: 1e-12 to 1e9");
 }
 void check_copies(double x, const std::string& where) {
   if (x >= 0.0 && x <= 1e6) return;
   throw error(error_code::out_of_range,
               where + " is " + pm::detail::number_text(x) + "; allowed: 0 to 1e6");
+}
+
+/// What a fit can take in: a few hundred tell all, and each further one costs its time.
+constexpr std::size_t most_rows = 100'000;
+constexpr std::uintmax_t largest_csv = std::uintmax_t{64} << 20;
+constexpr std::uintmax_t largest_recording = std::uintmax_t{16} << 20;
+
+void check_count(const std::vector<measured_product>& rows) {
+  if (rows.size() <= most_rows) return;
+  throw error(error_code::out_of_range, "there are more than " + std::to_string(most_rows) +
+                                            " measurements; allowed: up to that many");
 }
 
 pm::gemm product_of(double m, double n, double k, pm::number_format format) {
@@ -226,6 +237,7 @@ std::vector<measured_product> products_of_csv(std::string_view text, const pm::a
       copies = number_in(cells[h.weight_copies], at("weight_copies"));
     check_copies(copies, at("weight_copies"));
     rows.push_back({product, pm::duration<>::from_value(latency * h.seconds), copies});
+    check_count(rows);
   }
   if (h.columns == 0)
     throw error(error_code::missing_key, "the file is empty; it needs a header and rows");
@@ -292,6 +304,10 @@ measured_product product_of_point(const json& point, const std::string& where) {
 
 std::vector<measured_product> products_of_recording(std::string_view text,
                                                     const pm::accelerator& a) {
+  if (text.size() > largest_recording) {
+    throw error(error_code::unreadable_file,
+                "the recording is larger than " + std::to_string(largest_recording >> 20) + " MiB");
+  }
   json r;
   read_json(text, r, {.depth = 64, .keys = 4096});
   const std::string whole = "the recording";
@@ -322,6 +338,7 @@ std::vector<measured_product> products_of_recording(std::string_view text,
     const std::string where = "point " + std::to_string(++number);
     if (text_in(point, "quantity", where) == "gemm_time")
       rows.push_back(product_of_point(point, where));
+    check_count(rows);
   }
   if (rows.empty())
     throw error(error_code::unidentifiable,
@@ -333,7 +350,7 @@ std::vector<measured_product> products_of_recording(std::string_view text,
 
 std::vector<measured_product> read_products(const std::string& path, const pm::accelerator& a,
                                             const row_choice& choice) {
-  const std::string text = read_text_file("data", path, std::uintmax_t{256} << 20);
+  const std::string text = read_text_file("data", path, largest_csv);
   try {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first != text.npos && text[first] == '{') return products_of_recording(text, a);

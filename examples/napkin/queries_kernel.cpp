@@ -35,7 +35,13 @@ struct gemm {
             count("n", "columns of B and C"),
             count("k", "columns of A, rows of B"),
             format_key("format", "of all three matrices").otherwise("bf16"),
-            format_key("weight_format", "of B alone, as in weight-only quantisation; as format, where not given").optional(),
+            format_key("weight_format", "of B alone, as in weight-only quantisation; as format, where not given")
+                .optional(),
+            format_key("activation_format", "of A and C, where B alone has format; as format, where not given")
+                .optional(),
+            word("weight_scales", "one scale for a tensor, or one for a block of 128 x 128, as DeepSeek's fp8 has",
+                 {"tensor", "block"})
+                .otherwise("tensor"),
             weight_copies_key("copies of the weights that are read in turn; 0: they come from DRAM, as within a model"),
             engine_key()};
   }
@@ -45,8 +51,9 @@ struct gemm {
     g.m = in.number("m");
     g.n = in.number("n");
     g.k = in.number("k");
-    g.format = in.format("format");
     g.weights = stored(in);
+    g.format = in.format(in.has("activation_format") ? "activation_format" : "format");
+    if (in.has("activation_format")) g.format = wider(g.format, g.weights.format);
     g.output = g.format;
     const pm::basic_demand<T> d = demand_of(g);
     const pm::basic_estimate<T> e = estimate_of(in.accelerator(), g, d, mode);
@@ -60,12 +67,23 @@ struct gemm {
   }
 
  private:
-  /// B with the scales that its format comes with: an fp16 for 128 weights of int4 (GPTQ, AWQ), and in an
-  /// engine an fp8 for 16 of fp4 (NVFP4), the only kind that engines multiply.
+  /// B with the scales that its format comes with: an fp16 for 128 weights of int4 (GPTQ, AWQ), in an
+  /// engine an fp8 for 16 of fp4 (NVFP4), the only kind that engines multiply, and where it is asked
+  /// for an fp32 for a block of fp8.
   template <pm::Scalar T>
   static pm::storage_format stored(const inputs<T>& in) {
     const pm::number_format f = in.format(in.has("weight_format") ? "weight_format" : "format");
-    if (f == pm::int4 && in.has("weight_format")) return pm::storage_format(pm::int4, 128, 16);
+    if (in.text("weight_scales") == "block") {
+      if (f != pm::fp8) {
+        throw pm::error(pm::error_code::out_of_range,
+                        std::string("weight_scales is block with weights in ")
+                            .append(pm::name_of(f))
+                            .append("; allowed: block with fp8"));
+      }
+      return pm::storage_format(pm::fp8, 128 * 128, 32);
+    }
+    const bool weight_only = in.has("weight_format") || in.has("activation_format");
+    if (f == pm::int4 && weight_only) return pm::storage_format(pm::int4, 128, 16);
     if (f == pm::fp4 && in.text("engine") != "none") return pm::storage_format(pm::fp4, 16, 8);
     return f;
   }

@@ -3,6 +3,7 @@
 
 #include <perfmodel/calibrated_gemm.hpp>
 #include <perfmodel/calibration.hpp>
+#include <map>
 
 namespace perfmodel {
 
@@ -56,11 +57,24 @@ constexpr basic_machine_parameters<T> machine_parameters_of(const std::array<T, 
   return p;
 }
 
+namespace detail {
+/// Refuses a product that cannot be, by the number of its row.
+inline void check_row(const gemm_measurement& r, std::size_t i) {
+  try {
+    demand_of(r.product);
+    not_negative("weight_copies", r.weight_copies);
+  } catch (const error& e) {
+    throw error(e.code(), "measurement " + std::to_string(i + 1) + ": " + e.what());
+  }
+}
+}  // namespace detail
+
 /// Fits the seven parameters of an accelerator to its rows. Which tiles win depends on the operand
 /// bandwidth, so the cost has a valley for each: the search starts in five and keeps the best.
 /// `l2` is the L2's bandwidth, which products tell little of; 0: not known.
 /// Source: fit_log_ratios. Errors: as fit_log_ratios - among them too few rows, rows of one size,
-/// rows of one regime, a wrong unit; a time that is not positive; an accelerator without sms.
+/// rows of one regime, a wrong unit; a time that is not positive; a product or weight_copies that
+/// cannot be; an accelerator without sms.
 /// Test: the H100's published rows give the shipped profile.
 inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measurement> rows,
                                std::size_t folds = 5, const perfmodel::bandwidth<>& l2 = {}) {
@@ -68,14 +82,13 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   std::vector<double> seconds;
   std::vector<std::size_t> shape;
   std::vector<basic_gemm<scalar>> products;
-  std::vector<std::pair<double, double>> shapes;
+  std::map<std::pair<double, double>, std::size_t> shapes;
   for (const gemm_measurement& r : rows) {
+    detail::check_row(r, seconds.size());
     seconds.push_back(r.time.value());
     products.push_back(lift<scalar>(r.product));
     const std::pair<double, double> nk{r.product.n, r.product.k};
-    const auto at = std::find(shapes.begin(), shapes.end(), nk);
-    shape.push_back(static_cast<std::size_t>(at - shapes.begin()));
-    if (at == shapes.end()) shapes.push_back(nk);
+    shape.push_back(shapes.try_emplace(nk, shapes.size()).first->second);
   }
   const auto device = lift<scalar>(a);
   const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {

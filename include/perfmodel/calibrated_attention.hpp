@@ -36,11 +36,9 @@ constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
   const T warm =
       named("share in L2",
             state == residency::cold ? T(0.0) : resident(distinct, a.l2.capacity.quantity()));
-  detail::fraction("dram_share", detail::positive("dram_share", p.dram_share));
   detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const bytes<T> cold = (1.0 - warm) * moved;
-  return {cold / (p.dram_share * a.dram.bandwidth.quantity()) +
-              warm * moved / detail::positive("l2_bandwidth", p.l2_bandwidth),
+  return {cold / (p.dram_share * a.dram.bandwidth.quantity()) + warm * moved / p.l2_bandwidth,
           cold};
 }
 
@@ -62,11 +60,13 @@ inline constexpr double decode_tile_rows = 64.0;
 /// memory = bytes / (dram_share BW), or / l2_bandwidth where the cache is still in L2;
 /// splits = (s - 1) split_cycles / clock; kernels = kernel_cycles / clock for one to combine
 /// if s > 1 and for one to reorder heads, if the library does so and there are several sequences,
-/// several KV heads and groups of queries.
+/// several KV heads and groups of queries; metadata = batch sequence_cost, up to
+/// scheduled_sequences.
 /// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
 /// 2023; flash_api.cpp num_splits_heuristic), fitted to AIConfigurator's published latencies.
 /// Leaves out: contexts of unequal length in a batch, page-table latency, power.
-/// Errors: as demand_of(attention_decode); an accelerator without sms, clock, L2 or DRAM.
+/// Errors: as demand_of(attention_decode) and require_valid of both profiles; an element_rate of 0;
+/// an accelerator without sms, clock, L2 or DRAM.
 /// Tests: by hand, term by term; longer contexts and larger batches are never faster; published
 /// latencies of five accelerators.
 template <Scalar T>
@@ -77,24 +77,25 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 residency state = residency::replayed) {
   using math::ceil;
   using math::floor;
+  require_valid(p);
+  require_valid(k);
   const basic_demand<T> needs = demand_of(w);
   const T seen = attended_tokens(w.context, w.window);
   const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
   const T group = w.query_heads / w.kv_heads;
   const T units = named("tiles", T(w.batch * w.kv_heads * ceil(T(group / decode_tile_rows))));
   const T sms = detail::positive("sms", a.sms).value();
-  const T slots = sms * detail::count("blocks_per_sm", k.blocks_per_sm);
+  const T slots = sms * k.blocks_per_sm;
   const T blocks = ceil(T(seen / decode_block_tokens));
-  const T wanted = scalar_min(scalar_max(T(1.0), T(floor(T(slots / units)))),
-                              scalar_min(detail::count("max_splits", k.max_splits), blocks));
+  const T wanted =
+      scalar_min(scalar_max(T(1.0), T(floor(T(slots / units)))), scalar_min(k.max_splits, blocks));
   const T chunk = named("KV blocks per split", T(ceil(T(blocks / wanted))));
   const T splits = named("splits", scalar_max(T(1.0), T(ceil(T(blocks / chunk)))));
   const T waves = named("waves", scalar_max(T(1.0), T(units * splits / slots)));
 
   const T elements = chunk * decode_block_tokens * (w.head_dim + value_dim);
-  const duration<T> block_time =
-      named("block time", detail::positive("tile_latency", p.tile_latency) +
-                              elements / detail::positive("element_rate", p.element_rate));
+  const duration<T> block_time = named(
+      "block time", p.tile_latency + elements / detail::positive("element_rate", p.element_rate));
   const duration<T> compute = waves * block_time;
   const auto memory = detail::warm_memory_of(a, p, needs.dram.total(), needs.dram.total(), state);
 
@@ -111,7 +112,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   e.terms.add(limiter::latency, "blocks", compute);
   e.terms.add(limiter::memory, "memory", memory.time);
   e.limiter = e.terms.limiting();
-  duration<T> fixed = e.terms.add(limiter::launch, "floor", detail::positive("floor", p.floor));
+  duration<T> fixed = e.terms.add(limiter::launch, "floor", p.floor);
   fixed += e.terms.add(limiter::latency, "splits", (splits - 1.0) * k.split_cycles / clock);
   fixed += e.terms.add(limiter::launch, "further kernels",
                        (split_kernel + reorder_kernel) * k.kernel_cycles / clock);
@@ -166,9 +167,11 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_kernels<T>& k,
                                                 residency state = residency::replayed) {
   using math::ceil;
+  require_valid(p);
+  require_valid(k);
   const basic_demand<T> needs = demand_of(w);
   const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
-  const T rows = detail::count("tile_rows", k.tile_rows);
+  const T& rows = k.tile_rows;
   const T row_blocks = ceil(T(w.tokens / rows));
   const T padded = row_blocks * rows;
   const bool windowed = highest(w.window) > 0.0;
@@ -188,7 +191,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
 
   const bool narrow = w.kv_format.format != w.format;
   const T share = narrow ? T(p.matrix_share * k.narrow_kv_matrix) : p.matrix_share;
-  const flop_rate<T> matrix = detail::positive("matrix_share", share) * peak(a, w.format);
+  const flop_rate<T> matrix = share * peak(a, w.format);
   const duration<T> per_matrix = sms * 2.0 * (w.head_dim + value_dim) * lift<T>(flop) / matrix;
   const duration<T> per_exponential =
       1.0 /
@@ -197,8 +200,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
       named("time per pair and SM", k.overlaps_exponential
                                         ? detail::partly_hidden(per_matrix, per_exponential)
                                         : per_matrix + per_exponential);
-  const duration<T> start = detail::positive("tile_latency", p.tile_latency) /
-                            (2.0 * detail::count("blocks_per_sm", k.blocks_per_sm));
+  const duration<T> start = p.tile_latency / (2.0 * k.blocks_per_sm);
   const duration<T> mean_tile = named("mean tile", start + pairs / row_blocks * pair_time);
   const T splits = detail::prefill_splits(w, k, sms);
   const duration<T> longest = named("longest tile", start + rows * columns * pair_time / splits);
@@ -217,8 +219,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   e.terms.add(limiter::memory, "memory", memory.time);
   e.limiter = e.terms.limiting();
   duration<T> fixed =
-      e.terms.add(limiter::launch, "floor",
-                  detail::positive("floor", p.floor) + p.tile_latency / k.blocks_per_sm);
+      e.terms.add(limiter::launch, "floor", p.floor + p.tile_latency / k.blocks_per_sm);
   if (narrow) fixed += e.terms.add(limiter::launch, "conversion", 2.0 * k.narrow_kv_time);
   if (highest(splits) > 1.0) {
     const T partial_rows =

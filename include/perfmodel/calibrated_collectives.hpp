@@ -18,9 +18,10 @@ namespace perfmodel {
 ///     two-shot   (1 + second_barrier) F + the same            x (1 + rank_cost (N - 2))
 ///     streamed   max(host_launch, the time above + S / local_copy), of an engine's own kernels
 ///
-/// h are the steps of the algorithm; N-1 messages posted for an all-to-all. Where N ranks are more
-/// than `together`, hop and W take `apart` times as long. `nccl` takes rings
-/// inside a fabric, and the switches for sums of floating-point numbers over 8 ranks or more.
+/// S / N, a rank's own part, is copied in all but broadcast and point-to-point. h are the steps of
+/// the algorithm; N-1 messages posted for an all-to-all. Where N ranks are more than `together`,
+/// hop and W take `apart` times as long. `nccl` takes rings inside a fabric, and the switches for
+/// sums of floating-point numbers over 8 ranks or more.
 /// `custom` and `any` are what an engine does: for an all-reduce its own kernels up to `largest`
 /// (an even number of ranks, at most 8, with peer access: 2 over PCIe), and NCCL for the rest.
 /// Sources: three protocols, NCCL src/device; the alpha-beta model with hops, Thakur et al. 2005;
@@ -28,8 +29,9 @@ namespace perfmodel {
 /// constants fitted, docs/laws/calibrated_collectives.md.
 /// Leaves out: NCCL's choice where it is not the quickest, other traffic on the link, ranks that
 /// arrive at different times, tuning by environment variables.
-/// Errors: parameters negative, shares not in (0, 1]; as collective_time.
-/// Tests: never below wire bytes / link; monotone in bytes; within the published latencies' error.
+/// Errors: as require_valid of the profile's parameters and protocols and of the kernels;
+/// local_copy below 0; as collective_time. Tests: never below wire bytes / link; monotone in bytes;
+/// within the published latencies' error.
 template <Scalar T = double>
 struct basic_calibrated_collectives {
   basic_collective_profile<T> profile{};
@@ -66,15 +68,18 @@ struct basic_calibrated_collectives {
 
   constexpr basic_collective_price<T> price(const basic_link<T>& l,
                                             const basic_schedule<T>& s) const {
+    require_valid(profile.value);
     const bool own = s.operation == collective::all_reduce &&
                      (s.algorithm == algorithm::one_shot || s.algorithm == algorithm::two_shot);
-    basic_collective_price<T> p = own                                      ? kernel(l, s)
+    basic_collective_price<T> p = own                                    ? kernel(l, s)
                                   : s.algorithm == algorithm::in_network ? switched(l, s)
-                                                                           : protocol(l, s);
+                                                                         : protocol(l, s);
     if (s.launch == launch_mode::graph || s.implementation == implementation::nccl) return p;
     duration<T> copy{};
-    if (highest(local_copy.value()) > 0.0) copy = named("copy", s.message / local_copy);
-    const duration<T> host = detail::not_negative("host_launch", profile.value.host_launch);
+    if (highest(detail::not_negative("local_copy", local_copy).value()) > 0.0) {
+      copy = named("copy", s.message / detail::positive("local_copy", local_copy));
+    }
+    const duration<T> host = profile.value.host_launch;
     p.latency = max(p.latency + copy, host - p.transfer);
     p.time = max(p.time + copy, host);
     return p;
@@ -91,8 +96,7 @@ struct basic_calibrated_collectives {
            lowest(profile.value.in_network_share) > 0.0;
   }
   constexpr T doublings(int ranks) const {
-    return T(1.0) + detail::not_negative("doubling", profile.protocols.doubling) *
-                        detail::log2_ceil(ranks);
+    return T(1.0) + profile.protocols.doubling * detail::log2_ceil(ranks);
   }
   static constexpr T share(const char* field, const T& x) {
     return detail::fraction(field, detail::positive(field, x));
@@ -102,22 +106,19 @@ struct basic_calibrated_collectives {
                                                const basic_schedule<T>& s) const {
     const basic_collective_parameters<T>& v = profile.value;
     const basic_collective_protocols<T>& c = profile.protocols;
-    const T longer = c.together > 0 && s.ranks > c.together
-                         ? T(1.0) * detail::count("apart", c.apart)
-                         : T(1.0);
-    const duration<T> wire =
-        longer * s.wire / (share("link_share", v.link_share) * l.bandwidth.quantity());
-    const duration<T> launch = detail::not_negative("launch", v.launch);
+    require_valid(c);
+    const T longer = c.together > 0 && s.ranks > c.together ? c.apart : T(1.0);
+    const duration<T> wire = longer * s.wire / (v.link_share * l.bandwidth.quantity());
+    const duration<T> launch = v.launch;
     const double n = s.ranks;
-    const duration<T> hops = (s.operation == collective::all_to_all &&
-                                      s.algorithm == algorithm::one_shot
-                                  ? n - 1.0
-                                  : s.steps) *
-                             (longer * detail::not_negative("hop", v.hop));
+    const duration<T> hops =
+        (s.operation == collective::all_to_all && s.algorithm == algorithm::one_shot ? n - 1.0
+                                                                                     : s.steps) *
+        (longer * v.hop);
     const duration<T> ready = doublings(s.ranks) * launch;
-    const bool keeps_a_part = s.operation != collective::broadcast &&
-                              s.operation != collective::point_to_point;
-    const duration<T> bulk_wait = detail::not_negative("bulk_wait", v.bulk_wait);
+    const bool keeps_a_part =
+        s.operation != collective::broadcast && s.operation != collective::point_to_point;
+    const duration<T> bulk_wait = v.bulk_wait;
 
     std::array<T, 3> time{}, transfer{}, latency{};
     std::size_t count = 0;
@@ -127,17 +128,14 @@ struct basic_calibrated_collectives {
       time[count] = named(name, duration<T>(wait + bytes_take)).value();
       ++count;
     };
-    add("low-latency protocol", launch + hops,
-        wire / share("low_latency_share", c.low_latency_share));
+    add("low-latency protocol", launch + hops, wire / c.low_latency_share);
     if (highest(c.line_share) > 0.0)
       add("line protocol", ready + hops, wire / share("line_share", c.line_share));
     duration<T> streams = wire;
     if (keeps_a_part) {
-      streams += s.message / (n * detail::positive("copy_rate", c.copy_rate) * v.link_share *
-                              l.bandwidth.quantity());
+      streams += s.message / (n * c.copy_rate * v.link_share * l.bandwidth.quantity());
     }
-    add("bulk protocol",
-        ready + bulk_wait + detail::not_negative("bulk_hop", c.bulk_hop) * hops, streams);
+    add("bulk protocol", ready + bulk_wait + c.bulk_hop * hops, streams);
 
     basic_collective_price<T> p;
     p.transfer = duration<T>::from_value(detail::value_of_least(time, transfer, count));
@@ -150,10 +148,11 @@ struct basic_calibrated_collectives {
 
   constexpr basic_collective_price<T> switched(const basic_link<T>& l,
                                                const basic_schedule<T>& s) const {
+    require_valid(profile.protocols);
     const T rate = share("in_network_share", profile.value.in_network_share);
     basic_collective_price<T> p;
     p.transfer = s.wire / (rate * l.bandwidth.quantity());
-    p.latency = doublings(s.ranks) * detail::not_negative("launch", profile.value.launch) +
+    p.latency = doublings(s.ranks) * profile.value.launch +
                 profile.protocols.in_network_wait * profile.value.bulk_wait;
     p.time = p.latency + p.transfer;
     return p;
@@ -161,19 +160,17 @@ struct basic_calibrated_collectives {
 
   constexpr basic_collective_price<T> kernel(const basic_link<T>& l,
                                              const basic_schedule<T>& s) const {
+    require_valid(kernels);
     const double others = s.ranks - 2.0;
     const duration<T> floor =
-        detail::not_negative("custom_floor", profile.value.custom_floor) *
-        detail::positive("floor_share", kernels.floor_share) *
-        (T(1.0) + detail::not_negative("rank_cost", kernels.rank_cost) * others);
+        profile.value.custom_floor * kernels.floor_share * (T(1.0) + kernels.rank_cost * others);
     basic_collective_price<T> p;
-    p.transfer =
-        s.wire / (share("custom_share", profile.value.custom_share) * l.bandwidth.quantity());
+    p.transfer = s.wire / (profile.value.custom_share * l.bandwidth.quantity());
     p.latency = s.algorithm == algorithm::two_shot
                     ? duration<T>((T(1.0) + kernels.second_barrier) * floor)
                     : floor;
-    const bool falls_back = s.implementation == implementation::custom ||
-                            s.implementation == implementation::any;
+    const bool falls_back =
+        s.implementation == implementation::custom || s.implementation == implementation::any;
     if (s.among_others && falls_back) {
       // A wall at the largest message, with a slope so that every scalar has an answer.
       const T beyond = scalar_max(T(0.0), (s.message - kernels.largest).value());

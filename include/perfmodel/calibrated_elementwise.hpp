@@ -1,6 +1,7 @@
 // Element-wise operators, normalisations and look-ups as kernels run them.
 #pragma once
 
+#include <perfmodel/detail/check_fields.hpp>
 #include <perfmodel/detail/partly_hidden.hpp>
 #include <perfmodel/estimate.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
@@ -14,7 +15,7 @@ namespace perfmodel {
 
 /// What a small kernel costs by being launched, in a captured graph and in a stream: near 1.3 and
 /// 2.6 us on A100 and H200. Source: te42kyfo/gpu-benches 1c36d509, gpu-small-kernels, printed
-/// output (A100 1.37 and 2.62 us, H200 1.33 and 2.56 us; L40 1.01 and 1.63 us).
+/// output, 64 KiB (A100 1.34 and 2.62 us, H200 1.26 and 2.43 us; L40 0.94 and 1.64 us).
 inline constexpr duration<> graph_kernel_time = 1.3 * us;
 inline constexpr duration<> stream_kernel_time = 2.6 * us;
 
@@ -40,6 +41,17 @@ struct basic_streaming_kernels {
 };
 using streaming_kernels = basic_streaming_kernels<>;
 
+/// Refuses what no library has, by the field's name: a time or cycles below 0, and each that is no
+/// number or not finite. Test: each field, with each of these.
+template <Scalar T>
+constexpr void require_valid(const basic_streaming_kernels<T>& k) {
+  detail::check_fields([&k](auto& check) {
+    check.not_negative("kernel_time", k.kernel_time);
+    check.not_negative("element_cycles", k.element_cycles);
+    check.not_negative("lookup_cycles", k.lookup_cycles);
+  });
+}
+
 namespace detail {
 
 template <Scalar T>
@@ -47,17 +59,18 @@ constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_
                                      const T& elements, const T& cycles,
                                      const basic_machine_parameters<T>& machine,
                                      const basic_streaming_kernels<T>& k, residency state) {
+  require_valid(k);
   const bytes<T> moved = d.dram.total();
   const bandwidth<T> dram = positive("dram_share", machine.dram_share) *
                             positive("dram.bandwidth", a.dram.bandwidth.quantity());
-  const bool has_l2 =
-      highest(machine.l2_bandwidth.value()) > 0.0 && highest(a.l2.capacity.value()) > 0.0;
+  const bool has_l2 = highest(not_negative("l2_bandwidth", machine.l2_bandwidth).value()) > 0.0 &&
+                      highest(a.l2.capacity.value()) > 0.0;
   const T warm =
       state == residency::cold || !has_l2 ? T(0.0) : resident(moved, a.l2.capacity.quantity());
   duration<T> memory = (1.0 - warm) * moved / dram;
-  if (has_l2) memory = memory + warm * moved / machine.l2_bandwidth;
+  if (has_l2) memory = memory + warm * moved / positive("l2_bandwidth", machine.l2_bandwidth);
   duration<T> work{};
-  if (highest(not_negative("cycles per element", cycles)) > 0.0) {
+  if (highest(cycles) > 0.0) {
     work = cycles * elements /
            (count("sms", a.sms.value()) * positive("vector.clock", a.vector.clock.quantity()));
   }
@@ -65,8 +78,7 @@ constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_
   e.terms.add(limiter::memory, "memory", memory);
   if (highest(work.value()) > 0.0) e.terms.add(limiter::vector_compute, "elements", work);
   e.limiter = e.terms.limiting();
-  const duration<T> launch = e.terms.add(limiter::launch, "launch",
-                                         d.launches * not_negative("kernel_time", k.kernel_time));
+  const duration<T> launch = e.terms.add(limiter::launch, "launch", d.launches * k.kernel_time);
   e.time = named("time", launch + partly_hidden(memory, work));
   e.mbu = (1.0 - warm) * moved / a.dram.bandwidth.quantity() / e.time;
   return e;
@@ -77,9 +89,9 @@ constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_
 /// time = launch + hypot(memory, elements cycles / (SMs clock)); memory = bytes / (dram_share BW),
 /// or / l2_bandwidth for what a replay still finds in L2 (residency.hpp). Sources: gpu-benches
 /// (above) for the launch and the L2; the form is this project's own. Leaves out: bandwidth that
-/// few bytes in flight leave unused, reads and writes of different cost. Errors: as demand_of; a
-/// share not positive; sms or clock not stated where cycles are. Tests: by hand; published
-/// latencies of two accelerators.
+/// few bytes in flight leave unused, reads and writes of different cost. Errors: as demand_of and
+/// require_valid of the kernels; a dram_share or an l2_bandwidth that no machine has; sms or clock
+/// not stated where cycles are. Tests: by hand; published latencies of two accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_elementwise(const basic_accelerator<T>& a,
                                                    const basic_elementwise<T>& x,

@@ -89,21 +89,27 @@ inline constexpr double l2_room = 1.1;
 ///       ceil(tiles / SMs) (k / p max(2 min(m', r) c / R_sm, (min(m, r) b_a + c b_w) / F_sm) +
 ///       fill)
 ///       [+ split cost + 4 m n p bytes / F], with m' = m up to whole matrix instructions;
-///   M = DRAM bytes / (share BW), weights that stayed in L2 at the operand bandwidth F instead;
+///   M = DRAM bytes / (share BW), weights that stayed in L2 at l2_bandwidth where that is quicker
+///       (at F where it is not known);
 ///   X = 2 m n k / R, R = share of the peak; s the power slowdown;
 ///   quantisation = launches + max(m k (2 B + b_a) / (share BW), m k cycles / (SMs f)), where an
-///   engine narrows 16-bit activations while it runs; its results are 16 bit.
+///   engine narrows 16-bit activations while it runs, the cycles without block scales; its results
+///   are 16 bit.
 /// Sources: tiles and waves, NVIDIA "Matrix Multiplication Background User's Guide", sections 4 and
 /// 5; split-k, CUTLASS "Efficient GEMM in CUDA"; the forms of the overlap and of the slowdown are
 /// this project's own, chosen on measurements (docs/laws/calibrated_gemm.md).
 /// Leaves out: the library's choice among its kernels, clocks other than the fitted card's.
-/// Errors: as demand_of(gemm); a format the accelerator lacks; a share not positive.
+/// Errors: as demand_of(gemm) and require_valid of the machine and the engine; weight_copies
+/// negative; an operand_bandwidth of 0; a format the accelerator lacks.
 /// Tests: never below the bound for shares up to 1 and cold weights; one wave more costs one tile.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                             const basic_machine_parameters<T>& machine,
                                             const basic_gemm_conditions<T>& conditions = {}) {
   const basic_engine_profile<T>& engine = conditions.engine;
+  require_valid(machine);
+  require_valid(engine);
+  detail::not_negative("weight_copies", conditions.weight_copies);
   const basic_demand<T> d = demand_of(g);
   const flop_rate<T> full = peak(a, d.format);
   const bool block_scaled = g.weights.group > 0.0;
@@ -114,20 +120,18 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   const duration<T> engine_floor =
       tensor_scaled ? engine.tensor_scale_floor : engine.quantise_floor;
   const bool quantises = bits_of(d.format) < 16.0 && highest(engine_floor.value()) > 0.0;
-  T share = detail::positive("matrix_share", machine.matrix_share);
+  T share = machine.matrix_share;
   const bool by_matrix_units = d.format == number_format::fp8 && machine.scales_blocks;
-  if (narrow_blocks && !by_matrix_units) {
-    share = share * detail::positive("block_scale_share", engine.block_scale_share);
-  }
+  if (narrow_blocks && !by_matrix_units) share = share * engine.block_scale_share;
   const flop_rate<T> matrix = named("matrix rate", share * full);
   const T sms = detail::count("sms", a.sms.value());
   const bandwidth<T> operands = detail::positive("operand_bandwidth", machine.operand_bandwidth);
   const bandwidth<T> dram =
-      named("DRAM rate", detail::positive("dram_share", machine.dram_share) *
-                             detail::positive("dram.bandwidth", a.dram.bandwidth.quantity()));
+      named("DRAM rate",
+            machine.dram_share * detail::positive("dram.bandwidth", a.dram.bandwidth.quantity()));
 
   using math::ceil;
-  const T rows = detail::count("instruction_rows", machine.instruction_rows);
+  const T& rows = machine.instruction_rows;
   const detail::tile_rates<T> rates{sms,
                                     matrix / sms,
                                     operands / sms,
@@ -146,16 +150,13 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   if (quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
   duration<T> memory = (d.dram.read + written) / dram;
   if (highest(conditions.weight_copies) > 0.0 && highest(a.l2.capacity.value()) > 0.0) {
-    detail::not_negative("weight_copies", conditions.weight_copies);
+    const bytes<T> room = detail::l2_room / machine.l2_partitions * a.l2.capacity.quantity();
     const T warm =
-        named("warm share",
-              detail::resident(
-                  bytes<T>(conditions.weight_copies * weights),
-                  bytes<T>(detail::l2_room / detail::count("l2_partitions", machine.l2_partitions) *
-                           a.l2.capacity.quantity())));
+        named("warm share", detail::resident(bytes<T>(conditions.weight_copies * weights), room));
     const duration<T> from_dram = weights / dram;
-    const bandwidth<T> l2 =
-        highest(machine.l2_bandwidth.value()) > 0.0 ? machine.l2_bandwidth : operands;
+    const bandwidth<T> l2 = highest(machine.l2_bandwidth.value()) > 0.0
+                                ? detail::positive("l2_bandwidth", machine.l2_bandwidth)
+                                : operands;
     const duration<T> from_l2 = min(duration<T>(weights / l2), from_dram);
     memory = memory - warm * (from_dram - from_l2);
   }
@@ -173,7 +174,7 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   if (quantises) {
     duration<T> moved = g.m * g.k * lift<T>(2.0 * byte + bytes_of(g.format)) / dram;
     if (tensor_scaled && !block_scaled) {
-      const T cycles = g.m * g.k * detail::not_negative("quantise_cycles", engine.quantise_cycles);
+      const T cycles = g.m * g.k * engine.quantise_cycles;
       moved =
           max(moved, cycles / (sms * detail::positive("vector.clock", a.vector.clock.quantity())));
     }

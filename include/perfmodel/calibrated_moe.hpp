@@ -16,8 +16,7 @@ template <Scalar T>
 constexpr T moe_tile_rows(const T& expert_tokens, const basic_moe_kernels<T>& k) {
   T rows(16.0);
   for (double r : {16.0, 32.0, 64.0, 128.0}) rows += r * any(T(expert_tokens - r));
-  return scalar_max(detail::count("least_tile_rows", k.least_tile_rows),
-                    scalar_min(detail::count("most_tile_rows", k.most_tile_rows), rows));
+  return scalar_max(k.least_tile_rows, scalar_min(k.most_tile_rows, rows));
 }
 
 /// hypot(compute, memory) of one grouped GEMM: n columns and k_dim inner, for `groups` experts.
@@ -28,12 +27,12 @@ constexpr duration<T> grouped_gemm_time(const T& groups, const T& row_tiles, con
                                         const bytes<T>& weight, const T& sms,
                                         const basic_moe_kernels<T>& k) {
   using math::ceil;
-  const T column_tiles = ceil(T(n / detail::count("tile_columns", k.tile_columns)));
+  const T column_tiles = ceil(T(n / k.tile_columns));
   const T waves = groups * row_tiles * column_tiles / sms;
   const T padded = groups * row_tiles * tile_rows * column_tiles * k.tile_columns;
   const duration<T> compute =
       2.0 * padded * k_dim * lift<T>(flop) / rate * scalar_max(T(1.0), T(1.0 / waves));
-  const T drawn = scalar_min(T(1.0), T(detail::positive("loads_per_sm", k.loads_per_sm) * waves));
+  const T drawn = scalar_min(T(1.0), T(k.loads_per_sm * waves));
   const duration<T> memory = groups * n * k_dim * weight / (drawn * memory_rate);
   return partly_hidden(compute, memory);
 }
@@ -52,7 +51,8 @@ constexpr duration<T> grouped_gemm_time(const T& groups, const T& row_tiles, con
 /// w is intermediate / tensor_parallel; shared experts are further groups.
 /// Source: the kernels (vllm fused_moe), fitted to AIConfigurator's published latencies.
 /// Leaves out: imbalance, dispatch and combine between ranks, tuned tiles of single shapes.
-/// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
+/// Errors: as demand_of(moe_ffn) and require_valid of both profiles; an accelerator without sms or
+/// the format.
 /// Tests: by hand, on one rank and on two; published latencies of two accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
@@ -61,6 +61,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_moe_kernels<T>& k,
                                                 routing how = routing::random) {
   using math::ceil;
+  require_valid(p);
+  require_valid(k);
   const basic_demand<T> needs = demand_of(x);
   const T width = x.intermediate / x.tensor_parallel;
   const T rank_rows = x.tokens * x.top_k / x.expert_parallel;
@@ -73,10 +75,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const T sms = detail::positive("sms", a.sms).value();
 
   const bool narrow = representative(bytes_of(x.format).value()) < 1.5;
-  const T share = detail::positive("matrix_ratio", k.matrix_ratio) *
-                  detail::positive("matrix_share", p.matrix_share);
+  const T share = k.matrix_ratio * p.matrix_share;
   const flop_rate<T> rate = share * peak(a, needs.format);
-  detail::fraction("dram_share", detail::positive("dram_share", p.dram_share));
   const perfmodel::bandwidth<T> dram =
       detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const perfmodel::bandwidth<T> weight_rate = p.dram_share * dram;
@@ -107,11 +107,9 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   basic_estimate<T> e;
   const duration<T> work =
       e.terms.add(limiter::compute, "grouped GEMMs", gemms) +
-      e.terms.add(limiter::memory, "buffers",
-                  buffers / (detail::positive("buffer_share", k.buffer_share) * dram));
+      e.terms.add(limiter::memory, "buffers", buffers / (k.buffer_share * dram));
   e.limiter = e.terms.limiting();
-  const duration<T> floor_time =
-      e.terms.add(limiter::launch, "floor", detail::positive("floor", k.floor));
+  const duration<T> floor_time = e.terms.add(limiter::launch, "floor", k.floor);
   e.time = named("time", work + floor_time);
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
   const bytes<T> beyond = (touched - expected) * ffn_matrices(x.gated) * x.hidden * width * weight;

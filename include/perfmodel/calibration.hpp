@@ -7,6 +7,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <perfmodel/error.hpp>
 #include <perfmodel/prediction_score.hpp>
 #include <perfmodel/scalar/dual.hpp>
@@ -34,7 +35,7 @@ struct fit_options {
 
 /// value and standard_error per parameter; at_bound where the best value is the limit itself, and
 /// the standard error then says how sharply the data push against it. residual[i] =
-/// ln(measured / predicted); spread: see basic_machine_profile.
+/// ln(measured / predicted); spread: see fitted_profile.
 template <std::size_t N>
 struct fit_result {
   std::array<double, N> value{}, standard_error{};
@@ -52,19 +53,48 @@ namespace detail {
   throw error(error_code::unidentifiable, why);
 }
 
+/// Refuses a time whose logarithm tells nothing, by what it is and the number of its row.
+inline void check_time(const char* what, double time, std::size_t i) {
+  if (time >= smallest_quantity && time <= largest_quantity) return;
+  std::string row(what);
+  row.append(" ").append(std::to_string(i + 1));
+  if (time > 0.0 && time < infinity) positive(row.c_str(), time);
+  out_of_range(row.c_str(), time, "more than 0, and finite");
+}
+
 inline void check_measured(std::span<const double> measured, std::size_t parameters) {
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    if (!(measured[i] > 0.0) || !(measured[i] < infinity)) {
-      throw error(error_code::out_of_range, "measurement " + std::to_string(i + 1) + " is " +
-                                                number_text(measured[i]) +
-                                                "; allowed: more than 0, and finite");
-    }
-  }
+  for (std::size_t i = 0; i < measured.size(); ++i) check_time("measurement", measured[i], i);
   if (measured.size() <= parameters) {
     unidentifiable(std::to_string(measured.size()) + " measurements cannot determine " +
                    std::to_string(parameters) + " parameters; at least " +
                    std::to_string(parameters + 1) + " are needed");
   }
+}
+
+/// The limits of a parameter and what a fit is told to stop at, before anything is computed.
+inline void check_fit(std::span<const fitted_parameter> parameters, const fit_options& options) {
+  positive("huber", options.huber);
+  not_negative("iterations", static_cast<double>(options.iterations));
+  not_negative("tolerance", options.tolerance);
+  // Infinite: never refuse for it.
+  within("largest_condition", options.largest_condition, 1.0, infinity, "1 or more");
+  within("largest_error", options.largest_error, smallest_quantity, infinity, "more than 0");
+  for (const fitted_parameter& p : parameters) {
+    for (const double limit : {p.lower, p.upper}) {
+      within(p.name, limit, -largest_quantity, largest_quantity, "limits from -1e30 to 1e30");
+    }
+    if (!(p.lower < p.upper) || !(p.lower <= p.start) || !(p.start <= p.upper)) {
+      throw error(error_code::out_of_range,
+                  std::string(p.name) + " starts at " + number_text(p.start) +
+                      "; allowed: " + number_text(p.lower) + " to " + number_text(p.upper));
+    }
+  }
+}
+
+/// ln(measured / predicted) of row i, whose prediction must be a positive number.
+inline double log_ratio(double measured, double predicted, std::size_t i) {
+  check_time("the prediction of row", predicted, i);
+  return std::log(measured / predicted);
 }
 
 }  // namespace detail
@@ -77,10 +107,11 @@ inline void check_measured(std::span<const double> measured, std::size_t paramet
 /// parameters at a bound that the gradient pushes outward are held (Bertsekas, "Projected Newton
 /// Methods", 1982). Standard errors: sigma^2 (J^T W J)^-1, sigma^2 the weighted residual variance;
 /// they take rows as independent, and rows of one kernel are not, so they are a lower limit.
-/// Errors: a measurement that is no positive number (out_of_range, with its row); too few rows; a
-/// parameter that no row depends on; parameters that only act together; one whose standard error
-/// exceeds the whole range between its limits; measurements 100 times away from the start (a wrong
-/// unit): each unidentifiable, with the reason.
+/// Errors: a measurement or a prediction that is no positive number, with its row, a start outside
+/// its limits, limits or options that are no numbers (each out_of_range); too few rows; a parameter
+/// that no row depends on; parameters that only act together; one whose standard error exceeds the
+/// whole range between its limits; measurements 100 times away from the start (a wrong unit): each
+/// unidentifiable, with the reason.
 /// Test: parameters of a synthetic machine are found again within three standard errors.
 template <std::size_t N, class Predict>
 fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
@@ -90,18 +121,13 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
   using vector = Eigen::Matrix<double, n, 1>;
   using matrix = Eigen::Matrix<double, n, n>;
   detail::check_measured(measured, N);
+  detail::check_fit(parameters, options);
 
   const std::size_t rows = measured.size();
   std::vector<double> residual(rows), trial_residual(rows);
   vector scale, x;
   for (std::size_t j = 0; j < N; ++j) {
     const fitted_parameter& p = parameters[j];
-    if (!(p.lower < p.upper) || !(p.lower <= p.start) || !(p.start <= p.upper)) {
-      throw error(error_code::out_of_range, std::string(p.name) + " starts at " +
-                                                detail::number_text(p.start) +
-                                                "; allowed: " + detail::number_text(p.lower) +
-                                                " to " + detail::number_text(p.upper));
-    }
     scale[static_cast<int>(j)] = p.upper - p.lower;
     x[static_cast<int>(j)] = (p.start - p.lower) / (p.upper - p.lower);
   }
@@ -121,12 +147,7 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
     double cost = 0;
     for (std::size_t i = 0; i < rows; ++i) {
       const dual<N> t = predict(p, i);
-      if (!(t.value() > 0.0) || !(t.value() < detail::infinity)) {
-        throw error(error_code::out_of_range, "the prediction of row " + std::to_string(i + 1) +
-                                                  " is " + detail::number_text(t.value()) +
-                                                  "; allowed: more than 0");
-      }
-      r[i] = std::log(measured[i] / t.value());
+      r[i] = detail::log_ratio(measured[i], t.value(), i);
       const double size = std::abs(r[i]);
       const double weight = size <= options.huber ? 1.0 : options.huber / size;
       cost +=
@@ -233,7 +254,7 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
   for (int j = 0; j < n; ++j) {
     const auto i = static_cast<std::size_t>(j);
     out.standard_error[i] = std::sqrt(out.covariance(j, j));
-    if (out.standard_error[i] > options.largest_error * scale[j]) {
+    if (!(out.standard_error[i] <= options.largest_error * scale[j])) {
       detail::unidentifiable(std::string("the measurements leave ") + parameters[i].name +
                              " open: " + detail::number_text(out.value[i]) + " +- " +
                              detail::number_text(out.standard_error[i]));
@@ -245,7 +266,8 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
 /// Residuals of every row by a fit that has not seen the row's group (its shape, its machine):
 /// group[i] is any number that rows of one group share. Groups are dealt into `folds` parts in the
 /// order they first appear; 0 folds leave out one group at a time.
-/// Errors: as fit_log_ratios; fewer than two groups (unidentifiable); lists of different length.
+/// Errors: as fit_log_ratios; fewer than two groups (unidentifiable); lists of different length; 1
+/// fold.
 /// Test: on synthetic data without noise it equals the in-sample residuals, all 0.
 template <std::size_t N, class Predict>
 std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& parameters,
@@ -258,14 +280,17 @@ std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& pa
     throw error(error_code::inconsistent, std::to_string(measured.size()) + " measurements have " +
                                               std::to_string(group.size()) + " groups");
   }
-  std::vector<std::size_t> seen, fold_of(group.size());
+  std::map<std::size_t, std::size_t> seen;
+  std::vector<std::size_t> fold_of(group.size());
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const auto at = std::find(seen.begin(), seen.end(), group[i]);
-    fold_of[i] = static_cast<std::size_t>(at - seen.begin());
-    if (at == seen.end()) seen.push_back(group[i]);
+    fold_of[i] = seen.try_emplace(group[i], seen.size()).first->second;
   }
   if (seen.size() < 2)
     detail::unidentifiable("all measurements are of one group; none can be held out");
+  if (folds == 1) {
+    throw error(error_code::out_of_range,
+                "folds is 1; allowed: 0, or 2 or more, as one part leaves no rows to fit");
+  }
   const std::size_t parts = folds == 0 ? seen.size() : (std::min)(folds, seen.size());
   std::vector<double> out(measured.size());
   for (std::size_t part = 0; part < parts; ++part) {
@@ -283,7 +308,8 @@ std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& pa
     std::array<dual<N>, N> found;
     for (std::size_t j = 0; j < N; ++j) found[j] = dual<N>(fit.value[j]);
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      if (fold_of[i] % parts == part) out[i] = std::log(measured[i] / predict(found, i).value());
+      if (fold_of[i] % parts != part) continue;
+      out[i] = detail::log_ratio(measured[i], predict(found, i).value(), i);
     }
   }
   return out;

@@ -58,6 +58,7 @@ constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy
                                                            const Between& between_cost = {}) {
   detail::rank_count("ranks", c.ranks);
   detail::rank_count("ranks_inside", h.ranks_inside);
+  detail::not_negative("bytes", c.message.quantity());
   const int n = c.ranks < h.ranks_inside ? c.ranks : h.ranks_inside;
   if (c.ranks % n != 0) {
     detail::fail(error_code::impossible_layout, "ranks: not a multiple of ranks_inside");
@@ -119,6 +120,7 @@ constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy
   e.terms.add(limiter::link, "between", out);
   e.limiter = e.terms.limiting();
   e.time = named(name_of(c.operation), at_once ? max(in, out) : duration<T>(in + out));
+  if (!(highest(e.time.value()) > 0.0)) return e;  // as collective_time: no rate where no time is
   const duration<T> shortest = duration<T>::from_value(T(1e-30));
   e.algbw = algorithm_bandwidth<T>(c.message.quantity() / max(e.time, shortest));
   e.busbw = to_bus_bandwidth(c.operation, c.ranks, e.algbw);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <perfmodel/error.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace perfmodel {
@@ -28,10 +30,20 @@ inline double quantile(std::vector<double> x, double q) {
   return x[i] + (at - static_cast<double>(i)) * (x[i + 1] - x[i]);
 }
 
+/// 140: ln of the largest quotient of two quantities.
+inline void check_residuals(std::span<const double> residual) {
+  for (std::size_t i = 0; i < residual.size(); ++i) {
+    if (std::abs(residual[i]) <= 140.0) continue;
+    out_of_range(("residual " + std::to_string(i + 1)).c_str(), residual[i], "-140 to 140");
+  }
+}
+
 }  // namespace detail
 
 /// residual = ln(measured / predicted); |.| and bias of predicted / measured - 1 follow from it.
+/// Errors, as of the two below: a residual that is no logarithm of a quotient of times.
 inline prediction_score score_of(std::span<const double> residual) {
+  detail::check_residuals(residual);
   prediction_score s;
   std::vector<double> off;
   for (const double r : residual) {
@@ -51,6 +63,8 @@ inline prediction_score score_of(std::span<const double> residual) {
 
 /// Share of rows inside the 80 % interval of a stated spread: |residual| up to 1.2816 spread.
 inline double coverage_of(std::span<const double> residual, double spread) {
+  detail::check_residuals(residual);
+  detail::not_negative("spread", spread);
   std::size_t inside = 0;
   for (const double r : residual) inside += std::abs(r) <= 1.2816 * spread ? 1 : 0;
   return residual.empty() ? 0.0
@@ -59,6 +73,7 @@ inline double coverage_of(std::span<const double> residual, double spread) {
 
 /// 80 % of |residual| lie within 1.2816 times this.
 inline double spread_of(std::span<const double> residual) {
+  detail::check_residuals(residual);
   std::vector<double> off;
   for (const double r : residual) off.push_back(std::abs(r));
   return detail::quantile(off, 0.8) / 1.2816;

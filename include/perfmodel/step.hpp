@@ -13,7 +13,7 @@ struct basic_step_demand {
   bytes<T> cache{};
   flops<T> matrix_flop{};
   flops<T> vector_flop{};
-  duration<T> compute{};     ///< matrix FLOP over the peak of the format each runs in
+  duration<T> compute{};  ///< matrix FLOP over the peak of the format each runs in
   T launches{};
 };
 using step_demand = basic_step_demand<>;
@@ -21,13 +21,15 @@ using step_demand = basic_step_demand<>;
 /// Sum over the operators of a pass. Activations are left out of the bytes: a bound may keep them
 /// on the chip.
 template <Scalar T>
-constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i) {
+constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d,
+                                              const basic_iteration<T>& i) {
   basic_step_demand<T> s;
   std::array<flops<T>, all_formats.size()> by_format{};
   for_each_operator(d, i, [&](const basic_operator<T>& o) {
     s.weights += o.times * o.weights;
     s.cache += o.times * o.cache;
-    by_format[static_cast<std::size_t>(o.demand.format)] += named(o.name, o.times * o.demand.matrix_flop);
+    by_format[static_cast<std::size_t>(o.demand.format)] +=
+        named(o.name, o.times * o.demand.matrix_flop);
     s.vector_flop += o.times * o.demand.vector_flop;
     s.launches += o.times * o.demand.launches;
   });
@@ -80,7 +82,8 @@ constexpr duration<T> communication_time(const basic_deployment<T>& d, const bas
     basic_collective<T> logits;
     logits.operation = collective::all_gather;
     logits.ranks = l.tensor;
-    logits.message = message_bytes<T>(share.logits * d.model.vocabulary * lift<T>(bytes_of(residual)));
+    logits.message =
+        message_bytes<T>(share.logits * d.model.vocabulary * lift<T>(bytes_of(residual)));
     t += named("logits", collective_time(d.device.fabric, logits, cost).time);
   }
   if (spread) {
@@ -91,13 +94,16 @@ constexpr duration<T> communication_time(const basic_deployment<T>& d, const bas
     x.top_k = detail::ranks_reached(l, d.model.moe.top_k);
     x.dispatch = wider(d.activations, d.weights.experts.format);
     x.combine = residual;
-    t += named("dispatch and combine", d.model.moe.layers * (collective_time(d.device.fabric, dispatch_of(x), cost).time +
-                                                              collective_time(d.device.fabric, combine_of(x), cost).time));
+    t += named("dispatch and combine",
+               d.model.moe.layers * (collective_time(d.device.fabric, dispatch_of(x), cost).time +
+                                     collective_time(d.device.fabric, combine_of(x), cost).time));
   }
   if (l.pipeline > 1) {
-    const basic_link<T>& between = d.device.fabric.ranks >= l.ranks() ? d.device.fabric : d.device.host;
+    const basic_link<T>& between =
+        d.device.fabric.ranks >= l.ranks() ? d.device.fabric : d.device.host;
     basic_collective<T> hop = stage_transfer(T(1.0), rows, d.model.hidden, residual);
-    hop.message = message_bytes<T>(hop.message.quantity() / T(l.tensor));  // each rank sends its part
+    hop.message =
+        message_bytes<T>(hop.message.quantity() / T(l.tensor));  // each rank sends its part
     basic_link<T> pair = between;
     pair.ranks = scalar_max(2.0, between.ranks) > 2.0 ? between.ranks : 2;
     t += named("stage transfers", T(l.pipeline - 1) * collective_time(pair, hop, cost).time);
@@ -106,10 +112,11 @@ constexpr duration<T> communication_time(const basic_deployment<T>& d, const bas
 }
 
 namespace detail {
-/// A policy that knows an operator better than its demand says so: policy.estimate(device, operator).
+/// A policy that knows an operator better than its demand has policy.estimate(device, operator).
 template <Scalar T, class W, class Policy>
-constexpr duration<T> operator_time(const basic_accelerator<T>& device, const basic_demand<T>& demand,
-                                    const W& workload, const Policy& policy) {
+constexpr duration<T> operator_time(const basic_accelerator<T>& device,
+                                    const basic_demand<T>& demand, const W& workload,
+                                    const Policy& policy) {
   if constexpr (requires { policy.estimate(device, workload); }) {
     return policy.estimate(device, workload).time;
   } else {
@@ -132,29 +139,25 @@ template <Scalar T, class Policy = bound, class Cost = full_link>
 constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  const Policy& policy = {}, const Cost& cost = {}) {
   basic_estimate<T> e;
-  detail::positive("dram.bandwidth", d.device.dram.bandwidth.quantity());
+  const auto& dram = d.device.dram;
+  detail::positive("dram.bandwidth", dram.bandwidth.quantity());
   const T prompts = i.prefill_sequences * scalar_min(i.prefill_tokens, T(1.0));
-  e.feasible = fits(d, T(i.batch + prompts),
-                    scalar_max(i.context, T(i.prefill_tokens / i.prefill_sequences + i.prefill_past)));
+  e.feasible =
+      fits(d, T(i.batch + prompts),
+           scalar_max(i.context, T(i.prefill_tokens / i.prefill_sequences + i.prefill_past)));
   const basic_step_demand<T> s = demand_of_step(d, i);
   const duration<T> communication = communication_time(d, i, cost);
-  duration<T> on_chip{};
+  duration<T> on_chip{}, memory{}, vector{};
   if constexpr (std::same_as<Policy, bound>) {
-    const duration<T> weights = e.terms.add(limiter::memory, "weights", s.weights / d.device.dram.bandwidth);
-    const duration<T> cache = e.terms.add(limiter::memory, "kv_cache", s.cache / d.device.dram.bandwidth);
+    const duration<T> weights = e.terms.add(limiter::memory, "weights", s.weights / dram.bandwidth);
+    const duration<T> cache = e.terms.add(limiter::memory, "kv_cache", s.cache / dram.bandwidth);
     const duration<T> compute = e.terms.add(limiter::compute, "compute", s.compute);
-    const duration<T> memory = weights + cache;
-    on_chip = max(memory, compute);
-    basic_terms<T> sides;
-    sides.add(limiter::memory, "memory", memory);
-    sides.add(limiter::compute, "compute", s.compute);
     if (highest(s.vector_flop.value()) > 0.0 && states_vector_peak(d.device)) {
-      const duration<T> vector = e.terms.add(limiter::vector_compute, "vector", s.vector_flop / vector_peak(d.device));
-      sides.add(limiter::vector_compute, "vector", vector);
-      on_chip = max(on_chip, vector);
+      vector =
+          e.terms.add(limiter::vector_compute, "vector", s.vector_flop / vector_peak(d.device));
     }
-    sides.add(limiter::link, "communication", communication);
-    e.limiter = sides.limiting();
+    memory = weights + cache;
+    on_chip = max(max(memory, compute), vector);
   } else {
     std::array<duration<T>, 4> by_class{};
     for_each_operator(d, i, [&](const basic_operator<T>& o, const auto& workload) {
@@ -163,20 +166,24 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
     });
     for (std::size_t c = 0; c < by_class.size(); ++c) {
       const auto kind = static_cast<operator_class>(c);
-      if (highest(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name_of(kind), by_class[c]);
+      if (highest(by_class[c].value()) > 0.0)
+        e.terms.add(limiter::none, name_of(kind), by_class[c]);
       on_chip += by_class[c];
     }
-    basic_terms<T> sides;
-    sides.add(limiter::memory, "memory", (s.weights + s.cache) / d.device.dram.bandwidth);
-    sides.add(limiter::compute, "compute", s.compute);
-    sides.add(limiter::link, "communication", communication);
-    e.limiter = sides.limiting();
+    memory = (s.weights + s.cache) / dram.bandwidth;
   }
+  basic_terms<T> sides;  // what each resource would take alone
+  sides.add(limiter::memory, "memory", memory);
+  sides.add(limiter::compute, "compute", s.compute);
+  sides.add(limiter::vector_compute, "vector", vector);
+  sides.add(limiter::link, "communication", communication);
+  e.limiter = sides.limiting();
   e.time = on_chip;
-  if (highest(communication.value()) > 0.0) e.time += e.terms.add(limiter::link, "communication", communication);
+  if (highest(communication.value()) > 0.0)
+    e.time += e.terms.add(limiter::link, "communication", communication);
   e.time = named("step time", e.time);
   e.mfu = T(s.compute / e.time);
-  e.mbu = T((s.weights + s.cache) / d.device.dram.bandwidth / e.time);
+  e.mbu = T((s.weights + s.cache) / dram.bandwidth / e.time);
   return e;
 }
 

@@ -100,6 +100,13 @@ head -c 200 "$profile" >"$scratch/broken.json"
 refuses PM-E001 "${gemm[@]}" --profile "$scratch/broken.json"
 : >"$scratch/broken.json"
 refuses PM-E001 batch --profile "$scratch/broken.json"
+# A rate that only some products need is looked at with the others, before any question.
+sed -E '/"l2_bandwidth/{n;s/: .*,/: 5e-324,/}' "$profile" >"$scratch/broken.json"
+refuses 'broken.json": l2_bandwidth is 4.94066e-324' batch --profile "$scratch/broken.json" </dev/null
+for command in "${gemm[*]}" "explain ${gemm[*]}" 'plan --model llama_3_8b' batch; do
+  read -ra words <<<"$command"
+  refuses '--profile: is empty' "${words[@]}" --profile '' </dev/null
+done
 
 # --- data that tell nothing -------------------------------------------------------------------------
 # no_fit <code> <words of the reason> : the data on stdin are refused
@@ -114,6 +121,25 @@ refuses PM-E040 calibrate --accelerator h100_sxm --data "$scratch/nowhere.csv"
 refuses PM-E011 calibrate --accelerator h99 --data "$scratch/us.csv"
 refuses PM-E040 calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out "$scratch/no/such/folder.json"
 refuses '--data' calibrate --accelerator h100_sxm
+refuses '--data: is empty' calibrate --accelerator h100_sxm --data ''
+refuses '--out: is empty' calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out ''
+# A profile is not written over its measurements, and waits for no reader.
+cp "$scratch/us.csv" "$scratch/own.csv"
+ln -s own.csv "$scratch/link.csv"
+refuses PM-E031 calibrate --accelerator h100_sxm --data "$scratch/own.csv" --out "$scratch/own.csv"
+refuses PM-E031 calibrate --accelerator h100_sxm --data "$scratch/own.csv" --out "$scratch/link.csv"
+cmp -s "$scratch/us.csv" "$scratch/own.csv" || fail 'calibrate wrote over its measurements'
+mkfifo "$scratch/pipe"
+refuses PM-E040 calibrate --accelerator h100_sxm --data "$scratch/pipe"
+refuses PM-E040 calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out "$scratch/pipe"
+refuses PM-E040 calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out "$scratch"
+# More rows than a fit takes in, and files that no benchmark writes.
+awk 'NR == 1 { print; next } { for (i = 0; i < 700; ++i) print }' "$scratch/us.csv" |
+  no_fit PM-E010 'more than 100000 measurements'
+truncate -s 65M "$scratch/large.csv"
+refuses 'is larger than 64 MiB' calibrate --accelerator h100_sxm --data "$scratch/large.csv"
+{ echo '{'; head -c 17000000 /dev/zero | tr '\0' ' '; } >"$scratch/large.json"
+refuses 'the recording is larger than 16 MiB' calibrate --accelerator h100_sxm --data "$scratch/large.json"
 no_fit PM-E004 'empty' </dev/null
 head -1 "$scratch/us.csv" | no_fit PM-E050 'no rows'
 head -2 "$scratch/us.csv" | no_fit PM-E050 'one measurement'
@@ -122,6 +148,8 @@ head -6 "$scratch/us.csv" | no_fit PM-E050 'at least 8'
 for cell in nan -3 0 inf 1e999; do
   sed "5s/[^,]*\$/$cell/" "$scratch/us.csv" | no_fit PM-E01 'line 5: latency_us'
 done 2>/dev/null
+sed '5s/[^,]*$/1e-320/' "$scratch/us.csv" | no_fit PM-E010 'line 5: latency_us is 9.99989e-321; allowed: 1e-12 to 1e9'
+sed '5s/[^,]*$/2e9/' "$scratch/us.csv" | no_fit PM-E010 'line 5: latency_us is 2000000000; allowed: 1e-12 to 1e9'
 sed '5s/[^,]*$/fast/' "$scratch/us.csv" | no_fit PM-E005 'line 5: latency_us is "fast"'
 sed '5s/[^,]*$/12 us/' "$scratch/us.csv" | no_fit PM-E005 'line 5: latency_us is "12 us"'
 sed '5s/,[^,]*$//' "$scratch/us.csv" | no_fit PM-E031 'line 5: 6 cells'

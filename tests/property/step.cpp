@@ -32,7 +32,8 @@ sums by_hand(const pm::deployment& d, const pm::iteration& i) {
   const pm::transformer& m = d.model;
   const auto& a = m.attention;
   const double t = d.layout.tensor, p = d.layout.pipeline, g = d.layout.data, e = d.layout.expert;
-  const double linear = bytes_of(d.weights.linear).value(), other = bytes_of(d.weights.others).value();
+  const double linear = bytes_of(d.weights.linear).value(),
+               other = bytes_of(d.weights.others).value();
   const double routed = bytes_of(d.weights.experts).value(), kv = bytes_of(d.kv).value();
   const bool latent = a.kind == pm::attention_kind::latent;
 
@@ -66,12 +67,14 @@ sums by_hand(const pm::deployment& d, const pm::iteration& i) {
 
   sums s;
   s.weights = (m.layers * attention + dense + shared) * linear + (router + head) * other;
-  s.flop = 2 * rows * (m.layers * attention + dense + shared + router) + 2 * (batch + prompts * std::min(1.0, each)) * head;
+  s.flop = 2 * rows * (m.layers * attention + dense + shared + router) +
+           2 * (batch + prompts * std::min(1.0, each)) * head;
   if (m.moe.layers > 0) {
     const double carrying = std::min(1.0, all_prompts);  // share of the passes that have a prompt
     double touched = (1 - carrying) * distinct(m.moe.experts, m.moe.top_k, all_batch);
     if (carrying > 0) {
-      touched += carrying * distinct(m.moe.experts, m.moe.top_k, all_batch + std::max(1.0, all_prompts) * each);
+      touched += carrying * distinct(m.moe.experts, m.moe.top_k,
+                                     all_batch + std::max(1.0, all_prompts) * each);
     }
     s.weights += m.moe.layers * touched * expert * routed / (t * g);  // e groups of t g / e ranks
     s.flop += 2 * m.moe.layers * (all_batch + all_prompts * each) * m.moe.top_k * expert / (t * g);
@@ -129,7 +132,8 @@ pm::deployment random_deployment(random_numbers& random, const pm::transformer& 
   }
 }
 pm::iteration random_iteration(random_numbers& random) {
-  pm::iteration i{.batch = std::floor(random.log_uniform(0.5, 512)), .context = std::floor(random.log_uniform(1, 50000))};
+  pm::iteration i{.batch = std::floor(random.log_uniform(0.5, 512)),
+                  .context = std::floor(random.log_uniform(1, 50000))};
   if (i.batch == 0 || random.uniform() < 0.6) {
     const double each = std::floor(random.log_uniform(1, 3000));
     i.prefill_sequences = std::floor(random.log_uniform(1, 40));
@@ -152,16 +156,18 @@ TEST_CASE("step: equals a second implementation for every model, layout and iter
       const pm::deployment d = random_deployment(random, *entry.model);
       const pm::iteration i = random_iteration(random);
       const sums expected = by_hand(d, i);
-      INFO(entry.key << " tensor " << d.layout.tensor << " pipeline " << d.layout.pipeline << " data " << d.layout.data
-                     << " expert " << d.layout.expert << " batch " << i.batch << " context " << i.context << " prefill "
-                     << i.prefill_tokens << " in " << i.prefill_sequences << " past " << i.prefill_past);
+      INFO(entry.key << " tensor " << d.layout.tensor << " pipeline " << d.layout.pipeline
+                     << " data " << d.layout.data << " expert " << d.layout.expert << " batch "
+                     << i.batch << " context " << i.context << " prefill " << i.prefill_tokens
+                     << " in " << i.prefill_sequences << " past " << i.prefill_past);
       const pm::step_demand s = pm::demand_of_step(d, i);
-      CHECK(near(s.weights.value(), expected.weights, 1e-9));
-      CHECK(near(s.cache.value(), expected.cache, 1e-9));
-      CHECK(near(s.matrix_flop.value(), expected.flop, 1e-9));
-      const double sent = expected.sums_sent + expected.logits_sent + expected.tokens_sent + expected.hops_sent;
+      CHECK(near(s.weights.value(), expected.weights));
+      CHECK(near(s.cache.value(), expected.cache));
+      CHECK(near(s.matrix_flop.value(), expected.flop));
+      const double sent =
+          expected.sums_sent + expected.logits_sent + expected.tokens_sent + expected.hops_sent;
       const double rate = d.device.fabric.bandwidth.value();
-      CHECK(near(pm::communication_time(d, i).value(), sent / rate, 1e-9));
+      CHECK(near(pm::communication_time(d, i).value(), sent / rate));
       spread += expected.tokens_sent > 0;
       steady += i.steady;
     }
@@ -170,7 +176,9 @@ TEST_CASE("step: equals a second implementation for every model, layout and iter
   CHECK(steady > 100);
 }
 
-TEST_CASE("step: with every expert touched, weights read are those stored but for what is looked up or added") {
+TEST_CASE(
+    "step: with every expert touched, weights read are those stored but for what is looked up or "
+    "added") {
   random_numbers random(12);
   for (const auto& entry : cat::models) {
     const pm::transformer& m = *entry.model;
@@ -181,16 +189,19 @@ TEST_CASE("step: with every expert touched, weights read are those stored but fo
       const double router = m.moe.layers * m.moe.experts * m.hidden;
       const double other = bytes_of(d.weights.others).value();
       // A tied table is read as the head, so it is only the copy as an embedding that is left out.
-      const double left_out = (m.tied_embeddings ? 0.0 : p.embedding / d.layout.tensor) + (p.other - router) +
+      const double left_out = (m.tied_embeddings ? 0.0 : p.embedding / d.layout.tensor) +
+                              (p.other - router) +
                               p.expert_biases / (d.layout.tensor * d.layout.data);
       const double stored = weight_bytes_per_device(d).value();
       INFO(entry.key << " over " << d.layout.tensor << " x " << d.layout.data);
-      CHECK(near(pm::demand_of_step(d, {.batch = 1e7, .context = 1}).weights.value(), stored - left_out * other, 1e-9));
+      CHECK(near(pm::demand_of_step(d, {.batch = 1e7, .context = 1}).weights.value(),
+                 stored - left_out * other));
     }
   }
 }
 
-TEST_CASE("step: FLOP over one device are those of a token, and what absorbing MLA's projections adds") {
+TEST_CASE(
+    "step: FLOP over one device are those of a token, and what absorbing MLA's projections adds") {
   for (const auto& entry : cat::models) {
     const pm::transformer& m = *entry.model;
     const auto& a = m.attention;
@@ -203,12 +214,15 @@ TEST_CASE("step: FLOP over one device are those of a token, and what absorbing M
         expected += 2 * context * m.layers * a.query_heads * (absorbed - a.head_dim - a.value_dim);
       }
       INFO(entry.key << " at " << context);
-      CHECK(near(pm::demand_of_step(d, {.batch = 1, .context = context}).matrix_flop.value(), expected, 1e-9));
+      CHECK(near(pm::demand_of_step(d, {.batch = 1, .context = context}).matrix_flop.value(),
+                 expected));
     }
   }
 }
 
-TEST_CASE("step: more work is never quicker and more machine never slower, whatever the model and layout") {
+TEST_CASE(
+    "step: more work is never quicker and more machine never slower, whatever the model and "
+    "layout") {
   random_numbers random(13);
   for (const auto& entry : cat::models) {
     for (int n = 0; n < 12; ++n) {
@@ -234,13 +248,17 @@ TEST_CASE("step: more work is never quicker and more machine never slower, whate
       CHECK(pm::step(d, more).time >= slack * time);
       auto better = d;
       better.device.dram.bandwidth = 2.0 * d.device.dram.bandwidth.quantity();
+      CHECK(pm::step(better, i).time <= time);
+      better = d;
       better.device.fabric.bandwidth = 2.0 * d.device.fabric.bandwidth.quantity();
       CHECK(pm::step(better, i).time <= time);
       better = d;
       better.device.matrix.peak.bf16 = 2.0 * d.device.matrix.peak.bf16.quantity();
       better.device.matrix.peak.fp8 = 2.0 * d.device.matrix.peak.fp8.quantity();
       CHECK(pm::step(better, i).time <= time);
-      CHECK(pm::step(d, i, pm::derated{.compute_efficiency = 0.99, .memory_efficiency = 0.99}).time >= time);
+      CHECK(
+          pm::step(d, i, pm::derated{.compute_efficiency = 0.99, .memory_efficiency = 0.99}).time >=
+          time);
       CHECK(pm::step(d, i, pm::derated{}).time >= slack * time);
       const auto e = pm::step(d, i);
       CHECK(e.mfu <= 1 + 1e-12);
@@ -249,7 +267,9 @@ TEST_CASE("step: more work is never quicker and more machine never slower, whate
   }
 }
 
-TEST_CASE("step: 70B decode reaches 104 FLOP/byte at 4096 tokens of context and 52 at 8192, attention aside") {
+TEST_CASE(
+    "step: 70B decode reaches 104 FLOP/byte at 4096 tokens of context and 52 at 8192, attention "
+    "aside") {
   const pm::deployment d{.device = roomy(), .model = cat::llama_3_70b};
   const double multiplied = 69.5e9;  // without the embedding table
   for (const double context : {4096.0, 8192.0}) {
@@ -261,7 +281,8 @@ TEST_CASE("step: 70B decode reaches 104 FLOP/byte at 4096 tokens of context and 
   }
 }
 
-TEST_CASE("step: prefill passes from memory- to compute-bound at the ridge, 295 tokens on one H100") {
+TEST_CASE(
+    "step: prefill passes from memory- to compute-bound at the ridge, 295 tokens on one H100") {
   // Weights once against 2 FLOP per weight and token: S = R b / (2 BW). Counting activations as
   // traffic moves it to 318; a bound keeps them on the chip.
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_70b};

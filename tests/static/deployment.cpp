@@ -22,9 +22,11 @@ constexpr pm::deployment on_h100(const pm::transformer& m, int tensor, int data 
 }
 
 // Llama 3 70B: 80 layers of width 8192, 8 KV heads of 128, 161 norms, 128,256 words.
-constexpr double matrices = 80 * (8192.0 * (8192 + 2 * 1024) + 8192.0 * 8192 + 3 * 8192.0 * 28672) + 2 * 128256.0 * 8192;
+constexpr double matrices =
+    80 * (8192.0 * (8192 + 2 * 1024) + 8192.0 * 8192 + 3 * 8192.0 * 28672) + 2 * 128256.0 * 8192;
 constexpr double norms = 161 * 8192.0;
-static_assert(near(weight_bytes_per_device(on_h100(cat::llama_3_70b, 8)).value(), 2 * (matrices / 8 + norms)));
+static_assert(near(weight_bytes_per_device(on_h100(cat::llama_3_70b, 8)).value(),
+                   2 * (matrices / 8 + norms)));
 // 16 ranks share 8 KV heads: each has one whole, half of which is beyond its sixteenth.
 static_assert(near(weight_bytes_per_device(on_h100(cat::llama_3_70b, 16)).value(),
                    2 * (matrices / 16 + norms + 80 * 8192.0 * 2 * 128 * 0.5)));
@@ -48,6 +50,7 @@ static_assert(!fits(on_h100(cat::llama_3_8b, 1, 8), 16.0, 5e5));
 static_assert(fits(on_h100(cat::llama_3_8b, 1, 8), 0.0, 1e6));
 
 static_assert(pm::require_fits<cat::h200_sxm, cat::llama_3_70b, 2>);
+static_assert(pm::require_fits<cat::h100_sxm, cat::llama_3_70b, 8, pm::fp8, pm::fp8, 64, 8192>);
 static_assert(pm::require_fits<cat::h100_sxm, cat::llama_3_8b, 1, pm::bf16, pm::bf16, 32, 8192>);
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <perfmodel/calibrated.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/hardware/catalog/profiles.hpp>
+#include <perfmodel/scalar/interval.hpp>
 #include <string_view>
 
+#include "support/each_field.hpp"
 #include "support/random.hpp"
 #include "support/refusal.hpp"
 
@@ -297,6 +299,11 @@ TEST_CASE("an 80 % interval is the prediction over and times exp(1.2816 spread)"
   CHECK_THAT(in_us(r.low), WithinRel(10.0 / 1.136735, 1e-5));
   CHECK(refusal([] { pm::range_of(10.0 * pm::us, -0.1); }) ==
         "PM-E010: spread is -0.1; allowed: 0 or more");
+  // e^(1.2816 x 600) is beyond what a double holds.
+  CHECK(refusal([] { pm::range_of(10.0 * pm::us, 600.0); }) ==
+        "PM-E010: spread is 600; allowed: 0 to 100");
+  CHECK(refusal([] { pm::range_of(std::nan("") * pm::us, 0.1); }) ==
+        "PM-E010: predicted is not a number; allowed: 0 or more");
 }
 
 TEST_CASE("it refuses what cannot run", "[calibrated]") {
@@ -313,4 +320,78 @@ TEST_CASE("it refuses what cannot run", "[calibrated]") {
         "PM-E010: dram_share is 0; allowed: more than 0");
   CHECK(refusal([&] { calibrated_gemm(a, g, pm::machine_parameters{}); }) ==
         "PM-E010: operand_bandwidth is 0; allowed: more than 0");
+}
+
+TEST_CASE("a matrix product refuses each number that no machine and no engine has",
+          "[calibrated]") {
+  const pm::accelerator a = round_device();
+  const pm::gemm g{.m = 64, .n = 64, .k = 64, .format = pm::fp8, .weights = pm::fp8};
+  const auto answer = [&](const pm::machine_parameters& p, const pm::engine_profile& e) {
+    return calibrated_gemm(a, g, p, {.engine = e, .weight_copies = 2.0});
+  };
+  pm::machine_parameters p = plain;
+  p.l2_bandwidth = 2.0 * pm::TB_per_s;
+  const pm::engine_profile e{.tensor_scale_floor = 1.0 * pm::us, .quantise_cycles = 1.0};
+  perfmodel_test::refuses_each_field(
+      p, [&](const auto& x) { answer(x, e); },
+      {"matrix_floor", "tile_fill", "split_cost", "power_slowdown", "l2_bandwidth"});
+  perfmodel_test::refuses_each_field(e, [&](const auto& x) { answer(p, x); },
+                                     {"tensor_scale_floor", "quantise_floor", "quantise_cycles"},
+                                     {"spread"});
+  for (const double copies : {-1.0, std::nan(""), HUGE_VAL}) {
+    CHECK(refusal([&] {
+            calibrated_gemm(a, g, plain, {.weight_copies = copies});
+          }).starts_with("PM-E010: weight_copies is "));
+  }
+}
+
+TEST_CASE("a streaming operator refuses each number that no machine and no library has",
+          "[calibrated]") {
+  const pm::accelerator a = round_device();
+  const pm::elementwise x{.elements = 1e6};
+  pm::machine_parameters p = plain;
+  p.l2_bandwidth = 2.0 * pm::TB_per_s;
+  perfmodel_test::refuses_each_field(
+      p, [&](const auto& m) { calibrated_elementwise(a, x, m, {}, pm::residency::replayed); },
+      {"l2_bandwidth"},
+      {"matrix_floor", "matrix_share", "operand_bandwidth", "tile_fill", "split_cost",
+       "power_slowdown", "instruction_rows", "l2_partitions"});
+  const auto all = [&](const pm::streaming_kernels& k) {
+    calibrated_elementwise(a, x, p, k);
+    calibrated_elementwise(a, pm::norm{.rows = 10, .width = 10}, p, k);
+    calibrated_elementwise(a, pm::embedding{.tokens = 10, .vocabulary = 10, .hidden = 10}, p, k);
+  };
+  perfmodel_test::refuses_each_field(pm::streaming_kernels{}, all,
+                                     {"kernel_time", "element_cycles", "lookup_cycles"});
+}
+
+TEST_CASE("a profile is looked at whole: large numbers pass, and a range may not reach below 0",
+          "[calibrated]") {
+  pm::machine_parameters fast = plain;
+  fast.operand_bandwidth = pm::bandwidth<>::from_value(1e25);
+  CHECK(refusal([&] { require_valid(fast); }) == "nothing refused");
+  fast.matrix_floor = pm::duration<>::from_value(-1.0);
+  CHECK(refusal([&] { require_valid(fast); }) == "PM-E010: matrix_floor is -1; allowed: 0 or more");
+  // A rate so low that its time could not be written down is no rate.
+  fast = plain;
+  fast.matrix_share = 1e-300;
+  CHECK(refusal([&] { require_valid(fast); }) ==
+        "PM-E010: matrix_share is 1e-300; allowed: at least 1e-30");
+  auto range = pm::lift<pm::interval>(plain);
+  CHECK(refusal([&] { require_valid(range); }) == "nothing refused");
+  range.power_slowdown = pm::interval(-0.1, 0.1);
+  CHECK(refusal([&] { require_valid(range); }) ==
+        "PM-E010: power_slowdown is -0.1; allowed: 0 or more");
+}
+
+TEST_CASE("every machine and engine of the catalogue is valid", "[calibrated]") {
+  for (const pm::catalog::accelerator_entry& entry : pm::catalog::accelerators) {
+    INFO(entry.key);
+    CHECK(refusal([&] { require_valid(pm::catalog::machine_profile_of(*entry.spec).value); }) ==
+          "nothing refused");
+  }
+  for (const pm::engine_profile* e :
+       {&pm::catalog::engine_vllm, &pm::catalog::engine_sglang, &pm::catalog::engine_trtllm}) {
+    CHECK(refusal([&] { require_valid(*e); }) == "nothing refused");
+  }
 }

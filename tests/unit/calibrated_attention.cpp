@@ -13,8 +13,11 @@
 #include <perfmodel/roofline.hpp>
 #include <string_view>
 
+#include "support/each_field.hpp"
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
+using perfmodel_test::refusal;
 
 namespace {
 
@@ -266,4 +269,59 @@ TEST_CASE("what cannot be computed is refused by name", "[calibrated]") {
   p = round_parameters;
   p.element_rate = {};
   CHECK_THROWS_AS(pm::calibrated_estimate(round_device(), w, p, round_kernels), pm::error);
+}
+
+TEST_CASE("attention refuses each number that no machine and no library has", "[calibrated]") {
+  const pm::attention_decode w{
+      .batch = 2, .context = 4096, .query_heads = 8, .kv_heads = 2, .head_dim = 128};
+  const pm::attention_prefill s{
+      .batch = 2, .tokens = 1024, .query_heads = 8, .kv_heads = 2, .head_dim = 128};
+  const auto decode = [&](const pm::attention_parameters& p, const pm::attention_kernels& k) {
+    pm::calibrated_estimate(round_device(), w, p, k);
+  };
+  const auto prefill = [&](const pm::attention_parameters& p, const pm::attention_kernels& k) {
+    pm::calibrated_estimate(round_device(), s, p, k);
+  };
+  const pm::attention_parameters& p = round_parameters;
+  const pm::attention_kernels& k = round_kernels;
+  perfmodel_test::refuses_each_field(p, [&](const auto& x) { decode(x, k); }, {});
+  // A prefill works off no elements one by one.
+  perfmodel_test::refuses_each_field(p, [&](const auto& x) { prefill(x, k); }, {"element_rate"});
+  const auto zeros = {std::string_view("kernel_cycles"),       std::string_view("split_cycles"),
+                      std::string_view("partial_row_cycles"),  std::string_view("sequence_cost"),
+                      std::string_view("scheduled_sequences"), std::string_view("narrow_kv_time")};
+  perfmodel_test::refuses_each_field(
+      k, [&](const auto& x) { decode(p, x); }, zeros);
+  perfmodel_test::refuses_each_field(
+      k, [&](const auto& x) { prefill(p, x); }, zeros);
+  pm::attention_parameters above = p;
+  above.dram_share = 1.1;
+  CHECK(refusal([&] { decode(above, k); }) == "PM-E010: dram_share is 1.1; allowed: 0 to 1");
+}
+
+TEST_CASE("experts refuse each number that no machine and no library has", "[calibrated]") {
+  const pm::moe_ffn x{.tokens = 64, .hidden = 1024, .intermediate = 2048, .experts = 8, .top_k = 2};
+  const pm::moe_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
+  const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .loads_per_sm = 1.0};
+  perfmodel_test::refuses_each_field(
+      p, [&](const auto& y) { pm::calibrated_estimate(round_device(), x, y, k); }, {});
+  perfmodel_test::refuses_each_field(
+      k, [&](const auto& y) { pm::calibrated_estimate(round_device(), x, p, y); }, {});
+}
+
+TEST_CASE("every attention and expert profile of the catalogue is valid", "[calibrated]") {
+  namespace c = pm::catalog;
+  for (const auto* k :
+       {&c::flash_attention_2, &c::flash_attention_3, &c::flashinfer, &c::tensorrt_llm}) {
+    CHECK(refusal([&] { require_valid(*k); }) == "nothing refused");
+  }
+  for (const auto* k : {&c::triton_experts, &c::triton_fp8_experts, &c::cutlass_experts}) {
+    CHECK(refusal([&] { require_valid(*k); }) == "nothing refused");
+  }
+  for (const pm::accelerator* a : {&c::a100_sxm_80gb, &c::h100_sxm, &c::h200_sxm, &c::h20,
+                                   &c::b200_sxm, &c::l40s, &c::rtx_5090}) {
+    INFO(a->name.c_str());
+    CHECK(refusal([&] { require_valid(c::attention_profile_of(*a).value); }) == "nothing refused");
+    CHECK(refusal([&] { require_valid(c::moe_profile_of(*a).value); }) == "nothing refused");
+  }
 }

@@ -1,11 +1,14 @@
 // The calibrated cost of collectives: formulas by hand, choices of an engine, errors; two fabrics.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
 #include <perfmodel/calibrated_collectives.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/hardware/catalog/collective_profiles.hpp>
 #include <perfmodel/hierarchical_collectives.hpp>
 #include <string>
+
+#include "support/each_field.hpp"
 
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
@@ -256,4 +259,76 @@ TEST_CASE("two fabrics", "[calibrated]") {
   CHECK_FALSE(pm::hierarchical_time(h, call(1e6, 1024, pm::implementation::any)).feasible);
   h.between.ranks = 2;
   CHECK_FALSE(pm::hierarchical_time(h, sum).feasible);
+}
+
+TEST_CASE("a collective refuses each number that no fabric, library or engine has",
+          "[calibrated]") {
+  const pm::calibrated_collectives cost = by_hand();
+  const auto answer = [](const pm::calibrated_collectives& c) {
+    us_of(call(1e6, 8, pm::implementation::nccl), c);
+    us_of(call(1e6, 8, pm::implementation::custom), c);
+    us_of(call(1e6, 8, pm::implementation::two_shot), c);
+  };
+  perfmodel_test::refuses_each_field(
+      cost.profile.value,
+      [&](const auto& x) {
+        auto c = cost;
+        c.profile.value = x;
+        answer(c);
+      },
+      {"launch", "hop", "bulk_wait", "in_network_share", "custom_floor", "host_launch"});
+  perfmodel_test::refuses_each_field(
+      cost.profile.protocols,
+      [&](const auto& x) {
+        auto c = cost;
+        c.profile.protocols = x;
+        answer(c);
+      },
+      {"line_share", "doubling", "bulk_hop", "in_network_wait", "together"});
+  perfmodel_test::refuses_each_field(cost.kernels,
+                                     [&](const auto& x) {
+                                       auto c = cost;
+                                       c.kernels = x;
+                                       answer(c);
+                                     },
+                                     {"rank_cost", "second_barrier", "largest"});
+  for (const double bad : {-1.0, std::nan(""), HUGE_VAL, 1e-300}) {
+    auto c = cost;
+    c.local_copy = pm::bandwidth<>::from_value(bad);
+    pm::collective_call streamed = call(1e6, 8, pm::implementation::custom);
+    streamed.launch = pm::launch_mode::stream;
+    CHECK(perfmodel_test::refusal([&] {
+            us_of(streamed, c);
+          }).starts_with("PM-E010: local_copy is "));
+  }
+  auto switches = cost;
+  switches.profile.value.in_network_share = 1.5;
+  CHECK(perfmodel_test::refusal([&] { answer(switches); }) ==
+        "PM-E010: in_network_share is 1.5; allowed: 0 to 1");
+  auto flags = cost;
+  flags.profile.protocols.line_share = 1.5;
+  CHECK(perfmodel_test::refusal([&] { answer(flags); }) ==
+        "PM-E010: line_share is 1.5; allowed: 0 to 1");
+}
+
+TEST_CASE("every collective profile of the catalogue is valid", "[calibrated]") {
+  for (const pm::catalog::accelerator_entry& entry : pm::catalog::accelerators) {
+    INFO(entry.key);
+    const auto profile = pm::catalog::collective_profile_of(*entry.spec);
+    CHECK(perfmodel_test::refusal([&] { require_valid(profile.value); }) == "nothing refused");
+    CHECK(perfmodel_test::refusal([&] { require_valid(profile.protocols); }) == "nothing refused");
+  }
+}
+
+TEST_CASE("one rank of two fabrics sends nothing, and no message that cannot be", "[calibrated]") {
+  const pm::hierarchy h{.inside = nvlink, .between = nvlink, .ranks_inside = 8};
+  const auto one = pm::hierarchical_time(h, call(1e6, 1, pm::implementation::any));
+  CHECK(one.time.value() == 0.0);
+  CHECK(one.algbw.quantity().value() == 0.0);  // as collective_time of one rank
+  CHECK(one.busbw.quantity().value() == 0.0);
+  for (const double bad : {-1.0, std::nan(""), HUGE_VAL}) {
+    CHECK(perfmodel_test::refusal([&] {
+            pm::hierarchical_time(h, call(bad, 1, pm::implementation::any));
+          }).starts_with("PM-E010: bytes is "));
+  }
 }

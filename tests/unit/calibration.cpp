@@ -220,3 +220,131 @@ TEST_CASE("a machine needs rows of every regime", "[calibration]") {
   bad[2].time = -bad[2].time;
   CHECK(refused(bad).starts_with("PM-E010: measurement 3 is -"));
 }
+
+TEST_CASE("a fit refuses limits and options that are no numbers", "[calibration]") {
+  const doubles t = line_times(sizes, 3.0, 7.0);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto with = [&](const pm::fit_options& o) {
+    return refusal([&] { pm::fit_log_ratios(line, t, line_model{sizes}, o); });
+  };
+  for (const double bad : {-1.0, nan, infinity}) {
+    const auto names = [&](const pm::fit_options& o, const char* field) {
+      const std::string said = std::string("PM-E010: ").append(field).append(" is ");
+      return with(o).starts_with(
+          std::string(said).append(pm::detail::number_text(bad)).append(";"));
+    };
+    CHECK(names({.huber = bad}, "huber"));
+    CHECK(names({.tolerance = bad}, "tolerance"));
+    if (bad == infinity) continue;  // these two may be: never refuse for it
+    CHECK(names({.largest_condition = bad}, "largest_condition"));
+    CHECK(names({.largest_error = bad}, "largest_error"));
+  }
+  CHECK(with({.huber = 0.0}).starts_with("PM-E010: huber is 0;"));
+  CHECK(with({.iterations = -1}) == "PM-E010: iterations is -1; allowed: 0 or more");
+  CHECK(with({.largest_condition = infinity, .largest_error = infinity}) == "nothing refused");
+
+  const auto limits = [&](double start, double lower, double upper) {
+    auto p = line;
+    p[1] = {"rate", start, lower, upper};
+    return refusal([&] { pm::fit_log_ratios(p, t, line_model{sizes}); });
+  };
+  const auto refuses = [&](double start, double lower, double upper, const char* limit) {
+    return limits(start, lower, upper) == std::string("PM-E010: rate is ")
+                                              .append(limit)
+                                              .append("; allowed: limits from -1e30 to 1e30");
+  };
+  CHECK(refuses(1.0, nan, 2.0, "not a number"));
+  CHECK(refuses(1.0, 0.5, nan, "not a number"));
+  CHECK(refuses(1.0, 0.5, infinity, "inf"));
+  CHECK(refuses(1.0, -infinity, 2.0, "-inf"));
+  CHECK(limits(nan, 0.5, 2.0) == "PM-E010: rate starts at not a number; allowed: 0.5 to 2");
+  CHECK(limits(1.0, 1.0, 1.0) == "PM-E010: rate starts at 1; allowed: 1 to 1");
+}
+
+TEST_CASE("a fit refuses times whose logarithm tells nothing", "[calibration]") {
+  doubles t = line_times(sizes, 3.0, 7.0);
+  t[3] = 1e308;
+  CHECK(refusal([&] { fit_line(sizes, t); }) ==
+        "PM-E010: measurement 4 is 1e+308; allowed: at most 1e30");
+  t[3] = 1e-300;
+  CHECK(refusal([&] { fit_line(sizes, t); }) ==
+        "PM-E010: measurement 4 is 1e-300; allowed: at least 1e-30");
+  const auto predicted = [](double x) {
+    const std::array<pm::fitted_parameter, 1> p{{{"share", 0.5, 0.0, 1.0}}};
+    const doubles measured{1.0, 2.0, 3.0};
+    return refusal([&] {
+      pm::fit_log_ratios(p, std::span<const double>(measured),
+                         [x](const std::array<pm::dual<1>, 1>& v, std::size_t i) {
+                           return i == 1 ? pm::dual<1>(x) : v[0] + 1.0;
+                         });
+    });
+  };
+  CHECK(predicted(0.0) ==
+        "PM-E010: the prediction of row 2 is 0; allowed: more than 0, and finite");
+  CHECK(predicted(std::nan("")) ==
+        "PM-E010: the prediction of row 2 is not a number; allowed: more than 0, and finite");
+  CHECK(predicted(std::numeric_limits<double>::infinity()) ==
+        "PM-E010: the prediction of row 2 is inf; allowed: more than 0, and finite");
+  CHECK(predicted(1e-300) == "PM-E010: the prediction of row 2 is 1e-300; allowed: at least 1e-30");
+}
+
+TEST_CASE("rows held out are refused where they cannot be", "[calibration]") {
+  const doubles t = line_times(sizes, 3.0, 7.0);
+  std::vector<std::size_t> group(sizes.size());
+  for (std::size_t i = 0; i < group.size(); ++i) group[i] = i / 2;
+  const auto held_out = [&](std::span<const std::size_t> groups, std::size_t folds) {
+    return refusal([&] {
+      pm::held_out_residuals(line, std::span<const double>(t), groups, line_model{sizes}, folds);
+    });
+  };
+  CHECK(held_out(group, 0) == "nothing refused");
+  CHECK(held_out(group, 2) == "nothing refused");
+  CHECK(held_out(group, 1) ==
+        "PM-E010: folds is 1; allowed: 0, or 2 or more, as one part leaves no rows to fit");
+  CHECK(held_out(std::span<const std::size_t>(group).first(3), 0) ==
+        "PM-E031: 10 measurements have 3 groups");
+  // A row that only the prediction for it finds wrong: without it the fit is fine.
+  const auto wrong = refusal([&] {
+    pm::held_out_residuals(
+        line, std::span<const double>(t), std::span<const std::size_t>(group),
+        [&](const std::array<pm::dual<2>, 2>& p, std::size_t i) {
+          const pm::dual<2> time = line_model{sizes}(p, i);
+          return p[0].partial(0) == 0.0 && i == 9 ? -time : time;  // no derivatives: held out
+        });
+  });
+  CHECK(wrong.starts_with("PM-E010: the prediction of row 10 is -"));
+}
+
+TEST_CASE("a score refuses residuals that are no numbers", "[calibration]") {
+  for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL, 1e6, -1e6}) {
+    const doubles residual{0.1, bad, 0.2};
+    const std::string is = std::string("PM-E010: residual 2 is ")
+                               .append(pm::detail::number_text(bad))
+                               .append("; allowed: -140 to 140");
+    CHECK(refusal([&] { pm::score_of(residual); }) == is);
+    CHECK(refusal([&] { pm::spread_of(residual); }) == is);
+    CHECK(refusal([&] { pm::coverage_of(residual, 0.1); }) == is);
+  }
+  const doubles residual{0.1, -0.2};
+  CHECK(refusal([&] { pm::coverage_of(residual, -0.1); }) ==
+        "PM-E010: spread is -0.1; allowed: 0 or more");
+  CHECK(refusal([&] { pm::coverage_of(residual, std::nan("")); }) ==
+        "PM-E010: spread is not a number; allowed: 0 or more");
+}
+
+TEST_CASE("a product that cannot be is refused by the number of its row", "[calibration]") {
+  std::vector<pm::gemm_measurement> rows(20,
+                                         {pm::gemm{.m = 64, .n = 64, .k = 64}, 10.0 * pm::us, 0.0});
+  const auto refused = [&](double n, double copies) {
+    rows[4].product.n = n;
+    rows[4].weight_copies = copies;
+    return refusal([&] { pm::fit_machine(pm::catalog::h100_sxm, rows); });
+  };
+  CHECK(refused(0.0, 0.0) == "PM-E010: measurement 5: n is 0; allowed: 1 or more");
+  CHECK(refused(std::nan(""), 0.0) ==
+        "PM-E010: measurement 5: n is not a number; allowed: 1 or more");
+  CHECK(refused(64.0, -1.0) == "PM-E010: measurement 5: weight_copies is -1; allowed: 0 or more");
+  CHECK(refused(64.0, HUGE_VAL) ==
+        "PM-E010: measurement 5: weight_copies is inf; allowed: at most 1e30");
+}

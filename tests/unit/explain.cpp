@@ -3,6 +3,8 @@
 #include <perfmodel/explain.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/roofline.hpp>
+#include <perfmodel/step.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
 #include <perfmodel/workload/gemm.hpp>
 #include <set>
 #include <string>
@@ -29,11 +31,52 @@ TEST_CASE("explain: a roofline reads as on paper") {
   CHECK(brief.find(d.steps.back().formula + " = 40.07 us") != std::string::npos);
 }
 
+TEST_CASE("explain: the last line is the answer, and every fact has its source") {
+  pm::trace t;
+  const pm::deployment llama{
+      .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
+  const auto d = pm::trace_inputs(llama, t);
+  const auto i = pm::trace_inputs(pm::iteration{.batch = 16, .context = 4096}, t);
+  const auto e = pm::step(d, i);
+  const auto lines = pm::derivation_of(e.time);
+  CHECK(e.time.value().value() == pm::step(llama, {.batch = 16, .context = 4096}).time.value());
+  REQUIRE_FALSE(lines.steps.empty());
+  CHECK(lines.steps.back().name == "step time");
+  CHECK(lines.steps.back().value == pm::to_string(e.time, 4));
+  bool bandwidth = false;
+  for (const auto& x : lines.inputs) {
+    if (x.name == "device.dram.bandwidth") {
+      bandwidth = true;
+      CHECK(x.value == "3.35 TB/s");
+      CHECK(x.source.starts_with("vendor: "));
+    }
+  }
+  CHECK(bandwidth);
+}
+
+TEST_CASE("explain: a formula reads as it was computed") {
+  pm::trace t;
+  const auto a = pm::traced::input(t, 6.0, "a");
+  const auto b = pm::traced::input(t, 2.0, "b");
+  const auto x = named("x", (a + b) * a / (b - 1.0));
+  const auto y = named("y", scalar_max(x, scalar_max(a, pm::traced(3.0))) + 0.0);
+  const auto d = pm::derivation_of(y);
+  REQUIRE(d.steps.size() == 2);
+  CHECK(d.steps[0].formula == "(a + b) x a / (b - 1)");
+  CHECK(d.steps[0].numbers == "(6 + 2) x 6 / (2 - 1)");
+  CHECK(d.steps[0].value == "48");
+  CHECK(d.steps[1].formula == "max(x, a, 3)");
+  CHECK(d.steps[1].value == "48");
+  CHECK(pm::derivation_of(pm::traced(1.0)).steps.empty());
+}
+
 TEST_CASE("explain: parentheses stand where they matter") {
   pm::trace t;
   const auto in = [&](const char* name, double x) { return pm::traced::input(t, x, name); };
   const auto a = in("a", 12), b = in("b", 3), c = in("c", 2);
-  const auto formula = [](const pm::traced& x) { return pm::derivation_of(named("y", x)).steps.back().formula; };
+  const auto formula = [](const pm::traced& x) {
+    return pm::derivation_of(named("y", x)).steps.back().formula;
+  };
   CHECK(formula(a / (b * c)) == "a / (b x c)");
   CHECK(formula(a / b * c) == "a / b x c");
   CHECK(formula(a - (b - c)) == "a - (b - c)");
@@ -50,8 +93,9 @@ TEST_CASE("explain: what a reader would cross out is not there") {
   const auto a = pm::traced::input(t, 12, "a");
   const pm::traced zero(0.0), one(1.0);
   const auto steps = [](const pm::traced& x) { return pm::derivation_of(x).steps; };
-  for (const auto& same : {a + zero, zero + a, a - zero, a * one, one * a, a / one, scalar_min(a, a),
-                           scalar_max(a, a), scalar_max(a, zero), scalar_max(zero, a)}) {
+  for (const auto& same :
+       {a + zero, zero + a, a - zero, a * one, one * a, a / one, scalar_min(a, a), scalar_max(a, a),
+        scalar_max(a, zero), scalar_max(zero, a)}) {
     CHECK(same.value() == 12);
     CHECK(named("y", same).value() == 12);
     REQUIRE(steps(named("y", same)).size() == 1);

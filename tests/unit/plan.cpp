@@ -1,5 +1,6 @@
 // Plans: what is tried, what is refused, and whose load a point serves.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
@@ -17,11 +18,126 @@ using perfmodel_test::refusal;
 namespace {
 
 pm::plan_request small_request() {
-  return {.accelerators = {cat::h100_sxm}, .model = cat::llama_3_8b, .gpus = 8,
+  return {.accelerators = {cat::h100_sxm},
+          .model = cat::llama_3_8b,
+          .gpus = 8,
           .load = {.input_tokens = 512, .output_tokens = 256, .concurrency = 3}};
+}
+pm::plan_request request() {
+  return {.accelerators = {cat::h100_sxm, cat::h200_sxm},
+          .model = cat::llama_3_70b,
+          .gpus = 8,
+          .load = {.input_tokens = 2048, .output_tokens = 512, .concurrency = 64},
+          .ttft = 2.0 * pm::second,
+          .itl = 50.0 * pm::ms};
 }
 
 }  // namespace
+
+TEST_CASE("plan: the frontier is one: cheaper is slower, all within the targets, cheapest first") {
+  const auto r = pm::plan(request());
+  REQUIRE(r.best == 0);
+  REQUIRE(r.frontier.size() >= 3);
+  for (std::size_t i = 0; i < r.frontier.size(); ++i) {
+    const auto& p = r.frontier[i];
+    CHECK(p.meets_targets);
+    CHECK(p.serving.itl <= 50.0 * pm::ms);
+    CHECK(p.serving.ttft <= 2.0 * pm::second);
+    CHECK(p.gpus <= 8);
+    if (i > 0) {
+      CHECK(p.cost_per_million >= r.frontier[i - 1].cost_per_million);
+      CHECK(p.serving.itl <= r.frontier[i - 1].serving.itl);
+    }
+  }
+}
+
+TEST_CASE("plan: nothing tried by hand beats the frontier") {
+  const auto q = request();
+  const auto r = pm::plan(q);
+  int tried = 0;
+  for (const auto& a : q.accelerators) {
+    for (const auto& f : q.precisions) {
+      if (!pm::detail::computes(a, f)) continue;
+      for (const int tensor : {1, 2, 4, 8}) {
+        const pm::deployment d{.device = a,
+                               .model = q.model,
+                               .layout = {.tensor = tensor},
+                               .weights = f.weights,
+                               .activations = f.activations,
+                               .kv = f.kv,
+                               .utilization = q.utilization};
+        const auto s = pm::serving(d, q.load);
+        if (!s.feasible || s.itl > q.itl || s.ttft > q.ttft) continue;
+        ++tried;
+        const pm::money<> cost = tensor * a.price * pm::million_tokens / s.output_tokens_per_s;
+        bool matched = false;
+        for (const auto& p : r.frontier) {
+          matched = matched ||
+                    (p.cost_per_million <= 1.0000001 * cost && p.serving.itl <= 1.0000001 * s.itl);
+        }
+        INFO(a.name.view() << " " << f.name.view() << " TP" << tensor);
+        CHECK(matched);
+      }
+    }
+  }
+  CHECK(tried >= 10);
+}
+
+TEST_CASE("plan: a point can be evaluated again, and more devices never cost more") {
+  auto q = request();
+  const auto r = pm::plan(q);
+  const auto& best = r.frontier.front();
+  const auto again = pm::serving(pm::deployment_of(q, best), pm::load_of(q, best));
+  CHECK(near(again.itl, best.serving.itl));
+  CHECK(near(best.cost_per_million.value(), best.gpus *
+                                                pm::deployment_of(q, best).device.price.value() *
+                                                1e6 / best.output_tokens_per_s.value()));
+  pm::money<> cheapest = 1e9 * pm::usd;
+  for (const int gpus : {1, 2, 4, 8}) {
+    q.gpus = gpus;
+    const auto s = pm::plan(q);
+    if (s.best < 0) continue;
+    CHECK(s.frontier.front().cost_per_million <= 1.0000001 * cheapest);
+    cheapest = s.frontier.front().cost_per_million;
+  }
+}
+
+TEST_CASE("plan: what cannot be has a reason, and out of reach targets leave no best") {
+  auto q = request();
+  q.precisions = {{"bf16"}, {"fp4", pm::fp4, pm::fp4, pm::fp8}};
+  const auto r = pm::plan(q);
+  bool memory = false, format = false;
+  for (const auto& x : r.rejected) {
+    memory = memory ||
+             (x.reason == "the weights exceed the memory of a device" && x.needed > x.available);
+    format = format || x.reason == "the accelerator does not compute in this format";
+  }
+  CHECK(memory);
+  CHECK(format);
+  q.itl = 1.0 * pm::us;
+  const auto none = pm::plan(q);
+  CHECK(none.best == -1);
+  CHECK_FALSE(none.frontier.empty());  // the nearest there are
+  CHECK_FALSE(none.frontier.front().meets_targets);
+  q.accelerators.clear();
+  CHECK(refusal([&] { (void)pm::plan(q); }) == "PM-E004: accelerators: give at least one");
+}
+
+TEST_CASE("plan: every accelerator of the catalogue can be asked, also those without some format") {
+  auto q = request();
+  q.accelerators.clear();
+  for (const auto& e : cat::accelerators) q.accelerators.push_back(*e.spec);
+  for (const auto* m :
+       {&cat::llama_3_8b, &cat::deepseek_v3, &cat::gpt_oss_120b, &cat::gemma_3_27b}) {
+    q.model = *m;
+    const auto r = pm::plan(q);
+    CHECK(r.evaluated > 0);
+    for (const auto& p : r.frontier) {
+      CHECK(std::isfinite(p.serving.itl.value()));
+      CHECK(p.serving.itl.value() > 0);
+    }
+  }
+}
 
 TEST_CASE("plan: no replica idles, and a batch limit of the load is kept") {
   auto q = small_request();
@@ -64,7 +180,8 @@ TEST_CASE("plan: every deployment is judged once") {
   REQUIRE(r.rejected.size() == 1);
   CHECK(r.rejected[0].count == 1);
   CHECK(r.rejected[0].reason == "the weights exceed the memory of a device");
-  CHECK(near(r.rejected[0].needed, 2 * 46702792704.0 + 768 * 131072.0));  // weights, and one sequence
+  CHECK(
+      near(r.rejected[0].needed, 2 * 46702792704.0 + 768 * 131072.0));  // weights, and one sequence
   CHECK(r.evaluated == 0);
   CHECK(r.best == -1);
   CHECK(r.frontier.empty());
@@ -80,7 +197,8 @@ TEST_CASE("plan: an open loop beyond one replica needs several") {
     CHECK(near(p.replicas * p.serving.throughput.value(), 60.0));
   }
   bool overrun = false;
-  for (const auto& x : r.rejected) overrun = overrun || x.reason.starts_with("requests arrive faster");
+  for (const auto& x : r.rejected)
+    overrun = overrun || x.reason.starts_with("requests arrive faster");
   CHECK(overrun);
 }
 
@@ -106,16 +224,19 @@ TEST_CASE("plan: requests that make no sense are refused by name") {
   };
   CHECK(why([](auto& q) { q.gpus = 0; }) == "PM-E010: gpus is 0; allowed: 1 to 65536");
   CHECK(why([](auto& q) { q.precisions.clear(); }) == "PM-E004: precisions: give at least one");
-  CHECK(why([](auto& q) { q.utilization = 1.5; }) == "PM-E010: utilization is 1.5; allowed: 0 to 1");
+  CHECK(why([](auto& q) { q.utilization = 1.5; }) ==
+        "PM-E010: utilization is 1.5; allowed: 0 to 1");
   CHECK(why([](auto& q) { q.load.requests_per_s = 1; }) ==
         "PM-E031: give one of concurrency and requests_per_s, and not both");
-  CHECK(why([](auto& q) { q.load.batch_limit = -1; }) == "PM-E010: batch_limit is -1; allowed: 0 or more");
+  CHECK(why([](auto& q) { q.load.batch_limit = -1; }) ==
+        "PM-E010: batch_limit is -1; allowed: 0 or more");
   CHECK(why([](auto& q) { q.itl = -1.0 * pm::ms; }).starts_with("PM-E010: itl is -0.001"));
   CHECK(why([](auto& q) { q.model.layers = 0; }).starts_with("PM-E010: layers is 0"));
   auto q = small_request();
   pm::plan_point stranger{};
   stranger.accelerator = "l4";
-  CHECK(refusal([&] { (void)pm::deployment_of(q, stranger); }) == "PM-E011: this point is not of this request");
+  CHECK(refusal([&] { (void)pm::deployment_of(q, stranger); }) ==
+        "PM-E011: this point is not of this request");
 }
 
 TEST_CASE("plan: progress is told now and then") {

@@ -4,6 +4,7 @@
 #include <perfmodel/sensitivity.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
+#include <string>
 
 #include "support/near.hpp"
 #include "support/refusal.hpp"
@@ -17,7 +18,8 @@ using scalar = pm::dual<5>;
 namespace {
 
 pm::basic_deployment<scalar> llama_on(const pm::basic_accelerator<scalar>& a, int tensor) {
-  auto d = pm::lift<scalar>(pm::deployment{.device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = tensor}});
+  auto d = pm::lift<scalar>(pm::deployment{
+      .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = tensor}});
   d.device = a;
   return d;
 }
@@ -25,11 +27,13 @@ pm::basic_deployment<scalar> llama_on(const pm::basic_accelerator<scalar>& a, in
 }  // namespace
 
 TEST_CASE("sensitivity: the shares of a step's time are its elasticities") {
-  const pm::deployment plain{.device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
+  const pm::deployment plain{
+      .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
   const auto decode = pm::elasticities(cat::h100_sxm, [](const auto& a) {
     return pm::step(llama_on(a, 8), pm::basic_iteration<scalar>{.batch = 32, .context = 4096}).time;
   });
   const auto e = pm::step(plain, {.batch = 32, .context = 4096});
+  CHECK(std::string(decode[2].resource) == "dram.bandwidth");
   CHECK(near(decode[2].value, -(e.terms["weights"] + e.terms["kv_cache"]) / e.time));
   CHECK(near(decode[4].value, -(e.terms["communication"] / e.time)));
   CHECK(decode[0].value == 0.0);
@@ -45,9 +49,11 @@ TEST_CASE("sensitivity: the shares of a step's time are its elasticities") {
 
 TEST_CASE("sensitivity: a law may return a number; a rate grows with its resource") {
   const auto rate = pm::elasticities(cat::h100_sxm, [](const auto& a) {
-    return 1.0 / pm::step(llama_on(a, 1), pm::basic_iteration<scalar>{.batch = 1, .context = 1}).time.value();
+    return 1.0 / pm::step(llama_on(a, 1), pm::basic_iteration<scalar>{.batch = 1, .context = 1})
+                     .time.value();
   });
   CHECK(near(rate[2].value, 1.0));
-  CHECK(refusal([] { (void)pm::elasticities(cat::h100_sxm, [](const auto&) { return scalar(0.0); }); }) ==
-        "PM-E010: result is 0; allowed: more than 0");
+  CHECK(refusal([] {
+          (void)pm::elasticities(cat::h100_sxm, [](const auto&) { return scalar(0.0); });
+        }) == "PM-E010: result is 0; allowed: more than 0");
 }

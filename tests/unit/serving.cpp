@@ -18,19 +18,89 @@ using perfmodel_test::refusal;
 namespace {
 
 pm::deployment llama(int tensor, int pipeline = 1, int data = 1) {
-  return {.device = cat::h200_sxm, .model = cat::llama_3_8b,
+  return {.device = cat::h200_sxm,
+          .model = cat::llama_3_8b,
           .layout = {.tensor = tensor, .pipeline = pipeline, .data = data}};
+}
+pm::deployment llama_70b() {
+  return {.device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
 }
 
 }  // namespace
 
+TEST_CASE("serving: alone, a request is one prefill and the decode steps after it") {
+  const pm::load l{.input_tokens = 1000, .output_tokens = 100, .concurrency = 1};
+  const auto s = pm::serving(llama_70b(), l);
+  const auto prefill = pm::step(llama_70b(), {.prefill_tokens = 1000});
+  const auto decode = pm::step(llama_70b(), {.batch = 1, .context = 1050});
+  CHECK(near(s.ttft, prefill.time));
+  CHECK(near(s.itl, decode.time));
+  CHECK(near(s.e2e, prefill.time + 99.0 * decode.time));
+  CHECK(near(s.output_tokens_per_s.value(), 100 / s.e2e.value()));
+}
+
+TEST_CASE("serving: Little's law: requests in the system are throughput times their time") {
+  for (const double concurrency : {1.0, 17.0, 64.0, 400.0, 2000.0}) {
+    const auto s = pm::serving(
+        llama_70b(), {.input_tokens = 2048, .output_tokens = 512, .concurrency = concurrency});
+    CHECK(near(s.throughput.value() * s.e2e.value(), concurrency, 1e-9));
+    CHECK(s.batch <= s.capacity);
+  }
+}
+
+TEST_CASE("serving: an open loop settles where the batch is what arrives during its answers") {
+  for (const double rate : {0.01, 1.0, 5.0, 12.0}) {
+    const auto s = pm::serving(
+        llama_70b(), {.input_tokens = 2048, .output_tokens = 512, .requests_per_s = rate});
+    REQUIRE(s.feasible.feasible);
+    CHECK(near(s.batch, rate * 512 * s.itl.value(), 1e-9));
+  }
+  const auto over =
+      pm::serving(llama_70b(), {.input_tokens = 2048, .output_tokens = 512, .requests_per_s = 40});
+  CHECK_FALSE(over.feasible.feasible);
+  CHECK(over.feasible.needed == 40);
+  CHECK(over.feasible.available < 40);
+}
+
+TEST_CASE(
+    "serving: open and closed loop agree where their batch does, but for whom a request meets") {
+  // An arrival meets B others, one of a closed loop of B meets B - 1.
+  const auto open =
+      pm::serving(llama_70b(), {.input_tokens = 256, .output_tokens = 2048, .requests_per_s = 4});
+  const auto closed = pm::serving(
+      llama_70b(), {.input_tokens = 256, .output_tokens = 2048, .concurrency = open.batch});
+  CHECK(near(open.itl, closed.itl, 0.01));
+}
+
+TEST_CASE("serving: chunks, batch limits and bad requests") {
+  const pm::load whole{.input_tokens = 4096, .output_tokens = 256, .concurrency = 32};
+  pm::load chunked = whole;
+  chunked.chunk_tokens = 512;
+  CHECK(pm::serving(llama_70b(), chunked).ttft > pm::serving(llama_70b(), whole).ttft);
+  pm::load limited = whole;
+  limited.batch_limit = 8;
+  const auto s = pm::serving(llama_70b(), limited);
+  CHECK(s.batch == 8);
+  CHECK(s.wait.value() > 0);
+  CHECK(s.itl < pm::serving(llama_70b(), whole).itl);
+  CHECK(refusal([] {
+          (void)pm::serving(llama_70b(), {.input_tokens = 10, .output_tokens = 10});
+        }) == "PM-E031: give one of concurrency and requests_per_s, and not both");
+  CHECK(refusal([] {
+          (void)pm::serving(llama_70b(),
+                            {.input_tokens = 0, .output_tokens = 10, .concurrency = 1});
+        }) == "PM-E010: input_tokens is 0; allowed: 1 or more");
+}
+
 TEST_CASE("serving: the mean pass decodes a batch and takes the prompts of the others") {
   // 17 in the system: each of 16 others brings 1000 prompt tokens per 200 tokens that it decodes.
-  const auto s = pm::serving(llama(1), {.input_tokens = 1000, .output_tokens = 200, .concurrency = 17});
+  const auto s =
+      pm::serving(llama(1), {.input_tokens = 1000, .output_tokens = 200, .concurrency = 17});
   const auto decode = pm::demand_of_step(llama(1), {.batch = 17, .context = 1100});
   const auto prompt = pm::demand_of_step(llama(1), {.prefill_tokens = 1000});
   const double prompts = 16.0 / 200;
-  const double memory = (decode.weights + decode.cache + prompts * prompt.cache).value() / cat::h200_sxm.dram.bandwidth.value();
+  const double memory = (decode.weights + decode.cache + prompts * prompt.cache).value() /
+                        cat::h200_sxm.dram.bandwidth.value();
   const double compute = (decode.compute + prompts * prompt.compute).value();
   CHECK(near(s.itl.value(), std::fmax(memory, compute), 1e-9));
   CHECK(near(s.ttft, s.prefill.time));
@@ -38,13 +108,15 @@ TEST_CASE("serving: the mean pass decodes a batch and takes the prompts of the o
 
 TEST_CASE("serving: a chunked prompt alone is its chunks, each reading the cache of those before") {
   const auto d = llama(1);
-  const auto s = pm::serving(d, {.input_tokens = 4000, .output_tokens = 10, .concurrency = 1, .chunk_tokens = 1000});
+  const auto s = pm::serving(
+      d, {.input_tokens = 4000, .output_tokens = 10, .concurrency = 1, .chunk_tokens = 1000});
   double chunks = 0;
   for (const double past : {0.0, 1000.0, 2000.0, 3000.0}) {
     chunks += pm::step(d, {.prefill_tokens = 1000, .prefill_past = past}).time.value();
   }
   CHECK(near(s.ttft.value(), chunks, 1e-9));  // compute-bound, so linear in what lies before
-  const auto one = pm::serving(d, {.input_tokens = 4000, .output_tokens = 10, .concurrency = 1, .chunk_tokens = 9000});
+  const auto one = pm::serving(
+      d, {.input_tokens = 4000, .output_tokens = 10, .concurrency = 1, .chunk_tokens = 9000});
   CHECK(near(one.ttft, one.prefill.time));
 }
 
@@ -52,10 +124,13 @@ TEST_CASE("serving: chunks re-read the cache that whole prompts leave alone") {
   const pm::load whole{.input_tokens = 4000, .output_tokens = 400, .concurrency = 11};
   auto chunked = whole;
   chunked.chunk_tokens = 500;
-  const auto cache = [](const pm::serving_estimate& s) { return s.decode.terms["kv_cache"].value(); };
+  const auto cache = [](const pm::serving_estimate& s) {
+    return s.decode.terms["kv_cache"].value();
+  };
   // Ten others bring 1/400 of a prompt per pass: 8 chunks with (4000 - 500) / 2 tokens before each.
   const double again = 10.0 / 400 * 8 * 1750 * 131072 / cat::h200_sxm.dram.bandwidth.value();
-  CHECK(near(cache(pm::serving(llama(1), chunked)) - cache(pm::serving(llama(1), whole)), again, 1e-9));
+  CHECK(near(cache(pm::serving(llama(1), chunked)) - cache(pm::serving(llama(1), whole)), again,
+             1e-9));
 }
 
 TEST_CASE("serving: two data-parallel groups at twice the load are one group at its own") {
@@ -81,7 +156,8 @@ TEST_CASE("serving: a pipeline's stages work side by side") {
   CHECK(near(b.itl - b.decode.terms["communication"], a.itl, 1e-3));
   CHECK(near(b.batch, 2 * a.batch, 0.01));
   // Four chunks through two stages take five stage times, not eight.
-  const pm::load alone{.input_tokens = 4096, .output_tokens = 8, .concurrency = 1, .chunk_tokens = 1024};
+  const pm::load alone{
+      .input_tokens = 4096, .output_tokens = 8, .concurrency = 1, .chunk_tokens = 1024};
   const auto chunk = pm::step(llama(1, 2), {.prefill_tokens = 1024, .prefill_past = 1536}).time;
   CHECK(near(pm::serving(llama(1, 2), alone).ttft, 2.5 * chunk));
 }
@@ -96,15 +172,19 @@ TEST_CASE("serving: the wait of an open loop is that of an M/D/1 queue before th
 }
 
 TEST_CASE("serving: a derivation evaluates the same numbers, under any policy and in either loop") {
-  const pm::derated slow{.compute_efficiency = 0.6, .memory_efficiency = 0.7, .launch = 3.0 * pm::us};
+  const pm::derated slow{
+      .compute_efficiency = 0.6, .memory_efficiency = 0.7, .launch = 3.0 * pm::us};
   const pm::basic_derated<pm::traced> traced_slow{0.6, 0.7, pm::lift<pm::traced>(3.0 * pm::us)};
-  for (const pm::load& l : {pm::load{.input_tokens = 512, .output_tokens = 128, .requests_per_s = 6},
-                            pm::load{.input_tokens = 512, .output_tokens = 128, .concurrency = 12, .chunk_tokens = 200}}) {
+  for (const pm::load& l :
+       {pm::load{.input_tokens = 512, .output_tokens = 128, .requests_per_s = 6},
+        pm::load{
+            .input_tokens = 512, .output_tokens = 128, .concurrency = 12, .chunk_tokens = 200}}) {
     pm::trace t;
     const auto d = pm::trace_inputs(llama(2), t, "deployment");
     const auto traced_load = pm::trace_inputs(l, t, "load");
     CHECK(pm::serving(d, traced_load).e2e.value().value() == pm::serving(llama(2), l).e2e.value());
-    CHECK(pm::serving(d, traced_load, traced_slow).e2e.value().value() == pm::serving(llama(2), l, slow).e2e.value());
+    CHECK(pm::serving(d, traced_load, traced_slow).e2e.value().value() ==
+          pm::serving(llama(2), l, slow).e2e.value());
     CHECK(pm::serving(d, traced_load, traced_slow, pm::stated_latency{}).itl.value().value() ==
           pm::serving(llama(2), l, slow, pm::stated_latency{}).itl.value());
   }
@@ -119,9 +199,12 @@ TEST_CASE("serving: what does not fit has its numbers and a reason") {
   CHECK(s.capacity == 0);
   CHECK(s.batch == 1);
   CHECK(std::isfinite(s.e2e.value()));
-  CHECK(refusal([&] { (void)pm::serving(llama(1), {.input_tokens = 1, .output_tokens = 1, .concurrency = 0.5}); }) ==
-        "PM-E010: concurrency is 0.5; allowed: 1 or more");
   CHECK(refusal([&] {
-          (void)pm::serving(llama(1), {.input_tokens = 1, .output_tokens = 1, .concurrency = 1, .batch_limit = 0.5});
+          (void)pm::serving(llama(1), {.input_tokens = 1, .output_tokens = 1, .concurrency = 0.5});
+        }) == "PM-E010: concurrency is 0.5; allowed: 1 or more");
+  CHECK(refusal([&] {
+          (void)pm::serving(
+              llama(1),
+              {.input_tokens = 1, .output_tokens = 1, .concurrency = 1, .batch_limit = 0.5});
         }) == "PM-E010: batch_limit is 0.5; allowed: 1 or more");
 }

@@ -1,10 +1,11 @@
-// Steps over data-parallel groups and pipelines: who works on what, and what is sent.
+// Steps against sums written out by hand: one group, data-parallel groups and pipelines.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
+#include <string>
 
 #include "support/near.hpp"
 #include "support/refusal.hpp"
@@ -16,9 +17,27 @@ using perfmodel_test::refusal;
 
 namespace {
 
+constexpr double h100_bandwidth = 3.35e12;
+constexpr double h100_bf16 = 989.4e12;
+constexpr double nvlink_4 = 450e9;
+
+// Llama 3 70B: 80 layers of width 8192, 64 query and 8 KV heads of 128, FFN 28672, 128256 words.
+constexpr double llama_layer = 8192.0 * (8192 + 2 * 1024) + 8192.0 * 8192 + 3 * 8192.0 * 28672;
+constexpr double llama_head = 128256.0 * 8192;
+
+pm::deployment llama(int tensor, int pipeline = 1) {
+  return {.device = cat::h100_sxm,
+          .model = cat::llama_3_70b,
+          .layout = {.tensor = tensor, .pipeline = pipeline}};
+}
+
 pm::deployment deepseek(int tensor, int data, int expert) {
-  return {.device = cat::h200_sxm, .model = cat::deepseek_v3, .layout = {.tensor = tensor, .expert = expert, .data = data},
-          .weights = pm::fp8, .activations = pm::fp8, .kv = pm::fp8};
+  return {.device = cat::h200_sxm,
+          .model = cat::deepseek_v3,
+          .layout = {.tensor = tensor, .expert = expert, .data = data},
+          .weights = pm::fp8,
+          .activations = pm::fp8,
+          .kv = pm::fp8};
 }
 double expert_bytes(const pm::deployment& d, const pm::iteration& i) {
   double b = 0;
@@ -27,18 +46,70 @@ double expert_bytes(const pm::deployment& d, const pm::iteration& i) {
   });
   return b;
 }
-double touched(double tokens) { return 256 * (1 - std::pow(1 - 8.0 / 256, tokens)); }
+double touched(double tokens) {
+  return 256 * (1 - std::pow(1 - 8.0 / 256, tokens));
+}
 constexpr double one_expert = 3.0 * 7168 * 2048;
 
 }  // namespace
 
-TEST_CASE("step: data-parallel groups share sequences, whole ones, and all of them share the experts") {
+TEST_CASE("step: a dense decode step over 8 ranks is its weights, its cache and its sums") {
+  const auto e = pm::step(llama(8), {.batch = 16, .context = 4096});
+  const double weights = 2 * (80 * llama_layer + llama_head) / 8;
+  const double cache =
+      80 * 16 * (4096 + 1) * 2.0 * 128 * 2;  // one KV head a rank, and the new token
+  const double work = 16 * (2 * (80 * llama_layer + llama_head) + 80 * 4.0 * 4096 * 64 * 128) / 8;
+  // in-network: the message once; the logits' other seven eighths
+  const double sent = 160 * 16 * 8192 * 2.0 + 7.0 / 8 * 16 * 128256 * 2.0;
+  CHECK(near(e.terms["weights"].value(), weights / h100_bandwidth));
+  CHECK(near(e.terms["kv_cache"].value(), cache / h100_bandwidth));
+  CHECK(near(e.terms["compute"].value(), work / h100_bf16));
+  CHECK(near(e.terms["communication"].value(), sent / nvlink_4));
+  CHECK(near(e.time.value(), (weights + cache) / h100_bandwidth + sent / nvlink_4));
+  CHECK(e.limiter == pm::limiter::memory);
+  CHECK(near(e.mbu, (weights + cache) / h100_bandwidth / e.time.value()));
+  CHECK(e.feasible.feasible);
+}
+
+TEST_CASE("step: 70B in bf16 on one H100 takes 41.5 ms a token and does not fit") {
+  const auto e = pm::step(llama(1), {.batch = 1, .context = 1});
+  CHECK(near(e.time.value(), 2 * (80 * llama_layer + llama_head) / h100_bandwidth, 1e-4));
+  CHECK_FALSE(e.feasible.feasible);
+  CHECK(std::string(e.feasible.reason) == "the weights exceed the memory of a device");
+  CHECK(near(e.feasible.needed, 141.1e9, 1e-3));
+}
+
+TEST_CASE(
+    "step: prefill multiplies every token with every weight, and attention with half its square") {
+  const double s = 2048;
+  const auto e = pm::step(llama(8), {.prefill_tokens = s});
+  const double attention = 80 * 4.0 * 128 * 64 * (s * (s + 1) / 2);
+  const double work =
+      (s * 2 * 80 * llama_layer + 2 * llama_head + attention) / 8;  // one row of logits
+  CHECK(near(e.terms["compute"].value(), work / h100_bf16));
+  CHECK(near(e.terms["communication"].value(),
+             (160 * s * 8192 * 2.0 + 7.0 / 8 * 128256 * 2.0) / nvlink_4));
+  CHECK(e.limiter == pm::limiter::compute);
+}
+
+TEST_CASE("step: a pipeline's token passes every stage, on a part of the batch") {
+  const auto whole = pm::demand_of_step(llama(4), {.batch = 8, .context = 1024});
+  const auto piped = pm::demand_of_step(llama(4, 2), {.batch = 16, .context = 1024});
+  CHECK(near(piped.weights, whole.weights));  // all stages one after the other, at batch 16 / 2
+  CHECK(near(piped.cache, whole.cache));
+  CHECK(near(pm::weight_bytes_per_device(llama(4, 2)).value(),
+             (2 * 80 * llama_layer / 4 + 2 * 161 * 8192.0) / 2 + 2 * 2 * llama_head / 4));
+}
+
+TEST_CASE(
+    "step: data-parallel groups share sequences, whole ones, and all of them share the experts") {
   const auto d = deepseek(1, 8, 8);
   const auto groups = pm::demand_of_step(d, {.batch = 64, .context = 1000});
   CHECK(near(groups.cache.value(), 61 * 8 * 1001.0 * 576));  // 8 sequences each
   CHECK(near(expert_bytes(d, {.batch = 64, .context = 1000}), 58 * touched(64) / 8 * one_expert));
   // A single sequence is one group's, and touches 8 experts, one on each rank.
-  CHECK(near(pm::demand_of_step(d, {.batch = 1, .context = 1000}).cache.value(), 61 * 1001.0 * 576));
+  CHECK(
+      near(pm::demand_of_step(d, {.batch = 1, .context = 1000}).cache.value(), 61 * 1001.0 * 576));
   CHECK(near(expert_bytes(d, {.batch = 1, .context = 1000}), 58 * one_expert));
 }
 
@@ -47,45 +118,58 @@ TEST_CASE("step: a prompt is one group's work; eight prompts are one for each") 
   const auto one = pm::demand_of_step(d, {.prefill_tokens = 1000});
   const auto eight = pm::demand_of_step(d, {.prefill_tokens = 8000, .prefill_sequences = 8});
   CHECK(near(eight.cache, one.cache));
-  // What differs is the experts' share of other groups' tokens: 2 FLOP x 8 experts x 7000 tokens / 8 ranks.
-  CHECK(near((eight.matrix_flop - one.matrix_flop).value(), 58 * 2 * 8 * one_expert * 7000 / 8, 1e-9));
+  // What differs is the experts' share of other groups' tokens: 2 FLOP x 8 experts x 7000 tokens /
+  // 8 ranks.
+  CHECK(near((eight.matrix_flop - one.matrix_flop).value(), 58 * 2 * 8 * one_expert * 7000 / 8,
+             1e-9));
 }
 
-TEST_CASE("step: a mean over passes reads the experts of each kind of pass, not of the mean of their tokens") {
+TEST_CASE(
+    "step: a mean over passes reads the experts of each kind of pass, not of the mean of their "
+    "tokens") {
   const auto d = deepseek(8, 1, 8);
   // One pass in 10 takes a prompt of 2000 tokens beside the 4 sequences.
-  const pm::iteration mean{.batch = 4, .context = 1000, .prefill_tokens = 200, .prefill_sequences = 0.1, .steady = true};
-  CHECK(near(expert_bytes(d, mean), 58 * (0.9 * touched(4) + 0.1 * touched(2004)) / 8 * one_expert, 1e-9));
+  const pm::iteration mean{
+      .batch = 4, .context = 1000, .prefill_tokens = 200, .prefill_sequences = 0.1, .steady = true};
+  CHECK(near(expert_bytes(d, mean), 58 * (0.9 * touched(4) + 0.1 * touched(2004)) / 8 * one_expert,
+             1e-9));
   const auto s = pm::demand_of_step(d, mean);
   const auto without = pm::demand_of_step(d, {.batch = 4, .context = 1000});
   const auto with = pm::demand_of_step(d, {.batch = 4, .context = 1000, .prefill_tokens = 2000});
   CHECK(near(s.matrix_flop, 0.9 * without.matrix_flop + 0.1 * with.matrix_flop, 1e-9));
   CHECK(near(s.cache, 0.9 * without.cache + 0.1 * with.cache, 1e-9));
   CHECK(near(s.weights, 0.9 * without.weights + 0.1 * with.weights, 1e-9));
-  CHECK(refusal([&] { (void)pm::step(d, {.batch = 4, .prefill_tokens = 200, .prefill_sequences = 0.1}); }) ==
-        "PM-E010: prefill_sequences is 0.1; allowed: 1 or more");
+  CHECK(refusal([&] {
+          (void)pm::step(d, {.batch = 4, .prefill_tokens = 200, .prefill_sequences = 0.1});
+        }) == "PM-E010: prefill_sequences is 0.1; allowed: 1 or more");
 }
 
 TEST_CASE("step: dispatch sends a token to a rank once, and combine brings it back") {
   // 2 groups of one rank: half of each token's row to the other, in fp8, and back in bf16.
-  pm::deployment d{.device = cat::h200_sxm, .model = cat::mixtral_8x7b, .layout = {.expert = 2, .data = 2},
-                   .weights = pm::fp8, .activations = pm::fp8};
+  pm::deployment d{.device = cat::h200_sxm,
+                   .model = cat::mixtral_8x7b,
+                   .layout = {.expert = 2, .data = 2},
+                   .weights = pm::fp8,
+                   .activations = pm::fp8};
   const double other_rank = 1 - std::pow(0.5, 2);  // that one of two picks is there
   CHECK(near(pm::communication_time(d, {.batch = 10, .context = 1}).value(),
              32 * 5 * 4096.0 * other_rank * (1 + 2) / 450e9));
   d.layout.expert = 1;  // each expert over both ranks: every token to both
-  CHECK(near(pm::communication_time(d, {.batch = 10, .context = 1}).value(), 32 * 5 * 4096.0 * (1 + 2) / 450e9));
+  CHECK(near(pm::communication_time(d, {.batch = 10, .context = 1}).value(),
+             32 * 5 * 4096.0 * (1 + 2) / 450e9));
 }
 
 TEST_CASE("step: a stage hands its rows to the next, over the host's link where the fabric ends") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b, .layout = {.pipeline = 4}};
-  CHECK(near(pm::communication_time(d, {.batch = 32, .context = 1}).value(), 3 * 8 * 4096 * 2.0 / 450e9));
+  CHECK(near(pm::communication_time(d, {.batch = 32, .context = 1}).value(),
+             3 * 8 * 4096 * 2.0 / 450e9));
   d.layout.pipeline = 16;
   CHECK(near(pm::communication_time(d, {.batch = 32, .context = 1}).value(),
              15 * 2 * 4096 * 2.0 / cat::h100_sxm.host.bandwidth.value()));
 }
 
-TEST_CASE("step: the vector units can be what limits, and bound nothing where nobody states their rate") {
+TEST_CASE(
+    "step: the vector units can be what limits, and bound nothing where nobody states their rate") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b};
   d.device.vector = {};
   const auto without = pm::step(d, {.batch = 64, .context = 10});
@@ -95,4 +179,34 @@ TEST_CASE("step: the vector units can be what limits, and bound nothing where no
   CHECK(slow.limiter == pm::limiter::vector_compute);
   CHECK(slow.time == slow.terms["vector"]);
   CHECK(slow.time > without.time);
+}
+
+TEST_CASE("step: what cannot be says why, or is refused") {
+  CHECK(refusal([] { (void)pm::step(llama(8), {}); }) ==
+        "PM-E010: batch + prefill_tokens is 0; allowed: 1 or more");
+  CHECK(refusal([] { (void)pm::step(llama(8), {.batch = -1, .context = 10}); }) ==
+        "PM-E010: batch is -1; allowed: 0 or more");
+  CHECK(refusal([] { (void)pm::step(llama(3), {.batch = 1}); }) ==
+        "PM-E030: tensor_parallel does not divide the query heads: 3 against 64");
+  auto d = llama(8);
+  d.weights = pm::fp4;
+  d.activations = pm::fp4;
+  CHECK(refusal([&] {
+          (void)pm::step(d, {.batch = 1});
+        }).starts_with("PM-E013: h100_sxm does not compute in fp4"));
+  CHECK(std::string(pm::step(llama(16), {.batch = 1}).feasible.reason) ==
+        "the parallel group has more ranks than the fabric joins");
+  const auto full = pm::step(llama(8), {.batch = 100000, .context = 4096});
+  CHECK(std::string(full.feasible.reason) == "weights and KV cache exceed the memory of a device");
+}
+
+TEST_CASE("step: efficiencies only make it slower, and are checked") {
+  const auto bound = pm::step(llama(8), {.batch = 16, .context = 4096});
+  const auto slower = pm::step(
+      llama(8), {.batch = 16, .context = 4096},
+      pm::derated{.compute_efficiency = 0.7, .memory_efficiency = 0.85, .launch = 2 * pm::us});
+  CHECK(slower.time > bound.time);
+  CHECK(refusal([] {
+          (void)pm::step(llama(8), {.batch = 1}, pm::derated{.memory_efficiency = 1.5});
+        }).starts_with("PM-E010: memory_efficiency is 1.5"));
 }

@@ -159,6 +159,7 @@ inline void add_elementwise(std::vector<scored_row>& out,
     s.measured = r.seconds;
     s.spread = pm::streaming_spread;
     s.l2_warm = r.may_be_warm();
+    s.fitted = r.fitted();
     out.push_back(std::move(s));
   }
 }

@@ -95,9 +95,8 @@ std::string percent(double share) {
   return fixed(100.0 * share, 1).append(" %");
 }
 std::string signed_percent(double share) {
-  std::string s = fixed(100.0 * share, 1);
-  if (s.front() != '-') s.insert(0, "+");
-  return s.append(" %");
+  const std::string s = fixed(100.0 * share, 1);
+  return std::string(s.front() == '-' ? "" : "+").append(s).append(" %");
 }
 
 std::string amount(double x, const std::string& unit) {

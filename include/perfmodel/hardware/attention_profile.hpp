@@ -1,8 +1,10 @@
 // What measurements add to a data sheet, for attention and for grouped expert GEMMs.
 #pragma once
 
+#include <perfmodel/detail/check_fields.hpp>
 #include <perfmodel/error.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/hardware/fitted_profile.hpp>
 
 namespace perfmodel {
 
@@ -47,6 +49,25 @@ struct basic_attention_kernels {
 };
 using attention_kernels = basic_attention_kernels<>;
 
+/// Refuses what no library has, by the field's name: counts below 1, a share that is not positive,
+/// cycles, times or sequences below 0, and each that is no number or not finite.
+/// Test: each field, with each of these; every library of the catalogue passes.
+template <Scalar T>
+constexpr void require_valid(const basic_attention_kernels<T>& k) {
+  detail::check_fields([&k](auto& check) {
+    check.count("max_splits", k.max_splits);
+    check.count("blocks_per_sm", k.blocks_per_sm);
+    check.count("tile_rows", k.tile_rows);
+    check.not_negative("kernel_cycles", k.kernel_cycles);
+    check.not_negative("split_cycles", k.split_cycles);
+    check.not_negative("partial_row_cycles", k.partial_row_cycles);
+    check.not_negative("sequence_cost", k.sequence_cost);
+    check.not_negative("scheduled_sequences", k.scheduled_sequences);
+    check.not_negative("narrow_kv_time", k.narrow_kv_time);
+    check.positive("narrow_kv_matrix", k.narrow_kv_matrix);
+  });
+}
+
 /// What one accelerator reaches in attention: four numbers fitted to it, and two that are its
 /// machine profile's, shared with every other operator: dram_share and l2_bandwidth.
 template <Scalar T = double>
@@ -69,6 +90,21 @@ struct basic_attention_parameters {
   }
 };
 using attention_parameters = basic_attention_parameters<>;
+
+/// Refuses what no machine has, by the field's name: a time, rate or share that is not positive, a
+/// dram_share above 1, and each that is no number or not finite. element_rate may be 0, not known:
+/// prefill does not need it. Test: each field, with each of these.
+template <Scalar T>
+constexpr void require_valid(const basic_attention_parameters<T>& p) {
+  detail::check_fields([&p](auto& check) {
+    check.positive("floor", p.floor);
+    check.positive("tile_latency", p.tile_latency);
+    check.not_negative("element_rate", p.element_rate);
+    check.positive("matrix_share", p.matrix_share);
+    check.share("dram_share", p.dram_share);
+    check.positive("l2_bandwidth", p.l2_bandwidth);
+  });
+}
 
 /// How one library of grouped GEMMs divides the experts' work. Tile sizes and the flag are read in
 /// its source; the four costs are fitted.
@@ -99,6 +135,22 @@ struct basic_moe_kernels {
 };
 using moe_kernels = basic_moe_kernels<>;
 
+/// Refuses what no library has, by the field's name: tiles of less than 1 row or column, a floor or
+/// a share that is not positive, and each that is no number or not finite.
+/// Test: each field, with each of these; every library of the catalogue passes.
+template <Scalar T>
+constexpr void require_valid(const basic_moe_kernels<T>& k) {
+  detail::check_fields([&k](auto& check) {
+    check.count("least_tile_rows", k.least_tile_rows);
+    check.count("most_tile_rows", k.most_tile_rows);
+    check.count("tile_columns", k.tile_columns);
+    check.positive("floor", k.floor);
+    check.positive("buffer_share", k.buffer_share);
+    check.positive("matrix_ratio", k.matrix_ratio);
+    check.positive("loads_per_sm", k.loads_per_sm);
+  });
+}
+
 /// What one accelerator reaches in an expert block: both are its machine profile's, nothing is
 /// fitted to experts but the four numbers of a library.
 template <Scalar T = double>
@@ -114,17 +166,16 @@ struct basic_moe_parameters {
 };
 using moe_parameters = basic_moe_parameters<>;
 
-/// Fitted parameters with what is known of their uncertainty: a standard error for each, and the
-/// standard deviation of ln(measured / predicted) on data held out, for an 80 % interval of
-/// exp(+-1.2816 spread).
-template <class Parameters>
-struct fitted_profile {
-  label name{};
-  Parameters value{};
-  Parameters standard_error{};
-  double spread = 0.0;
-  const source* from = &given_by_caller;
-};
+/// Refuses a share that is not positive, no number or not finite, and a dram_share above 1.
+/// Test: each field, with each of these.
+template <Scalar T>
+constexpr void require_valid(const basic_moe_parameters<T>& p) {
+  detail::check_fields([&p](auto& check) {
+    check.positive("matrix_share", p.matrix_share);
+    check.share("dram_share", p.dram_share);
+  });
+}
+
 using attention_profile = fitted_profile<attention_parameters>;
 using moe_profile = fitted_profile<moe_parameters>;
 

@@ -1,9 +1,10 @@
 // What measurements add to the data sheet of a fabric: eight numbers for one accelerator on it.
 #pragma once
 
+#include <perfmodel/detail/check_fields.hpp>
 #include <perfmodel/error.hpp>
+#include <perfmodel/hardware/fitted_profile.hpp>
 #include <perfmodel/hardware/link.hpp>
-#include <perfmodel/units/label.hpp>
 
 namespace perfmodel {
 
@@ -33,6 +34,23 @@ struct basic_collective_parameters {
   }
 };
 using collective_parameters = basic_collective_parameters<>;
+
+/// Refuses what no fabric has, by the field's name: a time below 0, a share outside (0, 1], and
+/// each that is no number or not finite. in_network_share may be 0: the switches do not add.
+/// Test: each field, with each of these; every profile of the catalogue passes.
+template <Scalar T>
+constexpr void require_valid(const basic_collective_parameters<T>& p) {
+  detail::check_fields([&p](auto& check) {
+    check.not_negative("launch", p.launch);
+    check.not_negative("hop", p.hop);
+    check.not_negative("bulk_wait", p.bulk_wait);
+    check.share("link_share", p.link_share);
+    check.not_negative("in_network_share", p.in_network_share);
+    check.not_negative("custom_floor", p.custom_floor);
+    check.share("custom_share", p.custom_share);
+    check.not_negative("host_launch", p.host_launch);
+  });
+}
 
 /// What the three protocols of NCCL cost against each other. They belong to the library and are
 /// the same on every accelerator of one kind of fabric.
@@ -65,25 +83,33 @@ struct basic_collective_protocols {
 };
 using collective_protocols = basic_collective_protocols<>;
 
-/// The parameters, the standard error of each (0: derived or assumed, see `from`), and how far
-/// predictions stray: 80 % of |ln(measured / predicted)| on rows held out lie within 1.2816 spread.
+/// Refuses what no library has, by the field's name: a share outside (0, 1], a rate that is not
+/// positive, a part of a wait below 0, ranks apart that are quicker or together below 0, and each
+/// that is no number or not finite. line_share may be 0: the fabric cannot.
+/// Test: each field, with each of these.
+template <Scalar T>
+constexpr void require_valid(const basic_collective_protocols<T>& c) {
+  detail::check_fields([&c](auto& check) {
+    check.share("low_latency_share", c.low_latency_share);
+    check.not_negative("line_share", c.line_share);
+    check.not_negative("doubling", c.doubling);
+    check.not_negative("bulk_hop", c.bulk_hop);
+    check.positive("copy_rate", c.copy_rate);
+    check.not_negative("in_network_wait", c.in_network_wait);
+    check.count("apart", c.apart);
+    check.not_negative("together", static_cast<double>(c.together));
+  });
+}
+
+/// The eight numbers as fitted, and the protocols of the library they were fitted with.
 template <Scalar T = double>
-struct basic_collective_profile {
-  label name{};  ///< of the accelerator, or of the kind of fabric
-  basic_collective_parameters<T> value{};
-  basic_collective_parameters<T> standard_error{};
+struct basic_collective_profile : fitted_profile<basic_collective_parameters<T>> {
   basic_collective_protocols<T> protocols{};
-  T spread{};
-  const source* from = &given_by_caller;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("name", s.name...);
-    f("value", s.value...);
-    f("standard_error", s.standard_error...);
+    fitted_profile<basic_collective_parameters<T>>::fields(f, s...);
     f("protocols", s.protocols...);
-    f("spread", s.spread...);
-    f("from", s.from...);
   }
 };
 using collective_profile = basic_collective_profile<>;
@@ -108,5 +134,17 @@ struct basic_custom_kernels {
   }
 };
 using custom_kernels = basic_custom_kernels<>;
+
+/// Refuses what no engine has, by the field's name: a floor_share that is not positive, a cost or
+/// size below 0, and each that is no number or not finite. Test: each field, with each of these.
+template <Scalar T>
+constexpr void require_valid(const basic_custom_kernels<T>& k) {
+  detail::check_fields([&k](auto& check) {
+    check.positive("floor_share", k.floor_share);
+    check.not_negative("rank_cost", k.rank_cost);
+    check.not_negative("second_barrier", k.second_barrier);
+    check.not_negative("largest", k.largest);
+  });
+}
 
 }  // namespace perfmodel

@@ -1,12 +1,10 @@
 // What an accelerator reaches of its data sheet: few physical parameters, fitted to measurements.
 #pragma once
 
-#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/detail/check_fields.hpp>
 #include <perfmodel/error.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
-#include <perfmodel/hardware/fact.hpp>
-#include <perfmodel/scalar/math.hpp>
-#include <perfmodel/units/label.hpp>
+#include <perfmodel/hardware/fitted_profile.hpp>
 #include <string_view>
 
 namespace perfmodel {
@@ -51,6 +49,26 @@ struct basic_machine_parameters {
 };
 using machine_parameters = basic_machine_parameters<>;
 
+/// Refuses what no machine has, by the field's name: a share that is not positive, a time, rate or
+/// slowdown below 0, rows or partitions below 1, and each that is no number or not finite.
+/// operand_bandwidth and l2_bandwidth may be 0, not known: a law that needs one says so.
+/// Test: each field, with each of these; every profile of the catalogue passes.
+template <Scalar T>
+constexpr void require_valid(const basic_machine_parameters<T>& p) {
+  detail::check_fields([&p](auto& check) {
+    check.not_negative("matrix_floor", p.matrix_floor);
+    check.positive("matrix_share", p.matrix_share);
+    check.positive("dram_share", p.dram_share);
+    check.not_negative("operand_bandwidth", p.operand_bandwidth);
+    check.not_negative("tile_fill", p.tile_fill);
+    check.not_negative("split_cost", p.split_cost);
+    check.not_negative("power_slowdown", p.power_slowdown);
+    check.not_negative("l2_bandwidth", p.l2_bandwidth);
+    check.count("instruction_rows", p.instruction_rows);
+    check.count("l2_partitions", p.l2_partitions);
+  });
+}
+
 /// instruction_rows of an accelerator: 64 on Hopper and data-centre Blackwell and later, 16 on
 /// Volta, Turing, Ampere, Ada and RTX Blackwell.
 constexpr double instruction_rows_of(const accelerator& a) {
@@ -74,26 +92,8 @@ constexpr double l2_partitions_of(const accelerator& a) {
   return a.dram.bandwidth.value() > 1.8e12 && !volta ? 2.0 : 1.0;
 }
 
-/// The parameters, the standard error of each, and how far predictions stray: 80 % of
-/// |ln(measured / predicted)| on rows held out lie within 1.2816 spread, as for a normal error of
-/// that deviation. `from` names the measurements, or says that this is a default.
 template <Scalar T = double>
-struct basic_machine_profile {
-  label name{};  ///< of the accelerator
-  basic_machine_parameters<T> value{};
-  basic_machine_parameters<T> standard_error{};
-  T spread{};
-  const source* from = &given_by_caller;
-
-  template <class F, class... S>
-  static constexpr void fields(F&& f, S&... s) {
-    f("name", s.name...);
-    f("value", s.value...);
-    f("standard_error", s.standard_error...);
-    f("spread", s.spread...);
-    f("from", s.from...);
-  }
-};
+using basic_machine_profile = fitted_profile<basic_machine_parameters<T>>;
 using machine_profile = basic_machine_profile<>;
 
 /// What a serving engine adds around a low-precision matrix product: kernels that quantise the
@@ -121,19 +121,16 @@ struct basic_engine_profile {
 };
 using engine_profile = basic_engine_profile<>;
 
-/// An interval that holds 80 % of measurements: prediction x exp(-+1.2816 spread).
-template <Scalar T = double>
-struct basic_time_range {
-  duration<T> low{}, high{};
-};
-using time_range = basic_time_range<>;
-
-/// Errors: spread negative. Test: of rows held out of the fit, 80 % lie inside, within a few %.
+/// Refuses what no engine has, by the field's name: a time or cycles below 0, a share that is not
+/// positive, and each that is no number or not finite. Test: each field, with each of these.
 template <Scalar T>
-constexpr basic_time_range<T> range_of(const duration<T>& predicted, const T& spread) {
-  using math::exp;
-  const T factor = exp(1.2816 * detail::not_negative("spread", spread));
-  return {predicted / factor, predicted * factor};
+constexpr void require_valid(const basic_engine_profile<T>& e) {
+  detail::check_fields([&e](auto& check) {
+    check.not_negative("tensor_scale_floor", e.tensor_scale_floor);
+    check.not_negative("quantise_floor", e.quantise_floor);
+    check.not_negative("quantise_cycles", e.quantise_cycles);
+    check.positive("block_scale_share", e.block_scale_share);
+  });
 }
 
 }  // namespace perfmodel

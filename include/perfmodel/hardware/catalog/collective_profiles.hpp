@@ -26,8 +26,8 @@ inline constexpr source network_default{
     basis::assumed, "hop as p2p_latency_s in aiconfigurator's system files; the rest as on NVLink"};
 }  // namespace sources
 
-// All values here: validation/calibrate/fit_collectives.cpp; a test fits them again. Their spread is
-// that of engines' kernels held out, 0.17; NCCL's is 0.085.
+// All values here: validation/calibrate/fit_collectives.cpp; a test fits them again. Their spread
+// is that of engines' kernels held out, 0.17; NCCL's is 0.085.
 
 /// NCCL's protocols where links keep 128 bytes together: NVLink.
 inline constexpr collective_protocols nvlink_protocols{.low_latency_share = 0.0337,
@@ -38,10 +38,10 @@ inline constexpr collective_protocols nvlink_protocols{.low_latency_share = 0.03
                                                        .in_network_wait = 4.22};
 /// Over PCIe there is no line protocol (NCCL, src/graph/tuning.cc), and half of what low latency
 /// sends are flags: it fills the slow link but for those (NCCL on 4 RTX PRO 6000, 64 to 512 KiB:
-/// 10 GB/s of 20; gardenlinux issue 4556). Servers have four cards below a socket: more of them take
-/// 1.6 times as long for a hop and for a byte. Assumed: a copy on the card takes what it takes on
-/// H100 (2.74 x 0.767 x 450 GB/s, 50 times what NCCL sends); a hop in bulk is a hop; the rest is as
-/// on NVLink.
+/// 10 GB/s of 20; gardenlinux issue 4556). Servers have four cards below a socket: more of them
+/// take 1.6 times as long for a hop and for a byte. Assumed: a copy on the card takes what it takes
+/// on H100 (2.74 x 0.767 x 450 GB/s, 50 times what NCCL sends); a hop in bulk is a hop; the rest is
+/// as on NVLink.
 inline constexpr collective_protocols pcie_protocols{.low_latency_share = 0.5,
                                                      .line_share = 0.0,
                                                      .doubling = 0.158,
@@ -57,69 +57,69 @@ inline constexpr custom_kernels barrier_kernels{};
 inline constexpr custom_kernels flag_kernels{.name = "flags", .floor_share = 0.686};
 
 inline constexpr collective_profile collectives_a100_sxm{
-    .name = "a100_sxm",
-    .value = {.launch = 8.88 * us,
-              .hop = 0.808 * us,
-              .bulk_wait = 25.8 * us,
-              .link_share = 0.690,
-              .in_network_share = 0.0,
-              .custom_floor = 5.28 * us,
-              .custom_share = 0.539,
-              .host_launch = 43.3 * us},
-    .standard_error = {.launch = 0.13 * us,
-                       .hop = 0.027 * us,
-                       .bulk_wait = 1.2 * us,
-                       .link_share = 0.0084,
-                       .in_network_share = 0.0,
-                       .custom_floor = 0.073 * us,
-                       .custom_share = 0.014,
-                       .host_launch = 0.46 * us},
-    .protocols = nvlink_protocols,
-    .spread = 0.17,
-    .from = &sources::aic_collectives};
+    {.name = "a100_sxm",
+     .value = {.launch = 8.88 * us,
+               .hop = 0.808 * us,
+               .bulk_wait = 25.8 * us,
+               .link_share = 0.690,
+               .in_network_share = 0.0,
+               .custom_floor = 5.28 * us,
+               .custom_share = 0.539,
+               .host_launch = 43.3 * us},
+     .standard_error = {.launch = 0.13 * us,
+                        .hop = 0.027 * us,
+                        .bulk_wait = 1.2 * us,
+                        .link_share = 0.0084,
+                        .in_network_share = 0.0,
+                        .custom_floor = 0.073 * us,
+                        .custom_share = 0.014,
+                        .host_launch = 0.46 * us},
+     .spread = 0.17,
+     .from = &sources::aic_collectives},
+    nvlink_protocols};
 /// The last three are H200's: the same die, links and kernels, not measured.
 inline constexpr collective_profile collectives_h100_sxm{
-    .name = "h100_sxm",
-    .value = {.launch = 4.69 * us,
-              .hop = 0.761 * us,
-              .bulk_wait = 15.9 * us,
-              .link_share = 0.767,
-              .in_network_share = 0.589,
-              .custom_floor = 4.17 * us,
-              .custom_share = 0.590,
-              .host_launch = 21.5 * us},
-    .standard_error = {.launch = 0.075 * us,
-                       .hop = 0.018 * us,
-                       .bulk_wait = 0.75 * us,
-                       .link_share = 0.0094,
-                       .in_network_share = 0.026,
-                       .custom_floor = 0.050 * us,
-                       .custom_share = 0.011,
-                       .host_launch = 0.20 * us},
-    .protocols = nvlink_protocols,
-    .spread = 0.17,
-    .from = &sources::aic_collectives};
+    {.name = "h100_sxm",
+     .value = {.launch = 4.69 * us,
+               .hop = 0.761 * us,
+               .bulk_wait = 15.9 * us,
+               .link_share = 0.767,
+               .in_network_share = 0.589,
+               .custom_floor = 4.17 * us,
+               .custom_share = 0.590,
+               .host_launch = 21.5 * us},
+     .standard_error = {.launch = 0.075 * us,
+                        .hop = 0.018 * us,
+                        .bulk_wait = 0.75 * us,
+                        .link_share = 0.0094,
+                        .in_network_share = 0.026,
+                        .custom_floor = 0.050 * us,
+                        .custom_share = 0.011,
+                        .host_launch = 0.20 * us},
+     .spread = 0.17,
+     .from = &sources::aic_collectives},
+    nvlink_protocols};
 inline constexpr collective_profile collectives_h200_sxm{
-    .name = "h200_sxm",
-    .value = {.launch = 4.50 * us,
-              .hop = 0.852 * us,
-              .bulk_wait = 15.8 * us,
-              .link_share = 0.780,
-              .in_network_share = 0.607,
-              .custom_floor = 4.17 * us,
-              .custom_share = 0.590,
-              .host_launch = 21.5 * us},
-    .standard_error = {.launch = 0.075 * us,
-                       .hop = 0.019 * us,
-                       .bulk_wait = 0.75 * us,
-                       .link_share = 0.0097,
-                       .in_network_share = 0.030,
-                       .custom_floor = 0.050 * us,
-                       .custom_share = 0.011,
-                       .host_launch = 0.20 * us},
-    .protocols = nvlink_protocols,
-    .spread = 0.17,
-    .from = &sources::aic_collectives};
+    {.name = "h200_sxm",
+     .value = {.launch = 4.50 * us,
+               .hop = 0.852 * us,
+               .bulk_wait = 15.8 * us,
+               .link_share = 0.780,
+               .in_network_share = 0.607,
+               .custom_floor = 4.17 * us,
+               .custom_share = 0.590,
+               .host_launch = 21.5 * us},
+     .standard_error = {.launch = 0.075 * us,
+                        .hop = 0.019 * us,
+                        .bulk_wait = 0.75 * us,
+                        .link_share = 0.0097,
+                        .in_network_share = 0.030,
+                        .custom_floor = 0.050 * us,
+                        .custom_share = 0.011,
+                        .host_launch = 0.20 * us},
+     .spread = 0.17,
+     .from = &sources::aic_collectives},
+    nvlink_protocols};
 
 /// The fitted profile of an accelerator of this name on its own fabric; null where nobody measured.
 constexpr const collective_profile* find_collective_profile(std::string_view accelerator_name) {
@@ -133,30 +133,30 @@ constexpr const collective_profile* find_collective_profile(std::string_view acc
 
 /// NVLink 5, from public tables: the link is twice as quick as Hopper's, and everything before it
 /// streams takes longer. host_launch is H200's. custom_floor is the geometric mean of H200's and of
-/// the 6.50(15) us of vLLM's kernels on six B300: TensorRT-LLM's serving runs on B200 scale as if it
-/// were H200's. Spread: of tables left out, one at a time; one table alone shows messages below
+/// the 6.50(15) us of vLLM's kernels on six B300: TensorRT-LLM's serving runs on B200 scale as if
+/// it were H200's. Spread: of tables left out, one at a time; one table alone shows messages below
 /// 512 KiB, and without it they are 70 % off.
 inline constexpr collective_profile collectives_nvlink5{
-    .name = "NVLink 5",
-    .value = {.launch = 8.27 * us,
-              .hop = 1.19 * us,
-              .bulk_wait = 42.6 * us,
-              .link_share = 0.773,
-              .in_network_share = 0.540,
-              .custom_floor = 5.2 * us,
-              .custom_share = 0.636,
-              .host_launch = 21.5 * us},
-    .standard_error = {.launch = 0.80 * us,
-                       .hop = 0.15 * us,
-                       .bulk_wait = 3.9 * us,
-                       .link_share = 0.023,
-                       .in_network_share = 0.029,
-                       .custom_floor = 0.0 * us,
-                       .custom_share = 0.017,
-                       .host_launch = 0.0 * us},
-    .protocols = nvlink_protocols,
-    .spread = 0.52,
-    .from = &sources::nvlink5_public};
+    {.name = "NVLink 5",
+     .value = {.launch = 8.27 * us,
+               .hop = 1.19 * us,
+               .bulk_wait = 42.6 * us,
+               .link_share = 0.773,
+               .in_network_share = 0.540,
+               .custom_floor = 5.2 * us,
+               .custom_share = 0.636,
+               .host_launch = 21.5 * us},
+     .standard_error = {.launch = 0.80 * us,
+                        .hop = 0.15 * us,
+                        .bulk_wait = 3.9 * us,
+                        .link_share = 0.023,
+                        .in_network_share = 0.029,
+                        .custom_floor = 0.0 * us,
+                        .custom_share = 0.017,
+                        .host_launch = 0.0 * us},
+     .spread = 0.52,
+     .from = &sources::nvlink5_public},
+    nvlink_protocols};
 
 /// A fabric never measured, from its link alone.
 ///   NVLink and its like: Hopper's times and shares; those of NVLink 5 where the link is quicker

@@ -1,0 +1,79 @@
+// Every number of a spec in turn, replaced by one that it must refuse by the field's name.
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <concepts>
+#include <initializer_list>
+#include <limits>
+#include <perfmodel/error.hpp>
+#include <string_view>
+#include <type_traits>
+
+#include "support/refusal.hpp"
+
+namespace perfmodel_test {
+
+template <class Field>
+void put(Field& field, double x) {
+  if constexpr (std::integral<Field>) {
+    field = static_cast<Field>(x);
+  } else if constexpr (perfmodel::Quantity<Field>) {
+    field = Field::from_value(x);
+  } else {
+    field = x;
+  }
+}
+
+template <class Field>
+constexpr bool holds_a_number =
+    perfmodel::Quantity<Field> || std::floating_point<Field> || std::same_as<Field, int>;
+
+/// answer(spec) must refuse each number of `spec` that is below 0, no number or infinite, and 0 but
+/// in the fields that `may_be_zero`. `passed_over` are fields that answer() does not read.
+template <class Spec, class Answer>
+void refuses_each_field(const Spec& spec, Answer&& answer,
+                        std::initializer_list<std::string_view> may_be_zero,
+                        std::initializer_list<std::string_view> passed_over = {}) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+  const auto among = [](std::initializer_list<std::string_view> names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const auto check = [&](const Spec& changed, const char* name, double x, bool allowed) {
+    const std::string said = refusal([&] { answer(changed); });
+    INFO(name << " = " << x << ": " << said);
+    const std::string begin =
+        std::string("PM-E010: ").append(name) + " is " + perfmodel::detail::number_text(x) + ";";
+    CHECK(said.starts_with(allowed ? std::string("nothing refused") : begin));
+  };
+  std::size_t fields = 0;
+  Spec changed = spec;
+  Spec::fields(
+      [&](const char* name, auto& field) {
+        using type = std::remove_reference_t<decltype(field)>;
+        if constexpr (holds_a_number<type>) {
+          if (among(passed_over, name)) return;
+          ++fields;
+          const type was = field;
+          const auto with = [&](double x, bool allowed) {
+            put(field, x);
+            check(changed, name, x, allowed);
+          };
+          with(0.0, among(may_be_zero, name));
+          with(-1.0, false);
+          if constexpr (!std::integral<type>) {
+            with(-1e-9, false);
+            with(not_a_number, false);
+            with(infinity, false);
+            with(-infinity, false);
+            with(1e31, false);
+          }
+          field = was;
+        }
+      },
+      changed);
+  CHECK(fields > 0);
+}
+
+}  // namespace perfmodel_test
