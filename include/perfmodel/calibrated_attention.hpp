@@ -37,7 +37,7 @@ constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
       named("share in L2",
             state == residency::cold ? T(0.0) : resident(distinct, a.l2.capacity.quantity()));
   detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
-  const bytes<T> cold = (1.0 - warm) * moved;
+  const bytes<T> cold = named("bytes from DRAM", (1.0 - warm) * moved);
   return {cold / (p.dram_share * a.dram.bandwidth.quantity()) + warm * moved / p.l2_bandwidth,
           cold};
 }
@@ -108,9 +108,10 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const T scheduled = 1.0 - detail::any(T(w.batch - k.scheduled_sequences));
 
   basic_estimate<T> e;
-  const duration<T> combined = detail::partly_hidden(compute, memory.time);
-  e.terms.add(limiter::latency, "blocks", compute);
-  e.terms.add(limiter::memory, "memory", memory.time);
+  const duration<T> blocks_take = e.terms.add(limiter::latency, "blocks", compute);
+  const duration<T> memory_takes = e.terms.add(limiter::memory, "memory", memory.time);
+  const duration<T> combined =
+      named("blocks beside memory", detail::partly_hidden(blocks_take, memory_takes));
   e.limiter = e.terms.limiting();
   duration<T> fixed = e.terms.add(limiter::launch, "floor", p.floor);
   fixed += e.terms.add(limiter::latency, "splits", (splits - 1.0) * k.split_cycles / clock);
@@ -215,8 +216,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const auto memory = detail::warm_memory_of(a, p, moved, distinct, state);
 
   basic_estimate<T> e;
-  e.terms.add(limiter::compute, "tiles", compute);
-  e.terms.add(limiter::memory, "memory", memory.time);
+  const duration<T> tiles_take = e.terms.add(limiter::compute, "tiles", compute);
+  const duration<T> memory_takes = e.terms.add(limiter::memory, "memory", memory.time);
   e.limiter = e.terms.limiting();
   duration<T> fixed =
       e.terms.add(limiter::launch, "floor", p.floor + p.tile_latency / k.blocks_per_sm);
@@ -229,8 +230,9 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                           detail::any(T(splits - 1.0)) * k.kernel_cycles) /
                              detail::positive("vector.clock", a.vector.clock.quantity()));
   }
-  e.time = named("time", fixed + (k.overlaps_memory ? detail::partly_hidden(compute, memory.time)
-                                                    : compute + memory.time));
+  e.time =
+      named("time", fixed + (k.overlaps_memory ? detail::partly_hidden(tiles_take, memory_takes)
+                                               : tiles_take + memory_takes));
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
   e.mbu = memory.from_dram / a.dram.bandwidth.quantity() / e.time;
   return e;

@@ -75,8 +75,8 @@ constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_
            (count("sms", a.sms.value()) * positive("vector.clock", a.vector.clock.quantity()));
   }
   basic_estimate<T> e;
-  e.terms.add(limiter::memory, "memory", memory);
-  if (highest(work.value()) > 0.0) e.terms.add(limiter::vector_compute, "elements", work);
+  memory = e.terms.add(limiter::memory, "memory", memory);
+  if (highest(work.value()) > 0.0) work = e.terms.add(limiter::vector_compute, "elements", work);
   e.limiter = e.terms.limiting();
   const duration<T> launch = e.terms.add(limiter::launch, "launch", d.launches * k.kernel_time);
   e.time = named("time", launch + partly_hidden(memory, work));

@@ -24,13 +24,19 @@ namespace detail {
 /// An output tile of one thread block, and the names of its two schedules in a derivation.
 struct output_tile {
   double rows, columns;
+  const char* waves;
+  const char* step;
+  const char* parts;
   const char* whole;
   const char* split;
 };
 inline constexpr std::array<output_tile, 3> output_tiles = {{
-    {64, 64, "64x64 tiles", "64x64 tiles, k split"},
-    {128, 128, "128x128 tiles", "128x128 tiles, k split"},
-    {256, 128, "256x128 tiles", "256x128 tiles, k split"},
+    {64, 64, "waves of 64x64 tiles", "time per k of 64x64", "parts of k of 64x64", "64x64 tiles",
+     "64x64 tiles over split k"},
+    {128, 128, "waves of 128x128 tiles", "time per k of 128x128", "parts of k of 128x128",
+     "128x128 tiles", "128x128 tiles over split k"},
+    {256, 128, "waves of 256x128 tiles", "time per k of 256x128", "parts of k of 256x128",
+     "256x128 tiles", "256x128 tiles over split k"},
 }};
 inline constexpr double least_split_depth = 64;  ///< of k; one step of a tile's main loop
 
@@ -54,15 +60,18 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const tile_rates<T>& r,
   using math::ceil;
   using math::floor;
   const T grid = ceil(g.m / T(t.rows)) * ceil(g.n / T(t.columns));
-  const T waves = ceil(grid / r.sms);
+  const T waves = named(t.waves, T(ceil(grid / r.sms)));
   const bytes<T> operands = scalar_min(g.m, T(t.rows)) * lift<T>(bytes_of(g.format)) +
                             lift<T>(t.columns * bytes_of(g.weights));
-  const duration<T> step = max(duration<T>(2.0 * scalar_min(r.worked_rows, T(t.rows)) *
-                                           lift<T>(t.columns * flop) / r.matrix),
-                               duration<T>(operands / r.operands));
+  const duration<T> step =
+      named(t.step, max(duration<T>(2.0 * scalar_min(r.worked_rows, T(t.rows)) *
+                                    lift<T>(t.columns * flop) / r.matrix),
+                        duration<T>(operands / r.operands)));
   const duration<T> whole = waves * (g.k * step + r.fill);
   if (!r.splits) return named(t.whole, whole);
-  const T parts = scalar_max(T(1.0), floor(scalar_min(r.sms / grid, g.k / T(least_split_depth))));
+  const T parts = named(
+      t.parts,
+      scalar_max(T(1.0), T(floor(scalar_min(T(r.sms / grid), T(g.k / T(least_split_depth)))))));
   const bytes<T> sums = g.m * g.n * parts * lift<T>(bytes_of(number_format::fp32));
   const duration<T> split = waves * (g.k / parts * step + r.fill) + r.split + sums / r.sums;
   return min(named(t.whole, whole), named(t.split, split));
@@ -145,7 +154,7 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
     compute = min(compute, detail::tiled_time(g, rates, detail::output_tiles[i]));
   }
 
-  const bytes<T> weights = g.k * g.n * lift<T>(bytes_of(g.weights));
+  const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
   bytes<T> written = d.dram.written;
   if (quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
   duration<T> memory = (d.dram.read + written) / dram;
@@ -162,10 +171,10 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   }
 
   basic_estimate<T> e;
-  e.terms.add(limiter::compute, "compute", compute);
-  e.terms.add(limiter::memory, "memory", memory);
+  compute = e.terms.add(limiter::compute, "compute", compute);
+  memory = e.terms.add(limiter::memory, "memory", memory);
   const duration<T> overlapped = named("overlapped", detail::mostly_overlapped(compute, memory));
-  const duration<T> dense = d.matrix_flop / matrix;
+  const duration<T> dense = named("dense time", d.matrix_flop / matrix);
   const duration<T> slowed = e.terms.add(
       limiter::compute, "power",
       machine.power_slowdown * (dense / (overlapped + lift<T>(detail::power_settles))) * dense);

@@ -28,12 +28,13 @@ constexpr duration<T> grouped_gemm_time(const T& groups, const T& row_tiles, con
                                         const basic_moe_kernels<T>& k) {
   using math::ceil;
   const T column_tiles = ceil(T(n / k.tile_columns));
-  const T waves = groups * row_tiles * column_tiles / sms;
+  const T waves = named("waves", T(groups * row_tiles * column_tiles / sms));
   const T padded = groups * row_tiles * tile_rows * column_tiles * k.tile_columns;
-  const duration<T> compute =
-      2.0 * padded * k_dim * lift<T>(flop) / rate * scalar_max(T(1.0), T(1.0 / waves));
+  const duration<T> compute = named("matrix time", 2.0 * padded * k_dim * lift<T>(flop) / rate *
+                                                       scalar_max(T(1.0), T(1.0 / waves)));
   const T drawn = scalar_min(T(1.0), T(k.loads_per_sm * waves));
-  const duration<T> memory = groups * n * k_dim * weight / (drawn * memory_rate);
+  const duration<T> memory =
+      named("weights' time", groups * n * k_dim * weight / (drawn * memory_rate));
   return partly_hidden(compute, memory);
 }
 
@@ -83,10 +84,11 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const bytes<T> weight = lift<T>(bytes_of(x.weights));
   const T up = (ffn_matrices(x.gated) - 1.0) * width;
   const auto both = [&](const T& groups, const T& tiles, const T& tall) {
-    return detail::grouped_gemm_time(groups, tiles, tall, up, x.hidden, rate, weight_rate, weight,
-                                     sms, k) +
-           detail::grouped_gemm_time(groups, tiles, tall, x.hidden, width, rate, weight_rate,
-                                     weight, sms, k);
+    const duration<T> upwards = detail::grouped_gemm_time(groups, tiles, tall, up, x.hidden, rate,
+                                                          weight_rate, weight, sms, k);
+    const duration<T> downwards = detail::grouped_gemm_time(groups, tiles, tall, x.hidden, width,
+                                                            rate, weight_rate, weight, sms, k);
+    return upwards + downwards;
   };
   duration<T> gemms = both(touched, row_tiles, tile_rows);
   if (highest(x.shared_experts) > 0.0) {
@@ -105,12 +107,12 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                 lift<T>(byte));
 
   basic_estimate<T> e;
-  const duration<T> work =
-      e.terms.add(limiter::compute, "grouped GEMMs", gemms) +
+  gemms = e.terms.add(limiter::compute, "grouped GEMMs", gemms);
+  const duration<T> buffered =
       e.terms.add(limiter::memory, "buffers", buffers / (k.buffer_share * dram));
   e.limiter = e.terms.limiting();
   const duration<T> floor_time = e.terms.add(limiter::launch, "floor", k.floor);
-  e.time = named("time", work + floor_time);
+  e.time = named("time", gemms + buffered + floor_time);
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
   const bytes<T> beyond = (touched - expected) * ffn_matrices(x.gated) * x.hidden * width * weight;
   e.mbu = (needs.dram.total() + beyond) / dram / e.time;

@@ -18,7 +18,7 @@ namespace detail {
 /// the room, 1.0 far below and (room / bytes)^8 above it. Test: a half at the room itself.
 template <Scalar T>
 constexpr T resident(const bytes<T>& working_set, const bytes<T>& room) {
-  const T x = working_set / detail::positive("l2.capacity", room);
+  const T x = named("L2 filled", T(working_set / detail::positive("l2.capacity", room)));
   const T x2 = x * x;
   const T x4 = x2 * x2;
   return 1.0 / (1.0 + x4 * x4);

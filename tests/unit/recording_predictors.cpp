@@ -370,6 +370,18 @@ TEST_CASE("compare: attention, experts, weight-only products and steps are above
                                              {1e-3}});
   // 128 (1 - (1 - 1/16)^32) = 111.8 experts of 3 x 2048 x 768 x 2 bytes.
   CHECK_THAT(experts.bound, WithinRel(111.8 * 3 * 2048 * 768 * 2 / bandwidth, 5e-3));
+  // The tokens of a recording may touch fewer.
+  const pv::comparison fewer = one("moe", {"moe_time",
+                                           "s",
+                                           {{"tokens", 32},
+                                            {"hidden", 2048},
+                                            {"intermediate", 768},
+                                            {"experts", 128},
+                                            {"top_k", 8},
+                                            {"format", "bf16"},
+                                            {"bytes_read", 1e9}},
+                                           {1e-3}});
+  CHECK_THAT(fewer.bound, WithinRel(1e9 / bandwidth, 5e-3));
 
   const pv::comparison step = one("decode_step", {"step_time",
                                                   "s",

@@ -70,7 +70,12 @@ prediction predict_experts(const question& q) {
             .top_k = q.number("top_k"),
             .format = q.format()};
   w.weights = w.format;
-  prediction p = bounded_by(q, demand_of(w),
+  demand needs = demand_of(w);
+  // The law expects so many experts; these tokens may touch fewer.
+  if (q.number("bytes_read") > 0.0) {
+    needs.dram.read = min(needs.dram.read, bytes<>(q.number("bytes_read") * byte));
+  }
+  prediction p = bounded_by(q, needs,
                             calibrated_estimate(q.on.device, w, q.on.policy.moe,
                                                 q.on.policy.moe_kernels, routing::random),
                             "calibrated experts, of a library's kernels");

@@ -138,7 +138,6 @@ constexpr reading readings[] = {
     {"stride", pattern::strided, 4, ways_of_stride(4)},
     {"stride", pattern::strided, 8, ways_of_stride(8)},
     {"stride", pattern::strided, 16, ways_of_stride(16)},
-    {"stride", pattern::strided, 32, ways_of_stride(32)},
     {"stride", pattern::column_plain, 32, ways_of_stride(32)},
     {"padded", pattern::column_padded, 33, 1},
     {"xor_swizzle", pattern::column_swizzled, 32, 1}};
