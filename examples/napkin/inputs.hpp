@@ -23,18 +23,21 @@ inline constexpr std::string_view read_not_fitted[] = {
 
 /// A spec of constants over traced numbers, each an input prefix.field with the source of all.
 template <class S>
-auto traced_constants(const S& spec, perfmodel::trace& tape, const char* prefix, const perfmodel::source& from) {
+auto traced_constants(const S& spec, perfmodel::trace& tape, const char* prefix,
+                      const perfmodel::source& from) {
   const std::string where = std::string(perfmodel::name_of(from.how)) + ": " + from.text;
-  return perfmodel::map_scalars<perfmodel::traced>(
-      spec, [&](const perfmodel::field_path& path, double x, const perfmodel::source*, perfmodel::unit_exponents unit) {
-        if (x == 0.0) return perfmodel::traced(x);
-        const std::string field = path.text();
-        const bool fitted = std::ranges::find(read_not_fitted, field) == std::end(read_not_fitted);
-        return perfmodel::traced::input(
-            tape, x, std::string(prefix).append(".").append(field),
-            fitted ? where : "derived: from the instruction set, the chip or the library's source, not fitted",
-            unit);
-      });
+  return perfmodel::map_scalars<perfmodel::traced>(spec, [&](const perfmodel::field_path& path,
+                                                             double x, const perfmodel::source*,
+                                                             perfmodel::unit_exponents unit) {
+    if (x == 0.0) return perfmodel::traced(x);
+    const std::string field = path.text();
+    const bool fitted = std::ranges::find(read_not_fitted, field) == std::end(read_not_fitted);
+    return perfmodel::traced::input(
+        tape, x, std::string(prefix).append(".").append(field),
+        fitted ? where
+               : "derived: from the instruction set, the chip or the library's source, not fitted",
+        unit);
+  });
 }
 
 template <perfmodel::Scalar T>
@@ -62,14 +65,16 @@ class inputs {
   std::vector<T> numbers(const char* key) {
     std::vector<T> out;
     for (const double x : request_.at(key).numbers) {
-      out.push_back(input(std::string(key) + "[" + std::to_string(out.size()) + "]", x, source_of(key)));
+      out.push_back(
+          input(std::string(key) + "[" + std::to_string(out.size()) + "]", x, source_of(key)));
     }
     return out;
   }
   /// A number as a quantity: amount<bytes<T>>("bytes").
   template <class Q>
   Q amount(const char* key) {
-    return Q::from_value(input(key, request_.number(key), source_of(key), perfmodel::exponents_of<Q>()));
+    return Q::from_value(
+        input(key, request_.number(key), source_of(key), perfmodel::exponents_of<Q>()));
   }
 
   perfmodel::number_format format(std::string_view key) const {
@@ -100,8 +105,11 @@ class inputs {
     const found_model& found = find_model(request_.text(key));
     if constexpr (traces) {
       const std::string name(found.model.name.view());
-      return perfmodel::map_scalars<T>(found.model, [&](const perfmodel::field_path& path, double x) {
-        return x == 0.0 ? T(x) : perfmodel::traced::input(*tape_, x, name + "." + path.text(), found.source);
+      return perfmodel::map_scalars<T>(found.model, [&](const perfmodel::field_path& path,
+                                                        double x) {
+        return x == 0.0
+                   ? T(x)
+                   : perfmodel::traced::input(*tape_, x, name + "." + path.text(), found.source);
       });
     } else {
       return (found.model);

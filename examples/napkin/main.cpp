@@ -58,18 +58,24 @@ std::string option_names(const napkin::key& k) {
 /// the request's own check answers it.
 class query_command {
  public:
-  query_command(CLI::App& parent, const napkin::query& asked) : asked_(asked), values_(asked.keys.size()) {
+  query_command(CLI::App& parent, const napkin::query& asked)
+      : asked_(asked), values_(asked.keys.size()) {
     command_ = parent.add_subcommand(asked.name, asked.help);
     command_->allow_extras();
     for (std::size_t i = 0; i < asked.keys.size(); ++i) {
-      options_.push_back(command_->add_option(option_names(asked.keys[i]), values_[i], key_help(asked.keys[i])));
+      options_.push_back(
+          command_->add_option(option_names(asked.keys[i]), values_[i], key_help(asked.keys[i])));
       options_.back()->type_name("");
     }
     id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
-    mode_option_ = command_->add_option("--mode", mode_,
-                                        "bound or calibrated; calibrated where the accelerator has a profile")
-                       ->type_name("");
-    command_->add_option("--profile", profile_, "a file that napkin calibrate wrote, for the machine's own")
+    mode_option_ =
+        command_
+            ->add_option("--mode", mode_,
+                         "bound or calibrated; calibrated where the accelerator has a profile")
+            ->type_name("");
+    command_
+        ->add_option("--profile", profile_,
+                     "a file that napkin calibrate wrote, for the machine's own")
         ->type_name("")
         ->check(a_path());
     command_->add_flag("--json", as_json_, "print one JSON object");
@@ -84,7 +90,8 @@ class query_command {
     if (profile_.empty()) return nullptr;
     auto p = napkin::read_profile(profile_);
     const auto at = request.find("accelerator");
-    if (at != request.end() && at->is_string()) napkin::check_profile_of(*p, at->get_ref<const std::string&>());
+    if (at != request.end() && at->is_string())
+      napkin::check_profile_of(*p, at->get_ref<const std::string&>());
     return p;
   }
 
@@ -148,7 +155,9 @@ struct listing_command {
   }
 };
 
-void print(const json& object) { std::cout << napkin::write_json(object) << "\n"; }
+void print(const json& object) {
+  std::cout << napkin::write_json(object) << "\n";
+}
 
 void answer(const query_command& c) {
   const json request = c.request();
@@ -187,8 +196,11 @@ void plan(const query_command& c) {
 }
 
 CLI::App* add_calibrate(CLI::App& app, napkin::calibrate_request& r) {
-  CLI::App* command = app.add_subcommand("calibrate", "A machine's profile from measured latencies of matrix products");
-  command->add_option("--accelerator", r.accelerator, "whose: `napkin gpus` lists them")->required()->type_name("");
+  CLI::App* command = app.add_subcommand(
+      "calibrate", "A machine's profile from measured latencies of matrix products");
+  command->add_option("--accelerator", r.accelerator, "whose: `napkin gpus` lists them")
+      ->required()
+      ->type_name("");
   command->add_option("--data", r.data, "a CSV with dtype, m, n, k and latency_us, or a recording")
       ->required()
       ->type_name("")
@@ -210,12 +222,16 @@ int run(int argc, char** argv) {
 
   const query_commands queries = add_queries(app);
   const query_command planning(app, napkin::plan_keys());
-  CLI::App* explaining = app.add_subcommand("explain", "The derivation of a query's answer, step by step");
+  CLI::App* explaining =
+      app.add_subcommand("explain", "The derivation of a query's answer, step by step");
   explaining->require_subcommand(1);
   const query_commands explanations = add_queries(*explaining);
-  CLI::App* batch = app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
+  CLI::App* batch =
+      app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
   std::string batch_profile;
-  batch->add_option("--profile", batch_profile, "a file that napkin calibrate wrote, for the lines of its accelerator")
+  batch
+      ->add_option("--profile", batch_profile,
+                   "a file that napkin calibrate wrote, for the lines of its accelerator")
       ->type_name("")
       ->check(a_path());
   napkin::calibrate_request fitting;
@@ -239,11 +255,15 @@ int run(int argc, char** argv) {
   } else if (planning.chosen()) {
     plan(planning);
   } else if (gpus.command->parsed()) {
-    if (gpus.as_json) print(napkin::accelerators_json(gpus.name));
-    else std::cout << napkin::accelerators_text(gpus.name);
+    if (gpus.as_json)
+      print(napkin::accelerators_json(gpus.name));
+    else
+      std::cout << napkin::accelerators_text(gpus.name);
   } else if (models.command->parsed()) {
-    if (models.as_json) print(napkin::models_json(models.name));
-    else std::cout << napkin::models_text(models.name);
+    if (models.as_json)
+      print(napkin::models_json(models.name));
+    else
+      std::cout << napkin::models_text(models.name);
   } else {
     for (const auto& c : queries) {
       if (c->chosen()) answer(*c);

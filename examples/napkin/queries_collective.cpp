@@ -15,44 +15,54 @@ struct collective {
   static constexpr profile_part part = profile_part::links;
   static constexpr const char* help = "A collective operation among the accelerators of one fabric";
   static std::vector<key> keys() {
-    return {accelerator_key(),
-            word("operation", "what they do", {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "point_to_point"}),
-            degree("ranks", "accelerators that take part"),
-            amount_of_bytes("bytes", "the whole buffer, as nccl-tests counts it").above_zero(),
-            word("implementation", "whose kernels; the quickest algorithm of any, where not given",
-                 {"nccl", "one_shot", "two_shot", "custom"})
-                .optional(),
-            word("algorithm", "which algorithm; the quickest, where not given",
-                 {"ring", "tree", "one_shot", "two_shot", "in_network"})
-                .optional(),
-            positive("link_bytes_per_s", "one way and per accelerator, in place of the catalogue's", 1e18).optional(),
-            positive("network_bytes_per_s", "between nodes, one way and per accelerator: ranks may then fill several nodes",
-                     1e18)
-                .optional(),
-            degree("node_ranks", "accelerators of a node; as many as the fabric joins, where not given").optional(),
-            word("launch", "replayed from a graph or launched on a stream", {"graph", "stream"}).otherwise("graph"),
-            engine_key()};
+    return {
+        accelerator_key(),
+        word("operation", "what they do",
+             {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
+              "point_to_point"}),
+        degree("ranks", "accelerators that take part"),
+        amount_of_bytes("bytes", "the whole buffer, as nccl-tests counts it").above_zero(),
+        word("implementation", "whose kernels; the quickest algorithm of any, where not given",
+             {"nccl", "one_shot", "two_shot", "custom"})
+            .optional(),
+        word("algorithm", "which algorithm; the quickest, where not given",
+             {"ring", "tree", "one_shot", "two_shot", "in_network"})
+            .optional(),
+        positive("link_bytes_per_s", "one way and per accelerator, in place of the catalogue's",
+                 1e18)
+            .optional(),
+        positive("network_bytes_per_s",
+                 "between nodes, one way and per accelerator: ranks may then fill several nodes",
+                 1e18)
+            .optional(),
+        degree("node_ranks", "accelerators of a node; as many as the fabric joins, where not given")
+            .optional(),
+        word("launch", "replayed from a graph or launched on a stream", {"graph", "stream"})
+            .otherwise("graph"),
+        engine_key()};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
     pm::basic_collective<T> c;
-    for (const auto o : {pm::collective::all_reduce, pm::collective::all_gather, pm::collective::reduce_scatter,
-                         pm::collective::all_to_all, pm::collective::broadcast, pm::collective::point_to_point}) {
+    for (const auto o :
+         {pm::collective::all_reduce, pm::collective::all_gather, pm::collective::reduce_scatter,
+          pm::collective::all_to_all, pm::collective::broadcast, pm::collective::point_to_point}) {
       if (in.text("operation") == pm::name_of(o)) c.operation = o;
     }
-    for (const auto i : {pm::implementation::nccl, pm::implementation::one_shot, pm::implementation::two_shot,
-                         pm::implementation::custom}) {
+    for (const auto i : {pm::implementation::nccl, pm::implementation::one_shot,
+                         pm::implementation::two_shot, pm::implementation::custom}) {
       if (in.text("implementation") == pm::name_of(i)) c.implementation = i;
     }
-    for (const auto a : {pm::algorithm::ring, pm::algorithm::tree, pm::algorithm::one_shot, pm::algorithm::two_shot,
-                         pm::algorithm::in_network}) {
+    for (const auto a : {pm::algorithm::ring, pm::algorithm::tree, pm::algorithm::one_shot,
+                         pm::algorithm::two_shot, pm::algorithm::in_network}) {
       if (in.text("algorithm") == pm::name_of(a)) c.algorithm = a;
     }
     c.launch = in.text("launch") == "graph" ? pm::launch_mode::graph : pm::launch_mode::stream;
     c.ranks = in.whole("ranks");
     c.message = pm::message_bytes<T>(in.template amount<pm::bytes<T>>("bytes"));
     auto fabric = in.accelerator().fabric;
-    if (in.has("link_bytes_per_s")) fabric.bandwidth = in.template amount<pm::bandwidth<T>>("link_bytes_per_s");
+    if (in.has("link_bytes_per_s"))
+      fabric.bandwidth = in.template amount<pm::bandwidth<T>>("link_bytes_per_s");
     if (in.has("network_bytes_per_s")) return over_nodes(in, fabric, c, mode);
     const auto e = pm::collective_time(fabric, c, mode.links);
     outcome<T> out;
@@ -67,8 +77,8 @@ struct collective {
  private:
   /// Inside nodes on the fabric, between them on a network.
   template <pm::Scalar T, class Mode>
-  static outcome<T> over_nodes(inputs<T>& in, const pm::basic_link<T>& fabric, const pm::basic_collective<T>& c,
-                               const Mode& mode) {
+  static outcome<T> over_nodes(inputs<T>& in, const pm::basic_link<T>& fabric,
+                               const pm::basic_collective<T>& c, const Mode& mode) {
     pm::basic_hierarchy<T> h;
     h.inside = fabric;
     h.ranks_inside = in.has("node_ranks") ? in.whole("node_ranks") : fabric.ranks;
@@ -89,6 +99,8 @@ struct collective {
 
 }  // namespace
 
-std::vector<query> collective_queries() { return {declare<collective>()}; }
+std::vector<query> collective_queries() {
+  return {declare<collective>()};
+}
 
 }  // namespace napkin

@@ -13,7 +13,8 @@ namespace pm = perfmodel;
 struct ridge {
   static constexpr const char* name = "ridge";
   static constexpr profile_part part = profile_part::none;
-  static constexpr const char* help = "The arithmetic intensity at which a kernel becomes compute-bound";
+  static constexpr const char* help =
+      "The arithmetic intensity at which a kernel becomes compute-bound";
   static std::vector<key> keys() {
     return {accelerator_key(), format_key("format", "of the operands").otherwise("bf16")};
   }
@@ -35,14 +36,18 @@ struct gemm {
             count("n", "columns of B and C"),
             count("k", "columns of A, rows of B"),
             format_key("format", "of all three matrices").otherwise("bf16"),
-            format_key("weight_format", "of B alone, as in weight-only quantisation; as format, where not given")
+            format_key("weight_format",
+                       "of B alone, as in weight-only quantisation; as format, where not given")
                 .optional(),
-            format_key("activation_format", "of A and C, where B alone has format; as format, where not given")
+            format_key("activation_format",
+                       "of A and C, where B alone has format; as format, where not given")
                 .optional(),
-            word("weight_scales", "one scale for a tensor, or one for a block of 128 x 128, as DeepSeek's fp8 has",
+            word("weight_scales",
+                 "one scale for a tensor, or one for a block of 128 x 128, as DeepSeek's fp8 has",
                  {"tensor", "block"})
                 .otherwise("tensor"),
-            weight_copies_key("copies of the weights that are read in turn; 0: they come from DRAM, as within a model"),
+            weight_copies_key("copies of the weights that are read in turn; 0: they come from "
+                              "DRAM, as within a model"),
             engine_key()};
   }
   template <pm::Scalar T, class Mode>
@@ -123,7 +128,8 @@ struct elementwise {
 struct moe_ffn {
   static constexpr const char* name = "moe_ffn";
   static constexpr profile_part part = profile_part::experts;
-  static constexpr const char* help = "A mixture-of-experts feed-forward block, as one rank computes it";
+  static constexpr const char* help =
+      "A mixture-of-experts feed-forward block, as one rank computes it";
   static std::vector<key> keys() {
     return {accelerator_key(),
             count("tokens", "of the whole group"),
@@ -134,7 +140,9 @@ struct moe_ffn {
             degree("tensor_parallel", "ranks that share each expert").otherwise("1"),
             degree("expert_parallel", "ranks that the experts are dealt to").otherwise("1"),
             format_key("format", "of weights and activations").otherwise("bf16"),
-            word("routing", "how tokens go to experts, for the calibrated time: as benchmarks deal them, or at random",
+            word("routing",
+                 "how tokens go to experts, for the calibrated time: as benchmarks deal them, or "
+                 "at random",
                  {"balanced", "random"})
                 .otherwise("balanced"),
             weight_copies_key("as of gemm"),
@@ -162,8 +170,10 @@ struct moe_ffn {
 
  private:
   template <pm::Scalar T, class Mode>
-  static pm::basic_estimate<T> estimate(inputs<T>& in, const pm::basic_moe_ffn<T>& x, const Mode& mode) {
-    const pm::routing how = in.text("routing") == "random" ? pm::routing::random : pm::routing::balanced;
+  static pm::basic_estimate<T> estimate(inputs<T>& in, const pm::basic_moe_ffn<T>& x,
+                                        const Mode& mode) {
+    const pm::routing how =
+        in.text("routing") == "random" ? pm::routing::random : pm::routing::balanced;
     if constexpr (requires { mode.kernels.estimate(in.accelerator(), x, how); }) {
       return mode.kernels.estimate(in.accelerator(), x, how);
     } else {

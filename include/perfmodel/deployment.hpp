@@ -45,8 +45,8 @@ template <Scalar T>
 constexpr divisible divisible_parts(const basic_transformer<T>& m) {
   const auto whole = [](const T& x) { return static_cast<int>(lowest(x)); };
   return {whole(m.attention.query_heads),
-          m.attention.kind == attention_kind::latent ? 0 : whole(m.attention.kv_heads), whole(m.layers),
-          whole(m.moe.experts), 0};
+          m.attention.kind == attention_kind::latent ? 0 : whole(m.attention.kv_heads),
+          whole(m.layers), whole(m.moe.experts), 0};
 }
 
 namespace detail {
@@ -97,14 +97,15 @@ constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
 /// What one device stores of a token: kv x share / pipeline.
 template <Scalar T>
 constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deployment<T>& d) {
-  return named("KV bytes per token and device",
-               kv_bytes_per_token(d.model, d.kv) * kv_share(d.model, d.layout.tensor) / T(d.layout.pipeline));
+  return named("KV bytes per token and device", kv_bytes_per_token(d.model, d.kv) *
+                                                    kv_share(d.model, d.layout.tensor) /
+                                                    T(d.layout.pipeline));
 }
 
 template <Scalar T>
 constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) {
-  return {d.device.dram.capacity.quantity(), d.utilization, weight_bytes_per_device(d), d.activation_bytes,
-          d.runtime_bytes};
+  return {d.device.dram.capacity.quantity(), d.utilization, weight_bytes_per_device(d),
+          d.activation_bytes, d.runtime_bytes};
 }
 
 /// Whether weights and the cache of `batch` sequences of `context` tokens fit each device, and why
@@ -128,9 +129,8 @@ constexpr feasibility fits(const basic_deployment<T>& d, const T& batch, const T
   const bytes<T> free = kv_bytes_available(b);
   detail::not_negative("batch", batch);
   const T in_group = scalar_max(T(batch / T(d.layout.data)), scalar_min(batch, T(1.0)));
-  const bytes<T> cache = in_group *
-                         kv_bytes(d.model, context, d.kv) * kv_share(d.model, d.layout.tensor) /
-                         T(d.layout.pipeline);
+  const bytes<T> cache = in_group * kv_bytes(d.model, context, d.kv) *
+                         kv_share(d.model, d.layout.tensor) / T(d.layout.pipeline);
   if (lowest(free.value()) < highest(cache.value()) || lowest(free.value()) <= 0.0) {
     const bool weights_alone = lowest(free.value()) <= 0.0;
     return infeasible(weights_alone ? "the weights exceed the memory of a device"
@@ -151,7 +151,8 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d, const T
                                            const T& block_size = T(16.0)) {
   const bytes<T> sequence = kv_bytes(d.model, detail::count("context", context), d.kv) *
                             kv_share(d.model, d.layout.tensor) / T(d.layout.pipeline);
-  basic_kv_capacity<T> c = kv_capacity(memory_budget_of(d), kv_bytes_per_token_and_device(d), context, block_size);
+  basic_kv_capacity<T> c =
+      kv_capacity(memory_budget_of(d), kv_bytes_per_token_and_device(d), context, block_size);
   using math::floor;
   if (highest(d.model.sliding_layers) > 0.0 && lowest(c.available.value()) > 0.0) {
     c.sequences = floor(T(c.available / sequence));

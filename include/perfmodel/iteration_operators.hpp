@@ -77,22 +77,33 @@ template <Scalar T, class Visit>
 class operator_walk {
  public:
   constexpr operator_walk(const basic_deployment<T>& d, const basic_iteration<T>& i, Visit& visit)
-      : d_(d), m_(d.model), i_(i), visit_(visit), tensor_(T(d.layout.tensor)), share_(share_of(d.layout, i)) {}
+      : d_(d),
+        m_(d.model),
+        i_(i),
+        visit_(visit),
+        tensor_(T(d.layout.tensor)),
+        share_(share_of(d.layout, i)) {}
 
   constexpr void run() {
     const bool prefills = highest(i_.prefill_tokens) > 0.0;
     const number_format residual = d_.weights.others;
     emit("embedding", operator_class::other,
-         basic_embedding<T>{.tokens = share_.rows, .vocabulary = m_.vocabulary, .hidden = m_.hidden, .format = residual},
+         basic_embedding<T>{.tokens = share_.rows,
+                            .vocabulary = m_.vocabulary,
+                            .hidden = m_.hidden,
+                            .format = residual},
          T(1.0));
-    emit("norms", operator_class::other, basic_norm<T>{.rows = share_.rows, .width = m_.hidden, .format = residual},
+    emit("norms", operator_class::other,
+         basic_norm<T>{.rows = share_.rows, .width = m_.hidden, .format = residual},
          m_.layers * m_.norms_per_layer + 1.0);
     attention_projections();
     attend("attention", m_.layers - m_.sliding_layers, T(0.0), prefills);
     attend("sliding attention", m_.sliding_layers, m_.window, prefills);
-    linear("output projection", m_.attention.query_heads * m_.attention.value_width() / tensor_, m_.hidden, m_.layers);
+    linear("output projection", m_.attention.query_heads * m_.attention.value_width() / tensor_,
+           m_.hidden, m_.layers);
     feed_forward();
-    gemm_of("head", operator_class::linear, at_least_one(share_.logits), m_.vocabulary / tensor_, m_.hidden, storage_format(residual), residual, T(1.0));
+    gemm_of("head", operator_class::linear, at_least_one(share_.logits), m_.vocabulary / tensor_,
+            m_.hidden, storage_format(residual), residual, T(1.0));
   }
 
  private:
@@ -109,11 +120,13 @@ class operator_walk {
   }
   constexpr void gemm_of(const char* name, operator_class kind, const T& m, const T& n, const T& k,
                          const storage_format& weights, number_format format, const T& times) {
-    const basic_gemm<T> g{.m = m, .n = n, .k = k, .format = format, .weights = weights, .output = d_.weights.others};
+    const basic_gemm<T> g{
+        .m = m, .n = n, .k = k, .format = format, .weights = weights, .output = d_.weights.others};
     emit(name, kind, g, times, k * n * lift<T>(bytes_of(weights)));
   }
   constexpr void linear(const char* name, const T& k, const T& n, const T& times) {
-    gemm_of(name, operator_class::linear, share_.rows, n, k, d_.weights.linear, d_.activations, times);
+    gemm_of(name, operator_class::linear, share_.rows, n, k, d_.weights.linear, d_.activations,
+            times);
   }
 
   static constexpr T at_least_one(const T& x) { return scalar_max(x, T(1.0)); }
@@ -123,13 +136,16 @@ class operator_walk {
     const T heads = a.query_heads / tensor_;
     if (a.kind == attention_kind::grouped_query) {
       const T kv_heads = kv_heads_per_rank(a.kv_heads, tensor_);
-      linear("qkv projection", m_.hidden, heads * a.head_dim + kv_heads * (a.head_dim + a.value_width()), m_.layers);
+      linear("qkv projection", m_.hidden,
+             heads * a.head_dim + kv_heads * (a.head_dim + a.value_width()), m_.layers);
       return;
     }
     const bool compressed = highest(a.query_rank) > 0.0;
     linear("latent projections", m_.hidden, a.query_rank + a.kv_rank + a.rope_dim, m_.layers);
-    linear("query projection", compressed ? a.query_rank : m_.hidden, heads * a.head_dim, m_.layers);
-    linear("key and value projections", a.kv_rank, heads * (a.head_dim - a.rope_dim + a.value_dim), m_.layers);
+    linear("query projection", compressed ? a.query_rank : m_.hidden, heads * a.head_dim,
+           m_.layers);
+    linear("key and value projections", a.kv_rank, heads * (a.head_dim - a.rope_dim + a.value_dim),
+           m_.layers);
   }
 
   constexpr void attend(const char* name, const T& layers, const T& window, bool prefills) {
@@ -139,20 +155,32 @@ class operator_walk {
     const T heads = a.query_heads / tensor_;
     const T kv_heads = latent ? heads : kv_heads_per_rank(a.kv_heads, tensor_);
     const bytes<T> per_token =
-        (latent ? a.kv_rank + a.rope_dim : kv_heads * (a.head_dim + a.value_width())) * lift<T>(bytes_of(d_.kv));
+        (latent ? a.kv_rank + a.rope_dim : kv_heads * (a.head_dim + a.value_width())) *
+        lift<T>(bytes_of(d_.kv));
     if (highest(share_.batch) > 0.0) {
       const T seen = attended_tokens(i_.context, window);
       const bytes<T> cache = share_.batch * (seen + 1.0) * per_token;
       if (latent) {
         emit(name, operator_class::attention,
-             basic_mla_decode<T>{.batch = share_.batch, .context = i_.context, .heads = heads, .latent = a.kv_rank,
-                                 .rope = a.rope_dim, .format = d_.activations, .kv_format = d_.kv},
+             basic_mla_decode<T>{.batch = share_.batch,
+                                 .context = i_.context,
+                                 .heads = heads,
+                                 .latent = a.kv_rank,
+                                 .rope = a.rope_dim,
+                                 .format = d_.activations,
+                                 .kv_format = d_.kv},
              layers, {}, cache);
       } else {
         emit(name, operator_class::attention,
-             basic_attention_decode<T>{.batch = share_.batch, .context = i_.context, .query_heads = heads,
-                                       .kv_heads = kv_heads, .head_dim = a.head_dim, .value_dim = a.value_width(),
-                                       .format = d_.activations, .kv_format = d_.kv, .window = window},
+             basic_attention_decode<T>{.batch = share_.batch,
+                                       .context = i_.context,
+                                       .query_heads = heads,
+                                       .kv_heads = kv_heads,
+                                       .head_dim = a.head_dim,
+                                       .value_dim = a.value_width(),
+                                       .format = d_.activations,
+                                       .kv_format = d_.kv,
+                                       .window = window},
              layers, {}, cache);
       }
     }
@@ -160,10 +188,17 @@ class operator_walk {
       // Less than one prompt of one token is that share of an operator.
       const T prompts = at_least_one(share_.prompts);
       const T each = at_least_one(share_.prompt_tokens);
-      const T times = layers * scalar_min(share_.prompts, T(1.0)) * scalar_min(share_.prompt_tokens, T(1.0));
-      const basic_attention_prefill<T> p{.batch = prompts, .tokens = each, .query_heads = heads,
-                                         .kv_heads = kv_heads, .head_dim = a.head_dim, .value_dim = a.value_width(),
-                                         .format = d_.activations, .kv_format = d_.kv, .window = window,
+      const T times =
+          layers * scalar_min(share_.prompts, T(1.0)) * scalar_min(share_.prompt_tokens, T(1.0));
+      const basic_attention_prefill<T> p{.batch = prompts,
+                                         .tokens = each,
+                                         .query_heads = heads,
+                                         .kv_heads = kv_heads,
+                                         .head_dim = a.head_dim,
+                                         .value_dim = a.value_width(),
+                                         .format = d_.activations,
+                                         .kv_format = d_.kv,
+                                         .window = window,
                                          .past = i_.prefill_past};
       // Keys and values of the chunk itself are at hand; those before it are read from the cache.
       const T past = highest(window) > 0.0 ? scalar_min(i_.prefill_past, window) : i_.prefill_past;
@@ -178,7 +213,8 @@ class operator_walk {
     if (highest(m_.moe.shared_intermediate) > 0.0) {
       ffn("shared experts", m_.moe.shared_intermediate / tensor_, m_.moe.layers);
     }
-    gemm_of("router", operator_class::other, share_.rows, m_.moe.experts, m_.hidden, storage_format(d_.weights.others), d_.weights.others, m_.moe.layers);
+    gemm_of("router", operator_class::other, share_.rows, m_.moe.experts, m_.hidden,
+            storage_format(d_.weights.others), d_.weights.others, m_.moe.layers);
     // A pass with a prompt touches more experts than one without, so a mean over both is not a pass
     // with the mean of their tokens.
     const T with_prompts = scalar_min(share_.all_prompts, T(1.0));
@@ -186,21 +222,34 @@ class operator_walk {
       routed(share_.all_batch, m_.moe.layers * (1.0 - with_prompts));
     }
     if (highest(with_prompts) > 0.0) {
-      routed(share_.all_batch + at_least_one(share_.all_prompts) * share_.prompt_tokens, m_.moe.layers * with_prompts);
+      routed(share_.all_batch + at_least_one(share_.all_prompts) * share_.prompt_tokens,
+             m_.moe.layers * with_prompts);
     }
   }
   constexpr void routed(const T& tokens, const T& layers) {
-    const basic_moe_ffn<T> x{.tokens = at_least_one(tokens), .hidden = m_.hidden,
-                             .intermediate = m_.moe.intermediate, .experts = m_.moe.experts, .top_k = m_.moe.top_k,
-                             .tensor_parallel = T(d_.layout.expert_tensor()), .expert_parallel = T(d_.layout.expert),
-                             .format = d_.activations, .weights = d_.weights.experts, .gated = m_.gated};
-    const bytes<T> read = experts_touched(x) * expert_weights(m_) / x.tensor_parallel * lift<T>(bytes_of(x.weights));
+    const basic_moe_ffn<T> x{.tokens = at_least_one(tokens),
+                             .hidden = m_.hidden,
+                             .intermediate = m_.moe.intermediate,
+                             .experts = m_.moe.experts,
+                             .top_k = m_.moe.top_k,
+                             .tensor_parallel = T(d_.layout.expert_tensor()),
+                             .expert_parallel = T(d_.layout.expert),
+                             .format = d_.activations,
+                             .weights = d_.weights.experts,
+                             .gated = m_.gated};
+    const bytes<T> read =
+        experts_touched(x) * expert_weights(m_) / x.tensor_parallel * lift<T>(bytes_of(x.weights));
     emit("experts", operator_class::experts, x, layers, read);
   }
   constexpr void ffn(const char* name, const T& width, const T& layers) {
-    const basic_swiglu<T> x{.tokens = share_.rows, .hidden = m_.hidden, .intermediate = width, .format = d_.activations,
-                            .weights = d_.weights.linear, .gated = m_.gated};
-    emit(name, operator_class::linear, x, layers, ffn_matrices(m_) * m_.hidden * width * lift<T>(bytes_of(x.weights)));
+    const basic_swiglu<T> x{.tokens = share_.rows,
+                            .hidden = m_.hidden,
+                            .intermediate = width,
+                            .format = d_.activations,
+                            .weights = d_.weights.linear,
+                            .gated = m_.gated};
+    emit(name, operator_class::linear, x, layers,
+         ffn_matrices(m_) * m_.hidden * width * lift<T>(bytes_of(x.weights)));
   }
 
   const basic_deployment<T>& d_;
@@ -222,7 +271,8 @@ class operator_walk {
 /// table, norms and biases, on one stage; FLOP over one device are flop_per_token, plus, for MLA,
 /// what multiplying with the latent takes more.
 template <Scalar T, class Visit>
-constexpr void for_each_operator(const basic_deployment<T>& d, const basic_iteration<T>& i, Visit&& visit) {
+constexpr void for_each_operator(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                 Visit&& visit) {
   checked(d.model);
   check(d.layout, divisible_parts(d.model));
   detail::not_negative("batch", i.batch);
@@ -235,7 +285,8 @@ constexpr void for_each_operator(const basic_deployment<T>& d, const basic_itera
   }
   detail::count("batch + prefill_tokens", T(i.batch + i.prefill_tokens));
   if (d.layout.context != 1) {
-    detail::out_of_range("context_parallel", d.layout.context, "1 in a step; context_parallel.hpp has the law");
+    detail::out_of_range("context_parallel", d.layout.context,
+                         "1 in a step; context_parallel.hpp has the law");
   }
   detail::operator_walk<T, Visit>(d, i, visit).run();
 }

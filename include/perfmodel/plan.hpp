@@ -15,8 +15,8 @@ inline double expense(const plan_point& p, bool priced) {
   return priced ? p.cost_per_million.value() : p.gpu_time_per_million.value();
 }
 
-inline void note_rejection(plan_result& r, const accelerator& a, const precision& f, const layout& l,
-                           const feasibility& why) {
+inline void note_rejection(plan_result& r, const accelerator& a, const precision& f,
+                           const layout& l, const feasibility& why) {
   const std::string reason = why.reason;
   const double miss = why.available > 0 ? why.needed / why.available : why.needed;
   for (auto& x : r.rejected) {
@@ -40,7 +40,8 @@ inline bool dominates(const plan_point& a, const plan_point& b, bool priced) {
   if (!(ca <= cb && ia <= ib)) return false;
   if (ca < cb || ia < ib) return true;
   return a.serving.ttft.value() < b.serving.ttft.value() ||
-         (a.serving.ttft.value() == b.serving.ttft.value() && a.gpus <= b.gpus);  // of equals, the first
+         (a.serving.ttft.value() == b.serving.ttft.value() &&
+          a.gpus <= b.gpus);  // of equals, the first
 }
 
 /// Powers of two up to n. What is tried for n is tried for more than n too, so that more devices are
@@ -95,8 +96,9 @@ constexpr decltype(auto) policy_on(const Policy& policy, const accelerator& a) {
 /// Tests: no point of the frontier dominates another; every feasible point is dominated by or on it;
 /// more devices never make the best dearer at equal targets.
 template <class Policy = bound, class Progress = void (*)(long), class Cost = full_link>
-plan_result plan(const plan_request& q, const Policy& policy = {}, Progress progress = [](long) {},
-                 const Cost& cost = {}) {
+plan_result plan(
+    const plan_request& q, const Policy& policy = {}, Progress progress = [](long) {},
+    const Cost& cost = {}) {
   detail::check_request(q);
   plan_result r;
   for (const accelerator& a : q.accelerators) r.all_priced = r.all_priced && a.price.value() > 0.0;
@@ -106,11 +108,13 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
     for (const auto& f : front) {
       if (detail::dominates(f, p, r.all_priced)) return;
     }
-    std::erase_if(front, [&](const plan_point& f) { return detail::dominates(p, f, r.all_priced); });
+    std::erase_if(front,
+                  [&](const plan_point& f) { return detail::dominates(p, f, r.all_priced); });
     front.push_back(p);
   };
 
-  const auto judge = [&](const deployment& d, const accelerator& a, const precision& f, int replicas) {
+  const auto judge = [&](const deployment& d, const accelerator& a, const precision& f,
+                         int replicas) {
     const bool closed = q.load.concurrency > 0.0;
     const double room = kv_capacity(d, q.load.input_tokens + q.load.output_tokens).sequences;
     const double wanted = closed ? (std::max)(1.0, q.load.concurrency / replicas) : room;
@@ -122,7 +126,8 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
     for (double limit = closed ? 1.0 : largest;; limit = (std::min)(limit * 2.0, largest)) {
       ++r.evaluated;
       if (r.evaluated % 256 == 0) progress(r.evaluated);
-      plan_point p{a.name, f, d.layout, replicas, replicas * d.layout.ranks(), limit, {}, {}, {}, {}, true};
+      plan_point p{a.name, f,  d.layout, replicas, replicas * d.layout.ranks(), limit, {},
+                   {},     {}, {},       true};
       share.batch_limit = limit;
       p.serving = serving(d, share, detail::policy_on(policy, a), detail::policy_on(cost, a));
       if (!p.serving.feasible) {
@@ -144,11 +149,17 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
     const int fabric = a.fabric.exists() ? (std::max)(1, a.fabric.ranks) : 1;
     for (const precision& f : q.precisions) {
       if (!detail::computes(a, f)) {
-        detail::note_rejection(r, a, f, {}, infeasible("the accelerator does not compute in this format", "", 1, 0));
+        detail::note_rejection(
+            r, a, f, {}, infeasible("the accelerator does not compute in this format", "", 1, 0));
         continue;
       }
-      deployment d{.device = a, .model = q.model, .weights = f.weights, .activations = f.activations, .kv = f.kv,
-                   .utilization = q.utilization, .activation_bytes = q.activation_bytes,
+      deployment d{.device = a,
+                   .model = q.model,
+                   .weights = f.weights,
+                   .activations = f.activations,
+                   .kv = f.kv,
+                   .utilization = q.utilization,
+                   .activation_bytes = q.activation_bytes,
                    .runtime_bytes = q.runtime_bytes};
       for (const int tensor : detail::tensor_degrees(q.gpus, fabric)) {
         for (const int pipeline : detail::powers_up_to(q.gpus / tensor)) {
@@ -159,12 +170,14 @@ plan_result plan(const plan_request& q, const Policy& policy = {}, Progress prog
               detail::note_rejection(r, a, f, d.layout, cut);
               continue;
             }
-            if (const feasibility in = fits(d, 1.0, q.load.input_tokens + q.load.output_tokens); !in) {
+            if (const feasibility in = fits(d, 1.0, q.load.input_tokens + q.load.output_tokens);
+                !in) {
               detail::note_rejection(r, a, f, d.layout, in);
               continue;
             }
             for (const int replicas : detail::counts_up_to(q.gpus / d.layout.ranks())) {
-              if (q.load.concurrency > 0.0 && replicas > q.load.concurrency) break;  // some would idle
+              if (q.load.concurrency > 0.0 && replicas > q.load.concurrency)
+                break;  // some would idle
               judge(d, a, f, replicas);
             }
           }

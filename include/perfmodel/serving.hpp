@@ -68,10 +68,12 @@ template <Scalar T>
 constexpr basic_iteration<T> mean_iteration(const basic_load<T>& l, const T& batch) {
   const T chunk = chunk_of(l);
   const T prompt_tokens = others_of(l, batch) * l.input_tokens / l.output_tokens;
-  basic_iteration<T> i{scalar_max(batch, T(1.0)), l.input_tokens + l.output_tokens / 2.0, prompt_tokens};
+  basic_iteration<T> i{scalar_max(batch, T(1.0)), l.input_tokens + l.output_tokens / 2.0,
+                       prompt_tokens};
   if (!(highest(prompt_tokens) > 0.0)) return i;
   i.prefill_past = scalar_max(T((l.input_tokens - chunk) / 2.0), T(0.0));
-  const T prompts = prompt_tokens / chunk;  // above 0 in every lane; a range stays narrow enough to divide by
+  const T prompts =
+      prompt_tokens / chunk;  // above 0 in every lane; a range stays narrow enough to divide by
   i.prefill_sequences = scalar_max(prompts, T(Range<T> ? 0.01 * highest(prompts) : 1e-9));
   i.steady = true;
   return i;
@@ -85,7 +87,8 @@ constexpr T balanced_batch(const T& tokens_per_s, const T& largest, StepTime&& t
     T b(scalar_min(tokens_per_s.lo() * time(T(1.0)).value().lo(), largest.hi()), largest.hi());
     for (int i = 0; i < 64; ++i) {
       const T next = tokens_per_s * time(b).value();
-      b = T(scalar_max(b.lo(), scalar_min(next.lo(), b.hi())), scalar_min(b.hi(), scalar_max(next.hi(), b.lo())));
+      b = T(scalar_max(b.lo(), scalar_min(next.lo(), b.hi())),
+            scalar_min(b.hi(), scalar_max(next.hi(), b.lo())));
     }
     return b;
   } else {
@@ -126,7 +129,8 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
   const bool closed = highest(detail::not_negative("concurrency", l.concurrency)) > 0.0;
   const bool open = highest(detail::not_negative("requests_per_s", l.requests_per_s)) > 0.0;
   if (closed == open) {
-    detail::fail(error_code::inconsistent, "give one of concurrency and requests_per_s, and not both");
+    detail::fail(error_code::inconsistent,
+                 "give one of concurrency and requests_per_s, and not both");
   }
   basic_serving_estimate<T> s;
   const T longest = l.input_tokens + l.output_tokens;
@@ -139,7 +143,9 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
     room = scalar_min(room, detail::count("batch_limit", l.batch_limit));
   }
 
-  const auto step_of = [&](const T& batch) { return step(d, detail::mean_iteration(l, batch), policy, cost); };
+  const auto step_of = [&](const T& batch) {
+    return step(d, detail::mean_iteration(l, batch), policy, cost);
+  };
   const auto time_of = [&](const T& batch) { return step_of(batch).time; };
   s.prefill = step(d, basic_iteration<T>{.prefill_tokens = l.input_tokens}, policy, cost);
 
@@ -149,17 +155,19 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
   } else {
     const T demanded = l.requests_per_s * l.output_tokens;
     if constexpr (requires(const T& x) { x.tape(); }) {  // a derivation takes the root as given
-      s.batch = T(detail::balanced_batch(representative(demanded), representative(room), [&](double b) {
-        return duration<>::from_value(representative(time_of(T(b)).value()));
-      }));
+      s.batch =
+          T(detail::balanced_batch(representative(demanded), representative(room), [&](double b) {
+            return duration<>::from_value(representative(time_of(T(b)).value()));
+          }));
     } else {
       s.batch = detail::balanced_batch(demanded, room, time_of);
     }
     const double offered = highest(demanded) * highest(time_of(room).value());
     if (s.feasible && offered > lowest(room)) {
-      s.feasible = infeasible("requests arrive faster than the largest batch that fits serves them", "req/s",
-                              highest(l.requests_per_s),
-                              lowest(room) / highest(time_of(room).value()) / highest(l.output_tokens));
+      s.feasible =
+          infeasible("requests arrive faster than the largest batch that fits serves them", "req/s",
+                     highest(l.requests_per_s),
+                     lowest(room) / highest(time_of(room).value()) / highest(l.output_tokens));
     }
   }
   s.decode = step_of(s.batch);
@@ -169,7 +177,8 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
   if (highest(l.chunk_tokens) > 0.0) {
     const T chunk = detail::chunk_of(l);
     const T chunks = named("chunks", ceil(l.input_tokens / chunk));
-    const basic_iteration<T> mixed{detail::others_of(l, s.batch), l.input_tokens + l.output_tokens / 2.0, chunk,
+    const basic_iteration<T> mixed{detail::others_of(l, s.batch),
+                                   l.input_tokens + l.output_tokens / 2.0, chunk,
                                    (l.input_tokens - chunk) / 2.0, T(1.0)};
     // A chunk enters the first stage of a pipeline when the one before it has left that stage.
     const double stages = d.layout.pipeline;
@@ -183,14 +192,16 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
   } else {
     const request_rate<T> arrivals = l.requests_per_s * lift<T>(request_per_s);
     // One data-parallel group, and its first stage.
-    const basic_queue_estimate<T> q = md1(arrivals / T(d.layout.data), first / T(d.layout.pipeline));
+    const basic_queue_estimate<T> q =
+        md1(arrivals / T(d.layout.data), first / T(d.layout.pipeline));
     if (s.feasible && !q.feasible) s.feasible = q.feasible;
     s.wait = named("wait", q.wait);
     s.throughput = arrivals;
   }
   s.ttft = named("time to first token", s.wait + first);
   s.e2e = named("end to end", s.ttft + (l.output_tokens - 1.0) * s.itl);
-  s.output_tokens_per_s = named("output tokens per second", s.throughput * (l.output_tokens * lift<T>(token_per_request)));
+  s.output_tokens_per_s = named("output tokens per second",
+                                s.throughput * (l.output_tokens * lift<T>(token_per_request)));
   return s;
 }
 

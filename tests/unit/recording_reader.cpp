@@ -1,4 +1,5 @@
 // A recording is read field by field: one tampered file for every way in which it can be wrong.
+#include <sys/stat.h>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -96,6 +97,10 @@ TEST_CASE("recording: what is right is read") {
   CHECK(pv::word_of(r.points[0], "cache") == "cold");
   CHECK(pv::number_of(r.points[0], "kernel", 7.0) == 7.0);  // a word is no number
   CHECK(r.skipped[0].reason == "no memory");
+  // A deviation is small as it may be.
+  const written_file close(
+      with("\"error\": 0", "\"error\": 1e-40", with("\"tolerance\": 0", "\"tolerance\": 1e-39")));
+  CHECK(pv::read_recording(close.path()).checks[0].error == 1e-40);
 }
 
 TEST_CASE("recording: what the writer writes, the reader reads") {
@@ -129,6 +134,21 @@ TEST_CASE("recording: what the writer writes, the reader reads") {
 TEST_CASE("recording: no file, no JSON, another file") {
   CHECK_THROWS_AS(pv::read_recording("/nowhere/at/all.json"), pv::recording_error);
   refuses("", fault::unreadable, "cannot be read");
+  refuses(std::string(17U << 20U, ' '), fault::unreadable, "is larger than 16 MiB");
+  const written_file pipe("x");
+  std::filesystem::remove(pipe.path());
+  REQUIRE(mkfifo(pipe.path().c_str(), 0600) == 0);
+  try {
+    static_cast<void>(pv::read_recording(pipe.path()));
+    FAIL("waited for a pipe");
+  } catch (const pv::recording_error& e) {
+    CHECK(e.fault() == fault::unreadable);
+    CHECK(std::string(e.what()).ends_with("is not a file"));
+  }
+  // What the file says is shown on one line, and not all of it.
+  refuses(with("\"law\"", std::string("\"").append(5000, 'k').append("\"")), fault::unknown_key,
+          "kkk...");
+  refuses(with("\"law\"", "\"a\\u0000b\\nc\""), fault::unknown_key, "a b c is not a key");
   refuses("{", fault::not_json, "not JSON");
   refuses(good + "x", fault::not_json, "not JSON");
   refuses("[1, 2]", fault::wrong_schema, "schema");
@@ -210,6 +230,9 @@ TEST_CASE("recording: no points, no samples, no checks, a failed one") {
   refuses(with("0.000251", "0"), fault::bad_sample, "points[0].samples[0] is 0");
   refuses(with("0.000251", "-0.000251"), fault::bad_sample, "more than 0");
   refuses(with("0.000251", "1e-300"), fault::bad_sample, "from 1e-30 on");
+  // An intensity of 5e-324 / 1e9 is 0, from which no curve gets away by factors.
+  refuses(with("\"bytes_read\": 1073741824", "\"bytes_read\": 5e-324"), fault::not_allowed,
+          "points[0].parameters.bytes_read is 5e-324; allowed: 0, or from 1e-30 on in size");
   refuses(with("[{\"name\": \"copy equals its source\", \"error\": 0, \"tolerance\": 0}]", "[]"),
           fault::no_checks, "checks");
   refuses(with("\"error\": 0,", "\"error\": 0.1,"), fault::failed_check, "checks[0].error is 0.1");

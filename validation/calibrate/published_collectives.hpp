@@ -41,7 +41,7 @@ inline std::vector<collective_row> nccl_rows(const std::string& folder) {
     x.call.launch = pm::launch_mode::stream;
     x.call.format = r[4] == "int8" ? pm::int8 : pm::fp16;
     x.seconds = std::stod(r[7]) * 1e-6;
-    out.push_back(x);
+    if (accelerator_of(x.gpu) != nullptr) out.push_back(x);
   }
   return out;
 }
@@ -60,16 +60,17 @@ inline std::vector<collective_row> custom_rows(const std::string& folder) {
         r[2].find("eager") != std::string::npos ? pm::launch_mode::stream : pm::launch_mode::graph;
     x.flags_with_data = r[1].rfind("trtllm", 0) == 0 || r[1] == "sglang/0.5.14";
     x.seconds = std::stod(r[6]) * 1e-6;
-    out.push_back(x);
+    if (accelerator_of(x.gpu) != nullptr) out.push_back(x);
   }
   return out;
 }
 
 inline constexpr std::array<const char*, 3> measured_gpus = {"a100_sxm", "h100_sxm", "h200_sxm"};
 inline std::size_t index_of(const std::string& gpu) {
-  std::size_t i = 0;
-  while (gpu != measured_gpus[i]) ++i;
-  return i;
+  for (std::size_t i = 0; i < measured_gpus.size(); ++i) {
+    if (gpu == measured_gpus[i]) return i;
+  }
+  throw std::out_of_range("gpu is \"" + gpu + "\"; allowed: a100_sxm, h100_sxm, h200_sxm");
 }
 
 /// A row with what the shipped profile says of it. `bound` moves the wire bytes at the data sheet's
@@ -85,6 +86,7 @@ struct collective_prediction {
 inline collective_prediction predicted(const collective_row& row) {
   const pm::accelerator& a = *accelerator_of(row.gpu);
   const pm::collective_profile profile = pm::catalog::collective_profile_of(a);
+  pm::detail::count("bytes", row.call.message.quantity().value());
   const auto cost = pm::calibrated_collectives_on(
       a, profile, row.flags_with_data ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);
   const pm::collective_estimate e = pm::collective_time(a.fabric, row.call, cost);

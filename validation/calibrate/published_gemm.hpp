@@ -76,6 +76,7 @@ inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
       r.device = gemm_accelerator(c[0]);
       r.seconds = std::stod(c[6]) * 1e-6;
       if (r.device == nullptr || !set_formats(r.workload, r.dtype)) continue;
+      if (pm::catalog::find_engine(r.engine) == nullptr) continue;
       r.copies = pm::catalog::benchmark_weight_copies(r.engine, r.weight_bytes() * pm::byte,
                                                       r.workload.format, *r.device);
       r.gpu = r.device->name.view();

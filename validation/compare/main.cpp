@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "own_csv.hpp"
 #include "predict.hpp"
@@ -53,6 +54,15 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// Refuses a file that is read a second time: its rows would count twice.
+void once(std::set<fs::path>& read, const std::string& file) {
+  std::error_code unknown;
+  const fs::path path = fs::weakly_canonical(file, unknown);
+  if (!unknown && !read.insert(path).second) {
+    throw std::invalid_argument(std::string(file).append(": given twice"));
+  }
+}
+
 void say(const std::string& text) {
   std::fputs(text.c_str(), stdout);
 }
@@ -60,8 +70,10 @@ void say(const std::string& text) {
 /// Reads all recordings; those that were cut down to try a program are named and left out.
 std::vector<pv::recorded> read_all(const options& o) {
   std::vector<pv::recorded> out;
+  std::set<fs::path> read;
   for (const std::string& folder : o.recordings) {
     for (const std::string& file : files_in(folder)) {
+      once(read, file);
       pv::recorded r = pv::read_recording(file);
       if (r.measured && r.run.reduced) {
         say(std::string("skipped: ").append(file).append(": reduced, for no comparison\n"));
@@ -119,7 +131,9 @@ int run(const options& o) {
   const std::vector<pv::recorded> recordings = read_all(o);
   const std::vector<pv::compared_recording> compared = compare_all(recordings);
   std::vector<pv::comparison> own;
+  std::set<fs::path> read;
   for (const std::string& file : o.csv) {
+    once(read, file);
     for (auto& c : pv::compare_csv(file)) own.push_back(std::move(c));
   }
   pv::published_scores published;
@@ -190,13 +204,24 @@ int run(const options& o) {
 int main(int argc, char** argv) {
   options o;
   CLI::App app{"Recordings and published measurements beside what perfmodel predicts of them"};
+  const auto a_path = CLI::Validator(
+      [](const std::string& path) {
+        return std::string(path.empty() ? "is empty; allowed: a path" : "");
+      },
+      "");
   app.add_option("--recordings", o.recordings, "a folder of recordings, or one; may be repeated")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(a_path);
   app.add_option("--data", o.data,
                  "a folder of published tables, laid out as the documentation says")
-      ->type_name("DIR");
-  app.add_option("--csv", o.csv, "measurements of your own; may be repeated")->type_name("FILE");
-  app.add_option("--report", o.report, "write pages and pictures there")->type_name("DIR");
+      ->type_name("DIR")
+      ->check(a_path);
+  app.add_option("--csv", o.csv, "measurements of your own; may be repeated")
+      ->type_name("FILE")
+      ->check(a_path);
+  app.add_option("--report", o.report, "write pages and pictures there")
+      ->type_name("DIR")
+      ->check(a_path);
   app.add_flag("--quiet", o.quiet, "print what is broken or skipped, and no tables");
   app.footer(
       "Exit status: 0, all tolerances are kept; 1, one is not, or something was measured below "

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "../calibrate/scored_rows.hpp"
+#include "../recording/text_file.hpp"
 
 namespace perfmodel::validation {
 
@@ -64,11 +65,10 @@ class row {
     const std::string& s = text(column);
     double x = 0.0;
     const auto end = std::from_chars(s.data(), s.data() + s.size(), x);
-    if (end.ec != std::errc{} || end.ptr != s.data() + s.size() || !(x >= least) ||
-        !(x <= most)) {
+    if (end.ec != std::errc{} || end.ptr != s.data() + s.size() || !(x >= least) || !(x <= most)) {
       fail(std::string(column)
                .append(" is \"")
-               .append(s)
+               .append(shown(s))
                .append("\"; allowed: a number ")
                .append(least == 1.0   ? "from 1 on, at most 1e15"
                        : least == 0.0 ? "from 0 on, at most 1e15"
@@ -82,7 +82,7 @@ class row {
     if (x != std::floor(x) || x > most) {
       fail(std::string(column)
                .append(" is \"")
-               .append(text(column))
+               .append(shown(text(column)))
                .append("\"; allowed: a whole number from 1 to ")
                .append(std::to_string(most)));
     }
@@ -95,7 +95,10 @@ class row {
       for (const auto& e : catalog::accelerators) {
         names.append(names.empty() ? "" : ", ").append(e.key);
       }
-      fail(std::string("gpu is \"").append(text("gpu")).append("\"; allowed: ").append(names));
+      fail(std::string("gpu is \"")
+               .append(shown(text("gpu")))
+               .append("\"; allowed: ")
+               .append(names));
     }
     return *a;
   }
@@ -106,8 +109,13 @@ class row {
     for (const number_format f : all_formats) {
       if (name == name_of(f)) return f;
     }
-    fail(std::string(column).append(" is \"").append(name).append(
-        "\"; allowed: bf16, fp16, fp8, int8, ..."));
+    std::string names = "bfloat16, half";
+    for (const number_format f : all_formats) names.append(", ").append(name_of(f));
+    fail(std::string(column)
+             .append(" is \"")
+             .append(shown(name))
+             .append("\"; allowed: ")
+             .append(names));
   }
   double seconds() const { return 1e-6 * number("latency_us"); }
 
@@ -139,20 +147,20 @@ comparison compare_gemm(const row& r) {
   gemm g{.m = r.count("m"), .n = r.count("n"), .k = r.count("k")};
   if (r.text("dtype") != "bf16" && !published::set_formats(g, r.text("dtype"))) {
     r.fail(std::string("dtype is \"")
-               .append(r.text("dtype"))
+               .append(shown(r.text("dtype")))
                .append("\"; allowed: bf16, fp16, fp8, fp8_block, nvfp4, sq, int8_wo, int4_wo"));
   }
   const std::string engine = r.text("backend").substr(0, r.text("backend").find('-'));
   const engine_profile* found = catalog::find_engine(engine);
   if (found == nullptr) {
     r.fail(std::string("backend is \"")
-               .append(r.text("backend"))
+               .append(shown(r.text("backend")))
                .append("\"; allowed: none, vllm, sglang, trtllm, each with a version after -"));
   }
   const double published_copies =
-      engine == "none" ? 0.0
-                       : catalog::benchmark_weight_copies(
-                             engine, g.n * g.k * bytes_of(g.weights), g.format, a);
+      engine == "none"
+          ? 0.0
+          : catalog::benchmark_weight_copies(engine, g.n * g.k * bytes_of(g.weights), g.format, a);
   const double copies =
       r.has("weight_copies") ? r.number("weight_copies", 0.0, 1e15) : published_copies;
   comparison c = basic(r, "gemm", a);
@@ -235,7 +243,7 @@ comparison compare_collective(const row& r) {
   }
   if (!known) {
     r.fail(std::string("op is \"")
-               .append(r.text("op"))
+               .append(shown(r.text("op")))
                .append("\"; allowed: all_reduce, all_gather, reduce_scatter, all_to_all, "
                        "broadcast, point_to_point"));
   }
@@ -248,7 +256,7 @@ comparison compare_collective(const row& r) {
     call.launch = impl == "custom_eager" ? launch_mode::stream : launch_mode::graph;
   } else {
     r.fail(std::string("impl is \"")
-               .append(impl)
+               .append(shown(impl))
                .append("\"; allowed: nccl, custom_graph, custom_eager"));
   }
   call.format = r.format("dtype");
@@ -260,11 +268,11 @@ comparison compare_collective(const row& r) {
   const collective_estimate least = collective_time(a.fabric, call);
   if (!least.feasible) {
     r.fail(std::string("num_gpus is \"")
-               .append(r.text("num_gpus"))
+               .append(shown(r.text("num_gpus")))
                .append("\": ")
                .append(least.feasible.reason)
                .append("; allowed on ")
-               .append(r.text("gpu"))
+               .append(shown(r.text("gpu")))
                .append(": up to ")
                .append(std::to_string(std::max(1, a.fabric.ranks))));
   }
@@ -300,13 +308,16 @@ const schema& schema_of(const std::string& file, const std::vector<std::string>&
   }
   for (const std::string& c : header) {
     if (std::count(header.begin(), header.end(), c) > 1) {
-      fail(std::string("the column ").append(c).append(" stands there twice"));
+      fail(std::string("the column ").append(shown(c)).append(" stands there twice"));
     }
     if (contains(cells_of(nearest->columns), c) || contains(cells_of(nearest->optional), c))
       continue;
     std::string allowed = nearest->columns;
     if (*nearest->optional != '\0') allowed.append(",").append(nearest->optional);
-    fail(std::string("the column ").append(c).append(" is not known; allowed: ").append(allowed));
+    fail(std::string("the column ")
+             .append(shown(c))
+             .append(" is not known; allowed: ")
+             .append(allowed));
   }
   return *nearest;
 }
@@ -314,11 +325,12 @@ const schema& schema_of(const std::string& file, const std::vector<std::string>&
 }  // namespace
 
 std::vector<comparison> compare_csv(const std::string& file) {
+  constexpr std::uintmax_t largest = std::uintmax_t{64} << 20U;
+  const std::string why = why_unreadable(file, largest);
+  if (!why.empty()) throw csv_error(std::string(file).append(": ").append(why));
   std::ifstream in(file);
   std::string line;
-  if (!in || !std::getline(in, line)) {
-    throw csv_error(std::string(file).append(": cannot be read, or is empty"));
-  }
+  std::getline(in, line);
   if (line.compare(0, 3, "\xEF\xBB\xBF") == 0) line.erase(0, 3);  // as spreadsheets write
   const std::vector<std::string> header = cells_of(line);
   const schema& s = schema_of(file, header);

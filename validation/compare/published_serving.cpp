@@ -60,7 +60,7 @@ struct service {
 
 /// Formats are the narrowest that a row's label allows: the file does not say which layers stay
 /// wide.
-std::optional<service> service_of(const std::vector<std::string>& c) {
+std::optional<service> service_of(const published::table_row& c) {
   const transformer* m = model_of(c[model]);
   if (m == nullptr || c[attention_dp].empty() || c[ttft_ms].empty() || c[tpot_ms].empty())
     return {};

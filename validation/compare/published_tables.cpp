@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <stdexcept>
 
 #include "published.hpp"
 #include "report.hpp"
@@ -124,19 +125,42 @@ picture serving_picture(const std::vector<comparison>& rows) {
 
 }  // namespace
 
+namespace {
+
+/// What is wrong with a table, with the kind of table that it is: a cell that is no number says no
+/// more than "stod".
+template <class Score>
+auto scored(const char* kind, const std::string& folder, Score&& score) {
+  try {
+    return score(folder);
+  } catch (const std::exception& e) {
+    std::string what = e.what();
+    if (what.rfind("sto", 0) == 0) what = "a cell is no number, or beyond what its type holds";
+    throw std::invalid_argument(std::string("--data ")
+                                    .append(folder)
+                                    .append(": tables of ")
+                                    .append(kind)
+                                    .append(": ")
+                                    .append(what));
+  }
+}
+
+}  // namespace
+
 published_scores score_published(const std::string& folder) {
   published_scores s;
-  s.kernels = published_kernels(folder);
-  s.collectives = published_collectives(folder);
-  s.serving = published_serving(folder);
-  s.memory = published_memory(folder);
-  s.tokens = published_tokens(folder);
+  s.kernels = scored("kernels", folder, published_kernels);
+  s.collectives = scored("collectives", folder, published_collectives);
+  s.serving = scored("services", folder, published_serving);
+  s.memory = scored("memory", folder, published_memory);
+  s.tokens = scored("tokens", folder, published_tokens);
   for (const char* operation :
        {"gemm", "attention decode", "attention prefill", "experts", "elementwise"}) {
     s.pictures.push_back(error_over_size(operation, s.kernels));
   }
   for (auto&& more :
-       {collective_pictures(folder), memory_pictures(folder), token_pictures(folder)}) {
+       {scored("collectives", folder, collective_pictures),
+        scored("memory", folder, memory_pictures), scored("tokens", folder, token_pictures)}) {
     for (const picture& p : more) s.pictures.push_back(p);
   }
   s.pictures.push_back(serving_picture(s.serving));

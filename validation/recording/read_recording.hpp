@@ -15,6 +15,7 @@
 
 #include "quantities.hpp"
 #include "recording.hpp"
+#include "text_file.hpp"
 
 namespace perfmodel::validation {
 
@@ -110,7 +111,7 @@ class field {
       : value_(&v), where_(std::move(where)), file_(&file) {}
 
   [[noreturn]] void fail(recording_fault fault, const std::string& what) const {
-    throw recording_error(fault, std::string(*file_).append(": ").append(what));
+    throw recording_error(fault, std::string(*file_).append(": ").append(shown(what, 600)));
   }
   /// "points[0].unit is "ms"; allowed: s"
   [[noreturn]] void refuse(recording_fault fault, const std::string& allowed) const {
@@ -175,19 +176,24 @@ class field {
     if (!value_->is_boolean()) refuse(recording_fault::wrong_type, "true or false");
     return value_->get<bool>();
   }
-  double number() const {
+  double finite() const {
     if (!value_->is_number()) refuse(recording_fault::wrong_type, "a finite number");
     const double x = value_->get<double>();
     if (!std::isfinite(x)) refuse(recording_fault::wrong_type, "a finite number");
-    // What is this far from any measurement makes infinities of products and ratios.
+    // What is this far from any measurement makes infinities and zeros of products and ratios.
     if (std::abs(x) > 1e30) refuse(recording_fault::not_allowed, "up to 1e30 in size");
     return x;
   }
-  double not_negative() const {
-    const double x = number();
-    if (x < 0.0) refuse(recording_fault::not_allowed, "0 or more");
+  double number() const {
+    const double x = finite();
+    if (x != 0.0 && std::abs(x) < 1e-30) {
+      refuse(recording_fault::not_allowed, "0, or from 1e-30 on in size");
+    }
     return x;
   }
+  double not_negative() const { return at_least_0(number()); }
+  /// How far a result is off: that may be as little as it likes.
+  double deviation() const { return at_least_0(finite()); }
   double positive() const {
     const double x = number();
     if (!(x > 0.0)) refuse(recording_fault::not_allowed, "more than 0");
@@ -197,14 +203,16 @@ class field {
     const double x = number();
     if (x != std::floor(x) || x < least || x > 1e9) {
       refuse(recording_fault::not_allowed,
-             std::string("a whole number from ")
-                 .append(least > 0.0 ? "1" : "0")
-                 .append(" to 1e9"));
+             std::string("a whole number from ").append(least > 0.0 ? "1" : "0").append(" to 1e9"));
     }
     return static_cast<int>(x);
   }
 
  private:
+  double at_least_0(double x) const {
+    if (x < 0.0) refuse(recording_fault::not_allowed, "0 or more");
+    return x;
+  }
   std::string inside(std::string_view key) const {
     std::string s = where_;
     s.append(s.empty() ? "" : ".").append(key);
@@ -380,7 +388,7 @@ inline point read_point(const field& f, std::string_view experiment, bool gpu) {
   }
   const field samples = f["samples"];
   for (const field& s : samples.list()) {
-    const double x = s.number();
+    const double x = s.finite();
     const bool zero = x == 0.0 && p.unit == "1";
     if (!zero && x < 1e-30) {
       s.refuse(recording_fault::bad_sample,
@@ -392,15 +400,19 @@ inline point read_point(const field& f, std::string_view experiment, bool gpu) {
   return p;
 }
 
+/// Hundreds of times the longest recording that a program here writes.
+inline constexpr std::uintmax_t largest_recording = std::uintmax_t{16} << 20U;
+
 /// The JSON of a file, refusing keys that an object has twice.
 inline json parse_file(const std::string& file) {
   const auto fail = [&](recording_fault fault, const std::string& what) {
-    throw recording_error(fault, std::string(file).append(": ").append(what));
+    throw recording_error(fault, std::string(file).append(": ").append(shown(what, 600)));
   };
+  const std::string why = why_unreadable(file, largest_recording);
+  if (!why.empty()) fail(recording_fault::unreadable, why);
   std::ifstream in(file);
   std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || text.str().empty()) fail(recording_fault::unreadable, "cannot be read, or is empty");
+  text << in.rdbuf();
   std::vector<std::set<std::string>> open;
   constexpr int deepest = 16;
   try {
@@ -484,8 +496,8 @@ inline recorded read_recording(const std::string& file) {
   }
   for (const field& c : top["checks"].list()) {
     c.only({"name", "error", "tolerance"});
-    check_result check{c["name"].some_text(), c["error"].not_negative(),
-                       c["tolerance"].not_negative()};
+    check_result check{c["name"].some_text(), c["error"].deviation(),
+                       c["tolerance"].deviation()};
     if (check.error > check.tolerance) {
       c["error"].refuse(recording_fault::failed_check,
                         std::string("up to ").append(detail::number_text(check.tolerance)));
