@@ -17,6 +17,21 @@ for fault in swap_bytes drop_read drop_hop drop_fma drop_term drop_thread drop_c
   fi
   echo "broken by $fault: $said"
 done
-status=0
-"$program" --no-such-option >/dev/null 2>&1 || status=$?
-[[ $status -eq 2 ]]
+# What cannot be used is said in one line, before anything is measured.
+refuses() {  # <words> <arguments...>
+  local words=$1 status=0 said
+  shift
+  said=$("$program" "$@" --reduced 2>&1) || status=$?
+  if [[ $status -ne 2 || $said != *"$words"* || $(wc -l <<<"$said") -ne 1 ]]; then
+    echo "$*: status $status: $said"
+    exit 1
+  fi
+}
+refuses 'usage: ' --no-such-option
+refuses 'usage: '
+refuses 'usage: ' --out ''
+refuses '--only is "stream"; allowed: memory_stream, pointer_chase' --out "$out" --only stream
+refuses '--break is "drop_everything"; allowed: swap_bytes' --break drop_everything
+refuses '--revision is "HEAD"; allowed: 40 hexadecimal digits' --out "$out" --revision HEAD
+refuses '--out is "/dev/null"; allowed: a folder' --out /dev/null
+refuses 'a b' --out $'/dev/null/a\nb'

@@ -80,6 +80,17 @@ says 2 'none of the published tables' --data "$work/good"
 mkdir "$work/empty"
 says 2 'no .json file is there' --recordings "$work/empty"
 says 2 'compare: ' --no-such-option
+for option in --recordings --csv --data --report; do
+  says 2 "$option: is empty" --recordings "$work/good" "$option" ''
+done
+# What is read twice would count twice; a pipe or a device has no end.
+says 2 'one.json: given twice' --recordings "$work/good" --recordings "$work/good/../good/one.json"
+printf '%s\n' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,4096,8192,8192,780 >"$work/twice.csv"
+says 2 'twice.csv: given twice' --csv "$work/twice.csv" --csv "$work/./twice.csv"
+mkfifo "$work/pipe"
+for file in "$work/pipe" /dev/zero "$work"; do says 2 'is not a file' --csv "$file"; done
+truncate -s 65M "$work/large.csv"
+says 2 'is larger than 64 MiB' --csv "$work/large.csv"
 
 # Measurements of one's own.
 printf '%s\n' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,4096,8192,8192,780 >"$work/own.csv"
@@ -104,6 +115,13 @@ bad_csv 'latency_us is "1e300"' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none
 bad_csv 'the column m stands there twice' gpu,backend,dtype,m,m,n,k,latency_us h100_sxm,none,bf16,1,1,2,3,1
 bad_csv 'num_gpus is "2.5"' gpu,impl,op,dtype,num_gpus,bytes,latency_us h100_sxm,nccl,all_reduce,bf16,2.5,1024,9
 bad_csv 'allowed on h100_sxm: up to 8' gpu,impl,op,dtype,num_gpus,bytes,latency_us h100_sxm,nccl,all_reduce,bf16,16,1024,9
+bad_csv 'dtype is "bf17"; allowed: bfloat16, half, fp64' gpu,impl,op,dtype,num_gpus,bytes,latency_us \
+  h100_sxm,nccl,all_reduce,bf17,8,1024,9
+long=$(printf 'x%.0s' {1..5000})
+bad_csv "gpu is \"${long:0:60}...\"; allowed: v100" gpu,backend,dtype,m,n,k,latency_us "$long,none,bf16,1,2,3,1"
+bad_csv "the column ${long:0:60}... is not known" "gpu,backend,dtype,m,n,k,latency_us,$long" h100_sxm,none,bf16,1,2,3,1,1
+printf 'gpu,backend,dtype,m,n,k,latency_us\nh100_sxm,none,bf16,1\0\033[1m,2,3,1\n' >"$work/bad.csv"
+says 2 'm is "1  [1m"; allowed: a number from 1 on' --csv "$work/bad.csv"
 bad_csv 'no rows' gpu,backend,dtype,m,n,k,latency_us ''
 printf '%s\n' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,4096,8192,8192,100 >"$work/own.csv"
 says 1 'below its bound' --csv "$work/own.csv"
@@ -118,12 +136,54 @@ if command -v gnuplot >/dev/null; then
   [[ -s $work/report1/roofline_rtx_5080.png && -s $work/report1/roofline_rtx_5080.svg ]] ||
     fail 'no picture of the roofline'
 fi
+# Names come from a file: gnuplot runs none of them, no table is broken by them, and sizes that are none
+# have no tick of their own.
+named() {  # <name, as JSON> [<every working set, in bytes>]
+  local set='"working_set_bytes":'
+  rm -rf "$work/named"
+  mkdir "$work/named"
+  sed -e "s%\"name\": \"AMD[^\"]*\"%\"name\": \"$1\"%" -e "${2:+s/$set [0-9]*/$set $2/}" \
+    "$source_dir/validation/recordings/amd_epyc/memory_stream.json" >"$work/named/memory_stream.json"
+  says 0 'compare: 1 recordings' --recordings "$work/named" --report "$work/names" --quiet
+}
+named "H\`touch $work/ran\`"
+named "H\\\\\"\\\\nsystem 'touch $work/ran'\\\\n#"
+named "H'.system('touch $work/ran').'"
+[[ ! -e $work/ran ]] || fail 'gnuplot ran what a recording is named'
+named 'H200\\n\\u001b[1m'
+named 'a|b'
+grep -q 'a\\|b' "$work/names/report.md" || fail 'a name ends a cell'
+for bytes in 0 1e-30 0.5 1e30; do named CPU "$bytes"; done
+# An intensity that is nothing starts no curve.
+mkdir "$work/nothing"
+sed '0,/"flop": [0-9]*/s//"flop": 5e-324/' "$source_dir/validation/recordings/rtx_5080/gemm_sweep.json" \
+  >"$work/nothing/gemm_sweep.json"
+says 2 'flop is 5e-324; allowed: 0, or from 1e-30' --recordings "$work/nothing" --report "$work/names"
 # Without gnuplot the tables are written and the pictures are named as left out.
 mkdir "$work/bin"
 for tool in sh bash; do ln -s "$(command -v $tool)" "$work/bin/$tool"; done
 out=$(PATH=$work/bin "$compare" --recordings "$source_dir/validation/recordings" --report "$work/plain" --quiet)
 [[ $out == *'skipped: pictures'* && -s $work/plain/report.md ]] || fail "without gnuplot: $out"
 
+# Published tables: a row of an accelerator or an engine that is not known is passed over; cells and
+# columns that make no sense are said to be of which tables.
+table() {  # <status> <says> <file> <lines...>
+  local status=$1 text=$2 file=$3
+  shift 3
+  rm -rf "$work/tables"
+  mkdir "$work/tables"
+  printf '%s\n' "$@" >"$work/tables/$file"
+  says "$status" "$text" --data "$work/tables"
+}
+gemms=(aic_gemm_bf16_public.csv gpu,backend,dtype,m,n,k,latency_us H100-SXM5-80GB,vllm-0.1,bfloat16,4096,8192,8192,780)
+links=(aic_custom_allreduce_public.csv gpu,version,impl,dtype,num_gpus,bytes,latency_us h200_sxm,vllm/0.14.0,custom,bfloat16,8,4096,40)
+table 0 'h100_sxm' "${gemms[@]}"
+table 0 'h100_sxm' "${gemms[@]}" H100-SXM5-80GB,other-0.1,bfloat16,4096,8192,8192,780
+table 0 'h200_sxm' "${links[@]}"
+table 0 'h200_sxm' "${links[@]}" h299,vllm/0.14.0,custom,bfloat16,8,4096,40
+table 2 'tables of collectives: bytes is 0; allowed: 1 or more' "${links[@]}" h200_sxm,vllm/0.14.0,custom,bfloat16,8,0,40
+table 2 'tables of kernels: a cell is no number' "${gemms[@]}" H100-SXM5-80GB,vllm-0.1,bfloat16,x,8192,8192,780
+table 2 'aic_gemm_bf16_public.csv:2: there is no column 4' "${gemms[0]}" gpu,backend,dtype H100-SXM5-80GB,vllm-0.1,bfloat16
 if [[ -d $source_dir/../shared/measured ]]; then
   says 0 'Whole services' --data "$source_dir/../shared/measured"
 fi

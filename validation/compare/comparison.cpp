@@ -71,7 +71,11 @@ std::string text_table::markdown() const {
   std::string out;
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     out.append("|");
-    for (const std::string& cell : rows_[r]) out.append(" ").append(cell).append(" |");
+    for (const std::string& cell : rows_[r]) {
+      out.append(" ");
+      for (const char c : cell) out.append(c == '|' ? "\\|" : std::string(1, c));
+      out.append(" |");
+    }
     out.append("\n");
     if (r > 0) continue;
     out.append("|");

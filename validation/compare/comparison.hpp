@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "../recording/text_file.hpp"
+
 namespace perfmodel::validation {
 
 /// One measurement. `predicted` and `bound` are 0 where the library says nothing.
@@ -69,7 +71,11 @@ class text_table {
  public:
   explicit text_table(std::vector<std::string> header, std::size_t left = 1)
       : left_(left), rows_{std::move(header)} {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  /// What a file says goes into a cell on one line.
+  void add(std::vector<std::string> row) {
+    for (std::string& cell : row) cell = shown(cell, 2000);
+    rows_.push_back(std::move(row));
+  }
   bool empty() const { return rows_.size() < 2; }
   std::string plain() const;
   std::string markdown() const;

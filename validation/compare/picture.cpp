@@ -1,5 +1,6 @@
 #include "picture.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,8 @@
 #include <map>
 #include <perfmodel/prediction_score.hpp>
 #include <stdexcept>
+
+#include "../recording/text_file.hpp"
 
 namespace perfmodel::validation {
 
@@ -47,13 +50,14 @@ std::string style_of(const series& s, std::size_t index) {
   return {};
 }
 
+/// In single quotes, on one line: in double quotes gnuplot would run what stands in backquotes.
 std::string quoted_title(const std::string& s) {
-  std::string out = "\"";
-  for (const char c : s) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
+  std::string out = "'";
+  for (const char c : shown(s, 200)) {
+    if (c == '\'') out += '\'';
+    out += c == '`' ? ' ' : c;
   }
-  return out + "\"";
+  return out + "'";
 }
 
 /// Three to five ticks at powers of two over what is drawn, and the range to draw.
@@ -62,6 +66,7 @@ std::string byte_ticks(const picture& p) {
   for (const panel& q : p.panels) {
     for (const series& l : q.lines) {
       for (const auto& row : l.rows) {
+        if (!(row[0] > 0.0)) continue;
         least = row[0] < least ? row[0] : least;
         most = row[0] > most ? row[0] : most;
       }
@@ -74,9 +79,9 @@ std::string byte_ticks(const picture& p) {
   std::string out = "set xtics (";
   constexpr std::array<const char*, 5> units = {"B", "KiB", "MiB", "GiB", "TiB"};
   for (int power = (from + step - 1) / step * step, first = 1; power <= to; power += step) {
-    const int unit = power / 10 < 4 ? power / 10 : 4;
+    const int unit = std::clamp(power / 10, 0, 4);
     out.append(first ? "" : ", ").append("\"");
-    out.append(std::to_string(1 << (power - 10 * unit))).append(" ");
+    out.append(number(std::ldexp(1.0, power - 10 * unit))).append(" ");
     out.append(units[static_cast<std::size_t>(unit)]).append("\" ");
     out.append(number(std::pow(2.0, power)));
     first = 0;

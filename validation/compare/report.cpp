@@ -265,11 +265,11 @@ std::vector<std::string> write_report(const std::string& folder,
     if (!title) page.append(own.empty() ? "\n" : "").append("## Published points\n\n");
     title = true;
     page.append("### ")
-        .append(r.recording.device.name)
+        .append(shown(r.recording.device.name, 200))
         .append(", ")
         .append(r.recording.experiment)
         .append("\n\n")
-        .append(origin_of(r.recording))
+        .append(shown(origin_of(r.recording), 2000))
         .append(".\n\n")
         .append(points_table(r).markdown())
         .append("\n");

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <iterator>
+#include <fstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "../recording/text_file.hpp"
 #include "machine.hpp"
 #include "measure.hpp"
 
@@ -41,6 +43,50 @@ constexpr part parts[] = {
      "validation/host/threads.cpp", pv::measure_overlap},
 };
 
+/// What --break takes; tests/run_measure_host.sh has a check notice each.
+constexpr std::string_view faults[] = {"swap_bytes", "drop_read",   "drop_hop", "drop_fma",
+                                       "drop_term",  "drop_thread", "drop_copy"};
+
+bool is_revision(std::string_view s) {
+  if (s == "unknown") return true;
+  return s.size() == 40 && s.find_first_not_of("0123456789abcdef") == s.npos;
+}
+
+class bad_option : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+[[noreturn]] void refuse(const char* option, std::string_view value, const std::string& allowed) {
+  throw bad_option(std::string(option)
+                       .append(" is \"")
+                       .append(pv::shown(value))
+                       .append("\"; allowed: ")
+                       .append(allowed));
+}
+
+/// Refuses a value that is none of the names.
+template <class Names, class Name>
+void check_among(const char* option, std::string_view value, const Names& names, Name&& name_of) {
+  std::string list;
+  for (const auto& item : names) {
+    if (value == name_of(item)) return;
+    list.append(list.empty() ? "" : ", ").append(name_of(item));
+  }
+  refuse(option, value, list);
+}
+
+/// The folder, made where it is not there. Whether it can be written to is known before anything is
+/// measured.
+void make_folder(const std::string& out) {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  fs::create_directories(out, failure);
+  const fs::path probe = fs::path(out) / ".measure_host";
+  const bool writes = !failure && std::ofstream(probe).good();
+  fs::remove(probe, failure);
+  if (!writes) refuse("--out", out, "a folder that can be made and written to");
+}
+
 int usage() {
   std::fputs(
       "usage: measure_host --out DIR [--reduced] [--only EXPERIMENT] [--break FAULT]"
@@ -49,66 +95,85 @@ int usage() {
   return 2;
 }
 
-}  // namespace
+struct options {
+  pv::host_session session{};
+  pv::run_description run{};
+  std::string out{}, only{};
+};
 
-int main(int argc, char** argv) {
-  pv::host_session s;
-  pv::run_description run;
-  run.revision = "unknown";
-  std::string out, only;
+/// False where the options are not those of usage().
+bool read_options(int argc, char** argv, options& o) {
+  o.run.revision = "unknown";
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
     const bool has_value = i + 1 < argc;
     if (option == "--out" && has_value) {
-      out = argv[++i];
+      o.out = argv[++i];
     } else if (option == "--only" && has_value) {
-      only = argv[++i];
-      if (std::none_of(std::begin(parts), std::end(parts),
-                       [&](const part& p) { return only == p.experiment; })) {
-        return usage();
-      }
+      o.only = argv[++i];
+      check_among("--only", o.only, parts, [](const part& p) { return p.experiment; });
     } else if (option == "--break" && has_value) {
-      s.fault = argv[++i];
+      o.session.fault = argv[++i];
+      check_among("--break", o.session.fault, faults, [](std::string_view f) { return f; });
     } else if (option == "--revision" && has_value) {
-      run.revision = argv[++i];
+      o.run.revision = argv[++i];
+      if (!is_revision(o.run.revision)) {
+        refuse("--revision", o.run.revision, "40 hexadecimal digits, or unknown");
+      }
     } else if (option == "--modified") {
-      run.modified = true;
+      o.run.modified = true;
     } else if (option == "--reduced") {
-      s.reduced = run.reduced = true;
-      s.samples = 3;
+      o.session.reduced = o.run.reduced = true;
+      o.session.samples = 3;
     } else {
-      return usage();
+      return false;
     }
   }
-  if (out.empty() && s.fault.empty()) return usage();
-  try {
-    s.device = pv::describe_host();
-    if (!out.empty()) std::filesystem::create_directories(out);
-    run.date = pv::date_now();
+  return !o.out.empty() || !o.session.fault.empty();
+}
+
+void measure(options& o) {
+  pv::host_session& s = o.session;
+  s.device = pv::describe_host();
+  if (!o.out.empty()) make_folder(o.out);
+  o.run.date = pv::date_now();
 #ifdef __clang__
-    run.compiler = "clang " __clang_version__;
+  o.run.compiler = "clang " __clang_version__;
 #else
-    run.compiler = "g++ " __VERSION__;
+  o.run.compiler = "g++ " __VERSION__;
 #endif
-    for (const part& p : parts) {
-      if (!only.empty() && only != p.experiment) continue;
-      run.program = p.program;
-      pv::recording r(p.experiment, p.law, s.device, run);
-      if (s.device.caches.empty()) r.skip("cache sizes", "the operating system does not say");
-      const double began = pv::now();
-      p.measure(s, r);
-      if (!s.fault.empty()) continue;
-      std::string path = out;
-      path.append("/").append(p.experiment).append(".json");
-      r.write(path);
-      std::printf("measure_host: %s: %zu points, %zu checks, %.1f s\n", p.experiment,
-                  r.points().size(), r.checks().size(), pv::now() - began);
-    }
-  } catch (const std::exception& x) {
+  for (const part& p : parts) {
+    if (!o.only.empty() && o.only != p.experiment) continue;
+    o.run.program = p.program;
+    pv::recording r(p.experiment, p.law, s.device, o.run);
+    if (s.device.caches.empty()) r.skip("cache sizes", "the operating system does not say");
+    const double began = pv::now();
+    p.measure(s, r);
+    if (!s.fault.empty()) continue;
+    std::string path = o.out;
+    path.append("/").append(p.experiment).append(".json");
+    r.write(path);
+    std::printf("measure_host: %s: %zu points, %zu checks, %.1f s\n", p.experiment,
+                r.points().size(), r.checks().size(), pv::now() - began);
+  }
+  if (!s.fault.empty()) {
+    std::fprintf(stderr, "measure_host: broken by %s, and no check noticed\n", s.fault.c_str());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options o;
+  try {
+    if (!read_options(argc, argv, o)) return usage();
+    measure(o);
+  } catch (const bad_option& x) {
     std::fprintf(stderr, "measure_host: %s\n", x.what());
+    return 2;
+  } catch (const std::exception& x) {
+    std::fprintf(stderr, "measure_host: %s\n", pv::shown(x.what(), 600).c_str());
     return 1;
   }
-  if (!s.fault.empty())
-    std::fprintf(stderr, "measure_host: broken by %s, and no check noticed\n", s.fault.c_str());
   return 0;
 }

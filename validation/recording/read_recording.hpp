@@ -496,8 +496,7 @@ inline recorded read_recording(const std::string& file) {
   }
   for (const field& c : top["checks"].list()) {
     c.only({"name", "error", "tolerance"});
-    check_result check{c["name"].some_text(), c["error"].deviation(),
-                       c["tolerance"].deviation()};
+    check_result check{c["name"].some_text(), c["error"].deviation(), c["tolerance"].deviation()};
     if (check.error > check.tolerance) {
       c["error"].refuse(recording_fault::failed_check,
                         std::string("up to ").append(detail::number_text(check.tolerance)));
