@@ -2,7 +2,7 @@
 // Which of its numbers can be true together? Each stands beside the law that bounds it.
 #include <array>
 #include <cstdio>
-#include <perfmodel/deployment.hpp>
+#include <perfmodel/deployment/deployment.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/littles_law.hpp>
 #include <perfmodel/metrics.hpp>
@@ -18,12 +18,13 @@ void claim(const char* what, double claimed, const char* unit, const char* sign,
   std::printf("  %-31s %8.2f %-7s %-3s %7.2f   %-38s %s\n", what, claimed, unit, sign, limit, law,
               holds ? "can be" : "CANNOT BE");
 }
-double in_ms(const pm::duration<>& t) { return t / pm::ms; }
+double in_ms(const pm::duration<>& t) {
+  return t / pm::ms;
+}
 
 int main() {
-  pm::deployment node{.device = pm::catalog::h100_sxm,
-                      .model = pm::catalog::llama_3_70b,
-                      .layout = {.tensor = 8}};
+  pm::deployment node{
+      .device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}};
   const pm::iteration one_user{.batch = 1, .context = 4096};
   const double bf16_bound = in_ms(pm::step(node, one_user).time);
   const double bf16_users = pm::kv_capacity(node, 4096.0).sequences;
@@ -55,8 +56,8 @@ int main() {
   const pm::amdahl_part elementwise{.share = 0.14, .factor = 4.0 / 14.0};
   const pm::amdahl_part launches{.share = 0.12, .factor = 0.0};
   const auto round_2 = pm::amdahl(std::array{attention, elementwise, launches});
-  const auto both = pm::amdahl(std::array{pm::amdahl_part{.share = 0.38, .factor = 0.55}, attention,
-                                          elementwise, launches});
+  const auto both = pm::amdahl(
+      std::array{pm::amdahl_part{.share = 0.38, .factor = 0.55}, attention, elementwise, launches});
   claim("a token takes", 32, "ms", ">=", 48 * round_2.time_ratio, "Amdahl, from the claimed 48 ms");
   claim("a token takes", 32, "ms", ">=", in_ms(r0 * both.time_ratio),
         "Amdahl, from the measured 85 ms");

@@ -27,8 +27,7 @@ static_assert(pm::require_fits<h100_sxm, llama_3_70b, 2>);
 //        does_fit<141107740672, 85520809984>: bytes needed, bytes there
 
 // A promise. 64 users each get a token every 10 ms, were there nothing but physics in the way.
-constexpr pm::deployment service{
-    .device = h100_sxm, .model = llama_3_70b, .layout = {.tensor = 8}};
+constexpr pm::deployment service{.device = h100_sxm, .model = llama_3_70b, .layout = {.tensor = 8}};
 constexpr pm::estimate decode = pm::step(service, {.batch = 64, .context = 4096});
 static_assert(decode.feasible);
 static_assert(decode.time < 10_ms);

@@ -27,8 +27,8 @@ int main() {
   }
 
   std::printf("\nWhat the draft may cost, k = 4\n");
-  std::printf("%12s %12s %22s %22s\n", "draft token", "4 of them", "breaks even at a =",
-              "speed-up at a = 0.8");
+  std::printf("%12s %12s %22s %22s\n", "draft token", "4 of them",
+              "breaks even at a =", "speed-up at a = 0.8");
   for (const double c : {1.0 / 70, 0.05, 0.075, 0.1, 0.2}) {
     const pm::speculation_estimate e = pm::speculate(0.8, 4, c);
     std::printf("%12.3f %12.3f %22.3f %22.2f\n", c, 4 * c, e.break_even_acceptance, e.speedup);

@@ -41,7 +41,8 @@ class line_reader {
   bool too_long_ = false;
 };
 
-json answer_line(const std::string& line, bool too_long, json& object, const given_profile* profile) {
+json answer_line(const std::string& line, bool too_long, json& object,
+                 const given_profile* profile) {
   using perfmodel::error;
   using perfmodel::error_code;
   if (too_long) throw error(error_code::malformed_request, "the line is longer than 1 MiB");

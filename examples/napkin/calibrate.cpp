@@ -2,8 +2,8 @@
 
 #include <filesystem>
 #include <fstream>
-#include <perfmodel/calibrate_machine.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <perfmodel/analysis/calibrate_machine.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/units/text.hpp>
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/huggingface.hpp>
+#include <perfmodel/workload/config/huggingface.hpp>
 
 #include "files.hpp"
 #include "json.hpp"
@@ -25,7 +25,9 @@ std::vector<std::string_view> names_of(const Entries& entries, Name name) {
   return names;
 }
 
-bool is_path(std::string_view name) { return name.find('/') != name.npos || name.ends_with(".json"); }
+bool is_path(std::string_view name) {
+  return name.find('/') != name.npos || name.ends_with(".json");
+}
 
 json read_file(const std::string& path) {
   const std::string text = read_text_file("model", path);
@@ -43,7 +45,8 @@ found_model read_model(const std::string& path) {
   found_model found;
   const std::filesystem::path file(path);
   const std::string folder = file.parent_path().filename().string();
-  const pm::model_config config = pm::from_config(content, folder.empty() ? file.stem().string() : folder);
+  const pm::model_config config =
+      pm::from_config(content, folder.empty() ? file.stem().string() : folder);
   found.model = config.model;
   found.stored = config.stored;
   found.source = path;
@@ -64,18 +67,21 @@ const found_model& remembered(const std::string& name, Make make) {
 }  // namespace
 
 std::span<const std::string_view> accelerator_names() {
-  static const auto names = names_of(pm::catalog::accelerators, [](const auto& e) { return std::string_view(e.key); });
+  static const auto names =
+      names_of(pm::catalog::accelerators, [](const auto& e) { return std::string_view(e.key); });
   return names;
 }
 std::span<const std::string_view> model_names() {
-  static const auto names = names_of(pm::catalog::models, [](const auto& e) { return std::string_view(e.key); });
+  static const auto names =
+      names_of(pm::catalog::models, [](const auto& e) { return std::string_view(e.key); });
   return names;
 }
 
 const pm::accelerator& find_accelerator(std::string_view name) {
   if (const pm::accelerator* found = pm::catalog::find_accelerator(name)) return *found;
   throw error(error_code::unknown_accelerator,
-              "accelerator is " + in_quotes(name) + ", which the catalogue does not have; did you mean " +
+              "accelerator is " + in_quotes(name) +
+                  ", which the catalogue does not have; did you mean " +
                   nearest(name, accelerator_names()) + "? napkin gpus lists them");
 }
 

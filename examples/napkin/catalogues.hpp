@@ -2,7 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/accelerator.hpp>
-#include <perfmodel/workload/parameters.hpp>
+#include <perfmodel/workload/model/parameters.hpp>
 #include <span>
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // A model on accelerators, read from a request.
 #pragma once
 
-#include <perfmodel/deployment.hpp>
+#include <perfmodel/deployment/deployment.hpp>
 
 #include "inputs.hpp"
 
@@ -18,7 +18,7 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
   d.layout.pipeline = in.whole("pipeline_parallel");
   d.layout.expert = in.whole("expert_parallel");
   d.layout.data = data;
-  check(d.layout, divisible_parts(d.model));
+  check(d.layout, sharded_dims_of(d.model));
   d.weights = in.weights();
   d.activations = in.format("activation_format");
   d.kv = in.format("kv_format");

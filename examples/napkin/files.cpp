@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 
 #include "json.hpp"
 

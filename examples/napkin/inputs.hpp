@@ -1,7 +1,7 @@
 // The inputs of a query over its scalar: plain numbers, or numbers that remember where they are from.
 #pragma once
 
-#include <perfmodel/explain.hpp>
+#include <perfmodel/analysis/explain.hpp>
 #include <perfmodel/roofline.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "json.hpp"
 
 #include <cmath>
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <vector>
 
 namespace napkin {
@@ -53,8 +53,8 @@ class builder {
   bool parse_error(std::size_t position, const std::string& token, const json::exception& e) {
     constexpr int number_overflow = 406;
     if (e.id == number_overflow) {
-      throw error(error_code::out_of_range,
-                  "the number " + in_quotes(token) + " is beyond what a double holds, about 1.8e308");
+      throw error(error_code::out_of_range, "the number " + in_quotes(token) +
+                                                " is beyond what a double holds, about 1.8e308");
     }
     malformed("not JSON at byte " + std::to_string(position));
   }
@@ -85,7 +85,8 @@ class builder {
 
 void read_json(std::string_view text, json& into, const json_limits& limits) {
   builder build(into, limits);
-  if (text.find('\0') != text.npos) malformed("a byte 0 stands in the text");  // JSON ends there for the library
+  if (text.find('\0') != text.npos)
+    malformed("a byte 0 stands in the text");  // JSON ends there for the library
   json::sax_parse(text.begin(), text.end(), &build);
 }
 
@@ -95,8 +96,9 @@ std::string write_json(const json& value) {
 
 json number_json(const char* key, double x) {
   if (!std::isfinite(x)) {
-    throw error(error_code::out_of_range,
-                std::string(key) + " is not a finite number for these inputs; allowed: smaller ones");
+    throw error(
+        error_code::out_of_range,
+        std::string(key) + " is not a finite number for these inputs; allowed: smaller ones");
   }
   constexpr double exact = 9007199254740992.0;  // 2^53
   if (std::fabs(x) < exact && x == std::floor(x)) return static_cast<std::int64_t>(x);

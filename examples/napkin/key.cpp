@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/units/text.hpp>
 
@@ -67,8 +67,10 @@ std::vector<key> degree_keys() {
 }
 
 std::vector<key> storage_keys() {
-  return {format_key("weight_format", "of the linear layers; as the checkpoint, where not given").optional(),
-          format_key("activation_format", "of the operands beside the weights; products run in the wider of the two")
+  return {format_key("weight_format", "of the linear layers; as the checkpoint, where not given")
+              .optional(),
+          format_key("activation_format",
+                     "of the operands beside the weights; products run in the wider of the two")
               .otherwise("bf16"),
           format_key("kv_format", "of the KV cache").otherwise("bf16")};
 }

@@ -14,8 +14,8 @@ enum class key_kind {
   number,   ///< any number in its range
   numbers,  ///< a number, or an array of them
   flag,
-  word,     ///< one of `words`
-  text,     ///< a name of a catalogue, or a path
+  word,  ///< one of `words`
+  text,  ///< a name of a catalogue, or a path
 };
 
 /// What a number counts: decides the suffixes that the command line takes (40ms, 80GB).
@@ -56,7 +56,9 @@ inline key count(const char* name, const char* help, double least = 1.0, double 
   return {.name = name, .kind = key_kind::whole, .help = help, .least = least, .most = most};
 }
 /// A parallel degree, or a number of ranks.
-inline key degree(const char* name, const char* help) { return count(name, help, 1.0, 1e6); }
+inline key degree(const char* name, const char* help) {
+  return count(name, help, 1.0, 1e6);
+}
 inline key number(const char* name, const char* help, double least, double most) {
   return {.name = name, .kind = key_kind::number, .help = help, .least = least, .most = most};
 }

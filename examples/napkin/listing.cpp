@@ -1,13 +1,13 @@
 #include "listing.hpp"
 
 #include <algorithm>
-#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/hardware/catalog/alternatives.hpp>
 #include <perfmodel/scalar/traced.hpp>
 #include <perfmodel/units/text.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/kv_shape.hpp>
+#include <perfmodel/workload/model/kv_shape.hpp>
 
 #include "catalogues.hpp"
 #include "output.hpp"
@@ -28,7 +28,8 @@ struct stated_value {
 
 std::vector<stated_value> values_of(const pm::accelerator& a) {
   std::vector<stated_value> values;
-  pm::map_scalars<double>(a, [&](const pm::field_path& path, double x, const pm::source* from, pm::unit_exponents unit) {
+  pm::map_scalars<double>(a, [&](const pm::field_path& path, double x, const pm::source* from,
+                                 pm::unit_exponents unit) {
     if (x != 0.0 && from != nullptr) values.push_back({path.text(), x, unit, from});
     return x;
   });
@@ -71,9 +72,10 @@ json accelerator_json(const pm::catalog::accelerator_entry& entry) {
           {"title", entry.title},
           {"vendor", a.vendor.c_str()},
           {"architecture", a.architecture.c_str()},
-          {"fabric", {{"kind", pm::name_of(a.fabric.kind)},
-                      {"ranks", a.fabric.ranks},
-                      {"in_network_reduction", a.fabric.in_network_reduction}}},
+          {"fabric",
+           {{"kind", pm::name_of(a.fabric.kind)},
+            {"ranks", a.fabric.ranks},
+            {"in_network_reduction", a.fabric.in_network_reduction}}},
           {"values", std::move(values)},
           {"alternatives", alternatives_json(entry.key)}};
 }
@@ -88,7 +90,8 @@ std::string with_unit(double x, std::string_view unit) {
 }
 
 std::string alternatives_text(std::string_view accelerator) {
-  std::vector<std::vector<std::string>> rows = {{"published otherwise", "", "", "why not carried", "source"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"published otherwise", "", "", "why not carried", "source"}};
   for (const auto& x : pm::catalog::alternatives) {
     if (accelerator != x.accelerator) continue;
     rows.push_back({x.field, with_unit(x.value, x.unit), x.status, x.why, x.from.text});
@@ -98,15 +101,18 @@ std::string alternatives_text(std::string_view accelerator) {
 
 std::string accelerator_text(const pm::catalog::accelerator_entry& entry) {
   const pm::accelerator& a = *entry.spec;
-  std::string s = std::string(entry.key) + ": " + entry.title + ", " + a.architecture.c_str() + "\n";
+  std::string s =
+      std::string(entry.key) + ": " + entry.title + ", " + a.architecture.c_str() + "\n";
   std::vector<std::vector<std::string>> rows = {{"value", "", "basis", "source"}};
   for (const stated_value& v : values_of(a)) {
-    rows.push_back({v.field, pm::to_string(v.value, v.unit, 4), pm::name_of(v.from->how), v.from->text});
+    rows.push_back(
+        {v.field, pm::to_string(v.value, v.unit, 4), pm::name_of(v.from->how), v.from->text});
   }
   s += table(rows, {false, true, false, false});
   s += alternatives_text(entry.key);
   if (a.fabric.exists()) {
-    s += "  fabric: " + std::string(pm::name_of(a.fabric.kind)) + " joins " + std::to_string(a.fabric.ranks) +
+    s += "  fabric: " + std::string(pm::name_of(a.fabric.kind)) + " joins " +
+         std::to_string(a.fabric.ranks) +
          (a.fabric.in_network_reduction ? ", and its switches add\n" : "\n");
   }
   return s + "  Peaks are dense; link bandwidths are one way and per accelerator.\n";
@@ -122,11 +128,12 @@ const pm::catalog::accelerator_entry& entry_of(std::string_view name) {
 
 json model_json(std::string_view name, const found_model& found) {
   const pm::transformer& m = found.model;
-  json out = {{"name", name},
-              {"parameters", number_json("parameters", parameters(m).total())},
-              {"active_parameters", number_json("active_parameters", active_parameters(m))},
-              {"kv_bytes_per_token", number_json("kv_bytes_per_token", kv_bytes_per_token(m).value())},
-              {"max_context", number_json("max_context", m.max_context)}};
+  json out = {
+      {"name", name},
+      {"parameters", number_json("parameters", parameters(m).total())},
+      {"active_parameters", number_json("active_parameters", active_parameters(m))},
+      {"kv_bytes_per_token", number_json("kv_bytes_per_token", kv_bytes_per_token(m).value())},
+      {"max_context", number_json("max_context", m.max_context)}};
   if (const auto* entry = pm::catalog::find_model_entry(name)) {
     out["published_parameters"] = number_json("published_parameters", entry->published_parameters);
     out["basis"] = pm::name_of(entry->how);
@@ -147,7 +154,8 @@ std::string model_text(std::string_view name, const found_model& found) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [key, value] : m.items()) {
     if (value.is_object()) continue;
-    rows.push_back({key, value.is_string() ? value.get<std::string>() : pm::detail::number_text(value.get<double>())});
+    rows.push_back({key, value.is_string() ? value.get<std::string>()
+                                           : pm::detail::number_text(value.get<double>())});
   }
   for (const auto& [key, value] : m["shape"].items()) {
     rows.push_back({key, pm::detail::number_text(value.get<double>())});
@@ -166,20 +174,22 @@ json accelerators_json(std::string_view name) {
 
 std::string accelerators_text(std::string_view name) {
   if (!name.empty()) return accelerator_text(entry_of(name));
-  std::vector<std::vector<std::string>> rows = {
-      {"accelerator", "memory", "bandwidth", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "fabric", "TDP", "basis"}};
+  std::vector<std::vector<std::string>> rows = {{"accelerator", "memory", "bandwidth", "fp32",
+                                                 "bf16", "fp16", "fp8", "int8", "fp4", "fabric",
+                                                 "TDP", "basis"}};
   for (const auto& e : pm::catalog::accelerators) {
     const pm::accelerator& a = *e.spec;
     const auto rate = [&](pm::number_format f) {
       return pm::supports(a, f) ? pm::to_string(pm::peak(a, f)) : std::string("-");
     };
-    rows.push_back({e.key, text_or_dash(a.dram.capacity), text_or_dash(a.dram.bandwidth), rate(pm::fp32),
-                    rate(pm::bf16), rate(pm::fp16), rate(pm::fp8), rate(pm::int8), rate(pm::fp4),
-                    text_or_dash(a.fabric.bandwidth), text_or_dash(a.tdp),
+    rows.push_back({e.key, text_or_dash(a.dram.capacity), text_or_dash(a.dram.bandwidth),
+                    rate(pm::fp32), rate(pm::bf16), rate(pm::fp16), rate(pm::fp8), rate(pm::int8),
+                    rate(pm::fp4), text_or_dash(a.fabric.bandwidth), text_or_dash(a.tdp),
                     pm::name_of(a.dram.bandwidth.from().how)});
   }
   return table(rows, {false, true, true, true, true, true, true, true, true, true, true, false}) +
-         "  Peaks are dense; fabric is one way and per accelerator; basis is that of the bandwidth.\n"
+         "  Peaks are dense; fabric is one way and per accelerator; basis is that of the "
+         "bandwidth.\n"
          "  napkin gpus <accelerator> lists every value with its source.\n";
 }
 
@@ -192,16 +202,19 @@ json models_json(std::string_view name) {
 
 std::string models_text(std::string_view name) {
   if (!name.empty()) return model_text(name, find_model(name));
-  std::vector<std::vector<std::string>> rows = {{"model", "parameters", "active", "KV cache/token", "context", "source"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"model", "parameters", "active", "KV cache/token", "context", "source"}};
   for (const auto n : model_names()) {
     const found_model& found = find_model(n);
     const pm::transformer& m = found.model;
     rows.push_back({std::string(n), pm::detail::significant(parameters(m).total() / 1e9, 4) + "e9",
                     pm::detail::significant(active_parameters(m) / 1e9, 4) + "e9",
                     pm::to_string(kv_bytes_per_token(m).value(), {{0, 1, 0, 0, 0, 0, 0}}, 4),
-                    m.max_context > 0.0 ? pm::detail::number_text(m.max_context) : "-", found.source});
+                    m.max_context > 0.0 ? pm::detail::number_text(m.max_context) : "-",
+                    found.source});
   }
-  return table(rows, {false, true, true, true, true, false}) + "  KV cache per token is that of the whole model, in bf16.\n";
+  return table(rows, {false, true, true, true, true, false}) +
+         "  KV cache per token is that of the whole model, in bf16.\n";
 }
 
 }  // namespace napkin

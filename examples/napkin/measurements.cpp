@@ -4,9 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <perfmodel/error.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
-#include <perfmodel/prediction_score.hpp>
+#include <perfmodel/analysis/scores.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/core/error.hpp>
 #include <string_view>
 
 #include "catalogues.hpp"

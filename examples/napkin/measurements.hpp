@@ -3,7 +3,7 @@
 
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/units/quantity.hpp>
-#include <perfmodel/workload/gemm.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 #include <string>
 #include <vector>
 

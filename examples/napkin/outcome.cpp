@@ -1,6 +1,6 @@
 #include "outcome.hpp"
 
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/units/text.hpp>
 
 namespace napkin {
@@ -21,7 +21,8 @@ std::string sentence(const perfmodel::feasibility& f) {
          amount(f.available, f.unit) + " available";
 }
 
-void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c, profile_part part) {
+void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
+                      profile_part part) {
   calibrated_note note;
   note.profile = note_of(c, part, answer.terms);
   const double spread = spread_of(c, part, answer.terms);
@@ -31,7 +32,8 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
     if (key == "ttft_s") note.bounds.push_back({"bound_ttft_s", "bound", least.value, least.unit});
     if (key != "time_s" && key != "itl_s") continue;
     note.bounds.push_back({"bound_time_s", "bound", least.value, least.unit});
-    const auto range = perfmodel::range_of(perfmodel::duration<>::from_value(answer.results[i].value), spread);
+    const auto range =
+        perfmodel::range_of(perfmodel::duration<>::from_value(answer.results[i].value), spread);
     note.low = range.low.value();
     note.high = range.high.value();
   }

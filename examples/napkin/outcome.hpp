@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <perfmodel/estimate.hpp>
+#include <perfmodel/core/estimate.hpp>
 #include <perfmodel/scalar/traced.hpp>
 #include <string>
 #include <vector>
@@ -51,7 +51,7 @@ struct outcome {
   perfmodel::basic_terms<T> terms{};
   bool feasible = true;
   std::string reason{};
-  double mfu = 0.0, mbu = 0.0;   ///< shares of the peaks; 0 where the query has none
+  double mfu = 0.0, mbu = 0.0;                  ///< shares of the peaks; 0 where the query has none
   std::optional<calibrated_note> calibrated{};  ///< of a calibrated answer
 
   template <class U>
@@ -71,18 +71,19 @@ struct outcome {
   /// The limiter, the terms and the feasibility of an estimate.
   template <class Estimate>
   void explain(const Estimate& e) {
-    using perfmodel::representative;
+    using perfmodel::mid;
     is_time = true;
     limiter = e.limiter;
     terms = e.terms;
     set(e.feasible);
-    if constexpr (requires { e.mfu; }) mfu = representative(e.mfu);
-    if constexpr (requires { e.mbu; }) mbu = representative(e.mbu);
+    if constexpr (requires { e.mfu; }) mfu = mid(e.mfu);
+    if constexpr (requires { e.mbu; }) mbu = mid(e.mbu);
   }
 };
 
 /// Adds to a calibrated answer what it says beside its time; `bound` is the same query's bound. The
 /// interval is that of time_s, of itl_s in a service.
-void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c, profile_part part);
+void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
+                      profile_part part);
 
 }  // namespace napkin

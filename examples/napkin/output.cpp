@@ -19,7 +19,9 @@ std::string value_text(double x, const pm::unit_exponents& unit) {
   if (counts && x == std::floor(x) && std::fabs(x) < 1e15) return pm::detail::number_text(x);
   return pm::to_string(x, unit, digits);
 }
-std::string percent(double share) { return pm::detail::significant(100.0 * share, 3) + " %"; }
+std::string percent(double share) {
+  return pm::detail::significant(100.0 * share, 3) + " %";
+}
 
 /// "gemm: accelerator h100_sxm, m 1, n 8192": what was asked.
 std::string headline(const query& asked, const json& object) {
@@ -27,8 +29,7 @@ std::string headline(const query& asked, const json& object) {
   const char* separator = ": ";
   for (const auto& [name, v] : object.items()) {
     if (name == "query" || name == "id" || name == "mode") continue;
-    s += separator + name + " " +
-         (v.is_string() ? one_line(v.get<std::string>()) : write_json(v));
+    s += separator + name + " " + (v.is_string() ? one_line(v.get<std::string>()) : write_json(v));
     separator = ", ";
   }
   return s + "\n";
@@ -42,7 +43,8 @@ std::string unit_text(const pm::unit_exponents& unit) {
   return (w.numerator.empty() ? "1" : w.numerator) + "/" + w.denominator;
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+std::string table(const std::vector<std::vector<std::string>>& rows,
+                  const std::vector<bool>& right) {
   std::vector<std::size_t> widths(right.size(), 0);
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -63,7 +65,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows, const std::
 
 void note_json(json& out, const calibrated_note& note) {
   for (const auto& b : note.bounds) out[b.key] = number_json(b.key, b.value);
-  out["interval_80_s"] = {number_json("interval_80_s", note.low), number_json("interval_80_s", note.high)};
+  out["interval_80_s"] = {number_json("interval_80_s", note.low),
+                          number_json("interval_80_s", note.high)};
   const profile_note& p = note.profile;
   out["profile"] = {{"name", p.name}, {"basis", pm::name_of(p.basis)}, {"source", p.source}};
 }
@@ -100,7 +103,8 @@ json derivation_json(const pm::derivation& d) {
   }
   json steps = json::array();
   for (const auto& s : d.steps) {
-    steps.push_back({{"name", s.name}, {"formula", s.formula}, {"numbers", s.numbers}, {"value", s.value}});
+    steps.push_back(
+        {{"name", s.name}, {"formula", s.formula}, {"numbers", s.numbers}, {"value", s.value}});
   }
   return {{"inputs", std::move(inputs)}, {"steps", std::move(steps)}};
 }
@@ -115,7 +119,8 @@ json explanation_json(const query& asked, const explanation& e, const json& requ
 namespace {
 
 /// Below a time: its bound, and below the one that the terms are of, its interval.
-void add_calibration(std::vector<std::vector<std::string>>& rows, std::string_view key, const calibrated_note& note) {
+void add_calibration(std::vector<std::vector<std::string>>& rows, std::string_view key,
+                     const calibrated_note& note) {
   const bool first_token = key == "ttft_s";
   const bool main = key == "time_s" || key == "itl_s";
   if (!first_token && !main) return;
@@ -125,7 +130,8 @@ void add_calibration(std::vector<std::vector<std::string>>& rows, std::string_vi
     }
   }
   if (main) {
-    rows.push_back({"  80 % interval", value_text(note.low, seconds) + " to " + value_text(note.high, seconds)});
+    rows.push_back({"  80 % interval",
+                    value_text(note.low, seconds) + " to " + value_text(note.high, seconds)});
   }
 }
 
@@ -149,7 +155,8 @@ std::string results_text(const outcome<>& answer) {
     rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
   }
   return table(rows, {false, false}) +
-         (answer.calibrated ? "  This is a prediction, from fitted parameters; the bound is what data sheets allow.\n"
+         (answer.calibrated ? "  This is a prediction, from fitted parameters; the bound is what "
+                              "data sheets allow.\n"
           : answer.is_time  ? "  This is a bound from data sheets: nothing runs faster.\n"
                             : "");
 }
@@ -163,12 +170,14 @@ std::string answer_text(const query& asked, const outcome<>& answer, const json&
 std::string explanation_text(const query& asked, const explanation& e, const json& request) {
   std::string s = headline(asked, request);
   std::vector<std::vector<std::string>> rows;
-  for (const auto& i : e.derivation.inputs) rows.push_back({i.name, "= " + i.value, "[" + i.source + "]"});
+  for (const auto& i : e.derivation.inputs)
+    rows.push_back({i.name, "= " + i.value, "[" + i.source + "]"});
   s += "inputs\n" + table(rows, {false, false, false});
   s += "steps\n";
   for (const auto& step : e.derivation.steps) {
     s += "  " + step.name + " = " + step.formula;
-    if (step.numbers != step.formula && step.numbers != step.value) s += "\n      = " + step.numbers;
+    if (step.numbers != step.formula && step.numbers != step.value)
+      s += "\n      = " + step.numbers;
     s += "\n      = " + step.value + "\n";
   }
   return s + "result\n" + results_text(e.answer);

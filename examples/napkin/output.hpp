@@ -1,7 +1,7 @@
 // An answer as one JSON object, or as text for people.
 #pragma once
 
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <string>
 
 #include "query.hpp"
@@ -24,7 +24,8 @@ std::string answer_text(const query& asked, const outcome<>& answer, const json&
 std::string explanation_text(const query& asked, const explanation& e, const json& request);
 
 /// Rows of cells in columns, two spaces between; numbers to the right where `right` says so.
-std::string table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
+std::string table(const std::vector<std::vector<std::string>>& rows,
+                  const std::vector<bool>& right);
 
 /// "B/s", "FLOP/B": a unit in words; "" for a pure number.
 std::string unit_text(const perfmodel::unit_exponents& unit);

@@ -34,11 +34,13 @@ std::vector<pm::precision> precisions_of(const found_model& found, const request
   for (const auto& p : all) known.push_back(pm::name_of(p.weights.linear.format));
   for (const auto name : wanted) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      throw pm::error(pm::error_code::unknown_name, "formats has " + in_quotes(name) + "; allowed: " + listed(known));
+      throw pm::error(pm::error_code::unknown_name,
+                      "formats has " + in_quotes(name) + "; allowed: " + listed(known));
     }
   }
   std::erase_if(all, [&](const pm::precision& p) {
-    return std::find(wanted.begin(), wanted.end(), pm::name_of(p.weights.linear.format)) == wanted.end();
+    return std::find(wanted.begin(), wanted.end(), pm::name_of(p.weights.linear.format)) ==
+           wanted.end();
   });
   return all;
 }
@@ -46,7 +48,8 @@ std::vector<pm::precision> precisions_of(const found_model& found, const request
 pm::plan_request plan_request_of(const request& r) {
   const found_model& found = find_model(r.text("model"));
   pm::plan_request q;
-  for (const auto name : split(r.text("accelerator"))) q.accelerators.push_back(find_accelerator(name));
+  for (const auto name : split(r.text("accelerator")))
+    q.accelerators.push_back(find_accelerator(name));
   q.model = found.model;
   q.gpus = r.whole("gpus");
   q.load.input_tokens = r.number("input_tokens");
@@ -62,7 +65,8 @@ pm::plan_request plan_request_of(const request& r) {
   return q;
 }
 
-const calibration& calibration_at(const std::vector<calibration>& all, const pm::label& accelerator) {
+const calibration& calibration_at(const std::vector<calibration>& all,
+                                  const pm::label& accelerator) {
   for (const calibration& c : all) {
     if (c.accelerator == accelerator) return c;
   }
@@ -70,25 +74,28 @@ const calibration& calibration_at(const std::vector<calibration>& all, const pm:
 }
 
 calibrated_mode<double> policies_on(const calibration& c, const pm::accelerator& a) {
-  return policies_of<double>(c, a, 0.0, [](const auto& spec, const char*, const pm::source*) { return spec; });
+  return policies_of<double>(c, a, 0.0,
+                             [](const auto& spec, const char*, const pm::source*) { return spec; });
 }
 
 /// The search with the policies of each accelerator.
 template <class Progress>
-pm::plan_result calibrated_plan(const pm::plan_request& q, const std::vector<calibration>& all, Progress progress) {
+pm::plan_result calibrated_plan(const pm::plan_request& q, const std::vector<calibration>& all,
+                                Progress progress) {
   struct machine {
     pm::label name{};
     calibrated_mode<double> policies{};
   };
   std::vector<machine> machines;
-  for (const pm::accelerator& a : q.accelerators) machines.push_back({a.name, policies_on(calibration_at(all, a.name), a)});
+  for (const pm::accelerator& a : q.accelerators)
+    machines.push_back({a.name, policies_on(calibration_at(all, a.name), a)});
   const auto on = [&machines](const pm::accelerator& a) -> const calibrated_mode<double>& {
     const auto same = [&a](const machine& m) { return m.name == a.name; };
     return std::find_if(machines.begin(), machines.end(), same)->policies;
   };
   return pm::plan(
-      q, [&on](const pm::accelerator& a) -> const auto& { return on(a).kernels; }, progress,
-      [&on](const pm::accelerator& a) -> const auto& { return on(a).links; });
+      q, [&on](const pm::accelerator& a) -> const auto& { return on(a).kernels; },
+      progress, [&on](const pm::accelerator& a) -> const auto& { return on(a).links; });
 }
 
 template <pm::Scalar T>
@@ -105,12 +112,14 @@ outcome<T> outcome_of(const pm::basic_serving_estimate<T>& s) {
 calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, calibration c) {
   c.multiplies_in(pm::wider(p.precision.activations, p.precision.weights.linear.format));
   outcome<> answer = outcome_of(p.serving);
-  note_calibration(answer, outcome_of(pm::serving(pm::deployment_of(q, p), pm::load_of(q, p))), c, profile_part::all);
+  note_calibration(answer, outcome_of(pm::serving(pm::deployment_of(q, p), pm::load_of(q, p))), c,
+                   profile_part::all);
   return *answer.calibrated;
 }
 
 /// Serves a point again over numbers that remember how they came about.
-pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p, const std::vector<calibration>& calibrations) {
+pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p,
+                      const std::vector<calibration>& calibrations) {
   pm::trace tape;
   const auto d = pm::trace_inputs(pm::deployment_of(q, p), tape);
   const auto l = pm::trace_inputs(pm::load_of(q, p), tape, "load");
@@ -151,21 +160,24 @@ query make_plan_keys() {
   q.help = "Which deployments serve a load, and which of them are worth having";
   key accelerators = text("accelerator", "one, or several with commas: `napkin gpus` lists them");
   accelerators.alias = "gpu";
-  q.keys = {model_key(),
-            accelerators,
-            count("gpus", "that there are, of each", 1.0, 65536.0).otherwise("8"),
-            number("input_tokens", "of a prompt, on average", 1.0, 1e9).otherwise("1024"),
-            number("output_tokens", "of an answer, on average", 1.0, 1e9).otherwise("256"),
-            number("concurrency", "requests in the system at all times; 64, where requests_per_s is not given either",
-                   1.0, 1e9)
-                .optional(),
-            positive("requests_per_s", "arrivals; or concurrency", 1e9).optional(),
-            time_limit("ttft", "longest time to first token").optional(),
-            time_limit("itl", "longest inter-token latency").optional(),
-            count("chunk_tokens", "prompt tokens in one pass at most").optional(),
-            text("formats", "weight formats to try, with commas; all that are common, where not given").optional(),
-            positive("utilization", "share of the memory that may be used", 1.0).otherwise("0.9"),
-            engine_key()};
+  q.keys = {
+      model_key(),
+      accelerators,
+      count("gpus", "that there are, of each", 1.0, 65536.0).otherwise("8"),
+      number("input_tokens", "of a prompt, on average", 1.0, 1e9).otherwise("1024"),
+      number("output_tokens", "of an answer, on average", 1.0, 1e9).otherwise("256"),
+      number("concurrency",
+             "requests in the system at all times; 64, where requests_per_s is not given either",
+             1.0, 1e9)
+          .optional(),
+      positive("requests_per_s", "arrivals; or concurrency", 1e9).optional(),
+      time_limit("ttft", "longest time to first token").optional(),
+      time_limit("itl", "longest inter-token latency").optional(),
+      count("chunk_tokens", "prompt tokens in one pass at most").optional(),
+      text("formats", "weight formats to try, with commas; all that are common, where not given")
+          .optional(),
+      positive("utilization", "share of the memory that may be used", 1.0).otherwise("0.9"),
+      engine_key()};
   return q;
 }
 
@@ -179,7 +191,8 @@ const query& plan_keys() {
 namespace {
 
 /// None in bound mode, which is the default where an accelerator has no profile.
-std::vector<calibration> calibrations_of(const pm::plan_request& q, const request& r, std::optional<mode> wanted) {
+std::vector<calibration> calibrations_of(const pm::plan_request& q, const request& r,
+                                         std::optional<mode> wanted) {
   std::vector<calibration> all;
   if (wanted == mode::bound) return all;
   for (const pm::accelerator& a : q.accelerators) {
@@ -202,14 +215,16 @@ planned plan_of(const json& object, const given_profile* profile) {
   } else {
     p.result = calibrated_plan(p.request, p.calibrations, progress_line());
     for (const pm::plan_point& point : p.result.frontier) {
-      p.notes.push_back(note_on(p.request, point, calibration_at(p.calibrations, point.accelerator)));
+      p.notes.push_back(
+          note_on(p.request, point, calibration_at(p.calibrations, point.accelerator)));
     }
   }
   if (p.result.frontier.empty()) return p;
   const pm::plan_point& first = p.result.frontier.front();
   p.best = derive(p.request, first, p.calibrations);
   if (!p.calibrations.empty()) {
-    pm::for_each_operator(pm::deployment_of(p.request, first), pm::iteration{.batch = 1.0, .context = 1.0},
+    pm::for_each_operator(pm::deployment_of(p.request, first),
+                          pm::iteration{.batch = 1.0, .context = 1.0},
                           [&p](const auto& o, const auto&) { p.operators.push_back(o.name); });
   }
   return p;

@@ -13,7 +13,8 @@ const query& plan_keys();
 struct planned {
   perfmodel::plan_request request{};
   perfmodel::plan_result result{};
-  perfmodel::derivation best{};  ///< of the best point, or of the cheapest where none meets the targets
+  perfmodel::derivation
+      best{};  ///< of the best point, or of the cheapest where none meets the targets
   std::vector<std::string> operators{};     ///< names of what a pass computes; none in bound mode
   std::vector<calibration> calibrations{};  ///< of each accelerator; none in bound mode
   std::vector<calibrated_note> notes{};     ///< of each point of the frontier; none in bound mode

@@ -12,10 +12,14 @@ namespace pm = perfmodel;
 
 constexpr std::size_t most_rows = 24;
 
-bool limited_by_wait(const pm::plan_point& p) { return p.serving.wait.value() > 0.5 * p.serving.ttft.value(); }
+bool limited_by_wait(const pm::plan_point& p) {
+  return p.serving.wait.value() > 0.5 * p.serving.ttft.value();
+}
 
 json layout_json(const pm::layout& l) {
-  return {{"tensor_parallel", l.tensor}, {"pipeline_parallel", l.pipeline}, {"expert_parallel", l.expert}};
+  return {{"tensor_parallel", l.tensor},
+          {"pipeline_parallel", l.pipeline},
+          {"expert_parallel", l.expert}};
 }
 
 json point_json(const pm::plan_point& p, const calibrated_note* note) {
@@ -33,9 +37,11 @@ json point_json(const pm::plan_point& p, const calibrated_note* note) {
   out["itl_s"] = number_json("itl_s", p.serving.itl.value());
   out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_tokens_per_s.value());
   if (note != nullptr) note_json(out, *note);
-  out["gpu_s_per_million_tokens"] = number_json("gpu_s_per_million_tokens", p.gpu_time_per_million.value());
+  out["gpu_s_per_million_tokens"] =
+      number_json("gpu_s_per_million_tokens", p.gpu_time_per_million.value());
   const double usd = p.cost_per_million.value();
-  out["usd_per_million_tokens"] = usd > 0.0 ? number_json("usd_per_million_tokens", usd) : json(nullptr);
+  out["usd_per_million_tokens"] =
+      usd > 0.0 ? number_json("usd_per_million_tokens", usd) : json(nullptr);
   out["limiter"] = pm::name_of(p.serving.decode.limiter);
   json terms = json::object();
   for (const auto& t : p.serving.decode.terms) terms[t.name] = number_json(t.name, t.time.value());
@@ -83,26 +89,32 @@ std::string bound_text(const calibrated_note& note) {
 std::string frontier_text(const planned& plan) {
   const pm::plan_result& r = plan.result;
   const bool predicted = !plan.notes.empty();
-  std::vector<std::vector<std::string>> rows = {{"", "accelerator", "precision", "layout", "copies", "GPUs", "batch",
-                                                 "TTFT", "ITL", "tokens/s", "USD/Mtok", "GPU-h/Mtok", "limited by"}};
+  std::vector<std::vector<std::string>> rows = {{"", "accelerator", "precision", "layout", "copies",
+                                                 "GPUs", "batch", "TTFT", "ITL", "tokens/s",
+                                                 "USD/Mtok", "GPU-h/Mtok", "limited by"}};
   if (predicted) rows[0].insert(rows[0].begin() + 9, "bound");
   const std::size_t n = r.frontier.size(), shown = std::min(n, most_rows);
   for (std::size_t i = 0; i < shown; ++i) {
-    const std::size_t at = shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1);  // evenly, both ends included
+    const std::size_t at =
+        shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1);  // evenly, both ends included
     const pm::plan_point& p = r.frontier[at];
-    rows.push_back({static_cast<int>(at) == r.best ? "*" : "", p.accelerator.c_str(), p.precision.name.c_str(),
-                    layout_text(p.layout), std::to_string(p.replicas), std::to_string(p.gpus),
-                    pm::detail::significant(p.serving.batch, 3), pm::to_string(p.serving.ttft),
-                    pm::to_string(p.serving.itl), pm::detail::significant(p.output_tokens_per_s.value(), 4),
+    rows.push_back({static_cast<int>(at) == r.best ? "*" : "", p.accelerator.c_str(),
+                    p.precision.name.c_str(), layout_text(p.layout), std::to_string(p.replicas),
+                    std::to_string(p.gpus), pm::detail::significant(p.serving.batch, 3),
+                    pm::to_string(p.serving.ttft), pm::to_string(p.serving.itl),
+                    pm::detail::significant(p.output_tokens_per_s.value(), 4),
                     p.cost_per_million.value() > 0.0 ? money(p.cost_per_million.value()) : "-",
                     pm::detail::significant(p.gpu_time_per_million.value() / 3600.0, 3),
-                    std::string(pm::name_of(p.serving.decode.limiter)) + (limited_by_wait(p) ? ", then the queue" : "")});
+                    std::string(pm::name_of(p.serving.decode.limiter)) +
+                        (limited_by_wait(p) ? ", then the queue" : "")});
     if (predicted) rows.back().insert(rows.back().begin() + 9, bound_text(plan.notes[at]));
   }
-  std::vector<bool> right = {false, false, false, false, true, true, true, true, true, true, true, true, false};
+  std::vector<bool> right = {false, false, false, false, true, true, true,
+                             true,  true,  true,  true,  true, false};
   if (predicted) right.insert(right.begin() + 9, true);
   std::string s = table(rows, right);
-  if (shown < n) s += "  (" + std::to_string(shown) + " of " + std::to_string(n) + " points; --json has all)\n";
+  if (shown < n)
+    s += "  (" + std::to_string(shown) + " of " + std::to_string(n) + " points; --json has all)\n";
   return s;
 }
 
@@ -113,14 +125,16 @@ std::string rejected_text(const pm::plan_result& r) {
     rows.push_back({x.accelerator.c_str(), x.precision.c_str(), layout_text(x.layout), why(x),
                     x.count > 1 ? "(and " + std::to_string(x.count - 1) + " more)" : ""});
   }
-  return "What cannot be, and why (the nearest of each kind)\n" + table(rows, {false, false, false, false, false});
+  return "What cannot be, and why (the nearest of each kind)\n" +
+         table(rows, {false, false, false, false, false});
 }
 
 /// Without the prefixes that tell device, model and load apart, and cut where it is long.
 std::string short_formula(std::string formula) {
   constexpr std::size_t longest = 90;
   for (const std::string prefix : {"model.attention.", "model.", "load.", "device."}) {
-    for (std::size_t at; (at = formula.find(prefix)) != formula.npos;) formula.erase(at, prefix.size());
+    for (std::size_t at; (at = formula.find(prefix)) != formula.npos;)
+      formula.erase(at, prefix.size());
   }
   return formula.size() <= longest ? formula : formula.substr(0, longest) + " ...";
 }
@@ -128,12 +142,30 @@ std::string short_formula(std::string formula) {
 /// Whether a step is about memory, a pass or the service, or is the time of one kind of operator. What
 /// goes on inside a predicted operator is a dozen steps each: --json has them.
 bool is_of_whole_model(const planned& plan, std::string_view step) {
-  const std::string_view name = step.substr(0, step.rfind(" ("));  // without the number of a repeated one
-  for (const std::string_view known :
-       {"weight bytes per device", "KV bytes available", "KV bytes per token", "KV bytes per token and device", "blocks",
-        "blocks per sequence", "sequences", "batch", "all-reduce", "all_reduce", "all-reduces", "logits",
-        "dispatch and combine", "stage transfers", "communication", "chunks", "step time", "inter-token latency",
-        "service time", "wait", "time to first token", "output tokens per second"}) {
+  const std::string_view name =
+      step.substr(0, step.rfind(" ("));  // without the number of a repeated one
+  for (const std::string_view known : {"weight bytes per device",
+                                       "KV bytes available",
+                                       "KV bytes per token",
+                                       "KV bytes per token and device",
+                                       "blocks",
+                                       "blocks per sequence",
+                                       "sequences",
+                                       "batch",
+                                       "all-reduce",
+                                       "all_reduce",
+                                       "all-reduces",
+                                       "logits",
+                                       "dispatch and combine",
+                                       "stage transfers",
+                                       "communication",
+                                       "chunks",
+                                       "step time",
+                                       "inter-token latency",
+                                       "service time",
+                                       "wait",
+                                       "time to first token",
+                                       "output tokens per second"}) {
     if (name == known) return true;
   }
   return std::find(plan.operators.begin(), plan.operators.end(), name) != plan.operators.end();
@@ -143,18 +175,21 @@ std::string derivation_text(const planned& plan) {
   const bool all = plan.calibrations.empty();
   std::vector<std::vector<std::string>> rows;
   for (const auto& i : plan.best.inputs) {
-    if (i.name.starts_with("device.")) rows.push_back({i.name.substr(7), i.value, "[" + i.source + "]"});
+    if (i.name.starts_with("device."))
+      rows.push_back({i.name.substr(7), i.value, "[" + i.source + "]"});
   }
   for (const auto& s : plan.best.steps) {
-    if (all || is_of_whole_model(plan, s.name)) rows.push_back({s.name, s.value, "= " + short_formula(s.formula)});
+    if (all || is_of_whole_model(plan, s.name))
+      rows.push_back({s.name, s.value, "= " + short_formula(s.formula)});
   }
   return table(rows, {false, false, false});
 }
 
 std::string load_text(const pm::plan_request& q) {
   const auto number = [](double x) { return pm::detail::significant(x, 4); };
-  std::string s = std::string(q.model.name.c_str()) + ", up to " + std::to_string(q.gpus) + " GPUs: prompts of " +
-                  number(q.load.input_tokens) + " tokens, answers of " + number(q.load.output_tokens) + ", ";
+  std::string s = std::string(q.model.name.c_str()) + ", up to " + std::to_string(q.gpus) +
+                  " GPUs: prompts of " + number(q.load.input_tokens) + " tokens, answers of " +
+                  number(q.load.output_tokens) + ", ";
   s += q.load.concurrency > 0.0 ? number(q.load.concurrency) + " requests at a time"
                                 : number(q.load.requests_per_s) + " requests/s";
   if (q.ttft.value() > 0.0) s += ", TTFT within " + pm::to_string(q.ttft);
@@ -166,12 +201,14 @@ std::string load_text(const pm::plan_request& q) {
 std::string basis_text(const planned& p) {
   if (p.calibrations.empty()) return "These are bounds from data sheets: nothing runs faster.\n";
   std::string s =
-      "These are predictions from fitted parameters (ITL's bound beside it; --mode bound has only bounds):\n";
+      "These are predictions from fitted parameters (ITL's bound beside it; --mode bound has only "
+      "bounds):\n";
   for (const calibration& c : p.calibrations) {  // once each, by the point with the most sources
     const profile_note* most = nullptr;
     for (const calibrated_note& n : p.notes) {
       const bool own = n.profile.name == c.accelerator.c_str();
-      if (own && (most == nullptr || n.profile.source.size() > most->source.size())) most = &n.profile;
+      if (own && (most == nullptr || n.profile.source.size() > most->source.size()))
+        most = &n.profile;
     }
     if (most != nullptr) s += "  " + text_of(*most) + "\n";
   }
@@ -204,20 +241,25 @@ json plan_json(const planned& p, const json& object) {
 std::string plan_text(const planned& p, const json&) {
   const pm::plan_result& r = p.result;
   std::string s = load_text(p.request);
-  s += std::to_string(r.evaluated) + " deployments evaluated, " + std::to_string(r.feasible) + " feasible.\n\n";
+  s += std::to_string(r.evaluated) + " deployments evaluated, " + std::to_string(r.feasible) +
+       " feasible.\n\n";
   if (r.frontier.empty()) {
     s += "Nothing fits.\n\n";
   } else {
-    s += r.best >= 0 ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
-                     : "None meets the targets; no other deployment is both cheaper and quicker than these\n";
+    s += r.best >= 0
+             ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
+             : "None meets the targets; no other deployment is both cheaper and quicker than "
+               "these\n";
     s += frontier_text(p) + "\n";
   }
   if (!r.rejected.empty()) s += rejected_text(r) + "\n";
   if (!p.best.steps.empty()) {
-    s += "How the first of these comes about, for one copy (formulas in full: --json)\n" + derivation_text(p) + "\n";
+    s += "How the first of these comes about, for one copy (formulas in full: --json)\n" +
+         derivation_text(p) + "\n";
   }
   return s + basis_text(p) +
-         "Whether a precision keeps the answers good enough is not judged here. Prices are the catalogue's:\n"
+         "Whether a precision keeps the answers good enough is not judged here. Prices are the "
+         "catalogue's:\n"
          "`napkin gpus <accelerator>`.\n";
 }
 

@@ -1,10 +1,10 @@
 // The two modes as policies over any scalar: what the laws take.
 #pragma once
 
-#include <perfmodel/calibrated.hpp>
-#include <perfmodel/calibrated_collectives.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/collectives.hpp>
-#include <perfmodel/policy.hpp>
+#include <perfmodel/policy/execution.hpp>
 
 #include "inputs.hpp"
 #include "profiles.hpp"
@@ -12,7 +12,7 @@
 namespace napkin {
 
 struct bound_mode {
-  perfmodel::bound kernels{};
+  perfmodel::datasheet kernels{};
   perfmodel::full_link links{};
   perfmodel::full_link network{};  ///< between nodes
 };
@@ -50,8 +50,8 @@ class calibrated_kernels : public perfmodel::basic_calibrated<T> {
     if constexpr (requires { w.kv_format.bits(); }) {
       if (w.kv_format.bits() < 16.0) return narrow_;
     } else if constexpr (requires { w.experts; }) {
-      using perfmodel::highest;
-      if (w.weights.bits() < 16.0) return highest(w.expert_parallel) > 1.0 ? spread_ : narrow_;
+      using perfmodel::upper;
+      if (w.weights.bits() < 16.0) return upper(w.expert_parallel) > 1.0 ? spread_ : narrow_;
     }
     return *this;
   }
@@ -86,8 +86,9 @@ calibrated_mode<T> policies_of(const calibration& c, const perfmodel::basic_acce
   perfmodel::basic_calibrated<T> spread = narrow;
   spread.moe_kernels = over(c.spread_expert_kernels, "expert_kernels", c.experts.from);
   return {calibrated_kernels<T>(wide, narrow, spread),
-          perfmodel::calibrated_collectives_on(device, over(c.links, "collective", c.links.from),
-                                               over(c.custom, "custom_kernels", c.links.from)),
+          perfmodel::calibrated_collectives_on(
+              device, over(c.links, "collective", c.links.from),
+              over(c.custom, "engine_all_reduce_kernels", c.links.from)),
           perfmodel::calibrated_collectives_on(device, over(c.network, "network", c.network.from))};
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <perfmodel/calibrated_gemm.hpp>
-#include <perfmodel/error.hpp>
+#include <perfmodel/calibrated/gemm.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/units/text.hpp>
 #include <vector>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <perfmodel/prediction_score.hpp>
+#include <perfmodel/analysis/scores.hpp>
 #include <string>
 
 #include "json.hpp"

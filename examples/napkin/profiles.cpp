@@ -1,10 +1,10 @@
 #include "profiles.hpp"
 
 #include <algorithm>
-#include <perfmodel/hardware/catalog/attention_profiles.hpp>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
-#include <perfmodel/iteration_operators.hpp>
+#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/deployment/operators.hpp>
 #include <vector>
 
 namespace napkin {
@@ -19,7 +19,7 @@ bool is_of(const given_profile* given, const pm::accelerator& a) {
 }
 
 /// The engines' own all-reduce kernels; vLLM's for want of an engine.
-const pm::custom_kernels& custom_kernels_of(std::string_view engine) {
+const pm::engine_all_reduce_kernels& custom_kernels_of(std::string_view engine) {
   return engine == "sglang" || engine == "trtllm" ? catalog::flag_kernels
                                                   : catalog::barrier_kernels;
 }
@@ -70,22 +70,17 @@ std::vector<part_of_time> parts_of(const calibration& c, profile_part part,
     return part_of_time{"collective", c.accelerator.view(), c.links.from, c.links.spread, share};
   };
   switch (part) {
-    case profile_part::none:
-      return {};
-    case profile_part::matrix:
-      return {machine(1.0, terms["quantise"].value() > 0.0)};
-    case profile_part::attention:
-      return {attention(1.0)};
-    case profile_part::experts:
-      return {experts(1.0)};
+    case profile_part::none: return {};
+    case profile_part::matrix: return {machine(1.0, terms["quantise"].value() > 0.0)};
+    case profile_part::attention: return {attention(1.0)};
+    case profile_part::experts: return {experts(1.0)};
     case profile_part::links: {
       const double between = terms["between"].value();
       if (!(between > 0.0)) return {links(1.0)};
       return {links(terms["inside"].value()),
               {"network", c.accelerator.view(), c.network.from, c.network.spread, between}};
     }
-    case profile_part::all:
-      break;
+    case profile_part::all: break;
   }
   const auto time = [&](pm::operator_class k) { return terms[pm::name_of(k)].value(); };
   using pm::operator_class;
@@ -100,18 +95,12 @@ std::vector<part_of_time> parts_of(const calibration& c, profile_part part,
 /// From the weakest to the strongest.
 int strength(pm::basis b) {
   switch (b) {
-    case pm::basis::assumed:
-      return 0;
-    case pm::basis::announced:
-      return 1;
-    case pm::basis::derived:
-      return 2;
-    case pm::basis::given:
-      return 3;
-    case pm::basis::measured:
-      return 4;
-    case pm::basis::vendor:
-      return 5;
+    case pm::basis::assumed: return 0;
+    case pm::basis::announced: return 1;
+    case pm::basis::derived: return 2;
+    case pm::basis::given: return 3;
+    case pm::basis::measured: return 4;
+    case pm::basis::vendor: return 5;
   }
   return 0;
 }
@@ -139,7 +128,7 @@ calibration calibration_of(const pm::accelerator& a, profile_part part, std::str
   c.narrow_expert_kernels = catalog::triton_fp8_experts;
   c.spread_expert_kernels = catalog::cutlass_experts;
   c.links = catalog::collective_profile_of(a);
-  c.network = catalog::collective_profile_of(pm::interconnect{.kind = pm::link_kind::infiniband});
+  c.network = catalog::collective_profile_of(pm::link{.kind = pm::link_kind::infiniband});
   c.custom = custom_kernels_of(engine);
   return c;
 }

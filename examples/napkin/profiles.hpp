@@ -1,10 +1,10 @@
 // What a calibrated answer counts on: the profiles of one accelerator, and how far they stray.
 #pragma once
 
-#include <perfmodel/estimate.hpp>
-#include <perfmodel/hardware/attention_profile.hpp>
-#include <perfmodel/hardware/collective_profile.hpp>
-#include <perfmodel/hardware/profile.hpp>
+#include <perfmodel/calibrated/attention_profile.hpp>
+#include <perfmodel/calibrated/collective_profile.hpp>
+#include <perfmodel/calibrated/machine_profile.hpp>
+#include <perfmodel/core/estimate.hpp>
 #include <string>
 #include <string_view>
 
@@ -33,7 +33,7 @@ struct calibration {
   perfmodel::moe_kernels spread_expert_kernels{};  ///< narrower weights, spread over ranks
   perfmodel::collective_profile links{};
   perfmodel::collective_profile network{};  ///< between nodes
-  perfmodel::custom_kernels custom{};
+  perfmodel::engine_all_reduce_kernels custom{};
   bool narrow_products = false;  ///< products in less than 16 bits, which an engine quantises for
 
   /// A whole model's products run with activations of that format.

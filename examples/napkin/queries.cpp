@@ -14,8 +14,8 @@ using perfmodel::error_code;
 
 std::vector<query> collect() {
   std::vector<query> all;
-  for (auto* part : {kernel_queries, attention_queries, collective_queries, memory_queries, step_queries,
-                     serving_queries, speculation_queries}) {
+  for (auto* part : {kernel_queries, attention_queries, collective_queries, memory_queries,
+                     step_queries, serving_queries, speculation_queries}) {
     for (query& q : part()) all.push_back(std::move(q));
   }
   return all;
@@ -34,20 +34,22 @@ const query& find_query(std::string_view name) {
     if (name == q.name) return q;
   }
   for (const query& q : all_queries()) names.push_back(q.name);
-  throw error(error_code::unknown_query, in_quotes(name) + " is no query; did you mean " + nearest(name, names) +
-                                             "? napkin --help lists them");
+  throw error(error_code::unknown_query, in_quotes(name) + " is no query; did you mean " +
+                                             nearest(name, names) + "? napkin --help lists them");
 }
 
 std::optional<mode> mode_in(const json& object) {
   const auto at = object.find("mode");
   if (at == object.end()) return {};
   if (!at->is_string()) {
-    throw error(error_code::wrong_type, "mode is " + brief(*at) + "; allowed: \"bound\", \"calibrated\"");
+    throw error(error_code::wrong_type,
+                "mode is " + brief(*at) + "; allowed: \"bound\", \"calibrated\"");
   }
   const auto& word = at->get_ref<const std::string&>();
   if (word == "bound") return mode::bound;
   if (word == "calibrated") return mode::calibrated;
-  throw error(error_code::unknown_name, "mode is " + in_quotes(word) + "; allowed: bound, calibrated");
+  throw error(error_code::unknown_name,
+              "mode is " + in_quotes(word) + "; allowed: bound, calibrated");
 }
 
 const query& query_of(const json& object) {
@@ -56,10 +58,12 @@ const query& query_of(const json& object) {
   }
   const auto at = object.find("query");
   if (at == object.end()) {
-    throw error(error_code::missing_key, "query is missing; it names what to answer, such as \"gemm\"");
+    throw error(error_code::missing_key,
+                "query is missing; it names what to answer, such as \"gemm\"");
   }
   if (!at->is_string()) {
-    throw error(error_code::wrong_type, "query is " + brief(*at) + "; allowed: a string, such as \"gemm\"");
+    throw error(error_code::wrong_type,
+                "query is " + brief(*at) + "; allowed: a string, such as \"gemm\"");
   }
   return find_query(at->get_ref<const std::string&>());
 }
@@ -68,13 +72,15 @@ namespace {
 
 /// What a request counts on: nothing but data sheets in bound mode, which is the default where the
 /// accelerator has no profile.
-std::optional<calibration> calibration_for(const query& asked, const request& r, std::optional<mode> wanted) {
+std::optional<calibration> calibration_for(const query& asked, const request& r,
+                                           std::optional<mode> wanted) {
   if (asked.part == profile_part::none || wanted == mode::bound) return {};
   const perfmodel::accelerator& a = find_accelerator(r.text("accelerator"));
   const bool own_link = asked.find("link_bytes_per_s") == nullptr || !r.has("link_bytes_per_s");
   if (!wanted && !(own_link && has_profile(a, asked.part, r.profile()))) return {};
   const key* engine = asked.find("engine");
-  calibration c = calibration_of(a, asked.part, engine == nullptr ? "none" : r.text("engine"), r.profile());
+  calibration c =
+      calibration_of(a, asked.part, engine == nullptr ? "none" : r.text("engine"), r.profile());
   if (asked.find("activation_format") != nullptr) {
     c.multiplies_in(inputs<double>(r).format("activation_format"));
   }
@@ -97,7 +103,8 @@ explanation explanation_of(const query& asked, const json& object, const given_p
 }
 
 perfmodel::derivation derivation_of(const outcome<perfmodel::traced>& answer) {
-  perfmodel::traced all;  // a sum without a name: below it stand the steps of every result, each once
+  perfmodel::traced
+      all;  // a sum without a name: below it stand the steps of every result, each once
   for (const auto& r : answer.results) all += r.value;
   return perfmodel::derivation_of(all);
 }
@@ -106,7 +113,8 @@ explanation explained(outcome<> answer, const outcome<perfmodel::traced>& derive
   for (std::size_t i = 0; i < answer.results.size(); ++i) {
     const double given = answer.results[i].value, other = derived.results[i].value.value();
     if (std::fabs(given - other) > 1e-12 * std::fabs(given)) {
-      throw std::logic_error(std::string("the derivation of ") + answer.results[i].key + " gives another number");
+      throw std::logic_error(std::string("the derivation of ") + answer.results[i].key +
+                             " gives another number");
     }
   }
   return {std::move(answer), derivation_of(derived)};

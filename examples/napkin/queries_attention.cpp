@@ -1,6 +1,6 @@
 // Attention over a prompt and over a KV cache.
-#include <perfmodel/workload/attention.hpp>
-#include <perfmodel/workload/attention_decode.hpp>
+#include <perfmodel/workload/operators/attention.hpp>
+#include <perfmodel/workload/operators/attention_decode.hpp>
 
 #include "query.hpp"
 
@@ -16,7 +16,8 @@ std::vector<key> head_keys() {
           count("head_dim", "width of one head"),
           format_key("format", "of queries and results").otherwise("bf16"),
           format_key("kv_format", "of the KV cache; as format, where not given").optional(),
-          weight_copies_key("0: the cache comes from DRAM, as within a model; more: one call is replayed")};
+          weight_copies_key(
+              "0: the cache comes from DRAM, as within a model; more: one call is replayed")};
 }
 
 template <class Attention, pm::Scalar T>
@@ -44,11 +45,14 @@ outcome<T> answer(inputs<T>& in, const Attention& a, const Mode& mode) {
 struct attention_prefill {
   static constexpr const char* name = "attention_prefill";
   static constexpr profile_part part = profile_part::attention;
-  static constexpr const char* help = "Attention of a prompt over itself, fused (FlashAttention), one layer";
+  static constexpr const char* help =
+      "Attention of a prompt over itself, fused (FlashAttention), one layer";
   static std::vector<key> keys() {
-    std::vector<key> k = {accelerator_key(), count("batch", "sequences"), count("tokens", "of each prompt")};
+    std::vector<key> k = {accelerator_key(), count("batch", "sequences"),
+                          count("tokens", "of each prompt")};
     for (key& h : head_keys()) k.push_back(std::move(h));
-    k.push_back(flag("causal", "a token sees those before it, and not those after").otherwise("true"));
+    k.push_back(
+        flag("causal", "a token sees those before it, and not those after").otherwise("true"));
     k.push_back(engine_key());
     return k;
   }
@@ -65,7 +69,8 @@ struct attention_prefill {
 struct attention_decode {
   static constexpr const char* name = "attention_decode";
   static constexpr profile_part part = profile_part::attention;
-  static constexpr const char* help = "Attention of one new token per sequence over its KV cache, one layer";
+  static constexpr const char* help =
+      "Attention of one new token per sequence over its KV cache, one layer";
   static std::vector<key> keys() {
     std::vector<key> k = {accelerator_key(), count("batch", "sequences"),
                           count("context", "tokens of each sequence, the new one included")};

@@ -1,6 +1,6 @@
 // Collectives on the fabric that joins the accelerators.
 #include <perfmodel/collectives.hpp>
-#include <perfmodel/hierarchical_collectives.hpp>
+#include <perfmodel/parallel/hierarchy.hpp>
 
 #include "query.hpp"
 
@@ -13,7 +13,8 @@ namespace pm = perfmodel;
 struct collective {
   static constexpr const char* name = "collective";
   static constexpr profile_part part = profile_part::links;
-  static constexpr const char* help = "A collective operation among the accelerators of one fabric";
+  static constexpr const char* help =
+      "A collective_op operation among the accelerators of one fabric";
   static std::vector<key> keys() {
     return {
         accelerator_key(),
@@ -44,9 +45,9 @@ struct collective {
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
     pm::basic_collective<T> c;
-    for (const auto o :
-         {pm::collective::all_reduce, pm::collective::all_gather, pm::collective::reduce_scatter,
-          pm::collective::all_to_all, pm::collective::broadcast, pm::collective::point_to_point}) {
+    for (const auto o : {pm::collective_op::all_reduce, pm::collective_op::all_gather,
+                         pm::collective_op::reduce_scatter, pm::collective_op::all_to_all,
+                         pm::collective_op::broadcast, pm::collective_op::point_to_point}) {
       if (in.text("operation") == pm::name_of(o)) c.operation = o;
     }
     for (const auto i : {pm::implementation::nccl, pm::implementation::one_shot,

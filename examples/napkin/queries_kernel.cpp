@@ -1,6 +1,6 @@
 // Single kernels on one accelerator: the roofline and what stands on it.
-#include <perfmodel/workload/elementwise.hpp>
-#include <perfmodel/workload/moe.hpp>
+#include <perfmodel/workload/operators/elementwise.hpp>
+#include <perfmodel/workload/operators/moe.hpp>
 
 #include "query.hpp"
 

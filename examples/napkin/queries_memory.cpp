@@ -1,5 +1,5 @@
 // How much KV cache fits beside the weights, and how many sequences that is.
-#include <perfmodel/deployment.hpp>
+#include <perfmodel/deployment/deployment.hpp>
 
 #include "query.hpp"
 
@@ -12,20 +12,23 @@ namespace pm = perfmodel;
 struct kv_capacity {
   static constexpr const char* name = "kv_capacity";
   static constexpr profile_part part = profile_part::none;
-  static constexpr const char* help = "How many blocks, tokens and sequences the KV cache has room for";
+  static constexpr const char* help =
+      "How many blocks, tokens and sequences the KV cache has room for";
   static std::vector<key> keys() {
-    return {model_key(),
-            text("accelerator", "whose memory it is; not needed beside memory_bytes").optional(),
-            degree("tensor_parallel", "ranks that share the model").otherwise("1"),
-            format_key("weight_format", "of the linear layers; as the checkpoint, where not given").optional(),
-            format_key("kv_format", "of the cache").otherwise("bf16"),
-            positive("utilization", "share of the memory that may be used", 1.0).otherwise("1"),
-            count("block_size", "tokens in a block").otherwise("16"),
-            count("context", "tokens of a sequence; the model's longest, where not given").optional(),
-            amount_of_bytes("memory_bytes", "of each GPU, in place of the accelerator's").optional(),
-            amount_of_bytes("weight_bytes", "of the whole model, in place of the computed").optional(),
-            amount_of_bytes("activation_bytes", "of one forward pass, on each GPU").otherwise("0"),
-            amount_of_bytes("runtime_bytes", "context and buffers, on each GPU").otherwise("0")};
+    return {
+        model_key(),
+        text("accelerator", "whose memory it is; not needed beside memory_bytes").optional(),
+        degree("tensor_parallel", "ranks that share the model").otherwise("1"),
+        format_key("weight_format", "of the linear layers; as the checkpoint, where not given")
+            .optional(),
+        format_key("kv_format", "of the cache").otherwise("bf16"),
+        positive("utilization", "share of the memory that may be used", 1.0).otherwise("1"),
+        count("block_size", "tokens in a block").otherwise("16"),
+        count("context", "tokens of a sequence; the model's longest, where not given").optional(),
+        amount_of_bytes("memory_bytes", "of each GPU, in place of the accelerator's").optional(),
+        amount_of_bytes("weight_bytes", "of the whole model, in place of the computed").optional(),
+        amount_of_bytes("activation_bytes", "of one forward pass, on each GPU").otherwise("0"),
+        amount_of_bytes("runtime_bytes", "context and buffers, on each GPU").otherwise("0")};
   }
 
   template <pm::Scalar T, class Mode>
@@ -33,7 +36,7 @@ struct kv_capacity {
     pm::basic_deployment<T> d;
     d.model = in.model();
     d.layout.tensor = in.whole("tensor_parallel");
-    check(d.layout, divisible_parts(d.model));
+    check(d.layout, sharded_dims_of(d.model));
     d.weights = in.weights();
     d.kv = in.format("kv_format");
     d.device.dram.capacity = memory(in);
@@ -56,12 +59,13 @@ struct kv_capacity {
  private:
   /// weight_bytes, where given, is the whole model's: each GPU holds its tensor-parallel share.
   template <pm::Scalar T>
-  static pm::basic_kv_capacity<T> capacity(inputs<T>& in, const pm::basic_deployment<T>& d, const T& context,
-                                           const T& block_size) {
+  static pm::basic_kv_capacity<T> capacity(inputs<T>& in, const pm::basic_deployment<T>& d,
+                                           const T& context, const T& block_size) {
     if (!in.has("weight_bytes")) return pm::kv_capacity(d, context, block_size);
     pm::basic_memory_budget<T> budget = memory_budget_of(d);
-    budget.weights = named("weight bytes per device", in.template amount<pm::bytes<T>>("weight_bytes") /
-                                                          static_cast<double>(d.layout.tensor));
+    budget.weights =
+        named("weight bytes per device", in.template amount<pm::bytes<T>>("weight_bytes") /
+                                             static_cast<double>(d.layout.tensor));
     return pm::kv_capacity(budget, kv_bytes_per_token_and_device(d), context, block_size);
   }
   template <pm::Scalar T>
@@ -73,14 +77,16 @@ struct kv_capacity {
   template <pm::Scalar T>
   static T context(inputs<T>& in, const pm::basic_transformer<T>& m) {
     if (in.has("context")) return in.number("context");
-    using pm::highest;
-    if (!(highest(m.max_context) > 0.0)) in.missing("context", "this model states no longest one");
+    using pm::upper;
+    if (!(upper(m.max_context) > 0.0)) in.missing("context", "this model states no longest one");
     return m.max_context;
   }
 };
 
 }  // namespace
 
-std::vector<query> memory_queries() { return {declare<kv_capacity>()}; }
+std::vector<query> memory_queries() {
+  return {declare<kv_capacity>()};
+}
 
 }  // namespace napkin

@@ -13,19 +13,25 @@ namespace pm = perfmodel;
 struct serving {
   static constexpr const char* name = "serving";
   static constexpr profile_part part = profile_part::all;
-  static constexpr const char* help = "Time to first token, inter-token latency and throughput under load";
+  static constexpr const char* help =
+      "Time to first token, inter-token latency and throughput under load";
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};
     for (key& d : degree_keys()) k.push_back(std::move(d));
-    k.push_back(degree("data_parallel",
-                       "copies of the model that share the load; attention groups of one copy, where "
-                       "expert_parallel exceeds tensor_parallel")
-                    .otherwise("1"));
+    k.push_back(
+        degree("data_parallel",
+               "copies of the model that share the load; attention groups of one copy, where "
+               "expert_parallel exceeds tensor_parallel")
+            .otherwise("1"));
     k.push_back(number("input_tokens", "of a prompt, on average", 1.0, 1e9));
     k.push_back(number("output_tokens", "of an answer, on average", 1.0, 1e9));
-    k.push_back(number("concurrency", "requests in the system at all times; or requests_per_s", 1.0, 1e9).optional());
+    k.push_back(
+        number("concurrency", "requests in the system at all times; or requests_per_s", 1.0, 1e9)
+            .optional());
     k.push_back(positive("requests_per_s", "arrivals; or concurrency", 1e9).optional());
-    k.push_back(count("chunk_tokens", "prompt tokens in one pass at most; a whole prompt, where not given").optional());
+    k.push_back(
+        count("chunk_tokens", "prompt tokens in one pass at most; a whole prompt, where not given")
+            .optional());
     for (key& f : storage_keys()) k.push_back(std::move(f));
     k.push_back(engine_key());
     return k;
@@ -39,7 +45,8 @@ struct serving {
     const pm::basic_deployment<T> d = deployment_of(in, spread ? groups : 1);
     pm::basic_load<T> l = load_of(in);
     T copies = T(spread ? 1.0 : static_cast<double>(groups));
-    if (in.has("concurrency")) copies = scalar_min(copies, l.concurrency);  // more than requests: some idle
+    if (in.has("concurrency"))
+      copies = scalar_min(copies, l.concurrency);  // more than requests: some idle
     l.concurrency = l.concurrency / copies;
     l.requests_per_s = l.requests_per_s / copies;
 
@@ -57,7 +64,8 @@ struct serving {
  private:
   template <pm::Scalar T>
   static pm::basic_load<T> load_of(inputs<T>& in) {
-    if (!in.has("concurrency") && !in.has("requests_per_s")) in.missing("concurrency", "or requests_per_s");
+    if (!in.has("concurrency") && !in.has("requests_per_s"))
+      in.missing("concurrency", "or requests_per_s");
     pm::basic_load<T> l;
     l.input_tokens = in.number("input_tokens");
     l.output_tokens = in.number("output_tokens");
@@ -70,6 +78,8 @@ struct serving {
 
 }  // namespace
 
-std::vector<query> serving_queries() { return {declare<serving>()}; }
+std::vector<query> serving_queries() {
+  return {declare<serving>()};
+}
 
 }  // namespace napkin

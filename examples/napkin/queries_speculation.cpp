@@ -14,27 +14,33 @@ struct speculation {
   static constexpr profile_part part = profile_part::none;
   static constexpr const char* help = "Tokens per pass and speed-up of speculative decoding";
   static std::vector<key> keys() {
-    key acceptance = number("acceptance",
-                            "probability that a draft token is accepted, given those before it; one number, or "
-                            "one per position",
-                            0.0, 1.0);
+    key acceptance =
+        number("acceptance",
+               "probability that a draft token is accepted, given those before it; one number, or "
+               "one per position",
+               0.0, 1.0);
     acceptance.kind = key_kind::numbers;
-    return {acceptance,
-            count("draft_length", "tokens in a draft; the best length, where not given", 1.0, 4096.0).optional(),
-            number("draft_cost_ratio", "time of a draft step over that of a target step", 0.0, 1e6).otherwise("0")};
+    return {
+        acceptance,
+        count("draft_length", "tokens in a draft; the best length, where not given", 1.0, 4096.0)
+            .optional(),
+        number("draft_cost_ratio", "time of a draft step over that of a target step", 0.0, 1e6)
+            .otherwise("0")};
   }
 
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const std::vector<T> positions = in.numbers("acceptance");
     const T cost = in.number("draft_cost_ratio");
-    return positions.empty() ? constant(in, in.number("acceptance"), cost) : by_position(in, positions, cost);
+    return positions.empty() ? constant(in, in.number("acceptance"), cost)
+                             : by_position(in, positions, cost);
   }
 
  private:
   template <pm::Scalar T>
   static outcome<T> constant(inputs<T>& in, const T& acceptance, const T& cost) {
-    const int k = in.has("draft_length") ? in.whole("draft_length") : pm::best_draft_length(acceptance, cost);
+    const int k =
+        in.has("draft_length") ? in.whole("draft_length") : pm::best_draft_length(acceptance, cost);
     return answer(pm::speculate(acceptance, k, cost), pm::best_draft_length(acceptance, cost));
   }
 
@@ -46,7 +52,8 @@ struct speculation {
     if (static_cast<std::size_t>(k) > positions.size()) {
       throw pm::error(pm::error_code::inconsistent,
                       "draft_length is " + std::to_string(k) + " and acceptance has " +
-                          std::to_string(positions.size()) + " positions; allowed: one for each draft token");
+                          std::to_string(positions.size()) +
+                          " positions; allowed: one for each draft token");
     }
     return answer(pm::speculate(all.first(static_cast<std::size_t>(k)), cost), best);
   }
@@ -65,6 +72,8 @@ struct speculation {
 
 }  // namespace
 
-std::vector<query> speculation_queries() { return {declare<speculation>()}; }
+std::vector<query> speculation_queries() {
+  return {declare<speculation>()};
+}
 
 }  // namespace napkin

@@ -13,7 +13,8 @@ namespace pm = perfmodel;
 struct step {
   static constexpr const char* name = "step";
   static constexpr profile_part part = profile_part::all;
-  static constexpr const char* help = "One iteration of a model: decode, prefill, or both in one pass";
+  static constexpr const char* help =
+      "One iteration of a model: decode, prefill, or both in one pass";
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};
     for (key& d : degree_keys()) k.push_back(std::move(d));
@@ -41,6 +42,8 @@ struct step {
 
 }  // namespace
 
-std::vector<query> step_queries() { return {declare<step>()}; }
+std::vector<query> step_queries() {
+  return {declare<step>()};
+}
 
 }  // namespace napkin

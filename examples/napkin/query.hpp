@@ -2,9 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <perfmodel/analysis/explain.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
 #include <perfmodel/collectives.hpp>
-#include <perfmodel/explain.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -48,9 +48,11 @@ explanation explained(outcome<> answer, const outcome<perfmodel::traced>& derive
 /// Copies of the weights that the published benchmark of such a kernel reads in turn.
 template <perfmodel::Scalar T>
 double benchmark_copies(const inputs<T>& in) {
-  if (in.asked().find("n") == nullptr || in.asked().find("k") == nullptr) return copies_in_benchmarks;
+  if (in.asked().find("n") == nullptr || in.asked().find("k") == nullptr)
+    return copies_in_benchmarks;
   const perfmodel::number_format f = in.format("format");
-  return perfmodel::catalog::benchmark_weight_copies(in.text("engine"), in.plain("n") * in.plain("k") * bytes_of(f), f,
+  return perfmodel::catalog::benchmark_weight_copies(in.text("engine"),
+                                                     in.plain("n") * in.plain("k") * bytes_of(f), f,
                                                      find_accelerator(in.text("accelerator")));
 }
 
@@ -59,11 +61,12 @@ double benchmark_copies(const inputs<T>& in) {
 template <perfmodel::Scalar T>
 calibrated_mode<T> policies_of(const calibration& c, inputs<T>& in) {
   const T copies = in.asked().find("weight_copies") == nullptr ? T(0.0)
-                   : in.has("weight_copies")                     ? in.number("weight_copies")
-                                                                 : T(benchmark_copies(in));
-  return policies_of<T>(c, in.accelerator(), copies, [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
-    return in.constants(spec, prefix, from);
-  });
+                   : in.has("weight_copies")                   ? in.number("weight_copies")
+                                                               : T(benchmark_copies(in));
+  return policies_of<T>(c, in.accelerator(), copies,
+                        [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
+                          return in.constants(spec, prefix, from);
+                        });
 }
 
 /// A query from a struct Q with name, help, part, keys() and
@@ -115,7 +118,8 @@ const query& find_query(std::string_view name);
 /// `object` has the query's keys, and may have query, id and mode.
 /// `profile` stands for the machine's own where it is of the request's accelerator.
 outcome<> answer_of(const query& asked, const json& object, const given_profile* profile = nullptr);
-explanation explanation_of(const query& asked, const json& object, const given_profile* profile = nullptr);
+explanation explanation_of(const query& asked, const json& object,
+                           const given_profile* profile = nullptr);
 
 /// The mode that an object asks for; none where it does not. Throws wrong_type, unknown_name.
 std::optional<mode> mode_in(const json& object);

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 
 #include "query.hpp"
 
@@ -22,7 +22,8 @@ std::optional<double> parse_number(std::string_view s, std::string_view& rest) {
   const auto begin = s.data() + (s[0] == '+' ? 1 : 0);
   const auto [end, failure] = std::from_chars(begin, s.data() + s.size(), x);
   if (failure == std::errc::result_out_of_range) {
-    throw error(error_code::out_of_range, "the number " + in_quotes(s) + " is beyond what a double holds");
+    throw error(error_code::out_of_range,
+                "the number " + in_quotes(s) + " is beyond what a double holds");
   }
   if (failure != std::errc()) return {};
   rest = std::string_view(end, static_cast<std::size_t>(s.data() + s.size() - end));
@@ -33,10 +34,18 @@ struct suffix {
   const char* text;
   double factor;
 };
-constexpr suffix times[] = {{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60.0}, {"h", 3600.0}};
-constexpr suffix sizes[] = {{"B", 1.0},        {"kB", 1e3},          {"KB", 1e3},           {"MB", 1e6},
-                            {"GB", 1e9},       {"TB", 1e12},         {"KiB", 1024.0},       {"MiB", 1048576.0},
-                            {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+constexpr suffix times[] = {{"s", 1.0},   {"ms", 1e-3},  {"us", 1e-6},
+                            {"ns", 1e-9}, {"min", 60.0}, {"h", 3600.0}};
+constexpr suffix sizes[] = {{"B", 1.0},
+                            {"kB", 1e3},
+                            {"KB", 1e3},
+                            {"MB", 1e6},
+                            {"GB", 1e9},
+                            {"TB", 1e12},
+                            {"KiB", 1024.0},
+                            {"MiB", 1048576.0},
+                            {"GiB", 1073741824.0},
+                            {"TiB", 1099511627776.0}};
 
 std::optional<double> factor_of(key_unit unit, std::string_view text) {
   if (text.empty()) return 1.0;
@@ -100,7 +109,8 @@ void assign(const key& k, const json& v, value& out) {
   }
   if (!v.is_string()) wrong_type(k, v);
   out.text = v.get_ref<const std::string&>();
-  if (k.kind == key_kind::word && std::find(k.words.begin(), k.words.end(), out.text) == k.words.end()) {
+  if (k.kind == key_kind::word &&
+      std::find(k.words.begin(), k.words.end(), out.text) == k.words.end()) {
     throw error(error_code::unknown_name,
                 std::string(k.name) + " is " + in_quotes(out.text) + "; allowed: " + k.allowed());
   }
@@ -122,14 +132,15 @@ void assign_default(const key& k, value& out) {
 }  // namespace
 
 void missing_key(const query& asked, std::string_view name, const std::string& hint) {
-  throw error(error_code::missing_key, std::string(name) + " is missing; " + asked.name + " needs it" +
-                                           (hint.empty() ? "" : ": " + hint));
+  throw error(error_code::missing_key, std::string(name) + " is missing; " + asked.name +
+                                           " needs it" + (hint.empty() ? "" : ": " + hint));
 }
 
 request::request(const query& asked, const json& object, const given_profile* profile)
     : asked_(asked), profile_(profile), values_(asked.keys.size()) {
   for (const auto& [name, v] : object.items()) {
-    if (std::find(std::begin(common_keys), std::end(common_keys), name) != std::end(common_keys)) continue;
+    if (std::find(std::begin(common_keys), std::end(common_keys), name) != std::end(common_keys))
+      continue;
     const key* k = asked.find(name);
     if (k == nullptr) {
       std::vector<std::string_view> names;
@@ -156,7 +167,8 @@ const value& request::at(std::string_view name) const {
 }
 
 json from_command_line(const key* declared, const std::string& text) {
-  if (declared != nullptr && (declared->kind == key_kind::text || declared->kind == key_kind::word)) {
+  if (declared != nullptr &&
+      (declared->kind == key_kind::text || declared->kind == key_kind::word)) {
     return text;
   }
   if (text.find(',') == text.npos) return scalar_value(declared, text);

@@ -1,17 +1,17 @@
 // What a collective takes on a link: the alpha-beta model, with the cost as a policy.
 #pragma once
 
-#include <perfmodel/collective_algorithms.hpp>
-#include <perfmodel/detail/choose.hpp>
-#include <perfmodel/estimate.hpp>
+#include <perfmodel/core/estimate.hpp>
 #include <perfmodel/hardware/link.hpp>
+#include <perfmodel/parallel/algorithms.hpp>
+#include <perfmodel/scalar/choose.hpp>
 
 namespace perfmodel {
 
 /// A collective laid out in one algorithm: what a cost policy prices.
 template <Scalar T = double>
 struct basic_schedule {
-  collective operation = collective::all_reduce;
+  collective_op operation = collective_op::all_reduce;
   perfmodel::algorithm algorithm = perfmodel::algorithm::ring;
   perfmodel::implementation implementation = perfmodel::implementation::any;
   launch_mode launch = launch_mode::graph;
@@ -139,7 +139,7 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
     e.algorithm.fill(usable[0]);
   if (c.ranks == 1) return e;
 
-  if (!(highest(link.bandwidth.value()) != 0.0)) {
+  if (!(upper(link.bandwidth.value()) != 0.0)) {
     e.feasible = infeasible("there is no link between the accelerators", "accelerators", n, 1.0);
     return e;
   }
@@ -152,10 +152,10 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
 
   const T sent = scalar_min(T(1.0), message.value());  // 1 from one byte on
   for (std::size_t i = 0; i < count; ++i) {
-    const exchange x = exchange_of(c.operation, usable[i], c.ranks);
-    const basic_schedule<T> s{c.operation, usable[i], c.implementation, c.launch,
-                              c.ranks,     x.steps,   message,          x.share * message,
-                              c.format,    c.algorithm == algorithm::best};
+    const schedule_cost x = steps_and_share(c.operation, usable[i], c.ranks);
+    const basic_schedule<T> s{
+        c.operation, usable[i], c.implementation,  c.launch, c.ranks,
+        x.steps,     message,   x.share * message, c.format, c.algorithm == algorithm::best};
     wire[i] = s.wire.value();
     if constexpr (requires { cost.price(link, s); }) {
       const basic_collective_price<T> price = cost.price(link, s);

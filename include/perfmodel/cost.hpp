@@ -1,7 +1,7 @@
 // Dollars per token, from a rate and the price of the machines that sustain it.
 #pragma once
 
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/named.hpp>
 

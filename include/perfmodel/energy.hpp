@@ -1,7 +1,7 @@
 // Joules: of arithmetic, of every byte at every level, and of time passing.
 #pragma once
 
-#include <perfmodel/estimate.hpp>
+#include <perfmodel/core/estimate.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/workload/demand.hpp>
@@ -120,9 +120,9 @@ constexpr basic_power_cap<T> clock_under_cap(const power<T>& cap, const power<T>
   detail::within("exponent", exponent, 1.0, 3.0, "1 to 3");
   basic_power_cap<T> r;
   const power<T> left = cap - idle;
-  if (!(lowest(left.value()) > 0.0)) {
+  if (!(lower(left.value()) > 0.0)) {
     r.feasible = infeasible("the cap is not above the power drawn at idle", "W",
-                            highest(idle.value()), lowest(cap.value()));
+                            upper(idle.value()), lower(cap.value()));
     return r;
   }
   r.clock_share =

@@ -56,15 +56,15 @@ constexpr basic_demand<T> fuse(const basic_demand<T>& producer, const basic_dema
                                const bytes<T>& intermediate) {
   detail::not_negative("intermediate", intermediate);
   constexpr double rounding = 1.0 + 1e-12;
-  if (lowest(intermediate.value()) > highest(producer.dram.written.value()) * rounding ||
-      lowest(intermediate.value()) > highest(consumer.dram.read.value()) * rounding) {
+  if (lower(intermediate.value()) > upper(producer.dram.written.value()) * rounding ||
+      lower(intermediate.value()) > upper(consumer.dram.read.value()) * rounding) {
     detail::fail(error_code::inconsistent,
                  "intermediate is more than the producer writes or the consumer reads");
   }
   basic_demand<T> d;
   d.name = "fused";
-  const bool producer_multiplies = highest(producer.matrix_flop.value()) > 0.0;
-  const bool consumer_multiplies = highest(consumer.matrix_flop.value()) > 0.0;
+  const bool producer_multiplies = upper(producer.matrix_flop.value()) > 0.0;
+  const bool consumer_multiplies = upper(consumer.matrix_flop.value()) > 0.0;
   d.format = producer_multiplies == consumer_multiplies ? wider(producer.format, consumer.format)
              : producer_multiplies                      ? producer.format
                                                         : consumer.format;

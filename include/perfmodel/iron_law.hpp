@@ -81,7 +81,7 @@ constexpr basic_estimate<T> iron_law(const bytes<T>& moved,
 /// The same for an operator on an accelerator, with the rates that the policy grants. The compute
 /// term is the longer of matrix and vector work. Test: with full overlap and no overhead it equals
 /// roofline() where neither L2 nor shared memory limits.
-template <Scalar T, Workload W, class Policy = bound>
+template <Scalar T, Workload W, class Policy = datasheet>
 constexpr basic_estimate<T> iron_law(const basic_accelerator<T>& a, const W& w,
                                      const duration<T>& overhead,
                                      const basic_overlap<std::type_identity_t<T>>& how = {},
@@ -91,8 +91,8 @@ constexpr basic_estimate<T> iron_law(const basic_accelerator<T>& a, const W& w,
   const duration<T> data = d.dram.total() / policy.dram_bandwidth(a, d);
   duration<T> matrix{};
   duration<T> vector{};
-  if (highest(d.matrix_flop.value()) > 0.0) matrix = d.matrix_flop / policy.matrix_rate(a, d);
-  if (highest(d.vector_flop.value()) > 0.0) vector = d.vector_flop / policy.vector_rate(a, d);
+  if (upper(d.matrix_flop.value()) > 0.0) matrix = d.matrix_flop / policy.matrix_rate(a, d);
+  if (upper(d.vector_flop.value()) > 0.0) vector = d.vector_flop / policy.vector_rate(a, d);
   basic_estimate<T> e;
   const duration<T> exposed = detail::not_negative("overhead", overhead) + policy.launch_time(a, d);
   e.terms.add(limiter::memory, "data", data);
@@ -100,8 +100,8 @@ constexpr basic_estimate<T> iron_law(const basic_accelerator<T>& a, const W& w,
   e.terms.add(limiter::launch, "overhead", exposed);
   e.limiter = e.terms.limiting();
   e.time = named("time", partly_overlapped(data, max(matrix, vector), how) + exposed);
-  if (lowest(e.time.value()) > 0.0) {
-    if (highest(d.matrix_flop.value()) > 0.0) e.mfu = d.matrix_flop / peak(a, d.format) / e.time;
+  if (lower(e.time.value()) > 0.0) {
+    if (upper(d.matrix_flop.value()) > 0.0) e.mfu = d.matrix_flop / peak(a, d.format) / e.time;
     e.mbu = d.dram.total() / a.dram.bandwidth / e.time;
   }
   return e;

@@ -2,10 +2,10 @@
 // sharing save.
 #pragma once
 
-#include <perfmodel/estimate.hpp>
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/estimate.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/scalar/math.hpp>
-#include <perfmodel/detail/fields.hpp>
 #include <perfmodel/units/constants.hpp>
 
 namespace perfmodel {
@@ -42,12 +42,13 @@ constexpr bytes<T> kv_bytes_available(const basic_memory_budget<T>& b) {
   detail::not_negative("weight_bytes", b.weights);
   detail::not_negative("activation_bytes", b.activations);
   detail::not_negative("runtime_bytes", b.runtime);
-  return named("KV bytes available", b.utilization * b.capacity - b.weights - b.activations - b.runtime);
+  return named("KV bytes available",
+               b.utilization * b.capacity - b.weights - b.activations - b.runtime);
 }
 
 template <Scalar T = double>
 struct basic_kv_capacity {
-  bytes<T> available{};      ///< per device; 0 where the weights do not fit
+  bytes<T> available{};  ///< per device; 0 where the weights do not fit
   T blocks{};
   perfmodel::tokens<T> tokens{};
   T sequences{};
@@ -72,10 +73,10 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_memory_budget<T>& budget,
   detail::count("block_size", block_size);
   basic_kv_capacity<T> c;
   const bytes<T> free = kv_bytes_available(budget);
-  if (lowest(free.value()) <= 0.0) {
+  if (lower(free.value()) <= 0.0) {
     c.feasible = infeasible("weights, activations and runtime exceed the usable memory", "B",
-                            highest((budget.weights + budget.activations + budget.runtime).value()),
-                            lowest((budget.utilization * budget.capacity).value()));
+                            upper((budget.weights + budget.activations + budget.runtime).value()),
+                            lower((budget.utilization * budget.capacity).value()));
     return c;
   }
   c.available = free;
@@ -84,10 +85,9 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_memory_budget<T>& budget,
   c.tokens = named("tokens", c.blocks * block_size * lift<T>(token));
   const T blocks_per_sequence = named("blocks per sequence", ceil(context / block_size));
   c.sequences = named("sequences", floor(c.blocks / blocks_per_sequence));
-  if (highest(c.sequences) < 1.0) {
+  if (upper(c.sequences) < 1.0) {
     c.feasible = infeasible("not one sequence of this context fits beside the weights", "B",
-                            highest((blocks_per_sequence * block).value()),
-                            lowest(free.value()));
+                            upper((blocks_per_sequence * block).value()), lower(free.value()));
   }
   return c;
 }
@@ -97,7 +97,7 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_memory_budget<T>& budget,
 template <Scalar T>
 constexpr T contiguous_waste(const T& mean_length, const T& longest) {
   detail::count("mean_length", mean_length);
-  detail::within("mean_length", mean_length, 1.0, highest(longest), "1 to the longest length");
+  detail::within("mean_length", mean_length, 1.0, upper(longest), "1 to the longest length");
   return 1.0 - mean_length / longest;
 }
 /// Expected waste of paging: the last block is half empty, w = t / (mean + t), t = (block - 1) / 2.
@@ -128,7 +128,8 @@ constexpr tokens<T> shared_prefix_saving(const T& sequences, const T& prefix) {
 /// Tokens in flight at which the cache weighs as much as the weights: W / kv. Below it weight
 /// quantisation pays more, above it cache quantisation. Test: 140e9 / 327,680 = 427,246.
 template <Scalar T>
-constexpr tokens<T> weight_cache_crossover(const bytes<T>& weights, const bytes_per_token<T>& per_token) {
+constexpr tokens<T> weight_cache_crossover(const bytes<T>& weights,
+                                           const bytes_per_token<T>& per_token) {
   detail::positive("kv_bytes_per_token", per_token);
   return detail::positive("weight_bytes", weights) / per_token;
 }

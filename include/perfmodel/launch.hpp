@@ -1,8 +1,8 @@
 // Kernel launches: host-bound streams, CUDA graphs, synchronisation, and when capture pays.
 #pragma once
 
-#include <perfmodel/error.hpp>
-#include <perfmodel/estimate.hpp>
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/estimate.hpp>
 #include <perfmodel/units/constants.hpp>
 
 namespace perfmodel {
@@ -36,9 +36,9 @@ using launch_costs = basic_launch_costs<>;
 /// launch queue. Errors: a cost or n below 0.
 /// Tests: 50 x 10 us beside 2 ms take 2 ms, not 2.5 ms; 2100 x 7.5 us beside 10 ms take 15.75 ms.
 template <Scalar T>
-constexpr basic_estimate<T> stream_time(const basic_launch_costs<T>& c,
-                                        const std::type_identity_t<T>& n,
-                                        const duration<T>& kernels) {
+constexpr basic_estimate<T> stream_launch_time(const basic_launch_costs<T>& c,
+                                               const std::type_identity_t<T>& n,
+                                               const duration<T>& kernels) {
   detail::not_negative("launches", n);
   detail::not_negative("kernels", kernels);
   basic_estimate<T> e;
@@ -84,7 +84,7 @@ constexpr basic_estimate<T> graph_time(const basic_launch_costs<T>& c,
 }
 
 /// What launching adds to the kernels' own time in a stream: max(n cpu - kernels, n gap).
-/// Test: stream_time = kernels + exposed_launch.
+/// Test: stream_launch_time = kernels + exposed_launch.
 template <Scalar T>
 constexpr duration<T> exposed_launch(const basic_launch_costs<T>& c,
                                      const std::type_identity_t<T>& n, const duration<T>& kernels) {
@@ -95,7 +95,7 @@ constexpr duration<T> exposed_launch(const basic_launch_costs<T>& c,
 }
 
 /// The mean kernel time below which a stream is host-bound: cpu - gap, at least 0.
-/// Test: stream_time of n kernels of that length has host = device.
+/// Test: stream_launch_time of n kernels of that length has host = device.
 template <Scalar T>
 constexpr duration<T> shortest_hidden_kernel(const basic_launch_costs<T>& c) {
   return named("shortest hidden kernel", max(duration<T>(detail::not_negative("cpu", c.cpu) -
@@ -123,9 +123,9 @@ constexpr basic_break_even<T> calls_to_earn_back(const duration<T>& once, const 
   detail::not_negative("after", after);
   basic_break_even<T> r;
   r.saved_per_call = named("saved per call", duration<T>(before - after));
-  if (!(lowest(r.saved_per_call.value()) > 0.0)) {
-    r.feasible = infeasible("a call takes as long as before", "s", highest(after.value()),
-                            lowest(before.value()));
+  if (!(lower(r.saved_per_call.value()) > 0.0)) {
+    r.feasible = infeasible("a call takes as long as before", "s", upper(after.value()),
+                            lower(before.value()));
     return r;
   }
   r.calls = named("calls", T(once / r.saved_per_call));

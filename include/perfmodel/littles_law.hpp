@@ -2,7 +2,7 @@
 // and tokens alike.
 #pragma once
 
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/named.hpp>
@@ -149,7 +149,8 @@ constexpr requests<T> requests_in_system(const request_rate<T>& arrivals, const 
 /// Streams that decode at once = tokens per second x inter-token latency, since each stream emits
 /// one token per latency. Test: 280 tok/s at 85 ms need 23.8 streams, not 4.
 template <Scalar T>
-constexpr T streams(const token_rate<T>& throughput, const duration<T>& inter_token_latency) {
+constexpr T concurrent_sequences(const token_rate<T>& throughput,
+                                 const duration<T>& inter_token_latency) {
   return named("streams",
                T(detail::not_negative("throughput", throughput) *
                  detail::positive("inter_token_latency", inter_token_latency) / lift<T>(token)));

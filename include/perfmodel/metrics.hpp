@@ -1,7 +1,7 @@
 // What people quote: utilisation, Amdahl's law, scaling tax, stragglers, batching efficiency.
 #pragma once
 
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/named.hpp>
@@ -113,7 +113,7 @@ constexpr basic_amdahl<T> amdahl(std::span<const basic_amdahl_part<T>> parts) {
     named_share += detail::fraction("share", p.share);
     ratio += p.share * detail::not_negative("factor", p.factor);
   }
-  if (lowest(named_share) > 1.0 + 1e-9) {
+  if (lower(named_share) > 1.0 + 1e-9) {
     detail::fail(error_code::inconsistent, "the shares of the parts add up to more than 1");
   }
   basic_amdahl<T> r;

@@ -1,8 +1,8 @@
 // Two things at once: what of the shorter stays exposed, and what they cost each other.
 #pragma once
 
-#include <perfmodel/error.hpp>
-#include <perfmodel/estimate.hpp>
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/estimate.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <span>
@@ -12,7 +12,7 @@ namespace perfmodel {
 /// Communication that no window hides: max(0, communication - window). `window` is the time of work
 /// that does not depend on it. Test: 60 ms behind a window of 40 ms leave 20 ms.
 template <Scalar T>
-constexpr duration<T> exposed(const duration<T>& communication, const duration<T>& window) {
+constexpr duration<T> exposed_time(const duration<T>& communication, const duration<T>& window) {
   return named("exposed", max(duration<T>(detail::not_negative("communication", communication) -
                                           detail::not_negative("window", window)),
                               duration<T>{}));
@@ -28,7 +28,7 @@ constexpr duration<T> sm_interference(const duration<T>& compute,
   detail::not_negative("compute", compute);
   detail::count("sms", sms);
   detail::not_negative("taken", taken);
-  detail::within("taken", taken, 0.0, lowest(sms) * (1.0 - 1e-9), "fewer than sms");
+  detail::within("taken", taken, 0.0, lower(sms) * (1.0 - 1e-9), "fewer than sms");
   return named("compute beside copy", compute / (1.0 - taken / sms));
 }
 
@@ -42,7 +42,7 @@ constexpr const char* name_of(copy_mechanism m) {
 /// Both by a DMA engine that takes no SM: T = max(compute, copy).
 /// Test: never longer than the same copy by SMs.
 template <Scalar T>
-constexpr duration<T> beside_copy_engine(const duration<T>& compute, const duration<T>& copy) {
+constexpr duration<T> overlap_with_dma(const duration<T>& compute, const duration<T>& copy) {
   return named("time",
                max(detail::not_negative("compute", compute), detail::not_negative("copy", copy)));
 }
@@ -51,14 +51,14 @@ constexpr duration<T> beside_copy_engine(const duration<T>& compute, const durat
 /// / sms), since the SMs it took come back when it ends. `copy` is its own time on those SMs.
 /// Tests: with taken = 0 it is the copy engine; a copy as long as the result gives sm_interference.
 template <Scalar T>
-constexpr duration<T> beside_copy_kernel(const duration<T>& compute, const duration<T>& copy,
-                                         const std::type_identity_t<T>& sms,
-                                         const std::type_identity_t<T>& taken) {
+constexpr duration<T> overlap_with_sm_copy(const duration<T>& compute, const duration<T>& copy,
+                                           const std::type_identity_t<T>& sms,
+                                           const std::type_identity_t<T>& taken) {
   detail::not_negative("compute", compute);
   detail::not_negative("copy", copy);
   detail::count("sms", sms);
   detail::not_negative("taken", taken);
-  detail::within("taken", taken, 0.0, lowest(sms) * (1.0 - 1e-9), "fewer than sms");
+  detail::within("taken", taken, 0.0, lower(sms) * (1.0 - 1e-9), "fewer than sms");
   return named("time", max(copy, duration<T>(compute + copy * (taken / sms))));
 }
 

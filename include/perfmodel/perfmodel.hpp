@@ -1,13 +1,13 @@
 // Every law. No catalogue, no Eigen, no JSON: include those you name.
 #pragma once
 
-#include <perfmodel/calibrated.hpp>
-#include <perfmodel/calibrated_collectives.hpp>
-#include <perfmodel/communication_overlap.hpp>
-#include <perfmodel/context_parallel.hpp>
+#include <perfmodel/analysis/explain.hpp>
+#include <perfmodel/analysis/sensitivity.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/cost.hpp>
+#include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/energy.hpp>
-#include <perfmodel/explain.hpp>
 #include <perfmodel/fusion.hpp>
 #include <perfmodel/hardware/node.hpp>
 #include <perfmodel/iron_law.hpp>
@@ -16,15 +16,15 @@
 #include <perfmodel/littles_law.hpp>
 #include <perfmodel/metrics.hpp>
 #include <perfmodel/overlap.hpp>
-#include <perfmodel/parallelism.hpp>
+#include <perfmodel/parallel/communication_overlap.hpp>
+#include <perfmodel/parallel/context.hpp>
+#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/zero.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/queueing.hpp>
-#include <perfmodel/require_fits.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/sensitivity.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/speculative.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/units/literals.hpp>
 #include <perfmodel/units/text.hpp>
-#include <perfmodel/zero.hpp>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <concepts>
-#include <perfmodel/plan_request.hpp>
+#include <perfmodel/deployment/plan_request.hpp>
 #include <string>
 #include <vector>
 
@@ -95,7 +95,7 @@ constexpr decltype(auto) policy_on(const Policy& policy, const accelerator& a) {
 /// are rejections with a reason, never errors. Errors: a request that makes no sense.
 /// Tests: no point of the frontier dominates another; every feasible point is dominated by or on it;
 /// more devices never make the best dearer at equal targets.
-template <class Policy = bound, class Progress = void (*)(long), class Cost = full_link>
+template <class Policy = datasheet, class Progress = void (*)(long), class Cost = full_link>
 plan_result plan(
     const plan_request& q, const Policy& policy = {}, Progress progress = [](long) {},
     const Cost& cost = {}) {
@@ -166,7 +166,7 @@ plan_result plan(
           const bool spreads = tensor > 1 && q.model.moe.layers > 0.0;
           for (const int expert : spreads ? std::vector<int>{1, tensor} : std::vector<int>{1}) {
             d.layout = {.tensor = tensor, .pipeline = pipeline, .expert = expert};
-            if (const feasibility cut = layout_feasible(d.layout, divisible_parts(q.model)); !cut) {
+            if (const feasibility cut = layout_feasible(d.layout, sharded_dims_of(q.model)); !cut) {
               detail::note_rejection(r, a, f, d.layout, cut);
               continue;
             }

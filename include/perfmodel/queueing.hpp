@@ -1,8 +1,8 @@
 // Waiting in line: M/M/1, M/D/1, M/G/1, G/G/1, M/M/c, and processor sharing of a decode batch.
 #pragma once
 
-#include <perfmodel/error.hpp>
-#include <perfmodel/estimate.hpp>
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/estimate.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 
@@ -51,8 +51,8 @@ constexpr basic_queue_estimate<T> gg1(const request_rate<T>& arrivals, const dur
   detail::not_negative("service_variation", service_variation);
   basic_queue_estimate<T> q;
   q.utilisation = named("utilisation", detail::offered_load(arrivals, service));
-  if (!(highest(q.utilisation) < 1.0)) {
-    q.feasible = detail::overload(highest(arrivals.value()), 1.0 / highest(service.value()));
+  if (!(upper(q.utilisation) < 1.0)) {
+    q.feasible = detail::overload(upper(arrivals.value()), 1.0 / upper(service.value()));
     return q;
   }
   q.wait = named("wait", q.utilisation / (1.0 - q.utilisation) *
@@ -107,8 +107,8 @@ constexpr basic_queue_estimate<T> mmc(const request_rate<T>& arrivals, const dur
   const T load = named("offered load", detail::offered_load(arrivals, service));
   basic_queue_estimate<T> q;
   q.utilisation = named("utilisation", load / static_cast<double>(servers));
-  if (!(highest(q.utilisation) < 1.0)) {
-    q.feasible = detail::overload(highest(arrivals.value()), servers / highest(service.value()));
+  if (!(upper(q.utilisation) < 1.0)) {
+    q.feasible = detail::overload(upper(arrivals.value()), servers / upper(service.value()));
     return q;
   }
   // Below the floor a probability is nothing, and its inverse must stay a number.
@@ -180,15 +180,15 @@ constexpr basic_batch_equilibrium<T> decode_batch(const request_rate<T>& arrival
   detail::positive("fixed + per_sequence", largest_step);
   r.saturation = named("saturation", largest_batch * lift<T>(token) / largest_step);
   const T growth = named("x t1", T(r.demanded * per_sequence / lift<T>(token)));
-  if (!(highest(growth) < 1.0)) {
+  if (!(upper(growth) < 1.0)) {
     r.feasible = infeasible("decode steps take longer than tokens are asked for", "tok/s",
-                            highest(r.demanded.value()), 1.0 / highest(per_sequence.value()));
+                            upper(r.demanded.value()), 1.0 / upper(per_sequence.value()));
     return r;
   }
   const T batch = named("batch", T(r.demanded * fixed / lift<T>(token)) / (1.0 - growth));
-  if (highest(batch) > lowest(largest_batch)) {
+  if (upper(batch) > lower(largest_batch)) {
     r.feasible = infeasible("the batch that the load needs is larger than the largest batch",
-                            "sequences", highest(batch), lowest(largest_batch));
+                            "sequences", upper(batch), lower(largest_batch));
     return r;
   }
   r.batch = batch;

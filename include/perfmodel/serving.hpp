@@ -1,9 +1,9 @@
 // A deployment under load: time to first token, inter-token latency, throughput.
 #pragma once
 
-#include <perfmodel/detail/choose.hpp>
 #include <perfmodel/metrics.hpp>
 #include <perfmodel/queueing.hpp>
+#include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/step.hpp>
 
 namespace perfmodel {
@@ -53,13 +53,13 @@ namespace detail {
 /// Prompt tokens that one iteration takes of a prompt.
 template <Scalar T>
 constexpr T chunk_of(const basic_load<T>& l) {
-  if (!(highest(l.chunk_tokens) > 0.0)) return l.input_tokens;
+  if (!(upper(l.chunk_tokens) > 0.0)) return l.input_tokens;
   return scalar_min(count("chunk_tokens", l.chunk_tokens), l.input_tokens);
 }
 /// Whom a request meets: B - 1 others in a closed loop of B, all B if it arrives at random.
 template <Scalar T>
 constexpr T others_of(const basic_load<T>& l, const T& batch) {
-  return highest(l.concurrency) > 0.0 ? scalar_max(T(batch - 1.0), T(0.0)) : batch;
+  return upper(l.concurrency) > 0.0 ? scalar_max(T(batch - 1.0), T(0.0)) : batch;
 }
 /// The mean iteration that a request at batch B decodes in: B tokens, each halfway through its answer,
 /// and input / output prompt tokens for each of the others, which is what a steady state prefills
@@ -70,11 +70,11 @@ constexpr basic_iteration<T> mean_iteration(const basic_load<T>& l, const T& bat
   const T prompt_tokens = others_of(l, batch) * l.input_tokens / l.output_tokens;
   basic_iteration<T> i{scalar_max(batch, T(1.0)), l.input_tokens + l.output_tokens / 2.0,
                        prompt_tokens};
-  if (!(highest(prompt_tokens) > 0.0)) return i;
+  if (!(upper(prompt_tokens) > 0.0)) return i;
   i.prefill_past = scalar_max(T((l.input_tokens - chunk) / 2.0), T(0.0));
   const T prompts =
       prompt_tokens / chunk;  // above 0 in every lane; a range stays narrow enough to divide by
-  i.prefill_sequences = scalar_max(prompts, T(Range<T> ? 0.01 * highest(prompts) : 1e-9));
+  i.prefill_sequences = scalar_max(prompts, T(Range<T> ? 0.01 * upper(prompts) : 1e-9));
   i.steady = true;
   return i;
 }
@@ -119,15 +119,15 @@ constexpr T balanced_batch(const T& tokens_per_s, const T& largest, StepTime&& t
 /// Errors: neither or both of concurrency and requests_per_s; tokens below 1.
 /// Tests: at concurrency 1 E2E is the sum of its steps; throughput x E2E = requests in the system;
 /// open and closed loop agree at the same batch.
-template <Scalar T, class Policy = bound, class Cost = full_link>
+template <Scalar T, class Policy = datasheet, class Cost = full_link>
 constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const basic_load<T>& l,
                                             const Policy& policy = {}, const Cost& cost = {}) {
   using math::ceil;
   detail::count("input_tokens", l.input_tokens);
   detail::count("output_tokens", l.output_tokens);
   detail::not_negative("chunk_tokens", l.chunk_tokens);
-  const bool closed = highest(detail::not_negative("concurrency", l.concurrency)) > 0.0;
-  const bool open = highest(detail::not_negative("requests_per_s", l.requests_per_s)) > 0.0;
+  const bool closed = upper(detail::not_negative("concurrency", l.concurrency)) > 0.0;
+  const bool open = upper(detail::not_negative("requests_per_s", l.requests_per_s)) > 0.0;
   if (closed == open) {
     detail::fail(error_code::inconsistent,
                  "give one of concurrency and requests_per_s, and not both");
@@ -139,7 +139,7 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
   if (!memory.feasible && s.feasible) s.feasible = memory.feasible;
   s.capacity = memory.sequences;
   T room = scalar_max(s.capacity, T(1.0));
-  if (highest(detail::not_negative("batch_limit", l.batch_limit)) > 0.0) {
+  if (upper(detail::not_negative("batch_limit", l.batch_limit)) > 0.0) {
     room = scalar_min(room, detail::count("batch_limit", l.batch_limit));
   }
 
@@ -155,26 +155,24 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
   } else {
     const T demanded = l.requests_per_s * l.output_tokens;
     if constexpr (requires(const T& x) { x.tape(); }) {  // a derivation takes the root as given
-      s.batch =
-          T(detail::balanced_batch(representative(demanded), representative(room), [&](double b) {
-            return duration<>::from_value(representative(time_of(T(b)).value()));
-          }));
+      s.batch = T(detail::balanced_batch(mid(demanded), mid(room), [&](double b) {
+        return duration<>::from_value(mid(time_of(T(b)).value()));
+      }));
     } else {
       s.batch = detail::balanced_batch(demanded, room, time_of);
     }
-    const double offered = highest(demanded) * highest(time_of(room).value());
-    if (s.feasible && offered > lowest(room)) {
-      s.feasible =
-          infeasible("requests arrive faster than the largest batch that fits serves them", "req/s",
-                     highest(l.requests_per_s),
-                     lowest(room) / highest(time_of(room).value()) / highest(l.output_tokens));
+    const double offered = upper(demanded) * upper(time_of(room).value());
+    if (s.feasible && offered > lower(room)) {
+      s.feasible = infeasible("requests arrive faster than the largest batch that fits serves them",
+                              "req/s", upper(l.requests_per_s),
+                              lower(room) / upper(time_of(room).value()) / upper(l.output_tokens));
     }
   }
   s.decode = step_of(s.batch);
   s.itl = named("inter-token latency", s.decode.time);
 
   duration<T> first = s.prefill.time;
-  if (highest(l.chunk_tokens) > 0.0) {
+  if (upper(l.chunk_tokens) > 0.0) {
     const T chunk = detail::chunk_of(l);
     const T chunks = named("chunks", ceil(l.input_tokens / chunk));
     const basic_iteration<T> mixed{detail::others_of(l, s.batch),

@@ -1,9 +1,9 @@
 // Speculative decoding: speed-up, best draft length, break-even acceptance, and where it stops.
 #pragma once
 
-#include <perfmodel/acceptance.hpp>
-#include <perfmodel/detail/choose.hpp>
-#include <perfmodel/estimate.hpp>
+#include <perfmodel/core/estimate.hpp>
+#include <perfmodel/scalar/choose.hpp>
+#include <perfmodel/workload/acceptance.hpp>
 
 namespace perfmodel {
 
@@ -161,9 +161,9 @@ constexpr basic_speculation_estimate<T> speculation(const accepted_draft_tokens<
   e.accepted = kept;
   e.emitted = perfmodel::emitted(kept);
   e.speedup = speculative_speedup(e.emitted, k, c);
-  if (highest(c) > 1.0) {
+  if (upper(c) > 1.0) {
     e.feasible = infeasible("a draft step slower than a target step pays at no acceptance", "",
-                            highest(c), 1.0);
+                            upper(c), 1.0);
     e.break_even_acceptance = T(1.0);
   } else {
     e.break_even_acceptance = perfmodel::break_even_acceptance(k, c);
@@ -195,8 +195,8 @@ constexpr basic_speculation_estimate<T> speculate(std::span<const T> acceptance,
 /// E, c_flop the draft's FLOP per token over the target's. Source: Leviathan et al. 2023,
 /// theorem 3.11. Test: a = 0: k + 1 with a free draft.
 template <Scalar T>
-constexpr T operations_factor(const emitted_tokens_per_pass<T>& e, int draft_length,
-                              const T& draft_flop_ratio) {
+constexpr T flop_overhead(const emitted_tokens_per_pass<T>& e, int draft_length,
+                          const T& draft_flop_ratio) {
   const T k(detail::draft_count(draft_length));
   const T done = k * detail::not_negative("draft_flop_ratio", draft_flop_ratio) + k + T(1.0);
   return named("operations", done / (detail::positive("emitted", e.quantity()) / lift<T>(token)));

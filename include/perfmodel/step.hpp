@@ -1,7 +1,7 @@
 // How long one pass of a model takes on its devices: decode, prefill, or both at once.
 #pragma once
 
-#include <perfmodel/iteration_operators.hpp>
+#include <perfmodel/deployment/operators.hpp>
 #include <perfmodel/roofline.hpp>
 
 namespace perfmodel {
@@ -35,7 +35,7 @@ constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d,
   });
   for (const number_format f : all_formats) {
     const flops<T>& work = by_format[static_cast<std::size_t>(f)];
-    if (highest(work.value()) > 0.0) {
+    if (upper(work.value()) > 0.0) {
       s.matrix_flop += work;
       s.compute += named("FLOP", work) / peak(d.device, f);
     }
@@ -69,7 +69,7 @@ constexpr duration<T> communication_time(const basic_deployment<T>& d, const bas
   const detail::iteration_share<T> share = detail::share_of(l, i);
   const T& rows = share.rows;
   const number_format residual = d.weights.others;
-  const bool spread = l.data > 1 && highest(d.model.moe.layers) > 0.0;
+  const bool spread = l.data > 1 && upper(d.model.moe.layers) > 0.0;
   duration<T> t{};
   if (l.tensor > 1) {
     basic_tensor_parallelism<T> x;
@@ -80,7 +80,7 @@ constexpr duration<T> communication_time(const basic_deployment<T>& d, const bas
     const T sums = 2.0 * d.model.layers - (spread ? d.model.moe.layers : T(0.0));
     t += named("all-reduces", sums * collective_time(d.device.fabric, all_reduce_of(x), cost).time);
     basic_collective<T> logits;
-    logits.operation = collective::all_gather;
+    logits.operation = collective_op::all_gather;
     logits.ranks = l.tensor;
     logits.message =
         message_bytes<T>(share.logits * d.model.vocabulary * lift<T>(bytes_of(residual)));
@@ -135,7 +135,7 @@ constexpr duration<T> operator_time(const basic_accelerator<T>& device,
 /// Leaves out: sampling, scheduling, host time. Errors: formats the device lacks, empty iteration.
 /// Tests: 70B bf16 batch 1 at 3.35 TB/s is 41.5 ms plus its cache; halves over 2 ranks less the
 /// communication; grows with batch, context and prefill tokens.
-template <Scalar T, class Policy = bound, class Cost = full_link>
+template <Scalar T, class Policy = datasheet, class Cost = full_link>
 constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  const Policy& policy = {}, const Cost& cost = {}) {
   basic_estimate<T> e;
@@ -148,11 +148,11 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
   const basic_step_demand<T> s = demand_of_step(d, i);
   const duration<T> communication = communication_time(d, i, cost);
   duration<T> on_chip{}, memory{}, vector{};
-  if constexpr (std::same_as<Policy, bound>) {
+  if constexpr (std::same_as<Policy, datasheet>) {
     const duration<T> weights = e.terms.add(limiter::memory, "weights", s.weights / dram.bandwidth);
     const duration<T> cache = e.terms.add(limiter::memory, "kv_cache", s.cache / dram.bandwidth);
     const duration<T> compute = e.terms.add(limiter::compute, "compute", s.compute);
-    if (highest(s.vector_flop.value()) > 0.0 && states_vector_peak(d.device)) {
+    if (upper(s.vector_flop.value()) > 0.0 && states_vector_peak(d.device)) {
       vector =
           e.terms.add(limiter::vector_compute, "vector", s.vector_flop / vector_peak(d.device));
     }
@@ -166,8 +166,7 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
     });
     for (std::size_t c = 0; c < by_class.size(); ++c) {
       const auto kind = static_cast<operator_class>(c);
-      if (highest(by_class[c].value()) > 0.0)
-        e.terms.add(limiter::none, name_of(kind), by_class[c]);
+      if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name_of(kind), by_class[c]);
       on_chip += by_class[c];
     }
     memory = (s.weights + s.cache) / dram.bandwidth;
@@ -179,7 +178,7 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
   sides.add(limiter::link, "communication", communication);
   e.limiter = sides.limiting();
   e.time = on_chip;
-  if (highest(communication.value()) > 0.0)
+  if (upper(communication.value()) > 0.0)
     e.time += e.terms.add(limiter::link, "communication", communication);
   e.time = named("step time", e.time);
   e.mfu = T(s.compute / e.time);

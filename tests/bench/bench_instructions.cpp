@@ -12,7 +12,8 @@ namespace {
 
 // perfmodel::attainable with the units taken off: the same checks of the same inputs, one product,
 // one minimum.
-double attainable_raw(const double& peak_rate, const double& memory, const double& operations_per_byte) {
+double attainable_raw(const double& peak_rate, const double& memory,
+                      const double& operations_per_byte) {
   pm::detail::positive("peak_rate", peak_rate);
   pm::detail::positive("memory", memory);
   pm::detail::not_negative("operations_per_byte", operations_per_byte);
@@ -24,8 +25,8 @@ constexpr std::size_t points = 4096;
 constexpr int rounds = 200;
 
 // Rates received by reference: GCC checks them again at every point, whatever their type.
-[[gnu::noinline]] double sweep_raw_by_reference(const std::vector<double>& intensity, const double& peak_rate,
-                                                const double& memory) {
+[[gnu::noinline]] double sweep_raw_by_reference(const std::vector<double>& intensity,
+                                                const double& peak_rate, const double& memory) {
   double sum = 0;
   for (int r = 0; r < rounds; ++r) {
     for (const double& i : intensity) sum += attainable_raw(peak_rate, memory, i);
@@ -44,7 +45,8 @@ constexpr int rounds = 200;
 
 // Rates that are the function's own: it checks them once. Both sweeps receive doubles, because a
 // quantity, whose copy constructor is written out, is passed in memory even by value.
-[[gnu::noinline]] double sweep_raw(const std::vector<double>& intensity, double peak_rate, double memory) {
+[[gnu::noinline]] double sweep_raw(const std::vector<double>& intensity, double peak_rate,
+                                   double memory) {
   double sum = 0;
   for (int r = 0; r < rounds; ++r) {
     for (const double& i : intensity) sum += attainable_raw(peak_rate, memory, i);
@@ -89,8 +91,10 @@ int main(int argc, char** argv) {
     const double m = memory;
     result = sweep_raw_by_reference(raw, p, m);
   } else if (std::strcmp(mode, "empty") != 0) {
-    std::fputs("usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | empty\n",
-               stderr);
+    std::fputs(
+        "usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | "
+        "empty\n",
+        stderr);
     return 2;
   }
   std::printf("%.17g\n", result);

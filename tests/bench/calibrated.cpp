@@ -3,12 +3,12 @@
 
 #include <array>
 #include <cstddef>
-#include <perfmodel/calibrated.hpp>
-#include <perfmodel/calibrated_collectives.hpp>
-#include <perfmodel/hardware/catalog/attention_profiles.hpp>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
+#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
 
@@ -99,12 +99,12 @@ BENCHMARK(calibrated_elementwise);
 void collective_answer(benchmark::State& state, pm::implementation how) {
   const auto cost = pm::calibrated_collectives_on(
       catalog::h200_sxm, catalog::collective_profile_of(catalog::h200_sxm));
-  const pm::interconnect fabric = catalog::h200_sxm.fabric;
-  pm::collective_call c;
+  const pm::link fabric = catalog::h200_sxm.fabric;
+  pm::collective c;
   c.ranks = 8;
   c.implementation = how;
   double size = 512.0;
-  const auto all = varied(c, [&size](pm::collective_call& x, double) {
+  const auto all = varied(c, [&size](pm::collective& x, double) {
     x.message = pm::message_bytes<>(size * pm::byte);
     size *= 1.2;
   });

@@ -97,8 +97,10 @@ class quantity_sweep {
 
 using raw = raw_sweep<inputs::checked>;
 using raw_bare = raw_sweep<inputs::unchecked>;
-template <class T> using quantities = quantity_sweep<T, inputs::checked>;
-template <class T> using quantities_bare = quantity_sweep<T, inputs::unchecked>;
+template <class T>
+using quantities = quantity_sweep<T, inputs::checked>;
+template <class T>
+using quantities_bare = quantity_sweep<T, inputs::unchecked>;
 
 template <class Sweep>
 void attainable(benchmark::State& state) {
@@ -179,7 +181,8 @@ void gemm_estimate(benchmark::State& state) {
   double m = 1;
   for (auto _ : state) {
     m = m < 4096 ? m + 1 : 1;
-    benchmark::DoNotOptimize(pm::roofline(pm::catalog::h100_sxm, pm::gemm{.m = m, .n = 8192, .k = 8192}));
+    benchmark::DoNotOptimize(
+        pm::roofline(pm::catalog::h100_sxm, pm::gemm{.m = m, .n = 8192, .k = 8192}));
   }
   state.SetItemsProcessed(state.iterations());
 }
@@ -187,7 +190,7 @@ BENCHMARK(gemm_estimate);
 
 void all_reduce_estimate(benchmark::State& state) {
   double size = 1;
-  pm::collective_call c;
+  pm::collective c;
   c.ranks = 8;
   for (auto _ : state) {
     size = size < 1e9 ? size * 1.01 : 1;
@@ -199,7 +202,8 @@ void all_reduce_estimate(benchmark::State& state) {
 BENCHMARK(all_reduce_estimate);
 
 pm::deployment llama_on_8() {
-  return {.device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}};
+  return {
+      .device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}};
 }
 
 void kv_capacity_answer(benchmark::State& state) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <sstream>
 #include <string>

@@ -1,7 +1,7 @@
 // The model catalogue against a second table, filled in from the config.json files by itself.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/parameters.hpp>
+#include <perfmodel/workload/model/parameters.hpp>
 #include <set>
 #include <support/model_fields.hpp>
 #include <support/tsv.hpp>
@@ -11,8 +11,9 @@ namespace catalog = pm::catalog;
 
 TEST_CASE("the catalogue has every model that the tool promises") {
   for (const char* name :
-       {"llama_2_7b", "llama_2_70b", "llama_3_8b", "llama_3_70b", "llama_3_1_405b", "qwen_2_5_3b", "qwen_3_32b",
-        "qwen_3_235b_a22b", "mistral_7b", "mixtral_8x7b", "gemma_3_27b", "gpt_oss_20b", "gpt_oss_120b", "deepseek_v3"}) {
+       {"llama_2_7b", "llama_2_70b", "llama_3_8b", "llama_3_70b", "llama_3_1_405b", "qwen_2_5_3b",
+        "qwen_3_32b", "qwen_3_235b_a22b", "mistral_7b", "mixtral_8x7b", "gemma_3_27b",
+        "gpt_oss_20b", "gpt_oss_120b", "deepseek_v3"}) {
     INFO(name);
     CHECK(catalog::find_model(name) != nullptr);
   }
@@ -36,7 +37,8 @@ TEST_CASE("every row of the catalogue is named once, has a source, and exists") 
 TEST_CASE("the catalogue equals its second entry, field by field and row by row") {
   const auto table = perfmodel_test::read_tsv("tests/data/models_second_entry.tsv");
   std::set<std::string> columns(table.columns.begin(), table.columns.end()), fields;
-  for (const auto& [name, value] : perfmodel_test::fields_of(catalog::llama_3_70b)) fields.insert(name);
+  for (const auto& [name, value] : perfmodel_test::fields_of(catalog::llama_3_70b))
+    fields.insert(name);
   CHECK(columns.size() == table.columns.size());
   CHECK(columns == fields);  // no field without a column, no column without a field
 

@@ -10,5 +10,5 @@ inline constexpr pm::bus_bandwidth<> busbw(350.0 * pm::GB_per_s);
 #ifdef MUST_FAIL
 inline constexpr auto sum = algbw + busbw;
 #else
-inline constexpr auto sum = pm::to_bus_bandwidth(pm::collective::all_reduce, 8, algbw) + busbw;
+inline constexpr auto sum = pm::to_bus_bandwidth(pm::collective_op::all_reduce, 8, algbw) + busbw;
 #endif

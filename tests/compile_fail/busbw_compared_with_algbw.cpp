@@ -9,5 +9,5 @@ inline constexpr pm::algorithm_bandwidth<> algorithm(275.0 * pm::GB_per_s);
 #ifdef MUST_FAIL
 static_assert(algorithm < bus);
 #else
-static_assert(pm::to_algorithm_bandwidth(pm::collective::all_reduce, 8, bus) < algorithm);
+static_assert(pm::to_algorithm_bandwidth(pm::collective_op::all_reduce, 8, bus) < algorithm);
 #endif

@@ -2,8 +2,8 @@
 // expect: this deployment needs more memory per device than there is
 // expect: 141107740672
 // expect: 85520809984
+#include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/require_fits.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
 namespace pm = perfmodel;
 using namespace perfmodel::catalog;

@@ -1,6 +1,6 @@
 // Seven KV heads cannot be shared by 64 query heads.
 // expect: kv_heads
-#include <perfmodel/workload/attention_decode.hpp>
+#include <perfmodel/workload/operators/attention_decode.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

@@ -2,10 +2,10 @@
 // expect: impossible_layout
 // expect-gcc: check
 // expect-clang: check\({.tensor = 3}
-#include <perfmodel/parallelism.hpp>
+#include <perfmodel/parallel/parallelism.hpp>
 namespace pm = perfmodel;
 
-inline constexpr pm::divisible model{.query_heads = 64, .kv_heads = 8, .layers = 80};
+inline constexpr pm::sharded_dims model{.query_heads = 64, .kv_heads = 8, .layers = 80};
 
 #ifdef MUST_FAIL
 inline constexpr pm::layout l = pm::check({.tensor = 3}, model);

@@ -13,5 +13,5 @@ inline constexpr pm::message_bytes<> message(1.0 * pm::GB);
 inline constexpr auto t = transfer(message);
 #else
 inline constexpr auto t = transfer(
-    pm::wire_bytes<>(message.quantity() * pm::bus_factor(pm::collective::all_reduce, 8)));
+    pm::wire_bytes<>(message.quantity() * pm::bus_factor(pm::collective_op::all_reduce, 8)));
 #endif

@@ -1,7 +1,7 @@
 // A GEMM of minus one row stops the build, at the field.
 // expect: out_of_range
 // expect: "m"
-#include <perfmodel/workload/gemm.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

@@ -5,7 +5,7 @@
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL
-inline constexpr pm::collective_call c{.ranks = 8, .message = 1.0 * pm::GB};
+inline constexpr pm::collective c{.ranks = 8, .message = 1.0 * pm::GB};
 #else
-inline constexpr pm::collective_call c{.ranks = 8, .message = pm::message_bytes<>(1.0 * pm::GB)};
+inline constexpr pm::collective c{.ranks = 8, .message = pm::message_bytes<>(1.0 * pm::GB)};
 #endif

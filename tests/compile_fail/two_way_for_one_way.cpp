@@ -7,9 +7,8 @@ namespace pm = perfmodel;
 inline constexpr pm::two_way_bandwidth<> sheet(900.0 * pm::GB_per_s);
 
 #ifdef MUST_FAIL
-inline constexpr pm::interconnect nvlink{
-    .kind = pm::link_kind::nvlink, .bandwidth = sheet, .ranks = 8};
+inline constexpr pm::link nvlink{.kind = pm::link_kind::nvlink, .bandwidth = sheet, .ranks = 8};
 #else
-inline constexpr pm::interconnect nvlink{
+inline constexpr pm::link nvlink{
     .kind = pm::link_kind::nvlink, .bandwidth = pm::one_way(sheet), .ranks = 8};
 #endif

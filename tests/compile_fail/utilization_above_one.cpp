@@ -5,9 +5,9 @@
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL
-inline constexpr auto b = pm::kv_bytes_available(
-    pm::memory_budget{.capacity = 80.0 * pm::GB, .utilization = 1.5});
+inline constexpr auto b =
+    pm::kv_bytes_available(pm::memory_budget{.capacity = 80.0 * pm::GB, .utilization = 1.5});
 #else
-inline constexpr auto b = pm::kv_bytes_available(
-    pm::memory_budget{.capacity = 80.0 * pm::GB, .utilization = 0.9});
+inline constexpr auto b =
+    pm::kv_bytes_available(pm::memory_budget{.capacity = 80.0 * pm::GB, .utilization = 0.9});
 #endif

@@ -4,11 +4,11 @@
 #include <perfmodel/collectives.hpp>
 namespace pm = perfmodel;
 
-inline constexpr pm::interconnect nvlink{
+inline constexpr pm::link nvlink{
     .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
 
 #ifdef MUST_FAIL
-inline constexpr auto e = pm::collective_time(nvlink, pm::collective_call{.ranks = 0});
+inline constexpr auto e = pm::collective_time(nvlink, pm::collective{.ranks = 0});
 #else
-inline constexpr auto e = pm::collective_time(nvlink, pm::collective_call{.ranks = 1});
+inline constexpr auto e = pm::collective_time(nvlink, pm::collective{.ranks = 1});
 #endif

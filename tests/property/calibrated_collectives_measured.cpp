@@ -4,10 +4,10 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/calibrated.hpp>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
-#include <perfmodel/prediction_score.hpp>
+#include <perfmodel/analysis/scores.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
 #include <string>
@@ -90,11 +90,11 @@ TEST_CASE("the shipped collective profiles are what the fit finds", "[calibrated
     const auto found = model::from(fit.value, gpu);
     near_to(shipped[gpu]->value.launch.value(), found.value.launch.value());
     near_to(shipped[gpu]->value.hop.value(), found.value.hop.value());
-    near_to(shipped[gpu]->value.bulk_wait.value(), found.value.bulk_wait.value());
+    near_to(shipped[gpu]->value.simple_wait.value(), found.value.simple_wait.value());
     near_to(shipped[gpu]->value.link_share, found.value.link_share);
     if (gpu > 0) near_to(shipped[gpu]->value.in_network_share, found.value.in_network_share);
-    near_to(shipped[gpu]->protocols.line_share, found.protocols.line_share);
-    near_to(shipped[gpu]->protocols.low_latency_share, found.protocols.low_latency_share);
+    near_to(shipped[gpu]->protocols.ll128_share, found.protocols.ll128_share);
+    near_to(shipped[gpu]->protocols.ll_share, found.protocols.ll_share);
     CHECK_THAT(shipped[gpu]->standard_error.launch.value() * 1e6,
                Catch::Matchers::WithinRel(fit.standard_error[4 * gpu], 0.1));
   }

@@ -3,8 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/calibrate_machine.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <perfmodel/analysis/calibrate_machine.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
 #include <perfmodel/roofline.hpp>
 #include <string>
 #include <type_traits>

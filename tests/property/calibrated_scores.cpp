@@ -2,8 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>
+#include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/prediction_score.hpp>
 #include <string>
 #include <vector>
 
@@ -115,7 +115,7 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
   std::map<std::string, std::vector<double>> gemms, attention;
   for (const auto& r : published::graph_gemms(folder)) {
     if (r.dtype != "bfloat16" || r.warmth_unknown()) continue;
-    const pm::machine_profile p = pm::catalog::machine_profile_on_loan(*r.device);
+    const pm::machine_profile p = pm::catalog::transferred_machine_profile(*r.device);
     const auto e = pm::calibrated_gemm(*r.device, r.workload, p.value, {.weight_copies = r.copies});
     gemms[r.gpu].push_back(std::log(r.seconds / e.time.value()));
   }
@@ -138,7 +138,8 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
   double inside = 0.0, n = 0.0;
   for (const auto& [gpu, residual] : gemms) {
     const pm::accelerator& a = *pm::catalog::find_accelerator(gpu);
-    const double part = pm::coverage_of(residual, pm::catalog::machine_profile_on_loan(a).spread);
+    const double part =
+        pm::coverage_of(residual, pm::catalog::transferred_machine_profile(a).spread);
     INFO("products on " << gpu << " " << part);
     CHECK(part > 0.70);
     inside += part * static_cast<double>(residual.size());

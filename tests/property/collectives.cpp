@@ -7,23 +7,23 @@
 
 namespace pm = perfmodel;
 using pm::algorithm;
-using pm::collective;
+using pm::collective_op;
 
 namespace {
 
-constexpr collective operations[] = {collective::all_reduce,     collective::all_gather,
-                                     collective::reduce_scatter, collective::all_to_all,
-                                     collective::broadcast,      collective::point_to_point};
+constexpr collective operations[] = {collective_op::all_reduce,     collective_op::all_gather,
+                                     collective_op::reduce_scatter, collective_op::all_to_all,
+                                     collective_op::broadcast,      collective_op::point_to_point};
 constexpr algorithm algorithms[] = {algorithm::ring, algorithm::tree, algorithm::one_shot,
                                     algorithm::two_shot, algorithm::in_network};
 
-pm::interconnect fabric(bool adds) {
+pm::link fabric(bool adds) {
   return {.kind = pm::link_kind::nvlink,
           .bandwidth = 450.0 * pm::GB_per_s,
           .ranks = 1024,
           .in_network_reduction = adds};
 }
-pm::duration<> time_of(bool adds, collective op, int ranks, double size, algorithm a,
+pm::duration<> time_of(bool adds, collective_op op, int ranks, double size, algorithm a,
                        const pm::alpha_beta& cost) {
   return pm::collective_time(fabric(adds),
                              {.operation = op,
@@ -49,9 +49,9 @@ std::vector<std::vector<std::string>> rows_of(const std::string& path) {
 
 TEST_CASE("reduce-scatter and all-gather make a ring all-reduce, in bytes, steps and time") {
   for (int n = 1; n <= 64; ++n) {
-    const auto whole = pm::exchange_of(collective::all_reduce, algorithm::ring, n);
-    const auto first = pm::exchange_of(collective::reduce_scatter, algorithm::ring, n);
-    const auto second = pm::exchange_of(collective::all_gather, algorithm::ring, n);
+    const auto whole = pm::steps_and_share(collective_op::all_reduce, algorithm::ring, n);
+    const auto first = pm::steps_and_share(collective_op::reduce_scatter, algorithm::ring, n);
+    const auto second = pm::steps_and_share(collective_op::all_gather, algorithm::ring, n);
     CHECK(whole.steps == first.steps + second.steps);
     CHECK(whole.share == first.share + second.share);
   }
@@ -59,15 +59,15 @@ TEST_CASE("reduce-scatter and all-gather make a ring all-reduce, in bytes, steps
 
 TEST_CASE("no algorithm beats what its operation must move through a rank's link") {
   // Every rank receives what it lacks: all of a broadcast, N-1 shards of a gather or an exchange.
-  for (const collective op : operations) {
+  for (const collective_op op : operations) {
     for (const algorithm a : algorithms) {
       if (!pm::offers(op, a)) continue;
       for (int n = 2; n <= 64; ++n) {
         const double least =
-            op == collective::all_reduce ? (a == algorithm::in_network ? 1.0 : 2.0 * (n - 1) / n)
-            : op == collective::broadcast || op == collective::point_to_point ? 1.0
-                                                                              : (n - 1.0) / n;
-        CHECK(pm::exchange_of(op, a, n).share >= least * (1 - 1e-15));
+            op == collective_op::all_reduce ? (a == algorithm::in_network ? 1.0 : 2.0 * (n - 1) / n)
+            : op == collective_op::broadcast || op == collective_op::point_to_point ? 1.0
+                                                                                    : (n - 1.0) / n;
+        CHECK(pm::steps_and_share(op, a, n).share >= least * (1 - 1e-15));
       }
     }
   }
@@ -77,7 +77,7 @@ TEST_CASE("time never falls below wire bytes over the link, and grows with bytes
   for (const bool adds : {false, true}) {
     for (const pm::alpha_beta& cost :
          {pm::alpha_beta{}, pm::alpha_beta{.alpha = 3.0 * pm::us, .bandwidth_share = 0.8}}) {
-      for (const collective op : operations) {
+      for (const collective_op op : operations) {
         for (const int n : {1, 2, 3, 4, 6, 8, 16, 72}) {
           pm::duration<> before{};
           for (double size = 0.0; size < 1e11; size = size * 3 + 0.5) {
@@ -99,12 +99,12 @@ TEST_CASE("time never falls below wire bytes over the link, and grows with bytes
 }
 
 TEST_CASE("the wire share and the steps of an algorithm grow with the ranks") {
-  for (const collective op : operations) {
+  for (const collective_op op : operations) {
     for (const algorithm a : algorithms) {
       if (!pm::offers(op, a)) continue;
       pm::exchange before{};
       for (int n = 1; n <= 200; ++n) {
-        const pm::exchange x = pm::exchange_of(op, a, n);
+        const pm::schedule_cost x = pm::steps_and_share(op, a, n);
         CHECK(x.share >= before.share);
         CHECK(x.steps >= before.steps);
         before = x;
@@ -116,7 +116,7 @@ TEST_CASE("the wire share and the steps of an algorithm grow with the ranks") {
 TEST_CASE("best is the least of the algorithms the fabric has") {
   for (const bool adds : {false, true}) {
     for (const pm::alpha_beta& cost : {pm::alpha_beta{}, pm::alpha_beta{.alpha = 2.0 * pm::us}}) {
-      for (const collective op : operations) {
+      for (const collective_op op : operations) {
         for (const int n : {2, 3, 8, 16}) {
           for (double size = 1; size < 1e10; size *= 7) {
             const auto best = time_of(adds, op, n, size, algorithm::best, cost);
@@ -138,8 +138,8 @@ TEST_CASE("best is the least of the algorithms the fabric has") {
 TEST_CASE("a bound never exceeds what in-network reduction gives, nor doubles it") {
   for (const int n : {2, 4, 8, 72}) {
     for (double size = 1; size < 1e10; size *= 10) {
-      const auto with = time_of(true, collective::all_reduce, n, size, algorithm::best, {});
-      const auto without = time_of(false, collective::all_reduce, n, size, algorithm::best, {});
+      const auto with = time_of(true, collective_op::all_reduce, n, size, algorithm::best, {});
+      const auto without = time_of(false, collective_op::all_reduce, n, size, algorithm::best, {});
       CHECK(with.value() <= size / 450e9 * (1 + 1e-15));
       CHECK(with <= without);
       CHECK(without < 2.0 * with);
@@ -148,8 +148,8 @@ TEST_CASE("a bound never exceeds what in-network reduction gives, nor doubles it
 }
 
 TEST_CASE("busbw of a ring at full rate is the link's, whatever the ranks") {
-  for (const collective op : {collective::all_reduce, collective::all_gather,
-                              collective::reduce_scatter, collective::all_to_all}) {
+  for (const collective_op op : {collective_op::all_reduce, collective_op::all_gather,
+                                 collective_op::reduce_scatter, collective_op::all_to_all}) {
     for (int n = 2; n <= 64; ++n) {
       const auto e =
           pm::collective_time(fabric(false), {.operation = op,
@@ -169,13 +169,13 @@ TEST_CASE("no published measurement is faster than the bound") {
   const auto custom = rows_of(folder + "aic_custom_allreduce_public.csv");
   if (nccl.size() < 2 || custom.size() < 2) SKIP("the measurements are not here");
 
-  const auto bound = [](const std::string& gpu, collective op, const std::string& ranks,
+  const auto bound = [](const std::string& gpu, collective_op op, const std::string& ranks,
                         const std::string& size) {
     const bool hopper = gpu.starts_with("h");
-    const pm::interconnect l{.kind = pm::link_kind::nvlink,
-                             .bandwidth = (hopper ? 450.0 : 300.0) * pm::GB_per_s,
-                             .ranks = 8,
-                             .in_network_reduction = hopper};
+    const pm::link l{.kind = pm::link_kind::nvlink,
+                     .bandwidth = (hopper ? 450.0 : 300.0) * pm::GB_per_s,
+                     .ranks = 8,
+                     .in_network_reduction = hopper};
     return pm::collective_time(l, {.operation = op,
                                    .ranks = std::stoi(ranks),
                                    .message = pm::message_bytes<>(std::stod(size) * pm::byte)})
@@ -184,7 +184,8 @@ TEST_CASE("no published measurement is faster than the bound") {
   std::size_t compared = 0;
   for (std::size_t i = 1; i < nccl.size(); ++i) {
     const auto& r = nccl[i];  // gpu,impl,version,op,dtype,num_gpus,bytes,latency_us
-    const collective op = r.at(3) == "all_gather" ? collective::all_gather : collective::all_reduce;
+    const collective_op op =
+        r.at(3) == "all_gather" ? collective_op::all_gather : collective_op::all_reduce;
     INFO("row " << i << " of NCCL: " << r[0] << ' ' << r[3] << ' ' << r[5] << " ranks, " << r[6]
                 << " bytes");
     CHECK(bound(r[0], op, r[5], r[6]) <= std::stod(r.at(7)) * pm::us);
@@ -194,7 +195,7 @@ TEST_CASE("no published measurement is faster than the bound") {
     const auto& r = custom[i];  // gpu,version,impl,dtype,num_gpus,bytes,latency_us
     INFO("row " << i << " of custom: " << r[0] << ' ' << r[2] << ' ' << r[4] << " ranks, " << r[5]
                 << " bytes");
-    CHECK(bound(r[0], collective::all_reduce, r[4], r[5]) <= std::stod(r.at(6)) * pm::us);
+    CHECK(bound(r[0], collective_op::all_reduce, r[4], r[5]) <= std::stod(r.at(6)) * pm::us);
     ++compared;
   }
   CHECK(compared > 1000);

@@ -4,7 +4,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/prediction_score.hpp>
+#include <perfmodel/analysis/scores.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,8 +19,7 @@ namespace {
 
 /// ln(measured / predicted), by the shipped profile.
 double residual(const public_row& r) {
-  const pm::collective_profile p =
-      pm::catalog::collective_profile_of(published::accelerator_of(r));
+  const pm::collective_profile p = pm::catalog::collective_profile_of(published::accelerator_of(r));
   return std::log(1e-6 * r.us / published::time_of(r, p));
 }
 std::vector<double> residuals(std::span<const public_row> rows) {
@@ -32,8 +31,7 @@ std::vector<double> residuals(std::span<const public_row> rows) {
 double covered(std::span<const public_row> rows) {
   double inside = 0.0;
   for (const public_row& r : rows) {
-    const double spread =
-        pm::catalog::collective_profile_of(published::accelerator_of(r)).spread;
+    const double spread = pm::catalog::collective_profile_of(published::accelerator_of(r)).spread;
     inside += std::abs(residual(r)) <= 1.2816 * spread ? 1.0 : 0.0;
   }
   return inside / static_cast<double>(rows.size());
@@ -47,15 +45,16 @@ TEST_CASE("the default of NVLink 5 is what public tables say", "[calibrated]") {
   const auto nccl = published::fit_public<published::nvlink5_model>(published::public_nvlink5);
   CHECK_THAT(shipped.launch / pm::us, WithinRel(nccl.value[0], 0.01));
   CHECK_THAT(shipped.hop / pm::us, WithinRel(nccl.value[1], 0.01));
-  CHECK_THAT(shipped.bulk_wait / pm::us, WithinRel(nccl.value[2], 0.01));
+  CHECK_THAT(shipped.simple_wait / pm::us, WithinRel(nccl.value[2], 0.01));
   CHECK_THAT(shipped.link_share, WithinRel(nccl.value[3], 0.01));
   CHECK_THAT(shipped.in_network_share, WithinRel(nccl.value[4], 0.01));
   CHECK_THAT(error.hop / pm::us, WithinRel(nccl.standard_error[1], 0.1));
   const auto kernels =
       published::fit_public<published::nvlink5_kernels_model>(published::public_nvlink5_kernels);
-  CHECK_THAT(shipped.custom_share, WithinRel(kernels.value[1], 0.01));
+  CHECK_THAT(shipped.engine_all_reduce_share, WithinRel(kernels.value[1], 0.01));
   // Between vLLM's six B300 and H200, as TensorRT-LLM's serving runs on B200 ask for.
-  CHECK_THAT(shipped.custom_floor / pm::us, WithinRel(std::sqrt(kernels.value[0] * 4.17), 0.01));
+  CHECK_THAT(shipped.engine_all_reduce_floor / pm::us,
+             WithinRel(std::sqrt(kernels.value[0] * 4.17), 0.01));
 }
 
 TEST_CASE("the default of PCIe is what public tables say", "[calibrated]") {
@@ -63,12 +62,12 @@ TEST_CASE("the default of PCIe is what public tables say", "[calibrated]") {
   const auto gen5 = pm::catalog::collective_profile_of(pm::catalog::rtx_pro_6000);
   const auto gen4 = pm::catalog::collective_profile_of(pm::catalog::l40s);
   CHECK_THAT(gen5.value.hop / pm::us, WithinRel(f.value[0], 0.01));
-  for (const auto& [profile, device] : {std::pair{gen5, pm::catalog::rtx_pro_6000},
-                                        std::pair{gen4, pm::catalog::l40s}}) {
+  for (const auto& [profile, device] :
+       {std::pair{gen5, pm::catalog::rtx_pro_6000}, std::pair{gen4, pm::catalog::l40s}}) {
     const auto rate = profile.value.link_share * device.fabric.bandwidth.quantity();
     CHECK_THAT(rate / pm::GB_per_s, WithinRel(f.value[1], 0.01));
   }
-  CHECK_THAT(gen5.protocols.apart, WithinRel(f.value[2], 0.01));
+  CHECK_THAT(gen5.protocols.cross_socket_factor, WithinRel(f.value[2], 0.01));
 }
 
 TEST_CASE("how far the defaults are from public tables", "[calibrated]") {
@@ -116,16 +115,16 @@ TEST_CASE("a PCIe table that the fit has not seen", "[calibrated]") {
 TEST_CASE("a reduce-scatter takes what an all-gather takes, as measured", "[calibrated]") {
   // SimuMax fits both on 8 B200 (0.6731 and 0.6735 of the link) and on A100 PCIe of 4 (0.6845 and
   // 0.6915); the model has one formula for both.
-  for (const pm::accelerator* a : {&pm::catalog::h200_sxm, &pm::catalog::b200_sxm,
-                                   &pm::catalog::l40s}) {
+  for (const pm::accelerator* a :
+       {&pm::catalog::h200_sxm, &pm::catalog::b200_sxm, &pm::catalog::l40s}) {
     const auto cost = pm::calibrated_collectives_on(*a, pm::catalog::collective_profile_of(*a));
     for (double bytes = 512; bytes < 1e9; bytes *= 4) {
-      pm::collective_call c{.operation = pm::collective::all_gather,
-                            .ranks = 8,
-                            .message = pm::message_bytes<>(bytes * pm::byte),
-                            .implementation = pm::implementation::nccl};
+      pm::collective c{.operation = pm::collective_op::all_gather,
+                       .ranks = 8,
+                       .message = pm::message_bytes<>(bytes * pm::byte),
+                       .implementation = pm::implementation::nccl};
       const auto gather = pm::collective_time(a->fabric, c, cost);
-      c.operation = pm::collective::reduce_scatter;
+      c.operation = pm::collective_op::reduce_scatter;
       CHECK(pm::collective_time(a->fabric, c, cost).time == gather.time);
     }
   }

@@ -1,7 +1,7 @@
 // A derivation is the evaluation: read back from its trace it gives the same number, bit by bit.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/explain.hpp>
+#include <perfmodel/analysis/explain.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
@@ -41,11 +41,16 @@ double read_back(const pm::trace& t, int root) {
 
 std::vector<pm::deployment> deployments() {
   std::vector<pm::deployment> all;
-  for (const auto* m : {&cat::llama_3_70b, &cat::mixtral_8x7b, &cat::gemma_3_27b, &cat::gpt_oss_120b}) {
-    for (const int tensor : {1, 8}) all.push_back({.device = cat::h200_sxm, .model = *m, .layout = {.tensor = tensor}});
+  for (const auto* m :
+       {&cat::llama_3_70b, &cat::mixtral_8x7b, &cat::gemma_3_27b, &cat::gpt_oss_120b}) {
+    for (const int tensor : {1, 8})
+      all.push_back({.device = cat::h200_sxm, .model = *m, .layout = {.tensor = tensor}});
   }
-  all.push_back({.device = cat::gb200, .model = cat::deepseek_v3, .layout = {.tensor = 2, .pipeline = 2, .expert = 8, .data = 4},
-                 .weights = pm::fp8, .activations = pm::fp8});
+  all.push_back({.device = cat::gb200,
+                 .model = cat::deepseek_v3,
+                 .layout = {.tensor = 2, .pipeline = 2, .expert = 8, .data = 4},
+                 .weights = pm::fp8,
+                 .activations = pm::fp8});
   return all;
 }
 
@@ -54,15 +59,20 @@ std::vector<pm::deployment> deployments() {
 TEST_CASE("explain: read back, a derivation gives the double's answer bit by bit") {
   for (const auto& d : deployments()) {
     INFO(d.model.name.view() << " tensor " << d.layout.tensor);
-    for (const pm::iteration& i : {pm::iteration{.batch = 16, .context = 4096}, pm::iteration{.prefill_tokens = 3000},
-                                   pm::iteration{.batch = 3, .context = 100, .prefill_tokens = 700, .prefill_past = 50}}) {
+    for (const pm::iteration& i :
+         {pm::iteration{.batch = 16, .context = 4096}, pm::iteration{.prefill_tokens = 3000},
+          pm::iteration{.batch = 3, .context = 100, .prefill_tokens = 700, .prefill_past = 50}}) {
       pm::trace t;
       const auto e = pm::step(pm::trace_inputs(d, t), pm::trace_inputs(i, t)).time.value();
       CHECK(e.value() == pm::step(d, i).time.value());
       CHECK(read_back(t, e.node()) == e.value());
     }
-    for (const pm::load& l : {pm::load{.input_tokens = 900, .output_tokens = 300, .concurrency = 24},
-                              pm::load{.input_tokens = 900, .output_tokens = 300, .requests_per_s = 2, .chunk_tokens = 256}}) {
+    for (const pm::load& l :
+         {pm::load{.input_tokens = 900, .output_tokens = 300, .concurrency = 24},
+          pm::load{.input_tokens = 900,
+          .output_tokens = 300,
+          .requests_per_s = 2,
+          .chunk_tokens = 256}}) {
       pm::trace t;
       const auto e = pm::serving(pm::trace_inputs(d, t), pm::trace_inputs(l, t)).e2e;
       CHECK(e.value().value() == pm::serving(d, l).e2e.value());
@@ -80,7 +90,8 @@ TEST_CASE("explain: every number of a data sheet comes with its source, for ever
     if (!supports(*entry.spec, f) || !supports(*entry.spec, pm::bf16)) continue;
     pm::trace t;
     const pm::deployment d{.device = *entry.spec, .model = cat::llama_3_8b};
-    const auto e = pm::step(pm::trace_inputs(d, t), pm::trace_inputs(pm::iteration{.batch = 4, .context = 500}, t));
+    const auto e = pm::step(pm::trace_inputs(d, t),
+                            pm::trace_inputs(pm::iteration{.batch = 4, .context = 500}, t));
     const auto lines = pm::derivation_of(e.time);
     int facts = 0;
     for (const auto& x : lines.inputs) {

@@ -2,18 +2,18 @@
 // with a reason, or a named error.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/calibrated.hpp>
-#include <perfmodel/calibrated_collectives.hpp>
-#include <perfmodel/communication_overlap.hpp>
-#include <perfmodel/context_parallel.hpp>
+#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/hardware/catalog/attention_profiles.hpp>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
-#include <perfmodel/hierarchical_collectives.hpp>
+#include <perfmodel/parallel/communication_overlap.hpp>
+#include <perfmodel/parallel/context.hpp>
+#include <perfmodel/parallel/hierarchy.hpp>
+#include <perfmodel/parallel/zero.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/zero.hpp>
 
 #include "support/each_field.hpp"
 #include "support/withstand.hpp"
@@ -69,17 +69,18 @@ TEST_CASE("hostile profiles: matrix products and streaming operators") {
   });
   withstand("elementwise", [&](auto& x) {
     const pm::elementwise e{.elements = x(), .inputs = mostly(2, x)};
-    return of(calibrated_elementwise(
-        a, e, troubled(machine, x), troubled(pm::streaming_kernels{}, x), pm::residency::replayed));
+    return of(calibrated_elementwise(a, e, troubled(machine, x),
+                                     troubled(pm::memory_bound_kernels{}, x),
+                                     pm::cache_state::warm));
   });
   withstand("norm", [&](auto& x) {
     return of(calibrated_elementwise(a, pm::norm{.rows = x(), .width = x()}, troubled(machine, x),
-                                     troubled(pm::streaming_kernels{.element_cycles = 1.0}, x)));
+                                     troubled(pm::memory_bound_kernels{.element_cycles = 1.0}, x)));
   });
   withstand("embedding", [&](auto& x) {
     const pm::embedding e{.tokens = x(), .vocabulary = mostly(1000, x), .hidden = mostly(64, x)};
     return of(calibrated_elementwise(a, e, troubled(machine, x),
-                                     troubled(pm::streaming_kernels{.lookup_cycles = 1.0}, x)));
+                                     troubled(pm::memory_bound_kernels{.lookup_cycles = 1.0}, x)));
   });
   withstand("device", [&](auto& x) {
     pm::accelerator b = a;
@@ -145,9 +146,10 @@ TEST_CASE("hostile profiles: attention and experts") {
 TEST_CASE("hostile profiles: collectives") {
   const auto call = [](source_of_trouble& x) {
     constexpr std::array operations = {
-        pm::collective::all_reduce, pm::collective::all_gather, pm::collective::reduce_scatter,
-        pm::collective::all_to_all, pm::collective::broadcast,  pm::collective::point_to_point};
-    pm::collective_call c;
+        pm::collective_op::all_reduce,     pm::collective_op::all_gather,
+        pm::collective_op::reduce_scatter, pm::collective_op::all_to_all,
+        pm::collective_op::broadcast,      pm::collective_op::point_to_point};
+    pm::collective c;
     c.operation = operations[static_cast<std::size_t>(x.random.uniform(0, 6))];
     c.ranks = x.random.uniform() < 0.5 ? 8 : x.whole();
     c.message = pm::message_bytes<>(x() * pm::byte);
@@ -160,7 +162,8 @@ TEST_CASE("hostile profiles: collectives") {
     auto profile = cat::collective_profile_of(a);
     profile.value = troubled(profile.value, x);
     profile.protocols = troubled(profile.protocols, x);
-    auto c = pm::calibrated_collectives_on(a, profile, troubled(pm::custom_kernels{}, x));
+    auto c =
+        pm::calibrated_collectives_on(a, profile, troubled(pm::engine_all_reduce_kernels{}, x));
     c.local_copy = mostly(1e12, x) * pm::byte_per_s;
     return c;
   };
@@ -168,7 +171,7 @@ TEST_CASE("hostile profiles: collectives") {
     return std::array{e.time.value(), e.algbw.quantity().value(), e.busbw.quantity().value()};
   };
   withstand("calibrated collectives", [&](auto& x) {
-    pm::interconnect link = cat::h100_sxm.fabric;
+    pm::link link = cat::h100_sxm.fabric;
     link.bandwidth = mostly(4.5e11, x) * pm::byte_per_s;
     return numbers(pm::collective_time(link, call(x), cost(cat::h100_sxm, x)));
   });
@@ -185,7 +188,7 @@ TEST_CASE("hostile profiles: collectives") {
 TEST_CASE("hostile inputs: communication beside compute") {
   withstand("beside", [](auto& x) {
     const auto e =
-        pm::beside_communication(x() * pm::second, x() * pm::second, mostly(132, x), x());
+        pm::overlap_with_collective(x() * pm::second, x() * pm::second, mostly(132, x), x());
     return std::array{e.time.value(), e.lost.value(), e.exposed.value()};
   });
   withstand("pipelined", [](auto& x) {
@@ -208,7 +211,7 @@ TEST_CASE("hostile inputs: communication beside compute") {
                       pm::zero_traffic(stage(x), ranks, parameters, s).quantity().value()};
   });
   withstand("data parallel", [&](auto& x) {
-    pm::interconnect link = cat::h100_sxm.fabric;
+    pm::link link = cat::h100_sxm.fabric;
     link.bandwidth = mostly(4.5e11, x) * pm::byte_per_s;
     pm::data_parallel_step s;
     s.ranks = x.random.uniform() < 0.5 ? 8 : x.whole();
@@ -237,7 +240,7 @@ TEST_CASE("hostile inputs: long sequences") {
     return r;
   };
   withstand("ring attention", [&](auto& x) {
-    pm::interconnect link = cat::h100_sxm.fabric;
+    pm::link link = cat::h100_sxm.fabric;
     link.bandwidth = mostly(4.5e11, x) * pm::byte_per_s;
     const auto e = pm::ring_attention_time(link, mostly(1e14, x) * pm::flop_per_s, ring(x));
     return std::array{e.time.value(), e.exposed.value(), e.block.quantity().value()};

@@ -4,8 +4,8 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/perfmodel.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/elementwise.hpp>
-#include <perfmodel/workload/softmax.hpp>
+#include <perfmodel/workload/operators/elementwise.hpp>
+#include <perfmodel/workload/operators/softmax.hpp>
 
 #include "support/withstand.hpp"
 
@@ -15,61 +15,99 @@ using perfmodel_test::withstand;
 
 namespace {
 
-std::array<double, 3> of(const pm::estimate& e) { return {e.time.value(), e.mfu, e.mbu}; }
+std::array<double, 3> of(const pm::estimate& e) {
+  return {e.time.value(), e.mfu, e.mbu};
+}
 
 }  // namespace
 
 TEST_CASE("hostile inputs: operators and the roofline") {
-  withstand("gemm", [](auto& x) { return of(pm::roofline(cat::h100_sxm, pm::gemm{.m = x(), .n = x(), .k = x()})); });
+  withstand("gemm", [](auto& x) {
+    return of(pm::roofline(cat::h100_sxm, pm::gemm{.m = x(), .n = x(), .k = x()}));
+  });
   withstand("elementwise", [](auto& x) {
-    return of(pm::roofline(cat::h100_sxm, pm::elementwise{.elements = x(), .inputs = x(), .outputs = x(), .flop_per_element = x()}));
+    return of(pm::roofline(
+        cat::h100_sxm,
+        pm::elementwise{.elements = x(), .inputs = x(), .outputs = x(), .flop_per_element = x()}));
   });
   withstand("attention_prefill", [](auto& x) {
-    return of(pm::roofline(cat::h100_sxm, pm::attention_prefill{.batch = x(), .tokens = x(), .query_heads = x(), .kv_heads = 1, .head_dim = x(), .window = x(), .past = x()}));
+    return of(pm::roofline(cat::h100_sxm, pm::attention_prefill{.batch = x(),
+                                                                .tokens = x(),
+                                                                .query_heads = x(),
+                                                                .kv_heads = 1,
+                                                                .head_dim = x(),
+                                                                .window = x(),
+                                                                .past = x()}));
   });
   withstand("attention_decode", [](auto& x) {
-    return of(pm::roofline(cat::h100_sxm, pm::attention_decode{.batch = x(), .context = x(), .query_heads = x(), .kv_heads = 1, .head_dim = x(), .block_size = x(), .window = x(), .splits = x()}));
+    return of(pm::roofline(cat::h100_sxm, pm::attention_decode{.batch = x(),
+                                                               .context = x(),
+                                                               .query_heads = x(),
+                                                               .kv_heads = 1,
+                                                               .head_dim = x(),
+                                                               .block_size = x(),
+                                                               .window = x(),
+                                                               .splits = x()}));
   });
   withstand("moe_ffn", [](auto& x) {
-    return of(pm::roofline(cat::h100_sxm, pm::moe_ffn{.tokens = x(), .hidden = x(), .intermediate = x(), .experts = x(), .top_k = x()}));
+    return of(pm::roofline(
+        cat::h100_sxm,
+        pm::moe_ffn{
+            .tokens = x(), .hidden = x(), .intermediate = x(), .experts = x(), .top_k = x()}));
   });
   withstand("attainable", [](auto& x) {
-    return std::array{pm::attainable(x() * pm::flop_per_s, x() * pm::byte_per_s, x() * pm::flop_per_byte).value()};
+    return std::array{
+        pm::attainable(x() * pm::flop_per_s, x() * pm::byte_per_s, x() * pm::flop_per_byte)
+            .value()};
   });
-  withstand("ridge_point", [](auto& x) { return std::array{pm::ridge_point(x() * pm::flop_per_s, x() * pm::byte_per_s).value()}; });
+  withstand("ridge_point", [](auto& x) {
+    return std::array{pm::ridge_point(x() * pm::flop_per_s, x() * pm::byte_per_s).value()};
+  });
 }
 
 TEST_CASE("hostile inputs: capacity, collectives, speculation") {
   withstand("kv_capacity", [](auto& x) {
-    const auto c = pm::kv_capacity(pm::memory_budget{.capacity = x() * pm::byte, .utilization = x(), .weights = x() * pm::byte,
-                                                     .activations = x() * pm::byte, .runtime = x() * pm::byte},
+    const auto c = pm::kv_capacity(pm::memory_budget{.capacity = x() * pm::byte,
+                                                     .utilization = x(),
+                                                     .weights = x() * pm::byte,
+                                                     .activations = x() * pm::byte,
+                                                     .runtime = x() * pm::byte},
                                    x() * pm::byte_per_token, x(), x());
     return std::array{c.available.value(), c.blocks, c.tokens.value(), c.sequences};
   });
   withstand("collective", [](auto& x) {
-    pm::collective_call c;
+    pm::collective c;
     c.ranks = x.whole();
     c.message = pm::message_bytes<>(x() * pm::byte);
     const auto e = pm::collective_time(cat::h100_sxm.fabric, c);
-    return std::array{e.time.value(), e.algbw.quantity().value(), e.busbw.quantity().value(), e.wire.quantity().value()};
+    return std::array{e.time.value(), e.algbw.quantity().value(), e.busbw.quantity().value(),
+                      e.wire.quantity().value()};
   });
-  withstand("speculation", [](auto& x) {
-    const auto s = pm::speculate(x.random.uniform(-0.2, 1.2), x.whole(), x());
-    return std::array{s.emitted.quantity().value(), s.accepted.quantity().value(), double(s.speedup), double(s.break_even_acceptance)};
-  }, 1000);
+  withstand(
+      "speculation",
+      [](auto& x) {
+        const auto s = pm::speculate(x.random.uniform(-0.2, 1.2), x.whole(), x());
+        return std::array{s.emitted.quantity().value(), s.accepted.quantity().value(),
+                          double(s.speedup), double(s.break_even_acceptance)};
+      },
+      1000);
   withstand("cost", [](auto& x) {
-    return std::array{pm::cost_per_token(x(), x() * pm::usd_per_hour, x() * pm::token_per_s).value()};
+    return std::array{
+        pm::cost_per_token(x(), x() * pm::usd_per_hour, x() * pm::token_per_s).value()};
   });
   withstand("queue", [](auto& x) {
     const auto q = pm::gg1(x() * pm::request_per_s, x() * pm::second, x(), x());
-    return std::array{q.utilisation, q.wait.value(), q.time.value(), q.waiting.value(), q.in_system.value()};
+    return std::array{q.utilisation, q.wait.value(), q.time.value(), q.waiting.value(),
+                      q.in_system.value()};
   });
 }
 
 TEST_CASE("hostile inputs: a step, a service, and models that cannot be") {
-  const pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
+  const pm::deployment d{
+      .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
   withstand("step", [&](auto& x) {
-    return of(pm::step(d, {.batch = x(), .context = x(), .prefill_tokens = x(), .prefill_past = x()}));
+    return of(
+        pm::step(d, {.batch = x(), .context = x(), .prefill_tokens = x(), .prefill_past = x()}));
   });
   withstand("layouts", [&](auto& x) {
     auto e = d;
@@ -78,19 +116,27 @@ TEST_CASE("hostile inputs: a step, a service, and models that cannot be") {
     return of(pm::step(e, {.batch = x(), .context = 1024}));
   });
   withstand("serving", [&](auto& x) {
-    const auto s = pm::serving(d, {.input_tokens = x(), .output_tokens = x(), .concurrency = x(), .chunk_tokens = x()});
-    return std::array{s.ttft.value(), s.itl.value(), s.e2e.value(), s.batch, s.output_tokens_per_s.value()};
+    const auto s = pm::serving(
+        d, {.input_tokens = x(), .output_tokens = x(), .concurrency = x(), .chunk_tokens = x()});
+    return std::array{s.ttft.value(), s.itl.value(), s.e2e.value(), s.batch,
+                      s.output_tokens_per_s.value()};
   });
   withstand("serving, open", [&](auto& x) {
-    const auto s = pm::serving(d, {.input_tokens = x(), .output_tokens = x(), .requests_per_s = x()});
-    return std::array{s.ttft.value(), s.itl.value(), s.e2e.value(), s.batch, s.output_tokens_per_s.value()};
+    const auto s =
+        pm::serving(d, {.input_tokens = x(), .output_tokens = x(), .requests_per_s = x()});
+    return std::array{s.ttft.value(), s.itl.value(), s.e2e.value(), s.batch,
+                      s.output_tokens_per_s.value()};
   });
   withstand("model", [&](auto& x) {
     auto e = d;
     e.layout = {};
     auto& m = e.model;
-    (x.random.uniform() < 0.3 ? m.layers : x.random.uniform() < 0.3 ? m.hidden : m.vocabulary) = x();
-    (x.random.uniform() < 0.3 ? m.attention.head_dim : x.random.uniform() < 0.3 ? m.attention.query_heads : m.intermediate) = x();
+    (x.random.uniform() < 0.3   ? m.layers
+     : x.random.uniform() < 0.3 ? m.hidden
+                                : m.vocabulary) = x();
+    (x.random.uniform() < 0.3   ? m.attention.head_dim
+     : x.random.uniform() < 0.3 ? m.attention.query_heads
+                                : m.intermediate) = x();
     return of(pm::step(e, {.batch = 1, .context = 128}));
   });
   withstand("accelerator", [&](auto& x) {

@@ -24,14 +24,14 @@ double simulate_stream(double cpu, double gap, const std::vector<double>& kernel
 
 }  // namespace
 
-TEST_CASE("a simulated stream takes stream_time, up to one launch and one kernel") {
+TEST_CASE("a simulated stream takes stream_launch_time, up to one launch and one kernel") {
   random_numbers r(1);
   for (int i = 0; i < 200; ++i) {
     const double cpu = r.log_uniform(1e-6, 1e-5), gap = r.uniform(0, 1e-6),
                  kernel = r.log_uniform(1e-7, 1e-4);
     const std::vector<double> kernels(500, kernel);
     const pm::launch_costs c{.cpu = cpu * pm::second, .gap = gap * pm::second};
-    const double law = pm::stream_time(c, 500, 500 * kernel * pm::second).time.value();
+    const double law = pm::stream_launch_time(c, 500, 500 * kernel * pm::second).time.value();
     const double simulated = simulate_stream(cpu, gap, kernels);
     CHECK(simulated >= law * (1 - 1e-12));
     CHECK(simulated <= law + cpu + kernel + gap + 1e-12);
@@ -47,14 +47,14 @@ TEST_CASE("stream time is kernels plus exposed launch, and never beats the kerne
                              .node = r.uniform(0, 2e-6) * pm::second};
     const double n = std::ceil(r.log_uniform(1, 1e4));
     const pm::duration<> kernels = r.log_uniform(1e-6, 1) * pm::second;
-    const pm::duration<> t = pm::stream_time(c, n, kernels).time;
+    const pm::duration<> t = pm::stream_launch_time(c, n, kernels).time;
     CHECK(near(t, kernels + pm::exposed_launch(c, n, kernels)));
     CHECK(t >= kernels);
     CHECK(pm::synchronised_time(c, n, kernels).time >=
           pm::graph_time({.replay = c.replay}, 0, kernels).time - c.replay);
     CHECK(pm::graph_time(c, n + 1, kernels).time >= pm::graph_time(c, n, kernels).time);
     if (c.cpu > c.gap) {  // kernels just as long as the host needs: both limits meet
-      const pm::estimate e = pm::stream_time(c, n, n * pm::shortest_hidden_kernel(c));
+      const pm::estimate e = pm::stream_launch_time(c, n, n * pm::shortest_hidden_kernel(c));
       CHECK(near(e.terms["host"], e.terms["device"]));
     }
   }

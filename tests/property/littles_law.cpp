@@ -40,7 +40,7 @@ TEST_CASE("streams and throughput are inverse, and so is N = lambda T in a simul
   for (int i = 0; i < 200; ++i) {
     const double n = r.uniform(1, 500);
     const pm::duration<> itl = r.uniform(1e-3, 0.2) * pm::second;
-    CHECK(near(pm::streams(pm::throughput_of(n, itl), itl), n));
+    CHECK(near(pm::concurrent_sequences(pm::throughput_of(n, itl), itl), n));
   }
   // One server: time-average of the number present against arrivals x mean time.
   double clock = 0, free_at = 0, area = 0;

@@ -5,9 +5,9 @@
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/workload/attention.hpp>
-#include <perfmodel/workload/attention_decode.hpp>
-#include <perfmodel/workload/moe.hpp>
+#include <perfmodel/workload/operators/attention.hpp>
+#include <perfmodel/workload/operators/attention_decode.hpp>
+#include <perfmodel/workload/operators/moe.hpp>
 #include <sstream>
 #include <string>
 #include <vector>

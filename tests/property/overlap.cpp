@@ -51,13 +51,13 @@ TEST_CASE("a copy by SMs is never faster than by a copy engine, and ends in stea
     const pm::duration<> compute = r.log_uniform(1e-5, 1) * pm::second;
     const pm::duration<> copy = r.log_uniform(1e-5, 1) * pm::second;
     const double taken = std::floor(r.uniform(0, 131));
-    CHECK(pm::beside_copy_engine(compute, copy) <=
-          pm::beside_copy_kernel(compute, copy, 132, taken));
-    CHECK(pm::beside_copy_kernel(compute, copy, 132, taken) <= (compute + copy) * (1 + 1e-12));
-    CHECK(pm::beside_copy_kernel(compute, copy, 132, 0) == pm::beside_copy_engine(compute, copy));
+    CHECK(pm::overlap_with_dma(compute, copy) <=
+          pm::overlap_with_sm_copy(compute, copy, 132, taken));
+    CHECK(pm::overlap_with_sm_copy(compute, copy, 132, taken) <= (compute + copy) * (1 + 1e-12));
+    CHECK(pm::overlap_with_sm_copy(compute, copy, 132, 0) == pm::overlap_with_dma(compute, copy));
     const pm::duration<> steady = pm::sm_interference(compute, 132, taken);
-    CHECK(near(pm::beside_copy_kernel(compute, steady, 132, taken), steady, 1e-9));
-    CHECK(near(pm::exposed(copy, compute) + compute, pm::beside_copy_engine(compute, copy)));
+    CHECK(near(pm::overlap_with_sm_copy(compute, steady, 132, taken), steady, 1e-9));
+    CHECK(near(pm::exposed_time(copy, compute) + compute, pm::overlap_with_dma(compute, copy)));
   }
 }
 

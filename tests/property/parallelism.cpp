@@ -1,14 +1,14 @@
 // What holds for every layout.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/communication_overlap.hpp>
-#include <perfmodel/context_parallel.hpp>
-#include <perfmodel/parallelism.hpp>
-#include <perfmodel/zero.hpp>
+#include <perfmodel/parallel/communication_overlap.hpp>
+#include <perfmodel/parallel/context.hpp>
+#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/zero.hpp>
 
 namespace pm = perfmodel;
 
 namespace {
-const pm::interconnect nvlink{
+const pm::link nvlink{
     .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 1024};
 bool close(double a, double b) {
   return std::abs(a - b) <= 1e-13 * std::abs(b);
@@ -104,8 +104,8 @@ TEST_CASE("beside communication: the time of a copy kernel, in its three parts")
       for (const double taken : {0.0, 4.0, 20.0, 100.0}) {
         const auto c = compute * pm::ms;
         const auto t = sent * pm::ms;
-        const auto e = pm::beside_communication(c, t, 132, taken);
-        const auto kernel = pm::beside_copy_kernel(c, t, 132, taken);
+        const auto e = pm::overlap_with_collective(c, t, 132, taken);
+        const auto kernel = pm::overlap_with_sm_copy(c, t, 132, taken);
         CHECK(std::abs(e.time.value() - kernel.value()) <= 1e-15);
         CHECK(e.time >= max(c, t) * (1 - 1e-15));
         CHECK(e.lost >= pm::duration<>{});

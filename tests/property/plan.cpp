@@ -29,8 +29,12 @@ std::vector<tried> try_all(const pm::plan_request& q) {
         for (int pipeline = 1; tensor * pipeline <= q.gpus; pipeline *= 2) {
           for (int spread = 0; spread < (q.model.moe.layers > 0 ? 2 : 1); ++spread) {
             for (int replicas = 1; replicas * tensor * pipeline <= q.gpus; ++replicas) {
-              pm::deployment d{.device = a, .model = q.model, .weights = f.weights, .activations = f.activations,
-                               .kv = f.kv, .utilization = q.utilization};
+              pm::deployment d{.device = a,
+                               .model = q.model,
+                               .weights = f.weights,
+                               .activations = f.activations,
+                               .kv = f.kv,
+                               .utilization = q.utilization};
               d.layout = {.tensor = tensor, .pipeline = pipeline, .expert = spread ? tensor : 1};
               if (!pm::fits(d, 1.0, longest) || replicas > q.load.concurrency) continue;
               pm::load share = q.load;
@@ -42,7 +46,8 @@ std::vector<tried> try_all(const pm::plan_request& q) {
                 const double rate = replicas * s.output_tokens_per_s.value();
                 const double cost = replicas * tensor * pipeline * a.price.value() * 1e6 / rate;
                 all.push_back({cost, s.itl.value(), s.ttft.value(),
-                               (q.itl.value() == 0 || s.itl <= q.itl) && (q.ttft.value() == 0 || s.ttft <= q.ttft)});
+                               (q.itl.value() == 0 || s.itl <= q.itl) &&
+                                   (q.ttft.value() == 0 || s.ttft <= q.ttft)});
               }
             }
           }
@@ -54,14 +59,16 @@ std::vector<tried> try_all(const pm::plan_request& q) {
 }
 
 pm::plan_request random_request(perfmodel_test::random_numbers& random) {
-  const pm::transformer* models[] = {&cat::llama_3_8b, &cat::llama_3_70b, &cat::mixtral_8x7b, &cat::gpt_oss_20b, &cat::gemma_3_27b};
+  const pm::transformer* models[] = {&cat::llama_3_8b, &cat::llama_3_70b, &cat::mixtral_8x7b,
+                                     &cat::gpt_oss_20b, &cat::gemma_3_27b};
   pm::plan_request q;
   q.accelerators = {random.uniform() < 0.5 ? cat::h100_sxm : cat::h200_sxm};
   if (random.uniform() < 0.5) q.accelerators.push_back(cat::b200_sxm);
   q.model = *models[static_cast<int>(random.uniform(0, 5))];
   q.gpus = 1 + static_cast<int>(random.uniform(0, 8));
   q.precisions = {{"bf16"}, {"fp8 + fp8 KV", pm::fp8, pm::fp8, pm::fp8}};
-  q.load = {.input_tokens = std::floor(random.log_uniform(64, 8192)), .output_tokens = std::floor(random.log_uniform(16, 2048)),
+  q.load = {.input_tokens = std::floor(random.log_uniform(64, 8192)),
+            .output_tokens = std::floor(random.log_uniform(16, 2048)),
             .concurrency = std::floor(random.log_uniform(1, 200))};
   if (random.uniform() < 0.7) q.itl = random.log_uniform(3e-4, 0.05) * pm::second;
   if (random.uniform() < 0.5) q.ttft = random.log_uniform(0.02, 5) * pm::second;
@@ -70,7 +77,8 @@ pm::plan_request random_request(perfmodel_test::random_numbers& random) {
 
 }  // namespace
 
-TEST_CASE("plan: the frontier is what no deployment beats, and every one is on it or beaten by it") {
+TEST_CASE(
+    "plan: the frontier is what no deployment beats, and every one is on it or beaten by it") {
   perfmodel_test::random_numbers random(21);
   int with_best = 0, without = 0;
   for (int n = 0; n < 25; ++n) {
@@ -86,7 +94,8 @@ TEST_CASE("plan: the frontier is what no deployment beats, and every one is on i
       if (x.met != any) continue;
       bool covered = false;
       for (const auto& p : r.frontier) {
-        covered = covered || (p.cost_per_million.value() <= slack * x.cost && p.serving.itl.value() <= slack * x.itl);
+        covered = covered || (p.cost_per_million.value() <= slack * x.cost &&
+                              p.serving.itl.value() <= slack * x.itl);
       }
       CHECK(covered);
     }
@@ -97,7 +106,8 @@ TEST_CASE("plan: the frontier is what no deployment beats, and every one is on i
         if (x.met != any) continue;
         const double cost = p.cost_per_million.value(), itl = p.serving.itl.value();
         found = found || (x.cost <= slack * cost && x.itl <= slack * itl);
-        beaten = beaten || (slack * x.cost < cost && x.itl <= itl) || (x.cost <= cost && slack * x.itl < itl);
+        beaten = beaten || (slack * x.cost < cost && x.itl <= itl) ||
+                 (x.cost <= cost && slack * x.itl < itl);
       }
       CHECK(found);
       CHECK_FALSE(beaten);

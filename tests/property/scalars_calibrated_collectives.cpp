@@ -1,14 +1,14 @@
 // Calibrated collectives over every scalar, and what holds of them at any size.
-#include <perfmodel/calibrated_collectives.hpp>
-#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
-#include <perfmodel/hierarchical_collectives.hpp>
+#include <perfmodel/parallel/hierarchy.hpp>
 
 #include "support/scalars.hpp"
 
 namespace pm = perfmodel;
-using pm::collective;
+using pm::collective_op;
 using pm::implementation;
 using pm::launch_mode;
 
@@ -16,7 +16,7 @@ namespace {
 
 struct setting {
   const pm::accelerator* device;
-  collective operation;
+  collective_op operation;
   int ranks;
   implementation kernels;
   launch_mode launch;
@@ -24,16 +24,16 @@ struct setting {
 
 template <class F>
 void for_each_setting(F&& f) {
-  for (const pm::accelerator* a : {&pm::catalog::a100_sxm_80gb, &pm::catalog::h100_sxm,
-                                   &pm::catalog::b200_sxm, &pm::catalog::gb200,
-                                   &pm::catalog::l40s, &pm::catalog::rtx_pro_6000}) {
-    for (const collective op :
-         {collective::all_reduce, collective::all_gather, collective::reduce_scatter,
-          collective::all_to_all, collective::broadcast, collective::point_to_point}) {
+  for (const pm::accelerator* a :
+       {&pm::catalog::a100_sxm_80gb, &pm::catalog::h100_sxm, &pm::catalog::b200_sxm,
+        &pm::catalog::gb200, &pm::catalog::l40s, &pm::catalog::rtx_pro_6000}) {
+    for (const collective_op op :
+         {collective_op::all_reduce, collective_op::all_gather, collective_op::reduce_scatter,
+          collective_op::all_to_all, collective_op::broadcast, collective_op::point_to_point}) {
       for (const int ranks : {2, 3, 4, 8}) {
         for (const implementation i :
              {implementation::any, implementation::nccl, implementation::custom}) {
-          if (i == implementation::custom && op == collective::point_to_point) continue;
+          if (i == implementation::custom && op == collective_op::point_to_point) continue;
           for (const launch_mode l : {launch_mode::graph, launch_mode::stream})
             f(setting{a, op, ranks, i, l});
         }
@@ -46,11 +46,11 @@ pm::collective_estimate at(const setting& s, double bytes) {
   const auto cost =
       pm::calibrated_collectives_on(*s.device, pm::catalog::collective_profile_of(*s.device));
   return pm::collective_time(s.device->fabric,
-                             pm::collective_call{.operation = s.operation,
-                                                 .ranks = s.ranks,
-                                                 .message = pm::message_bytes<>(bytes * pm::byte),
-                                                 .implementation = s.kernels,
-                                                 .launch = s.launch},
+                             pm::collective{.operation = s.operation,
+                                            .ranks = s.ranks,
+                                            .message = pm::message_bytes<>(bytes * pm::byte),
+                                            .implementation = s.kernels,
+                                            .launch = s.launch},
                              cost);
 }
 
@@ -120,12 +120,12 @@ TEST_CASE("never below the wire, monotone in bytes, parts add up", "[calibrated]
 }
 
 TEST_CASE("reduce-scatter and all-gather send what a ring all-reduce sends", "[calibrated]") {
-  const setting s{&pm::catalog::h100_sxm, collective::all_reduce, 4, implementation::nccl,
+  const setting s{&pm::catalog::h100_sxm, collective_op::all_reduce, 4, implementation::nccl,
                   launch_mode::stream};
   for (double bytes = 1e3; bytes < 1e9; bytes *= 3.0) {
     auto half = s, other = s;
-    half.operation = collective::reduce_scatter;
-    other.operation = collective::all_gather;
+    half.operation = collective_op::reduce_scatter;
+    other.operation = collective_op::all_gather;
     CHECK(perfmodel_test::close((at(half, bytes).wire + at(other, bytes).wire).quantity().value(),
                                 at(s, bytes).wire.quantity().value(), 1e-12));
     // Two launches cost more than one.

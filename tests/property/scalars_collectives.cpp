@@ -8,8 +8,8 @@ using perfmodel_test::check_scalars;
 namespace {
 
 template <class T>
-auto estimate(pm::collective op, int ranks, bool adds, const T& size, const T& rate, const T& alpha,
-              const T& share) {
+auto estimate(pm::collective_op op, int ranks, bool adds, const T& size, const T& rate,
+              const T& alpha, const T& share) {
   pm::basic_link<T> l;
   l.kind = pm::link_kind::nvlink;
   l.bandwidth = pm::bandwidth<T>::from_value(rate);
@@ -29,8 +29,8 @@ auto estimate(pm::collective op, int ranks, bool adds, const T& size, const T& r
 
 TEST_CASE("the time of a collective agrees over all scalars") {
   for (const auto op :
-       {pm::collective::all_reduce, pm::collective::all_gather, pm::collective::all_to_all,
-        pm::collective::broadcast, pm::collective::point_to_point}) {
+       {pm::collective_op::all_reduce, pm::collective_op::all_gather, pm::collective_op::all_to_all,
+        pm::collective_op::broadcast, pm::collective_op::point_to_point}) {
     for (const bool adds : {false, true}) {
       const auto time = [=]<class T>(const std::array<T, 4>& x) {
         return estimate<T>(op, 8, adds, x[0], x[1], x[2], x[3]).time.value();
@@ -44,14 +44,14 @@ TEST_CASE("the time of a collective agrees over all scalars") {
 TEST_CASE("the rates and bytes of a collective agree over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return estimate<T>(pm::collective::all_reduce, 8, false, x[0], x[1], x[2], x[3])
+        return estimate<T>(pm::collective_op::all_reduce, 8, false, x[0], x[1], x[2], x[3])
             .busbw.quantity()
             .value();
       },
       1e9, 450e9, 1e-6, 0.8);
   check_scalars(
       []<class T>(const std::array<T, 2>& x) {
-        return estimate<T>(pm::collective::all_reduce, 8, false, x[0], x[1], T(1e-6), T(0.5))
+        return estimate<T>(pm::collective_op::all_reduce, 8, false, x[0], x[1], T(1e-6), T(0.5))
             .wire.quantity()
             .value();
       },
@@ -69,7 +69,7 @@ TEST_CASE("the rates and bytes of a collective agree over all scalars") {
 TEST_CASE("the bound of no bytes is zero over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 2>& x) {
-        return estimate<T>(pm::collective::all_reduce, 8, true, x[0], x[1], T(0.0), T(1.0))
+        return estimate<T>(pm::collective_op::all_reduce, 8, true, x[0], x[1], T(0.0), T(1.0))
             .time.value();
       },
       0.0, 450e9);

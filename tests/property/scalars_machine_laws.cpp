@@ -59,8 +59,11 @@ TEST_CASE("Little's law agrees over all scalars") {
         return pm::attainable_bandwidth(bps(x[0]), b(x[1]), s(x[2])).value();
       },
       3.35e12, 0.5e6, 300e-9);
-  check_scalars([]<class T>(const std::array<T, 2>& x) { return pm::streams(tps(x[0]), s(x[1])); },
-                280.0, 0.085);
+  check_scalars(
+      []<class T>(const std::array<T, 2>& x) {
+        return pm::concurrent_sequences(tps(x[0]), s(x[1]));
+      },
+      280.0, 0.085);
   check_scalars(
       []<class T>(const std::array<T, 2>& x) { return pm::throughput_of(x[0], s(x[1])).value(); },
       64.0, 0.12);
@@ -79,7 +82,7 @@ TEST_CASE("launches agree over all scalars, host-bound and not") {
     pm::basic_launch_costs<T> c;
     c.cpu = s(x[0]);
     c.gap = s(x[1]);
-    return pm::stream_time(c, x[2], s(x[3])).time.value();
+    return pm::stream_launch_time(c, x[2], s(x[3])).time.value();
   };
   check_scalars(stream, 7.5e-6, 1e-6, 2100.0, 1e-2);
   check_scalars(stream, 7.5e-6, 1e-6, 100.0, 1e-2);
@@ -111,7 +114,7 @@ TEST_CASE("overlap agrees over all scalars") {
       0.01, 132.0, 8.0);
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return pm::beside_copy_kernel(s(x[0]), s(x[1]), x[2], x[3]).value();
+        return pm::overlap_with_sm_copy(s(x[0]), s(x[1]), x[2], x[3]).value();
       },
       0.01, 0.004, 132.0, 8.0);
   check_scalars(
@@ -216,7 +219,8 @@ TEST_CASE("metrics agree over all scalars") {
       0.85, 1.0, 295.0);
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return pm::amdahl(std::array<pm::basic_amdahl_part<T>, 2>{{{x[0], x[1]}, {x[2], x[3]}}}).speedup;
+        return pm::amdahl(std::array<pm::basic_amdahl_part<T>, 2>{{{x[0], x[1]}, {x[2], x[3]}}})
+            .speedup;
       },
       0.5, 0.8, 0.3, 0.2);
   check_scalars([]<class T>(const std::array<T, 2>& x) { return pm::scaling_tax(x[0], x[1]); },

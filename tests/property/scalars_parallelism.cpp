@@ -1,8 +1,8 @@
 // Parallel layouts over every scalar.
-#include <perfmodel/communication_overlap.hpp>
-#include <perfmodel/context_parallel.hpp>
-#include <perfmodel/parallelism.hpp>
-#include <perfmodel/zero.hpp>
+#include <perfmodel/parallel/communication_overlap.hpp>
+#include <perfmodel/parallel/context.hpp>
+#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/zero.hpp>
 #include <support/scalars.hpp>
 
 namespace pm = perfmodel;
@@ -123,8 +123,8 @@ TEST_CASE("ring attention agrees over all scalars, hidden and exposed") {
 
 TEST_CASE("communication beside compute agrees over all scalars") {
   const auto beside = []<class T>(const std::array<T, 4>& x) {
-    return pm::beside_communication(pm::duration<T>::from_value(x[0]),
-                                    pm::duration<T>::from_value(x[1]), x[2], x[3])
+    return pm::overlap_with_collective(pm::duration<T>::from_value(x[0]),
+                                       pm::duration<T>::from_value(x[1]), x[2], x[3])
         .time.value();
   };
   check_scalars(beside, 0.010, 0.005, 132.0, 20.0);
@@ -144,8 +144,8 @@ TEST_CASE("communication beside compute agrees over all scalars") {
 }
 
 TEST_CASE("a data-parallel step agrees over all scalars, hidden and exposed") {
-  for (const auto stage : {pm::zero_stage::none, pm::zero_stage::gradients,
-                           pm::zero_stage::parameters}) {
+  for (const auto stage :
+       {pm::zero_stage::none, pm::zero_stage::gradients, pm::zero_stage::parameters}) {
     const auto time = [=]<class T>(const std::array<T, 6>& x) {
       pm::basic_data_parallel_step<T> p;
       p.ranks = 8;

@@ -49,7 +49,7 @@ TEST_CASE("the break-even acceptance agrees over all scalars") {
 TEST_CASE("operations and the batch limit agree over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 2>& x) {
-        return pm::operations_factor(pm::emitted_tokens(x[0], 4), 4, x[1]);
+        return pm::flop_overhead(pm::emitted_tokens(x[0], 4), 4, x[1]);
       },
       0.8, 0.05);
   check_scalars(

@@ -1,8 +1,8 @@
 // Elasticities against the ratio of two evaluations.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <perfmodel/analysis/sensitivity.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/sensitivity.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 
@@ -20,9 +20,11 @@ pm::accelerator scaled(pm::accelerator a, std::size_t resource, double by) {
   const auto scale_all = [by](auto& peaks) {
     for (const pm::number_format f : pm::all_formats) {
       auto& all = peaks;
-      std::remove_cvref_t<decltype(all)>::fields([&](const char* name, auto& x) {
-        if (std::string(name) == name_of(f)) x = by * x.quantity();
-      }, all);
+      std::remove_cvref_t<decltype(all)>::fields(
+          [&](const char* name, auto& x) {
+            if (std::string(name) == name_of(f)) x = by * x.quantity();
+          },
+          all);
     }
   };
   if (resource == 0) scale_all(a.matrix.peak);
@@ -37,11 +39,14 @@ pm::accelerator scaled(pm::accelerator a, std::size_t resource, double by) {
 
 TEST_CASE("sensitivity: elasticities are slopes of the logarithm, and those of a bound sum to -1") {
   perfmodel_test::random_numbers random(41);
-  const pm::transformer* models[] = {&cat::llama_3_70b, &cat::mixtral_8x7b, &cat::gemma_3_27b, &cat::deepseek_v3};
+  const pm::transformer* models[] = {&cat::llama_3_70b, &cat::mixtral_8x7b, &cat::gemma_3_27b,
+                                     &cat::deepseek_v3};
   for (int n = 0; n < 40; ++n) {
-    const pm::deployment d{.device = cat::h200_sxm, .model = *models[n % 4],
+    const pm::deployment d{.device = cat::h200_sxm,
+                           .model = *models[n % 4],
                            .layout = {.tensor = 1 << static_cast<int>(random.uniform(0, 4))}};
-    const pm::iteration i{.batch = std::floor(random.log_uniform(1, 600)), .context = std::floor(random.log_uniform(1, 20000)),
+    const pm::iteration i{.batch = std::floor(random.log_uniform(1, 600)),
+                          .context = std::floor(random.log_uniform(1, 20000)),
                           .prefill_tokens = std::floor(random.log_uniform(0.5, 2000))};
     const auto found = pm::elasticities(d.device, [&](const auto& a) {
       auto lifted = pm::lift<scalar>(d);

@@ -48,8 +48,11 @@ std::optional<measured_service> read_row(const std::string& line) {
   pm::deployment& d = r.deployment;
   const int data = std::stoi(c[13]);
   const int ep = std::stoi(c[15]);
-  d.layout = {.tensor = std::stoi(c[11]), .pipeline = std::stoi(c[12]), .expert = m->moe.layers > 0 ? ep : 1, .data = data};
-  if (!pm::layout_feasible(d.layout, pm::divisible_parts(*m))) return {};
+  d.layout = {.tensor = std::stoi(c[11]),
+              .pipeline = std::stoi(c[12]),
+              .expert = m->moe.layers > 0 ? ep : 1,
+              .data = data};
+  if (!pm::layout_feasible(d.layout, pm::sharded_dims_of(*m))) return {};
   const bool wide = d.layout.ranks() > 8;  // only a rack joins more
   if (c[1] == "h100_sxm") d.device = cat::h100_sxm;
   if (c[1] == "h200_sxm") d.device = cat::h200_sxm;
@@ -59,10 +62,13 @@ std::optional<measured_service> read_row(const std::string& line) {
   const bool four_bit = c[4] == "fp4";
   const bool blackwell = c[1] == "b200_sxm";
   const pm::number_format linear = four_bit && !gpt_oss ? pm::fp4 : gpt_oss ? pm::bf16 : pm::fp8;
-  d.weights = pm::weight_storage(pm::storage_format(linear), pm::storage_format(four_bit ? pm::fp4 : pm::fp8), pm::bf16);
+  d.weights = pm::weight_storage(pm::storage_format(linear),
+                                 pm::storage_format(four_bit ? pm::fp4 : pm::fp8), pm::bf16);
   d.activations = four_bit && blackwell ? pm::fp4 : pm::fp8;
   d.kv = pm::fp8;
-  r.load = {.input_tokens = std::stod(c[7]), .output_tokens = std::stod(c[8]), .concurrency = std::stod(c[9])};
+  r.load = {.input_tokens = std::stod(c[7]),
+            .output_tokens = std::stod(c[8]),
+            .concurrency = std::stod(c[9])};
   r.ttft = std::stod(c[16]) * 1e-3;
   r.tpot = std::stod(c[17]) * 1e-3;
   return r;
@@ -82,7 +88,8 @@ TEST_CASE("serving: no published service beats the bound", "[measured]") {
     ++rows;
     const auto s = pm::serving(r->deployment, r->load);
     if (s.itl.value() > r->tpot || s.prefill.time.value() > r->ttft) {
-      INFO(line << ": bound " << s.itl.value() * 1e3 << " ms, prompt alone " << s.prefill.time.value() * 1e3 << " ms");
+      INFO(line << ": bound " << s.itl.value() * 1e3 << " ms, prompt alone "
+                << s.prefill.time.value() * 1e3 << " ms");
       CHECK(s.itl.value() <= r->tpot);
       CHECK(s.prefill.time.value() <= r->ttft);
     }
@@ -92,12 +99,18 @@ TEST_CASE("serving: no published service beats the bound", "[measured]") {
 
 TEST_CASE("serving: more load is never quicker, and never less throughput") {
   random_numbers random(31);
-  const pm::transformer* models[] = {&cat::llama_3_8b, &cat::mixtral_8x7b, &cat::gemma_3_27b, &cat::gpt_oss_20b};
+  const pm::transformer* models[] = {&cat::llama_3_8b, &cat::mixtral_8x7b, &cat::gemma_3_27b,
+                                     &cat::gpt_oss_20b};
   for (int n = 0; n < 60; ++n) {
-    const int data = 1 << static_cast<int>(random.uniform(0, 3)), tensor = 1 << static_cast<int>(random.uniform(0, 2));
-    const pm::deployment d{.device = cat::b200_sxm, .model = *models[n % 4],
-                           .layout = {.tensor = tensor, .pipeline = 1 << static_cast<int>(random.uniform(0, 2)), .data = data}};
-    pm::load l{.input_tokens = std::floor(random.log_uniform(16, 8000)), .output_tokens = std::floor(random.log_uniform(8, 2000)),
+    const int data = 1 << static_cast<int>(random.uniform(0, 3)),
+              tensor = 1 << static_cast<int>(random.uniform(0, 2));
+    const pm::deployment d{.device = cat::b200_sxm,
+                           .model = *models[n % 4],
+                           .layout = {.tensor = tensor,
+                                      .pipeline = 1 << static_cast<int>(random.uniform(0, 2)),
+                                      .data = data}};
+    pm::load l{.input_tokens = std::floor(random.log_uniform(16, 8000)),
+               .output_tokens = std::floor(random.log_uniform(8, 2000)),
                .concurrency = std::floor(random.log_uniform(1, 300))};
     if (random.uniform() < 0.3) l.chunk_tokens = std::floor(random.log_uniform(64, 4096));
     if (random.uniform() < 0.3) l.batch_limit = std::floor(random.log_uniform(1, 100));
@@ -118,17 +131,21 @@ TEST_CASE("serving: more load is never quicker, and never less throughput") {
     better.device.dram.bandwidth = 1.5 * d.device.dram.bandwidth.quantity();
     better.device.fabric.bandwidth = 1.5 * d.device.fabric.bandwidth.quantity();
     CHECK(slack * pm::serving(better, l).e2e <= s.e2e);
-    CHECK(pm::serving(d, l, pm::derated{.compute_efficiency = 0.7, .memory_efficiency = 0.8}).e2e >= slack * s.e2e);
+    CHECK(pm::serving(d, l, pm::derated{.compute_efficiency = 0.7, .memory_efficiency = 0.8}).e2e >=
+          slack * s.e2e);
   }
 }
 
-TEST_CASE("serving: an open loop's batch balances, grows with the load and ends where memory does") {
+TEST_CASE(
+    "serving: an open loop's batch balances, grows with the load and ends where memory does") {
   random_numbers random(32);
   int overrun = 0;
   for (int n = 0; n < 60; ++n) {
-    const pm::deployment d{.device = cat::h200_sxm, .model = n % 2 ? cat::llama_3_8b : cat::mixtral_8x7b,
+    const pm::deployment d{.device = cat::h200_sxm,
+                           .model = n % 2 ? cat::llama_3_8b : cat::mixtral_8x7b,
                            .layout = {.tensor = n % 2 ? 1 : 2}};
-    pm::load l{.input_tokens = std::floor(random.log_uniform(16, 4000)), .output_tokens = std::floor(random.log_uniform(8, 2000)),
+    pm::load l{.input_tokens = std::floor(random.log_uniform(16, 4000)),
+               .output_tokens = std::floor(random.log_uniform(8, 2000)),
                .requests_per_s = random.log_uniform(0.01, 100)};
     const auto s = pm::serving(d, l);
     if (!s.feasible) {
@@ -153,10 +170,12 @@ TEST_CASE("serving: memory-bound decoding has the closed form B = x t0 / (1 - x 
   const double bandwidth = d.device.dram.bandwidth.value();
   const double t0 = 2 * (8030261248.0 - 128256 * 4096.0 - 65 * 4096) / bandwidth;
   const double context = 1 + 2000 / 2;
-  const double t1 = ((context + 1) + (1 + 0.0) / 2000) * 131072 / bandwidth;  // the others' prompts are stored, too
+  const double t1 = ((context + 1) + (1 + 0.0) / 2000) * 131072 /
+                    bandwidth;  // the others' prompts are stored, too
   for (const double rate : {1.0, 2.0, 8.0}) {
     const double x = rate * 2000;
-    const auto s = pm::serving(d, {.input_tokens = 1, .output_tokens = 2000, .requests_per_s = rate});
+    const auto s =
+        pm::serving(d, {.input_tokens = 1, .output_tokens = 2000, .requests_per_s = rate});
     REQUIRE(s.decode.limiter == pm::limiter::memory);
     CHECK(near(s.batch, x * t0 / (1 - x * t1), 1e-6));
   }

@@ -104,9 +104,9 @@ TEST_CASE(
     "draft") {
   for (double a = 0.0; a <= 1.0; a += 0.125) {
     for (int k = 1; k <= 16; ++k) {
-      CHECK(pm::operations_factor(pm::emitted_tokens(a, k), k, 0.0) >= 1.0 - 1e-15);
-      CHECK(pm::operations_factor(pm::emitted_tokens(a, k), k, 0.1) >
-            pm::operations_factor(pm::emitted_tokens(a, k), k, 0.0));
+      CHECK(pm::flop_overhead(pm::emitted_tokens(a, k), k, 0.0) >= 1.0 - 1e-15);
+      CHECK(pm::flop_overhead(pm::emitted_tokens(a, k), k, 0.1) >
+            pm::flop_overhead(pm::emitted_tokens(a, k), k, 0.0));
     }
   }
 }

@@ -128,7 +128,7 @@ pm::deployment random_deployment(random_numbers& random, const pm::transformer& 
     const bool narrow = random.uniform() < 0.5;
     if (narrow) d.weights = pm::fp8, d.activations = pm::fp8;
     if (random.uniform() < 0.5) d.kv = pm::fp8;
-    if (pm::layout_feasible(d.layout, divisible_parts(m)) && pm::fits(d, 1.0, 1.0)) return d;
+    if (pm::layout_feasible(d.layout, sharded_dims_of(m)) && pm::fits(d, 1.0, 1.0)) return d;
   }
 }
 pm::iteration random_iteration(random_numbers& random) {

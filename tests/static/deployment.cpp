@@ -1,7 +1,7 @@
 // What a device of a deployment stores, and what fits it, at compile time.
-#include <perfmodel/deployment.hpp>
+#include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/require_fits.hpp>
 #include <perfmodel/workload/catalog/deepseek.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
 #include <support/near.hpp>

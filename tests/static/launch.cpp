@@ -13,8 +13,8 @@ constexpr pm::launch_costs ten_us{.cpu = 10_us};
 
 // 50 launches of 10 us beside 2 ms of kernels: nothing exposed in a stream, 20 % when waiting each
 // time.
-static_assert(pm::stream_time(ten_us, 50, 2_ms).time == 2_ms);
-static_assert(pm::stream_time(ten_us, 50, 2_ms).limiter == pm::limiter::compute);
+static_assert(pm::stream_launch_time(ten_us, 50, 2_ms).time == 2_ms);
+static_assert(pm::stream_launch_time(ten_us, 50, 2_ms).limiter == pm::limiter::compute);
 static_assert(near(pm::synchronised_time(ten_us, 50, 2_ms).time, 2.5_ms));
 static_assert(near(pm::synchronised_time(ten_us, 50, 2_ms).terms["host"] /
                        pm::synchronised_time(ten_us, 50, 2_ms).time,
@@ -22,8 +22,8 @@ static_assert(near(pm::synchronised_time(ten_us, 50, 2_ms).terms["host"] /
 
 // 2,100 launches of 7.5 us are 15.75 ms, and the host is the limit beside 10 ms of kernels.
 constexpr pm::launch_costs measured{.cpu = 7.5_us, .replay = 7.5_us, .node = 1_us};
-static_assert(near(pm::stream_time(measured, 2100, 10_ms).time, 15.75_ms));
-static_assert(pm::stream_time(measured, 2100, 10_ms).limiter == pm::limiter::launch);
+static_assert(near(pm::stream_launch_time(measured, 2100, 10_ms).time, 15.75_ms));
+static_assert(pm::stream_launch_time(measured, 2100, 10_ms).limiter == pm::limiter::launch);
 static_assert(near(pm::exposed_launch(measured, 2100, 10_ms), 5.75_ms));
 // Captured, 1 us a node and one replay: 2.1075 ms on top of the kernels.
 static_assert(near(pm::graph_time(measured, 2100, 0_s).time, 2.1075_ms));

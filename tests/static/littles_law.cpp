@@ -33,7 +33,7 @@ static_assert(pm::resident_blocks(pm::sm_limits{},
                                   pm::thread_block{.warps = 4, .shared = 228_KiB}) == 0);
 
 // 280 tok/s at 85 ms are 23.8 streams; 4 streams at 85 ms are 47.1 tok/s; 64 at 120 ms are 533.3.
-static_assert(near(pm::streams(280_tok_per_s, 85_ms), 23.8));
+static_assert(near(pm::concurrent_sequences(280_tok_per_s, 85_ms), 23.8));
 static_assert(near(pm::throughput_of(4.0, 85_ms), 47.0588_tok_per_s, 1e-6));
 static_assert(near(pm::throughput_of(64.0, 120_ms), 533.3333_tok_per_s, 1e-6));
 static_assert(near(pm::requests_in_system(2_req_per_s, 5_s), 10_req));

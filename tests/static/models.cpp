@@ -1,7 +1,7 @@
 // Sizes of models as constant expressions.
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/kv_shape.hpp>
-#include <perfmodel/workload/parameters.hpp>
+#include <perfmodel/workload/model/kv_shape.hpp>
+#include <perfmodel/workload/model/parameters.hpp>
 
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
@@ -10,20 +10,21 @@ namespace {
 
 // Llama 3 70B by hand: 2 x 128256 x 8192 in the tables; per layer 2 x 8192^2 (query, output),
 // 2 x 8192 x 1024 (key, value), 3 x 8192 x 28672 and two norms; one norm at the end.
-constexpr double llama_70b = 2.0 * 128256 * 8192 +
-                             80.0 * (2.0 * 8192 * 8192 + 2.0 * 8192 * 1024 + 3.0 * 8192 * 28672 + 2.0 * 8192) +
-                             8192.0;
+constexpr double llama_70b =
+    2.0 * 128256 * 8192 +
+    80.0 * (2.0 * 8192 * 8192 + 2.0 * 8192 * 1024 + 3.0 * 8192 * 28672 + 2.0 * 8192) + 8192.0;
 static_assert(llama_70b == 70553706496.0);
 static_assert(pm::parameters(catalog::llama_3_70b).total() == llama_70b);
 static_assert(pm::active_parameters(catalog::llama_3_70b) == llama_70b);
-static_assert(pm::multiplied_parameters(catalog::llama_3_70b) == llama_70b - 128256.0 * 8192);
+static_assert(pm::matmul_parameters(catalog::llama_3_70b) == llama_70b - 128256.0 * 8192);
 static_assert(pm::weight_bytes(catalog::llama_3_70b, pm::bf16) == 2.0 * llama_70b * pm::byte);
 
 // A context of 0 leaves the products alone: 2 x (parameters - embedding - 161 norms).
 static_assert(pm::flop_per_token(catalog::llama_3_70b).value() ==
               2.0 * (llama_70b - 128256.0 * 8192 - 161.0 * 8192));
 // 80 layers x 64 heads x 2 x (128 + 128) FLOP per cached token.
-static_assert(pm::flop_per_token(catalog::llama_3_70b, 1000.0).value() - pm::flop_per_token(catalog::llama_3_70b).value() ==
+static_assert(pm::flop_per_token(catalog::llama_3_70b, 1000.0).value() -
+                  pm::flop_per_token(catalog::llama_3_70b).value() ==
               80.0 * 64 * 512 * 1000);
 
 // 2 (K and V) x layers x KV heads x width x 2 bytes; DeepSeek: layers x (512 + 64) x 2 bytes.

@@ -1,17 +1,17 @@
 // Demands are constant expressions; these are the ones a reader can check by hand.
-#include <perfmodel/workload/attention.hpp>
-#include <perfmodel/workload/attention_decode.hpp>
-#include <perfmodel/workload/elementwise.hpp>
-#include <perfmodel/workload/embedding.hpp>
-#include <perfmodel/workload/flash_attention.hpp>
-#include <perfmodel/workload/gemm.hpp>
-#include <perfmodel/workload/mla.hpp>
-#include <perfmodel/workload/moe.hpp>
-#include <perfmodel/workload/norm.hpp>
-#include <perfmodel/workload/quantized.hpp>
-#include <perfmodel/workload/rope.hpp>
-#include <perfmodel/workload/softmax.hpp>
-#include <perfmodel/workload/swiglu.hpp>
+#include <perfmodel/workload/operators/attention.hpp>
+#include <perfmodel/workload/operators/attention_decode.hpp>
+#include <perfmodel/workload/operators/elementwise.hpp>
+#include <perfmodel/workload/operators/embedding.hpp>
+#include <perfmodel/workload/operators/flash_attention.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/workload/operators/mla.hpp>
+#include <perfmodel/workload/operators/moe.hpp>
+#include <perfmodel/workload/operators/norm.hpp>
+#include <perfmodel/workload/operators/quantized.hpp>
+#include <perfmodel/workload/operators/rope.hpp>
+#include <perfmodel/workload/operators/softmax.hpp>
+#include <perfmodel/workload/operators/swiglu.hpp>
 
 namespace pm = perfmodel;
 

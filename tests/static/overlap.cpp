@@ -9,8 +9,8 @@ using perfmodel_test::near;
 
 namespace {
 
-static_assert(near(pm::exposed(60_ms, 40_ms), 20_ms));
-static_assert(pm::exposed(40_ms, 60_ms) == 0_s);
+static_assert(near(pm::exposed_time(60_ms, 40_ms), 20_ms));
+static_assert(pm::exposed_time(40_ms, 60_ms) == 0_s);
 
 // A training step of an 8.03e9-parameter model, 2,048 tokens per GPU, 40 % MFU, 8 GPUs.
 // Backward: 4 P T / (0.4 R) = 166.28 ms; forward half of that; ring: 1.75 x 16.06 GB / 450 GB/s
@@ -25,9 +25,9 @@ static_assert(near(forward + max(backward, all_reduce), 249.425_ms, 1e-5));
 // 4 of 132 SMs cost 4 / 128, 8 cost 8 / 124.
 static_assert(near(pm::sm_interference(1_s, 132, 4) / 1_s, 132.0 / 128));
 static_assert(near(pm::sm_interference(1_s, 132, 8) / 1_s, 132.0 / 124));
-static_assert(pm::beside_copy_engine(10_ms, 4_ms) == 10_ms);
-static_assert(near(pm::beside_copy_kernel(10_ms, 4_ms, 132, 33), 11_ms));
-static_assert(pm::beside_copy_kernel(1_ms, 4_ms, 132, 33) == 4_ms);
+static_assert(pm::overlap_with_dma(10_ms, 4_ms) == 10_ms);
+static_assert(near(pm::overlap_with_sm_copy(10_ms, 4_ms, 132, 33), 11_ms));
+static_assert(pm::overlap_with_sm_copy(1_ms, 4_ms, 132, 33) == 4_ms);
 
 // Three buckets: the second waits for the first, the third is late and alone.
 constexpr std::array<pm::bucket, 3> buckets{{{1_ms, 5_ms}, {2_ms, 3_ms}, {20_ms, 4_ms}}};

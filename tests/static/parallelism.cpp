@@ -1,8 +1,8 @@
 // Parallel layouts, worked by hand.
-#include <perfmodel/communication_overlap.hpp>
-#include <perfmodel/context_parallel.hpp>
-#include <perfmodel/parallelism.hpp>
-#include <perfmodel/zero.hpp>
+#include <perfmodel/parallel/communication_overlap.hpp>
+#include <perfmodel/parallel/context.hpp>
+#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/zero.hpp>
 
 namespace pm = perfmodel;
 
@@ -12,11 +12,12 @@ constexpr bool near_to(double a, double b, double relative) {
   const double d = a < b ? b - a : a - b;
   return d <= relative * (b < 0 ? -b : b);
 }
-constexpr pm::interconnect nvlink{
+constexpr pm::link nvlink{
     .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
 
 // 64 query heads, 8 KV heads, 80 layers
-constexpr pm::divisible dense{.query_heads = 64, .kv_heads = 8, .layers = 80, .accelerators = 64};
+constexpr pm::sharded_dims dense{
+    .query_heads = 64, .kv_heads = 8, .layers = 80, .accelerators = 64};
 static_assert(pm::layout{.tensor = 8, .pipeline = 2, .data = 4}.ranks() == 64);
 static_assert(pm::layout_feasible({.tensor = 8, .pipeline = 2, .data = 4}, dense));
 static_assert(pm::layout_feasible({.tensor = 16}, dense));
@@ -27,7 +28,7 @@ static_assert(pm::layout_feasible({.pipeline = 80}, {.layers = 80}));
 static_assert(!pm::layout_feasible({.expert = 2, .data = 2}, dense));
 static_assert(pm::check({.tensor = 4}, dense).tensor == 4);
 // 256 experts over 64 ranks, of which 8 serve attention together
-constexpr pm::divisible moe{.experts = 256};
+constexpr pm::sharded_dims moe{.experts = 256};
 static_assert(pm::layout_feasible({.tensor = 8, .expert = 64, .data = 8}, moe));
 static_assert(pm::layout{.tensor = 8, .expert = 16, .data = 8}.expert_tensor() == 4);
 static_assert(pm::layout{.tensor = 8, .expert = 64, .data = 8}.ranks() == 64);
@@ -116,7 +117,7 @@ static_assert(pm::zero_traffic(zero_stage::parameters, 1, 1e9).quantity() == 0.0
 // Ring attention: as many KV heads as query heads, bf16: R / BW tokens, 312e12 / 300e9 = 1040
 constexpr pm::ring_attention mha{
     .ranks = 8, .tokens = 8 * 1040.0, .query_heads = 32, .kv_heads = 32, .head_dim = 128};
-constexpr pm::interconnect a100{
+constexpr pm::link a100{
     .kind = pm::link_kind::nvlink, .bandwidth = 300.0 * pm::GB_per_s, .ranks = 8};
 static_assert(near_to(pm::hidden_block_tokens(312.0 * pm::TFLOP_per_s, 300.0 * pm::GB_per_s, mha),
                       1040, 1e-12));
@@ -159,18 +160,18 @@ static_assert(near_to(pm::data_parallel_time(nvlink, on_sms).terms["SMs of commu
 
 // 10 ms of compute beside 5 ms on 20 of 132 SMs: 5 x 20/132 more. 20 ms outlast the 11.786 that
 // the compute then takes.
-constexpr auto beside = pm::beside_communication(10.0 * pm::ms, 5.0 * pm::ms, 132,
-                                                 pm::expert_exchange_sms);
+constexpr auto beside =
+    pm::overlap_with_collective(10.0 * pm::ms, 5.0 * pm::ms, 132, pm::expert_exchange_sms);
 static_assert(near_to(beside.time.value(), 10e-3 + 5e-3 * 20 / 132, 1e-12));
 static_assert(beside.exposed == pm::duration<>{});
 constexpr auto outlasted =
-    pm::beside_communication(10.0 * pm::ms, 20.0 * pm::ms, 132, pm::expert_exchange_sms);
+    pm::overlap_with_collective(10.0 * pm::ms, 20.0 * pm::ms, 132, pm::expert_exchange_sms);
 static_assert(near_to(outlasted.time.value(), 20e-3, 1e-12));
 static_assert(near_to(outlasted.exposed.value(), 20e-3 - 10e-3 * 132 / 112, 1e-12));
 // A GEMM beside NCCL on NVLink: 132 / 108 of its time
-static_assert(near_to(pm::sm_interference(1.0 * pm::ms, 132, pm::communication_sms(nvlink.kind))
-                          .value(),
-                      1e-3 * 132 / 108, 1e-12));
+static_assert(
+    near_to(pm::sm_interference(1.0 * pm::ms, 132, pm::communication_sms(nvlink.kind)).value(),
+            1e-3 * 132 / 108, 1e-12));
 static_assert(pm::communication_sms(pm::link_kind::pcie) == 4.0);
 static_assert(pm::communication_sms(pm::link_kind::infiniband) == 16.0);
 static_assert(pm::communication_sms(pm::link_kind::none) == 0.0);
@@ -197,7 +198,8 @@ constexpr double per_element(const pm::layer_activations& x) {
 }
 static_assert(per_element({.tokens = 2048, .hidden = 12288}) == 34.0);
 static_assert(per_element({.tensor = 8, .tokens = 2048, .hidden = 12288}) == 13.0);
-static_assert(per_element({.tensor = 8, .tokens = 2048, .hidden = 12288, .sequence = true}) == 4.25);
+static_assert(per_element({.tensor = 8, .tokens = 2048, .hidden = 12288, .sequence = true}) ==
+              4.25);
 static_assert(per_element({.tensor = 8,
                            .tokens = 2048,
                            .hidden = 12288,

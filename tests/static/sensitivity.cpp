@@ -1,8 +1,8 @@
 // Elasticities at compile time. A function object, since Clang 14 takes no lambda here.
+#include <perfmodel/analysis/sensitivity.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/sensitivity.hpp>
-#include <perfmodel/workload/gemm.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 #include <support/near.hpp>
 
 namespace pm = perfmodel;
@@ -19,7 +19,8 @@ struct gemm_time {
 };
 constexpr auto vector_product = pm::elasticities(pm::catalog::h100_sxm, gemm_time{1});
 static_assert(near(vector_product[2].value, -1.0));
-static_assert(vector_product[0].value == 0.0 && vector_product[1].value == 0.0 && vector_product[3].value == 0.0);
+static_assert(vector_product[0].value == 0.0 && vector_product[1].value == 0.0 &&
+              vector_product[3].value == 0.0);
 constexpr auto matrix_product = pm::elasticities(pm::catalog::h100_sxm, gemm_time{8192});
 static_assert(near(matrix_product[0].value, -1.0));
 static_assert(matrix_product[2].value == 0.0);

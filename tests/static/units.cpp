@@ -1,8 +1,8 @@
 // Units, constants and scalars in constant expressions.
+#include <perfmodel/core/label.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/units/convention.hpp>
-#include <perfmodel/units/label.hpp>
 #include <perfmodel/units/literals.hpp>
 #include <perfmodel/units/named.hpp>
 #include <support/near.hpp>

@@ -9,7 +9,7 @@ set(layers "${CMAKE_CURRENT_LIST_DIR}/layers.txt")
 function(clean_tree)
   file(REMOVE_RECURSE "${WORK_DIR}")
   foreach(header units/quantity.hpp scalar/lanes.hpp hardware/accelerator.hpp
-      hardware/catalog/chips.hpp workload/demand.hpp roofline.hpp step.hpp calibration.hpp)
+      hardware/catalog/chips.hpp workload/demand.hpp roofline.hpp step.hpp analysis/calibration.hpp)
     file(WRITE "${include_dir}/perfmodel/${header}" "#pragma once\n")
   endforeach()
   # Arrows that are right.
@@ -17,7 +17,7 @@ function(clean_tree)
     "#include <perfmodel/hardware/accelerator.hpp>\n")
   file(APPEND "${include_dir}/perfmodel/roofline.hpp"
     "#include \"workload/demand.hpp\"\n#include <cstddef>\n#include <boost/units/quantity.hpp>\n")
-  file(APPEND "${include_dir}/perfmodel/calibration.hpp"
+  file(APPEND "${include_dir}/perfmodel/analysis/calibration.hpp"
     "#include <Eigen/Dense>\n#include <perfmodel/scalar/lanes.hpp>\n#include <perfmodel/step.hpp>\n")
 endfunction()
 

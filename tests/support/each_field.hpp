@@ -6,7 +6,7 @@
 #include <concepts>
 #include <initializer_list>
 #include <limits>
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <string_view>
 #include <type_traits>
 

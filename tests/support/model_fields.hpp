@@ -2,7 +2,7 @@
 #pragma once
 
 #include <map>
-#include <perfmodel/workload/transformer.hpp>
+#include <perfmodel/workload/model/transformer.hpp>
 #include <string>
 #include <type_traits>
 

@@ -19,9 +19,7 @@ class random_numbers {
   }
   double uniform(double lo, double hi) { return lo + (hi - lo) * uniform(); }
   /// Uniform in the logarithm.
-  double log_uniform(double lo, double hi) {
-    return std::exp(uniform(std::log(lo), std::log(hi)));
-  }
+  double log_uniform(double lo, double hi) { return std::exp(uniform(std::log(lo), std::log(hi))); }
   double exponential(double mean) { return -mean * std::log(uniform()); }
 
  private:

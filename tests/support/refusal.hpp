@@ -1,7 +1,7 @@
 // What a call refuses, as text: "PM-E010: p is 0.5; allowed: 1 or more".
 #pragma once
 
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <string>
 
 namespace perfmodel_test {

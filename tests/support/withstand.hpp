@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <string>
 
 #include "support/random.hpp"

@@ -2,9 +2,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/calibrated.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <string_view>
 
@@ -234,7 +234,7 @@ TEST_CASE("every machine has a profile, and a loan is less certain", "[calibrate
   // The operand bandwidth of a loan goes with SMs x clock: H20 has 78 of H100's 132 SMs.
   CHECK_THAT(machine_profile_of(h20).value.operand_bandwidth.value(),
              WithinRel(profile_h100_sxm.value.operand_bandwidth.value() * 78.0 / 132.0, 1e-9));
-  // Power: the lender's energy per FLOP at the borrower's limit. L40S slows by s at 350 W and 362
+  // Power: the donor's energy per FLOP at the borrower's limit. L40S slows by s at 350 W and 362
   // TFLOP/s; an L4 is given 72 W for its peak, an H20 400 W or more for a seventh of H100's.
   const double l4_watts_per_flop = 72.0 / l4.matrix.peak.bf16.value();
   CHECK_THAT(
@@ -255,7 +255,7 @@ TEST_CASE("a streaming kernel by hand", "[calibrated]") {
   const pm::elementwise x{.elements = 1e6};
   CHECK_THAT(in_us(calibrated_elementwise(a, x, plain).time), WithinRel(5.0 + 1.3, 1e-9));
   // One element at a time, 0.4 cycles each on 100 SMs at 1 GHz: 4 us beside the 5 us.
-  const pm::streaming_kernels k{
+  const pm::memory_bound_kernels k{
       .kernel_time = 2.0 * pm::us, .element_cycles = 0.4, .lookup_cycles = 1.2};
   CHECK_THAT(in_us(calibrated_elementwise(a, x, plain, k).time),
              WithinRel(2.0 + std::hypot(4.0, 5.0), 1e-9));
@@ -263,7 +263,7 @@ TEST_CASE("a streaming kernel by hand", "[calibrated]") {
   pm::machine_parameters p = plain;
   p.l2_bandwidth = 2.0 * pm::TB_per_s;
   const double cold = 1.0 - 1.0 / (1.0 + std::pow(0.4, 8.0));
-  CHECK_THAT(in_us(calibrated_elementwise(a, x, p, {}, pm::residency::replayed).time),
+  CHECK_THAT(in_us(calibrated_elementwise(a, x, p, {}, pm::cache_state::warm).time),
              WithinRel(1.3 + cold * 5.0 + (1.0 - cold) * 2.0, 1e-9));
   // A norm of 1000 rows of 1000 reads its 1000 weights too; a look-up has cycles of its own: 12 us.
   CHECK_THAT(in_us(calibrated_elementwise(a, pm::norm{.rows = 1000, .width = 1000}, plain).time),
@@ -352,16 +352,16 @@ TEST_CASE("a streaming operator refuses each number that no machine and no libra
   pm::machine_parameters p = plain;
   p.l2_bandwidth = 2.0 * pm::TB_per_s;
   perfmodel_test::refuses_each_field(
-      p, [&](const auto& m) { calibrated_elementwise(a, x, m, {}, pm::residency::replayed); },
+      p, [&](const auto& m) { calibrated_elementwise(a, x, m, {}, pm::cache_state::warm); },
       {"l2_bandwidth"},
       {"matrix_floor", "matrix_share", "operand_bandwidth", "tile_fill", "split_cost",
        "power_slowdown", "instruction_rows", "l2_partitions"});
-  const auto all = [&](const pm::streaming_kernels& k) {
+  const auto all = [&](const pm::memory_bound_kernels& k) {
     calibrated_elementwise(a, x, p, k);
     calibrated_elementwise(a, pm::norm{.rows = 10, .width = 10}, p, k);
     calibrated_elementwise(a, pm::embedding{.tokens = 10, .vocabulary = 10, .hidden = 10}, p, k);
   };
-  perfmodel_test::refuses_each_field(pm::streaming_kernels{}, all,
+  perfmodel_test::refuses_each_field(pm::memory_bound_kernels{}, all,
                                      {"kernel_time", "element_cycles", "lookup_cycles"});
 }
 

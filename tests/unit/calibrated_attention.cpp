@@ -2,9 +2,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/calibrated_attention.hpp>
-#include <perfmodel/calibrated_moe.hpp>
-#include <perfmodel/hardware/catalog/attention_profiles.hpp>
+#include <perfmodel/calibrated/attention.hpp>
+#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/moe.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
@@ -121,7 +121,7 @@ TEST_CASE("a cold call reads all from DRAM", "[calibrated]") {
   const pm::attention_decode w{
       .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
   const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels,
-                                         pm::residency::cold);
+                                         pm::cache_state::cold);
   const double moved = 4096 * 512 + 512 + 8 * 128 * 2 * 2;
   CHECK_THAT(e.terms["memory"].value(), WithinRel(moved / 0.8e12, 1e-12));
   CHECK_THAT(e.mbu, WithinRel(moved / 1e12 / e.time.value(), 1e-12));
@@ -193,7 +193,7 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   // tile of 16 rows. First GEMM: 8 x 32 = 256 tiles on 100 SMs; second: 64 tiles, 0.64 of a wave.
   const pm::moe_ffn x{.tokens = 64, .hidden = 1024, .intermediate = 2048, .experts = 8, .top_k = 2};
   const pm::moe_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
-  const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .loads_per_sm = 1.0};
+  const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .dram_saturation = 1.0};
   const auto e = pm::calibrated_estimate(round_device(), x, p, k, pm::routing::balanced);
   const double first =
       std::hypot(2.0 * 8 * 16 * 4096 * 1024 / 5e13, 8.0 * 4096 * 1024 * 2 / 0.8e12);
@@ -302,7 +302,7 @@ TEST_CASE("attention refuses each number that no machine and no library has", "[
 TEST_CASE("experts refuse each number that no machine and no library has", "[calibrated]") {
   const pm::moe_ffn x{.tokens = 64, .hidden = 1024, .intermediate = 2048, .experts = 8, .top_k = 2};
   const pm::moe_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
-  const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .loads_per_sm = 1.0};
+  const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .dram_saturation = 1.0};
   perfmodel_test::refuses_each_field(
       p, [&](const auto& y) { pm::calibrated_estimate(round_device(), x, y, k); }, {});
   perfmodel_test::refuses_each_field(

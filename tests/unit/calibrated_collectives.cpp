@@ -2,10 +2,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/calibrated_collectives.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
-#include <perfmodel/hierarchical_collectives.hpp>
+#include <perfmodel/parallel/hierarchy.hpp>
 #include <string>
 
 #include "support/each_field.hpp"
@@ -16,26 +16,26 @@ using pm::us;
 
 namespace {
 
-constexpr pm::interconnect nvlink{.kind = pm::link_kind::nvlink,
-                                  .bandwidth = 400.0 * pm::GB_per_s,
-                                  .ranks = 8,
-                                  .in_network_reduction = true};
+constexpr pm::link nvlink{.kind = pm::link_kind::nvlink,
+                          .bandwidth = 400.0 * pm::GB_per_s,
+                          .ranks = 8,
+                          .in_network_reduction = true};
 
 // Round numbers, so that every time below can be computed by hand.
 constexpr pm::calibrated_collectives by_hand() {
   pm::calibrated_collectives c;
   c.profile.value = {.launch = 4.0 * us,
                      .hop = 1.0 * us,
-                     .bulk_wait = 10.0 * us,
+                     .simple_wait = 10.0 * us,
                      .link_share = 0.5,
                      .in_network_share = 0.25,
-                     .custom_floor = 3.0 * us,
-                     .custom_share = 0.25,
+                     .engine_all_reduce_floor = 3.0 * us,
+                     .engine_all_reduce_share = 0.25,
                      .host_launch = 20.0 * us};
-  c.profile.protocols = {.low_latency_share = 0.1,
-                         .line_share = 0.5,
-                         .doubling = 0.25,
-                         .bulk_hop = 0.5,
+  c.profile.protocols = {.ll_share = 0.1,
+                         .ll128_share = 0.5,
+                         .launch_growth_per_log2_rank = 0.25,
+                         .simple_hop = 0.5,
                          .copy_rate = 2.0,
                          .in_network_wait = 4.0};
   c.kernels = {
@@ -44,14 +44,14 @@ constexpr pm::calibrated_collectives by_hand() {
   return c;
 }
 
-constexpr pm::collective_call call(double bytes, int ranks, pm::implementation i,
-                                   pm::collective operation = pm::collective::all_reduce) {
+constexpr pm::collective call(double bytes, int ranks, pm::implementation i,
+                              pm::collective_op operation = pm::collective_op::all_reduce) {
   return {.operation = operation,
           .ranks = ranks,
           .message = pm::message_bytes<>(bytes * pm::byte),
           .implementation = i};
 }
-double us_of(const pm::collective_call& c, const pm::calibrated_collectives& cost = by_hand()) {
+double us_of(const pm::collective& c, const pm::calibrated_collectives& cost = by_hand()) {
   return pm::collective_time(nvlink, c, cost).time.value() * 1e6;
 }
 
@@ -65,28 +65,28 @@ TEST_CASE("three protocols, by hand", "[calibrated]") {
   CHECK_THAT(us_of(call(4e6, 4, nccl)),
              WithinRel(6.0 + 10.0 + 3.0 + 6e6 / 200e3 + 1e6 / 400e3, 1e-12));
   // An all-gather has half the hops and half the bytes; a reduce-scatter the same.
-  CHECK_THAT(us_of(call(4000, 4, nccl, pm::collective::all_gather)),
+  CHECK_THAT(us_of(call(4000, 4, nccl, pm::collective_op::all_gather)),
              WithinRel(4.0 + 3.0 + 3000 / 20e3, 1e-12));
-  CHECK(us_of(call(4e6, 4, nccl, pm::collective::reduce_scatter)) ==
-        us_of(call(4e6, 4, nccl, pm::collective::all_gather)));
+  CHECK(us_of(call(4e6, 4, nccl, pm::collective_op::reduce_scatter)) ==
+        us_of(call(4e6, 4, nccl, pm::collective_op::all_gather)));
   // Seven messages posted by each of 8 ranks.
-  CHECK_THAT(us_of(call(8000, 8, nccl, pm::collective::all_to_all)),
+  CHECK_THAT(us_of(call(8000, 8, nccl, pm::collective_op::all_to_all)),
              WithinRel(4.0 + 7.0 + 7000 / 20e3, 1e-12));
   // One rank to another: all of it on the wire, no part to keep.
-  CHECK_THAT(us_of(call(4e6, 2, nccl, pm::collective::point_to_point)),
+  CHECK_THAT(us_of(call(4e6, 2, nccl, pm::collective_op::point_to_point)),
              WithinRel(5.0 + 10.0 + 0.5 + 4e6 / 200e3, 1e-12));
 }
 
 TEST_CASE("cards of two sockets, by hand", "[calibrated]") {
   auto cost = by_hand();
-  cost.profile.protocols.apart = 2.0;
-  cost.profile.protocols.together = 4;
+  cost.profile.protocols.cross_socket_factor = 2.0;
+  cost.profile.protocols.ranks_per_socket = 4;
   const auto nccl = pm::implementation::nccl;
   CHECK(us_of(call(4000, 4, nccl), cost) == us_of(call(4000, 4, nccl)));
   // 14 hops of 2 us, half as long in bulk, which 1.75 S crosses at half of 200 GB/s.
   CHECK_THAT(us_of(call(4000, 8, nccl), cost),
              WithinRel(7.0 + 10.0 + 14.0 + 7000 / 100e3 + 500 / 400e3, 1e-12));
-  cost.profile.protocols.apart = 0.5;
+  cost.profile.protocols.cross_socket_factor = 0.5;
   CHECK_THROWS_AS(us_of(call(4000, 8, nccl), cost), pm::error);
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("what costs nothing, and what is refused", "[calibrated]") {
   wrong = cost;
   wrong.profile.value.launch = -1.0 * us;
   CHECK_THROWS_AS(us_of(call(1e6, 8, pm::implementation::nccl), wrong), pm::error);
-  CHECK_THROWS_AS(us_of(call(1e6, 8, pm::implementation::two_shot, pm::collective::all_gather)),
+  CHECK_THROWS_AS(us_of(call(1e6, 8, pm::implementation::two_shot, pm::collective_op::all_gather)),
                   pm::error);
 }
 
@@ -154,9 +154,10 @@ TEST_CASE("every operation refuses the same, on every fabric", "[calibrated]") {
   for (const pm::accelerator* a : {&pm::catalog::a100_sxm_80gb, &pm::catalog::h100_sxm,
                                    &pm::catalog::gb200, &pm::catalog::rtx_pro_6000}) {
     const auto cost = pm::calibrated_collectives_on(*a, pm::catalog::collective_profile_of(*a));
-    for (const pm::collective op :
-         {pm::collective::all_reduce, pm::collective::all_gather, pm::collective::reduce_scatter,
-          pm::collective::all_to_all, pm::collective::broadcast}) {
+    for (const pm::collective_op op :
+         {pm::collective_op::all_reduce, pm::collective_op::all_gather,
+          pm::collective_op::reduce_scatter, pm::collective_op::all_to_all,
+          pm::collective_op::broadcast}) {
       INFO(a->name.c_str() << ' ' << name_of(op));
       const auto time = [&](double bytes, int ranks) {
         return pm::collective_time(a->fabric, call(bytes, ranks, pm::implementation::any, op),
@@ -218,7 +219,7 @@ TEST_CASE("profiles of fabrics", "[calibrated][catalog]") {
                           pm::calibrated_collectives_on(catalog::b200_sxm, b200));
   CHECK_THAT(large.busbw.quantity().value() / 1e9, WithinRel(845.0, 0.01));
   // NCCL carries 20 GB/s over PCIe 4 and 5 alike, two thirds of a slower link.
-  const auto carried = [](const pm::interconnect& link) {
+  const auto carried = [](const pm::link& link) {
     return catalog::collective_profile_of(link).value.link_share * link.bandwidth.quantity();
   };
   CHECK_THAT(carried(catalog::l40s.fabric) / pm::GB_per_s, WithinRel(20.0, 1e-12));
@@ -247,8 +248,8 @@ TEST_CASE("two fabrics", "[calibrated]") {
   CHECK_THAT(e.wire_inside.quantity().value(), WithinRel(1.75e9, 1e-12));
   CHECK_THAT(e.wire_between.quantity().value(), WithinRel(1.5 * 1e9 / 8, 1e-12));
   CHECK_THAT(e.time.value(), WithinRel(1.75e9 / 400e9 + 1.5e9 / 8 / 50e9, 1e-12));
-  const auto all_to_all =
-      pm::hierarchical_time(h, call(1e9, 32, pm::implementation::any, pm::collective::all_to_all));
+  const auto all_to_all = pm::hierarchical_time(
+      h, call(1e9, 32, pm::implementation::any, pm::collective_op::all_to_all));
   CHECK_THAT(all_to_all.wire_between.quantity().value(), WithinRel(0.75e9, 1e-12));
   CHECK_THAT(all_to_all.time.value(), WithinRel(0.75e9 / 50e9, 1e-12));
   // One node is one fabric.
@@ -269,22 +270,22 @@ TEST_CASE("a collective refuses each number that no fabric, library or engine ha
     us_of(call(1e6, 8, pm::implementation::custom), c);
     us_of(call(1e6, 8, pm::implementation::two_shot), c);
   };
-  perfmodel_test::refuses_each_field(
-      cost.profile.value,
-      [&](const auto& x) {
-        auto c = cost;
-        c.profile.value = x;
-        answer(c);
-      },
-      {"launch", "hop", "bulk_wait", "in_network_share", "custom_floor", "host_launch"});
-  perfmodel_test::refuses_each_field(
-      cost.profile.protocols,
-      [&](const auto& x) {
-        auto c = cost;
-        c.profile.protocols = x;
-        answer(c);
-      },
-      {"line_share", "doubling", "bulk_hop", "in_network_wait", "together"});
+  perfmodel_test::refuses_each_field(cost.profile.value,
+                                     [&](const auto& x) {
+                                       auto c = cost;
+                                       c.profile.value = x;
+                                       answer(c);
+                                     },
+                                     {"launch", "hop", "simple_wait", "in_network_share",
+                                      "engine_all_reduce_floor", "host_launch"});
+  perfmodel_test::refuses_each_field(cost.profile.protocols,
+                                     [&](const auto& x) {
+                                       auto c = cost;
+                                       c.profile.protocols = x;
+                                       answer(c);
+                                     },
+                                     {"ll128_share", "launch_growth_per_log2_rank", "simple_hop",
+                                      "in_network_wait", "ranks_per_socket"});
   perfmodel_test::refuses_each_field(cost.kernels,
                                      [&](const auto& x) {
                                        auto c = cost;
@@ -295,7 +296,7 @@ TEST_CASE("a collective refuses each number that no fabric, library or engine ha
   for (const double bad : {-1.0, std::nan(""), HUGE_VAL, 1e-300}) {
     auto c = cost;
     c.local_copy = pm::bandwidth<>::from_value(bad);
-    pm::collective_call streamed = call(1e6, 8, pm::implementation::custom);
+    pm::collective streamed = call(1e6, 8, pm::implementation::custom);
     streamed.launch = pm::launch_mode::stream;
     CHECK(perfmodel_test::refusal([&] {
             us_of(streamed, c);
@@ -306,9 +307,9 @@ TEST_CASE("a collective refuses each number that no fabric, library or engine ha
   CHECK(perfmodel_test::refusal([&] { answer(switches); }) ==
         "PM-E010: in_network_share is 1.5; allowed: 0 to 1");
   auto flags = cost;
-  flags.profile.protocols.line_share = 1.5;
+  flags.profile.protocols.ll128_share = 1.5;
   CHECK(perfmodel_test::refusal([&] { answer(flags); }) ==
-        "PM-E010: line_share is 1.5; allowed: 0 to 1");
+        "PM-E010: ll128_share is 1.5; allowed: 0 to 1");
 }
 
 TEST_CASE("every collective profile of the catalogue is valid", "[calibrated]") {

@@ -3,7 +3,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <limits>
-#include <perfmodel/calibrate_machine.hpp>
+#include <perfmodel/analysis/calibrate_machine.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <vector>
 

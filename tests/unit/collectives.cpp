@@ -3,7 +3,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <perfmodel/collectives.hpp>
-#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
 
@@ -12,14 +12,14 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-pm::interconnect nvlink(double gb_per_s, bool adds) {
+pm::link nvlink(double gb_per_s, bool adds) {
   return {.kind = pm::link_kind::nvlink,
           .bandwidth = gb_per_s * pm::GB_per_s,
           .ranks = 8,
           .in_network_reduction = adds};
 }
 
-pm::error_code code_of(const pm::interconnect& l, const pm::collective_call& c) {
+pm::error_code code_of(const pm::link& l, const pm::collective& c) {
   try {
     (void)pm::collective_time(l, c);
   } catch (const pm::error& e) {
@@ -41,7 +41,7 @@ TEST_CASE("an all-reduce that spans too many ranks is infeasible and says so") {
 }
 
 TEST_CASE("without a link two ranks cannot talk and one can be alone") {
-  const pm::interconnect none{};
+  const pm::link none{};
   const pm::message_bytes<> message(1.0 * pm::MB);
   CHECK_FALSE(pm::collective_time(none, {.ranks = 2, .message = message}).feasible);
   CHECK(pm::collective_time(none, {.ranks = 2, .message = message}).time == pm::duration<>{});
@@ -49,9 +49,9 @@ TEST_CASE("without a link two ranks cannot talk and one can be alone") {
 }
 
 TEST_CASE("in-network reduction needs switches that add") {
-  const pm::collective_call c{.ranks = 8,
-                              .message = pm::message_bytes<>(1.0 * pm::MB),
-                              .algorithm = pm::algorithm::in_network};
+  const pm::collective c{.ranks = 8,
+                         .message = pm::message_bytes<>(1.0 * pm::MB),
+                         .algorithm = pm::algorithm::in_network};
   CHECK(pm::collective_time(nvlink(450, true), c).feasible);
   CHECK_FALSE(pm::collective_time(nvlink(450, false), c).feasible);
 }
@@ -66,8 +66,9 @@ TEST_CASE("inputs out of range name their field") {
   CHECK(code_of(nvlink(-1, true), {.ranks = 8, .message = message}) == out_of_range);
   CHECK_THROWS_WITH(pm::collective_time(nvlink(450, true), {.ranks = 0, .message = message}),
                     Catch::Matchers::ContainsSubstring("ranks is 0"));
-  CHECK_THROWS_AS(pm::to_algorithm_bandwidth(pm::collective::all_reduce, 1, pm::bus_bandwidth<>{}),
-                  pm::error);
+  CHECK_THROWS_AS(
+      pm::to_algorithm_bandwidth(pm::collective_op::all_reduce, 1, pm::bus_bandwidth<>{}),
+      pm::error);
   CHECK_THROWS_AS(pm::collective_time(nvlink(450, true), {.ranks = 8, .message = message},
                                       pm::alpha_beta{.bandwidth_share = 1.5}),
                   pm::error);
@@ -78,7 +79,7 @@ TEST_CASE("inputs out of range name their field") {
 
 TEST_CASE("an operation without the algorithm is refused") {
   const pm::message_bytes<> message(1.0 * pm::MB);
-  CHECK(code_of(nvlink(450, true), {.operation = pm::collective::point_to_point,
+  CHECK(code_of(nvlink(450, true), {.operation = pm::collective_op::point_to_point,
                                     .ranks = 2,
                                     .message = message,
                                     .algorithm = pm::algorithm::ring}) ==
@@ -88,12 +89,12 @@ TEST_CASE("an operation without the algorithm is refused") {
                                     .algorithm = pm::algorithm::ring,
                                     .implementation = pm::implementation::one_shot}) ==
         pm::error_code::inconsistent);
-  CHECK_THROWS_AS(pm::exchange_of(pm::collective::all_to_all, pm::algorithm::in_network, 8),
+  CHECK_THROWS_AS(pm::steps_and_share(pm::collective_op::all_to_all, pm::algorithm::in_network, 8),
                   pm::error);
 }
 
 TEST_CASE("160 all-reduces of a 70B prefill: 812 ms at 370 GB/s, 668 at 450") {
-  const pm::collective_call c{.ranks = 8, .message = pm::message_bytes<>(1073741824.0 * pm::byte)};
+  const pm::collective c{.ranks = 8, .message = pm::message_bytes<>(1073741824.0 * pm::byte)};
   const auto achieved = pm::repeated(160.0, pm::collective_time(nvlink(370, false), c));
   CHECK_THAT(achieved.time.value(), WithinRel(812.56e-3, 1e-5));
   CHECK_THAT(achieved.wire.quantity().value(), WithinRel(300.6477e9, 1e-6));
@@ -115,11 +116,11 @@ TEST_CASE("the knee message of a ring waits as long as it transfers") {
 
 TEST_CASE("implementation and launch reach the cost policy") {
   struct launch_cost : pm::full_link {
-    pm::duration<> latency(const pm::interconnect&, const pm::basic_schedule<>& s) const {
+    pm::duration<> latency(const pm::link&, const pm::basic_schedule<>& s) const {
       return s.launch == pm::launch_mode::graph ? 1.0 * pm::us : 10.0 * pm::us;
     }
   };
-  pm::collective_call c{.ranks = 8, .message = pm::message_bytes<>(8.0 * pm::byte)};
+  pm::collective c{.ranks = 8, .message = pm::message_bytes<>(8.0 * pm::byte)};
   const auto graph = pm::collective_time(nvlink(450, false), c, launch_cost{});
   c.launch = pm::launch_mode::stream;
   const auto stream = pm::collective_time(nvlink(450, false), c, launch_cost{});
@@ -165,7 +166,7 @@ TEST_CASE("a range over the switch of algorithms covers both") {
   const auto e = pm::collective_time(l, c, cost);
   for (const double size : {2250.0, 42857.0, 225e3}) {
     const auto at =
-        pm::collective_time(pm::interconnect{.bandwidth = 225.0 * pm::GB_per_s, .ranks = 8},
+        pm::collective_time(pm::link{.bandwidth = 225.0 * pm::GB_per_s, .ranks = 8},
                             {.ranks = 8, .message = pm::message_bytes<>(size * pm::byte)},
                             pm::alpha_beta{.alpha = 1.0 * pm::us});
     CHECK(e.time.value().contains(at.time.value()));
@@ -189,20 +190,19 @@ TEST_CASE("a range that lies on one side of the switch has that side's bytes") {
 }
 
 TEST_CASE("a collective is a spec: it changes its scalar with all its fields") {
-  const auto c =
-      pm::lift<pm::interval>(pm::collective_call{.operation = pm::collective::all_gather,
-                                                 .ranks = 4,
-                                                 .message = pm::message_bytes<>(3.0 * pm::MB),
-                                                 .implementation = pm::implementation::nccl});
-  CHECK(c.operation == pm::collective::all_gather);
+  const auto c = pm::lift<pm::interval>(pm::collective{.operation = pm::collective_op::all_gather,
+                                                       .ranks = 4,
+                                                       .message = pm::message_bytes<>(3.0 * pm::MB),
+                                                       .implementation = pm::implementation::nccl});
+  CHECK(c.operation == pm::collective_op::all_gather);
   CHECK(c.ranks == 4);
   CHECK(c.implementation == pm::implementation::nccl);
   CHECK(c.message.quantity().value() == pm::interval(3e6));
 }
 
 TEST_CASE("names of the enumerators") {
-  CHECK(std::string(pm::name_of(pm::collective::reduce_scatter)) == "reduce_scatter");
-  CHECK(std::string(pm::name_of(pm::collective::point_to_point)) == "point_to_point");
+  CHECK(std::string(pm::name_of(pm::collective_op::reduce_scatter)) == "reduce_scatter");
+  CHECK(std::string(pm::name_of(pm::collective_op::point_to_point)) == "point_to_point");
   CHECK(std::string(pm::name_of(pm::algorithm::in_network)) == "in_network");
   CHECK(std::string(pm::name_of(pm::algorithm::best)) == "best");
   CHECK(std::string(pm::name_of(pm::implementation::custom)) == "custom");

@@ -1,8 +1,8 @@
 // What a deployment stores and what fits it, for models that layouts cut unevenly.
 #include <catch2/catch_test_macros.hpp>
+#include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/require_fits.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <string>
 
@@ -15,15 +15,22 @@ using perfmodel_test::near;
 using perfmodel_test::refusal;
 
 TEST_CASE("deployment: projections to MLA's latents are whole on every rank") {
-  pm::deployment d{.device = cat::h200_sxm, .model = cat::deepseek_v3, .layout = {.tensor = 8}, .weights = pm::fp8};
+  pm::deployment d{.device = cat::h200_sxm,
+                   .model = cat::deepseek_v3,
+                   .layout = {.tensor = 8},
+                   .weights = pm::fp8};
   const auto p = parameters(cat::deepseek_v3);
   const double latents = 61 * 7168.0 * (1536 + 512 + 64);
-  const double expected = (p.linear - latents) / 8 + latents + p.experts / 8 + 2 * (p.other + (p.embedding + p.head) / 8);
+  const double expected = (p.linear - latents) / 8 + latents + p.experts / 8 +
+                          2 * (p.other + (p.embedding + p.head) / 8);
   CHECK(near(weight_bytes_per_device(d).value(), expected));
 }
 
 TEST_CASE("deployment: experts are cut over all ranks of a stage, however they are grouped") {
-  pm::deployment d{.device = cat::gb200, .model = cat::deepseek_v3, .layout = {.tensor = 4, .data = 8}, .weights = pm::fp8};
+  pm::deployment d{.device = cat::gb200,
+                   .model = cat::deepseek_v3,
+                   .layout = {.tensor = 4, .data = 8},
+                   .weights = pm::fp8};
   const auto whole = weight_bytes_per_device(d);
   for (const int expert : {2, 8, 32}) {
     d.layout.expert = expert;
@@ -39,12 +46,15 @@ TEST_CASE("deployment: experts are cut over all ranks of a stage, however they a
 TEST_CASE("deployment: an expert that its ranks cannot share is a reason, not an error") {
   pm::transformer m = cat::mixtral_8x7b;
   m.moe.intermediate = 14335;
-  const auto f = fits(pm::deployment{.device = cat::h200_sxm, .model = m, .layout = {.tensor = 2}}, 1.0, 1.0);
+  const auto f =
+      fits(pm::deployment{.device = cat::h200_sxm, .model = m, .layout = {.tensor = 2}}, 1.0, 1.0);
   CHECK(std::string(f.reason) == "the ranks that share an expert do not divide its width");
   CHECK(f.needed == 2);
   CHECK(f.available == 14335);
   // Whole experts on either rank need no division.
-  CHECK(fits(pm::deployment{.device = cat::h200_sxm, .model = m, .layout = {.tensor = 2, .expert = 2}}, 1.0, 1.0));
+  CHECK(fits(
+      pm::deployment{.device = cat::h200_sxm, .model = m, .layout = {.tensor = 2, .expert = 2}},
+      1.0, 1.0));
 }
 
 TEST_CASE("deployment: capacity of 8 H100, of two groups, and of a model of windows") {
@@ -62,25 +72,32 @@ TEST_CASE("deployment: capacity of 8 H100, of two groups, and of a model of wind
   const auto& m = cat::gemma_3_27b;
   const double room = kv_bytes_available(memory_budget_of(gemma)).value();
   const double per_layer = 2 * 16 * 128 * 2.0;  // 16 KV heads of 128, keys and values in bf16
-  CHECK(kv_capacity(gemma, 32768.0).sequences == std::floor(room / (per_layer * (10 * 32768 + 52 * 1024.0))));
+  CHECK(kv_capacity(gemma, 32768.0).sequences ==
+        std::floor(room / (per_layer * (10 * 32768 + 52 * 1024.0))));
   gemma.model.sliding_layers = 0;
-  CHECK(kv_capacity(gemma, 32768.0).sequences == std::floor(std::floor(room / (per_layer * 62 * 16)) / 2048));
+  CHECK(kv_capacity(gemma, 32768.0).sequences ==
+        std::floor(std::floor(room / (per_layer * 62 * 16)) / 2048));
   CHECK(m.sliding_layers == 52);
 }
 
 TEST_CASE("deployment: a pipeline cuts weights and cache of layers by its stages") {
-  pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 4, .pipeline = 4}};
+  pm::deployment d{
+      .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 4, .pipeline = 4}};
   CHECK(kv_bytes_per_token_and_device(d).value() == 327680 / 16);
   CHECK(fits(d, 1.0, 4096.0));
   d.layout.pipeline = 81;
-  CHECK(std::string(fits(d, 1.0, 1.0).reason) == "pipeline_parallel has more stages than the model has layers");
+  CHECK(std::string(fits(d, 1.0, 1.0).reason) ==
+        "pipeline_parallel has more stages than the model has layers");
 }
 
 TEST_CASE("require_fits: a layout that cannot be is refused before any byte is counted") {
   const auto over = [](int tensor) {
-    return pm::detail::bytes_needed(pm::detail::cut_over(cat::h100_sxm, cat::llama_3_70b, tensor, pm::bf16, pm::bf16), 1, 1);
+    return pm::detail::bytes_needed(
+        pm::detail::cut_over(cat::h100_sxm, cat::llama_3_70b, tensor, pm::bf16, pm::bf16), 1, 1);
   };
-  CHECK(refusal([&] { (void)over(3); }) == "PM-E030: tensor_parallel does not divide the query heads: 3 against 64");
-  CHECK(refusal([&] { (void)over(16); }) == "PM-E030: the layout takes more accelerators than there are: 16 against 8");
+  CHECK(refusal([&] { (void)over(3); }) ==
+        "PM-E030: tensor_parallel does not divide the query heads: 3 against 64");
+  CHECK(refusal([&] { (void)over(16); }) ==
+        "PM-E030: the layout takes more accelerators than there are: 16 against 8");
   CHECK(near(over(8).value(), 17.64e9, 1e-3));
 }

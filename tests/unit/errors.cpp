@@ -1,7 +1,7 @@
 // Error codes, their text, and the checks that every law makes of its inputs.
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>

@@ -1,11 +1,11 @@
 // Derivations: names, numbers and sources of what was computed.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/explain.hpp>
+#include <perfmodel/analysis/explain.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
-#include <perfmodel/workload/gemm.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 #include <set>
 #include <string>
 

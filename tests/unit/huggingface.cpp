@@ -6,8 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/huggingface.hpp>
-#include <perfmodel/workload/kv_shape.hpp>
+#include <perfmodel/workload/config/huggingface.hpp>
+#include <perfmodel/workload/model/kv_shape.hpp>
 #include <set>
 #include <support/model_fields.hpp>
 #include <support/tsv.hpp>
@@ -24,7 +24,9 @@ json read_json(const std::filesystem::path& path) {
   std::ifstream file(path);
   return json::parse(file);
 }
-json config(const std::string& model) { return read_json(repository / "tests/data/configs" / (model + ".json")); }
+json config(const std::string& model) {
+  return read_json(repository / "tests/data/configs" / (model + ".json"));
+}
 
 json with(json j, const char* key, const json& value) {
   j[key] = value;
@@ -48,22 +50,32 @@ refusal refusal_of(const json& j) {
   }
   return {};
 }
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
-#define CHECK_REFUSED(j, part)                                                                       \
-  do {                                                                                               \
-    const refusal r = refusal_of(j);                                                                 \
-    INFO("message: " << r.text);                                                                     \
-    CHECK(r.code == static_cast<int>(pm::error_code::invalid_config));                               \
-    CHECK(holds(r.text, part));                                                                      \
-    CHECK(holds(r.text, "; allowed: "));                                                             \
+#define CHECK_REFUSED(j, part)                                         \
+  do {                                                                 \
+    const refusal r = refusal_of(j);                                   \
+    INFO("message: " << r.text);                                       \
+    CHECK(r.code == static_cast<int>(pm::error_code::invalid_config)); \
+    CHECK(holds(r.text, part));                                        \
+    CHECK(holds(r.text, "; allowed: "));                               \
   } while (false)
 
-double parameters_of(const json& j) { return pm::parameters(pm::from_config(j).model).total(); }
+double parameters_of(const json& j) {
+  return pm::parameters(pm::from_config(j).model).total();
+}
 
-const json llama_text = {{"architectures", {"LlamaForCausalLM"}}, {"model_type", "llama"},    {"hidden_size", 64},
-                         {"num_hidden_layers", 4},                {"vocab_size", 100},        {"num_attention_heads", 4},
-                         {"num_key_value_heads", 2},              {"intermediate_size", 128}, {"torch_dtype", "float16"}};
+const json llama_text = {{"architectures", {"LlamaForCausalLM"}},
+                         {"model_type", "llama"},
+                         {"hidden_size", 64},
+                         {"num_hidden_layers", 4},
+                         {"vocab_size", 100},
+                         {"num_attention_heads", 4},
+                         {"num_key_value_heads", 2},
+                         {"intermediate_size", 128},
+                         {"torch_dtype", "float16"}};
 
 }  // namespace
 
@@ -94,7 +106,8 @@ TEST_CASE("every real config.json has the parameters and the cache of its tensor
     const pm::transformer m = pm::from_config(config(row.at("model"))).model;
     CHECK(pm::parameters(m).total() == perfmodel_test::number(row.at("total")));
     CHECK(pm::active_parameters(m) == perfmodel_test::number(row.at("active")));
-    CHECK(pm::kv_bytes_per_token(m).value() == perfmodel_test::number(row.at("kv_bytes_per_token")));
+    CHECK(pm::kv_bytes_per_token(m).value() ==
+          perfmodel_test::number(row.at("kv_bytes_per_token")));
   }
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(repository / "tests/data/configs")) {
@@ -104,7 +117,8 @@ TEST_CASE("every real config.json has the parameters and the cache of its tensor
 }
 
 TEST_CASE("the example's config.json is Llama 3.1 70B") {
-  const auto read = pm::from_config(read_json(repository / "examples/data/llama-3.1-70b/config.json"), "llama_3_1_70b");
+  const auto read = pm::from_config(
+      read_json(repository / "examples/data/llama-3.1-70b/config.json"), "llama_3_1_70b");
   CHECK(perfmodel_test::fields_of(read.model) == perfmodel_test::fields_of(catalog::llama_3_1_70b));
   CHECK(read.architecture == "LlamaForCausalLM");
   CHECK(read.weights.bits() == 16.0);
@@ -124,21 +138,29 @@ TEST_CASE("multimodal files: the text part alone is read") {
   qwen.name = "x";
   qwen.max_context = 128000;
   const json flat = config("qwen_2_5_vl_7b");
-  CHECK(perfmodel_test::fields_of(pm::from_config(flat, "x").model) == perfmodel_test::fields_of(qwen));
-  json nested = {{"architectures", flat["architectures"]}, {"model_type", "qwen2_5_vl"}, {"torch_dtype", "float16"}};
-  nested["text_config"] = with(without(without(flat, "vision_config"), "torch_dtype"), "model_type", "qwen2_5_vl_text");
+  CHECK(perfmodel_test::fields_of(pm::from_config(flat, "x").model) ==
+        perfmodel_test::fields_of(qwen));
+  json nested = {{"architectures", flat["architectures"]},
+                 {"model_type", "qwen2_5_vl"},
+                 {"torch_dtype", "float16"}};
+  nested["text_config"] =
+      with(without(without(flat, "vision_config"), "torch_dtype"), "model_type", "qwen2_5_vl_text");
   nested["vision_config"] = flat["vision_config"];
-  CHECK(perfmodel_test::fields_of(pm::from_config(nested, "x").model) == perfmodel_test::fields_of(qwen));
+  CHECK(perfmodel_test::fields_of(pm::from_config(nested, "x").model) ==
+        perfmodel_test::fields_of(qwen));
   CHECK(pm::from_config(nested).weights.format == pm::fp16);
   // LLaVA 1.5 states what differs from the defaults of LlamaConfig: 32 layers of 4096, MHA.
-  const json llava = {{"architectures", {"LlavaForConditionalGeneration"}},
-                      {"model_type", "llava"},
-                      {"torch_dtype", "float16"},
-                      {"text_config", {{"model_type", "llama"}, {"max_position_embeddings", 4096}, {"vocab_size", 32064}}}};
+  const json llava = {
+      {"architectures", {"LlavaForConditionalGeneration"}},
+      {"model_type", "llava"},
+      {"torch_dtype", "float16"},
+      {"text_config",
+       {{"model_type", "llama"}, {"max_position_embeddings", 4096}, {"vocab_size", 32064}}}};
   auto vicuna = catalog::llama_2_7b;
   vicuna.name = "x";
   vicuna.vocabulary = 32064;
-  CHECK(perfmodel_test::fields_of(pm::from_config(llava, "x").model) == perfmodel_test::fields_of(vicuna));
+  CHECK(perfmodel_test::fields_of(pm::from_config(llava, "x").model) ==
+        perfmodel_test::fields_of(vicuna));
   CHECK_REFUSED(without(config("gemma_3_27b"), "text_config"), "text_config is missing");
   CHECK_REFUSED(with(config("gemma_3_27b"), "text_config", 3), "text_config is 3");
   CHECK_REFUSED(without(llama_text, "hidden_size"), "hidden_size is missing");
@@ -150,9 +172,12 @@ TEST_CASE("biases, ties and head widths are read where the family has them") {
   CHECK(parameters_of(with(llama_text, "attention_bias", true)) == base + 4.0 * (64 + 2 * 32 + 64));
   CHECK(parameters_of(with(llama_text, "mlp_bias", true)) == base + 4.0 * (2 * 128 + 64));
   CHECK(parameters_of(with(llama_text, "tie_word_embeddings", true)) == base - 6400);
-  CHECK(parameters_of(with(llama_text, "head_dim", 32)) == base + 4.0 * (2 * 64 * 64 + 2 * 64 * 32));
+  CHECK(parameters_of(with(llama_text, "head_dim", 32)) ==
+        base + 4.0 * (2 * 64 * 64 + 2 * 64 * 32));
   CHECK(pm::from_config(without(llama_text, "num_key_value_heads")).model.attention.kv_heads == 4);
-  CHECK(pm::from_config(with(llama_text, "num_key_value_heads", nullptr)).model.attention.kv_heads == 4);
+  CHECK(
+      pm::from_config(with(llama_text, "num_key_value_heads", nullptr)).model.attention.kv_heads ==
+      4);
   CHECK(pm::from_config(with(llama_text, "head_dim", nullptr)).model.attention.head_dim == 16);
   CHECK_REFUSED(with(llama_text, "num_attention_heads", 6), "num_attention_heads is 6");
   CHECK_REFUSED(with(llama_text, "num_key_value_heads", 3), "num_key_value_heads is 3");
@@ -161,25 +186,41 @@ TEST_CASE("biases, ties and head widths are read where the family has them") {
 }
 
 TEST_CASE("gpt-oss, Phi and Gemma by the rules of their classes") {
-  CHECK(pm::from_config(without(config("gpt_oss_20b"), "attention_bias")).model.attention.output_bias);
+  CHECK(pm::from_config(without(config("gpt_oss_20b"), "attention_bias"))
+            .model.attention.output_bias);
   CHECK(pm::from_config(without(config("gpt_oss_20b"), "head_dim")).model.attention.head_dim == 64);
   CHECK(pm::from_config(without(config("gpt_oss_20b"), "layer_types")).model.sliding_layers == 12);
-  CHECK(pm::from_config(without(config("gpt_oss_20b"), "num_experts_per_tok")).model.moe.top_k == 4);
+  CHECK(pm::from_config(without(config("gpt_oss_20b"), "num_experts_per_tok")).model.moe.top_k ==
+        4);
   CHECK(pm::from_config(without(config("qwen_3_8b"), "head_dim")).model.attention.head_dim == 128);
-  json phi = {{"architectures", {"PhiForCausalLM"}}, {"model_type", "phi"},   {"hidden_size", 2560},
-              {"num_hidden_layers", 32},             {"vocab_size", 51200},   {"num_attention_heads", 32},
-              {"num_key_value_heads", 32},           {"intermediate_size", 10240}, {"qk_layernorm", false}};
+  json phi = {{"architectures", {"PhiForCausalLM"}},
+              {"model_type", "phi"},
+              {"hidden_size", 2560},
+              {"num_hidden_layers", 32},
+              {"vocab_size", 51200},
+              {"num_attention_heads", 32},
+              {"num_key_value_heads", 32},
+              {"intermediate_size", 10240},
+              {"qk_layernorm", false}};
   // Phi-2: four square projections and two of 2560 x 10240, all biased, one LayerNorm per layer.
-  const double layer = 4.0 * 2560 * 2560 + 4.0 * 2560 + 2.0 * 2560 * 10240 + 10240 + 2560 + 2.0 * 2560;
+  const double layer =
+      4.0 * 2560 * 2560 + 4.0 * 2560 + 2.0 * 2560 * 10240 + 10240 + 2560 + 2.0 * 2560;
   CHECK(parameters_of(phi) == 2.0 * 51200 * 2560 + 51200 + 32.0 * layer + 2.0 * 2560);
   CHECK_REFUSED(with(phi, "qk_layernorm", true), "qk_layernorm is true");
-  json gemma2 = {{"architectures", {"Gemma2ForCausalLM"}}, {"model_type", "gemma2"}, {"hidden_size", 3584},
-                 {"num_hidden_layers", 42}, {"vocab_size", 256000}, {"num_attention_heads", 16},
-                 {"num_key_value_heads", 8}, {"intermediate_size", 14336}, {"max_position_embeddings", 8192},
+  json gemma2 = {{"architectures", {"Gemma2ForCausalLM"}},
+                 {"model_type", "gemma2"},
+                 {"hidden_size", 3584},
+                 {"num_hidden_layers", 42},
+                 {"vocab_size", 256000},
+                 {"num_attention_heads", 16},
+                 {"num_key_value_heads", 8},
+                 {"intermediate_size", 14336},
+                 {"max_position_embeddings", 8192},
                  {"sliding_window", 4096}};
   // Gemma 2 9B: heads of 256, four norms, one table, no head norms; layers 0, 2, ... slide.
   CHECK(parameters_of(gemma2) ==
-        256000.0 * 3584 + 42.0 * (3584.0 * (2 * 4096 + 2 * 2048) + 3.0 * 3584 * 14336 + 4.0 * 3584) + 3584);
+        256000.0 * 3584 +
+            42.0 * (3584.0 * (2 * 4096 + 2 * 2048) + 3.0 * 3584 * 14336 + 4.0 * 3584) + 3584);
   CHECK(pm::from_config(gemma2).model.sliding_layers == 21);
   CHECK(pm::from_config(with(gemma2, "num_hidden_layers", 41)).model.sliding_layers == 21);
   json gemma = gemma2;
@@ -211,7 +252,8 @@ TEST_CASE("sliding windows: which layers have them") {
   // Gemma 3: every sixth layer is full, or what the file says.
   CHECK(sliding(config("gemma_3_1b")) == 22);
   CHECK(sliding(with(config("gemma_3_1b"), "sliding_window_pattern", 2)) == 13);
-  CHECK(sliding(with(without(config("gemma_3_1b"), "sliding_window_pattern"), "_sliding_window_pattern", 13)) == 24);
+  CHECK(sliding(with(without(config("gemma_3_1b"), "sliding_window_pattern"),
+                     "_sliding_window_pattern", 13)) == 24);
   json types = json::array();
   for (int i = 0; i < 26; ++i) types.push_back(i < 3 ? "sliding_attention" : "full_attention");
   const json listed = with(config("gemma_3_1b"), "layer_types", types);
@@ -241,35 +283,51 @@ TEST_CASE("experts: which layers have them, how wide, and how many are shared") 
   CHECK_REFUSED(with(qwen, "mlp_only_layers", {1, 48}), "mlp_only_layers holds 48");
   CHECK_REFUSED(with(qwen, "mlp_only_layers", {1, "2"}), "mlp_only_layers holds \"2\"");
   CHECK_REFUSED(with(qwen, "mlp_only_layers", 1), "mlp_only_layers is 1");
-  CHECK_REFUSED(with(qwen, "mlp_only_layers", json(std::vector<int>(100000, 1))), "mlp_only_layers is a list");
+  CHECK_REFUSED(with(qwen, "mlp_only_layers", json(std::vector<int>(100000, 1))),
+                "mlp_only_layers is a list");
   CHECK_REFUSED(with(qwen, "num_experts_per_tok", 129), "num_experts_per_tok is 129");
   json renamed = with(without(config("qwen_3_30b_a3b"), "num_experts"), "num_local_experts", 128);
   CHECK(parameters_of(renamed) == 30532122624.0);
-  json shared = {{"architectures", {"Qwen2MoeForCausalLM"}}, {"model_type", "qwen2_moe"}, {"hidden_size", 2048},
-                 {"num_hidden_layers", 24}, {"vocab_size", 151936}, {"num_attention_heads", 16},
-                 {"num_key_value_heads", 16}, {"intermediate_size", 5632}, {"moe_intermediate_size", 1408},
-                 {"shared_expert_intermediate_size", 5632}, {"num_experts", 60}, {"num_experts_per_tok", 4},
-                 {"decoder_sparse_step", 1}, {"use_sliding_window", false}};
+  json shared = {{"architectures", {"Qwen2MoeForCausalLM"}},
+                 {"model_type", "qwen2_moe"},
+                 {"hidden_size", 2048},
+                 {"num_hidden_layers", 24},
+                 {"vocab_size", 151936},
+                 {"num_attention_heads", 16},
+                 {"num_key_value_heads", 16},
+                 {"intermediate_size", 5632},
+                 {"moe_intermediate_size", 1408},
+                 {"shared_expert_intermediate_size", 5632},
+                 {"num_experts", 60},
+                 {"num_experts_per_tok", 4},
+                 {"decoder_sparse_step", 1},
+                 {"use_sliding_window", false}};
   // Qwen1.5-MoE-A2.7B: 14.3B parameters, 2.7B activated, by its model card.
   CHECK_THAT(parameters_of(shared), Catch::Matchers::WithinRel(14.3e9, 0.005));
-  CHECK_THAT(pm::active_parameters(pm::from_config(shared).model), Catch::Matchers::WithinRel(2.7e9, 0.02));
+  CHECK_THAT(pm::active_parameters(pm::from_config(shared).model),
+             Catch::Matchers::WithinRel(2.7e9, 0.02));
   CHECK(pm::from_config(shared).model.moe.shared_gate);
   const json v3 = config("deepseek_v3");
   CHECK(pm::from_config(with(v3, "first_k_dense_replace", 61)).model.moe.layers == 0);
-  CHECK(pm::from_config(with(v3, "moe_layer_freq", 2)).model.moe.layers == 29);  // layers 4, 6, ... 60
+  CHECK(pm::from_config(with(v3, "moe_layer_freq", 2)).model.moe.layers ==
+        29);  // layers 4, 6, ... 60
   CHECK(pm::from_config(with(v3, "n_shared_experts", nullptr)).model.moe.shared_intermediate == 0);
   CHECK(!pm::from_config(with(v3, "topk_method", "greedy")).model.moe.router_bias);
   CHECK(pm::from_config(with(v3, "q_lora_rank", nullptr)).model.attention.query_rank == 0);
   CHECK(pm::from_config(without(v3, "q_lora_rank")).model.attention.query_rank == 1536);
-  CHECK(pm::from_config(with(config("phi_3_5_moe"), "architectures", {"PhimoeForCausalLM"})).model.norm_bias);
+  CHECK(pm::from_config(with(config("phi_3_5_moe"), "architectures", {"PhimoeForCausalLM"}))
+            .model.norm_bias);
 }
 
 TEST_CASE("how the weights are stored") {
-  const auto stored = [](const json& q) { return pm::from_config(with(llama_text, "quantization_config", q)).stored; };
+  const auto stored = [](const json& q) {
+    return pm::from_config(with(llama_text, "quantization_config", q)).stored;
+  };
   const auto bits = [&](const json& q) { return stored(q).linear.bits(); };
   CHECK(pm::from_config(config("llama_2_7b")).weights.format == pm::fp16);
   CHECK(pm::from_config(config("llama_3_70b")).weights.format == pm::bf16);
-  CHECK(pm::from_config(with(without(llama_text, "torch_dtype"), "dtype", "float32")).weights.format == pm::fp32);
+  CHECK(pm::from_config(with(without(llama_text, "torch_dtype"), "dtype", "float32"))
+            .weights.format == pm::fp32);
   CHECK(pm::from_config(with(llama_text, "torch_dtype", nullptr)).weights.format == pm::bf16);
 
   const auto v3 = pm::from_config(config("deepseek_v3"));
@@ -280,41 +338,57 @@ TEST_CASE("how the weights are stored") {
   CHECK(oss.weights.format == pm::fp4);
   CHECK(oss.weights.bits() == 4.25);
   CHECK(oss.stored.linear.bits() == 16.0);
-  CHECK_THAT(pm::weight_bytes(oss.model, oss.stored).value() / 1073741824.0, Catch::Matchers::WithinAbs(60.8, 0.05));
+  CHECK_THAT(pm::weight_bytes(oss.model, oss.stored).value() / 1073741824.0,
+             Catch::Matchers::WithinAbs(60.8, 0.05));
   CHECK(pm::from_config(config("devstral_small_2_24b")).weights.bits() == 8.0);
 
-  CHECK(bits({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 128}, {"sym", true}}) == 4.0 + 20.0 / 128.0);
+  CHECK(bits({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 128}, {"sym", true}}) ==
+        4.0 + 20.0 / 128.0);
   CHECK(bits({{"quant_method", "gptq"}, {"bits", 8}, {"group_size", -1}}) == 8.0);
-  CHECK(bits({{"quant_method", "awq"}, {"bits", 4}, {"group_size", 128}, {"zero_point", true}}) == 4.0 + 20.0 / 128.0);
-  CHECK(bits({{"quant_method", "awq"}, {"w_bit", 4}, {"q_group_size", 64}, {"zero_point", false}}) == 4.25);
+  CHECK(bits({{"quant_method", "awq"}, {"bits", 4}, {"group_size", 128}, {"zero_point", true}}) ==
+        4.0 + 20.0 / 128.0);
+  CHECK(
+      bits({{"quant_method", "awq"}, {"w_bit", 4}, {"q_group_size", 64}, {"zero_point", false}}) ==
+      4.25);
   CHECK(stored({{"quant_method", "awq"}, {"bits", 4}, {"group_size", 128}}).others == pm::fp16);
   // QLoRA, section 3: 0.5 bits of scales per weight, 0.127 when they are quantised too.
   CHECK(bits({{"quant_method", "bitsandbytes"}, {"load_in_4bit", true}}) == 4.5);
-  CHECK_THAT(bits({{"quant_method", "bitsandbytes"}, {"load_in_4bit", true}, {"bnb_4bit_use_double_quant", true}}),
+  CHECK_THAT(bits({{"quant_method", "bitsandbytes"},
+                   {"load_in_4bit", true},
+                   {"bnb_4bit_use_double_quant", true}}),
              Catch::Matchers::WithinAbs(4.127, 0.0005));
   CHECK(bits({{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}}) == 8.0);
   CHECK(bits({{"quant_method", "modelopt"}, {"quant_algo", "NVFP4"}}) == 4.5);
   CHECK(bits({{"quant_method", "modelopt"}, {"quant_algo", "FP8"}}) == 8.0);
   const auto compressed = [](const json& weights) {
-    return json{{"quant_method", "compressed-tensors"}, {"config_groups", {{"group_0", {{"weights", weights}}}}}};
+    return json{{"quant_method", "compressed-tensors"},
+                {"config_groups", {{"group_0", {{"weights", weights}}}}}};
   };
   CHECK(bits(compressed({{"num_bits", 8}, {"type", "float"}, {"strategy", "channel"}})) == 8.0);
-  CHECK(bits(compressed({{"num_bits", 4}, {"type", "int"}, {"group_size", 128}, {"symmetric", true}})) == 4.125);
+  CHECK(bits(compressed(
+            {{"num_bits", 4}, {"type", "int"}, {"group_size", 128}, {"symmetric", true}})) ==
+        4.125);
   CHECK(bits(compressed({{"num_bits", 4}, {"type", "float"}, {"group_size", 16}})) == 4.5);
 
   const auto refused = [](const json& q) { return with(llama_text, "quantization_config", q); };
   CHECK_REFUSED(refused("fp8"), "quantization_config is \"fp8\"");
   CHECK_REFUSED(refused({{"bits", 4}}), "quantization_config.quant_method is missing");
-  CHECK_REFUSED(refused({{"quant_method", "aqlm"}}), "quantization_config.quant_method is \"aqlm\"");
+  CHECK_REFUSED(refused({{"quant_method", "aqlm"}}),
+                "quantization_config.quant_method is \"aqlm\"");
   CHECK_REFUSED(refused({{"quant_method", "mxfp4"}}), "quant_method is \"mxfp4\"");
   CHECK_REFUSED(refused({{"quant_method", "gptq"}, {"group_size", 128}}), "bits is missing");
   CHECK_REFUSED(refused({{"quant_method", "gptq"}, {"bits", 5}}), "bits is 5");
-  CHECK_REFUSED(refused({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", "128"}}), "group_size is \"128\"");
-  CHECK_REFUSED(refused({{"quant_method", "fp8"}, {"weight_block_size", {128}}}), "weight_block_size is a list");
-  CHECK_REFUSED(refused({{"quant_method", "fp8"}, {"weight_block_size", {128, 0}}}), "weight_block_size holds 0");
-  CHECK_REFUSED(refused({{"quant_method", "fp8"}, {"weight_block_size", 128}}), "weight_block_size is 128");
+  CHECK_REFUSED(refused({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", "128"}}),
+                "group_size is \"128\"");
+  CHECK_REFUSED(refused({{"quant_method", "fp8"}, {"weight_block_size", {128}}}),
+                "weight_block_size is a list");
+  CHECK_REFUSED(refused({{"quant_method", "fp8"}, {"weight_block_size", {128, 0}}}),
+                "weight_block_size holds 0");
+  CHECK_REFUSED(refused({{"quant_method", "fp8"}, {"weight_block_size", 128}}),
+                "weight_block_size is 128");
   CHECK_REFUSED(refused({{"quant_method", "bitsandbytes"}}), "load_in_4bit is missing");
-  CHECK_REFUSED(refused({{"quant_method", "modelopt"}, {"quant_algo", "W4A8"}}), "quant_algo is \"W4A8\"");
+  CHECK_REFUSED(refused({{"quant_method", "modelopt"}, {"quant_algo", "W4A8"}}),
+                "quant_algo is \"W4A8\"");
   CHECK_REFUSED(refused({{"quant_method", "compressed-tensors"}}), "config_groups is missing");
   CHECK_REFUSED(refused(compressed({{"num_bits", 6}, {"type", "float"}})), "weights.num_bits is 6");
   CHECK_REFUSED(with(llama_text, "torch_dtype", "int3"), "torch_dtype is \"int3\"");
@@ -322,23 +396,28 @@ TEST_CASE("how the weights are stored") {
 }
 
 TEST_CASE("an architecture that is not known is named, with the known ones") {
-  for (const char* name : {"MambaForCausalLM", "Llama4ForConditionalGeneration", "", "llamaforcausallm"}) {
+  for (const char* name :
+       {"MambaForCausalLM", "Llama4ForConditionalGeneration", "", "llamaforcausallm"}) {
     const refusal r = refusal_of(with(llama_text, "architectures", {name}));
     INFO(r.text);
     CHECK(r.code == static_cast<int>(pm::error_code::unknown_architecture));
     CHECK(holds(r.text, std::string("\"") + name + "\""));
     for (const auto& known : pm::known_architectures) CHECK(holds(r.text, known.name));
   }
-  const refusal type = refusal_of(with(without(llama_text, "architectures"), "model_type", "mamba"));
+  const refusal type =
+      refusal_of(with(without(llama_text, "architectures"), "model_type", "mamba"));
   CHECK(type.code == static_cast<int>(pm::error_code::unknown_architecture));
   CHECK(holds(type.text, "model_type is \"mamba\""));
-  const refusal long_name = refusal_of(with(llama_text, "architectures", {std::string(100000, 'x') + "\n\x01"}));
+  const refusal long_name =
+      refusal_of(with(llama_text, "architectures", {std::string(100000, 'x') + "\n\x01"}));
   CHECK(long_name.text.size() < 2000);
   CHECK_REFUSED(with(llama_text, "model_type", "mixtral"), "model_type is \"mixtral\"");
   CHECK_REFUSED(with(llama_text, "architectures", json::array()), "architectures is a list");
-  CHECK_REFUSED(with(llama_text, "architectures", "LlamaForCausalLM"), "architectures is \"LlamaForCausalLM\"");
+  CHECK_REFUSED(with(llama_text, "architectures", "LlamaForCausalLM"),
+                "architectures is \"LlamaForCausalLM\"");
   CHECK_REFUSED(with(llama_text, "architectures", {3}), "architectures is a list");
-  CHECK_REFUSED(without(without(llama_text, "architectures"), "model_type"), "model_type is missing");
+  CHECK_REFUSED(without(without(llama_text, "architectures"), "model_type"),
+                "model_type is missing");
   CHECK(parameters_of(without(llama_text, "architectures")) == parameters_of(llama_text));
   CHECK(parameters_of(without(llama_text, "model_type")) == parameters_of(llama_text));
   CHECK(pm::from_config(without(llama_text, "architectures")).architecture == "llama");
@@ -348,7 +427,8 @@ TEST_CASE("wrong values are refused by field, value and what is allowed") {
   for (const json& whole : {json(3), json("x"), json::array(), json(nullptr), json(true)}) {
     CHECK_REFUSED(whole, "the configuration is ");
   }
-  for (const char* key : {"hidden_size", "num_hidden_layers", "vocab_size", "num_attention_heads", "intermediate_size"}) {
+  for (const char* key : {"hidden_size", "num_hidden_layers", "vocab_size", "num_attention_heads",
+                          "intermediate_size"}) {
     const std::string field(key);
     CHECK_REFUSED(without(llama_text, key), field + " is missing");
     CHECK_REFUSED(with(llama_text, key, nullptr), field + " is null");
@@ -360,23 +440,38 @@ TEST_CASE("wrong values are refused by field, value and what is allowed") {
     CHECK_REFUSED(with(llama_text, key, 1000000000), field + " is 1000000000");
     CHECK_REFUSED(with(llama_text, key, std::numeric_limits<std::uint64_t>::max()), field + " is ");
     CHECK_REFUSED(with(llama_text, key, std::numeric_limits<std::int64_t>::min()), field + " is ");
-    CHECK_REFUSED(with(llama_text, key, std::numeric_limits<double>::quiet_NaN()), field + " is not a number");
+    CHECK_REFUSED(with(llama_text, key, std::numeric_limits<double>::quiet_NaN()),
+                  field + " is not a number");
     CHECK_REFUSED(with(llama_text, key, std::numeric_limits<double>::infinity()), field + " is ");
     CHECK_REFUSED(with(llama_text, key, true), field + " is true");
     CHECK_REFUSED(with(llama_text, key, json::array({64})), field + " is a list");
     CHECK_REFUSED(with(llama_text, key, json::object()), field + " is an object");
   }
   CHECK_REFUSED(with(llama_text, "attention_bias", 1), "attention_bias is 1");
-  CHECK_REFUSED(with(llama_text, "tie_word_embeddings", "false"), "tie_word_embeddings is \"false\"");
+  CHECK_REFUSED(with(llama_text, "tie_word_embeddings", "false"),
+                "tie_word_embeddings is \"false\"");
   json nested = config("gemma_3_27b");
   nested["text_config"]["hidden_size"] = "big";
   CHECK_REFUSED(nested, "text_config.hidden_size is \"big\"");
 }
 
 TEST_CASE("whatever stands in a field, reading ends in a model or in an error of this library") {
-  const std::vector<json> nasty = {nullptr, true,  "4096", "",   -1,   0,    1,    1.5, 1e300, -1e300, 1000000000,
-                                   std::numeric_limits<std::uint64_t>::max(),      std::numeric_limits<double>::quiet_NaN(),
-                                   json::array(), json::array({json::array({nullptr})}), json::object(),
+  const std::vector<json> nasty = {nullptr,
+                                   true,
+                                   "4096",
+                                   "",
+                                   -1,
+                                   0,
+                                   1,
+                                   1.5,
+                                   1e300,
+                                   -1e300,
+                                   1000000000,
+                                   std::numeric_limits<std::uint64_t>::max(),
+                                   std::numeric_limits<double>::quiet_NaN(),
+                                   json::array(),
+                                   json::array({json::array({nullptr})}),
+                                   json::object(),
                                    json{{"model_type", json::array()}}};
   std::size_t models = 0, errors = 0;
   const auto attempt = [&](const json& j) {
@@ -388,7 +483,8 @@ TEST_CASE("whatever stands in a field, reading ends in a model or in an error of
       CHECK(pm::weight_bytes(read.model, read.stored).value() > 0);
       ++models;
     } catch (const pm::error& e) {
-      CHECK((e.code() == pm::error_code::invalid_config || e.code() == pm::error_code::unknown_architecture));
+      CHECK((e.code() == pm::error_code::invalid_config ||
+             e.code() == pm::error_code::unknown_architecture));
       CHECK(std::string(e.what()).size() < 2000);
       ++errors;
     }

@@ -1,6 +1,6 @@
+#include <array>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
-#include <array>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -22,7 +22,8 @@ TEST_CASE("kernel block scale: a word by hand") {
   CHECK(pv::byte_of(word, 3) == -128);
 }
 
-TEST_CASE("kernel block scale: every value survives at every place, and leaves its neighbours alone") {
+TEST_CASE(
+    "kernel block scale: every value survives at every place, and leaves its neighbours alone") {
   for (const std::uint32_t around : {0x00000000U, 0xFFFFFFFFU, 0x12345678U}) {
     for (int i = 0; i < 8; ++i) {
       for (int v = -8; v <= 7; ++v) {

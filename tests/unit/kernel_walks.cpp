@@ -53,7 +53,8 @@ TEST_CASE("a swizzled or padded tile has neither row nor column conflicts, and l
   CHECK(padded.size() == 1024);
 }
 
-TEMPLATE_TEST_CASE_SIG("a warp's lanes hold every element of a fragment once", "", ((int Each), Each), 2, 4) {
+TEMPLATE_TEST_CASE_SIG("a warp's lanes hold every element of a fragment once", "",
+                       ((int Each), Each), 2, 4) {
   std::set<std::pair<int, int>> a, b, d;
   for (int lane = 0; lane < 32; ++lane) {
     for (int i = 0; i < 4 * Each; ++i) {
@@ -66,7 +67,8 @@ TEMPLATE_TEST_CASE_SIG("a warp's lanes hold every element of a fragment once", "
       CHECK((p.row < 8 * Each && p.column < 8));
       b.insert({p.row, p.column});
     }
-    for (int i = 0; i < 4; ++i) d.insert({pv::place_of_d(lane, i).row, pv::place_of_d(lane, i).column});
+    for (int i = 0; i < 4; ++i)
+      d.insert({pv::place_of_d(lane, i).row, pv::place_of_d(lane, i).column});
   }
   CHECK(a.size() == 16 * 8 * Each);
   CHECK(b.size() == 8 * 8 * Each);

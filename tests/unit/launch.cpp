@@ -21,13 +21,13 @@ TEST_CASE("capturing that saves nothing is reported, not divided by") {
 
 TEST_CASE("gaps between kernels count when the device is the limit") {
   const pm::launch_costs c{.cpu = 2_us, .gap = 1_us};
-  CHECK(near(pm::stream_time(c, 100, 1_ms).time, 1.1_ms));
+  CHECK(near(pm::stream_launch_time(c, 100, 1_ms).time, 1.1_ms));
   CHECK(near(pm::exposed_launch(c, 100, 1_ms), 0.1_ms));
-  CHECK(near(pm::stream_time(c, 100, 0_s).time, 0.2_ms));
+  CHECK(near(pm::stream_launch_time(c, 100, 0_s).time, 0.2_ms));
 }
 
 TEST_CASE("launches refuse negative counts and costs") {
-  CHECK(refusal([] { (void)pm::stream_time(pm::launch_costs{}, -1, 1_ms); }) ==
+  CHECK(refusal([] { (void)pm::stream_launch_time(pm::launch_costs{}, -1, 1_ms); }) ==
         "PM-E010: launches is -1; allowed: 0 or more");
   CHECK(refusal([] { (void)pm::graph_time(pm::launch_costs{.node = -1_us}, 1, 1_ms); }) ==
         "PM-E010: node is -1e-06; allowed: 0 or more");

@@ -15,7 +15,7 @@ TEST_CASE("Little's law refuses latencies and bandwidths that are not positive")
         "PM-E010: latency is 0; allowed: more than 0");
   CHECK(refusal([] { (void)pm::bandwidth_from_concurrency(1_MB, 0_s); }) ==
         "PM-E010: latency is 0; allowed: more than 0");
-  CHECK(refusal([] { (void)pm::streams(1_tok_per_s, 0_s); }) ==
+  CHECK(refusal([] { (void)pm::concurrent_sequences(1_tok_per_s, 0_s); }) ==
         "PM-E010: inter_token_latency is 0; allowed: more than 0");
   CHECK(refusal([] { (void)pm::resident_blocks(pm::sm_limits{}, pm::thread_block{.warps = 0}); }) ==
         "PM-E010: warps is 0; allowed: 1 or more");

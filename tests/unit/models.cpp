@@ -3,8 +3,8 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/kv_shape.hpp>
-#include <perfmodel/workload/parameters.hpp>
+#include <perfmodel/workload/model/kv_shape.hpp>
+#include <perfmodel/workload/model/parameters.hpp>
 #include <set>
 #include <support/tsv.hpp>
 
@@ -42,7 +42,7 @@ TEST_CASE("every model's counts equal those made tensor by tensor") {
     seen.insert(row.at("model"));
     CHECK(pm::parameters(*m).total() == number(row.at("total")));
     CHECK(pm::active_parameters(*m) == number(row.at("active")));
-    CHECK(pm::multiplied_parameters(*m) == number(row.at("active_without_embedding")));
+    CHECK(pm::matmul_parameters(*m) == number(row.at("active_without_embedding")));
     CHECK(pm::kv_bytes_per_token(*m).value() == number(row.at("kv_bytes_per_token")));
     const double growth = (pm::kv_bytes(*m, 200001.0) - pm::kv_bytes(*m, 200000.0)).value();
     CHECK(growth == number(row.at("kv_bytes_per_token_without_sliding_layers")));
@@ -62,8 +62,9 @@ TEST_CASE("every model is within 0.5 % of its published size") {
     CHECK(entry->published_parameters == published);
     if (row.at("active").empty()) continue;
     // Published to two digits, some cut off rather than rounded: 2.5 %.
-    const double active = row.at("active_counts_embedding") == "1" ? pm::active_parameters(*entry->model)
-                                                                   : pm::multiplied_parameters(*entry->model);
+    const double active = row.at("active_counts_embedding") == "1"
+                              ? pm::active_parameters(*entry->model)
+                              : pm::matmul_parameters(*entry->model);
     CHECK_THAT(active, Catch::Matchers::WithinRel(number(row.at("active")), 0.025));
   }
   for (const auto& entry : catalog::models) CHECK(seen.count(entry.key) == 1);
@@ -83,11 +84,14 @@ TEST_CASE("parts of a model add up to it") {
 TEST_CASE("weights: a quantised part beside parts at 16 bits") {
   const auto mxfp4 = pm::weight_storage(pm::bf16, pm::storage_format(pm::fp4, 32, 8), pm::bf16);
   // Model card, table 1: checkpoints of 60.8 and 12.8 GiB.
-  CHECK_THAT(pm::weight_bytes(catalog::gpt_oss_120b, mxfp4).value() / GiB, Catch::Matchers::WithinAbs(60.8, 0.05));
-  CHECK_THAT(pm::weight_bytes(catalog::gpt_oss_20b, mxfp4).value() / GiB, Catch::Matchers::WithinAbs(12.8, 0.05));
+  CHECK_THAT(pm::weight_bytes(catalog::gpt_oss_120b, mxfp4).value() / GiB,
+             Catch::Matchers::WithinAbs(60.8, 0.05));
+  CHECK_THAT(pm::weight_bytes(catalog::gpt_oss_20b, mxfp4).value() / GiB,
+             Catch::Matchers::WithinAbs(12.8, 0.05));
   // By hand: 36 x 128 x 3 x 2880^2 elements at 4.25 bits, all other parameters at 16.
   const double experts = 36.0 * 128 * 3 * 2880 * 2880;
-  CHECK(pm::weight_bytes(catalog::gpt_oss_120b, mxfp4).value() == experts * 0.53125 + (116829156672.0 - experts) * 2.0);
+  CHECK(pm::weight_bytes(catalog::gpt_oss_120b, mxfp4).value() ==
+        experts * 0.53125 + (116829156672.0 - experts) * 2.0);
   CHECK(pm::weight_bytes(catalog::gpt_oss_120b, pm::bf16).value() == 2.0 * 116829156672.0);
   // Llama 3 8B in int4 with a 16-bit scale per 128: 32 layers x 218,103,808 weights at 4.125 bits;
   // two tables of 525,336,576 and 65 norms at 16.
@@ -104,13 +108,15 @@ TEST_CASE("a layer of two matrices with biases: Phi-2 by hand") {
   m.hidden = 2560;
   m.intermediate = 10240;
   m.vocabulary = 51200;
-  m.attention = {.query_heads = 32, .kv_heads = 32, .head_dim = 80, .qkv_bias = true, .output_bias = true};
+  m.attention = {
+      .query_heads = 32, .kv_heads = 32, .head_dim = 80, .qkv_bias = true, .output_bias = true};
   m.norms_per_layer = 1;
   m.norm_bias = true;
   m.gated = false;
   m.ffn_bias = true;
   m.head_bias = true;
-  const double layer = 4.0 * 2560 * 2560 + 4.0 * 2560 + 2.0 * 2560 * 10240 + 10240 + 2560 + 2.0 * 2560;
+  const double layer =
+      4.0 * 2560 * 2560 + 4.0 * 2560 + 2.0 * 2560 * 10240 + 10240 + 2560 + 2.0 * 2560;
   CHECK(pm::parameters(m).total() == 2.0 * 51200 * 2560 + 51200 + 32.0 * layer + 2.0 * 2560);
 }
 
@@ -120,15 +126,21 @@ TEST_CASE("a shared expert and its gate: Qwen1.5-MoE-A2.7B by hand") {
   m.hidden = 2048;
   m.vocabulary = 151936;
   m.attention = {.query_heads = 16, .kv_heads = 16, .head_dim = 128, .qkv_bias = true};
-  m.moe = {.layers = 24, .experts = 60, .top_k = 4, .intermediate = 1408, .shared_intermediate = 5632, .shared_gate = true};
+  m.moe = {.layers = 24,
+           .experts = 60,
+           .top_k = 4,
+           .intermediate = 1408,
+           .shared_intermediate = 5632,
+           .shared_gate = true};
   const double attention = 4.0 * 2048 * 2048 + 3.0 * 2048;
   const double always = attention + 3.0 * 2048 * 5632 + 2048 + 60.0 * 2048 + 2.0 * 2048;
   const double expert = 3.0 * 2048 * 1408;
   const double tables = 2.0 * 151936 * 2048 + 2048;
   CHECK(pm::parameters(m).total() == tables + 24.0 * (always + 60.0 * expert));
   CHECK(pm::active_parameters(m) == tables + 24.0 * (always + 4.0 * expert));
-  CHECK_THAT(pm::parameters(m).total(), Catch::Matchers::WithinRel(14.3e9, 0.005));  // model card: 14.3B
-  CHECK_THAT(pm::active_parameters(m), Catch::Matchers::WithinRel(2.7e9, 0.02));     // 2.7B activated
+  CHECK_THAT(pm::parameters(m).total(),
+             Catch::Matchers::WithinRel(14.3e9, 0.005));  // model card: 14.3B
+  CHECK_THAT(pm::active_parameters(m), Catch::Matchers::WithinRel(2.7e9, 0.02));  // 2.7B activated
 }
 
 TEST_CASE("FLOP per token: routed experts count by how many are visited") {
@@ -136,8 +148,8 @@ TEST_CASE("FLOP per token: routed experts count by how many are visited") {
   CHECK(pm::flop_per_token(catalog::mixtral_8x7b).value() ==
         2.0 * (32.0 * (41943040.0 + 2.0 * 176160768.0 + 32768.0) + 131072000.0));
   // Sliding layers see their window: gpt-oss-20b at 1000 tokens, 12 layers of 1000 and 12 of 128.
-  const double attention =
-      pm::flop_per_token(catalog::gpt_oss_20b, 1000.0).value() - pm::flop_per_token(catalog::gpt_oss_20b).value();
+  const double attention = pm::flop_per_token(catalog::gpt_oss_20b, 1000.0).value() -
+                           pm::flop_per_token(catalog::gpt_oss_20b).value();
   CHECK(attention == (12.0 * 1000 + 12.0 * 128) * 64 * 2 * 128);
 }
 
@@ -155,29 +167,49 @@ TEST_CASE("models that cannot be are refused by the name of the field") {
   CHECK(message_of(catalog::llama_3_8b) == "accepted");
   CHECK(message_of(broken([](auto& m) { m.layers = 0; })).starts_with("layers is 0"));
   CHECK(message_of(broken([](auto& m) { m.hidden = -1; })).starts_with("hidden is -1"));
-  CHECK(message_of(broken([](auto& m) { m.vocabulary = pm::detail::not_a_number; })).starts_with("vocabulary is not a number"));
-  CHECK(message_of(broken([](auto& m) { m.hidden = pm::detail::infinity; })).starts_with("hidden is"));
+  CHECK(message_of(broken([](auto& m) {
+          m.vocabulary = pm::detail::not_a_number;
+        })).starts_with("vocabulary is not a number"));
+  CHECK(message_of(broken([](auto& m) {
+          m.hidden = pm::detail::infinity;
+        })).starts_with("hidden is"));
   CHECK(message_of(broken([](auto& m) { m.intermediate = 0; })).starts_with("intermediate is 0"));
-  CHECK(message_of(broken([](auto& m) { m.attention.query_heads = 0; })).starts_with("query_heads is 0"));
+  CHECK(message_of(broken([](auto& m) {
+          m.attention.query_heads = 0;
+        })).starts_with("query_heads is 0"));
   CHECK(message_of(broken([](auto& m) { m.attention.head_dim = 0; })).starts_with("head_dim is 0"));
-  CHECK(message_of(broken([](auto& m) { m.attention.kv_heads = 5; })) == "kv_heads must divide query_heads");
-  CHECK(message_of(broken([](auto& m) { m.attention.value_dim = -1; })).starts_with("value_dim is -1"));
-  CHECK(message_of(broken([](auto& m) { m.sliding_layers = 33; })).starts_with("sliding_layers is 33"));
+  CHECK(message_of(broken([](auto& m) { m.attention.kv_heads = 5; })) ==
+        "kv_heads must divide query_heads");
+  CHECK(message_of(broken([](auto& m) {
+          m.attention.value_dim = -1;
+        })).starts_with("value_dim is -1"));
+  CHECK(message_of(broken([](auto& m) {
+          m.sliding_layers = 33;
+        })).starts_with("sliding_layers is 33"));
   CHECK(message_of(broken([](auto& m) { m.sliding_layers = 1; })).starts_with("window is 0"));
-  CHECK(message_of(broken([](auto& m) { m.norms_per_layer = -2; })).starts_with("norms_per_layer is -2"));
+  CHECK(message_of(broken([](auto& m) {
+          m.norms_per_layer = -2;
+        })).starts_with("norms_per_layer is -2"));
   CHECK(message_of(broken([](auto& m) { m.max_context = -2; })).starts_with("max_context is -2"));
-  const auto mixtral = [](void (*change)(pm::transformer&)) { return message_of(broken(change, catalog::mixtral_8x7b)); };
+  const auto mixtral = [](void (*change)(pm::transformer&)) {
+    return message_of(broken(change, catalog::mixtral_8x7b));
+  };
   CHECK(mixtral([](auto& m) { m.moe.layers = 33; }).starts_with("moe.layers is 33"));
   CHECK(mixtral([](auto& m) { m.moe.experts = 0; }).starts_with("experts is 0"));
   CHECK(mixtral([](auto& m) { m.moe.top_k = 9; }).starts_with("top_k is 9"));
   CHECK(mixtral([](auto& m) { m.moe.intermediate = 0; }).starts_with("moe.intermediate is 0"));
-  CHECK(mixtral([](auto& m) { m.moe.shared_intermediate = -1; }).starts_with("shared_intermediate is -1"));
-  const auto mla = [](void (*change)(pm::transformer&)) { return message_of(broken(change, catalog::deepseek_v3)); };
+  CHECK(mixtral([](auto& m) {
+          m.moe.shared_intermediate = -1;
+        }).starts_with("shared_intermediate is -1"));
+  const auto mla = [](void (*change)(pm::transformer&)) {
+    return message_of(broken(change, catalog::deepseek_v3));
+  };
   CHECK(mla([](auto& m) { m.attention.kv_rank = 0; }).starts_with("kv_rank is 0"));
   CHECK(mla([](auto& m) { m.attention.rope_dim = 0; }).starts_with("rope_dim is 0"));
   CHECK(mla([](auto& m) { m.attention.value_dim = 0; }).starts_with("value_dim is 0"));
   CHECK(mla([](auto& m) { m.attention.query_rank = -1; }).starts_with("query_rank is -1"));
-  CHECK(mla([](auto& m) { m.attention.rope_dim = 192; }) == "head_dim must exceed rope_dim, which is part of it");
+  CHECK(mla([](auto& m) { m.attention.rope_dim = 192; }) ==
+        "head_dim must exceed rope_dim, which is part of it");
   CHECK_THROWS_AS(pm::kv_bytes(catalog::llama_3_8b, -1.0), pm::error);
   CHECK_THROWS_AS(pm::flop_per_token(catalog::llama_3_8b, -1.0), pm::error);
 }

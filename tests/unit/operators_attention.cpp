@@ -1,9 +1,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/workload/attention.hpp>
-#include <perfmodel/workload/attention_decode.hpp>
-#include <perfmodel/workload/flash_attention.hpp>
-#include <perfmodel/workload/mla.hpp>
+#include <perfmodel/workload/operators/attention.hpp>
+#include <perfmodel/workload/operators/attention_decode.hpp>
+#include <perfmodel/workload/operators/flash_attention.hpp>
+#include <perfmodel/workload/operators/mla.hpp>
 
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;

@@ -1,9 +1,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/workload/elementwise.hpp>
-#include <perfmodel/workload/norm.hpp>
-#include <perfmodel/workload/rope.hpp>
-#include <perfmodel/workload/softmax.hpp>
+#include <perfmodel/workload/operators/elementwise.hpp>
+#include <perfmodel/workload/operators/norm.hpp>
+#include <perfmodel/workload/operators/rope.hpp>
+#include <perfmodel/workload/operators/softmax.hpp>
 
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;

@@ -1,8 +1,8 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/workload/embedding.hpp>
-#include <perfmodel/workload/gemm.hpp>
+#include <perfmodel/workload/operators/embedding.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;

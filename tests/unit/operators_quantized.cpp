@@ -1,6 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/workload/quantized.hpp>
+#include <perfmodel/workload/operators/quantized.hpp>
 
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;

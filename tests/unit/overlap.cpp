@@ -27,7 +27,7 @@ TEST_CASE("nothing to send is sent at once") {
 TEST_CASE("overlap refuses to give away every SM") {
   CHECK(refusal([] { (void)pm::sm_interference(1_ms, 132, 132); }) ==
         "PM-E010: taken is 132; allowed: fewer than sms");
-  CHECK(refusal([] { (void)pm::beside_copy_kernel(1_ms, 1_ms, 132, 200); }) ==
+  CHECK(refusal([] { (void)pm::overlap_with_sm_copy(1_ms, 1_ms, 132, 200); }) ==
         "PM-E010: taken is 200; allowed: fewer than sms");
   CHECK(refusal([] { (void)pm::bucketed_backward(1_ms, 1_ms, 0); }) ==
         "PM-E010: buckets is 0; allowed: 1 or more");

@@ -2,10 +2,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <perfmodel/communication_overlap.hpp>
-#include <perfmodel/context_parallel.hpp>
-#include <perfmodel/parallelism.hpp>
-#include <perfmodel/zero.hpp>
+#include <perfmodel/parallel/communication_overlap.hpp>
+#include <perfmodel/parallel/context.hpp>
+#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/zero.hpp>
 
 namespace pm = perfmodel;
 using Catch::Matchers::ContainsSubstring;
@@ -13,7 +13,7 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-pm::error_code refusal(const pm::layout& l, const pm::divisible& d) {
+pm::error_code refusal(const pm::layout& l, const pm::sharded_dims& d) {
   try {
     (void)pm::check(l, d);
   } catch (const pm::error& e) {
@@ -21,13 +21,12 @@ pm::error_code refusal(const pm::layout& l, const pm::divisible& d) {
   }
   return pm::error_code{};
 }
-const pm::interconnect nvlink{
-    .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
+const pm::link nvlink{.kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
 
 }  // namespace
 
 TEST_CASE("an impossible layout says what does not divide what") {
-  const pm::divisible model{
+  const pm::sharded_dims model{
       .query_heads = 64, .kv_heads = 8, .layers = 80, .experts = 0, .accelerators = 16};
   CHECK_THROWS_WITH(
       pm::check({.tensor = 3}, model),
@@ -88,7 +87,7 @@ TEST_CASE("too many ranks are infeasible in every kind of parallelism") {
 
 TEST_CASE("without a link experts cannot be reached, and no rate is made up") {
   const auto e = pm::communication_time(
-      pm::interconnect{}, pm::expert_parallelism{.ranks = 8, .tokens = 1, .hidden = 8, .top_k = 1});
+      pm::link{}, pm::expert_parallelism{.ranks = 8, .tokens = 1, .hidden = 8, .top_k = 1});
   CHECK_FALSE(e.feasible);
   CHECK(e.time == pm::duration<>{});
   CHECK(e.algbw == pm::algorithm_bandwidth<>{});
@@ -98,8 +97,7 @@ TEST_CASE("without a link experts cannot be reached, and no rate is made up") {
 TEST_CASE("gradients of an 8.03B model over 8 GPUs take 62.5 ms, and 439 ms over PCIe at 64 GB/s") {
   const auto gradients = pm::gradient_all_reduce(8, 8.03e9, pm::bf16);
   CHECK_THAT(pm::collective_time(nvlink, gradients).time.value(), WithinRel(62.4556e-3, 1e-5));
-  const pm::interconnect pcie{
-      .kind = pm::link_kind::pcie, .bandwidth = 64.0 * pm::GB_per_s, .ranks = 8};
+  const pm::link pcie{.kind = pm::link_kind::pcie, .bandwidth = 64.0 * pm::GB_per_s, .ranks = 8};
   CHECK_THAT(pm::collective_time(pcie, gradients).time.value(), WithinRel(439.141e-3, 1e-5));
 }
 
@@ -121,13 +119,13 @@ TEST_CASE("ring attention waits for its blocks below the least number of tokens"
   x.kv_heads = 8;
   CHECK_THAT(pm::hidden_block_tokens(rate, 450.0 * pm::GB_per_s, x), WithinRel(250.0, 1e-12));
   x.ranks = 1;
-  CHECK(pm::ring_attention_time(pm::interconnect{}, rate, x).transfer == pm::duration<>{});
+  CHECK(pm::ring_attention_time(pm::link{}, rate, x).transfer == pm::duration<>{});
 }
 
 TEST_CASE("overlap and activations refuse what cannot be, by name") {
-  CHECK_THROWS_WITH(pm::beside_communication(1.0 * pm::ms, 1.0 * pm::ms, 20, 20),
+  CHECK_THROWS_WITH(pm::overlap_with_collective(1.0 * pm::ms, 1.0 * pm::ms, 20, 20),
                     ContainsSubstring("taken is 20"));
-  CHECK_THROWS_WITH(pm::beside_communication(1.0 * pm::ms, -1.0 * pm::ms, 132, 20),
+  CHECK_THROWS_WITH(pm::overlap_with_collective(1.0 * pm::ms, -1.0 * pm::ms, 132, 20),
                     ContainsSubstring("communication"));
   CHECK_THROWS_WITH(pm::pipelined_pass(1.0 * pm::ms, 1.0 * pm::ms, 0.0, 8.0),
                     ContainsSubstring("pipeline_parallel is 0"));
@@ -137,8 +135,8 @@ TEST_CASE("overlap and activations refuse what cannot be, by name") {
   CHECK_THROWS_WITH(pm::activation_bytes(pm::layer_activations{.tensor = 0}),
                     ContainsSubstring("tensor_parallel is 0"));
   CHECK_THROWS_AS(pm::activation_bytes(pm::layer_activations{.tokens = 8}), pm::error);
-  pm::data_parallel_step x{.ranks = 8, .parameters = 1e9, .forward = 1.0 * pm::ms,
-                           .backward = 2.0 * pm::ms};
+  pm::data_parallel_step x{
+      .ranks = 8, .parameters = 1e9, .forward = 1.0 * pm::ms, .backward = 2.0 * pm::ms};
   x.pieces = 0.0;
   CHECK_THROWS_WITH(pm::data_parallel_time(nvlink, x), ContainsSubstring("pieces is 0"));
   x.pieces = 4.0;

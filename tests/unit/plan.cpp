@@ -243,7 +243,7 @@ TEST_CASE("plan: progress is told now and then") {
   auto q = small_request();
   q.load.concurrency = 256;
   long calls = 0, last = 0;
-  const auto r = pm::plan(q, pm::bound{}, [&](long done) {
+  const auto r = pm::plan(q, pm::datasheet{}, [&](long done) {
     ++calls;
     CHECK(done > last);
     last = done;

@@ -59,7 +59,7 @@ const double matrix_share = pm::catalog::profile_h100_sxm.value.matrix_share;
 TEST_CASE("compare: a stream at 90 % of the bandwidth") {
   const double bytes = 1073741824.0;
   const double at_90 = bytes / (0.9 * bandwidth);
-  const pv::comparison c = one("memory_stream", {"stream_time",
+  const pv::comparison c = one("memory_stream", {"stream_launch_time",
                                                  "s",
                                                  {{"kernel", "read"},
                                                   {"working_set_bytes", bytes},
@@ -78,7 +78,7 @@ TEST_CASE("compare: a stream at 90 % of the bandwidth") {
 TEST_CASE("compare: below the bound is found, and a warm cache explains it") {
   const auto at = [](const char* cache, double seconds) {
     const double bytes = 20e6;
-    return one("memory_stream", {"stream_time",
+    return one("memory_stream", {"stream_launch_time",
                                  "s",
                                  {{"kernel", "read"},
                                   {"working_set_bytes", bytes},
@@ -248,7 +248,7 @@ TEST_CASE("compare: two at once take as long as the longer") {
   };
   const auto c =
       compared(recording_of("overlap", {part("compute_alone", 2e-3), part("other_alone", 3e-3),
-                                        part("together", 3.2e-3)}));
+                                        part("ranks_per_socket", 3.2e-3)}));
   CHECK_FALSE(c[0].predicts());
   CHECK(c[2].predicted == 3e-3);
 
@@ -267,7 +267,7 @@ TEST_CASE("compare: two at once take as long as the longer") {
   };
   const auto s =
       compared(recording_of("overlap", {on_sms("compute_alone", 4e-3), on_sms("other_alone", 2e-3),
-                                        on_sms("together", 5e-3)}));
+                                        on_sms("ranks_per_socket", 5e-3)}));
   CHECK_THAT(s[2].predicted, WithinRel(4.5e-3, 1e-12));
 }
 

@@ -138,8 +138,8 @@ TEST_CASE("an interval holds what its members give, for every sign") {
     CHECK(floor(x).contains(std::floor(p)));
     CHECK(exp(x).contains(pm::math::exp(p)));
   }
-  CHECK(representative(pm::interval(1, 3)) == 2.0);
-  CHECK((lowest(pm::interval(1, 3)) == 1.0 && highest(pm::interval(1, 3)) == 3.0));
+  CHECK(mid(pm::interval(1, 3)) == 2.0);
+  CHECK((lower(pm::interval(1, 3)) == 1.0 && upper(pm::interval(1, 3)) == 3.0));
 }
 
 TEST_CASE("a lane is the scalar to the last bit") {
@@ -169,8 +169,8 @@ TEST_CASE("a lane is the scalar to the last bit") {
     check(sqrt(x), [](double p, double) { return pm::math::sqrt(p); });
     check(ceil(x), [](double p, double) { return pm::math::ceil(p); });
     check(scalar_min(x, y), [](double p, double q) { return pm::scalar_min(p, q); });
-    CHECK(lowest(x) == std::fmin(std::fmin(a[0], a[1]), std::fmin(a[2], a[3])));
-    CHECK(highest(x) == std::fmax(std::fmax(a[0], a[1]), std::fmax(a[2], a[3])));
+    CHECK(lower(x) == std::fmin(std::fmin(a[0], a[1]), std::fmin(a[2], a[3])));
+    CHECK(upper(x) == std::fmax(std::fmax(a[0], a[1]), std::fmax(a[2], a[3])));
   }
   CHECK(pm::lanes_of<pm::lanes<4>>::count == 4);
   CHECK(pm::lanes_of<double>::count == 1);

@@ -1,7 +1,7 @@
 // Services put together by hand from their steps.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/explain.hpp>
+#include <perfmodel/analysis/explain.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>

@@ -1,7 +1,7 @@
 // Arithmetic of quantities at run time, and fields of specs.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>

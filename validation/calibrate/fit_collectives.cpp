@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
 
 #include "published_collectives.hpp"
 

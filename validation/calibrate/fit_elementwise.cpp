@@ -2,7 +2,7 @@
 // of kernels that load one element at a time to layers of real models; scores both.
 //   fit_elementwise [folder of the measurements]
 #include <map>
-#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
 #include <perfmodel/roofline.hpp>
 #include <set>
 
@@ -54,7 +54,7 @@ void fit_scalar_kernels(const std::vector<elementwise_row>& rows) {
     if (!r.is_lookup()) operators.insert(r.op);
   }
   const auto predict = [&](const std::array<point, 3>& v, std::size_t i) {
-    const pm::basic_streaming_kernels<point> k{
+    const pm::basic_memory_bound_kernels<point> k{
         .kernel_time = v[0] * pm::us, .element_cycles = v[1], .lookup_cycles = v[2]};
     return rows[i]
         .estimate(devices.at(rows[i].gpu), pm::lift<point>(machine_of(rows[i])), k)
@@ -115,8 +115,7 @@ int main(int argc, char** argv) {
     who += ' ';
     who += r.op;
     score[who].push_back(std::log(r.seconds / e.time.value()));
-    bound[who].push_back(
-        std::log(r.seconds / pm::roofline(*r.device, r.demand()).time.value()));
+    bound[who].push_back(std::log(r.seconds / pm::roofline(*r.device, r.demand()).time.value()));
     const double bytes = r.demand().dram.total().value();
     if (r.op == "small kernel" && bytes < 0.5 * r.device->l2.capacity.value()) {
       in_l2[r.gpu].push_back(r);

@@ -4,7 +4,7 @@
 //   fit_gemm [folder of the measurements]
 #include <cstdio>
 #include <map>
-#include <perfmodel/calibrate_machine.hpp>
+#include <perfmodel/analysis/calibrate_machine.hpp>
 #include <perfmodel/roofline.hpp>
 #include "published_gemm.hpp"
 
@@ -204,7 +204,7 @@ int main(int argc, char** argv) {
   // As if each machine had no profile: by its nearest relative among the others.
   std::vector<double> every;
   for (const auto& [gpu, data] : by_gpu) {
-    const pm::machine_profile loan = pm::catalog::machine_profile_on_loan(*data.front().device);
+    const pm::machine_profile loan = pm::catalog::transferred_machine_profile(*data.front().device);
     std::vector<double> residual;
     for (const auto& r : data) residual.push_back(log_ratio(r, loan.value));
     print("without its own profile", gpu, residual);

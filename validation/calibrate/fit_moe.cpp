@@ -28,7 +28,7 @@ class library_fit {
       {{"floor [us]", 28.0, 1.0, 80.0},
        {"buffer_share", 0.55, 0.1, 1.0},
        {"matrix_ratio", 0.8, 0.1, 1.5},
-       {"loads_per_sm", 2.0, 0.3, 10.0}}};
+       {"dram_saturation", 2.0, 0.3, 10.0}}};
 
  private:
   std::span<const double> measured() const { return measured_; }
@@ -39,7 +39,7 @@ class library_fit {
       k.floor = v[0] * pm::us;
       k.buffer_share = v[1];
       k.matrix_ratio = v[2];
-      k.loads_per_sm = v[3];
+      k.dram_saturation = v[3];
       const machine& m = machines_.at(r.gpu);
       return pm::calibrated_estimate(m.device, pm::lift<point>(r.workload), m.shares, k,
                                      pm::routing::balanced)

@@ -6,9 +6,9 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <perfmodel/calibration.hpp>
-#include <perfmodel/detail/fields.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <perfmodel/analysis/calibration.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <array>
-#include <perfmodel/collective_algorithms.hpp>
+#include <perfmodel/parallel/algorithms.hpp>
 
 namespace published {
 
@@ -12,7 +12,7 @@ namespace published {
 struct public_row {
   const char* source;
   const char* gpu;
-  perfmodel::collective operation;
+  perfmodel::collective_op operation;
   perfmodel::implementation kernels;
   int ranks;
   double bytes;
@@ -40,7 +40,8 @@ inline constexpr const char* nccl_2169 = "NVIDIA/nccl issue 2169, 4 x H100";
 // gardenlinux/gardenlinux issue 4556: NCCL 2.27.7, its defaults.
 inline constexpr const char* gardenlinux = "gardenlinux/gardenlinux issue 4556, RTX PRO 6000";
 // flashinfer-ai/flashinfer pull request 5023: NCCL in a graph; rows of 8192 bytes, all ranks' rows.
-inline constexpr const char* flashinfer = "flashinfer-ai/flashinfer pull request 5023, RTX PRO 6000";
+inline constexpr const char* flashinfer =
+    "flashinfer-ai/flashinfer pull request 5023, RTX PRO 6000";
 // EfficientMoE/Omni-Infinity, multi-GPU validation: NCCL 2.28.9, untuned, bus bandwidth at 512 MiB.
 inline constexpr const char* omni = "EfficientMoE/Omni-Infinity, RTX PRO 6000";
 // local-inference-lab/rtx6kpro, optimization/pcie-oneshot-allreduce.md: cards below switches.
@@ -59,34 +60,34 @@ inline constexpr const char* simumax = "MooreThreads/SimuMax, A100 PCIe";
 
 namespace detail {
 constexpr double kib = 1024.0, mib = 1024.0 * 1024.0, gib = 1024.0 * mib;
-using perfmodel::collective;
+using perfmodel::collective_op;
 using perfmodel::implementation;
 
 /// Time of `bytes` at a bus bandwidth in GB/s, in us.
-constexpr double at(collective op, int ranks, double bytes, double gb_per_s) {
+constexpr double at(collective_op op, int ranks, double bytes, double gb_per_s) {
   return perfmodel::bus_factor(op, ranks) * bytes / gb_per_s * 1e-3;
 }
-constexpr public_row nccl(const char* source, const char* gpu, collective op, int ranks,
+constexpr public_row nccl(const char* source, const char* gpu, collective_op op, int ranks,
                           double bytes, double us) {
   return {source, gpu, op, implementation::nccl, ranks, bytes, us};
 }
 constexpr public_row sum(const char* source, const char* gpu, int ranks, double bytes, double us) {
-  return nccl(source, gpu, collective::all_reduce, ranks, bytes, us);
+  return nccl(source, gpu, collective_op::all_reduce, ranks, bytes, us);
 }
 constexpr public_row gather(const char* source, const char* gpu, int ranks, double bytes,
                             double us) {
-  return nccl(source, gpu, collective::all_gather, ranks, bytes, us);
+  return nccl(source, gpu, collective_op::all_gather, ranks, bytes, us);
 }
 constexpr public_row two_shot(const char* source, const char* gpu, int ranks, double bytes,
                               double us) {
-  return {source, gpu, collective::all_reduce, implementation::two_shot, ranks, bytes, us};
+  return {source, gpu, collective_op::all_reduce, implementation::two_shot, ranks, bytes, us};
 }
 constexpr public_row one_shot(const char* source, const char* gpu, int ranks, double bytes,
                               double us) {
-  return {source, gpu, collective::all_reduce, implementation::one_shot, ranks, bytes, us};
+  return {source, gpu, collective_op::all_reduce, implementation::one_shot, ranks, bytes, us};
 }
 /// 512 MiB at the bus bandwidth printed.
-constexpr public_row bulk(const char* source, const char* gpu, collective op, int ranks,
+constexpr public_row bulk(const char* source, const char* gpu, collective_op op, int ranks,
                           double gb_per_s) {
   return nccl(source, gpu, op, ranks, 512 * mib, at(op, ranks, 512 * mib, gb_per_s));
 }
@@ -110,24 +111,19 @@ inline constexpr auto public_h100 = [] {
                     sum(triton_h100, h100, 8, 1 * mib, 32.42),
                     sum(triton_h100, h100, 8, 4 * mib, 59.43),
                     sum(triton_h100, h100, 8, 16 * mib, 135.68),
-                    nccl(nccl_2169, h100, collective::all_to_all, 4, 500 * mib, 1174.14)};
+                    nccl(nccl_2169, h100, collective_op::all_to_all, 4, 500 * mib, 1174.14)};
 }();
 inline constexpr auto public_h100_kernels = [] {
   using namespace detail;
   using namespace posted;
   constexpr const char* h100 = "h100_sxm";
-  return std::array{one_shot(vllm_h100, h100, 6, 0.5 * mib, 13.0),
-                    one_shot(vllm_h100, h100, 6, 1 * mib, 21.0),
-                    one_shot(vllm_h100, h100, 6, 1.5 * mib, 30.0),
-                    one_shot(vllm_h100, h100, 6, 2 * mib, 38.0),
-                    one_shot(vllm_h100, h100, 6, 3 * mib, 53.0),
-                    one_shot(vllm_h100, h100, 6, 4 * mib, 70.0),
-                    two_shot(vllm_h100, h100, 6, 0.5 * mib, 15.0),
-                    two_shot(vllm_h100, h100, 6, 1 * mib, 17.0),
-                    two_shot(vllm_h100, h100, 6, 1.5 * mib, 20.0),
-                    two_shot(vllm_h100, h100, 6, 2 * mib, 26.0),
-                    two_shot(vllm_h100, h100, 6, 3 * mib, 29.0),
-                    two_shot(vllm_h100, h100, 6, 4 * mib, 37.0)};
+  return std::array{
+      one_shot(vllm_h100, h100, 6, 0.5 * mib, 13.0), one_shot(vllm_h100, h100, 6, 1 * mib, 21.0),
+      one_shot(vllm_h100, h100, 6, 1.5 * mib, 30.0), one_shot(vllm_h100, h100, 6, 2 * mib, 38.0),
+      one_shot(vllm_h100, h100, 6, 3 * mib, 53.0),   one_shot(vllm_h100, h100, 6, 4 * mib, 70.0),
+      two_shot(vllm_h100, h100, 6, 0.5 * mib, 15.0), two_shot(vllm_h100, h100, 6, 1 * mib, 17.0),
+      two_shot(vllm_h100, h100, 6, 1.5 * mib, 20.0), two_shot(vllm_h100, h100, 6, 2 * mib, 26.0),
+      two_shot(vllm_h100, h100, 6, 3 * mib, 29.0),   two_shot(vllm_h100, h100, 6, 4 * mib, 37.0)};
 }();
 
 /// NVLink 5. The engine's own kernels are one-shot, captured.
@@ -166,8 +162,8 @@ inline constexpr auto public_nvlink5 = [] {
       sum(vllm_b300, b300, 6, 128 * mib, 393.0),
       sum(oci_gb300, "gb300", 4, 8 * gib, 18920.0),
       sum(oci_gb300, "gb300", 8, 8 * gib, 17930.0),
-      nccl(oci_gb300, "gb300", collective::all_to_all, 4, 8 * gib, 10308.0),
-      nccl(oci_gb300, "gb300", collective::all_to_all, 8, 8 * gib, 11059.0),
+      nccl(oci_gb300, "gb300", collective_op::all_to_all, 4, 8 * gib, 10308.0),
+      nccl(oci_gb300, "gb300", collective_op::all_to_all, 8, 8 * gib, 11059.0),
   };
 }();
 inline constexpr auto public_nvlink5_kernels = [] {
@@ -213,10 +209,10 @@ inline constexpr auto public_pcie = [] {
       gather(flashinfer, gen5, 4, 8 * kib, 13.61),
       gather(flashinfer, gen5, 4, 16 * kib, 14.67),
       gather(flashinfer, gen5, 4, 32 * kib, 18.56),
-      bulk(omni, gen5, collective::all_gather, 2, 18.9),
-      bulk(omni, gen5, collective::all_to_all, 2, 20.3),
-      bulk(omni, gen5, collective::all_gather, 4, 19.1),
-      bulk(omni, gen5, collective::all_to_all, 4, 17.1),
+      bulk(omni, gen5, collective_op::all_gather, 2, 18.9),
+      bulk(omni, gen5, collective_op::all_to_all, 2, 20.3),
+      bulk(omni, gen5, collective_op::all_gather, 4, 19.1),
+      bulk(omni, gen5, collective_op::all_to_all, 4, 17.1),
       sum(rtx6kpro_4, gen5, 4, 1 * kib, 13.5),
       sum(rtx6kpro_4, gen5, 4, 4 * kib, 13.2),
       sum(rtx6kpro_4, gen5, 4, 16 * kib, 14.7),
@@ -227,7 +223,7 @@ inline constexpr auto public_pcie = [] {
       sum(rtx6kpro_8, gen5, 8, 8 * kib, 24.2),
       sum(rtx6kpro_8, gen5, 8, 64 * kib, 24.1),
       sum(rtx6kpro_8, gen5, 8, 256 * kib, 28.0),
-      bulk(rtx6kpro_8, gen5, collective::all_reduce, 8, 22.2),
+      bulk(rtx6kpro_8, gen5, collective_op::all_reduce, 8, 22.2),
       sum(sglang, gen5, 8, 4 * kib, 45.0),
       sum(nccl_1530, gen4, 8, 8, 42.14),
       sum(a800, gen4, 8, 8 * kib, 56.9),
@@ -235,30 +231,34 @@ inline constexpr auto public_pcie = [] {
       sum(a800, gen4, 8, 64 * kib, 49.8),
       sum(a800, gen4, 8, 128 * kib, 132.2),
       sum(a800, gen4, 8, 512 * kib, 160.4),
-      bulk(simumax, gen4, collective::all_reduce, 2, 0.6965 * 30.0),
-      bulk(simumax, gen4, collective::all_reduce, 4, 0.6924 * 30.0),
-      bulk(simumax, gen4, collective::all_reduce, 8, 0.4176 * 30.0),
-      bulk(simumax, gen4, collective::all_gather, 2, 0.6866 * 30.0),
-      bulk(simumax, gen4, collective::all_gather, 4, 0.6915 * 30.0),
-      bulk(simumax, gen4, collective::all_gather, 8, 0.4497 * 30.0),
-      bulk(simumax, gen4, collective::reduce_scatter, 2, 0.6419 * 30.0),
-      bulk(simumax, gen4, collective::reduce_scatter, 4, 0.6845 * 30.0),
-      bulk(simumax, gen4, collective::reduce_scatter, 8, 0.3688 * 30.0),
-      bulk(simumax, gen4, collective::all_to_all, 2, 0.6969 * 30.0),
-      bulk(simumax, gen4, collective::all_to_all, 4, 0.6380 * 30.0),
-      bulk(simumax, gen4, collective::all_to_all, 8, 0.2754 * 30.0),
+      bulk(simumax, gen4, collective_op::all_reduce, 2, 0.6965 * 30.0),
+      bulk(simumax, gen4, collective_op::all_reduce, 4, 0.6924 * 30.0),
+      bulk(simumax, gen4, collective_op::all_reduce, 8, 0.4176 * 30.0),
+      bulk(simumax, gen4, collective_op::all_gather, 2, 0.6866 * 30.0),
+      bulk(simumax, gen4, collective_op::all_gather, 4, 0.6915 * 30.0),
+      bulk(simumax, gen4, collective_op::all_gather, 8, 0.4497 * 30.0),
+      bulk(simumax, gen4, collective_op::reduce_scatter, 2, 0.6419 * 30.0),
+      bulk(simumax, gen4, collective_op::reduce_scatter, 4, 0.6845 * 30.0),
+      bulk(simumax, gen4, collective_op::reduce_scatter, 8, 0.3688 * 30.0),
+      bulk(simumax, gen4, collective_op::all_to_all, 2, 0.6969 * 30.0),
+      bulk(simumax, gen4, collective_op::all_to_all, 4, 0.6380 * 30.0),
+      bulk(simumax, gen4, collective_op::all_to_all, 8, 0.2754 * 30.0),
   };
 }();
 inline constexpr auto public_pcie_kernels = [] {
   using namespace detail;
   using namespace posted;
   constexpr const char* gen5 = "rtx_pro_6000";
-  return std::array{
-      one_shot(rtx6kpro_4, gen5, 4, 1 * kib, 6.1),    one_shot(rtx6kpro_4, gen5, 4, 8 * kib, 6.4),
-      one_shot(rtx6kpro_4, gen5, 4, 32 * kib, 9.2),   one_shot(rtx6kpro_4, gen5, 4, 128 * kib, 17.6),
-      one_shot(rtx6kpro_4, gen5, 4, 512 * kib, 51.0), one_shot(rtx6kpro_4, gen5, 4, 1 * mib, 95.6),
-      one_shot(rtx6kpro_8, gen5, 8, 1 * kib, 7.5),    one_shot(rtx6kpro_8, gen5, 8, 8 * kib, 9.2),
-      one_shot(rtx6kpro_8, gen5, 8, 64 * kib, 25.9),  one_shot(rtx6kpro_8, gen5, 8, 256 * kib, 73.6)};
+  return std::array{one_shot(rtx6kpro_4, gen5, 4, 1 * kib, 6.1),
+                    one_shot(rtx6kpro_4, gen5, 4, 8 * kib, 6.4),
+                    one_shot(rtx6kpro_4, gen5, 4, 32 * kib, 9.2),
+                    one_shot(rtx6kpro_4, gen5, 4, 128 * kib, 17.6),
+                    one_shot(rtx6kpro_4, gen5, 4, 512 * kib, 51.0),
+                    one_shot(rtx6kpro_4, gen5, 4, 1 * mib, 95.6),
+                    one_shot(rtx6kpro_8, gen5, 8, 1 * kib, 7.5),
+                    one_shot(rtx6kpro_8, gen5, 8, 8 * kib, 9.2),
+                    one_shot(rtx6kpro_8, gen5, 8, 64 * kib, 25.9),
+                    one_shot(rtx6kpro_8, gen5, 8, 256 * kib, 73.6)};
 }();
 
 }  // namespace published

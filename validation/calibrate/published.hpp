@@ -1,9 +1,9 @@
 // Rows of the published attention and expert latencies, as this project's workloads.
 #pragma once
 
-#include <perfmodel/calibrated_attention.hpp>
-#include <perfmodel/calibrated_moe.hpp>
-#include <perfmodel/hardware/catalog/attention_profiles.hpp>
+#include <perfmodel/calibrated/attention.hpp>
+#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/moe.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>

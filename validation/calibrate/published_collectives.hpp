@@ -2,10 +2,10 @@
 // them.
 #pragma once
 
-#include <perfmodel/calibrated_collectives.hpp>
-#include <perfmodel/calibration.hpp>
-#include <perfmodel/detail/fields.hpp>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
+#include <perfmodel/analysis/calibration.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 
 #include "public_collectives.hpp"
@@ -16,7 +16,7 @@ namespace published {
 /// One latency. `flags_with_data`: TensorRT-LLM's kernels, and SGLang's from 0.5.14 on.
 struct collective_row {
   std::string gpu, operation, kernels;
-  pm::collective_call call;
+  pm::collective call;
   double seconds = 0.0;
   bool flags_with_data = false;
 
@@ -31,10 +31,10 @@ inline std::vector<collective_row> nccl_rows(const std::string& folder) {
     x.gpu = r[0];
     x.operation = r[3];
     x.kernels = "nccl";
-    x.call.operation = r[3] == "all_reduce"       ? pm::collective::all_reduce
-                       : r[3] == "all_gather"     ? pm::collective::all_gather
-                       : r[3] == "reduce_scatter" ? pm::collective::reduce_scatter
-                                                  : pm::collective::all_to_all;
+    x.call.operation = r[3] == "all_reduce"       ? pm::collective_op::all_reduce
+                       : r[3] == "all_gather"     ? pm::collective_op::all_gather
+                       : r[3] == "reduce_scatter" ? pm::collective_op::reduce_scatter
+                                                  : pm::collective_op::all_to_all;
     x.call.ranks = std::stoi(r[5]);
     x.call.message = pm::message_bytes<>(std::stod(r[6]) * pm::byte);
     x.call.implementation = pm::implementation::nccl;
@@ -90,7 +90,7 @@ inline collective_prediction predicted(const collective_row& row) {
   const auto cost = pm::calibrated_collectives_on(
       a, profile, row.flags_with_data ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);
   const pm::collective_estimate e = pm::collective_time(a.fabric, row.call, cost);
-  pm::collective_call least = row.call;
+  pm::collective least = row.call;
   least.implementation = pm::implementation::any;
 
   collective_prediction out;
@@ -119,22 +119,22 @@ struct nccl_model {
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
       {{"a100 launch [us]", 8.9, 1.0, 40.0},
        {"a100 hop [us]", 0.8, 0.1, 10.0},
-       {"a100 bulk_wait [us]", 25.0, 0.5, 90.0},
+       {"a100 simple_wait [us]", 25.0, 0.5, 90.0},
        {"a100 link_share", 0.7, 0.3, 1.0},
        {"h100 launch [us]", 4.7, 1.0, 40.0},
        {"h100 hop [us]", 0.8, 0.1, 10.0},
-       {"h100 bulk_wait [us]", 15.0, 0.5, 90.0},
+       {"h100 simple_wait [us]", 15.0, 0.5, 90.0},
        {"h100 link_share", 0.77, 0.3, 1.0},
        {"h200 launch [us]", 4.6, 1.0, 40.0},
        {"h200 hop [us]", 0.8, 0.1, 10.0},
-       {"h200 bulk_wait [us]", 15.0, 0.5, 90.0},
+       {"h200 simple_wait [us]", 15.0, 0.5, 90.0},
        {"h200 link_share", 0.77, 0.3, 1.0},
        {"h100 in_network_share", 0.6, 0.2, 1.0},
        {"h200 in_network_share", 0.6, 0.2, 1.0},
-       {"low_latency_share", 0.033, 0.005, 0.5},
-       {"line_share", 0.37, 0.1, 1.0},
-       {"doubling", 0.16, 0.0, 2.0},
-       {"bulk_hop", 0.26, 0.0, 3.0},
+       {"ll_share", 0.033, 0.005, 0.5},
+       {"ll128_share", 0.37, 0.1, 1.0},
+       {"launch_growth_per_log2_rank", 0.16, 0.0, 2.0},
+       {"simple_hop", 0.26, 0.0, 3.0},
        {"copy_rate", 2.6, 0.5, 20.0},
        {"in_network_wait", 4.3, 0.0, 20.0}}};
 
@@ -143,7 +143,7 @@ struct nccl_model {
     pm::basic_collective_profile<T> p;
     p.value.launch = v[4 * gpu] * pm::us;
     p.value.hop = v[4 * gpu + 1] * pm::us;
-    p.value.bulk_wait = v[4 * gpu + 2] * pm::us;
+    p.value.simple_wait = v[4 * gpu + 2] * pm::us;
     p.value.link_share = v[4 * gpu + 3];
     p.value.in_network_share = gpu == 0 ? T(0.0) : v[11 + gpu];
     p.protocols = {v[14], v[15], v[16], v[17], v[18], v[19]};
@@ -155,11 +155,11 @@ struct nccl_model {
 struct custom_model {
   static constexpr std::size_t count = 9;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
-      {{"a100 custom_floor [us]", 5.2, 0.5, 40.0},
-       {"a100 custom_share", 0.52, 0.1, 1.0},
+      {{"a100 engine_all_reduce_floor [us]", 5.2, 0.5, 40.0},
+       {"a100 engine_all_reduce_share", 0.52, 0.1, 1.0},
        {"a100 host_launch [us]", 43.0, 1.0, 200.0},
-       {"h200 custom_floor [us]", 4.2, 0.5, 40.0},
-       {"h200 custom_share", 0.58, 0.1, 1.0},
+       {"h200 engine_all_reduce_floor [us]", 4.2, 0.5, 40.0},
+       {"h200 engine_all_reduce_share", 0.58, 0.1, 1.0},
        {"h200 host_launch [us]", 22.0, 1.0, 200.0},
        {"floor_share", 0.69, 0.1, 1.5},
        {"rank_cost", 0.026, 0.0, 1.0},
@@ -172,8 +172,8 @@ struct custom_model {
     const std::size_t at = gpu == 0 ? 0 : 3;
     pm::basic_calibrated_collectives<T> p;
     p.profile = pm::lift<T>(nccl);
-    p.profile.value.custom_floor = v[at] * pm::us;
-    p.profile.value.custom_share = v[at + 1];
+    p.profile.value.engine_all_reduce_floor = v[at] * pm::us;
+    p.profile.value.engine_all_reduce_share = v[at + 1];
     p.profile.value.host_launch = v[at + 2] * pm::us;
     p.kernels.floor_share = row.flags_with_data ? v[6] : T(1.0);
     p.kernels.rank_cost = v[7];
@@ -199,7 +199,7 @@ struct nvlink5_model {
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
       {{"launch [us]", 6.0, 1.0, 40.0},
        {"hop [us]", 1.0, 0.1, 10.0},
-       {"bulk_wait [us]", 30.0, 0.5, 200.0},
+       {"simple_wait [us]", 30.0, 0.5, 200.0},
        {"link_share", 0.7, 0.1, 1.0},
        {"in_network_share", 0.5, 0.1, 1.0}}};
 
@@ -208,7 +208,7 @@ struct nvlink5_model {
     pm::basic_collective_profile<T> p = pm::lift<T>(pm::catalog::collectives_h100_sxm);
     p.value.launch = v[0] * pm::us;
     p.value.hop = v[1] * pm::us;
-    p.value.bulk_wait = v[2] * pm::us;
+    p.value.simple_wait = v[2] * pm::us;
     p.value.link_share = v[3];
     p.value.in_network_share = v[4];
     return p;
@@ -218,13 +218,14 @@ struct nvlink5_model {
 struct nvlink5_kernels_model {
   static constexpr std::size_t count = 2;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
-      {{"custom_floor [us]", 5.0, 0.5, 40.0}, {"custom_share", 0.6, 0.1, 1.0}}};
+      {{"engine_all_reduce_floor [us]", 5.0, 0.5, 40.0},
+       {"engine_all_reduce_share", 0.6, 0.1, 1.0}}};
 
   template <class T>
   static pm::basic_collective_profile<T> from(const std::array<T, count>& v, const public_row&) {
     pm::basic_collective_profile<T> p = pm::lift<T>(pm::catalog::collectives_h100_sxm);
-    p.value.custom_floor = v[0] * pm::us;
-    p.value.custom_share = v[1];
+    p.value.engine_all_reduce_floor = v[0] * pm::us;
+    p.value.engine_all_reduce_share = v[1];
     return p;
   }
 };
@@ -235,15 +236,15 @@ struct pcie_model {
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
       {{"hop [us]", 2.0, 0.2, 20.0},
        {"channels [GB/s]", 20.0, 5.0, 60.0},
-       {"apart", 1.5, 1.0, 4.0}}};
+       {"cross_socket_factor", 1.5, 1.0, 4.0}}};
 
   template <class T>
   static pm::basic_collective_profile<T> from(const std::array<T, count>& v, const public_row& r) {
-    const pm::interconnect& link = accelerator_of(r).fabric;
+    const pm::link& link = accelerator_of(r).fabric;
     pm::basic_collective_profile<T> p = pm::lift<T>(pm::catalog::collective_profile_of(link));
     p.value.hop = v[0] * pm::us;
     p.value.link_share = v[1] * (1.0 * pm::GB_per_s / link.bandwidth.quantity());
-    p.protocols.apart = v[2];
+    p.protocols.cross_socket_factor = v[2];
     return p;
   }
 };
@@ -274,7 +275,7 @@ auto fit_public(std::span<const public_row> rows) {
 
 /// The call over another scalar.
 template <class T>
-pm::basic_collective<T> lifted(const pm::collective_call& c) {
+pm::basic_collective<T> lifted(const pm::collective& c) {
   pm::basic_collective<T> out;
   out.operation = c.operation;
   out.ranks = c.ranks;

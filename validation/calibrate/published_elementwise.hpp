@@ -1,7 +1,7 @@
 // Rows of the published latencies of element-wise operators, normalisations and look-ups.
 #pragma once
 
-#include <perfmodel/calibrated_elementwise.hpp>
+#include <perfmodel/calibrated/elementwise.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <string>
@@ -16,15 +16,15 @@ namespace pm = perfmodel;
 
 /// vLLM's kernels of 2023, which load one element at a time: fitted to Vidur's rows of A100 and
 /// H100 by validation/calibrate/fit_elementwise.cpp.
-inline constexpr pm::streaming_kernels scalar_kernels{.name = "vllm_2023",
-                                                      .kernel_time = 3.87 * pm::us,
-                                                      .element_cycles = 0.634,
-                                                      .lookup_cycles = 1.82};
+inline constexpr pm::memory_bound_kernels scalar_kernels{.name = "vllm_2023",
+                                                         .kernel_time = 3.87 * pm::us,
+                                                         .element_cycles = 0.634,
+                                                         .lookup_cycles = 1.82};
 
 struct elementwise_row {
   std::string gpu, op, source;
   std::variant<pm::elementwise, pm::norm, pm::embedding> workload;
-  pm::streaming_kernels kernels;
+  pm::memory_bound_kernels kernels;
   const pm::accelerator* device = nullptr;
   double seconds = 0.0;
 
@@ -34,10 +34,10 @@ struct elementwise_row {
   template <class T>
   pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
                                  const pm::basic_machine_parameters<T>& p,
-                                 const pm::basic_streaming_kernels<T>& k) const {
+                                 const pm::basic_memory_bound_kernels<T>& k) const {
     return std::visit(
         [&](const auto& w) {
-          return pm::calibrated_elementwise(a, pm::lift<T>(w), p, k, pm::residency::replayed);
+          return pm::calibrated_elementwise(a, pm::lift<T>(w), p, k, pm::cache_state::warm);
         },
         workload);
   }

@@ -1,12 +1,12 @@
 // Rows of the published matrix-product latencies, as this project's workloads.
 #pragma once
 
-#include <perfmodel/calibrated_gemm.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/gemm.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
 #include <string>
 #include <vector>
 

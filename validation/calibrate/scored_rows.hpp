@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cmath>
-#include <perfmodel/calibrated.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/roofline.hpp>
 #include <string>
 #include <vector>
@@ -39,17 +39,12 @@ inline const char* regime_of(const pm::estimate& e) {
   for (const pm::term& t : e.terms) {
     switch (t.kind) {
       case pm::limiter::compute:
-      case pm::limiter::vector_compute:
-        compute += t.time.value();
-        break;
+      case pm::limiter::vector_compute: compute += t.time.value(); break;
       case pm::limiter::memory:
       case pm::limiter::l2:
       case pm::limiter::shared:
-      case pm::limiter::link:
-        memory += t.time.value();
-        break;
-      default:
-        launch += t.time.value();
+      case pm::limiter::link: memory += t.time.value(); break;
+      default: launch += t.time.value();
     }
   }
   if (launch >= memory && launch >= compute) return "launch";

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <map>
-#include <perfmodel/prediction_score.hpp>
+#include <perfmodel/analysis/scores.hpp>
 #include <string>
 #include <vector>
 

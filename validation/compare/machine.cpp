@@ -1,9 +1,9 @@
 #include "machine.hpp"
 
+#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/hardware/catalog/attention_profiles.hpp>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
 #include <stdexcept>
 
 #include "measured.hpp"

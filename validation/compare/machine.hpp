@@ -2,8 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <perfmodel/calibrated.hpp>
-#include <perfmodel/calibrated_collectives.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/calibrated/policy.hpp>
 #include <string>
 #include <vector>
 

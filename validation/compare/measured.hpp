@@ -1,7 +1,7 @@
 // The one number of a point: the median of its samples.
 #pragma once
 
-#include <perfmodel/prediction_score.hpp>
+#include <perfmodel/analysis/scores.hpp>
 
 #include "../recording/recording.hpp"
 

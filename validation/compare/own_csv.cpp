@@ -6,10 +6,10 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <perfmodel/calibrated_collectives.hpp>
-#include <perfmodel/error.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
 #include <sstream>
 
 #include "../calibrate/scored_rows.hpp"
@@ -234,11 +234,11 @@ comparison compare_experts(const row& r) {
 comparison compare_collective(const row& r) {
   const accelerator& a = r.gpu();
   comparison c = basic(r, "collective", a);
-  collective_call call;
+  collective call;
   bool known = false;
-  for (const collective o :
-       {collective::all_reduce, collective::all_gather, collective::reduce_scatter,
-        collective::all_to_all, collective::broadcast, collective::point_to_point}) {
+  for (const collective_op o :
+       {collective_op::all_reduce, collective_op::all_gather, collective_op::reduce_scatter,
+        collective_op::all_to_all, collective_op::broadcast, collective_op::point_to_point}) {
     if (r.text("op") == name_of(o)) call.operation = o, known = true;
   }
   if (!known) {

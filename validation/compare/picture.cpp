@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <perfmodel/prediction_score.hpp>
+#include <perfmodel/analysis/scores.hpp>
 #include <stdexcept>
 
 #include "../recording/text_file.hpp"
@@ -37,8 +37,7 @@ std::string style_of(const series& s, std::size_t index) {
           .append(colour)
           .append("'");
     }
-    case mark::line:
-      return std::string("with lines lw 2 lc rgb '").append(colour).append("'");
+    case mark::line: return std::string("with lines lw 2 lc rgb '").append(colour).append("'");
     case mark::dashed:
       return std::string("with lines lw 2 dt (8,6) lc rgb '").append(colour).append("'");
     case mark::band:

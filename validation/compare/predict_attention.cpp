@@ -1,5 +1,5 @@
 // Attention over a prompt and over a cache, contiguous and paged, and how many blocks fit.
-#include <perfmodel/calibrated_attention.hpp>
+#include <perfmodel/calibrated/attention.hpp>
 #include <perfmodel/kv_cache.hpp>
 
 #include "predict.hpp"

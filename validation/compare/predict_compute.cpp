@@ -1,5 +1,5 @@
 // Arithmetic, the roofline's corner, products, what runs side by side, launches.
-#include <perfmodel/calibrated_gemm.hpp>
+#include <perfmodel/calibrated/gemm.hpp>
 #include <perfmodel/overlap.hpp>
 
 #include "measured.hpp"
@@ -77,7 +77,7 @@ prediction predict_overlap(const question& q) {
   prediction p;
   p.shape = shape_of(q, "other arrangement m n k bytes");
   p.size = q.number("bytes");
-  if (q.word("arrangement") != "together") {
+  if (q.word("arrangement") != "ranks_per_socket") {
     p.note = "what the law of overlap starts from";
     return p;
   }
@@ -103,10 +103,10 @@ prediction predict_overlap(const question& q) {
   const bool by_sms =
       q.word("other") == "sm_copy" && taken > 0.0 && q.on.known && taken < q.on.device.sms.value();
   p.value =
-      (by_sms ? beside_copy_kernel(a, b, q.on.device.sms.value(), taken) : beside_copy_engine(a, b))
+      (by_sms ? overlap_with_sm_copy(a, b, q.on.device.sms.value(), taken) : overlap_with_dma(a, b))
           .value();
   p.by =
-      by_sms ? "beside_copy_kernel, from the two alone" : "beside_copy_engine: the longer of two";
+      by_sms ? "overlap_with_sm_copy, from the two alone" : "overlap_with_dma: the longer of two";
   return p;
 }
 

@@ -64,7 +64,7 @@ prediction predict_on_host(const question& q) {
   p.bound = least_seconds(*q.on.host, q.at);
   p.held_to = p.bound;
   p.fitted = fitted_to(q.at);
-  if (quantity == "stream_time") {
+  if (quantity == "stream_launch_time") {
     p.by = "a model of the CPU, fitted to other sizes and kernels of the same run";
     p.size = q.number("working_set_bytes");
     p.shape = shape_of(q, "kernel working_set_bytes cache");
@@ -81,7 +81,7 @@ prediction predict_on_host(const question& q) {
     p.size = q.number("chains") * q.number("threads") * line_bytes;
     p.shape = shape_of(q, "chains");
   } else if (quantity == "overlap_time") {
-    p.by = "beside_copy_engine: the longer of two";
+    p.by = "overlap_with_dma: the longer of two";
     p.shape = shape_of(q, "arrangement");
   }
   if (p.value == 0.0) p.note = "what others are predicted from, or no law's";

@@ -1,6 +1,6 @@
 // Streams, chases, shared memory, bytes in flight, fused chains, transfers.
+#include <perfmodel/calibrated/cache_state.hpp>
 #include <perfmodel/littles_law.hpp>
-#include <perfmodel/residency.hpp>
 
 #include "predict.hpp"
 

@@ -1,7 +1,7 @@
 // Collectives, speculation, experts and whole steps.
-#include <perfmodel/acceptance.hpp>
 #include <perfmodel/collectives.hpp>
 #include <perfmodel/step.hpp>
+#include <perfmodel/workload/acceptance.hpp>
 #include <stdexcept>
 
 #include "predict.hpp"
@@ -9,8 +9,8 @@
 namespace perfmodel::validation {
 
 prediction predict_all_reduce(const question& q) {
-  collective_call c;
-  c.operation = collective::all_reduce;
+  collective c;
+  c.operation = collective_op::all_reduce;
   c.ranks = static_cast<int>(q.number("ranks"));
   c.message = message_bytes<>(q.number("bytes") * byte);
   c.implementation = implementation::nccl;
@@ -33,7 +33,8 @@ prediction predict_wire_bytes(const question& q) {
   const algorithm a = name == "ring"       ? algorithm::ring
                       : name == "one_shot" ? algorithm::one_shot
                                            : algorithm::two_shot;
-  const exchange x = exchange_of(collective::all_reduce, a, static_cast<int>(q.number("ranks")));
+  const schedule_cost x =
+      steps_and_share(collective_op::all_reduce, a, static_cast<int>(q.number("ranks")));
   prediction p;
   p.value = x.share * q.number("message_bytes");
   p.size = q.number("message_bytes");

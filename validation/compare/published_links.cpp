@@ -17,7 +17,7 @@ std::vector<published::collective_row> other_rows(const std::string& folder) {
     x.gpu = "a100_sxm";
     x.operation = "all_reduce";
     x.kernels = "nccl (LLMCompass)";
-    x.call.operation = collective::all_reduce;
+    x.call.operation = collective_op::all_reduce;
     x.call.ranks = std::stoi(c[1]);
     x.call.message = message_bytes<>(std::stod(c[2]) * byte);
     x.call.implementation = implementation::nccl;

@@ -1,7 +1,7 @@
 // Pointer chases, the bandwidth of caches, and Little's law, from gpu-benches.
 #include <map>
+#include <perfmodel/calibrated/catalog/machines.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
 #include <perfmodel/littles_law.hpp>
 
 #include "../calibrate/csv.hpp"

@@ -1,11 +1,11 @@
 // Whole services: the time per output token of a closed loop, by the laws of serving and of a step.
 #include <optional>
-#include <perfmodel/calibrated.hpp>
-#include <perfmodel/calibrated_collectives.hpp>
+#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/hardware/catalog/attention_profiles.hpp>
-#include <perfmodel/hardware/catalog/collective_profiles.hpp>
-#include <perfmodel/hardware/catalog/profiles.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 
@@ -70,7 +70,7 @@ std::optional<service> service_of(const published::table_row& c) {
               .pipeline = std::stoi(c[pp]),
               .expert = m->moe.layers > 0 ? std::stoi(c[moe_ep]) : 1,
               .data = std::stoi(c[attention_dp])};
-  if (!layout_feasible(d.layout, divisible_parts(*m))) return {};
+  if (!layout_feasible(d.layout, sharded_dims_of(*m))) return {};
   const accelerator* a = device_of(c[gpu], d.layout.ranks() > 8);
   if (a == nullptr) return {};
   d.device = *a;

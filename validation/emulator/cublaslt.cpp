@@ -29,16 +29,21 @@ std::map<const void*, layout> layouts;
 double at(const void* p, cudaDataType_t type, std::int64_t i) {
   switch (type) {
     case CUDA_R_32F: return static_cast<const float*>(p)[i];
-    case CUDA_R_16BF: return static_cast<double>(static_cast<float>(static_cast<const __nv_bfloat16*>(p)[i]));
-    case CUDA_R_16F: return static_cast<double>(static_cast<float>(static_cast<const __half*>(p)[i]));
-    case CUDA_R_8F_E4M3: return static_cast<double>(static_cast<float>(static_cast<const __nv_fp8_e4m3*>(p)[i]));
+    case CUDA_R_16BF:
+      return static_cast<double>(static_cast<float>(static_cast<const __nv_bfloat16*>(p)[i]));
+    case CUDA_R_16F:
+      return static_cast<double>(static_cast<float>(static_cast<const __half*>(p)[i]));
+    case CUDA_R_8F_E4M3:
+      return static_cast<double>(static_cast<float>(static_cast<const __nv_fp8_e4m3*>(p)[i]));
     default: return std::nan("");
   }
 }
 void put(void* p, cudaDataType_t type, std::int64_t i, double v) {
   switch (type) {
     case CUDA_R_32F: static_cast<float*>(p)[i] = static_cast<float>(v); break;
-    case CUDA_R_16BF: static_cast<__nv_bfloat16*>(p)[i] = __float2bfloat16(static_cast<float>(v)); break;
+    case CUDA_R_16BF:
+      static_cast<__nv_bfloat16*>(p)[i] = __float2bfloat16(static_cast<float>(v));
+      break;
     case CUDA_R_16F: static_cast<__half*>(p)[i] = __float2half(static_cast<float>(v)); break;
     default: break;
   }
@@ -82,8 +87,9 @@ EMULATED cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t d) {
   delete d;
   return CUBLAS_STATUS_SUCCESS;
 }
-EMULATED cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t which,
-                                        const void* v, std::size_t n) {
+EMULATED cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d,
+                                        cublasLtMatmulDescAttributes_t which, const void* v,
+                                        std::size_t n) {
   operation& o = operations.at(d);
   switch (which) {
     case CUBLASLT_MATMUL_DESC_TRANSA: std::memcpy(&o.a, v, n); break;
@@ -95,7 +101,8 @@ EMULATED cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d, cublasLtMatmulDe
   return CUBLAS_STATUS_SUCCESS;
 }
 EMULATED cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* l, cudaDataType_t type,
-                                    std::uint64_t rows, std::uint64_t columns, std::int64_t leading) {
+                                    std::uint64_t rows, std::uint64_t columns,
+                                    std::int64_t leading) {
   *l = new cublasLtMatrixLayoutOpaque_t{};
   layouts[*l] = {type, rows, columns, leading};
   return CUBLAS_STATUS_SUCCESS;

@@ -23,7 +23,7 @@ enum class wait { none, block, warp, finished };
 
 struct fiber {
   ucontext_t context{};  ///< where it begins
-  jmp_buf place{};       ///< where it goes on; a jump costs no system call, as a swapped context does
+  jmp_buf place{};  ///< where it goes on; a jump costs no system call, as a swapped context does
   bool begun = false;
   std::unique_ptr<unsigned char[]> stack;
   thread is{};
@@ -51,9 +51,9 @@ std::size_t warp_of(const thread& t) {
 }
 
 [[noreturn]] void die(const char* why) {
-  std::fprintf(stderr, "emulator: %s (block %u %u %u, thread %u %u %u)\n", why,
-               running->is.block.x, running->is.block.y, running->is.block.z, running->is.index.x,
-               running->is.index.y, running->is.index.z);
+  std::fprintf(stderr, "emulator: %s (block %u %u %u, thread %u %u %u)\n", why, running->is.block.x,
+               running->is.block.y, running->is.block.z, running->is.index.x, running->is.index.y,
+               running->is.index.z);
   std::exit(1);
 }
 
@@ -170,20 +170,30 @@ void run_grid(const configuration& c, const std::function<void()>& thread_body) 
 
 }  // namespace
 
-pending_copies& copies() { return running->copies; }
-thread& current() { return running->is; }
+pending_copies& copies() {
+  return running->copies;
+}
+thread& current() {
+  return running->is;
+}
 void* dynamic_shared() {
   const auto at = reinterpret_cast<std::uintptr_t>(shared_memory.data());
   return reinterpret_cast<void*>((at + 1023) / 1024 * 1024);
 }
-void wait_for_block() { give_way(wait::block); }
+void wait_for_block() {
+  give_way(wait::block);
+}
 void wait_for_warp(unsigned mask) {
   if ((mask >> running->is.lane & 1U) == 0) die("a lane waits with a mask that leaves it out");
   running->mask = mask;
   give_way(wait::warp);
 }
-slot* warp_slots() { return warps[warp_of(running->is)].slots; }
-unsigned live_lanes() { return warps[warp_of(running->is)].live; }
+slot* warp_slots() {
+  return warps[warp_of(running->is)].slots;
+}
+unsigned live_lanes() {
+  return warps[warp_of(running->is)].live;
+}
 
 }  // namespace emulator
 
@@ -206,7 +216,8 @@ std::map<const void*, std::size_t> allocations;
 std::size_t allocated = 0;
 std::size_t device_bytes() {
   static const char* given = std::getenv("PERFMODEL_EMULATED_BYTES");
-  static const std::size_t bytes = given == nullptr ? std::size_t{4} << 30U : std::strtoull(given, nullptr, 10);
+  static const std::size_t bytes =
+      given == nullptr ? std::size_t{4} << 30U : std::strtoull(given, nullptr, 10);
   return bytes;
 }
 
@@ -234,7 +245,8 @@ void emulator::enqueue(cudaStream_t stream, std::function<void()> what) {
 void emulator::run(const void* kernel, const configuration& c, std::function<void()> thread_body) {
   const std::size_t threads = static_cast<std::size_t>(c.block.x) * c.block.y * c.block.z;
   const auto allowed = shared_allowed.find(kernel);
-  const std::size_t shared = allowed == shared_allowed.end() ? std::size_t{48} << 10U : allowed->second;
+  const std::size_t shared =
+      allowed == shared_allowed.end() ? std::size_t{48} << 10U : allowed->second;
   if (threads == 0 || threads > 1024 || c.block.z > 64 || c.grid.x == 0 || c.grid.y == 0 ||
       c.grid.z == 0 || c.grid.x > 0x7FFFFFFFU || c.grid.y > 65535 || c.grid.z > 65535) {
     report(cudaErrorInvalidConfiguration);
@@ -250,7 +262,8 @@ void emulator::run(const void* kernel, const configuration& c, std::function<voi
 #define EMULATED extern "C" cudaError_t CUDARTAPI
 
 EMULATED cudaMalloc(void** out, std::size_t bytes) {
-  if (bytes > device_bytes() - (std::min)(device_bytes(), allocated)) return report(cudaErrorMemoryAllocation);
+  if (bytes > device_bytes() - (std::min)(device_bytes(), allocated))
+    return report(cudaErrorMemoryAllocation);
   *out = nullptr;
   if (bytes == 0) return cudaSuccess;
   *out = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -273,7 +286,9 @@ EMULATED cudaHostAlloc(void** out, std::size_t bytes, unsigned) {
   *out = std::malloc(bytes);
   return cudaSuccess;
 }
-EMULATED cudaMallocHost(void** out, std::size_t bytes) { return cudaHostAlloc(out, bytes, 0); }
+EMULATED cudaMallocHost(void** out, std::size_t bytes) {
+  return cudaHostAlloc(out, bytes, 0);
+}
 EMULATED cudaFreeHost(void* p) {
   std::free(p);
   return cudaSuccess;
@@ -282,7 +297,8 @@ EMULATED cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind) {
   std::memcpy(to, from, n);
   return cudaSuccess;
 }
-EMULATED cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind, cudaStream_t s) {
+EMULATED cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind,
+                         cudaStream_t s) {
   enqueue(s, [=] { std::memcpy(to, from, n); });
   return cudaSuccess;
 }
@@ -337,7 +353,9 @@ EMULATED cudaDeviceGetAttribute(int* v, cudaDeviceAttr which, int) {
     case cudaDevAttrMultiProcessorCount: *v = 2; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *v = static_cast<int>(most_shared); break;
     case cudaDevAttrMaxThreadsPerMultiProcessor: *v = 2048; break;
-    default: std::fprintf(stderr, "emulator: attribute %d\n", which); return report(cudaErrorInvalidValue);
+    default:
+      std::fprintf(stderr, "emulator: attribute %d\n", which);
+      return report(cudaErrorInvalidValue);
   }
   return cudaSuccess;
 }
@@ -356,8 +374,12 @@ EMULATED cudaRuntimeGetVersion(int* v) {
 EMULATED cudaDeviceSynchronize() {
   return cudaSuccess;
 }
-EMULATED cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
-EMULATED cudaPeekAtLastError() { return last_error; }
+EMULATED cudaGetLastError() {
+  return std::exchange(last_error, cudaSuccess);
+}
+EMULATED cudaPeekAtLastError() {
+  return last_error;
+}
 extern "C" const char* CUDARTAPI cudaGetErrorString(cudaError_t e) {
   static std::string text;
   text = "CUDA error " + std::to_string(static_cast<int>(e));
@@ -368,7 +390,9 @@ EMULATED cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
   *s = reinterpret_cast<cudaStream_t>(new int);
   return cudaSuccess;
 }
-EMULATED cudaStreamCreate(cudaStream_t* s) { return cudaStreamCreateWithFlags(s, 0); }
+EMULATED cudaStreamCreate(cudaStream_t* s) {
+  return cudaStreamCreateWithFlags(s, 0);
+}
 EMULATED cudaStreamCreateWithPriority(cudaStream_t* s, unsigned f, int) {
   return cudaStreamCreateWithFlags(s, f);
 }
@@ -376,8 +400,12 @@ EMULATED cudaStreamDestroy(cudaStream_t s) {
   delete reinterpret_cast<int*>(s);
   return cudaSuccess;
 }
-EMULATED cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-EMULATED cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+EMULATED cudaStreamSynchronize(cudaStream_t) {
+  return cudaSuccess;
+}
+EMULATED cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+  return cudaSuccess;
+}
 
 EMULATED cudaEventCreate(cudaEvent_t* e) {
   *e = reinterpret_cast<cudaEvent_t>(new emulated_event);
@@ -395,14 +423,17 @@ EMULATED cudaEventRecord(cudaEvent_t e, cudaStream_t) {
   *reinterpret_cast<emulated_event*>(e) = {clock64(), false};
   return cudaSuccess;
 }
-EMULATED cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+EMULATED cudaEventSynchronize(cudaEvent_t) {
+  return cudaSuccess;
+}
 EMULATED cudaEventQuery(cudaEvent_t e) {
   // Not ready at first, and remembered as an error, as on a device.
   if (std::exchange(reinterpret_cast<emulated_event*>(e)->asked, true)) return cudaSuccess;
   return last_error = cudaErrorNotReady;
 }
 EMULATED cudaEventElapsedTime(float* ms, cudaEvent_t a, cudaEvent_t b) {
-  const long long ns = reinterpret_cast<emulated_event*>(b)->ns - reinterpret_cast<emulated_event*>(a)->ns;
+  const long long ns =
+      reinterpret_cast<emulated_event*>(b)->ns - reinterpret_cast<emulated_event*>(a)->ns;
   *ms = 1e-6F * static_cast<float>(ns < 1000 ? 1000 : ns);
   return cudaSuccess;
 }

@@ -113,12 +113,18 @@ auto exchange(unsigned mask, const T& mine, Take take) {
 #define gridDim (::emulator::current().grid_size)
 inline constexpr int warpSize = 32;
 
-inline void __syncthreads() { ::emulator::wait_for_block(); }
-inline void __syncwarp(unsigned mask = 0xFFFFFFFFU) { ::emulator::wait_for_warp(mask); }
+inline void __syncthreads() {
+  ::emulator::wait_for_block();
+}
+inline void __syncwarp(unsigned mask = 0xFFFFFFFFU) {
+  ::emulator::wait_for_warp(mask);
+}
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __nanosleep(unsigned) {}
-inline unsigned __activemask() { return ::emulator::live_lanes(); }
+inline unsigned __activemask() {
+  return ::emulator::live_lanes();
+}
 
 template <class T>
 T __shfl_sync(unsigned mask, T v, int from, int width = 32) {
@@ -159,8 +165,12 @@ inline unsigned __ballot_sync(unsigned mask, int predicate) {
     return bits;
   });
 }
-inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
-inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
+inline int __any_sync(unsigned mask, int predicate) {
+  return __ballot_sync(mask, predicate) != 0;
+}
+inline int __all_sync(unsigned mask, int predicate) {
+  return __ballot_sync(mask, !predicate) == 0;
+}
 template <class T>
 T __reduce_add_sync(unsigned mask, T v) {
   return ::emulator::exchange(mask, v, [&](auto of) {
@@ -228,55 +238,117 @@ T atomicCAS(T* at, U expected, V with) {
 }
 
 template <class T>
-T __ldg(const T* p) { return *p; }
+T __ldg(const T* p) {
+  return *p;
+}
 template <class T>
-T __ldcg(const T* p) { return *p; }
+T __ldcg(const T* p) {
+  return *p;
+}
 template <class T>
-T __ldca(const T* p) { return *p; }
+T __ldca(const T* p) {
+  return *p;
+}
 template <class T>
-T __ldcs(const T* p) { return *p; }
+T __ldcs(const T* p) {
+  return *p;
+}
 template <class T>
-T __ldcv(const T* p) { return *p; }
+T __ldcv(const T* p) {
+  return *p;
+}
 template <class T>
-T __ldlu(const T* p) { return *p; }
+T __ldlu(const T* p) {
+  return *p;
+}
 template <class T>
-void __stcg(T* p, T v) { *p = v; }
+void __stcg(T* p, T v) {
+  *p = v;
+}
 template <class T>
-void __stcs(T* p, T v) { *p = v; }
+void __stcs(T* p, T v) {
+  *p = v;
+}
 template <class T>
-void __stwt(T* p, T v) { *p = v; }
+void __stwt(T* p, T v) {
+  *p = v;
+}
 
 long long clock64();
 
-inline float __expf(float x) { return std::exp(x); }
-inline float __exp2f(float x) { return std::exp2(x); }
-inline float __logf(float x) { return std::log(x); }
-inline float __log2f(float x) { return std::log2(x); }
-inline float __fdividef(float a, float b) { return a / b; }
-inline float __frcp_rn(float a) { return 1.0F / a; }
-inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
-inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
-inline float rsqrtf(float a) { return 1.0F / std::sqrt(a); }
-inline float __fsqrt_rn(float a) { return std::sqrt(a); }
-inline float __sinf(float a) { return std::sin(a); }
-inline float __cosf(float a) { return std::cos(a); }
-inline float __powf(float a, float b) { return std::pow(a, b); }
+inline float __expf(float x) {
+  return std::exp(x);
+}
+inline float __exp2f(float x) {
+  return std::exp2(x);
+}
+inline float __logf(float x) {
+  return std::log(x);
+}
+inline float __log2f(float x) {
+  return std::log2(x);
+}
+inline float __fdividef(float a, float b) {
+  return a / b;
+}
+inline float __frcp_rn(float a) {
+  return 1.0F / a;
+}
+inline float __fmaf_rn(float a, float b, float c) {
+  return std::fma(a, b, c);
+}
+inline double __fma_rn(double a, double b, double c) {
+  return std::fma(a, b, c);
+}
+inline float rsqrtf(float a) {
+  return 1.0F / std::sqrt(a);
+}
+inline float __fsqrt_rn(float a) {
+  return std::sqrt(a);
+}
+inline float __sinf(float a) {
+  return std::sin(a);
+}
+inline float __cosf(float a) {
+  return std::cos(a);
+}
+inline float __powf(float a, float b) {
+  return std::pow(a, b);
+}
 inline void __sincosf(float a, float* s, float* c) {
   *s = std::sin(a);
   *c = std::cos(a);
 }
-inline float __saturatef(float a) { return a < 0.0F ? 0.0F : a > 1.0F ? 1.0F : a; }
-inline int __popc(unsigned x) { return std::popcount(x); }
-inline int __popcll(unsigned long long x) { return std::popcount(x); }
-inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
-inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
+inline float __saturatef(float a) {
+  return a < 0.0F ? 0.0F : a > 1.0F ? 1.0F : a;
+}
+inline int __popc(unsigned x) {
+  return std::popcount(x);
+}
+inline int __popcll(unsigned long long x) {
+  return std::popcount(x);
+}
+inline int __clz(int x) {
+  return std::countl_zero(static_cast<unsigned>(x));
+}
+inline int __ffs(int x) {
+  return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1;
+}
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<std::uint64_t>(a) * b >> 32U);
 }
-inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
-inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
-inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
-inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
+inline float __int_as_float(int x) {
+  return std::bit_cast<float>(x);
+}
+inline int __float_as_int(float x) {
+  return std::bit_cast<int>(x);
+}
+inline float __uint_as_float(unsigned x) {
+  return std::bit_cast<float>(x);
+}
+inline unsigned __float_as_uint(float x) {
+  return std::bit_cast<unsigned>(x);
+}
 inline std::size_t __cvta_generic_to_shared(const void* p) {
   return reinterpret_cast<std::size_t>(p);
 }

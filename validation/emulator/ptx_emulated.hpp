@@ -92,7 +92,8 @@ inline void load_matrices_transposed(std::uint32_t (&r)[4], const void* row) {
 
 /// The bytes arrive when they are waited for, and not before.
 inline void copy_async(void* shared, const void* global, bool there = true) {
-  if ((reinterpret_cast<std::uintptr_t>(shared) | reinterpret_cast<std::uintptr_t>(global)) % 16 != 0) {
+  if ((reinterpret_cast<std::uintptr_t>(shared) | reinterpret_cast<std::uintptr_t>(global)) % 16 !=
+      0) {
     std::fprintf(stderr, "emulator: cp.async with an address that is no multiple of 16\n");
     std::exit(1);
   }
@@ -118,8 +119,14 @@ void wait_copies() {
   }
 }
 
-inline std::uint32_t load_past_l1(const std::uint32_t* p) { return *p; }
-inline std::uint32_t load_through_l1(const std::uint32_t* p) { return *p; }
-inline std::uint64_t nanoseconds() { return static_cast<std::uint64_t>(clock64()); }
+inline std::uint32_t load_past_l1(const std::uint32_t* p) {
+  return *p;
+}
+inline std::uint32_t load_through_l1(const std::uint32_t* p) {
+  return *p;
+}
+inline std::uint64_t nanoseconds() {
+  return static_cast<std::uint64_t>(clock64());
+}
 
 }  // namespace perfmodel::validation::ptx

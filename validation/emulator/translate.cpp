@@ -18,7 +18,9 @@ namespace {
   std::exit(1);
 }
 
-bool of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':'; }
+bool of_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':';
+}
 
 /// Where the callee that ends before `end` begins: a name, perhaps with template arguments.
 std::size_t callee_begin(const std::string& text, std::size_t end) {

@@ -1,7 +1,7 @@
 // Fits a CPU's parameters to its own recordings, on some shapes, to be judged on the others.
 #pragma once
 
-#include <perfmodel/calibration.hpp>
+#include <perfmodel/analysis/calibration.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <string>
 #include <vector>

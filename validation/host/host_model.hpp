@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cmath>
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/named.hpp>
@@ -79,8 +79,9 @@ constexpr std::array<T, host_levels> shares_of(const basic_host_machine<T>& h,
 /// Cold: T = call + cold start + (read + written) / bandwidth of DRAM. A core loads and stores at
 /// once in L1; beyond, both take their turn. Leaves out where pages lie, and the TLBs.
 template <Scalar T>
-constexpr duration<T> stream_time(const basic_host_machine<T>& h, const bytes<T>& read,
-                                  const bytes<T>& written, const bytes<T>& working_set, bool cold) {
+constexpr duration<T> stream_launch_time(const basic_host_machine<T>& h, const bytes<T>& read,
+                                         const bytes<T>& written, const bytes<T>& working_set,
+                                         bool cold) {
   const bytes<T> moved = read + written;
   if (cold) return h.call + h.cold_start + moved / h.bandwidth[host_levels - 1];
   const auto share = detail::shares_of(h, working_set);

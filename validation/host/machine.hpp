@@ -39,14 +39,10 @@ inline double size_of(const std::string& text) {
   if (text.empty()) return 0.0;
   const double number = std::strtod(text.c_str(), nullptr);
   switch (text.back()) {
-    case 'K':
-      return number * 1024.0;
-    case 'M':
-      return number * 1024.0 * 1024.0;
-    case 'G':
-      return number * 1024.0 * 1024.0 * 1024.0;
-    default:
-      return number;
+    case 'K': return number * 1024.0;
+    case 'M': return number * 1024.0 * 1024.0;
+    case 'G': return number * 1024.0 * 1024.0 * 1024.0;
+    default: return number;
   }
 }
 

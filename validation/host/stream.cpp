@@ -60,18 +60,10 @@ void run(const kernel& k, buffers& on, std::size_t first, std::size_t count) {
   const array a(on.a.data() + first, n), b(on.b.data() + first, n);
   array d(on.d.data() + first, n);
   switch (k.read * 2 + k.written) {
-    case 2:
-      keep(sum_of(a.data(), count));
-      break;
-    case 1:
-      d.setConstant(scale);
-      break;
-    case 3:
-      d = a;
-      break;
-    default:
-      d = a + scale * b;
-      break;
+    case 2: keep(sum_of(a.data(), count)); break;
+    case 1: d.setConstant(scale); break;
+    case 3: d = a; break;
+    default: d = a + scale * b; break;
   }
   keep(d);
 }
@@ -133,7 +125,7 @@ void measure_stream(const host_session& s, recording& r) {
         // Cold: the places it rotates through are four last-level caches together.
         const bool beyond = static_cast<double>(set) >= 2.0 * cache;
         if (cold ? places < 2 : beyond) continue;
-        point p{"stream_time",
+        point p{"stream_launch_time",
                 "s",
                 {{"kernel", k.name},
                  {"working_set_bytes", static_cast<double>(each * touched * sizeof(float))},

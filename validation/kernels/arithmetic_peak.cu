@@ -52,7 +52,8 @@ void measure_fma(const pv::session& s, pv::recording& r, const char* unit, const
   const std::size_t outputs = std::size_t{grid} * fma_threads;
   pv::device_buffer<Number> x(4096), y(outputs);
   std::vector<Number> start(4096);
-  for (std::size_t i = 0; i < start.size(); ++i) start[i] = static_cast<Number>(pv::random_value(1, i));
+  for (std::size_t i = 0; i < start.size(); ++i)
+    start[i] = static_cast<Number>(pv::random_value(1, i));
   x.upload(start);
   y.poison();  // waits for the copy as well: the stream does not
   const Number a = static_cast<Number>(0.999), b = static_cast<Number>(0.001);
@@ -79,7 +80,8 @@ void measure_fma(const pv::session& s, pv::recording& r, const char* unit, const
   r.check(std::string(unit) + " against its closed form", std::sqrt(off / norm), tolerance);
   const int rounds = s.reduced ? 2 : sizeof(Number) == 8 ? 200 : 2000;
   const auto samples = pv::time_in_graph(s.stream, s.plan, [&](int) { launch(rounds); });
-  r.add({"arithmetic_time", "s",
+  r.add({"arithmetic_time",
+         "s",
          {{"unit", unit},
           {"format", format},
           {"flop", 2.0 * 16.0 * chains * rounds * static_cast<double>(outputs)}},
@@ -119,12 +121,14 @@ __global__ void __launch_bounds__(mma_threads)
     float mean = 0.0F;
 #pragma unroll
     for (int i = 0; i < sums; ++i) mean += d[i][j];
-    out[warp * 128 + static_cast<std::size_t>(lane) * 4 + static_cast<std::size_t>(j)] = mean / sums;
+    out[warp * 128 + static_cast<std::size_t>(lane) * 4 + static_cast<std::size_t>(j)] =
+        mean / sums;
   }
 }
 
 template <class T>
-void measure_mma(const pv::session& s, pv::recording& r, const char* format, int least_architecture) {
+void measure_mma(const pv::session& s, pv::recording& r, const char* format,
+                 int least_architecture) {
   constexpr bool fp8 = sizeof(T) == 1;
   constexpr int each = 4 / static_cast<int>(sizeof(T));
   constexpr int k = 8 * each;
@@ -142,16 +146,16 @@ void measure_mma(const pv::session& s, pv::recording& r, const char* format, int
       const auto at = static_cast<std::size_t>(p.row * k + p.column);
       const T v = pv::stored<T>(pv::random_value(11, at));
       a[at] = static_cast<double>(static_cast<float>(v));
-      std::memcpy(reinterpret_cast<unsigned char*>(o.a) + static_cast<std::size_t>(i) * sizeof(T), &v,
-                  sizeof(T));
+      std::memcpy(reinterpret_cast<unsigned char*>(o.a) + static_cast<std::size_t>(i) * sizeof(T),
+                  &v, sizeof(T));
     }
     for (int i = 0; i < 2 * each; ++i) {
       const pv::place p = pv::place_of_b<each>(lane, i);
       const auto at = static_cast<std::size_t>(p.row * 8 + p.column);
       const T v = pv::stored<T>(pv::random_value(12, at));
       b[at] = static_cast<double>(static_cast<float>(v));
-      std::memcpy(reinterpret_cast<unsigned char*>(o.b) + static_cast<std::size_t>(i) * sizeof(T), &v,
-                  sizeof(T));
+      std::memcpy(reinterpret_cast<unsigned char*>(o.b) + static_cast<std::size_t>(i) * sizeof(T),
+                  &v, sizeof(T));
     }
   }
   if (s.breaks("swap_fragments")) std::swap(held[0].a[1], held[0].a[2]);
@@ -171,7 +175,8 @@ void measure_mma(const pv::session& s, pv::recording& r, const char* format, int
       const pv::place p = pv::place_of_d(lane, j);
       double sum = 0;
       for (int l = 0; l < k; ++l) {
-        sum += a[static_cast<std::size_t>(p.row * k + l)] * b[static_cast<std::size_t>(l * 8 + p.column)];
+        sum += a[static_cast<std::size_t>(p.row * k + l)] *
+               b[static_cast<std::size_t>(l * 8 + p.column)];
       }
       reference[static_cast<std::size_t>(lane * 4 + j)] = checked * sum;
     }
@@ -181,7 +186,8 @@ void measure_mma(const pv::session& s, pv::recording& r, const char* format, int
           pv::relative_error<float>(result, reference), fp8 ? 2e-3 : 1e-5);
   const int rounds = s.reduced ? 2 : 20000;
   const auto samples = pv::time_in_graph(s.stream, s.plan, [&](int) { launch(rounds); });
-  r.add({"arithmetic_time", "s",
+  r.add({"arithmetic_time",
+         "s",
          {{"unit", "mma"},
           {"format", format},
           {"flop", 2.0 * 16 * 8 * k * sums * rounds * static_cast<double>(warps)}},
@@ -211,7 +217,8 @@ void measure_product(const pv::session& s, pv::recording& r, const char* format,
   std::vector<double> reference;
   for (std::size_t i = 0; i < 8; ++i) {
     const std::size_t row = i * (n - 1) / 7, first = (7 - i) * (n - 8) / 7;
-    for (const __nv_bfloat16 v : y.download(row * n + first, 8)) result.push_back(static_cast<float>(v));
+    for (const __nv_bfloat16 v : y.download(row * n + first, 8))
+      result.push_back(static_cast<float>(v));
     for (std::size_t column = first; column < first + 8; ++column) {
       double sum = 0;
       for (std::size_t l = 0; l < n - (s.breaks("drop_term") ? n / 8 : 0); ++l) {
@@ -223,10 +230,10 @@ void measure_product(const pv::session& s, pv::recording& r, const char* format,
   }
   r.check(std::string("cuBLASLt in ") + format + ", n = " + std::to_string(edge),
           pv::relative_error<float>(result, reference), 1e-2);
-  const auto samples = pv::time_in_graph(s.stream, s.plan, [&](int) {
-    product->launch(x.data(), w.data(), y.data(), s.stream);
-  });
-  r.add({"arithmetic_time", "s",
+  const auto samples = pv::time_in_graph(
+      s.stream, s.plan, [&](int) { product->launch(x.data(), w.data(), y.data(), s.stream); });
+  r.add({"arithmetic_time",
+         "s",
          {{"unit", "cublaslt"},
           {"format", format},
           {"m", edge},
@@ -241,7 +248,8 @@ void measure_product(const pv::session& s, pv::recording& r, const char* format,
 
 void measure_products(const pv::session& s, pv::recording& r) {
 #if PERFMODEL_HAS_CUBLASLT
-  const std::vector<int> edges = s.reduced ? std::vector<int>{64} : std::vector<int>{2048, 4096, 8192};
+  const std::vector<int> edges =
+      s.reduced ? std::vector<int>{64} : std::vector<int>{2048, 4096, 8192};
   for (const int edge : edges) {
     measure_product<__nv_bfloat16>(s, r, "bf16", edge);
     if (s.architecture() >= 89) measure_product<__nv_fp8_e4m3>(s, r, "fp8", edge);

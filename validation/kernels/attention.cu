@@ -28,7 +28,8 @@ constexpr int softmax_threads = 256;
 
 /// One block a row of scores: p = exp(s - max) / sum over the keys that the row may see, 0 beyond.
 template <bool Barrier>
-__global__ void __launch_bounds__(softmax_threads) softmax_kernel(bf16* scores, int tokens, float scale) {
+__global__ void __launch_bounds__(softmax_threads)
+    softmax_kernel(bf16* scores, int tokens, float scale) {
   __shared__ float partial[softmax_threads / 32];
   const int row = static_cast<int>(blockIdx.x), lane = static_cast<int>(threadIdx.x) % 32;
   bf16* s = scores + (static_cast<std::size_t>(blockIdx.y) * static_cast<std::size_t>(tokens) +
@@ -55,7 +56,8 @@ __global__ void __launch_bounds__(softmax_threads) softmax_kernel(bf16* scores, 
   sum = 0.0F;
   for (int w = 0; w < softmax_threads / 32; ++w) sum += partial[w];
   for (int c = static_cast<int>(threadIdx.x); c < tokens; c += softmax_threads) {
-    s[c] = __float2bfloat16(c <= row ? exp2f((static_cast<float>(s[c]) - most) * scale) / sum : 0.0F);
+    s[c] =
+        __float2bfloat16(c <= row ? exp2f((static_cast<float>(s[c]) - most) * scale) / sum : 0.0F);
   }
 }
 
@@ -83,7 +85,10 @@ struct operands {
   size is;
   pv::device_buffer<bf16> queries, keys, values, out;
   explicit operands(const size& of)
-      : is(of), queries(elements(of.query_heads())), keys(elements(of.kv_heads)), values(elements(of.kv_heads)),
+      : is(of),
+        queries(elements(of.query_heads())),
+        keys(elements(of.kv_heads)),
+        values(elements(of.kv_heads)),
         out(elements(of.query_heads())) {
     pv::random_fill(queries, 51, 2.0F);
     pv::random_fill(keys, 52, 2.0F);
@@ -97,7 +102,8 @@ struct operands {
 /// One query in double precision.
 void reference_row(const size& is, int head, int token, bool drop_term, std::vector<double>& out) {
   const auto tokens = static_cast<std::size_t>(is.tokens);
-  const auto q = (static_cast<std::size_t>(head) * tokens + static_cast<std::size_t>(token)) * head_dim;
+  const auto q =
+      (static_cast<std::size_t>(head) * tokens + static_cast<std::size_t>(token)) * head_dim;
   const auto kv = static_cast<std::size_t>(head / group) * tokens * head_dim;
   std::vector<double> score;
   double most = -1e300, sum = 0;
@@ -105,7 +111,8 @@ void reference_row(const size& is, int head, int token, bool drop_term, std::vec
     double dot = 0;
     for (std::size_t d = 0; d < head_dim; ++d) {
       dot += static_cast<double>(pv::random_stored<bf16>(51, q + d, 2.0F)) *
-             static_cast<double>(pv::random_stored<bf16>(52, kv + static_cast<std::size_t>(p) * head_dim + d, 2.0F));
+             static_cast<double>(pv::random_stored<bf16>(
+                 52, kv + static_cast<std::size_t>(p) * head_dim + d, 2.0F));
     }
     score.push_back(dot / std::sqrt(static_cast<double>(head_dim)));
     most = (std::max)(most, score.back());
@@ -145,21 +152,25 @@ void launch_online(const operands& o, const pv::session& s) {
 class unfused {
  public:
   explicit unfused(const operands& o)
-      : o_(o), scores_(static_cast<std::size_t>(o.is.query_heads()) * static_cast<std::size_t>(o.is.tokens) *
-                       static_cast<std::size_t>(o.is.tokens)),
-        transposed_(o.elements(o.is.kv_heads)), scoring_(o.is.tokens, o.is.tokens, head_dim),
+      : o_(o),
+        scores_(static_cast<std::size_t>(o.is.query_heads()) *
+                static_cast<std::size_t>(o.is.tokens) * static_cast<std::size_t>(o.is.tokens)),
+        transposed_(o.elements(o.is.kv_heads)),
+        scoring_(o.is.tokens, o.is.tokens, head_dim),
         weighting_(o.is.tokens, head_dim, o.is.tokens) {}
 
   void launch(const pv::session& s) {
     const int tokens = o_.is.tokens;
     const auto plane = static_cast<std::size_t>(tokens) * static_cast<std::size_t>(tokens);
     const auto each = static_cast<std::size_t>(tokens) * head_dim;
-    const dim3 blocks(static_cast<unsigned>((each + 255) / 256), static_cast<unsigned>(o_.is.kv_heads));
-    transpose_values_kernel<<<blocks, 256, 0, s.stream>>>(o_.values.data(), transposed_.data(), tokens);
+    const dim3 blocks(static_cast<unsigned>((each + 255) / 256),
+                      static_cast<unsigned>(o_.is.kv_heads));
+    transpose_values_kernel<<<blocks, 256, 0, s.stream>>>(o_.values.data(), transposed_.data(),
+                                                          tokens);
     PERFMODEL_LAUNCHED("transpose_values_kernel");
     for (std::size_t h = 0; h < static_cast<std::size_t>(o_.is.query_heads()); ++h) {
-      scoring_.launch(o_.queries.data() + h * each, o_.keys.data() + h / group * each, scores_.data() + h * plane,
-                      s.stream);
+      scoring_.launch(o_.queries.data() + h * each, o_.keys.data() + h / group * each,
+                      scores_.data() + h * plane, s.stream);
     }
     const float scale = log2_e / std::sqrt(static_cast<float>(head_dim));
     const dim3 rows(static_cast<unsigned>(tokens), static_cast<unsigned>(o_.is.query_heads()));
@@ -170,8 +181,8 @@ class unfused {
     }
     PERFMODEL_LAUNCHED("softmax_kernel");
     for (std::size_t h = 0; h < static_cast<std::size_t>(o_.is.query_heads()); ++h) {
-      weighting_.launch(scores_.data() + h * plane, transposed_.data() + h / group * each, o_.out.data() + h * each,
-                        s.stream);
+      weighting_.launch(scores_.data() + h * plane, transposed_.data() + h / group * each,
+                        o_.out.data() + h * each, s.stream);
     }
   }
 
@@ -200,10 +211,12 @@ void check_prefill(const pv::session& s, pv::recording& r, const operands& o, co
           pv::relative_error<float>(result, reference), 1.5e-2);
 }
 
-void add_prefill(pv::recording& r, const size& is, const char* variant, std::vector<double> samples) {
+void add_prefill(pv::recording& r, const size& is, const char* variant,
+                 std::vector<double> samples) {
   const double pairs = 0.5 * is.tokens * (is.tokens + 1.0);
   const double each = 2.0 * is.tokens * head_dim;
-  r.add({"attention_prefill_time", "s",
+  r.add({"attention_prefill_time",
+         "s",
          {{"variant", variant},
           {"batch", 1},
           {"tokens", is.tokens},
@@ -227,7 +240,8 @@ void measure_prefill(const pv::session& s, pv::recording& r, const size& is) {
               pv::time_in_graph(s.stream, s.plan, [&](int) { launch_online(o, s); }));
   const double scores = 2.0 * is.query_heads() * static_cast<double>(is.tokens) * is.tokens;
   if (scores > 0.25 * static_cast<double>(s.free_bytes()) || scores > 16e9) {
-    r.skip("unfused attention over " + std::to_string(is.tokens) + " tokens", "its scores take too much memory");
+    r.skip("unfused attention over " + std::to_string(is.tokens) + " tokens",
+           "its scores take too much memory");
     return;
   }
 #if PERFMODEL_HAS_CUBLASLT
@@ -236,7 +250,8 @@ void measure_prefill(const pv::session& s, pv::recording& r, const size& is) {
   u.launch(s);
   check_prefill(s, r, o, "unfused");
   pv::timing_plan plan = s.plan;
-  plan.most_repeats = (std::min)(plan.most_repeats, 20);  // a repetition is two launches a head and more
+  plan.most_repeats =
+      (std::min)(plan.most_repeats, 20);  // a repetition is two launches a head and more
   add_prefill(r, is, "unfused", pv::time_in_graph(s.stream, plan, [&](int) { u.launch(s); }));
 #else
   r.skip("unfused attention", pv::no_cublaslt);
@@ -256,8 +271,13 @@ struct decode_operands {
   pv::device_buffer<float> parts;
   pv::device_buffer<float2> states;
   explicit decode_operands(const decode_size& of)
-      : is(of), queries(heads() * head_dim), keys(rows() * head_dim), values(rows() * head_dim),
-        out(heads() * head_dim), parts(heads() * 64 * head_dim), states(heads() * 64) {
+      : is(of),
+        queries(heads() * head_dim),
+        keys(rows() * head_dim),
+        values(rows() * head_dim),
+        out(heads() * head_dim),
+        parts(heads() * 64 * head_dim),
+        states(heads() * 64) {
     pv::random_fill(queries, 61, 2.0F);
     pv::random_fill(keys, 62, 2.0F);
     pv::random_fill(values, 63);
@@ -294,7 +314,8 @@ struct decode_operands {
 void check_decode(const pv::session& s, pv::recording& r, int splits) {
   decode_operands o({2, 211, 2});
   o.out.poison();
-  pv::launch_decode_attention<head_dim, group>(o.shape(splits), s.stream, s.breaks("drop_split") && splits > 1);
+  pv::launch_decode_attention<head_dim, group>(o.shape(splits), s.stream,
+                                               s.breaks("drop_split") && splits > 1);
   const std::vector<bf16> all = o.out.download();
   std::vector<double> reference;
   for (int b = 0; b < o.is.batch; ++b) {
@@ -308,8 +329,8 @@ void check_decode(const pv::session& s, pv::recording& r, int splits) {
         double dot = 0;
         for (std::size_t d = 0; d < head_dim; ++d) {
           dot += static_cast<double>(pv::random_stored<bf16>(61, q + d, 2.0F)) *
-                 static_cast<double>(
-                     pv::random_stored<bf16>(62, kv + static_cast<std::size_t>(p) * head_dim + d, 2.0F));
+                 static_cast<double>(pv::random_stored<bf16>(
+                     62, kv + static_cast<std::size_t>(p) * head_dim + d, 2.0F));
         }
         score.push_back(dot / std::sqrt(static_cast<double>(head_dim)));
         most = (std::max)(most, score.back());
@@ -324,7 +345,8 @@ void check_decode(const pv::session& s, pv::recording& r, int splits) {
       }
     }
   }
-  r.check("decode in " + std::to_string(splits) + " splits", pv::relative_error<bf16>(all, reference), 6e-3);
+  r.check("decode in " + std::to_string(splits) + " splits",
+          pv::relative_error<bf16>(all, reference), 6e-3);
 }
 
 void measure_decode(const pv::session& s, pv::recording& r, const decode_size& is) {
@@ -336,7 +358,8 @@ void measure_decode(const pv::session& s, pv::recording& r, const decode_size& i
     const auto a = o.shape(splits);
     const auto samples = pv::time_in_graph(
         s.stream, s.plan, [&](int) { pv::launch_decode_attention<head_dim, group>(a, s.stream); });
-    r.add({"attention_decode_time", "s",
+    r.add({"attention_decode_time",
+           "s",
            {{"splits", a.splits},
             {"batch", is.batch},
             {"context", is.context},
@@ -354,22 +377,25 @@ void measure_decode(const pv::session& s, pv::recording& r, const decode_size& i
 
 void measure(const pv::session& s, pv::recording& r) {
   for (const int splits : {1, 3, 7}) check_decode(s, r, splits);
-  const std::vector<int> tokens = s.reduced ? std::vector<int>{80} : std::vector<int>{512, 1024, 2048, 4096, 8192};
+  const std::vector<int> tokens =
+      s.reduced ? std::vector<int>{80} : std::vector<int>{512, 1024, 2048, 4096, 8192};
   for (const int t : tokens) measure_prefill(s, r, {t, s.reduced ? 1 : 8});
   const std::vector<decode_size> sizes =
       s.reduced ? std::vector<decode_size>{{1, 64, 1}}
-                : std::vector<decode_size>{{1, 512, 8},   {1, 4096, 8},   {1, 32768, 8}, {1, 131072, 8}, {16, 512, 8},
-                                           {16, 4096, 8}, {16, 32768, 8}, {64, 512, 8},  {64, 4096, 8}};
+                : std::vector<decode_size>{{1, 512, 8},    {1, 4096, 8}, {1, 32768, 8},
+                                           {1, 131072, 8}, {16, 512, 8}, {16, 4096, 8},
+                                           {16, 32768, 8}, {64, 512, 8}, {64, 4096, 8}};
   for (const decode_size& is : sizes) measure_decode(s, r, is);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return pv::run_experiment(argc, argv,
-                            {.name = "attention",
-                             .law = "attention demands: O(S^2) bytes materialised, O(S) online; splits fill the SMs",
-                             .program = "validation/kernels/attention.cu",
-                             .faults = {"drop_term", "sees_ahead", "skip_barrier", "drop_split"}},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "attention",
+       .law = "attention demands: O(S^2) bytes materialised, O(S) online; splits fill the SMs",
+       .program = "validation/kernels/attention.cu",
+       .faults = {"drop_term", "sees_ahead", "skip_barrier", "drop_split"}},
+      measure);
 }

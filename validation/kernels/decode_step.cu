@@ -638,9 +638,7 @@ void check_step(const pv::session& s, pv::recording& r, const broken& b, const m
         residual = compare(embedding, d.residual, hidden * static_cast<std::size_t>(shape.tokens()),
                            ref.embedding());
         break;
-      case stage::attention_norm:
-        check_norm(2 * layer, layer > 0);
-        break;
+      case stage::attention_norm: check_norm(2 * layer, layer > 0); break;
       case stage::qkv:
         qkv = compare(products, d.qkv, d.qkv.size(),
                       ref.product(normed, w, m.shape.qkv(), m.shape.hidden));
@@ -691,9 +689,7 @@ void check_step(const pv::session& s, pv::recording& r, const broken& b, const m
             products, d.delta, d.delta.size(),
             ref.product(attended, w + m.shape.out_at(), m.shape.hidden, m.shape.attended()));
         break;
-      case stage::feed_forward_norm:
-        check_norm(2 * layer + 1, true);
-        break;
+      case stage::feed_forward_norm: check_norm(2 * layer + 1, true); break;
       case stage::gate_up:
         gate_up = compare(products, d.gate_up, d.gate_up.size(),
                           ref.product(normed, w + m.shape.gate_up_at(), 2 * m.shape.intermediate,
@@ -707,9 +703,7 @@ void check_step(const pv::session& s, pv::recording& r, const broken& b, const m
             products, d.delta, d.delta.size(),
             ref.product(activated, w + m.shape.down_at(), m.shape.hidden, m.shape.intermediate));
         break;
-      case stage::last_norm:
-        check_norm(2 * layer, true);
-        break;
+      case stage::last_norm: check_norm(2 * layer, true); break;
       case stage::logits:
         compare(products, d.logits, d.logits.size(),
                 ref.product(normed, m.shape.vocabulary_at(), m.shape.vocabulary, m.shape.hidden));

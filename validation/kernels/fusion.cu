@@ -30,8 +30,8 @@ enum class part { bias, gelu, both };
 
 template <part P>
 __global__ void __launch_bounds__(threads)
-    bias_gelu_kernel(const bf16* __restrict__ x, const bf16* __restrict__ bias, bf16* __restrict__ y,
-                     std::size_t values, int columns) {
+    bias_gelu_kernel(const bf16* __restrict__ x, const bf16* __restrict__ bias,
+                     bf16* __restrict__ y, std::size_t values, int columns) {
   const std::size_t i = (static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x) * 8;
   if (i >= values) return;
   float v[8], b[8];
@@ -64,15 +64,16 @@ __device__ float block_sum(float v, float* partial) {
 /// One block a row: sum over the row of (x - shift)^power, divided by the columns.
 template <int Power>
 __global__ void __launch_bounds__(threads)
-    moment_kernel(const bf16* __restrict__ x, const float* __restrict__ shift, float* __restrict__ out,
-                  int columns) {
+    moment_kernel(const bf16* __restrict__ x, const float* __restrict__ shift,
+                  float* __restrict__ out, int columns) {
   __shared__ float partial[threads / 32];
   const std::size_t row = blockIdx.x;
   const float from = Power == 2 ? shift[row] : 0.0F;
   float sum = 0.0F;
   for (int c = static_cast<int>(threadIdx.x) * 8; c < columns; c += threads * 8) {
     float v[8];
-    pv::widen8(pv::load8(x + row * static_cast<std::size_t>(columns) + static_cast<std::size_t>(c)), v);
+    pv::widen8(pv::load8(x + row * static_cast<std::size_t>(columns) + static_cast<std::size_t>(c)),
+               v);
 #pragma unroll
     for (int u = 0; u < 8; ++u) sum += Power == 2 ? (v[u] - from) * (v[u] - from) : v[u];
   }
@@ -99,7 +100,8 @@ __global__ void __launch_bounds__(threads)
 /// y = x gain + bias, by column.
 __global__ void __launch_bounds__(threads)
     affine_kernel(const bf16* __restrict__ x, const bf16* __restrict__ gain,
-                  const bf16* __restrict__ bias, bf16* __restrict__ y, std::size_t values, int columns) {
+                  const bf16* __restrict__ bias, bf16* __restrict__ y, std::size_t values,
+                  int columns) {
   const std::size_t i = (static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x) * 8;
   if (i >= values) return;
   const std::size_t column = i % static_cast<std::size_t>(columns);
@@ -160,7 +162,9 @@ __global__ void __launch_bounds__(threads)
 
 struct chain {
   int rows, columns;
-  std::size_t values() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+  std::size_t values() const {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+  }
   unsigned blocks() const { return static_cast<unsigned>((values() / 8 + threads - 1) / threads); }
 };
 
@@ -170,7 +174,13 @@ struct arrays {
   pv::device_buffer<bf16> x, between, y, gain, bias;
   pv::device_buffer<float> mean, variance;
   arrays(std::size_t values, std::size_t rows, std::size_t columns)
-      : x(values), between(values), y(values), gain(columns), bias(columns), mean(rows), variance(rows) {
+      : x(values),
+        between(values),
+        y(values),
+        gain(columns),
+        bias(columns),
+        mean(rows),
+        variance(rows) {
     pv::random_fill(x, 1);
     pv::random_fill(gain, 2);
     pv::random_fill(bias, 3);
@@ -178,18 +188,23 @@ struct arrays {
 };
 
 /// first: where in the arrays this repetition's copy begins.
-void bias_gelu(const chain& c, arrays& on, std::size_t first, bool fused, bool drop, cudaStream_t stream) {
+void bias_gelu(const chain& c, arrays& on, std::size_t first, bool fused, bool drop,
+               cudaStream_t stream) {
   const bf16* x = on.x.data() + first;
   bf16* between = on.between.data() + first;
   bf16* y = on.y.data() + first;
   if (fused && !drop) {
-    bias_gelu_kernel<part::both><<<c.blocks(), threads, 0, stream>>>(x, on.bias.data(), y, c.values(), c.columns);
+    bias_gelu_kernel<part::both>
+        <<<c.blocks(), threads, 0, stream>>>(x, on.bias.data(), y, c.values(), c.columns);
   } else if (fused) {
-    bias_gelu_kernel<part::gelu><<<c.blocks(), threads, 0, stream>>>(x, on.bias.data(), y, c.values(), c.columns);
+    bias_gelu_kernel<part::gelu>
+        <<<c.blocks(), threads, 0, stream>>>(x, on.bias.data(), y, c.values(), c.columns);
   } else {
-    bias_gelu_kernel<part::bias><<<c.blocks(), threads, 0, stream>>>(x, on.bias.data(), between, c.values(), c.columns);
+    bias_gelu_kernel<part::bias>
+        <<<c.blocks(), threads, 0, stream>>>(x, on.bias.data(), between, c.values(), c.columns);
     PERFMODEL_LAUNCHED("bias_kernel");
-    bias_gelu_kernel<part::gelu><<<c.blocks(), threads, 0, stream>>>(between, on.bias.data(), y, c.values(), c.columns);
+    bias_gelu_kernel<part::gelu>
+        <<<c.blocks(), threads, 0, stream>>>(between, on.bias.data(), y, c.values(), c.columns);
   }
   PERFMODEL_LAUNCHED("bias_gelu_kernel");
 }
@@ -199,11 +214,14 @@ void layer_norm_fused(const chain& c, const bf16* x, bf16* y, arrays& on, cudaSt
   const auto grid = static_cast<unsigned>(c.rows);
   const int held = (c.columns + threads * 8 - 1) / (threads * 8);
   if (held == 1) {
-    layer_norm_kernel<1, Barrier><<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
+    layer_norm_kernel<1, Barrier>
+        <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
   } else if (held == 2) {
-    layer_norm_kernel<2, Barrier><<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
+    layer_norm_kernel<2, Barrier>
+        <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
   } else {
-    layer_norm_kernel<4, Barrier><<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
+    layer_norm_kernel<4, Barrier>
+        <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
   }
   PERFMODEL_LAUNCHED("layer_norm_kernel");
 }
@@ -226,11 +244,11 @@ void layer_norm(const chain& c, arrays& on, std::size_t first, bool fused, bool 
   PERFMODEL_LAUNCHED("mean_kernel");
   moment_kernel<2><<<grid, threads, 0, stream>>>(x, on.mean.data(), on.variance.data(), c.columns);
   PERFMODEL_LAUNCHED("variance_kernel");
-  normalise_kernel<<<c.blocks(), threads, 0, stream>>>(x, on.mean.data(), on.variance.data(), between,
-                                                       c.values(), c.columns);
+  normalise_kernel<<<c.blocks(), threads, 0, stream>>>(x, on.mean.data(), on.variance.data(),
+                                                       between, c.values(), c.columns);
   PERFMODEL_LAUNCHED("normalise_kernel");
-  affine_kernel<<<c.blocks(), threads, 0, stream>>>(between, on.gain.data(), on.bias.data(), y, c.values(),
-                                                    c.columns);
+  affine_kernel<<<c.blocks(), threads, 0, stream>>>(between, on.gain.data(), on.bias.data(), y,
+                                                    c.values(), c.columns);
   PERFMODEL_LAUNCHED("affine_kernel");
 }
 
@@ -244,13 +262,15 @@ void check(const pv::session& s, pv::recording& r, const chain& c) {
       return static_cast<double>(pv::random_stored<bf16>(1, row * n + column));
     };
     for (std::size_t i = 0; i < n; ++i) mean += x(i) / static_cast<double>(n);
-    for (std::size_t i = 0; i < n; ++i) variance += (x(i) - mean) * (x(i) - mean) / static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i)
+      variance += (x(i) - mean) * (x(i) - mean) / static_cast<double>(n);
     for (std::size_t i = 0; i < n; ++i) {
       const double g = static_cast<double>(pv::random_stored<bf16>(2, i));
       const double b = static_cast<double>(pv::random_stored<bf16>(3, i));
       const double v = x(i) + b;
       of_gelu[row * n + i] = 0.5 * v * (1.0 + std::erf(v / std::sqrt(2.0)));
-      of_norm[row * n + i] = (x(i) - mean) / std::sqrt(variance + static_cast<double>(epsilon)) * g + b;
+      of_norm[row * n + i] =
+          (x(i) - mean) / std::sqrt(variance + static_cast<double>(epsilon)) * g + b;
     }
   }
   std::string size = std::to_string(c.rows);
@@ -261,7 +281,8 @@ void check(const pv::session& s, pv::recording& r, const chain& c) {
     on.y.poison();
     bias_gelu(c, on, 0, fused, s.breaks("drop_bias"), s.stream);
     const std::vector<bf16> gelus = on.y.download();
-    r.check(std::string("bias and GELU") + how + size, pv::relative_error<bf16>(gelus, of_gelu), 6e-3);
+    r.check(std::string("bias and GELU") + how + size, pv::relative_error<bf16>(gelus, of_gelu),
+            6e-3);
     on.between.poison();
     on.y.poison();
     on.mean.poison();
@@ -276,10 +297,12 @@ void measure_chain(const pv::session& s, pv::recording& r, const chain& c) {
   const double bytes = 2.0 * static_cast<double>(c.values());
   // Copies together beyond four L2s, each as large as an array of the chain.
   const auto copies = static_cast<std::size_t>(std::ceil(4.0 * s.device.l2_bytes / bytes)) + 1;
-  arrays on(copies * c.values(), static_cast<std::size_t>(c.rows), static_cast<std::size_t>(c.columns));
+  arrays on(copies * c.values(), static_cast<std::size_t>(c.rows),
+            static_cast<std::size_t>(c.columns));
   const auto add = [&](const char* name, bool fused, int launches, double read, double written,
                        double flop_each, std::vector<double> samples) {
-    r.add({"chain_time", "s",
+    r.add({"chain_time",
+           "s",
            {{"chain", name},
             {"fused", fused},
             {"rows", c.rows},
@@ -295,13 +318,13 @@ void measure_chain(const pv::session& s, pv::recording& r, const chain& c) {
   for (const bool fused : {false, true}) {
     const auto first = [&](int i) { return static_cast<std::size_t>(i) % copies * c.values(); };
     add("bias_gelu", fused, fused ? 1 : 2, fused ? 1 : 2, fused ? 1 : 2, 6.0,
-        pv::time_in_graph(s.stream, s.plan,
-                          [&](int i) { bias_gelu(c, on, first(i), fused, false, s.stream); },
-                          static_cast<int>(copies)));
+        pv::time_in_graph(
+            s.stream, s.plan, [&](int i) { bias_gelu(c, on, first(i), fused, false, s.stream); },
+            static_cast<int>(copies)));
     add("layer_norm", fused, fused ? 1 : 4, fused ? 1 : 4, fused ? 1 : 2, 8.0,
-        pv::time_in_graph(s.stream, s.plan,
-                          [&](int i) { layer_norm(c, on, first(i), fused, false, s.stream); },
-                          static_cast<int>(copies)));
+        pv::time_in_graph(
+            s.stream, s.plan, [&](int i) { layer_norm(c, on, first(i), fused, false, s.stream); },
+            static_cast<int>(copies)));
   }
 }
 
@@ -311,7 +334,8 @@ void measure(const pv::session& s, pv::recording& r) {
   if (!s.reduced) check(s, r, {7, largest_columns});
   const std::vector<chain> chains =
       s.reduced ? std::vector<chain>{{4, 512}}
-                : std::vector<chain>{{256, 4096}, {1024, 4096}, {4096, 4096}, {8192, 8192}, {16384, 8192}};
+                : std::vector<chain>{
+                      {256, 4096}, {1024, 4096}, {4096, 4096}, {8192, 8192}, {16384, 8192}};
   for (const chain& c : chains) measure_chain(s, r, c);
 }
 

@@ -28,9 +28,9 @@ struct layer {
 };
 // Llama-3 70B: query and output; gate and up together are twice 28672; down; fused QKV. Llama-3 8B:
 // query and output; gate or up. (11008, 2048) is the one that seed 004 measured.
-constexpr layer layers[] = {{11008, 2048}, {8192, 8192},  {28672, 8192}, {8192, 28672},
+constexpr layer layers[] = {{11008, 2048}, {8192, 8192}, {28672, 8192}, {8192, 28672},
                             {10240, 8192}, {4096, 4096}, {14336, 4096}};
-constexpr int tokens[] = {1,   2,   3,   4,    8,    16,   17,   32,   64,
+constexpr int tokens[] = {1,   2,   3,   4,   8,    16,   17,   32,   64,
                           100, 128, 256, 512, 1000, 1024, 2048, 4096, 8192};
 constexpr layer reduced_layers[] = {{80, 48}, {32, 144}};
 constexpr int reduced_tokens[] = {1, 3, 17};
@@ -39,7 +39,9 @@ constexpr std::uint32_t x_seed = 31, w_seed = 32;
 
 /// Where one copy ends and the next begins, in values: cuBLASLt's heuristic takes it that matrices are
 /// aligned to 256 bytes (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES and the others).
-constexpr std::size_t apart(std::size_t values) { return (values + 255) / 256 * 256; }
+constexpr std::size_t apart(std::size_t values) {
+  return (values + 255) / 256 * 256;
+}
 
 /// The buffers that every product of one format shares: each copy is a part of them.
 template <class T>
@@ -110,7 +112,8 @@ struct rotation {
 
 template <class T>
 std::vector<double> time_product(const pv::session& s, const pv::matrix_product<T>& product,
-                                 const arena<T>& on, std::size_t m, const layer& of, rotation through) {
+                                 const arena<T>& on, std::size_t m, const layer& of,
+                                 rotation through) {
   const auto n = static_cast<std::size_t>(of.n), k = static_cast<std::size_t>(of.k);
   pv::timing_plan plan = s.plan;
   // A product of this size takes milliseconds: its spread is small, and the sweep has to end.
@@ -175,7 +178,8 @@ void sweep_layer(const pv::session& s, pv::recording& r, const char* format, are
       if (warm && weights * sizeof(T) > 4 * s.l2_bytes()) continue;
       const rotation through = warm ? rotation{1, 1, 1} : cold;
       const std::vector<double> samples = time_product(s, *product, on, m, of, through);
-      r.add({"gemm_time", "s",
+      r.add({"gemm_time",
+             "s",
              {{"m", tokens_now},
               {"n", of.n},
               {"k", of.k},
@@ -211,7 +215,8 @@ void sweep(const pv::session& s, pv::recording& r, const char* format) {
   }
   // A sixth of the memory for activations, another for results, a half for weights.
   const std::size_t free = s.free_bytes();
-  arena<T> on((std::min)(x_values, free / 6 / sizeof(T)), (std::min)(w_values, free / 2 / sizeof(T)),
+  arena<T> on((std::min)(x_values, free / 6 / sizeof(T)),
+              (std::min)(w_values, free / 2 / sizeof(T)),
               (std::min)(y_values, free / 6 / sizeof(__nv_bfloat16)));
   for (const layer& of : shapes) sweep_layer(s, r, format, on, of, rows);
 }

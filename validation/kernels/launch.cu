@@ -17,7 +17,9 @@ namespace pv = perfmodel::validation;
 namespace {
 
 __global__ void empty_kernel() {}
-__global__ void counting_kernel(unsigned* count) { atomicAdd(count, 1U); }
+__global__ void counting_kernel(unsigned* count) {
+  atomicAdd(count, 1U);
+}
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -58,7 +60,9 @@ void check_counts(const pv::session& s, pv::recording& r, int kernels) {
 
 void add(pv::recording& r, const char* mode, int kernels, const char* side,
          std::vector<double> seconds) {
-  r.add({"launch_time", "s", {{"mode", mode}, {"kernels", kernels}, {"side", side}},
+  r.add({"launch_time",
+         "s",
+         {{"mode", mode}, {"kernels", kernels}, {"side", side}},
          std::move(seconds)});
 }
 
@@ -134,10 +138,11 @@ void measure(const pv::session& s, pv::recording& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return pv::run_experiment(argc, argv,
-                            {.name = "launch",
-                             .law = "launch.hpp: step = max(device time, host time) of its launches",
-                             .program = "validation/kernels/launch.cu",
-                             .faults = {"drop_launch"}},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "launch",
+       .law = "launch.hpp: step = max(device time, host time) of its launches",
+       .program = "validation/kernels/launch.cu",
+       .faults = {"drop_launch"}},
+      measure);
 }

@@ -13,12 +13,24 @@ namespace pv = perfmodel::validation;
 
 namespace {
 
-__device__ double sum_of(float v) { return v; }
-__device__ double sum_of(float2 v) { return static_cast<double>(v.x) + v.y; }
-__device__ double sum_of(float4 v) { return static_cast<double>(v.x) + v.y + v.z + v.w; }
-__device__ float folded(float v) { return v; }
-__device__ float folded(float2 v) { return v.x + v.y; }
-__device__ float folded(float4 v) { return v.x + v.y + v.z + v.w; }
+__device__ double sum_of(float v) {
+  return v;
+}
+__device__ double sum_of(float2 v) {
+  return static_cast<double>(v.x) + v.y;
+}
+__device__ double sum_of(float4 v) {
+  return static_cast<double>(v.x) + v.y + v.z + v.w;
+}
+__device__ float folded(float v) {
+  return v;
+}
+__device__ float folded(float2 v) {
+  return v.x + v.y;
+}
+__device__ float folded(float4 v) {
+  return v.x + v.y + v.z + v.w;
+}
 
 /// Rounds of `Loads` loads a thread, neighbours side by side; each thread leaves its sum. `Exact` sums
 /// in double precision, to be checked; the timed form adds in single, which costs nothing.
@@ -96,8 +108,9 @@ void measure(const pv::session& s, pv::recording& r) {
     PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
     double sum = 0;
     for (const double v : sums.download(0, std::size_t{grid} * threads)) sum += v;
-    r.check(std::to_string(f.loads) + " loads of " + std::to_string(f.load_bytes) + " bytes: the sum",
-            std::abs(sum - reference) / magnitude, 1e-12);
+    r.check(
+        std::to_string(f.loads) + " loads of " + std::to_string(f.load_bytes) + " bytes: the sum",
+        std::abs(sum - reference) / magnitude, 1e-12);
     sums.poison();
     f.timed(x.data(), checked * sizeof(float) / static_cast<std::size_t>(f.load_bytes), sums.data(),
             grid, threads, s.stream);
@@ -119,9 +132,9 @@ void measure(const pv::session& s, pv::recording& r) {
         const auto samples = pv::time_in_graph(s.stream, s.plan, [&](int) {
           f.timed(x.data(), n, sums.data(), grid, threads, s.stream);
         });
-        r.add({"bytes_in_flight_time", "s",
-               {{"bytes_in_flight",
-                 static_cast<double>(f.loads) * f.load_bytes * threads * grid},
+        r.add({"bytes_in_flight_time",
+               "s",
+               {{"bytes_in_flight", static_cast<double>(f.loads) * f.load_bytes * threads * grid},
                 {"blocks_per_sm", per_sm},
                 {"threads_per_block", threads},
                 {"loads_per_thread", f.loads},

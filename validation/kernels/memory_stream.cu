@@ -36,8 +36,8 @@ __device__ float4 combine(float4 a, float4 b, float s) {
 /// The blocks take turns at tiles of `unrolled * threads` vectors.
 template <kind What>
 __global__ void __launch_bounds__(threads)
-    stream_kernel(const float4* __restrict__ a, const float4* __restrict__ b, float4* __restrict__ d,
-                  std::size_t n, float s) {
+    stream_kernel(const float4* __restrict__ a, const float4* __restrict__ b,
+                  float4* __restrict__ d, std::size_t n, float s) {
   const std::size_t tile = static_cast<std::size_t>(unrolled) * threads;
   float4 sum{0.0F, 0.0F, 0.0F, 0.0F};
   for (std::size_t base = blockIdx.x * tile; base < n; base += gridDim.x * tile) {
@@ -94,9 +94,13 @@ void launch(const shape& what, const arrays& on, std::size_t first, std::size_t 
   const unsigned grid = grid_of(floats, blocks);
   switch (what.what) {
     case kind::read: stream_kernel<kind::read><<<grid, threads, 0, stream>>>(a, b, d, n, s); break;
-    case kind::write: stream_kernel<kind::write><<<grid, threads, 0, stream>>>(a, b, d, n, s); break;
+    case kind::write:
+      stream_kernel<kind::write><<<grid, threads, 0, stream>>>(a, b, d, n, s);
+      break;
     case kind::copy: stream_kernel<kind::copy><<<grid, threads, 0, stream>>>(a, b, d, n, s); break;
-    case kind::triad: stream_kernel<kind::triad><<<grid, threads, 0, stream>>>(a, b, d, n, s); break;
+    case kind::triad:
+      stream_kernel<kind::triad><<<grid, threads, 0, stream>>>(a, b, d, n, s);
+      break;
   }
   PERFMODEL_LAUNCHED("stream_kernel");
 }
@@ -123,8 +127,7 @@ void check_results(const pv::session& s, pv::recording& r, arrays& on, int block
     }
     const std::string name = what.name;
     if (what.what == kind::triad) {
-      r.check("triad against double precision",
-              pv::relative_error<float>(result, reference), 1e-6);
+      r.check("triad against double precision", pv::relative_error<float>(result, reference), 1e-6);
     } else {
       r.check(name + ": bytes that differ", pv::differing_bytes<float>(result, wanted), 0.0);
     }
@@ -147,7 +150,8 @@ void check_results(const pv::session& s, pv::recording& r, arrays& on, int block
 }
 
 void measure(const pv::session& s, pv::recording& r) {
-  const std::size_t largest = (std::min)(s.free_bytes() / 4, std::size_t{s.reduced ? 64U : 8192U} << 20U);
+  const std::size_t largest =
+      (std::min)(s.free_bytes() / 4, std::size_t{s.reduced ? 64U : 8192U} << 20U);
   const std::size_t floats = largest / sizeof(float) / 4096 * 4096;
   arrays on(floats);
   const int blocks = s.sms() * 8;
@@ -178,7 +182,8 @@ void measure(const pv::session& s, pv::recording& r) {
               launch(what, on, first, each, scale, blocks, s.stream);
             },
             static_cast<int>((std::min)(copies, std::size_t{4096})));
-        r.add({"stream_time", "s",
+        r.add({"stream_time",
+               "s",
                {{"kernel", what.name},
                 {"working_set_bytes", bytes * touched},
                 {"cache", cold ? "cold" : "warm"},
@@ -195,10 +200,11 @@ void measure(const pv::session& s, pv::recording& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return pv::run_experiment(argc, argv,
-                            {.name = "memory_stream",
-                             .law = "roofline: time >= bytes / bandwidth of the level that holds them",
-                             .program = "validation/kernels/memory_stream.cu",
-                             .faults = {"swap_bytes", "drop_read"}},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "memory_stream",
+       .law = "roofline: time >= bytes / bandwidth of the level that holds them",
+       .program = "validation/kernels/memory_stream.cu",
+       .faults = {"swap_bytes", "drop_read"}},
+      measure);
 }

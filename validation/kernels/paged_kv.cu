@@ -36,10 +36,17 @@ struct cache {
   std::vector<int> host_table;
 
   cache(const size& of, int block_shift, bool shuffled)
-      : is(of), shift(block_shift), blocks((of.context + (1 << block_shift) - 1) >> block_shift),
-        keys(rows() * head_dim), values(rows() * head_dim), queries(heads() * head_dim), out(heads() * head_dim),
-        table(static_cast<std::size_t>(of.batch) * static_cast<std::size_t>(blocks)), parts(heads() * 64 * head_dim),
-        states(heads() * 64), host_table(pv::block_table(of.batch, blocks, shuffled, 4)) {
+      : is(of),
+        shift(block_shift),
+        blocks((of.context + (1 << block_shift) - 1) >> block_shift),
+        keys(rows() * head_dim),
+        values(rows() * head_dim),
+        queries(heads() * head_dim),
+        out(heads() * head_dim),
+        table(static_cast<std::size_t>(of.batch) * static_cast<std::size_t>(blocks)),
+        parts(heads() * 64 * head_dim),
+        states(heads() * 64),
+        host_table(pv::block_table(of.batch, blocks, shuffled, 4)) {
     pv::random_fill(keys, 41);
     pv::random_fill(values, 42);
     pv::random_fill(queries, 43);
@@ -84,10 +91,13 @@ struct cache {
 /// One query head of one sequence in double precision, through the table.
 void reference_head(const cache& c, int sequence, int head, std::vector<double>& out) {
   const auto value_at = [&](std::uint32_t seed, int position, int d) {
-    const int block = c.host_table[static_cast<std::size_t>(sequence * c.blocks + (position >> c.shift))];
-    const std::size_t row = pv::paged_position(block, position, c.shift, c.is.kv_heads) +
-                            (static_cast<std::size_t>(head / group) << static_cast<unsigned>(c.shift));
-    return static_cast<double>(pv::random_stored<bf16>(seed, row * head_dim + static_cast<std::size_t>(d)));
+    const int block =
+        c.host_table[static_cast<std::size_t>(sequence * c.blocks + (position >> c.shift))];
+    const std::size_t row =
+        pv::paged_position(block, position, c.shift, c.is.kv_heads) +
+        (static_cast<std::size_t>(head / group) << static_cast<unsigned>(c.shift));
+    return static_cast<double>(
+        pv::random_stored<bf16>(seed, row * head_dim + static_cast<std::size_t>(d)));
   };
   std::vector<double> score(static_cast<std::size_t>(c.is.context));
   double most = -1e300, sum = 0;
@@ -95,7 +105,8 @@ void reference_head(const cache& c, int sequence, int head, std::vector<double>&
   for (int p = 0; p < c.is.context; ++p) {
     double dot = 0;
     for (int d = 0; d < head_dim; ++d) {
-      dot += static_cast<double>(pv::random_stored<bf16>(43, q + static_cast<std::size_t>(d))) * value_at(41, p, d);
+      dot += static_cast<double>(pv::random_stored<bf16>(43, q + static_cast<std::size_t>(d))) *
+             value_at(41, p, d);
     }
     score[static_cast<std::size_t>(p)] = dot / std::sqrt(static_cast<double>(head_dim));
     most = (std::max)(most, score[static_cast<std::size_t>(p)]);
@@ -103,7 +114,8 @@ void reference_head(const cache& c, int sequence, int head, std::vector<double>&
   for (double& x : score) sum += x = std::exp(x - most);
   for (int d = 0; d < head_dim; ++d) {
     double v = 0;
-    for (int p = 0; p < c.is.context; ++p) v += score[static_cast<std::size_t>(p)] * value_at(42, p, d);
+    for (int p = 0; p < c.is.context; ++p)
+      v += score[static_cast<std::size_t>(p)] * value_at(42, p, d);
     out.push_back(v / sum);
   }
 }
@@ -120,22 +132,26 @@ void check(const pv::session& s, pv::recording& r, int context, int shift, bool 
   const std::vector<bf16> result = c.out.download();
   std::vector<double> reference;
   for (int sequence = 0; sequence < c.is.batch; ++sequence) {
-    for (int head = 0; head < c.is.query_heads(); ++head) reference_head(c, sequence, head, reference);
+    for (int head = 0; head < c.is.query_heads(); ++head)
+      reference_head(c, sequence, head, reference);
   }
   std::string name = "attention over " + std::to_string(context);
   name.append(" keys through blocks of ").append(std::to_string(1 << shift));
-  r.check(name.append(shuffled ? ", shuffled" : ", ordered"), pv::relative_error<bf16>(result, reference), 6e-3);
+  r.check(name.append(shuffled ? ", shuffled" : ", ordered"),
+          pv::relative_error<bf16>(result, reference), 6e-3);
 }
 
 void measure_attention(const pv::session& s, pv::recording& r, const size& of) {
   const auto add = [&](const cache& c, const char* order, int block, bool paged) {
     const auto a = c.shape(s, paged);
-    const double bytes = 2.0 * 2.0 * of.batch * static_cast<double>(of.context) * of.kv_heads * head_dim;
+    const double bytes =
+        2.0 * 2.0 * of.batch * static_cast<double>(of.context) * of.kv_heads * head_dim;
     const double table = paged ? 4.0 * of.batch * c.blocks : 0.0;
     const double heads = 2.0 * 2.0 * static_cast<double>(c.heads()) * head_dim;
     const auto samples = pv::time_in_graph(
         s.stream, s.plan, [&](int) { pv::launch_decode_attention<head_dim, group>(a, s.stream); });
-    r.add({"paged_attention_time", "s",
+    r.add({"paged_attention_time",
+           "s",
            {{"block_size", block},
             {"order", order},
             {"splits", a.splits},
@@ -167,7 +183,8 @@ void measure_capacity(const pv::session& s, pv::recording& r) {
   const auto slab = static_cast<std::size_t>(block_bytes) * (s.reduced ? 16 : 128);
   std::size_t free = 0, total = 0;
   PERFMODEL_CUDA(cudaMemGetInfo(&free, &total));
-  const std::size_t reserved = s.reduced ? free - (std::min)(free, 20 * slab) : std::size_t{1} << 30U;
+  const std::size_t reserved =
+      s.reduced ? free - (std::min)(free, 20 * slab) : std::size_t{1} << 30U;
   std::vector<void*> slabs;
   std::size_t left = free;
   while (left > reserved + slab) {
@@ -192,14 +209,15 @@ void measure_capacity(const pv::session& s, pv::recording& r) {
   for (std::size_t i = 0; i < slabs.size(); ++i) {
     unsigned first = 0, last = 0;
     PERFMODEL_CUDA(cudaMemcpy(&first, slabs[i], sizeof(first), cudaMemcpyDeviceToHost));
-    PERFMODEL_CUDA(cudaMemcpy(&last, static_cast<char*>(slabs[i]) + slab - sizeof(last), sizeof(last),
-                              cudaMemcpyDeviceToHost));
+    PERFMODEL_CUDA(cudaMemcpy(&last, static_cast<char*>(slabs[i]) + slab - sizeof(last),
+                              sizeof(last), cudaMemcpyDeviceToHost));
     if (first != i + 1 || last != i + 1) ++wrong;
   }
   if (s.breaks("count_twice") && !slabs.empty()) slabs.pop_back();
   for (void* p : slabs) PERFMODEL_CUDA(cudaFree(p));
   r.check("slabs of blocks that are not there by themselves", wrong, 0.0);
-  r.add({"kv_blocks", "1",
+  r.add({"kv_blocks",
+         "1",
          {{"block_bytes", block_bytes},
           {"free_bytes", static_cast<double>(free)},
           {"total_bytes", static_cast<double>(total)},
@@ -223,10 +241,11 @@ void measure(const pv::session& s, pv::recording& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return pv::run_experiment(argc, argv,
-                            {.name = "paged_kv",
-                             .law = "kv_cache.hpp: bytes of the cache, the indirection, blocks that fit",
-                             .program = "validation/kernels/paged_kv.cu",
-                             .faults = {"wrong_block", "drop_split", "count_twice"}},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "paged_kv",
+       .law = "kv_cache.hpp: bytes of the cache, the indirection, blocks that fit",
+       .program = "validation/kernels/paged_kv.cu",
+       .faults = {"wrong_block", "drop_split", "count_twice"}},
+      measure);
 }

@@ -81,8 +81,8 @@ void measure_set(const pv::session& s, pv::recording& r, std::size_t bytes) {
     result.poison();
     pv::event start, stop;
     start.record(s.stream);
-    launch(through_l1, on_device.data(), from, s.breaks("drop_hop") ? hops - 1 : hops, result.data(),
-           s.stream);
+    launch(through_l1, on_device.data(), from, s.breaks("drop_hop") ? hops - 1 : hops,
+           result.data(), s.stream);
     stop.record(s.stream);
     stop.wait();
     const walked w = result.download()[0];
@@ -106,11 +106,13 @@ void measure_set(const pv::session& s, pv::recording& r, std::size_t bytes) {
 }
 
 void measure(const pv::session& s, pv::recording& r) {
-  const std::size_t largest = (std::min)(s.free_bytes() / 2, std::size_t{s.reduced ? 1U : 1024U} << 20U);
+  const std::size_t largest =
+      (std::min)(s.free_bytes() / 2, std::size_t{s.reduced ? 1U : 1024U} << 20U);
   for (std::size_t bytes = std::size_t{4} << 10U; bytes <= largest; bytes *= 2) {
     measure_set(s, r, bytes);
     // Between powers of two, where the caches end.
-    if (bytes >= (std::size_t{8} << 20U) && bytes * 3 / 2 <= largest) measure_set(s, r, bytes * 3 / 2);
+    if (bytes >= (std::size_t{8} << 20U) && bytes * 3 / 2 <= largest)
+      measure_set(s, r, bytes * 3 / 2);
   }
 }
 

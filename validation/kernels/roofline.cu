@@ -53,18 +53,19 @@ struct step {
   kernel run;
 };
 constexpr step steps[] = {
-    {1, intensity_kernel<1>},       {2, intensity_kernel<2>},     {4, intensity_kernel<4>},
-    {8, intensity_kernel<8>},       {16, intensity_kernel<16>},   {24, intensity_kernel<24>},
-    {32, intensity_kernel<32>},     {40, intensity_kernel<40>},   {48, intensity_kernel<48>},
-    {64, intensity_kernel<64>},     {80, intensity_kernel<80>},   {96, intensity_kernel<96>},
-    {128, intensity_kernel<128>},   {192, intensity_kernel<192>}, {256, intensity_kernel<256>},
-    {512, intensity_kernel<512>},   {1024, intensity_kernel<1024>}, {2048, intensity_kernel<2048>}};
+    {1, intensity_kernel<1>},     {2, intensity_kernel<2>},       {4, intensity_kernel<4>},
+    {8, intensity_kernel<8>},     {16, intensity_kernel<16>},     {24, intensity_kernel<24>},
+    {32, intensity_kernel<32>},   {40, intensity_kernel<40>},     {48, intensity_kernel<48>},
+    {64, intensity_kernel<64>},   {80, intensity_kernel<80>},     {96, intensity_kernel<96>},
+    {128, intensity_kernel<128>}, {192, intensity_kernel<192>},   {256, intensity_kernel<256>},
+    {512, intensity_kernel<512>}, {1024, intensity_kernel<1024>}, {2048, intensity_kernel<2048>}};
 
 void launch(const step& which, const pv::device_buffer<float>& x, pv::device_buffer<float>& y,
             std::size_t floats, const pv::session& s) {
   const std::size_t n = floats / 4, tile = static_cast<std::size_t>(unrolled) * threads;
   const std::size_t tiles = (n + tile - 1) / tile;
-  const auto grid = static_cast<unsigned>((std::min)(tiles, static_cast<std::size_t>(s.sms()) * 16));
+  const auto grid =
+      static_cast<unsigned>((std::min)(tiles, static_cast<std::size_t>(s.sms()) * 16));
   const auto run = which.run;
   run<<<grid, threads, 0, s.stream>>>(reinterpret_cast<const float4*>(x.data()),
                                       reinterpret_cast<float4*>(y.data()), n);
@@ -90,7 +91,8 @@ void measure(const pv::session& s, pv::recording& r) {
     const std::vector<float> result = y.download(0, checked);
     std::vector<double> reference(checked);
     for (std::size_t i = 0; i < checked; ++i) {
-      reference[i] = closed_form(pv::random_value(7, i), which.fmas - (s.breaks("drop_fma") ? 1 : 0));
+      reference[i] =
+          closed_form(pv::random_value(7, i), which.fmas - (s.breaks("drop_fma") ? 1 : 0));
     }
     r.check(std::to_string(which.fmas) + " multiply-adds against their closed form",
             pv::relative_error<float>(result, reference), 2e-5);
@@ -98,8 +100,10 @@ void measure(const pv::session& s, pv::recording& r) {
   const double bytes = static_cast<double>(floats) * sizeof(float);
   for (const step& which : steps) {
     const double flop = 2.0 * which.fmas * static_cast<double>(floats);
-    const auto samples = pv::time_in_graph(s.stream, s.plan, [&](int) { launch(which, x, y, floats, s); });
-    r.add({"intensity_time", "s",
+    const auto samples =
+        pv::time_in_graph(s.stream, s.plan, [&](int) { launch(which, x, y, floats, s); });
+    r.add({"intensity_time",
+           "s",
            {{"flop_per_byte", flop / (2.0 * bytes)},
             {"cache", "cold"},
             {"bytes_read", bytes},

@@ -132,20 +132,22 @@ struct reading {
 constexpr int ways_of_stride(int stride) {
   return pv::conflict_ways([stride](int lane) { return lane * stride; });
 }
-constexpr reading readings[] = {
-    {"conflict_free", pattern::strided, 1, ways_of_stride(1)},
-    {"stride", pattern::strided, 2, ways_of_stride(2)},
-    {"stride", pattern::strided, 4, ways_of_stride(4)},
-    {"stride", pattern::strided, 8, ways_of_stride(8)},
-    {"stride", pattern::strided, 16, ways_of_stride(16)},
-    {"stride", pattern::column_plain, 32, ways_of_stride(32)},
-    {"padded", pattern::column_padded, 33, 1},
-    {"xor_swizzle", pattern::column_swizzled, 32, 1}};
+constexpr reading readings[] = {{"conflict_free", pattern::strided, 1, ways_of_stride(1)},
+                                {"stride", pattern::strided, 2, ways_of_stride(2)},
+                                {"stride", pattern::strided, 4, ways_of_stride(4)},
+                                {"stride", pattern::strided, 8, ways_of_stride(8)},
+                                {"stride", pattern::strided, 16, ways_of_stride(16)},
+                                {"stride", pattern::column_plain, 32, ways_of_stride(32)},
+                                {"padded", pattern::column_padded, 33, 1},
+                                {"xor_swizzle", pattern::column_swizzled, 32, 1}};
 
 class reader {
  public:
   reader(const pv::session& s, int blocks)
-      : session_(s), blocks_(blocks), fill_(array_words), sums_(static_cast<std::size_t>(blocks) * threads) {
+      : session_(s),
+        blocks_(blocks),
+        fill_(array_words),
+        sums_(static_cast<std::size_t>(blocks) * threads) {
     pv::random_fill(fill_, 9);
     take_shared_memory(read_kernel<pattern::strided>);
     take_shared_memory(read_kernel<pattern::column_plain>);
@@ -186,8 +188,8 @@ class reader {
         }
       }
     }
-    r.check("reads of 16 bytes: what the lanes read",
-            pv::relative_error<float>(result, reference), 1e-5);
+    r.check("reads of 16 bytes: what the lanes read", pv::relative_error<float>(result, reference),
+            1e-5);
   }
 
   /// The first warp's sums over a few rounds, against the host's.
@@ -201,10 +203,14 @@ class reader {
         for (int u = 0; u < reads_at_once; ++u) {
           unsigned word = 0;
           switch (what.where) {
-            case pattern::strided: word = static_cast<unsigned>(lane * what.stride + u * 1024); break;
+            case pattern::strided:
+              word = static_cast<unsigned>(lane * what.stride + u * 1024);
+              break;
             case pattern::column_plain: word = static_cast<unsigned>(lane * 32 + u); break;
             case pattern::column_padded: word = static_cast<unsigned>(lane * 33 + u); break;
-            case pattern::column_swizzled: word = static_cast<unsigned>(lane * 32 + (u ^ lane)); break;
+            case pattern::column_swizzled:
+              word = static_cast<unsigned>(lane * 32 + (u ^ lane));
+              break;
           }
           reference[static_cast<std::size_t>(lane)] +=
               static_cast<double>(pv::random_value(9, word));
@@ -229,8 +235,8 @@ class reader {
 
   template <pattern P>
   void run(const reading& what, int rounds, unsigned grid) const {
-    read_kernel<P><<<grid, threads, 0, session_.stream>>>(fill_.data(), rounds, what.stride,
-                                                          sums_.data());
+    read_kernel<P>
+        <<<grid, threads, 0, session_.stream>>>(fill_.data(), rounds, what.stride, sums_.data());
   }
 
   const pv::session& session_;
@@ -251,11 +257,9 @@ void measure(const pv::session& s, pv::recording& r) {
   const double words = static_cast<double>(blocks) * threads * rounds * reads_at_once;
   const auto add = [&](const char* name, int stride, int ways, double bytes,
                        std::vector<double> samples) {
-    r.add({"shared_memory_time", "s",
-           {{"pattern", name},
-            {"stride_words", stride},
-            {"conflict_ways", ways},
-            {"bytes", bytes}},
+    r.add({"shared_memory_time",
+           "s",
+           {{"pattern", name}, {"stride_words", stride}, {"conflict_ways", ways}, {"bytes", bytes}},
            std::move(samples)});
   };
   for (const reading& what : readings) {
@@ -269,10 +273,11 @@ void measure(const pv::session& s, pv::recording& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return pv::run_experiment(argc, argv,
-                            {.name = "shared_memory",
-                             .law = "shared memory: 32 banks of 4 bytes a clock; w ways of conflict, w passes",
-                             .program = "validation/kernels/shared_memory.cu",
-                             .faults = {"skip_barrier", "drop_round", "drop_wide_round"}},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "shared_memory",
+       .law = "shared memory: 32 banks of 4 bytes a clock; w ways of conflict, w passes",
+       .program = "validation/kernels/shared_memory.cu",
+       .faults = {"skip_barrier", "drop_round", "drop_wide_round"}},
+      measure);
 }

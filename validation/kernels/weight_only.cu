@@ -46,7 +46,8 @@ __device__ void widen(uint4 from, float scale, float (&to)[each<Bits>]) {
 template <int Bits, int M>
 __global__ void __launch_bounds__(warps * 32)
     gemv_kernel(const bf16* __restrict__ x, const uint4* __restrict__ weights,
-                const __half* __restrict__ scales, bf16* __restrict__ y, int n, int k, bool scaled) {
+                const __half* __restrict__ scales, bf16* __restrict__ y, int n, int k,
+                bool scaled) {
   constexpr int values = each<Bits>, unrolled = 4;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int row = static_cast<int>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / 32;
@@ -67,8 +68,9 @@ __global__ void __launch_bounds__(warps * 32)
       if (first >= k) continue;
       float scale = 1.0F;
       if (Bits < 16 && scaled) {
-        scale = __half2float(scales[pv::scale_index(static_cast<std::size_t>(row), static_cast<std::size_t>(first),
-                                                    static_cast<std::size_t>(k), block)]);
+        scale = __half2float(
+            scales[pv::scale_index(static_cast<std::size_t>(row), static_cast<std::size_t>(first),
+                                   static_cast<std::size_t>(k), block)]);
       }
       float w[values];
       widen<Bits>(piece[u], scale, w);
@@ -100,14 +102,17 @@ __global__ void __launch_bounds__(warps * 32)
 /// Random bytes, which every width reads in its own way: 16 bits as small bf16 values.
 __global__ void fill_kernel(std::uint32_t* words, std::size_t n, std::uint32_t seed, int bits) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
-    words[i] = bits == 16 ? pv::narrow2(pv::random_value(seed, 2 * i), pv::random_value(seed, 2 * i + 1))
-                          : pv::random_bits(seed, i);
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
+       i += step) {
+    words[i] = bits == 16
+                   ? pv::narrow2(pv::random_value(seed, 2 * i), pv::random_value(seed, 2 * i + 1))
+                   : pv::random_bits(seed, i);
   }
 }
 __global__ void scale_kernel(__half* scales, std::size_t n, std::uint32_t seed) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
+       i += step) {
     scales[i] = __float2half(0.01F + 0.01F * fabsf(pv::random_value(seed, i)));
   }
 }
@@ -116,7 +121,11 @@ template <int Bits>
 class quantised_product {
  public:
   quantised_product(int n, int k, int most_m, std::size_t copies)
-      : n_(n), k_(k), copies_(copies), words_(copies * words_each()), scales_(copies * scales_each()),
+      : n_(n),
+        k_(k),
+        copies_(copies),
+        words_(copies * words_each()),
+        scales_(copies * scales_each()),
         x_(static_cast<std::size_t>(most_m) * static_cast<std::size_t>(k)),
         y_(static_cast<std::size_t>(most_m) * static_cast<std::size_t>(n)) {
     pv::random_fill(x_, 31);
@@ -128,7 +137,8 @@ class quantised_product {
   }
 
   double weight_bytes() const {
-    return 4.0 * static_cast<double>(words_each()) + (Bits < 16 ? 2.0 * static_cast<double>(scales_each()) : 0.0);
+    return 4.0 * static_cast<double>(words_each()) +
+           (Bits < 16 ? 2.0 * static_cast<double>(scales_each()) : 0.0);
   }
 
   void launch(int m, int repetition, bool scaled, cudaStream_t stream) {
@@ -144,7 +154,8 @@ class quantised_product {
   void check(const pv::session& s, pv::recording& r, int m) {
     y_.poison();
     launch(m, 0, !s.breaks("drop_scale"), s.stream);
-    const std::vector<bf16> y = y_.download(0, static_cast<std::size_t>(m) * static_cast<std::size_t>(n_));
+    const std::vector<bf16> y =
+        y_.download(0, static_cast<std::size_t>(m) * static_cast<std::size_t>(n_));
     const std::vector<std::uint32_t> words = words_.download(0, words_each());
     const std::vector<__half> scales = scales_.download(0, scales_each());
     const auto k = static_cast<std::size_t>(k_);
@@ -154,12 +165,14 @@ class quantised_product {
       for (int i = 0; i < m; ++i) {
         double sum = 0;
         for (std::size_t c = 0; c < k; ++c) {
-          sum += weight(s, words, scales, static_cast<std::size_t>(row), c) *
-                 static_cast<double>(pv::random_stored<bf16>(31, static_cast<std::size_t>(i) * k + c));
+          sum +=
+              weight(s, words, scales, static_cast<std::size_t>(row), c) *
+              static_cast<double>(pv::random_stored<bf16>(31, static_cast<std::size_t>(i) * k + c));
         }
         reference.push_back(sum);
-        result.push_back(static_cast<float>(y[static_cast<std::size_t>(i) * static_cast<std::size_t>(n_) +
-                                              static_cast<std::size_t>(row)]));
+        result.push_back(
+            static_cast<float>(y[static_cast<std::size_t>(i) * static_cast<std::size_t>(n_) +
+                                 static_cast<std::size_t>(row)]));
       }
     }
     std::string name = std::to_string(Bits);
@@ -181,7 +194,8 @@ class quantised_product {
     const auto k = static_cast<std::size_t>(k_);
     const std::size_t at = row * k + column;
     if (Bits == 16) return static_cast<double>(pv::random_stored<bf16>(32, at));
-    const auto scale = static_cast<double>(__half2float(scales[pv::scale_index(row, column, k, block)]));
+    const auto scale =
+        static_cast<double>(__half2float(scales[pv::scale_index(row, column, k, block)]));
     if (Bits == 8) return pv::byte_of(words[at / 4], static_cast<int>(at % 4)) * scale;
     const std::size_t nibble = s.breaks("swap_nibbles") ? at ^ 1U : at;
     return pv::nibble_of(words[nibble / 8], static_cast<int>(nibble % 8)) * scale;
@@ -213,7 +227,8 @@ void measure_bits(const pv::session& s, pv::recording& r, const char* name) {
   };
   const std::vector<shape> shapes =
       s.reduced ? std::vector<shape>{{16, 256}}
-                : std::vector<shape>{{4096, 4096}, {14336, 4096}, {4096, 14336}, {8192, 8192}, {28672, 8192}, {11008, 2048}};
+                : std::vector<shape>{{4096, 4096}, {14336, 4096}, {4096, 14336},
+                                     {8192, 8192}, {28672, 8192}, {11008, 2048}};
   for (const shape& nk : shapes) {
     const double bytes = static_cast<double>(nk.n) * nk.k * Bits / 8.0;
     const auto copies = static_cast<std::size_t>(std::ceil(4.0 * s.device.l2_bytes / bytes)) + 1;
@@ -222,7 +237,8 @@ void measure_bits(const pv::session& s, pv::recording& r, const char* name) {
     for (const int m : {1, 2, 4}) {
       const auto samples = pv::time_in_graph(
           s.stream, s.plan, [&](int i) { product.launch(m, i, true, s.stream); }, rotated);
-      r.add({"gemv_time", "s",
+      r.add({"gemv_time",
+             "s",
              {{"m", m},
               {"n", nk.n},
               {"k", nk.k},
@@ -246,10 +262,11 @@ void measure(const pv::session& s, pv::recording& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return pv::run_experiment(argc, argv,
-                            {.name = "weight_only",
-                             .law = "workload/quantized.hpp: bytes of the weights and of their scales",
-                             .program = "validation/kernels/weight_only.cu",
-                             .faults = {"drop_scale", "swap_nibbles"}},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "weight_only",
+       .law = "workload/quantized.hpp: bytes of the weights and of their scales",
+       .program = "validation/kernels/weight_only.cu",
+       .faults = {"drop_scale", "swap_nibbles"}},
+      measure);
 }

@@ -226,11 +226,14 @@ class recording {
     if (checks_.empty()) throw measurement_error(experiment_ + ": no result was checked");
     if (points_.empty()) throw measurement_error(experiment_ + ": nothing was measured");
     using detail::object_text;
-    out << "{\n  \"schema\": " << detail::quoted(recording_schema) << ",\n  \"version\": "
-        << recording_version << ",\n  \"experiment\": " << detail::quoted(experiment_)
+    out << "{\n  \"schema\": " << detail::quoted(recording_schema)
+        << ",\n  \"version\": " << recording_version
+        << ",\n  \"experiment\": " << detail::quoted(experiment_)
         << ",\n  \"law\": " << detail::quoted(law_) << ",\n  \"origin\": \"measured\",\n";
-    parameters run{{"date", run_.date},         {"revision", run_.revision},
-                   {"modified", run_.modified}, {"program", run_.program},
+    parameters run{{"date", run_.date},
+                   {"revision", run_.revision},
+                   {"modified", run_.modified},
+                   {"program", run_.program},
                    {"compiler", run_.compiler}};
     if (on_.kind == "gpu") {
       run.emplace_back("toolkit", run_.toolkit);

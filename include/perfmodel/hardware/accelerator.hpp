@@ -1,10 +1,10 @@
 // An accelerator as a plain value: copy a catalogue entry, change a field, pass it on.
 #pragma once
 
+#include <perfmodel/core/label.hpp>
 #include <perfmodel/hardware/compute.hpp>
 #include <perfmodel/hardware/link.hpp>
 #include <perfmodel/hardware/memory.hpp>
-#include <perfmodel/units/label.hpp>
 
 namespace perfmodel {
 
@@ -49,7 +49,7 @@ using accelerator = basic_accelerator<>;
 /// Whether the accelerator computes in this format at all.
 template <Scalar T>
 constexpr bool supports(const basic_accelerator<T>& a, number_format format) {
-  return highest(a.matrix.peak[format].value()) > 0.0 || highest(a.vector.peak[format].value()) > 0.0;
+  return upper(a.matrix.peak[format].value()) > 0.0 || upper(a.vector.peak[format].value()) > 0.0;
 }
 
 /// The dense peak an operator can use in a format: the matrix unit's where it has the format, else
@@ -58,23 +58,24 @@ constexpr bool supports(const basic_accelerator<T>& a, number_format format) {
 template <Scalar T>
 constexpr flop_rate<T> peak(const basic_accelerator<T>& a, number_format format) {
   detail::computes_in(supports(a, format), a.name.c_str(), name_of(format));
-  const bool matrix = highest(a.matrix.peak[format].value()) > 0.0;
+  const bool matrix = upper(a.matrix.peak[format].value()) > 0.0;
   return detail::positive("peak", (matrix ? a.matrix : a.vector).peak[format].quantity());
 }
 
 /// Whether anybody states how fast the vector units are. Where nobody does, they set no bound.
 template <Scalar T>
 constexpr bool states_vector_peak(const basic_accelerator<T>& a) {
-  return highest(a.vector.peak.fp32.value()) > 0.0;
+  return upper(a.vector.peak.fp32.value()) > 0.0;
 }
 
 /// Rate of the vector units (CUDA cores) in a format; fp32 where the format has no rate of its own,
 /// since narrower operands are widened first. Throws where no rate is stated.
 template <Scalar T>
 constexpr flop_rate<T> vector_peak(const basic_accelerator<T>& a, number_format format = fp32) {
-  const bool own = highest(a.vector.peak[format].value()) > 0.0;
+  const bool own = upper(a.vector.peak[format].value()) > 0.0;
   detail::computes_in(own || states_vector_peak(a), a.name.c_str(), "fp32 on vector units");
-  return detail::positive("vector.peak", a.vector.peak[own ? format : number_format::fp32].quantity());
+  return detail::positive("vector.peak",
+                          a.vector.peak[own ? format : number_format::fp32].quantity());
 }
 
 }  // namespace perfmodel

@@ -47,7 +47,9 @@ class fact : public Q {
   constexpr fact(const Q& q, const source& s) : Q(q), from_(&s) {}
   constexpr const source& from() const { return *from_; }
   constexpr const Q& quantity() const { return *this; }
-  constexpr bool is_stated() const { return highest(this->value()) != 0.0 || from_ != &given_by_caller; }
+  constexpr bool is_stated() const {
+    return upper(this->value()) != 0.0 || from_ != &given_by_caller;
+  }
 
  private:
   const source* from_ = &given_by_caller;

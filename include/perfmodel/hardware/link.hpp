@@ -1,17 +1,27 @@
 // What connects accelerators with each other and with their host.
 #pragma once
 
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/units/convention.hpp>
 
 namespace perfmodel {
 
-enum class link_kind { none, nvlink, nvlink_c2c, pcie, infinity_fabric, ici, ethernet, infiniband, on_wafer };
+enum class link_kind {
+  none,
+  nvlink,
+  nvlink_c2c,
+  pcie,
+  infinity_fabric,
+  ici,
+  ethernet,
+  infiniband,
+  on_wafer
+};
 
 constexpr const char* name_of(link_kind k) {
-  constexpr const char* names[] = {"none", "NVLink", "NVLink-C2C", "PCIe", "Infinity Fabric",
-                                   "ICI", "Ethernet", "InfiniBand", "on-wafer"};
+  constexpr const char* names[] = {"none", "NVLink",   "NVLink-C2C", "PCIe",    "Infinity Fabric",
+                                   "ICI",  "Ethernet", "InfiniBand", "on-wafer"};
   return names[static_cast<int>(k)];
 }
 
@@ -36,6 +46,6 @@ struct basic_link {
     f("in_network_reduction", l.in_network_reduction...);
   }
 };
-using interconnect = basic_link<>;
+using link = basic_link<>;
 
 }  // namespace perfmodel

@@ -1,7 +1,7 @@
 // One level of a memory hierarchy.
 #pragma once
 
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/fact.hpp>
 
 namespace perfmodel {

@@ -21,13 +21,16 @@ struct basic_node {
 using node = basic_node<>;
 
 /// Aggregate capacity, bandwidth and peak of a node: count x device.
-template <Scalar T> constexpr bytes<T> capacity(const basic_node<T>& n) {
+template <Scalar T>
+constexpr bytes<T> capacity(const basic_node<T>& n) {
   return T(n.count) * n.device.dram.capacity;
 }
-template <Scalar T> constexpr bandwidth<T> dram_bandwidth(const basic_node<T>& n) {
+template <Scalar T>
+constexpr bandwidth<T> dram_bandwidth(const basic_node<T>& n) {
   return T(n.count) * n.device.dram.bandwidth;
 }
-template <Scalar T> constexpr flop_rate<T> peak(const basic_node<T>& n, number_format format) {
+template <Scalar T>
+constexpr flop_rate<T> peak(const basic_node<T>& n, number_format format) {
   return T(n.count) * peak(n.device, format);
 }
 

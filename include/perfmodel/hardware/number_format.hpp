@@ -1,7 +1,7 @@
 // Number formats, their size, and block-scaled quantisation of weights and caches.
 #pragma once
 
-#include <perfmodel/error.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <string_view>
 
@@ -19,10 +19,12 @@ inline constexpr number_format int8 = number_format::int8;
 inline constexpr number_format fp4 = number_format::fp4;
 inline constexpr number_format int4 = number_format::int4;
 
-inline constexpr std::array<number_format, 9> all_formats = {fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4, int4};
+inline constexpr std::array<number_format, 9> all_formats = {fp64, fp32, tf32, bf16, fp16,
+                                                             fp8,  int8, fp4,  int4};
 
 constexpr const char* name_of(number_format f) {
-  constexpr const char* names[] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4", "int4"};
+  constexpr const char* names[] = {"fp64", "fp32", "tf32", "bf16", "fp16",
+                                   "fp8",  "int8", "fp4",  "int4"};
   return names[static_cast<int>(f)];
 }
 
@@ -33,11 +35,15 @@ constexpr double bits_of(number_format f) {
 }
 
 /// Bytes of one element, without scales: bf16 2, fp8 1, int4 0.5.
-constexpr bytes<> bytes_of(number_format f) { return bits_of(f) / 8.0 * byte; }
+constexpr bytes<> bytes_of(number_format f) {
+  return bits_of(f) / 8.0 * byte;
+}
 
 /// The format that products run in when operands differ: the wider one. Weight-only int4 beside
 /// bf16 activations multiplies in bf16.
-constexpr number_format wider(number_format a, number_format b) { return bits_of(a) >= bits_of(b) ? a : b; }
+constexpr number_format wider(number_format a, number_format b) {
+  return bits_of(a) >= bits_of(b) ? a : b;
+}
 
 /// Elements stored in groups that share a scale, and perhaps a zero point.
 /// bits per element = bits + (scale_bits + zero_bits) / group. Source: Dettmers & Zettlemoyer,
@@ -45,19 +51,22 @@ constexpr number_format wider(number_format a, number_format b) { return bits_of
 /// Test: {int4, .group = 64, .scale_bits = 16} is 4.25 bits, 0.53125 bytes.
 struct storage_format {
   number_format format = number_format::bf16;
-  double group = 0;       ///< elements per scale; 0 means no scales
+  double group = 0;  ///< elements per scale; 0 means no scales
   double scale_bits = 0;
   double zero_bits = 0;
 
   constexpr storage_format() = default;
   constexpr storage_format(number_format f) : format(f) {}
-  constexpr storage_format(number_format f, double group_size, double bits_per_scale, double bits_per_zero = 0)
+  constexpr storage_format(number_format f, double group_size, double bits_per_scale,
+                           double bits_per_zero = 0)
       : format(f), group(group_size), scale_bits(bits_per_scale), zero_bits(bits_per_zero) {}
 
   constexpr double bits() const {
     return bits_of(format) + (group > 0 ? (scale_bits + zero_bits) / group : 0.0);
   }
 };
-constexpr bytes<> bytes_of(const storage_format& s) { return s.bits() / 8.0 * byte; }
+constexpr bytes<> bytes_of(const storage_format& s) {
+  return s.bits() / 8.0 * byte;
+}
 
 }  // namespace perfmodel

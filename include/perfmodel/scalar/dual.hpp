@@ -17,14 +17,22 @@ class dual {
   constexpr dual(double value) : v_(value) {}  // a constant
 
   static constexpr dual variable(double value, std::size_t i) { return seeded(value, i, 1.0); }
-  static constexpr dual log_variable(double value, std::size_t i) { return seeded(value, i, value); }
+  static constexpr dual log_variable(double value, std::size_t i) {
+    return seeded(value, i, value);
+  }
 
   constexpr double value() const { return v_; }
   constexpr double partial(std::size_t i) const { return d_[i]; }
 
-  friend constexpr dual operator+(const dual& a, const dual& b) { return chain(a.v_ + b.v_, a, 1.0, b, 1.0); }
-  friend constexpr dual operator-(const dual& a, const dual& b) { return chain(a.v_ - b.v_, a, 1.0, b, -1.0); }
-  friend constexpr dual operator*(const dual& a, const dual& b) { return chain(a.v_ * b.v_, a, b.v_, b, a.v_); }
+  friend constexpr dual operator+(const dual& a, const dual& b) {
+    return chain(a.v_ + b.v_, a, 1.0, b, 1.0);
+  }
+  friend constexpr dual operator-(const dual& a, const dual& b) {
+    return chain(a.v_ - b.v_, a, 1.0, b, -1.0);
+  }
+  friend constexpr dual operator*(const dual& a, const dual& b) {
+    return chain(a.v_ * b.v_, a, b.v_, b, a.v_);
+  }
   friend constexpr dual operator/(const dual& a, const dual& b) {
     const double q = a.v_ / b.v_;
     return chain(q, a, 1.0 / b.v_, b, -q / b.v_);
@@ -38,9 +46,9 @@ class dual {
   friend constexpr bool operator==(const dual& a, const dual& b) { return a.v_ == b.v_; }
   friend constexpr auto operator<=>(const dual& a, const dual& b) { return a.v_ <=> b.v_; }
 
-  friend constexpr double representative(const dual& x) { return x.v_; }
-  friend constexpr double lowest(const dual& x) { return x.v_; }
-  friend constexpr double highest(const dual& x) { return x.v_; }
+  friend constexpr double mid(const dual& x) { return x.v_; }
+  friend constexpr double lower(const dual& x) { return x.v_; }
+  friend constexpr double upper(const dual& x) { return x.v_; }
   friend constexpr dual scalar_min(const dual& a, const dual& b) { return b.v_ < a.v_ ? b : a; }
   friend constexpr dual scalar_max(const dual& a, const dual& b) { return a.v_ < b.v_ ? b : a; }
   friend constexpr dual ceil(const dual& x) { return dual(math::ceil(x.v_)); }
@@ -82,6 +90,7 @@ class dual {
   std::array<double, N> d_{};
 };
 
-template <std::size_t N> inline constexpr bool is_scalar<dual<N>> = true;
+template <std::size_t N>
+inline constexpr bool is_scalar<dual<N>> = true;
 
 }  // namespace perfmodel

@@ -21,8 +21,12 @@ class interval {
   constexpr double hi() const { return hi_; }
   constexpr bool contains(double x) const { return lo_ <= x && x <= hi_; }
 
-  friend constexpr interval operator+(const interval& a, const interval& b) { return {a.lo_ + b.lo_, a.hi_ + b.hi_}; }
-  friend constexpr interval operator-(const interval& a, const interval& b) { return {a.lo_ - b.hi_, a.hi_ - b.lo_}; }
+  friend constexpr interval operator+(const interval& a, const interval& b) {
+    return {a.lo_ + b.lo_, a.hi_ + b.hi_};
+  }
+  friend constexpr interval operator-(const interval& a, const interval& b) {
+    return {a.lo_ - b.hi_, a.hi_ - b.lo_};
+  }
   friend constexpr interval operator*(const interval& a, const interval& b) {
     return hull(a.lo_ * b.lo_, a.lo_ * b.hi_, a.hi_ * b.lo_, a.hi_ * b.hi_);
   }
@@ -36,20 +40,26 @@ class interval {
   constexpr interval& operator/=(const interval& b) { return *this = *this / b; }
   friend constexpr bool operator==(const interval& a, const interval& b) = default;
 
-  friend constexpr double representative(const interval& x) { return 0.5 * (x.lo_ + x.hi_); }
-  friend constexpr double lowest(const interval& x) { return x.lo_; }
-  friend constexpr double highest(const interval& x) { return x.hi_; }
+  friend constexpr double mid(const interval& x) { return 0.5 * (x.lo_ + x.hi_); }
+  friend constexpr double lower(const interval& x) { return x.lo_; }
+  friend constexpr double upper(const interval& x) { return x.hi_; }
   friend constexpr interval scalar_min(const interval& a, const interval& b) {
     return {perfmodel::scalar_min(a.lo_, b.lo_), perfmodel::scalar_min(a.hi_, b.hi_)};
   }
   friend constexpr interval scalar_max(const interval& a, const interval& b) {
     return {perfmodel::scalar_max(a.lo_, b.lo_), perfmodel::scalar_max(a.hi_, b.hi_)};
   }
-  friend constexpr interval ceil(const interval& x) { return {math::ceil(x.lo_), math::ceil(x.hi_)}; }
-  friend constexpr interval floor(const interval& x) { return {math::floor(x.lo_), math::floor(x.hi_)}; }
+  friend constexpr interval ceil(const interval& x) {
+    return {math::ceil(x.lo_), math::ceil(x.hi_)};
+  }
+  friend constexpr interval floor(const interval& x) {
+    return {math::floor(x.lo_), math::floor(x.hi_)};
+  }
   friend constexpr interval log(const interval& x) { return {math::log(x.lo_), math::log(x.hi_)}; }
   friend constexpr interval exp(const interval& x) { return {math::exp(x.lo_), math::exp(x.hi_)}; }
-  friend constexpr interval sqrt(const interval& x) { return {math::sqrt(x.lo_), math::sqrt(x.hi_)}; }
+  friend constexpr interval sqrt(const interval& x) {
+    return {math::sqrt(x.lo_), math::sqrt(x.hi_)};
+  }
   friend constexpr interval pow(const interval& base, const interval& exponent) {
     return hull(math::pow(base.lo_, exponent.lo_), math::pow(base.lo_, exponent.hi_),
                 math::pow(base.hi_, exponent.lo_), math::pow(base.hi_, exponent.hi_));
@@ -59,12 +69,14 @@ class interval {
   static constexpr interval hull(double a, double b, double c, double d) {
     using perfmodel::scalar_max;
     using perfmodel::scalar_min;
-    return {scalar_min(scalar_min(a, b), scalar_min(c, d)), scalar_max(scalar_max(a, b), scalar_max(c, d))};
+    return {scalar_min(scalar_min(a, b), scalar_min(c, d)),
+            scalar_max(scalar_max(a, b), scalar_max(c, d))};
   }
   double lo_ = 0.0;
   double hi_ = 0.0;
 };
 
-template <> inline constexpr bool is_scalar<interval> = true;
+template <>
+inline constexpr bool is_scalar<interval> = true;
 
 }  // namespace perfmodel

@@ -24,22 +24,40 @@ class lanes {
   friend lanes operator*(const lanes& a, const lanes& b) { return lanes(array(a.v_ * b.v_)); }
   friend lanes operator/(const lanes& a, const lanes& b) { return lanes(array(a.v_ / b.v_)); }
   friend lanes operator-(const lanes& a) { return lanes(array(-a.v_)); }
-  lanes& operator+=(const lanes& b) { v_ += b.v_; return *this; }
-  lanes& operator-=(const lanes& b) { v_ -= b.v_; return *this; }
-  lanes& operator*=(const lanes& b) { v_ *= b.v_; return *this; }
-  lanes& operator/=(const lanes& b) { v_ /= b.v_; return *this; }
+  lanes& operator+=(const lanes& b) {
+    v_ += b.v_;
+    return *this;
+  }
+  lanes& operator-=(const lanes& b) {
+    v_ -= b.v_;
+    return *this;
+  }
+  lanes& operator*=(const lanes& b) {
+    v_ *= b.v_;
+    return *this;
+  }
+  lanes& operator/=(const lanes& b) {
+    v_ /= b.v_;
+    return *this;
+  }
 
-  friend double lowest(const lanes& x) { return x.v_.minCoeff(); }
-  friend double highest(const lanes& x) { return x.v_.maxCoeff(); }
+  friend double lower(const lanes& x) { return x.v_.minCoeff(); }
+  friend double upper(const lanes& x) { return x.v_.maxCoeff(); }
   friend lanes scalar_min(const lanes& a, const lanes& b) { return lanes(array((a.v_.min)(b.v_))); }
   friend lanes scalar_max(const lanes& a, const lanes& b) { return lanes(array((a.v_.max)(b.v_))); }
   friend lanes ceil(const lanes& x) { return lanes(array(x.v_.ceil())); }
   friend lanes floor(const lanes& x) { return lanes(array(x.v_.floor())); }
   // The transcendental functions go lane by lane through the same code as double, so that a lane
   // equals its scalar to the last bit.
-  friend lanes log(const lanes& x) { return each(x, [](double a) { return math::log(a); }); }
-  friend lanes exp(const lanes& x) { return each(x, [](double a) { return math::exp(a); }); }
-  friend lanes sqrt(const lanes& x) { return each(x, [](double a) { return math::sqrt(a); }); }
+  friend lanes log(const lanes& x) {
+    return each(x, [](double a) { return math::log(a); });
+  }
+  friend lanes exp(const lanes& x) {
+    return each(x, [](double a) { return math::exp(a); });
+  }
+  friend lanes sqrt(const lanes& x) {
+    return each(x, [](double a) { return math::sqrt(a); });
+  }
   friend lanes pow(const lanes& base, const lanes& exponent) {
     lanes r;
     for (Eigen::Index i = 0; i < r.v_.size(); ++i) r.v_[i] = math::pow(base.v_[i], exponent.v_[i]);
@@ -48,7 +66,8 @@ class lanes {
 
  private:
   explicit lanes(const array& v) : v_(v) {}
-  template <class F> static lanes each(const lanes& x, F f) {
+  template <class F>
+  static lanes each(const lanes& x, F f) {
     lanes r;
     for (Eigen::Index i = 0; i < r.v_.size(); ++i) r.v_[i] = f(x.v_[i]);
     return r;
@@ -56,9 +75,11 @@ class lanes {
   array v_;
 };
 
-template <std::size_t N> inline constexpr bool is_scalar<lanes<N>> = true;
+template <std::size_t N>
+inline constexpr bool is_scalar<lanes<N>> = true;
 
-template <std::size_t N> struct lanes_of<lanes<N>> {
+template <std::size_t N>
+struct lanes_of<lanes<N>> {
   static constexpr std::size_t count = N;
   static double lane(const lanes<N>& x, std::size_t i) { return x[i]; }
 };

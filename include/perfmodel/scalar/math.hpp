@@ -14,7 +14,9 @@ constexpr double ceil(double x) {
   return t < x ? t + 1.0 : t;
 }
 /// Largest integer not above x.
-constexpr double floor(double x) { return -ceil(-x); }
+constexpr double floor(double x) {
+  return -ceil(-x);
+}
 
 namespace detail {
 
@@ -45,7 +47,8 @@ constexpr double ln2 = 0.693147180559945309417232121458;
 /// Natural logarithm, usable in constant expressions; -infinity at 0. Relative error below 1e-15.
 constexpr double log(double x) {
   if (x == 0.0) return -perfmodel::detail::infinity;
-  if (!(x > 0.0) || x == perfmodel::detail::infinity) return x > 0.0 ? x : perfmodel::detail::not_a_number;
+  if (!(x > 0.0) || x == perfmodel::detail::infinity)
+    return x > 0.0 ? x : perfmodel::detail::not_a_number;
   auto [m, e] = detail::split(x);
   if (m > 1.4142135623730951) {
     m *= 0.5;
@@ -87,7 +90,8 @@ constexpr double pow(double base, double exponent) {
   return exp(exponent * log(base));
 }
 /// base^n by repeated squaring: exact where the products are.
-template <class T> constexpr T integer_power(T base, int n) {
+template <class T>
+constexpr T integer_power(T base, int n) {
   T result(1.0);
   for (; n > 0; n >>= 1) {
     if (n & 1) result = result * base;

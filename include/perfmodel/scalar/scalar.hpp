@@ -11,27 +11,42 @@
 namespace perfmodel {
 
 /// A scalar is opened for the library by specialising this.
-template <class T> inline constexpr bool is_scalar = std::is_floating_point_v<T>;
-template <class T> concept Scalar = is_scalar<T>;
+template <class T>
+inline constexpr bool is_scalar = std::is_floating_point_v<T>;
+template <class T>
+concept Scalar = is_scalar<T>;
 
 /// The number that decides a branch outside the arithmetic, such as which term is the largest.
-constexpr double representative(double x) { return x; }
-constexpr double representative(float x) { return static_cast<double>(x); }
+constexpr double mid(double x) {
+  return x;
+}
+constexpr double mid(float x) {
+  return static_cast<double>(x);
+}
 
 /// How many values a scalar carries side by side, and each of them: 1 for all but lanes.
-template <class T> struct lanes_of {
+template <class T>
+struct lanes_of {
   static constexpr std::size_t count = 1;
-  static constexpr double lane(const T& x, std::size_t) { return representative(x); }
+  static constexpr double lane(const T& x, std::size_t) { return mid(x); }
 };
 
 /// One X per lane: X itself for every scalar that has one lane.
 template <class T, class X>
 using per_lane = std::conditional_t<lanes_of<T>::count == 1, X, std::array<X, lanes_of<T>::count>>;
 
-constexpr double scalar_min(double a, double b) { return b < a ? b : a; }
-constexpr double scalar_max(double a, double b) { return a < b ? b : a; }
-constexpr float scalar_min(float a, float b) { return b < a ? b : a; }
-constexpr float scalar_max(float a, float b) { return a < b ? b : a; }
+constexpr double scalar_min(double a, double b) {
+  return b < a ? b : a;
+}
+constexpr double scalar_max(double a, double b) {
+  return a < b ? b : a;
+}
+constexpr float scalar_min(float a, float b) {
+  return b < a ? b : a;
+}
+constexpr float scalar_max(float a, float b) {
+  return a < b ? b : a;
+}
 
 namespace detail {
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -39,9 +54,17 @@ inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 }  // namespace detail
 
 /// Least and greatest value a scalar stands for; input checks look at both.
-constexpr double lowest(double x) { return x; }
-constexpr double highest(double x) { return x; }
-constexpr double lowest(float x) { return static_cast<double>(x); }
-constexpr double highest(float x) { return static_cast<double>(x); }
+constexpr double lower(double x) {
+  return x;
+}
+constexpr double upper(double x) {
+  return x;
+}
+constexpr double lower(float x) {
+  return static_cast<double>(x);
+}
+constexpr double upper(float x) {
+  return static_cast<double>(x);
+}
 
 }  // namespace perfmodel

@@ -12,16 +12,32 @@ namespace perfmodel {
 /// to earlier nodes by index; operand -1 is none. Keep it alive as long as its numbers.
 class trace {
  public:
-  enum class operation { constant, input, step, add, subtract, multiply, divide, negate, minimum,
-                         maximum, ceil, floor, log, exp, sqrt, pow };
+  enum class operation {
+    constant,
+    input,
+    step,
+    add,
+    subtract,
+    multiply,
+    divide,
+    negate,
+    minimum,
+    maximum,
+    ceil,
+    floor,
+    log,
+    exp,
+    sqrt,
+    pow
+  };
   struct node {
     operation op = operation::constant;
     double value = 0;
     int left = -1;
     int right = -1;
-    std::string name{};        ///< of inputs and steps
-    std::string source{};      ///< of inputs: where the value comes from
-    unit_exponents unit{};     ///< of inputs and steps
+    std::string name{};     ///< of inputs and steps
+    std::string source{};   ///< of inputs: where the value comes from
+    unit_exponents unit{};  ///< of inputs and steps
   };
 
   int add(node n) {
@@ -43,7 +59,9 @@ class traced {
   traced(double value) : v_(value) {}
   static traced input(trace& t, double value, std::string name, std::string source = {},
                       unit_exponents unit = {}) {
-    return traced(value, &t, t.add({trace::operation::input, value, -1, -1, std::move(name), std::move(source), unit}));
+    return traced(
+        value, &t,
+        t.add({trace::operation::input, value, -1, -1, std::move(name), std::move(source), unit}));
   }
 
   double value() const { return v_; }
@@ -56,10 +74,18 @@ class traced {
     return traced(v_, t_, t_->add({trace::operation::step, v_, n_, -1, name, {}, unit}));
   }
 
-  friend traced operator+(const traced& a, const traced& b) { return apply(trace::operation::add, a.v_ + b.v_, a, b); }
-  friend traced operator-(const traced& a, const traced& b) { return apply(trace::operation::subtract, a.v_ - b.v_, a, b); }
-  friend traced operator*(const traced& a, const traced& b) { return apply(trace::operation::multiply, a.v_ * b.v_, a, b); }
-  friend traced operator/(const traced& a, const traced& b) { return apply(trace::operation::divide, a.v_ / b.v_, a, b); }
+  friend traced operator+(const traced& a, const traced& b) {
+    return apply(trace::operation::add, a.v_ + b.v_, a, b);
+  }
+  friend traced operator-(const traced& a, const traced& b) {
+    return apply(trace::operation::subtract, a.v_ - b.v_, a, b);
+  }
+  friend traced operator*(const traced& a, const traced& b) {
+    return apply(trace::operation::multiply, a.v_ * b.v_, a, b);
+  }
+  friend traced operator/(const traced& a, const traced& b) {
+    return apply(trace::operation::divide, a.v_ / b.v_, a, b);
+  }
   friend traced operator-(const traced& a) { return apply(trace::operation::negate, -a.v_, a); }
   traced& operator+=(const traced& b) { return *this = *this + b; }
   traced& operator-=(const traced& b) { return *this = *this - b; }
@@ -68,9 +94,9 @@ class traced {
   friend bool operator==(const traced& a, const traced& b) { return a.v_ == b.v_; }
   friend auto operator<=>(const traced& a, const traced& b) { return a.v_ <=> b.v_; }
 
-  friend double representative(const traced& x) { return x.v_; }
-  friend double lowest(const traced& x) { return x.v_; }
-  friend double highest(const traced& x) { return x.v_; }
+  friend double mid(const traced& x) { return x.v_; }
+  friend double lower(const traced& x) { return x.v_; }
+  friend double upper(const traced& x) { return x.v_; }
   friend traced scalar_min(const traced& a, const traced& b) {
     return apply(trace::operation::minimum, perfmodel::scalar_min(a.v_, b.v_), a, b);
   }
@@ -78,7 +104,9 @@ class traced {
     return apply(trace::operation::maximum, perfmodel::scalar_max(a.v_, b.v_), a, b);
   }
   friend traced ceil(const traced& x) { return apply(trace::operation::ceil, math::ceil(x.v_), x); }
-  friend traced floor(const traced& x) { return apply(trace::operation::floor, math::floor(x.v_), x); }
+  friend traced floor(const traced& x) {
+    return apply(trace::operation::floor, math::floor(x.v_), x);
+  }
   friend traced log(const traced& x) { return apply(trace::operation::log, math::log(x.v_), x); }
   friend traced exp(const traced& x) { return apply(trace::operation::exp, math::exp(x.v_), x); }
   friend traced sqrt(const traced& x) { return apply(trace::operation::sqrt, math::sqrt(x.v_), x); }
@@ -130,6 +158,7 @@ class traced {
   int n_ = -1;
 };
 
-template <> inline constexpr bool is_scalar<traced> = true;
+template <>
+inline constexpr bool is_scalar<traced> = true;
 
 }  // namespace perfmodel

@@ -6,7 +6,10 @@
 namespace perfmodel {
 
 namespace detail {
-template <class Q> constexpr Q amount(double x) { return Q::from_value(x); }
+template <class Q>
+constexpr Q amount(double x) {
+  return Q::from_value(x);
+}
 }  // namespace detail
 
 inline constexpr bytes<> byte = detail::amount<bytes<>>(1.0);

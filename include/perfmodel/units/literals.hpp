@@ -5,9 +5,13 @@
 
 namespace perfmodel::literals {
 
-#define PERFMODEL_LITERAL(suffix, constant)                                              \
-  consteval auto operator""##suffix(long double x) { return static_cast<double>(x) * constant; } \
-  consteval auto operator""##suffix(unsigned long long x) { return static_cast<double>(x) * constant; }
+#define PERFMODEL_LITERAL(suffix, constant)                 \
+  consteval auto operator""##suffix(long double x) {        \
+    return static_cast<double>(x) * constant;               \
+  }                                                         \
+  consteval auto operator""##suffix(unsigned long long x) { \
+    return static_cast<double>(x) * constant;               \
+  }
 
 PERFMODEL_LITERAL(_B, byte)
 PERFMODEL_LITERAL(_kB, kB)

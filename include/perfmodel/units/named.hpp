@@ -13,16 +13,25 @@ struct unit_exponents {
 };
 
 namespace detail {
-template <class Tag> inline constexpr std::size_t base_index = 7;
-template <> inline constexpr std::size_t base_index<dimension::time_base> = 0;
-template <> inline constexpr std::size_t base_index<dimension::information_base> = 1;
-template <> inline constexpr std::size_t base_index<dimension::operation_base> = 2;
-template <> inline constexpr std::size_t base_index<dimension::token_base> = 3;
-template <> inline constexpr std::size_t base_index<dimension::request_base> = 4;
-template <> inline constexpr std::size_t base_index<dimension::energy_base> = 5;
-template <> inline constexpr std::size_t base_index<dimension::money_base> = 6;
+template <class Tag>
+inline constexpr std::size_t base_index = 7;
+template <>
+inline constexpr std::size_t base_index<dimension::time_base> = 0;
+template <>
+inline constexpr std::size_t base_index<dimension::information_base> = 1;
+template <>
+inline constexpr std::size_t base_index<dimension::operation_base> = 2;
+template <>
+inline constexpr std::size_t base_index<dimension::token_base> = 3;
+template <>
+inline constexpr std::size_t base_index<dimension::request_base> = 4;
+template <>
+inline constexpr std::size_t base_index<dimension::energy_base> = 5;
+template <>
+inline constexpr std::size_t base_index<dimension::money_base> = 6;
 
-template <class Dimensions> constexpr void add_exponents(unit_exponents& e) {
+template <class Dimensions>
+constexpr void add_exponents(unit_exponents& e) {
   if constexpr (!std::same_as<Dimensions, bu::dimensionless_type>) {
     using item = typename Dimensions::item;
     e.power[base_index<typename item::tag_type>] =
@@ -33,7 +42,8 @@ template <class Dimensions> constexpr void add_exponents(unit_exponents& e) {
 }  // namespace detail
 
 /// The exponents of a quantity's unit: exponents_of<bandwidth<>>() has byte 1 and second -1.
-template <Quantity Q> constexpr unit_exponents exponents_of() {
+template <Quantity Q>
+constexpr unit_exponents exponents_of() {
   unit_exponents e;
   detail::add_exponents<typename Q::unit_type::dimension_type>(e);
   return e;
@@ -49,7 +59,8 @@ constexpr bu::quantity<U, T> named(const char* symbol, const bu::quantity<U, T>&
     return q;
   }
 }
-template <Scalar T> constexpr T named(const char* symbol, const T& x) {
+template <Scalar T>
+constexpr T named(const char* symbol, const T& x) {
   if constexpr (requires { x.name_step(symbol, unit_exponents{}); }) {
     return x.name_step(symbol, unit_exponents{});
   } else {

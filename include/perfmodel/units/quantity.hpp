@@ -7,43 +7,69 @@
 
 namespace perfmodel {
 
-template <class T = double> using duration = bu::quantity<detail::second_unit, T>;
-template <class T = double> using bytes = bu::quantity<detail::byte_unit, T>;
-template <class T = double> using flops = bu::quantity<detail::flop_unit, T>;
-template <class T = double> using tokens = bu::quantity<detail::token_unit, T>;
-template <class T = double> using requests = bu::quantity<detail::request_unit, T>;
-template <class T = double> using energy = bu::quantity<detail::joule_unit, T>;
-template <class T = double> using money = bu::quantity<detail::usd_unit, T>;
+template <class T = double>
+using duration = bu::quantity<detail::second_unit, T>;
+template <class T = double>
+using bytes = bu::quantity<detail::byte_unit, T>;
+template <class T = double>
+using flops = bu::quantity<detail::flop_unit, T>;
+template <class T = double>
+using tokens = bu::quantity<detail::token_unit, T>;
+template <class T = double>
+using requests = bu::quantity<detail::request_unit, T>;
+template <class T = double>
+using energy = bu::quantity<detail::joule_unit, T>;
+template <class T = double>
+using money = bu::quantity<detail::usd_unit, T>;
 /// A pure number that takes part in unit arithmetic; converts to its scalar implicitly.
-template <class T = double> using number = bu::quantity<detail::one_unit, T>;
+template <class T = double>
+using number = bu::quantity<detail::one_unit, T>;
 
 namespace detail {
 template <class Numerator, class Denominator, class T>
 using ratio = bu::quantity<per<typename Numerator::unit_type, typename Denominator::unit_type>, T>;
 }  // namespace detail
 
-template <class T = double> using frequency = detail::ratio<number<>, duration<>, T>;
-template <class T = double> using bandwidth = detail::ratio<bytes<>, duration<>, T>;
-template <class T = double> using flop_rate = detail::ratio<flops<>, duration<>, T>;
-template <class T = double> using intensity = detail::ratio<flops<>, bytes<>, T>;
-template <class T = double> using token_rate = detail::ratio<tokens<>, duration<>, T>;
-template <class T = double> using request_rate = detail::ratio<requests<>, duration<>, T>;
-template <class T = double> using bytes_per_token = detail::ratio<bytes<>, tokens<>, T>;
-template <class T = double> using flops_per_token = detail::ratio<flops<>, tokens<>, T>;
-template <class T = double> using tokens_per_request = detail::ratio<tokens<>, requests<>, T>;
-template <class T = double> using duration_per_token = detail::ratio<duration<>, tokens<>, T>;
-template <class T = double> using power = detail::ratio<energy<>, duration<>, T>;
-template <class T = double> using energy_per_byte = detail::ratio<energy<>, bytes<>, T>;
-template <class T = double> using energy_per_flop = detail::ratio<energy<>, flops<>, T>;
-template <class T = double> using energy_per_token = detail::ratio<energy<>, tokens<>, T>;
-template <class T = double> using price = detail::ratio<money<>, duration<>, T>;
-template <class T = double> using money_per_token = detail::ratio<money<>, tokens<>, T>;
+template <class T = double>
+using frequency = detail::ratio<number<>, duration<>, T>;
+template <class T = double>
+using bandwidth = detail::ratio<bytes<>, duration<>, T>;
+template <class T = double>
+using flop_rate = detail::ratio<flops<>, duration<>, T>;
+template <class T = double>
+using intensity = detail::ratio<flops<>, bytes<>, T>;
+template <class T = double>
+using token_rate = detail::ratio<tokens<>, duration<>, T>;
+template <class T = double>
+using request_rate = detail::ratio<requests<>, duration<>, T>;
+template <class T = double>
+using bytes_per_token = detail::ratio<bytes<>, tokens<>, T>;
+template <class T = double>
+using flops_per_token = detail::ratio<flops<>, tokens<>, T>;
+template <class T = double>
+using tokens_per_request = detail::ratio<tokens<>, requests<>, T>;
+template <class T = double>
+using duration_per_token = detail::ratio<duration<>, tokens<>, T>;
+template <class T = double>
+using power = detail::ratio<energy<>, duration<>, T>;
+template <class T = double>
+using energy_per_byte = detail::ratio<energy<>, bytes<>, T>;
+template <class T = double>
+using energy_per_flop = detail::ratio<energy<>, flops<>, T>;
+template <class T = double>
+using energy_per_token = detail::ratio<energy<>, tokens<>, T>;
+template <class T = double>
+using price = detail::ratio<money<>, duration<>, T>;
+template <class T = double>
+using money_per_token = detail::ratio<money<>, tokens<>, T>;
 
 /// True for every quantity of perfmodel's system.
-template <class Q> inline constexpr bool is_quantity = false;
+template <class Q>
+inline constexpr bool is_quantity = false;
 template <class D, class T>
 inline constexpr bool is_quantity<bu::quantity<bu::unit<D, unit_system>, T>> = true;
-template <class Q> concept Quantity = is_quantity<Q>;
+template <class Q>
+concept Quantity = is_quantity<Q>;
 
 /// A number whose type is not the quantity's own scalar: `80 * GB`, `double * duration<dual<2>>`.
 template <class N, class T>
@@ -67,7 +93,7 @@ template <class N, class D, class T>
 constexpr auto operator*(const N& n, const bu::quantity<bu::unit<D, unit_system>, T>& q) {
   using S = detail::scaled<N, T>;
   return bu::quantity<bu::unit<D, unit_system>, S>::from_value(static_cast<S>(n) *
-                                                                static_cast<S>(q.value()));
+                                                               static_cast<S>(q.value()));
 }
 template <class N, class D, class T>
   requires Scales<N, T>
@@ -79,7 +105,7 @@ template <class N, class D, class T>
 constexpr auto operator/(const bu::quantity<bu::unit<D, unit_system>, T>& q, const N& n) {
   using S = detail::scaled<N, T>;
   return bu::quantity<bu::unit<D, unit_system>, S>::from_value(static_cast<S>(q.value()) /
-                                                                static_cast<S>(n));
+                                                               static_cast<S>(n));
 }
 template <class N, class D, class T>
   requires Scales<N, T>
@@ -90,20 +116,20 @@ constexpr auto operator/(const N& n, const bu::quantity<bu::unit<D, unit_system>
 
 /// Smaller and larger of two quantities, by value: an object and not a reference, so it vectorises.
 template <class U, class T>
-constexpr bu::quantity<U, T> (min)(const bu::quantity<U, T>& a, const bu::quantity<U, T>& b) {
+constexpr bu::quantity<U, T>(min)(const bu::quantity<U, T>& a, const bu::quantity<U, T>& b) {
   return bu::quantity<U, T>::from_value(scalar_min(a.value(), b.value()));
 }
 template <class U, class T>
-constexpr bu::quantity<U, T> (max)(const bu::quantity<U, T>& a, const bu::quantity<U, T>& b) {
+constexpr bu::quantity<U, T>(max)(const bu::quantity<U, T>& a, const bu::quantity<U, T>& b) {
   return bu::quantity<U, T>::from_value(scalar_max(a.value(), b.value()));
 }
 
 // Adding or comparing different units selects one of these deleted functions, so the compiler
 // prints two named quantities and not Boost's candidate list.
-#define PERFMODEL_NO_MIXED_UNITS(op)                                                  \
-  template <class D1, class A, class D2, class B>                                     \
-    requires(!std::same_as<D1, D2>)                                                   \
-  void operator op(const bu::quantity<bu::unit<D1, unit_system>, A>& left_unit,       \
+#define PERFMODEL_NO_MIXED_UNITS(op)                                            \
+  template <class D1, class A, class D2, class B>                               \
+    requires(!std::same_as<D1, D2>)                                             \
+  void operator op(const bu::quantity<bu::unit<D1, unit_system>, A>& left_unit, \
                    const bu::quantity<bu::unit<D2, unit_system>, B>& right_unit) = delete;
 PERFMODEL_NO_MIXED_UNITS(+)
 PERFMODEL_NO_MIXED_UNITS(-)

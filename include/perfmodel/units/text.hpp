@@ -16,7 +16,8 @@ inline std::string significant(double x, int digits) {
   const double size = x < 0 ? -x : x;
   const bool plain = size == 0.0 || (size >= 1e-3 && size < 1e6);
   if (!plain) {
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::general, digits);
+    const auto end =
+        std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::general, digits);
     return {buffer, end.ptr};
   }
   int whole = 0;
@@ -25,7 +26,8 @@ inline std::string significant(double x, int digits) {
   for (double y = size; y != 0.0 && y < 0.1; y *= 10.0) ++leading_zeros;
   int decimals = digits - whole + leading_zeros;
   if (decimals < 0) decimals = 0;
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::fixed, decimals);
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::fixed, decimals);
   std::string s(buffer, end.ptr);
   if (s.find('.') != std::string::npos) {
     while (s.back() == '0') s.pop_back();
@@ -43,13 +45,16 @@ inline unit_words words_of(const unit_exponents& e) {
   for (std::size_t i = 7; i-- > 0;) {
     const int p = e.power[i];
     std::string& side = p > 0 ? w.numerator : w.denominator;
-    for (int n = p < 0 ? -p : p; n > 0; --n) side.append(side.empty() ? "" : "*").append(symbols[i]);
+    for (int n = p < 0 ? -p : p; n > 0; --n)
+      side.append(side.empty() ? "" : "*").append(symbols[i]);
   }
   return w;
 }
 
-inline std::string with_prefix(double x, const std::string& unit, const std::string& over, int digits) {
-  static constexpr const char* prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E", "Z"};
+inline std::string with_prefix(double x, const std::string& unit, const std::string& over,
+                               int digits) {
+  static constexpr const char* prefixes[] = {"p", "n", "u", "m", "",  "k",
+                                             "M", "G", "T", "P", "E", "Z"};
   const double size = x < 0 ? -x : x;
   int step = 0;
   if (size > 0.0 && size < infinity) {
@@ -85,14 +90,15 @@ inline std::string to_string(double value, const unit_exponents& unit, int digit
     if (!w.denominator.empty()) s.append("/").append(w.denominator);
     return s;
   }
-  return detail::with_prefix(value, w.numerator.empty() ? std::string("/") + w.denominator : w.numerator,
+  return detail::with_prefix(value,
+                             w.numerator.empty() ? std::string("/") + w.denominator : w.numerator,
                              w.numerator.empty() ? "" : w.denominator, digits);
 }
 
 /// to_string(3.35 * TB_per_s) == "3.35 TB/s". Scalars with one value print that value.
 template <class U, Scalar T>
 std::string to_string(const bu::quantity<U, T>& q, int digits = 3) {
-  return to_string(representative(q.value()), exponents_of<bu::quantity<U, T>>(), digits);
+  return to_string(mid(q.value()), exponents_of<bu::quantity<U, T>>(), digits);
 }
 
 }  // namespace perfmodel

@@ -2,10 +2,10 @@
 // Laws know demands and no transformer, so they serve any kernel.
 #pragma once
 
-#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/core/fields.hpp>
+#include <perfmodel/core/label.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/units/convention.hpp>
-#include <perfmodel/units/label.hpp>
 #include <perfmodel/units/named.hpp>
 
 namespace perfmodel {
@@ -42,7 +42,7 @@ struct basic_demand {
   basic_traffic<T> dram{};
   basic_traffic<T> l2{};
   basic_traffic<T> shared{};
-  bytes<T> sent{};                             ///< wire bytes this rank sends
+  bytes<T> sent{};  ///< wire bytes this rank sends
   T launches = T(1.0);
 
   constexpr flops<T> flop() const { return matrix_flop + vector_flop; }
@@ -78,9 +78,13 @@ using demand = basic_demand<>;
 
 /// Anything a law can take in place of a demand: an operator with demand_of(op) found by ADL.
 template <Scalar T>
-constexpr const basic_demand<T>& demand_of(const basic_demand<T>& d) { return d; }
+constexpr const basic_demand<T>& demand_of(const basic_demand<T>& d) {
+  return d;
+}
 
 template <class W>
-concept Workload = requires(const W& w) { demand_of(w).matrix_flop; };
+concept Workload = requires(const W& w) {
+  demand_of(w).matrix_flop;
+};
 
 }  // namespace perfmodel

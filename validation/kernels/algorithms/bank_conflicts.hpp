@@ -7,7 +7,8 @@
 
 namespace perfmodel::validation {
 
-inline constexpr int banks = 32;  ///< of 4 bytes each. Source: CUDA C++ Programming Guide, shared memory
+inline constexpr int banks =
+    32;  ///< of 4 bytes each. Source: CUDA C++ Programming Guide, shared memory
 
 /// Where element (row, column) of a tile of 32 x 32 words lies when its columns are swizzled by XOR with
 /// the row: a row's words stay in the row, and a column's words are in 32 different banks.
@@ -16,7 +17,9 @@ PERFMODEL_HOST_DEVICE constexpr int swizzled(int row, int column) {
   return row * banks + (column ^ (row % banks));
 }
 /// The same with a word of padding after each row.
-PERFMODEL_HOST_DEVICE constexpr int padded(int row, int column) { return row * (banks + 1) + column; }
+PERFMODEL_HOST_DEVICE constexpr int padded(int row, int column) {
+  return row * (banks + 1) + column;
+}
 
 /// The most distinct words in one bank among the 32 that a warp asks for at once: the passes it takes.
 /// Test: stride s collides gcd(s, 32) ways.

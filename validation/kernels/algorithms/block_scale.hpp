@@ -26,8 +26,8 @@ PERFMODEL_HOST_DEVICE constexpr int byte_of(std::uint32_t word, int i) {
 }
 
 /// Of a matrix with k columns, blocks of `block` of them: the scale of (row, column).
-PERFMODEL_HOST_DEVICE constexpr std::size_t scale_index(std::size_t row, std::size_t column, std::size_t k,
-                                                        std::size_t block) {
+PERFMODEL_HOST_DEVICE constexpr std::size_t scale_index(std::size_t row, std::size_t column,
+                                                        std::size_t k, std::size_t block) {
   return row * (k / block) + column / block;
 }
 

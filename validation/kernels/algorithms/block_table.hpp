@@ -16,9 +16,11 @@ namespace perfmodel::validation {
 /// one after the other. The row of `position`, counted from KV head 0's row 0 of block 0, for KV head
 /// 0; head g is g 2^shift rows further. Source: Kwon et al., "PagedAttention", SOSP 2023, section 4.
 /// Test: with one block a sequence, the contiguous layout.
-PERFMODEL_HOST_DEVICE constexpr std::size_t paged_position(int block, int position, int shift, int kv_heads) {
+PERFMODEL_HOST_DEVICE constexpr std::size_t paged_position(int block, int position, int shift,
+                                                           int kv_heads) {
   const int size = 1 << shift;
-  return static_cast<std::size_t>(block) * static_cast<std::size_t>(kv_heads) * static_cast<std::size_t>(size) +
+  return static_cast<std::size_t>(block) * static_cast<std::size_t>(kv_heads) *
+             static_cast<std::size_t>(size) +
          static_cast<std::size_t>(position & (size - 1));
 }
 

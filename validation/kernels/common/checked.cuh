@@ -9,7 +9,8 @@
 
 namespace perfmodel::validation {
 
-[[noreturn]] inline void fail_call(const char* call, const char* reason, const char* file, int line) {
+[[noreturn]] inline void fail_call(const char* call, const char* reason, const char* file,
+                                   int line) {
   std::string text = file;
   text.append(":").append(std::to_string(line)).append(": ").append(call).append(": ");
   throw measurement_error(text.append(reason));

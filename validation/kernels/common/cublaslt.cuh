@@ -30,7 +30,8 @@ inline constexpr const char* no_cublaslt = "the toolkit has no cublasLt.h";
 inline void check_cublas(cublasStatus_t status, const char* call, const char* file, int line) {
   if (status != CUBLAS_STATUS_SUCCESS) fail_call(call, cublasLtGetStatusString(status), file, line);
 }
-#define PERFMODEL_CUBLAS(call) ::perfmodel::validation::check_cublas((call), #call, __FILE__, __LINE__)
+#define PERFMODEL_CUBLAS(call) \
+  ::perfmodel::validation::check_cublas((call), #call, __FILE__, __LINE__)
 
 template <class T>
 inline constexpr cudaDataType_t cublas_type = CUDA_R_32F;

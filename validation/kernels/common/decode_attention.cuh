@@ -56,7 +56,8 @@ __global__ void __launch_bounds__(decode_attention_warps * 32)
   const int first = split * a.keys_per_split;
   const int last = (std::min)(first + a.keys_per_split, a.context);
   const std::size_t cache =
-      (static_cast<std::size_t>(Paged ? 0 : sequence) * a.kv_heads + kv_head) * a.capacity * HeadDim +
+      (static_cast<std::size_t>(Paged ? 0 : sequence) * a.kv_heads + kv_head) * a.capacity *
+          HeadDim +
       dim;
 
   float q[Group][8];

@@ -18,9 +18,9 @@
 namespace perfmodel::validation {
 
 struct experiment {
-  const char* name;     ///< as docs/recordings.md lists it
-  const char* law;      ///< what the numbers test, in a line
-  const char* program;  ///< path of the source in the project
+  const char* name;                   ///< as docs/recordings.md lists it
+  const char* law;                    ///< what the numbers test, in a line
+  const char* program;                ///< path of the source in the project
   std::vector<std::string> faults{};  ///< what --break can break, so that a check has to fail
 };
 
@@ -62,8 +62,7 @@ inline void print_summary(const experiment& e, const recording& r) {
     std::printf("%s: skipped: %s: %s\n", e.name, s.part.c_str(), s.reason.c_str());
   }
   for (const point& p : r.points()) {
-    std::printf("%s: %s %.4g %s", e.name, p.quantity.c_str(), median_of(p.samples),
-                p.unit.c_str());
+    std::printf("%s: %s %.4g %s", e.name, p.quantity.c_str(), median_of(p.samples), p.unit.c_str());
     for (const parameter& q : p.parameters) {
       std::printf(" %s=%s", q.name.c_str(), value_text(q.is).c_str());
     }

@@ -24,7 +24,7 @@ struct prefill_attention_shape {
   const __nv_bfloat16* values = nullptr;
   __nv_bfloat16* out = nullptr;
   int tokens = 0, past = 0, query_heads = 0, kv_heads = 0, query_stride = 0, capacity = 0;
-  float scale = 0;  ///< of the scores, times log2 e
+  float scale = 0;      ///< of the scores, times log2 e
   int head_stride = 0;  ///< of queries and out, 0: head_dim, heads of a token side by side
   int ahead = 0;        ///< keys that a query sees beyond its own position: 0, but for a fault
 };
@@ -56,7 +56,8 @@ __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attentio
   const std::size_t cache = static_cast<std::size_t>(kv_head) * a.capacity * HeadDim;
 
   // Queries pass through the keys' place into registers, as the left operand of the products.
-  const std::size_t head_stride = a.head_stride == 0 ? HeadDim : static_cast<std::size_t>(a.head_stride);
+  const std::size_t head_stride =
+      a.head_stride == 0 ? HeadDim : static_cast<std::size_t>(a.head_stride);
   load_tile<HeadDim>(keys, a.queries + static_cast<std::size_t>(head) * head_stride,
                      static_cast<std::size_t>(a.query_stride), first_query, a.tokens);
   ptx::commit_copies();
@@ -154,7 +155,8 @@ __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attentio
     const int token = row + 8 * half;
     if (token >= a.tokens) continue;
     __nv_bfloat16* to =
-        a.out + static_cast<std::size_t>(token) * (a.head_stride == 0 ? a.query_heads * HeadDim : HeadDim) +
+        a.out +
+        static_cast<std::size_t>(token) * (a.head_stride == 0 ? a.query_heads * HeadDim : HeadDim) +
         static_cast<std::size_t>(head) * head_stride + lane % 4 * 2;
 #pragma unroll
     for (int d = 0; d < HeadDim / 8; ++d) {

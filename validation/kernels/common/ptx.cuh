@@ -74,7 +74,9 @@ __device__ inline void copy_async(void* shared, const void* global, bool there =
                : "memory");
 }
 /// Ends a group of copies.
-__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
+__device__ inline void commit_copies() {
+  asm volatile("cp.async.commit_group;\n" ::: "memory");
+}
 /// Waits until at most the `Still` newest groups of this thread are under way. Other threads see the
 /// data after a barrier.
 template <int Still>

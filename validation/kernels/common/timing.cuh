@@ -42,10 +42,10 @@ inline double seconds_between(const event& first, const event& second) {
 }
 
 struct timing_plan {
-  int warmups = 2;               ///< samples that are thrown away
+  int warmups = 2;  ///< samples that are thrown away
   int samples = 9;
-  double least_seconds = 500e-6; ///< of one sample
-  int most_repeats = 400;        ///< in one sample
+  double least_seconds = 500e-6;  ///< of one sample
+  int most_repeats = 400;         ///< in one sample
 };
 
 /// How many repetitions make a sample of plan.least_seconds. Runs repetitions 0, 1 and 2.

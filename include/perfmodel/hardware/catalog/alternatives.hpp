@@ -3,7 +3,7 @@
 #pragma once
 
 #include <array>
-#include <perfmodel/detail/fields.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 #include <string_view>

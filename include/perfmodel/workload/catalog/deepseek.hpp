@@ -2,7 +2,7 @@
 // layers dense. Without the multi-token-prediction module.
 #pragma once
 
-#include <perfmodel/workload/transformer.hpp>
+#include <perfmodel/workload/model/transformer.hpp>
 
 namespace perfmodel::catalog {
 

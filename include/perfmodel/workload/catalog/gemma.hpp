@@ -2,7 +2,7 @@
 // sliding window to one without, one vocabulary table.
 #pragma once
 
-#include <perfmodel/workload/transformer.hpp>
+#include <perfmodel/workload/model/transformer.hpp>
 
 namespace perfmodel::catalog {
 

@@ -2,7 +2,7 @@
 // every other layer. Published with its experts in MXFP4 and the rest in bf16.
 #pragma once
 
-#include <perfmodel/workload/transformer.hpp>
+#include <perfmodel/workload/model/transformer.hpp>
 
 namespace perfmodel::catalog {
 

@@ -1,7 +1,7 @@
 // Meta's Llama models: RMSNorm, SwiGLU, grouped-query attention (multi-head in the small Llama 2).
 #pragma once
 
-#include <perfmodel/workload/transformer.hpp>
+#include <perfmodel/workload/model/transformer.hpp>
 
 namespace perfmodel::catalog {
 

@@ -1,7 +1,7 @@
 // Mistral AI's models: Llama's layer, with a sliding window in the first release only.
 #pragma once
 
-#include <perfmodel/workload/transformer.hpp>
+#include <perfmodel/workload/model/transformer.hpp>
 
 namespace perfmodel::catalog {
 

@@ -2,7 +2,7 @@
 // Phi-3.5-MoE.
 #pragma once
 
-#include <perfmodel/workload/transformer.hpp>
+#include <perfmodel/workload/model/transformer.hpp>
 
 namespace perfmodel::catalog {
 

@@ -1,7 +1,7 @@
 // Alibaba's Qwen models: biases on query, key and value in 2.5; norms on query and key in 3.
 #pragma once
 
-#include <perfmodel/workload/transformer.hpp>
+#include <perfmodel/workload/model/transformer.hpp>
 
 namespace perfmodel::catalog {
 

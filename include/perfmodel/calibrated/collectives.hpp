@@ -1,0 +1,193 @@
+// What a collective takes in practice: protocols, hops, kernels that wait, a host that launches.
+#pragma once
+
+#include <perfmodel/calibrated/collective_profile.hpp>
+#include <perfmodel/collectives.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+
+namespace perfmodel {
+
+/// A cost policy for collective_time, from a fitted profile. N ranks, S message bytes, W wire bytes
+/// per rank, h hops, B = link_share x link bandwidth, d = 1 + doubling log2 N:
+///
+///     NCCL       least of  launch + h hop + W / (ll_share B)
+///                          d launch + h hop + W / (ll128_share B)
+///                          d launch + simple_wait + simple_hop h hop + W / B + (S / N) / (copy_rate B)
+///     switches   d launch + in_network_wait simple_wait + S / (in_network_share x link)
+///     one-shot   F + W / (engine_all_reduce_share x link)            F = floor_share engine_all_reduce_floor
+///     two-shot   (1 + second_barrier) F + the same            x (1 + rank_cost (N - 2))
+///     streamed   max(host_launch, the time above + S / local_copy), of an engine's own kernels
+///
+/// S / N, a rank's own part, is copied in all but broadcast and point-to-point. h are the steps of
+/// the algorithm; N-1 messages posted for an all-to-all. Where N ranks are more than `ranks_per_socket`,
+/// hop and W take `cross_socket_factor` times as long. `nccl` takes rings inside a fabric, and the switches for
+/// sums of floating-point numbers over 8 ranks or more.
+/// `custom` and `any` are what an engine does: for an all-reduce its own kernels up to `largest`
+/// (an even number of ranks, at most 8, with peer access: 2 over PCIe), and NCCL for the rest.
+/// Sources: three protocols, NCCL src/device; the alpha-beta model with hops, Thakur et al. 2005;
+/// vLLM custom_all_reduce.py (sizes, ranks, PCIe, the copy of a message that is not captured);
+/// constants fitted, docs/laws/calibrated_collectives.md.
+/// Leaves out: NCCL's choice where it is not the quickest, other traffic on the link, ranks that
+/// arrive at different times, tuning by environment variables.
+/// Errors: as require_valid of the profile's parameters and protocols and of the kernels;
+/// local_copy below 0; as collective_time. Tests: never below wire bytes / link; monotone in bytes;
+/// within the published latencies' error.
+template <Scalar T = double>
+struct basic_calibrated_collectives {
+  basic_collective_profile<T> profile{};
+  basic_engine_all_reduce_kernels<T> kernels{};
+  bandwidth<T> local_copy{};  ///< of a message on one accelerator; 0: no copy
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("profile", s.profile...);
+    f("kernels", s.kernels...);
+    f("local_copy", s.local_copy...);
+  }
+
+  /// Whether `best` may choose the algorithm.
+  constexpr bool selects(const basic_link<T>& l, const basic_schedule<T>& s) const {
+    const bool own = s.operation == collective_op::all_reduce &&
+                     (s.algorithm == algorithm::one_shot || s.algorithm == algorithm::two_shot);
+    if (s.implementation == implementation::one_shot ||
+        s.implementation == implementation::two_shot) {
+      return uses(s.implementation, s.operation, s.algorithm);
+    }
+    if (own) return s.implementation != implementation::nccl && reaches_peers(l, s.ranks);
+    switch (s.operation) {
+      case collective_op::all_to_all:
+      case collective_op::point_to_point: return s.algorithm == algorithm::one_shot;
+      case collective_op::all_reduce:
+        if (s.algorithm == algorithm::in_network) return switches_add(l, s);
+        [[fallthrough]];
+      default: return s.algorithm == algorithm::ring;
+    }
+  }
+
+  constexpr basic_collective_price<T> price(const basic_link<T>& l,
+                                            const basic_schedule<T>& s) const {
+    require_valid(profile.value);
+    const bool own = s.operation == collective_op::all_reduce &&
+                     (s.algorithm == algorithm::one_shot || s.algorithm == algorithm::two_shot);
+    basic_collective_price<T> p = own                                    ? kernel(l, s)
+                                  : s.algorithm == algorithm::in_network ? switched(l, s)
+                                                                         : protocol(l, s);
+    if (s.launch == launch_mode::graph || s.implementation == implementation::nccl) return p;
+    duration<T> copy{};
+    if (upper(detail::not_negative("local_copy", local_copy).value()) > 0.0) {
+      copy = named("copy", s.message / detail::positive("local_copy", local_copy));
+    }
+    const duration<T> host = profile.value.host_launch;
+    p.latency = max(p.latency + copy, host - p.transfer);
+    p.time = max(p.time + copy, host);
+    return p;
+  }
+
+ private:
+  static constexpr bool reaches_peers(const basic_link<T>& l, int ranks) {
+    if (l.kind == link_kind::infiniband || l.kind == link_kind::ethernet) return false;
+    return ranks % 2 == 0 && ranks <= (l.kind == link_kind::pcie ? 2 : 8);
+  }
+  constexpr bool switches_add(const basic_link<T>& l, const basic_schedule<T>& s) const {
+    const bool integers = s.format == number_format::int8 || s.format == number_format::int4;
+    return l.in_network_reduction && s.ranks >= 8 && !integers &&
+           lower(profile.value.in_network_share) > 0.0;
+  }
+  constexpr T doublings(int ranks) const {
+    return T(1.0) + profile.protocols.launch_growth_per_log2_rank * detail::log2_ceil(ranks);
+  }
+  static constexpr T share(const char* field, const T& x) {
+    return detail::fraction(field, detail::positive(field, x));
+  }
+
+  constexpr basic_collective_price<T> protocol(const basic_link<T>& l,
+                                               const basic_schedule<T>& s) const {
+    const basic_collective_parameters<T>& v = profile.value;
+    const basic_collective_protocols<T>& c = profile.protocols;
+    require_valid(c);
+    const T longer =
+        c.ranks_per_socket > 0 && s.ranks > c.ranks_per_socket ? c.cross_socket_factor : T(1.0);
+    const duration<T> wire = longer * s.wire / (v.link_share * l.bandwidth.quantity());
+    const duration<T> launch = v.launch;
+    const double n = s.ranks;
+    const duration<T> hops =
+        (s.operation == collective_op::all_to_all && s.algorithm == algorithm::one_shot ? n - 1.0
+                                                                                        : s.steps) *
+        (longer * v.hop);
+    const duration<T> ready = doublings(s.ranks) * launch;
+    const bool keeps_a_part =
+        s.operation != collective_op::broadcast && s.operation != collective_op::point_to_point;
+    const duration<T> simple_wait = v.simple_wait;
+
+    std::array<T, 3> time{}, transfer{}, latency{};
+    std::size_t count = 0;
+    const auto add = [&](const char* name, const duration<T>& wait, const duration<T>& bytes_take) {
+      latency[count] = wait.value();
+      transfer[count] = bytes_take.value();
+      time[count] = named(name, duration<T>(wait + bytes_take)).value();
+      ++count;
+    };
+    add("low-latency protocol", launch + hops, wire / c.ll_share);
+    if (upper(c.ll128_share) > 0.0)
+      add("line protocol", ready + hops, wire / share("ll128_share", c.ll128_share));
+    duration<T> streams = wire;
+    if (keeps_a_part) {
+      streams += s.message / (n * c.copy_rate * v.link_share * l.bandwidth.quantity());
+    }
+    add("bulk protocol", ready + simple_wait + c.simple_hop * hops, streams);
+
+    basic_collective_price<T> p;
+    p.transfer = duration<T>::from_value(detail::value_of_least(time, transfer, count));
+    p.latency = duration<T>::from_value(detail::value_of_least(time, latency, count));
+    T least = time[0];
+    for (std::size_t i = 1; i < count; ++i) least = scalar_min(least, time[i]);
+    p.time = duration<T>::from_value(least);
+    return p;
+  }
+
+  constexpr basic_collective_price<T> switched(const basic_link<T>& l,
+                                               const basic_schedule<T>& s) const {
+    require_valid(profile.protocols);
+    const T rate = share("in_network_share", profile.value.in_network_share);
+    basic_collective_price<T> p;
+    p.transfer = s.wire / (rate * l.bandwidth.quantity());
+    p.latency = doublings(s.ranks) * profile.value.launch +
+                profile.protocols.in_network_wait * profile.value.simple_wait;
+    p.time = p.latency + p.transfer;
+    return p;
+  }
+
+  constexpr basic_collective_price<T> kernel(const basic_link<T>& l,
+                                             const basic_schedule<T>& s) const {
+    require_valid(kernels);
+    const double others = s.ranks - 2.0;
+    const duration<T> floor = profile.value.engine_all_reduce_floor * kernels.floor_share *
+                              (T(1.0) + kernels.rank_cost * others);
+    basic_collective_price<T> p;
+    p.transfer = s.wire / (profile.value.engine_all_reduce_share * l.bandwidth.quantity());
+    p.latency = s.algorithm == algorithm::two_shot
+                    ? duration<T>((T(1.0) + kernels.second_barrier) * floor)
+                    : floor;
+    const bool falls_back =
+        s.implementation == implementation::custom || s.implementation == implementation::any;
+    if (s.among_others && falls_back) {
+      // A wall at the largest message, with a slope so that every scalar has an answer.
+      const T beyond = scalar_max(T(0.0), (s.message - kernels.largest).value());
+      p.latency += duration<T>::from_value(beyond);
+    }
+    p.time = p.latency + p.transfer;
+    return p;
+  }
+};
+using calibrated_collectives = basic_calibrated_collectives<>;
+
+/// The policy of an accelerator with a profile: local_copy is half the memory's bandwidth, which
+/// reads and writes each byte. Test: a streamed 512 MiB takes longer by its copy.
+template <Scalar T>
+constexpr basic_calibrated_collectives<T> calibrated_collectives_on(
+    const basic_accelerator<T>& a, const basic_collective_profile<T>& profile,
+    const basic_engine_all_reduce_kernels<T>& kernels = {}) {
+  return {profile, kernels, 0.5 * a.dram.bandwidth.quantity()};
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,125 @@
+// What a law answers: a time, the term that limits it, every term by name, and whether it can be.
+#pragma once
+
+#include <perfmodel/units/named.hpp>
+#include <string_view>
+
+namespace perfmodel {
+
+/// What a time is spent on. The first term listed wins a tie.
+enum class limiter {
+  none,
+  compute,
+  vector_compute,
+  memory,
+  l2,
+  shared,
+  link,
+  latency,
+  launch,
+  queue
+};
+
+constexpr const char* name_of(limiter l) {
+  constexpr const char* names[] = {"none",   "compute", "vector_compute", "memory", "l2",
+                                   "shared", "link",    "latency",        "launch", "queue"};
+  return names[static_cast<int>(l)];
+}
+
+/// Why something cannot be. `needed` and `available` are in the unit that `text` names.
+struct feasibility {
+  bool feasible = true;
+  const char* reason = "";  ///< a sentence without numbers: "weights and KV cache exceed memory"
+  const char* unit = "";
+  double needed = 0;
+  double available = 0;
+
+  constexpr explicit operator bool() const { return feasible; }
+};
+constexpr feasibility infeasible(const char* reason, const char* unit, double needed,
+                                 double available) {
+  return {false, reason, unit, needed, available};
+}
+
+template <Scalar T = double>
+struct basic_term {
+  perfmodel::limiter kind = limiter::none;
+  const char* name = "";
+  duration<T> time{};
+};
+using term = basic_term<>;
+
+/// Up to 12 named terms, without allocation.
+template <Scalar T = double>
+class basic_terms {
+ public:
+  /// Adds a term and returns its time, named for the derivation.
+  constexpr duration<T> add(perfmodel::limiter kind, const char* name, const duration<T>& time) {
+    const duration<T> t = named(name, time);
+    items_[count_++] = basic_term<T>{kind, name, t};
+    return t;
+  }
+  constexpr std::size_t size() const { return count_; }
+  constexpr bool empty() const { return count_ == 0; }
+  constexpr const basic_term<T>* begin() const { return items_.data(); }
+  constexpr const basic_term<T>* end() const { return items_.data() + count_; }
+  constexpr const basic_term<T>& operator[](std::size_t i) const { return items_[i]; }
+
+  /// Time of the term of that name; 0 where there is none.
+  constexpr duration<T> operator[](std::string_view name) const {
+    for (const auto& t : *this) {
+      if (name == t.name) return t.time;
+    }
+    return {};
+  }
+  /// Sum and maximum of all terms, in the order they were added.
+  constexpr duration<T> sum() const {
+    duration<T> s{};
+    for (const auto& t : *this) s += t.time;
+    return s;
+  }
+  constexpr duration<T> largest() const {
+    duration<T> s{};
+    for (const auto& t : *this) s = max(s, t.time);
+    return s;
+  }
+  /// The kind of the largest term, per lane.
+  constexpr per_lane<T, perfmodel::limiter> limiting() const {
+    per_lane<T, perfmodel::limiter> out{};
+    for (std::size_t lane = 0; lane < lanes_of<T>::count; ++lane) {
+      double largest = 0.0;
+      perfmodel::limiter kind = limiter::none;
+      for (const auto& t : *this) {
+        const double x = lanes_of<T>::lane(t.time.value(), lane);
+        if (x > largest) {
+          largest = x;
+          kind = t.kind;
+        }
+      }
+      if constexpr (lanes_of<T>::count == 1)
+        out = kind;
+      else
+        out[lane] = kind;
+    }
+    return out;
+  }
+
+ private:
+  std::array<basic_term<T>, 12> items_{};
+  std::size_t count_ = 0;
+};
+
+/// time, limiter, terms; mfu and mbu are the shares of peak compute and DRAM bandwidth in use.
+/// Test: a bound's mfu and mbu never exceed 1.
+template <Scalar T = double>
+struct basic_estimate {
+  duration<T> time{};
+  per_lane<T, perfmodel::limiter> limiter{};
+  basic_terms<T> terms{};
+  T mfu{};
+  T mbu{};
+  perfmodel::feasibility feasible{};
+};
+using estimate = basic_estimate<>;
+
+}  // namespace perfmodel

@@ -1,0 +1,142 @@
+// What a plan is asked and what it answers: precisions, targets, points, and what was left out.
+#pragma once
+
+#include <algorithm>
+#include <perfmodel/cost.hpp>
+#include <perfmodel/serving.hpp>
+#include <string>
+#include <vector>
+
+namespace perfmodel {
+
+/// Formats to try together: weights, the operands beside them, and the KV cache.
+struct precision {
+  label name{};
+  weight_storage weights = number_format::bf16;
+  number_format activations = number_format::bf16;
+  storage_format kv = number_format::bf16;
+};
+
+/// The precisions that a plan tries by default. Whether the answers stay good enough is the
+/// caller's to judge: nothing here knows about quality.
+inline std::vector<precision> common_precisions() {
+  const storage_format fp4_blocks(number_format::fp4, 16, 8);  // NVFP4: an FP8 scale per 16
+  const storage_format int4_groups(number_format::int4, 128,
+                                   16);  // GPTQ/AWQ: an FP16 scale per 128
+  return {
+      {"bf16", number_format::bf16, number_format::bf16, number_format::bf16},
+      {"fp16",
+       {number_format::fp16, number_format::fp16},
+       number_format::fp16,
+       number_format::fp16},
+      {"fp8", number_format::fp8, number_format::fp8, number_format::bf16},
+      {"fp8 + fp8 KV", number_format::fp8, number_format::fp8, number_format::fp8},
+      {"int8", number_format::int8, number_format::int8, number_format::bf16},
+      {"int4 weights", int4_groups, number_format::bf16, number_format::bf16},
+      {"fp4 + fp8 KV", fp4_blocks, number_format::fp4, number_format::fp8},
+  };
+}
+
+/// What is asked: serve `load` (of the whole service, not of a replica) on at most `gpus` devices of
+/// one of the accelerators, within the targets. A target of 0 is none.
+struct plan_request {
+  std::vector<accelerator> accelerators{};
+  transformer model{};
+  int gpus = 8;
+  perfmodel::load load{};
+  duration<> ttft{};
+  duration<> itl{};
+  std::vector<precision> precisions = common_precisions();
+  double utilization = 0.9;  ///< share of memory an engine may use
+  bytes<> activation_bytes{};
+  bytes<> runtime_bytes{};
+};
+
+struct plan_point {
+  label accelerator{};
+  perfmodel::precision precision{};
+  perfmodel::layout layout{};
+  int replicas = 1;
+  int gpus = 1;                        ///< in use: replicas x ranks
+  double batch_limit = 0;              ///< sequences per replica the scheduler admits
+  serving_estimate serving{};          ///< of one replica
+  token_rate<> output_tokens_per_s{};  ///< of the whole service
+  duration<> gpu_time_per_million{};   ///< device time that a million output tokens take
+  money<> cost_per_million{};          ///< 0 where the accelerator has no price
+  bool meets_targets = true;
+};
+
+/// Deployments left out, by reason: the one that came nearest stands for all of them.
+struct plan_rejection {
+  label accelerator{};
+  label precision{};
+  perfmodel::layout layout{};
+  std::string reason{};
+  const char* unit = "";
+  double needed = 0;
+  double available = 0;
+  long count = 0;
+};
+
+/// `frontier` holds the points that no other beats on both inter-token latency and cost, cheapest
+/// first; of those within the targets, where any are. `best` indexes the cheapest one, -1 if none
+/// meets the targets; `all_priced` says whether cost is money or, where a price is missing, device
+/// time.
+struct plan_result {
+  std::vector<plan_point> frontier{};
+  std::vector<plan_rejection> rejected{};
+  long evaluated = 0;
+  long feasible = 0;
+  bool all_priced = true;
+  int best = -1;
+};
+
+namespace detail {
+
+inline void check_request(const plan_request& q) {
+  if (q.accelerators.empty()) fail(error_code::missing_key, "accelerators: give at least one");
+  if (q.precisions.empty()) fail(error_code::missing_key, "precisions: give at least one");
+  within("gpus", static_cast<double>(q.gpus), 1.0, 65536.0, "1 to 65536");
+  not_negative("batch_limit", q.load.batch_limit);
+  not_negative("ttft", q.ttft);
+  not_negative("itl", q.itl);
+  positive("utilization", q.utilization);
+  fraction("utilization", q.utilization);
+  count("input_tokens", q.load.input_tokens);
+  count("output_tokens", q.load.output_tokens);
+  const bool closed = not_negative("concurrency", q.load.concurrency) > 0.0;
+  const bool open = not_negative("requests_per_s", q.load.requests_per_s) > 0.0;
+  if (closed == open)
+    fail(error_code::inconsistent, "give one of concurrency and requests_per_s, and not both");
+  checked(q.model);
+}
+
+}  // namespace detail
+
+/// The deployment behind a point, to evaluate or explain it again.
+inline deployment deployment_of(const plan_request& q, const plan_point& p) {
+  for (const accelerator& a : q.accelerators) {
+    if (a.name == p.accelerator) {
+      return {.device = a,
+              .model = q.model,
+              .layout = p.layout,
+              .weights = p.precision.weights,
+              .activations = p.precision.activations,
+              .kv = p.precision.kv,
+              .utilization = q.utilization,
+              .activation_bytes = q.activation_bytes,
+              .runtime_bytes = q.runtime_bytes};
+    }
+  }
+  detail::fail(error_code::unknown_accelerator, "this point is not of this request");
+}
+/// The share of the load that one replica of a point serves.
+inline load load_of(const plan_request& q, const plan_point& p) {
+  load share = q.load;
+  if (share.concurrency > 0.0) share.concurrency = (std::max)(1.0, share.concurrency / p.replicas);
+  share.requests_per_s /= p.replicas;
+  share.batch_limit = p.batch_limit;
+  return share;
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,190 @@
+// The collective operations and the algorithms they run in: steps, and bytes that each rank sends.
+#pragma once
+
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/hardware/number_format.hpp>
+#include <perfmodel/units/convention.hpp>
+
+namespace perfmodel {
+
+enum class collective_op {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  broadcast,
+  point_to_point
+};
+
+/// `best` is the quickest of those that the operation, the implementation and the fabric have.
+enum class algorithm { ring, tree, one_shot, two_shot, in_network, best };
+
+/// Whose kernels run. `any` leaves every algorithm open.
+enum class implementation { any, nccl, one_shot, two_shot, custom };
+
+/// Replayed from a captured graph, or launched on a stream. Only a cost policy tells them apart.
+enum class launch_mode { graph, stream };
+
+constexpr const char* name_of(collective_op c) {
+  constexpr const char* names[] = {"all_reduce", "all_gather", "reduce_scatter",
+                                   "all_to_all", "broadcast",  "point_to_point"};
+  return names[static_cast<int>(c)];
+}
+constexpr const char* name_of(algorithm a) {
+  constexpr const char* names[] = {"ring", "tree", "one_shot", "two_shot", "in_network", "best"};
+  return names[static_cast<int>(a)];
+}
+constexpr const char* name_of(implementation i) {
+  constexpr const char* names[] = {"any", "nccl", "one_shot", "two_shot", "custom"};
+  return names[static_cast<int>(i)];
+}
+constexpr const char* name_of(launch_mode l) {
+  return l == launch_mode::graph ? "graph" : "stream";
+}
+
+/// One collective. `message` is the whole buffer as nccl-tests counts it: what every rank holds
+/// before a reduction or an all-to-all and after an all-gather.
+template <Scalar T = double>
+struct basic_collective {
+  collective_op operation = collective_op::all_reduce;
+  int ranks = 1;
+  message_bytes<T> message{};
+  perfmodel::algorithm algorithm = perfmodel::algorithm::best;
+  perfmodel::implementation implementation = perfmodel::implementation::any;
+  launch_mode launch = launch_mode::graph;
+  number_format format = number_format::bf16;  ///< of the elements; switches add no integers
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("operation", s.operation...);
+    f("ranks", s.ranks...);
+    f("message", s.message...);
+    f("algorithm", s.algorithm...);
+    f("implementation", s.implementation...);
+    f("launch", s.launch...);
+    f("format", s.format...);
+  }
+};
+using collective = basic_collective<>;
+
+namespace detail {
+/// Number of ranks as a number; at least 1, at most a million.
+constexpr double rank_count(const char* field, int ranks) {
+  return within(field, static_cast<double>(ranks), 1.0, 1e6, "1 to 1000000");
+}
+constexpr double log2_ceil(int ranks) {
+  double steps = 0.0;
+  for (long long reach = 1; reach < ranks; reach *= 2) steps += 1.0;
+  return steps;
+}
+}  // namespace detail
+
+/// busbw = algbw x bus_factor: 2(N-1)/N for all-reduce, (N-1)/N for all-gather, reduce-scatter and
+/// all-to-all, 1 for broadcast and point-to-point; 0 for one rank. Source: nccl-tests,
+/// doc/PERFORMANCE.md, "Bus bandwidth". It is also the share of the message that one rank sends
+/// when the ranks do all the work. Test: all-reduce over 8 ranks is 1.75.
+constexpr double bus_factor(collective_op operation, int ranks) {
+  const double n = detail::rank_count("ranks", ranks);
+  if (ranks == 1) return 0.0;
+  switch (operation) {
+    case collective_op::all_reduce: return 2.0 * (n - 1.0) / n;
+    case collective_op::broadcast:
+    case collective_op::point_to_point: return 1.0;
+    default: return (n - 1.0) / n;
+  }
+}
+/// Test: 200 GB/s algbw of an all-reduce over 8 ranks is 350 GB/s busbw, and back.
+template <Scalar T>
+constexpr bus_bandwidth<T> to_bus_bandwidth(collective_op operation, int ranks,
+                                            const algorithm_bandwidth<T>& b) {
+  return bus_bandwidth<T>(b.quantity() * bus_factor(operation, ranks));
+}
+/// Errors: one rank, whose bus bandwidth says nothing.
+template <Scalar T>
+constexpr algorithm_bandwidth<T> to_algorithm_bandwidth(collective_op operation, int ranks,
+                                                        const bus_bandwidth<T>& b) {
+  detail::within("ranks", static_cast<double>(ranks), 2.0, 1e6, "2 to 1000000");
+  return algorithm_bandwidth<T>(b.quantity() / bus_factor(operation, ranks));
+}
+
+/// What one rank does under an algorithm: `steps` exchanges that wait for each other, and `share`
+/// of the message on the busier direction of its link.
+struct schedule_cost {
+  double steps = 0.0;
+  double share = 0.0;
+};
+
+/// Whether the operation has the algorithm at all. A point-to-point transfer is one_shot.
+constexpr bool offers(collective_op operation, algorithm a) {
+  switch (operation) {
+    case collective_op::all_reduce:
+    case collective_op::broadcast: return a != algorithm::best;
+    case collective_op::all_gather:
+    case collective_op::reduce_scatter: return a != algorithm::best && a != algorithm::two_shot;
+    case collective_op::all_to_all:
+      return a == algorithm::ring || a == algorithm::tree || a == algorithm::one_shot;
+    case collective_op::point_to_point: return a == algorithm::one_shot;
+  }
+  return false;
+}
+
+/// Whether an implementation uses the algorithm for the operation. Source: NCCL's NCCL_ALGO (ring,
+/// tree, NVLS, and its logarithmic PAT counted as tree); grouped send and receive for all-to-all.
+constexpr bool uses(implementation i, collective_op operation, algorithm a) {
+  if (!offers(operation, a)) return false;
+  switch (i) {
+    case implementation::any: return true;
+    case implementation::one_shot: return a == algorithm::one_shot;
+    case implementation::two_shot: return a == algorithm::two_shot;
+    case implementation::custom: return a == algorithm::one_shot || a == algorithm::two_shot;
+    case implementation::nccl: break;
+  }
+  switch (operation) {
+    case collective_op::all_to_all:
+    case collective_op::point_to_point: return a == algorithm::one_shot;
+    case collective_op::broadcast: return a == algorithm::ring;
+    default: return a == algorithm::ring || a == algorithm::tree || a == algorithm::in_network;
+  }
+}
+
+/// steps | share of the message sent, N ranks; one rank does nothing.
+///
+///     all-reduce      ring 2(N-1) | 2(N-1)/N      tree 2 ceil(log2 N) | 2    one-shot 1 | N-1
+///                     two-shot 2 | 2(N-1)/N       in-network 2 | 1
+///     all-gather and  ring N-1 | (N-1)/N          tree ceil(log2 N) | (N-1)/N
+///     reduce-scatter  one-shot 1 | (N-1)/N        in-network 2 | (N-1)/N
+///     all-to-all      ring N-1 | (N-1)/N          tree ceil(log2 N) | ceil(log2 N)/2
+///                     one-shot 1 | (N-1)/N
+///     broadcast       ring N-1 | 1                tree ceil(log2 N) | 1      one-shot 1 | N-1
+///                     two-shot 2 | 2(N-1)/N       in-network 2 | 1
+///     point-to-point  one-shot 1 | 1
+///
+/// Source: Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in
+/// MPICH", IJHPCA 19(1), 2005 (ring, recursive doubling, Bruck, scatter + all-gather); Sanders,
+/// Speck and Traeff, "Two-tree algorithms", 2009 (tree: pipelined, both trees at once). In-network:
+/// each rank sends its message once and the switches add. Ranks that are no power of two take
+/// ceil(log2 N) tree steps; what recursive doubling adds then is left out, as is the time to fill a
+/// pipeline. Errors: `inconsistent` where the operation has no such algorithm. Test: reduce-scatter
+/// + all-gather have the ring all-reduce's share and steps.
+constexpr schedule_cost steps_and_share(collective_op operation, algorithm a, int ranks) {
+  const double n = detail::rank_count("ranks", ranks);
+  if (!offers(operation, a)) {
+    detail::fail(error_code::inconsistent, "algorithm: this operation has no such algorithm");
+  }
+  if (ranks == 1) return {};
+  const double part = bus_factor(operation, ranks);
+  const double depth = detail::log2_ceil(ranks);
+  const bool twice = operation == collective_op::all_reduce;
+  switch (a) {
+    case algorithm::ring: return {twice ? 2.0 * (n - 1.0) : n - 1.0, part};
+    case algorithm::tree:
+      if (operation == collective_op::all_to_all) return {depth, 0.5 * depth};
+      return twice ? schedule_cost{2.0 * depth, 2.0} : schedule_cost{depth, part};
+    case algorithm::one_shot:
+      return {1.0, twice || operation == collective_op::broadcast ? n - 1.0 : part};
+    case algorithm::two_shot: return {2.0, 2.0 * (n - 1.0) / n};
+    default: return {2.0, twice ? 1.0 : part};
+  }
+}
+
+}  // namespace perfmodel

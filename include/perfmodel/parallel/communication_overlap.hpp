@@ -1,0 +1,110 @@
+// What communication costs the kernels beside it: the SMs that it holds, and what stays exposed.
+#pragma once
+
+#include <perfmodel/collectives.hpp>
+#include <perfmodel/hardware/link.hpp>
+#include <perfmodel/overlap.hpp>
+
+namespace perfmodel {
+
+/// SMs that NCCL's kernel holds while it runs: one thread block for each channel, and one SM for
+/// each block. 24 channels on NVLink (NVIDIA/nccl-tests issue 194: 24 trees on 2 H100), 4 over PCIe
+/// (NVIDIA/nccl issue 1706), 16 between nodes (NVIDIA/nccl issue 1453: 3 nodes of 8 H100). Leaves
+/// out NCCL_MIN_CTAS and NCCL_MAX_CTAS, and the fewer channels of messages below some 64 KiB each.
+/// Test: 24 of 132 SMs slow a GEMM beside them by 22.2 %.
+constexpr double communication_sms(link_kind kind) {
+  switch (kind) {
+    case link_kind::none: return 0.0;
+    case link_kind::pcie: return 4.0;
+    case link_kind::ethernet:
+    case link_kind::infiniband: return 16.0;
+    default: return 24.0;
+  }
+}
+/// SMs for the dispatch and the combine of experts: 20 of H800's 132. Source: DeepSeek-AI,
+/// "DeepSeek-V3 Technical Report", 2024, section 3.2.2.
+inline constexpr double expert_exchange_sms = 20.0;
+
+/// Compute and communication side by side. `lost` is what the compute takes longer on the SMs that
+/// are left, `exposed` the communication that goes on when the compute is done.
+template <Scalar T = double>
+struct basic_overlap_estimate {
+  duration<T> time{};
+  duration<T> lost{};
+  duration<T> exposed{};
+};
+using overlap_estimate = basic_overlap_estimate<>;
+
+/// Both start at once, and the communication holds `taken` of `sms` until it ends:
+///
+///     slowed  = compute sms / (sms - taken)                 while both run
+///     lost    = min(communication, slowed) taken / sms
+///     exposed = max(0, communication - slowed)
+///     time    = compute + lost + exposed
+///
+/// compute and communication are what each takes alone. Leaves out contention for memory and L2,
+/// and that a GEMM's tiles fill whole waves. Errors: taken >= sms; negative times.
+/// Tests: time is overlap_with_sm_copy's; nothing to send costs nothing; 10 ms beside 5 ms on 20 of
+/// 132 SMs: 10.758 ms.
+template <Scalar T>
+constexpr basic_overlap_estimate<T> overlap_with_collective(const duration<T>& compute,
+                                                            const duration<T>& communication,
+                                                            const std::type_identity_t<T>& sms,
+                                                            const std::type_identity_t<T>& taken) {
+  const duration<T> slowed = sm_interference(compute, sms, taken);
+  detail::not_negative("communication", communication);
+  basic_overlap_estimate<T> e;
+  e.lost = named("lost", min(communication, slowed) * (taken / sms));
+  e.exposed = exposed_time(communication, slowed);
+  e.time = named("time", compute + e.lost + e.exposed);
+  return e;
+}
+
+/// A pipelined pass of m microbatches through p stages in v chunks each, with the transfers between
+/// them: `stage` is a stage's time for one microbatch and `transfer` that of one boundary.
+///
+///     T = (m + (p-1)/v) stage                        as pipeline_time
+///       + (p-1) transfer                             the first microbatch has nothing to hide behind
+///       + m v max(0, transfer - stage/v)             later ones hide behind the chunk before them
+///
+/// Interleaving sends v times as often. Source: Narayanan et al., "Efficient large-scale language
+/// model training on GPU clusters", 2021, section 2.2. Terms: stages, bubble, exposed transfers;
+/// they add up to the time. Leaves out uneven stages. Errors: p, m or v below 1.
+/// Tests: 8 microbatches of 10 ms through 4 stages with 1 ms between: 113 ms; one stage sends
+/// nothing; without transfers it is pipeline_time.
+template <Scalar T>
+constexpr basic_estimate<T> pipelined_pass(const duration<T>& stage, const duration<T>& transfer,
+                                           const std::type_identity_t<T>& stages,
+                                           const std::type_identity_t<T>& microbatches,
+                                           const std::type_identity_t<T>& chunks = T(1.0)) {
+  detail::not_negative("stage", stage);
+  detail::not_negative("transfer", transfer);
+  const T m = detail::count("microbatches", microbatches);
+  const T v = detail::count("chunks", chunks);
+  const T boundaries = detail::count("pipeline_parallel", stages) - T(1.0);
+  const T any = scalar_min(T(1.0), boundaries);
+  basic_estimate<T> e;
+  e.terms.add(limiter::compute, "stages", m * stage);
+  e.terms.add(limiter::latency, "bubble", (boundaries / v) * stage);
+  e.terms.add(
+      limiter::link, "exposed transfers",
+      boundaries * transfer + any * (m * v) * exposed_time(transfer, duration<T>(stage / v)));
+  e.limiter = e.terms.limiting();
+  e.time = named("pass", e.terms.sum());
+  return e;
+}
+
+/// Microbatches whose activations the first stage holds, one forward and one backward in turn:
+/// min(p, m) without interleaving, p + (p-1)/v with it (never more than m). Sources: Narayanan et
+/// al. 2021, section 2.2; Korthikanti et al., "Reducing activation recomputation", 2022, section
+/// 4.2.3. Tests: 8 stages: 8 and, in 4 chunks, 9.75; fewer microbatches than stages: all of them.
+template <Scalar T>
+constexpr T microbatches_in_flight(const T& stages, const std::type_identity_t<T>& microbatches,
+                                   const std::type_identity_t<T>& chunks = T(1.0)) {
+  const T p = detail::count("pipeline_parallel", stages);
+  const T v = detail::count("chunks", chunks);
+  const T more = upper(v) > 1.0 ? T((p - T(1.0)) / v) : T(0.0);
+  return scalar_min(detail::count("microbatches", microbatches), T(p + more));
+}
+
+}  // namespace perfmodel

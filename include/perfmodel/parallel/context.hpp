@@ -1,0 +1,122 @@
+// Context and sequence parallelism: one sequence over several ranks, whose keys and values travel in
+// a ring, or whose activations between the matrices are shared out.
+#pragma once
+
+#include <perfmodel/collectives.hpp>
+#include <perfmodel/hardware/number_format.hpp>
+
+namespace perfmodel {
+
+/// Ring attention of one layer: each rank keeps the queries of tokens / ranks tokens and passes
+/// blocks of keys and values on, ranks - 1 times.
+template <Scalar T = double>
+struct basic_ring_attention {
+  int ranks = 1;
+  T batch = T(1.0), tokens{}, query_heads{}, kv_heads{}, head_dim{};
+  number_format format = number_format::bf16;
+};
+using ring_attention = basic_ring_attention<>;
+
+/// `transfer` and `compute` are of one block; `exposed` is what the whole ring waits for blocks.
+template <Scalar T = double>
+struct basic_ring_attention_estimate {
+  wire_bytes<T> block{};
+  flops<T> block_flop{};
+  duration<T> transfer{};
+  duration<T> compute{};
+  duration<T> exposed{};
+  duration<T> time{};
+  perfmodel::feasibility feasible{};
+};
+
+/// block = 2 (S/N) H_kv d_h b, block FLOP = 4 (S/N)^2 H_q d_h (each times the batch);
+/// T = t_c + (N-1) max(t_c, t_x): the first block is at hand. Source: Liu, Zaharia and Abbeel,
+/// "Ring Attention with Blockwise Transformers", 2023, section 3. Leaves out: causal masks (which
+/// idle ranks unless blocks are striped), the read of the block from DRAM. `rate` is what attention
+/// reaches on one rank. Errors: dimensions below 1, rate not positive. No link, or too few ranks on
+/// it: infeasible. Tests: exposed is 0 exactly from hidden_block_tokens on; one rank sends nothing.
+template <Scalar T, class Cost = full_link>
+constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_link<T>& link,
+                                                               const flop_rate<T>& rate,
+                                                               const basic_ring_attention<T>& x,
+                                                               const Cost& cost = {}) {
+  const double n = detail::rank_count("ranks", x.ranks);
+  const T own = detail::count("tokens", x.tokens) / T(n);
+  const T batch = detail::count("batch", x.batch);
+  const T width = detail::count("head_dim", x.head_dim);
+  basic_ring_attention_estimate<T> e;
+  e.block_flop =
+      named("block flop",
+            4.0 * (batch * own * own * detail::count("query_heads", x.query_heads) * width) *
+                lift<T>(flop));
+  e.compute = named("block compute", e.block_flop / detail::positive("rate", rate));
+  if (x.ranks > 1) {
+    const bytes<T> block = 2.0 * (batch * own * detail::count("kv_heads", x.kv_heads) * width) *
+                           lift<T>(bytes_of(x.format));
+    basic_collective<T> c;
+    c.operation = collective_op::point_to_point;
+    c.ranks = x.ranks;
+    c.message = message_bytes<T>(named("block", block));
+    const basic_collective_estimate<T> hop = collective_time(link, c, cost);
+    e.block = hop.wire;
+    e.transfer = hop.time;
+    e.feasible = hop.feasible;
+  }
+  e.exposed = named("exposed", (n - 1.0) * max(e.transfer - e.compute, duration<T>{}));
+  e.time = named("time", n * e.compute + e.exposed);
+  return e;
+}
+
+/// Tokens per rank from which the transfer hides: S/N >= H_kv b R / (2 H_q BW). With as many KV
+/// heads as query heads and 16-bit elements it is R / BW, whatever the width. Source: Liu et al.
+/// 2023, section 3. Test: 312 TFLOP/s and 300 GB/s: 1040 tokens.
+template <Scalar T>
+constexpr T hidden_block_tokens(const flop_rate<T>& rate, const bandwidth<T>& one_way_rate,
+                                const basic_ring_attention<T>& x) {
+  const auto ridge = detail::positive("rate", rate) / detail::positive("bandwidth", one_way_rate);
+  const T share =
+      detail::count("kv_heads", x.kv_heads) / (2.0 * detail::count("query_heads", x.query_heads));
+  return share * (ridge * lift<T>(bytes_of(x.format)) / lift<T>(flop));
+}
+
+/// Keys and values of one layer that a rank holds at once: its own block and the one that arrives,
+/// 4 (S/N) H_kv d_h b; its own alone on one rank. Source: Liu et al. 2023, section 3.
+/// Test: twice the block that it sends.
+template <Scalar T>
+constexpr bytes<T> ring_attention_memory(const basic_ring_attention<T>& x) {
+  const double n = detail::rank_count("ranks", x.ranks);
+  const T own = detail::count("tokens", x.tokens) / T(n) * detail::count("batch", x.batch);
+  return named("blocks", (x.ranks > 1 ? 4.0 : 2.0) *
+                             (own * detail::count("kv_heads", x.kv_heads) *
+                              detail::count("head_dim", x.head_dim)) *
+                             lift<T>(bytes_of(x.format)));
+}
+
+/// Activations that one transformer layer keeps for the backward pass, 16-bit, of `batch` sequences
+/// of s tokens, width h and a heads over t ranks of tensor parallelism. `sequence`: the parts
+/// between the matrices are shared out too. `scores`: the attention matrix is kept, not recomputed.
+template <Scalar T = double>
+struct basic_layer_activations {
+  int tensor = 1;
+  T batch = T(1.0), tokens{}, hidden{}, heads{};
+  bool sequence = false;
+  bool scores = false;
+};
+using layer_activations = basic_layer_activations<>;
+
+/// s b h (10 + 24/t + 5 a s/(h t)), and s b h (34/t + 5 a s/(h t)) with sequence parallelism; the
+/// last term only with `scores`. It sends what tensor parallelism sends: each all-reduce becomes a
+/// reduce-scatter and an all-gather. Source: Korthikanti et al., "Reducing activation recomputation
+/// in large transformer models", 2022, table 2. Errors: dimensions below 1.
+/// Tests: one rank of 2048 x 12288 keeps 34 bytes an element; 8 ranks 13, shared out 4.25.
+template <Scalar T>
+constexpr bytes<T> activation_bytes(const basic_layer_activations<T>& x) {
+  const T t(detail::rank_count("tensor_parallel", x.tensor));
+  const T hidden = detail::count("hidden", x.hidden);
+  const T elements = detail::count("batch", x.batch) * detail::count("tokens", x.tokens) * hidden;
+  T each = x.sequence ? T(34.0 / t) : T(10.0 + 24.0 / t);
+  if (x.scores) each += 5.0 * detail::count("heads", x.heads) * x.tokens / (hidden * t);
+  return named("activations", elements * each * lift<T>(byte));
+}
+
+}  // namespace perfmodel

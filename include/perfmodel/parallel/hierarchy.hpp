@@ -1,0 +1,128 @@
+// Collectives over two fabrics: inside a node, and between nodes.
+#pragma once
+
+#include <perfmodel/collectives.hpp>
+
+namespace perfmodel {
+
+/// Nodes of `ranks_inside` accelerators on one fabric. `between` is what one accelerator has of the
+/// network, one way: its own adapter, or its part of the node's.
+template <Scalar T = double>
+struct basic_hierarchy {
+  basic_link<T> inside{};
+  basic_link<T> between{};
+  int ranks_inside = 1;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("inside", s.inside...);
+    f("between", s.between...);
+    f("ranks_inside", s.ranks_inside...);
+  }
+};
+using hierarchy = basic_hierarchy<>;
+
+/// Wire bytes are per rank on either fabric. Terms: inside, between.
+template <Scalar T = double>
+struct basic_hierarchical_estimate {
+  duration<T> time{};
+  wire_bytes<T> wire_inside{};
+  wire_bytes<T> wire_between{};
+  algorithm_bandwidth<T> algbw{};
+  bus_bandwidth<T> busbw{};
+  per_lane<T, perfmodel::limiter> limiter{};
+  basic_terms<T> terms{};
+  perfmodel::feasibility feasible{};
+};
+using hierarchical_estimate = basic_hierarchical_estimate<>;
+
+/// S message bytes over N = n m ranks, n in each of m nodes:
+///
+///     all-reduce       reduce-scatter inside (S), all-reduce between (S/n), all-gather inside (S)
+///     all-gather       all-gather between (S/n), all-gather inside (S)
+///     reduce-scatter   reduce-scatter inside (S), reduce-scatter between (S/n)
+///     broadcast        between (S), inside (S)
+///     all-to-all       inside (S/m) and between (S) at the same time
+///     point-to-point   between
+///
+/// One node needs no network and is collective_time. The phases are those of
+/// Jia et al., "Highly scalable deep learning training system with mixed-precision", 2018
+/// (arXiv 1807.11205). Leaves out: phases that overlap in pieces, other traffic.
+/// Errors: as collective_time; ranks that do not fill nodes (impossible_layout). Infeasible: either
+/// fabric is. Tests: an all-reduce sends 2(n-1)/n S inside and 2(m-1)/m S/n between; never below
+/// either over its link; one node is collective_time.
+template <Scalar T, class Inside = full_link, class Between = full_link>
+constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy<T>& h,
+                                                           const basic_collective<T>& c,
+                                                           const Inside& inside_cost = {},
+                                                           const Between& between_cost = {}) {
+  detail::rank_count("ranks", c.ranks);
+  detail::rank_count("ranks_inside", h.ranks_inside);
+  detail::not_negative("bytes", c.message.quantity());
+  const int n = c.ranks < h.ranks_inside ? c.ranks : h.ranks_inside;
+  if (c.ranks % n != 0) {
+    detail::fail(error_code::impossible_layout, "ranks: not a multiple of ranks_inside");
+  }
+  const int m = c.ranks / n;
+
+  basic_hierarchical_estimate<T> e;
+  duration<T> in{}, out{};
+  const auto phase = [&](bool within_node, collective_op operation, double share) {
+    const int ranks = within_node ? n : m;
+    if (ranks == 1) return;
+    basic_collective<T> part = c;
+    part.operation = operation;
+    part.ranks = ranks;
+    part.message = message_bytes<T>(share * c.message.quantity());
+    if (!within_node) {
+      part.algorithm = algorithm::best;
+      part.implementation = implementation::nccl;
+    }
+    const basic_collective_estimate<T> x = within_node
+                                               ? collective_time(h.inside, part, inside_cost)
+                                               : collective_time(h.between, part, between_cost);
+    (within_node ? in : out) += x.time;
+    (within_node ? e.wire_inside : e.wire_between) =
+        (within_node ? e.wire_inside : e.wire_between) + x.wire;
+    if (e.feasible && !x.feasible) e.feasible = x.feasible;
+  };
+
+  bool at_once = false;
+  switch (c.operation) {
+    case collective_op::all_reduce:
+      if (m == 1) {
+        phase(true, collective_op::all_reduce, 1.0);
+        break;
+      }
+      phase(true, collective_op::reduce_scatter, 1.0);
+      phase(false, collective_op::all_reduce, 1.0 / n);
+      phase(true, collective_op::all_gather, 1.0);
+      break;
+    case collective_op::all_gather:
+    case collective_op::reduce_scatter:
+      phase(true, c.operation, 1.0);
+      phase(false, c.operation, 1.0 / n);
+      break;
+    case collective_op::broadcast:
+      phase(true, c.operation, 1.0);
+      phase(false, c.operation, 1.0);
+      break;
+    case collective_op::all_to_all:
+      phase(true, c.operation, 1.0 / m);
+      phase(false, c.operation, 1.0);
+      at_once = true;
+      break;
+    case collective_op::point_to_point: phase(m == 1, c.operation, 1.0); break;
+  }
+  e.terms.add(limiter::link, "inside", in);
+  e.terms.add(limiter::link, "between", out);
+  e.limiter = e.terms.limiting();
+  e.time = named(name_of(c.operation), at_once ? max(in, out) : duration<T>(in + out));
+  if (!(upper(e.time.value()) > 0.0)) return e;  // as collective_time: no rate where no time is
+  const duration<T> shortest = duration<T>::from_value(T(1e-30));
+  e.algbw = algorithm_bandwidth<T>(c.message.quantity() / max(e.time, shortest));
+  e.busbw = to_bus_bandwidth(c.operation, c.ranks, e.algbw);
+  return e;
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,141 @@
+// ZeRO: which training state data-parallel ranks share out, what is left on each, and what they
+// send.
+#pragma once
+
+#include <perfmodel/collectives.hpp>
+#include <perfmodel/overlap.hpp>
+
+namespace perfmodel {
+
+/// What is shared out: nothing; optimizer state (ZeRO-1); also gradients (ZeRO-2); also parameters
+/// (ZeRO-3, FSDP).
+enum class zero_stage { none, optimizer, gradients, parameters };
+
+constexpr const char* name_of(zero_stage s) {
+  constexpr const char* names[] = {"none", "optimizer", "gradients", "parameters"};
+  return names[static_cast<int>(s)];
+}
+
+/// Bytes per parameter of each training state. The defaults are mixed-precision Adam's: 16-bit
+/// parameters and gradients; fp32 parameters, momentum and variance.
+template <Scalar T = double>
+struct basic_training_state {
+  T parameters = T(2.0), gradients = T(2.0), optimizer = T(12.0);
+};
+using training_state = basic_training_state<>;
+
+/// Bytes per parameter on each of N ranks: 16, 4 + 12/N, 2 + 14/N, 16/N.
+/// Source: Rajbhandari et al., "ZeRO", SC20, section 5 and figure 1. Leaves out activations,
+/// buffers and what is gathered for the layer at work. Test: N = 64: 16, 4.19, 2.22, 0.25.
+template <Scalar T = double>
+constexpr T zero_bytes_per_parameter(zero_stage stage, int data,
+                                     const basic_training_state<T>& s = {}) {
+  const T n(detail::rank_count("data_parallel", data));
+  const T p = detail::not_negative("parameters", s.parameters);
+  const T g = detail::not_negative("gradients", s.gradients);
+  const T o = detail::not_negative("optimizer", s.optimizer);
+  switch (stage) {
+    case zero_stage::none: return p + g + o;
+    case zero_stage::optimizer: return p + g + o / n;
+    case zero_stage::gradients: return p + (g + o) / n;
+    default: return (p + g + o) / n;
+  }
+}
+/// The same for a whole model. Test: 7.5e9 parameters over 64 ranks: 120, 31.4, 16.6, 1.9 GB.
+template <Scalar T = double>
+constexpr bytes<T> zero_memory(zero_stage stage, int data, const T& parameters,
+                               const basic_training_state<T>& s = {}) {
+  return named("training state", detail::count("parameters", parameters) *
+                                     zero_bytes_per_parameter(stage, data, s) * lift<T>(byte));
+}
+
+/// Bytes one rank sends in a step: (N-1)/N times 2 P b (an all-reduce, or a reduce-scatter of the
+/// gradients and an all-gather of the parameters), 3 P b when the parameters are shared out too and
+/// gathered for forward and backward. Source: Rajbhandari et al. 2020, section 7.
+/// Test: stage 3 sends 1.5 times what the others do.
+template <Scalar T = double>
+constexpr wire_bytes<T> zero_traffic(zero_stage stage, int data, const T& parameters,
+                                     const basic_training_state<T>& s = {}) {
+  const double part = bus_factor(collective_op::all_gather, data);
+  const T gathers(stage == zero_stage::parameters ? 2.0 : 1.0);
+  const T sent = detail::not_negative("gradients", s.gradients) +
+                 gathers * detail::not_negative("parameters", s.parameters);
+  return wire_bytes<T>(
+      named("wire bytes", part * (detail::count("parameters", parameters) * sent * lift<T>(byte))));
+}
+
+/// A training step of one rank of N: times are what it computes alone, and `pieces` what is sent at
+/// a time, buckets of gradients or the layers of ZeRO-3. `taken` of `sms` are held by communication
+/// while it runs; 0: none.
+template <Scalar T = double>
+struct basic_data_parallel_step {
+  int ranks = 1;
+  T parameters{};
+  duration<T> forward{}, backward{};
+  T pieces = T(1.0);
+  zero_stage stage = zero_stage::none;
+  basic_training_state<T> state{};
+  T sms = T(1.0), taken{};
+};
+using data_parallel_step = basic_data_parallel_step<>;
+
+/// f, b forward and backward, n pieces; r the time to reduce the gradients of one piece (all-reduce,
+/// or reduce-scatter where they are shared out), g to gather its parameters:
+///
+///     plain       f + max(b + r, b/n + n r)                            bucketed_backward
+///     ZeRO-1, 2   the same + n g, once the optimizer has run
+///     ZeRO-3      g + (n-1) max(f/n, g) + f/n  +  g + (n-1) max(b/n, g + r) + b/n + r
+///
+/// ZeRO-3 gathers a layer while the one before computes. Communication that hides slows the compute
+/// beside it: hidden taken / sms. Sources: Rajbhandari et al. 2020, sections 5 and 7; the schedule of
+/// Zhao et al., "PyTorch FSDP", 2023, section 3.3. Terms: forward, backward, exposed communication,
+/// SMs of communication; they add up to the time. Leaves out the optimizer and limits on prefetch.
+/// Infeasible: more ranks than the fabric joins. Errors: pieces below 1, taken >= sms.
+/// Tests: 8.03e9 bf16 gradients over 8 ranks at 450 GB/s behind 83.1 + 166.3 ms: 311.9 ms in one
+/// piece, 249.4 in many; one rank adds nothing; never below compute, nor communication.
+template <Scalar T, class Cost = full_link>
+constexpr basic_estimate<T> data_parallel_time(const basic_link<T>& link,
+                                               const basic_data_parallel_step<T>& x,
+                                               const Cost& cost = {}) {
+  detail::not_negative("forward", x.forward);
+  detail::not_negative("backward", x.backward);
+  const T n = detail::count("pieces", x.pieces);
+  basic_estimate<T> e;
+  const auto piece = [&](collective_op operation, const T& each) -> duration<T> {
+    basic_collective<T> c;
+    c.operation = operation;
+    c.ranks = x.ranks;
+    c.message = message_bytes<T>(
+        named("piece", detail::count("parameters", x.parameters) / n * each * lift<T>(byte)));
+    const basic_collective_estimate<T> sent = collective_time(link, c, cost);
+    if (e.feasible && !sent.feasible) e.feasible = sent.feasible;
+    return sent.time;
+  };
+  const bool plain = x.stage == zero_stage::none;
+  const duration<T> r = piece(plain ? collective_op::all_reduce : collective_op::reduce_scatter,
+                              detail::not_negative("gradients", x.state.gradients));
+  const duration<T> g = plain ? duration<T>{}
+                              : piece(collective_op::all_gather,
+                                      detail::not_negative("parameters", x.state.parameters));
+  duration<T> all = n * (r + g), with{};
+  if (x.stage == zero_stage::parameters) {
+    all += n * g;
+    with = pipeline_time(g, duration<T>(x.forward / n), n) + g +
+           (n - 1.0) * max(duration<T>(x.backward / n), duration<T>(g + r)) + x.backward / n + r;
+  } else {
+    with = x.forward + bucketed_backward(x.backward, duration<T>(n * r), n) + n * g;
+  }
+  const duration<T> alone = x.forward + x.backward;
+  const duration<T> waits = max(duration<T>(with - alone), duration<T>{});
+  const duration<T> hidden = max(duration<T>(all - waits), duration<T>{});
+  sm_interference(alone, x.sms, x.taken);  // refuses to give away every SM
+  e.terms.add(limiter::compute, "forward", x.forward);
+  e.terms.add(limiter::compute, "backward", x.backward);
+  e.terms.add(limiter::link, "exposed communication", waits);
+  e.terms.add(limiter::link, "SMs of communication", hidden * (x.taken / x.sms));
+  e.limiter = e.terms.limiting();
+  e.time = named("step", e.terms.sum());
+  return e;
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,106 @@
+// Typed reads from a JSON object that somebody else wrote: every refusal names the field, what it
+// holds and what is allowed.
+#pragma once
+
+#include <perfmodel/core/error.hpp>
+#include <string>
+#include <string_view>
+
+namespace perfmodel {
+
+/// A view of one JSON object; `path` is put before the field names of its errors. Json has the
+/// interface of nlohmann::json. A field that is null counts as missing.
+/// Errors: invalid_config. Tests: every kind of wrong value in every field is refused.
+template <class Json>
+class config_fields {
+ public:
+  config_fields(const Json& object, std::string path) : object_(&object), path_(std::move(path)) {
+    if (!object.is_object()) {
+      throw error(error_code::invalid_config,
+                  (path_.empty() ? std::string("the configuration") : path_) + " is " +
+                      value_text(object) + "; allowed: a JSON object");
+    }
+  }
+
+  /// Named at all, null included.
+  bool names(const char* key) const { return object_->contains(key); }
+  /// Named, and not null.
+  bool has(const char* key) const { return names(key) && !object_->at(key).is_null(); }
+  const Json& at(const char* key) const { return object_->at(key); }
+  config_fields object(const char* key) const { return config_fields(at(key), field(key)); }
+
+  /// A whole number from least to most; required.
+  double whole(const char* key, double least, double most) const {
+    if (!has(key)) refuse(key, whole_range(least, most));
+    return whole_value(at(key), key, least, most);
+  }
+  double whole_or(const char* key, double fallback, double least, double most) const {
+    return has(key) ? whole(key, least, most) : fallback;
+  }
+  bool flag_or(const char* key, bool fallback) const {
+    if (!has(key)) return fallback;
+    if (!at(key).is_boolean()) refuse(key, "true or false");
+    return at(key).template get<bool>();
+  }
+  std::string text_or(const char* key, const char* fallback) const {
+    if (!has(key)) return fallback;
+    if (!at(key).is_string()) refuse(key, "text");
+    return at(key).template get<std::string>();
+  }
+  /// One entry of a list, already known to be a list.
+  double whole_entry(const char* key, std::size_t i, double least, double most) const {
+    return whole_value(at(key).at(i), key, least, most);
+  }
+  const Json& list(const char* key) const {
+    if (!at(key).is_array()) refuse(key, "a list");
+    return at(key);
+  }
+
+  /// Throws: the field as it stands, and what it may be.
+  [[noreturn]] void refuse(const char* key, const std::string& allowed) const {
+    const std::string is = names(key) ? value_text(at(key)) : "missing";
+    throw error(error_code::invalid_config, field(key) + " is " + is + "; allowed: " + allowed);
+  }
+  std::string field(const char* key) const { return path_.empty() ? key : path_ + "." + key; }
+
+  /// The value as an error message shows it: short, and printable whatever it holds.
+  static std::string value_text(const Json& value) {
+    if (value.is_null()) return "null";
+    if (value.is_boolean()) return value.template get<bool>() ? "true" : "false";
+    if (value.is_number_integer()) return detail::number_text(value.template get<double>());
+    if (value.is_number()) {
+      const std::string text = detail::number_text(value.template get<double>());
+      return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+    }
+    if (value.is_string()) return quoted(value.template get<std::string>());
+    return value.is_array() ? "a list" : value.is_object() ? "an object" : "of another type";
+  }
+  static std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (std::size_t i = 0; i < text.size() && i < 60; ++i) {
+      const bool printable = text[i] >= ' ' && text[i] <= '~' && text[i] != '"';
+      out += printable ? text[i] : '?';
+    }
+    return out + (text.size() > 60 ? "...\"" : "\"");
+  }
+
+ private:
+  static std::string whole_range(double least, double most) {
+    return "a whole number, " + detail::number_text(least) + " to " + detail::number_text(most);
+  }
+  double whole_value(const Json& value, const char* key, double least, double most) const {
+    const bool fits = value.is_number_integer() && value.template get<double>() >= least &&
+                      value.template get<double>() <= most;
+    if (!fits) {
+      throw error(error_code::invalid_config,
+                  field(key) + (&value == &at(key) ? " is " : " holds ") + value_text(value) +
+                      "; allowed: " + whole_range(least, most));
+    }
+    return value.template get<double>();
+  }
+
+  const Json* object_;
+  std::string path_;
+};
+
+}  // namespace perfmodel

@@ -1,0 +1,165 @@
+// A decoder-only transformer as a plain value: the shapes that decide its bytes and FLOP.
+#pragma once
+
+#include <perfmodel/scalar/math.hpp>
+#include <perfmodel/workload/demand.hpp>
+
+namespace perfmodel {
+
+/// How a layer keeps keys and values. Multi-head and multi-query attention are grouped-query
+/// attention with kv_heads = query_heads and kv_heads = 1.
+enum class attention_kind {
+  grouped_query,
+  latent,  ///< MLA (DeepSeek-V2, arXiv 2405.04434, section 2.1): one compressed vector per token
+};
+
+/// Attention shapes, equal in every layer. `head_dim` is the width of a query and a key,
+/// `value_dim` that of a value (0: the same). MLA has kv_heads = 1: the latent that all heads
+/// share.
+template <Scalar T = double>
+struct basic_attention_shape {
+  attention_kind kind = attention_kind::grouped_query;
+  T query_heads{};
+  T kv_heads{};
+  T head_dim{};
+  T value_dim{};
+  T query_rank{};  ///< MLA: rank of the query compression, 0 for none
+  T kv_rank{};     ///< MLA: width of the cached latent
+  T rope_dim{};    ///< MLA: width of the cached rotary key, part of head_dim
+  bool qkv_bias = false;
+  bool output_bias = false;
+  bool qk_norm = false;  ///< a norm over each head's query and key (Qwen 3, Gemma 3)
+  bool sinks = false;    ///< one learned logit per head (gpt-oss)
+
+  constexpr T value_width() const {
+    return kind == attention_kind::latent || upper(value_dim) > 0.0 ? value_dim : head_dim;
+  }
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("kind", s.kind...);
+    f("query_heads", s.query_heads...);
+    f("kv_heads", s.kv_heads...);
+    f("head_dim", s.head_dim...);
+    f("value_dim", s.value_dim...);
+    f("query_rank", s.query_rank...);
+    f("kv_rank", s.kv_rank...);
+    f("rope_dim", s.rope_dim...);
+    f("qkv_bias", s.qkv_bias...);
+    f("output_bias", s.output_bias...);
+    f("qk_norm", s.qk_norm...);
+    f("sinks", s.sinks...);
+  }
+};
+using attention_shape = basic_attention_shape<>;
+
+/// Routed experts. `layers` of the model's layers have them; the others are dense.
+template <Scalar T = double>
+struct basic_expert_shape {
+  T layers{};
+  T experts{};
+  T top_k{};
+  T intermediate{};          ///< of one expert
+  T shared_intermediate{};   ///< of all always-on experts together
+  bool router_bias = false;  ///< one number per expert: a bias, or DeepSeek-V3's selection bias
+  bool expert_bias = false;  ///< on every matrix of every expert (gpt-oss)
+  bool shared_gate = false;  ///< a sigmoid gate of width hidden on the shared expert (Qwen 2 MoE)
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("layers", s.layers...);
+    f("experts", s.experts...);
+    f("top_k", s.top_k...);
+    f("intermediate", s.intermediate...);
+    f("shared_intermediate", s.shared_intermediate...);
+    f("router_bias", s.router_bias...);
+    f("expert_bias", s.expert_bias...);
+    f("shared_gate", s.shared_gate...);
+  }
+};
+using expert_shape = basic_expert_shape<>;
+
+/// The whole model. What it leaves out: vision and audio towers, multi-token-prediction modules,
+/// and models whose layers differ in more than dense or routed, full or sliding.
+template <Scalar T = double>
+struct basic_transformer {
+  label name{};
+  T layers{};
+  T hidden{};
+  T intermediate{};  ///< of a dense layer's feed-forward network; 0 if no layer is dense
+  T vocabulary{};
+  basic_attention_shape<T> attention{};
+  basic_expert_shape<T> moe{};  ///< moe.layers = 0 for a dense model
+  T sliding_layers{};           ///< how many layers attend to the last `window` tokens only
+  T window{};
+  T norms_per_layer = T(2.0);  ///< of width hidden (Gemma 3 has 4)
+  bool norm_bias = false;      ///< LayerNorm with a bias, in place of RMSNorm
+  bool gated = true;           ///< SwiGLU/GeGLU: three matrices; else two
+  bool ffn_bias = false;
+  bool tied_embeddings = false;
+  bool head_bias = false;
+  T max_context{};  ///< tokens the model was trained for; 0 if not stated
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("name", s.name...);
+    f("layers", s.layers...);
+    f("hidden", s.hidden...);
+    f("intermediate", s.intermediate...);
+    f("vocabulary", s.vocabulary...);
+    f("attention", s.attention...);
+    f("moe", s.moe...);
+    f("sliding_layers", s.sliding_layers...);
+    f("window", s.window...);
+    f("norms_per_layer", s.norms_per_layer...);
+    f("norm_bias", s.norm_bias...);
+    f("gated", s.gated...);
+    f("ffn_bias", s.ffn_bias...);
+    f("tied_embeddings", s.tied_embeddings...);
+    f("head_bias", s.head_bias...);
+    f("max_context", s.max_context...);
+  }
+};
+using transformer = basic_transformer<>;
+
+/// Checks that a model can exist: every width positive, heads grouped evenly, layer counts within
+/// `layers`. Returns it. Errors: out_of_range or inconsistent, with the field.
+template <Scalar T>
+constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
+  const auto& a = m.attention;
+  detail::count("layers", m.layers);
+  detail::count("hidden", m.hidden);
+  detail::count("vocabulary", m.vocabulary);
+  detail::count("query_heads", a.query_heads);
+  detail::count("head_dim", a.head_dim);
+  if (a.kind == attention_kind::latent) {
+    detail::count("kv_rank", a.kv_rank);
+    detail::count("rope_dim", a.rope_dim);
+    detail::count("value_dim", a.value_dim);
+    if (lower(a.head_dim) <= upper(a.rope_dim)) {
+      detail::fail(error_code::inconsistent, "head_dim must exceed rope_dim, which is part of it");
+    }
+  } else {
+    detail::count("kv_heads", a.kv_heads);
+    const double group = lower(a.query_heads) / lower(a.kv_heads);
+    if (group != math::floor(group)) {
+      detail::fail(error_code::inconsistent, "kv_heads must divide query_heads");
+    }
+  }
+  detail::not_negative("value_dim", a.value_dim);
+  detail::not_negative("query_rank", a.query_rank);
+  detail::not_negative("norms_per_layer", m.norms_per_layer);
+  detail::not_negative("max_context", m.max_context);
+  detail::within("sliding_layers", m.sliding_layers, 0.0, upper(m.layers), "0 to layers");
+  if (upper(m.sliding_layers) > 0.0) detail::count("window", m.window);
+  detail::within("moe.layers", m.moe.layers, 0.0, upper(m.layers), "0 to layers");
+  if (lower(m.moe.layers) < upper(m.layers)) detail::count("intermediate", m.intermediate);
+  if (upper(m.moe.layers) > 0.0) {
+    detail::count("experts", m.moe.experts);
+    detail::within("top_k", m.moe.top_k, 1.0, upper(m.moe.experts), "1 to experts");
+    detail::count("moe.intermediate", m.moe.intermediate);
+    detail::not_negative("shared_intermediate", m.moe.shared_intermediate);
+  }
+  return m;
+}
+
+}  // namespace perfmodel

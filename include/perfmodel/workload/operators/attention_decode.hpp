@@ -1,0 +1,111 @@
+// Attention of one new token per sequence over its KV cache.
+#pragma once
+
+#include <perfmodel/core/divides.hpp>
+#include <perfmodel/workload/demand.hpp>
+
+namespace perfmodel {
+
+/// One decode step of one layer: `batch` sequences of `context` tokens, the new one included.
+/// `value_dim` 0 means head_dim; `window` 0 means none, else how many tokens one sees;
+/// `block_size` 0 means a contiguous cache, else tokens per page. `splits` cuts each context into
+/// parts that run in parallel and are combined afterwards (Flash-Decoding).
+template <Scalar T = double>
+struct basic_attention_decode {
+  T batch{}, context{}, query_heads{}, kv_heads{}, head_dim{};
+  T value_dim = T(0.0);
+  number_format format = number_format::bf16;
+  storage_format kv_format = format;
+  T block_size = T(0.0);
+  T window = T(0.0);
+  T splits = T(1.0);
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("batch", s.batch...);
+    f("context", s.context...);
+    f("query_heads", s.query_heads...);
+    f("kv_heads", s.kv_heads...);
+    f("head_dim", s.head_dim...);
+    f("value_dim", s.value_dim...);
+    f("format", s.format...);
+    f("kv_format", s.kv_format...);
+    f("block_size", s.block_size...);
+    f("window", s.window...);
+    f("splits", s.splits...);
+  }
+};
+using attention_decode = basic_attention_decode<>;
+
+/// Tokens of `context` that a new token sees: min(context, window), all of them without a window.
+/// Errors: context below 1, window below 1. Test: a window of 1,024 at 4,096 tokens sees 1,024.
+template <Scalar T>
+constexpr T attended_tokens(const T& context, const T& window = T(0.0)) {
+  const T& c = detail::count("context", context);
+  return scalar_min(c, detail::count_or("window", window, c));
+}
+
+/// Bytes of the page table a step reads for one sequence: ceil(tokens / block_size) entries of 4.
+/// Source: Kwon et al., "PagedAttention", 2023, section 4.1; entries are 32-bit, as in vLLM.
+/// A block_size of 0 is a contiguous cache: none. Leaves out the latency of the indirection.
+/// Errors: tokens or block_size below 1. Test: 4,096 tokens in blocks of 16 take 1,024 bytes.
+template <Scalar T>
+constexpr bytes<T> page_table_bytes(const T& seen_tokens, const T& block_size) {
+  using math::ceil;
+  detail::count("tokens", seen_tokens);
+  if (lower(block_size) == 0.0 && upper(block_size) == 0.0) return {};
+  return 4.0 * ceil(seen_tokens / detail::count("block_size", block_size)) * lift<T>(byte);
+}
+
+/// Bytes of the partial results of split-KV attention, written once and read once:
+/// splits rows (value_dim + 2) 4, in fp32 with its maximum and sum beside each; 0 for one split.
+/// `rows` is batch x query_heads.
+/// Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
+/// Errors: an argument below 1. Test: 8 splits of 64 rows of 128 are 266,240 bytes.
+template <Scalar T>
+constexpr bytes<T> split_bytes(const T& rows, const T& value_dim, const T& splits) {
+  const T& n = detail::count("splits", splits);
+  const T several = scalar_min(n - 1.0, T(1.0));  // 0 for one split, 1 for two and more
+  return 4.0 * several * n * detail::count("rows", rows) *
+         (detail::count("value_dim", value_dim) + 2.0) * lift<T>(byte);
+}
+
+/// With n = min(context, window), d = head_dim, v = value_dim:
+/// FLOP = 2 n query_heads (d + v) per sequence, so 4 n query_heads d;
+/// DRAM bytes per sequence = b_kv n kv_heads (d + v), read once per KV head, + the page table
+/// + b query_heads (d + v) for query and result + b_kv kv_heads (d + v) to store the new token.
+/// Partial results of a split stay in L2: written and read there, in a second kernel.
+/// Sources: Shazeer, "Fast Transformer Decoding", 2019, section 3; Kwon et al., 2023, section 4.1;
+/// Dao et al., "Flash-Decoding", 2023. Leaves out: the softmax; too few CTAs to fill the chip; the
+/// latency of pages; a window that starts within a block. `context` may be the batch's average.
+/// Errors: a dimension below 1; inconsistent where kv_heads does not divide query_heads.
+/// Tests: a 70B layer (64 and 8 heads of 128, bf16) reads 4,096 bytes a token, 8 FLOP/byte at most;
+/// equals attention_prefill of tokens = 1, past = context - 1 but for writing the cache.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_attention_decode<T>& a) {
+  const T& query_heads = detail::count("query_heads", a.query_heads);
+  const T& kv_heads = detail::count("kv_heads", a.kv_heads);
+  const T& head_dim = detail::count("head_dim", a.head_dim);
+  detail::divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
+  const T& batch = detail::count("batch", a.batch);
+  const T value_dim = detail::count_or("value_dim", a.value_dim, head_dim);
+  const T seen = named("tokens seen", attended_tokens(a.context, a.window));
+  const T rows = batch * query_heads;
+  const bytes<T> element = lift<T>(bytes_of(a.format));
+  const bytes<T> kv_token = named(
+      "KV bytes per token", kv_heads * (head_dim + value_dim) * lift<T>(bytes_of(a.kv_format)));
+
+  basic_demand<T> d;
+  d.name = "attention_decode";
+  d.format = wider(a.format, a.kv_format.format);
+  d.matrix_flop = named("flop", 2.0 * rows * seen * (head_dim + value_dim) * lift<T>(flop));
+  d.dram.read = named("KV bytes", batch * seen * kv_token) + rows * head_dim * element +
+                batch * page_table_bytes(seen, a.block_size);
+  d.dram.written = rows * value_dim * element + batch * kv_token;
+  const bytes<T> partial = named("split bytes", split_bytes(rows, value_dim, a.splits));
+  d.l2 = d.dram + basic_traffic<T>{partial, partial};
+  d.launches = 1.0 + scalar_min(a.splits - 1.0, T(1.0));
+  return d;
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,157 @@
+// Mixture of experts: each token goes through a few of many feed-forward blocks.
+#pragma once
+
+#include <perfmodel/core/divides.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/workload/operators/swiglu.hpp>
+
+namespace perfmodel {
+
+/// Distinct experts that `tokens` tokens touch: E (1 - (1 - k / E)^T), when every token picks k of
+/// E experts at random and by itself. Source: expectation of the union of independent k-subsets; an
+/// expert escapes one token with probability 1 - k / E.
+/// Leaves out: experts more popular than others, and tokens that agree: both touch fewer.
+/// Errors: experts or top_k below 1, tokens negative; inconsistent where top_k exceeds experts.
+/// Tests: 256 experts, top 8: 8 for one token, 163.31 for 32, 255.92 for 256; k = E touches E.
+template <Scalar T>
+constexpr T expected_experts(const T& experts, const T& top_k, const T& token_count) {
+  using math::pow;
+  detail::count("experts", experts);
+  detail::count("top_k", top_k);
+  detail::not_negative("tokens", token_count);
+  if (lower(T(experts - top_k)) < 0.0) {
+    detail::fail(error_code::inconsistent, "top_k exceeds experts: a token cannot pick one twice");
+  }
+  return experts * (1.0 - pow(T(1.0 - top_k / experts), token_count));
+}
+
+/// A mixture-of-experts block as one rank of its group sees it. `tokens` are all tokens of the
+/// group. Expert parallelism gives each rank experts / expert_parallel whole experts, tensor
+/// parallelism 1 / tensor_parallel of each; shared experts are on every expert-parallel rank, each
+/// serving its share of the tokens. `intermediate` is the width of one expert, routed or shared.
+template <Scalar T = double>
+struct basic_moe_ffn {
+  T tokens{}, hidden{}, intermediate{}, experts{}, top_k{};
+  T shared_experts = T(0.0);
+  T tensor_parallel = T(1.0), expert_parallel = T(1.0);
+  number_format format = number_format::bf16;
+  storage_format weights = format;
+  bool gated = true;
+  bool fused = true;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("tokens", s.tokens...);
+    f("hidden", s.hidden...);
+    f("intermediate", s.intermediate...);
+    f("experts", s.experts...);
+    f("top_k", s.top_k...);
+    f("shared_experts", s.shared_experts...);
+    f("tensor_parallel", s.tensor_parallel...);
+    f("expert_parallel", s.expert_parallel...);
+    f("format", s.format...);
+    f("weights", s.weights...);
+    f("gated", s.gated...);
+    f("fused", s.fused...);
+  }
+};
+using moe_ffn = basic_moe_ffn<>;
+
+/// Distinct routed experts that one rank reads: its share 1 / expert_parallel of the expected ones.
+/// Errors: as demand_of. Test: 256 experts, top 8, 32 tokens over 8 ranks: 20.41 a rank.
+template <Scalar T>
+constexpr T experts_touched(const basic_moe_ffn<T>& x) {
+  const T& experts = detail::count("experts", x.experts);
+  const T& ranks = detail::count("expert_parallel", x.expert_parallel);
+  detail::divides(error_code::impossible_layout, "expert_parallel", ranks, "experts", experts);
+  return expected_experts(experts, x.top_k, detail::count("tokens", x.tokens)) / ranks;
+}
+
+/// Distinct tokens that reach one of `ranks` expert-parallel ranks: T (1 - (1 - 1/ranks)^k). Picks
+/// without repetition spread a little wider, so this is a lower bound.
+/// Test: one rank sees every token once; of 1 token with k = 1 each of 8 ranks sees 1/8.
+template <Scalar T>
+constexpr T tokens_on_rank(const T& token_count, const T& top_k, const T& ranks) {
+  using math::pow;
+  detail::count("top_k", top_k);
+  detail::count("expert_parallel", ranks);
+  return detail::count("tokens", token_count) * (1.0 - pow(T(1.0 - 1.0 / ranks), top_k));
+}
+
+/// Per rank, with n = 3 (gated) or 2 matrices, h hidden, w = intermediate / tensor_parallel:
+/// FLOP = 2 n h w (T top_k + T shared) / expert_parallel; DRAM bytes = b_w n h w (experts touched
+/// + shared) read + b h read and written for every token on the rank. Unfused adds what lies
+/// between the projections, as in swiglu. Balanced routing: the mean rank, not the fullest.
+/// Source: expected_experts; Shazeer et al., "Outrageously Large Neural Networks", 2017, section 2;
+/// DeepSeek-AI, "DeepSeekMoE", 2024, section 3 (shared experts).
+/// Leaves out: the router (moe_router), dispatch and combine between ranks (collectives), padding
+/// of small groups, imbalance.
+/// Errors: a dimension or degree below 1; inconsistent where top_k exceeds experts;
+/// impossible_layout where a degree does not divide its dimension.
+/// Tests: Mixtral (8 experts, top 2) doubles a dense block's FLOP; weight bytes grow with tokens
+/// from top_k to all experts; one expert, top 1, is swiglu.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_moe_ffn<T>& x) {
+  const T& tokens = detail::count("tokens", x.tokens);
+  const T& hidden = detail::count("hidden", x.hidden);
+  const T& intermediate = detail::count("intermediate", x.intermediate);
+  const T& tensor = detail::count("tensor_parallel", x.tensor_parallel);
+  const T& shared = detail::not_negative("shared_experts", x.shared_experts);
+  detail::divides(error_code::impossible_layout, "tensor_parallel", tensor, "intermediate",
+                  intermediate);
+  const T touched = named("experts touched", experts_touched(x));
+  const T width = named("intermediate per rank", intermediate / tensor);
+  const T rows = named("expert rows per rank", tokens * (x.top_k + shared) / x.expert_parallel);
+  const T matrix = ffn_matrices(x.gated) * hidden * width;
+  basic_demand<T> d;
+  d.name = "moe_ffn";
+  d.format = wider(x.format, x.weights.format);
+  d.matrix_flop = named("flop", 2.0 * rows * matrix * lift<T>(flop));
+  const bytes<T> weights =
+      named("weight bytes", (touched + shared) * matrix * lift<T>(bytes_of(x.weights)));
+  const T seen = tokens_on_rank(tokens, x.top_k, x.expert_parallel);
+  const bytes<T> activations =
+      named("activation bytes", seen * hidden * lift<T>(bytes_of(x.format)));
+  d.dram.read = weights + activations;
+  d.dram.written = activations;
+  if (!x.fused) {
+    d.dram = d.dram + detail::ffn_intermediates(T(rows * width), x.gated, x.format);
+    d.launches = T(3.0);
+  }
+  d.l2 = d.dram;
+  return d;
+}
+
+/// Scores every token against every expert. Usually kept in a wider format than the experts.
+template <Scalar T = double>
+struct basic_moe_router {
+  T tokens{}, hidden{}, experts{};
+  number_format format = number_format::bf16;
+  storage_format weights = format;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("tokens", s.tokens...);
+    f("hidden", s.hidden...);
+    f("experts", s.experts...);
+    f("format", s.format...);
+    f("weights", s.weights...);
+  }
+};
+using moe_router = basic_moe_router<>;
+
+/// The GEMM tokens x experts x hidden. Leaves out the choice of the k best, which is on the scores
+/// while they are on the chip. Errors: a dimension below 1. Test: equals that gemm.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_moe_router<T>& r) {
+  basic_demand<T> d = demand_of(basic_gemm<T>{.m = detail::count("tokens", r.tokens),
+                                              .n = detail::count("experts", r.experts),
+                                              .k = detail::count("hidden", r.hidden),
+                                              .format = r.format,
+                                              .weights = r.weights,
+                                              .output = r.format});
+  d.name = "moe_router";
+  return d;
+}
+
+}  // namespace perfmodel
