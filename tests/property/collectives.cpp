@@ -11,9 +11,9 @@ using pm::collective_op;
 
 namespace {
 
-constexpr collective operations[] = {collective_op::all_reduce,     collective_op::all_gather,
-                                     collective_op::reduce_scatter, collective_op::all_to_all,
-                                     collective_op::broadcast,      collective_op::point_to_point};
+constexpr collective_op operations[] = {
+    collective_op::all_reduce, collective_op::all_gather, collective_op::reduce_scatter,
+    collective_op::all_to_all, collective_op::broadcast,  collective_op::point_to_point};
 constexpr algorithm algorithms[] = {algorithm::ring, algorithm::tree, algorithm::one_shot,
                                     algorithm::two_shot, algorithm::in_network};
 
@@ -102,7 +102,7 @@ TEST_CASE("the wire share and the steps of an algorithm grow with the ranks") {
   for (const collective_op op : operations) {
     for (const algorithm a : algorithms) {
       if (!pm::offers(op, a)) continue;
-      pm::exchange before{};
+      pm::schedule_cost before{};
       for (int n = 1; n <= 200; ++n) {
         const pm::schedule_cost x = pm::steps_and_share(op, a, n);
         CHECK(x.share >= before.share);
