@@ -32,7 +32,7 @@ using collective_estimate = basic_collective_estimate<>;
 /// over 8 ranks at 450 GB/s take 63.7 ns; never below message-share / bandwidth; monotone in bytes;
 /// a bound with in-network reduction never exceeds S / beta.
 template <Scalar T, class Cost = full_link>
-constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link,
+constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& fabric,
                                                        const basic_collective<T>& c,
                                                        const Cost& cost = {}) {
   constexpr std::array<algorithm, 5> all = {algorithm::ring, algorithm::tree, algorithm::two_shot,
@@ -49,8 +49,8 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
     if (!uses(c.implementation, c.operation, a)) continue;
     if (c.algorithm != algorithm::best && c.algorithm != a) continue;
     named_algorithm = true;
-    if constexpr (!requires(const basic_schedule<T>& s) { cost.selects(link, s); }) {
-      if (a == algorithm::in_network && !link.in_network_reduction &&
+    if constexpr (!requires(const basic_schedule<T>& s) { cost.selects(fabric, s); }) {
+      if (a == algorithm::in_network && !fabric.in_network_reduction &&
           c.algorithm == algorithm::best)
         continue;
       usable[count++] = a;
@@ -58,12 +58,12 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
       usable[count++] = a;
     }
   }
-  if constexpr (requires(const basic_schedule<T>& s) { cost.selects(link, s); }) {
+  if constexpr (requires(const basic_schedule<T>& s) { cost.selects(fabric, s); }) {
     if (c.algorithm == algorithm::best && named_algorithm) {
       for (const algorithm a : all) {
         const basic_schedule<T> s{c.operation, a,  c.implementation, c.launch, c.ranks, 0.0,
                                   message,     {}, c.format,         true};
-        if (offers(c.operation, a) && cost.selects(link, s)) usable[count++] = a;
+        if (offers(c.operation, a) && cost.selects(fabric, s)) usable[count++] = a;
       }
     }
   }
@@ -77,14 +77,14 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
     e.algorithm.fill(usable[0]);
   if (c.ranks == 1) return e;
 
-  if (!(upper(link.bandwidth.value()) != 0.0)) {
+  if (!(upper(fabric.bandwidth.value()) != 0.0)) {
     e.feasible = infeasible("there is no link between the accelerators", "accelerators", n, 1.0);
     return e;
   }
-  detail::positive("bandwidth", link.bandwidth.quantity());
-  if (c.ranks > link.ranks) {
-    e.feasible = infeasible("more ranks than the fabric joins", "accelerators", n, link.ranks);
-  } else if (c.algorithm == algorithm::in_network && !link.in_network_reduction) {
+  detail::positive("bandwidth", fabric.bandwidth.quantity());
+  if (c.ranks > fabric.ranks) {
+    e.feasible = infeasible("more ranks than the fabric joins", "accelerators", n, fabric.ranks);
+  } else if (c.algorithm == algorithm::in_network && !fabric.in_network_reduction) {
     e.feasible = infeasible("the switches of this fabric do not add", "", 1.0, 0.0);
   }
 
@@ -95,14 +95,14 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& link
         c.operation, usable[i], c.implementation,  c.launch, c.ranks,
         x.steps,     message,   x.share * message, c.format, c.algorithm == algorithm::best};
     wire[i] = s.wire.value();
-    if constexpr (requires { cost.price(link, s); }) {
-      const basic_collective_price<T> price = cost.price(link, s);
+    if constexpr (requires { cost.price(fabric, s); }) {
+      const basic_collective_price<T> price = cost.price(fabric, s);
       transfer[i] = sent * price.transfer.value();
       latency[i] = sent * price.latency.value();
       time[i] = sent * price.time.value();
     } else {
-      transfer[i] = bytes<T>(s.wire) / cost.rate(link, s) / lift<T>(second);
-      latency[i] = sent * cost.latency(link, s).value();
+      transfer[i] = bytes<T>(s.wire) / cost.rate(fabric, s) / lift<T>(second);
+      latency[i] = sent * cost.latency(fabric, s).value();
       time[i] = transfer[i] + latency[i];
     }
     time[i] = named(name_of(usable[i]), duration<T>::from_value(time[i])).value();

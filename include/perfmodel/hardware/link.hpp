@@ -1,7 +1,7 @@
 // What connects accelerators with each other and with their host.
 #pragma once
 
-#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/estimate.hpp>  // limiter::link, before the type of that name: GCC warns in the other order
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/units/convention.hpp>
 

@@ -36,7 +36,7 @@ struct basic_ring_attention_estimate {
 /// reaches on one rank. Errors: dimensions below 1, rate not positive. No link, or too few ranks on
 /// it: infeasible. Tests: exposed is 0 exactly from hidden_block_tokens on; one rank sends nothing.
 template <Scalar T, class Cost = full_link>
-constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_link<T>& link,
+constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_link<T>& fabric,
                                                                const flop_rate<T>& rate,
                                                                const basic_ring_attention<T>& x,
                                                                const Cost& cost = {}) {
@@ -57,7 +57,7 @@ constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_link<
     c.operation = collective_op::point_to_point;
     c.ranks = x.ranks;
     c.message = message_bytes<T>(named("block", block));
-    const basic_collective_estimate<T> hop = collective_time(link, c, cost);
+    const basic_collective_estimate<T> hop = collective_time(fabric, c, cost);
     e.block = hop.wire;
     e.transfer = hop.time;
     e.feasible = hop.feasible;

@@ -144,12 +144,12 @@ constexpr basic_collective<T> all_reduce_of(const basic_tensor_parallelism<T>& x
 /// T = layers x all-reduces per layer x T_all-reduce: the sums wait for each other, and nothing
 /// hides them. Test: 160 of 1.074 GB over 8 ranks at 370 GB/s take 812 ms.
 template <Scalar T, class Cost = full_link>
-constexpr basic_collective_estimate<T> communication_time(const basic_link<T>& link,
+constexpr basic_collective_estimate<T> communication_time(const basic_link<T>& fabric,
                                                           const basic_tensor_parallelism<T>& x,
                                                           const Cost& cost = {}) {
   const T n = detail::count("layers", x.layers) *
               detail::count("all_reduces_per_layer", x.all_reduces_per_layer);
-  return repeated(n, collective_time(link, all_reduce_of(x), cost));
+  return repeated(n, collective_time(fabric, all_reduce_of(x), cost));
 }
 
 /// Share of a pipelined pass that a stage idles: (p-1) / (v m + p - 1), p stages, m microbatches, v
@@ -234,11 +234,11 @@ constexpr basic_collective<T> combine_of(const basic_expert_parallelism<T>& x) {
 /// T = T_dispatch + T_combine, one after the other. The terms are those of the sum.
 /// Test: wire bytes are 2 T k d b (N-1)/N.
 template <Scalar T, class Cost = full_link>
-constexpr basic_collective_estimate<T> communication_time(const basic_link<T>& link,
+constexpr basic_collective_estimate<T> communication_time(const basic_link<T>& fabric,
                                                           const basic_expert_parallelism<T>& x,
                                                           const Cost& cost = {}) {
-  basic_collective_estimate<T> e = collective_time(link, dispatch_of(x), cost);
-  const basic_collective_estimate<T> back = collective_time(link, combine_of(x), cost);
+  basic_collective_estimate<T> e = collective_time(fabric, dispatch_of(x), cost);
+  const basic_collective_estimate<T> back = collective_time(fabric, combine_of(x), cost);
   basic_terms<T> terms;
   for (const auto& t : e.terms) terms.add(t.kind, t.name, t.time + back.terms[t.name]);
   e.terms = terms;

@@ -94,7 +94,7 @@ using data_parallel_step = basic_data_parallel_step<>;
 /// Tests: 8.03e9 bf16 gradients over 8 ranks at 450 GB/s behind 83.1 + 166.3 ms: 311.9 ms in one
 /// piece, 249.4 in many; one rank adds nothing; never below compute, nor communication.
 template <Scalar T, class Cost = full_link>
-constexpr basic_estimate<T> data_parallel_time(const basic_link<T>& link,
+constexpr basic_estimate<T> data_parallel_time(const basic_link<T>& fabric,
                                                const basic_data_parallel_step<T>& x,
                                                const Cost& cost = {}) {
   detail::not_negative("forward", x.forward);
@@ -107,7 +107,7 @@ constexpr basic_estimate<T> data_parallel_time(const basic_link<T>& link,
     c.ranks = x.ranks;
     c.message = message_bytes<T>(
         named("piece", detail::count("parameters", x.parameters) / n * each * lift<T>(byte)));
-    const basic_collective_estimate<T> sent = collective_time(link, c, cost);
+    const basic_collective_estimate<T> sent = collective_time(fabric, c, cost);
     if (e.feasible && !sent.feasible) e.feasible = sent.feasible;
     return sent.time;
   };

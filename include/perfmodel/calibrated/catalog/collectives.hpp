@@ -167,22 +167,22 @@ inline constexpr collective_profile collectives_nvlink5{
 ///   Spread: 0.27 on tables left out, stated wider, for servers differ.
 ///   Networks: hop 10 us, the rest as on NVLink, spread assumed.
 /// Tests: a fabric of twice the bandwidth takes half as long in the limit; public tables.
-constexpr collective_profile collective_profile_of(const link& link) {
-  const bool pcie = link.kind == link_kind::pcie;
-  const bool network = link.kind == link_kind::infiniband || link.kind == link_kind::ethernet;
-  if (!pcie && !network && link.bandwidth.quantity() > 450.0 * GB_per_s) {
+constexpr collective_profile collective_profile_of(const link& l) {
+  const bool pcie = l.kind == link_kind::pcie;
+  const bool network = l.kind == link_kind::infiniband || l.kind == link_kind::ethernet;
+  if (!pcie && !network && l.bandwidth.quantity() > 450.0 * GB_per_s) {
     return collectives_nvlink5;
   }
   collective_profile p = collectives_h100_sxm;
   p.standard_error = {};
-  p.name = name_of(link.kind);
+  p.name = name_of(l.kind);
   p.from = &sources::nvlink_default;
   p.spread = 0.43;
   if (pcie) {
     p.value.hop = 1.61 * us;
     p.standard_error.hop = 0.12 * us;
     // 20.0 GB/s; a link of no bandwidth has no share, and is refused elsewhere.
-    const double channels = 20.0 * GB_per_s / max(link.bandwidth.quantity(), 1.0 * byte_per_s);
+    const double channels = 20.0 * GB_per_s / max(l.bandwidth.quantity(), 1.0 * byte_per_s);
     p.value.link_share = channels < 0.66 ? channels : 0.66;
     p.standard_error.link_share = 0.033 * p.value.link_share;
     p.value.in_network_share = 0.0;
