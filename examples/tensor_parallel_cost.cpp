@@ -19,7 +19,7 @@ void row(const char* step, const pm::link& link, const pm::collective& c) {
   // What kernels and handshakes add is the machine's: 5 us a sum are assumed here.
   const pm::duration<> latency = 5.0 * pm::us;
   const pm::collective_estimate one = pm::collective_time(link, c);
-  const pm::collective_estimate all = pm::repeated(sums, one);
+  const pm::collective_estimate all = pm::repeated_collective(sums, one);
   std::printf("  %-7s %-19s %9s %9s %9s %9s %9s %11s\n", pm::name_of(link.kind), step,
               pm::to_string(c.message.quantity()).c_str(),
               pm::to_string(one.wire.quantity()).c_str(), pm::to_string(one.time).c_str(),

@@ -46,7 +46,7 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& fabr
   std::size_t count = 0;
   bool named_algorithm = false;
   for (const algorithm a : all) {
-    if (!uses(c.implementation, c.operation, a)) continue;
+    if (!implements(c.implementation, c.operation, a)) continue;
     if (c.algorithm != algorithm::best && c.algorithm != a) continue;
     named_algorithm = true;
     if constexpr (!requires(const basic_schedule<T>& s) { cost.selects(fabric, s); }) {
@@ -63,7 +63,7 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& fabr
       for (const algorithm a : all) {
         const basic_schedule<T> s{c.operation, a,  c.implementation, c.launch, c.ranks, 0.0,
                                   message,     {}, c.format,         true};
-        if (offers(c.operation, a) && cost.selects(fabric, s)) usable[count++] = a;
+        if (has_algorithm(c.operation, a) && cost.selects(fabric, s)) usable[count++] = a;
       }
     }
   }
@@ -135,7 +135,8 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& fabr
 
 /// n collectives like this one, one after the other: n times the time, terms and wire bytes.
 template <Scalar T>
-constexpr basic_collective_estimate<T> repeated(const T& n, basic_collective_estimate<T> e) {
+constexpr basic_collective_estimate<T> repeated_collective(const T& n,
+                                                           basic_collective_estimate<T> e) {
   detail::not_negative("n", n);
   basic_terms<T> terms;
   for (const auto& t : e.terms) terms.add(t.kind, t.name, n * t.time);

@@ -126,8 +126,8 @@ constexpr basic_estimate<T> training_step(const duration<T>& forward, const dura
 /// T = load + (n - 1) max(load, compute) + compute. Errors: n below 1.
 /// Tests: n = 1 is serial; at most 2 times faster than n (load + compute).
 template <Scalar T>
-constexpr duration<T> pipeline_time(const duration<T>& loading, const duration<T>& compute,
-                                    const std::type_identity_t<T>& tiles) {
+constexpr duration<T> double_buffered_time(const duration<T>& loading, const duration<T>& compute,
+                                           const std::type_identity_t<T>& tiles) {
   detail::not_negative("load", loading);
   detail::not_negative("compute", compute);
   detail::count("tiles", tiles);

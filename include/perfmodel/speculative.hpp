@@ -159,7 +159,7 @@ constexpr basic_speculation_estimate<T> speculation(const accepted_draft_tokens<
                                                     const T& c) {
   basic_speculation_estimate<T> e;
   e.accepted = kept;
-  e.emitted = perfmodel::emitted(kept);
+  e.emitted = emitted_tokens(kept);
   e.speedup = speculative_speedup(e.emitted, k, c);
   if (upper(c) > 1.0) {
     e.feasible = infeasible("a draft step slower than a target step pays at no acceptance", "",

@@ -10,5 +10,5 @@ inline constexpr auto accepted = pm::accepted_tokens(0.8, 4);
 #ifdef MUST_FAIL
 inline constexpr double gain = pm::speculative_speedup(accepted, 4, 0.05);
 #else
-inline constexpr double gain = pm::speculative_speedup(pm::emitted(accepted), 4, 0.05);
+inline constexpr double gain = pm::speculative_speedup(pm::emitted_tokens(accepted), 4, 0.05);
 #endif

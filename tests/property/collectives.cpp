@@ -61,7 +61,7 @@ TEST_CASE("no algorithm beats what its operation must move through a rank's link
   // Every rank receives what it lacks: all of a broadcast, N-1 shards of a gather or an exchange.
   for (const collective_op op : operations) {
     for (const algorithm a : algorithms) {
-      if (!pm::offers(op, a)) continue;
+      if (!pm::has_algorithm(op, a)) continue;
       for (int n = 2; n <= 64; ++n) {
         const double least =
             op == collective_op::all_reduce ? (a == algorithm::in_network ? 1.0 : 2.0 * (n - 1) / n)
@@ -101,7 +101,7 @@ TEST_CASE("time never falls below wire bytes over the link, and grows with bytes
 TEST_CASE("the wire share and the steps of an algorithm grow with the ranks") {
   for (const collective_op op : operations) {
     for (const algorithm a : algorithms) {
-      if (!pm::offers(op, a)) continue;
+      if (!pm::has_algorithm(op, a)) continue;
       pm::schedule_cost before{};
       for (int n = 1; n <= 200; ++n) {
         const pm::schedule_cost x = pm::steps_and_share(op, a, n);
@@ -122,7 +122,7 @@ TEST_CASE("best is the least of the algorithms the fabric has") {
             const auto best = time_of(adds, op, n, size, algorithm::best, cost);
             bool reached = false;
             for (const algorithm a : algorithms) {
-              if (!pm::offers(op, a) || (a == algorithm::in_network && !adds)) continue;
+              if (!pm::has_algorithm(op, a) || (a == algorithm::in_network && !adds)) continue;
               const auto t = time_of(adds, op, n, size, a, cost);
               CHECK(best <= t);
               reached = reached || best == t;

@@ -61,7 +61,7 @@ TEST_CASE("a copy by SMs is never faster than by a copy engine, and ends in stea
   }
 }
 
-TEST_CASE("a simulated double buffer takes pipeline_time") {
+TEST_CASE("a simulated double buffer takes double_buffered_time") {
   random_numbers r(4);
   for (int i = 0; i < 300; ++i) {
     const double load = r.log_uniform(0.1, 10), compute = r.log_uniform(0.1, 10);
@@ -73,7 +73,7 @@ TEST_CASE("a simulated double buffer takes pipeline_time") {
       loaded.push_back(start + load);
       computed.push_back(std::max(loaded[k], k > 0 ? computed[k - 1] : 0.0) + compute);
     }
-    const pm::duration<> law = pm::pipeline_time(load * pm::second, compute * pm::second, n);
+    const pm::duration<> law = pm::double_buffered_time(load * pm::second, compute * pm::second, n);
     CHECK(near(law.value(), computed.back()));
     CHECK(law.value() * 2 >= n * (load + compute) * (1 - 1e-12));
     const double stages = pm::stages_needed(load * pm::second, compute * pm::second);

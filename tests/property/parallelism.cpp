@@ -29,7 +29,7 @@ TEST_CASE("the bubble is idle time over all time, and shrinks with microbatches 
     double before = 1;
     for (double m = 1; m <= 256; m *= 2) {
       for (double v = 1; v <= 4; v *= 2) {
-        const auto total = pm::pipeline_time(1.0 * pm::ms, p, m, v);
+        const auto total = pm::pipeline_parallel_time(1.0 * pm::ms, p, m, v);
         const auto idle = total - m * pm::ms;
         CHECK(std::abs(pm::pipeline_bubble(p, m, v) - idle / total) < 1e-12);
       }
@@ -122,7 +122,7 @@ TEST_CASE("a pipelined pass is the pipeline's time where transfers are free, and
       for (double v = 1; v <= 4; v *= 2) {
         const auto stage = 8.0 * pm::ms;
         const auto free = pm::pipelined_pass(stage, pm::duration<>{}, p, m, v);
-        CHECK(close(free.time.value(), pm::pipeline_time(stage, p, m, v).value()));
+        CHECK(close(free.time.value(), pm::pipeline_parallel_time(stage, p, m, v).value()));
         auto before = free.time;
         for (double sent = 0.5; sent < 40; sent *= 2) {
           const auto e = pm::pipelined_pass(stage, sent * pm::ms, p, m, v);

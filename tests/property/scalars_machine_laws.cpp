@@ -119,7 +119,7 @@ TEST_CASE("overlap agrees over all scalars") {
       0.01, 0.004, 132.0, 8.0);
   check_scalars(
       []<class T>(const std::array<T, 3>& x) {
-        return pm::pipeline_time(s(x[0]), s(x[1]), x[2]).value();
+        return pm::double_buffered_time(s(x[0]), s(x[1]), x[2]).value();
       },
       2e-6, 3e-6, 40.0);
   check_scalars(

@@ -41,7 +41,8 @@ TEST_CASE("pipeline parallelism agrees over all scalars") {
       8.0, 2.0);
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return pm::pipeline_time(pm::duration<T>::from_value(x[0]), x[1], x[2], x[3]).value();
+        return pm::pipeline_parallel_time(pm::duration<T>::from_value(x[0]), x[1], x[2], x[3])
+            .value();
       },
       0.01, 4.0, 8.0, 2.0);
   check_scalars([]<class T>(const std::array<T, 2>& x) { return pm::layers_per_stage(x[0], x[1]); },

@@ -117,12 +117,15 @@ static_assert(near_to(pm::collective_time(with_stated, two_shot, pm::stated_late
 static_assert(near_to(pm::collective_time(with_stated, two_shot).time.value(), 14e-6, 1e-12));
 
 // Implementations
-static_assert(pm::uses(pm::implementation::nccl, collective_op::all_reduce, algorithm::ring));
-static_assert(!pm::uses(pm::implementation::nccl, collective_op::all_reduce, algorithm::one_shot));
-static_assert(pm::uses(pm::implementation::nccl, collective_op::all_to_all, algorithm::one_shot));
-static_assert(pm::uses(pm::implementation::custom, collective_op::all_reduce, algorithm::two_shot));
-static_assert(!pm::uses(pm::implementation::two_shot, collective_op::all_gather,
-                        algorithm::two_shot));
+static_assert(pm::implements(pm::implementation::nccl, collective_op::all_reduce, algorithm::ring));
+static_assert(!pm::implements(pm::implementation::nccl, collective_op::all_reduce,
+                              algorithm::one_shot));
+static_assert(pm::implements(pm::implementation::nccl, collective_op::all_to_all,
+                             algorithm::one_shot));
+static_assert(pm::implements(pm::implementation::custom, collective_op::all_reduce,
+                             algorithm::two_shot));
+static_assert(!pm::implements(pm::implementation::two_shot, collective_op::all_gather,
+                              algorithm::two_shot));
 
 // The knee of a ring: 8 x 5 us x 450 GB/s = 18 MB, where 2(N-1) alpha = 70 us = the transfer
 constexpr auto knee = pm::knee_message(8, 5.0 * pm::us, 450.0 * pm::GB_per_s);

@@ -36,8 +36,8 @@ static_assert(near(pm::finish_time(std::span<const pm::bucket>(buckets.data(), 2
 static_assert(near(pm::bucketed_backward(100_ms, 40_ms, 4), 110_ms));
 static_assert(near(pm::bucketed_backward(40_ms, 100_ms, 4), 110_ms));
 
-static_assert(near(pm::pipeline_time(2_us, 3_us, 10), 2_us + 9 * 3_us + 3_us));
-static_assert(near(pm::pipeline_time(3_us, 2_us, 1), 5_us));
+static_assert(near(pm::double_buffered_time(2_us, 3_us, 10), 2_us + 9 * 3_us + 3_us));
+static_assert(near(pm::double_buffered_time(3_us, 2_us, 1), 5_us));
 static_assert(pm::stages_needed(600_ns, 250_ns) == 4);
 static_assert(pm::stages_needed(500_ns, 250_ns) == 3);
 static_assert(pm::stages_that_fit(227_KiB, 98304_B) == 2);

@@ -66,8 +66,9 @@ static_assert(near_to(pm::pipeline_bubble(4.0, 8.0), 3.0 / 11, 1e-15));
 static_assert(near_to(pm::pipeline_bubble(4.0, 8.0, 2.0), 3.0 / 19, 1e-15));
 static_assert(pm::pipeline_bubble(1.0, 8.0) == 0.0);
 // 8 microbatches of 10 ms through 4 stages: 110 ms; interleaved twice 95 ms
-static_assert(near_to(pm::pipeline_time(10.0 * pm::ms, 4.0, 8.0).value(), 0.110, 1e-12));
-static_assert(near_to(pm::pipeline_time(10.0 * pm::ms, 4.0, 8.0, 2.0).value(), 0.095, 1e-12));
+static_assert(near_to(pm::pipeline_parallel_time(10.0 * pm::ms, 4.0, 8.0).value(), 0.110, 1e-12));
+static_assert(near_to(pm::pipeline_parallel_time(10.0 * pm::ms, 4.0, 8.0, 2.0).value(), 0.095,
+                      1e-12));
 
 // One boundary sends 1/280 of what 160 ring all-reduces over 8 ranks do.
 constexpr auto boundary =

@@ -19,7 +19,8 @@ static_assert(pm::accepted_tokens(1.0, 64).quantity() == 64.0 * pm::token);
 // a = 0.25, k = 4: 1.33203125
 static_assert(near_to(pm::emitted_tokens(0.25, 4).quantity().value(), 1.33203125, 1e-15));
 // One convention turns into the other by name.
-static_assert(pm::accepted(pm::emitted(pm::accepted_tokens(0.5, 1))).quantity() == 0.5 * pm::token);
+static_assert(pm::accepted_tokens(pm::emitted_tokens(pm::accepted_tokens(0.5, 1))).quantity() ==
+              0.5 * pm::token);
 
 // By position: 0.9 + 0.9 x 0.5 + 0.9 x 0.5 x 0.1 = 1.395
 constexpr std::array<double, 3> falling{0.9, 0.5, 0.1};

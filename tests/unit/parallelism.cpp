@@ -59,7 +59,7 @@ TEST_CASE("dimensions below 1 are refused") {
   CHECK_THROWS_AS(pm::all_reduce_of(pm::tensor_parallelism{.ranks = 8}), pm::error);
   CHECK_THROWS_AS(pm::pipeline_bubble(0.0, 8.0), pm::error);
   CHECK_THROWS_AS(pm::pipeline_bubble(4.0, 0.5), pm::error);
-  CHECK_THROWS_AS(pm::pipeline_time(-1.0 * pm::ms, 4.0, 8.0), pm::error);
+  CHECK_THROWS_AS(pm::pipeline_parallel_time(-1.0 * pm::ms, 4.0, 8.0), pm::error);
   CHECK_THROWS_AS(
       pm::dispatch_of(pm::expert_parallelism{.ranks = 8, .tokens = 1, .hidden = 8, .top_k = 0}),
       pm::error);

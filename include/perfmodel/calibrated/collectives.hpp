@@ -51,7 +51,7 @@ struct basic_calibrated_collectives {
                      (s.algorithm == algorithm::one_shot || s.algorithm == algorithm::two_shot);
     if (s.implementation == implementation::one_shot ||
         s.implementation == implementation::two_shot) {
-      return uses(s.implementation, s.operation, s.algorithm);
+      return implements(s.implementation, s.operation, s.algorithm);
     }
     if (own) return s.implementation != implementation::nccl && reaches_peers(l, s.ranks);
     switch (s.operation) {

@@ -7,22 +7,11 @@
 namespace perfmodel {
 
 /// What a time is spent on. The first term listed wins a tie.
-enum class limiter {
-  none,
-  compute,
-  vector_compute,
-  memory,
-  l2,
-  shared,
-  link,
-  latency,
-  launch,
-  queue
-};
+enum class limiter { none, compute, vector_compute, memory, l2, shared, link, latency, launch };
 
 constexpr const char* name_of(limiter l) {
   constexpr const char* names[] = {"none",   "compute", "vector_compute", "memory", "l2",
-                                   "shared", "link",    "latency",        "launch", "queue"};
+                                   "shared", "link",    "latency",        "launch"};
   return names[static_cast<int>(l)];
 }
 

@@ -6,14 +6,6 @@
 
 namespace perfmodel {
 
-/// From nearest to farthest. `host` is the memory of the machine the accelerator is plugged into.
-enum class memory_scope { registers, shared, l2, dram, host };
-
-constexpr const char* name_of(memory_scope s) {
-  constexpr const char* names[] = {"registers", "shared memory", "L2", "DRAM", "host memory"};
-  return names[static_cast<int>(s)];
-}
-
 /// Capacity and bandwidth are of the whole chip, not of one SM. Fields that nobody states are 0.
 template <Scalar T = double>
 struct basic_memory_level {

@@ -115,7 +115,7 @@ struct schedule_cost {
 };
 
 /// Whether the operation has the algorithm at all. A point-to-point transfer is one_shot.
-constexpr bool offers(collective_op operation, algorithm a) {
+constexpr bool has_algorithm(collective_op operation, algorithm a) {
   switch (operation) {
     case collective_op::all_reduce:
     case collective_op::broadcast: return a != algorithm::best;
@@ -130,8 +130,8 @@ constexpr bool offers(collective_op operation, algorithm a) {
 
 /// Whether an implementation uses the algorithm for the operation. Source: NCCL's NCCL_ALGO (ring,
 /// tree, NVLS, and its logarithmic PAT counted as tree); grouped send and receive for all-to-all.
-constexpr bool uses(implementation i, collective_op operation, algorithm a) {
-  if (!offers(operation, a)) return false;
+constexpr bool implements(implementation i, collective_op operation, algorithm a) {
+  if (!has_algorithm(operation, a)) return false;
   switch (i) {
     case implementation::any: return true;
     case implementation::one_shot: return a == algorithm::one_shot;
@@ -168,7 +168,7 @@ constexpr bool uses(implementation i, collective_op operation, algorithm a) {
 /// + all-gather have the ring all-reduce's share and steps.
 constexpr schedule_cost steps_and_share(collective_op operation, algorithm a, int ranks) {
   const double n = detail::rank_count("ranks", ranks);
-  if (!offers(operation, a)) {
+  if (!has_algorithm(operation, a)) {
     detail::fail(error_code::inconsistent, "algorithm: this operation has no such algorithm");
   }
   if (ranks == 1) return {};

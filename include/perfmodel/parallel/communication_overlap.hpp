@@ -63,7 +63,7 @@ constexpr basic_overlap_estimate<T> overlap_with_collective(const duration<T>& c
 /// A pipelined pass of m microbatches through p stages in v chunks each, with the transfers between
 /// them: `stage` is a stage's time for one microbatch and `transfer` that of one boundary.
 ///
-///     T = (m + (p-1)/v) stage                        as pipeline_time
+///     T = (m + (p-1)/v) stage                        as pipeline_parallel_time
 ///       + (p-1) transfer                             the first microbatch has nothing to hide behind
 ///       + m v max(0, transfer - stage/v)             later ones hide behind the chunk before them
 ///
@@ -71,7 +71,7 @@ constexpr basic_overlap_estimate<T> overlap_with_collective(const duration<T>& c
 /// model training on GPU clusters", 2021, section 2.2. Terms: stages, bubble, exposed transfers;
 /// they add up to the time. Leaves out uneven stages. Errors: p, m or v below 1.
 /// Tests: 8 microbatches of 10 ms through 4 stages with 1 ms between: 113 ms; one stage sends
-/// nothing; without transfers it is pipeline_time.
+/// nothing; without transfers it is pipeline_parallel_time.
 template <Scalar T>
 constexpr basic_estimate<T> pipelined_pass(const duration<T>& stage, const duration<T>& transfer,
                                            const std::type_identity_t<T>& stages,

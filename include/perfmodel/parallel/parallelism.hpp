@@ -149,7 +149,7 @@ constexpr basic_collective_estimate<T> communication_time(const basic_link<T>& f
                                                           const Cost& cost = {}) {
   const T n = detail::count("layers", x.layers) *
               detail::count("all_reduces_per_layer", x.all_reduces_per_layer);
-  return repeated(n, collective_time(fabric, all_reduce_of(x), cost));
+  return repeated_collective(n, collective_time(fabric, all_reduce_of(x), cost));
 }
 
 /// Share of a pipelined pass that a stage idles: (p-1) / (v m + p - 1), p stages, m microbatches, v
@@ -167,8 +167,8 @@ constexpr T pipeline_bubble(const T& stages, const T& microbatches, const T& chu
 /// Time of m microbatches through p equal stages: (m + (p-1)/v) t, t being a stage's time for one.
 /// Test: the bubble's share of it is (p-1)/v t.
 template <Scalar T>
-constexpr duration<T> pipeline_time(const duration<T>& stage, const T& stages,
-                                    const T& microbatches, const T& chunks = T(1.0)) {
+constexpr duration<T> pipeline_parallel_time(const duration<T>& stage, const T& stages,
+                                             const T& microbatches, const T& chunks = T(1.0)) {
   const T wait =
       (detail::count("pipeline_parallel", stages) - T(1.0)) / detail::count("chunks", chunks);
   return named("pipeline time", (detail::count("microbatches", microbatches) + wait) *

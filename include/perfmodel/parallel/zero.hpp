@@ -120,7 +120,7 @@ constexpr basic_estimate<T> data_parallel_time(const basic_link<T>& fabric,
   duration<T> all = n * (r + g), with{};
   if (x.stage == zero_stage::parameters) {
     all += n * g;
-    with = pipeline_time(g, duration<T>(x.forward / n), n) + g +
+    with = double_buffered_time(g, duration<T>(x.forward / n), n) + g +
            (n - 1.0) * max(duration<T>(x.backward / n), duration<T>(g + r)) + x.backward / n + r;
   } else {
     with = x.forward + bucketed_backward(x.backward, duration<T>(n * r), n) + n * g;

@@ -67,12 +67,12 @@ constexpr accepted_draft_tokens<T> accepted_tokens(std::span<const T> acceptance
 
 /// emitted = accepted + 1: the pass that rejects a token, or accepts all, yields one of its own.
 template <Scalar T>
-constexpr emitted_tokens_per_pass<T> emitted(const accepted_draft_tokens<T>& accepted) {
+constexpr emitted_tokens_per_pass<T> emitted_tokens(const accepted_draft_tokens<T>& accepted) {
   return emitted_tokens_per_pass<T>(named("emitted tokens", accepted.quantity() + lift<T>(token)));
 }
 /// accepted = emitted - 1.
 template <Scalar T>
-constexpr accepted_draft_tokens<T> accepted(const emitted_tokens_per_pass<T>& tokens_out) {
+constexpr accepted_draft_tokens<T> accepted_tokens(const emitted_tokens_per_pass<T>& tokens_out) {
   return accepted_draft_tokens<T>(tokens_out.quantity() - lift<T>(token));
 }
 
@@ -80,11 +80,11 @@ constexpr accepted_draft_tokens<T> accepted(const emitted_tokens_per_pass<T>& to
 /// Source: Leviathan et al. 2023, equation (1). Tests: a = 0.8, k = 4: 3.3616; between 1 and k + 1.
 template <Scalar T>
 constexpr emitted_tokens_per_pass<T> emitted_tokens(const T& acceptance, int draft_length) {
-  return emitted(accepted_tokens(acceptance, draft_length));
+  return emitted_tokens(accepted_tokens(acceptance, draft_length));
 }
 template <Scalar T>
 constexpr emitted_tokens_per_pass<T> emitted_tokens(std::span<const T> acceptance) {
-  return emitted(accepted_tokens(acceptance));
+  return emitted_tokens(accepted_tokens(acceptance));
 }
 
 }  // namespace perfmodel
