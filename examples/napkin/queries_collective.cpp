@@ -14,7 +14,7 @@ struct collective {
   static constexpr const char* name = "collective";
   static constexpr profile_part part = profile_part::links;
   static constexpr const char* help =
-      "A collective_op operation among the accelerators of one fabric";
+      "A collective operation among the accelerators of one fabric";
   static std::vector<key> keys() {
     return {
         accelerator_key(),

@@ -248,7 +248,7 @@ TEST_CASE("compare: two at once take as long as the longer") {
   };
   const auto c =
       compared(recording_of("overlap", {part("compute_alone", 2e-3), part("other_alone", 3e-3),
-                                        part("ranks_per_socket", 3.2e-3)}));
+                                        part("together", 3.2e-3)}));
   CHECK_FALSE(c[0].predicts());
   CHECK(c[2].predicted == 3e-3);
 
@@ -267,7 +267,7 @@ TEST_CASE("compare: two at once take as long as the longer") {
   };
   const auto s =
       compared(recording_of("overlap", {on_sms("compute_alone", 4e-3), on_sms("other_alone", 2e-3),
-                                        on_sms("ranks_per_socket", 5e-3)}));
+                                        on_sms("together", 5e-3)}));
   CHECK_THAT(s[2].predicted, WithinRel(4.5e-3, 1e-12));
 }
 

@@ -156,7 +156,7 @@ TEST_CASE("several chases, arithmetic on a stream and two tasks at once") {
   CHECK(pv::predicted_seconds(fit, chase(4, 1)) == Approx(1e-5));
   // 40 would be 25.6 GB/s: DRAM sets the time.
   CHECK(pv::predicted_seconds(fit, chase(40, 1)) == Approx(256000 / 10e9).epsilon(0.02));
-  CHECK(pv::predicted_seconds(fit, task("ranks_per_socket", 1)) == Approx(3e-3));
+  CHECK(pv::predicted_seconds(fit, task("together", 1)) == Approx(3e-3));
   // 1e8 FLOP at 100 GFLOP/s are 1 ms, 2 MB at 10 GB/s 0.2 ms.
   const pv::point mixed{
       "intensity_time",

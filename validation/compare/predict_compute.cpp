@@ -77,7 +77,7 @@ prediction predict_overlap(const question& q) {
   prediction p;
   p.shape = shape_of(q, "other arrangement m n k bytes");
   p.size = q.number("bytes");
-  if (q.word("arrangement") != "ranks_per_socket") {
+  if (q.word("arrangement") != "together") {
     p.note = "what the law of overlap starts from";
     return p;
   }

@@ -176,7 +176,7 @@ bool fitted_to(const point& p) {
     return n == 256.0 || n == 2048.0 || n == 8192.0 || (n == 1024.0 && k == 1024.0);
   }
   if (p.quantity == "bytes_in_flight_time") return number(p, "chains") == 1.0;
-  if (p.quantity == "overlap_time") return word(p, "arrangement") != "ranks_per_socket";
+  if (p.quantity == "overlap_time") return word(p, "arrangement") != "together";
   return p.quantity == "arithmetic_time";
 }
 
@@ -239,7 +239,7 @@ double predicted_seconds(const host_fit& h, const point& p) {
                                  duration<>::from_value(h.memory_latency)))
         .value();
   }
-  if (p.quantity == "overlap_time" && word(p, "arrangement") == "ranks_per_socket" &&
+  if (p.quantity == "overlap_time" && word(p, "arrangement") == "together" &&
       h.compute_alone > 0.0 && h.copy_alone > 0.0) {
     return overlap_with_dma(duration<>::from_value(h.compute_alone),
                             duration<>::from_value(h.copy_alone))

@@ -81,7 +81,7 @@ void measure_overlap(const host_session& s, recording& r) {
   };
   add("compute_alone", [compute](int) { compute(); });
   add("other_alone", [copy](int) { copy(); });
-  add("ranks_per_socket", [together](int) { together(); });
+  add("together", [together](int) { together(); });
   measure_all(s, r, cases);
 }
 

@@ -319,7 +319,7 @@ inline device_state read_state(const field& f) {
   return s;
 }
 
-inline const quantity_rule& rule_of(const field& quantity, std::string_view experiment) {
+inline quantity_rule rule_of(const field& quantity, std::string_view experiment) {
   const std::string name = quantity.text();
   std::string list;
   for (const quantity_rule& r : quantity_rules) {
@@ -363,7 +363,7 @@ inline void require_parameters(const field& parameters, const quantity_rule& r, 
 
 inline point read_point(const field& f, std::string_view experiment, bool gpu) {
   f.only({"quantity", "unit", "parameters", "samples"});
-  const quantity_rule& r = rule_of(f["quantity"], experiment);
+  const quantity_rule r = rule_of(f["quantity"], experiment);
   point p;
   p.quantity = r.quantity;
   p.unit = f["unit"].text();
