@@ -190,7 +190,7 @@ no_recording PM-E031 '"reduced":false' '"reduced":true'
 no_recording PM-E014 '"unit":"s"' '"unit":"B"'
 no_recording PM-E004 '"samples"' '"sample"'
 no_recording PM-E001 '"points":\[' '"points":'
-no_recording PM-E050 gemm_time stream_launch_time
+no_recording PM-E050 gemm_time stream_time
 
 # --- published measurements, where they are at hand -------------------------------------------------
 published=$source_dir/../shared/measured/aic_gemm_bf16_public.csv

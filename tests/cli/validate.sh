@@ -35,7 +35,7 @@ recording() {
             "sms": 132, "gpus": 1, "l2_bytes": 52428800, "shared_memory_per_sm_bytes": 233472,
             "memory_bus_bits": 6144, "memory_clock_hz": 3201000000},
  "checks": [{"name": "a sum", "error": 0, "tolerance": 0}], "skipped": [],
- "points": [{"quantity": "stream_launch_time", "unit": "s",
+ "points": [{"quantity": "stream_time", "unit": "s",
              "parameters": {"kernel": "read", "working_set_bytes": 20000000, "cache": "$3",
                             "bytes_read": 20000000, "bytes_written": 0, "threads": 100000},
              "samples": [$2e-6]}]}
@@ -49,7 +49,7 @@ tampered() {  # <status> <says> <sed expression>
 }
 
 recording "$work/good/one.json" 6.2 cold
-says 0 'stream_launch_time' --recordings "$work/good"
+says 0 'stream_time' --recordings "$work/good"
 says 0 'compare: 1 recordings, 0 own rows, 0 broken' --recordings "$work/good" --quiet
 says 0 '0 broken' --recordings "$work/good/one.json" --quiet
 
@@ -61,7 +61,7 @@ out=$("$compare" --recordings "$work/warm")
 [[ $out == *'(1 warm)'* && $out != *'quicker'* ]] || fail "a warm cache: $out"
 # 12 us are twice what is predicted: the tolerance is broken, and said by name.
 recording "$work/slow/one.json" 12 cold
-says 1 'stream_launch_time on h200_sxm: median error' --recordings "$work/slow" --quiet
+says 1 'stream_time on h200_sxm: median error' --recordings "$work/slow" --quiet
 
 tampered 2 'PM-R12' 's/"unit": "s"/"unit": "ms"/'
 tampered 2 'device.sms is missing' 's/"sms": 132, //'

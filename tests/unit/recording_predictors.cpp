@@ -59,7 +59,7 @@ const double matrix_share = pm::catalog::profile_h100_sxm.value.matrix_share;
 TEST_CASE("compare: a stream at 90 % of the bandwidth") {
   const double bytes = 1073741824.0;
   const double at_90 = bytes / (0.9 * bandwidth);
-  const pv::comparison c = one("memory_stream", {"stream_launch_time",
+  const pv::comparison c = one("memory_stream", {"stream_time",
                                                  "s",
                                                  {{"kernel", "read"},
                                                   {"working_set_bytes", bytes},
@@ -78,7 +78,7 @@ TEST_CASE("compare: a stream at 90 % of the bandwidth") {
 TEST_CASE("compare: below the bound is found, and a warm cache explains it") {
   const auto at = [](const char* cache, double seconds) {
     const double bytes = 20e6;
-    return one("memory_stream", {"stream_launch_time",
+    return one("memory_stream", {"stream_time",
                                  "s",
                                  {{"kernel", "read"},
                                   {"working_set_bytes", bytes},

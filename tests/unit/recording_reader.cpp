@@ -30,7 +30,7 @@ const std::string good = R"({
                        "temperature_c": 35, "slowdown": []}},
   "checks": [{"name": "copy equals its source", "error": 0, "tolerance": 0}],
   "skipped": [{"part": "8 GB", "reason": "no memory"}],
-  "points": [{"quantity": "stream_launch_time", "unit": "s",
+  "points": [{"quantity": "stream_time", "unit": "s",
               "parameters": {"kernel": "read", "working_set_bytes": 1073741824, "cache": "cold",
                              "bytes_read": 1073741824, "bytes_written": 0, "threads": 1048576},
               "samples": [0.000251, 0.000252]}]
@@ -193,7 +193,7 @@ TEST_CASE("recording: a cpu names no accelerator") {
 
 TEST_CASE("recording: a wrong unit") {
   refuses(with("\"unit\": \"s\"", "\"unit\": \"ms\""), fault::wrong_unit,
-          "points[0].unit is \"ms\"; allowed: \"s\" for stream_launch_time");
+          "points[0].unit is \"ms\"; allowed: \"s\" for stream_time");
   refuses(with("\"unit\": \"s\"", "\"unit\": \"\""), fault::wrong_unit, "points[0].unit");
 }
 
@@ -213,9 +213,9 @@ TEST_CASE("recording: a missing field, an unknown one, one that stands there twi
 
 TEST_CASE("recording: an unknown experiment, another's quantity, a parameter that is not there") {
   refuses(with("memory_stream", "memory_dream"), fault::unknown_experiment, "memory_stream");
-  refuses(with("stream_launch_time", "gemm_time"), fault::unknown_quantity, "stream_launch_time");
+  refuses(with("stream_time", "gemm_time"), fault::unknown_quantity, "stream_time");
   refuses(with("\"bytes_read\": 1073741824, ", ""), fault::missing_parameter,
-          "points[0].parameters.bytes_read is missing: stream_launch_time needs it");
+          "points[0].parameters.bytes_read is missing: stream_time needs it");
   refuses(with("\"kernel\": \"read\", ", ""), fault::missing_parameter, "kernel");
   refuses(with("\"kernel\": \"read\"", "\"kernel\": \"reed\""), fault::not_allowed,
           "allowed: read, copy, triad, write");

@@ -39,7 +39,7 @@ pv::device_description a_device() {
 }
 
 pv::point stream(const char* kernel, double read, double written, bool cold, double seconds) {
-  return {"stream_launch_time",
+  return {"stream_time",
           "s",
           {{"kernel", kernel},
            {"working_set_bytes", read + written},
@@ -60,7 +60,7 @@ std::vector<pv::point> synthetic(const pv::host_machine& h) {
   for (const auto& k : kernels) {
     for (double set = 16384; set <= 134217728.0; set *= 2) {
       for (const bool cold : {false, true}) {
-        const auto t = pv::stream_launch_time(h, bytes<>::from_value(k.read * set),
+        const auto t = pv::stream_time(h, bytes<>::from_value(k.read * set),
                                               bytes<>::from_value(k.written * set),
                                               bytes<>::from_value(set), cold);
         out.push_back(stream(k.name, k.read * set, k.written * set, cold, t.value()));
@@ -103,9 +103,9 @@ TEST_CASE("times of streams and products by hand") {
   const pv::host_machine h = a_machine();
   // 16,000 bytes in L1: 8,000 loaded at 200 GB/s (40 ns) beside 8,000 stored at 100 GB/s (80 ns).
   const auto half = bytes<>::from_value(8000.0);
-  CHECK(pv::stream_launch_time(h, half, half, half + half, false).value() == Approx(100e-9));
+  CHECK(pv::stream_time(h, half, half, half + half, false).value() == Approx(100e-9));
   // Cold: 20 + 400 + 1,600 ns.
-  CHECK(pv::stream_launch_time(h, half, half, half + half, true).value() == Approx(2020e-9));
+  CHECK(pv::stream_time(h, half, half, half + half, true).value() == Approx(2020e-9));
   // 64 x 64 weights are 16 KiB in L1, one row: 16,384 / (0.8 x 200 GB/s) = 102.4 ns, and the call.
   CHECK(pv::product_time(h, 1, 64, 64).value() == Approx(122.4e-9));
   // 9 rows count as 12: 20 ns + 16,384 / 40 GB/s + 2 x 12 x 4,096 / 50 GFLOP/s.

@@ -16,7 +16,7 @@ struct entry {
   predictor predict;
 };
 constexpr std::array predictors{
-    entry{"stream_launch_time", predict_stream},
+    entry{"stream_time", predict_stream},
     entry{"load_latency", predict_latency},
     entry{"load_latency_cycles", predict_latency_cycles},
     entry{"shared_memory_time", predict_shared_memory},

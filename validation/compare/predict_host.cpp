@@ -64,7 +64,7 @@ prediction predict_on_host(const question& q) {
   p.bound = least_seconds(*q.on.host, q.at);
   p.held_to = p.bound;
   p.fitted = fitted_to(q.at);
-  if (quantity == "stream_launch_time") {
+  if (quantity == "stream_time") {
     p.by = "a model of the CPU, fitted to other sizes and kernels of the same run";
     p.size = q.number("working_set_bytes");
     p.shape = shape_of(q, "kernel working_set_bytes cache");

@@ -185,7 +185,7 @@ std::vector<picture> recording_pictures(const std::vector<compared_recording>& a
         curves(file_name("bandwidth", device),
                std::string("Bandwidth over the working set, ").append(device), points,
                [](const point& p, std::string& key, double& x, double& scale) {
-                 if (p.quantity != "stream_launch_time") return false;
+                 if (p.quantity != "stream_time") return false;
                  key = word_of(p, "kernel").append(", ").append(word_of(p, "cache"));
                  x = number_of(p, "working_set_bytes");
                  scale = 1e-9 * (number_of(p, "bytes_read") + number_of(p, "bytes_written"));

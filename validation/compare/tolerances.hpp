@@ -15,7 +15,7 @@ struct tolerance {
 };
 
 inline constexpr std::array tolerances{
-    tolerance{"stream_launch_time", 0.15, 0.50,
+    tolerance{"stream_time", 0.15, 0.50,
               "one share of the bandwidth for every kernel and size"},
     tolerance{"load_latency", 0.15, 3.00, "the median: at a cache's edge a level may be missed"},
     tolerance{"load_latency_cycles", 0.15, 3.00, "as load_latency, by the stated clock"},
@@ -26,7 +26,7 @@ inline constexpr std::array tolerances{
     tolerance{"bytes_in_flight_time", 0.20, 0.60,
               "latency under load is longer than latency alone"},
     tolerance{"launch_time", 0.25, 0.50, "depends on driver and host"},
-    tolerance{"chain_time", 0.15, 0.50, "as stream_launch_time"},
+    tolerance{"chain_time", 0.15, 0.50, "as stream_time"},
     tolerance{"attention_prefill_time", 0.0, 0.0,
               "the kernels measured are this project's own and plain; the model is of libraries"},
     tolerance{"attention_decode_time", 0.0, 0.0, "as attention_prefill_time"},
@@ -55,7 +55,7 @@ inline constexpr std::array tolerances{
 /// The same on a CPU, over the points that its model was not fitted to. A CPU is shared with
 /// whatever else runs on the machine, so that single points stray.
 inline constexpr std::array host_tolerances{
-    tolerance{"stream_launch_time", 0.15, 0.60, "sizes and a kernel that were not fitted"},
+    tolerance{"stream_time", 0.15, 0.60, "sizes and a kernel that were not fitted"},
     tolerance{"gemm_time", 0.15, 0.60, "shapes that were not fitted"},
     tolerance{"load_latency", 0.40, 20.0, "the median: at a cache's edge a level may be missed"},
     tolerance{"intensity_time", 0.0, 0.0,

@@ -67,7 +67,7 @@ double fastest_mix(const host_fit& h, const point& p) {
 
 demand demand_of_point(const point& p) {
   demand d;
-  d.vector_flop = flops<>::from_value(p.quantity == "stream_launch_time" ? 0.0 : number(p, "flop"));
+  d.vector_flop = flops<>::from_value(p.quantity == "stream_time" ? 0.0 : number(p, "flop"));
   d.dram = {number(p, "bytes_read") * byte, number(p, "bytes_written") * byte};
   return d;
 }
@@ -80,7 +80,7 @@ duration<T> time_of(const basic_host_machine<T>& h, const point& p) {
   if (p.quantity == "gemm_time")
     return product_time(h, number(p, "m"), number(p, "n"), number(p, "k"));
   const auto bytes_of = [&](const char* name) { return bytes<T>::from_value(T(number(p, name))); };
-  return stream_launch_time(h, bytes_of("bytes_read"), bytes_of("bytes_written"),
+  return stream_time(h, bytes_of("bytes_read"), bytes_of("bytes_written"),
                             bytes_of("working_set_bytes"), word(p, "cache") == "cold");
 }
 
@@ -168,7 +168,7 @@ accelerator host_fit::ceiling() const {
 }
 
 bool fitted_to(const point& p) {
-  if (p.quantity == "stream_launch_time") {
+  if (p.quantity == "stream_time") {
     return word(p, "kernel") != "triad" && !held_out_size(number(p, "working_set_bytes"));
   }
   if (p.quantity == "gemm_time") {
@@ -192,7 +192,7 @@ host_fit fit_host(const device_description& on, const std::vector<point>& measur
   std::vector<point> streams, products;
   for (const point& p : measured) {
     const double moved = number(p, "bytes_read") + number(p, "bytes_written");
-    if (p.quantity == "stream_launch_time") {
+    if (p.quantity == "stream_time") {
       const std::size_t farthest = first_level(h, p);
       for (std::size_t l = 0; l <= farthest; ++l) {
         out.fastest_bytes[l] = (std::max)(out.fastest_bytes[l], moved / fastest(p));
@@ -208,7 +208,7 @@ host_fit fit_host(const device_description& on, const std::vector<point>& measur
     if (p.quantity == "overlap_time" && fitted_to(p)) {
       (word(p, "arrangement") == "compute_alone" ? out.compute_alone : out.copy_alone) = median(p);
     }
-    if (p.quantity == "stream_launch_time" && fitted_to(p)) streams.push_back(p);
+    if (p.quantity == "stream_time" && fitted_to(p)) streams.push_back(p);
     if (p.quantity == "gemm_time" && fitted_to(p)) products.push_back(p);
   }
   if (streams.empty() || products.empty() || !(out.fastest_flop > 0.0)) {
@@ -227,7 +227,7 @@ host_fit fit_host(const device_description& on, const std::vector<point>& measur
 
 double predicted_seconds(const host_fit& h, const point& p) {
   const double moved = number(p, "bytes_read") + number(p, "bytes_written");
-  if (p.quantity == "stream_launch_time" || p.quantity == "gemm_time")
+  if (p.quantity == "stream_time" || p.quantity == "gemm_time")
     return time_of(h.machine, p).value();
   if (p.quantity == "intensity_time") {
     return roofline(h.reached(), demand_of_point(p)).time.value();
@@ -249,7 +249,7 @@ double predicted_seconds(const host_fit& h, const point& p) {
 }
 
 double least_seconds(const host_fit& h, const point& p) {
-  const bool known = p.quantity == "stream_launch_time" || p.quantity == "gemm_time" ||
+  const bool known = p.quantity == "stream_time" || p.quantity == "gemm_time" ||
                      p.quantity == "intensity_time" || p.quantity == "bytes_in_flight_time";
   if (!known || !(h.fastest_bytes[host_levels - 1] > 0.0)) return 0.0;
   accelerator a = h.ceiling();

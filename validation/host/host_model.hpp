@@ -79,7 +79,7 @@ constexpr std::array<T, host_levels> shares_of(const basic_host_machine<T>& h,
 /// Cold: T = call + cold start + (read + written) / bandwidth of DRAM. A core loads and stores at
 /// once in L1; beyond, both take their turn. Leaves out where pages lie, and the TLBs.
 template <Scalar T>
-constexpr duration<T> stream_launch_time(const basic_host_machine<T>& h, const bytes<T>& read,
+constexpr duration<T> stream_time(const basic_host_machine<T>& h, const bytes<T>& read,
                                          const bytes<T>& written, const bytes<T>& working_set,
                                          bool cold) {
   const bytes<T> moved = read + written;

@@ -125,7 +125,7 @@ void measure_stream(const host_session& s, recording& r) {
         // Cold: the places it rotates through are four last-level caches together.
         const bool beyond = static_cast<double>(set) >= 2.0 * cache;
         if (cold ? places < 2 : beyond) continue;
-        point p{"stream_launch_time",
+        point p{"stream_time",
                 "s",
                 {{"kernel", k.name},
                  {"working_set_bytes", static_cast<double>(each * touched * sizeof(float))},

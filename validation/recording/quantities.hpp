@@ -16,7 +16,7 @@ struct quantity_rule {
 };
 
 inline constexpr std::array quantity_rules{
-    quantity_rule{"memory_stream", "stream_launch_time", "s",
+    quantity_rule{"memory_stream", "stream_time", "s",
                   "kernel=read|copy|triad|write cache=cold|warm",
                   "working_set_bytes threads bytes_read bytes_written"},
     quantity_rule{"pointer_chase", "load_latency", "s", "", "working_set_bytes stride_bytes hops"},
