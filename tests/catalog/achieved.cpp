@@ -9,14 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "support/shared.hpp"
+
 namespace pm = perfmodel;
 namespace catalog = perfmodel::catalog;
 
 namespace {
 
-/// The first `columns` cells of every row but the heading; empty where the file is absent.
+/// The first `columns` cells of every row but the heading.
 std::vector<std::vector<std::string>> rows_of(const std::string& name, std::size_t columns) {
-  std::ifstream file(std::string(PERFMODEL_SHARED_DIR) + "/measured/" + name);
+  std::ifstream file(perfmodel_test::measured_folder() + "/" + name);
+  REQUIRE(file.good());
   std::vector<std::vector<std::string>> out;
   std::string line;
   std::getline(file, line);
@@ -32,9 +35,8 @@ std::vector<std::vector<std::string>> rows_of(const std::string& name, std::size
 
 }  // namespace
 
-TEST_CASE("the best matrix product reaches half to all of the dense peak") {
+TEST_CASE("the best matrix product reaches half to all of the dense peak", "[shared]") {
   const auto rows = rows_of("mamf_matmul_peak.csv", 3);
-  if (rows.empty()) SKIP("no published measurements beside the project");
   const std::map<std::string, std::string> keys = {{"NVIDIA A100 SXM", "a100_sxm_80gb"},
                                                    {"NVIDIA H100 SXM", "h100_sxm"},
                                                    {"NVIDIA H200 SXM", "h200_sxm"},
@@ -57,7 +59,7 @@ TEST_CASE("the best matrix product reaches half to all of the dense peak") {
   CHECK(compared >= 9);
 }
 
-TEST_CASE("no kernel multiplies faster than the dense peak") {
+TEST_CASE("no kernel multiplies faster than the dense peak", "[shared]") {
   struct best {
     const char* key;
     pm::number_format format;
@@ -74,17 +76,14 @@ TEST_CASE("no kernel multiplies faster than the dense peak") {
                                          {"L40S fp8", {"l40s", pm::fp8}},
                                          {"B200-SXM nvfp4", {"b200_sxm", pm::fp4}},
                                          {"A100-SXM4-80GB sq", {"a100_sxm_80gb", pm::int8}}};
-  bool any = false;
   for (const char* file : {"aic_gemm_bf16_public.csv", "aic_gemm_lowp_public.csv"}) {
     for (const auto& row : rows_of(file, 7)) {
-      any = true;
       const auto it = fastest.find(row[0] + " " + row[2]);
       if (it == fastest.end()) continue;
       const double flop = 2.0 * std::stod(row[3]) * std::stod(row[4]) * std::stod(row[5]);
       it->second.flop_rate = std::max(it->second.flop_rate, flop / (std::stod(row[6]) * 1e-6));
     }
   }
-  if (!any) SKIP("no published measurements beside the project");
   for (const auto& [name, b] : fastest) {
     const double share =
         b.flop_rate / pm::peak(*catalog::find_accelerator(b.key), b.format).value();
@@ -94,9 +93,8 @@ TEST_CASE("no kernel multiplies faster than the dense peak") {
   }
 }
 
-TEST_CASE("streaming kernels reach 0.6 to 1.02 of the DRAM bandwidth") {
+TEST_CASE("streaming kernels reach 0.6 to 1.02 of the DRAM bandwidth", "[shared]") {
   const auto rows = rows_of("gpubench_stream.csv", 6);
-  if (rows.empty()) SKIP("no published measurements beside the project");
   const std::map<std::string, std::string> keys = {
       {"v100", "v100_sxm_32gb"}, {"a100_80", "a100_sxm_80gb"}, {"h100_pcie", "h100_pcie"},
       {"h200", "h200_sxm"},      {"mi210", "mi210"},           {"l40", "l40s"}};  // same memory

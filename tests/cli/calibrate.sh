@@ -192,17 +192,4 @@ no_recording PM-E004 '"samples"' '"sample"'
 no_recording PM-E001 '"points":\[' '"points":'
 no_recording PM-E050 gemm_time stream_time
 
-# --- published measurements, where they are at hand -------------------------------------------------
-published=$source_dir/../shared/measured/aic_gemm_bf16_public.csv
-if [[ -r $published ]]; then
-  refuses 'choose by --gpu' calibrate --accelerator h100_sxm --data "$published"
-  for pair in h100_sxm:H100-SXM5-80GB:8 b200_sxm:B200-SXM:12; do
-    IFS=: read -r accelerator gpu most <<<"$pair"
-    json=$("$napkin" calibrate --accelerator "$accelerator" --data "$published" --gpu "$gpu" --json) || fail "$pair"
-    awk -v e="$(number "$json" mean_error)" -v most="$most" 'BEGIN { exit !(e > 0 && 100 * e < most) }' ||
-      fail "$pair: held-out error $(number "$json" mean_error)"
-  done
-else
-  echo "skipped: published measurements ($published is not there)"
-fi
 finish

@@ -50,3 +50,17 @@ refuses() {
   [[ -z $out ]] || fail "napkin $*: prints '$out' though it fails"
   [[ $(wc -l <<<"$err") -eq 1 && $err == *"$code"* ]] || fail "napkin $*: says '$err', not one line with $code"
 }
+
+# needs_measurements: `measured` is the folder of published measurements, which are not part of this
+# repository. Skips the test without it; fails where PERFMODEL_SHARED promises it. Of shared_*.sh.
+needs_measurements() {
+  measured=${PERFMODEL_SHARED:-$source_dir/../shared}/measured
+  if [[ ! -d $measured ]]; then
+    if [[ -n ${PERFMODEL_SHARED:-} ]]; then
+      echo "FAIL: PERFMODEL_SHARED is set, and there is no folder $measured"
+      exit 1
+    fi
+    echo 'skipped: needs published measurements that are not in this repository; set PERFMODEL_SHARED'
+    exit 77
+  fi
+}

@@ -184,7 +184,4 @@ table 0 'h200_sxm' "${links[@]}" h299,vllm/0.14.0,custom,bfloat16,8,4096,40
 table 2 'tables of collectives: bytes is 0; allowed: 1 or more' "${links[@]}" h200_sxm,vllm/0.14.0,custom,bfloat16,8,0,40
 table 2 'tables of kernels: a cell is no number' "${gemms[@]}" H100-SXM5-80GB,vllm-0.1,bfloat16,x,8192,8192,780
 table 2 'aic_gemm_bf16_public.csv:2: there is no column 4' "${gemms[0]}" gpu,backend,dtype H100-SXM5-80GB,vllm-0.1,bfloat16
-if [[ -d $source_dir/../shared/measured ]]; then
-  says 0 'Whole services' --data "$source_dir/../shared/measured"
-fi
 finish

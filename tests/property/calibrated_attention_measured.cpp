@@ -9,12 +9,11 @@
 
 #include "../../validation/calibrate/fit_rows.hpp"
 #include "support/scalars.hpp"
+#include "support/shared.hpp"
 
 namespace pm = perfmodel;
 
 namespace {
-
-const std::string measured = std::string(PERFMODEL_SHARED_DIR) + "/measured";
 
 struct score {
   double sum = 0.0;
@@ -30,9 +29,9 @@ struct score {
 
 }  // namespace
 
-TEST_CASE("attention profiles hit published latencies", "[calibrated][measured]") {
-  const auto rows = published::attention_rows(measured);
-  if (rows.empty()) SKIP("no measurements here");
+TEST_CASE("attention profiles hit published latencies", "[calibrated][shared]") {
+  const auto rows = published::attention_rows(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(rows.empty());
   std::map<std::pair<std::string, bool>, score> scores;
   for (const auto& x : rows) {
     const auto profile = pm::catalog::attention_profile_of(*x.device);
@@ -57,9 +56,9 @@ TEST_CASE("attention profiles hit published latencies", "[calibrated][measured]"
   }
 }
 
-TEST_CASE("one Hopper's profile predicts the other", "[calibrated][measured]") {
-  const auto rows = published::attention_rows(measured);
-  if (rows.empty()) SKIP("no measurements here");
+TEST_CASE("one Hopper's profile predicts the other", "[calibrated][shared]") {
+  const auto rows = published::attention_rows(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(rows.empty());
   score decode, prefill;
   for (const auto& x : rows) {
     if (x.gpu != "h200_sxm") continue;
@@ -71,9 +70,9 @@ TEST_CASE("one Hopper's profile predicts the other", "[calibrated][measured]") {
 }
 
 TEST_CASE("head counts held back are hit as well, and the shipped values are the fit's",
-          "[calibrated][measured]") {
-  const auto rows = published::attention_rows(measured);
-  if (rows.empty()) SKIP("no measurements here");
+          "[calibrated][shared]") {
+  const auto rows = published::attention_rows(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(rows.empty());
   std::vector<const published::attention_row*> machine;
   for (const auto& x : rows) {
     if (x.gpu == "h200_sxm") machine.push_back(&x);
@@ -101,9 +100,9 @@ TEST_CASE("head counts held back are hit as well, and the shipped values are the
   }
 }
 
-TEST_CASE("expert profiles hit published latencies", "[calibrated][measured]") {
-  const auto rows = published::moe_rows(measured);
-  if (rows.empty()) SKIP("no measurements here");
+TEST_CASE("expert profiles hit published latencies", "[calibrated][shared]") {
+  const auto rows = published::moe_rows(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(rows.empty());
   std::map<std::string, score> own, other;
   for (const auto& x : rows) {
     const auto p = pm::catalog::moe_profile_of(*x.device);
@@ -122,9 +121,9 @@ TEST_CASE("expert profiles hit published latencies", "[calibrated][measured]") {
 }
 
 TEST_CASE("no published attention is faster than its bound, unless L2 was warm",
-          "[calibrated][measured]") {
-  const auto rows = published::attention_rows(measured);
-  if (rows.empty()) SKIP("no measurements here");
+          "[calibrated][shared]") {
+  const auto rows = published::attention_rows(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(rows.empty());
   for (const auto& x : rows) {
     const auto d = x.decode ? demand_of(x.decode_workload()) : demand_of(x.prefill_workload());
     // Replayed without emptying L2: what is below twice its size may come from there.

@@ -16,13 +16,12 @@
 #include <vector>
 
 #include "../../validation/calibrate/published_collectives.hpp"
+#include "support/shared.hpp"
 
 namespace pm = perfmodel;
 using published::collective_row;
 
 namespace {
-
-const std::string folder = std::string(PERFMODEL_SHARED_DIR) + "/measured";
 
 /// ln(measured / predicted) by the shipped profile.
 double residual(const collective_row& x) {
@@ -35,9 +34,9 @@ double residual(const collective_row& x) {
 
 }  // namespace
 
-TEST_CASE("NCCL's collectives on three machines", "[calibrated][measured]") {
-  const auto rows = published::nccl_rows(folder);
-  if (rows.empty()) SKIP("the published measurements are not beside this checkout");
+TEST_CASE("NCCL's collectives on three machines", "[calibrated][shared]") {
+  const auto rows = published::nccl_rows(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(rows.empty());
   std::map<std::string, std::vector<double>> by;
   int inside = 0;
   for (const auto& x : rows) {
@@ -58,9 +57,9 @@ TEST_CASE("NCCL's collectives on three machines", "[calibrated][measured]") {
   CHECK(inside > 0.8 * static_cast<double>(rows.size()));
 }
 
-TEST_CASE("engines' own all-reduces, captured and streamed", "[calibrated][measured]") {
-  const auto rows = published::custom_rows(folder);
-  if (rows.empty()) SKIP("the published measurements are not beside this checkout");
+TEST_CASE("engines' own all-reduces, captured and streamed", "[calibrated][shared]") {
+  const auto rows = published::custom_rows(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(rows.empty());
   std::map<std::string, std::vector<double>> by;
   for (const auto& x : rows)
     by[x.gpu + (x.captured() ? " captured" : " streamed")].push_back(residual(x));
@@ -75,9 +74,9 @@ TEST_CASE("engines' own all-reduces, captured and streamed", "[calibrated][measu
   }
 }
 
-TEST_CASE("the shipped collective profiles are what the fit finds", "[calibrated][measured]") {
-  const auto rows = published::nccl_rows(folder);
-  if (rows.empty()) SKIP("the published measurements are not beside this checkout");
+TEST_CASE("the shipped collective profiles are what the fit finds", "[calibrated][shared]") {
+  const auto rows = published::nccl_rows(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(rows.empty());
   using model = published::nccl_model;
   const auto fit = published::fit_nccl(rows);
   const auto near_to = [](double shipped, double fitted) {
@@ -100,10 +99,10 @@ TEST_CASE("the shipped collective profiles are what the fit finds", "[calibrated
   }
 }
 
-TEST_CASE("80 % of what a fit has not seen lie where it says", "[calibrated][measured]") {
-  const auto nccl = published::nccl_rows(folder);
-  const auto custom = published::custom_rows(folder);
-  if (nccl.empty()) SKIP("the published measurements are not beside this checkout");
+TEST_CASE("80 % of what a fit has not seen lie where it says", "[calibrated][shared]") {
+  const auto nccl = published::nccl_rows(perfmodel_test::measured_folder());
+  const auto custom = published::custom_rows(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(nccl.empty());
   const auto without = [](const auto& rows, const auto& left_out) {
     std::pair<std::vector<collective_row>, std::vector<collective_row>> out;
     for (const auto& x : rows) (left_out(x) ? out.second : out.first).push_back(x);
@@ -146,9 +145,10 @@ TEST_CASE("80 % of what a fit has not seen lie where it says", "[calibrated][mea
   }
 }
 
-TEST_CASE("an all-reduce of LLMCompass's node of 4 A100s", "[calibrated][measured]") {
-  const auto rows = published::rows_of(folder + "/llmcompass_allreduce_4xA100.csv");
-  if (rows.empty()) SKIP("the published measurements are not beside this checkout");
+TEST_CASE("an all-reduce of LLMCompass's node of 4 A100s", "[calibrated][shared]") {
+  const auto rows =
+      published::rows_of(perfmodel_test::measured_folder() + "/llmcompass_allreduce_4xA100.csv");
+  REQUIRE_FALSE(rows.empty());
   std::vector<double> residuals;
   for (const auto& r : rows) {  // node,num_gpus,bytes,latency_us,busbw_GBps
     collective_row x;
@@ -165,7 +165,7 @@ TEST_CASE("an all-reduce of LLMCompass's node of 4 A100s", "[calibrated][measure
   CHECK(s.mean < 0.2);
 }
 
-TEST_CASE("what tensor parallelism gains a served Llama 70B", "[calibrated][measured]") {
+TEST_CASE("what tensor parallelism gains a served Llama 70B", "[calibrated][shared]") {
   // model,gpu,backend,version,precision,..,isl 7,osl,concurrency,batch,tp 11,..,tpot_ms 17
   struct group {
     std::string gpu, engine, precision;
@@ -173,7 +173,8 @@ TEST_CASE("what tensor parallelism gains a served Llama 70B", "[calibrated][meas
     std::map<int, double> seconds;
   };
   std::map<std::string, group> groups;
-  for (const auto& r : published::rows_of(folder + "/aic_e2e_serving_public.csv")) {
+  for (const auto& r :
+       published::rows_of(perfmodel_test::measured_folder() + "/aic_e2e_serving_public.csv")) {
     if (r[0] != "Llama-3.1-70B") continue;
     group& g = groups[r[1] + r[2] + r[4] + ' ' + r[7] + ' ' + r[8] + ' ' + r[9]];
     g.gpu = r[1];
@@ -184,7 +185,7 @@ TEST_CASE("what tensor parallelism gains a served Llama 70B", "[calibrated][meas
     g.batch = std::stod(r[9]);
     g.seconds[std::stoi(r[11])] = 1e-3 * std::stod(r[17]);
   }
-  if (groups.empty()) SKIP("the published measurements are not beside this checkout");
+  REQUIRE_FALSE(groups.empty());
 
   const auto predicted = [](const group& g, int ranks) {
     const bool trtllm = g.engine == "trtllm";

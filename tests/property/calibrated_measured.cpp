@@ -11,17 +11,18 @@
 #include <vector>
 
 #include "../../validation/calibrate/published_gemm.hpp"
+#include "support/shared.hpp"
 
 namespace pm = perfmodel;
 using published::gemm_row;
 
 namespace {
 
-const std::string folder = std::string(PERFMODEL_SHARED_DIR) + "/measured";
-
+/// A test calls this before its first assertion: it skips where the measurements are absent.
 const std::vector<gemm_row>& graph_rows() {
-  static const std::vector<gemm_row> rows = published::graph_gemms(folder);
-  if (rows.empty()) SKIP("the published measurements are not beside this checkout");
+  static const std::vector<gemm_row> rows =
+      published::graph_gemms(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(rows.empty());
   return rows;
 }
 
@@ -36,7 +37,7 @@ double residual(const gemm_row& r, const pm::machine_parameters* machine = nullp
 
 }  // namespace
 
-TEST_CASE("bf16 matrix products on five machines", "[calibrated][measured]") {
+TEST_CASE("bf16 matrix products on five machines", "[calibrated][shared]") {
   std::map<std::string, std::vector<double>> every, cold;
   for (const gemm_row& r : graph_rows()) {
     if (r.dtype != "bfloat16" || r.warmth_unknown()) continue;
@@ -63,7 +64,7 @@ TEST_CASE("bf16 matrix products on five machines", "[calibrated][measured]") {
   }
 }
 
-TEST_CASE("fp8 matrix products with quantisation by the engine", "[calibrated][measured]") {
+TEST_CASE("fp8 matrix products with quantisation by the engine", "[calibrated][shared]") {
   std::vector<double> fp8;
   for (const gemm_row& r : graph_rows()) {
     if (r.dtype.starts_with("fp8") && !r.warmth_unknown()) fp8.push_back(residual(r));
@@ -72,15 +73,16 @@ TEST_CASE("fp8 matrix products with quantisation by the engine", "[calibrated][m
   CHECK(pm::score_of(fp8).mean < 0.10);
 }
 
-TEST_CASE("layers of real models, that no fit has seen", "[calibrated][measured]") {
+TEST_CASE("layers of real models, that no fit has seen", "[calibrated][shared]") {
   graph_rows();
   std::map<std::string, std::vector<double>> by_gpu;
-  for (const gemm_row& r : published::layer_gemms(folder)) by_gpu[r.gpu].push_back(residual(r));
+  for (const gemm_row& r : published::layer_gemms(perfmodel_test::measured_folder()))
+    by_gpu[r.gpu].push_back(residual(r));
   CHECK(pm::score_of(by_gpu["a100_sxm_80gb"]).mean < 0.092);
   CHECK(pm::score_of(by_gpu["h100_sxm"]).mean < 0.107);
 }
 
-TEST_CASE("a machine by its relative's parameters", "[calibrated][measured]") {
+TEST_CASE("a machine by its relative's parameters", "[calibrated][shared]") {
   std::map<std::string, std::vector<double>> loan;
   for (const gemm_row& r : graph_rows()) {
     if (r.dtype != "bfloat16") continue;
@@ -95,7 +97,7 @@ TEST_CASE("a machine by its relative's parameters", "[calibrated][measured]") {
 
 // Left out: weights up to twice the L2, part of which the run before may have left there. Three
 // rows of an L40S (m = 1, 128 MB of weights, 96 MB of L2) are of that kind and beat their bound.
-TEST_CASE("no cold matrix product is faster than its bound", "[calibrated][measured]") {
+TEST_CASE("no cold matrix product is faster than its bound", "[calibrated][shared]") {
   int faster = 0, rows = 0;
   for (const gemm_row& r : graph_rows()) {
     if (r.weight_bytes() <= 2.0 * r.device->l2.capacity.value()) continue;
@@ -111,7 +113,7 @@ TEST_CASE("no cold matrix product is faster than its bound", "[calibrated][measu
   CHECK(faster == 0);
 }
 
-TEST_CASE("the shipped H100 profile is what the fit gives", "[calibrated][measured]") {
+TEST_CASE("the shipped H100 profile is what the fit gives", "[calibrated][shared]") {
   std::vector<pm::gemm_measurement> rows;
   for (const gemm_row& r : graph_rows()) {
     if (r.dtype != "bfloat16" || r.gpu != "h100_sxm") continue;
@@ -140,11 +142,11 @@ TEST_CASE("the shipped H100 profile is what the fit gives", "[calibrated][measur
   CHECK(pm::coverage_of(fit.held_out, shipped.spread) < 0.90);
 }
 
-TEST_CASE("each part of the formula earns its place on the measurements",
-          "[calibrated][measured]") {
+TEST_CASE("each part of the formula earns its place on the measurements", "[calibrated][shared]") {
+  const std::vector<gemm_row>& rows = graph_rows();
   const auto mean_with = [&](const char* gpu, auto change) {
     std::vector<double> x;
-    for (const gemm_row& r : graph_rows()) {
+    for (const gemm_row& r : rows) {
       if (r.dtype != "bfloat16" || r.gpu != gpu || r.warmth_unknown()) continue;
       pm::machine_parameters p = pm::catalog::find_profile(gpu)->value;
       change(p);

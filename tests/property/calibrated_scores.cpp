@@ -8,23 +8,23 @@
 #include <vector>
 
 #include "../../validation/calibrate/scored_rows.hpp"
+#include "support/shared.hpp"
 
 namespace pm = perfmodel;
 using published::scored_row;
 
 namespace {
 
-const std::string folder = std::string(PERFMODEL_SHARED_DIR) + "/measured";
-
 const std::vector<scored_row>& rows() {
-  static const std::vector<scored_row> all = published::scored_rows(folder);
-  if (all.empty()) SKIP("the published measurements are not beside this checkout");
+  static const std::vector<scored_row> all =
+      published::scored_rows(perfmodel_test::measured_folder());
+  REQUIRE_FALSE(all.empty());
   return all;
 }
 
 }  // namespace
 
-TEST_CASE("every row has a prediction, a bound and a regime", "[calibrated][measured]") {
+TEST_CASE("every row has a prediction, a bound and a regime", "[calibrated][shared]") {
   std::map<std::string, int> regimes, operations;
   for (const scored_row& r : rows()) {
     INFO(r.operation << " " << r.gpu << " " << r.format << " " << r.engine << " " << r.shape);
@@ -45,7 +45,7 @@ TEST_CASE("every row has a prediction, a bound and a regime", "[calibrated][meas
   CHECK(operations["elementwise"] > 1500);
 }
 
-TEST_CASE("cold, nothing was measured faster than its bound", "[calibrated][measured]") {
+TEST_CASE("cold, nothing was measured faster than its bound", "[calibrated][shared]") {
   int cold = 0;
   for (const scored_row& r : rows()) {
     if (r.l2_warm) continue;
@@ -58,7 +58,7 @@ TEST_CASE("cold, nothing was measured faster than its bound", "[calibrated][meas
   CHECK(cold > 5000);
 }
 
-TEST_CASE("element-wise operators and normalisations", "[calibrated][measured]") {
+TEST_CASE("element-wise operators and normalisations", "[calibrated][shared]") {
   std::map<std::string, std::vector<double>> vectorised, scalar;
   std::vector<double> all;
   for (const scored_row& r : rows()) {
@@ -75,7 +75,7 @@ TEST_CASE("element-wise operators and normalisations", "[calibrated][measured]")
 }
 
 TEST_CASE("a row whose own table gave a number of its prediction counts as fitted",
-          "[calibrated][measured]") {
+          "[calibrated][shared]") {
   std::map<std::string, int> fitted, unseen;
   for (const scored_row& r : rows()) {
     if (r.operation != "elementwise") continue;
@@ -89,7 +89,7 @@ TEST_CASE("a row whose own table gave a number of its prediction counts as fitte
   CHECK(unseen["LLMCompass PyTorch"] == 17);
 }
 
-TEST_CASE("of rows that were fitted, the 80 % interval holds as many", "[calibrated][measured]") {
+TEST_CASE("of rows that were fitted, the 80 % interval holds as many", "[calibrated][shared]") {
   std::map<std::string, std::vector<double>> residual;
   for (const scored_row& r : rows()) {
     // Experts and element-wise operators state one spread for all machines.
@@ -110,8 +110,8 @@ TEST_CASE("of rows that were fitted, the 80 % interval holds as many", "[calibra
 }
 
 TEST_CASE("a machine without a profile: its nearest relative's, and how far to trust it",
-          "[calibrated][measured]") {
-  rows();
+          "[calibrated][shared]") {
+  const std::string folder = perfmodel_test::measured_folder();
   std::map<std::string, std::vector<double>> gemms, attention;
   for (const auto& r : published::graph_gemms(folder)) {
     if (r.dtype != "bfloat16" || r.warmth_unknown()) continue;

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "support/shared.hpp"
+
 namespace pm = perfmodel;
 
 namespace {
@@ -29,8 +31,8 @@ pm::number_format format_of(const std::string& name) {
 /// Calls check(row) for every row of a table whose accelerator is known; row[i] is column i.
 template <class F>
 void each_row(const char* file, F&& check) {
-  std::ifstream in(std::string(PERFMODEL_SHARED_DIR) + "/measured/" + file);
-  if (!in) SKIP("no measurements here");
+  std::ifstream in(perfmodel_test::measured_folder() + "/" + file);
+  REQUIRE(in.good());
   std::string line;
   std::getline(in, line);
   int rows = 0;
@@ -57,7 +59,7 @@ void not_faster(const pm::demand& d, const std::vector<std::string>& row) {
 
 }  // namespace
 
-TEST_CASE("attention over a prompt is never faster than its bound", "[operators][measured]") {
+TEST_CASE("attention over a prompt is never faster than its bound", "[operators][shared]") {
   each_row("aic_attn_context_public.csv", [](const std::vector<std::string>& r) {
     not_faster(demand_of(pm::attention_prefill{.batch = std::stod(r[4]),
                                                .tokens = std::stod(r[5]),
@@ -70,7 +72,7 @@ TEST_CASE("attention over a prompt is never faster than its bound", "[operators]
   });
 }
 
-TEST_CASE("attention over a cache is never faster than its bound", "[operators][measured]") {
+TEST_CASE("attention over a cache is never faster than its bound", "[operators][shared]") {
   each_row("aic_attn_decode_public.csv", [](const std::vector<std::string>& r) {
     const pm::attention_decode a{.batch = std::stod(r[4]),
                                  .context = std::stod(r[5]),
@@ -86,7 +88,7 @@ TEST_CASE("attention over a cache is never faster than its bound", "[operators][
   });
 }
 
-TEST_CASE("an expert block is never faster than its bound", "[operators][measured]") {
+TEST_CASE("an expert block is never faster than its bound", "[operators][shared]") {
   each_row("aic_moe_balanced_public.csv", [](const std::vector<std::string>& r) {
     not_faster(demand_of(pm::moe_ffn{.tokens = std::stod(r[3]),
                                      .hidden = std::stod(r[4]),

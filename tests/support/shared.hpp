@@ -1,0 +1,28 @@
+// Measurements that others published. They are not part of this repository.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace perfmodel_test {
+
+/// Their folder: $PERFMODEL_SHARED/measured, by default ../shared/measured beside the checkout.
+///
+/// A test that reads it has the tag [shared] and calls this before its first assertion, never inside
+/// one: it skips the test where there is no such folder, and fails it where PERFMODEL_SHARED
+/// promises one.
+inline std::string measured_folder() {
+  const char* stated = std::getenv("PERFMODEL_SHARED");
+  const bool promised = stated != nullptr && *stated != '\0';
+  const std::string folder =
+      (promised ? std::string(stated) : PERFMODEL_SOURCE_DIR "/../shared") + "/measured";
+  if (!std::filesystem::is_directory(folder)) {
+    if (promised) FAIL("PERFMODEL_SHARED is set, and there is no folder " << folder);
+    SKIP("needs published measurements that are not in this repository; set PERFMODEL_SHARED");
+  }
+  return folder;
+}
+
+}  // namespace perfmodel_test
