@@ -13,8 +13,7 @@ namespace pm = perfmodel;
 struct collective {
   static constexpr const char* name = "collective";
   static constexpr profile_part part = profile_part::links;
-  static constexpr const char* help =
-      "A collective operation among the accelerators of one fabric";
+  static constexpr const char* help = "A collective operation among the accelerators of one fabric";
   static std::vector<key> keys() {
     return {
         accelerator_key(),

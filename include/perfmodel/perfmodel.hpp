@@ -1,7 +1,7 @@
-// Every law. No catalogue, no Eigen, no JSON: include those you name.
+// Everything but catalogues, and what needs Eigen, JSON or a derivation: include those by name.
 #pragma once
 
-#include <perfmodel/analysis/explain.hpp>
+#include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/analysis/sensitivity.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/policy.hpp>
@@ -18,13 +18,19 @@
 #include <perfmodel/overlap.hpp>
 #include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
+#include <perfmodel/parallel/hierarchy.hpp>
 #include <perfmodel/parallel/parallelism.hpp>
 #include <perfmodel/parallel/zero.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/queueing.hpp>
 #include <perfmodel/roofline.hpp>
+#include <perfmodel/scalar/dual.hpp>
+#include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/speculative.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/units/literals.hpp>
 #include <perfmodel/units/text.hpp>
+#include <perfmodel/workload/operators/flash_attention.hpp>
+#include <perfmodel/workload/operators/quantized.hpp>
+#include <perfmodel/workload/operators/softmax.hpp>

@@ -9,7 +9,8 @@ set(layers "${CMAKE_CURRENT_LIST_DIR}/layers.txt")
 function(clean_tree)
   file(REMOVE_RECURSE "${WORK_DIR}")
   foreach(header units/quantity.hpp scalar/lanes.hpp hardware/accelerator.hpp
-      hardware/catalog/chips.hpp workload/demand.hpp roofline.hpp step.hpp analysis/calibration.hpp)
+      hardware/catalog/chips.hpp workload/demand.hpp roofline.hpp step.hpp analysis/calibration.hpp
+      calibrated/catalog/profiles.hpp perfmodel.hpp)
     file(WRITE "${include_dir}/perfmodel/${header}" "#pragma once\n")
   endforeach()
   # Arrows that are right.
@@ -19,6 +20,11 @@ function(clean_tree)
     "#include \"workload/demand.hpp\"\n#include <cstddef>\n#include <boost/units/quantity.hpp>\n")
   file(APPEND "${include_dir}/perfmodel/analysis/calibration.hpp"
     "#include <Eigen/Dense>\n#include <perfmodel/scalar/lanes.hpp>\n#include <perfmodel/step.hpp>\n")
+  file(APPEND "${include_dir}/perfmodel/calibrated/catalog/profiles.hpp"
+    "#include <perfmodel/hardware/catalog/chips.hpp>\n")
+  file(APPEND "${include_dir}/perfmodel/perfmodel.hpp"
+    "#include <perfmodel/hardware/accelerator.hpp>\n#include <perfmodel/roofline.hpp>\n"
+    "#include <perfmodel/step.hpp>\n#include <perfmodel/units/quantity.hpp>\n")
 endfunction()
 
 function(check result output)
@@ -63,6 +69,11 @@ must_notice(step.hpp "#include <Eigen/Core>" "step.hpp includes Eigen/Core, whic
 must_notice(step.hpp "#include <perfmodel/scalar/lanes.hpp>"
   "step.hpp includes perfmodel/scalar/lanes.hpp, which only")
 must_notice(step.hpp "#include <perfmodel/no_such.hpp>" "which does not exist")
+must_notice(step.hpp "#include <perfmodel/calibrated/catalog/profiles.hpp>"
+  "step.hpp includes perfmodel/calibrated/catalog/profiles.hpp, which nothing outside its own folder may")
+must_notice(serving.hpp "#pragma once" "perfmodel.hpp forgot serving.hpp")
+must_notice(perfmodel.hpp "#include <perfmodel/analysis/calibration.hpp>"
+  "perfmodel.hpp brings analysis/calibration.hpp, which it leaves to those who name it")
 must_notice(surprise.hpp "#pragma once" "surprise.hpp has no layer")
 
 file(REMOVE_RECURSE "${WORK_DIR}")

@@ -60,9 +60,9 @@ std::vector<pv::point> synthetic(const pv::host_machine& h) {
   for (const auto& k : kernels) {
     for (double set = 16384; set <= 134217728.0; set *= 2) {
       for (const bool cold : {false, true}) {
-        const auto t = pv::stream_time(h, bytes<>::from_value(k.read * set),
-                                              bytes<>::from_value(k.written * set),
-                                              bytes<>::from_value(set), cold);
+        const auto t =
+            pv::stream_time(h, bytes<>::from_value(k.read * set),
+                            bytes<>::from_value(k.written * set), bytes<>::from_value(set), cold);
         out.push_back(stream(k.name, k.read * set, k.written * set, cold, t.value()));
       }
     }

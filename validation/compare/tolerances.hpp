@@ -15,8 +15,7 @@ struct tolerance {
 };
 
 inline constexpr std::array tolerances{
-    tolerance{"stream_time", 0.15, 0.50,
-              "one share of the bandwidth for every kernel and size"},
+    tolerance{"stream_time", 0.15, 0.50, "one share of the bandwidth for every kernel and size"},
     tolerance{"load_latency", 0.15, 3.00, "the median: at a cache's edge a level may be missed"},
     tolerance{"load_latency_cycles", 0.15, 3.00, "as load_latency, by the stated clock"},
     tolerance{"shared_memory_time", 0.25, 0.60, "data sheet and ways of conflict, nothing fitted"},

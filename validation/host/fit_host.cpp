@@ -81,7 +81,7 @@ duration<T> time_of(const basic_host_machine<T>& h, const point& p) {
     return product_time(h, number(p, "m"), number(p, "n"), number(p, "k"));
   const auto bytes_of = [&](const char* name) { return bytes<T>::from_value(T(number(p, name))); };
   return stream_time(h, bytes_of("bytes_read"), bytes_of("bytes_written"),
-                            bytes_of("working_set_bytes"), word(p, "cache") == "cold");
+                     bytes_of("working_set_bytes"), word(p, "cache") == "cold");
 }
 
 std::array<fitted_parameter, 9> stream_parameters() {

@@ -80,8 +80,7 @@ constexpr std::array<T, host_levels> shares_of(const basic_host_machine<T>& h,
 /// once in L1; beyond, both take their turn. Leaves out where pages lie, and the TLBs.
 template <Scalar T>
 constexpr duration<T> stream_time(const basic_host_machine<T>& h, const bytes<T>& read,
-                                         const bytes<T>& written, const bytes<T>& working_set,
-                                         bool cold) {
+                                  const bytes<T>& written, const bytes<T>& working_set, bool cold) {
   const bytes<T> moved = read + written;
   if (cold) return h.call + h.cold_start + moved / h.bandwidth[host_levels - 1];
   const auto share = detail::shares_of(h, working_set);
