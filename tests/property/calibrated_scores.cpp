@@ -41,7 +41,7 @@ TEST_CASE("every row has a prediction, a bound and a regime", "[calibrated][shar
   CHECK(operations["gemm"] > 9000);
   CHECK(operations["attention decode"] == 3880);
   CHECK(operations["attention prefill"] == 3357);
-  CHECK(operations["experts"] == 1188);
+  CHECK(operations["experts"] == 1620);
   CHECK(operations["elementwise"] > 1500);
 }
 
