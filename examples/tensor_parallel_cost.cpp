@@ -1,7 +1,7 @@
 // What does tensor parallelism cost? Every layer adds up its activations over all devices twice.
 #include <cstdio>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/units/text.hpp>
 
 namespace pm = perfmodel;

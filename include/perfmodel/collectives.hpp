@@ -21,110 +21,148 @@ struct basic_collective_estimate {
 };
 using collective_estimate = basic_collective_estimate<>;
 
+namespace detail {
+
+struct algorithm_list {
+  std::array<algorithm, 5> item{};
+  std::size_t size = 0;
+
+  constexpr void add(algorithm a) { item[size++] = a; }
+  constexpr const algorithm* begin() const { return item.data(); }
+  constexpr const algorithm* end() const { return item.data() + size; }
+};
+inline constexpr algorithm_list every_algorithm{
+    {algorithm::ring, algorithm::tree, algorithm::two_shot, algorithm::one_shot,
+     algorithm::in_network},
+    5};
+
+template <Scalar T>
+constexpr basic_schedule<T> schedule_of(const basic_collective<T>& c, algorithm a,
+                                        const schedule_cost& sent = {}) {
+  const bytes<T> message = c.message.quantity();
+  return {c.operation, a,       c.implementation,     c.launch, c.ranks,
+          sent.steps,  message, sent.share * message, c.format, c.algorithm == algorithm::best};
+}
+
+/// The algorithms that a collective may run in: the one it names, or those that the cost policy
+/// selects, or every one that the implementation has and the fabric can run.
+template <Scalar T, class Cost>
+constexpr algorithm_list candidates(const basic_link<T>& fabric, const basic_collective<T>& c,
+                                    const Cost& cost) {
+  algorithm_list named, run;
+  for (const algorithm a : every_algorithm) {
+    const bool wanted = c.algorithm == algorithm::best || c.algorithm == a;
+    if (wanted && implements(c.implementation, c.operation, a)) named.add(a);
+  }
+  if (named.size == 0) {
+    fail(error_code::inconsistent,
+         "algorithm: this operation, or this implementation of it, has no such algorithm");
+  }
+  if (c.algorithm != algorithm::best) return named;
+  if constexpr (SelectsAlgorithms<Cost, T>) {
+    for (const algorithm a : every_algorithm) {
+      if (has_algorithm(c.operation, a) && cost.selects(fabric, schedule_of(c, a))) run.add(a);
+    }
+  } else {
+    for (const algorithm a : named) {
+      if (a != algorithm::in_network || fabric.in_network_reduction) run.add(a);
+    }
+  }
+  return run;
+}
+
+/// What a schedule takes under the cost policy. A message below one byte waits in proportion.
+template <Scalar T, class Cost>
+constexpr basic_collective_price<T> price_of(const basic_link<T>& fabric,
+                                             const basic_schedule<T>& s, const Cost& cost) {
+  const T sent = scalar_min(T(1.0), s.message.value());  // 1 from one byte on
+  basic_collective_price<T> p;
+  if constexpr (PricesSchedules<Cost, T>) {
+    p = cost.price(fabric, s);
+    p = {sent * p.time, sent * p.transfer, sent * p.latency};
+  } else {
+    p.transfer = s.wire / cost.rate(fabric, s);
+    p.latency = sent * cost.latency(fabric, s);
+    p.time = p.transfer + p.latency;
+  }
+  p.time = named(name_of(s.algorithm), p.time);
+  return p;
+}
+
+template <Scalar T>
+constexpr feasibility carries(const basic_link<T>& fabric, const basic_collective<T>& c) {
+  const double n = c.ranks;
+  if (!(upper(fabric.bandwidth.value()) != 0.0)) {
+    return infeasible("there is no link between the accelerators", "accelerators", n, 1.0);
+  }
+  positive("bandwidth", fabric.bandwidth.quantity());
+  // Any link has two ends, also one that joins an accelerator with its host.
+  const bool between_two = c.operation == collective_op::point_to_point && c.ranks == 2;
+  if (c.ranks > fabric.ranks && !between_two) {
+    return infeasible("more ranks than the fabric joins", "accelerators", n, fabric.ranks);
+  }
+  if (c.algorithm == algorithm::in_network && !fabric.in_network_reduction) {
+    return infeasible("the switches of this fabric do not add", "", 1.0, 0.0);
+  }
+  return {};
+}
+
+}  // namespace detail
+
 /// T = latency(steps) + wire bytes / rate, for the quickest algorithm allowed; with alpha_beta the
 /// alpha-beta model T = steps alpha + share S / beta. Source: Hockney 1994; Thakur et al. 2005,
 /// section 3.1. Leaves out: contention with other traffic, the time of the additions, protocol
-/// switches, hierarchy over several fabrics. A message below one byte waits in proportion, so
-/// nothing costs nothing. One rank costs exactly 0. More ranks than the fabric joins, no link, or
-/// in_network without switches that add: infeasible with a reason (the time is then that of a
-/// fabric that could, and 0 without a link). Errors: ranks below 1, negative message or bandwidth;
-/// `inconsistent` where operation, algorithm and implementation do not go together. Tests: 16 KiB
-/// over 8 ranks at 450 GB/s take 63.7 ns; never below message-share / bandwidth; monotone in bytes;
-/// a bound with in-network reduction never exceeds S / beta.
+/// switches, hierarchy over several fabrics. One rank costs exactly 0, and so do 0 bytes. More
+/// ranks than the fabric joins, no link, or in_network without switches that add: infeasible with a
+/// reason (the time is then that of a fabric that could, and 0 without a link). A link carries a
+/// point-to-point transfer between its two ends whatever it joins.
+/// Errors: ranks not given, negative message or bandwidth; `inconsistent` where operation, algorithm
+/// and implementation do not go together. Tests: 16 KiB over 8 ranks at 450 GB/s take 63.7 ns; never
+/// below message-share / bandwidth; monotone in bytes; a bound with in-network reduction never
+/// exceeds S / beta.
 template <Scalar T, class Cost = full_link>
 constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& fabric,
                                                        const basic_collective<T>& c,
                                                        const Cost& cost = {}) {
-  constexpr std::array<algorithm, 5> all = {algorithm::ring, algorithm::tree, algorithm::two_shot,
-                                            algorithm::one_shot, algorithm::in_network};
-  basic_collective_estimate<T> e;
-  const double n = detail::rank_count("ranks", c.ranks);
-  const bytes<T> message = detail::not_negative("bytes", c.message.quantity());
-
-  std::array<algorithm, all.size()> usable{};
-  std::array<T, all.size()> time{}, wire{}, transfer{}, latency{};
-  std::size_t count = 0;
-  bool named_algorithm = false;
-  for (const algorithm a : all) {
-    if (!implements(c.implementation, c.operation, a)) continue;
-    if (c.algorithm != algorithm::best && c.algorithm != a) continue;
-    named_algorithm = true;
-    if constexpr (!requires(const basic_schedule<T>& s) { cost.selects(fabric, s); }) {
-      if (a == algorithm::in_network && !fabric.in_network_reduction &&
-          c.algorithm == algorithm::best)
-        continue;
-      usable[count++] = a;
-    } else if (c.algorithm == a) {
-      usable[count++] = a;
-    }
-  }
-  if constexpr (requires(const basic_schedule<T>& s) { cost.selects(fabric, s); }) {
-    if (c.algorithm == algorithm::best && named_algorithm) {
-      for (const algorithm a : all) {
-        const basic_schedule<T> s{c.operation, a,  c.implementation, c.launch, c.ranks, 0.0,
-                                  message,     {}, c.format,         true};
-        if (has_algorithm(c.operation, a) && cost.selects(fabric, s)) usable[count++] = a;
-      }
-    }
-  }
-  if (!named_algorithm) {
-    detail::fail(error_code::inconsistent,
-                 "algorithm: this operation, or this implementation of it, has no such algorithm");
-  }
-  if constexpr (lanes_of<T>::count == 1)
-    e.algorithm = usable[0];
-  else
-    e.algorithm.fill(usable[0]);
-  if (c.ranks == 1) return e;
-
-  if (!(upper(fabric.bandwidth.value()) != 0.0)) {
-    e.feasible = infeasible("there is no link between the accelerators", "accelerators", n, 1.0);
-    return e;
-  }
-  detail::positive("bandwidth", fabric.bandwidth.quantity());
-  if (c.ranks > fabric.ranks) {
-    e.feasible = infeasible("more ranks than the fabric joins", "accelerators", n, fabric.ranks);
-  } else if (c.algorithm == algorithm::in_network && !fabric.in_network_reduction) {
-    e.feasible = infeasible("the switches of this fabric do not add", "", 1.0, 0.0);
-  }
-
-  const T sent = scalar_min(T(1.0), message.value());  // 1 from one byte on
-  for (std::size_t i = 0; i < count; ++i) {
-    const schedule_cost x = steps_and_share(c.operation, usable[i], c.ranks);
-    const basic_schedule<T> s{
-        c.operation, usable[i], c.implementation,  c.launch, c.ranks,
-        x.steps,     message,   x.share * message, c.format, c.algorithm == algorithm::best};
-    wire[i] = s.wire.value();
-    if constexpr (requires { cost.price(fabric, s); }) {
-      const basic_collective_price<T> price = cost.price(fabric, s);
-      transfer[i] = sent * price.transfer.value();
-      latency[i] = sent * price.latency.value();
-      time[i] = sent * price.time.value();
+  detail::rank_count("ranks", c.ranks);
+  const bytes<T> message = detail::not_negative("message", c.message.quantity());
+  const detail::algorithm_list run = detail::candidates(fabric, c, cost);
+  const auto on_every_lane = [&](auto&& chosen) {
+    if constexpr (lanes_of<T>::count == 1) {
+      return run.item[chosen(std::size_t{0})];
     } else {
-      transfer[i] = bytes<T>(s.wire) / cost.rate(fabric, s) / lift<T>(second);
-      latency[i] = sent * cost.latency(fabric, s).value();
-      time[i] = transfer[i] + latency[i];
+      per_lane<T, algorithm> of{};
+      for (std::size_t lane = 0; lane < of.size(); ++lane) of[lane] = run.item[chosen(lane)];
+      return of;
     }
-    time[i] = named(name_of(usable[i]), duration<T>::from_value(time[i])).value();
-  }
-
-  const auto chosen = [&](std::size_t lane) {
-    return usable[detail::index_of_least(time, count, lane)];
   };
-  if constexpr (lanes_of<T>::count == 1) {
-    e.algorithm = chosen(0);
-  } else {
-    for (std::size_t lane = 0; lane < lanes_of<T>::count; ++lane) e.algorithm[lane] = chosen(lane);
+  basic_collective_estimate<T> e;
+  e.algorithm = on_every_lane([](std::size_t) { return std::size_t{0}; });
+  if (c.ranks == 1) return e;
+  e.feasible = detail::carries(fabric, c);
+  if (!(upper(fabric.bandwidth.value()) != 0.0)) return e;
+
+  std::array<T, 5> time{}, wire{}, transfer{}, latency{};
+  for (std::size_t i = 0; i < run.size; ++i) {
+    const auto s =
+        detail::schedule_of(c, run.item[i], steps_and_share(c.operation, run.item[i], c.ranks));
+    const basic_collective_price<T> p = detail::price_of(fabric, s, cost);
+    time[i] = p.time.value();
+    wire[i] = s.wire.value();
+    transfer[i] = p.transfer.value();
+    latency[i] = p.latency.value();
   }
-  e.wire = wire_bytes<T>(
-      named("wire bytes", bytes<T>::from_value(detail::value_of_least(time, wire, count))));
-  e.terms.add(limiter::link, "transfer",
-              duration<T>::from_value(detail::value_of_least(time, transfer, count)));
-  e.terms.add(limiter::latency, "latency",
-              duration<T>::from_value(detail::value_of_least(time, latency, count)));
+  const auto of_quickest = [&](const std::array<T, 5>& each) {
+    return detail::value_of_least(time, each, run.size);
+  };
+  e.algorithm =
+      on_every_lane([&](std::size_t lane) { return detail::index_of_least(time, run.size, lane); });
+  e.wire = wire_bytes<T>(named("wire bytes", bytes<T>::from_value(of_quickest(wire))));
+  e.terms.add(limiter::link, "transfer", duration<T>::from_value(of_quickest(transfer)));
+  e.terms.add(limiter::latency, "latency", duration<T>::from_value(of_quickest(latency)));
   e.limiter = e.terms.limiting();
   T least = time[0];
-  for (std::size_t i = 1; i < count; ++i) least = scalar_min(least, time[i]);
+  for (std::size_t i = 1; i < run.size; ++i) least = scalar_min(least, time[i]);
   e.time = named(name_of(c.operation), duration<T>::from_value(least));
   const duration<T> shortest =
       duration<T>::from_value(T(1e-30));  // keeps 0 bytes in 0 s at 0 bytes/s

@@ -18,8 +18,11 @@
 #include <perfmodel/overlap.hpp>
 #include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
+#include <perfmodel/parallel/expert.hpp>
 #include <perfmodel/parallel/hierarchy.hpp>
-#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/layout.hpp>
+#include <perfmodel/parallel/pipeline.hpp>
+#include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/parallel/zero.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/queueing.hpp>

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <perfmodel/deployment/operators.hpp>
+#include <perfmodel/parallel/expert.hpp>
+#include <perfmodel/parallel/pipeline.hpp>
 #include <perfmodel/roofline.hpp>
 
 namespace perfmodel {

@@ -2,7 +2,7 @@
 // expect: impossible_layout
 // expect-gcc: check
 // expect-clang: check\({.tensor = 3}
-#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/layout.hpp>
 namespace pm = perfmodel;
 
 inline constexpr pm::sharded_dims model{.query_heads = 64, .kv_heads = 8, .layers = 80};

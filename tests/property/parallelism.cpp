@@ -2,7 +2,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
-#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/expert.hpp>
+#include <perfmodel/parallel/layout.hpp>
+#include <perfmodel/parallel/pipeline.hpp>
+#include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/parallel/zero.hpp>
 
 namespace pm = perfmodel;

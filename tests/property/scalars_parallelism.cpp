@@ -1,7 +1,10 @@
 // Parallel layouts over every scalar.
 #include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
-#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/expert.hpp>
+#include <perfmodel/parallel/layout.hpp>
+#include <perfmodel/parallel/pipeline.hpp>
+#include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/parallel/zero.hpp>
 #include <support/scalars.hpp>
 

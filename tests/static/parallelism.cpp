@@ -1,7 +1,10 @@
 // Parallel layouts, worked by hand.
 #include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
-#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/expert.hpp>
+#include <perfmodel/parallel/layout.hpp>
+#include <perfmodel/parallel/pipeline.hpp>
+#include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/parallel/zero.hpp>
 
 namespace pm = perfmodel;
@@ -91,7 +94,8 @@ constexpr pm::expert_parallelism skewed{
     .ranks = 8, .tokens = 128, .hidden = 7168, .top_k = 8, .imbalance = 1.5};
 static_assert(near_to(pm::communication_time(nvlink, skewed).time / both_ways.time, 1.5, 1e-15));
 static_assert(pm::communication_time(nvlink,
-                                     pm::expert_parallelism{.tokens = 1, .hidden = 1, .top_k = 1})
+                                     pm::expert_parallelism{
+                                         .ranks = 1, .tokens = 1, .hidden = 1, .top_k = 1})
                   .time == pm::duration<>{});
 
 // 8.03e9 bf16 gradients over 8 ranks at 450 GB/s: 62.4556 ms

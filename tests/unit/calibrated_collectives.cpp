@@ -330,6 +330,6 @@ TEST_CASE("one rank of two fabrics sends nothing, and no message that cannot be"
   for (const double bad : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK(perfmodel_test::refusal([&] {
             pm::hierarchical_time(h, call(bad, 1, pm::implementation::any));
-          }).starts_with("PM-E010: bytes is "));
+          }).starts_with("PM-E010: message is "));
   }
 }

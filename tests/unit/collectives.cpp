@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <perfmodel/collectives.hpp>
 #include <perfmodel/core/fields.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
 
@@ -29,6 +30,28 @@ pm::error_code code_of(const pm::link& l, const pm::collective& c) {
 }
 
 }  // namespace
+
+TEST_CASE("a host link carries a transfer between its two ends") {
+  pm::collective c{.operation = pm::collective_op::point_to_point,
+                   .ranks = 2,
+                   .message = pm::message_bytes<>(64.0 * pm::MB)};
+  const pm::link& host = pm::catalog::h100_sxm.host;  // PCIe 5.0 x16
+  const auto e = pm::collective_time(host, c);
+  CHECK(e.feasible.feasible);
+  CHECK(e.time.value() == 64e6 / host.bandwidth.value());
+  c.ranks = 3;
+  CHECK(std::string(pm::collective_time(host, c).feasible.reason) ==
+        "more ranks than the fabric joins");
+  c = {.ranks = 2, .message = pm::message_bytes<>(64.0 * pm::MB)};
+  CHECK_FALSE(pm::collective_time(host, c).feasible);
+}
+
+TEST_CASE("ranks that were not given are refused") {
+  CHECK_THROWS_WITH(
+      pm::collective_time(pm::catalog::h100_sxm.fabric,
+                          pm::collective{.message = pm::message_bytes<>(1.0 * pm::MB)}),
+      Catch::Matchers::ContainsSubstring("ranks is 0; allowed: 1 to 1000000"));
+}
 
 TEST_CASE("an all-reduce that spans too many ranks is infeasible and says so") {
   const auto e = pm::collective_time(nvlink(450, true),

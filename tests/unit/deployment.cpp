@@ -87,7 +87,7 @@ TEST_CASE("deployment: a pipeline cuts weights and cache of layers by its stages
   CHECK(fits(d, 1.0, 4096.0));
   d.layout.pipeline = 81;
   CHECK(std::string(fits(d, 1.0, 1.0).reason) ==
-        "pipeline_parallel has more stages than the model has layers");
+        "layout.pipeline has more stages than the model has layers");
 }
 
 TEST_CASE("require_fits: a layout that cannot be is refused before any byte is counted") {
@@ -96,7 +96,7 @@ TEST_CASE("require_fits: a layout that cannot be is refused before any byte is c
         pm::detail::cut_over(cat::h100_sxm, cat::llama_3_70b, tensor, pm::bf16, pm::bf16), 1, 1);
   };
   CHECK(refusal([&] { (void)over(3); }) ==
-        "PM-E030: tensor_parallel does not divide the query heads: 3 against 64");
+        "PM-E030: layout.tensor does not divide the query heads: 3 against 64");
   CHECK(refusal([&] { (void)over(16); }) ==
         "PM-E030: the layout takes more accelerators than there are: 16 against 8");
   CHECK(near(over(8).value(), 17.64e9, 1e-3));

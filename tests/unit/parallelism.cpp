@@ -4,7 +4,10 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
-#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/expert.hpp>
+#include <perfmodel/parallel/layout.hpp>
+#include <perfmodel/parallel/pipeline.hpp>
+#include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/parallel/zero.hpp>
 
 namespace pm = perfmodel;
@@ -30,12 +33,12 @@ TEST_CASE("an impossible layout says what does not divide what") {
       .query_heads = 64, .kv_heads = 8, .layers = 80, .experts = 0, .accelerators = 16};
   CHECK_THROWS_WITH(
       pm::check({.tensor = 3}, model),
-      ContainsSubstring("tensor_parallel does not divide the query heads: 3 against 64"));
+      ContainsSubstring("layout.tensor does not divide the query heads: 3 against 64"));
   CHECK_THROWS_WITH(pm::check({.tensor = 12}, {.kv_heads = 8}), ContainsSubstring("KV heads"));
   CHECK_THROWS_WITH(pm::check({.pipeline = 96}, {.layers = 80}),
                     ContainsSubstring("96 against 80"));
   CHECK_THROWS_WITH(pm::check({.tensor = 8, .data = 4}, model), ContainsSubstring("32 against 16"));
-  CHECK_THROWS_WITH(pm::check({.expert = 2}, model), ContainsSubstring("expert_parallel"));
+  CHECK_THROWS_WITH(pm::check({.expert = 2}, model), ContainsSubstring("layout.expert"));
   CHECK_THROWS_WITH(pm::check({.expert = 2}, {.experts = 8}),
                     ContainsSubstring("ranks of a stage"));
   CHECK_THROWS_WITH(pm::check({.tensor = 6, .expert = 6}, {.experts = 8}),
@@ -52,7 +55,30 @@ TEST_CASE("a degree below 1 is out of range, under its own name") {
   CHECK(refusal({.expert = 0}, {}) == out_of_range);
   CHECK(refusal({.data = 0}, {}) == out_of_range);
   CHECK(refusal({.context = 0}, {}) == out_of_range);
-  CHECK_THROWS_WITH(pm::check({.context = 0}, {}), ContainsSubstring("context_parallel is 0"));
+  CHECK_THROWS_WITH(pm::check({.context = 0}, {}), ContainsSubstring("layout.context is 0"));
+}
+
+TEST_CASE("counts beyond an int are divided as they are") {
+  const pm::sharded_dims odd{.query_heads = 4294967297.0, .kv_heads = 4294967297.0};
+  CHECK(std::string(pm::layout_feasible({.tensor = 2}, odd).reason) ==
+        "layout.tensor does not divide the query heads");
+  CHECK(pm::layout_feasible({.tensor = 641}, odd));  // Euler: 641 divides 2^32 + 1
+  CHECK(pm::layout_feasible({.pipeline = 2}, {.layers = 4294967297.0}));
+}
+
+TEST_CASE("ranks that were not given are refused, and one rank costs nothing") {
+  const auto refused = ContainsSubstring("ranks is 0; allowed: 1 to 1000000");
+  CHECK_THROWS_WITH(pm::communication_time(nvlink, pm::tensor_parallelism{.hidden = 8192}),
+                    refused);
+  CHECK_THROWS_WITH(pm::communication_time(
+                        nvlink, pm::expert_parallelism{.tokens = 1, .hidden = 8, .top_k = 1}),
+                    refused);
+  CHECK_THROWS_WITH(pm::data_parallel_time(nvlink, {.parameters = 1e9}), refused);
+  CHECK_THROWS_WITH(
+      pm::ring_attention_memory(pm::ring_attention{.tokens = 8, .kv_heads = 1, .head_dim = 8}),
+      refused);
+  CHECK(pm::communication_time(nvlink, pm::tensor_parallelism{.ranks = 1, .hidden = 8192}).time ==
+        pm::duration<>{});
 }
 
 TEST_CASE("dimensions below 1 are refused") {
@@ -128,12 +154,12 @@ TEST_CASE("overlap and activations refuse what cannot be, by name") {
   CHECK_THROWS_WITH(pm::overlap_with_collective(1.0 * pm::ms, -1.0 * pm::ms, 132, 20),
                     ContainsSubstring("communication"));
   CHECK_THROWS_WITH(pm::pipelined_pass(1.0 * pm::ms, 1.0 * pm::ms, 0.0, 8.0),
-                    ContainsSubstring("pipeline_parallel is 0"));
+                    ContainsSubstring("stages is 0"));
   CHECK_THROWS_WITH(pm::pipelined_pass(1.0 * pm::ms, 1.0 * pm::ms, 4.0, 8.0, 0.5),
                     ContainsSubstring("chunks is 0.5"));
   CHECK_THROWS_AS(pm::microbatches_in_flight(4.0, 0.0), pm::error);
   CHECK_THROWS_WITH(pm::activation_bytes(pm::layer_activations{.tensor = 0}),
-                    ContainsSubstring("tensor_parallel is 0"));
+                    ContainsSubstring("tensor is 0"));
   CHECK_THROWS_AS(pm::activation_bytes(pm::layer_activations{.tokens = 8}), pm::error);
   pm::data_parallel_step x{
       .ranks = 8, .parameters = 1e9, .forward = 1.0 * pm::ms, .backward = 2.0 * pm::ms};

@@ -187,7 +187,7 @@ TEST_CASE("step: what cannot be says why, or is refused") {
   CHECK(refusal([] { (void)pm::step(llama(8), {.batch = -1, .context = 10}); }) ==
         "PM-E010: batch is -1; allowed: 0 or more");
   CHECK(refusal([] { (void)pm::step(llama(3), {.batch = 1}); }) ==
-        "PM-E030: tensor_parallel does not divide the query heads: 3 against 64");
+        "PM-E030: layout.tensor does not divide the query heads: 3 against 64");
   auto d = llama(8);
   d.weights = pm::fp4;
   d.activations = pm::fp4;

@@ -3,7 +3,8 @@
 
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/kv_cache.hpp>
-#include <perfmodel/parallel/parallelism.hpp>
+#include <perfmodel/parallel/layout.hpp>
+#include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/workload/model/kv_shape.hpp>
 #include <perfmodel/workload/model/parameters.hpp>
 
@@ -43,10 +44,10 @@ using deployment = basic_deployment<>;
 /// What of the model the layout has to divide.
 template <Scalar T>
 constexpr sharded_dims sharded_dims_of(const basic_transformer<T>& m) {
-  const auto whole = [](const T& x) { return static_cast<int>(lower(x)); };
+  const auto whole = [](const T& x) { return math::floor(lower(x)); };
   return {whole(m.attention.query_heads),
-          m.attention.kind == attention_kind::latent ? 0 : whole(m.attention.kv_heads),
-          whole(m.layers), whole(m.moe.experts), 0};
+          m.attention.kind == attention_kind::latent ? 0.0 : whole(m.attention.kv_heads),
+          whole(m.layers), whole(m.moe.experts), 0.0};
 }
 
 namespace detail {

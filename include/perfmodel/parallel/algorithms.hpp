@@ -47,7 +47,7 @@ constexpr const char* name_of(launch_mode l) {
 template <Scalar T = double>
 struct basic_collective {
   collective_op operation = collective_op::all_reduce;
-  int ranks = 1;
+  int ranks = 0;  ///< must be given; 1 costs nothing
   message_bytes<T> message{};
   perfmodel::algorithm algorithm = perfmodel::algorithm::best;
   perfmodel::implementation implementation = perfmodel::implementation::any;

@@ -81,7 +81,7 @@ constexpr basic_estimate<T> pipelined_pass(const duration<T>& stage, const durat
   detail::not_negative("transfer", transfer);
   const T m = detail::count("microbatches", microbatches);
   const T v = detail::count("chunks", chunks);
-  const T boundaries = detail::count("pipeline_parallel", stages) - T(1.0);
+  const T boundaries = detail::count("stages", stages) - T(1.0);
   const T any = scalar_min(T(1.0), boundaries);
   basic_estimate<T> e;
   e.terms.add(limiter::compute, "stages", m * stage);
@@ -101,7 +101,7 @@ constexpr basic_estimate<T> pipelined_pass(const duration<T>& stage, const durat
 template <Scalar T>
 constexpr T microbatches_in_flight(const T& stages, const std::type_identity_t<T>& microbatches,
                                    const std::type_identity_t<T>& chunks = T(1.0)) {
-  const T p = detail::count("pipeline_parallel", stages);
+  const T p = detail::count("stages", stages);
   const T v = detail::count("chunks", chunks);
   const T more = upper(v) > 1.0 ? T((p - T(1.0)) / v) : T(0.0);
   return scalar_min(detail::count("microbatches", microbatches), T(p + more));

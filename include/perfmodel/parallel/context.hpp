@@ -11,7 +11,7 @@ namespace perfmodel {
 /// blocks of keys and values on, ranks - 1 times.
 template <Scalar T = double>
 struct basic_ring_attention {
-  int ranks = 1;
+  int ranks = 0;  ///< must be given
   T batch = T(1.0), tokens{}, query_heads{}, kv_heads{}, head_dim{};
   number_format format = number_format::bf16;
 };
@@ -111,7 +111,7 @@ using layer_activations = basic_layer_activations<>;
 /// Tests: one rank of 2048 x 12288 keeps 34 bytes an element; 8 ranks 13, shared out 4.25.
 template <Scalar T>
 constexpr bytes<T> activation_bytes(const basic_layer_activations<T>& x) {
-  const T t(detail::rank_count("tensor_parallel", x.tensor));
+  const T t(detail::rank_count("tensor", x.tensor));
   const T hidden = detail::count("hidden", x.hidden);
   const T elements = detail::count("batch", x.batch) * detail::count("tokens", x.tokens) * hidden;
   T each = x.sequence ? T(34.0 / t) : T(10.0 + 24.0 / t);

@@ -11,7 +11,7 @@ template <Scalar T = double>
 struct basic_hierarchy {
   basic_link<T> inside{};
   basic_link<T> between{};
-  int ranks_inside = 1;
+  int ranks_inside = 0;  ///< must be given
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -58,7 +58,7 @@ constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy
                                                            const Between& between_cost = {}) {
   detail::rank_count("ranks", c.ranks);
   detail::rank_count("ranks_inside", h.ranks_inside);
-  detail::not_negative("bytes", c.message.quantity());
+  detail::not_negative("message", c.message.quantity());
   const int n = c.ranks < h.ranks_inside ? c.ranks : h.ranks_inside;
   if (c.ranks % n != 0) {
     detail::fail(error_code::impossible_layout, "ranks: not a multiple of ranks_inside");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <perfmodel/collectives.hpp>
+#include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/overlap.hpp>
 
 namespace perfmodel {
@@ -30,7 +31,7 @@ using training_state = basic_training_state<>;
 template <Scalar T = double>
 constexpr T zero_bytes_per_parameter(zero_stage stage, int data,
                                      const basic_training_state<T>& s = {}) {
-  const T n(detail::rank_count("data_parallel", data));
+  const T n(detail::rank_count("data", data));
   const T p = detail::not_negative("parameters", s.parameters);
   const T g = detail::not_negative("gradients", s.gradients);
   const T o = detail::not_negative("optimizer", s.optimizer);
@@ -64,12 +65,24 @@ constexpr wire_bytes<T> zero_traffic(zero_stage stage, int data, const T& parame
       named("wire bytes", part * (detail::count("parameters", parameters) * sent * lift<T>(byte))));
 }
 
+/// The all-reduce of all gradients: message = parameters b.
+/// Test: 8.03e9 bf16 gradients over 8 ranks at 450 GB/s take 62.5 ms on a ring.
+template <Scalar T>
+constexpr basic_collective<T> gradient_all_reduce(int data, const T& parameters,
+                                                  number_format format) {
+  basic_collective<T> c;
+  c.ranks = data;
+  c.message = message_bytes<T>(
+      named("message", detail::count("parameters", parameters) * lift<T>(bytes_of(format))));
+  return c;
+}
+
 /// A training step of one rank of N: times are what it computes alone, and `pieces` what is sent at
 /// a time, buckets of gradients or the layers of ZeRO-3. `taken` of `sms` are held by communication
 /// while it runs; 0: none.
 template <Scalar T = double>
 struct basic_data_parallel_step {
-  int ranks = 1;
+  int ranks = 0;  ///< must be given
   T parameters{};
   duration<T> forward{}, backward{};
   T pieces = T(1.0);

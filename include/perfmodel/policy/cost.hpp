@@ -29,6 +29,19 @@ struct basic_collective_price {
   duration<T> latency{};
 };
 
+/// A cost policy that prices a schedule as a whole, in place of a rate and a latency.
+template <class Cost, class T>
+concept PricesSchedules = requires(const Cost& cost, const basic_link<T>& l,
+                                   const basic_schedule<T>& s) {
+  { cost.price(l, s) } -> std::same_as<basic_collective_price<T>>;
+};
+/// A cost policy that knows among which algorithms a library chooses.
+template <class Cost, class T>
+concept SelectsAlgorithms = requires(const Cost& cost, const basic_link<T>& l,
+                                     const basic_schedule<T>& s) {
+  { cost.selects(l, s) } -> std::same_as<bool>;
+};
+
 /// The default cost policy: the link's whole one-way bandwidth and no latency. A bound.
 /// A cost policy has these two functions, and may look at all of a schedule. In their place it may
 /// have price(link, schedule) -> basic_collective_price; and selects(link, schedule) -> bool, which

@@ -1,0 +1,110 @@
+// How a model is cut over accelerators, and what the cut has to divide.
+#pragma once
+
+#include <perfmodel/core/estimate.hpp>
+#include <perfmodel/parallel/algorithms.hpp>
+#include <perfmodel/scalar/math.hpp>
+
+namespace perfmodel {
+
+/// Parallel degrees. Expert parallelism regroups the ranks that tensor, data and context make, and
+/// adds none: experts over `expert` groups, each expert over the tensor x data x context / expert
+/// ranks of its group.
+struct layout {
+  int tensor = 1;
+  int pipeline = 1;
+  int expert = 1;
+  int data = 1;
+  int context = 1;
+
+  /// Accelerators in use.
+  constexpr int ranks() const { return tensor * pipeline * data * context; }
+  /// Ranks of one stage of the pipeline.
+  constexpr int stage_ranks() const { return tensor * data * context; }
+  /// Ranks that share one expert's matrices.
+  constexpr int expert_tensor() const { return stage_ranks() / expert; }
+  friend constexpr bool operator==(const layout&, const layout&) = default;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("tensor", s.tensor...);
+    f("pipeline", s.pipeline...);
+    f("expert", s.expert...);
+    f("data", s.data...);
+    f("context", s.context...);
+  }
+};
+
+/// What of a model has to divide; doubles, because a model's counts may exceed an int. 0 heads,
+/// layers or accelerators: not stated, not checked; 0 experts: a dense model.
+struct sharded_dims {
+  double query_heads = 0;
+  double kv_heads = 0;
+  double layers = 0;
+  double experts = 0;
+  double accelerators = 0;  ///< that there are
+};
+
+namespace detail {
+/// Exact for whole numbers up to 2^53.
+constexpr bool divides_evenly(double part, double whole) {
+  return math::floor(whole / part) * part == whole;
+}
+}  // namespace detail
+
+/// Whether a model can be laid out so, and why not. KV heads are replicated where there are fewer
+/// heads than ranks, so they divide or are divided. Errors: a degree below 1.
+/// Tests: 64 query heads over 3 ranks cannot be; 8 KV heads over 16 ranks can.
+constexpr feasibility layout_feasible(const layout& l, const sharded_dims& d) {
+  const double tensor = detail::rank_count("layout.tensor", l.tensor);
+  const double pipeline = detail::rank_count("layout.pipeline", l.pipeline);
+  const double expert = detail::rank_count("layout.expert", l.expert);
+  const double stage = tensor * detail::rank_count("layout.data", l.data) *
+                       detail::rank_count("layout.context", l.context);
+  const double ranks = stage * pipeline;
+  if (d.accelerators > 0 && ranks > d.accelerators) {
+    return infeasible("the layout takes more accelerators than there are", "accelerators", ranks,
+                      d.accelerators);
+  }
+  if (ranks > 1e6) {
+    return infeasible("the layout takes more than a million accelerators", "accelerators", ranks,
+                      1e6);
+  }
+  if (!detail::divides_evenly(tensor, d.query_heads)) {
+    return infeasible("layout.tensor does not divide the query heads", "heads", tensor,
+                      d.query_heads);
+  }
+  if (d.kv_heads > 0 && !detail::divides_evenly(tensor, d.kv_heads) &&
+      !detail::divides_evenly(d.kv_heads, tensor)) {
+    return infeasible("neither of layout.tensor and the KV heads divides the other", "heads",
+                      tensor, d.kv_heads);
+  }
+  if (d.layers > 0 && pipeline > d.layers) {
+    return infeasible("layout.pipeline has more stages than the model has layers", "layers",
+                      pipeline, d.layers);
+  }
+  if (expert > 1 && (d.experts == 0 || !detail::divides_evenly(expert, d.experts))) {
+    return infeasible("layout.expert does not divide the experts", "experts", expert, d.experts);
+  }
+  if (!detail::divides_evenly(expert, stage)) {
+    return infeasible("layout.expert does not divide the ranks of a stage", "accelerators", expert,
+                      stage);
+  }
+  return {};
+}
+
+namespace detail {
+[[noreturn]] inline void impossible_layout(const feasibility& f) {
+  throw error(error_code::impossible_layout, std::string(f.reason) + ": " + number_text(f.needed) +
+                                                 " against " + number_text(f.available));
+}
+}  // namespace detail
+
+/// The layout, once checked. Errors: `impossible_layout` with the reason and both numbers.
+constexpr const layout& check(const layout& l, const sharded_dims& d) {
+  const feasibility f = layout_feasible(l, d);
+  if (!f.feasible) detail::impossible_layout(f);
+  return l;
+}
+
+}  // namespace perfmodel
