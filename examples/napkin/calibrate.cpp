@@ -61,7 +61,8 @@ std::string parameters_text(const pm::machine_fit& fit) {
   std::vector<std::vector<std::string>> rows = {{"parameter", "value", "standard error", ""}};
   std::size_t i = 0;
   pm::machine_parameters::fields(
-      [&](const char* name, const auto& value, const auto& standard_error) {
+      [&](const pm::field& about, const auto& value, const auto& standard_error) {
+        const char* name = about.name;
         using type = std::remove_cvref_t<decltype(value)>;
         const bool at_limit = i < fit.at_bound.size() && fit.at_bound[i];
         const bool fitted = i++ < fit.at_bound.size();

@@ -97,7 +97,8 @@ bool is_share(std::string_view name) {
 void read_parameters(const json& object, pm::machine_profile& p) {
   strict_object all(object, "parameters");
   pm::machine_parameters::fields(
-      [&](const char* name, auto& value, auto& standard_error) {
+      [&](const pm::field& about, auto& value, auto& standard_error) {
+        const char* name = about.name;
         using type = std::remove_reference_t<decltype(value)>;
         const std::string key = parameter_key<type>(name);
         if constexpr (std::same_as<type, bool>) {
@@ -162,7 +163,8 @@ json profile_file_json(const pm::machine_profile& p, const std::string& source,
                        const pm::prediction_score& held_out) {
   json parameters = json::object();
   pm::machine_parameters::fields(
-      [&](const char* name, const auto& value, const auto& standard_error) {
+      [&](const pm::field& about, const auto& value, const auto& standard_error) {
+        const char* name = about.name;
         using type = std::remove_cvref_t<decltype(value)>;
         const std::string key = parameter_key<type>(name);
         if constexpr (std::same_as<type, bool>) {

@@ -24,7 +24,8 @@ using entries = std::map<std::string, entry>;
 template <class S>
 void collect(const S& spec, const std::string& prefix, entries& out) {
   S::fields(
-      [&](const char* name, const auto& x) {
+      [&](const perfmodel::field& about, const auto& x) {
+        const char* name = about.name;
         using field = std::remove_cvref_t<decltype(x)>;
         const std::string path = prefix + name;
         if constexpr (requires { typename field::quantity_type; }) {

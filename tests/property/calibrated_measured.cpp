@@ -124,8 +124,8 @@ TEST_CASE("the shipped H100 profile is what the fit gives", "[calibrated][shared
       pm::fit_machine(pm::catalog::h100_sxm, rows, 3, shipped.value.l2_bandwidth);
   int parameters = 0;
   pm::machine_parameters::fields(
-      [&]<class V>(const char* name, const V& fitted, const V& value, const V& error) {
-        INFO(name);
+      [&]<class V>(const pm::field& about, const V& fitted, const V& value, const V& error) {
+        INFO(about.name);
         if constexpr (std::is_same_v<V, bool>) {
           CHECK(fitted == value);
         } else {

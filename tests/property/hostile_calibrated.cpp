@@ -33,7 +33,7 @@ std::array<double, 3> of(const pm::estimate& e) {
 template <class Spec>
 Spec troubled(Spec spec, source_of_trouble& x) {
   Spec::fields(
-      [&](const char*, auto& field) {
+      [&](const pm::field&, auto& field) {
         using type = std::remove_reference_t<decltype(field)>;
         if constexpr (perfmodel_test::holds_a_number<type>) {
           if (x.random.uniform() > 0.1) return;

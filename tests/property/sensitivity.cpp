@@ -21,8 +21,8 @@ pm::accelerator scaled(pm::accelerator a, std::size_t resource, double by) {
     for (const pm::number_format f : pm::all_formats) {
       auto& all = peaks;
       std::remove_cvref_t<decltype(all)>::fields(
-          [&](const char* name, auto& x) {
-            if (std::string(name) == name_of(f)) x = by * x.quantity();
+          [&](const pm::field& about, auto& x) {
+            if (std::string(about.name) == name_of(f)) x = by * x.quantity();
           },
           all);
     }

@@ -50,7 +50,8 @@ void refuses_each_field(const Spec& spec, Answer&& answer,
   std::size_t fields = 0;
   Spec changed = spec;
   Spec::fields(
-      [&](const char* name, auto& field) {
+      [&](const perfmodel::field& about, auto& field) {
+        const char* name = about.name;
         using type = std::remove_reference_t<decltype(field)>;
         if constexpr (holds_a_number<type>) {
           if (among(passed_over, name)) return;

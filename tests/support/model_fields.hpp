@@ -12,7 +12,8 @@ template <class S>
 void collect_fields(const std::string& prefix, const S& spec,
                     std::map<std::string, std::string>& out) {
   S::fields(
-      [&](const char* name, const auto& value) {
+      [&](const perfmodel::field& about, const auto& value) {
+        const char* name = about.name;
         using value_type = std::remove_cvref_t<decltype(value)>;
         if constexpr (perfmodel::detail::Spec<const value_type>) {
           collect_fields(prefix + name + ".", value, out);

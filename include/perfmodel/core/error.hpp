@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <perfmodel/core/allowed_range.hpp>
 #include <perfmodel/units/quantity.hpp>
 #include <string>
 
@@ -58,15 +59,21 @@ inline std::string number_text(double x) {
 
 /// Not constexpr on purpose: reaching it in a constant expression is a compile error whose notes
 /// show the field and the value.
-[[noreturn]] inline void out_of_range(const char* field, double value, const char* allowed) {
+[[noreturn]] inline void out_of_range(const char* name, double value, const char* allowed) {
   throw error(error_code::out_of_range,
-              std::string(field) + " is " + number_text(value) + "; allowed: " + allowed);
+              std::string(name) + " is " + number_text(value) + "; allowed: " + allowed);
+}
+/// constexpr, so that a compiler prints its arguments when it fails in a constant expression.
+constexpr void refuse_outside(const allowed_range& r, const char* name, double lower,
+                              double upper) {
+  if (!(lower >= r.least)) out_of_range(name, lower, r.below_in_words(lower));
+  if (!(upper <= r.most)) out_of_range(name, upper, r.above);
 }
 [[noreturn]] inline void unsupported(const char* accelerator, const char* format) {
   throw error(error_code::unsupported_format, std::string(accelerator) + " does not compute in " +
                                                   format + "; napkin gpus lists what it does");
 }
-/// constexpr, so that a compiler prints its arguments when it fails in a constant expression.
+/// constexpr as refuse_outside().
 constexpr void computes_in(bool supported, const char* accelerator, const char* format) {
   if (!supported) unsupported(accelerator, format);
 }
@@ -74,56 +81,44 @@ constexpr void computes_in(bool supported, const char* accelerator, const char* 
   throw error(code, message);
 }
 
-// What is divided by is no smaller and nothing is larger, so no quotient of checked inputs overflows.
-inline constexpr double smallest_quantity = 1e-30;
-inline constexpr double largest_quantity = 1e30;
-inline constexpr double largest_count = 1e15;
+/// x, all of which the range holds. Errors: out_of_range, by the name.
+template <Scalar T>
+constexpr const T& inside(const allowed_range& r, const char* name, const T& x) {
+  refuse_outside(r, name, lower(x), upper(x));
+  return x;
+}
+template <class U, Scalar T>
+constexpr const bu::quantity<U, T>& inside(const allowed_range& r, const char* name,
+                                           const bu::quantity<U, T>& q) {
+  inside(r, name, q.value());
+  return q;
+}
 
-/// Every lane above zero. Rejects NaN and infinity. Returns x.
-template <Scalar T>
-constexpr const T& positive(const char* field, const T& x) {
-  if (!(lower(x) > 0.0)) out_of_range(field, lower(x), "more than 0");
-  if (!(lower(x) >= smallest_quantity)) out_of_range(field, lower(x), "at least 1e-30");
-  if (!(upper(x) <= largest_quantity)) out_of_range(field, upper(x), "at most 1e30");
-  return x;
+// Checks of the arguments of a law; the fields of a spec have their ranges in its fields().
+/// Above zero in every lane, neither NaN nor infinite. Returns x.
+template <class X>
+constexpr const auto& positive(const char* name, const X& x) {
+  return inside(positive_range, name, x);
 }
-template <class U, Scalar T>
-constexpr const bu::quantity<U, T>& positive(const char* field, const bu::quantity<U, T>& q) {
-  positive(field, q.value());
-  return q;
-}
-template <Scalar T>
-constexpr const T& not_negative(const char* field, const T& x) {
-  if (!(lower(x) >= 0.0)) out_of_range(field, lower(x), "0 or more");
-  if (!(upper(x) <= largest_quantity)) out_of_range(field, upper(x), "at most 1e30");
-  return x;
-}
-template <class U, Scalar T>
-constexpr const bu::quantity<U, T>& not_negative(const char* field, const bu::quantity<U, T>& q) {
-  not_negative(field, q.value());
-  return q;
+template <class X>
+constexpr const auto& not_negative(const char* name, const X& x) {
+  return inside(not_negative_range, name, x);
 }
 /// A count of things: 1 .. 1e15. Fractions are allowed, since averages are counts too.
-template <Scalar T>
-constexpr const T& count(const char* field, const T& x) {
-  if (!(lower(x) >= 1.0)) out_of_range(field, lower(x), "1 or more");
-  if (!(upper(x) <= largest_count)) out_of_range(field, upper(x), "at most 1e15");
-  return x;
+template <class X>
+constexpr const auto& count(const char* name, const X& x) {
+  return inside(count_range, name, x);
 }
 /// A share of something: 0 .. 1.
-template <Scalar T>
-constexpr const T& fraction(const char* field, const T& x) {
-  if (!(lower(x) >= 0.0)) out_of_range(field, lower(x), "0 to 1");
-  if (!(upper(x) <= 1.0)) out_of_range(field, upper(x), "0 to 1");
-  return x;
+template <class X>
+constexpr const auto& fraction(const char* name, const X& x) {
+  return inside(fraction_range, name, x);
 }
 /// lo <= x <= hi; `allowed` says so in words.
-template <Scalar T>
-constexpr const T& within(const char* field, const T& x, double lo, double hi,
-                          const char* allowed) {
-  if (!(lower(x) >= lo)) out_of_range(field, lower(x), allowed);
-  if (!(upper(x) <= hi)) out_of_range(field, upper(x), allowed);
-  return x;
+template <class X>
+constexpr const auto& within(const char* name, const X& x, double lo, double hi,
+                             const char* allowed) {
+  return inside({lo, hi, allowed, allowed}, name, x);
 }
 
 }  // namespace detail

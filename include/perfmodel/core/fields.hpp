@@ -1,13 +1,40 @@
-// Walks the fields of a spec: to change its scalar, to seed derivatives, to name inputs.
+// A spec describes each of its fields once: the name and what is allowed; the unit is its type's.
+// Walks over them change the scalar, seed derivatives, name inputs, and refuse what is not allowed.
 #pragma once
 
+#include <optional>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/units/named.hpp>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace perfmodel {
 
 struct source;
+
+/// One field of a spec, as its fields() lists it: f(field::count("batch"), s.batch...). A name alone
+/// allows everything. The range is asked of facts that are stated and of optionals that hold a value.
+struct field {
+  const char* name = "";
+  allowed_range allowed{};
+
+  constexpr field(const char* n) : name(n) {}
+  constexpr field(const char* n, const allowed_range& range) : name(n), allowed(range) {}
+
+  static constexpr field positive(const char* n) { return {n, detail::positive_range}; }
+  static constexpr field not_negative(const char* n) { return {n, detail::not_negative_range}; }
+  /// A count of things: 1 .. 1e15. Fractions are allowed, since averages are counts too.
+  static constexpr field count(const char* n) { return {n, detail::count_range}; }
+  /// A share of something: above 0 and at most 1.
+  static constexpr field share(const char* n) { return {n, detail::share_range}; }
+  /// A share that may be nothing: 0 .. 1.
+  static constexpr field fraction(const char* n) { return {n, detail::fraction_range}; }
+  /// lo .. hi; `in_words` says so: "1 to 1000000".
+  static constexpr field within(const char* n, double lo, double hi, const char* in_words) {
+    return {n, allowed_range{lo, hi, in_words, in_words}};
+  }
+};
 
 /// Where a field stands in a nested spec: dram.bandwidth is {&{nullptr, "dram"}, "bandwidth"}.
 struct field_path {
@@ -32,7 +59,24 @@ namespace detail {
 /// A spec lists its fields in `fields(f, spec...)`, once, for one or several specs of one shape.
 template <class S>
 concept Spec = requires(S& s) {
-  S::fields([](const char*, auto&) {}, s);
+  S::fields([](const field&, auto&) {}, s);
+};
+template <class X>
+inline constexpr bool is_optional = false;
+template <class X>
+inline constexpr bool is_optional<std::optional<X>> = true;
+template <class X>
+inline constexpr bool is_variant = false;
+template <class... Xs>
+inline constexpr bool is_variant<std::variant<Xs...>> = true;
+/// Holds a quantity and more: a fact its source, a qualified quantity its convention.
+template <class X>
+concept HoldsQuantity = requires(const X& x) {
+  x.quantity();
+};
+template <class X>
+concept Fact = HoldsQuantity<X> && requires(const X& x) {
+  x.from();
 };
 
 template <class To, class S>
@@ -59,19 +103,26 @@ template <Scalar To, class From, class Into, class F>
 constexpr void convert(const field_path& path, const From& from, Into& into, F&& seed) {
   if constexpr (Spec<const From>) {
     From::fields(
-        [&](const char* name, const auto& a, auto& b) {
-          convert<To>(field_path{&path, name}, a, b, seed);
+        [&](const field& about, const auto& a, auto& b) {
+          convert<To>(field_path{&path, about.name}, a, b, seed);
         },
         from, into);
-  } else if constexpr (requires {
-                         from.from();
-                         from.quantity();
-                       }) {  // a fact keeps its source
+  } else if constexpr (is_optional<From>) {
+    if (from) convert<To>(path, *from, into.emplace(), seed);
+  } else if constexpr (is_variant<From>) {
+    std::visit(
+        [&]<class Held>(const Held& held) {
+          typename rebind<To, Held>::type mapped{};
+          convert<To>(path, held, mapped, seed);
+          into = Into(mapped);
+        },
+        from);
+  } else if constexpr (Fact<From>) {
     into =
         Into(Into::quantity_type::from_value(seeded(seed, path, from.value(), &from.from(),
                                                     exponents_of<typename From::quantity_type>())),
              from.from());
-  } else if constexpr (requires { from.quantity(); }) {  // stated under a convention
+  } else if constexpr (HoldsQuantity<From>) {
     using from_quantity = std::remove_cvref_t<decltype(from.quantity())>;
     using into_quantity = std::remove_cvref_t<decltype(into.quantity())>;
     into = Into(into_quantity::from_value(
@@ -84,6 +135,51 @@ constexpr void convert(const field_path& path, const From& from, Into& into, F&&
     into = from;
   }
 }
+
+/// look(path, allowed, lower, upper) for every number that a range is given for. A named type and no
+/// lambda, for the sake of what compilers print where a constant expression stops in it.
+template <class Look>
+struct each_number {
+  field_path at;
+  Look& look;
+
+  template <class X>
+  constexpr void operator()(const field& about, const X& x) const {
+    const each_number here{field_path{&at, about.name}, look};
+    if constexpr (Spec<const X>) {
+      X::fields(here, x);
+    } else if constexpr (is_optional<X>) {
+      if (x) (*this)(about, *x);
+    } else if constexpr (is_variant<X>) {
+      std::visit([&](const auto& held) { (*this)(about, held); }, x);
+    } else if constexpr (Fact<X>) {
+      if (x.is_stated()) (*this)(about, x.quantity());
+    } else if constexpr (HoldsQuantity<X>) {
+      (*this)(about, x.quantity());
+    } else if constexpr (Quantity<X>) {
+      (*this)(about, x.value());
+    } else if constexpr (Scalar<X>) {
+      if (about.allowed.refuses_some()) look(here.at, about.allowed, lower(x), upper(x));
+    } else if constexpr (std::same_as<X, int>) {
+      (*this)(about, static_cast<double>(x));
+    }
+  }
+};
+
+struct all_inside {
+  bool yes = true;
+  constexpr void operator()(const field_path&, const allowed_range& r, double lower, double upper) {
+    yes = (static_cast<int>(yes) & static_cast<int>(r.holds(lower, upper))) != 0;
+  }
+};
+struct refuse_first {
+  constexpr void operator()(const field_path& path, const allowed_range& r, double lower,
+                            double upper) {
+    if (r.holds(lower, upper)) return;
+    if (!std::is_constant_evaluated()) refuse_outside(r, path.text().c_str(), lower, upper);
+    refuse_outside(r, path.name, lower, upper);
+  }
+};
 
 }  // namespace detail
 
@@ -101,6 +197,22 @@ template <Scalar To, class S>
   requires detail::Spec<const S>
 constexpr auto lift(const S& spec) {
   return map_scalars<To>(spec, [](const field_path&, const auto& x) { return To(x); });
+}
+
+/// Refuses the first field that is not what it must be, by its path below `owner`:
+/// "attention.floor is 0; allowed: more than 0". Fields without a range, facts that are not stated
+/// and optionals without a value pass. Every lane of a scalar is looked at. All fields are compared
+/// first, without a branch, and walked one by one only where that fails.
+/// Errors: out_of_range. Test: tests/unit/fields.cpp, each kind of field and each kind of range.
+template <class S>
+  requires detail::Spec<const S>
+constexpr void require_valid(const S& spec, const char* owner = "") {
+  const field_path root{nullptr, owner};
+  detail::all_inside all;
+  S::fields(detail::each_number<detail::all_inside>{root, all}, spec);
+  if (all.yes) return;
+  detail::refuse_first refuse;
+  S::fields(detail::each_number<detail::refuse_first>{root, refuse}, spec);
 }
 
 }  // namespace perfmodel

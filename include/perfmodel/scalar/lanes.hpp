@@ -41,8 +41,8 @@ class lanes {
     return *this;
   }
 
-  friend double lower(const lanes& x) { return x.v_.minCoeff(); }
-  friend double upper(const lanes& x) { return x.v_.maxCoeff(); }
+  friend double lower(const lanes& x) { return x.v_.template minCoeff<Eigen::PropagateNaN>(); }
+  friend double upper(const lanes& x) { return x.v_.template maxCoeff<Eigen::PropagateNaN>(); }
   friend lanes scalar_min(const lanes& a, const lanes& b) { return lanes(array((a.v_.min)(b.v_))); }
   friend lanes scalar_max(const lanes& a, const lanes& b) { return lanes(array((a.v_.max)(b.v_))); }
   friend lanes ceil(const lanes& x) { return lanes(array(x.v_.ceil())); }

@@ -219,18 +219,18 @@ constexpr bool set(S& spec, std::string_view path, double value, const source& f
   const std::size_t dot = path.find('.');
   const std::string_view head = path.substr(0, dot);
   S::fields(
-      [&](const char* name, auto& x) {
-        using field = std::remove_reference_t<decltype(x)>;
-        if (head != name) return;
-        if constexpr (requires { typename field::quantity_type; }) {
+      [&](const field& about, auto& x) {
+        using value_type = std::remove_reference_t<decltype(x)>;
+        if (head != about.name) return;
+        if constexpr (requires { typename value_type::quantity_type; }) {
           if (dot != std::string_view::npos) return;
-          x = field(field::quantity_type::from_value(value), from);
+          x = value_type(value_type::quantity_type::from_value(value), from);
           done = true;
-        } else if constexpr (std::is_same_v<field, int>) {
+        } else if constexpr (std::is_same_v<value_type, int>) {
           if (dot != std::string_view::npos) return;
           x = static_cast<int>(value);
           done = true;
-        } else if constexpr (detail::Spec<field>) {
+        } else if constexpr (detail::Spec<value_type>) {
           if (dot != std::string_view::npos) done = set(x, path.substr(dot + 1), value, from);
         }
       },
