@@ -142,9 +142,9 @@ TEST_CASE("optionals and variants are lifted and traced with what they hold", "[
   CHECK_FALSE(pm::lift<pm::dual<2>>(everything{}).window.has_value());
 
   std::vector<std::string> seen;
-  pm::map_scalars<double>(x, [&](const pm::field_path& path, double value) {
+  pm::map_scalars<pm::interval>(x, [&](const pm::field_path& path, double value) {
     seen.push_back(path.text());
-    return value;
+    return pm::interval(value);
   });
   CHECK(seen == std::vector<std::string>{"latency", "window", "load.arrivals", "nested.arrivals",
                                          "message", "share", "fraction", "any"});
