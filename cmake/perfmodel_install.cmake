@@ -29,5 +29,6 @@ install(FILES
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 if(TARGET napkin)
-  install(TARGETS napkin DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  # Not part of an installation that was asked for before napkin was built.
+  install(PROGRAMS $<TARGET_FILE:napkin> DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
 endif()
