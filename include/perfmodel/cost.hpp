@@ -38,15 +38,14 @@ template <Scalar T>
 constexpr money<T> cost_per_million_tokens(const std::type_identity_t<T>& gpus,
                                            const perfmodel::price<T>& price,
                                            const token_rate<T>& throughput) {
-  return named("cost per million tokens",
-               cost_per_token(gpus, price, throughput) * lift<T>(million_tokens));
+  return named("cost per million tokens", cost_per_token(gpus, price, throughput) * million_tokens);
 }
 template <Scalar T>
 constexpr money<T> cost_per_thousand_tokens(const std::type_identity_t<T>& gpus,
                                             const perfmodel::price<T>& price,
                                             const token_rate<T>& throughput) {
   return named("cost per thousand tokens",
-               cost_per_token(gpus, price, throughput) * lift<T>(1000.0 * token));
+               cost_per_token(gpus, price, throughput) * (1000.0 * token));
 }
 
 /// The price per GPU that a published cost implies: cost x rate / gpus.

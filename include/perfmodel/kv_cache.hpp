@@ -80,9 +80,9 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_memory_budget<T>& budget,
     return c;
   }
   c.available = free;
-  const bytes<T> block = named("block bytes", block_size * lift<T>(token) * per_token);
+  const bytes<T> block = named("block bytes", block_size * token * per_token);
   c.blocks = named("blocks", floor(T(free / block)));
-  c.tokens = named("tokens", c.blocks * block_size * lift<T>(token));
+  c.tokens = named("tokens", c.blocks * block_size * token);
   const T blocks_per_sequence = named("blocks per sequence", ceil(context / block_size));
   c.sequences = named("sequences", floor(c.blocks / blocks_per_sequence));
   if (upper(c.sequences) < 1.0) {
@@ -122,7 +122,7 @@ template <Scalar T>
 constexpr tokens<T> shared_prefix_saving(const T& sequences, const T& prefix) {
   detail::count("sequences", sequences);
   detail::not_negative("prefix", prefix);
-  return (sequences - 1.0) * prefix * lift<T>(token);
+  return (sequences - 1.0) * prefix * token;
 }
 
 /// Tokens in flight at which the cache weighs as much as the weights: W / kv. Below it weight
@@ -147,7 +147,7 @@ constexpr T paging_tax(const duration<T>& table_latency, const duration<T>& gath
   detail::count("block_size", block_size);
   detail::positive("kv_bytes_per_token", per_token_and_layer);
   detail::positive("bandwidth", per_cta);
-  const duration<T> stream = block_size * lift<T>(token) * per_token_and_layer / per_cta;
+  const duration<T> stream = block_size * token * per_token_and_layer / per_cta;
   return T((table_latency + gather_latency) / stream);
 }
 

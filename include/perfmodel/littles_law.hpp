@@ -151,9 +151,8 @@ constexpr requests<T> requests_in_system(const request_rate<T>& arrivals, const 
 template <Scalar T>
 constexpr T concurrent_sequences(const token_rate<T>& throughput,
                                  const duration<T>& inter_token_latency) {
-  return named("streams",
-               T(detail::not_negative("throughput", throughput) *
-                 detail::positive("inter_token_latency", inter_token_latency) / lift<T>(token)));
+  return named("streams", T(detail::not_negative("throughput", throughput) *
+                            detail::positive("inter_token_latency", inter_token_latency) / token));
 }
 
 /// Tokens per second of so many streams = streams / inter-token latency.
@@ -162,7 +161,7 @@ template <Scalar T>
 constexpr token_rate<T> throughput_of(const std::type_identity_t<T>& concurrent_streams,
                                       const duration<T>& inter_token_latency) {
   return named("throughput", detail::not_negative("concurrent_streams", concurrent_streams) *
-                                 lift<T>(token) /
+                                 token /
                                  detail::positive("inter_token_latency", inter_token_latency));
 }
 

@@ -56,8 +56,7 @@ constexpr flops_per_token<T> training_flop_per_token(
     const T& parameters, const std::type_identity_t<T>& recomputed = T(0.0)) {
   detail::positive("parameters", parameters);
   detail::fraction("recomputed", recomputed);
-  return named("FLOP per token",
-               (6.0 + 2.0 * recomputed) * parameters * lift<T>(flop) / lift<T>(token));
+  return named("FLOP per token", (6.0 + 2.0 * recomputed) * parameters * flop / token);
 }
 
 /// Training MFU = tokens per second x 6 P / (ranks x peak). Errors: above 1.

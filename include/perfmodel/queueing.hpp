@@ -28,7 +28,7 @@ namespace detail {
 template <Scalar T>
 constexpr T offered_load(const request_rate<T>& arrivals, const duration<T>& service) {
   return T(detail::not_negative("arrivals", arrivals) * detail::positive("service", service) /
-           lift<T>(request));
+           request);
 }
 constexpr feasibility overload(double needed, double available) {
   return infeasible("requests arrive as fast as they can be served, or faster", "req/s", needed,
@@ -178,14 +178,14 @@ constexpr basic_batch_equilibrium<T> decode_batch(const request_rate<T>& arrival
                                             detail::positive("output", output));
   const duration<T> largest_step = fixed + largest_batch * per_sequence;
   detail::positive("fixed + per_sequence", largest_step);
-  r.saturation = named("saturation", largest_batch * lift<T>(token) / largest_step);
-  const T growth = named("x t1", T(r.demanded * per_sequence / lift<T>(token)));
+  r.saturation = named("saturation", largest_batch * token / largest_step);
+  const T growth = named("x t1", T(r.demanded * per_sequence / token));
   if (!(upper(growth) < 1.0)) {
     r.feasible = infeasible("decode steps take longer than tokens are asked for", "tok/s",
                             upper(r.demanded.value()), 1.0 / upper(per_sequence.value()));
     return r;
   }
-  const T batch = named("batch", T(r.demanded * fixed / lift<T>(token)) / (1.0 - growth));
+  const T batch = named("batch", T(r.demanded * fixed / token) / (1.0 - growth));
   if (upper(batch) > lower(largest_batch)) {
     r.feasible = infeasible("the batch that the load needs is larger than the largest batch",
                             "sequences", upper(batch), lower(largest_batch));

@@ -186,9 +186,9 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
   if (closed) {
     const T waiting = scalar_max(T(l.concurrency - s.batch), T(0.0));
     s.wait = named("wait", waiting / s.batch * in_service);
-    s.throughput = s.batch * lift<T>(request) / in_service;
+    s.throughput = s.batch * request / in_service;
   } else {
-    const request_rate<T> arrivals = l.requests_per_s * lift<T>(request_per_s);
+    const request_rate<T> arrivals = l.requests_per_s * request_per_s;
     // One data-parallel group, and its first stage.
     const basic_queue_estimate<T> q =
         md1(arrivals / T(d.layout.data), first / T(d.layout.pipeline));
@@ -198,8 +198,8 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
   }
   s.ttft = named("time to first token", s.wait + first);
   s.e2e = named("end to end", s.ttft + (l.output_tokens - 1.0) * s.itl);
-  s.output_tokens_per_s = named("output tokens per second",
-                                s.throughput * (l.output_tokens * lift<T>(token_per_request)));
+  s.output_tokens_per_s =
+      named("output tokens per second", s.throughput * (l.output_tokens * token_per_request));
   return s;
 }
 

@@ -20,7 +20,7 @@ constexpr T speculative_speedup(const emitted_tokens_per_pass<T>& e, int draft_l
   const T cost = T(detail::draft_count(draft_length)) *
                      detail::not_negative("draft_cost_ratio", draft_cost_ratio) +
                  T(1.0);
-  return named("speedup", e.quantity() / lift<T>(token) / cost);
+  return named("speedup", e.quantity() / token / cost);
 }
 template <Scalar T>
 constexpr T speculative_speedup(const T& acceptance, int draft_length, const T& draft_cost_ratio) {
@@ -59,8 +59,8 @@ constexpr duration_per_token<T> time_per_token(const emitted_tokens_per_pass<T>&
 template <Scalar T>
 constexpr T speculative_speedup(const emitted_tokens_per_pass<T>& e, int draft_length,
                                 const basic_speculative_steps<T>& s) {
-  return named("speedup", detail::positive("target", s.target) /
-                              (time_per_token(e, draft_length, s) * lift<T>(token)));
+  return named("speedup",
+               detail::positive("target", s.target) / (time_per_token(e, draft_length, s) * token));
 }
 
 namespace detail {
@@ -199,7 +199,7 @@ constexpr T flop_overhead(const emitted_tokens_per_pass<T>& e, int draft_length,
                           const T& draft_flop_ratio) {
   const T k(detail::draft_count(draft_length));
   const T done = k * detail::not_negative("draft_flop_ratio", draft_flop_ratio) + k + T(1.0);
-  return named("operations", done / (detail::positive("emitted", e.quantity()) / lift<T>(token)));
+  return named("operations", done / (detail::positive("emitted", e.quantity()) / token));
 }
 
 /// Sequences at which checking k + 1 tokens each meets the ridge point, so that drafts stop being
@@ -210,8 +210,7 @@ constexpr T verification_batch_limit(const intensity<T>& ridge, const bytes<T>& 
                                      int draft_length) {
   const T work = T(2.0) * (T(detail::draft_count(draft_length)) + T(1.0));
   return named("batch limit", detail::positive("ridge", ridge) *
-                                  detail::positive("bytes_per_weight", bytes_per_weight) /
-                                  lift<T>(flop)) /
+                                  detail::positive("bytes_per_weight", bytes_per_weight) / flop) /
          work;
 }
 

@@ -84,8 +84,7 @@ constexpr duration<T> communication_time(const basic_deployment<T>& d, const bas
     basic_collective<T> logits;
     logits.operation = collective_op::all_gather;
     logits.ranks = l.tensor;
-    logits.message =
-        message_bytes<T>(share.logits * d.model.vocabulary * lift<T>(bytes_of(residual)));
+    logits.message = message_bytes<T>(share.logits * d.model.vocabulary * bytes_of(residual));
     t += named("logits", collective_time(d.device.fabric, logits, cost).time);
   }
   if (spread) {

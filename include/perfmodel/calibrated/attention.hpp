@@ -193,7 +193,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const bool narrow = w.kv_format.format != w.format;
   const T share = narrow ? T(p.matrix_share * k.narrow_kv_matrix) : p.matrix_share;
   const flop_rate<T> matrix = share * peak(a, w.format);
-  const duration<T> per_matrix = sms * 2.0 * (w.head_dim + value_dim) * lift<T>(flop) / matrix;
+  const duration<T> per_matrix = sms * 2.0 * (w.head_dim + value_dim) * flop / matrix;
   const duration<T> per_exponential =
       1.0 /
       (special_functions_per_clock * detail::positive("vector.clock", a.vector.clock.quantity()));
@@ -209,10 +209,10 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
       max(longest, duration<T>(waves * mean_tile + 0.3 * scalar_min(T(1.0), waves) * longest));
 
   const T kv_new = w.batch * w.tokens * w.kv_heads * (w.head_dim + value_dim);
-  const bytes<T> distinct = needs.dram.total() + kv_new * lift<T>(bytes_of(w.format));
-  bytes<T> moved = distinct + kv_new * lift<T>(bytes_of(w.kv_format));
+  const bytes<T> distinct = needs.dram.total() + kv_new * bytes_of(w.format);
+  bytes<T> moved = distinct + kv_new * bytes_of(w.kv_format);
   if (narrow)
-    moved += (2.0 * w.batch * w.tokens * w.query_heads * w.head_dim + 2.0 * kv_new) * lift<T>(byte);
+    moved += (2.0 * w.batch * w.tokens * w.query_heads * w.head_dim + 2.0 * kv_new) * byte;
   const auto memory = detail::warm_memory_of(a, p, moved, distinct, state);
 
   basic_estimate<T> e;

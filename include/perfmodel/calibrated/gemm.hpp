@@ -61,18 +61,18 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const tile_rates<T>& r,
   using math::floor;
   const T grid = ceil(g.m / T(t.rows)) * ceil(g.n / T(t.columns));
   const T waves = named(t.waves, T(ceil(grid / r.sms)));
-  const bytes<T> operands = scalar_min(g.m, T(t.rows)) * lift<T>(bytes_of(g.format)) +
-                            lift<T>(t.columns * bytes_of(g.weights));
-  const duration<T> step =
-      named(t.step, max(duration<T>(2.0 * scalar_min(r.worked_rows, T(t.rows)) *
-                                    lift<T>(t.columns * flop) / r.matrix),
-                        duration<T>(operands / r.operands)));
+  const bytes<T> operands =
+      scalar_min(g.m, T(t.rows)) * bytes_of(g.format) + t.columns * bytes_of(g.weights);
+  const duration<T> step = named(
+      t.step,
+      max(duration<T>(2.0 * scalar_min(r.worked_rows, T(t.rows)) * (t.columns * flop) / r.matrix),
+          duration<T>(operands / r.operands)));
   const duration<T> whole = waves * (g.k * step + r.fill);
   if (!r.splits) return named(t.whole, whole);
   const T parts = named(
       t.parts,
       scalar_max(T(1.0), T(floor(scalar_min(T(r.sms / grid), T(g.k / T(least_split_depth)))))));
-  const bytes<T> sums = g.m * g.n * parts * lift<T>(bytes_of(number_format::fp32));
+  const bytes<T> sums = g.m * g.n * parts * bytes_of(number_format::fp32);
   const duration<T> split = waves * (g.k / parts * step + r.fill) + r.split + sums / r.sums;
   return min(named(t.whole, whole), named(t.split, split));
 }
@@ -154,9 +154,9 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
     compute = min(compute, detail::tiled_time(g, rates, detail::output_tiles[i]));
   }
 
-  const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
+  const bytes<T> weights = named("weights", g.k * g.n * bytes_of(g.weights));
   bytes<T> written = d.dram.written;
-  if (quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
+  if (quantises) written = max(written, bytes<T>(g.m * g.n * (2.0 * byte)));
   duration<T> memory = (d.dram.read + written) / dram;
   if (upper(conditions.weight_copies) > 0.0 && upper(a.l2.capacity.value()) > 0.0) {
     const bytes<T> room = detail::l2_room / machine.l2_partitions * a.l2.capacity.quantity();
@@ -177,11 +177,11 @@ constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const
   const duration<T> dense = named("dense time", d.matrix_flop / matrix);
   const duration<T> slowed = e.terms.add(
       limiter::compute, "power",
-      machine.power_slowdown * (dense / (overlapped + lift<T>(detail::power_settles))) * dense);
+      machine.power_slowdown * (dense / (overlapped + detail::power_settles)) * dense);
   const duration<T> launch = e.terms.add(limiter::launch, "launch", machine.matrix_floor);
   duration<T> time = launch + overlapped + slowed;
   if (quantises) {
-    duration<T> moved = g.m * g.k * lift<T>(2.0 * byte + bytes_of(g.format)) / dram;
+    duration<T> moved = g.m * g.k * (2.0 * byte + bytes_of(g.format)) / dram;
     if (tensor_scaled && !block_scaled) {
       const T cycles = g.m * g.k * engine.quantise_cycles;
       moved =

@@ -30,8 +30,8 @@ constexpr duration<T> grouped_gemm_time(const T& groups, const T& row_tiles, con
   const T column_tiles = ceil(T(n / k.tile_columns));
   const T waves = named("waves", T(groups * row_tiles * column_tiles / sms));
   const T padded = groups * row_tiles * tile_rows * column_tiles * k.tile_columns;
-  const duration<T> compute = named("matrix time", 2.0 * padded * k_dim * lift<T>(flop) / rate *
-                                                       scalar_max(T(1.0), T(1.0 / waves)));
+  const duration<T> compute =
+      named("matrix time", 2.0 * padded * k_dim * flop / rate * scalar_max(T(1.0), T(1.0 / waves)));
   const T drawn = scalar_min(T(1.0), T(k.dram_saturation * waves));
   const duration<T> memory =
       named("weights' time", groups * n * k_dim * weight / (drawn * memory_rate));
@@ -81,7 +81,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const perfmodel::bandwidth<T> dram =
       detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const perfmodel::bandwidth<T> weight_rate = p.dram_share * dram;
-  const bytes<T> weight = lift<T>(bytes_of(x.weights));
+  const bytes<> weight = bytes_of(x.weights);
   const T up = (ffn_matrices(x.gated) - 1.0) * width;
   const auto both = [&](const T& groups, const T& tiles, const T& tall) {
     const duration<T> upwards = detail::grouped_gemm_time(groups, tiles, tall, up, x.hidden, rate,
@@ -104,7 +104,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const bytes<T> buffers =
       named("buffer bytes", (wide_rows * (4.0 * (up + width) + converted * width) +
                              all_rows * (4.0 + converted) * x.hidden) *
-                                lift<T>(byte));
+                                byte);
 
   basic_estimate<T> e;
   gemms = e.terms.add(limiter::compute, "grouped GEMMs", gemms);

@@ -77,11 +77,11 @@ constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
   const T tensor = T(d.layout.tensor);
   const T pipeline = T(d.layout.pipeline);
   const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
-  const bytes<T> other = lift<T>(bytes_of(d.weights.others));
+  const bytes<> other = bytes_of(d.weights.others);
   return named("weight bytes per device",
                (p.linear / tensor + detail::replicated_weights(d.model, tensor)) / pipeline *
-                       lift<T>(bytes_of(d.weights.linear)) +
-                   p.experts / expert_ranks / pipeline * lift<T>(bytes_of(d.weights.experts)) +
+                       bytes_of(d.weights.linear) +
+                   p.experts / expert_ranks / pipeline * bytes_of(d.weights.experts) +
                    (p.expert_biases / expert_ranks + p.other) / pipeline * other +
                    (p.embedding + p.head) / tensor * other);
 }

@@ -122,7 +122,7 @@ class operator_walk {
                          const storage_format& weights, number_format format, const T& times) {
     const basic_gemm<T> g{
         .m = m, .n = n, .k = k, .format = format, .weights = weights, .output = d_.weights.others};
-    emit(name, kind, g, times, k * n * lift<T>(bytes_of(weights)));
+    emit(name, kind, g, times, k * n * bytes_of(weights));
   }
   constexpr void linear(const char* name, const T& k, const T& n, const T& times) {
     gemm_of(name, operator_class::linear, share_.rows, n, k, d_.weights.linear, d_.activations,
@@ -156,7 +156,7 @@ class operator_walk {
     const T kv_heads = latent ? heads : kv_heads_per_rank(a.kv_heads, tensor_);
     const bytes<T> per_token =
         (latent ? a.kv_rank + a.rope_dim : kv_heads * (a.head_dim + a.value_width())) *
-        lift<T>(bytes_of(d_.kv));
+        bytes_of(d_.kv);
     if (upper(share_.batch) > 0.0) {
       const T seen = attended_tokens(i_.context, window);
       const bytes<T> cache = share_.batch * (seen + 1.0) * per_token;
@@ -238,7 +238,7 @@ class operator_walk {
                              .weights = d_.weights.experts,
                              .gated = m_.gated};
     const bytes<T> read =
-        experts_touched(x) * expert_weights(m_) / x.tensor_parallel * lift<T>(bytes_of(x.weights));
+        experts_touched(x) * expert_weights(m_) / x.tensor_parallel * bytes_of(x.weights);
     emit("experts", operator_class::experts, x, layers, read);
   }
   constexpr void ffn(const char* name, const T& width, const T& layers) {
@@ -249,7 +249,7 @@ class operator_walk {
                             .weights = d_.weights.linear,
                             .gated = m_.gated};
     emit(name, operator_class::linear, x, layers,
-         ffn_matrices(m_) * m_.hidden * width * lift<T>(bytes_of(x.weights)));
+         ffn_matrices(m_) * m_.hidden * width * bytes_of(x.weights));
   }
 
   const basic_deployment<T>& d_;

@@ -47,12 +47,11 @@ constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_link<
   basic_ring_attention_estimate<T> e;
   e.block_flop =
       named("block flop",
-            4.0 * (batch * own * own * detail::count("query_heads", x.query_heads) * width) *
-                lift<T>(flop));
+            4.0 * (batch * own * own * detail::count("query_heads", x.query_heads) * width) * flop);
   e.compute = named("block compute", e.block_flop / detail::positive("rate", rate));
   if (x.ranks > 1) {
-    const bytes<T> block = 2.0 * (batch * own * detail::count("kv_heads", x.kv_heads) * width) *
-                           lift<T>(bytes_of(x.format));
+    const bytes<T> block =
+        2.0 * (batch * own * detail::count("kv_heads", x.kv_heads) * width) * bytes_of(x.format);
     basic_collective<T> c;
     c.operation = collective_op::point_to_point;
     c.ranks = x.ranks;
@@ -76,7 +75,7 @@ constexpr T hidden_block_tokens(const flop_rate<T>& rate, const bandwidth<T>& on
   const auto ridge = detail::positive("rate", rate) / detail::positive("bandwidth", one_way_rate);
   const T share =
       detail::count("kv_heads", x.kv_heads) / (2.0 * detail::count("query_heads", x.query_heads));
-  return share * (ridge * lift<T>(bytes_of(x.format)) / lift<T>(flop));
+  return share * (ridge * bytes_of(x.format) / flop);
 }
 
 /// Keys and values of one layer that a rank holds at once: its own block and the one that arrives,
@@ -89,7 +88,7 @@ constexpr bytes<T> ring_attention_memory(const basic_ring_attention<T>& x) {
   return named("blocks", (x.ranks > 1 ? 4.0 : 2.0) *
                              (own * detail::count("kv_heads", x.kv_heads) *
                               detail::count("head_dim", x.head_dim)) *
-                             lift<T>(bytes_of(x.format)));
+                             bytes_of(x.format));
 }
 
 /// Activations that one transformer layer keeps for the backward pass, 16-bit, of `batch` sequences
@@ -116,7 +115,7 @@ constexpr bytes<T> activation_bytes(const basic_layer_activations<T>& x) {
   const T elements = detail::count("batch", x.batch) * detail::count("tokens", x.tokens) * hidden;
   T each = x.sequence ? T(34.0 / t) : T(10.0 + 24.0 / t);
   if (x.scores) each += 5.0 * detail::count("heads", x.heads) * x.tokens / (hidden * t);
-  return named("activations", elements * each * lift<T>(byte));
+  return named("activations", elements * each * byte);
 }
 
 }  // namespace perfmodel

@@ -28,9 +28,8 @@ constexpr basic_collective<T> exchange_tokens(const basic_expert_parallelism<T>&
   basic_collective<T> c;
   c.operation = collective_op::all_to_all;
   c.ranks = x.ranks;
-  c.message =
-      message_bytes<T>(named("message", count("imbalance", x.imbalance) * rows *
-                                            count("hidden", x.hidden) * lift<T>(bytes_of(format))));
+  c.message = message_bytes<T>(named("message", count("imbalance", x.imbalance) * rows *
+                                                    count("hidden", x.hidden) * bytes_of(format)));
   return c;
 }
 }  // namespace detail

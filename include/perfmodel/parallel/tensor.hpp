@@ -38,7 +38,7 @@ constexpr basic_collective<T> all_reduce_of(const basic_tensor_parallelism<T>& x
                      detail::count("hidden", x.hidden);
   basic_collective<T> c;
   c.ranks = x.ranks;
-  c.message = message_bytes<T>(named("message", elements * lift<T>(bytes_of(x.format))));
+  c.message = message_bytes<T>(named("message", elements * bytes_of(x.format)));
   return c;
 }
 /// T = layers x all-reduces per layer x T_all-reduce: the sums wait for each other, and nothing

@@ -47,7 +47,7 @@ template <Scalar T = double>
 constexpr bytes<T> zero_memory(zero_stage stage, int data, const T& parameters,
                                const basic_training_state<T>& s = {}) {
   return named("training state", detail::count("parameters", parameters) *
-                                     zero_bytes_per_parameter(stage, data, s) * lift<T>(byte));
+                                     zero_bytes_per_parameter(stage, data, s) * byte);
 }
 
 /// Bytes one rank sends in a step: (N-1)/N times 2 P b (an all-reduce, or a reduce-scatter of the
@@ -62,7 +62,7 @@ constexpr wire_bytes<T> zero_traffic(zero_stage stage, int data, const T& parame
   const T sent = detail::not_negative("gradients", s.gradients) +
                  gathers * detail::not_negative("parameters", s.parameters);
   return wire_bytes<T>(
-      named("wire bytes", part * (detail::count("parameters", parameters) * sent * lift<T>(byte))));
+      named("wire bytes", part * (detail::count("parameters", parameters) * sent * byte)));
 }
 
 /// The all-reduce of all gradients: message = parameters b.
@@ -73,7 +73,7 @@ constexpr basic_collective<T> gradient_all_reduce(int data, const T& parameters,
   basic_collective<T> c;
   c.ranks = data;
   c.message = message_bytes<T>(
-      named("message", detail::count("parameters", parameters) * lift<T>(bytes_of(format))));
+      named("message", detail::count("parameters", parameters) * bytes_of(format)));
   return c;
 }
 
@@ -119,7 +119,7 @@ constexpr basic_estimate<T> data_parallel_time(const basic_link<T>& fabric,
     c.operation = operation;
     c.ranks = x.ranks;
     c.message = message_bytes<T>(
-        named("piece", detail::count("parameters", x.parameters) / n * each * lift<T>(byte)));
+        named("piece", detail::count("parameters", x.parameters) / n * each * byte));
     const basic_collective_estimate<T> sent = collective_time(fabric, c, cost);
     if (e.feasible && !sent.feasible) e.feasible = sent.feasible;
     return sent.time;

@@ -49,7 +49,7 @@ template <Scalar T>
 constexpr accepted_draft_tokens<T> accepted_tokens(const T& acceptance, int draft_length) {
   const T sum = detail::geometric(detail::fraction("acceptance", acceptance),
                                   detail::draft_count(draft_length));
-  return accepted_draft_tokens<T>(named("accepted tokens", sum * lift<T>(token)));
+  return accepted_draft_tokens<T>(named("accepted tokens", sum * token));
 }
 /// The same with an acceptance per position, each given that all before were accepted:
 /// a_1 + a_1 a_2 + ... + a_1 ... a_k. Test: equal positions give the geometric sum.
@@ -62,18 +62,18 @@ constexpr accepted_draft_tokens<T> accepted_tokens(std::span<const T> acceptance
     reached = reached * detail::fraction("acceptance", a);
     sum = sum + reached;
   }
-  return accepted_draft_tokens<T>(named("accepted tokens", sum * lift<T>(token)));
+  return accepted_draft_tokens<T>(named("accepted tokens", sum * token));
 }
 
 /// emitted = accepted + 1: the pass that rejects a token, or accepts all, yields one of its own.
 template <Scalar T>
 constexpr emitted_tokens_per_pass<T> emitted_tokens(const accepted_draft_tokens<T>& accepted) {
-  return emitted_tokens_per_pass<T>(named("emitted tokens", accepted.quantity() + lift<T>(token)));
+  return emitted_tokens_per_pass<T>(named("emitted tokens", accepted.quantity() + token));
 }
 /// accepted = emitted - 1.
 template <Scalar T>
 constexpr accepted_draft_tokens<T> accepted_tokens(const emitted_tokens_per_pass<T>& tokens_out) {
-  return accepted_draft_tokens<T>(tokens_out.quantity() - lift<T>(token));
+  return accepted_draft_tokens<T>(tokens_out.quantity() - token);
 }
 
 /// Tokens emitted per target pass: (1 - a^(k+1)) / (1 - a), or 1 + the sum of products by position.

@@ -22,7 +22,7 @@ template <Scalar T>
 constexpr bytes_per_token<T> kv_bytes_per_token(
     const basic_transformer<T>& m, const storage_format& format = number_format::bf16) {
   const T elements = checked(m).layers * kv_elements_per_layer(m);
-  return named("KV bytes per token", elements * lift<T>(bytes_of(format) / token));
+  return named("KV bytes per token", elements * (bytes_of(format) / token));
 }
 
 /// Cache of one sequence of `context` tokens: layers with a sliding window keep its last tokens only.
@@ -33,7 +33,7 @@ constexpr bytes<T> kv_bytes(const basic_transformer<T>& m, const T& context,
   detail::not_negative("context", context);
   const T full = checked(m).layers - m.sliding_layers;
   const T token_layers = full * context + m.sliding_layers * scalar_min(context, m.window);
-  return named("KV bytes", token_layers * kv_elements_per_layer(m) * lift<T>(bytes_of(format)));
+  return named("KV bytes", token_layers * kv_elements_per_layer(m) * bytes_of(format));
 }
 
 }  // namespace perfmodel

@@ -139,9 +139,9 @@ template <Scalar T>
 constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const weight_storage& stored) {
   const basic_parameter_count<T> p = parameters(m);
   const T others = p.expert_biases + p.other + p.embedding + p.head;
-  return named("weight bytes", p.linear * lift<T>(bytes_of(stored.linear)) +
-                                   p.experts * lift<T>(bytes_of(stored.experts)) +
-                                   others * lift<T>(bytes_of(stored.others)));
+  return named("weight bytes", p.linear * bytes_of(stored.linear) +
+                                   p.experts * bytes_of(stored.experts) +
+                                   others * bytes_of(stored.others));
 }
 template <Scalar T>
 constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const storage_format& weights,

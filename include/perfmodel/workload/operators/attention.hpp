@@ -100,12 +100,10 @@ constexpr basic_demand<T> demand_of(const basic_attention_prefill<T>& a) {
   basic_demand<T> d;
   d.name = "attention_prefill";
   d.format = wider(a.format, a.kv_format.format);
-  d.matrix_flop = named("flop", 2.0 * rows * pairs * dims * lift<T>(flop));
-  d.vector_flop =
-      detail::not_negative("softmax_flop", a.softmax_flop) * rows * pairs * lift<T>(flop);
-  const bytes<T> element = lift<T>(bytes_of(a.format));
-  const bytes<T> kv =
-      named("KV bytes", a.batch * keys * kv_heads * dims * lift<T>(bytes_of(a.kv_format)));
+  d.matrix_flop = named("flop", 2.0 * rows * pairs * dims * flop);
+  d.vector_flop = detail::not_negative("softmax_flop", a.softmax_flop) * rows * pairs * flop;
+  const bytes<> element = bytes_of(a.format);
+  const bytes<T> kv = named("KV bytes", a.batch * keys * kv_heads * dims * bytes_of(a.kv_format));
   d.dram.read = named("query bytes", rows * s * head_dim * element) + kv;
   d.dram.written = named("output bytes", rows * s * (dims - head_dim) * element);
   if (!a.fused) {

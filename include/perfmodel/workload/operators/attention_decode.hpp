@@ -54,7 +54,7 @@ constexpr bytes<T> page_table_bytes(const T& seen_tokens, const T& block_size) {
   using math::ceil;
   detail::count("tokens", seen_tokens);
   if (lower(block_size) == 0.0 && upper(block_size) == 0.0) return {};
-  return 4.0 * ceil(seen_tokens / detail::count("block_size", block_size)) * lift<T>(byte);
+  return 4.0 * ceil(seen_tokens / detail::count("block_size", block_size)) * byte;
 }
 
 /// Bytes of the partial results of split-KV attention, written once and read once:
@@ -67,7 +67,7 @@ constexpr bytes<T> split_bytes(const T& rows, const T& value_dim, const T& split
   const T& n = detail::count("splits", splits);
   const T several = scalar_min(n - 1.0, T(1.0));  // 0 for one split, 1 for two and more
   return 4.0 * several * n * detail::count("rows", rows) *
-         (detail::count("value_dim", value_dim) + 2.0) * lift<T>(byte);
+         (detail::count("value_dim", value_dim) + 2.0) * byte;
 }
 
 /// With n = min(context, window), d = head_dim, v = value_dim:
@@ -91,14 +91,14 @@ constexpr basic_demand<T> demand_of(const basic_attention_decode<T>& a) {
   const T value_dim = detail::count_or("value_dim", a.value_dim, head_dim);
   const T seen = named("tokens seen", attended_tokens(a.context, a.window));
   const T rows = batch * query_heads;
-  const bytes<T> element = lift<T>(bytes_of(a.format));
-  const bytes<T> kv_token = named(
-      "KV bytes per token", kv_heads * (head_dim + value_dim) * lift<T>(bytes_of(a.kv_format)));
+  const bytes<> element = bytes_of(a.format);
+  const bytes<T> kv_token =
+      named("KV bytes per token", kv_heads * (head_dim + value_dim) * bytes_of(a.kv_format));
 
   basic_demand<T> d;
   d.name = "attention_decode";
   d.format = wider(a.format, a.kv_format.format);
-  d.matrix_flop = named("flop", 2.0 * rows * seen * (head_dim + value_dim) * lift<T>(flop));
+  d.matrix_flop = named("flop", 2.0 * rows * seen * (head_dim + value_dim) * flop);
   d.dram.read = named("KV bytes", batch * seen * kv_token) + rows * head_dim * element +
                 batch * page_table_bytes(seen, a.block_size);
   d.dram.written = rows * value_dim * element + batch * kv_token;

@@ -37,13 +37,13 @@ constexpr basic_demand<T> demand_of(const basic_elementwise<T>& e) {
   const T& inputs = detail::not_negative("inputs", e.inputs);
   const T& outputs = detail::not_negative("outputs", e.outputs);
   detail::positive("inputs + outputs", inputs + outputs);
-  const bytes<T> tensor = named("tensor bytes", elements * lift<T>(bytes_of(e.format)));
+  const bytes<T> tensor = named("tensor bytes", elements * bytes_of(e.format));
   basic_demand<T> d;
   d.name = "elementwise";
   d.format = e.format;
   d.vector_flop =
-      named("vector flop", detail::not_negative("flop_per_element", e.flop_per_element) * elements *
-                               lift<T>(flop));
+      named("vector flop",
+            detail::not_negative("flop_per_element", e.flop_per_element) * elements * flop);
   d.dram.read = inputs * tensor;
   d.dram.written = outputs * tensor;
   d.l2 = d.dram;

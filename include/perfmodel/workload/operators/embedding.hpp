@@ -30,7 +30,7 @@ constexpr basic_demand<T> demand_of(const basic_embedding<T>& e) {
   detail::count("vocabulary", e.vocabulary);
   const bytes<T> rows =
       named("row bytes", detail::count("tokens", e.tokens) * detail::count("hidden", e.hidden) *
-                             lift<T>(bytes_of(e.format)));
+                             bytes_of(e.format));
   basic_demand<T> d;
   d.name = "embedding";
   d.format = e.format;

@@ -19,7 +19,7 @@ constexpr bytes<T> flash_attention_reread_bytes(const T& sequence, const T& head
   using math::ceil;
   const T& s = detail::count("sequence", sequence);
   const T blocks = named("query blocks", ceil(s / detail::count("block_rows", block_rows)));
-  return s * detail::count("head_dim", head_dim) * (2.0 + 2.0 * blocks) * lift<T>(bytes_of(format));
+  return s * detail::count("head_dim", head_dim) * (2.0 + 2.0 * blocks) * bytes_of(format);
 }
 
 /// Memory accesses of FlashAttention, in elements and up to a constant factor: S^2 d^2 / M, for an

@@ -39,11 +39,11 @@ constexpr basic_demand<T> demand_of(const basic_gemm<T>& g) {
   basic_demand<T> d;
   d.name = "gemm";
   d.format = wider(g.format, g.weights.format);
-  d.matrix_flop = named("flop", 2.0 * m * n * k * lift<T>(flop));
-  const bytes<T> activations = named("activation bytes", m * k * lift<T>(bytes_of(g.format)));
-  const bytes<T> weights = named("weight bytes", k * n * lift<T>(bytes_of(g.weights)));
+  d.matrix_flop = named("flop", 2.0 * m * n * k * flop);
+  const bytes<T> activations = named("activation bytes", m * k * bytes_of(g.format));
+  const bytes<T> weights = named("weight bytes", k * n * bytes_of(g.weights));
   d.dram.read = activations + weights;
-  d.dram.written = named("output bytes", m * n * lift<T>(bytes_of(g.output)));
+  d.dram.written = named("output bytes", m * n * bytes_of(g.output));
   d.l2 = d.dram;
   return d;
 }

@@ -47,13 +47,13 @@ constexpr basic_demand<T> demand_of(const basic_mla_decode<T>& a) {
   const T& latent = detail::count("latent", a.latent);
   const T line = latent + detail::not_negative("rope", a.rope);
   const T rows = batch * detail::count("heads", a.heads);
-  const bytes<T> element = lift<T>(bytes_of(a.format));
-  const bytes<T> kv_token = named("KV bytes per token", line * lift<T>(bytes_of(a.kv_format)));
+  const bytes<> element = bytes_of(a.format);
+  const bytes<T> kv_token = named("KV bytes per token", line * bytes_of(a.kv_format));
 
   basic_demand<T> d;
   d.name = "mla_decode";
   d.format = wider(a.format, a.kv_format.format);
-  d.matrix_flop = named("flop", 2.0 * rows * context * (line + latent) * lift<T>(flop));
+  d.matrix_flop = named("flop", 2.0 * rows * context * (line + latent) * flop);
   d.dram.read = named("KV bytes", batch * context * kv_token) + rows * line * element +
                 batch * page_table_bytes(context, a.block_size);
   d.dram.written = rows * latent * element + batch * kv_token;

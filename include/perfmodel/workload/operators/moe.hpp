@@ -106,12 +106,10 @@ constexpr basic_demand<T> demand_of(const basic_moe_ffn<T>& x) {
   basic_demand<T> d;
   d.name = "moe_ffn";
   d.format = wider(x.format, x.weights.format);
-  d.matrix_flop = named("flop", 2.0 * rows * matrix * lift<T>(flop));
-  const bytes<T> weights =
-      named("weight bytes", (touched + shared) * matrix * lift<T>(bytes_of(x.weights)));
+  d.matrix_flop = named("flop", 2.0 * rows * matrix * flop);
+  const bytes<T> weights = named("weight bytes", (touched + shared) * matrix * bytes_of(x.weights));
   const T seen = tokens_on_rank(tokens, x.top_k, x.expert_parallel);
-  const bytes<T> activations =
-      named("activation bytes", seen * hidden * lift<T>(bytes_of(x.format)));
+  const bytes<T> activations = named("activation bytes", seen * hidden * bytes_of(x.format));
   d.dram.read = weights + activations;
   d.dram.written = activations;
   if (!x.fused) {

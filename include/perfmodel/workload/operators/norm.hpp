@@ -54,14 +54,14 @@ constexpr basic_demand<T> demand_of(const basic_norm<T>& x) {
   const T& width = detail::count("width", x.width);
   const T elements = named("elements", detail::count("rows", x.rows) * width);
   const T& passes = detail::count("passes", x.passes);
-  const bytes<T> tensor = named("tensor bytes", elements * lift<T>(bytes_of(x.format)));
+  const bytes<T> tensor = named("tensor bytes", elements * bytes_of(x.format));
   const double vectors = x.kind == norm_kind::rms ? 1.0 : 2.0;
-  const bytes<T> weights = vectors * width * lift<T>(bytes_of(x.format));
+  const bytes<T> weights = vectors * width * bytes_of(x.format);
   basic_demand<T> d;
   d.name = x.kind == norm_kind::rms ? "rms_norm" : "layer_norm";
   d.format = x.format;
   const double flop_per_element = norm_flop_per_element(x.kind) + (x.residual ? 1.0 : 0.0);
-  d.vector_flop = named("vector flop", flop_per_element * elements * lift<T>(flop));
+  d.vector_flop = named("vector flop", flop_per_element * elements * flop);
   d.dram.read = passes * tensor + weights;
   d.dram.written = tensor;
   if (x.residual) {

@@ -35,10 +35,10 @@ constexpr basic_demand<T> demand_of(const basic_conversion<T>& c) {
   d.name = "conversion";
   d.format = wider(c.from.format, c.to.format);
   d.vector_flop =
-      named("vector flop", detail::not_negative("flop_per_element", c.flop_per_element) * elements *
-                               lift<T>(flop));
-  d.dram.read = elements * lift<T>(bytes_of(c.from));
-  d.dram.written = elements * lift<T>(bytes_of(c.to));
+      named("vector flop",
+            detail::not_negative("flop_per_element", c.flop_per_element) * elements * flop);
+  d.dram.read = elements * bytes_of(c.from);
+  d.dram.written = elements * bytes_of(c.to);
   d.l2 = d.dram;
   return d;
 }
@@ -54,7 +54,7 @@ constexpr basic_demand<T> with_dequantisation(basic_demand<T> d, const T& weight
                                               const T& repeats = T(1.0)) {
   d.vector_flop +=
       named("dequantisation flop", 2.0 * detail::count("weight_elements", weight_elements) *
-                                       detail::count("repeats", repeats) * lift<T>(flop));
+                                       detail::count("repeats", repeats) * flop);
   return d;
 }
 
@@ -111,7 +111,7 @@ constexpr basic_demand<T> sparse_2_4(const basic_gemm<T>& g) {
   basic_demand<T> d = demand_of(g);
   d.name = "sparse_gemm";
   d.matrix_flop = 0.5 * d.matrix_flop;
-  const bytes<T> values = g.k * g.n * lift<T>(bytes_of(g.weights.format));
+  const bytes<T> values = g.k * g.n * bytes_of(g.weights.format);
   d.dram.read -=
       named("weight bytes skipped", (1.0 - sparse_2_4_byte_share(g.weights.format)) * values);
   d.l2 = d.dram;

@@ -41,8 +41,8 @@ constexpr basic_demand<T> demand_of(const basic_rope<T>& r) {
   basic_demand<T> d;
   d.name = "rope";
   d.format = r.format;
-  d.vector_flop = named("vector flop", 3.0 * elements * lift<T>(flop));
-  d.dram.read = named("tensor bytes", elements * lift<T>(bytes_of(r.format)));
+  d.vector_flop = named("vector flop", 3.0 * elements * flop);
+  d.dram.read = named("tensor bytes", elements * bytes_of(r.format));
   d.dram.written = d.dram.read;
   d.l2 = d.dram;
   return d;
@@ -81,8 +81,8 @@ constexpr basic_demand<T> demand_of(const basic_kv_write<T>& w) {
   basic_demand<T> d;
   d.name = "kv_write";
   d.format = w.format;
-  d.dram.read = elements * lift<T>(bytes_of(w.format));
-  d.dram.written = named("KV bytes written", elements * lift<T>(bytes_of(w.kv_format)));
+  d.dram.read = elements * bytes_of(w.format);
+  d.dram.written = named("KV bytes written", elements * bytes_of(w.kv_format));
   d.l2 = d.dram;
   return d;
 }

@@ -35,11 +35,11 @@ template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_softmax<T>& s) {
   const T elements =
       named("elements", detail::count("rows", s.rows) * detail::count("width", s.width));
-  const bytes<T> tensor = named("tensor bytes", elements * lift<T>(bytes_of(s.format)));
+  const bytes<T> tensor = named("tensor bytes", elements * bytes_of(s.format));
   basic_demand<T> d;
   d.name = "softmax";
   d.format = s.format;
-  d.vector_flop = named("vector flop", softmax_flop_per_element * elements * lift<T>(flop));
+  d.vector_flop = named("vector flop", softmax_flop_per_element * elements * flop);
   d.dram.read = detail::count("passes", s.passes) * tensor;
   d.dram.written = tensor;
   d.l2 = d.dram;
@@ -83,9 +83,9 @@ constexpr basic_demand<T> demand_of(const basic_sampling<T>& s) {
   basic_demand<T> d;
   d.name = "sampling";
   d.format = s.format;
-  d.vector_flop = named("vector flop", flop_per_logit * logits * lift<T>(flop));
-  d.dram.read = logits * lift<T>(bytes_of(s.format));
-  d.dram.written = 4.0 * rows * lift<T>(byte);
+  d.vector_flop = named("vector flop", flop_per_logit * logits * flop);
+  d.dram.read = logits * bytes_of(s.format);
+  d.dram.written = 4.0 * rows * byte;
   d.l2 = d.dram;
   return d;
 }

@@ -10,7 +10,7 @@ namespace detail {
 /// results (two when gated) and the activation's, each written and read again.
 template <Scalar T>
 constexpr basic_traffic<T> ffn_intermediates(const T& elements, bool gated, number_format format) {
-  const bytes<T> once = (gated ? 3.0 : 2.0) * elements * lift<T>(bytes_of(format));
+  const bytes<T> once = (gated ? 3.0 : 2.0) * elements * bytes_of(format);
   return {once, once};
 }
 }  // namespace detail
@@ -63,11 +63,11 @@ constexpr basic_demand<T> demand_of(const basic_swiglu<T>& x) {
   basic_demand<T> d;
   d.name = x.gated ? "gated_ffn" : "ffn";
   d.format = wider(x.format, x.weights.format);
-  d.matrix_flop = named("flop", 2.0 * tokens * parameters * lift<T>(flop));
-  d.vector_flop = detail::not_negative("activation_flop", x.activation_flop) * tokens *
-                  intermediate * lift<T>(flop);
-  const bytes<T> rows = named("activation bytes", tokens * hidden * lift<T>(bytes_of(x.format)));
-  d.dram.read = rows + named("weight bytes", parameters * lift<T>(bytes_of(x.weights)));
+  d.matrix_flop = named("flop", 2.0 * tokens * parameters * flop);
+  d.vector_flop =
+      detail::not_negative("activation_flop", x.activation_flop) * tokens * intermediate * flop;
+  const bytes<T> rows = named("activation bytes", tokens * hidden * bytes_of(x.format));
+  d.dram.read = rows + named("weight bytes", parameters * bytes_of(x.weights));
   d.dram.written = rows;
   if (!x.fused) {
     d.dram = d.dram + detail::ffn_intermediates(T(tokens * intermediate), x.gated, x.format);
