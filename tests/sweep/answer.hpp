@@ -43,6 +43,7 @@ using lanes = pm::lanes<8>;
 struct reply {
   std::vector<double> values{};
   std::vector<double> verdict{};
+  std::vector<std::size_t> derivatives{};  ///< which of `values` are; each stands behind its value
   int error = 0;
 
   /// All of it as one list; a refusal is -1000 less its code.
@@ -240,6 +241,7 @@ class answers {
   void add(double x) { r.values.push_back(x); }
   void add(const dual& x) {
     r.values.push_back(x.value());
+    r.derivatives.push_back(r.values.size());
     r.values.push_back(x.partial(0));
   }
   void add(const interval& x) {

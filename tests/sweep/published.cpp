@@ -32,9 +32,6 @@ struct row {
 // --- short names for what the rows repeat ---------------------------------------------------------
 
 /// The number in base units, without a unit or a convention.
-double v(double x) {
-  return x;
-}
 template <Quantity Q>
 double v(const Q& q) {
   return q.value();
