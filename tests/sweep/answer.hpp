@@ -6,19 +6,19 @@
 #include <array>
 #include <cstring>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/hierarchical_collectives.hpp>
+#include <perfmodel/parallel/hierarchy.hpp>
 #include <perfmodel/perfmodel.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
-#include <perfmodel/workload/attention.hpp>
-#include <perfmodel/workload/attention_decode.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/elementwise.hpp>
-#include <perfmodel/workload/gemm.hpp>
-#include <perfmodel/workload/moe.hpp>
-#include <perfmodel/workload/norm.hpp>
-#include <perfmodel/workload/swiglu.hpp>
+#include <perfmodel/workload/operators/attention.hpp>
+#include <perfmodel/workload/operators/attention_decode.hpp>
+#include <perfmodel/workload/operators/elementwise.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/workload/operators/moe.hpp>
+#include <perfmodel/workload/operators/norm.hpp>
+#include <perfmodel/workload/operators/swiglu.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -204,8 +204,8 @@ pm::basic_link<T> link_of(const inputs<T>& in) {
 template <class T>
 pm::basic_collective<T> collective_of(const inputs<T>& in) {
   pm::basic_collective<T> c;
-  for (int i = 0; i <= static_cast<int>(pm::collective::point_to_point); ++i) {
-    const auto operation = static_cast<pm::collective>(i);
+  for (int i = 0; i <= static_cast<int>(pm::collective_op::point_to_point); ++i) {
+    const auto operation = static_cast<pm::collective_op>(i);
     if (in.word("operation") == pm::name_of(operation)) c.operation = operation;
   }
   c.ranks = in.whole("ranks");
@@ -256,7 +256,7 @@ class answers {
     add(q.value());
   }
   template <class Convention, pm::Quantity Q>
-  void add(const pm::stated<Convention, Q>& q) {
+  void add(const pm::qualified<Convention, Q>& q) {
     add(q.quantity().value());
   }
   void add(pm::limiter l) { add(place_of(pm::name_of(l))); }
@@ -418,7 +418,7 @@ void answer_parameters(const inputs<T>& in, answers& out) {
   const pm::basic_transformer<T> m = model_of(in);
   const pm::basic_parameter_count<T> p = pm::parameters(m);
   out.add(p.total(), p.linear, p.experts, p.embedding, pm::active_parameters(m),
-          pm::multiplied_parameters(m),
+          pm::matmul_parameters(m),
           pm::weight_bytes(m, storage_called(in.word("weights")), pm::bf16),
           pm::flop_per_token(m, in("context")));
 }
@@ -471,7 +471,7 @@ void answer_layout(const inputs<T>& in, answers& out) {
   l.data = in.whole("data");
   l.context = in.whole("context");
   l.expert = in.whole("expert");
-  pm::divisible parts;
+  pm::sharded_dims parts;
   parts.query_heads = in.whole("query_heads");
   parts.kv_heads = in.whole("kv_heads");
   parts.layers = in.whole("layers");
@@ -600,7 +600,7 @@ void answer_littles_law(const inputs<T>& in, answers& out) {
           pm::warps_needed(latency, bandwidth, k),
           pm::attainable_bandwidth(bandwidth, pm::bytes_in_flight(k), latency),
           pm::requests_in_system(pm::request_rate<T>(in("arrivals") * pm::request_per_s), time),
-          pm::streams(pm::token_rate<T>(in("arrivals") * pm::token_per_s), time),
+          pm::concurrent_sequences(pm::token_rate<T>(in("arrivals") * pm::token_per_s), time),
           pm::throughput_of(in("streams"), time));
 }
 template <class T>
@@ -622,7 +622,7 @@ void answer_launch(const inputs<T>& in, answers& out) {
   c.synchronise = seconds(in, "synchronise");
   const T n = in("launches");
   const pm::duration<T> kernels = seconds(in, "kernels");
-  const auto stream = pm::stream_time(c, n, kernels);
+  const auto stream = pm::stream_launch_time(c, n, kernels);
   const auto waiting = pm::synchronised_time(c, n, kernels);
   const auto graph = pm::graph_time(c, n, kernels);
   out.add(stream.time, stream.limiter, waiting.time, waiting.limiter, graph.time, graph.limiter,
@@ -635,14 +635,14 @@ void answer_overlap(const inputs<T>& in, answers& out) {
   const pm::duration<T> compute = seconds(in, "compute");
   const pm::duration<T> sending = seconds(in, "communication");
   const T sms = in("sms"), taken = in("taken"), pieces = in("pieces");
-  const auto beside = pm::beside_communication(compute, sending, sms, taken);
+  const auto beside = pm::overlap_with_collective(compute, sending, sms, taken);
   const auto training = pm::training_step(compute, compute, sending, pieces);
   out.add(pm::serial(compute, sending), pm::overlapped(compute, sending),
-          pm::exposed(sending, compute), pm::sm_interference(compute, sms, taken),
-          pm::beside_copy_engine(compute, sending),
-          pm::beside_copy_kernel(compute, sending, sms, taken), beside.time, beside.lost,
+          pm::exposed_time(sending, compute), pm::sm_interference(compute, sms, taken),
+          pm::overlap_with_dma(compute, sending),
+          pm::overlap_with_sm_copy(compute, sending, sms, taken), beside.time, beside.lost,
           beside.exposed, pm::bucketed_backward(compute, sending, pieces), training.time,
-          training.limiter, pm::pipeline_time(sending, compute, pieces),
+          training.limiter, pm::double_buffered_time(sending, compute, pieces),
           pm::stages_needed(sending, compute),
           pm::stages_that_fit(bytes(in, "capacity"), bytes(in, "tile")));
 }
@@ -784,7 +784,7 @@ void answer_speculative(const inputs<T>& in, answers& out) {
   add_length(out, e.best_draft_length);
   out.add(pm::round_time(k, s), pm::time_per_token(e.emitted, k, s),
           pm::speculative_speedup(e.emitted, k, s),
-          pm::operations_factor(e.emitted, k, in("flop_ratio")),
+          pm::flop_overhead(e.emitted, k, in("flop_ratio")),
           pm::verification_batch_limit(pm::intensity<T>(in("ridge") * pm::flop_per_byte),
                                        bytes(in, "bytes_per_weight"), k));
 }
@@ -817,7 +817,7 @@ void answer_pipeline(const inputs<T>& in, answers& out) {
   const pm::duration<T> stage = seconds(in, "stage");
   const auto pass = pm::pipelined_pass(stage, seconds(in, "transfer"), stages, micro, chunks);
   out.add(pm::pipeline_bubble(stages, micro, chunks),
-          pm::pipeline_time(stage, stages, micro, chunks), pass.time, pass.limiter,
+          pm::pipeline_parallel_time(stage, stages, micro, chunks), pass.time, pass.limiter,
           pm::microbatches_in_flight(stages, micro, chunks),
           pm::layers_per_stage(in("layers"), stages),
           pm::stage_transfer(in("batch"), in("tokens"), in("hidden"), pm::bf16).message,

@@ -8,12 +8,12 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/hardware/catalog/alternatives.hpp>
 #include <perfmodel/perfmodel.hpp>
-#include <perfmodel/workload/attention.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/elementwise.hpp>
-#include <perfmodel/workload/flash_attention.hpp>
-#include <perfmodel/workload/gemm.hpp>
-#include <perfmodel/workload/swiglu.hpp>
+#include <perfmodel/workload/operators/attention.hpp>
+#include <perfmodel/workload/operators/elementwise.hpp>
+#include <perfmodel/workload/operators/flash_attention.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/workload/operators/swiglu.hpp>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -41,7 +41,7 @@ double v(const fact<Q>& f) {
   return f.value();
 }
 template <class Convention, Quantity Q>
-double v(const stated<Convention, Q>& q) {
+double v(const qualified<Convention, Q>& q) {
   return q.quantity().value();
 }
 template <class Estimate>
@@ -153,31 +153,31 @@ transformer with_heads(double query_heads, double kv_heads, double layers = 80) 
 }
 
 /// Eight accelerators on links of so many bytes per second.
-interconnect link_of(double rate) {
-  interconnect l;
+perfmodel::link link_of(double rate) {
+  perfmodel::link l;
   l.kind = link_kind::nvlink;
   l.bandwidth = rate * byte_per_s;
   l.ranks = 8;
   return l;
 }
 /// An all-reduce over 8 ranks.
-collective_estimate sent(const interconnect& link, algorithm how, const bytes<>& size) {
-  collective_call c;
+collective_estimate sent(const perfmodel::link& link, algorithm how, const bytes<>& size) {
+  collective c;
   c.ranks = 8;
   c.message = message_bytes<>(size);
   c.algorithm = how;
   return collective_time(link, c);
 }
 double latency_of_one_shot() {
-  collective_call c;
+  collective c;
   c.ranks = 8;
   c.message = message_bytes<>(MiB);
   c.algorithm = algorithm::one_shot;
   return v(collective_time(link_of(450e9), c, alpha_beta{5 * us, 1}).terms["latency"]);
 }
 /// 8.03e9 gradients in 16 bits.
-collective_estimate gradients_sent(const interconnect& link) {
-  collective_call c = gradient_all_reduce(8, 8.03e9, bf16);
+collective_estimate gradients_sent(const perfmodel::link& link) {
+  collective c = gradient_all_reduce(8, 8.03e9, bf16);
   c.algorithm = algorithm::ring;
   return collective_time(link, c);
 }
@@ -446,7 +446,7 @@ TEST_CASE("published numbers of document 001") {
       {"001-144", share_of(moved(17.5 * GB, 3.35 * TB_per_s, 160 * 5 * us), "overhead"),
        0.132804757185332},
       {"001-145", v(gradient_all_reduce(8, 7e9, fp16).message), 14000000000},
-      {"001-146", bus_factor(collective::all_reduce, 8), 1.75},
+      {"001-146", bus_factor(collective_op::all_reduce, 8), 1.75},
       {"001-147", in_ms(gradients_sent(link_of(450e9))), 62.455555555555556},
       {"001-148", v(backward()) / 1e-3, 166.21629270264808},
       {"001-149",
@@ -463,11 +463,11 @@ TEST_CASE("published numbers of document 001") {
        in_ms(gradients_sent(
            link_of(v(alternative_of(h100_sxm, "host.bandwidth", 64e9).host.bandwidth)))),
        439.140625},
-      {"001-154", v(beside_communication(10 * second, 1 * second, 132.0, 4.0).lost),
+      {"001-154", v(overlap_with_collective(10 * second, 1 * second, 132.0, 4.0).lost),
        0.030303030303030304},
-      {"001-154", v(beside_communication(10 * second, 1 * second, 132.0, 8.0).lost),
+      {"001-154", v(overlap_with_collective(10 * second, 1 * second, 132.0, 8.0).lost),
        0.060606060606060608},
-      {"001-155", v(exposed(60 * ms, 40 * ms)) / 1e-3, 19.999999999999996},
+      {"001-155", v(exposed_time(60 * ms, 40 * ms)) / 1e-3, 19.999999999999996},
       {"001-160", v(training_flop_per_token(7e9, 1.0)) / v(training_flop_per_token(7e9)),
        1.3333333333333333},
       {"001-161", mfu_from_mbu(0.85, 1 * flop_per_byte, ridge_point(h100_sxm, bf16)),
@@ -536,7 +536,7 @@ TEST_CASE("published numbers of document 002") {
            (8192.0 * 8192 * v(bytes_of(bf16))),
        4},
       {"002-005", v(serial(300 * ns, 300 * ns)) / 1e-9, 600},
-      {"002-010", v(pipeline_time(1 * us, 1 * us, 8.0)) / 1e-6, 9},
+      {"002-010", v(double_buffered_time(1 * us, 1 * us, 8.0)) / 1e-6, 9},
       {"002-012", stages_that_fit(227 * KiB, 98304 * byte), 2},
       {"002-013", v(waited_for(5 * us, 2100e3, 0 * ms).time), 10.499999999999998},
       {"002-014", v(serial(3 * us, 2 * us)) / 1e-6, 5},
@@ -631,12 +631,13 @@ TEST_CASE("published numbers of document 004") {
       {"004-022", share_of(moved(17.5 * GB, 3.35 * TB_per_s, 10.2 * ms), "overhead"),
        0.66131217340816717},
       {"004-025", v(all_reduce_of(llama_prompts()).message), 1073741824},
-      {"004-026", v(repeated(160.0, sent(link_of(450e9), algorithm::tree, GiB)).wire),
+      {"004-026", v(repeated_collective(160.0, sent(link_of(450e9), algorithm::tree, GiB)).wire),
        343597383680},
       {"004-027", v(communication_time(link_of(450e9), llama_prompts()).wire), 300647710720},
       {"004-028",
-       in_ms(repeated(160.0, sent(alternative_of(h100_sxm, "fabric.bandwidth", 750e9).fabric,
-                                  algorithm::tree, GiB))),
+       in_ms(repeated_collective(
+           160.0,
+           sent(alternative_of(h100_sxm, "fabric.bandwidth", 750e9).fabric, algorithm::tree, GiB))),
        458.12984490666668},
       {"004-029", in_ms(communication_time(link_of(370e9), llama_prompts())), 812.56138032432432},
       {"004-030",
