@@ -1,6 +1,6 @@
 // Fits the attention parameters of every published accelerator, scores them on head counts, batches
 // and lengths held out and on other accelerators, and prints the entries of
-// hardware/catalog/attention_profiles.hpp and the L2 bandwidth of hardware/catalog/profiles.hpp.
+// calibrated/catalog/attention.hpp and the L2 bandwidth of calibrated/catalog/machines.hpp.
 //   fit_attention [folder of the measurements]
 #include "fit_rows.hpp"
 

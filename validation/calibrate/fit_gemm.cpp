@@ -1,6 +1,6 @@
 // Fits the machine and engine parameters of matrix products to published latencies, and says how
 // far they predict rows, shapes and machines that the fit has not seen. Prints the entries of
-// hardware/catalog/profiles.hpp.
+// calibrated/catalog/machines.hpp.
 //   fit_gemm [folder of the measurements]
 #include <cstdio>
 #include <map>

@@ -1,7 +1,7 @@
 // Fits the four numbers of each published library of expert kernels, over all accelerators at once
 // (their shares are those of their machine profiles), scores them on model shapes, layouts, token
 // counts and accelerators held out, and prints the entries of
-// hardware/catalog/attention_profiles.hpp.
+// calibrated/catalog/attention.hpp.
 //   fit_moe [folder of the measurements]
 #include "fit_rows.hpp"
 

@@ -4,7 +4,7 @@
 //   with a scale in fp16 for every 128 values along k; x and y in bf16, sums in fp32.
 // How: a warp has a row of w, reads it 16 bytes a lane, four such loads in flight, widens in
 //   registers and multiplies with x from the L1; the weights rotate through copies beyond four L2s.
-// Tests: quantised storage (workload/quantized.hpp): time goes with the bytes of the weights and of
+// Tests: quantised storage (workload/operators/quantized.hpp): time goes with the bytes of the weights and of
 //   their scales, as long as widening them is hidden.
 #include <cuda_fp16.h>
 
@@ -265,7 +265,7 @@ int main(int argc, char** argv) {
   return pv::run_experiment(
       argc, argv,
       {.name = "weight_only",
-       .law = "workload/quantized.hpp: bytes of the weights and of their scales",
+       .law = "workload/operators/quantized.hpp: bytes of the weights and of their scales",
        .program = "validation/kernels/weight_only.cu",
        .faults = {"drop_scale", "swap_nibbles"}},
       measure);

@@ -286,7 +286,7 @@ constexpr void for_each_operator(const basic_deployment<T>& d, const basic_itera
   detail::count("batch + prefill_tokens", T(i.batch + i.prefill_tokens));
   if (d.layout.context != 1) {
     detail::out_of_range("context_parallel", d.layout.context,
-                         "1 in a step; context_parallel.hpp has the law");
+                         "1 in a step; parallel/context.hpp has the law");
   }
   detail::operator_walk<T, Visit>(d, i, visit).run();
 }
