@@ -4,6 +4,7 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/units/text.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 
 namespace pm = perfmodel;
 

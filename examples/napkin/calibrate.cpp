@@ -6,6 +6,7 @@
 #include <perfmodel/calibrated/catalog/machines.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/units/text.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 
 #include "catalogues.hpp"
 #include "json.hpp"

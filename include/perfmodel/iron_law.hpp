@@ -78,23 +78,19 @@ constexpr basic_estimate<T> iron_law(const bytes<T>& moved,
   return e;
 }
 
-/// The same for an operator on an accelerator, with the rates that the policy grants. The compute
-/// term is the longer of matrix and vector work. Test: with full overlap and no overhead it equals
-/// roofline() where neither L2 nor shared memory limits.
-template <Scalar T, Workload W, class Policy = datasheet>
-constexpr basic_estimate<T> iron_law(const basic_accelerator<T>& a, const W& w,
-                                     const duration<T>& overhead,
-                                     const basic_overlap<std::type_identity_t<T>>& how = {},
-                                     const Policy& policy = {}) {
-  const basic_demand<T> d = demand_of(w);
-  detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
+namespace detail {
+template <Scalar T, class Policy>
+constexpr basic_estimate<T> iron_law(const basic_accelerator<T>& a, const basic_demand<T>& d,
+                                     const duration<T>& overhead, const basic_overlap<T>& how,
+                                     const Policy& policy) {
+  positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const duration<T> data = d.dram.total() / policy.dram_bandwidth(a, d);
   duration<T> matrix{};
   duration<T> vector{};
   if (upper(d.matrix_flop.value()) > 0.0) matrix = d.matrix_flop / policy.matrix_rate(a, d);
   if (upper(d.vector_flop.value()) > 0.0) vector = d.vector_flop / policy.vector_rate(a, d);
   basic_estimate<T> e;
-  const duration<T> exposed = detail::not_negative("overhead", overhead) + policy.launch_time(a, d);
+  const duration<T> exposed = not_negative("overhead", overhead) + policy.launch_time(a, d);
   e.terms.add(limiter::memory, "data", data);
   e.terms.add(limiter::compute, "compute", max(matrix, vector));
   e.terms.add(limiter::launch, "overhead", exposed);
@@ -105,6 +101,27 @@ constexpr basic_estimate<T> iron_law(const basic_accelerator<T>& a, const W& w,
     e.mbu = d.dram.total() / a.dram.bandwidth / e.time;
   }
   return e;
+}
+}  // namespace detail
+
+/// The same for an operator on an accelerator, with the rates that the policy grants. The compute
+/// term is the longer of matrix and vector work. Leaves out L2, shared memory and links: see
+/// roofline(). Test: with full overlap and no overhead it equals roofline() where none of them limits.
+template <Scalar T, class W, class Policy = datasheet>
+constexpr auto iron_law(const basic_accelerator<T>& a, const W& w,
+                        const std::type_identity_t<duration<T>>& overhead,
+                        const basic_overlap<std::type_identity_t<T>>& how = {},
+                        const Policy& policy = {}) {
+  if constexpr (detail::require_workload<W, T>()) {
+    using S = detail::joint_scalar<T, detail::scalar_of_workload<W>>;
+    if constexpr (require_execution_policy<Policy, S>())
+      return detail::iron_law(detail::over<S>(a), detail::over<S>(demand_of(w)), lift<S>(overhead),
+                              detail::over<S>(how), policy);
+    else
+      return basic_estimate<S>{};
+  } else {
+    return basic_estimate<T>{};
+  }
 }
 
 /// Share of a term in the sum of all terms: what the term would save if it vanished and nothing

@@ -3,7 +3,6 @@
 
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/policy/execution.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 
 namespace perfmodel {
 
@@ -41,48 +40,71 @@ constexpr regime regime_of(const basic_accelerator<T>& a, number_format format,
                                                               : regime::compute_bound;
 }
 
-/// T = max(O_matrix / R_matrix + launches, O_vector / R_vector, D_l / BW_l for every level l).
-/// Source: hierarchical roofline, Yang, Kurth and Williams, "Hierarchical Roofline analysis for
-/// GPUs", CCPE 2020. Terms: compute, vector, memory, l2, shared; a level without a stated bandwidth
-/// or demand adds none. Errors: a format the accelerator lacks; no DRAM bandwidth.
-/// Tests: T never falls below any term; MFU = MBU I / I*.
-template <Scalar T, class Policy = datasheet>
+namespace detail {
+/// demand / rate; 0 where there is no demand or nobody states the rate.
+template <class Amount, class Rate>
+constexpr auto time_at(const Amount& demand, const char* field, const Rate& rate) {
+  using time = decltype(demand / rate);
+  const bool bounds = upper(demand.value()) > 0.0 && lower(rate.value()) > 0.0;
+  return bounds ? time(demand / positive(field, rate)) : time{};
+}
+
+/// The roofline of a demand and a machine over one scalar.
+template <Scalar T, class Policy>
 constexpr basic_estimate<T> roofline(const basic_accelerator<T>& a, const basic_demand<T>& d,
-                                     const Policy& policy = {}) {
+                                     const Policy& policy) {
+  const bool multiplies = upper(d.matrix_flop.value()) > 0.0;
+  const bool has_vector_work = upper(d.vector_flop.value()) > 0.0 && states_vector_peak(a);
+  if (upper(d.sent.value()) > 0.0) positive("fabric.bandwidth", a.fabric.bandwidth.quantity());
+  positive("dram.bandwidth", a.dram.bandwidth.quantity());
+
+  const flop_rate<T> matrix_rate = multiplies ? policy.matrix_rate(a, d) : flop_rate<T>{};
+  const flop_rate<T> vector_rate = has_vector_work ? policy.vector_rate(a, d) : flop_rate<T>{};
+  const basic_term<T> levels[] = {
+      {limiter::compute, "compute", time_at(d.matrix_flop, "matrix_rate", matrix_rate)},
+      {limiter::vector_compute, "vector", time_at(d.vector_flop, "vector_rate", vector_rate)},
+      {limiter::memory, "memory", d.dram.total() / policy.dram_bandwidth(a, d)},
+      {limiter::l2, "l2", time_at(d.l2.total(), "l2.bandwidth", a.l2.bandwidth.quantity())},
+      {limiter::shared, "shared",
+       time_at(d.shared.total(), "shared.bandwidth", a.shared.bandwidth.quantity())},
+      {limiter::link, "link", time_at(d.sent, "fabric.bandwidth", a.fabric.bandwidth.quantity())},
+  };
   basic_estimate<T> e;
-  if (upper(d.matrix_flop.value()) > 0.0) {
-    e.terms.add(limiter::compute, "compute", d.matrix_flop / policy.matrix_rate(a, d));
-  }
-  if (upper(d.vector_flop.value()) > 0.0 && states_vector_peak(a)) {
-    e.terms.add(limiter::vector_compute, "vector", d.vector_flop / policy.vector_rate(a, d));
-  }
-  detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
-  e.terms.add(limiter::memory, "memory", d.dram.total() / policy.dram_bandwidth(a, d));
-  if (upper(d.l2.total().value()) > 0.0 && lower(a.l2.bandwidth.value()) > 0.0) {
-    e.terms.add(limiter::l2, "l2",
-                d.l2.total() / detail::positive("l2.bandwidth", a.l2.bandwidth.quantity()));
-  }
-  if (upper(d.shared.total().value()) > 0.0 && lower(a.shared.bandwidth.value()) > 0.0) {
-    e.terms.add(
-        limiter::shared, "shared",
-        d.shared.total() / detail::positive("shared.bandwidth", a.shared.bandwidth.quantity()));
+  for (const basic_term<T>& level : levels) {
+    if (level.kind == limiter::memory || upper(level.time.value()) > 0.0)
+      e.terms.add(level.kind, level.name, level.time);
   }
   e.limiter = e.terms.limiting();
   const duration<T> launch = policy.launch_time(a, d);
   e.time = named("time", e.terms.largest() + launch);
   if (upper(launch.value()) > 0.0) e.terms.add(limiter::launch, "launch", launch);
   if (lower(e.time.value()) > 0.0) {
-    if (upper(d.matrix_flop.value()) > 0.0) e.mfu = d.matrix_flop / peak(a, d.format) / e.time;
+    if (multiplies) e.mfu = d.matrix_flop / peak(a, d.format) / e.time;
     e.mbu = d.dram.total() / a.dram.bandwidth / e.time;
   }
   return e;
 }
+}  // namespace detail
 
-/// The same for an operator: roofline(h100_sxm, gemm{.m = 1, .n = 8192, .k = 8192}).
-template <Scalar T, Workload W, class Policy = datasheet>
-constexpr basic_estimate<T> roofline(const basic_accelerator<T>& a, const W& w,
-                                     const Policy& policy = {}) {
-  return roofline(a, demand_of(w), policy);
+/// T = max(O_matrix / R_matrix, O_vector / R_vector, D_l / BW_l for every level l) + launches, for an
+/// operator or a demand: roofline(h100_sxm, gemm{.m = 1, .n = 8192, .k = 8192}). An operator over
+/// double is taken over the machine's scalar, and the reverse.
+/// Source: hierarchical roofline, Yang, Kurth and Williams, "Hierarchical Roofline analysis for
+/// GPUs", CCPE 2020. Terms: compute, vector, memory, l2, shared, link; a level without a stated
+/// bandwidth or demand adds none. Errors: a format the accelerator lacks; no DRAM bandwidth; bytes
+/// sent without a fabric. Tests: T never falls below any term; MFU = MBU I / I*; 1 GB sent at
+/// 450 GB/s is 2.22 ms.
+template <Scalar T, class W, class Policy = datasheet>
+constexpr auto roofline(const basic_accelerator<T>& a, const W& w, const Policy& policy = {}) {
+  if constexpr (detail::require_workload<W, T>()) {
+    using S = detail::joint_scalar<T, detail::scalar_of_workload<W>>;
+    if constexpr (require_execution_policy<Policy, S>())
+      return detail::roofline(detail::over<S>(a), detail::over<S>(demand_of(w)), policy);
+    else
+      return basic_estimate<S>{};
+  } else {
+    return basic_estimate<T>{};
+  }
 }
 
 }  // namespace perfmodel

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/roofline.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>
 

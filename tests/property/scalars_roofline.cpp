@@ -1,5 +1,6 @@
 // The roofline and the matrix product over every scalar.
 #include <perfmodel/roofline.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 #include <support/scalars.hpp>
 
 namespace pm = perfmodel;

@@ -1,6 +1,7 @@
 // The roofline in constant expressions.
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/units/literals.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 #include <support/near.hpp>
 
 namespace pm = perfmodel;

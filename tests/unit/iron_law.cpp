@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/iron_law.hpp>
 #include <perfmodel/units/literals.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 

@@ -1,8 +1,14 @@
 // What the roofline reports and refuses.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <perfmodel/analysis/sensitivity.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/roofline.hpp>
+#include <perfmodel/scalar/interval.hpp>
+#include <perfmodel/scalar/lanes.hpp>
+#include <perfmodel/scalar/traced.hpp>
 #include <perfmodel/units/literals.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
 #include <support/refusal.hpp>
 
 namespace pm = perfmodel;
@@ -83,4 +89,84 @@ TEST_CASE("the roofline refuses what it cannot answer") {
   const pm::derated policy{.memory_efficiency = 1.5};
   CHECK_THAT(refusal([&] { (void)pm::roofline(machine(), pm::demand{}, policy); }),
              ContainsSubstring("memory_efficiency is 1.5; allowed: 0 to 1"));
+}
+
+TEST_CASE("bytes sent bound the roofline like those of any memory") {
+  pm::demand d;
+  d.dram = {1_MB, 1_MB};
+  d.sent = 1_GB;
+  pm::accelerator a = machine();
+  CHECK_THAT(refusal([&] { (void)pm::roofline(a, d); }),
+             ContainsSubstring("fabric.bandwidth is 0; allowed: more than 0"));
+  a.fabric.bandwidth = 450_GB_per_s;
+  const pm::estimate e = pm::roofline(a, d);
+  CHECK(e.time == 1_GB / 450_GB_per_s);  // 2.22 ms
+  CHECK(e.limiter == pm::limiter::link);
+  CHECK(e.terms["memory"] == 0.5_us);
+}
+
+namespace {
+
+constexpr pm::gemm product{.m = 64, .n = 8192, .k = 8192};
+
+template <class T>
+bool same_as_double() {
+  const pm::estimate plain = pm::roofline(pm::catalog::h100_sxm, product);
+  const auto machine_first = pm::roofline(pm::lift<T>(pm::catalog::h100_sxm), product);
+  const auto operator_first = pm::roofline(pm::catalog::h100_sxm, pm::lift<T>(product));
+  const auto both = pm::roofline(pm::lift<T>(pm::catalog::h100_sxm), pm::lift<T>(product));
+  const double t = plain.time.value();
+  const auto value = [](const T& x) { return pm::lanes_of<T>::lane(x, 0); };
+  return value(machine_first.time.value()) == t && value(operator_first.time.value()) == t &&
+         value(both.time.value()) == t;
+}
+
+}  // namespace
+
+TEST_CASE("a double operator on a machine over another scalar, and the reverse") {
+  CHECK(same_as_double<double>());
+  CHECK(same_as_double<pm::interval>());
+  CHECK(same_as_double<pm::dual<3>>());
+  CHECK(same_as_double<pm::lanes<4>>());
+  CHECK(same_as_double<pm::traced>());
+}
+
+TEST_CASE("elasticities of a roofline by the lambda that one writes first") {
+  const auto e = pm::elasticities(pm::catalog::h100_sxm,
+                                  [](auto& a) { return pm::roofline(a, product).time; });
+  for (const auto& resource : e) {
+    const bool limits = std::string(resource.resource) == "dram.bandwidth";
+    CHECK(resource.value == (limits ? -1.0 : 0.0));
+  }
+}
+
+TEST_CASE("a derated policy over double serves a machine over any scalar") {
+  const pm::derated policy{.memory_efficiency = 0.5};
+  const auto plain = pm::roofline(pm::catalog::h100_sxm, product, policy);
+  const auto ranged = pm::roofline(pm::lift<pm::interval>(pm::catalog::h100_sxm), product, policy);
+  CHECK(lower(ranged.time.value()) <= plain.time.value());
+  CHECK(upper(ranged.time.value()) >= plain.time.value());
+}
+
+namespace {
+struct half_the_bandwidth : pm::datasheet {
+  template <class T>
+  pm::bandwidth<T> dram_bandwidth(const pm::basic_accelerator<T>& a,
+                                  const pm::basic_demand<T>&) const {
+    return 0.5 * a.dram.bandwidth;
+  }
+};
+struct no_launch_time {
+  pm::flop_rate<> matrix_rate(const pm::accelerator&, const pm::demand&) const;
+  pm::flop_rate<> vector_rate(const pm::accelerator&, const pm::demand&) const;
+  pm::bandwidth<> dram_bandwidth(const pm::accelerator&, const pm::demand&) const;
+};
+static_assert(pm::ExecutionPolicy<pm::datasheet> && pm::ExecutionPolicy<pm::derated>);
+static_assert(pm::ExecutionPolicy<half_the_bandwidth, pm::interval>);
+static_assert(!pm::ExecutionPolicy<no_launch_time> && !pm::ExecutionPolicy<int>);
+}  // namespace
+
+TEST_CASE("a policy of one's own is any struct with the four functions") {
+  CHECK(pm::roofline(machine(), product, half_the_bandwidth{}).terms["memory"] ==
+        2.0 * pm::roofline(machine(), product).terms["memory"]);
 }

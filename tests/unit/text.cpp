@@ -57,3 +57,8 @@ TEST_CASE("products of units print their symbols") {
   CHECK(to_string(1.0 / (2_ms)) == "500 Hz");
   CHECK(to_string(6e9 * pm::flop / pm::token) == "6 GFLOP/tok");
 }
+
+TEST_CASE("a quantity under a convention prints like the quantity") {
+  CHECK(pm::to_string(pm::message_bytes<>(16_KiB)) == pm::to_string(16_KiB));
+  CHECK(pm::to_string(pm::wire_bytes<>(3_GB), 2) == "3 GB");
+}

@@ -1,6 +1,7 @@
 // Arithmetic of quantities at run time, and fields of specs.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdio>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/scalar/dual.hpp>
@@ -29,6 +30,22 @@ TEST_CASE("plain numbers go with quantities of any scalar") {
   CHECK((1.0 / t).value().partial(0) == -0.25);
   CHECK(pm::lift<pm::interval>(2_s).value() == pm::interval(2, 2));
   CHECK((pm::interval(1, 2) * pm::GB).value() == pm::interval(1e9, 2e9));
+}
+
+TEST_CASE("what has no unit left is a plain number") {
+  const pm::accelerator a{.sms = pm::number<>(132.0), .dram = {.capacity = 80_GB}};
+  static_assert(std::same_as<decltype(a.dram.capacity / pm::GB), double>);
+  static_assert(std::same_as<decltype(a.sms / 2), double>);
+  static_assert(std::same_as<decltype(2.0 * a.sms), double>);
+  static_assert(std::same_as<decltype(1_GHz * 1_ns), double>);
+  static_assert(std::same_as<decltype(pm::lift<pm::interval>(1_GB) / 1_kB), pm::interval>);
+  static_assert(std::same_as<decltype(1_tok / 2_s / 3_Hz), pm::tokens<>>);
+  char text[40];
+  std::snprintf(text, sizeof text, "%.1f GB, %.0f SMs", a.dram.capacity / pm::GB, a.sms / 1);
+  CHECK(std::string(text) == "80.0 GB, 132 SMs");
+  const bool known = a.dram.capacity / pm::GB > 0.0;
+  CHECK((known ? a.dram.capacity / pm::GB : 0.0) == 80.0);
+  CHECK(std::max(a.dram.capacity / pm::GB, 100.0) == 100.0);
 }
 
 TEST_CASE("minimum and maximum are by value and per scalar") {

@@ -6,8 +6,61 @@
 
 namespace perfmodel {
 
+namespace detail {
+template <class P, class T>
+concept has_matrix_rate = requires(const P& p, const basic_accelerator<T>& a,
+                                   const basic_demand<T>& d) {
+  { p.matrix_rate(a, d) } -> std::convertible_to<flop_rate<T>>;
+};
+template <class P, class T>
+concept has_vector_rate = requires(const P& p, const basic_accelerator<T>& a,
+                                   const basic_demand<T>& d) {
+  { p.vector_rate(a, d) } -> std::convertible_to<flop_rate<T>>;
+};
+template <class P, class T>
+concept has_dram_bandwidth = requires(const P& p, const basic_accelerator<T>& a,
+                                      const basic_demand<T>& d) {
+  { p.dram_bandwidth(a, d) } -> std::convertible_to<bandwidth<T>>;
+};
+template <class P, class T>
+concept has_launch_time = requires(const P& p, const basic_accelerator<T>& a,
+                                   const basic_demand<T>& d) {
+  { p.launch_time(a, d) } -> std::convertible_to<duration<T>>;
+};
+}  // namespace detail
+
+/// What a law asks for how much of a machine it may count on: four functions of an accelerator and a
+/// demand. Satisfied by datasheet, derated and calibrated.
+template <class P, class T = double>
+concept ExecutionPolicy = detail::has_matrix_rate<P, T> && detail::has_vector_rate<P, T> &&
+    detail::has_dram_bandwidth<P, T> && detail::has_launch_time<P, T>;
+
+/// Stops the build with a sentence where a law is given something else, and says so to the law.
+template <class P, class T>
+constexpr bool require_execution_policy() {
+  constexpr bool none = !detail::has_matrix_rate<P, T> && !detail::has_vector_rate<P, T> &&
+                        !detail::has_dram_bandwidth<P, T> && !detail::has_launch_time<P, T>;
+  static_assert(
+      !none,
+      "this is no execution policy, which has matrix_rate, vector_rate, dram_bandwidth and "
+      "launch_time: see docs/troubleshooting.md#an-execution-policy");
+  static_assert(none || detail::has_matrix_rate<P, T>,
+                "this policy has no matrix_rate(accelerator, demand) -> flop_rate: see "
+                "docs/troubleshooting.md#an-execution-policy");
+  static_assert(none || detail::has_vector_rate<P, T>,
+                "this policy has no vector_rate(accelerator, demand) -> flop_rate: see "
+                "docs/troubleshooting.md#an-execution-policy");
+  static_assert(none || detail::has_dram_bandwidth<P, T>,
+                "this policy has no dram_bandwidth(accelerator, demand) -> bandwidth: see "
+                "docs/troubleshooting.md#an-execution-policy");
+  static_assert(none || detail::has_launch_time<P, T>,
+                "this policy has no launch_time(accelerator, demand) -> duration: see "
+                "docs/troubleshooting.md#an-execution-policy");
+  return ExecutionPolicy<P, T>;
+}
+
 /// The default policy of every law: data-sheet values, no efficiency, no overhead. What it answers
-/// is a bound that nothing runs faster than. A calibrated policy offers the same four functions.
+/// is a bound that nothing runs faster than.
 struct datasheet {
   template <Scalar T>
   constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a,
@@ -29,7 +82,7 @@ struct datasheet {
   }
 };
 
-/// Constant efficiencies and a constant launch time: the textbook's correction, for napkins.
+/// Constant efficiencies and a constant launch time: the textbook's correction.
 /// 0 < efficiency <= 1. `launch` is per kernel.
 template <Scalar T = double>
 struct basic_derated {
@@ -37,19 +90,30 @@ struct basic_derated {
   T memory_efficiency = T(1.0);
   duration<T> launch{};
 
-  constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a,
-                                     const basic_demand<T>& d) const {
+  template <Scalar S>
+  constexpr flop_rate<S> matrix_rate(const basic_accelerator<S>& a,
+                                     const basic_demand<S>& d) const {
     return share("compute_efficiency", compute_efficiency) * peak(a, d.format);
   }
-  constexpr flop_rate<T> vector_rate(const basic_accelerator<T>& a, const basic_demand<T>&) const {
+  template <Scalar S>
+  constexpr flop_rate<S> vector_rate(const basic_accelerator<S>& a, const basic_demand<S>&) const {
     return share("compute_efficiency", compute_efficiency) * vector_peak(a);
   }
-  constexpr bandwidth<T> dram_bandwidth(const basic_accelerator<T>& a,
-                                        const basic_demand<T>&) const {
+  template <Scalar S>
+  constexpr bandwidth<S> dram_bandwidth(const basic_accelerator<S>& a,
+                                        const basic_demand<S>&) const {
     return share("memory_efficiency", memory_efficiency) * a.dram.bandwidth;
   }
-  constexpr duration<T> launch_time(const basic_accelerator<T>&, const basic_demand<T>& d) const {
+  template <Scalar S>
+  constexpr duration<S> launch_time(const basic_accelerator<S>&, const basic_demand<S>& d) const {
     return d.launches * detail::not_negative("launch", launch);
+  }
+
+  template <class F, class... P>
+  static constexpr void fields(F&& f, P&... p) {
+    f("compute_efficiency", p.compute_efficiency...);
+    f("memory_efficiency", p.memory_efficiency...);
+    f("launch", p.launch...);
   }
 
  private:

@@ -13,6 +13,9 @@ class qualified {
  public:
   constexpr qualified() = default;
   constexpr explicit qualified(const Q& q) : q_(q) {}
+  /// `.message = 16_KiB` names no convention: write message_bytes<>(16_KiB).
+  template <Quantity WithoutConvention>
+  qualified(const WithoutConvention& q) = delete;
   constexpr const Q& quantity() const { return q_; }
 
   friend constexpr qualified operator+(const qualified& a, const qualified& b) {

@@ -45,6 +45,8 @@ template <class Dimension>
 using unit_of = bu::unit<Dimension, unit_system>;
 template <class A, class B>
 using per = typename bu::divide_typeof_helper<A, B>::type;
+template <class A, class B>
+using times = typename bu::multiply_typeof_helper<A, B>::type;
 
 using second_unit = unit_of<dimension::time_base::dimension_type>;
 using byte_unit = unit_of<dimension::information_base::dimension_type>;

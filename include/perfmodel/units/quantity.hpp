@@ -80,7 +80,16 @@ concept Scales = !std::same_as<N, T> && !std::same_as<N, bool> && !is_quantity<N
 namespace detail {
 template <class N, class T>
 using scaled = std::conditional_t<std::is_arithmetic_v<N>, T, N>;  // the richer of the two scalars
+
+/// A value in a unit: a quantity, or the plain number itself where the unit is 1.
+template <class Unit, class T>
+constexpr auto in_unit(const T& x) {
+  if constexpr (std::same_as<Unit, one_unit>)
+    return x;
+  else
+    return bu::quantity<Unit, T>::from_value(x);
 }
+}  // namespace detail
 
 /// A quantity of one scalar as the same quantity of another: `lift<dual<3>>(3.35 * TB_per_s)`.
 template <Scalar To, class U, class T>
@@ -88,12 +97,24 @@ constexpr bu::quantity<U, To> lift(const bu::quantity<U, T>& q) {
   return bu::quantity<U, To>::from_value(To(q.value()));
 }
 
+// Products and quotients. What has no unit left is a plain number: `capacity / GB` is a double.
+template <class D1, class A, class D2, class B>
+constexpr auto operator*(const bu::quantity<bu::unit<D1, unit_system>, A>& a,
+                         const bu::quantity<bu::unit<D2, unit_system>, B>& b) {
+  return detail::in_unit<detail::times<detail::unit_of<D1>, detail::unit_of<D2>>>(a.value() *
+                                                                                  b.value());
+}
+template <class D1, class A, class D2, class B>
+constexpr auto operator/(const bu::quantity<bu::unit<D1, unit_system>, A>& a,
+                         const bu::quantity<bu::unit<D2, unit_system>, B>& b) {
+  return detail::in_unit<detail::per<detail::unit_of<D1>, detail::unit_of<D2>>>(a.value() /
+                                                                                b.value());
+}
 template <class N, class D, class T>
   requires Scales<N, T>
 constexpr auto operator*(const N& n, const bu::quantity<bu::unit<D, unit_system>, T>& q) {
   using S = detail::scaled<N, T>;
-  return bu::quantity<bu::unit<D, unit_system>, S>::from_value(static_cast<S>(n) *
-                                                               static_cast<S>(q.value()));
+  return detail::in_unit<detail::unit_of<D>>(S(static_cast<S>(n) * static_cast<S>(q.value())));
 }
 template <class N, class D, class T>
   requires Scales<N, T>
@@ -104,14 +125,32 @@ template <class N, class D, class T>
   requires Scales<N, T>
 constexpr auto operator/(const bu::quantity<bu::unit<D, unit_system>, T>& q, const N& n) {
   using S = detail::scaled<N, T>;
-  return bu::quantity<bu::unit<D, unit_system>, S>::from_value(static_cast<S>(q.value()) /
-                                                               static_cast<S>(n));
+  return detail::in_unit<detail::unit_of<D>>(S(static_cast<S>(q.value()) / static_cast<S>(n)));
 }
 template <class N, class D, class T>
   requires Scales<N, T>
 constexpr auto operator/(const N& n, const bu::quantity<bu::unit<D, unit_system>, T>& q) {
   using S = detail::scaled<N, T>;
-  return static_cast<S>(n) / lift<S>(q);
+  return detail::in_unit<detail::per<detail::one_unit, detail::unit_of<D>>>(
+      S(static_cast<S>(n) / static_cast<S>(q.value())));
+}
+
+// A pure number beside its own scalar: `sms / 2.0`.
+template <class T>
+constexpr T operator*(const T& x, const number<T>& n) {
+  return x * n.value();
+}
+template <class T>
+constexpr T operator*(const number<T>& n, const T& x) {
+  return n.value() * x;
+}
+template <class T>
+constexpr T operator/(const T& x, const number<T>& n) {
+  return x / n.value();
+}
+template <class T>
+constexpr T operator/(const number<T>& n, const T& x) {
+  return n.value() / x;
 }
 
 /// Smaller and larger of two quantities, by value: an object and not a reference, so it vectorises.
@@ -124,13 +163,29 @@ constexpr bu::quantity<U, T>(max)(const bu::quantity<U, T>& a, const bu::quantit
   return bu::quantity<U, T>::from_value(scalar_max(a.value(), b.value()));
 }
 
-// Adding or comparing different units selects one of these deleted functions, so the compiler
-// prints two named quantities and not Boost's candidate list.
-#define PERFMODEL_NO_MIXED_UNITS(op)                                            \
-  template <class D1, class A, class D2, class B>                               \
-    requires(!std::same_as<D1, D2>)                                             \
-  void operator op(const bu::quantity<bu::unit<D1, unit_system>, A>& left_unit, \
-                   const bu::quantity<bu::unit<D2, unit_system>, B>& right_unit) = delete;
+namespace detail {
+template <class D, class T>
+constexpr bool has_unit(const bu::quantity<bu::unit<D, unit_system>, T>*) {
+  return !std::same_as<D, bu::dimensionless_type>;
+}
+constexpr bool has_unit(const void*) {
+  return false;
+}
+template <class A, class B>
+concept QuantityAndNumber = (std::is_arithmetic_v<B> && has_unit(static_cast<const A*>(nullptr))) ||
+                            (std::is_arithmetic_v<A> && has_unit(static_cast<const B*>(nullptr)));
+}  // namespace detail
+
+// Adding or comparing different units, or a quantity and a plain number, selects one of these deleted
+// functions, so that a compiler prints two named quantities and not Boost's candidate list.
+#define PERFMODEL_NO_MIXED_UNITS(op)                                                       \
+  template <class D1, class A, class D2, class B>                                          \
+    requires(!std::same_as<D1, D2>)                                                        \
+  void operator op(const bu::quantity<bu::unit<D1, unit_system>, A>& left_unit,            \
+                   const bu::quantity<bu::unit<D2, unit_system>, B>& right_unit) = delete; \
+  template <class Left, class Right>                                                       \
+    requires detail::QuantityAndNumber<Left, Right>                                        \
+  void operator op(const Left& left, const Right& right) = delete;
 PERFMODEL_NO_MIXED_UNITS(+)
 PERFMODEL_NO_MIXED_UNITS(-)
 PERFMODEL_NO_MIXED_UNITS(<)

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <perfmodel/scalar/math.hpp>
+#include <perfmodel/units/convention.hpp>
 #include <perfmodel/units/named.hpp>
 #include <string>
 
@@ -99,6 +100,12 @@ inline std::string to_string(double value, const unit_exponents& unit, int digit
 template <class U, Scalar T>
 std::string to_string(const bu::quantity<U, T>& q, int digits = 3) {
   return to_string(mid(q.value()), exponents_of<bu::quantity<U, T>>(), digits);
+}
+
+/// The same for a quantity under a convention: to_string(message_bytes<>(16_KiB)) == "16.4 kB".
+template <class Convention, Quantity Q>
+std::string to_string(const qualified<Convention, Q>& q, int digits = 3) {
+  return to_string(q.quantity(), digits);
 }
 
 }  // namespace perfmodel

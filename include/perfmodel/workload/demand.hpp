@@ -87,4 +87,42 @@ concept Workload = requires(const W& w) {
   demand_of(w).matrix_flop;
 };
 
+namespace detail {
+template <class W>
+using scalar_of_workload =
+    typename decltype(demand_of(std::declval<const W&>()).matrix_flop)::value_type;
+
+/// The scalar of a machine over A and an operator over B: the same, or the one that is no double.
+template <class A, class B>
+using joint_scalar = std::conditional_t<std::same_as<A, double>, B, A>;
+
+/// A spec over T: itself, or lifted.
+template <Scalar T, template <class> class S, class From>
+constexpr decltype(auto) over(const S<From>& spec) {
+  if constexpr (std::same_as<From, T>)
+    return (spec);
+  else
+    return lift<T>(spec);
+}
+
+/// Stops the build with a sentence where a law is given no operator, or one of another scalar.
+template <class W, Scalar T>
+constexpr bool require_workload() {
+  static_assert(Workload<W>,
+                "a law takes an operator or a demand, such as gemm{.m = 1, .n = 8192, .k = 8192}: "
+                "see docs/troubleshooting.md#an-operator");
+  if constexpr (Workload<W>) {
+    using S = scalar_of_workload<W>;
+    constexpr bool one_scalar =
+        std::same_as<S, T> || std::same_as<S, double> || std::same_as<T, double>;
+    static_assert(one_scalar,
+                  "the accelerator and the operator have two different scalars, and neither is "
+                  "double: see docs/troubleshooting.md#one-scalar");
+    return one_scalar;
+  } else {
+    return false;
+  }
+}
+}  // namespace detail
+
 }  // namespace perfmodel
