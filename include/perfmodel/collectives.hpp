@@ -173,7 +173,7 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& fabr
 
 /// n collectives like this one, one after the other: n times the time, terms and wire bytes.
 template <Scalar T>
-constexpr basic_collective_estimate<T> repeated_collective(const T& n,
+constexpr basic_collective_estimate<T> repeated_collective(const std::type_identity_t<T>& n,
                                                            basic_collective_estimate<T> e) {
   detail::not_negative("n", n);
   basic_terms<T> terms;

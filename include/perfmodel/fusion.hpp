@@ -107,5 +107,6 @@ template <Scalar T>
 constexpr T attention_fusion_ratio(const T& sequence, const T& head_dim) {
   return attention_fusion_ratio(sequence, head_dim, T(1.0), T(1.0));
 }
+PERFMODEL_WHOLE_NUMBERS(attention_fusion_ratio)
 
 }  // namespace perfmodel

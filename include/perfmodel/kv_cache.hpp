@@ -64,8 +64,9 @@ using kv_capacity_result = basic_kv_capacity<>;
 /// bytes with 140e9 of weights and 327,680 B/token; 901 with 35e9 and half of it.
 template <Scalar T>
 constexpr basic_kv_capacity<T> kv_capacity(const basic_memory_budget<T>& budget,
-                                           const bytes_per_token<T>& per_token, const T& context,
-                                           const T& block_size = T(16.0)) {
+                                           const bytes_per_token<T>& per_token,
+                                           const std::type_identity_t<T>& context,
+                                           const std::type_identity_t<T>& block_size = T(16.0)) {
   using math::ceil;
   using math::floor;
   detail::positive("kv_bytes_per_token", per_token);
@@ -100,6 +101,7 @@ constexpr T contiguous_waste(const T& mean_length, const T& longest) {
   detail::within("mean_length", mean_length, 1.0, upper(longest), "1 to the longest length");
   return 1.0 - mean_length / longest;
 }
+PERFMODEL_WHOLE_NUMBERS(contiguous_waste)
 /// Expected waste of paging: the last block is half empty, w = t / (mean + t), t = (block - 1) / 2.
 /// Source: as above; lengths are taken as uniform over a block. Test: 16 at 500 wastes 1.5 %.
 template <Scalar T>
@@ -109,12 +111,14 @@ constexpr T paged_waste(const T& mean_length, const T& block_size) {
   const T tail = (block_size - 1.0) / 2.0;
   return tail / (mean_length + tail);
 }
+PERFMODEL_WHOLE_NUMBERS(paged_waste)
 /// Batch gain from not wasting a share w of the cache: 1 / (1 - w).
 template <Scalar T>
 constexpr T waste_free_gain(const T& waste) {
   detail::within("waste", waste, 0.0, 0.999999, "0 to 0.999999");
   return 1.0 / (1.0 - waste);
 }
+PERFMODEL_WHOLE_NUMBERS(waste_free_gain)
 
 /// Tokens that sharing one prefix among n sequences saves: (n - 1) prefix.
 /// Source: Zheng et al. 2024 (SGLang, arXiv 2312.07104), section 3. Test: 64 x 2000 saves 126,000.
@@ -124,6 +128,7 @@ constexpr tokens<T> shared_prefix_saving(const T& sequences, const T& prefix) {
   detail::not_negative("prefix", prefix);
   return (sequences - 1.0) * prefix * token;
 }
+PERFMODEL_WHOLE_NUMBERS(shared_prefix_saving)
 
 /// Tokens in flight at which the cache weighs as much as the weights: W / kv. Below it weight
 /// quantisation pays more, above it cache quantisation. Test: 140e9 / 327,680 = 427,246.
@@ -140,8 +145,8 @@ constexpr tokens<T> weight_cache_crossover(const bytes<T>& weights,
 /// Derivation: one table read and one gather start each block; an ideal kernel hides both (tau 0).
 template <Scalar T>
 constexpr T paging_tax(const duration<T>& table_latency, const duration<T>& gather_latency,
-                       const T& block_size, const bytes_per_token<T>& per_token_and_layer,
-                       const bandwidth<T>& per_cta) {
+                       const std::type_identity_t<T>& block_size,
+                       const bytes_per_token<T>& per_token_and_layer, const bandwidth<T>& per_cta) {
   detail::not_negative("table_latency", table_latency);
   detail::not_negative("gather_latency", gather_latency);
   detail::count("block_size", block_size);

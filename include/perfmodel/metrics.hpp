@@ -52,17 +52,18 @@ constexpr T mfu_from_mbu(const std::type_identity_t<T>& bandwidth_use,
 /// 2 P forward, 4 P backward. Source: Kaplan et al., "Scaling Laws for Neural Language Models",
 /// 2020, section 2.1. Leaves out attention's S^2 term. Test: full recomputation is 8 P.
 template <Scalar T>
-constexpr flops_per_token<T> training_flop_per_token(
-    const T& parameters, const std::type_identity_t<T>& recomputed = T(0.0)) {
+constexpr flops_per_token<T> training_flop_per_token(const T& parameters,
+                                                     const T& recomputed = T(0.0)) {
   detail::positive("parameters", parameters);
   detail::fraction("recomputed", recomputed);
   return named("FLOP per token", (6.0 + 2.0 * recomputed) * parameters * flop / token);
 }
+PERFMODEL_WHOLE_NUMBERS(training_flop_per_token)
 
 /// Training MFU = tokens per second x 6 P / (ranks x peak). Errors: above 1.
 /// Test: 8.03e9 parameters at 8,214 tok/s on one 989.4 TFLOP/s rank is 40 %.
 template <Scalar T>
-constexpr T training_mfu(const token_rate<T>& throughput, const T& parameters,
+constexpr T training_mfu(const token_rate<T>& throughput, const std::type_identity_t<T>& parameters,
                          const std::type_identity_t<T>& ranks, const flop_rate<T>& peak_rate) {
   detail::not_negative("throughput", throughput);
   const T share = throughput * training_flop_per_token(parameters) /
@@ -74,11 +75,12 @@ constexpr T training_mfu(const token_rate<T>& throughput, const T& parameters,
 /// Activation Recomputation in Large Transformer Models", 2022. Errors: above 1.
 /// Test: full recomputation makes HFU / MFU = 4/3.
 template <Scalar T>
-constexpr T hfu(const T& model_utilisation, const std::type_identity_t<T>& recomputed) {
+constexpr T hfu(const T& model_utilisation, const T& recomputed) {
   detail::utilisation("mfu", model_utilisation);
   detail::fraction("recomputed", recomputed);
   return named("HFU", detail::utilisation("hfu", T(model_utilisation * (1.0 + recomputed / 3.0))));
 }
+PERFMODEL_WHOLE_NUMBERS(hfu)
 
 /// One part of a whole: its share of the time, and by what its time is multiplied.
 template <Scalar T = double>
@@ -149,6 +151,7 @@ constexpr T largest_speedup(const T& share) {
   detail::within("share", share, 0.0, 1.0 - 1e-12, "0 to less than 1");
   return named("largest speedup", T(1.0 / (1.0 - share)));
 }
+PERFMODEL_WHOLE_NUMBERS(largest_speedup)
 
 /// Scaling tax = 1 - MFU of many / MFU of one. Negative where many run better than one.
 /// Test: 65 % to 48 % is a tax of 26.15 %.
@@ -158,6 +161,7 @@ constexpr T scaling_tax(const T& mfu_of_one, const T& mfu_of_many) {
   detail::utilisation("mfu_of_many", mfu_of_many);
   return named("scaling tax", T(1.0 - mfu_of_many / mfu_of_one));
 }
+PERFMODEL_WHOLE_NUMBERS(scaling_tax)
 
 /// Throughput a synchronous job loses to its slowest rank, which takes (1 + slowdown) of a step:
 /// 1 - 1 / (1 + slowdown). Test: 10 % slower costs 9.1 %.
@@ -166,6 +170,7 @@ constexpr T straggler_tax(const T& slowdown) {
   detail::not_negative("slowdown", slowdown);
   return named("straggler tax", T(1.0 - 1.0 / (1.0 + slowdown)));
 }
+PERFMODEL_WHOLE_NUMBERS(straggler_tax)
 
 /// Time of a run at a rate lower by `tax`: time / (1 - tax). Errors: a tax of 1.
 /// Test: 30 days at 10 % and 20 % less are 33.3 and 37.5 days.

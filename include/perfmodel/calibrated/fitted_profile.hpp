@@ -51,7 +51,8 @@ using time_range = basic_time_range<>;
 /// Errors: predicted negative, spread outside 0 to 100. Test: of rows held out of the fit, 80 % lie
 /// inside, within a few %.
 template <Scalar T>
-constexpr basic_time_range<T> range_of(const duration<T>& predicted, const T& spread) {
+constexpr basic_time_range<T> range_of(const duration<T>& predicted,
+                                       const std::type_identity_t<T>& spread) {
   using math::exp;
   detail::not_negative("predicted", predicted);
   detail::not_negative("spread", spread);

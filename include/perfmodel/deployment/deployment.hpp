@@ -113,7 +113,8 @@ constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) 
 /// not. Sequences are spread over data-parallel groups, whole. Tests: Llama 3 70B in bf16 does not
 /// fit one H100: 141 GB needed, 85.5 GB there; one sequence over 8 groups takes a whole one's cache.
 template <Scalar T>
-constexpr feasibility fits(const basic_deployment<T>& d, const T& batch, const T& context) {
+constexpr feasibility fits(const basic_deployment<T>& d, const std::type_identity_t<T>& batch,
+                           const std::type_identity_t<T>& context) {
   const feasibility cut = layout_feasible(d.layout, sharded_dims_of(d.model));
   if (!cut) return cut;
   const int reach = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
@@ -148,8 +149,9 @@ constexpr feasibility fits(const basic_deployment<T>& d, const T& batch, const T
 /// Tests: 8 H100 hold of Llama 3 70B what their bytes less the weights divide into; two groups hold
 /// twice the sequences; a model of windows holds more than one without.
 template <Scalar T>
-constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d, const T& context,
-                                           const T& block_size = T(16.0)) {
+constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
+                                           const std::type_identity_t<T>& context,
+                                           const std::type_identity_t<T>& block_size = T(16.0)) {
   const bytes<T> sequence = kv_bytes(d.model, detail::count("context", context), d.kv) *
                             kv_share(d.model, d.layout.tensor) / T(d.layout.pipeline);
   basic_kv_capacity<T> c =

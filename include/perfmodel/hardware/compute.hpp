@@ -63,8 +63,8 @@ using compute_unit = basic_compute_unit<>;
 /// follow from its own SM counts and clocks. Leaves out power and thermal throttling.
 /// Test: 132 x 4096 x 1.83 GHz = 989.4 TFLOP/s.
 template <Scalar T>
-constexpr flop_rate<T> peak_from_clock(const T& sms, const flops<T>& flop_per_clock,
-                                       const frequency<T>& clock) {
+constexpr flop_rate<T> peak_from_clock(const std::type_identity_t<T>& sms,
+                                       const flops<T>& flop_per_clock, const frequency<T>& clock) {
   detail::positive("sms", sms);
   detail::positive("flop_per_clock", flop_per_clock);
   detail::positive("clock", clock);

@@ -27,7 +27,8 @@ using memory_level = basic_memory_level<>;
 /// Bandwidth of a DRAM interface = bus width / 8 x transfers per second and pin.
 /// Source: JEDEC data-rate convention. Test: 5120 bit at 5.2 Gb/s is 3.33 TB/s.
 template <Scalar T>
-constexpr bandwidth<T> bandwidth_from_bus(const T& bus_bits, const frequency<T>& transfers) {
+constexpr bandwidth<T> bandwidth_from_bus(const std::type_identity_t<T>& bus_bits,
+                                          const frequency<T>& transfers) {
   detail::positive("bus_bits", bus_bits);
   detail::positive("transfers", transfers);
   return bus_bits / 8.0 * bytes<T>::from_value(T(1.0)) * transfers;

@@ -99,12 +99,13 @@ constexpr basic_estimate<T> pipelined_pass(const duration<T>& stage, const durat
 /// al. 2021, section 2.2; Korthikanti et al., "Reducing activation recomputation", 2022, section
 /// 4.2.3. Tests: 8 stages: 8 and, in 4 chunks, 9.75; fewer microbatches than stages: all of them.
 template <Scalar T>
-constexpr T microbatches_in_flight(const T& stages, const std::type_identity_t<T>& microbatches,
-                                   const std::type_identity_t<T>& chunks = T(1.0)) {
+constexpr T microbatches_in_flight(const T& stages, const T& microbatches,
+                                   const T& chunks = T(1.0)) {
   const T p = detail::count("stages", stages);
   const T v = detail::count("chunks", chunks);
   const T more = upper(v) > 1.0 ? T((p - T(1.0)) / v) : T(0.0);
   return scalar_min(detail::count("microbatches", microbatches), T(p + more));
 }
+PERFMODEL_WHOLE_NUMBERS(microbatches_in_flight)
 
 }  // namespace perfmodel

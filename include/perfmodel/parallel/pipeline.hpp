@@ -12,6 +12,7 @@ constexpr T layers_per_stage(const T& layers, const T& pipeline) {
   using math::ceil;
   return ceil(detail::count("layers", layers) / detail::count("stages", pipeline));
 }
+PERFMODEL_WHOLE_NUMBERS(layers_per_stage)
 
 /// Share of a pipelined pass that a stage idles: (p-1) / (v m + p - 1), p stages, m microbatches, v
 /// chunks of layers per stage. Sources: Huang et al., "GPipe", 2019, section 2.3; Narayanan et al.,
@@ -25,11 +26,14 @@ constexpr T pipeline_bubble(const T& stages, const T& microbatches, const T& chu
                                      detail::count("microbatches", microbatches) +
                                  wait));
 }
+PERFMODEL_WHOLE_NUMBERS(pipeline_bubble)
 /// Time of m microbatches through p equal stages: (m + (p-1)/v) t, t being a stage's time for one.
 /// Test: the bubble's share of it is (p-1)/v t.
 template <Scalar T>
-constexpr duration<T> pipeline_parallel_time(const duration<T>& stage, const T& stages,
-                                             const T& microbatches, const T& chunks = T(1.0)) {
+constexpr duration<T> pipeline_parallel_time(const duration<T>& stage,
+                                             const std::type_identity_t<T>& stages,
+                                             const std::type_identity_t<T>& microbatches,
+                                             const std::type_identity_t<T>& chunks = T(1.0)) {
   const T wait = (detail::count("stages", stages) - T(1.0)) / detail::count("chunks", chunks);
   return named("pipeline time", (detail::count("microbatches", microbatches) + wait) *
                                     detail::not_negative("stage", stage));
@@ -49,5 +53,6 @@ constexpr basic_collective<T> stage_transfer(const T& batch, const T& tokens_eac
   c.ranks = 2;
   return c;
 }
+PERFMODEL_WHOLE_NUMBERS(stage_transfer)
 
 }  // namespace perfmodel

@@ -12,6 +12,7 @@ constexpr T kv_heads_per_rank(const T& kv_heads, const T& tensor) {
   return scalar_max(T(1.0),
                     detail::count("kv_heads", kv_heads) / detail::count("layout.tensor", tensor));
 }
+PERFMODEL_WHOLE_NUMBERS(kv_heads_per_rank)
 /// Copies of each KV head: max(1, N / H_kv). Test: 8 heads over 16 ranks: 2; times heads per rank
 /// and divided by N gives all heads back.
 template <Scalar T>
@@ -19,6 +20,7 @@ constexpr T kv_replication(const T& kv_heads, const T& tensor) {
   return scalar_max(T(1.0),
                     detail::count("layout.tensor", tensor) / detail::count("kv_heads", kv_heads));
 }
+PERFMODEL_WHOLE_NUMBERS(kv_replication)
 /// Tensor parallelism of `layers` layers: each sums its activations over the ranks twice, after
 /// attention and after the FFN. Source: Shoeybi et al., "Megatron-LM", 2019, section 3.
 template <Scalar T = double>

@@ -67,13 +67,13 @@ constexpr wire_bytes<T> zero_traffic(zero_stage stage, int data, const T& parame
 
 /// The all-reduce of all gradients: message = parameters b.
 /// Test: 8.03e9 bf16 gradients over 8 ranks at 450 GB/s take 62.5 ms on a ring.
-template <Scalar T>
-constexpr basic_collective<T> gradient_all_reduce(int data, const T& parameters,
-                                                  number_format format) {
+template <Number N>
+constexpr auto gradient_all_reduce(int data, const N& parameters, number_format format) {
+  using T = promoted<N>;
   basic_collective<T> c;
   c.ranks = data;
   c.message = message_bytes<T>(
-      named("message", detail::count("parameters", parameters) * bytes_of(format)));
+      named("message", detail::count("parameters", T(parameters)) * bytes_of(format)));
   return c;
 }
 

@@ -16,6 +16,46 @@ inline constexpr bool is_scalar = std::is_floating_point_v<T>;
 template <class T>
 concept Scalar = is_scalar<T>;
 
+/// A number as a caller may write it: a scalar, or a whole number.
+template <class N>
+concept Number = Scalar<N> ||(std::integral<N> && !std::same_as<N, bool>);
+
+namespace detail {
+template <class A, class B>
+using richer = std::conditional_t<std::integral<B> || (std::same_as<B, double> && Scalar<A>), A, B>;
+template <class T, class... N>
+struct promote {
+  using type = std::conditional_t<std::integral<T>, double, T>;
+};
+template <class T, class N, class... More>
+struct promote<T, N, More...> : promote<std::conditional_t<Number<N>, richer<T, N>, T>, More...> {};
+}  // namespace detail
+
+/// The one scalar of some numbers: double where all are whole; what is no number does not count.
+template <class... N>
+using promoted = typename detail::promote<int, N...>::type;
+
+namespace detail {
+template <class... N>
+concept MixedNumbers = (Number<N> || ...) &&
+                       !((!Number<N> || std::same_as<N, promoted<N...>>)&&...);
+template <class T, class N>
+constexpr auto as_scalar(const N& n) {
+  if constexpr (Number<N>)
+    return static_cast<T>(n);
+  else
+    return n;
+}
+}  // namespace detail
+
+// Beside a function of numbers of one scalar: takes whole numbers, and a double beside any scalar.
+#define PERFMODEL_WHOLE_NUMBERS(function)                     \
+  template <class... N>                                       \
+    requires detail::MixedNumbers<N...>                       \
+  constexpr auto function(const N&... n) {                    \
+    return function(detail::as_scalar<promoted<N...>>(n)...); \
+  }
+
 /// The number that decides a branch outside the arithmetic, such as which term is the largest.
 constexpr double mid(double x) {
   return x;

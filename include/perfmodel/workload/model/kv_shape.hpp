@@ -28,7 +28,7 @@ constexpr bytes_per_token<T> kv_bytes_per_token(
 /// Cache of one sequence of `context` tokens: layers with a sliding window keep its last tokens only.
 /// Test: equals context x kv_bytes_per_token where no layer slides.
 template <Scalar T>
-constexpr bytes<T> kv_bytes(const basic_transformer<T>& m, const T& context,
+constexpr bytes<T> kv_bytes(const basic_transformer<T>& m, const std::type_identity_t<T>& context,
                             const storage_format& format = number_format::bf16) {
   detail::not_negative("context", context);
   const T full = checked(m).layers - m.sliding_layers;

@@ -157,7 +157,7 @@ constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const storage_for
 /// Test: context 0 is 2 x (parameters - embedding - norms) of Llama 3 70B.
 template <Scalar T>
 constexpr flops_per_token<T> flop_per_token(const basic_transformer<T>& m,
-                                            const T& context = T(0.0)) {
+                                            const std::type_identity_t<T>& context = T(0.0)) {
   detail::not_negative("context", context);
   const basic_parameter_count<T> p = parameters(m);
   const T router = m.moe.layers * (m.moe.experts + detail::flag<T>(m.moe.shared_gate)) * m.hidden;

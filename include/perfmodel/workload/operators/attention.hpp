@@ -58,6 +58,7 @@ constexpr T causal_pairs(const T& tokens, const T& past = T(0.0), const T& windo
   const T partial = scalar_min(s, room);
   return partial * p + partial * (partial + 1.0) / 2.0 + scalar_max(s - room, T(0.0)) * w;
 }
+PERFMODEL_WHOLE_NUMBERS(causal_pairs)
 
 /// With S tokens, P past, d = head_dim, v = value_dim, and `pairs` scored per head and sequence:
 /// fused FLOP = 2 batch query_heads pairs (d + v), so 4 S^2 d per head, half of it when causal;

@@ -44,6 +44,7 @@ constexpr T attended_tokens(const T& context, const T& window = T(0.0)) {
   const T& c = detail::count("context", context);
   return scalar_min(c, detail::count_or("window", window, c));
 }
+PERFMODEL_WHOLE_NUMBERS(attended_tokens)
 
 /// Bytes of the page table a step reads for one sequence: ceil(tokens / block_size) entries of 4.
 /// Source: Kwon et al., "PagedAttention", 2023, section 4.1; entries are 32-bit, as in vLLM.
@@ -56,6 +57,7 @@ constexpr bytes<T> page_table_bytes(const T& seen_tokens, const T& block_size) {
   if (lower(block_size) == 0.0 && upper(block_size) == 0.0) return {};
   return 4.0 * ceil(seen_tokens / detail::count("block_size", block_size)) * byte;
 }
+PERFMODEL_WHOLE_NUMBERS(page_table_bytes)
 
 /// Bytes of the partial results of split-KV attention, written once and read once:
 /// splits rows (value_dim + 2) 4, in fp32 with its maximum and sum beside each; 0 for one split.
@@ -69,6 +71,7 @@ constexpr bytes<T> split_bytes(const T& rows, const T& value_dim, const T& split
   return 4.0 * several * n * detail::count("rows", rows) *
          (detail::count("value_dim", value_dim) + 2.0) * byte;
 }
+PERFMODEL_WHOLE_NUMBERS(split_bytes)
 
 /// With n = min(context, window), d = head_dim, v = value_dim:
 /// FLOP = 2 n query_heads (d + v) per sequence, so 4 n query_heads d;

@@ -21,6 +21,7 @@ constexpr bytes<T> flash_attention_reread_bytes(const T& sequence, const T& head
   const T blocks = named("query blocks", ceil(s / detail::count("block_rows", block_rows)));
   return s * detail::count("head_dim", head_dim) * (2.0 + 2.0 * blocks) * bytes_of(format);
 }
+PERFMODEL_WHOLE_NUMBERS(flash_attention_reread_bytes)
 
 /// Memory accesses of FlashAttention, in elements and up to a constant factor: S^2 d^2 / M, for an
 /// on-chip memory of M elements, d <= M <= S d. Compare two sizes or two chips with it; it is no
@@ -36,6 +37,7 @@ constexpr T flash_attention_accesses(const T& sequence, const T& head_dim,
                               "head_dim to sequence x head_dim");
   return named("accesses", s * s * d * d / m);
 }
+PERFMODEL_WHOLE_NUMBERS(flash_attention_accesses)
 
 /// The same for unfused attention, which writes its scores out: S d + S^2.
 /// Source: Dao et al., 2022, theorem 2. Test: at S = 8192, d = 128 it is 65 S d.
@@ -44,5 +46,6 @@ constexpr T unfused_attention_accesses(const T& sequence, const T& head_dim) {
   const T& s = detail::count("sequence", sequence);
   return named("accesses", s * detail::count("head_dim", head_dim) + s * s);
 }
+PERFMODEL_WHOLE_NUMBERS(unfused_attention_accesses)
 
 }  // namespace perfmodel

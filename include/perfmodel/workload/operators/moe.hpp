@@ -24,6 +24,7 @@ constexpr T expected_experts(const T& experts, const T& top_k, const T& token_co
   }
   return experts * (1.0 - pow(T(1.0 - top_k / experts), token_count));
 }
+PERFMODEL_WHOLE_NUMBERS(expected_experts)
 
 /// A mixture-of-experts block as one rank of its group sees it. `tokens` are all tokens of the
 /// group. Expert parallelism gives each rank experts / expert_parallel whole experts, tensor
@@ -77,6 +78,7 @@ constexpr T tokens_on_rank(const T& token_count, const T& top_k, const T& ranks)
   detail::count("expert_parallel", ranks);
   return detail::count("tokens", token_count) * (1.0 - pow(T(1.0 - 1.0 / ranks), top_k));
 }
+PERFMODEL_WHOLE_NUMBERS(tokens_on_rank)
 
 /// Per rank, with n = 3 (gated) or 2 matrices, h hidden, w = intermediate / tensor_parallel:
 /// FLOP = 2 n h w (T top_k + T shared) / expert_parallel; DRAM bytes = b_w n h w (experts touched

@@ -50,8 +50,9 @@ constexpr basic_demand<T> demand_of(const basic_conversion<T>& c) {
 /// Errors: weight_elements or repeats below 1.
 /// Test: adds 2 FLOP per weight and no byte.
 template <Scalar T>
-constexpr basic_demand<T> with_dequantisation(basic_demand<T> d, const T& weight_elements,
-                                              const T& repeats = T(1.0)) {
+constexpr basic_demand<T> with_dequantisation(basic_demand<T> d,
+                                              const std::type_identity_t<T>& weight_elements,
+                                              const std::type_identity_t<T>& repeats = T(1.0)) {
   d.vector_flop +=
       named("dequantisation flop", 2.0 * detail::count("weight_elements", weight_elements) *
                                        detail::count("repeats", repeats) * flop);
@@ -73,7 +74,8 @@ using outlier_split = basic_outlier_split<>;
 /// Errors: share outside 0..1. Tests: share 0 is the narrow product, share 1 the wide one but for
 /// its output; FLOP do not depend on the share.
 template <Scalar T>
-constexpr basic_outlier_split<T> split_outliers(const basic_gemm<T>& g, const T& share,
+constexpr basic_outlier_split<T> split_outliers(const basic_gemm<T>& g,
+                                                const std::type_identity_t<T>& share,
                                                 number_format narrow = number_format::int8,
                                                 number_format wide = number_format::fp16) {
   const T& f = detail::fraction("share", share);
