@@ -134,10 +134,10 @@ std::string calibrate(const calibrate_request& r) {
                                    score_row("in sample", fit.residual),
                                    score_row("the bound", bound_residuals(a, rows))},
                                   {false, true, true, true, true});
-  const auto range = pm::range_of(pm::duration<>::from_value(1.0), fit.profile.spread);
+  const auto range = pm::range_of(pm::duration<>::from_value(1.0), fit.profile.log_sigma);
   s += "  80 % of measurements are expected at " + pm::detail::significant(range.low.value(), 3) +
        " to " + pm::detail::significant(range.high.value(), 3) + " times a prediction (spread " +
-       pm::detail::significant(fit.profile.spread, 3) + ").\n";
+       pm::detail::significant(fit.profile.log_sigma, 3) + ").\n";
   if (!r.out.empty()) s += "  written: " + one_line(r.out) + "\n";
   return s;
 }

@@ -146,7 +146,7 @@ void parse(const json& content, given_profile& into) {
   into.machine.name = a.name;
   into.text = file.text("source");
   read_parameters(file.at("parameters"), into.machine);
-  into.machine.spread = file.number("spread", 0.0, 10.0);
+  into.machine.log_sigma = file.number("spread", 0.0, 10.0);
   strict_object score(file.at("held_out"), "held_out");
   score.number("measurements", 1.0, 1e15);
   for (const char* name : {"mean_error", "median_error", "p90_error"})
@@ -179,7 +179,7 @@ json profile_file_json(const pm::machine_profile& p, const std::string& source,
           {"version", version},
           {"accelerator", p.name.c_str()},
           {"source", source},
-          {"spread", number_json("spread", p.spread)},
+          {"spread", number_json("spread", p.log_sigma)},
           {"held_out",
            {{"measurements", held_out.n},
             {"mean_error", number_json("mean_error", held_out.mean)},

@@ -44,13 +44,13 @@ struct part_of_time {
   const char* what;
   std::string_view owner;
   const pm::source* from;
-  double spread;
+  double log_sigma;
   double share;
 };
 
 /// Engines narrow 16-bit activations for products in fewer bits; their spread is over both.
 double product_spread(const calibration& c, bool quantises) {
-  return quantises ? std::max(c.machine.spread, c.engine.spread) : c.machine.spread;
+  return quantises ? std::max(c.machine.log_sigma, c.engine.log_sigma) : c.machine.log_sigma;
 }
 
 std::vector<part_of_time> parts_of(const calibration& c, profile_part part,
@@ -60,14 +60,15 @@ std::vector<part_of_time> parts_of(const calibration& c, profile_part part,
                         share};
   };
   const auto attention = [&](double share) {
-    return part_of_time{"attention", c.attention.name.view(), c.attention.from, c.attention.spread,
-                        share};
+    return part_of_time{"attention", c.attention.name.view(), c.attention.from,
+                        c.attention.log_sigma, share};
   };
   const auto experts = [&](double share) {
-    return part_of_time{"expert", c.experts.name.view(), c.experts.from, c.experts.spread, share};
+    return part_of_time{"expert", c.experts.name.view(), c.experts.from, c.experts.log_sigma,
+                        share};
   };
   const auto links = [&](double share) {  // names its own basis, also where it is a relative's
-    return part_of_time{"collective", c.accelerator.view(), c.links.from, c.links.spread, share};
+    return part_of_time{"collective", c.accelerator.view(), c.links.from, c.links.log_sigma, share};
   };
   switch (part) {
     case profile_part::none: return {};
@@ -78,7 +79,7 @@ std::vector<part_of_time> parts_of(const calibration& c, profile_part part,
       const double between = terms["between"].value();
       if (!(between > 0.0)) return {links(1.0)};
       return {links(terms["inside"].value()),
-              {"network", c.accelerator.view(), c.network.from, c.network.spread, between}};
+              {"network", c.accelerator.view(), c.network.from, c.network.log_sigma, between}};
     }
     case profile_part::all: break;
   }
@@ -151,7 +152,7 @@ profile_note note_of(const calibration& c, profile_part part,
   }
   const bool quantises =
       part == profile_part::all ? c.narrow_products : terms["quantise"].value() > 0.0;
-  if (quantises && c.engine.spread > 0.0) add(c.engine.from->how, c.engine.from->text);
+  if (quantises && c.engine.log_sigma > 0.0) add(c.engine.from->how, c.engine.from->text);
   if (note.source.empty()) note.basis = pm::basis::derived;  // nothing takes time
   return note;
 }
@@ -166,7 +167,7 @@ double spread_of(const calibration& c, profile_part part, const pm::basic_terms<
   double time = 0.0, weighted = 0.0;
   for (const part_of_time& p : parts_of(c, part, terms)) {
     time += p.share;
-    weighted += p.share * p.spread;
+    weighted += p.share * p.log_sigma;
   }
   return time > 0.0 ? weighted / time : 0.0;
 }

@@ -38,7 +38,7 @@ struct calibration {
 
   /// A whole model's products run with activations of that format.
   void multiplies_in(perfmodel::number_format activations) {
-    narrow_products = engine.spread > 0.0 && bits_of(activations) < 16.0;
+    narrow_products = engine.log_sigma > 0.0 && bits_of(activations) < 16.0;
   }
 };
 

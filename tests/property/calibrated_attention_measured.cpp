@@ -20,7 +20,7 @@ struct score {
   int n = 0, inside = 0;
   void add(double predicted, double seconds, double spread) {
     sum += std::abs(predicted / seconds - 1.0);
-    inside += std::abs(std::log(predicted / seconds)) < 1.2816 * spread;
+    inside += std::abs(std::log(predicted / seconds)) < pm::z90 * spread;
     ++n;
   }
   double mean() const { return sum / n; }
@@ -36,7 +36,7 @@ TEST_CASE("attention profiles hit published latencies", "[calibrated][shared]") 
   for (const auto& x : rows) {
     const auto profile = pm::catalog::attention_profile_of(*x.device);
     const pm::estimate e = x.estimate(profile.value);
-    scores[{x.gpu, x.decode}].add(e.time.value(), x.seconds, profile.spread);
+    scores[{x.gpu, x.decode}].add(e.time.value(), x.seconds, profile.log_sigma);
     CHECK((e.mfu > 0.0 && e.mfu < 1.0));
     CHECK((e.mbu >= 0.0 && e.mbu < 1.0));  // bytes that L2 keeps are not DRAM's
   }
@@ -63,7 +63,7 @@ TEST_CASE("one Hopper's profile predicts the other", "[calibrated][shared]") {
   for (const auto& x : rows) {
     if (x.gpu != "h200_sxm") continue;
     const auto& p = pm::catalog::attention_h100_sxm;
-    (x.decode ? decode : prefill).add(x.estimate(p.value).time.value(), x.seconds, p.spread);
+    (x.decode ? decode : prefill).add(x.estimate(p.value).time.value(), x.seconds, p.log_sigma);
   }
   CHECK(decode.mean() < 0.07);
   CHECK(prefill.mean() < 0.08);
@@ -83,7 +83,7 @@ TEST_CASE("head counts held back are hit as well, and the shipped values are the
   for (std::size_t i = 0; i < machine.size(); ++i) {
     (machine[i]->decode ? decode : prefill).add(std::exp(-held[i]), 1.0, 0.1);
   }
-  const double inside = pm::coverage_of(held, pm::catalog::attention_h200_sxm.spread);
+  const double inside = pm::coverage_of(held, pm::catalog::attention_h200_sxm.log_sigma);
   CHECK(inside > 0.70);
   CHECK(inside < 0.90);
   CHECK(decode.mean() < 0.066);
@@ -106,10 +106,10 @@ TEST_CASE("expert profiles hit published latencies", "[calibrated][shared]") {
   std::map<std::string, score> own, other;
   for (const auto& x : rows) {
     const auto p = pm::catalog::moe_profile_of(*x.device);
-    own[x.gpu].add(x.estimate(p.value).time.value(), x.seconds, p.spread);
+    own[x.gpu].add(x.estimate(p.value).time.value(), x.seconds, p.log_sigma);
     const auto q = pm::catalog::moe_profile_of(x.gpu == "h100_sxm" ? pm::catalog::h200_sxm
                                                                    : pm::catalog::h100_sxm);
-    other[x.gpu].add(x.estimate(q.value).time.value(), x.seconds, q.spread);
+    other[x.gpu].add(x.estimate(q.value).time.value(), x.seconds, q.log_sigma);
   }
   for (const char* gpu : {"h100_sxm", "h200_sxm"}) {
     INFO(gpu << " " << own[gpu].mean() << ", with the other's " << other[gpu].mean());

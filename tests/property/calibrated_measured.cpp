@@ -55,9 +55,9 @@ TEST_CASE("bf16 matrix products on five machines", "[calibrated][shared]") {
     CHECK(pm::score_of(every[gpu]).mean < limit[0]);
     CHECK(pm::score_of(cold[gpu]).mean < limit[1]);
     // The interval says 80 %, from shapes held out; in sample it may hold more.
-    const double spread = pm::catalog::find_profile(gpu)->spread;
+    const double spread = pm::catalog::find_profile(gpu)->log_sigma;
     double inside = 0;
-    for (const double x : every[gpu]) inside += std::abs(x) <= 1.2816 * spread ? 1.0 : 0.0;
+    for (const double x : every[gpu]) inside += std::abs(x) <= pm::z90 * spread ? 1.0 : 0.0;
     inside /= static_cast<double>(every[gpu].size());
     CHECK(inside > 0.78);
     CHECK(inside < 0.88);
@@ -138,8 +138,8 @@ TEST_CASE("the shipped H100 profile is what the fit gives", "[calibrated][shared
   CHECK(parameters == 11);  // seven fitted, the L2's bandwidth and three facts
   // Shapes held out: the goal is 7 % on A100, H100 and H200, and four in five inside the interval.
   CHECK(pm::score_of(fit.held_out).mean < 0.07);
-  CHECK(pm::coverage_of(fit.held_out, shipped.spread) > 0.70);
-  CHECK(pm::coverage_of(fit.held_out, shipped.spread) < 0.90);
+  CHECK(pm::coverage_of(fit.held_out, shipped.log_sigma) > 0.70);
+  CHECK(pm::coverage_of(fit.held_out, shipped.log_sigma) < 0.90);
 }
 
 TEST_CASE("each part of the formula earns its place on the measurements", "[calibrated][shared]") {

@@ -32,7 +32,7 @@ TEST_CASE("every row has a prediction, a bound and a regime", "[calibrated][shar
     REQUIRE(r.predicted > 0.0);
     REQUIRE(r.bound > 0.0);
     REQUIRE(r.bytes > 0.0);
-    REQUIRE(r.spread > 0.0);
+    REQUIRE(r.log_sigma > 0.0);
     REQUIRE(!r.shape.empty());
     ++regimes[r.regime];
     ++operations[r.operation];
@@ -66,8 +66,8 @@ TEST_CASE("element-wise operators and normalisations", "[calibrated][shared]") {
     (r.engine == "vllm_2023" ? scalar : vectorised)[r.gpu].push_back(r.residual());
     all.push_back(r.residual());
   }
-  CHECK(pm::coverage_of(all, pm::streaming_spread) > 0.75);
-  CHECK(pm::coverage_of(all, pm::streaming_spread) < 0.90);
+  CHECK(pm::coverage_of(all, pm::streaming_log_sigma) > 0.75);
+  CHECK(pm::coverage_of(all, pm::streaming_log_sigma) < 0.90);
   CHECK(pm::score_of(vectorised["a100_sxm_80gb"]).mean < 0.11);
   CHECK(pm::score_of(vectorised["h200_sxm"]).mean < 0.13);
   CHECK(pm::score_of(scalar["a100_sxm_80gb"]).mean < 0.17);
@@ -98,7 +98,7 @@ TEST_CASE("of rows that were fitted, the 80 % interval holds as many", "[calibra
     std::string who = r.operation.substr(0, 9);
     who += ' ';
     who += narrow ? r.engine : r.gpu;
-    residual[who].push_back(r.residual() / r.spread);
+    residual[who].push_back(r.residual() / r.log_sigma);
   }
   CHECK(residual.size() == 12);
   for (const auto& [who, x] : residual) {
@@ -139,7 +139,7 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
   for (const auto& [gpu, residual] : gemms) {
     const pm::accelerator& a = *pm::catalog::find_accelerator(gpu);
     const double part =
-        pm::coverage_of(residual, pm::catalog::transferred_machine_profile(a).spread);
+        pm::coverage_of(residual, pm::catalog::transferred_machine_profile(a).log_sigma);
     INFO("products on " << gpu << " " << part);
     CHECK(part > 0.70);
     inside += part * static_cast<double>(residual.size());
@@ -147,7 +147,8 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
   }
   for (const auto& [gpu, residual] : attention) {
     const pm::accelerator& a = *pm::catalog::find_accelerator(gpu);
-    const double part = pm::coverage_of(residual, pm::catalog::attention_profile_on_loan(a).spread);
+    const double part =
+        pm::coverage_of(residual, pm::catalog::attention_profile_on_loan(a).log_sigma);
     INFO("attention on " << gpu << " " << part);
     CHECK(part > 0.70);
     inside += part * static_cast<double>(residual.size());

@@ -224,10 +224,10 @@ TEST_CASE("every machine has a profile, and a loan is less certain", "[calibrate
   for (const accelerator_entry& e : accelerators) {
     const pm::machine_profile p = machine_profile_of(*e.spec);
     INFO(e.key);
-    CHECK(p.spread > 0.0);
+    CHECK(p.log_sigma > 0.0);
     if (find_profile(e.key) != nullptr) continue;
     CHECK(p.from->how == pm::basis::assumed);
-    CHECK(p.spread > 1.1 * nearest_measured(*e.spec).profile->spread);
+    CHECK(p.log_sigma > 1.1 * nearest_measured(*e.spec).profile->log_sigma);
     CHECK(p.value.matrix_floor > 0.0 * pm::us);
     CHECK(p.value.operand_bandwidth.value() > 0.0);
   }
@@ -293,13 +293,13 @@ TEST_CASE("as a policy it serves every law", "[calibrated]") {
   CHECK_THAT(in_us(block.time), WithinRel(in_us(up.time) + in_us(down.time), 1e-12));
 }
 
-TEST_CASE("an 80 % interval is the prediction over and times exp(1.2816 spread)", "[calibrated]") {
+TEST_CASE("an 80 % interval is the prediction over and times exp(z90 log_sigma)", "[calibrated]") {
   const pm::time_range r = pm::range_of(10.0 * pm::us, 0.1);
   CHECK_THAT(in_us(r.high), WithinRel(10.0 * 1.136735, 1e-5));  // 1 + x + x^2/2 + ... of 0.12816
   CHECK_THAT(in_us(r.low), WithinRel(10.0 / 1.136735, 1e-5));
   CHECK(refusal([] { pm::range_of(10.0 * pm::us, -0.1); }) ==
         "PM-E010: spread is -0.1; allowed: 0 or more");
-  // e^(1.2816 x 600) is beyond what a double holds.
+  // e^(z90 x 600) is beyond what a double holds.
   CHECK(refusal([] { pm::range_of(10.0 * pm::us, 600.0); }) ==
         "PM-E010: spread is 600; allowed: 0 to 100");
   CHECK(refusal([] { pm::range_of(std::nan("") * pm::us, 0.1); }) ==
@@ -337,7 +337,7 @@ TEST_CASE("a matrix product refuses each number that no machine and no engine ha
       {"matrix_floor", "tile_fill", "split_cost", "power_slowdown", "l2_bandwidth"});
   perfmodel_test::refuses_each_field(e, [&](const auto& x) { answer(p, x); },
                                      {"tensor_scale_floor", "quantise_floor", "quantise_cycles"},
-                                     {"spread"});
+                                     {"log_sigma"});
   for (const double copies : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK(refusal([&] {
             calibrated_gemm(a, g, plain, {.weight_copies = copies});

@@ -226,8 +226,8 @@ TEST_CASE("profiles go by name, then by architecture with a wider spread", "[cal
   namespace c = pm::catalog;
   CHECK(c::attention_profile_of(c::h200_sxm).name.view() == "h200_sxm");
   CHECK(c::attention_profile_of(c::h20).name.view() == "h100_sxm");
-  CHECK(c::attention_profile_of(c::h20).spread > 1.2 * c::attention_h100_sxm.spread);
-  CHECK(c::attention_profile_of(c::rtx_5090).spread >= 0.2);
+  CHECK(c::attention_profile_of(c::h20).log_sigma > 1.2 * c::attention_h100_sxm.log_sigma);
+  CHECK(c::attention_profile_of(c::rtx_5090).log_sigma >= 0.2);
   // The rates of a loan go with SMs x clock; its DRAM share is its machine profile's.
   CHECK(c::attention_profile_of(c::h20).value.l2_bandwidth ==
         c::machine_profile_of(c::h20).value.l2_bandwidth);
@@ -239,7 +239,7 @@ TEST_CASE("profiles go by name, then by architecture with a wider spread", "[cal
   CHECK(&c::attention_kernels_of(c::b200_sxm) == &c::tensorrt_llm);
   CHECK(&c::attention_kernels_of(c::l40s, pm::fp8) == &c::flashinfer);
   CHECK(&c::attention_kernels_of(c::a100_sxm_80gb) == &c::flash_attention_2);
-  CHECK(c::moe_profile_of(c::b200_sxm).spread >= 0.25);
+  CHECK(c::moe_profile_of(c::b200_sxm).log_sigma >= 0.25);
 }
 
 TEST_CASE("prediction and bound: the calibrated time is never below the roofline", "[calibrated]") {

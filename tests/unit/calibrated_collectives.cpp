@@ -198,10 +198,11 @@ TEST_CASE("profiles of fabrics", "[calibrated][catalog]") {
   CHECK(catalog::find_collective_profile("b200_sxm") == nullptr);
   const auto b200 = catalog::collective_profile_of(catalog::b200_sxm);
   const auto l40s = catalog::collective_profile_of(catalog::l40s);
-  CHECK(b200.spread > catalog::collectives_h100_sxm.spread);
-  CHECK(l40s.spread > catalog::collectives_h100_sxm.spread);
+  CHECK(b200.log_sigma > catalog::collectives_h100_sxm.log_sigma);
+  CHECK(l40s.log_sigma > catalog::collectives_h100_sxm.log_sigma);
   CHECK(b200.standard_error.launch > 0.0 * us);
-  CHECK(catalog::collective_profile_of(catalog::h20).spread > catalog::collectives_h100_sxm.spread);
+  CHECK(catalog::collective_profile_of(catalog::h20).log_sigma >
+        catalog::collectives_h100_sxm.log_sigma);
   // 8 RTX 4090 without peer access sum 8 bytes in 42.14 us (NVIDIA/nccl issue 1530), 8 cards below
   // switches in 24.6 (local-inference-lab/rtx6kpro).
   const auto least = [](const pm::accelerator& a) {

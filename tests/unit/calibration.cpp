@@ -112,7 +112,7 @@ TEST_CASE("the seven parameters of a machine come back from noisy rows", "[calib
     CHECK(std::abs(f.value[j] - truth[j]) < 3.0 * f.standard_error[j]);
     CHECK(f.standard_error[j] < 0.2 * truth[j]);
   }
-  CHECK_THAT(f.spread, WithinAbs(0.02, 0.004));  // the noise that went in
+  CHECK_THAT(f.log_sigma, WithinAbs(0.02, 0.004));  // the noise that went in
 }
 
 TEST_CASE("held-out residuals", "[calibration]") {
@@ -323,7 +323,7 @@ TEST_CASE("a score refuses residuals that are no numbers", "[calibration]") {
                                .append(pm::detail::number_text(bad))
                                .append("; allowed: -140 to 140");
     CHECK(refusal([&] { pm::score_of(residual); }) == is);
-    CHECK(refusal([&] { pm::spread_of(residual); }) == is);
+    CHECK(refusal([&] { pm::log_sigma_of(residual); }) == is);
     CHECK(refusal([&] { pm::coverage_of(residual, 0.1); }) == is);
   }
   const doubles residual{0.1, -0.2};

@@ -36,7 +36,7 @@ pm::attention_parameters report(const std::string& gpu, const rows_of_machine& r
   fit_rows::print_kinds("lengths held out", gpu, rows, data.held_out([](const attention_row& x) {
     return third("length", x.length);
   }));
-  fit_rows::print_coverage(gpu, heads, pm::spread_of(heads));
+  fit_rows::print_coverage(gpu, heads, pm::log_sigma_of(heads));
   for (std::size_t j = 0; j < Model::count; ++j) {
     const auto& p = Model::parameters[j];
     if (fit.at_bound[j] || fit.standard_error[j] > p.upper - p.lower) {
@@ -47,7 +47,8 @@ pm::attention_parameters report(const std::string& gpu, const rows_of_machine& r
               gpu.c_str(), rows.front()->device->name.c_str());
   print_entry("value", fit.value);
   print_entry("standard_error", fit.standard_error);
-  std::printf("    .spread = %.2g,\n    .from = &sources::aic_attention};\n", pm::spread_of(heads));
+  std::printf("    .log_sigma = %.2g,\n    .from = &sources::aic_attention};\n",
+              pm::log_sigma_of(heads));
   if (Model::count == 5) {
     std::printf("l2_bandwidth %#.4g +- %.2g TB/s\n", fit.value[4], fit.standard_error[4]);
   }
@@ -82,7 +83,7 @@ int main(int argc, char** argv) {
       residual.push_back(std::log(r->seconds / r->estimate(loan.value).time.value()));
     }
     fit_rows::print_kinds("without its own profile", gpu, rows, residual);
-    fit_rows::print_coverage(gpu + " by the default rule", residual, loan.spread);
+    fit_rows::print_coverage(gpu + " by the default rule", residual, loan.log_sigma);
     every.insert(every.end(), residual.begin(), residual.end());
   }
   fit_rows::print("without its own profile", "all", every);

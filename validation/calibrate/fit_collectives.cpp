@@ -69,9 +69,10 @@ void append(std::vector<double>& to, const std::vector<double>& more) {
 /// What was held out within the stated 80 % interval of `spread`.
 void print_coverage(const char* what, const std::vector<double>& unseen, double spread) {
   double inside = 0.0;
-  for (const double r : unseen) inside += std::abs(r) <= 1.2816 * spread;
+  for (const double r : unseen) inside += std::abs(r) <= pm::z90 * spread;
   std::printf("%s: spread of what was held out %.3f; %.1f %% within the 80 %% of %.2f\n", what,
-              pm::spread_of(unseen), 100.0 * inside / static_cast<double>(unseen.size()), spread);
+              pm::log_sigma_of(unseen), 100.0 * inside / static_cast<double>(unseen.size()),
+              spread);
 }
 
 /// A default from public tables: its parameters, and how far it is on each table left out.
@@ -169,7 +170,7 @@ int main(int argc, char** argv) {
               published::measured_gpus[sibling[g]],
           residuals(out, n.value, [&](std::size_t i) { return sibling[i]; }));
   }
-  const double stated = pm::catalog::collectives_h100_sxm.spread;
+  const double stated = pm::catalog::collectives_h100_sxm.log_sigma;
   print_coverage("nccl", unseen, stated);
   unseen.clear();
 
@@ -203,18 +204,19 @@ int main(int argc, char** argv) {
       const auto wide = only(nccl, [&](const auto& x) { return published::index_of(x.gpu) == g; });
       auto r = residuals(wide, n.value, [](std::size_t) { return 1u; });
       append(r, residuals(out, n.value, c.value, [](std::size_t) { return 2u; }));
-      std::printf("spread of a100_sxm with Hopper's profile: %.3f\n", pm::spread_of(r));
+      std::printf("spread of a100_sxm with Hopper's profile: %.3f\n", pm::log_sigma_of(r));
     }
     print(std::string("custom, ") + published::measured_gpus[g] + " with the other's profile",
           residuals(out, n.value, c.value, [](std::size_t i) { return i == 0 ? 2u : 0u; }));
   }
   print_coverage("custom", unseen, stated);
 
-  const double nvlink5 = pm::catalog::collectives_nvlink5.spread;
+  const double nvlink5 = pm::catalog::collectives_nvlink5.log_sigma;
   print_default<published::nvlink5_model>("NVLink 5", published::public_nvlink5, nvlink5);
   print_default<published::nvlink5_kernels_model>("NVLink 5, custom",
                                                   published::public_nvlink5_kernels, nvlink5);
-  const double pcie = pm::catalog::collective_profile_of(pm::catalog::rtx_pro_6000.fabric).spread;
+  const double pcie =
+      pm::catalog::collective_profile_of(pm::catalog::rtx_pro_6000.fabric).log_sigma;
   print_default<published::pcie_model>("PCIe", published::public_pcie, pcie);
   return 0;
 }

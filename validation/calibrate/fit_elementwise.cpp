@@ -93,7 +93,7 @@ void fit_scalar_kernels(const std::vector<elementwise_row>& rows) {
   for (std::size_t j = 0; j < p.size(); ++j) {
     std::printf("    %-18s %#.3g +- %.2g\n", p[j].name, fit.value[j], fit.standard_error[j]);
   }
-  std::printf("    spread %.2g\n", pm::spread_of(fit.residual));
+  std::printf("    spread %.2g\n", pm::log_sigma_of(fit.residual));
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ pm::engine_profile fit_engine(const char* name, const rows& all,
   for (std::size_t j = 0; j < N; ++j) {
     std::printf("    %-24s %#.4g +- %.2g\n", p[j].name, fit.value[j], fit.standard_error[j]);
   }
-  std::printf("    spread %.3g\n", pm::spread_of(out));
+  std::printf("    spread %.3g\n", pm::log_sigma_of(out));
   auto e = engine_of<double>(name, fit.value);
   if (N == 3) e.quantise_floor = e.tensor_scale_floor;
   return e;
@@ -176,13 +176,14 @@ int main(int argc, char** argv) {
       for (const auto& r : unknown[gpu]) residual.push_back(log_ratio(r, fitted[gpu]));
       print("with those that fill the L2", gpu, residual);
     }
-    std::printf("80 %% interval, spread %.3f, holds %.0f %% of held out\n", fit.profile.spread,
-                100.0 * pm::coverage_of(fit.held_out, fit.profile.spread));
+    std::printf("80 %% interval, spread %.3f, holds %.0f %% of held out\n", fit.profile.log_sigma,
+                100.0 * pm::coverage_of(fit.held_out, fit.profile.log_sigma));
     std::printf("inline constexpr machine_profile profile_%s{\n    .name = \"%s\",\n", gpu.c_str(),
                 gpu.c_str());
     print_parameters("value", fit.profile.value);
     print_parameters("standard_error", fit.profile.standard_error);
-    std::printf("    .spread = %.3g,\n    .from = &sources::aic_gemm};\n", fit.profile.spread);
+    std::printf("    .log_sigma = %.3g,\n    .from = &sources::aic_gemm};\n",
+                fit.profile.log_sigma);
   }
 
   std::map<std::string, pm::engine_profile> engines;
@@ -208,8 +209,8 @@ int main(int argc, char** argv) {
     std::vector<double> residual;
     for (const auto& r : data) residual.push_back(log_ratio(r, loan.value));
     print("without its own profile", gpu, residual);
-    std::printf("    spread %.3f, stated %.3f, which holds %.0f %%\n", pm::spread_of(residual),
-                loan.spread, 100.0 * pm::coverage_of(residual, loan.spread));
+    std::printf("    spread %.3f, stated %.3f, which holds %.0f %%\n", pm::log_sigma_of(residual),
+                loan.log_sigma, 100.0 * pm::coverage_of(residual, loan.log_sigma));
     every.insert(every.end(), residual.begin(), residual.end());
   }
   print("without its own profile", "all", every);

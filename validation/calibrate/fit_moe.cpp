@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   for (const auto& [what, residual] : every) fit_rows::print(what, "all", residual);
   const auto& shapes = every["model shapes held out"];
   fit_rows::print_coverage("experts", shapes,
-                           pm::catalog::moe_profile_of(*all.front().device).spread);
-  std::printf("spread of model shapes held out: %.3f\n", pm::spread_of(shapes));
+                           pm::catalog::moe_profile_of(*all.front().device).log_sigma);
+  std::printf("spread of model shapes held out: %.3f\n", pm::log_sigma_of(shapes));
   return 0;
 }

@@ -98,7 +98,7 @@ inline collective_prediction predicted(const collective_row& row) {
   out.measured = row.seconds;
   out.predicted = e.time.value();
   out.bound = pm::collective_time(a.fabric, least).time.value();
-  const double width = std::exp(1.2816 * profile.spread);
+  const double width = std::exp(pm::z90 * profile.log_sigma);
   out.low = out.predicted / width;
   out.high = out.predicted * width;
   out.algorithm = pm::name_of(e.algorithm);

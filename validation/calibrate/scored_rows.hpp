@@ -25,7 +25,7 @@ struct scored_row {
   std::string regime;  ///< launch, memory or compute: see regime_of
   double flop = 0.0, bytes = 0.0;
   double measured = 0.0, predicted = 0.0, bound = 0.0;
-  double spread = 0.0;  ///< stated: 80 % of |residual()| lie within 1.2816 times this
+  double log_sigma = 0.0;  ///< stated: 80 % of |residual()| lie within z90 times this
   bool l2_warm = false, fitted = false;
 
   double residual() const { return std::log(measured / predicted); }
@@ -89,7 +89,7 @@ inline void add_gemms(std::vector<scored_row>& out, const std::vector<gemm_row>&
     detail::set_predictions(s, *r.device, demand_of(r.workload), e);
     s.measured = r.seconds;
     const bool narrow = bits_of(r.workload.format) < 16.0;
-    s.spread = narrow ? std::fmax(engine.spread, profile.spread) : profile.spread;
+    s.log_sigma = narrow ? std::fmax(engine.log_sigma, profile.log_sigma) : profile.log_sigma;
     s.l2_warm = r.copies > 0.0 && r.weight_bytes() <= 2.0 * r.device->l2.capacity.value();
     const bool weights_only = !narrow && r.workload.weights.bits() < bits_of(r.workload.format);
     s.fitted = fitted && !r.warmth_unknown() && !weights_only;
@@ -110,7 +110,7 @@ inline void add_attention(std::vector<scored_row>& out, const std::vector<attent
         r.decode ? demand_of(r.decode_workload()) : demand_of(r.prefill_workload());
     detail::set_predictions(s, *r.device, d, r.estimate(profile.value));
     s.measured = r.seconds;
-    s.spread = profile.spread;
+    s.log_sigma = profile.log_sigma;
     s.l2_warm = s.bytes <= 2.0 * r.device->l2.capacity.value();
     s.fitted = true;
     out.push_back(std::move(s));
@@ -130,7 +130,7 @@ inline void add_experts(std::vector<scored_row>& out, const std::vector<moe_row>
                                r.workload.expert_parallel);
     detail::set_predictions(s, *r.device, demand_of(r.workload), r.estimate(profile.value));
     s.measured = r.seconds;
-    s.spread = profile.spread;
+    s.log_sigma = profile.log_sigma;
     s.l2_warm = s.bytes <= 2.0 * r.device->l2.capacity.value();
     s.fitted = true;
     out.push_back(std::move(s));
@@ -152,7 +152,7 @@ inline void add_elementwise(std::vector<scored_row>& out,
     s.shape += detail::shape_of(d.dram.total().value());
     detail::set_predictions(s, *r.device, d, r.estimate(*r.device, profile.value, r.kernels));
     s.measured = r.seconds;
-    s.spread = pm::streaming_spread;
+    s.log_sigma = pm::streaming_log_sigma;
     s.l2_warm = r.may_be_warm();
     s.fitted = r.fitted();
     out.push_back(std::move(s));

@@ -24,9 +24,9 @@ group_score score(std::string name, const std::vector<const comparison*>& rows) 
       ratio.push_back(c->predicted / c->measured);
     }
     if (c->bounded()) bound.push_back(c->bound_residual());
-    if (c->predicts() && c->spread > 0.0) {
+    if (c->predicts() && c->log_sigma > 0.0) {
       ++s.stated;
-      s.covered += std::abs(c->residual()) <= 1.2816 * c->spread ? 1 : 0;
+      s.covered += std::abs(c->residual()) <= z90 * c->log_sigma ? 1 : 0;
     }
     s.violations += c->beats_bound() ? 1 : 0;
     s.explained += c->explained() ? 1 : 0;

@@ -24,8 +24,8 @@ struct comparison {
   bool fitted = false;    ///< the prediction's parameters were fitted to rows of this kind
   bool host = false;      ///< measured on a CPU
   bool borrowed = false;  ///< by the profile of another machine: reported, and not judged
-  double spread =
-      0.0;           ///< stated: 80 % of |residual()| lie within 1.2816 times this; 0: not stated
+  double log_sigma =
+      0.0;           ///< stated: 80 % of |residual()| lie within z90 times this; 0: not stated
   std::string by;    ///< the law that predicted
   std::string note;  ///< why it is not judged, or what else to know
 

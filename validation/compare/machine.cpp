@@ -55,7 +55,7 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   m.device = *found;
   const machine_profile profile = catalog::machine_profile_of(m.device);
   m.own_profile = catalog::find_profile(m.device.name.view()) != nullptr;
-  m.spread = profile.spread;
+  m.log_sigma = profile.log_sigma;
   m.policy.machine = profile.value;
   m.policy.attention = catalog::attention_profile_of(m.device).value;
   m.policy.attention_kernels = catalog::attention_kernels_of(m.device);

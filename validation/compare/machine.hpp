@@ -19,7 +19,7 @@ struct machine {
   perfmodel::accelerator device{};
   bool known = false;        ///< in the catalogue
   bool own_profile = false;  ///< fitted to this machine; else its relative's, by default rules
-  double spread = 0.0;       ///< of its machine profile
+  double log_sigma = 0.0;    ///< of its machine profile
   calibrated policy{};       ///< weights cold
   calibrated_collectives links{};
   duration<> memory_latency{};  ///< measured by a pointer chase of its own, else the catalogue's

@@ -132,7 +132,7 @@ std::vector<comparison> compare_recording(const recorded& r, const machine& on) 
     c.fitted = said.fitted;
     c.host = r.device.kind == "cpu";
     c.borrowed = said.profiled && on.known && !on.own_profile;
-    c.spread = said.profiled ? on.spread : 0.0;
+    c.log_sigma = said.profiled ? on.log_sigma : 0.0;
     c.regime = said.regime;
     c.by = said.by;
     c.note = said.note;

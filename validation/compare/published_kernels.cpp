@@ -23,7 +23,7 @@ comparison from_row(const published::scored_row& r) {
   c.warm = r.l2_warm;
   c.held_to = r.l2_warm ? 0.0 : r.bound;
   c.fitted = r.fitted;
-  c.spread = r.spread;
+  c.log_sigma = r.log_sigma;
   // Products and prompts are drawn over their arithmetic, the rest over what they move.
   const bool arithmetic = r.operation == "gemm" || r.operation == "attention prefill";
   c.size = arithmetic ? r.flop : r.bytes;
@@ -48,7 +48,7 @@ comparison product(const accelerator& a, const gemm& g, double seconds, const ch
   c.predicted = e.time.value();
   c.bound = roofline(a, g).time.value();
   c.held_to = c.bound;
-  c.spread = profile.spread;
+  c.log_sigma = profile.log_sigma;
   c.size = demand_of(g).flop().value();
   c.by = "the shipped profile";
   return c;

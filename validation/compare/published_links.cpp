@@ -48,7 +48,7 @@ comparison from(const published::collective_prediction& p, bool fitted) {
   c.held_to = p.bound;
   c.size = p.row.call.message.quantity().value();
   c.fitted = fitted;
-  c.spread = std::log(p.high / p.predicted) / 1.2816;
+  c.log_sigma = std::log(p.high / p.predicted) / z90;
   c.by = p.algorithm;
   return c;
 }

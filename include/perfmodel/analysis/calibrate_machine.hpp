@@ -122,7 +122,7 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   out.profile.standard_error.instruction_rows = 0.0;
   out.profile.standard_error.l2_partitions = 0.0;
   out.profile.standard_error.scales_blocks = false;
-  out.profile.spread = spread_of(out.held_out);
+  out.profile.log_sigma = log_sigma_of(out.held_out);
   out.at_bound = best.at_bound;
   out.residual = std::move(best.residual);
   return out;

@@ -35,7 +35,7 @@ struct fit_options {
 
 /// value and standard_error per parameter; at_bound where the best value is the limit itself, and
 /// the standard error then says how sharply the data push against it. residual[i] =
-/// ln(measured / predicted); spread: see fitted_profile.
+/// ln(measured / predicted); log_sigma: see fitted_profile.
 template <std::size_t N>
 struct fit_result {
   std::array<double, N> value{}, standard_error{};
@@ -43,7 +43,7 @@ struct fit_result {
   Eigen::Matrix<double, static_cast<int>(N), static_cast<int>(N)> covariance;
   std::vector<double> residual;
   double cost = 0;
-  double spread = 0;
+  double log_sigma = 0;
   int iterations = 0;
 };
 
@@ -208,7 +208,7 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
   out.residual = std::move(residual);
   out.cost = cost;
   out.iterations = pass;
-  out.spread = spread_of(out.residual);
+  out.log_sigma = log_sigma_of(out.residual);
   for (int j = 0; j < n; ++j) {
     const auto i = static_cast<std::size_t>(j);
     out.value[i] = parameters[i].lower + scale[j] * x[j];

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <perfmodel/core/error.hpp>
+#include <perfmodel/calibrated/fitted_profile.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,22 +61,22 @@ inline prediction_score score_of(std::span<const double> residual) {
   return s;
 }
 
-/// Share of rows inside the 80 % interval of a stated spread: |residual| up to 1.2816 spread.
-inline double coverage_of(std::span<const double> residual, double spread) {
+/// Share of rows inside the 80 % interval of a stated log_sigma: |residual| up to z90 log_sigma.
+inline double coverage_of(std::span<const double> residual, double log_sigma) {
   detail::check_residuals(residual);
-  detail::not_negative("spread", spread);
+  detail::not_negative("log_sigma", log_sigma);
   std::size_t inside = 0;
-  for (const double r : residual) inside += std::abs(r) <= 1.2816 * spread ? 1 : 0;
+  for (const double r : residual) inside += std::abs(r) <= z90 * log_sigma ? 1 : 0;
   return residual.empty() ? 0.0
                           : static_cast<double>(inside) / static_cast<double>(residual.size());
 }
 
-/// 80 % of |residual| lie within 1.2816 times this.
-inline double spread_of(std::span<const double> residual) {
+/// 80 % of |residual| lie within z90 times this.
+inline double log_sigma_of(std::span<const double> residual) {
   detail::check_residuals(residual);
   std::vector<double> off;
   for (const double r : residual) off.push_back(std::abs(r));
-  return detail::quantile(off, 0.8) / 1.2816;
+  return detail::quantile(off, 0.8) / z90;
 }
 
 }  // namespace perfmodel

@@ -19,8 +19,8 @@ namespace perfmodel {
 inline constexpr duration<> graph_kernel_time = 1.3 * us;
 inline constexpr duration<> stream_kernel_time = 2.6 * us;
 
-/// 80 % of |ln(measured / predicted)| of published streaming kernels lie within 1.2816 times this.
-inline constexpr double streaming_spread = 0.19;
+/// 80 % of |ln(measured / predicted)| of published streaming kernels lie within z90 times this.
+inline constexpr double streaming_log_sigma = 0.19;
 
 /// Whose streaming kernels run, and how they are started. Kernels that load vectors of elements at
 /// a time keep up with memory and cost no cycles of their own; kernels that load one by one do not.

@@ -105,7 +105,7 @@ struct basic_engine_profile {
   duration<T> quantise_floor{};      ///< launches, where every scale is per block or token
   T quantise_cycles{};               ///< SM cycles per activation, without block scales
   T block_scale_share = T(1.0);      ///< of the matrix rate that products with block scales keep
-  T spread{};                        ///< as of a machine profile, over both
+  T log_sigma{};                     ///< as of a machine profile, over both
   const source* from = &given_by_caller;
 
   template <class F, class... S>
@@ -115,7 +115,7 @@ struct basic_engine_profile {
     f("quantise_floor", s.quantise_floor...);
     f("quantise_cycles", s.quantise_cycles...);
     f("block_scale_share", s.block_scale_share...);
-    f("spread", s.spread...);
+    f("log_sigma", s.log_sigma...);
     f("from", s.from...);
   }
 };

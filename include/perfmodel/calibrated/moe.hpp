@@ -81,7 +81,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const perfmodel::bandwidth<T> dram =
       detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const perfmodel::bandwidth<T> weight_rate = p.dram_share * dram;
-  const bytes<> weight = bytes_of(x.weights);
+  const bytes<T> weight = lift<T>(bytes_of(x.weights));
   const T up = (ffn_matrices(x.gated) - 1.0) * width;
   const auto both = [&](const T& groups, const T& tiles, const T& tall) {
     const duration<T> upwards = detail::grouped_gemm_time(groups, tiles, tall, up, x.hidden, rate,

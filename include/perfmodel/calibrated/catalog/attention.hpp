@@ -103,7 +103,7 @@ inline constexpr attention_profile attention_a100_sxm{
                        .tile_latency = 0.2245 * us,
                        .element_rate = 1411. * GHz,
                        .matrix_share = 0.004142},
-    .spread = 0.084,
+    .log_sigma = 0.084,
     .from = &sources::aic_attention};
 /// H100 SXM with FlashAttention-3. A matrix_share above 1: the peak is stated at 1.83 GHz, the
 /// clock goes to 1.98.
@@ -119,7 +119,7 @@ inline constexpr attention_profile attention_h100_sxm{
                        .tile_latency = 0.03658 * us,
                        .element_rate = 0.7106 * GHz,
                        .matrix_share = 0.007419},
-    .spread = 0.078,
+    .log_sigma = 0.078,
     .from = &sources::aic_attention};
 /// H200 SXM with FlashAttention-3.
 inline constexpr attention_profile attention_h200_sxm{
@@ -134,7 +134,7 @@ inline constexpr attention_profile attention_h200_sxm{
                        .tile_latency = 0.03592 * us,
                        .element_rate = 0.4140 * GHz,
                        .matrix_share = 0.006297},
-    .spread = 0.074,
+    .log_sigma = 0.074,
     .from = &sources::aic_attention};
 /// B200 with TensorRT-LLM kernels.
 inline constexpr attention_profile attention_b200_sxm{
@@ -149,7 +149,7 @@ inline constexpr attention_profile attention_b200_sxm{
                        .tile_latency = 0.02184 * us,
                        .element_rate = 12.44 * GHz,
                        .matrix_share = 0.005050},
-    .spread = 0.11,
+    .log_sigma = 0.11,
     .from = &sources::aic_attention};
 /// L40S with FlashAttention-2, and with FlashInfer where the cache is fp8.
 inline constexpr attention_profile attention_l40s{
@@ -164,7 +164,7 @@ inline constexpr attention_profile attention_l40s{
                        .tile_latency = 0.1624 * us,
                        .element_rate = 1.742 * GHz,
                        .matrix_share = 0.002683},
-    .spread = 0.1,
+    .log_sigma = 0.1,
     .from = &sources::aic_attention};
 /// The attention profile fitted for an accelerator, by its name; null where there is none.
 constexpr const attention_profile* find_attention_profile(std::string_view accelerator_name) {
@@ -194,7 +194,7 @@ constexpr attention_profile attention_profile_on_loan(const accelerator& a) {
   const machine_parameters machine = transferred_machine_profile(a).value;
   p.value.dram_share = machine.dram_share;
   p.value.l2_bandwidth = machine.l2_bandwidth;
-  p.spread = combined_spread(p.spread, attention_loan_spread(a, donor.profile->name.view()));
+  p.log_sigma = combined_spread(p.log_sigma, attention_loan_spread(a, donor.profile->name.view()));
   return p;
 }
 
@@ -228,7 +228,7 @@ constexpr moe_profile moe_profile_of(const accelerator& a) {
   p.value = {.matrix_share = machine.value.matrix_share, .dram_share = machine.value.dram_share};
   p.standard_error = {.matrix_share = machine.standard_error.matrix_share,
                       .dram_share = machine.standard_error.dram_share};
-  p.spread = seen ? 0.096 : 0.25;
+  p.log_sigma = seen ? 0.096 : 0.25;
   p.from = seen ? &sources::aic_moe : &sources::moe_elsewhere;
   return p;
 }

@@ -74,7 +74,7 @@ inline constexpr collective_profile collectives_a100_sxm{
                         .engine_all_reduce_floor = 0.073 * us,
                         .engine_all_reduce_share = 0.014,
                         .host_launch = 0.46 * us},
-     .spread = 0.17,
+     .log_sigma = 0.17,
      .from = &sources::aic_collectives},
     nvlink_protocols};
 /// The last three are H200's: the same die, links and kernels, not measured.
@@ -96,7 +96,7 @@ inline constexpr collective_profile collectives_h100_sxm{
                         .engine_all_reduce_floor = 0.050 * us,
                         .engine_all_reduce_share = 0.011,
                         .host_launch = 0.20 * us},
-     .spread = 0.17,
+     .log_sigma = 0.17,
      .from = &sources::aic_collectives},
     nvlink_protocols};
 inline constexpr collective_profile collectives_h200_sxm{
@@ -117,7 +117,7 @@ inline constexpr collective_profile collectives_h200_sxm{
                         .engine_all_reduce_floor = 0.050 * us,
                         .engine_all_reduce_share = 0.011,
                         .host_launch = 0.20 * us},
-     .spread = 0.17,
+     .log_sigma = 0.17,
      .from = &sources::aic_collectives},
     nvlink_protocols};
 
@@ -154,7 +154,7 @@ inline constexpr collective_profile collectives_nvlink5{
                         .engine_all_reduce_floor = 0.0 * us,
                         .engine_all_reduce_share = 0.017,
                         .host_launch = 0.0 * us},
-     .spread = 0.52,
+     .log_sigma = 0.52,
      .from = &sources::nvlink5_public},
     nvlink_protocols};
 
@@ -177,7 +177,7 @@ constexpr collective_profile collective_profile_of(const link& l) {
   p.standard_error = {};
   p.name = name_of(l.kind);
   p.from = &sources::nvlink_default;
-  p.spread = 0.43;
+  p.log_sigma = 0.43;
   if (pcie) {
     p.value.hop = 1.61 * us;
     p.standard_error.hop = 0.12 * us;
@@ -190,12 +190,12 @@ constexpr collective_profile collective_profile_of(const link& l) {
     p.value.engine_all_reduce_share = 0.6;
     p.protocols = pcie_protocols;
     p.from = &sources::pcie_public;
-    p.spread = 0.35;
+    p.log_sigma = 0.35;
   } else if (network) {
     p.value.hop = 10.0 * us;
     p.value.in_network_share = 0.0;
     p.from = &sources::network_default;
-    p.spread = 0.6;
+    p.log_sigma = 0.6;
   }
   return p;
 }

@@ -41,7 +41,7 @@ inline constexpr machine_profile profile_a100_sxm_80gb{
                        .l2_bandwidth = 0.030 * TB_per_s,
                        .instruction_rows = 0.0,
                        .l2_partitions = 0.0},
-    .spread = 0.0766,
+    .log_sigma = 0.0766,
     .from = &sources::aic_gemm};
 inline constexpr machine_profile profile_b200_sxm{
     .name = "b200_sxm",
@@ -66,7 +66,7 @@ inline constexpr machine_profile profile_b200_sxm{
                        .l2_bandwidth = 0.13 * TB_per_s,
                        .instruction_rows = 0.0,
                        .l2_partitions = 0.0},
-    .spread = 0.0906,
+    .log_sigma = 0.0906,
     .from = &sources::aic_gemm};
 inline constexpr machine_profile profile_h100_sxm{
     .name = "h100_sxm",
@@ -90,7 +90,7 @@ inline constexpr machine_profile profile_h100_sxm{
                        .l2_bandwidth = 0.11 * TB_per_s,
                        .instruction_rows = 0.0,
                        .l2_partitions = 0.0},
-    .spread = 0.0662,
+    .log_sigma = 0.0662,
     .from = &sources::aic_gemm};
 inline constexpr machine_profile profile_h200_sxm{
     .name = "h200_sxm",
@@ -114,7 +114,7 @@ inline constexpr machine_profile profile_h200_sxm{
                        .l2_bandwidth = 0.14 * TB_per_s,
                        .instruction_rows = 0.0,
                        .l2_partitions = 0.0},
-    .spread = 0.0687,
+    .log_sigma = 0.0687,
     .from = &sources::aic_gemm};
 inline constexpr machine_profile profile_l40s{
     .name = "l40s",
@@ -138,7 +138,7 @@ inline constexpr machine_profile profile_l40s{
                        .l2_bandwidth = 0.043 * TB_per_s,
                        .instruction_rows = 0.0,
                        .l2_partitions = 0.0},
-    .spread = 0.113,
+    .log_sigma = 0.113,
     .from = &sources::aic_gemm};
 
 /// TensorRT-LLM 1.0 and 1.3, over A100, H100, H200, B200 and L40S: fp8, fp8 with block scales,
@@ -148,7 +148,7 @@ inline constexpr engine_profile engine_trtllm{.name = "trtllm",
                                               .quantise_floor = 3.208 * us,
                                               .quantise_cycles = 0.5550,
                                               .block_scale_share = 0.6737,
-                                              .spread = 0.126,
+                                              .log_sigma = 0.126,
                                               .from = &sources::aic_gemm};
 /// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8,
 /// whose floor is taken to be that of the others. Standard errors: 0.077 us, -, 0.013, 0.01.
@@ -157,7 +157,7 @@ inline constexpr engine_profile engine_vllm{.name = "vllm",
                                             .quantise_floor = 3.978 * us,
                                             .quantise_cycles = 0.6739,
                                             .block_scale_share = 0.6593,
-                                            .spread = 0.129,
+                                            .log_sigma = 0.129,
                                             .from = &sources::aic_gemm};
 inline constexpr engine_profile engine_sglang = [] {
   engine_profile e = engine_vllm;
@@ -283,7 +283,7 @@ constexpr machine_profile transferred_machine_profile(const accelerator& a) {
   p.value.l2_partitions = l2_partitions_of(a);
   p.value.scales_blocks = scales_blocks_of(a);
   p.name = a.name;
-  p.spread = combined_spread(p.spread, transfer_spread(a, donor.profile->name.view()));
+  p.log_sigma = combined_spread(p.log_sigma, transfer_spread(a, donor.profile->name.view()));
   p.from = &sources::gemm_relative;
   return p;
 }
