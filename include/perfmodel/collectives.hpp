@@ -80,7 +80,7 @@ constexpr basic_collective_price<T> price_of(const basic_link<T>& fabric,
   if constexpr (PricesSchedules<Cost, T>) {
     p = cost.price(fabric, s);
     p = {sent * p.time, sent * p.transfer, sent * p.latency};
-  } else {
+  } else if constexpr (CostPolicy<Cost, T>) {  // or the build stops at require_cost_policy
     p.transfer = s.wire / cost.rate(fabric, s);
     p.latency = sent * cost.latency(fabric, s);
     p.time = p.transfer + p.latency;
@@ -124,6 +124,7 @@ template <Scalar T, class Cost = full_link>
 constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& fabric,
                                                        const basic_collective<T>& c,
                                                        const Cost& cost = {}) {
+  require_cost_policy<Cost, T>();
   detail::rank_count("ranks", c.ranks);
   const bytes<T> message = detail::not_negative("message", c.message.quantity());
   const detail::algorithm_list run = detail::candidates(fabric, c, cost);

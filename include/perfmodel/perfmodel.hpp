@@ -1,6 +1,12 @@
 // Everything but catalogues, and what needs Eigen, JSON or a derivation: include those by name.
 #pragma once
 
+// First, so that what they say of a mistake stands within the first lines of an error.
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/policy/cost.hpp>
+#include <perfmodel/policy/execution.hpp>
+#include <perfmodel/roofline.hpp>
+
 #include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/analysis/sensitivity.hpp>
 #include <perfmodel/calibrated/collectives.hpp>

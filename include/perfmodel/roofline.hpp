@@ -41,6 +41,25 @@ constexpr regime regime_of(const basic_accelerator<T>& a, number_format format,
 }
 
 namespace detail {
+/// Stops the build with a sentence where a law is given no operator, or one of another scalar.
+template <class W, Scalar T>
+constexpr bool require_workload() {
+  static_assert(Workload<W>,
+                "a law takes an operator or a demand, such as gemm{.m = 1, .n = 8192, .k = 8192}: "
+                "see docs/troubleshooting.md#an-operator");
+  if constexpr (Workload<W>) {
+    using S = scalar_of_workload<W>;
+    constexpr bool one_scalar =
+        std::same_as<S, T> || std::same_as<S, double> || std::same_as<T, double>;
+    static_assert(one_scalar,
+                  "the accelerator and the operator have two different scalars, and neither is "
+                  "double: see docs/troubleshooting.md#one-scalar");
+    return one_scalar;
+  } else {
+    return false;
+  }
+}
+
 /// demand / rate; 0 where there is no demand or nobody states the rate.
 template <class Amount, class Rate>
 constexpr auto time_at(const Amount& demand, const char* field, const Rate& rate) {

@@ -1,4 +1,5 @@
 // A probability of 1.5 stops the build, at the field.
+// expect-gcc: in .constexpr. expansion of .*"acceptance"
 // expect: out_of_range
 // expect: "acceptance"
 // expect-clang: 1\.5

@@ -1,6 +1,7 @@
 // algbw and busbw are two conventions: they do not add.
-// expect-gcc: no match for 'operator\+'.*convention::algorithm.*convention::bus
-// expect-clang: invalid operands to binary expression.*algorithm_bandwidth.*bus_bandwidth
+// expect-gcc: use of deleted function .*operator\+.*convention::algorithm.*convention::bus
+// expect-clang: overload resolution selected deleted operator '\+'
+// expect: convention::algorithm
 #include <perfmodel/collectives.hpp>
 namespace pm = perfmodel;
 

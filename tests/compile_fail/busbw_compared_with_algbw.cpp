@@ -1,6 +1,7 @@
 // Bus and algorithm bandwidth are not of one scale.
-// expect-gcc: no match for .operator<
-// expect-clang: invalid operands to binary expression
+// expect-gcc: use of deleted function .*operator<
+// expect-clang: overload resolution selected deleted operator '<'
+// expect: convention::algorithm
 #include <perfmodel/collectives.hpp>
 namespace pm = perfmodel;
 inline constexpr pm::bus_bandwidth<> bus(480.0 * pm::GB_per_s);

@@ -1,6 +1,6 @@
 // An A100 does not compute in fp8.
+// expect-gcc: in .constexpr. expansion of .*computes_in
 // expect: unsupported
-// expect-gcc: computes_in
 // expect-clang: "fp8"
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/roofline.hpp>

@@ -1,4 +1,5 @@
 // Seven KV heads cannot be shared by 64 query heads.
+// expect-clang: does_not_divide
 // expect: kv_heads
 #include <perfmodel/workload/operators/attention_decode.hpp>
 namespace pm = perfmodel;

@@ -1,4 +1,5 @@
 // A GEMM of minus one row stops the build, at the field.
+// expect-gcc: in .constexpr. expansion of .*"m"
 // expect: out_of_range
 // expect: "m"
 #include <perfmodel/workload/operators/gemm.hpp>

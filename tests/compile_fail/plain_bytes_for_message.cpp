@@ -1,6 +1,7 @@
 // Bytes become a message only by name.
-// expect-gcc: could not convert.*to.*convention::message
-// expect-clang: no viable conversion from.*to.*convention::message
+// expect-gcc: use of deleted function .*WithoutConvention = .*information_base.*convention::message
+// expect-clang: invokes a deleted function|conversion function from .* invokes a deleted function
+// expect-clang: WithoutConvention
 #include <perfmodel/collectives.hpp>
 namespace pm = perfmodel;
 

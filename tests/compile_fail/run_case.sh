@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # run_case.sh <case.cpp> <gcc|clang> <compiler> <flags...>
+# A user reads the first lines: the first expectation, the cause, must stand within the first 6, and
+# the whole message must not exceed 25, or what `// lines: <number>` of the case allows.
 set -euo pipefail
 export LC_ALL=C  # plain quotes in the messages
 
@@ -45,3 +47,14 @@ for regex in "${expected[@]}"; do
     fail "the message does not hold: $regex" 'The message:' "$message"
   fi
 done
+
+cause_at=$(grep -nE -m1 -e "${expected[0]}" <<<"$message" | cut -d: -f1)
+if ((cause_at > 6)); then
+  fail "the cause stands in line $cause_at of the message, and not in the first 6: ${expected[0]}" "$message"
+fi
+allowed=$(sed -n 's|^// *lines: *||p' "$case")
+total=$(wc -l <<<"$message")
+if ((total > ${allowed:-25})); then
+  fail "the message has $total lines; allowed: ${allowed:-25}" "$message"
+fi
+echo "cause in line $cause_at of $total"

@@ -68,3 +68,29 @@ check fail 'no twin' <<'CASE'
 // expect: error
 error
 CASE
+long='static_assert(false, "1"); static_assert(false, "2"); static_assert(false, "3");
+static_assert(false, "4"); static_assert(false, "5"); static_assert(false, "6");
+static_assert(false, "7"); static_assert(false, "8"); static_assert(false, "9");'
+check fail 'the message is too long' <<CASE
+// expect: "?1"?
+#ifdef MUST_FAIL
+$long
+#else
+#endif
+CASE
+check pass 'a longer message is allowed' <<CASE
+// expect: "?1"?
+// lines: 40
+#ifdef MUST_FAIL
+$long
+#else
+#endif
+CASE
+check fail 'the cause stands too late' <<CASE
+// expect: failed: 9
+// lines: 40
+#ifdef MUST_FAIL
+$long
+#else
+#endif
+CASE

@@ -1,6 +1,6 @@
 // A duration is no amount of bytes.
-// expect-gcc: no known conversion for argument 1 from .*time_base.* to .*information_base
-// expect-clang: no known conversion from .*time_base.* to .*information_base
+// expect-gcc: use of deleted function .*WithoutConvention = .*time_base.*convention::message
+// expect-clang: call to deleted constructor of .*message_bytes
 #include <perfmodel/collectives.hpp>
 namespace pm = perfmodel;
 

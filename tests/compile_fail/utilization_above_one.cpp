@@ -1,4 +1,5 @@
 // More than the whole memory cannot be used.
+// expect-gcc: in .constexpr. expansion of .*"utilization"
 // expect: out_of_range
 // expect: "utilization"
 #include <perfmodel/kv_cache.hpp>

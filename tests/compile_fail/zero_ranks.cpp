@@ -1,4 +1,5 @@
 // A constant expression over no ranks stops the build, at the field.
+// expect-gcc: in .constexpr. expansion of .*"ranks"
 // expect: out_of_range
 // expect: "ranks"
 #include <perfmodel/collectives.hpp>

@@ -1,6 +1,7 @@
 // What a collective costs on a link, as a policy: latency and rate, or a price.
 #pragma once
 
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/link.hpp>
 #include <perfmodel/parallel/algorithms.hpp>
 
@@ -42,10 +43,39 @@ concept SelectsAlgorithms = requires(const Cost& cost, const basic_link<T>& l,
   { cost.selects(l, s) } -> std::same_as<bool>;
 };
 
+namespace detail {
+template <class C, class T>
+concept has_latency = requires(const C& c, const basic_link<T>& l, const basic_schedule<T>& s) {
+  { c.latency(l, s) } -> std::convertible_to<duration<T>>;
+};
+template <class C, class T>
+concept has_rate = requires(const C& c, const basic_link<T>& l, const basic_schedule<T>& s) {
+  { c.rate(l, s) } -> std::convertible_to<bandwidth<T>>;
+};
+}  // namespace detail
+
+/// What a collective asks for the cost of a link: latency and rate of a schedule, or its price.
+/// Satisfied by full_link, stated_latency, alpha_beta and calibrated_collectives.
+template <class C, class T = double>
+concept CostPolicy = PricesSchedules<C, T> ||(detail::has_latency<C, T>&& detail::has_rate<C, T>);
+
+/// Stops the build with a sentence where a law is given something else.
+template <class C, class T>
+constexpr void require_cost_policy() {
+  constexpr bool latency = detail::has_latency<C, T> || PricesSchedules<C, T>;
+  constexpr bool rate = detail::has_rate<C, T> || PricesSchedules<C, T>;
+  static_assert(latency || rate,
+                "this is no cost policy, which has latency and rate, or price: see "
+                "docs/troubleshooting.md#a-cost-policy");
+  static_assert(latency || !rate,
+                "this cost policy has no latency(link, schedule) -> duration: see "
+                "docs/troubleshooting.md#a-cost-policy");
+  static_assert(rate || !latency,
+                "this cost policy has no rate(link, schedule) -> bandwidth: see "
+                "docs/troubleshooting.md#a-cost-policy");
+}
+
 /// The default cost policy: the link's whole one-way bandwidth and no latency. A bound.
-/// A cost policy has these two functions, and may look at all of a schedule. In their place it may
-/// have price(link, schedule) -> basic_collective_price; and selects(link, schedule) -> bool, which
-/// says among which algorithms `best` chooses.
 struct full_link {
   template <Scalar T>
   constexpr duration<T> latency(const basic_link<T>&, const basic_schedule<T>&) const {
@@ -70,12 +100,20 @@ struct basic_alpha_beta {
   duration<T> alpha{};
   T bandwidth_share = T(1.0);
 
-  constexpr duration<T> latency(const basic_link<T>&, const basic_schedule<T>& s) const {
-    return s.steps * detail::not_negative("alpha", alpha);
+  template <Scalar S>
+  constexpr duration<S> latency(const basic_link<S>&, const basic_schedule<S>& s) const {
+    return S(s.steps) * detail::not_negative("alpha", alpha);
   }
-  constexpr bandwidth<T> rate(const basic_link<T>& l, const basic_schedule<T>&) const {
+  template <Scalar S>
+  constexpr bandwidth<S> rate(const basic_link<S>& l, const basic_schedule<S>&) const {
     detail::positive("bandwidth_share", bandwidth_share);
-    return detail::fraction("bandwidth_share", bandwidth_share) * l.bandwidth.quantity();
+    return S(detail::fraction("bandwidth_share", bandwidth_share)) * l.bandwidth.quantity();
+  }
+
+  template <class F, class... P>
+  static constexpr void fields(F&& f, P&... p) {
+    f(field::not_negative("alpha"), p.alpha...);
+    f(field::share("bandwidth_share"), p.bandwidth_share...);
   }
 };
 using alpha_beta = basic_alpha_beta<>;

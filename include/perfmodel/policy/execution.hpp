@@ -111,9 +111,9 @@ struct basic_derated {
 
   template <class F, class... P>
   static constexpr void fields(F&& f, P&... p) {
-    f("compute_efficiency", p.compute_efficiency...);
-    f("memory_efficiency", p.memory_efficiency...);
-    f("launch", p.launch...);
+    f(field::share("compute_efficiency"), p.compute_efficiency...);
+    f(field::share("memory_efficiency"), p.memory_efficiency...);
+    f(field::not_negative("launch"), p.launch...);
   }
 
  private:

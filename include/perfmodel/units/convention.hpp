@@ -39,6 +39,9 @@ class qualified {
   friend constexpr bool operator<(const qualified& a, const qualified& b) { return a.q_ < b.q_; }
   friend constexpr bool operator>(const qualified& a, const qualified& b) { return a.q_ > b.q_; }
 
+  /// What it adds to and compares with: its own convention alone.
+  friend constexpr qualified dimension_of(const qualified*) { return {}; }
+
  private:
   Q q_{};
 };

@@ -164,36 +164,45 @@ constexpr bu::quantity<U, T>(max)(const bu::quantity<U, T>& a, const bu::quantit
 }
 
 namespace detail {
+/// The dimension of a quantity, a fact or a number; void of anything else.
 template <class D, class T>
-constexpr bool has_unit(const bu::quantity<bu::unit<D, unit_system>, T>*) {
-  return !std::same_as<D, bu::dimensionless_type>;
-}
-constexpr bool has_unit(const void*) {
-  return false;
-}
+D dimension_of(const bu::quantity<bu::unit<D, unit_system>, T>*);
+void dimension_of(const void*);
+template <class X>
+using dimension_t = std::conditional_t<std::is_arithmetic_v<X>, bu::dimensionless_type,
+                                       decltype(dimension_of(static_cast<const X*>(nullptr)))>;
+
 template <class A, class B>
-concept QuantityAndNumber = (std::is_arithmetic_v<B> && has_unit(static_cast<const A*>(nullptr))) ||
-                            (std::is_arithmetic_v<A> && has_unit(static_cast<const B*>(nullptr)));
+concept MixedUnits =
+    !std::same_as<A, B> && !std::is_void_v<dimension_t<A>> && !std::is_void_v<dimension_t<B>> &&
+    !std::same_as<dimension_t<A>, dimension_t<B>>;
 }  // namespace detail
 
 // Adding or comparing different units, or a quantity and a plain number, selects one of these deleted
 // functions, so that a compiler prints two named quantities and not Boost's candidate list.
-#define PERFMODEL_NO_MIXED_UNITS(op)                                                       \
-  template <class D1, class A, class D2, class B>                                          \
-    requires(!std::same_as<D1, D2>)                                                        \
-  void operator op(const bu::quantity<bu::unit<D1, unit_system>, A>& left_unit,            \
-                   const bu::quantity<bu::unit<D2, unit_system>, B>& right_unit) = delete; \
-  template <class Left, class Right>                                                       \
-    requires detail::QuantityAndNumber<Left, Right>                                        \
-  void operator op(const Left& left, const Right& right) = delete;
-PERFMODEL_NO_MIXED_UNITS(+)
-PERFMODEL_NO_MIXED_UNITS(-)
-PERFMODEL_NO_MIXED_UNITS(<)
-PERFMODEL_NO_MIXED_UNITS(>)
-PERFMODEL_NO_MIXED_UNITS(<=)
-PERFMODEL_NO_MIXED_UNITS(>=)
-PERFMODEL_NO_MIXED_UNITS(==)
-PERFMODEL_NO_MIXED_UNITS(!=)
-#undef PERFMODEL_NO_MIXED_UNITS
+template <class Left, class Right>
+  requires detail::MixedUnits<Left, Right>
+void operator+(const Left& left, const Right& right) = delete;
+template <class Left, class Right>
+  requires detail::MixedUnits<Left, Right>
+void operator-(const Left& left, const Right& right) = delete;
+template <class Left, class Right>
+  requires detail::MixedUnits<Left, Right>
+void operator<(const Left& left, const Right& right) = delete;
+template <class Left, class Right>
+  requires detail::MixedUnits<Left, Right>
+void operator>(const Left& left, const Right& right) = delete;
+template <class Left, class Right>
+  requires detail::MixedUnits<Left, Right>
+void operator<=(const Left& left, const Right& right) = delete;
+template <class Left, class Right>
+  requires detail::MixedUnits<Left, Right>
+void operator>=(const Left& left, const Right& right) = delete;
+template <class Left, class Right>
+  requires detail::MixedUnits<Left, Right>
+void operator==(const Left& left, const Right& right) = delete;
+template <class Left, class Right>
+  requires detail::MixedUnits<Left, Right>
+void operator!=(const Left& left, const Right& right) = delete;
 
 }  // namespace perfmodel

@@ -104,25 +104,6 @@ constexpr decltype(auto) over(const S<From>& spec) {
   else
     return lift<T>(spec);
 }
-
-/// Stops the build with a sentence where a law is given no operator, or one of another scalar.
-template <class W, Scalar T>
-constexpr bool require_workload() {
-  static_assert(Workload<W>,
-                "a law takes an operator or a demand, such as gemm{.m = 1, .n = 8192, .k = 8192}: "
-                "see docs/troubleshooting.md#an-operator");
-  if constexpr (Workload<W>) {
-    using S = scalar_of_workload<W>;
-    constexpr bool one_scalar =
-        std::same_as<S, T> || std::same_as<S, double> || std::same_as<T, double>;
-    static_assert(one_scalar,
-                  "the accelerator and the operator have two different scalars, and neither is "
-                  "double: see docs/troubleshooting.md#one-scalar");
-    return one_scalar;
-  } else {
-    return false;
-  }
-}
 }  // namespace detail
 
 }  // namespace perfmodel

@@ -1,6 +1,7 @@
 // The few identities by which catalogue values follow from others.
 #pragma once
 
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/units/convention.hpp>
 
