@@ -1,9 +1,8 @@
 // Does tensor parallelism over 8 devices still pay, where 4 would do? More devices read less each,
 // but every layer adds up over all of them twice, and a sum over 8 takes longer than one over 4.
 #include <cstdio>
-#include <perfmodel/calibrated/catalog/attention.hpp>
 #include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <perfmodel/analysis/calibrate_machine.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/units/text.hpp>
 #include <perfmodel/workload/operators/gemm.hpp>

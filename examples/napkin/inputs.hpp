@@ -17,9 +17,9 @@ namespace napkin {
 
 /// Constants of a profile that no fit has touched: the chip's instructions and caches, and tile
 /// sizes and limits that stand in a library's source.
-inline constexpr std::string_view read_not_fitted[] = {
-    "instruction_rows", "l2_partitions",   "max_splits",     "blocks_per_sm",
-    "tile_rows",        "least_tile_rows", "most_tile_rows", "tile_columns"};
+inline constexpr std::string_view read_not_fitted[] = {"max_splits",     "blocks_per_sm",
+                                                       "tile_rows",      "least_tile_rows",
+                                                       "most_tile_rows", "tile_columns"};
 
 /// A spec of constants over traced numbers, each an input prefix.field with the source of all.
 template <class S>

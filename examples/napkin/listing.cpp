@@ -71,7 +71,7 @@ json accelerator_json(const pm::catalog::accelerator_entry& entry) {
   return {{"name", entry.key},
           {"title", entry.title},
           {"vendor", a.vendor.c_str()},
-          {"architecture", a.architecture.c_str()},
+          {"architecture", pm::name_of(a.architecture)},
           {"fabric",
            {{"kind", pm::name_of(a.fabric.kind)},
             {"ranks", a.fabric.ranks},
@@ -102,7 +102,7 @@ std::string alternatives_text(std::string_view accelerator) {
 std::string accelerator_text(const pm::catalog::accelerator_entry& entry) {
   const pm::accelerator& a = *entry.spec;
   std::string s =
-      std::string(entry.key) + ": " + entry.title + ", " + a.architecture.c_str() + "\n";
+      std::string(entry.key) + ": " + entry.title + ", " + pm::name_of(a.architecture) + "\n";
   std::vector<std::vector<std::string>> rows = {{"value", "", "basis", "source"}};
   for (const stated_value& v : values_of(a)) {
     rows.push_back(

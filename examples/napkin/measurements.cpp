@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <perfmodel/analysis/scores.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/core/error.hpp>
 #include <string_view>
 
@@ -171,8 +171,9 @@ double number_in(std::string_view cell, const std::string& where) {
 /// and so cold weights, for a benchmark that is not known.
 double copies_of(std::string_view backend, const pm::gemm& g, const pm::accelerator& a) {
   const std::string_view engine = backend.substr(0, backend.find_first_of("-/"));
-  if (engine == "none" || pm::catalog::find_engine(engine) == nullptr) return 0.0;
-  return pm::catalog::benchmark_weight_copies(engine, g.n * g.k * bytes_of(g.weights), g.format, a);
+  const auto known = pm::find_engine(engine);
+  if (!known || *known == pm::engine::none) return 0.0;
+  return pm::catalog::benchmark_weight_copies(*known, g.n * g.k * bytes_of(g.weights), g.format, a);
 }
 
 /// A gpu that is named as in the catalogue has to be the one that is calibrated.

@@ -1,9 +1,8 @@
 #include "profiles.hpp"
 
 #include <algorithm>
-#include <perfmodel/calibrated/catalog/attention.hpp>
 #include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/deployment/operators.hpp>
 #include <vector>
 
@@ -110,8 +109,8 @@ int strength(pm::basis b) {
 
 bool has_profile(const pm::accelerator& a, profile_part part, const given_profile* given) {
   if (part == profile_part::none) return false;
-  if (is_of(given, a) || catalog::find_profile(a.name.view()) != nullptr) return true;
-  return part == profile_part::links && catalog::find_collective_profile(a.name.view()) != nullptr;
+  if (is_of(given, a) || catalog::measured_as(a) != nullptr) return true;
+  return part == profile_part::links && catalog::measured_collectives(a) != nullptr;
 }
 
 calibration calibration_of(const pm::accelerator& a, profile_part part, std::string_view engine,

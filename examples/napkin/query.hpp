@@ -3,7 +3,7 @@
 
 #include <optional>
 #include <perfmodel/analysis/explain.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/collectives.hpp>
 #include <span>
 #include <string_view>
@@ -51,7 +51,7 @@ double benchmark_copies(const inputs<T>& in) {
   if (in.asked().find("n") == nullptr || in.asked().find("k") == nullptr)
     return copies_in_benchmarks;
   const perfmodel::number_format f = in.format("format");
-  return perfmodel::catalog::benchmark_weight_copies(in.text("engine"),
+  return perfmodel::catalog::benchmark_weight_copies(*perfmodel::find_engine(in.text("engine")),
                                                      in.plain("n") * in.plain("k") * bytes_of(f), f,
                                                      find_accelerator(in.text("accelerator")));
 }

@@ -3,9 +3,8 @@
 
 #include <array>
 #include <cstddef>
-#include <perfmodel/calibrated/catalog/attention.hpp>
 #include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>

@@ -100,6 +100,7 @@ TEST_CASE("DRAM bandwidth = bus width / 8 x transfer rate") {
   const std::array interfaces{
       interface{"v100_sxm_32gb", 4096, 2 * 877e6},
       interface{"a100_sxm_80gb", 5120, 2 * 1593e6},
+      interface{"a100_sxm_40gb", 5120, 2 * 1215e6},
       interface{"h100_sxm", 5120, 2 * 2619e6},
       interface{"h100_pcie", 5120, 2 * 1593e6},
       interface{"h200_sxm", 6144, 2 * 3201e6},
@@ -333,4 +334,26 @@ TEST_CASE("the identities that catalogue values follow from") {
   CHECK_THAT(catalog::clock_of(2250.0 * pm::TFLOP_per_s, 148, 8192).value(),
              WithinRel(1.8558e9, 1e-4));
   CHECK_THAT(catalog::pcie_one_way(16, 32.0 * pm::GHz).value(), WithinRel(63.0e9, 1e-3));
+}
+
+TEST_CASE("matrix units take the formats of their architecture, and no others") {
+  for (const auto& [spec, key, title] : catalog::accelerators) {
+    for (const pm::number_format f : pm::all_formats) {
+      INFO(key << " " << pm::name_of(f));
+      if (spec->matrix.peak[f].is_stated()) {
+        CHECK(pm::facts_of(spec->architecture).matrix_formats.contains(f));
+      }
+    }
+  }
+}
+
+TEST_CASE("facts of a die are its architecture's, unless the accelerator states its own") {
+  CHECK(pm::instruction_rows_of(catalog::h100_sxm) == 64.0);
+  CHECK(pm::instruction_rows_of(catalog::rtx_pro_6000) == 16.0);
+  CHECK(pm::l2_partitions_of(catalog::a100_sxm_40gb) == 2.0);
+  CHECK(pm::l2_partitions_of(catalog::l40s) == 1.0);
+  pm::accelerator own = catalog::h100_sxm;
+  own.l2_partitions = {1.0};
+  CHECK(pm::l2_partitions_of(own) == 1.0);
+  CHECK_THROWS_AS(pm::instruction_rows_of(catalog::tpu_v5e), pm::error);
 }

@@ -76,6 +76,7 @@ TEST_CASE("the comparison notices whatever is planted") {
 
 TEST_CASE("every accelerator name of the tool is found") {
   for (const char* name : {"v100_sxm_32gb",
+                           "a100_sxm_40gb",
                            "a100_sxm_80gb",
                            "h100_sxm",
                            "h100_pcie",

@@ -2,7 +2,7 @@
 # The lists name everything that the interface promises, each value with its basis and source.
 . "$(dirname "$0")/lib.bash"
 
-accelerators='v100_sxm_32gb a100_sxm_80gb h100_sxm h100_pcie h200_sxm h20 b200_sxm b300_sxm gb200 gb300 l4 l40s
+accelerators='v100_sxm_32gb a100_sxm_40gb a100_sxm_80gb h100_sxm h100_pcie h200_sxm h20 b200_sxm b300_sxm gb200 gb300 l4 l40s
 rtx_4090 rtx_5080 rtx_5090 rtx_pro_6000 mi210 mi300x tpu_v5e tpu_v5p m2_ultra m3_ultra jetson_orin_nano_8gb
 jetson_orin_nx_16gb jetson_agx_orin_64gb jetson_thor groq_lpu cerebras_wse3 vera_rubin_nvl144 rubin_ultra_nvl576'
 models='llama_2_7b llama_2_70b llama_3_8b llama_3_70b llama_3_1_405b qwen_2_5_3b qwen_3_32b qwen_3_235b_a22b

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <map>
 #include <perfmodel/analysis/calibrate_machine.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/roofline.hpp>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -26,9 +27,16 @@ const std::vector<gemm_row>& graph_rows() {
   return rows;
 }
 
+const pm::machine_profile& fitted_profile_of(const std::string& gpu) {
+  for (const pm::catalog::measured_machine* m : pm::catalog::measured_machines) {
+    if (m->device().name.view() == gpu) return *m->machine;
+  }
+  throw std::runtime_error("no profile was fitted to " + gpu);
+}
+
 /// ln(measured / predicted) by the shipped profile, or by one given.
 double residual(const gemm_row& r, const pm::machine_parameters* machine = nullptr) {
-  const pm::machine_profile& p = *pm::catalog::find_profile(r.gpu);
+  const pm::machine_profile& p = fitted_profile_of(r.gpu);
   const auto e =
       calibrated_gemm(*r.device, r.workload, machine != nullptr ? *machine : p.value,
                       {.engine = *pm::catalog::find_engine(r.engine), .weight_copies = r.copies});
@@ -55,7 +63,7 @@ TEST_CASE("bf16 matrix products on five machines", "[calibrated][shared]") {
     CHECK(pm::score_of(every[gpu]).mean < limit[0]);
     CHECK(pm::score_of(cold[gpu]).mean < limit[1]);
     // The interval says 80 %, from shapes held out; in sample it may hold more.
-    const double spread = pm::catalog::find_profile(gpu)->log_sigma;
+    const double spread = fitted_profile_of(gpu).log_sigma;
     double inside = 0;
     for (const double x : every[gpu]) inside += std::abs(x) <= pm::z90 * spread ? 1.0 : 0.0;
     inside /= static_cast<double>(every[gpu].size());
@@ -148,7 +156,7 @@ TEST_CASE("each part of the formula earns its place on the measurements", "[cali
     std::vector<double> x;
     for (const gemm_row& r : rows) {
       if (r.dtype != "bfloat16" || r.gpu != gpu || r.warmth_unknown()) continue;
-      pm::machine_parameters p = pm::catalog::find_profile(gpu)->value;
+      pm::machine_parameters p = fitted_profile_of(gpu).value;
       change(p);
       x.push_back(residual(r, &p));
     }

@@ -120,7 +120,7 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
     gemms[r.gpu].push_back(std::log(r.seconds / e.time.value()));
   }
   for (const auto& r : published::attention_rows(folder)) {
-    const pm::attention_profile p = pm::catalog::attention_profile_on_loan(*r.device);
+    const pm::attention_profile p = pm::catalog::transferred_attention_profile(*r.device);
     attention[r.device->name.c_str()].push_back(
         std::log(r.seconds / r.estimate(p.value).time.value()));
   }
@@ -148,7 +148,7 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
   for (const auto& [gpu, residual] : attention) {
     const pm::accelerator& a = *pm::catalog::find_accelerator(gpu);
     const double part =
-        pm::coverage_of(residual, pm::catalog::attention_profile_on_loan(a).log_sigma);
+        pm::coverage_of(residual, pm::catalog::transferred_attention_profile(a).log_sigma);
     INFO("attention on " << gpu << " " << part);
     CHECK(part > 0.70);
     inside += part * static_cast<double>(residual.size());

@@ -2,9 +2,8 @@
 // with a reason, or a named error.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/calibrated/catalog/attention.hpp>
 #include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>

@@ -3,12 +3,12 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <perfmodel/calibrated/attention.hpp>
-#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/catalog/collectives.hpp>
 #include <perfmodel/calibrated/moe.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
-#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 #include <perfmodel/roofline.hpp>
 #include <string_view>
@@ -25,6 +25,7 @@ namespace {
 pm::accelerator round_device() {
   pm::accelerator a;
   a.name = "round";
+  a.architecture = pm::architecture::hopper;
   a.sms = pm::number<>::from_value(100.0);
   a.matrix.peak.bf16 = pm::flop_rate<>::from_value(1e14);
   a.vector.clock = pm::frequency<>::from_value(1e9);
@@ -222,24 +223,55 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   CHECK(pm::detail::moe_tile_rows(1000.0, k) == 128.0);
 }
 
-TEST_CASE("profiles go by name, then by architecture with a wider spread", "[calibrated]") {
+TEST_CASE("profiles go by machine, then by architecture with a wider interval", "[calibrated]") {
   namespace c = pm::catalog;
   CHECK(c::attention_profile_of(c::h200_sxm).name.view() == "h200_sxm");
-  CHECK(c::attention_profile_of(c::h20).name.view() == "h100_sxm");
+  CHECK(c::attention_profile_of(c::h20).donor->name.view() == "h100_sxm");
   CHECK(c::attention_profile_of(c::h20).log_sigma > 1.2 * c::attention_h100_sxm.log_sigma);
   CHECK(c::attention_profile_of(c::rtx_5090).log_sigma >= 0.2);
-  // The rates of a loan go with SMs x clock; its DRAM share is its machine profile's.
+  // The rates of a transfer go with SMs x clock; its DRAM share is its machine profile's.
   CHECK(c::attention_profile_of(c::h20).value.l2_bandwidth ==
         c::machine_profile_of(c::h20).value.l2_bandwidth);
   CHECK(c::attention_profile_of(c::h20).value.dram_share == c::profile_h100_sxm.value.dram_share);
-  CHECK(c::attention_profile_of(c::gb200).name.view() == "b200_sxm");
-  CHECK(c::attention_profile_of(c::rtx_4090).name.view() == "l40s");
-  CHECK(c::attention_profile_of(c::rtx_5090).name.view() == "l40s");
+  CHECK(c::attention_profile_of(c::gb200).donor->name.view() == "b200_sxm");
+  CHECK(c::attention_profile_of(c::rtx_4090).donor->name.view() == "l40s");
+  CHECK(c::attention_profile_of(c::rtx_5090).donor->name.view() == "l40s");
   CHECK(&c::attention_kernels_of(c::h20) == &c::flash_attention_3);
   CHECK(&c::attention_kernels_of(c::b200_sxm) == &c::tensorrt_llm);
   CHECK(&c::attention_kernels_of(c::l40s, pm::fp8) == &c::flashinfer);
   CHECK(&c::attention_kernels_of(c::a100_sxm_80gb) == &c::flash_attention_2);
   CHECK(c::moe_profile_of(c::b200_sxm).log_sigma >= 0.25);
+}
+
+TEST_CASE("an A100 of 40 GB is an A100, whatever its memory's bandwidth", "[calibrated]") {
+  namespace c = pm::catalog;
+  pm::accelerator a = c::a100_sxm_80gb;
+  a.name = "a100_of_mine";
+  a.dram.capacity = 40.0 * pm::GB;
+  a.dram.bandwidth = 1.555 * pm::TB_per_s;
+  CHECK(pm::l2_partitions_of(a) == 2.0);
+  for (const pm::accelerator& x : {a, c::a100_sxm_40gb}) {
+    CHECK(c::machine_profile_of(x).donor == &c::a100_sxm_80gb);
+    CHECK(c::attention_profile_of(x).donor == &c::a100_sxm_80gb);
+    CHECK(c::collective_profile_of(x).donor == &c::a100_sxm_80gb);
+    CHECK(c::machine_profile_of(x).value.matrix_share ==
+          c::profile_a100_sxm_80gb.value.matrix_share);
+    CHECK(c::machine_profile_of(x).log_sigma > c::profile_a100_sxm_80gb.log_sigma);
+  }
+}
+
+TEST_CASE("nothing is transferred to another kind of machine", "[calibrated]") {
+  namespace c = pm::catalog;
+  for (const pm::accelerator* a :
+       {&c::tpu_v5e, &c::groq_lpu, &c::cerebras_wse3, &c::m3_ultra, &c::mi300x}) {
+    INFO(a->name.c_str());
+    CHECK_THROWS_AS(c::machine_profile_of(*a), pm::error);
+    CHECK_THROWS_AS(c::attention_profile_of(*a), pm::error);
+    CHECK_THROWS_AS(c::collective_profile_of(*a), pm::error);
+  }
+  CHECK(refusal([&] { c::machine_profile_of(c::tpu_v5e); }) ==
+        "PM-E031: nothing was fitted to a machine like tpu_v5e (TPU): it has a bound and no "
+        "calibrated prediction");
 }
 
 TEST_CASE("prediction and bound: the calibrated time is never below the roofline", "[calibrated]") {

@@ -48,7 +48,7 @@ pm::attention_parameters report(const std::string& gpu, const rows_of_machine& r
   print_entry("value", fit.value);
   print_entry("standard_error", fit.standard_error);
   std::printf("    .log_sigma = %.2g,\n    .from = &sources::aic_attention};\n",
-              pm::log_sigma_of(heads));
+              pm::spread_of(heads));
   if (Model::count == 5) {
     std::printf("l2_bandwidth %#.4g +- %.2g TB/s\n", fit.value[4], fit.standard_error[4]);
   }
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   std::vector<double> every;
   for (const auto& [gpu, rows] : machines) {
     std::vector<double> residual;
-    const auto loan = pm::catalog::attention_profile_on_loan(*rows.front()->device);
+    const auto loan = pm::catalog::transferred_attention_profile(*rows.front()->device);
     for (const attention_row* r : rows) {
       residual.push_back(std::log(r->seconds / r->estimate(loan.value).time.value()));
     }

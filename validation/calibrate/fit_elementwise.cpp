@@ -2,7 +2,7 @@
 // of kernels that load one element at a time to layers of real models; scores both.
 //   fit_elementwise [folder of the measurements]
 #include <map>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/roofline.hpp>
 #include <set>
 

@@ -35,7 +35,7 @@ std::vector<pm::gemm_measurement> measurements(const rows& data) {
 
 /// As fit_attention finds it: products tell too little of it.
 pm::bandwidth<> l2_of(const rows& data) {
-  return pm::catalog::find_profile(data.front().gpu)->value.l2_bandwidth;
+  return pm::catalog::machine_profile_of(*data.front().device).value.l2_bandwidth;
 }
 
 void print(const char* what, const std::string& who, const std::vector<double>& residual) {
@@ -209,7 +209,7 @@ int main(int argc, char** argv) {
     std::vector<double> residual;
     for (const auto& r : data) residual.push_back(log_ratio(r, loan.value));
     print("without its own profile", gpu, residual);
-    std::printf("    spread %.3f, stated %.3f, which holds %.0f %%\n", pm::log_sigma_of(residual),
+    std::printf("    spread %.3f, stated %.3f, which holds %.0f %%\n", pm::spread_of(residual),
                 loan.log_sigma, 100.0 * pm::coverage_of(residual, loan.log_sigma));
     every.insert(every.end(), residual.begin(), residual.end());
   }

@@ -123,6 +123,6 @@ int main(int argc, char** argv) {
   const auto& shapes = every["model shapes held out"];
   fit_rows::print_coverage("experts", shapes,
                            pm::catalog::moe_profile_of(*all.front().device).log_sigma);
-  std::printf("spread of model shapes held out: %.3f\n", pm::log_sigma_of(shapes));
+  std::printf("spread of model shapes held out: %.3f\n", pm::spread_of(shapes));
   return 0;
 }

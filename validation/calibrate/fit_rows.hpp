@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 #include <perfmodel/analysis/calibration.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <string>
 #include <vector>
@@ -110,7 +110,7 @@ struct attention_model {
             .tile_latency = v[1] * pm::us,
             .element_rate = v[2] * pm::GHz,
             .matrix_share = v[3],
-            .dram_share = T(pm::catalog::find_profile(a.name.view())->value.dram_share),
+            .dram_share = T(pm::catalog::machine_profile_of(a).value.dram_share),
             .l2_bandwidth = v[4] * pm::TB_per_s};
   }
 };

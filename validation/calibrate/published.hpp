@@ -2,7 +2,7 @@
 #pragma once
 
 #include <perfmodel/calibrated/attention.hpp>
-#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/moe.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>

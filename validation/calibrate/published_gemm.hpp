@@ -1,7 +1,7 @@
 // Rows of the published matrix-product latencies, as this project's workloads.
 #pragma once
 
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/gemm.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
@@ -76,9 +76,9 @@ inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
       r.device = gemm_accelerator(c[0]);
       r.seconds = std::stod(c[6]) * 1e-6;
       if (r.device == nullptr || !set_formats(r.workload, r.dtype)) continue;
-      if (pm::catalog::find_engine(r.engine) == nullptr) continue;
-      r.copies = pm::catalog::benchmark_weight_copies(r.engine, r.weight_bytes() * pm::byte,
-                                                      r.workload.format, *r.device);
+      if (!pm::find_engine(r.engine)) continue;
+      r.copies = pm::catalog::benchmark_weight_copies(
+          *pm::find_engine(r.engine), r.weight_bytes() * pm::byte, r.workload.format, *r.device);
       r.gpu = r.device->name.view();
       rows.push_back(r);
     }

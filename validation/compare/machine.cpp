@@ -1,8 +1,7 @@
 #include "machine.hpp"
 
-#include <perfmodel/calibrated/catalog/attention.hpp>
 #include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <stdexcept>
 
@@ -54,8 +53,8 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   m.known = true;
   m.device = *found;
   const machine_profile profile = catalog::machine_profile_of(m.device);
-  m.own_profile = catalog::find_profile(m.device.name.view()) != nullptr;
-  m.log_sigma = profile.log_sigma;
+  m.own_profile = catalog::measured_as(m.device) != nullptr;
+  m.spread = profile.log_sigma;
   m.policy.machine = profile.value;
   m.policy.attention = catalog::attention_profile_of(m.device).value;
   m.policy.attention_kernels = catalog::attention_kernels_of(m.device);

@@ -158,9 +158,9 @@ comparison compare_gemm(const row& r) {
                .append("\"; allowed: none, vllm, sglang, trtllm, each with a version after -"));
   }
   const double published_copies =
-      engine == "none"
-          ? 0.0
-          : catalog::benchmark_weight_copies(engine, g.n * g.k * bytes_of(g.weights), g.format, a);
+      engine == "none" ? 0.0
+                       : catalog::benchmark_weight_copies(
+                             *find_engine(engine), g.n * g.k * bytes_of(g.weights), g.format, a);
   const double copies =
       r.has("weight_copies") ? r.number("weight_copies", 0.0, 1e15) : published_copies;
   comparison c = basic(r, "gemm", a);

@@ -1,6 +1,6 @@
 // Pointer chases, the bandwidth of caches, and Little's law, from gpu-benches.
 #include <map>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/littles_law.hpp>
 

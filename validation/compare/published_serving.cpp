@@ -1,8 +1,7 @@
 // Whole services: the time per output token of a closed loop, by the laws of serving and of a step.
 #include <optional>
-#include <perfmodel/calibrated/catalog/attention.hpp>
 #include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>

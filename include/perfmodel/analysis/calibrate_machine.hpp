@@ -40,7 +40,6 @@ inline std::array<fitted_parameter, 7> fitted_machine_parameters(const accelerat
 /// The parameters from numbers in the units of fitted_machine_parameters, and what is not fitted.
 template <Scalar T>
 constexpr basic_machine_parameters<T> machine_parameters_of(const std::array<T, 7>& v,
-                                                            const accelerator& a,
                                                             const perfmodel::bandwidth<>& l2) {
   basic_machine_parameters<T> p;
   p.matrix_floor = v[0] * us;
@@ -51,9 +50,6 @@ constexpr basic_machine_parameters<T> machine_parameters_of(const std::array<T, 
   p.split_cost = v[5] * us;
   p.power_slowdown = v[6];
   p.l2_bandwidth = lift<T>(l2);
-  p.instruction_rows = T(instruction_rows_of(a));
-  p.l2_partitions = T(l2_partitions_of(a));
-  p.scales_blocks = scales_blocks_of(a);
   return p;
 }
 
@@ -94,7 +90,7 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
     basic_gemm_conditions<scalar> conditions;
     conditions.weight_copies = scalar(rows[i].weight_copies);
-    return calibrated_gemm(device, products[i], machine_parameters_of(v, a, l2), conditions)
+    return calibrated_gemm(device, products[i], machine_parameters_of(v, l2), conditions)
         .time.value();
   };
   auto parameters = fitted_machine_parameters(a);
@@ -117,12 +113,9 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   out.held_out =
       held_out_residuals(parameters, measured, std::span<const std::size_t>(shape), predict, folds);
   out.profile.name = a.name;
-  out.profile.value = machine_parameters_of(best.value, a, l2);
-  out.profile.standard_error = machine_parameters_of(best.standard_error, a, {});
-  out.profile.standard_error.instruction_rows = 0.0;
-  out.profile.standard_error.l2_partitions = 0.0;
-  out.profile.standard_error.scales_blocks = false;
-  out.profile.log_sigma = log_sigma_of(out.held_out);
+  out.profile.value = machine_parameters_of(best.value, l2);
+  out.profile.standard_error = machine_parameters_of(best.standard_error, {});
+  out.profile.log_sigma = spread_of(out.held_out);
   out.at_bound = best.at_bound;
   out.residual = std::move(best.residual);
   return out;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <perfmodel/calibrated/attention_profile.hpp>
-#include <perfmodel/calibrated/cache_state.hpp>
+#include <perfmodel/calibrated/conditions.hpp>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/soft_max.hpp>
 #include <perfmodel/workload/operators/attention.hpp>
@@ -10,14 +10,15 @@
 
 namespace perfmodel {
 
-namespace detail {
+/// The machine, and whose kernels run on it.
+template <Scalar T = double>
+struct basic_attention_calibration {
+  basic_attention_parameters<T> machine{};
+  basic_attention_kernels<T> kernels{};
+};
+using attention_calibration = basic_attention_calibration<>;
 
-/// 1 where x is above 0, else 0, for counts.
-template <Scalar T>
-constexpr T any(const T& x) {
-  using math::ceil;
-  return scalar_max(T(0.0), scalar_min(T(1.0), T(ceil(x))));
-}
+namespace detail {
 
 /// Time to move bytes, and how many of them DRAM moves.
 template <Scalar T>
@@ -44,41 +45,29 @@ constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
 
 }  // namespace detail
 
-/// Special functions (exp2) per clock and SM. Source: Shah et al., "FlashAttention-3", 2024,
-/// section 3.1, on H100 (3.9 TFLOP/s); assumed of the others.
-inline constexpr double special_functions_per_clock = 16.0;
-
 /// Tokens of a block of keys and values in decode. Source: flash-attention, hdim 128, split kernel.
 inline constexpr double decode_block_tokens = 128.0;
 /// Query rows of a decode tile: a group of heads fills a part of it.
 inline constexpr double decode_tile_rows = 64.0;
 
-/// T = floor + hypot(blocks, memory) + splits + kernels + metadata [+ conversion].
-/// units u = batch kv_heads ceil(group / 64); splits s = min(floor(slots / u), max_splits, blocks),
-/// at least 1, evened out to ceil(blocks / s) blocks of 128 tokens; slots = SMs blocks_per_sm;
-/// blocks = max(1, u s / slots) (tile_latency + 128 ceil(blocks / s) (d + v) / element_rate);
-/// memory = bytes / (dram_share BW), or / l2_bandwidth where the cache is still in L2;
-/// splits = (s - 1) split_cycles / clock; kernels = kernel_cycles / clock for one to combine
-/// if s > 1 and for one to reorder heads, if the library does so and there are several sequences,
-/// several KV heads and groups of queries; metadata = batch sequence_cost, up to
-/// scheduled_sequences.
+/// A group of heads fills a part of a tile; the context is split while slots are free, in whole
+/// blocks; then blocks and memory hide each other in part.
 /// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
 /// 2023; flash_api.cpp num_splits_heuristic), fitted to AIConfigurator's published latencies.
 /// Leaves out: contexts of unequal length in a batch, page-table latency, power.
-/// Errors: as demand_of(attention_decode) and require_valid of both profiles; an element_rate of 0;
-/// an accelerator without sms, clock, L2 or DRAM.
+/// Errors: as demand_of(attention_decode); an element_rate of 0; an accelerator without sms, clock,
+/// L2 or DRAM.
 /// Tests: by hand, term by term; longer contexts and larger batches are never faster; published
 /// latencies of five accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_decode<T>& w,
-                                                const basic_attention_parameters<T>& p,
-                                                const basic_attention_kernels<T>& k,
-                                                cache_state state = cache_state::warm) {
+                                                const basic_attention_calibration<T>& c,
+                                                const basic_call_conditions<T>& conditions = {}) {
   using math::ceil;
   using math::floor;
-  require_valid(p);
-  require_valid(k);
+  const basic_attention_parameters<T>& p = c.machine;
+  const basic_attention_kernels<T>& k = c.kernels;
   const basic_demand<T> needs = demand_of(w);
   const T seen = attended_tokens(w.context, w.window);
   const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
@@ -97,7 +86,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const duration<T> block_time = named(
       "block time", p.tile_latency + elements / detail::positive("element_rate", p.element_rate));
   const duration<T> compute = waves * block_time;
-  const auto memory = detail::warm_memory_of(a, p, needs.dram.total(), needs.dram.total(), state);
+  const auto memory =
+      detail::warm_memory_of(a, p, needs.dram.total(), needs.dram.total(), conditions.cache);
 
   const T split_kernel = detail::any(T(splits - 1.0));
   const T reorder_kernel = k.reorders_heads
@@ -146,89 +136,122 @@ constexpr T prefill_splits(const basic_attention_prefill<T>& w, const basic_atte
 
 }  // namespace detail
 
-/// T = floor + tile_latency / blocks_per_sm + tiles (+ or hypot) memory [+ 2 conversion].
-/// A tile is M query rows of one head and takes t = tile_latency / (2 blocks_per_sm) + M c t_pair
-/// for its c key columns, where t_pair = SMs (2 (d + v) / (matrix_share R) + 1 / X) and X = 16 SMs
-/// clock exponentials a second (the hypot of both where the kernel overlaps them);
-/// tiles = max(longest, waves t + 0.3 longest min(1, waves)) with t the mean and waves = tiles /
-/// SMs: the longest rows of a causal mask leave a tail.
-/// memory: queries, results, new keys and values read, the cache written and read; with an 8-bit
-/// cache 2 bytes more for each query and each new key and value, which are converted.
-/// A library with partial_row_cycles cuts the keys into s = prefill_splits parts, whose longest
-/// tile is s times shorter, and adds s rows of every head x partial_row_cycles / (SMs clock) and a
-/// kernel. Sources: Dao, "FlashAttention-2", 2023, section 3; Shah et al., "FlashAttention-3",
-/// 2024, section 3.1 (exponentials beside matrix units). The d-dependence comes from the two rates,
-/// not from a fit: with the H100's matrix_share it gives figure 5 of the latter at d = 64, 128,
-/// 256. Leaves out: power, unequal lengths in a batch. Errors: as demand_of(attention_prefill); as
-/// calibrated decode. Tests: by hand; figure 5 of FlashAttention-3 to 10 % at 64, 128 and 256.
+namespace detail {
+
+/// The query rows of a layer, cut into tiles of one head each: of a causal mask the last rows see
+/// most columns.
 template <Scalar T>
-constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
-                                                const basic_attention_prefill<T>& w,
-                                                const basic_attention_parameters<T>& p,
-                                                const basic_attention_kernels<T>& k,
-                                                cache_state state = cache_state::warm) {
+struct prefill_tiles {
+  T count{};            ///< of all heads
+  T pairs{};            ///< of a query and a key, in the mean tile
+  T longest_columns{};  ///< of keys, that the longest row of tiles sees
+};
+
+template <Scalar T>
+constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w, const T& rows) {
   using math::ceil;
-  require_valid(p);
-  require_valid(k);
-  const basic_demand<T> needs = demand_of(w);
-  const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
-  const T& rows = k.tile_rows;
   const T row_blocks = ceil(T(w.tokens / rows));
   const T padded = row_blocks * rows;
-  const bool windowed = upper(w.window) > 0.0;
-  T columns = padded + w.past;  // of the longest row block
-  T pairs = padded * columns;   // of one head
+  T columns = padded + w.past;
+  T pairs = padded * columns;  // of one head
   if (w.causal) {
     T window = w.window;
-    if (windowed) {
+    if (upper(w.window) > 0.0) {
       window = w.window + rows;
       columns = scalar_min(columns, window);
     }
     pairs = causal_pairs(padded, T(w.past + (rows - 1.0) / 2.0), window);
   }
-  const T tiles = named("tiles", T(w.batch * w.query_heads * row_blocks));
-  const T sms = detail::positive("sms", a.sms).value();
-  const T waves = named("waves", T(tiles / sms));
+  return {named("tiles", T(w.batch * w.query_heads * row_blocks)), pairs / row_blocks, columns};
+}
 
+/// How long a pair of a query and a key takes an SM: two products on the matrix units, and an
+/// exponential, which some kernels run beside them.
+template <Scalar T>
+constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_attention_prefill<T>& w,
+                                const basic_attention_calibration<T>& c, const T& sms) {
+  const T value_dim = count_or("value_dim", w.value_dim, w.head_dim);
   const bool narrow = w.kv_format.format != w.format;
-  const T share = narrow ? T(p.matrix_share * k.narrow_kv_matrix) : p.matrix_share;
+  const T share =
+      narrow ? T(c.machine.matrix_share * c.kernels.narrow_kv_matrix) : c.machine.matrix_share;
   const flop_rate<T> matrix = share * peak(a, w.format);
-  const duration<T> per_matrix = sms * 2.0 * (w.head_dim + value_dim) * flop / matrix;
-  const duration<T> per_exponential =
-      1.0 /
-      (special_functions_per_clock * detail::positive("vector.clock", a.vector.clock.quantity()));
-  const duration<T> pair_time =
-      named("time per pair and SM", k.overlaps_exponential
-                                        ? detail::partly_hidden(per_matrix, per_exponential)
-                                        : per_matrix + per_exponential);
-  const duration<T> start = p.tile_latency / (2.0 * k.blocks_per_sm);
-  const duration<T> mean_tile = named("mean tile", start + pairs / row_blocks * pair_time);
-  const T splits = detail::prefill_splits(w, k, sms);
-  const duration<T> longest = named("longest tile", start + rows * columns * pair_time / splits);
-  const duration<T> compute =
-      max(longest, duration<T>(waves * mean_tile + 0.3 * scalar_min(T(1.0), waves) * longest));
+  const duration<T> products = sms * 2.0 * (w.head_dim + value_dim) * flop / matrix;
+  const duration<T> exponential =
+      1.0 / (special_functions_of(a) * positive("vector.clock", a.vector.clock.quantity()));
+  return named("time per pair and SM", c.kernels.overlaps_exponential
+                                           ? partly_hidden(products, exponential)
+                                           : products + exponential);
+}
 
+/// A layer reads queries, writes results, and reads new keys and values, which it writes to the cache
+/// and reads there; with a narrower cache both are converted, 2 bytes more for each.
+template <Scalar T>
+constexpr warm_memory<T> prefill_memory_of(const basic_accelerator<T>& a,
+                                           const basic_attention_prefill<T>& w,
+                                           const basic_attention_parameters<T>& p,
+                                           const bytes<T>& needed, cache_state state) {
+  const T value_dim = count_or("value_dim", w.value_dim, w.head_dim);
   const T kv_new = w.batch * w.tokens * w.kv_heads * (w.head_dim + value_dim);
-  const bytes<T> distinct = needs.dram.total() + kv_new * bytes_of(w.format);
+  const bytes<T> distinct = needed + kv_new * bytes_of(w.format);
   bytes<T> moved = distinct + kv_new * bytes_of(w.kv_format);
-  if (narrow)
+  if (w.kv_format.format != w.format) {
     moved += (2.0 * w.batch * w.tokens * w.query_heads * w.head_dim + 2.0 * kv_new) * byte;
-  const auto memory = detail::warm_memory_of(a, p, moved, distinct, state);
+  }
+  return warm_memory_of(a, p, moved, distinct, state);
+}
+
+/// Writing the rows of every part and a kernel that combines them.
+template <Scalar T>
+constexpr duration<T> combining_time(const basic_accelerator<T>& a,
+                                     const basic_attention_prefill<T>& w,
+                                     const basic_attention_kernels<T>& k, const T& splits,
+                                     const T& sms) {
+  const T partial_rows = any(T(splits - 1.0)) * splits * w.batch * w.tokens * w.query_heads;
+  return (partial_rows * k.partial_row_cycles / sms + any(T(splits - 1.0)) * k.kernel_cycles) /
+         positive("vector.clock", a.vector.clock.quantity());
+}
+
+}  // namespace detail
+
+/// Waves of tiles, of which the longest leave a tail; then memory, beside them where a neighbour
+/// block computes meanwhile. A library with partial_row_cycles cuts the keys where SMs are free.
+/// Sources: Dao, "FlashAttention-2", 2023, section 3; Shah et al., "FlashAttention-3", 2024, section
+/// 3.1 (exponentials beside matrix units). The dependence on head_dim comes from the two rates, not
+/// from a fit: with the H100's matrix_share it gives figure 5 of the latter at 64, 128 and 256.
+/// Leaves out: power, unequal lengths in a batch. Errors: as demand_of(attention_prefill); as
+/// calibrated decode. Tests: by hand; figure 5 of FlashAttention-3 to 10 % at 64, 128 and 256.
+template <Scalar T>
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
+                                                const basic_attention_prefill<T>& w,
+                                                const basic_attention_calibration<T>& c,
+                                                const basic_call_conditions<T>& conditions = {}) {
+  const basic_attention_parameters<T>& p = c.machine;
+  const basic_attention_kernels<T>& k = c.kernels;
+  const basic_demand<T> needs = demand_of(w);
+  const detail::prefill_tiles<T> tiles = detail::tiles_of(w, k.tile_rows);
+  const T sms = detail::positive("sms", a.sms).value();
+  const T waves = named("waves", T(tiles.count / sms));
+  const T splits = detail::prefill_splits(w, k, sms);
+  const duration<T> pair = detail::pair_time(a, w, c, sms);
+  const duration<T> start = p.tile_latency / (2.0 * k.blocks_per_sm);
+  const duration<T> mean = named("mean tile", start + tiles.pairs * pair);
+  const duration<T> longest =
+      named("longest tile", start + k.tile_rows * tiles.longest_columns * pair / splits);
+  const duration<T> tail = 0.3 * scalar_min(T(1.0), waves) * longest;
+  const auto memory = detail::prefill_memory_of(a, w, p, needs.dram.total(), conditions.cache);
 
   basic_estimate<T> e;
-  const duration<T> tiles_take = e.terms.add(limiter::compute, "tiles", compute);
+  const duration<T> tiles_take =
+      e.terms.add(limiter::compute, "tiles", max(longest, duration<T>(waves * mean + tail)));
   const duration<T> memory_takes = e.terms.add(limiter::memory, "memory", memory.time);
   e.limiter = e.terms.limiting();
   duration<T> fixed =
       e.terms.add(limiter::launch, "floor", p.floor + p.tile_latency / k.blocks_per_sm);
-  if (narrow) fixed += e.terms.add(limiter::launch, "conversion", 2.0 * k.narrow_kv_time);
+  if (w.kv_format.format != w.format) {
+    fixed += e.terms.add(limiter::launch, "conversion", 2.0 * k.narrow_kv_time);
+  }
   if (upper(splits) > 1.0) {
-    const T partial_rows =
-        detail::any(T(splits - 1.0)) * splits * w.batch * w.tokens * w.query_heads;
-    fixed += e.terms.add(limiter::memory, "splits",
-                         (partial_rows * k.partial_row_cycles / sms +
-                          detail::any(T(splits - 1.0)) * k.kernel_cycles) /
-                             detail::positive("vector.clock", a.vector.clock.quantity()));
+    fixed += e.terms.add(limiter::memory, "splits", detail::combining_time(a, w, k, splits, sms));
   }
   e.time =
       named("time", fixed + (k.overlaps_memory ? detail::partly_hidden(tiles_take, memory_takes)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <perfmodel/calibrated/fitted_profile.hpp>
-#include <perfmodel/core/check_fields.hpp>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/link.hpp>
 
@@ -25,34 +24,17 @@ struct basic_collective_parameters {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("launch", s.launch...);
-    f("hop", s.hop...);
-    f("simple_wait", s.simple_wait...);
-    f("link_share", s.link_share...);
-    f("in_network_share", s.in_network_share...);
-    f("engine_all_reduce_floor", s.engine_all_reduce_floor...);
-    f("engine_all_reduce_share", s.engine_all_reduce_share...);
-    f("host_launch", s.host_launch...);
+    f(field::not_negative("launch"), s.launch...);
+    f(field::not_negative("hop"), s.hop...);
+    f(field::not_negative("simple_wait"), s.simple_wait...);
+    f(field::share("link_share"), s.link_share...);
+    f(field::fraction("in_network_share"), s.in_network_share...);
+    f(field::not_negative("engine_all_reduce_floor"), s.engine_all_reduce_floor...);
+    f(field::share("engine_all_reduce_share"), s.engine_all_reduce_share...);
+    f(field::not_negative("host_launch"), s.host_launch...);
   }
 };
 using collective_parameters = basic_collective_parameters<>;
-
-/// Refuses what no fabric has, by the field's name: a time below 0, a share outside (0, 1], and
-/// each that is no number or not finite. in_network_share may be 0: the switches do not add.
-/// Test: each field, with each of these; every profile of the catalogue passes.
-template <Scalar T>
-constexpr void require_valid(const basic_collective_parameters<T>& p) {
-  detail::check_fields([&p](auto& check) {
-    check.not_negative("launch", p.launch);
-    check.not_negative("hop", p.hop);
-    check.not_negative("simple_wait", p.simple_wait);
-    check.share("link_share", p.link_share);
-    check.not_negative("in_network_share", p.in_network_share);
-    check.not_negative("engine_all_reduce_floor", p.engine_all_reduce_floor);
-    check.share("engine_all_reduce_share", p.engine_all_reduce_share);
-    check.not_negative("host_launch", p.host_launch);
-  });
-}
 
 /// What the three protocols of NCCL cost against each other. They belong to the library and are
 /// the same on every accelerator of one kind of fabric.
@@ -74,35 +56,17 @@ struct basic_collective_protocols {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("ll_share", s.ll_share...);
-    f("ll128_share", s.ll128_share...);
-    f("launch_growth_per_log2_rank", s.launch_growth_per_log2_rank...);
-    f("simple_hop", s.simple_hop...);
-    f("copy_rate", s.copy_rate...);
-    f("in_network_wait", s.in_network_wait...);
-    f("cross_socket_factor", s.cross_socket_factor...);
-    f("ranks_per_socket", s.ranks_per_socket...);
+    f(field::share("ll_share"), s.ll_share...);
+    f(field::fraction("ll128_share"), s.ll128_share...);
+    f(field::not_negative("launch_growth_per_log2_rank"), s.launch_growth_per_log2_rank...);
+    f(field::not_negative("simple_hop"), s.simple_hop...);
+    f(field::positive("copy_rate"), s.copy_rate...);
+    f(field::not_negative("in_network_wait"), s.in_network_wait...);
+    f(field::count("cross_socket_factor"), s.cross_socket_factor...);
+    f(field::not_negative("ranks_per_socket"), s.ranks_per_socket...);
   }
 };
 using collective_protocols = basic_collective_protocols<>;
-
-/// Refuses what no library has, by the field's name: a share outside (0, 1], a rate that is not
-/// positive, a part of a wait below 0, ranks apart that are quicker or together below 0, and each
-/// that is no number or not finite. ll128_share may be 0: the fabric cannot.
-/// Test: each field, with each of these.
-template <Scalar T>
-constexpr void require_valid(const basic_collective_protocols<T>& c) {
-  detail::check_fields([&c](auto& check) {
-    check.share("ll_share", c.ll_share);
-    check.not_negative("ll128_share", c.ll128_share);
-    check.not_negative("launch_growth_per_log2_rank", c.launch_growth_per_log2_rank);
-    check.not_negative("simple_hop", c.simple_hop);
-    check.positive("copy_rate", c.copy_rate);
-    check.not_negative("in_network_wait", c.in_network_wait);
-    check.count("cross_socket_factor", c.cross_socket_factor);
-    check.not_negative("ranks_per_socket", static_cast<double>(c.ranks_per_socket));
-  });
-}
 
 /// The eight numbers as fitted, and the protocols of the library they were fitted with.
 template <Scalar T = double>
@@ -130,24 +94,12 @@ struct basic_engine_all_reduce_kernels {
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("name", s.name...);
-    f("floor_share", s.floor_share...);
-    f("rank_cost", s.rank_cost...);
-    f("second_barrier", s.second_barrier...);
-    f("largest", s.largest...);
+    f(field::positive("floor_share"), s.floor_share...);
+    f(field::not_negative("rank_cost"), s.rank_cost...);
+    f(field::not_negative("second_barrier"), s.second_barrier...);
+    f(field::not_negative("largest"), s.largest...);
   }
 };
 using engine_all_reduce_kernels = basic_engine_all_reduce_kernels<>;
-
-/// Refuses what no engine has, by the field's name: a floor_share that is not positive, a cost or
-/// size below 0, and each that is no number or not finite. Test: each field, with each of these.
-template <Scalar T>
-constexpr void require_valid(const basic_engine_all_reduce_kernels<T>& k) {
-  detail::check_fields([&k](auto& check) {
-    check.positive("floor_share", k.floor_share);
-    check.not_negative("rank_cost", k.rank_cost);
-    check.not_negative("second_barrier", k.second_barrier);
-    check.not_negative("largest", k.largest);
-  });
-}
 
 }  // namespace perfmodel

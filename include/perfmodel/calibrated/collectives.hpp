@@ -7,21 +7,8 @@
 
 namespace perfmodel {
 
-/// A cost policy for collective_time, from a fitted profile. N ranks, S message bytes, W wire bytes
-/// per rank, h hops, B = link_share x link bandwidth, d = 1 + doubling log2 N:
-///
-///     NCCL       least of  launch + h hop + W / (ll_share B)
-///                          d launch + h hop + W / (ll128_share B)
-///                          d launch + simple_wait + simple_hop h hop + W / B + (S / N) / (copy_rate B)
-///     switches   d launch + in_network_wait simple_wait + S / (in_network_share x link)
-///     one-shot   F + W / (engine_all_reduce_share x link)            F = floor_share engine_all_reduce_floor
-///     two-shot   (1 + second_barrier) F + the same            x (1 + rank_cost (N - 2))
-///     streamed   max(host_launch, the time above + S / local_copy), of an engine's own kernels
-///
-/// S / N, a rank's own part, is copied in all but broadcast and point-to-point. h are the steps of
-/// the algorithm; N-1 messages posted for an all-to-all. Where N ranks are more than `ranks_per_socket`,
-/// hop and W take `cross_socket_factor` times as long. `nccl` takes rings inside a fabric, and the switches for
-/// sums of floating-point numbers over 8 ranks or more.
+/// A cost policy for collective_time, from a fitted profile: the quickest of NCCL's three protocols,
+/// of switches that add, and of an engine's own all-reduce kernels, where each can run.
 /// `custom` and `any` are what an engine does: for an all-reduce its own kernels up to `largest`
 /// (an even number of ranks, at most 8, with peer access: 2 over PCIe), and NCCL for the rest.
 /// Sources: three protocols, NCCL src/device; the alpha-beta model with hops, Thakur et al. 2005;
@@ -29,8 +16,7 @@ namespace perfmodel {
 /// constants fitted, docs/laws/calibrated_collectives.md.
 /// Leaves out: NCCL's choice where it is not the quickest, other traffic on the link, ranks that
 /// arrive at different times, tuning by environment variables.
-/// Errors: as require_valid of the profile's parameters and protocols and of the kernels;
-/// local_copy below 0; as collective_time. Tests: never below wire bytes / link; monotone in bytes;
+/// Errors: as collective_time. The profile is valid already: see calibrated_for. Tests: never below wire bytes / link; monotone in bytes;
 /// within the published latencies' error.
 template <Scalar T = double>
 struct basic_calibrated_collectives {
@@ -40,9 +26,10 @@ struct basic_calibrated_collectives {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("profile", s.profile...);
+    f("profile", s.profile.value...);
+    f("protocols", s.profile.protocols...);
     f("kernels", s.kernels...);
-    f("local_copy", s.local_copy...);
+    f(field::not_negative("local_copy"), s.local_copy...);
   }
 
   /// Whether `best` may choose the algorithm.
@@ -66,7 +53,6 @@ struct basic_calibrated_collectives {
 
   constexpr basic_collective_price<T> price(const basic_link<T>& l,
                                             const basic_schedule<T>& s) const {
-    require_valid(profile.value);
     const bool own = s.operation == collective_op::all_reduce &&
                      (s.algorithm == algorithm::one_shot || s.algorithm == algorithm::two_shot);
     basic_collective_price<T> p = own                                    ? kernel(l, s)
@@ -74,8 +60,8 @@ struct basic_calibrated_collectives {
                                                                          : protocol(l, s);
     if (s.launch == launch_mode::graph || s.implementation == implementation::nccl) return p;
     duration<T> copy{};
-    if (upper(detail::not_negative("local_copy", local_copy).value()) > 0.0) {
-      copy = named("copy", s.message / detail::positive("local_copy", local_copy));
+    if (upper(local_copy.value()) > 0.0) {
+      copy = named("copy", s.message / local_copy);
     }
     const duration<T> host = profile.value.host_launch;
     p.latency = max(p.latency + copy, host - p.transfer);
@@ -96,15 +82,10 @@ struct basic_calibrated_collectives {
   constexpr T doublings(int ranks) const {
     return T(1.0) + profile.protocols.launch_growth_per_log2_rank * detail::log2_ceil(ranks);
   }
-  static constexpr T share(const char* field, const T& x) {
-    return detail::fraction(field, detail::positive(field, x));
-  }
-
   constexpr basic_collective_price<T> protocol(const basic_link<T>& l,
                                                const basic_schedule<T>& s) const {
     const basic_collective_parameters<T>& v = profile.value;
     const basic_collective_protocols<T>& c = profile.protocols;
-    require_valid(c);
     const T longer =
         c.ranks_per_socket > 0 && s.ranks > c.ranks_per_socket ? c.cross_socket_factor : T(1.0);
     const duration<T> wire = longer * s.wire / (v.link_share * l.bandwidth.quantity());
@@ -128,8 +109,7 @@ struct basic_calibrated_collectives {
       ++count;
     };
     add("low-latency protocol", launch + hops, wire / c.ll_share);
-    if (upper(c.ll128_share) > 0.0)
-      add("line protocol", ready + hops, wire / share("ll128_share", c.ll128_share));
+    if (upper(c.ll128_share) > 0.0) add("line protocol", ready + hops, wire / c.ll128_share);
     duration<T> streams = wire;
     if (keeps_a_part) {
       streams += s.message / (n * c.copy_rate * v.link_share * l.bandwidth.quantity());
@@ -147,8 +127,7 @@ struct basic_calibrated_collectives {
 
   constexpr basic_collective_price<T> switched(const basic_link<T>& l,
                                                const basic_schedule<T>& s) const {
-    require_valid(profile.protocols);
-    const T rate = share("in_network_share", profile.value.in_network_share);
+    const T& rate = profile.value.in_network_share;
     basic_collective_price<T> p;
     p.transfer = s.wire / (rate * l.bandwidth.quantity());
     p.latency = doublings(s.ranks) * profile.value.launch +
@@ -159,7 +138,6 @@ struct basic_calibrated_collectives {
 
   constexpr basic_collective_price<T> kernel(const basic_link<T>& l,
                                              const basic_schedule<T>& s) const {
-    require_valid(kernels);
     const double others = s.ranks - 2.0;
     const duration<T> floor = profile.value.engine_all_reduce_floor * kernels.floor_share *
                               (T(1.0) + kernels.rank_cost * others);

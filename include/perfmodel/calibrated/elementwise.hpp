@@ -1,9 +1,8 @@
 // Element-wise operators, normalisations and look-ups as kernels run them.
 #pragma once
 
-#include <perfmodel/calibrated/cache_state.hpp>
+#include <perfmodel/calibrated/conditions.hpp>
 #include <perfmodel/calibrated/machine_profile.hpp>
-#include <perfmodel/core/check_fields.hpp>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/soft_max.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
@@ -34,41 +33,36 @@ struct basic_memory_bound_kernels {
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("name", s.name...);
-    f("kernel_time", s.kernel_time...);
-    f("element_cycles", s.element_cycles...);
-    f("lookup_cycles", s.lookup_cycles...);
+    f(field::not_negative("kernel_time"), s.kernel_time...);
+    f(field::not_negative("element_cycles"), s.element_cycles...);
+    f(field::not_negative("lookup_cycles"), s.lookup_cycles...);
   }
 };
 using memory_bound_kernels = basic_memory_bound_kernels<>;
 
-/// Refuses what no library has, by the field's name: a time or cycles below 0, and each that is no
-/// number or not finite. Test: each field, with each of these.
-template <Scalar T>
-constexpr void require_valid(const basic_memory_bound_kernels<T>& k) {
-  detail::check_fields([&k](auto& check) {
-    check.not_negative("kernel_time", k.kernel_time);
-    check.not_negative("element_cycles", k.element_cycles);
-    check.not_negative("lookup_cycles", k.lookup_cycles);
-  });
-}
+/// The machine, and whose streaming kernels run on it.
+template <Scalar T = double>
+struct basic_streaming_calibration {
+  basic_machine_parameters<T> machine{};
+  basic_memory_bound_kernels<T> kernels{};
+};
+using streaming_calibration = basic_streaming_calibration<>;
 
 namespace detail {
 
 template <Scalar T>
 constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_demand<T>& d,
                                      const T& elements, const T& cycles,
-                                     const basic_machine_parameters<T>& machine,
-                                     const basic_memory_bound_kernels<T>& k, cache_state state) {
-  require_valid(k);
+                                     const basic_streaming_calibration<T>& c, cache_state state) {
   const bytes<T> moved = d.dram.total();
-  const bandwidth<T> dram = positive("dram_share", machine.dram_share) *
-                            positive("dram.bandwidth", a.dram.bandwidth.quantity());
-  const bool has_l2 = upper(not_negative("l2_bandwidth", machine.l2_bandwidth).value()) > 0.0 &&
-                      upper(a.l2.capacity.value()) > 0.0;
+  const bandwidth<T> dram =
+      c.machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity());
+  const bool has_l2 =
+      upper(c.machine.l2_bandwidth.value()) > 0.0 && upper(a.l2.capacity.value()) > 0.0;
   const T warm =
       state == cache_state::cold || !has_l2 ? T(0.0) : resident(moved, a.l2.capacity.quantity());
   duration<T> memory = (1.0 - warm) * moved / dram;
-  if (has_l2) memory = memory + warm * moved / positive("l2_bandwidth", machine.l2_bandwidth);
+  if (has_l2) memory = memory + warm * moved / c.machine.l2_bandwidth;
   duration<T> work{};
   if (upper(cycles) > 0.0) {
     work = cycles * elements /
@@ -78,7 +72,8 @@ constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_
   memory = e.terms.add(limiter::memory, "memory", memory);
   if (upper(work.value()) > 0.0) work = e.terms.add(limiter::vector_compute, "elements", work);
   e.limiter = e.terms.limiting();
-  const duration<T> launch = e.terms.add(limiter::launch, "launch", d.launches * k.kernel_time);
+  const duration<T> launch =
+      e.terms.add(limiter::launch, "launch", d.launches * c.kernels.kernel_time);
   e.time = named("time", launch + partly_hidden(memory, work));
   e.mbu = (1.0 - warm) * moved / a.dram.bandwidth.quantity() / e.time;
   return e;
@@ -86,37 +81,34 @@ constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_
 
 }  // namespace detail
 
-/// time = launch + hypot(memory, elements cycles / (SMs clock)); memory = bytes / (dram_share BW),
-/// or / l2_bandwidth for what a replay still finds in L2 (cache_state.hpp). Sources: gpu-benches
-/// (above) for the launch and the L2; the form is this project's own. Leaves out: bandwidth that
-/// few bytes in flight leave unused, reads and writes of different cost. Errors: as demand_of and
-/// require_valid of the kernels; a dram_share or an l2_bandwidth that no machine has; sms or clock
-/// not stated where cycles are. Tests: by hand; published latencies of two accelerators.
+/// DRAM traffic, or for what a replay still finds in L2 at its speed, beside the cycles of elements;
+/// and a launch. Sources: gpu-benches (above) for the launch and the L2; the form is this project's
+/// own. Leaves out: bandwidth that few bytes in flight leave unused, reads and writes of different
+/// cost. Errors: as demand_of; sms or clock not stated where elements take cycles.
+/// Tests: by hand; published latencies of two accelerators.
 template <Scalar T>
-constexpr basic_estimate<T> calibrated_elementwise(const basic_accelerator<T>& a,
-                                                   const basic_elementwise<T>& x,
-                                                   const basic_machine_parameters<T>& machine,
-                                                   const basic_memory_bound_kernels<T>& k = {},
-                                                   cache_state state = cache_state::cold) {
-  return detail::streamed(a, demand_of(x), x.elements, k.element_cycles, machine, k, state);
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
+                                                const basic_elementwise<T>& x,
+                                                const basic_streaming_calibration<T>& c,
+                                                const basic_call_conditions<T>& conditions = {}) {
+  return detail::streamed(a, demand_of(x), x.elements, c.kernels.element_cycles, c,
+                          conditions.cache);
 }
 template <Scalar T>
-constexpr basic_estimate<T> calibrated_elementwise(const basic_accelerator<T>& a,
-                                                   const basic_norm<T>& x,
-                                                   const basic_machine_parameters<T>& machine,
-                                                   const basic_memory_bound_kernels<T>& k = {},
-                                                   cache_state state = cache_state::cold) {
-  return detail::streamed(a, demand_of(x), T(x.rows * x.width), k.element_cycles, machine, k,
-                          state);
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
+                                                const basic_norm<T>& x,
+                                                const basic_streaming_calibration<T>& c,
+                                                const basic_call_conditions<T>& conditions = {}) {
+  return detail::streamed(a, demand_of(x), T(x.rows * x.width), c.kernels.element_cycles, c,
+                          conditions.cache);
 }
 template <Scalar T>
-constexpr basic_estimate<T> calibrated_elementwise(const basic_accelerator<T>& a,
-                                                   const basic_embedding<T>& x,
-                                                   const basic_machine_parameters<T>& machine,
-                                                   const basic_memory_bound_kernels<T>& k = {},
-                                                   cache_state state = cache_state::cold) {
-  return detail::streamed(a, demand_of(x), T(x.tokens * x.hidden), k.lookup_cycles, machine, k,
-                          state);
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
+                                                const basic_embedding<T>& x,
+                                                const basic_streaming_calibration<T>& c,
+                                                const basic_call_conditions<T>& conditions = {}) {
+  return detail::streamed(a, demand_of(x), T(x.tokens * x.hidden), c.kernels.lookup_cycles, c,
+                          conditions.cache);
 }
 
 }  // namespace perfmodel

@@ -1,7 +1,7 @@
 // How long a matrix product takes on a real machine: tiles, waves, operand feed, DRAM, power.
 #pragma once
 
-#include <perfmodel/calibrated/cache_state.hpp>
+#include <perfmodel/calibrated/conditions.hpp>
 #include <perfmodel/calibrated/machine_profile.hpp>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
@@ -10,14 +10,13 @@
 
 namespace perfmodel {
 
-/// Where the operands of a product come from, and whose kernels run it.
+/// The machine, and whose kernels quantise; a plain library's do not.
 template <Scalar T = double>
-struct basic_gemm_conditions {
+struct basic_gemm_calibration {
+  basic_machine_parameters<T> machine{};
   basic_engine_profile<T> engine{};
-  /// Copies of the weights read in turn: those that fit L2 together are still there. 0: cold.
-  T weight_copies{};
 };
-using gemm_conditions = basic_gemm_conditions<>;
+using gemm_calibration = basic_gemm_calibration<>;
 
 namespace detail {
 
@@ -40,41 +39,128 @@ inline constexpr std::array<output_tile, 3> output_tiles = {{
 }};
 inline constexpr double least_split_depth = 64;  ///< of k; one step of a tile's main loop
 
-/// What the parts of one product cost on one SM.
+/// What the formats of a product and its engine's kernels decide. An engine narrows 16-bit
+/// activations while it runs: with a scale per tensor (nvfp4 has both kinds) it must find that first.
 template <Scalar T>
-struct tile_rates {
-  T sms;
-  flop_rate<T> matrix;    ///< of one SM
-  bandwidth<T> operands;  ///< of one SM
-  bandwidth<T> sums;      ///< of the chip, for the partial sums of a split
-  duration<T> fill, split;
-  T worked_rows;  ///< m up to whole matrix instructions
-  bool splits;    ///< whether the library's kernels split k
+struct product_path {
+  flop_rate<T> matrix{};  ///< of the chip
+  duration<T> quantise_launches{};
+  bool quantises = false;
+  bool finds_tensor_scale = false;  ///< SMs look at every activation
+  bool splits = true;               ///< whether the kernels may split k over SMs
+};
+
+template <Scalar T>
+constexpr product_path<T> product_path_of(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                          number_format format,
+                                          const basic_gemm_calibration<T>& c) {
+  const bool narrow = bits_of(format) < 16.0;
+  const bool block_scaled = g.weights.group > 0.0;
+  const bool tensor_scaled =
+      format == number_format::fp4 || (format == number_format::fp8 && !block_scaled);
+  const bool by_matrix_units =
+      format == number_format::fp8 && facts_of(a.architecture).scales_blocks;
+  T share = c.machine.matrix_share;
+  if (narrow && block_scaled && !by_matrix_units) share = share * c.engine.block_scale_share;
+  product_path<T> p;
+  p.matrix = named("matrix rate", share * peak(a, format));
+  p.quantise_launches = tensor_scaled ? c.engine.tensor_scale_floor : c.engine.quantise_floor;
+  p.quantises = narrow && upper(p.quantise_launches.value()) > 0.0;
+  p.finds_tensor_scale = tensor_scaled && !block_scaled;
+  p.splits = !(narrow && block_scaled) && !(g.weights.bits() < bits_of(format));
+  return p;
+}
+
+/// What one SM does in its time.
+template <Scalar T>
+struct sm_rates {
+  T count{};
+  flop_rate<T> matrix{};
+  bandwidth<T> operands{};
 };
 
 /// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications or the
-/// arrival of its operands, and a fill. Too few tiles: k is split until all SMs work, at a cost.
+/// arrival of its operands, and a fill. Too few tiles: k is split until all SMs work, at a cost and
+/// with partial sums to add.
 template <Scalar T>
-constexpr duration<T> tiled_time(const basic_gemm<T>& g, const tile_rates<T>& r,
+constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_parameters<T>& machine,
+                                 const sm_rates<T>& sm, const T& worked_rows, bool splits,
                                  const output_tile& t) {
   using math::ceil;
   using math::floor;
   const T grid = ceil(g.m / T(t.rows)) * ceil(g.n / T(t.columns));
-  const T waves = named(t.waves, T(ceil(grid / r.sms)));
+  const T waves = named(t.waves, T(ceil(grid / sm.count)));
   const bytes<T> operands =
-      scalar_min(g.m, T(t.rows)) * bytes_of(g.format) + t.columns * bytes_of(g.weights);
+      scalar_min(g.m, T(t.rows)) * bytes_of(g.format) + lift<T>(t.columns * bytes_of(g.weights));
+  const flops<T> multiplications = 2.0 * scalar_min(worked_rows, T(t.rows)) * (t.columns * flop);
   const duration<T> step = named(
-      t.step,
-      max(duration<T>(2.0 * scalar_min(r.worked_rows, T(t.rows)) * (t.columns * flop) / r.matrix),
-          duration<T>(operands / r.operands)));
-  const duration<T> whole = waves * (g.k * step + r.fill);
-  if (!r.splits) return named(t.whole, whole);
-  const T parts = named(
-      t.parts,
-      scalar_max(T(1.0), T(floor(scalar_min(T(r.sms / grid), T(g.k / T(least_split_depth)))))));
+      t.step, max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands)));
+  const duration<T> whole = named(t.whole, waves * (g.k * step + machine.tile_fill));
+  if (!splits) return whole;
+  const T least_parts = scalar_min(T(sm.count / grid), T(g.k / T(least_split_depth)));
+  const T parts = named(t.parts, scalar_max(T(1.0), T(floor(least_parts))));
   const bytes<T> sums = g.m * g.n * parts * bytes_of(number_format::fp32);
-  const duration<T> split = waves * (g.k / parts * step + r.fill) + r.split + sums / r.sums;
-  return min(named(t.whole, whole), named(t.split, split));
+  const duration<T> split = waves * (g.k / parts * step + machine.tile_fill) + machine.split_cost +
+                            sums / machine.operand_bandwidth;
+  return min(whole, named(t.split, split));
+}
+
+/// The quickest of the tiles, with rows padded to whole matrix instructions.
+template <Scalar T>
+constexpr duration<T> compute_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                   const basic_machine_parameters<T>& machine,
+                                   const product_path<T>& path) {
+  using math::ceil;
+  const T rows = instruction_rows_of(a);
+  const T worked_rows = ceil(g.m / rows) * rows;
+  const T sms = count("sms", a.sms.value());
+  const bandwidth<T> operands = positive("operand_bandwidth", machine.operand_bandwidth);
+  const sm_rates<T> sm{sms, path.matrix / sms, operands / sms};
+  duration<T> least = tiled_time(g, machine, sm, worked_rows, path.splits, output_tiles[0]);
+  for (std::size_t i = 1; i < output_tiles.size(); ++i) {
+    least = min(least, tiled_time(g, machine, sm, worked_rows, path.splits, output_tiles[i]));
+  }
+  return least;
+}
+
+/// Half of a working set of this many times the L2 is still found there when it is read in turn.
+inline constexpr double l2_room = 1.1;
+
+/// DRAM traffic, but for weights that stayed in L2, which come from there where that is quicker (as
+/// quick as operands where l2_bandwidth is not known). An engine's results are 16 bit.
+template <Scalar T>
+constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                  const basic_demand<T>& d,
+                                  const basic_machine_parameters<T>& machine,
+                                  const product_path<T>& path, const bandwidth<T>& dram,
+                                  const basic_call_conditions<T>& c) {
+  bytes<T> written = d.dram.written;
+  if (path.quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
+  const duration<T> all = (d.dram.read + written) / dram;
+  if (c.cache == cache_state::cold || !(upper(a.l2.capacity.value()) > 0.0)) return all;
+  const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
+  const bytes<T> room = l2_room / l2_partitions_of(a) * a.l2.capacity.quantity();
+  const T warm = named("warm share", resident(bytes<T>(c.weight_copies * weights), room));
+  const bandwidth<T> l2 =
+      upper(machine.l2_bandwidth.value()) > 0.0 ? machine.l2_bandwidth : machine.operand_bandwidth;
+  const duration<T> from_dram = weights / dram;
+  const duration<T> from_l2 = min(duration<T>(weights / l2), from_dram);
+  return all - warm * (from_dram - from_l2);
+}
+
+/// Launches, and reading 16-bit activations and writing narrow ones: at DRAM speed, or at the SMs'
+/// where they look at each activation.
+template <Scalar T>
+constexpr duration<T> quantise_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                    const basic_engine_profile<T>& engine,
+                                    const product_path<T>& path, const bandwidth<T>& dram) {
+  const T activations = g.m * g.k;
+  duration<T> moved = activations * lift<T>(2.0 * byte + bytes_of(g.format)) / dram;
+  if (path.finds_tensor_scale) {
+    const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
+    moved = max(moved, duration<T>(activations * engine.quantise_cycles / (a.sms.value() * clock)));
+  }
+  return path.quantise_launches + moved;
 }
 
 /// A part that is hidden under a longer one still costs: max + min^2 / (3 max), whose slope has no
@@ -88,110 +174,44 @@ constexpr duration<T> mostly_overlapped(const duration<T>& a, const duration<T>&
 
 inline constexpr duration<> power_settles = duration<>::from_value(1e-3);
 
-/// Half of a working set of this many times the L2 is still found there when it is read in turn.
-inline constexpr double l2_room = 1.1;
-
 }  // namespace detail
 
-/// time = floor + O + s X^2 / (O + 1 ms) + quantisation, with O = mostly_overlapped(C, M);
-///   C = least over tiles (64x64, 128x128, 256x128), k whole or split p ways to fill the SMs, of
-///       ceil(tiles / SMs) (k / p max(2 min(m', r) c / R_sm, (min(m, r) b_a + c b_w) / F_sm) +
-///       fill)
-///       [+ split cost + 4 m n p bytes / F], with m' = m up to whole matrix instructions;
-///   M = DRAM bytes / (share BW), weights that stayed in L2 at l2_bandwidth where that is quicker
-///       (at F where it is not known);
-///   X = 2 m n k / R, R = share of the peak; s the power slowdown;
-///   quantisation = launches + max(m k (2 B + b_a) / (share BW), m k cycles / (SMs f)), where an
-///   engine narrows 16-bit activations while it runs, the cycles without block scales; its results
-///   are 16 bit.
 /// Sources: tiles and waves, NVIDIA "Matrix Multiplication Background User's Guide", sections 4 and
-/// 5; split-k, CUTLASS "Efficient GEMM in CUDA"; the forms of the overlap and of the slowdown are
-/// this project's own, chosen on measurements (docs/laws/calibrated_gemm.md).
+/// 5; split-k, CUTLASS "Efficient GEMM in CUDA"; the forms of the overlap and of the slowdown by
+/// power are this project's own, chosen on measurements (docs/laws/calibrated_gemm.md).
 /// Leaves out: the library's choice among its kernels, clocks other than the fitted card's.
-/// Errors: as demand_of(gemm) and require_valid of the machine and the engine; weight_copies
-/// negative; an operand_bandwidth of 0; a format the accelerator lacks.
+/// Errors: as demand_of(gemm); an operand_bandwidth of 0; a format the accelerator lacks; facts that
+/// neither it nor its architecture states. The calibration is valid already: see calibrated_for.
 /// Tests: never below the bound for shares up to 1 and cold weights; one wave more costs one tile.
 template <Scalar T>
-constexpr basic_estimate<T> calibrated_gemm(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                            const basic_machine_parameters<T>& machine,
-                                            const basic_gemm_conditions<T>& conditions = {}) {
-  const basic_engine_profile<T>& engine = conditions.engine;
-  require_valid(machine);
-  require_valid(engine);
-  detail::not_negative("weight_copies", conditions.weight_copies);
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
+                                                const basic_gemm<T>& g,
+                                                const basic_gemm_calibration<T>& c,
+                                                const basic_call_conditions<T>& conditions = {}) {
   const basic_demand<T> d = demand_of(g);
-  const flop_rate<T> full = peak(a, d.format);
-  const bool block_scaled = g.weights.group > 0.0;
-  const bool narrow_blocks = block_scaled && bits_of(d.format) < 16.0;
-  // nvfp4 has both: a scale per block, and one per tensor that the kernels must find first.
-  const bool tensor_scaled =
-      d.format == number_format::fp4 || (d.format == number_format::fp8 && !block_scaled);
-  const duration<T> engine_floor =
-      tensor_scaled ? engine.tensor_scale_floor : engine.quantise_floor;
-  const bool quantises = bits_of(d.format) < 16.0 && upper(engine_floor.value()) > 0.0;
-  T share = machine.matrix_share;
-  const bool by_matrix_units = d.format == number_format::fp8 && machine.scales_blocks;
-  if (narrow_blocks && !by_matrix_units) share = share * engine.block_scale_share;
-  const flop_rate<T> matrix = named("matrix rate", share * full);
-  const T sms = detail::count("sms", a.sms.value());
-  const bandwidth<T> operands = detail::positive("operand_bandwidth", machine.operand_bandwidth);
+  const detail::product_path<T> path = detail::product_path_of(a, g, d.format, c);
   const bandwidth<T> dram =
       named("DRAM rate",
-            machine.dram_share * detail::positive("dram.bandwidth", a.dram.bandwidth.quantity()));
-
-  using math::ceil;
-  const T& rows = machine.instruction_rows;
-  const detail::tile_rates<T> rates{sms,
-                                    matrix / sms,
-                                    operands / sms,
-                                    operands,
-                                    machine.tile_fill,
-                                    machine.split_cost,
-                                    ceil(g.m / rows) * rows,
-                                    !narrow_blocks && !(g.weights.bits() < bits_of(d.format))};
-  duration<T> compute = detail::tiled_time(g, rates, detail::output_tiles[0]);
-  for (std::size_t i = 1; i < detail::output_tiles.size(); ++i) {
-    compute = min(compute, detail::tiled_time(g, rates, detail::output_tiles[i]));
-  }
-
-  const bytes<T> weights = named("weights", g.k * g.n * bytes_of(g.weights));
-  bytes<T> written = d.dram.written;
-  if (quantises) written = max(written, bytes<T>(g.m * g.n * (2.0 * byte)));
-  duration<T> memory = (d.dram.read + written) / dram;
-  if (upper(conditions.weight_copies) > 0.0 && upper(a.l2.capacity.value()) > 0.0) {
-    const bytes<T> room = detail::l2_room / machine.l2_partitions * a.l2.capacity.quantity();
-    const T warm =
-        named("warm share", detail::resident(bytes<T>(conditions.weight_copies * weights), room));
-    const duration<T> from_dram = weights / dram;
-    const bandwidth<T> l2 = upper(machine.l2_bandwidth.value()) > 0.0
-                                ? detail::positive("l2_bandwidth", machine.l2_bandwidth)
-                                : operands;
-    const duration<T> from_l2 = min(duration<T>(weights / l2), from_dram);
-    memory = memory - warm * (from_dram - from_l2);
-  }
-
+            c.machine.dram_share * detail::positive("dram.bandwidth", a.dram.bandwidth.quantity()));
   basic_estimate<T> e;
-  compute = e.terms.add(limiter::compute, "compute", compute);
-  memory = e.terms.add(limiter::memory, "memory", memory);
+  const duration<T> compute =
+      e.terms.add(limiter::compute, "compute", detail::compute_time(a, g, c.machine, path));
+  const duration<T> memory = e.terms.add(
+      limiter::memory, "memory", detail::memory_time(a, g, d, c.machine, path, dram, conditions));
   const duration<T> overlapped = named("overlapped", detail::mostly_overlapped(compute, memory));
-  const duration<T> dense = named("dense time", d.matrix_flop / matrix);
+  const duration<T> dense = named("dense time", d.matrix_flop / path.matrix);
   const duration<T> slowed = e.terms.add(
       limiter::compute, "power",
-      machine.power_slowdown * (dense / (overlapped + detail::power_settles)) * dense);
-  const duration<T> launch = e.terms.add(limiter::launch, "launch", machine.matrix_floor);
-  duration<T> time = launch + overlapped + slowed;
-  if (quantises) {
-    duration<T> moved = g.m * g.k * (2.0 * byte + bytes_of(g.format)) / dram;
-    if (tensor_scaled && !block_scaled) {
-      const T cycles = g.m * g.k * engine.quantise_cycles;
-      moved =
-          max(moved, cycles / (sms * detail::positive("vector.clock", a.vector.clock.quantity())));
-    }
-    time += e.terms.add(limiter::launch, "quantise", engine_floor + moved);
+      c.machine.power_slowdown * (dense / (overlapped + detail::power_settles)) * dense);
+  const duration<T> launch = e.terms.add(limiter::launch, "launch", c.machine.matrix_floor);
+  e.time = launch + overlapped + slowed;
+  if (path.quantises) {
+    e.time +=
+        e.terms.add(limiter::launch, "quantise", detail::quantise_time(a, g, c.engine, path, dram));
   }
   e.limiter = e.terms.limiting();
-  e.time = named("time", time);
-  e.mfu = dense * share / e.time;
+  e.time = named("time", e.time);
+  e.mfu = d.matrix_flop / peak(a, d.format) / e.time;
   e.mbu = d.dram.total() / a.dram.bandwidth.quantity() / e.time;
   return e;
 }

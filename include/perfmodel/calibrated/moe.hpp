@@ -1,12 +1,22 @@
 // A block of experts as grouped GEMM kernels run it.
 #pragma once
 
-#include <perfmodel/calibrated/attention.hpp>
+#include <perfmodel/calibrated/conditions.hpp>
+#include <perfmodel/calibrated/moe_profile.hpp>
+#include <perfmodel/core/estimate.hpp>
+#include <perfmodel/core/soft_max.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/workload/operators/moe.hpp>
 
 namespace perfmodel {
 
-enum class routing { random, balanced };
+/// The machine, and whose kernels run on it.
+template <Scalar T = double>
+struct basic_moe_calibration {
+  basic_moe_parameters<T> machine{};
+  basic_moe_kernels<T> kernels{};
+};
+using moe_calibration = basic_moe_calibration<>;
 
 namespace detail {
 
@@ -19,102 +29,116 @@ constexpr T moe_tile_rows(const T& expert_tokens, const basic_moe_kernels<T>& k)
   return scalar_max(k.least_tile_rows, scalar_min(k.most_tile_rows, rows));
 }
 
-/// hypot(compute, memory) of one grouped GEMM: n columns and k_dim inner, for `groups` experts.
+/// What grouped products of one block share.
 template <Scalar T>
-constexpr duration<T> grouped_gemm_time(const T& groups, const T& row_tiles, const T& tile_rows,
-                                        const T& n, const T& k_dim, const flop_rate<T>& rate,
-                                        const perfmodel::bandwidth<T>& memory_rate,
-                                        const bytes<T>& weight, const T& sms,
-                                        const basic_moe_kernels<T>& k) {
+struct grouped_rates {
+  flop_rate<T> matrix{};
+  bandwidth<T> weights{};
+  bytes<T> weight{};  ///< of one
+  T sms{};
+};
+
+/// Groups of equal rows: experts that were touched, or shared experts.
+template <Scalar T>
+struct expert_groups {
+  T count{}, tile_rows{}, row_tiles{};
+
+  constexpr expert_groups(const T& groups, const T& tokens, const basic_moe_kernels<T>& k)
+      : count(groups), tile_rows(named("tile rows", moe_tile_rows(tokens, k))) {
+    using math::ceil;
+    row_tiles = ceil(T(tokens / tile_rows));
+  }
+};
+
+/// One product of every group, `columns` wide and `depth` deep, whose rows are padded to tiles: the
+/// matrix time beside the weights' time. Less than a wave leaves SMs idle; few tiles draw little.
+template <Scalar T>
+constexpr duration<T> grouped_gemm_time(const expert_groups<T>& g, const T& columns, const T& depth,
+                                        const grouped_rates<T>& r, const basic_moe_kernels<T>& k) {
   using math::ceil;
-  const T column_tiles = ceil(T(n / k.tile_columns));
-  const T waves = named("waves", T(groups * row_tiles * column_tiles / sms));
-  const T padded = groups * row_tiles * tile_rows * column_tiles * k.tile_columns;
-  const duration<T> compute =
-      named("matrix time", 2.0 * padded * k_dim * flop / rate * scalar_max(T(1.0), T(1.0 / waves)));
+  const T column_tiles = ceil(T(columns / k.tile_columns));
+  const T waves = named("waves", T(g.count * g.row_tiles * column_tiles / r.sms));
+  const T padded = g.count * g.row_tiles * g.tile_rows * column_tiles * k.tile_columns;
+  const duration<T> compute = named(
+      "matrix time", 2.0 * padded * depth * flop / r.matrix * scalar_max(T(1.0), T(1.0 / waves)));
   const T drawn = scalar_min(T(1.0), T(k.dram_saturation * waves));
   const duration<T> memory =
-      named("weights' time", groups * n * k_dim * weight / (drawn * memory_rate));
+      named("weights' time", g.count * columns * depth * r.weight / (drawn * r.weights));
   return partly_hidden(compute, memory);
+}
+
+/// Up (and gate) and down again of every group.
+template <Scalar T>
+constexpr duration<T> block_time(const expert_groups<T>& g, const basic_moe_ffn<T>& x,
+                                 const T& width, const grouped_rates<T>& r,
+                                 const basic_moe_kernels<T>& k) {
+  const T up = (ffn_matrices(x.gated) - 1.0) * width;
+  return grouped_gemm_time(g, up, x.hidden, r, k) + grouped_gemm_time(g, x.hidden, width, r, k);
+}
+
+/// Written and read between the kernels, 2 bytes each time: around the products the rows of all
+/// choices, on every rank; between them the rank's own, or again all where the library buffers them,
+/// which then converts them for 8-bit products.
+template <Scalar T>
+constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const T& rank_rows,
+                                const basic_moe_kernels<T>& k) {
+  const T up = (ffn_matrices(x.gated) - 1.0) * width;
+  const T all_rows = x.tokens * (x.top_k + x.shared_experts);
+  const T wide_rows =
+      k.all_rows_buffered ? all_rows : rank_rows + x.tokens * x.shared_experts / x.expert_parallel;
+  const bool narrow = bits_of(x.format) < 12.0;
+  const double converted = narrow && k.all_rows_buffered ? 2.0 : 0.0;
+  return named("buffer bytes", (wide_rows * (4.0 * (up + width) + converted * width) +
+                                all_rows * (4.0 + converted) * x.hidden) *
+                                   byte);
 }
 
 }  // namespace detail
 
-/// T = floor + first GEMM (h to 2 w, or w) + second (w to h) + buffers, per rank. Each GEMM is
-/// hypot(compute, memory): compute = padded FLOP / (matrix_share R) max(1, 1 / waves), rows padded
-/// to tiles of 16 to 128 by the tokens of an expert; memory = weights of the experts touched, at
-/// dram_share BW min(1, dram_saturation waves): few tiles draw little. buffers = bytes written and
-/// read between the kernels / (buffer_share BW): 12 w a row between the GEMMs (8 w without a gate)
-/// and 4 h around them, and 2 w + 2 h more to convert them where 8-bit formats run on all rows.
-/// Around the GEMMs there are tokens top_k rows on every rank; between them the rank's own, tokens
-/// top_k / expert_parallel, or again all of them where the library buffers the whole group's.
-/// Balanced routing touches min(experts, tokens top_k) experts; random routing the expected number.
-/// w is intermediate / tensor_parallel; shared experts are further groups.
+/// A block of experts on one rank: two grouped products of the experts touched (balanced routing
+/// touches as many as there are rows; random routing the expected number) and of the shared ones,
+/// buffers between the kernels, and their launches.
 /// Source: the kernels (vllm fused_moe), fitted to AIConfigurator's published latencies.
 /// Leaves out: imbalance, dispatch and combine between ranks, tuned tiles of single shapes.
-/// Errors: as demand_of(moe_ffn) and require_valid of both profiles; an accelerator without sms or
-/// the format.
+/// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
 /// Tests: by hand, on one rank and on two; published latencies of two accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_moe_ffn<T>& x,
-                                                const basic_moe_parameters<T>& p,
-                                                const basic_moe_kernels<T>& k,
-                                                routing how = routing::random) {
-  using math::ceil;
-  require_valid(p);
-  require_valid(k);
+                                                const basic_moe_calibration<T>& c,
+                                                const basic_call_conditions<T>& conditions = {}) {
+  const basic_moe_kernels<T>& k = c.kernels;
   const basic_demand<T> needs = demand_of(x);
   const T width = x.intermediate / x.tensor_parallel;
   const T rank_rows = x.tokens * x.top_k / x.expert_parallel;
   const T balanced = scalar_min(T(x.experts / x.expert_parallel), scalar_max(T(1.0), rank_rows));
   const T expected = scalar_max(T(1.0), experts_touched(x));
-  const T touched = named("experts touched", how == routing::balanced ? balanced : expected);
+  const T touched =
+      named("experts touched", conditions.routing == routing::balanced ? balanced : expected);
+  const bandwidth<T> dram = detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
+  const detail::grouped_rates<T> rates{
+      k.matrix_ratio * c.machine.matrix_share * peak(a, needs.format), c.machine.dram_share * dram,
+      lift<T>(bytes_of(x.weights)), detail::positive("sms", a.sms).value()};
   const T expert_tokens = named("tokens per expert", T(rank_rows / touched));
-  const T tile_rows = named("tile rows", detail::moe_tile_rows(expert_tokens, k));
-  const T row_tiles = ceil(T(expert_tokens / tile_rows));
-  const T sms = detail::positive("sms", a.sms).value();
-
-  const bool narrow = mid(bytes_of(x.format).value()) < 1.5;
-  const T share = k.matrix_ratio * p.matrix_share;
-  const flop_rate<T> rate = share * peak(a, needs.format);
-  const perfmodel::bandwidth<T> dram =
-      detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
-  const perfmodel::bandwidth<T> weight_rate = p.dram_share * dram;
-  const bytes<T> weight = lift<T>(bytes_of(x.weights));
-  const T up = (ffn_matrices(x.gated) - 1.0) * width;
-  const auto both = [&](const T& groups, const T& tiles, const T& tall) {
-    const duration<T> upwards = detail::grouped_gemm_time(groups, tiles, tall, up, x.hidden, rate,
-                                                          weight_rate, weight, sms, k);
-    const duration<T> downwards = detail::grouped_gemm_time(groups, tiles, tall, x.hidden, width,
-                                                            rate, weight_rate, weight, sms, k);
-    return upwards + downwards;
-  };
-  duration<T> gemms = both(touched, row_tiles, tile_rows);
+  duration<T> products =
+      detail::block_time(detail::expert_groups<T>(touched, expert_tokens, k), x, width, rates, k);
   if (upper(x.shared_experts) > 0.0) {
-    const T shared_tokens = x.tokens / x.expert_parallel;
-    const T tall = detail::moe_tile_rows(shared_tokens, k);
-    gemms += both(x.shared_experts, T(ceil(T(shared_tokens / tall))), tall);
+    const T tokens = x.tokens / x.expert_parallel;
+    products += detail::block_time(detail::expert_groups<T>(x.shared_experts, tokens, k), x, width,
+                                   rates, k);
   }
 
-  const T all_rows = x.tokens * (x.top_k + x.shared_experts);
-  const T wide_rows =
-      k.all_rows_buffered ? all_rows : rank_rows + x.tokens * x.shared_experts / x.expert_parallel;
-  const double converted = narrow && k.all_rows_buffered ? 2.0 : 0.0;
-  const bytes<T> buffers =
-      named("buffer bytes", (wide_rows * (4.0 * (up + width) + converted * width) +
-                             all_rows * (4.0 + converted) * x.hidden) *
-                                byte);
-
   basic_estimate<T> e;
-  gemms = e.terms.add(limiter::compute, "grouped GEMMs", gemms);
+  products = e.terms.add(limiter::compute, "grouped GEMMs", products);
+  const bytes<T> buffers = detail::buffer_bytes(x, width, rank_rows, k);
   const duration<T> buffered =
       e.terms.add(limiter::memory, "buffers", buffers / (k.buffer_share * dram));
   e.limiter = e.terms.limiting();
   const duration<T> floor_time = e.terms.add(limiter::launch, "floor", k.floor);
-  e.time = named("time", gemms + buffered + floor_time);
+  e.time = named("time", products + buffered + floor_time);
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  const bytes<T> beyond = (touched - expected) * ffn_matrices(x.gated) * x.hidden * width * weight;
+  const bytes<T> beyond =
+      (touched - expected) * ffn_matrices(x.gated) * x.hidden * width * rates.weight;
   e.mbu = (needs.dram.total() + beyond) / dram / e.time;
   return e;
 }

@@ -1,34 +1,60 @@
-// Predicting silicon and not its bound: the policy that carries what was measured into every law.
+// What was measured of one accelerator under one engine, as one policy that every law takes.
 #pragma once
 
 #include <perfmodel/calibrated/attention.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/elementwise.hpp>
 #include <perfmodel/calibrated/gemm.hpp>
 #include <perfmodel/calibrated/moe.hpp>
+#include <perfmodel/calibrated/prediction.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/workload/operators/embedding.hpp>
 #include <perfmodel/workload/operators/swiglu.hpp>
 
 namespace perfmodel {
 
-/// The calibrated policy: shares of the data sheet for any demand, and its own model for each
-/// operator that has one. A profile comes from the catalogue or from fit_log_ratios.
-/// `weight_copies` is that of basic_gemm_conditions: 0, weights are cold, as in a model whose other
-/// layers pass in between; a benchmark that rotates six copies has 6.
+/// An execution policy, with its own model of each operator that was measured, and a cost policy of
+/// links inside a node and between nodes. It picks attention kernels by the format of the cache and
+/// expert kernels by the format of the weights and by whether experts are spread over ranks. Made by
+/// calibrated_for; lift<T> takes it to another scalar.
 template <Scalar T = double>
 struct basic_calibrated {
   basic_machine_parameters<T> machine{};
   basic_engine_profile<T> engine{};
   basic_attention_parameters<T> attention{};
-  basic_attention_kernels<T> attention_kernels{};
+  basic_attention_kernels<T> attention_kernels{};         ///< of a 16-bit cache
+  basic_attention_kernels<T> narrow_attention_kernels{};  ///< of a narrower one
   basic_moe_parameters<T> moe{};
-  basic_moe_kernels<T> moe_kernels{};
+  basic_moe_kernels<T> moe_kernels{};         ///< of 16-bit weights
+  basic_moe_kernels<T> narrow_moe_kernels{};  ///< of narrower ones
+  basic_moe_kernels<T> spread_moe_kernels{};  ///< the same, experts spread over ranks
+  basic_calibrated_collectives<T> links{};    ///< inside a node
+  basic_calibrated_collectives<T> network{};  ///< between nodes: InfiniBand, Ethernet
   duration<T> kernel_time = lift<T>(graph_kernel_time);
-  T weight_copies{};
+  basic_call_conditions<T> conditions{};
+  std::array<profile_note, 6> notes{};  ///< by profile_part
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("machine", s.machine...);
+    f("engine", s.engine...);
+    f("attention", s.attention...);
+    f("attention_kernels", s.attention_kernels...);
+    f("narrow_attention_kernels", s.narrow_attention_kernels...);
+    f("moe", s.moe...);
+    f("moe_kernels", s.moe_kernels...);
+    f("narrow_moe_kernels", s.narrow_moe_kernels...);
+    f("spread_moe_kernels", s.spread_moe_kernels...);
+    f("links", s.links...);
+    f("network", s.network...);
+    f(field::not_negative("kernel_time"), s.kernel_time...);
+    f("conditions", s.conditions...);
+    f("notes", s.notes...);
+  }
 
   constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a,
                                      const basic_demand<T>& d) const {
-    return detail::positive("matrix_share", machine.matrix_share) * peak(a, d.format);
+    return machine.matrix_share * peak(a, d.format);
   }
   /// The vector units' data sheet: no measurement here was bound by them.
   constexpr flop_rate<T> vector_rate(const basic_accelerator<T>& a, const basic_demand<T>&) const {
@@ -36,96 +62,179 @@ struct basic_calibrated {
   }
   constexpr perfmodel::bandwidth<T> dram_bandwidth(const basic_accelerator<T>& a,
                                                    const basic_demand<T>&) const {
-    return detail::positive("dram_share", machine.dram_share) * a.dram.bandwidth.quantity();
+    return machine.dram_share * a.dram.bandwidth.quantity();
   }
   constexpr duration<T> launch_time(const basic_accelerator<T>&, const basic_demand<T>& d) const {
-    return d.launches * detail::not_negative("kernel_time", kernel_time);
+    return d.launches * kernel_time;
   }
 
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
-                                       const basic_gemm<T>& g) const {
-    return calibrated_gemm(a, g, machine, {.engine = engine, .weight_copies = weight_copies});
+  constexpr bool selects(const basic_link<T>& l, const basic_schedule<T>& s) const {
+    return cost_on(l).selects(l, s);
   }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
-                                       const basic_lm_head<T>& h) const {
-    basic_gemm<T> g;
-    g.m = h.tokens;
-    g.n = h.vocabulary;
-    g.k = h.hidden;
-    g.format = h.format;
-    g.weights = h.weights;
-    g.output = h.output;
-    return estimate(a, g);
+  constexpr basic_collective_price<T> price(const basic_link<T>& l,
+                                            const basic_schedule<T>& s) const {
+    return cost_on(l).price(l, s);
   }
-  /// Gate and up in one product, then down; unfused, a kernel between them activates.
+
+  template <class Operator>
   constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
-                                       const basic_swiglu<T>& x) const {
-    const double first = ffn_matrices(x.gated) - 1.0;
-    basic_gemm<T> g;
-    g.m = x.tokens;
-    g.n = first * x.intermediate;
-    g.k = x.hidden;
-    g.format = x.format;
-    g.weights = x.weights;
-    g.output = x.format;
-    const basic_estimate<T> up = estimate(a, g);
-    g.n = x.hidden;
-    g.k = x.intermediate;
-    const basic_estimate<T> down = estimate(a, g);
-    basic_estimate<T> e;
-    e.terms.add(limiter::none, "up", up.time);
-    e.terms.add(limiter::none, "down", down.time);
-    e.time = up.time + down.time;
-    if (!x.fused) {
-      basic_elementwise<T> activation;
-      activation.elements = x.tokens * x.intermediate;
-      activation.inputs = T(first);
-      activation.flop_per_element = x.activation_flop;
-      activation.format = x.format;
-      e.time += e.terms.add(limiter::memory, "activation", estimate(a, activation).time);
-    }
-    e.limiter = up.limiter;
-    e.mfu = (up.mfu * up.time + down.mfu * down.time) / e.time;
-    e.mbu = (up.mbu * up.time + down.mbu * down.time) / e.time;
-    return e;
+                                       const Operator& x) const requires
+      requires(const basic_calibrated& c) {
+    calibrated_estimate(a, x, c, c.conditions);
   }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
-                                       const basic_elementwise<T>& x) const {
-    return streamed(a, x);
-  }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
-                                       const basic_norm<T>& x) const {
-    return streamed(a, x);
-  }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
-                                       const basic_embedding<T>& x) const {
-    return streamed(a, x);
-  }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
-                                       const basic_attention_decode<T>& x) const {
-    return calibrated_estimate(a, x, attention, attention_kernels, cache_state());
-  }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
-                                       const basic_attention_prefill<T>& x) const {
-    return calibrated_estimate(a, x, attention, attention_kernels, cache_state());
-  }
-  constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
-                                       const basic_moe_ffn<T>& x) const {
-    return calibrated_estimate(a, x, moe, moe_kernels);
+  { return calibrated_estimate(a, x, *this, conditions); }
+
+  constexpr const profile_note& note(profile_part p) const {
+    return notes[static_cast<std::size_t>(p)];
   }
 
  private:
-  template <class Operator>
-  constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const Operator& x) const {
-    basic_memory_bound_kernels<T> k;
-    k.kernel_time = kernel_time;
-    return calibrated_elementwise(a, x, machine, k, cache_state());
-  }
-  /// In a model the other layers pass between two reads of a cache; a benchmark replays it.
-  constexpr perfmodel::cache_state cache_state() const {
-    return upper(weight_copies) > 0.0 ? cache_state::warm : cache_state::cold;
+  constexpr const basic_calibrated_collectives<T>& cost_on(const basic_link<T>& l) const {
+    return l.kind == link_kind::infiniband || l.kind == link_kind::ethernet ? network : links;
   }
 };
 using calibrated = basic_calibrated<>;
+
+namespace detail {
+
+template <Scalar T>
+constexpr basic_gemm_calibration<T> calibration_for(const basic_gemm<T>&,
+                                                    const basic_calibrated<T>& c) {
+  return {c.machine, c.engine};
+}
+template <Scalar T, class Streamed>
+  requires requires(const basic_accelerator<T>& a, const Streamed& x,
+                    const basic_streaming_calibration<T>& c) {
+    calibrated_estimate(a, x, c);
+  }
+constexpr basic_streaming_calibration<T> calibration_for(const Streamed&,
+                                                         const basic_calibrated<T>& c) {
+  basic_memory_bound_kernels<T> k;
+  k.kernel_time = c.kernel_time;
+  return {c.machine, k};
+}
+template <Scalar T, class Attention>
+  requires requires(const Attention& x) {
+    x.kv_format.bits();
+    x.query_heads;
+  }
+constexpr basic_attention_calibration<T> calibration_for(const Attention& x,
+                                                         const basic_calibrated<T>& c) {
+  return {c.attention,
+          x.kv_format.bits() < 16.0 ? c.narrow_attention_kernels : c.attention_kernels};
+}
+template <Scalar T>
+constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
+                                                   const basic_calibrated<T>& c) {
+  if (!(x.weights.bits() < 16.0)) return {c.moe, c.moe_kernels};
+  return {c.moe, upper(x.expert_parallel) > 1.0 ? c.spread_moe_kernels : c.narrow_moe_kernels};
+}
+
+}  // namespace detail
+
+/// What one operator takes on an accelerator, whichever operator it is.
+/// Test: equal to the same with the operator's own calibration.
+template <Scalar T, class Operator>
+  requires requires(const Operator& x, const basic_calibrated<T>& c) {
+    detail::calibration_for(x, c);
+  }
+constexpr basic_estimate<T> calibrated_estimate(
+    const basic_accelerator<T>& a, const Operator& x, const basic_calibrated<T>& c,
+    const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
+  return calibrated_estimate(a, x, detail::calibration_for(x, c), conditions);
+}
+template <Scalar T>
+constexpr basic_estimate<T> calibrated_estimate(
+    const basic_accelerator<T>& a, const basic_lm_head<T>& h, const basic_calibrated<T>& c,
+    const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
+  const basic_gemm<T> g{.m = h.tokens,
+                        .n = h.vocabulary,
+                        .k = h.hidden,
+                        .format = h.format,
+                        .weights = h.weights,
+                        .output = h.output};
+  return calibrated_estimate(a, g, c, conditions);
+}
+/// Gate and up in one product, then down; unfused, a kernel between them activates.
+template <Scalar T>
+constexpr basic_estimate<T> calibrated_estimate(
+    const basic_accelerator<T>& a, const basic_swiglu<T>& x, const basic_calibrated<T>& c,
+    const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
+  const double first = ffn_matrices(x.gated) - 1.0;
+  basic_gemm<T> g{.m = x.tokens,
+                  .n = first * x.intermediate,
+                  .k = x.hidden,
+                  .format = x.format,
+                  .weights = x.weights,
+                  .output = x.format};
+  const basic_estimate<T> up = calibrated_estimate(a, g, c, conditions);
+  g.n = x.hidden;
+  g.k = x.intermediate;
+  const basic_estimate<T> down = calibrated_estimate(a, g, c, conditions);
+  basic_estimate<T> e;
+  e.terms.add(limiter::none, "up", up.time);
+  e.terms.add(limiter::none, "down", down.time);
+  e.time = up.time + down.time;
+  if (!x.fused) {
+    basic_elementwise<T> activation;
+    activation.elements = x.tokens * x.intermediate;
+    activation.inputs = T(first);
+    activation.flop_per_element = x.activation_flop;
+    activation.format = x.format;
+    e.time += e.terms.add(limiter::memory, "activation",
+                          calibrated_estimate(a, activation, c, conditions).time);
+  }
+  e.limiter = up.limiter;
+  e.mfu = (up.mfu * up.time + down.mfu * down.time) / e.time;
+  e.mbu = (up.mbu * up.time + down.mbu * down.time) / e.time;
+  return e;
+}
+
+/// Where the time of a composition goes, by the profiles behind it. `quantises`: some of the
+/// products run in fewer than 16 bits.
+template <Scalar T = double>
+struct basic_time_by_profile {
+  duration<T> products{}, attention{}, experts{}, links{}, network{};
+  bool quantises = false;
+};
+using time_by_profile = basic_time_by_profile<>;
+
+/// The evidence behind such times. An engine's quantising kernels widen the interval of products to
+/// their own where that is wider.
+template <Scalar T>
+constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by_profile<T>& t) {
+  const auto middle = [](const duration<T>& x) { return duration<>::from_value(mid(x.value())); };
+  const profile_note& quantisation = c.note(profile_part::quantisation);
+  const bool quantises = t.quantises && quantisation.log_sigma > 0.0;
+  profile_note products = c.note(profile_part::products);
+  if (quantises) products.log_sigma = scalar_max(products.log_sigma, quantisation.log_sigma);
+  evidence e;
+  e.add(products, middle(t.products));
+  if (quantises && mid(t.products.value()) > 0.0) e.cite(quantisation);
+  e.add(c.note(profile_part::attention), middle(t.attention));
+  e.add(c.note(profile_part::experts), middle(t.experts));
+  e.add(c.note(profile_part::links), middle(t.links));
+  e.add(c.note(profile_part::network), middle(t.network));
+  return e;
+}
+
+/// A prediction of one operator with its bound and interval, from one call.
+/// Errors: as calibrated_estimate and roofline. Test: low < time < high, bound below time.
+template <Scalar T, class Operator>
+constexpr prediction<basic_estimate<T>> predict(
+    const basic_accelerator<T>& a, const Operator& x, const basic_calibrated<T>& c,
+    const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
+  const basic_estimate<T> e = calibrated_estimate(a, x, c, conditions);
+  basic_time_by_profile<T> by;
+  if constexpr (requires { x.query_heads; }) {
+    by.attention = e.time;
+  } else if constexpr (requires { x.experts; }) {
+    by.experts = e.time;
+  } else {
+    by.products = e.time;
+    if constexpr (requires { x.weights; }) by.quantises = bits_of(demand_of(x).format) < 16.0;
+  }
+  return prediction_of(e, roofline(a, x), evidence_of(c, by));
+}
 
 }  // namespace perfmodel

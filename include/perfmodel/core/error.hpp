@@ -73,6 +73,11 @@ constexpr void refuse_outside(const allowed_range& r, const char* name, double l
   throw error(error_code::unsupported_format, std::string(accelerator) + " does not compute in " +
                                                   format + "; napkin gpus lists what it does");
 }
+[[noreturn]] inline void no_calibration(const char* accelerator, const char* kind) {
+  throw error(error_code::inconsistent, std::string("nothing was fitted to a machine like ") +
+                                            accelerator + " (" + kind +
+                                            "): it has a bound and no calibrated prediction");
+}
 /// constexpr as refuse_outside().
 constexpr void computes_in(bool supported, const char* accelerator, const char* format) {
   if (!supported) unsupported(accelerator, format);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/core/label.hpp>
+#include <perfmodel/hardware/architecture.hpp>
 #include <perfmodel/hardware/compute.hpp>
 #include <perfmodel/hardware/link.hpp>
 #include <perfmodel/hardware/memory.hpp>
@@ -13,7 +14,7 @@ template <Scalar T = double>
 struct basic_accelerator {
   label name{};
   label vendor{};
-  label architecture{};
+  perfmodel::architecture architecture{};
   fact<number<T>> sms{};  ///< SMs, compute units or cores
   basic_compute_unit<T> matrix{};
   basic_compute_unit<T> vector{};
@@ -25,6 +26,10 @@ struct basic_accelerator {
   basic_link<T> host{};          ///< to the machine it is plugged into
   fact<power<T>> tdp{};
   fact<perfmodel::price<T>> price{};
+  // Of the die. Left out: those of its architecture.
+  fact<number<T>> instruction_rows{};  ///< of one matrix instruction
+  fact<number<T>> l2_partitions{};
+  fact<number<T>> special_functions{};  ///< exponentials per clock and SM
 
   template <class F, class... A>
   static constexpr void fields(F&& f, A&... a) {
@@ -42,9 +47,37 @@ struct basic_accelerator {
     f("host", a.host...);
     f("tdp", a.tdp...);
     f("price", a.price...);
+    f("instruction_rows", a.instruction_rows...);
+    f("l2_partitions", a.l2_partitions...);
+    f("special_functions", a.special_functions...);
   }
 };
 using accelerator = basic_accelerator<>;
+
+namespace detail {
+/// What the accelerator states, else its architecture's; refused where nobody states it.
+template <Scalar T>
+constexpr T die_fact(const char* name, const fact<number<T>>& own, const fact<number<>>& common) {
+  return detail::count(name, own.is_stated() ? T(own.value()) : T(common.value()));
+}
+}  // namespace detail
+
+/// Errors: an architecture whose fact nobody states: a TPU has no such instruction.
+/// Test: 64 of H100, 16 of A100; what a copy states itself counts.
+template <Scalar T>
+constexpr T instruction_rows_of(const basic_accelerator<T>& a) {
+  return detail::die_fact("instruction_rows", a.instruction_rows,
+                          facts_of(a.architecture).instruction_rows);
+}
+template <Scalar T>
+constexpr T l2_partitions_of(const basic_accelerator<T>& a) {
+  return detail::die_fact("l2_partitions", a.l2_partitions, facts_of(a.architecture).l2_partitions);
+}
+template <Scalar T>
+constexpr T special_functions_of(const basic_accelerator<T>& a) {
+  return detail::die_fact("special_functions", a.special_functions,
+                          facts_of(a.architecture).special_functions);
+}
 
 /// Whether the accelerator computes in this format at all.
 template <Scalar T>

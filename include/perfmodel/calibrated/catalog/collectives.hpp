@@ -2,9 +2,8 @@
 // are like, and what to take for a fabric that nobody measured.
 #pragma once
 
+#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/collective_profile.hpp>
-#include <perfmodel/hardware/accelerator.hpp>
-#include <string_view>
 
 namespace perfmodel::catalog {
 
@@ -57,7 +56,8 @@ inline constexpr engine_all_reduce_kernels barrier_kernels{};
 inline constexpr engine_all_reduce_kernels flag_kernels{.name = "flags", .floor_share = 0.686};
 
 inline constexpr collective_profile collectives_a100_sxm{
-    {.name = "a100_sxm",
+    {.name = "a100_sxm_80gb",
+     .donor = &a100_sxm_80gb,
      .value = {.launch = 8.88 * us,
                .hop = 0.808 * us,
                .simple_wait = 25.8 * us,
@@ -80,6 +80,7 @@ inline constexpr collective_profile collectives_a100_sxm{
 /// The last three are H200's: the same die, links and kernels, not measured.
 inline constexpr collective_profile collectives_h100_sxm{
     {.name = "h100_sxm",
+     .donor = &h100_sxm,
      .value = {.launch = 4.69 * us,
                .hop = 0.761 * us,
                .simple_wait = 15.9 * us,
@@ -101,6 +102,7 @@ inline constexpr collective_profile collectives_h100_sxm{
     nvlink_protocols};
 inline constexpr collective_profile collectives_h200_sxm{
     {.name = "h200_sxm",
+     .donor = &h200_sxm,
      .value = {.launch = 4.50 * us,
                .hop = 0.852 * us,
                .simple_wait = 15.8 * us,
@@ -120,16 +122,6 @@ inline constexpr collective_profile collectives_h200_sxm{
      .log_sigma = 0.17,
      .from = &sources::aic_collectives},
     nvlink_protocols};
-
-/// The fitted profile of an accelerator of this name on its own fabric; null where nobody measured.
-constexpr const collective_profile* find_collective_profile(std::string_view accelerator_name) {
-  if (accelerator_name == "a100_sxm_80gb" || accelerator_name == "a100_sxm_40gb")
-    return &collectives_a100_sxm;
-  for (const collective_profile* p : {&collectives_h100_sxm, &collectives_h200_sxm}) {
-    if (accelerator_name == p->name.view()) return p;
-  }
-  return nullptr;
-}
 
 /// NVLink 5, from public tables: the link is twice as quick as Hopper's, and everything before it
 /// streams takes longer. host_launch is H200's. engine_all_reduce_floor is the geometric mean of H200's and of
@@ -174,6 +166,7 @@ constexpr collective_profile collective_profile_of(const link& l) {
     return collectives_nvlink5;
   }
   collective_profile p = collectives_h100_sxm;
+  p.donor = nullptr;
   p.standard_error = {};
   p.name = name_of(l.kind);
   p.from = &sources::nvlink_default;
@@ -199,12 +192,30 @@ constexpr collective_profile collective_profile_of(const link& l) {
   }
   return p;
 }
+/// The profile fitted to the links of this very machine, or of the same die on the same fabric; null
+/// where nobody measured. Test: a100_sxm_40gb has a100_sxm_80gb's.
+constexpr const collective_profile* measured_collectives(const accelerator& a) {
+  constexpr std::array all{&collectives_h100_sxm, &collectives_h200_sxm, &collectives_a100_sxm};
+  for (const collective_profile* p : all) {
+    if (same_machine(a, *p->donor)) return p;
+  }
+  for (const collective_profile* p : all) {
+    const accelerator& d = *p->donor;
+    if (a.architecture == d.architecture && a.sms.value() == d.sms.value() &&
+        a.fabric.kind == d.fabric.kind &&
+        a.fabric.bandwidth.value() == d.fabric.bandwidth.value()) {
+      return p;
+    }
+  }
+  return nullptr;
+}
+
 /// The fitted profile where there is one, else the default of its fabric. A Grace CPU takes 30 us
 /// for a launch: assumed, between the 21.5 of H200's hosts and 38.8 for TensorRT-LLM's smallest
 /// all-reduce on GB200 (TensorRT-LLM pull request 14534).
 constexpr collective_profile collective_profile_of(const accelerator& a) {
-  const collective_profile* known = find_collective_profile(a.name.view());
-  if (known != nullptr) return *known;
+  if (const collective_profile* measured = measured_collectives(a)) return *measured;
+  require_calibrated_kind(a);
   collective_profile p = collective_profile_of(a.fabric);
   if (a.host.kind == link_kind::nvlink_c2c) p.value.host_launch = 30.0 * us;
   return p;

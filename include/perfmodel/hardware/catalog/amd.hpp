@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -10,7 +11,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator mi210{
     .name = "mi210",
     .vendor = "AMD",
-    .architecture = "CDNA 2",
+    .architecture = architecture::cdna2,
     .sms = {104.0, sources::mi210_page},
     .matrix = {.peak = {.fp64 = {45.3 * TFLOP_per_s, sources::mi210_page},
                         .fp32 = {45.3 * TFLOP_per_s, sources::mi210_page},
@@ -43,7 +44,7 @@ inline constexpr accelerator mi210{
 inline constexpr accelerator mi300x{
     .name = "mi300x",
     .vendor = "AMD",
-    .architecture = "CDNA 3",
+    .architecture = architecture::cdna3,
     .sms = {304.0, sources::rocm_table},
     .matrix = {.peak = {.fp64 = {163.4 * TFLOP_per_s, sources::not_read},
                         .fp32 = {163.4 * TFLOP_per_s, sources::mi300x_peaks},
@@ -71,6 +72,11 @@ inline constexpr accelerator mi300x{
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {750.0 * watt, sources::mi300x_wiki},
     .price = {1.85 * usd_per_hour, sources::mi300x_price},
+};
+
+inline constexpr std::array amd_accelerators{
+    accelerator_entry{mi210, "AMD Instinct MI210"},
+    accelerator_entry{mi300x, "AMD Instinct MI300X"},
 };
 
 }  // namespace perfmodel::catalog

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -11,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator m2_ultra{
     .name = "m2_ultra",
     .vendor = "Apple",
-    .architecture = "Apple M2 GPU",
+    .architecture = architecture::apple_m2,
     .sms = {76.0, sources::apple_table},
     .matrix = {.peak = {.fp32 = {27.2 * TFLOP_per_s, sources::apple_no_matrix_unit},
                         .bf16 = {27.2 * TFLOP_per_s, sources::apple_no_matrix_unit},
@@ -32,7 +33,7 @@ inline constexpr accelerator m2_ultra{
 inline constexpr accelerator m3_ultra{
     .name = "m3_ultra",
     .vendor = "Apple",
-    .architecture = "Apple M3 GPU",
+    .architecture = architecture::apple_m3,
     .sms = {80.0, sources::apple_table},
     .matrix = {.peak = {.fp32 = {28.63 * TFLOP_per_s, sources::apple_no_matrix_unit},
                         .bf16 = {28.63 * TFLOP_per_s, sources::apple_no_matrix_unit},
@@ -47,6 +48,11 @@ inline constexpr accelerator m3_ultra{
     .dram = {.capacity = {512.0 * GiB, sources::apple_gib},
              .bandwidth = {819.2 * GB_per_s, sources::apple_table}},
     .tdp = {270.0 * watt, sources::apple_power},
+};
+
+inline constexpr std::array apple_accelerators{
+    accelerator_entry{m2_ultra, "Apple M2 Ultra, 76 GPU cores"},
+    accelerator_entry{m3_ultra, "Apple M3 Ultra, 80 GPU cores"},
 };
 
 }  // namespace perfmodel::catalog

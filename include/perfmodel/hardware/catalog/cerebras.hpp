@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -12,7 +13,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator cerebras_wse3{
     .name = "cerebras_wse3",
     .vendor = "Cerebras",
-    .architecture = "WSE-3",
+    .architecture = architecture::wse3,
     .sms = {900000.0, sources::wse3_toms},
     .matrix = {.peak = {.fp16 = {125000.0 * TFLOP_per_s, sources::wse3_toms}}},
     .dram = {.capacity = {44.0 * GB, sources::wse3_toms},
@@ -21,6 +22,10 @@ inline constexpr accelerator cerebras_wse3{
                .bandwidth = {214000.0 / 8.0 * TB_per_s, sources::wse3_fabric}},
     .host = {.kind = link_kind::ethernet, .bandwidth = {1200.0 / 8.0 * GB_per_s, sources::wse3_io}},
     .tdp = {23000.0 * watt, sources::wse3_power},
+};
+
+inline constexpr std::array cerebras_accelerators{
+    accelerator_entry{cerebras_wse3, "Cerebras WSE-3, one wafer"},
 };
 
 }  // namespace perfmodel::catalog

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -11,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator tpu_v5e{
     .name = "tpu_v5e",
     .vendor = "Google",
-    .architecture = "TPU v5e",
+    .architecture = architecture::tpu_v5e,
     .sms = {1.0, sources::tpu_v5e_docs},
     .matrix = {.peak = {.bf16 = {197.0 * TFLOP_per_s, sources::tpu_v5e_docs},
                         .int8 = {393.0 * TFLOP_per_s, sources::tpu_v5e_docs}},
@@ -33,7 +34,7 @@ inline constexpr accelerator tpu_v5e{
 inline constexpr accelerator tpu_v5p{
     .name = "tpu_v5p",
     .vendor = "Google",
-    .architecture = "TPU v5p",
+    .architecture = architecture::tpu_v5p,
     .sms = {2.0, sources::tpu_v5p_docs},
     .matrix = {.peak = {.bf16 = {459.0 * TFLOP_per_s, sources::tpu_v5p_docs},
                         .fp8 = {459.0 * TFLOP_per_s, sources::tpu_v5p_docs},
@@ -47,6 +48,11 @@ inline constexpr accelerator tpu_v5p{
                              sources::tpu_v5p_links},
                .ranks = 8960},
     .host = {.kind = link_kind::pcie, .bandwidth = {15.0 * GB_per_s, sources::tpu_book}},
+};
+
+inline constexpr std::array google_tpu_accelerators{
+    accelerator_entry{tpu_v5e, "Google TPU v5e, one chip"},
+    accelerator_entry{tpu_v5p, "Google TPU v5p, one chip"},
 };
 
 }  // namespace perfmodel::catalog

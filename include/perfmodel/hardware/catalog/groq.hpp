@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -11,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator groq_lpu{
     .name = "groq_lpu",
     .vendor = "Groq",
-    .architecture = "Tensor Streaming Processor",
+    .architecture = architecture::groq_tsp,
     .sms = {1.0, sources::groq_page},
     .matrix = {.peak = {.fp16 = {188.0 * TFLOP_per_s, sources::groq_page},
                         .int8 = {750.0 * TFLOP_per_s, sources::groq_page}},
@@ -24,6 +25,10 @@ inline constexpr accelerator groq_lpu{
                .ranks = 264},  // assumed: the largest network of one kind of rack
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
     .tdp = {300.0 * watt, sources::groq_card},
+};
+
+inline constexpr std::array groq_accelerators{
+    accelerator_entry{groq_lpu, "Groq LPU, one chip"},
 };
 
 }  // namespace perfmodel::catalog

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -10,7 +11,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator l4{
     .name = "l4",
     .vendor = "NVIDIA",
-    .architecture = "Ada Lovelace",
+    .architecture = architecture::ada,
     .sms = {58.0, sources::l4_cores},
     .matrix = {.peak = {.tf32 = {dense(sparse_flop_rate<>(120.0 * TFLOP_per_s)), sources::l4_tf32},
                         .bf16 = {dense(sparse_flop_rate<>(242.0 * TFLOP_per_s)), sources::l4_dense},
@@ -47,7 +48,7 @@ inline constexpr accelerator l4{
 inline constexpr accelerator l40s{
     .name = "l40s",
     .vendor = "NVIDIA",
-    .architecture = "Ada Lovelace",
+    .architecture = architecture::ada,
     .sms = {142.0, sources::l40s_board},
     .matrix = {.peak = {.tf32 = {183.0 * TFLOP_per_s, sources::l40s_table},
                         .bf16 = {362.05 * TFLOP_per_s, sources::l40s_table},
@@ -85,7 +86,7 @@ inline constexpr accelerator l40s{
 inline constexpr accelerator rtx_4090{
     .name = "rtx_4090",
     .vendor = "NVIDIA",
-    .architecture = "Ada Lovelace",
+    .architecture = architecture::ada,
     .sms = {128.0, sources::ada_summary},
     .matrix = {.peak = {.tf32 = {82.58 * TFLOP_per_s, sources::rtx_4090_table},
                         .bf16 = {165.2 * TFLOP_per_s, sources::rtx_4090_table},
@@ -113,6 +114,12 @@ inline constexpr accelerator rtx_4090{
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
     .tdp = {450.0 * watt, sources::ada_summary},
     .price = {0.34 * usd_per_hour, sources::rtx_4090_price},
+};
+
+inline constexpr std::array ada_accelerators{
+    accelerator_entry{l4, "NVIDIA L4"},
+    accelerator_entry{l40s, "NVIDIA L40S"},
+    accelerator_entry{rtx_4090, "NVIDIA GeForce RTX 4090"},
 };
 
 }  // namespace perfmodel::catalog

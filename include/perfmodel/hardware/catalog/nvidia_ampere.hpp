@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -10,7 +11,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator a100_sxm_80gb{
     .name = "a100_sxm_80gb",
     .vendor = "NVIDIA",
-    .architecture = "Ampere",
+    .architecture = architecture::ampere,
     .sms = {108.0, sources::a100_table},
     .matrix = {.peak = {.fp64 = {19.5 * TFLOP_per_s, sources::a100_table},
                         .tf32 = {156.0 * TFLOP_per_s, sources::a100_table},
@@ -45,6 +46,29 @@ inline constexpr accelerator a100_sxm_80gb{
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
     .tdp = {400.0 * watt, sources::a100_guide},
     .price = {2.4984 * usd_per_hour, sources::techbytes_prices},
+};
+
+namespace sources {
+inline constexpr source a100_40gb_pins{
+    basis::derived,
+    "5120 bit / 8 x 2 x 1215 MHz, deviceQuery of A100-SXM4-40GB, "
+    "https://github.com/bottlerocket-os/bottlerocket/pull/3873"};
+}  // namespace sources
+
+/// A100 SXM4 40 GB: the same die and links, HBM2.
+inline constexpr accelerator a100_sxm_40gb = [] {
+  accelerator a = a100_sxm_80gb;
+  a.name = "a100_sxm_40gb";
+  a.dram.capacity = {40960.0 * MiB, sources::driver_memory};
+  a.dram.bandwidth = {bandwidth_from_bus(5120.0, 2.0 * 1215.0 * MHz), sources::a100_40gb_pins};
+  a.dram.energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy};
+  a.price = {};
+  return a;
+}();
+
+inline constexpr std::array ampere_accelerators{
+    accelerator_entry{a100_sxm_40gb, "NVIDIA A100 SXM4 40 GB"},
+    accelerator_entry{a100_sxm_80gb, "NVIDIA A100 SXM4 80 GB"},
 };
 
 }  // namespace perfmodel::catalog

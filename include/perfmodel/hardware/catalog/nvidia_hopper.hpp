@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -11,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator h100_sxm{
     .name = "h100_sxm",
     .vendor = "NVIDIA",
-    .architecture = "Hopper",
+    .architecture = architecture::hopper,
     .sms = {132.0, sources::h100_whitepaper},
     .matrix = {.peak = {.fp64 = {66.9 * TFLOP_per_s, sources::h100_whitepaper},
                         .tf32 = {494.7 * TFLOP_per_s, sources::h100_whitepaper},
@@ -81,7 +82,7 @@ inline constexpr accelerator h200_sxm = [] {
 inline constexpr accelerator h100_pcie{
     .name = "h100_pcie",
     .vendor = "NVIDIA",
-    .architecture = "Hopper",
+    .architecture = architecture::hopper,
     .sms = {114.0, sources::h100_table},
     .matrix = {.peak = {.fp64 = {51.0 * TFLOP_per_s, sources::h100_table},
                         .tf32 = {dense(sparse_flop_rate<>(756.0 * TFLOP_per_s)),
@@ -122,7 +123,7 @@ inline constexpr accelerator h100_pcie{
 inline constexpr accelerator h20{
     .name = "h20",
     .vendor = "NVIDIA",
-    .architecture = "Hopper",
+    .architecture = architecture::hopper,
     .sms = {78.0, sources::h20_listing},
     .matrix = {.peak = {.tf32 = {74.0 * TFLOP_per_s, sources::h20_note},
                         .bf16 = {148.0 * TFLOP_per_s, sources::h20_note},
@@ -153,6 +154,13 @@ inline constexpr accelerator h20{
                .in_network_reduction = true},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {400.0 * watt, sources::h20_page},
+};
+
+inline constexpr std::array hopper_accelerators{
+    accelerator_entry{h100_sxm, "NVIDIA H100 SXM5 80 GB"},
+    accelerator_entry{h100_pcie, "NVIDIA H100 PCIe 80 GB"},
+    accelerator_entry{h200_sxm, "NVIDIA H200 SXM 141 GB"},
+    accelerator_entry{h20, "NVIDIA H20 96 GB"},
 };
 
 }  // namespace perfmodel::catalog

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -10,7 +11,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator rtx_5080{
     .name = "rtx_5080",
     .vendor = "NVIDIA",
-    .architecture = "Blackwell (RTX)",
+    .architecture = architecture::blackwell_rtx,
     .sms = {84.0, sources::rtx_5080_table},
     .matrix = {.peak = {.tf32 = {56.3 * TFLOP_per_s, sources::rtx_ladder},
                         .bf16 = {112.6 * TFLOP_per_s, sources::rtx_ladder},
@@ -43,7 +44,7 @@ inline constexpr accelerator rtx_5080{
 inline constexpr accelerator rtx_5090{
     .name = "rtx_5090",
     .vendor = "NVIDIA",
-    .architecture = "Blackwell (RTX)",
+    .architecture = architecture::blackwell_rtx,
     .sms = {170.0, sources::rtx_5090_table},
     .matrix = {.peak = {.tf32 = {104.8 * TFLOP_per_s, sources::rtx_ladder},
                         .bf16 = {209.5 * TFLOP_per_s, sources::rtx_ladder},
@@ -79,7 +80,7 @@ inline constexpr accelerator rtx_5090{
 inline constexpr accelerator rtx_pro_6000{
     .name = "rtx_pro_6000",
     .vendor = "NVIDIA",
-    .architecture = "Blackwell (RTX)",
+    .architecture = architecture::blackwell_rtx,
     .sms = {188.0, sources::rtx_pro_news},
     .matrix = {.peak = {.tf32 = {467.8 / 2.0 * TFLOP_per_s, sources::half_of_bf16},
                         .bf16 = {467.8 * TFLOP_per_s, sources::system_specs},
@@ -107,6 +108,12 @@ inline constexpr accelerator rtx_pro_6000{
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {600.0 * watt, sources::rtx_pro_news},
     .price = {0.89 * usd_per_hour, sources::runpod_prices},
+};
+
+inline constexpr std::array rtx_accelerators{
+    accelerator_entry{rtx_5080, "NVIDIA GeForce RTX 5080"},
+    accelerator_entry{rtx_5090, "NVIDIA GeForce RTX 5090"},
+    accelerator_entry{rtx_pro_6000, "NVIDIA RTX PRO 6000 Blackwell Server Edition"},
 };
 
 }  // namespace perfmodel::catalog

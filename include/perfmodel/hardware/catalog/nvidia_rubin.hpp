@@ -3,6 +3,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -11,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator vera_rubin_nvl144{
     .name = "vera_rubin_nvl144",
     .vendor = "NVIDIA",
-    .architecture = "Rubin",
+    .architecture = architecture::rubin,
     .sms = {212.0, sources::rubin_sms},
     .matrix = {.peak = {.fp8 = {1200000.0 / 72.0 * TFLOP_per_s, sources::rubin_technews},
                         .fp4 = {3600000.0 / 72.0 * TFLOP_per_s, sources::rubin_gtc}}},
@@ -31,7 +32,7 @@ inline constexpr accelerator vera_rubin_nvl144{
 inline constexpr accelerator rubin_ultra_nvl576{
     .name = "rubin_ultra_nvl576",
     .vendor = "NVIDIA",
-    .architecture = "Rubin Ultra",
+    .architecture = architecture::rubin_ultra,
     .matrix = {.peak = {.fp8 = {5000000.0 / 144.0 * TFLOP_per_s, sources::rubin_ultra_rack},
                         .fp4 = {15000000.0 / 144.0 * TFLOP_per_s, sources::rubin_ultra_rack}}},
     .dram = {.capacity = {1.0 * TB, sources::rubin_ultra_gtc},
@@ -41,6 +42,11 @@ inline constexpr accelerator rubin_ultra_nvl576{
                              sources::rubin_ultra_rack},
                .ranks = 144,
                .in_network_reduction = true},
+};
+
+inline constexpr std::array rubin_accelerators{
+    accelerator_entry{vera_rubin_nvl144, "NVIDIA Vera Rubin NVL144, one package (announced)"},
+    accelerator_entry{rubin_ultra_nvl576, "NVIDIA Rubin Ultra NVL576, one package (announced)"},
 };
 
 }  // namespace perfmodel::catalog

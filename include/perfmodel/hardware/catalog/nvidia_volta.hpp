@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::catalog {
@@ -10,7 +11,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator v100_sxm_32gb{
     .name = "v100_sxm_32gb",
     .vendor = "NVIDIA",
-    .architecture = "Volta",
+    .architecture = architecture::volta,
     .sms = {80.0, sources::v100_catalog},
     .matrix = {.peak = {.fp16 = {125.0 * TFLOP_per_s, sources::v100_catalog}},
                .clock = {1.53 * GHz, sources::v100_catalog},
@@ -39,6 +40,10 @@ inline constexpr accelerator v100_sxm_32gb{
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 8.0 * GHz), sources::pcie}},
     .tdp = {300.0 * watt, sources::v100_power},
     .price = {0.97 * usd_per_hour, sources::v100_price},
+};
+
+inline constexpr std::array volta_accelerators{
+    accelerator_entry{v100_sxm_32gb, "NVIDIA V100 SXM2 32 GB"},
 };
 
 }  // namespace perfmodel::catalog

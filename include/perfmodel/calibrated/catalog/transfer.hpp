@@ -1,0 +1,182 @@
+// The profiles of any NVIDIA GPU: its own where it was measured, else a relative's, by the facts of
+// the two.
+#pragma once
+
+#include <array>
+#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/catalog/experts.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+
+namespace perfmodel::catalog {
+
+namespace sources {
+inline constexpr source transferred_gemm{
+    basis::assumed, "the GEMM profile of the nearest measured accelerator, by architecture"};
+inline constexpr source transferred_attention{
+    basis::assumed, "the attention profile of the nearest measured accelerator, by architecture"};
+inline constexpr source moe_elsewhere{
+    basis::assumed, "the libraries' numbers from H100 and H200, the machine's own shares"};
+}  // namespace sources
+
+/// A machine whose products and attention were measured.
+struct measured_machine {
+  const machine_profile* machine;
+  const attention_profile* attention;
+
+  constexpr const accelerator& device() const { return *machine->donor; }
+};
+inline constexpr measured_machine measured_a100{&profile_a100_sxm_80gb, &attention_a100_sxm};
+inline constexpr measured_machine measured_h100{&profile_h100_sxm, &attention_h100_sxm};
+inline constexpr measured_machine measured_h200{&profile_h200_sxm, &attention_h200_sxm};
+inline constexpr measured_machine measured_b200{&profile_b200_sxm, &attention_b200_sxm};
+inline constexpr measured_machine measured_l40s{&profile_l40s, &attention_l40s};
+inline constexpr std::array measured_machines{&measured_a100, &measured_h100, &measured_h200,
+                                              &measured_b200, &measured_l40s};
+
+/// Whether a profile can be lent at all: kernels of one kind of machine say nothing of another's.
+constexpr bool can_be_calibrated(const accelerator& a) {
+  return facts_of(a.architecture).kind == machine_kind::gpu_nvidia;
+}
+/// Errors: inconsistent, for a machine of a kind that nobody measured.
+constexpr void require_calibrated_kind(const accelerator& a) {
+  if (!can_be_calibrated(a)) {
+    perfmodel::detail::no_calibration(a.name.c_str(), name_of(facts_of(a.architecture).kind));
+  }
+}
+
+/// Whether kernels run alike on both: the same die at the same clock, memory speed and power. The
+/// name, the price and the size of the memory may differ.
+constexpr bool same_machine(const accelerator& a, const accelerator& b) {
+  return a.architecture == b.architecture && a.sms.value() == b.sms.value() &&
+         a.vector.clock.value() == b.vector.clock.value() &&
+         a.matrix.peak.bf16.value() == b.matrix.peak.bf16.value() &&
+         a.l2.capacity.value() == b.l2.capacity.value() &&
+         a.dram.bandwidth.value() == b.dram.bandwidth.value() && a.tdp.value() == b.tdp.value();
+}
+
+/// The measured machine that an accelerator is; null where it is none of them.
+constexpr const measured_machine* measured_as(const accelerator& a) {
+  for (const measured_machine* m : measured_machines) {
+    if (same_machine(a, m->device())) return m;
+  }
+  return nullptr;
+}
+
+/// The measured machines that an architecture may borrow from, the nearest first.
+constexpr std::array<const measured_machine*, 3> relatives_of(architecture a) {
+  switch (a) {
+    case architecture::volta:
+    case architecture::ampere: return {&measured_a100, &measured_l40s, &measured_h100};
+    case architecture::blackwell:
+    case architecture::blackwell_ultra:
+    case architecture::rubin:
+    case architecture::rubin_ultra: return {&measured_b200, &measured_h200, &measured_h100};
+    case architecture::hopper: return {&measured_h100, &measured_h200, &measured_a100};
+    default: return {&measured_l40s, &measured_a100, &measured_h100};
+  }
+}
+
+/// The machine whose profiles an accelerator is given that has none of its own; for one that was
+/// measured, the nearest other.
+/// Test: h20 takes h100_sxm's, gb200 b200_sxm's, rtx_4090 l40s's; h100_sxm without its own, h200's.
+constexpr const measured_machine& donor_of(const accelerator& a) {
+  require_calibrated_kind(a);
+  const auto relatives = relatives_of(a.architecture);
+  return same_machine(a, relatives[0]->device()) ? *relatives[1] : *relatives[0];
+}
+
+/// What a transfer adds to the donor's own log_sigma, in quadrature, so that both cover what was seen
+/// where each measured machine was predicted from another: 0.06 within a generation (H100 and H200:
+/// together 0.07 seen), 0.13 between architectures (together 0.11 seen of A100, 0.14 of B200 and
+/// L40S).
+constexpr double transfer_log_sigma(const accelerator& a, const accelerator& donor) {
+  const bool siblings =
+      a.architecture == donor.architecture || (a.architecture == architecture::blackwell_ultra &&
+                                               donor.architecture == architecture::blackwell);
+  return siblings ? 0.06 : 0.13;
+}
+/// The same for attention: 0.06 within a generation, 0.2 between architectures that run
+/// FlashAttention-2, 0.4 elsewhere (B200 from H200: 0.4, most of it decode).
+constexpr double attention_transfer_log_sigma(const accelerator& a, const accelerator& donor) {
+  if (transfer_log_sigma(a, donor) < 0.1) return 0.06;
+  const auto older = [](const accelerator& x) { return instruction_rows_of(x) < 64.0; };
+  return older(donor) && older(a) ? 0.2 : 0.4;
+}
+
+constexpr double in_quadrature(double a, double b) {
+  return math::sqrt(a * a + b * b);
+}
+
+/// The profile of the nearest other machine: its shares and floors as they are, bandwidths of caches
+/// by SMs x clock, and the slowdown that its energy per FLOP (power limit over dense bf16 peak) means
+/// at the accelerator's own. Errors: a kind of machine that nobody measured.
+constexpr machine_profile transferred_machine_profile(const accelerator& a) {
+  const accelerator& donor = donor_of(a).device();
+  machine_profile p = *donor_of(a).machine;
+  const auto sm_cycles = [](const accelerator& x) {
+    return x.sms.value() * x.vector.clock.value();
+  };
+  const double own_cycles = sm_cycles(a);
+  if (own_cycles > 0.0) {
+    p.value.operand_bandwidth = own_cycles / sm_cycles(donor) * p.value.operand_bandwidth;
+    p.value.l2_bandwidth = own_cycles / sm_cycles(donor) * p.value.l2_bandwidth;
+  }
+  const auto joule_per_flop = [](const accelerator& x) {
+    const double bf16 = x.matrix.peak.bf16.value();
+    const double fp16 = x.matrix.peak.fp16.value();
+    return x.tdp.value() / (bf16 > fp16 ? bf16 : fp16);
+  };
+  const double given = joule_per_flop(a);
+  if (given > 0.0 && given < 1e-9) {  // else the one or the other is not stated
+    const double slower = (1.0 + p.value.power_slowdown) * joule_per_flop(donor) / given - 1.0;
+    p.value.power_slowdown = slower > 0.0 ? slower : 0.0;
+  }
+  p.name = a.name;
+  p.log_sigma = in_quadrature(p.log_sigma, transfer_log_sigma(a, donor));
+  p.from = &sources::transferred_gemm;
+  return p;
+}
+
+/// Its own, or a relative's.
+constexpr machine_profile machine_profile_of(const accelerator& a) {
+  const measured_machine* own = measured_as(a);
+  return own != nullptr ? *own->machine : transferred_machine_profile(a);
+}
+
+/// The attention profile of the nearest other machine: its times, rate and shares as they are (scaled
+/// by the clock they predicted worse); DRAM and L2 as the transferred machine profile has them.
+constexpr attention_profile transferred_attention_profile(const accelerator& a) {
+  const measured_machine& donor = donor_of(a);
+  attention_profile p = *donor.attention;
+  const machine_parameters machine = transferred_machine_profile(a).value;
+  p.name = a.name;
+  p.value.dram_share = machine.dram_share;
+  p.value.l2_bandwidth = machine.l2_bandwidth;
+  p.log_sigma = in_quadrature(p.log_sigma, attention_transfer_log_sigma(a, donor.device()));
+  p.from = &sources::transferred_attention;
+  return p;
+}
+
+/// Its own, or a relative's.
+constexpr attention_profile attention_profile_of(const accelerator& a) {
+  const measured_machine* own = measured_as(a);
+  return own != nullptr ? *own->attention : transferred_attention_profile(a);
+}
+
+/// The expert profile of an accelerator: the shares of its machine profile. The libraries' numbers
+/// come from H100 and H200; no other accelerator was seen, so log_sigma is 0.25 elsewhere.
+constexpr moe_profile moe_profile_of(const accelerator& a) {
+  const machine_profile machine = machine_profile_of(a);
+  const measured_machine* own = measured_as(a);
+  const bool seen = own == &measured_h100 || own == &measured_h200;
+  return {
+      .name = a.name,
+      .donor = machine.donor,
+      .value = {.matrix_share = machine.value.matrix_share, .dram_share = machine.value.dram_share},
+      .standard_error = {.matrix_share = machine.standard_error.matrix_share,
+                         .dram_share = machine.standard_error.dram_share},
+      .log_sigma = seen ? 0.096 : 0.25,
+      .from = seen ? &sources::aic_moe : &sources::moe_elsewhere};
+}
+
+}  // namespace perfmodel::catalog

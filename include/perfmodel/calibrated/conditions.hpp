@@ -1,0 +1,64 @@
+// How a call is made: what it finds in L2, and where tokens go.
+#pragma once
+
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/fields.hpp>
+#include <perfmodel/scalar/math.hpp>
+#include <perfmodel/units/named.hpp>
+
+namespace perfmodel {
+
+/// Whether a call finds in L2 what the same call left there before. In a model it does not, for the
+/// other layers pass in between; in a benchmark that replays one call it may.
+enum class cache_state { warm, cold };
+
+/// How tokens choose experts: at random, or so that every expert has as many.
+enum class routing { random, balanced };
+
+/// The default is a call inside a model, for every operator. A benchmark of one product reads
+/// `weight_copies` copies of its weights in turn, so that a warm L2 holds what fits of all of them.
+template <Scalar T = double>
+struct basic_call_conditions {
+  cache_state cache = cache_state::cold;
+  T weight_copies = T(1.0);
+  perfmodel::routing routing = perfmodel::routing::random;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("cache", s.cache...);
+    f(field::positive("weight_copies"), s.weight_copies...);
+    f("routing", s.routing...);
+  }
+};
+using call_conditions = basic_call_conditions<>;
+
+/// Of a benchmark that reads `weight_copies` copies of the weights in turn; 0: it empties the L2.
+/// Errors: weight_copies negative.
+template <Scalar T>
+constexpr basic_call_conditions<T> replaying(const T& weight_copies) {
+  if (!(upper(detail::not_negative("weight_copies", weight_copies)) > 0.0)) return {};
+  return {.cache = cache_state::warm, .weight_copies = weight_copies};
+}
+
+namespace detail {
+
+/// Share of a working set that the run before left in L2: 1 / (1 + (bytes / room)^8), a step at
+/// the room, 1.0 far below and (room / bytes)^8 above it. Test: a half at the room itself.
+template <Scalar T>
+constexpr T resident(const bytes<T>& working_set, const bytes<T>& room) {
+  const T x = named("L2 filled", T(working_set / detail::positive("l2.capacity", room)));
+  const T x2 = x * x;
+  const T x4 = x2 * x2;
+  return 1.0 / (1.0 + x4 * x4);
+}
+
+/// 1 where x is above 0, else 0, for counts.
+template <Scalar T>
+constexpr T any(const T& x) {
+  using math::ceil;
+  return scalar_max(T(0.0), scalar_min(T(1.0), T(ceil(x))));
+}
+
+}  // namespace detail
+
+}  // namespace perfmodel

@@ -1,0 +1,50 @@
+// The way in: everything that was measured of an accelerator and an engine, as one policy.
+#pragma once
+
+#include <perfmodel/calibrated/catalog/collectives.hpp>
+#include <perfmodel/calibrated/catalog/experts.hpp>
+#include <perfmodel/calibrated/policy.hpp>
+
+namespace perfmodel {
+
+/// const auto silicon = calibrated_for(catalog::h100_sxm, engine::vllm); step(d, i, silicon).
+/// What was fitted to the accelerator itself, else to its nearest relative, with a wider interval.
+/// Expert kernels are vLLM's, as are the all-reduce kernels of `none`.
+/// Errors: inconsistent for a kind of machine that nobody measured: AMD, Apple, TPU, LPU, wafer.
+/// Tests: tests/property/calibrated_recorded.cpp; each member is the catalogue's.
+constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::none) {
+  catalog::require_calibrated_kind(a);
+  const machine_profile machine = catalog::machine_profile_of(a);
+  const attention_profile attention = catalog::attention_profile_of(a);
+  const moe_profile experts = catalog::moe_profile_of(a);
+  const collective_profile links = catalog::collective_profile_of(a);
+  const collective_profile network =
+      catalog::collective_profile_of(link{.kind = link_kind::infiniband});
+  const engine_all_reduce_kernels& kernels =
+      e == engine::sglang || e == engine::trtllm ? catalog::flag_kernels : catalog::barrier_kernels;
+  calibrated c;
+  c.machine = machine.value;
+  c.engine = catalog::engine_profile_of(e);
+  c.attention = attention.value;
+  c.attention_kernels = catalog::attention_kernels_of(a, bf16);
+  c.narrow_attention_kernels = catalog::attention_kernels_of(a, fp8);
+  c.moe = experts.value;
+  c.moe_kernels = catalog::triton_experts;
+  c.narrow_moe_kernels = catalog::triton_fp8_experts;
+  c.spread_moe_kernels = catalog::cutlass_experts;
+  c.links = calibrated_collectives_on(a, links, kernels);
+  c.network = calibrated_collectives_on(a, network);
+  const auto note = [&a](profile_part part, const auto& p) {
+    return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma};
+  };
+  c.notes = {note(profile_part::products, machine),
+             profile_note{profile_part::quantisation, nullptr, c.engine.from, c.engine.log_sigma},
+             note(profile_part::attention, attention),
+             note(profile_part::experts, experts),
+             note(profile_part::links, links),
+             note(profile_part::network, network)};
+  require_valid(c, "silicon");
+  return c;
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,55 @@
+// What measurements add to a data sheet, for grouped products of experts.
+#pragma once
+
+#include <perfmodel/calibrated/fitted_profile.hpp>
+
+namespace perfmodel {
+
+/// How one library of grouped GEMMs divides the experts' work. Tile sizes and the flag are read in
+/// its source; the four costs are fitted.
+template <Scalar T = double>
+struct basic_moe_kernels {
+  label name{};
+  T least_tile_rows = T(16.0);  ///< tiles grow with the tokens of an expert, from this ...
+  T most_tile_rows = T(128.0);  ///< ... to this
+  T tile_columns = T(128.0);
+  bool all_rows_buffered = false;  ///< between the GEMMs: rows of the whole group, on every rank
+  duration<T> floor{};             ///< sort, two GEMMs, activation and sum, each started once
+  T buffer_share = T(1.0);         ///< of DRAM bandwidth, through the buffers between kernels
+  T matrix_ratio = T(1.0);  ///< share of the peak that these kernels reach, over matrix_share
+  T dram_saturation =
+      T(1.0);  ///< tiles on a share x of the SMs draw min(1, dram_saturation x) of DRAM
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("name", s.name...);
+    f(field::count("least_tile_rows"), s.least_tile_rows...);
+    f(field::count("most_tile_rows"), s.most_tile_rows...);
+    f(field::count("tile_columns"), s.tile_columns...);
+    f("all_rows_buffered", s.all_rows_buffered...);
+    f(field::positive("floor"), s.floor...);
+    f(field::positive("buffer_share"), s.buffer_share...);
+    f(field::positive("matrix_ratio"), s.matrix_ratio...);
+    f(field::positive("dram_saturation"), s.dram_saturation...);
+  }
+};
+using moe_kernels = basic_moe_kernels<>;
+
+/// What one accelerator reaches in an expert block: both are its machine profile's, nothing is
+/// fitted to experts but the four numbers of a library.
+template <Scalar T = double>
+struct basic_moe_parameters {
+  T matrix_share = T(1.0);  ///< of the dense peak
+  T dram_share = T(1.0);    ///< of the data sheet's bandwidth, reading weights
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::positive("matrix_share"), s.matrix_share...);
+    f(field::share("dram_share"), s.dram_share...);
+  }
+};
+using moe_parameters = basic_moe_parameters<>;
+
+using moe_profile = fitted_profile<moe_parameters>;
+
+}  // namespace perfmodel

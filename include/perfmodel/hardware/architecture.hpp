@@ -1,0 +1,139 @@
+// The generations of machines, and what every die of a generation has in common.
+#pragma once
+
+#include <initializer_list>
+#include <perfmodel/hardware/fact.hpp>
+#include <perfmodel/hardware/number_format.hpp>
+
+namespace perfmodel {
+
+/// What was fitted to machines of one kind says nothing about another: their kernels differ.
+enum class machine_kind { unknown, gpu_nvidia, gpu_amd, gpu_apple, tpu, lpu, wafer };
+
+constexpr const char* name_of(machine_kind k) {
+  constexpr const char* names[] = {"unknown", "NVIDIA GPU", "AMD GPU", "Apple GPU",
+                                   "TPU",     "LPU",        "wafer"};
+  return names[static_cast<int>(k)];
+}
+
+/// The order is that of `detail::architectures`.
+enum class architecture {
+  unknown,
+  volta,
+  turing,
+  ampere,       ///< GA100
+  ampere_rtx,   ///< GA10x: A10, A40, RTX 30
+  ampere_orin,  ///< the GPU of Jetson Orin
+  ada,
+  hopper,
+  blackwell,        ///< B200, GB200
+  blackwell_ultra,  ///< B300, GB300
+  blackwell_rtx,    ///< RTX 50, RTX PRO
+  blackwell_thor,   ///< the GPU of Jetson Thor
+  rubin,
+  rubin_ultra,
+  cdna2,
+  cdna3,
+  tpu_v5e,
+  tpu_v5p,
+  apple_m2,
+  apple_m3,
+  groq_tsp,
+  wse3
+};
+
+/// Number formats, of which a unit takes any.
+class format_set {
+ public:
+  constexpr format_set(std::initializer_list<number_format> formats) {
+    for (const number_format f : formats) bits_ |= 1U << static_cast<unsigned>(f);
+  }
+  constexpr bool contains(number_format f) const {
+    return (bits_ >> static_cast<unsigned>(f) & 1U) != 0;
+  }
+
+ private:
+  unsigned bits_ = 0;
+};
+
+/// Facts of an architecture. Those of the die may be stated for one accelerator, which counts then.
+struct architecture_facts {
+  const char* name = "";
+  machine_kind kind = machine_kind::unknown;
+  fact<number<>> instruction_rows{};  ///< of one matrix instruction; a smaller tile is padded to it
+  fact<number<>> l2_partitions{};     ///< each keeps its own copy of what its SMs read
+  fact<number<>> special_functions{};  ///< exponentials per clock and SM
+  bool scales_blocks = false;          ///< whether the matrix units apply the scales of fp8 blocks
+  format_set matrix_formats{};
+};
+
+namespace sources {
+inline constexpr source ptx_mma{basis::vendor, "NVIDIA PTX ISA, mma: 16 rows"};
+inline constexpr source ptx_wgmma{basis::vendor,
+                                  "NVIDIA PTX ISA, wgmma and tcgen05.mma: at least 64 rows"};
+inline constexpr source like_blackwell{basis::assumed, "as on data-centre Blackwell"};
+inline constexpr source a100_l2{
+    basis::vendor, "NVIDIA A100 whitepaper, \"A100 L2 Cache\": two partitions, as in later dies"};
+inline constexpr source one_l2{basis::assumed, "no maker speaks of partitions of this L2"};
+inline constexpr source exponentials{
+    basis::vendor, "NVIDIA CUDA programming guide, throughput of native arithmetic instructions"};
+inline constexpr source exponentials_assumed{
+    basis::assumed, "16, as on Hopper: Shah et al., FlashAttention-3, 2024, section 3.1"};
+}  // namespace sources
+
+namespace detail {
+
+inline constexpr fact<number<>> rows_of_mma{16.0, sources::ptx_mma};
+inline constexpr fact<number<>> rows_of_wgmma{64.0, sources::ptx_wgmma};
+inline constexpr fact<number<>> rows_like_blackwell{64.0, sources::like_blackwell};
+inline constexpr fact<number<>> whole_l2{1.0, sources::one_l2};
+inline constexpr fact<number<>> split_l2{2.0, sources::a100_l2};
+inline constexpr fact<number<>> sixteen{16.0, sources::exponentials};
+inline constexpr fact<number<>> sixteen_assumed{16.0, sources::exponentials_assumed};
+
+inline constexpr format_set turing_formats{fp16, int8, int4};
+inline constexpr format_set ampere_formats{fp64, tf32, bf16, fp16, int8, int4};
+inline constexpr format_set ada_formats{tf32, bf16, fp16, fp8, int8, int4};
+inline constexpr format_set hopper_formats{fp64, tf32, bf16, fp16, fp8, int8};
+inline constexpr format_set blackwell_formats{fp64, tf32, bf16, fp16, fp8, int8, fp4};
+
+// name, kind, rows of an instruction, L2 partitions, special functions, block scales, matrix formats
+// clang-format off
+inline constexpr std::array architectures{
+    architecture_facts{"unknown"},
+    architecture_facts{"Volta", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, {fp16}},
+    architecture_facts{"Turing", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, turing_formats},
+    architecture_facts{"Ampere", machine_kind::gpu_nvidia, rows_of_mma, split_l2, sixteen, false, ampere_formats},
+    architecture_facts{"Ampere (RTX)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, ampere_formats},
+    architecture_facts{"Ampere (Orin)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, ampere_formats},
+    architecture_facts{"Ada Lovelace", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, ada_formats},
+    architecture_facts{"Hopper", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2, sixteen, false, hopper_formats},
+    architecture_facts{"Blackwell", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2, sixteen, true, blackwell_formats},
+    architecture_facts{"Blackwell Ultra", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2, sixteen_assumed, true, blackwell_formats},
+    architecture_facts{"Blackwell (RTX)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, blackwell_formats},
+    architecture_facts{"Blackwell (Thor)", machine_kind::gpu_nvidia, rows_of_wgmma, whole_l2, sixteen_assumed, true, blackwell_formats},
+    architecture_facts{"Rubin", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2, sixteen_assumed, true, blackwell_formats},
+    architecture_facts{"Rubin Ultra", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2, sixteen_assumed, true, blackwell_formats},
+    architecture_facts{"CDNA 2", machine_kind::gpu_amd, {}, {}, {}, false, {fp64, fp32, bf16, fp16, int8}},
+    architecture_facts{"CDNA 3", machine_kind::gpu_amd, {}, {}, {}, false, {fp64, fp32, tf32, bf16, fp16, fp8, int8}},
+    architecture_facts{"TPU v5e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
+    architecture_facts{"TPU v5p", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8, int8}},
+    architecture_facts{"Apple M2 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
+    architecture_facts{"Apple M3 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
+    architecture_facts{"Tensor Streaming Processor", machine_kind::lpu, {}, {}, {}, false, {fp16, int8}},
+    architecture_facts{"WSE-3", machine_kind::wafer, {}, {}, {}, false, {fp16}},
+};
+// clang-format on
+static_assert(architectures.size() == static_cast<std::size_t>(architecture::wse3) + 1);
+
+}  // namespace detail
+
+/// Test: the rows above, and every peak of the catalogue is in a format its architecture takes.
+constexpr const architecture_facts& facts_of(architecture a) {
+  return detail::architectures[static_cast<std::size_t>(a)];
+}
+constexpr const char* name_of(architecture a) {
+  return facts_of(a).name;
+}
+
+}  // namespace perfmodel

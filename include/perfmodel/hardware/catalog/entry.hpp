@@ -1,0 +1,20 @@
+// What a list of accelerators holds of each.
+#pragma once
+
+#include <perfmodel/hardware/accelerator.hpp>
+
+namespace perfmodel::catalog {
+
+/// `key` is the spec's own name, in C++ and in requests. The header of each family ends with the
+/// list of its entries.
+struct accelerator_entry {
+  const accelerator* spec = nullptr;
+  const char* key = "";
+  const char* title = "";
+
+  constexpr accelerator_entry() = default;
+  constexpr accelerator_entry(const accelerator& a, const char* full_name)
+      : spec(&a), key(a.name.c_str()), title(full_name) {}
+};
+
+}  // namespace perfmodel::catalog

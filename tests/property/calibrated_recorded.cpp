@@ -1,0 +1,142 @@
+// Calibrated answers against those of version 0.1: a change that moves one is a change of the model.
+// The columns of `shape` are read in the order in which each question below asks for them.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/step.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/workload/catalog/mistral.hpp>
+#include <sstream>
+#include <support/tsv.hpp>
+
+namespace pm = perfmodel;
+
+namespace {
+
+class shape {
+ public:
+  explicit shape(const std::string& text) : words_(text) {}
+  double number() {
+    double x = NAN;
+    REQUIRE(words_ >> x);
+    return x;
+  }
+  int whole() { return static_cast<int>(number()); }
+  pm::number_format format() {
+    std::string name;
+    REQUIRE(words_ >> name);
+    for (const pm::number_format f : pm::all_formats) {
+      if (name == pm::name_of(f)) return f;
+    }
+    FAIL("no format " << name);
+    return pm::bf16;
+  }
+
+ private:
+  std::istringstream words_;
+};
+
+using question =
+    std::function<pm::duration<>(const pm::accelerator&, const pm::calibrated&, shape&)>;
+
+pm::duration<> gemm(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+  pm::gemm g;
+  g.m = s.number(), g.n = s.number(), g.k = s.number();
+  g.format = s.format();
+  g.weights.format = s.format();
+  g.weights.group = s.number(), g.weights.scale_bits = s.number();
+  g.output = s.format();
+  return calibrated_estimate(a, g, silicon, pm::replaying(s.number())).time;
+}
+pm::duration<> decode(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+  pm::attention_decode w;
+  w.batch = s.number(), w.context = s.number();
+  w.query_heads = s.number(), w.kv_heads = s.number(), w.head_dim = s.number();
+  w.kv_format = s.format();
+  w.window = s.number();
+  return calibrated_estimate(a, w, silicon, pm::replaying(s.number())).time;
+}
+pm::duration<> prefill(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+  pm::attention_prefill w;
+  w.batch = s.number(), w.tokens = s.number();
+  w.query_heads = s.number(), w.kv_heads = s.number();
+  w.head_dim = s.number(), w.value_dim = s.number();
+  w.kv_format = s.format();
+  w.causal = s.number() > 0.0;
+  w.window = s.number(), w.past = s.number();
+  return calibrated_estimate(a, w, silicon, pm::replaying(s.number())).time;
+}
+pm::duration<> experts(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+  pm::moe_ffn w;
+  w.tokens = s.number(), w.hidden = s.number(), w.intermediate = s.number();
+  w.experts = s.number(), w.top_k = s.number(), w.shared_experts = s.number();
+  w.tensor_parallel = s.number(), w.expert_parallel = s.number();
+  w.format = s.format(), w.weights = s.format();
+  w.gated = s.number() > 0.0;
+  return calibrated_estimate(a, w, silicon).time;
+}
+pm::duration<> norm(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+  pm::norm w;
+  w.rows = s.number(), w.width = s.number();
+  return calibrated_estimate(a, w, silicon, pm::replaying(s.number())).time;
+}
+pm::duration<> swiglu(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+  pm::swiglu w;
+  w.tokens = s.number(), w.hidden = s.number(), w.intermediate = s.number();
+  w.fused = s.number() > 0.0;
+  return calibrated_estimate(a, w, silicon).time;
+}
+pm::duration<> collective(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+  pm::collective c;
+  c.operation = static_cast<pm::collective_op>(s.whole());
+  c.ranks = s.whole();
+  c.message = pm::message_bytes<>(s.number() * pm::byte);
+  c.implementation = static_cast<pm::implementation>(s.whole());
+  c.launch = static_cast<pm::launch_mode>(s.whole());
+  return pm::collective_time(a.fabric, c, silicon).time;
+}
+pm::duration<> step(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+  const pm::transformer models[] = {pm::catalog::llama_3_1_8b, pm::catalog::llama_3_70b,
+                                    pm::catalog::mixtral_8x7b};
+  pm::deployment d;
+  d.device = a;
+  d.model = models[s.whole()];
+  d.layout.tensor = s.whole();
+  d.activations = s.format();
+  d.kv = d.activations;
+  d.weights = {d.activations, pm::bf16};
+  pm::iteration i;
+  i.batch = s.number(), i.context = s.number(), i.prefill_tokens = s.number();
+  return pm::step(d, i, silicon, silicon).time;
+}
+
+}  // namespace
+
+TEST_CASE("calibrated answers are those of version 0.1", "[calibrated]") {
+  const std::map<std::string, question> questions{
+      {"gemm", gemm}, {"decode", decode}, {"prefill", prefill},       {"experts", experts},
+      {"norm", norm}, {"swiglu", swiglu}, {"collective", collective}, {"step", step}};
+  const auto table = perfmodel_test::read_tsv("tests/data/calibrated_recorded.tsv");
+  REQUIRE(table.rows.size() == 3040);
+  std::map<std::string, pm::calibrated> silicon;
+  for (const auto& row : table.rows) {
+    const pm::accelerator& a = *pm::catalog::find_accelerator(row.at("accelerator"));
+    const std::string key = row.at("accelerator") + " " + row.at("engine");
+    const auto known = silicon.find(key);
+    const pm::calibrated& on =
+        known != silicon.end()
+            ? known->second
+            : silicon.emplace(key, pm::calibrated_for(a, *pm::find_engine(row.at("engine"))))
+                  .first->second;
+    shape s(row.at("shape"));
+    const double expected = perfmodel_test::number(row.at("seconds"));
+    const double answer = questions.at(row.at("question"))(a, on, s).value();
+    if (!(std::abs(answer / expected - 1.0) < 1e-9)) {
+      FAIL_CHECK(row.at("question") << " on " << key << ", " << row.at("shape") << ": " << answer
+                                    << ", recorded " << expected);
+    }
+  }
+}
