@@ -1,10 +1,7 @@
 // Does tensor parallelism over 8 devices still pay, where 4 would do? More devices read less each,
 // but every layer adds up over all of them twice, and a sum over 8 takes longer than one over 4.
 #include <cstdio>
-#include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
-#include <perfmodel/calibrated/collectives.hpp>
-#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
@@ -24,15 +21,8 @@ pm::estimate decode(const pm::link& fabric, int ranks, double batch, double cont
   d.kv = pm::fp8;
   d.utilization = 0.9;
 
-  pm::calibrated kernels;
-  kernels.machine = catalog::machine_profile_of(d.device).value;
-  kernels.attention = catalog::attention_profile_of(d.device).value;
-  kernels.attention_kernels = catalog::flash_attention_3;
-  const pm::collective_profile wire = fabric.kind == pm::link_kind::nvlink
-                                          ? catalog::collective_profile_of(d.device)
-                                          : catalog::collective_profile_of(fabric);
-  return pm::step(d, pm::iteration{.batch = batch, .context = context}, kernels,
-                  pm::calibrated_collectives_on(d.device, wire));
+  const auto silicon = pm::calibrated_for(d.device);
+  return pm::step(d, pm::iteration{.batch = batch, .context = context}, silicon, silicon);
 }
 
 bool slower(const pm::link& fabric, double batch, double context) {

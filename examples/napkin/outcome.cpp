@@ -24,16 +24,16 @@ std::string sentence(const perfmodel::feasibility& f) {
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
                       profile_part part) {
   calibrated_note note;
-  note.profile = note_of(c, part, answer.terms);
-  const double spread = spread_of(c, part, answer.terms);
+  const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
+  note.profile = note_of(c, stands_on);
   for (std::size_t i = 0; i < answer.results.size(); ++i) {
     const std::string_view key = answer.results[i].key;
     const result<double>& least = bound.results[i];
     if (key == "ttft_s") note.bounds.push_back({"bound_ttft_s", "bound", least.value, least.unit});
     if (key != "time_s" && key != "itl_s") continue;
     note.bounds.push_back({"bound_time_s", "bound", least.value, least.unit});
-    const auto range =
-        perfmodel::range_of(perfmodel::duration<>::from_value(answer.results[i].value), spread);
+    const auto range = perfmodel::range_of(
+        perfmodel::duration<>::from_value(answer.results[i].value), stands_on.log_sigma());
     note.low = range.low.value();
     note.high = range.high.value();
   }

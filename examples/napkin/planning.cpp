@@ -73,8 +73,8 @@ const calibration& calibration_at(const std::vector<calibration>& all,
   throw std::logic_error(std::string("no calibration of ") + accelerator.c_str());
 }
 
-calibrated_mode<double> policies_on(const calibration& c, const pm::accelerator& a) {
-  return policies_of<double>(c, a, 0.0,
+calibrated_mode<double> policies_on(const calibration& c) {
+  return policies_of<double>(c, 0.0,
                              [](const auto& spec, const char*, const pm::source*) { return spec; });
 }
 
@@ -88,7 +88,7 @@ pm::plan_result calibrated_plan(const pm::plan_request& q, const std::vector<cal
   };
   std::vector<machine> machines;
   for (const pm::accelerator& a : q.accelerators)
-    machines.push_back({a.name, policies_on(calibration_at(all, a.name), a)});
+    machines.push_back({a.name, policies_on(calibration_at(all, a.name))});
   const auto on = [&machines](const pm::accelerator& a) -> const calibrated_mode<double>& {
     const auto same = [&a](const machine& m) { return m.name == a.name; };
     return std::find_if(machines.begin(), machines.end(), same)->policies;
@@ -127,11 +127,11 @@ pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p,
   if (calibrations.empty()) {
     s = pm::serving(d, l);
   } else {
-    const auto policies = policies_of<pm::traced>(
-        calibration_at(calibrations, p.accelerator), d.device, pm::traced(0.0),
-        [&](const auto& spec, const char* prefix, const pm::source* from) {
-          return traced_constants(spec, tape, prefix, *from);
-        });
+    const auto policies =
+        policies_of<pm::traced>(calibration_at(calibrations, p.accelerator), pm::traced(0.0),
+                                [&](const auto& spec, const char* prefix, const pm::source* from) {
+                                  return traced_constants(spec, tape, prefix, *from);
+                                });
     s = pm::serving(d, l, policies.kernels, policies.links);
   }
   pm::derivation steps = derivation_of(outcome_of(s));

@@ -174,8 +174,8 @@ struct moe_ffn {
                                         const Mode& mode) {
     const pm::routing how =
         in.text("routing") == "random" ? pm::routing::random : pm::routing::balanced;
-    if constexpr (requires { mode.kernels.estimate(in.accelerator(), x, how); }) {
-      return mode.kernels.estimate(in.accelerator(), x, how);
+    if constexpr (requires { mode.kernels.conditions; }) {
+      return calibrated_estimate(in.accelerator(), x, mode.kernels, {.routing = how});
     } else {
       return pm::roofline(in.accelerator(), demand_of(x), mode.kernels);
     }

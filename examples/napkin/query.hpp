@@ -63,7 +63,7 @@ calibrated_mode<T> policies_of(const calibration& c, inputs<T>& in) {
   const T copies = in.asked().find("weight_copies") == nullptr ? T(0.0)
                    : in.has("weight_copies")                   ? in.number("weight_copies")
                                                                : T(benchmark_copies(in));
-  return policies_of<T>(c, in.accelerator(), copies,
+  return policies_of<T>(c, copies,
                         [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
                           return in.constants(spec, prefix, from);
                         });

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/step.hpp>
@@ -29,14 +29,8 @@ std::array<Workload, inputs> varied(Workload w, Vary vary) {
 }
 
 pm::calibrated policy(double weight_copies) {
-  pm::calibrated p;
-  p.machine = catalog::machine_profile_of(catalog::h200_sxm).value;
-  p.engine = catalog::engine_vllm;
-  p.attention = catalog::attention_profile_of(catalog::h200_sxm).value;
-  p.attention_kernels = catalog::flash_attention_3;
-  p.moe = catalog::moe_profile_of(catalog::h200_sxm).value;
-  p.moe_kernels = catalog::triton_experts;
-  p.weight_copies = weight_copies;
+  pm::calibrated p = pm::calibrated_for(catalog::h200_sxm, pm::engine::vllm);
+  p.conditions = pm::replaying(weight_copies);
   return p;
 }
 

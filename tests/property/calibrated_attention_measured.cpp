@@ -151,10 +151,11 @@ TEST_CASE("other head dimensions follow from the rates: FlashAttention-3, figure
                             .kv_heads = 2048 / f.head_dim,
                             .head_dim = f.head_dim};
     w.causal = f.causal;
-    const double seconds =
-        pm::calibrated_estimate(pm::catalog::h100_sxm, w, pm::catalog::attention_h100_sxm.value,
-                                pm::catalog::flash_attention_3)
-            .time.value();
+    const double seconds = pm::calibrated_estimate(pm::catalog::h100_sxm, w,
+                                                   {pm::catalog::attention_h100_sxm.value,
+                                                    pm::catalog::flash_attention_3},
+                                                   {.cache = pm::cache_state::warm})
+                               .time.value();
     const double flop = 4.0 * 16384.0 * 16384.0 * 2048.0 * (f.causal ? 0.5 : 1.0);
     INFO(f.head_dim << " " << flop / seconds / 1e12 << " TFLOP/s, printed " << f.tflops);
     CHECK(std::abs(flop / seconds / 1e12 / f.tflops - 1.0) < 0.10);
@@ -172,8 +173,9 @@ TEST_CASE("calibrated attention agrees over all scalars", "[calibrated][scalars]
                                           .query_heads = T(32.0),
                                           .kv_heads = T(8.0),
                                           .head_dim = T(128.0)};
-    return pm::calibrated_estimate(pm::lift<T>(pm::catalog::h200_sxm), w, p,
-                                   pm::lift<T>(pm::catalog::flash_attention_3))
+    return pm::calibrated_estimate(pm::lift<T>(pm::catalog::h200_sxm), w,
+                                   {p, pm::lift<T>(pm::catalog::flash_attention_3)},
+                                   {.cache = pm::cache_state::warm})
         .time.value();
   };
   perfmodel_test::check_scalars(decode, 3.0, 4160.0, 8e-6, 0.9, 3e-6);
@@ -187,8 +189,9 @@ TEST_CASE("calibrated attention agrees over all scalars", "[calibrated][scalars]
                                            .query_heads = T(32.0),
                                            .kv_heads = T(8.0),
                                            .head_dim = T(128.0)};
-    return pm::calibrated_estimate(pm::lift<T>(pm::catalog::b200_sxm), w, p,
-                                   pm::lift<T>(pm::catalog::tensorrt_llm))
+    return pm::calibrated_estimate(pm::lift<T>(pm::catalog::b200_sxm), w,
+                                   {p, pm::lift<T>(pm::catalog::tensorrt_llm)},
+                                   {.cache = pm::cache_state::warm})
         .time.value();
   };
   perfmodel_test::check_scalars(prefill, 5.3, 0.7, 0.8, 1.3e-6);
@@ -201,8 +204,8 @@ TEST_CASE("calibrated attention agrees over all scalars", "[calibrated][scalars]
                                  .intermediate = T(14336.0),
                                  .experts = T(8.0),
                                  .top_k = T(2.0)};
-    return pm::calibrated_estimate(pm::lift<T>(pm::catalog::h200_sxm), w, p,
-                                   pm::lift<T>(pm::catalog::triton_experts))
+    return pm::calibrated_estimate(pm::lift<T>(pm::catalog::h200_sxm), w,
+                                   {p, pm::lift<T>(pm::catalog::triton_experts)})
         .time.value();
   };
   perfmodel_test::check_scalars(experts, 1700.0, 0.7, 0.8);
@@ -218,7 +221,7 @@ TEST_CASE("longer, wider and more is never faster", "[calibrated]") {
                                                         .query_heads = 32,
                                                         .kv_heads = 8,
                                                         .head_dim = 128},
-                                   p, k)
+                                   {p, k}, {.cache = pm::cache_state::warm})
         .time;
   };
   for (double context = 128; context < 1e6; context *= 2) {

@@ -44,7 +44,7 @@ TEST_CASE("NCCL's collectives on three machines", "[calibrated][shared]") {
     by[x.gpu].push_back(r);
     by[x.operation].push_back(r);
     by[std::to_string(x.call.ranks)].push_back(r);
-    inside += std::abs(r) <= 1.2816 * pm::catalog::collectives_h100_sxm.log_sigma;
+    inside += std::abs(r) <= pm::z90 * pm::catalog::collectives_h100_sxm.log_sigma;
   }
   const std::map<std::string, double> most{
       {"a100_sxm", 0.077},   {"h100_sxm", 0.050}, {"h200_sxm", 0.058}, {"all_reduce", 0.067},
@@ -138,7 +138,7 @@ TEST_CASE("80 % of what a fit has not seen lie where it says", "[calibrated][sha
        {std::tuple{"NCCL", of_nccl, 0.08}, std::tuple{"custom", of_custom, 0.11}}) {
     double inside = 0.0;
     for (const double r : residuals)
-      inside += std::abs(r) <= 1.2816 * pm::catalog::collectives_h200_sxm.log_sigma;
+      inside += std::abs(r) <= pm::z90 * pm::catalog::collectives_h200_sxm.log_sigma;
     INFO(what << ": mean " << pm::score_of(residuals).mean);
     CHECK(pm::score_of(residuals).mean < most);
     CHECK(inside >= 0.8 * static_cast<double>(residuals.size()));
@@ -204,7 +204,8 @@ TEST_CASE("what tensor parallelism gains a served Llama 70B", "[calibrated][shar
     kernels.machine = pm::catalog::machine_profile_of(d.device).value;
     kernels.engine = *pm::catalog::find_engine(g.engine);
     kernels.attention = pm::catalog::attention_profile_of(d.device).value;
-    kernels.attention_kernels = trtllm ? pm::catalog::tensorrt_llm : pm::catalog::flash_attention_3;
+    kernels.narrow_attention_kernels =
+        trtllm ? pm::catalog::tensorrt_llm : pm::catalog::flash_attention_3;
     const auto wire = pm::calibrated_collectives_on(
         d.device, pm::catalog::collective_profile_of(d.device),
         trtllm ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);

@@ -37,9 +37,10 @@ const pm::machine_profile& fitted_profile_of(const std::string& gpu) {
 /// ln(measured / predicted) by the shipped profile, or by one given.
 double residual(const gemm_row& r, const pm::machine_parameters* machine = nullptr) {
   const pm::machine_profile& p = fitted_profile_of(r.gpu);
-  const auto e =
-      calibrated_gemm(*r.device, r.workload, machine != nullptr ? *machine : p.value,
-                      {.engine = *pm::catalog::find_engine(r.engine), .weight_copies = r.copies});
+  const auto e = calibrated_estimate(
+      *r.device, r.workload,
+      {machine != nullptr ? *machine : p.value, *pm::catalog::find_engine(r.engine)},
+      pm::replaying(r.copies));
   return std::log(r.seconds / e.time.value());
 }
 

@@ -116,7 +116,8 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
   for (const auto& r : published::graph_gemms(folder)) {
     if (r.dtype != "bfloat16" || r.warmth_unknown()) continue;
     const pm::machine_profile p = pm::catalog::transferred_machine_profile(*r.device);
-    const auto e = pm::calibrated_gemm(*r.device, r.workload, p.value, {.weight_copies = r.copies});
+    const auto e =
+        pm::calibrated_estimate(*r.device, r.workload, {p.value}, pm::replaying(r.copies));
     gemms[r.gpu].push_back(std::log(r.seconds / e.time.value()));
   }
   for (const auto& r : published::attention_rows(folder)) {

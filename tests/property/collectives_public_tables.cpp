@@ -33,7 +33,7 @@ double covered(std::span<const public_row> rows) {
   for (const public_row& r : rows) {
     const double spread =
         pm::catalog::collective_profile_of(published::accelerator_of(r)).log_sigma;
-    inside += std::abs(residual(r)) <= 1.2816 * spread ? 1.0 : 0.0;
+    inside += std::abs(residual(r)) <= pm::z90 * spread ? 1.0 : 0.0;
   }
   return inside / static_cast<double>(rows.size());
 }
@@ -110,7 +110,7 @@ TEST_CASE("a PCIe table that the fit has not seen", "[calibrated]") {
   INFO("mean " << s.mean << ", median " << s.median << ", spread " << pm::log_sigma_of(unseen));
   CHECK(s.mean < 0.30);
   CHECK(s.median < 0.15);
-  CHECK(pm::spread_of(unseen) < pm::catalog::collective_profile_of(pm::catalog::l40s).log_sigma);
+  CHECK(pm::log_sigma_of(unseen) < pm::catalog::collective_profile_of(pm::catalog::l40s).log_sigma);
 }
 
 TEST_CASE("a reduce-scatter takes what an all-gather takes, as measured", "[calibrated]") {

@@ -19,8 +19,7 @@ T gemm_time(const std::array<T, 3>& x, pm::number_format format, double copies) 
   g.format = format;
   g.weights = format;
   g.output = pm::bf16;
-  return calibrated_gemm(device, g, p.value, {.engine = engine, .weight_copies = T(copies)})
-      .time.value();
+  return calibrated_estimate(device, g, {p.value, engine}, pm::replaying(T(copies))).time.value();
 }
 }  // namespace
 
@@ -45,7 +44,7 @@ TEST_CASE("scalars: parameters of a calibrated gemm", "[scalars][calibrated]") {
                                             .split_cost = v[5] * pm::us,
                                             .power_slowdown = v[6]};
     const pm::basic_gemm<T> g{.m = T(300.0), .n = T(3000.0), .k = T(5000.0)};
-    return calibrated_gemm(pm::lift<T>(pm::catalog::h100_sxm), g, p).time.value();
+    return calibrated_estimate(pm::lift<T>(pm::catalog::h100_sxm), g, {p}).time.value();
   };
   check_scalars(of_parameters, 2.6, 0.89, 0.87, 22.0, 0.44, 3.9, 0.18);
 }

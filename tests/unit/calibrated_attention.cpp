@@ -60,7 +60,8 @@ TEST_CASE("decode by hand: one sequence of 4,096 tokens and one KV head", "[cali
   // 2.097 MB of cache are in L2 but for (0.21)^8: 0.524 us + the query. 31 splits of 0.1 us.
   const pm::attention_decode w{
       .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
-  const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  const auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
+                                         {.cache = pm::cache_state::warm});
   CHECK_THAT(us(e.terms["blocks"]), WithinRel(6.2768, 1e-12));
   const double moved = 4096 * 512 + 512 + 8 * 128 * 2 * 2;
   CHECK_THAT(us(e.terms["memory"]), WithinRel(moved / 4e12 * 1e6, 1e-4));
@@ -74,7 +75,8 @@ TEST_CASE("splits are evened out over the blocks of the context", "[calibrated]"
   // 40 blocks over at most 32 splits: 2 blocks each, so 20 splits, not 32.
   const pm::attention_decode w{
       .batch = 1, .context = 40 * 128, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
-  const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  const auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
+                                         {.cache = pm::cache_state::warm});
   CHECK_THAT(us(e.terms["splits"]), WithinRel(1.9, 1e-12));
   CHECK_THAT(us(e.terms["blocks"]), WithinRel(3.0 + 2 * 3.2768, 1e-12));
 }
@@ -83,7 +85,8 @@ TEST_CASE("many tiles run in waves and are not split", "[calibrated]") {
   // 800 tiles on 100 SMs: 8 waves of one block each, no metadata above 500 sequences.
   const pm::attention_decode w{
       .batch = 800, .context = 100, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
-  const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  const auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
+                                         {.cache = pm::cache_state::warm});
   CHECK_THAT(us(e.terms["blocks"]), WithinRel(8 * 6.2768, 1e-12));
   CHECK(e.terms["splits"].value() == 0.0);
   CHECK(e.terms["further kernels"].value() == 0.0);
@@ -102,8 +105,9 @@ TEST_CASE("heads are reordered only where there is something to reorder", "[cali
                                  .query_heads = query_heads,
                                  .kv_heads = kv_heads,
                                  .head_dim = 128};
-    return us(
-        pm::calibrated_estimate(round_device(), w, round_parameters, k).terms["further kernels"]);
+    return us(pm::calibrated_estimate(round_device(), w, {round_parameters, k},
+                                      {.cache = pm::cache_state::warm})
+                  .terms["further kernels"]);
   };
   CHECK_THAT(kernels(4, 32, 8), WithinRel(2.0, 1e-12));
   CHECK(kernels(1, 32, 8) == 0.0);
@@ -121,8 +125,8 @@ TEST_CASE("a cache is warm below the L2's size and cold above it", "[calibrated]
 TEST_CASE("a cold call reads all from DRAM", "[calibrated]") {
   const pm::attention_decode w{
       .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
-  const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels,
-                                         pm::cache_state::cold);
+  const auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
+                                         {.cache = pm::cache_state::cold});
   const double moved = 4096 * 512 + 512 + 8 * 128 * 2 * 2;
   CHECK_THAT(e.terms["memory"].value(), WithinRel(moved / 0.8e12, 1e-12));
   CHECK_THAT(e.mbu, WithinRel(moved / 1e12 / e.time.value(), 1e-12));
@@ -133,7 +137,8 @@ TEST_CASE("prefill by hand: full tiles of 64 rows", "[calibrated]") {
   // 1e14) + 1 / 16e9 = 1.024 + 0.0625 ns. Mean tile: 64 rows x 352 columns, the longest 64 x 640.
   const pm::attention_prefill w{
       .batch = 4, .tokens = 640, .query_heads = 20, .kv_heads = 20, .head_dim = 128};
-  const auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  const auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
+                                         {.cache = pm::cache_state::warm});
   const double pair = 1.024e-3 + 0.0625e-3;
   const double longest = 1.5 + 64 * 640 * pair;
   CHECK_THAT(us(e.terms["tiles"]), WithinRel(8 * (1.5 + 64 * 352 * pair) + 0.3 * longest, 1e-12));
@@ -149,11 +154,13 @@ TEST_CASE("a window and a past count the pairs of whole tiles", "[calibrated]") 
   pm::attention_prefill w{
       .batch = 1, .tokens = 64, .query_heads = 1, .kv_heads = 1, .head_dim = 128, .past = 1000};
   const double pair = 1.0865e-3;
-  auto e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
+                                   {.cache = pm::cache_state::warm});
   CHECK_THAT(us(e.terms["tiles"]), WithinRel(1.5 + 64 * 1064 * pair + 0.3 * 0.01 * 0.0, 0.02));
   // A window of 64 leaves at most 128 columns to a tile.
   w.window = 64;
-  e = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
+  e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
+                              {.cache = pm::cache_state::warm});
   CHECK(us(e.terms["tiles"]) < 1.5 + 1.02 * 64 * 128 * pair);
 }
 
@@ -163,8 +170,10 @@ TEST_CASE("a prefill of few tiles splits its keys, at a price", "[calibrated]") 
       .batch = 1, .tokens = 256, .query_heads = 8, .kv_heads = 8, .head_dim = 128};
   pm::attention_kernels k = round_kernels;
   k.partial_row_cycles = 300.0;
-  const auto whole = pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels);
-  const auto split = pm::calibrated_estimate(round_device(), w, round_parameters, k);
+  const auto whole = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
+                                             {.cache = pm::cache_state::warm});
+  const auto split = pm::calibrated_estimate(round_device(), w, {round_parameters, k},
+                                             {.cache = pm::cache_state::warm});
   // 32 tiles of 64 rows on 100 SMs: the longest, 64 x 256 pairs, sets the time; it halves.
   const double pairs = 64 * 256 * 1.0865e-3;
   CHECK_THAT(us(whole.terms["tiles"]), WithinRel(1.5 + pairs, 1e-12));
@@ -174,7 +183,9 @@ TEST_CASE("a prefill of few tiles splits its keys, at a price", "[calibrated]") 
   CHECK(us(whole.terms["splits"]) == 0.0);
   // 16 times as many sequences fill the slots.
   w.batch = 16;
-  CHECK(us(pm::calibrated_estimate(round_device(), w, round_parameters, k).terms["splits"]) == 0.0);
+  CHECK(us(pm::calibrated_estimate(round_device(), w, {round_parameters, k},
+                                   {.cache = pm::cache_state::warm})
+               .terms["splits"]) == 0.0);
 }
 
 TEST_CASE("exponentials beside the matrix units hide in part", "[calibrated]") {
@@ -182,10 +193,13 @@ TEST_CASE("exponentials beside the matrix units hide in part", "[calibrated]") {
   k.overlaps_exponential = true;
   const pm::attention_prefill w{
       .batch = 64, .tokens = 6400, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
-  const double serial = us(
-      pm::calibrated_estimate(round_device(), w, round_parameters, round_kernels).terms["tiles"]);
-  const double beside =
-      us(pm::calibrated_estimate(round_device(), w, round_parameters, k).terms["tiles"]);
+  const double serial =
+      us(pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
+                                 {.cache = pm::cache_state::warm})
+             .terms["tiles"]);
+  const double beside = us(pm::calibrated_estimate(round_device(), w, {round_parameters, k},
+                                                   {.cache = pm::cache_state::warm})
+                               .terms["tiles"]);
   CHECK_THAT(beside / serial, WithinRel(std::hypot(1.024, 0.0625) / 1.0865, 1e-2));
 }
 
@@ -195,7 +209,8 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   const pm::moe_ffn x{.tokens = 64, .hidden = 1024, .intermediate = 2048, .experts = 8, .top_k = 2};
   const pm::moe_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
   const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .dram_saturation = 1.0};
-  const auto e = pm::calibrated_estimate(round_device(), x, p, k, pm::routing::balanced);
+  const auto e =
+      pm::calibrated_estimate(round_device(), x, {p, k}, {.routing = pm::routing::balanced});
   const double first =
       std::hypot(2.0 * 8 * 16 * 4096 * 1024 / 5e13, 8.0 * 4096 * 1024 * 2 / 0.8e12);
   const double second =
@@ -209,13 +224,14 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   // Two ranks: a half of the rows between the GEMMs, but around them every rank has all.
   pm::moe_ffn ranks = x;
   ranks.expert_parallel = 2;
-  const auto own = pm::calibrated_estimate(round_device(), ranks, p, k, pm::routing::balanced);
+  const auto own =
+      pm::calibrated_estimate(round_device(), ranks, {p, k}, {.routing = pm::routing::balanced});
   CHECK_THAT(own.terms["buffers"].value(),
              WithinRel((64.0 * 6 * 2048 + 128.0 * 2 * 1024) * 2 / 0.5e12, 1e-12));
   pm::moe_kernels buffering = k;
   buffering.all_rows_buffered = true;
-  const auto all =
-      pm::calibrated_estimate(round_device(), ranks, p, buffering, pm::routing::balanced);
+  const auto all = pm::calibrated_estimate(round_device(), ranks, {p, buffering},
+                                           {.routing = pm::routing::balanced});
   CHECK_THAT(all.terms["buffers"].value(), WithinRel(e.terms["buffers"].value(), 1e-12));
   // 17 rows take a tile of 32.
   CHECK(pm::detail::moe_tile_rows(17.0, k) == 32.0);
@@ -281,8 +297,9 @@ TEST_CASE("prediction and bound: the calibrated time is never below the roofline
       const pm::attention_decode w{
           .batch = batch, .context = context, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
       if (demand_of(w).dram.total() < 2.0 * c::h200_sxm.l2.capacity) continue;  // may be warm
-      const auto e = pm::calibrated_estimate(c::h200_sxm, w, c::attention_h200_sxm.value,
-                                             c::flash_attention_3);
+      const auto e = pm::calibrated_estimate(c::h200_sxm, w,
+                                             {c::attention_h200_sxm.value, c::flash_attention_3},
+                                             {.cache = pm::cache_state::warm});
       CHECK(e.time > pm::roofline(c::h200_sxm, w).time);
       CHECK(e.mbu < 1.0);
     }
@@ -294,51 +311,32 @@ TEST_CASE("what cannot be computed is refused by name", "[calibrated]") {
       .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
   pm::accelerator a = round_device();
   a.l2.capacity = pm::bytes<>{};
-  CHECK_THROWS_AS(pm::calibrated_estimate(a, w, round_parameters, round_kernels), pm::error);
+  CHECK_THROWS_AS(pm::calibrated_estimate(a, w, {round_parameters, round_kernels},
+                                          {.cache = pm::cache_state::warm}),
+                  pm::error);
   pm::attention_parameters p = round_parameters;
   p.dram_share = 1.5;
-  CHECK_THROWS_AS(pm::calibrated_estimate(round_device(), w, p, round_kernels), pm::error);
+  CHECK(refusal([&] { require_valid(p, "attention"); }) ==
+        "PM-E010: attention.dram_share is 1.5; allowed: 0 to 1");
   p = round_parameters;
   p.element_rate = {};
-  CHECK_THROWS_AS(pm::calibrated_estimate(round_device(), w, p, round_kernels), pm::error);
+  CHECK_THROWS_AS(pm::calibrated_estimate(round_device(), w, {p, round_kernels},
+                                          {.cache = pm::cache_state::warm}),
+                  pm::error);
 }
 
-TEST_CASE("attention refuses each number that no machine and no library has", "[calibrated]") {
-  const pm::attention_decode w{
-      .batch = 2, .context = 4096, .query_heads = 8, .kv_heads = 2, .head_dim = 128};
-  const pm::attention_prefill s{
-      .batch = 2, .tokens = 1024, .query_heads = 8, .kv_heads = 2, .head_dim = 128};
-  const auto decode = [&](const pm::attention_parameters& p, const pm::attention_kernels& k) {
-    pm::calibrated_estimate(round_device(), w, p, k);
-  };
-  const auto prefill = [&](const pm::attention_parameters& p, const pm::attention_kernels& k) {
-    pm::calibrated_estimate(round_device(), s, p, k);
-  };
-  const pm::attention_parameters& p = round_parameters;
-  const pm::attention_kernels& k = round_kernels;
-  perfmodel_test::refuses_each_field(p, [&](const auto& x) { decode(x, k); }, {});
-  // A prefill works off no elements one by one.
-  perfmodel_test::refuses_each_field(p, [&](const auto& x) { prefill(x, k); }, {"element_rate"});
-  const auto zeros = {std::string_view("kernel_cycles"),       std::string_view("split_cycles"),
-                      std::string_view("partial_row_cycles"),  std::string_view("sequence_cost"),
-                      std::string_view("scheduled_sequences"), std::string_view("narrow_kv_time")};
-  perfmodel_test::refuses_each_field(
-      k, [&](const auto& x) { decode(p, x); }, zeros);
-  perfmodel_test::refuses_each_field(
-      k, [&](const auto& x) { prefill(p, x); }, zeros);
-  pm::attention_parameters above = p;
+TEST_CASE("each number that no machine and no library has is refused at the door", "[calibrated]") {
+  const auto door = [](const auto& x) { require_valid(x); };
+  perfmodel_test::refuses_each_field(round_parameters, door, {"element_rate"});
+  perfmodel_test::refuses_each_field(round_kernels, door,
+                                     {"kernel_cycles", "split_cycles", "partial_row_cycles",
+                                      "sequence_cost", "scheduled_sequences", "narrow_kv_time"});
+  perfmodel_test::refuses_each_field(pm::moe_parameters{.matrix_share = 0.5, .dram_share = 0.8},
+                                     door, {});
+  perfmodel_test::refuses_each_field(pm::catalog::triton_experts, door, {});
+  pm::attention_parameters above = round_parameters;
   above.dram_share = 1.1;
-  CHECK(refusal([&] { decode(above, k); }) == "PM-E010: dram_share is 1.1; allowed: 0 to 1");
-}
-
-TEST_CASE("experts refuse each number that no machine and no library has", "[calibrated]") {
-  const pm::moe_ffn x{.tokens = 64, .hidden = 1024, .intermediate = 2048, .experts = 8, .top_k = 2};
-  const pm::moe_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
-  const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .dram_saturation = 1.0};
-  perfmodel_test::refuses_each_field(
-      p, [&](const auto& y) { pm::calibrated_estimate(round_device(), x, y, k); }, {});
-  perfmodel_test::refuses_each_field(
-      k, [&](const auto& y) { pm::calibrated_estimate(round_device(), x, p, y); }, {});
+  CHECK(refusal([&] { require_valid(above); }) == "PM-E010: dram_share is 1.1; allowed: 0 to 1");
 }
 
 TEST_CASE("every attention and expert profile of the catalogue is valid", "[calibrated]") {

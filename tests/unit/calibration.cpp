@@ -91,7 +91,7 @@ TEST_CASE("the seven parameters of a machine come back from noisy rows", "[calib
   perfmodel_test::random_numbers random(1);
   doubles measured;
   for (const pm::gemm& g : rows) {
-    const double t = calibrated_gemm(pm::catalog::h100_sxm, g, machine(truth)).time.value();
+    const double t = calibrated_estimate(pm::catalog::h100_sxm, g, {machine(truth)}).time.value();
     measured.push_back(t * std::exp(0.02 * normal(random)));
   }
   const std::array<pm::fitted_parameter, 7> p{{{"matrix_floor", 2, 1, 15},
@@ -105,7 +105,8 @@ TEST_CASE("the seven parameters of a machine come back from noisy rows", "[calib
   const auto f = pm::fit_log_ratios(
       p, std::span<const double>(measured),
       [&](const std::array<pm::dual<7>, 7>& v, std::size_t i) {
-        return calibrated_gemm(device, pm::lift<pm::dual<7>>(rows[i]), machine(v)).time.value();
+        return calibrated_estimate(device, pm::lift<pm::dual<7>>(rows[i]), {machine(v)})
+            .time.value();
       });
   for (std::size_t j = 0; j < 7; ++j) {
     INFO(p[j].name << " " << f.value[j] << " +- " << f.standard_error[j] << ", true " << truth[j]);
@@ -197,7 +198,7 @@ TEST_CASE("a machine needs rows of every regime", "[calibration]") {
       for (const double n : {4096.0, 8192.0}) {
         for (const double k : {4096.0, 8192.0}) {
           const pm::gemm g{.m = x, .n = n, .k = k};
-          rows.push_back({g, unit * calibrated_gemm(a, g, p).time});
+          rows.push_back({g, unit * calibrated_estimate(a, g, {p}).time});
         }
       }
     }

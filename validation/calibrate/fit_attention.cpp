@@ -48,7 +48,7 @@ pm::attention_parameters report(const std::string& gpu, const rows_of_machine& r
   print_entry("value", fit.value);
   print_entry("standard_error", fit.standard_error);
   std::printf("    .log_sigma = %.2g,\n    .from = &sources::aic_attention};\n",
-              pm::spread_of(heads));
+              pm::log_sigma_of(heads));
   if (Model::count == 5) {
     std::printf("l2_bandwidth %#.4g +- %.2g TB/s\n", fit.value[4], fit.standard_error[4]);
   }

@@ -22,8 +22,7 @@ std::vector<double> seconds_of(const rows& data) {
 
 double log_ratio(const gemm_row& r, const pm::machine_parameters& p,
                  const pm::engine_profile& e = {}) {
-  const auto t =
-      pm::calibrated_gemm(*r.device, r.workload, p, {.engine = e, .weight_copies = r.copies});
+  const auto t = pm::calibrated_estimate(*r.device, r.workload, {p, e}, pm::replaying(r.copies));
   return std::log(r.seconds / t.time.value());
 }
 
@@ -104,9 +103,9 @@ pm::engine_profile fit_engine(const char* name, const rows& all,
     const gemm_row& r = data[i];
     auto e = engine_of(name, v);
     if (N == 3) e.quantise_floor = e.tensor_scale_floor;
-    return pm::calibrated_gemm(devices.at(r.gpu), pm::lift<scalar>(r.workload),
-                               pm::lift<scalar>(fitted.at(r.gpu)),
-                               {.engine = e, .weight_copies = scalar(r.copies)})
+    return pm::calibrated_estimate(devices.at(r.gpu), pm::lift<scalar>(r.workload),
+                                   {pm::lift<scalar>(fitted.at(r.gpu)), e},
+                                   pm::replaying(scalar(r.copies)))
         .time.value();
   };
   constexpr std::array<pm::fitted_parameter, 4> every{{{"tensor_scale_floor [us]", 4, 0.1, 30},
@@ -162,7 +161,7 @@ int main(int argc, char** argv) {
     std::vector<double> bound;
     for (const auto& r : data) {
       const auto e =
-          pm::calibrated_gemm(*r.device, r.workload, fitted[gpu], {.weight_copies = r.copies});
+          pm::calibrated_estimate(*r.device, r.workload, {fitted[gpu]}, pm::replaying(r.copies));
       regime[pm::name_of(e.limiter)].push_back(std::log(r.seconds / e.time.value()));
       if (!r.may_be_warm()) cold.push_back(std::log(r.seconds / e.time.value()));
       bound.push_back(std::log(r.seconds / pm::roofline(*r.device, r.workload).time.value()));
@@ -209,7 +208,7 @@ int main(int argc, char** argv) {
     std::vector<double> residual;
     for (const auto& r : data) residual.push_back(log_ratio(r, loan.value));
     print("without its own profile", gpu, residual);
-    std::printf("    spread %.3f, stated %.3f, which holds %.0f %%\n", pm::spread_of(residual),
+    std::printf("    spread %.3f, stated %.3f, which holds %.0f %%\n", pm::log_sigma_of(residual),
                 loan.log_sigma, 100.0 * pm::coverage_of(residual, loan.log_sigma));
     every.insert(every.end(), residual.begin(), residual.end());
   }

@@ -41,8 +41,8 @@ class library_fit {
       k.matrix_ratio = v[2];
       k.dram_saturation = v[3];
       const machine& m = machines_.at(r.gpu);
-      return pm::calibrated_estimate(m.device, pm::lift<point>(r.workload), m.shares, k,
-                                     pm::routing::balanced)
+      return pm::calibrated_estimate(m.device, pm::lift<point>(r.workload), {m.shares, k},
+                                     {.routing = pm::routing::balanced})
           .time.value();
     };
   }
@@ -123,6 +123,6 @@ int main(int argc, char** argv) {
   const auto& shapes = every["model shapes held out"];
   fit_rows::print_coverage("experts", shapes,
                            pm::catalog::moe_profile_of(*all.front().device).log_sigma);
-  std::printf("spread of model shapes held out: %.3f\n", pm::spread_of(shapes));
+  std::printf("spread of model shapes held out: %.3f\n", pm::log_sigma_of(shapes));
   return 0;
 }

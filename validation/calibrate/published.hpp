@@ -57,8 +57,11 @@ struct attention_row {
   pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
                                  const pm::basic_attention_parameters<T>& p) const {
     const auto k = pm::lift<T>(*kernels);
-    if (decode) return pm::calibrated_estimate(a, pm::lift<T>(decode_workload()), p, k);
-    return pm::calibrated_estimate(a, pm::lift<T>(prefill_workload()), p, k);
+    if (decode)
+      return pm::calibrated_estimate(a, pm::lift<T>(decode_workload()), {p, k},
+                                     {.cache = pm::cache_state::warm});
+    return pm::calibrated_estimate(a, pm::lift<T>(prefill_workload()), {p, k},
+                                   {.cache = pm::cache_state::warm});
   }
   pm::estimate estimate(const pm::attention_parameters& p) const { return estimate(*device, p); }
   /// "decode bf16", "prefill fp8": the format is the cache's.
@@ -121,8 +124,8 @@ struct moe_row {
   template <class T>
   pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
                                  const pm::basic_moe_parameters<T>& p) const {
-    return pm::calibrated_estimate(a, pm::lift<T>(workload), p, pm::lift<T>(*kernels),
-                                   pm::routing::balanced);
+    return pm::calibrated_estimate(a, pm::lift<T>(workload), {p, pm::lift<T>(*kernels)},
+                                   {.routing = pm::routing::balanced});
   }
   pm::estimate estimate(const pm::moe_parameters& p) const { return estimate(*device, p); }
 };

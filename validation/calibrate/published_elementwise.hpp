@@ -37,7 +37,8 @@ struct elementwise_row {
                                  const pm::basic_memory_bound_kernels<T>& k) const {
     return std::visit(
         [&](const auto& w) {
-          return pm::calibrated_elementwise(a, pm::lift<T>(w), p, k, pm::cache_state::warm);
+          return pm::calibrated_estimate(a, pm::lift<T>(w), {p, k},
+                                         {.cache = pm::cache_state::warm});
         },
         workload);
   }

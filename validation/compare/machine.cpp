@@ -1,7 +1,6 @@
 #include "machine.hpp"
 
-#include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
+#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <stdexcept>
 
@@ -9,12 +8,6 @@
 #include "predict_host.hpp"
 
 namespace perfmodel::validation {
-
-calibrated machine::with_kv(const storage_format& kv) const {
-  calibrated p = policy;
-  p.attention_kernels = catalog::attention_kernels_of(device, kv);
-  return p;
-}
 
 machine machine_of(const device_description& d, const std::vector<recorded>& all) {
   machine m;
@@ -52,15 +45,10 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   }
   m.known = true;
   m.device = *found;
-  const machine_profile profile = catalog::machine_profile_of(m.device);
   m.own_profile = catalog::measured_as(m.device) != nullptr;
-  m.spread = profile.log_sigma;
-  m.policy.machine = profile.value;
-  m.policy.attention = catalog::attention_profile_of(m.device).value;
-  m.policy.attention_kernels = catalog::attention_kernels_of(m.device);
-  m.policy.moe = catalog::moe_profile_of(m.device).value;
-  m.policy.moe_kernels = catalog::triton_experts;
-  m.links = calibrated_collectives_on(m.device, catalog::collective_profile_of(m.device));
+  m.policy = calibrated_for(m.device);
+  m.links = m.policy.links;
+  m.spread = m.policy.note(profile_part::products).log_sigma;
 
   m.memory_latency = m.device.dram.latency.quantity();
   largest = 2.0 * m.device.l2.capacity.value();

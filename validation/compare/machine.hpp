@@ -27,10 +27,9 @@ struct machine {
 
   calibrated with_weight_copies(double copies) const {
     calibrated p = policy;
-    p.weight_copies = copies;
+    p.conditions = replaying(copies);
     return p;
   }
-  calibrated with_kv(const storage_format& kv) const;
 };
 
 /// `all`: the recordings to look in for what the machine was measured to be; of a CPU, those of one

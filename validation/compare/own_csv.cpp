@@ -164,8 +164,8 @@ comparison compare_gemm(const row& r) {
   const double copies =
       r.has("weight_copies") ? r.number("weight_copies", 0.0, 1e15) : published_copies;
   comparison c = basic(r, "gemm", a);
-  const estimate e = calibrated_gemm(a, g, catalog::machine_profile_of(a).value,
-                                     {.engine = *found, .weight_copies = copies});
+  const estimate e = calibrated_estimate(a, g, {catalog::machine_profile_of(a).value, *found},
+                                         perfmodel::replaying(copies));
   const double weights = g.n * g.k * bytes_of(g.weights).value();
   set(c, a, demand_of(g), e, copies > 0.0 && copies * weights <= 1.5 * a.l2.capacity.value());
   c.format = r.text("dtype");
@@ -192,7 +192,7 @@ comparison compare_attention(const row& r, bool decode) {
     w.kv_format = kv;
     const demand d = demand_of(w);
     const bool warm = d.dram.total() <= 2.0 * a.l2.capacity.quantity();
-    set(c, a, d, calibrated_estimate(a, w, p, k), warm);
+    set(c, a, d, calibrated_estimate(a, w, {p, k}, {.cache = perfmodel::cache_state::warm}), warm);
     return c;
   }
   attention_prefill w{.batch = r.count("batch"),
@@ -203,7 +203,7 @@ comparison compare_attention(const row& r, bool decode) {
                       .format = r.format("attn_dtype")};
   w.kv_format = kv;
   const demand d = demand_of(w);
-  set(c, a, d, calibrated_estimate(a, w, p, k), false);
+  set(c, a, d, calibrated_estimate(a, w, {p, k}, {.cache = perfmodel::cache_state::warm}), false);
   c.size = d.flop().value();
   return c;
 }
@@ -224,7 +224,9 @@ comparison compare_experts(const row& r) {
   const moe_kernels& k = published::moe_kernels_of(
       blocks ? std::string("fp8moe ").append(r.text("backend")) : r.text("backend"));
   const demand d = demand_of(w);
-  set(c, a, d, calibrated_estimate(a, w, catalog::moe_profile_of(a).value, k, routing::balanced),
+  set(c, a, d,
+      calibrated_estimate(a, w, {catalog::moe_profile_of(a).value, k},
+                          {.routing = routing::balanced}),
       d.dram.total() <= 2.0 * a.l2.capacity.quantity());
   c.format = r.text("dtype");
   c.engine = k.name.view();

@@ -17,7 +17,7 @@ prediction predict_prefill(const question& q) {
   w.causal = flag_of(q.at, "causal");
   w.fused = q.word("variant") != "unfused";
   const demand d = demand_of(w);
-  prediction p = w.fused ? bounded_by(q, d, q.on.with_kv(w.kv_format).estimate(q.on.device, w),
+  prediction p = w.fused ? bounded_by(q, d, q.on.policy.estimate(q.on.device, w),
                                       "calibrated attention, of a library's kernels")
                          : bounded_by(q, d, roofline(q.on.device, d, q.on.policy),
                                       "roofline of three kernels with scores written out");
@@ -34,8 +34,8 @@ prediction predict_decode(const question& q) {
                      .format = q.format()};
   w.kv_format = w.format;
   w.block_size = q.number("block_size");
-  calibrated policy = q.on.with_kv(w.kv_format);
-  policy.weight_copies = q.warm() ? 1.0 : 0.0;
+  calibrated policy = q.on.policy;
+  policy.conditions = replaying(q.warm() ? 1.0 : 0.0);
   prediction p = bounded_by(q, demand_of(w), policy.estimate(q.on.device, w),
                             "calibrated attention, of a library's kernels");
   p.shape = shape_of(q, "batch context query_heads kv_heads head_dim splits");

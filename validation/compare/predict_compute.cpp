@@ -10,8 +10,8 @@ namespace perfmodel::validation {
 namespace {
 
 prediction product(const question& q, const gemm& g, double weight_copies) {
-  const estimate e = calibrated_gemm(q.on.device, g, q.on.policy.machine,
-                                     {.engine = {}, .weight_copies = weight_copies});
+  const estimate e = calibrated_estimate(q.on.device, g, {q.on.policy.machine, {}},
+                                         perfmodel::replaying(weight_copies));
   prediction p = bounded_by(q, demand_of(g), e, "calibrated_gemm");
   p.warm = p.warm || weight_copies > 0.0;
   p.shape = shape_of(q, "m n k");

@@ -1,5 +1,5 @@
 // Streams, chases, shared memory, bytes in flight, fused chains, transfers.
-#include <perfmodel/calibrated/cache_state.hpp>
+#include <perfmodel/calibrated/conditions.hpp>
 #include <perfmodel/littles_law.hpp>
 
 #include "predict.hpp"

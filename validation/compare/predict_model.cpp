@@ -76,10 +76,11 @@ prediction predict_experts(const question& q) {
   if (q.number("bytes_read") > 0.0) {
     needs.dram.read = min(needs.dram.read, bytes<>(q.number("bytes_read") * byte));
   }
-  prediction p = bounded_by(q, needs,
-                            calibrated_estimate(q.on.device, w, q.on.policy.moe,
-                                                q.on.policy.moe_kernels, routing::random),
-                            "calibrated experts, of a library's kernels");
+  prediction p =
+      bounded_by(q, needs,
+                 calibrated_estimate(q.on.device, w, {q.on.policy.moe, q.on.policy.moe_kernels},
+                                     {.routing = routing::random}),
+                 "calibrated experts, of a library's kernels");
   p.shape = shape_of(q, "tokens hidden intermediate experts top_k");
   return p;
 }
@@ -111,7 +112,7 @@ prediction predict_step(const question& q) {
   i.batch = q.number("batch");
   i.context = (std::max)(1.0, q.number("context"));
   i.prefill_tokens = q.number("prefill_tokens");
-  calibrated policy = q.on.with_kv(d.kv);
+  calibrated policy = q.on.policy;
   const bool eager = q.word("launch") == "eager";
   policy.kernel_time = eager ? stream_kernel_time : graph_kernel_time;
   prediction p;

@@ -34,7 +34,7 @@ comparison from_row(const published::scored_row& r) {
 comparison product(const accelerator& a, const gemm& g, double seconds, const char* table,
                    const char* engine) {
   const machine_profile profile = catalog::machine_profile_of(a);
-  const estimate e = calibrated_gemm(a, g, profile.value, {});
+  const estimate e = calibrated_estimate(a, g, {profile.value});
   comparison c;
   c.table = table;
   c.quantity = "gemm";

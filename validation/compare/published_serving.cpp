@@ -1,9 +1,6 @@
 // Whole services: the time per output token of a closed loop, by the laws of serving and of a step.
 #include <optional>
-#include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
-#include <perfmodel/calibrated/collectives.hpp>
-#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
@@ -86,17 +83,6 @@ std::optional<service> service_of(const published::table_row& c) {
   return s;
 }
 
-calibrated policy_of(const accelerator& a, const std::string& engine, const deployment& d) {
-  calibrated p;
-  p.machine = catalog::machine_profile_of(a).value;
-  if (const engine_profile* e = catalog::find_engine(engine)) p.engine = *e;
-  p.attention = catalog::attention_profile_of(a).value;
-  p.attention_kernels = catalog::attention_kernels_of(a, d.kv);
-  p.moe = catalog::moe_profile_of(a).value;
-  p.moe_kernels = d.layout.expert > 1 ? catalog::cutlass_experts : catalog::triton_fp8_experts;
-  return p;
-}
-
 }  // namespace
 
 std::vector<comparison> published_serving(const std::string& folder) {
@@ -111,7 +97,8 @@ std::vector<comparison> published_serving(const std::string& folder) {
                                   flags ? catalog::flag_kernels : catalog::barrier_kernels);
     const serving_estimate bounded = serving(s->running, s->under);
     const serving_estimate said =
-        serving(s->running, s->under, policy_of(a, c[backend], s->running), links);
+        serving(s->running, s->under,
+                calibrated_for(a, find_engine(c[backend]).value_or(engine::none)), links);
     comparison r;
     r.table = "InferenceX, by AIConfigurator";
     r.quantity = "time per output token";

@@ -88,9 +88,8 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   }
   const auto device = lift<scalar>(a);
   const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
-    basic_gemm_conditions<scalar> conditions;
-    conditions.weight_copies = scalar(rows[i].weight_copies);
-    return calibrated_gemm(device, products[i], machine_parameters_of(v, l2), conditions)
+    return calibrated_estimate(device, products[i], {machine_parameters_of(v, l2)},
+                               replaying(scalar(rows[i].weight_copies)))
         .time.value();
   };
   auto parameters = fitted_machine_parameters(a);
@@ -115,7 +114,7 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   out.profile.name = a.name;
   out.profile.value = machine_parameters_of(best.value, l2);
   out.profile.standard_error = machine_parameters_of(best.standard_error, {});
-  out.profile.log_sigma = spread_of(out.held_out);
+  out.profile.log_sigma = log_sigma_of(out.held_out);
   out.at_bound = best.at_bound;
   out.residual = std::move(best.residual);
   return out;

@@ -134,18 +134,18 @@ constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
 
 /// What one operator takes on an accelerator, whichever operator it is.
 /// Test: equal to the same with the operator's own calibration.
-template <Scalar T, class Operator>
-  requires requires(const Operator& x, const basic_calibrated<T>& c) {
+template <Scalar T, class Operator, std::same_as<basic_calibrated<T>> Silicon>
+  requires requires(const Operator& x, const Silicon& c) {
     detail::calibration_for(x, c);
   }
 constexpr basic_estimate<T> calibrated_estimate(
-    const basic_accelerator<T>& a, const Operator& x, const basic_calibrated<T>& c,
+    const basic_accelerator<T>& a, const Operator& x, const Silicon& c,
     const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
   return calibrated_estimate(a, x, detail::calibration_for(x, c), conditions);
 }
-template <Scalar T>
+template <Scalar T, std::same_as<basic_calibrated<T>> Silicon>
 constexpr basic_estimate<T> calibrated_estimate(
-    const basic_accelerator<T>& a, const basic_lm_head<T>& h, const basic_calibrated<T>& c,
+    const basic_accelerator<T>& a, const basic_lm_head<T>& h, const Silicon& c,
     const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
   const basic_gemm<T> g{.m = h.tokens,
                         .n = h.vocabulary,
@@ -156,9 +156,9 @@ constexpr basic_estimate<T> calibrated_estimate(
   return calibrated_estimate(a, g, c, conditions);
 }
 /// Gate and up in one product, then down; unfused, a kernel between them activates.
-template <Scalar T>
+template <Scalar T, std::same_as<basic_calibrated<T>> Silicon>
 constexpr basic_estimate<T> calibrated_estimate(
-    const basic_accelerator<T>& a, const basic_swiglu<T>& x, const basic_calibrated<T>& c,
+    const basic_accelerator<T>& a, const basic_swiglu<T>& x, const Silicon& c,
     const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
   const double first = ffn_matrices(x.gated) - 1.0;
   basic_gemm<T> g{.m = x.tokens,

@@ -196,18 +196,17 @@ constexpr collective_profile collective_profile_of(const link& l) {
 /// where nobody measured. Test: a100_sxm_40gb has a100_sxm_80gb's.
 constexpr const collective_profile* measured_collectives(const accelerator& a) {
   constexpr std::array all{&collectives_h100_sxm, &collectives_h200_sxm, &collectives_a100_sxm};
-  for (const collective_profile* p : all) {
-    if (same_machine(a, *p->donor)) return p;
-  }
+  const collective_profile* found = nullptr;
   for (const collective_profile* p : all) {
     const accelerator& d = *p->donor;
-    if (a.architecture == d.architecture && a.sms.value() == d.sms.value() &&
-        a.fabric.kind == d.fabric.kind &&
-        a.fabric.bandwidth.value() == d.fabric.bandwidth.value()) {
-      return p;
-    }
+    const bool same_die = a.architecture == d.architecture && a.sms.value() == d.sms.value();
+    const bool same_fabric =
+        a.fabric.kind == d.fabric.kind && a.fabric.bandwidth.value() == d.fabric.bandwidth.value();
+    if (!same_die || !same_fabric) continue;
+    if (same_machine(a, d)) return p;
+    if (found == nullptr) found = p;
   }
-  return nullptr;
+  return found;
 }
 
 /// The fitted profile where there is one, else the default of its fabric. A Grace CPU takes 30 us
