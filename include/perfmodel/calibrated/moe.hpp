@@ -72,7 +72,7 @@ template <Scalar T>
 constexpr duration<T> block_time(const expert_groups<T>& g, const basic_moe_ffn<T>& x,
                                  const T& width, const grouped_rates<T>& r,
                                  const basic_moe_kernels<T>& k) {
-  const T up = (ffn_matrices(x.gated) - 1.0) * width;
+  const T up = (perfmodel::ffn_matrices(x.gated) - 1.0) * width;
   return grouped_gemm_time(g, up, x.hidden, r, k) + grouped_gemm_time(g, x.hidden, width, r, k);
 }
 
@@ -82,7 +82,7 @@ constexpr duration<T> block_time(const expert_groups<T>& g, const basic_moe_ffn<
 template <Scalar T>
 constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const T& rank_rows,
                                 const basic_moe_kernels<T>& k) {
-  const T up = (ffn_matrices(x.gated) - 1.0) * width;
+  const T up = (perfmodel::ffn_matrices(x.gated) - 1.0) * width;
   const T all_rows = x.tokens * (x.top_k + x.shared_experts);
   const T wide_rows =
       k.all_rows_buffered ? all_rows : rank_rows + x.tokens * x.shared_experts / x.expert_parallel;
