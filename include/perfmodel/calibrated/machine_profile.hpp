@@ -1,6 +1,7 @@
 // What an accelerator reaches of its data sheet: few physical parameters, fitted to measurements.
 #pragma once
 
+#include <perfmodel/calibrated/engine.hpp>
 #include <perfmodel/calibrated/fitted_profile.hpp>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
