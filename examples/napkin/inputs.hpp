@@ -87,7 +87,7 @@ class inputs {
   decltype(auto) accelerator(std::string_view key = "accelerator") {
     const perfmodel::accelerator& a = find_accelerator(request_.text(key));
     if constexpr (traces) {
-      return perfmodel::trace_inputs(a, *tape_, a.name.c_str());
+      return perfmodel::trace_inputs(perfmodel::with_die_facts(a), *tape_, a.name.c_str());
     } else {
       return (a);
     }

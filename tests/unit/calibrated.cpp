@@ -2,7 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
+#include <perfmodel/analysis/explain.hpp>
+#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/scalar/interval.hpp>
@@ -382,4 +383,82 @@ TEST_CASE("every machine and engine of the catalogue is valid", "[calibrated]") 
        {&pm::catalog::engine_vllm, &pm::catalog::engine_sglang, &pm::catalog::engine_trtllm}) {
     CHECK(refusal([&] { require_valid(*e); }) == "nothing refused");
   }
+}
+
+TEST_CASE("calibrated_for holds what was measured, and says what it stands on", "[calibrated]") {
+  namespace c = pm::catalog;
+  const pm::calibrated silicon = pm::calibrated_for(c::h200_sxm, pm::engine::trtllm);
+  CHECK(silicon.machine.matrix_share == c::profile_h200_sxm.value.matrix_share);
+  CHECK(silicon.engine.name == c::engine_trtllm.name);
+  CHECK(silicon.links.kernels.name == c::flag_kernels.name);
+  CHECK(pm::calibrated_for(c::h200_sxm, pm::engine::vllm).links.kernels.name ==
+        c::barrier_kernels.name);
+  CHECK(silicon.note(pm::profile_part::products).donor == nullptr);
+  CHECK(pm::calibrated_for(c::h20).note(pm::profile_part::products).donor == &c::h100_sxm);
+  CHECK(refusal([] { pm::calibrated_for(c::mi300x); }) ==
+        "PM-E031: nothing was fitted to a machine like mi300x (AMD GPU): it has a bound and no "
+        "calibrated prediction");
+}
+
+TEST_CASE("the policy picks kernels by format, and the fabric by the kind of link",
+          "[calibrated]") {
+  namespace c = pm::catalog;
+  const pm::calibrated silicon = pm::calibrated_for(c::l40s, pm::engine::vllm);
+  pm::attention_decode w{
+      .batch = 8, .context = 4096, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
+  const auto by = [&](const pm::attention_kernels& k) {
+    return calibrated_estimate(c::l40s, w, {c::attention_l40s.value, k}).time;
+  };
+  CHECK(silicon.estimate(c::l40s, w).time == by(c::flash_attention_2));
+  w.kv_format = pm::fp8;
+  CHECK(silicon.estimate(c::l40s, w).time == by(c::flashinfer));
+  pm::moe_ffn x{.tokens = 64, .hidden = 4096, .intermediate = 14336, .experts = 8, .top_k = 2};
+  const auto experts = [&](const pm::moe_kernels& k) {
+    return calibrated_estimate(c::l40s, x, {c::moe_profile_of(c::l40s).value, k}).time;
+  };
+  CHECK(silicon.estimate(c::l40s, x).time == experts(c::triton_experts));
+  x.weights = pm::fp8;
+  CHECK(silicon.estimate(c::l40s, x).time == experts(c::triton_fp8_experts));
+  x.expert_parallel = 2;
+  CHECK(silicon.estimate(c::l40s, x).time == experts(c::cutlass_experts));
+
+  const pm::collective sum{.ranks = 8, .message = pm::message_bytes<>(1e6 * pm::byte)};
+  pm::link between{.kind = pm::link_kind::infiniband, .bandwidth = 50.0 * pm::GB_per_s, .ranks = 8};
+  CHECK(pm::collective_time(between, sum, silicon).time ==
+        pm::collective_time(between, sum, silicon.network).time);
+  CHECK(pm::collective_time(between, sum, silicon).time !=
+        pm::collective_time(between, sum, silicon.links).time);
+}
+
+TEST_CASE("a prediction has its bound, its interval and its evidence", "[calibrated]") {
+  namespace c = pm::catalog;
+  const pm::calibrated silicon = pm::calibrated_for(c::h100_sxm, pm::engine::vllm);
+  const pm::gemm g{.m = 64, .n = 4096, .k = 4096};
+  const auto p = predict(c::h100_sxm, g, silicon);
+  CHECK(p.bound.time == roofline(c::h100_sxm, g).time);
+  CHECK_THAT(p.high / p.estimate.time, WithinRel(std::exp(1.2816 * 0.0662), 1e-12));
+  CHECK_THAT(p.low * p.high / p.estimate.time / p.estimate.time, WithinRel(1.0, 1e-12));
+  CHECK(p.stands_on.weakest() == pm::basis::measured);
+  // In fp8 an engine quantises, whose interval is wider: 0.129 for vLLM.
+  const auto q =
+      predict(c::h100_sxm, pm::gemm{.m = 64, .n = 4096, .k = 4096, .format = pm::fp8}, silicon);
+  CHECK_THAT(q.stands_on.log_sigma(), WithinRel(0.129, 1e-12));
+  // 3 ms at 0.0662 and 1 ms at 0.17: (3 x 0.0662 + 0.17) / 4.
+  const pm::evidence both =
+      evidence_of(silicon, pm::time_by_profile{.products = 3.0 * pm::ms, .links = 1.0 * pm::ms});
+  CHECK_THAT(both.log_sigma(), WithinRel(0.09215, 1e-9));
+  CHECK(std::distance(both.begin(), both.end()) == 2);
+  CHECK(predict(c::h20, g, pm::calibrated_for(c::h20)).stands_on.weakest() == pm::basis::assumed);
+}
+
+TEST_CASE("a derivation names the facts of the die", "[calibrated]") {
+  pm::trace tape;
+  const auto device = pm::trace_inputs(pm::with_die_facts(pm::catalog::h100_sxm), tape, "h100_sxm");
+  const auto silicon = pm::lift<pm::traced>(pm::calibrated_for(pm::catalog::h100_sxm));
+  const pm::basic_gemm<pm::traced> g{
+      .m = pm::traced(1.0), .n = pm::traced(8192.0), .k = pm::traced(8192.0)};
+  const auto steps = pm::derivation_of(calibrated_estimate(device, g, silicon).time);
+  CHECK(std::any_of(steps.inputs.begin(), steps.inputs.end(), [](const auto& i) {
+    return i.name == "h100_sxm.instruction_rows" && i.source.find("PTX") != std::string::npos;
+  }));
 }

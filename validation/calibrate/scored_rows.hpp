@@ -89,7 +89,7 @@ inline void add_gemms(std::vector<scored_row>& out, const std::vector<gemm_row>&
     detail::set_predictions(s, *r.device, demand_of(r.workload), e);
     s.measured = r.seconds;
     const bool narrow = bits_of(r.workload.format) < 16.0;
-    s.spread = narrow ? std::fmax(engine.log_sigma, profile.log_sigma) : profile.log_sigma;
+    s.log_sigma = narrow ? std::fmax(engine.log_sigma, profile.log_sigma) : profile.log_sigma;
     s.l2_warm = r.copies > 0.0 && r.weight_bytes() <= 2.0 * r.device->l2.capacity.value();
     const bool weights_only = !narrow && r.workload.weights.bits() < bits_of(r.workload.format);
     s.fitted = fitted && !r.warmth_unknown() && !weights_only;
@@ -110,7 +110,7 @@ inline void add_attention(std::vector<scored_row>& out, const std::vector<attent
         r.decode ? demand_of(r.decode_workload()) : demand_of(r.prefill_workload());
     detail::set_predictions(s, *r.device, d, r.estimate(profile.value));
     s.measured = r.seconds;
-    s.spread = profile.log_sigma;
+    s.log_sigma = profile.log_sigma;
     s.l2_warm = s.bytes <= 2.0 * r.device->l2.capacity.value();
     s.fitted = true;
     out.push_back(std::move(s));
@@ -130,7 +130,7 @@ inline void add_experts(std::vector<scored_row>& out, const std::vector<moe_row>
                                r.workload.expert_parallel);
     detail::set_predictions(s, *r.device, demand_of(r.workload), r.estimate(profile.value));
     s.measured = r.seconds;
-    s.spread = profile.log_sigma;
+    s.log_sigma = profile.log_sigma;
     s.l2_warm = s.bytes <= 2.0 * r.device->l2.capacity.value();
     s.fitted = true;
     out.push_back(std::move(s));

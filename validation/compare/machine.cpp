@@ -48,7 +48,7 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   m.own_profile = catalog::measured_as(m.device) != nullptr;
   m.policy = calibrated_for(m.device);
   m.links = m.policy.links;
-  m.spread = m.policy.note(profile_part::products).log_sigma;
+  m.log_sigma = m.policy.note(profile_part::products).log_sigma;
 
   m.memory_latency = m.device.dram.latency.quantity();
   largest = 2.0 * m.device.l2.capacity.value();

@@ -48,7 +48,7 @@ comparison product(const accelerator& a, const gemm& g, double seconds, const ch
   c.predicted = e.time.value();
   c.bound = roofline(a, g).time.value();
   c.held_to = c.bound;
-  c.spread = profile.log_sigma;
+  c.log_sigma = profile.log_sigma;
   c.size = demand_of(g).flop().value();
   c.by = "the shipped profile";
   return c;

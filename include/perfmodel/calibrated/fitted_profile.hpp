@@ -63,6 +63,7 @@ constexpr basic_time_range<T> range_of(const duration<T>& predicted,
                                        const std::type_identity_t<T>& log_sigma) {
   using math::exp;
   detail::not_negative("predicted", predicted);
+  detail::not_negative("log_sigma", log_sigma);
   const T factor = exp(z90 * detail::within("log_sigma", log_sigma, 0.0, 100.0, "0 to 100"));
   return {predicted / factor, predicted * factor};
 }

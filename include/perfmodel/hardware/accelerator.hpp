@@ -79,6 +79,15 @@ constexpr T special_functions_of(const basic_accelerator<T>& a) {
                           facts_of(a.architecture).special_functions);
 }
 
+/// A copy that states the facts of its architecture itself, so that a derivation names their sources.
+constexpr accelerator with_die_facts(accelerator a) {
+  const architecture_facts& common = facts_of(a.architecture);
+  if (!a.instruction_rows.is_stated()) a.instruction_rows = common.instruction_rows;
+  if (!a.l2_partitions.is_stated()) a.l2_partitions = common.l2_partitions;
+  if (!a.special_functions.is_stated()) a.special_functions = common.special_functions;
+  return a;
+}
+
 /// Whether the accelerator computes in this format at all.
 template <Scalar T>
 constexpr bool supports(const basic_accelerator<T>& a, number_format format) {
