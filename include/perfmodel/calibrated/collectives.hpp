@@ -61,7 +61,7 @@ struct basic_calibrated_collectives {
     if (s.launch == launch_mode::graph || s.implementation == implementation::nccl) return p;
     duration<T> copy{};
     if (upper(local_copy.value()) > 0.0) {
-      copy = named("copy", s.message / local_copy);
+      copy = named("copy", s.message / detail::positive("local_copy", local_copy));
     }
     const duration<T> host = profile.value.host_launch;
     p.latency = max(p.latency + copy, host - p.transfer);
@@ -109,7 +109,8 @@ struct basic_calibrated_collectives {
       ++count;
     };
     add("low-latency protocol", launch + hops, wire / c.ll_share);
-    if (upper(c.ll128_share) > 0.0) add("line protocol", ready + hops, wire / c.ll128_share);
+    if (upper(c.ll128_share) > 0.0)
+      add("line protocol", ready + hops, wire / detail::positive("ll128_share", c.ll128_share));
     duration<T> streams = wire;
     if (keeps_a_part) {
       streams += s.message / (n * c.copy_rate * v.link_share * l.bandwidth.quantity());
@@ -127,7 +128,7 @@ struct basic_calibrated_collectives {
 
   constexpr basic_collective_price<T> switched(const basic_link<T>& l,
                                                const basic_schedule<T>& s) const {
-    const T& rate = profile.value.in_network_share;
+    const T& rate = detail::positive("in_network_share", profile.value.in_network_share);
     basic_collective_price<T> p;
     p.transfer = s.wire / (rate * l.bandwidth.quantity());
     p.latency = doublings(s.ranks) * profile.value.launch +
