@@ -92,6 +92,14 @@ void print_kinds(const std::string& what, const std::string& who,
   for (const auto& [kind, r] : kinds) print(what, who + " " + kind, r);
 }
 
+/// Of the machine profile, which attention shares.
+inline double dram_share_of(const pm::label& accelerator) {
+  for (const pm::catalog::measured_machine* m : pm::catalog::measured_machines) {
+    if (m->device().name == accelerator) return m->machine->value.dram_share;
+  }
+  return 1.0;
+}
+
 /// What is fitted of attention, and within which limits. dram_share is the machine profile's,
 /// fitted to matrix products; l2_bandwidth goes the other way.
 struct attention_model {
@@ -110,7 +118,7 @@ struct attention_model {
             .tile_latency = v[1] * pm::us,
             .element_rate = v[2] * pm::GHz,
             .matrix_share = v[3],
-            .dram_share = T(pm::catalog::machine_profile_of(a).value.dram_share),
+            .dram_share = T(dram_share_of(a.name)),
             .l2_bandwidth = v[4] * pm::TB_per_s};
   }
 };
