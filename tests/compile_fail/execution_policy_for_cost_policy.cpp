@@ -7,7 +7,9 @@ namespace pm = perfmodel;
 inline constexpr pm::collective all_reduce{.ranks = 8, .message = pm::message_bytes<>(pm::GB)};
 
 #ifdef MUST_FAIL
-inline constexpr auto e = pm::collective_time(pm::catalog::h100_sxm.fabric, all_reduce, pm::datasheet{});
+inline constexpr auto e =
+    pm::collective_time(pm::catalog::h100_sxm.fabric, all_reduce, pm::datasheet{});
 #else
-inline constexpr auto e = pm::collective_time(pm::catalog::h100_sxm.fabric, all_reduce, pm::full_link{});
+inline constexpr auto e =
+    pm::collective_time(pm::catalog::h100_sxm.fabric, all_reduce, pm::full_link{});
 #endif

@@ -5,7 +5,11 @@
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL
-inline void set(pm::accelerator& a) { a.dram.bandwidth = 4.0e12; }
+inline void set(pm::accelerator& a) {
+  a.dram.bandwidth = 4.0e12;
+}
 #else
-inline void set(pm::accelerator& a) { a.dram.bandwidth = 4.0e12 * pm::byte_per_s; }
+inline void set(pm::accelerator& a) {
+  a.dram.bandwidth = 4.0e12 * pm::byte_per_s;
+}
 #endif

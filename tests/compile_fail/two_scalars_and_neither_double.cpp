@@ -9,7 +9,8 @@ namespace pm = perfmodel;
 inline const auto machine = pm::lift<pm::interval>(pm::catalog::h100_sxm);
 
 #ifdef MUST_FAIL
-inline const auto e = pm::roofline(machine, pm::lift<pm::dual<1>>(pm::gemm{.m = 1, .n = 8, .k = 8}));
+inline const auto e =
+    pm::roofline(machine, pm::lift<pm::dual<1>>(pm::gemm{.m = 1, .n = 8, .k = 8}));
 #else
 inline const auto e = pm::roofline(machine, pm::gemm{.m = 1, .n = 8, .k = 8});
 #endif

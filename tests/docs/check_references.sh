@@ -25,7 +25,7 @@ xargs grep -HE '[A-Za-z0-9_]\.hpp\b' <"$work/readers" | grep -vE '#[ \t]*include
   grep -oE '^[^:]*:|[A-Za-z0-9_./-]*[A-Za-z0-9_]\.hpp\b' |
   awk '/:$/ { page = $0; next } { sub(/^[.\/]+/, ""); print page, $0 }' | sort -u >"$work/named"
 awk '{ print $2 }' "$work/named" | sort -u | while IFS= read -r name; do
-  case $name in boost/* | Eigen/* | nlohmann/*) continue ;; esac
+  case $name in _* | boost/* | Eigen/* | nlohmann/*) continue ;; esac
   grep -qE "(^|/)${name//./\\.}\$" "$work/files" || echo "$name"
 done >"$work/missing"
 while IFS= read -r name; do

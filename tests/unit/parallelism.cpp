@@ -70,9 +70,9 @@ TEST_CASE("ranks that were not given are refused, and one rank costs nothing") {
   const auto refused = ContainsSubstring("ranks is 0; allowed: 1 to 1000000");
   CHECK_THROWS_WITH(pm::communication_time(nvlink, pm::tensor_parallelism{.hidden = 8192}),
                     refused);
-  CHECK_THROWS_WITH(pm::communication_time(
-                        nvlink, pm::expert_parallelism{.tokens = 1, .hidden = 8, .top_k = 1}),
-                    refused);
+  CHECK_THROWS_WITH(
+      pm::communication_time(nvlink, pm::expert_parallelism{.tokens = 1, .hidden = 8, .top_k = 1}),
+      refused);
   CHECK_THROWS_WITH(pm::data_parallel_time(nvlink, {.parameters = 1e9}), refused);
   CHECK_THROWS_WITH(
       pm::ring_attention_memory(pm::ring_attention{.tokens = 8, .kv_heads = 1, .head_dim = 8}),
