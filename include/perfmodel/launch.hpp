@@ -30,6 +30,16 @@ struct basic_launch_costs {
 };
 using launch_costs = basic_launch_costs<>;
 
+/// Kernels of one pass: layers x those of a layer, and those outside the layers (embedding, last norm,
+/// head, sampling). Test: 70 layers of 30 are 2,100.
+template <Number L, Number K, Number O = double>
+constexpr auto kernels_per_step(const L& layers, const K& per_layer, const O& others = O(0)) {
+  using T = promoted<L, K, O>;
+  return named("kernels", T(detail::count("layers", T(layers)) *
+                                detail::not_negative("per_layer", T(per_layer)) +
+                            detail::not_negative("others", T(others))));
+}
+
 /// n asynchronous launches of kernels that run `kernels` altogether: T = max(n cpu, kernels + n
 /// gap). The host runs ahead until it cannot: launches cost nothing while kernels outlast them.
 /// Terms: host, device; the larger is the limit. Leaves out the first launch's latency and a full

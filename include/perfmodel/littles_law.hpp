@@ -165,4 +165,14 @@ constexpr token_rate<T> throughput_of(const std::type_identity_t<T>& concurrent_
                                  detail::positive("inter_token_latency", inter_token_latency));
 }
 
+/// Time between two tokens of one stream = streams / tokens per second, the third corner of the two
+/// above. Test: one stream at 120 tok/s waits 8.33 ms.
+template <Scalar T>
+constexpr duration<T> inter_token_latency_of(const std::type_identity_t<T>& concurrent_streams,
+                                             const token_rate<T>& throughput) {
+  return named("inter-token latency",
+               detail::not_negative("concurrent_streams", concurrent_streams) * token /
+                   detail::positive("throughput", throughput));
+}
+
 }  // namespace perfmodel

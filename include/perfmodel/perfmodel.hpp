@@ -16,6 +16,7 @@
 #include <perfmodel/energy.hpp>
 #include <perfmodel/fusion.hpp>
 #include <perfmodel/hardware/node.hpp>
+#include <perfmodel/hardware/value_range.hpp>
 #include <perfmodel/iron_law.hpp>
 #include <perfmodel/kv_cache.hpp>
 #include <perfmodel/launch.hpp>
@@ -40,6 +41,7 @@
 #include <perfmodel/step.hpp>
 #include <perfmodel/units/literals.hpp>
 #include <perfmodel/units/text.hpp>
+#include <perfmodel/warp.hpp>
 #include <perfmodel/workload/operators/flash_attention.hpp>
 #include <perfmodel/workload/operators/quantized.hpp>
 #include <perfmodel/workload/operators/softmax.hpp>

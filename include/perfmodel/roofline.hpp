@@ -30,6 +30,38 @@ constexpr intensity<T> ridge_point(const basic_accelerator<T>& a, number_format 
   return ridge_point(peak(a, format), a.dram.bandwidth.quantity());
 }
 
+/// The batch at which a decode step meets the ridge, and whether any batch does.
+template <Scalar T = double>
+struct basic_ridge_batch {
+  T batch{};
+  perfmodel::feasibility feasible{};
+};
+
+/// B sequences do 2 P B FLOP on P b bytes of weights and B `cache` bytes of their own, so the
+/// intensity is I* at B = I* P b / (2 P - I* cache), which is I* b / 2 without a cache. Not feasible,
+/// with a batch of 0, where 2 P <= I* cache: the intensity then stays below 2 P / cache at any batch.
+/// Leaves out the FLOP of attention. Errors: parameters or bytes not positive. Tests: 295.3 FLOP/byte
+/// in bf16 need 295; 70e9 parameters with 8192 tokens of 327,680 bytes never get there.
+template <Scalar T>
+constexpr basic_ridge_batch<T> ridge_batch(
+    const intensity<T>& ridge, const std::type_identity_t<T>& parameters,
+    const std::type_identity_t<bytes<T>>& bytes_per_weight,
+    const std::type_identity_t<bytes<T>>& cache_per_sequence = {}) {
+  const flops<T> work = 2.0 * detail::positive("parameters", parameters) * lift<T>(flop);
+  const flops<T> for_cache = detail::positive("ridge", ridge) *
+                             detail::not_negative("cache_per_sequence", cache_per_sequence);
+  const flops<T> for_weights =
+      ridge * (parameters * detail::positive("bytes_per_weight", bytes_per_weight));
+  basic_ridge_batch<T> r;
+  if (!(lower(work.value()) > upper(for_cache.value()))) {
+    r.feasible = infeasible("each sequence's cache keeps the intensity below the ridge", "FLOP",
+                            upper(for_cache.value()), lower(work.value()));
+    return r;
+  }
+  r.batch = named("batch", for_weights / (work - for_cache));
+  return r;
+}
+
 enum class regime { memory_bound, compute_bound };
 /// Which side of the ridge an intensity lies on. Test: 200 FLOP/byte on V100, A100, H100, B200 is
 /// compute, compute, memory, memory.

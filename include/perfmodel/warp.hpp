@@ -1,0 +1,126 @@
+// What one warp does with its lanes: sectors of a stride, bank conflicts, divergence, and cycles.
+#pragma once
+
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/scalar/math.hpp>
+#include <perfmodel/units/named.hpp>
+#include <span>
+
+namespace perfmodel {
+
+inline constexpr int warp_lanes = 32;           ///< threads that issue together
+inline constexpr int memory_banks = 32;         ///< of shared memory, 4 bytes wide each
+inline constexpr bytes<> sector = 32.0 * byte;  ///< what L2 and DRAM move at least
+
+/// Time of so many cycles at a clock, and back. A published latency in cycles is a time only with its
+/// clock. Test: 600 cycles at 1.98 GHz are 303 ns, 200 at 1.755 GHz 114 ns.
+template <Scalar T>
+constexpr duration<T> time_of_cycles(const std::type_identity_t<T>& cycles,
+                                     const frequency<T>& clock) {
+  return named("time", detail::not_negative("cycles", cycles) / detail::positive("clock", clock));
+}
+template <Scalar T>
+constexpr T cycles_of_time(const duration<T>& time, const frequency<T>& clock) {
+  return named("cycles", detail::not_negative("time", time) * detail::positive("clock", clock));
+}
+
+/// Lanes (CUDA cores) of one SM: its vector FLOP per clock / 2, a fused multiply-add being two.
+/// Test: an RTX 5090's 170 SMs of 128 are 21,760.
+template <Scalar T>
+constexpr T lanes_per_sm(const basic_accelerator<T>& a) {
+  return detail::positive("vector.flop_per_clock", a.vector.flop_per_clock.quantity()) /
+         (2.0 * flop);
+}
+
+/// Warps of so many threads: ceil(threads / 32). Test: 100 threads are 4 warps.
+template <Number N>
+constexpr auto warps_of(const N& threads) {
+  using math::ceil;
+  using T = promoted<N>;
+  return named("warps", T(ceil(T(detail::count("threads", T(threads)) / double(warp_lanes)))));
+}
+
+/// Shuffles that reduce the values of n lanes: ceil(log2 n). Test: 32 lanes take 5.
+constexpr int reduction_steps(int lanes = warp_lanes) {
+  detail::count("lanes", static_cast<double>(lanes));
+  int steps = 0;
+  for (long long reach = 1; reach < lanes; reach *= 2) ++steps;
+  return steps;
+}
+
+/// A warp whose lanes part ways takes each path in turn: the sum of the paths.
+/// Source: NVIDIA, "CUDA C++ Programming Guide", section on the SIMT architecture. Leaves out paths
+/// that no lane takes. Test: two paths of one length take twice as long.
+template <Scalar T>
+constexpr duration<T> divergent_time(std::span<const duration<T>> paths) {
+  duration<T> sum{};
+  for (const duration<T>& path : paths) sum += detail::not_negative("path", path);
+  return named("divergent time", sum);
+}
+
+/// Sectors that one load or store of a warp moves, lane i at element i x stride, aligned:
+/// with at most a sector between elements those of the span, else those of each element.
+/// Source: NVIDIA, "CUDA C++ Best Practices Guide", section 9.2.1 (coalesced access).
+/// Errors: a stride or an element below 1. Tests: 4-byte elements: 4 at stride 1, 32 at 8 and above.
+constexpr int sectors_per_request(int stride, int element_bytes) {
+  detail::count("stride", static_cast<double>(stride));
+  detail::within("element_bytes", static_cast<double>(element_bytes), 1.0, 16.0, "1 to 16");
+  constexpr int size = 32;
+  const long long step = static_cast<long long>(stride) * element_bytes;
+  if (step >= size) return warp_lanes;  // an aligned element never crosses a sector
+  return static_cast<int>(((warp_lanes - 1) * step + element_bytes + size - 1) / size);
+}
+
+/// Bytes moved over bytes wanted by such a request. Test: fully scattered 4-byte elements cost 8x.
+constexpr double access_amplification(int stride, int element_bytes) {
+  return sectors_per_request(stride, element_bytes) * (sector / byte) /
+         (warp_lanes * element_bytes);
+}
+
+/// How a tile lies in shared memory: row after row, or with each column index XORed with its row.
+enum class tile_layout { rows, xor_swizzled };
+
+/// Ways of the worst bank conflict when the lanes of a warp read one column of a tile, a row of which
+/// is `row_words` words of 4 bytes: the most lanes that one bank serves, one after the other.
+/// In rows it is gcd(row_words, 32). Source: NVIDIA, "CUDA C++ Programming Guide", shared memory;
+/// Thakkar et al., CUTLASS/CuTe, "Swizzle". Tests: 1, 2, 32, 1 ways at 1, 2, 32, 33 words; 1 at 32
+/// words swizzled.
+constexpr int bank_conflict_ways(int row_words, tile_layout layout = tile_layout::rows) {
+  detail::within("row_words", static_cast<double>(row_words), 1.0, 1e6, "1 to 1000000");
+  std::array<int, memory_banks> lanes_on{};
+  int worst = 0;
+  for (int row = 0; row < warp_lanes; ++row) {
+    const int column = layout == tile_layout::xor_swizzled ? row % memory_banks : 0;
+    const auto bank =
+        static_cast<std::size_t>((row * (row_words % memory_banks) + column) % memory_banks);
+    worst = ++lanes_on[bank] > worst ? lanes_on[bank] : worst;
+  }
+  return worst;
+}
+
+/// Elements of a format in the 16 bytes that matrix units and wide loads are aligned to.
+/// Test: 8 in fp16, 16 in int8.
+constexpr double aligned_elements(number_format format) {
+  return 16.0 * byte / bytes_of(format);
+}
+
+/// Tiles (or chunks) that cover a length: ceil(length / tile). Tests: 8192 in 128s are 64; a prompt
+/// of 65,536 in chunks of 2048 is 32.
+template <Number L, Number S>
+constexpr auto tiles_of(const L& length, const S& tile) {
+  using math::ceil;
+  using T = promoted<L, S>;
+  return named("tiles",
+               T(ceil(T(detail::count("length", T(length)) / detail::count("tile", T(tile))))));
+}
+
+/// Share of the work that tiles spend on padding: 1 - length / (tiles x tile).
+/// Test: 100 in tiles of 64 waste 21.9 %.
+template <Number L, Number S>
+constexpr auto padding_waste(const L& length, const S& tile) {
+  using T = promoted<L, S>;
+  return named("padding waste", T(1.0 - T(length) / (tiles_of(T(length), T(tile)) * T(tile))));
+}
+
+}  // namespace perfmodel
