@@ -38,7 +38,6 @@ calibrated_mode<T> policies_of(const calibration& c, const T& weight_copies, Inp
   s.attention_kernels = over(from.attention_kernels, "attention_kernels", attention);
   s.narrow_attention_kernels = over(from.narrow_attention_kernels, "attention_kernels", attention);
   const auto experts = source_of(profile_part::experts);
-  s.moe = over(from.moe, "experts", experts);
   s.moe_kernels = over(from.moe_kernels, "expert_kernels", experts);
   s.narrow_moe_kernels = over(from.narrow_moe_kernels, "expert_kernels", experts);
   s.spread_moe_kernels = over(from.spread_moe_kernels, "expert_kernels", experts);

@@ -207,7 +207,7 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   // Balanced, 64 tokens, top 2 of 8 experts, 1,024 -> 2 x 2,048 -> 1,024: 16 tokens an expert, one
   // tile of 16 rows. First GEMM: 8 x 32 = 256 tiles on 100 SMs; second: 64 tiles, 0.64 of a wave.
   const pm::moe_ffn x{.tokens = 64, .hidden = 1024, .intermediate = 2048, .experts = 8, .top_k = 2};
-  const pm::moe_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
+  const pm::machine_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
   const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .dram_saturation = 1.0};
   const auto e =
       pm::calibrated_estimate(round_device(), x, {p, k}, {.routing = pm::routing::balanced});
@@ -331,8 +331,6 @@ TEST_CASE("each number that no machine and no library has is refused at the door
   perfmodel_test::refuses_each_field(round_kernels, door,
                                      {"kernel_cycles", "split_cycles", "partial_row_cycles",
                                       "sequence_cost", "scheduled_sequences", "narrow_kv_time"});
-  perfmodel_test::refuses_each_field(pm::moe_parameters{.matrix_share = 0.5, .dram_share = 0.8},
-                                     door, {});
   perfmodel_test::refuses_each_field(pm::catalog::triton_experts, door, {});
   pm::attention_parameters above = round_parameters;
   above.dram_share = 1.1;

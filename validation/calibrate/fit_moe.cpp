@@ -66,7 +66,7 @@ class library_fit {
  private:
   struct machine {
     pm::basic_accelerator<point> device;
-    pm::basic_moe_parameters<point> shares;
+    pm::basic_machine_parameters<point> shares;
   };
   std::vector<const moe_row*> rows_;
   std::vector<double> measured_;

@@ -123,11 +123,11 @@ struct moe_row {
   std::string kind() const { return kernels->name.c_str(); }
   template <class T>
   pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
-                                 const pm::basic_moe_parameters<T>& p) const {
+                                 const pm::basic_machine_parameters<T>& p) const {
     return pm::calibrated_estimate(a, pm::lift<T>(workload), {p, pm::lift<T>(*kernels)},
                                    {.routing = pm::routing::balanced});
   }
-  pm::estimate estimate(const pm::moe_parameters& p) const { return estimate(*device, p); }
+  pm::estimate estimate(const pm::machine_parameters& p) const { return estimate(*device, p); }
 };
 
 /// Rows whose router may not choose freely: of 256 experts in 8 groups a token takes 4 groups, and in

@@ -119,7 +119,7 @@ inline void add_attention(std::vector<scored_row>& out, const std::vector<attent
 
 inline void add_experts(std::vector<scored_row>& out, const std::vector<moe_row>& rows) {
   for (const moe_row& r : rows) {
-    const pm::moe_profile profile = pm::catalog::moe_profile_of(*r.device);
+    const pm::machine_profile profile = pm::catalog::moe_profile_of(*r.device);
     scored_row s;
     s.operation = "experts";
     s.format = pm::name_of(r.workload.format);

@@ -78,7 +78,7 @@ prediction predict_experts(const question& q) {
   }
   prediction p =
       bounded_by(q, needs,
-                 calibrated_estimate(q.on.device, w, {q.on.policy.moe, q.on.policy.moe_kernels},
+                 calibrated_estimate(q.on.device, w, {q.on.policy.machine, q.on.policy.moe_kernels},
                                      {.routing = routing::random}),
                  "calibrated experts, of a library's kernels");
   p.shape = shape_of(q, "tokens hidden intermediate experts top_k");

@@ -16,7 +16,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   catalog::require_calibrated_kind(a);
   const machine_profile machine = catalog::machine_profile_of(a);
   const attention_profile attention = catalog::attention_profile_of(a);
-  const moe_profile experts = catalog::moe_profile_of(a);
+  const machine_profile experts = catalog::moe_profile_of(a);
   const collective_profile links = catalog::collective_profile_of(a);
   const collective_profile network =
       catalog::collective_profile_of(link{.kind = link_kind::infiniband});
@@ -28,7 +28,6 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.attention = attention.value;
   c.attention_kernels = catalog::attention_kernels_of(a, bf16);
   c.narrow_attention_kernels = catalog::attention_kernels_of(a, fp8);
-  c.moe = experts.value;
   c.moe_kernels = catalog::triton_experts;
   c.narrow_moe_kernels = catalog::triton_fp8_experts;
   c.spread_moe_kernels = catalog::cutlass_experts;

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <perfmodel/calibrated/conditions.hpp>
-#include <perfmodel/calibrated/moe_profile.hpp>
+#include <perfmodel/calibrated/machine_profile.hpp>
+#include <perfmodel/calibrated/moe_kernels.hpp>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/soft_max.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
@@ -13,7 +14,7 @@ namespace perfmodel {
 /// The machine, and whose kernels run on it.
 template <Scalar T = double>
 struct basic_moe_calibration {
-  basic_moe_parameters<T> machine{};
+  basic_machine_parameters<T> machine{};
   basic_moe_kernels<T> kernels{};
 };
 using moe_calibration = basic_moe_calibration<>;

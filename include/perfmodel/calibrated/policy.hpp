@@ -24,12 +24,11 @@ struct basic_calibrated {
   basic_attention_parameters<T> attention{};
   basic_attention_kernels<T> attention_kernels{};         ///< of a 16-bit cache
   basic_attention_kernels<T> narrow_attention_kernels{};  ///< of a narrower one
-  basic_moe_parameters<T> moe{};
-  basic_moe_kernels<T> moe_kernels{};         ///< of 16-bit weights
-  basic_moe_kernels<T> narrow_moe_kernels{};  ///< of narrower ones
-  basic_moe_kernels<T> spread_moe_kernels{};  ///< the same, experts spread over ranks
-  basic_calibrated_collectives<T> links{};    ///< inside a node
-  basic_calibrated_collectives<T> network{};  ///< between nodes: InfiniBand, Ethernet
+  basic_moe_kernels<T> moe_kernels{};                     ///< of 16-bit weights
+  basic_moe_kernels<T> narrow_moe_kernels{};              ///< of narrower ones
+  basic_moe_kernels<T> spread_moe_kernels{};              ///< the same, experts spread over ranks
+  basic_calibrated_collectives<T> links{};                ///< inside a node
+  basic_calibrated_collectives<T> network{};              ///< between nodes: InfiniBand, Ethernet
   duration<T> kernel_time = lift<T>(graph_kernel_time);
   basic_call_conditions<T> conditions{};
   std::array<profile_note, 6> notes{};  ///< by profile_part
@@ -41,7 +40,6 @@ struct basic_calibrated {
     f("attention", s.attention...);
     f("attention_kernels", s.attention_kernels...);
     f("narrow_attention_kernels", s.narrow_attention_kernels...);
-    f("moe", s.moe...);
     f("moe_kernels", s.moe_kernels...);
     f("narrow_moe_kernels", s.narrow_moe_kernels...);
     f("spread_moe_kernels", s.spread_moe_kernels...);
@@ -126,8 +124,8 @@ constexpr basic_attention_calibration<T> calibration_for(const Attention& x,
 template <Scalar T>
 constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
                                                    const basic_calibrated<T>& c) {
-  if (!(x.weights.bits() < 16.0)) return {c.moe, c.moe_kernels};
-  return {c.moe, upper(x.expert_parallel) > 1.0 ? c.spread_moe_kernels : c.narrow_moe_kernels};
+  if (!(x.weights.bits() < 16.0)) return {c.machine, c.moe_kernels};
+  return {c.machine, upper(x.expert_parallel) > 1.0 ? c.spread_moe_kernels : c.narrow_moe_kernels};
 }
 
 }  // namespace detail

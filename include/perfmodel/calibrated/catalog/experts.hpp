@@ -1,7 +1,8 @@
 // Libraries of expert kernels.
 #pragma once
 
-#include <perfmodel/calibrated/moe_profile.hpp>
+#include <perfmodel/calibrated/moe_kernels.hpp>
+#include <perfmodel/hardware/fact.hpp>
 
 namespace perfmodel::catalog {
 

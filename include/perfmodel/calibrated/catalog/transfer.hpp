@@ -163,20 +163,15 @@ constexpr attention_profile attention_profile_of(const accelerator& a) {
   return own != nullptr ? *own->attention : transferred_attention_profile(a);
 }
 
-/// The expert profile of an accelerator: the shares of its machine profile. The libraries' numbers
+/// The machine profile of an accelerator, as expert kernels reach it. The libraries' numbers
 /// come from H100 and H200; no other accelerator was seen, so log_sigma is 0.25 elsewhere.
-constexpr moe_profile moe_profile_of(const accelerator& a) {
-  const machine_profile machine = machine_profile_of(a);
+constexpr machine_profile moe_profile_of(const accelerator& a) {
+  machine_profile p = machine_profile_of(a);
   const measured_machine* own = measured_as(a);
   const bool seen = own == &measured_h100 || own == &measured_h200;
-  return {
-      .name = a.name,
-      .donor = machine.donor,
-      .value = {.matrix_share = machine.value.matrix_share, .dram_share = machine.value.dram_share},
-      .standard_error = {.matrix_share = machine.standard_error.matrix_share,
-                         .dram_share = machine.standard_error.dram_share},
-      .log_sigma = seen ? 0.096 : 0.25,
-      .from = seen ? &sources::aic_moe : &sources::moe_elsewhere};
+  p.log_sigma = seen ? 0.096 : 0.25;
+  p.from = seen ? &sources::aic_moe : &sources::moe_elsewhere;
+  return p;
 }
 
 }  // namespace perfmodel::catalog

@@ -1,12 +1,15 @@
-// What measurements add to a data sheet, for grouped products of experts.
+// Libraries of grouped products of experts.
 #pragma once
 
-#include <perfmodel/calibrated/fitted_profile.hpp>
+#include <perfmodel/core/fields.hpp>
+#include <perfmodel/core/label.hpp>
+#include <perfmodel/units/quantity.hpp>
 
 namespace perfmodel {
 
 /// How one library of grouped GEMMs divides the experts' work. Tile sizes and the flag are read in
-/// its source; the four costs are fitted.
+/// its source; the four costs are fitted. Nothing is fitted to experts on one accelerator: they take its
+/// machine parameters.
 template <Scalar T = double>
 struct basic_moe_kernels {
   label name{};
@@ -34,22 +37,5 @@ struct basic_moe_kernels {
   }
 };
 using moe_kernels = basic_moe_kernels<>;
-
-/// What one accelerator reaches in an expert block: both are its machine profile's, nothing is
-/// fitted to experts but the four numbers of a library.
-template <Scalar T = double>
-struct basic_moe_parameters {
-  T matrix_share = T(1.0);  ///< of the dense peak
-  T dram_share = T(1.0);    ///< of the data sheet's bandwidth, reading weights
-
-  template <class F, class... S>
-  static constexpr void fields(F&& f, S&... s) {
-    f(field::positive("matrix_share"), s.matrix_share...);
-    f(field::share("dram_share"), s.dram_share...);
-  }
-};
-using moe_parameters = basic_moe_parameters<>;
-
-using moe_profile = fitted_profile<moe_parameters>;
 
 }  // namespace perfmodel
