@@ -33,7 +33,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.spread_moe_kernels = catalog::cutlass_experts;
   c.links = calibrated_collectives_on(a, links, kernels);
   c.network = calibrated_collectives_on(a, network);
-  const auto note = [&a](profile_part part, const auto& p) {
+  const auto note = [](profile_part part, const auto& p) {
     return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma};
   };
   c.notes = {note(profile_part::products, machine),
