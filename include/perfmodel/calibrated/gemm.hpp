@@ -141,8 +141,9 @@ constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gem
   const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
   const bytes<T> room = l2_room / l2_partitions_of(a) * a.l2.capacity.quantity();
   const T warm = named("warm share", resident(bytes<T>(c.weight_copies * weights), room));
-  const bandwidth<T> l2 =
-      upper(machine.l2_bandwidth.value()) > 0.0 ? machine.l2_bandwidth : machine.operand_bandwidth;
+  const bandwidth<T> l2 = upper(machine.l2_bandwidth.value()) > 0.0
+                              ? positive("l2_bandwidth", machine.l2_bandwidth)
+                              : machine.operand_bandwidth;
   const duration<T> from_dram = weights / dram;
   const duration<T> from_l2 = min(duration<T>(weights / l2), from_dram);
   return all - warm * (from_dram - from_l2);
