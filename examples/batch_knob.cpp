@@ -21,7 +21,7 @@ int main() {
                 "USD/Mtok", "FLOP/B", "limited by");
     for (double batch = 1; batch <= 1024; batch *= 4) {
       const pm::iteration decode{.batch = batch, .context = context};
-      const pm::estimate e = pm::step(d, decode);
+      const pm::estimate e = pm::step_bound(d, decode);
       if (!e.feasible) {
         std::printf("%7.0f  %s: %s, of which there are %s\n", batch, e.feasible.reason,
                     pm::to_string(e.feasible.needed * pm::byte).c_str(),

@@ -2,7 +2,7 @@
 // Which of its numbers can be true together? Each stands beside the law that bounds it.
 #include <array>
 #include <cstdio>
-#include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/littles_law.hpp>
 #include <perfmodel/metrics.hpp>
@@ -26,11 +26,11 @@ int main() {
   pm::deployment node{
       .device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}};
   const pm::iteration one_user{.batch = 1, .context = 4096};
-  const double bf16_bound = in_ms(pm::step(node, one_user).time);
+  const double bf16_bound = in_ms(pm::step_bound(node, one_user).time);
   const double bf16_users = pm::kv_capacity(node, 4096.0).sequences;
   node.weights = pm::storage_format{pm::int4, 64, 16};
   node.kv = pm::int8;
-  const double int4_bound = in_ms(pm::step(node, one_user).time);
+  const double int4_bound = in_ms(pm::step_bound(node, one_user).time);
 
   std::printf("R0  bf16. Shares: GEMM 38 %%, attention 24 %%, elementwise 14 %%, launches 12 %%\n");
   const pm::duration<> r0 = 85.0 * pm::ms;

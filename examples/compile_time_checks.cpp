@@ -28,11 +28,11 @@ static_assert(pm::require_fits<h100_sxm, llama_3_70b, 2>);
 
 // A promise. 64 users each get a token every 10 ms, were there nothing but physics in the way.
 constexpr pm::deployment service{.device = h100_sxm, .model = llama_3_70b, .layout = {.tensor = 8}};
-constexpr pm::estimate decode = pm::step(service, {.batch = 64, .context = 4096});
+constexpr pm::estimate decode = pm::step_bound(service, {.batch = 64, .context = 4096});
 static_assert(decode.feasible);
 static_assert(decode.time < 10_ms);
 static_assert(decode.limiter == pm::limiter::memory);
-//   constexpr auto e = pm::step(service, {.batch = -1, .context = 4096});
+//   constexpr auto e = pm::step_bound(service, {.batch = -1, .context = 4096});
 //     -> call to a function that is not constexpr: detail::out_of_range, for the field "batch"
 
 // Units. 80_GB / 3.35_TB_per_s is a time; none of these is anything:

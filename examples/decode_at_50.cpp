@@ -43,7 +43,7 @@ int main() {
           std::printf("%10s %8s  no: %s has no units for it\n", "-", "-", a->name.c_str());
           continue;
         }
-        const pm::estimate e = pm::step(d, {.batch = 1, .context = 4096});
+        const pm::estimate e = pm::step_bound(d, {.batch = 1, .context = 4096});
         if (!e.feasible) {
           std::printf("%10s %8s  no: %.1f GB with the cache, %.1f GB there\n", "-", "-",
                       e.feasible.needed / 1e9, e.feasible.available / 1e9);

@@ -1,6 +1,6 @@
 // How many requests fit in memory at once? What the weights leave is divided among KV caches.
 #include <cstdio>
-#include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/units/text.hpp>
 #include <perfmodel/workload/catalog/deepseek.hpp>

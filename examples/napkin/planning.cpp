@@ -54,10 +54,16 @@ pm::plan_request plan_request_of(const request& r) {
   q.gpus = r.whole("gpus");
   q.load.input_tokens = r.number("input_tokens");
   q.load.output_tokens = r.number("output_tokens");
-  q.load.chunk_tokens = r.has("chunk_tokens") ? r.number("chunk_tokens") : 0.0;
-  q.load.requests_per_s = r.has("requests_per_s") ? r.number("requests_per_s") : 0.0;
-  q.load.concurrency = r.has("concurrency") ? r.number("concurrency") : 0.0;
-  if (!r.has("requests_per_s") && !r.has("concurrency")) q.load.concurrency = 64.0;
+  if (r.has("chunk_tokens")) q.load.chunk_tokens = r.number("chunk_tokens");
+  if (r.has("requests_per_s") && r.has("concurrency")) {
+    throw pm::error(pm::error_code::inconsistent,
+                    "give one of concurrency and requests_per_s, and not both");
+  }
+  if (r.has("requests_per_s")) {
+    q.load.arrivals = pm::open_loop{r.number("requests_per_s") * pm::request_per_s};
+  } else {
+    q.load.arrivals = pm::closed_loop{r.has("concurrency") ? r.number("concurrency") : 64.0};
+  }
   if (r.has("ttft")) q.ttft = r.number("ttft") * pm::second;
   if (r.has("itl")) q.itl = r.number("itl") * pm::second;
   q.utilization = r.number("utilization");
@@ -95,7 +101,7 @@ pm::plan_result calibrated_plan(const pm::plan_request& q, const std::vector<cal
   };
   return pm::plan(
       q, [&on](const pm::accelerator& a) -> const auto& { return on(a).kernels; },
-      progress, [&on](const pm::accelerator& a) -> const auto& { return on(a).links; });
+      [&on](const pm::accelerator& a) -> const auto& { return on(a).links; }, progress);
 }
 
 template <pm::Scalar T>
@@ -103,7 +109,7 @@ outcome<T> outcome_of(const pm::basic_serving_estimate<T>& s) {
   outcome<T> out;
   out.add("ttft_s", "", s.ttft);
   out.add("itl_s", "", s.itl);
-  out.add("output_tokens_per_s", "", s.output_tokens_per_s);
+  out.add("output_tokens_per_s", "", s.output_rate);
   out.terms = s.decode.terms;
   return out;
 }
@@ -112,7 +118,8 @@ outcome<T> outcome_of(const pm::basic_serving_estimate<T>& s) {
 calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, calibration c) {
   c.multiplies_in(pm::wider(p.precision.activations, p.precision.weights.linear.format));
   outcome<> answer = outcome_of(p.serving);
-  note_calibration(answer, outcome_of(pm::serving(pm::deployment_of(q, p), pm::load_of(q, p))), c,
+  note_calibration(answer,
+                   outcome_of(pm::serving_bound(pm::deployment_of(q, p), pm::load_of(q, p))), c,
                    profile_part::all);
   return *answer.calibrated;
 }
@@ -125,7 +132,7 @@ pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p,
   const auto l = pm::trace_inputs(pm::load_of(q, p), tape, "load");
   pm::basic_serving_estimate<pm::traced> s;
   if (calibrations.empty()) {
-    s = pm::serving(d, l);
+    s = pm::serving_bound(d, l);
   } else {
     const auto policies =
         policies_of<pm::traced>(calibration_at(calibrations, p.accelerator), pm::traced(0.0),
@@ -211,7 +218,7 @@ planned plan_of(const json& object, const given_profile* profile) {
   p.request = plan_request_of(r);
   p.calibrations = calibrations_of(p.request, r, wanted);
   if (p.calibrations.empty()) {
-    p.result = pm::plan(p.request, bound_mode{}.kernels, progress_line());
+    p.result = pm::plan_bound(p.request, progress_line());
   } else {
     p.result = calibrated_plan(p.request, p.calibrations, progress_line());
     for (const pm::plan_point& point : p.result.frontier) {

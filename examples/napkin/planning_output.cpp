@@ -35,13 +35,13 @@ json point_json(const pm::plan_point& p, const calibrated_note* note) {
   out["batch"] = number_json("batch", p.serving.batch);
   out["ttft_s"] = number_json("ttft_s", p.serving.ttft.value());
   out["itl_s"] = number_json("itl_s", p.serving.itl.value());
-  out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_tokens_per_s.value());
+  out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_rate.value());
   if (note != nullptr) note_json(out, *note);
   out["gpu_s_per_million_tokens"] =
       number_json("gpu_s_per_million_tokens", p.gpu_time_per_million.value());
-  const double usd = p.cost_per_million.value();
   out["usd_per_million_tokens"] =
-      usd > 0.0 ? number_json("usd_per_million_tokens", usd) : json(nullptr);
+      p.cost_per_million ? number_json("usd_per_million_tokens", p.cost_per_million->value())
+                         : json(nullptr);
   out["limiter"] = pm::name_of(p.serving.decode.limiter);
   json terms = json::object();
   for (const auto& t : p.serving.decode.terms) terms[t.name] = number_json(t.name, t.time.value());
@@ -98,12 +98,11 @@ std::string frontier_text(const planned& plan) {
     const std::size_t at =
         shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1);  // evenly, both ends included
     const pm::plan_point& p = r.frontier[at];
-    rows.push_back({static_cast<int>(at) == r.best ? "*" : "", p.accelerator.c_str(),
-                    p.precision.name.c_str(), layout_text(p.layout), std::to_string(p.replicas),
-                    std::to_string(p.gpus), pm::detail::significant(p.serving.batch, 3),
-                    pm::to_string(p.serving.ttft), pm::to_string(p.serving.itl),
-                    pm::detail::significant(p.output_tokens_per_s.value(), 4),
-                    p.cost_per_million.value() > 0.0 ? money(p.cost_per_million.value()) : "-",
+    rows.push_back({at == r.best ? "*" : "", p.accelerator.c_str(), p.precision.name.c_str(),
+                    layout_text(p.layout), std::to_string(p.replicas), std::to_string(p.gpus),
+                    pm::detail::significant(p.serving.batch, 3), pm::to_string(p.serving.ttft),
+                    pm::to_string(p.serving.itl), pm::detail::significant(p.output_rate.value(), 4),
+                    p.cost_per_million ? money(p.cost_per_million->value()) : "-",
                     pm::detail::significant(p.gpu_time_per_million.value() / 3600.0, 3),
                     std::string(pm::name_of(p.serving.decode.limiter)) +
                         (limited_by_wait(p) ? ", then the queue" : "")});
@@ -190,10 +189,10 @@ std::string load_text(const pm::plan_request& q) {
   std::string s = std::string(q.model.name.c_str()) + ", up to " + std::to_string(q.gpus) +
                   " GPUs: prompts of " + number(q.load.input_tokens) + " tokens, answers of " +
                   number(q.load.output_tokens) + ", ";
-  s += q.load.concurrency > 0.0 ? number(q.load.concurrency) + " requests at a time"
-                                : number(q.load.requests_per_s) + " requests/s";
-  if (q.ttft.value() > 0.0) s += ", TTFT within " + pm::to_string(q.ttft);
-  if (q.itl.value() > 0.0) s += ", ITL within " + pm::to_string(q.itl);
+  s += q.load.is_closed() ? number(q.load.concurrency()) + " requests at a time"
+                          : number(q.load.rate().value()) + " requests/s";
+  if (q.ttft) s += ", TTFT within " + pm::to_string(*q.ttft);
+  if (q.itl) s += ", ITL within " + pm::to_string(*q.itl);
   return s + "\n";
 }
 
@@ -223,13 +222,13 @@ json plan_json(const planned& p, const json& object) {
   out["mode"] = p.calibrations.empty() ? "bound" : "calibrated";
   out["evaluated"] = p.result.evaluated;
   out["feasible"] = p.result.feasible;
-  out["meets_targets"] = p.result.best >= 0;
+  out["meets_targets"] = p.result.best.has_value();
   out["best"] = nullptr;
   json frontier = json::array();
   for (std::size_t i = 0; i < p.result.frontier.size(); ++i) {
     frontier.push_back(point_json(p.result.frontier[i], p.notes.empty() ? nullptr : &p.notes[i]));
   }
-  if (p.result.best >= 0) out["best"] = frontier[static_cast<std::size_t>(p.result.best)];
+  if (p.result.best) out["best"] = frontier[*p.result.best];
   out["frontier"] = std::move(frontier);
   json rejected = json::array();
   for (const auto& x : p.result.rejected) rejected.push_back(rejection_json(x));
@@ -246,7 +245,7 @@ std::string plan_text(const planned& p, const json&) {
   if (r.frontier.empty()) {
     s += "Nothing fits.\n\n";
   } else {
-    s += r.best >= 0
+    s += r.best
              ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
              : "None meets the targets; no other deployment is both cheaper and quicker than "
                "these\n";

@@ -1,5 +1,5 @@
 // How much KV cache fits beside the weights, and how many sequences that is.
-#include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/memory.hpp>
 
 #include "query.hpp"
 

@@ -45,16 +45,12 @@ struct serving {
     const pm::basic_deployment<T> d = deployment_of(in, spread ? groups : 1);
     pm::basic_load<T> l = load_of(in);
     T copies = T(spread ? 1.0 : static_cast<double>(groups));
-    if (in.has("concurrency"))
-      copies = scalar_min(copies, l.concurrency);  // more than requests: some idle
-    l.concurrency = l.concurrency / copies;
-    l.requests_per_s = l.requests_per_s / copies;
-
-    const auto s = pm::serving(d, l, mode.kernels, mode.links);
+    if (l.is_closed()) copies = scalar_min(copies, l.concurrency());  // more: some idle
+    const auto s = service_of(d, pm::shared_out(l, copies), mode);
     outcome<T> out;
     out.add("ttft_s", "time to first token", s.ttft);
     out.add("itl_s", "inter-token latency", s.itl);
-    out.add("output_tokens_per_s", "output tokens", copies * s.output_tokens_per_s);
+    out.add("output_tokens_per_s", "output tokens", copies * s.output_rate);
     out.add("batch", "sequences decoding", copies * s.batch);
     out.explain(s.decode);
     out.set(s.feasible);
@@ -62,6 +58,15 @@ struct serving {
   }
 
  private:
+  template <pm::Scalar T, class Mode>
+  static pm::basic_serving_estimate<T> service_of(const pm::basic_deployment<T>& d,
+                                                  const pm::basic_load<T>& l, const Mode& mode) {
+    if constexpr (std::same_as<Mode, bound_mode>) {
+      return pm::serving_bound(d, l);
+    } else {
+      return pm::serving(d, l, mode.kernels, mode.links);
+    }
+  }
   template <pm::Scalar T>
   static pm::basic_load<T> load_of(inputs<T>& in) {
     if (!in.has("concurrency") && !in.has("requests_per_s"))
@@ -69,8 +74,16 @@ struct serving {
     pm::basic_load<T> l;
     l.input_tokens = in.number("input_tokens");
     l.output_tokens = in.number("output_tokens");
-    if (in.has("concurrency")) l.concurrency = in.number("concurrency");
-    if (in.has("requests_per_s")) l.requests_per_s = in.number("requests_per_s");
+    if (in.has("concurrency") == in.has("requests_per_s")) {
+      throw pm::error(pm::error_code::inconsistent,
+                      "give one of concurrency and requests_per_s, and not both");
+    }
+    if (in.has("concurrency")) {
+      l.arrivals = pm::basic_closed_loop<T>{in.number("concurrency")};
+    } else {
+      l.arrivals =
+          pm::basic_open_loop<T>{in.template amount<pm::request_rate<T>>("requests_per_s")};
+    }
     if (in.has("chunk_tokens")) l.chunk_tokens = in.number("chunk_tokens");
     return l;
   }

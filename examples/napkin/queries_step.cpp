@@ -32,11 +32,22 @@ struct step {
     i.batch = in.number("batch");
     i.context = in.number("context");
     i.prefill_tokens = in.number("prefill_tokens");
-    const auto e = pm::step(d, i, mode.kernels, mode.links);
+    const auto e = pass_of(d, i, mode);
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.explain(e);
     return out;
+  }
+
+ private:
+  template <pm::Scalar T, class Mode>
+  static pm::basic_estimate<T> pass_of(const pm::basic_deployment<T>& d,
+                                       const pm::basic_iteration<T>& i, const Mode& mode) {
+    if constexpr (std::same_as<Mode, bound_mode>) {
+      return pm::step_bound(d, i);
+    } else {
+      return pm::step(d, i, mode.kernels, mode.links);
+    }
   }
 };
 

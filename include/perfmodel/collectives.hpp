@@ -44,29 +44,33 @@ constexpr basic_schedule<T> schedule_of(const basic_collective<T>& c, algorithm 
           sent.steps,  message, sent.share * message, c.format, c.algorithm == algorithm::best};
 }
 
-/// The algorithms that a collective may run in: the one it names, or those that the cost policy
-/// selects, or every one that the implementation has and the fabric can run.
+/// Whether a collective may run in an algorithm: the one it names; or one that the cost policy
+/// selects; or any that the implementation has and the fabric can run.
+template <Scalar T, class Cost>
+constexpr bool may_run(const basic_link<T>& fabric, const basic_collective<T>& c, algorithm a,
+                       const Cost& cost) {
+  const bool implemented = implements(c.implementation, c.operation, a);
+  if (c.algorithm != algorithm::best) return a == c.algorithm && implemented;
+  if constexpr (SelectsAlgorithms<Cost, T>) {
+    return has_algorithm(c.operation, a) && cost.selects(fabric, schedule_of(c, a));
+  } else {
+    return implemented && (a != algorithm::in_network || fabric.in_network_reduction);
+  }
+}
+
 template <Scalar T, class Cost>
 constexpr algorithm_list candidates(const basic_link<T>& fabric, const basic_collective<T>& c,
                                     const Cost& cost) {
-  algorithm_list named, run;
+  algorithm_list run;
+  bool any = false;
   for (const algorithm a : every_algorithm) {
-    const bool wanted = c.algorithm == algorithm::best || c.algorithm == a;
-    if (wanted && implements(c.implementation, c.operation, a)) named.add(a);
+    const bool named = c.algorithm == algorithm::best || c.algorithm == a;
+    any = any || (named && implements(c.implementation, c.operation, a));
+    if (may_run(fabric, c, a, cost)) run.add(a);
   }
-  if (named.size == 0) {
+  if (!any) {
     fail(error_code::inconsistent,
          "algorithm: this operation, or this implementation of it, has no such algorithm");
-  }
-  if (c.algorithm != algorithm::best) return named;
-  if constexpr (SelectsAlgorithms<Cost, T>) {
-    for (const algorithm a : every_algorithm) {
-      if (has_algorithm(c.operation, a) && cost.selects(fabric, schedule_of(c, a))) run.add(a);
-    }
-  } else {
-    for (const algorithm a : named) {
-      if (a != algorithm::in_network || fabric.in_network_reduction) run.add(a);
-    }
   }
   return run;
 }
@@ -107,6 +111,56 @@ constexpr feasibility carries(const basic_link<T>& fabric, const basic_collectiv
   return {};
 }
 
+/// collective_time of a valid collective.
+template <Scalar T, class Cost>
+constexpr basic_collective_estimate<T> time_of_collective(const basic_link<T>& fabric,
+                                                          const basic_collective<T>& c,
+                                                          const Cost& cost) {
+  const bytes<T> message = c.message.quantity();
+  const algorithm_list run = candidates(fabric, c, cost);
+  const auto on_every_lane = [&](auto&& chosen) {
+    if constexpr (lanes_of<T>::count == 1) {
+      return run.item[chosen(std::size_t{0})];
+    } else {
+      per_lane<T, algorithm> of{};
+      for (std::size_t lane = 0; lane < of.size(); ++lane) of[lane] = run.item[chosen(lane)];
+      return of;
+    }
+  };
+  basic_collective_estimate<T> e;
+  e.algorithm = on_every_lane([](std::size_t) { return std::size_t{0}; });
+  if (c.ranks == 1) return e;
+  e.feasible = carries(fabric, c);
+  if (!(upper(fabric.bandwidth.value()) != 0.0)) return e;
+
+  std::array<T, 5> time{}, wire{}, transfer{}, latency{};
+  for (std::size_t i = 0; i < run.size; ++i) {
+    const auto s = schedule_of(c, run.item[i], steps_and_share(c.operation, run.item[i], c.ranks));
+    const basic_collective_price<T> p = price_of(fabric, s, cost);
+    time[i] = p.time.value();
+    wire[i] = s.wire.value();
+    transfer[i] = p.transfer.value();
+    latency[i] = p.latency.value();
+  }
+  const auto of_quickest = [&](const std::array<T, 5>& each) {
+    return value_of_least(time, each, run.size);
+  };
+  e.algorithm =
+      on_every_lane([&](std::size_t lane) { return index_of_least(time, run.size, lane); });
+  e.wire = wire_bytes<T>(named("wire bytes", bytes<T>::from_value(of_quickest(wire))));
+  e.terms.add(limiter::link, "transfer", duration<T>::from_value(of_quickest(transfer)));
+  e.terms.add(limiter::latency, "latency", duration<T>::from_value(of_quickest(latency)));
+  e.limiter = e.terms.limiting();
+  T least = time[0];
+  for (std::size_t i = 1; i < run.size; ++i) least = scalar_min(least, time[i]);
+  e.time = named(name_of(c.operation), duration<T>::from_value(least));
+  const duration<T> shortest =
+      duration<T>::from_value(T(1e-30));  // keeps 0 bytes in 0 s at 0 bytes/s
+  e.algbw = algorithm_bandwidth<T>(named("algbw", message / max(e.time, shortest)));
+  e.busbw = to_bus_bandwidth(c.operation, c.ranks, e.algbw);
+  return e;
+}
+
 }  // namespace detail
 
 /// T = latency(steps) + wire bytes / rate, for the quickest algorithm allowed; with alpha_beta the
@@ -125,51 +179,8 @@ constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& fabr
                                                        const basic_collective<T>& c,
                                                        const Cost& cost = {}) {
   require_cost_policy<Cost, T>();
-  detail::rank_count("ranks", c.ranks);
-  const bytes<T> message = detail::not_negative("message", c.message.quantity());
-  const detail::algorithm_list run = detail::candidates(fabric, c, cost);
-  const auto on_every_lane = [&](auto&& chosen) {
-    if constexpr (lanes_of<T>::count == 1) {
-      return run.item[chosen(std::size_t{0})];
-    } else {
-      per_lane<T, algorithm> of{};
-      for (std::size_t lane = 0; lane < of.size(); ++lane) of[lane] = run.item[chosen(lane)];
-      return of;
-    }
-  };
-  basic_collective_estimate<T> e;
-  e.algorithm = on_every_lane([](std::size_t) { return std::size_t{0}; });
-  if (c.ranks == 1) return e;
-  e.feasible = detail::carries(fabric, c);
-  if (!(upper(fabric.bandwidth.value()) != 0.0)) return e;
-
-  std::array<T, 5> time{}, wire{}, transfer{}, latency{};
-  for (std::size_t i = 0; i < run.size; ++i) {
-    const auto s =
-        detail::schedule_of(c, run.item[i], steps_and_share(c.operation, run.item[i], c.ranks));
-    const basic_collective_price<T> p = detail::price_of(fabric, s, cost);
-    time[i] = p.time.value();
-    wire[i] = s.wire.value();
-    transfer[i] = p.transfer.value();
-    latency[i] = p.latency.value();
-  }
-  const auto of_quickest = [&](const std::array<T, 5>& each) {
-    return detail::value_of_least(time, each, run.size);
-  };
-  e.algorithm =
-      on_every_lane([&](std::size_t lane) { return detail::index_of_least(time, run.size, lane); });
-  e.wire = wire_bytes<T>(named("wire bytes", bytes<T>::from_value(of_quickest(wire))));
-  e.terms.add(limiter::link, "transfer", duration<T>::from_value(of_quickest(transfer)));
-  e.terms.add(limiter::latency, "latency", duration<T>::from_value(of_quickest(latency)));
-  e.limiter = e.terms.limiting();
-  T least = time[0];
-  for (std::size_t i = 1; i < run.size; ++i) least = scalar_min(least, time[i]);
-  e.time = named(name_of(c.operation), duration<T>::from_value(least));
-  const duration<T> shortest =
-      duration<T>::from_value(T(1e-30));  // keeps 0 bytes in 0 s at 0 bytes/s
-  e.algbw = algorithm_bandwidth<T>(named("algbw", message / max(e.time, shortest)));
-  e.busbw = to_bus_bandwidth(c.operation, c.ranks, e.algbw);
-  return e;
+  require_valid(c);
+  return detail::time_of_collective(fabric, c, cost);
 }
 
 /// n collectives like this one, one after the other: n times the time, terms and wire bytes.

@@ -12,7 +12,7 @@ namespace perfmodel {
 namespace detail {
 
 inline double expense(const plan_point& p, bool priced) {
-  return priced ? p.cost_per_million.value() : p.gpu_time_per_million.value();
+  return priced ? p.cost_per_million->value() : p.gpu_time_per_million.value();
 }
 
 inline void note_rejection(plan_result& r, const accelerator& a, const precision& f,
@@ -85,113 +85,173 @@ constexpr decltype(auto) policy_on(const Policy& policy, const accelerator& a) {
   }
 }
 
-}  // namespace detail
-
-/// Every deployment of the model on up to `gpus` devices of each accelerator: tensor and pipeline
-/// degrees in powers of two (and the whole fabric), experts cut by tensor or spread, replicas (every
-/// number up to 64), precisions, and batch limits in powers of two up to the load's own. `progress(done)` is called now and then.
-/// `policy` and `cost` are those of serving; each may be a function from an accelerator to one.
-/// A format that the device cannot compute in, a layout that cannot be, and weights that do not fit
-/// are rejections with a reason, never errors. Errors: a request that makes no sense.
-/// Tests: no point of the frontier dominates another; every feasible point is dominated by or on it;
-/// more devices never make the best dearer at equal targets.
-template <class Policy = datasheet, class Progress = void (*)(long), class Cost = full_link>
-plan_result plan(
-    const plan_request& q, const Policy& policy = {}, Progress progress = [](long) {},
-    const Cost& cost = {}) {
-  detail::check_request(q);
-  plan_result r;
-  for (const accelerator& a : q.accelerators) r.all_priced = r.all_priced && a.price.value() > 0.0;
-  std::vector<plan_point> met, missed;
-
-  const auto keep = [&](std::vector<plan_point>& front, const plan_point& p) {
-    for (const auto& f : front) {
-      if (detail::dominates(f, p, r.all_priced)) return;
+/// The points that no other dominates.
+class pareto_front {
+ public:
+  void add(const plan_point& p, bool priced) {
+    for (const auto& f : points) {
+      if (dominates(f, p, priced)) return;
     }
-    std::erase_if(front,
-                  [&](const plan_point& f) { return detail::dominates(p, f, r.all_priced); });
-    front.push_back(p);
-  };
+    std::erase_if(points, [&](const plan_point& f) { return dominates(p, f, priced); });
+    points.push_back(p);
+  }
+  std::vector<plan_point> points{};
+};
 
-  const auto judge = [&](const deployment& d, const accelerator& a, const precision& f,
-                         int replicas) {
-    const bool closed = q.load.concurrency > 0.0;
-    const double room = kv_capacity(d, q.load.input_tokens + q.load.output_tokens).sequences;
-    const double wanted = closed ? (std::max)(1.0, q.load.concurrency / replicas) : room;
-    load share = q.load;
-    share.concurrency = closed ? wanted : 0.0;
-    share.requests_per_s = q.load.requests_per_s / replicas;
-    const double allowed = q.load.batch_limit > 0.0 ? q.load.batch_limit : wanted;
-    const double largest = (std::max)(1.0, (std::min)({wanted, room, allowed}));
-    for (double limit = closed ? 1.0 : largest;; limit = (std::min)(limit * 2.0, largest)) {
-      ++r.evaluated;
-      if (r.evaluated % 256 == 0) progress(r.evaluated);
-      plan_point p{a.name, f,  d.layout, replicas, replicas * d.layout.ranks(), limit, {},
-                   {},     {}, {},       true};
-      share.batch_limit = limit;
-      p.serving = serving(d, share, detail::policy_on(policy, a), detail::policy_on(cost, a));
-      if (!p.serving.feasible) {
-        detail::note_rejection(r, a, f, d.layout, p.serving.feasible);
+/// A search over the deployments of a request: serve(deployment, load) says what one replica does.
+template <class Progress>
+class plan_search {
+ public:
+  plan_search(const plan_request& q, Progress& progress) : q_(q), progress_(progress) {
+    for (const accelerator& a : q.accelerators) r_.all_priced &= a.price.value() > 0.0;
+  }
+
+  template <class Serve>
+  void on(const accelerator& a, const Serve& serve) {
+    for (const precision& f : q_.precisions) {
+      if (computes(a, f)) {
+        with(a, f, serve);
       } else {
-        ++r.feasible;
-        p.output_tokens_per_s = static_cast<double>(replicas) * p.serving.output_tokens_per_s;
-        p.gpu_time_per_million = p.gpus * million_tokens / p.output_tokens_per_s;
-        if (a.price.value() > 0.0) p.cost_per_million = p.gpu_time_per_million * a.price;
-        p.meets_targets = !(q.ttft.value() > 0.0 && p.serving.ttft > q.ttft) &&
-                          !(q.itl.value() > 0.0 && p.serving.itl > q.itl);
-        keep(p.meets_targets ? met : missed, p);
+        note_rejection(r_, a, f, {},
+                       infeasible("the accelerator does not compute in this format", "", 1, 0));
       }
-      if (limit >= largest) break;
     }
-  };
+  }
 
-  for (const accelerator& a : q.accelerators) {
+  plan_result ranked() {
+    if (!met_.points.empty()) r_.best = 0;
+    r_.frontier = std::move(r_.best ? met_.points : missed_.points);
+    std::sort(r_.frontier.begin(), r_.frontier.end(),
+              [&](const plan_point& x, const plan_point& y) {
+                return expense(x, r_.all_priced) < expense(y, r_.all_priced);
+              });
+    return std::move(r_);
+  }
+
+ private:
+  template <class Serve>
+  void with(const accelerator& a, const precision& f, const Serve& serve) {
     const int fabric = a.fabric.exists() ? (std::max)(1, a.fabric.ranks) : 1;
-    for (const precision& f : q.precisions) {
-      if (!detail::computes(a, f)) {
-        detail::note_rejection(
-            r, a, f, {}, infeasible("the accelerator does not compute in this format", "", 1, 0));
-        continue;
-      }
-      deployment d{.device = a,
-                   .model = q.model,
-                   .weights = f.weights,
-                   .activations = f.activations,
-                   .kv = f.kv,
-                   .utilization = q.utilization,
-                   .activation_bytes = q.activation_bytes,
-                   .runtime_bytes = q.runtime_bytes};
-      for (const int tensor : detail::tensor_degrees(q.gpus, fabric)) {
-        for (const int pipeline : detail::powers_up_to(q.gpus / tensor)) {
-          const bool spreads = tensor > 1 && q.model.moe.layers > 0.0;
-          for (const int expert : spreads ? std::vector<int>{1, tensor} : std::vector<int>{1}) {
-            d.layout = {.tensor = tensor, .pipeline = pipeline, .expert = expert};
-            if (const feasibility cut = layout_feasible(d.layout, sharded_dims_of(q.model)); !cut) {
-              detail::note_rejection(r, a, f, d.layout, cut);
-              continue;
-            }
-            if (const feasibility in = fits(d, 1.0, q.load.input_tokens + q.load.output_tokens);
-                !in) {
-              detail::note_rejection(r, a, f, d.layout, in);
-              continue;
-            }
-            for (const int replicas : detail::counts_up_to(q.gpus / d.layout.ranks())) {
-              if (q.load.concurrency > 0.0 && replicas > q.load.concurrency)
-                break;  // some would idle
-              judge(d, a, f, replicas);
-            }
-          }
+    for (const int tensor : tensor_degrees(q_.gpus, fabric)) {
+      for (const int pipeline : powers_up_to(q_.gpus / tensor)) {
+        const bool spreads = tensor > 1 && q_.model.moe.layers > 0.0;
+        for (const int expert : spreads ? std::vector<int>{1, tensor} : std::vector<int>{1}) {
+          laid_out(a, f, {.tensor = tensor, .pipeline = pipeline, .expert = expert}, serve);
         }
       }
     }
   }
-  const auto by_expense = [&](const plan_point& x, const plan_point& y) {
-    return detail::expense(x, r.all_priced) < detail::expense(y, r.all_priced);
-  };
-  r.best = met.empty() ? -1 : 0;
-  r.frontier = met.empty() ? std::move(missed) : std::move(met);
-  std::sort(r.frontier.begin(), r.frontier.end(), by_expense);
-  return r;
+
+  template <class Serve>
+  void laid_out(const accelerator& a, const precision& f, const layout& l, const Serve& serve) {
+    const deployment d = deployment_of(q_, a, f, l);
+    const double longest = q_.load.input_tokens + q_.load.output_tokens;
+    if (const feasibility in = fits(d, 1.0, longest); !in) {
+      note_rejection(r_, a, f, l, in);
+      return;
+    }
+    check_deployment(d);
+    const double room = kv_capacity(d, longest).sequences;
+    for (const int replicas : counts_up_to(q_.gpus / l.ranks())) {
+      if (q_.load.is_closed() && replicas > q_.load.concurrency()) break;  // some would idle
+      judge(d, f, replicas, room, serve);
+    }
+  }
+
+  /// Batch limits in powers of two, up to what one replica has of the load and of memory.
+  template <class Serve>
+  void judge(const deployment& d, const precision& f, int replicas, double room,
+             const Serve& serve) {
+    load share = shared_out(q_.load, replicas);
+    const double wanted = share.is_closed() ? share.concurrency() : room;
+    const double largest =
+        (std::max)(1.0, (std::min)({wanted, room, q_.load.batch_limit.value_or(wanted)}));
+    for (double limit = share.is_closed() ? 1.0 : largest;;
+         limit = (std::min)(limit * 2.0, largest)) {
+      if (++r_.evaluated % 256 == 0) progress_(r_.evaluated);
+      share.batch_limit = limit;
+      note(d, f, replicas, limit, serve(d, share));
+      if (limit >= largest) break;
+    }
+  }
+
+  void note(const deployment& d, const precision& f, int replicas, double limit,
+            const serving_estimate& s) {
+    if (!s.feasible) {
+      note_rejection(r_, d.device, f, d.layout, s.feasible);
+      return;
+    }
+    ++r_.feasible;
+    plan_point p{d.device.name, f, d.layout, replicas, replicas * d.layout.ranks(), limit, s};
+    p.output_rate = static_cast<double>(replicas) * s.output_rate;
+    p.gpu_time_per_million = p.gpus * million_tokens / p.output_rate;
+    if (d.device.price.value() > 0.0) p.cost_per_million = p.gpu_time_per_million * d.device.price;
+    p.meets_targets = !(q_.ttft && s.ttft > *q_.ttft) && !(q_.itl && s.itl > *q_.itl);
+    (p.meets_targets ? met_ : missed_).add(p, r_.all_priced);
+  }
+
+  const plan_request& q_;
+  Progress& progress_;
+  plan_result r_{};
+  pareto_front met_{}, missed_{};
+};
+
+struct no_progress {
+  void operator()(long) const {}
+};
+
+}  // namespace detail
+
+/// Every deployment of the model on up to `gpus` devices of each accelerator, at its bound: tensor and
+/// pipeline degrees in powers of two (and the whole fabric), experts cut by tensor or spread, replicas
+/// (every number up to 64), precisions, and batch limits in powers of two up to the load's own.
+/// `progress(done)` is called now and then. A format that the device cannot compute in, a layout that
+/// cannot be, and weights that do not fit are rejections with a reason, never errors.
+/// Errors: a request that makes no sense.
+/// Tests: no point of the frontier dominates another; every feasible point is dominated by or on it;
+/// more devices never make the best dearer at equal targets.
+template <class Progress = detail::no_progress>
+plan_result plan_bound(const plan_request& q, Progress progress = {}) {
+  detail::check_request(q);
+  detail::plan_search<Progress> search(q, progress);
+  for (const accelerator& a : q.accelerators) {
+    search.on(a, [](const deployment& d, const load& l) {
+      return detail::bound_of_service(d, l, full_link{});
+    });
+  }
+  return search.ranked();
 }
+
+/// The same with every deployment predicted, as serving does: `policy` is one for all accelerators,
+/// or a function from an accelerator to its policy, such as its calibration; so is `links`.
+template <class Policy, class Links, class Progress>
+plan_result plan(const plan_request& q, const Policy& policy, const Links& links,
+                 Progress progress) {
+  detail::check_request(q);
+  detail::plan_search<Progress> search(q, progress);
+  for (const accelerator& a : q.accelerators) {
+    const auto& kernels = detail::policy_on(policy, a);
+    const auto& wires = detail::policy_on(links, a);
+    search.on(a, [&](const deployment& d, const load& l) {
+      return detail::prediction_of_service(d, l, kernels, wires);
+    });
+  }
+  return search.ranked();
+}
+template <class Policy, class Progress = detail::no_progress>
+plan_result plan(const plan_request& q, const Policy& policy, Progress progress = {}) {
+  detail::check_request(q);
+  detail::plan_search<Progress> search(q, progress);
+  for (const accelerator& a : q.accelerators) {
+    const auto& silicon = detail::policy_on(policy, a);
+    const auto& links = detail::links_of<double>(silicon);
+    search.on(a, [&](const deployment& d, const load& l) {
+      return detail::prediction_of_service(d, l, silicon, links);
+    });
+  }
+  return search.ranked();
+}
+/// Say which: plan_bound(request), or plan(request, policy).
+plan_result plan(const plan_request& q) = delete;
 
 }  // namespace perfmodel

@@ -104,9 +104,9 @@ template <Scalar T>
 constexpr basic_queue_estimate<T> mmc(const request_rate<T>& arrivals, const duration<T>& service,
                                       int servers) {
   detail::within("servers", static_cast<double>(servers), 1.0, 10000.0, "1 to 10000");
-  const T load = named("offered load", detail::offered_load(arrivals, service));
+  const T offered = named("offered load", detail::offered_load(arrivals, service));
   basic_queue_estimate<T> q;
-  q.utilisation = named("utilisation", load / static_cast<double>(servers));
+  q.utilisation = named("utilisation", offered / static_cast<double>(servers));
   if (!(upper(q.utilisation) < 1.0)) {
     q.feasible = detail::overload(upper(arrivals.value()), servers / upper(service.value()));
     return q;
@@ -115,13 +115,13 @@ constexpr basic_queue_estimate<T> mmc(const request_rate<T>& arrivals, const dur
   const T floor(1e-100);
   T blocked(1.0);
   for (int k = 1; k <= servers; ++k) {
-    blocked = 1.0 / (1.0 + static_cast<double>(k) / scalar_max(T(load * blocked), floor));
+    blocked = 1.0 / (1.0 + static_cast<double>(k) / scalar_max(T(offered * blocked), floor));
   }
   q.probability_of_waiting =
       named("probability of waiting",
             1.0 / (1.0 + (1.0 - q.utilisation) * (1.0 / scalar_max(blocked, floor) - 1.0)));
   q.wait =
-      named("wait", q.probability_of_waiting * service / (static_cast<double>(servers) - load));
+      named("wait", q.probability_of_waiting * service / (static_cast<double>(servers) - offered));
   q.time = named("time in system", q.wait + service);
   q.waiting = arrivals * q.wait;
   q.in_system = arrivals * q.time;
@@ -141,9 +141,9 @@ constexpr duration<T> wait_quantile(const request_rate<T>& arrivals, const durat
   const basic_queue_estimate<T> q = mmc(arrivals, service, servers);
   if (!q.feasible) return {};
   const T tail = scalar_max(q.probability_of_waiting, T(1e-100)) / (1.0 - quantile);
-  const T load = detail::offered_load(arrivals, service);
-  return named("wait quantile",
-               scalar_max(T(log(tail)), T(0.0)) * service / (static_cast<double>(servers) - load));
+  const T offered = detail::offered_load(arrivals, service);
+  return named("wait quantile", scalar_max(T(log(tail)), T(0.0)) * service /
+                                    (static_cast<double>(servers) - offered));
 }
 
 /// A decode batch whose step takes `fixed` plus `per_sequence` for each sequence in it, under

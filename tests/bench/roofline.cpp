@@ -222,7 +222,7 @@ void step_of_llama_70b(benchmark::State& state) {
   double batch = 1;
   for (auto _ : state) {
     batch = batch < 256 ? batch + 1 : 1;
-    benchmark::DoNotOptimize(pm::step(d, {.batch = batch, .context = 4096}));
+    benchmark::DoNotOptimize(pm::step_bound(d, {.batch = batch, .context = 4096}));
   }
   state.SetItemsProcessed(state.iterations());
 }
@@ -233,8 +233,8 @@ void serving_of_llama_70b(benchmark::State& state) {
   double concurrency = 1;
   for (auto _ : state) {
     concurrency = concurrency < 256 ? concurrency + 1 : 1;
-    benchmark::DoNotOptimize(
-        pm::serving(d, {.input_tokens = 2048, .output_tokens = 512, .concurrency = concurrency}));
+    benchmark::DoNotOptimize(pm::serving_bound(
+        d, {.input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{concurrency}}));
   }
   state.SetItemsProcessed(state.iterations());
 }
@@ -246,10 +246,10 @@ void plan_of_10000_deployments(benchmark::State& state) {
   for (const auto& entry : pm::catalog::accelerators) q.accelerators.push_back(*entry.spec);
   q.model = pm::catalog::llama_3_70b;
   q.gpus = 64;
-  q.load = {.input_tokens = 2048, .output_tokens = 512, .concurrency = 1024};
+  q.load = {.input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{1024}};
   long evaluated = 0;
   for (auto _ : state) {
-    const pm::plan_result r = pm::plan(q);
+    const pm::plan_result r = pm::plan_bound(q);
     evaluated = r.evaluated;
     benchmark::DoNotOptimize(&r);
   }

@@ -63,23 +63,23 @@ TEST_CASE("explain: read back, a derivation gives the double's answer bit by bit
          {pm::iteration{.batch = 16, .context = 4096}, pm::iteration{.prefill_tokens = 3000},
           pm::iteration{.batch = 3, .context = 100, .prefill_tokens = 700, .prefill_past = 50}}) {
       pm::trace t;
-      const auto e = pm::step(pm::trace_inputs(d, t), pm::trace_inputs(i, t)).time.value();
-      CHECK(e.value() == pm::step(d, i).time.value());
+      const auto e = pm::step_bound(pm::trace_inputs(d, t), pm::trace_inputs(i, t)).time.value();
+      CHECK(e.value() == pm::step_bound(d, i).time.value());
       CHECK(read_back(t, e.node()) == e.value());
     }
     for (const pm::load& l :
-         {pm::load{.input_tokens = 900, .output_tokens = 300, .concurrency = 24},
+         {pm::load{.input_tokens = 900, .output_tokens = 300, .arrivals = pm::closed_loop{24}},
           pm::load{.input_tokens = 900,
           .output_tokens = 300,
-          .requests_per_s = 2,
+          .arrivals = pm::open_loop{2 * pm::request_per_s},
           .chunk_tokens = 256}}) {
       pm::trace t;
-      const auto e = pm::serving(pm::trace_inputs(d, t), pm::trace_inputs(l, t)).e2e;
-      CHECK(e.value().value() == pm::serving(d, l).e2e.value());
+      const auto e = pm::serving_bound(pm::trace_inputs(d, t), pm::trace_inputs(l, t)).e2e;
+      CHECK(e.value().value() == pm::serving_bound(d, l).e2e.value());
       CHECK(read_back(t, e.value().node()) == e.value().value());
       const auto lines = pm::derivation_of(e);
       CHECK(lines.steps.back().name == "end to end");
-      CHECK(lines.steps.back().value == pm::to_string(pm::serving(d, l).e2e, 4));
+      CHECK(lines.steps.back().value == pm::to_string(pm::serving_bound(d, l).e2e, 4));
     }
   }
 }
@@ -90,8 +90,8 @@ TEST_CASE("explain: every number of a data sheet comes with its source, for ever
     if (!supports(*entry.spec, f) || !supports(*entry.spec, pm::bf16)) continue;
     pm::trace t;
     const pm::deployment d{.device = *entry.spec, .model = cat::llama_3_8b};
-    const auto e = pm::step(pm::trace_inputs(d, t),
-                            pm::trace_inputs(pm::iteration{.batch = 4, .context = 500}, t));
+    const auto e = pm::step_bound(pm::trace_inputs(d, t),
+                                  pm::trace_inputs(pm::iteration{.batch = 4, .context = 500}, t));
     const auto lines = pm::derivation_of(e.time);
     int facts = 0;
     for (const auto& x : lines.inputs) {

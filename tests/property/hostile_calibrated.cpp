@@ -274,25 +274,25 @@ TEST_CASE("hostile inputs: a plan") {
         q.model = cat::llama_3_8b;
         q.gpus = x.random.uniform() < 0.7 ? 2 : x.whole();
         q.load = {.input_tokens = mostly(128, x), .output_tokens = mostly(16, x)};
-        q.load.concurrency = x.random.uniform() < 0.7 ? 4.0 : x();
-        if (x.random.uniform() < 0.2) q.load.requests_per_s = x();
-        q.load.batch_limit = mostly(0, x);
-        q.load.chunk_tokens = mostly(q.load.chunk_tokens, x);
-        q.ttft = mostly(0, x) * pm::second;
-        q.itl = mostly(0, x) * pm::second;
+        q.load.arrivals = pm::closed_loop{x.random.uniform() < 0.7 ? 4.0 : x()};
+        if (x.random.uniform() < 0.2) q.load.arrivals = pm::open_loop{x() * pm::request_per_s};
+        if (x.random.uniform() < 0.2) q.load.batch_limit = x();
+        if (x.random.uniform() < 0.2) q.load.chunk_tokens = x();
+        if (x.random.uniform() < 0.2) q.ttft = x() * pm::second;
+        if (x.random.uniform() < 0.2) q.itl = x() * pm::second;
         q.precisions.resize(1);
         q.utilization = mostly(0.9, x);
         q.activation_bytes = mostly(0, x) * pm::byte;
         q.runtime_bytes = mostly(0, x) * pm::byte;
-        const pm::plan_result r = pm::plan(q);
+        const pm::plan_result r = pm::plan_bound(q);
         std::vector<double> all{static_cast<double>(r.evaluated)};
         for (const pm::plan_point& p : r.frontier) {
           all.push_back(p.serving.itl.value());
           all.push_back(p.serving.ttft.value());
-          all.push_back(p.output_tokens_per_s.value());
-          all.push_back(p.cost_per_million.value());
+          all.push_back(p.output_rate.value());
+          all.push_back(p.cost_per_million->value());
           const pm::load share = load_of(q, p);
-          all.push_back(share.concurrency);
+          all.push_back(share.is_closed() ? share.concurrency() : share.rate().value());
         }
         for (const pm::plan_rejection& j : r.rejected) {
           all.push_back(j.needed);

@@ -106,26 +106,27 @@ TEST_CASE("hostile inputs: a step, a service, and models that cannot be") {
   const pm::deployment d{
       .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
   withstand("step", [&](auto& x) {
-    return of(
-        pm::step(d, {.batch = x(), .context = x(), .prefill_tokens = x(), .prefill_past = x()}));
+    return of(pm::step_bound(
+        d, {.batch = x(), .context = x(), .prefill_tokens = x(), .prefill_past = x()}));
   });
   withstand("layouts", [&](auto& x) {
     auto e = d;
     e.layout = {.tensor = x.whole(), .pipeline = x.whole(), .expert = x.whole(), .data = x.whole()};
     e.utilization = x();
-    return of(pm::step(e, {.batch = x(), .context = 1024}));
+    return of(pm::step_bound(e, {.batch = x(), .context = 1024}));
   });
   withstand("serving", [&](auto& x) {
-    const auto s = pm::serving(
-        d, {.input_tokens = x(), .output_tokens = x(), .concurrency = x(), .chunk_tokens = x()});
-    return std::array{s.ttft.value(), s.itl.value(), s.e2e.value(), s.batch,
-                      s.output_tokens_per_s.value()};
+    const auto s = pm::serving_bound(d, {.input_tokens = x(),
+                                         .output_tokens = x(),
+                                         .arrivals = pm::closed_loop{x()},
+                                         .chunk_tokens = x()});
+    return std::array{s.ttft.value(), s.itl.value(), s.e2e.value(), s.batch, s.output_rate.value()};
   });
   withstand("serving, open", [&](auto& x) {
-    const auto s =
-        pm::serving(d, {.input_tokens = x(), .output_tokens = x(), .requests_per_s = x()});
-    return std::array{s.ttft.value(), s.itl.value(), s.e2e.value(), s.batch,
-                      s.output_tokens_per_s.value()};
+    const auto s = pm::serving_bound(d, {.input_tokens = x(),
+                                         .output_tokens = x(),
+                                         .arrivals = pm::open_loop{x() * pm::request_per_s}});
+    return std::array{s.ttft.value(), s.itl.value(), s.e2e.value(), s.batch, s.output_rate.value()};
   });
   withstand("model", [&](auto& x) {
     auto e = d;
@@ -137,7 +138,7 @@ TEST_CASE("hostile inputs: a step, a service, and models that cannot be") {
     (x.random.uniform() < 0.3   ? m.attention.head_dim
      : x.random.uniform() < 0.3 ? m.attention.query_heads
                                 : m.intermediate) = x();
-    return of(pm::step(e, {.batch = 1, .context = 128}));
+    return of(pm::step_bound(e, {.batch = 1, .context = 128}));
   });
   withstand("accelerator", [&](auto& x) {
     auto e = d;
@@ -145,6 +146,6 @@ TEST_CASE("hostile inputs: a step, a service, and models that cannot be") {
     e.device.dram.capacity = x() * pm::byte;
     e.device.matrix.peak.bf16 = x() * pm::flop_per_s;
     e.device.fabric.bandwidth = x() * pm::byte_per_s;
-    return of(pm::step(e, {.batch = 4, .context = 128}));
+    return of(pm::step_bound(e, {.batch = 4, .context = 128}));
   });
 }

@@ -36,18 +36,18 @@ std::vector<tried> try_all(const pm::plan_request& q) {
                                .kv = f.kv,
                                .utilization = q.utilization};
               d.layout = {.tensor = tensor, .pipeline = pipeline, .expert = spread ? tensor : 1};
-              if (!pm::fits(d, 1.0, longest) || replicas > q.load.concurrency) continue;
+              if (!pm::fits(d, 1.0, longest) || replicas > q.load.concurrency()) continue;
               pm::load share = q.load;
-              share.concurrency /= replicas;
-              for (double limit = 1; limit < 2 * share.concurrency; limit *= 2) {
-                share.batch_limit = std::fmin(limit, share.concurrency);
-                const auto s = pm::serving(d, share);
+              const double own = q.load.concurrency() / replicas;
+              share.arrivals = pm::closed_loop{own};
+              for (double limit = 1; limit < 2 * own; limit *= 2) {
+                share.batch_limit = std::fmin(limit, own);
+                const auto s = pm::serving_bound(d, share);
                 if (!s.feasible) continue;
-                const double rate = replicas * s.output_tokens_per_s.value();
+                const double rate = replicas * s.output_rate.value();
                 const double cost = replicas * tensor * pipeline * a.price.value() * 1e6 / rate;
                 all.push_back({cost, s.itl.value(), s.ttft.value(),
-                               (q.itl.value() == 0 || s.itl <= q.itl) &&
-                                   (q.ttft.value() == 0 || s.ttft <= q.ttft)});
+                               (!q.itl || s.itl <= *q.itl) && (!q.ttft || s.ttft <= *q.ttft)});
               }
             }
           }
@@ -69,7 +69,7 @@ pm::plan_request random_request(perfmodel_test::random_numbers& random) {
   q.precisions = {{"bf16"}, {"fp8 + fp8 KV", pm::fp8, pm::fp8, pm::fp8}};
   q.load = {.input_tokens = std::floor(random.log_uniform(64, 8192)),
             .output_tokens = std::floor(random.log_uniform(16, 2048)),
-            .concurrency = std::floor(random.log_uniform(1, 200))};
+            .arrivals = pm::closed_loop{std::floor(random.log_uniform(1, 200))}};
   if (random.uniform() < 0.7) q.itl = random.log_uniform(3e-4, 0.05) * pm::second;
   if (random.uniform() < 0.5) q.ttft = random.log_uniform(0.02, 5) * pm::second;
   return q;
@@ -83,18 +83,18 @@ TEST_CASE(
   int with_best = 0, without = 0;
   for (int n = 0; n < 25; ++n) {
     const auto q = random_request(random);
-    const auto r = pm::plan(q);
+    const auto r = pm::plan_bound(q);
     const auto all = try_all(q);
     bool any = false;
     for (const auto& x : all) any = any || x.met;
-    CHECK((r.best >= 0) == any);
+    CHECK(r.best.has_value() == any);
     any ? ++with_best : ++without;
     const double slack = 1 + 1e-9;
     for (const auto& x : all) {
       if (x.met != any) continue;
       bool covered = false;
       for (const auto& p : r.frontier) {
-        covered = covered || (p.cost_per_million.value() <= slack * x.cost &&
+        covered = covered || (p.cost_per_million->value() <= slack * x.cost &&
                               p.serving.itl.value() <= slack * x.itl);
       }
       CHECK(covered);
@@ -104,7 +104,7 @@ TEST_CASE(
       bool found = false, beaten = false;
       for (const auto& x : all) {
         if (x.met != any) continue;
-        const double cost = p.cost_per_million.value(), itl = p.serving.itl.value();
+        const double cost = p.cost_per_million->value(), itl = p.serving.itl.value();
         found = found || (x.cost <= slack * cost && x.itl <= slack * itl);
         beaten = beaten || (slack * x.cost < cost && x.itl <= itl) ||
                  (x.cost <= cost && slack * x.itl < itl);
@@ -126,22 +126,22 @@ TEST_CASE("plan: more devices are never dearer, nor is a wider choice of machine
     auto q = random_request(random);
     double cheapest = 1e300;
     for (q.gpus = 1; q.gpus <= 12; ++q.gpus) {
-      const auto r = pm::plan(q);
-      if (r.best < 0) {
+      const auto r = pm::plan_bound(q);
+      if (!r.best) {
         CHECK(cheapest == 1e300);
         continue;
       }
-      const double cost = r.frontier.front().cost_per_million.value();
+      const double cost = r.frontier.front().cost_per_million->value();
       CHECK(cost <= cheapest * (1 + 1e-12));
       cheapest = cost;
     }
     q.gpus = 12;
     if (cheapest == 1e300) continue;
     q.precisions.push_back({"fp8", pm::fp8, pm::fp8, pm::bf16});
-    CHECK(pm::plan(q).frontier.front().cost_per_million.value() <= cheapest);
+    CHECK(pm::plan_bound(q).frontier.front().cost_per_million->value() <= cheapest);
     auto looser = q;
-    looser.itl = 2.0 * q.itl;
-    looser.ttft = 2.0 * q.ttft;
-    CHECK(pm::plan(looser).frontier.front().cost_per_million.value() <= cheapest);
+    if (q.itl) looser.itl = 2.0 * *q.itl;
+    if (q.ttft) looser.ttft = 2.0 * *q.ttft;
+    CHECK(pm::plan_bound(looser).frontier.front().cost_per_million->value() <= cheapest);
   }
 }

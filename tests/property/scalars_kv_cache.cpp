@@ -1,5 +1,5 @@
 // Capacity and what fits over every scalar.
-#include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <support/scalars.hpp>

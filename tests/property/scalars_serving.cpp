@@ -31,18 +31,21 @@ TEST_CASE("scalars: serving, closed and open") {
   check_scalars(
       [](const auto& x) {
         using T = std::remove_cvref_t<decltype(x[0])>;
-        return pm::serving(on_h100<T>(cat::llama_3_70b, x[0], x[1]),
-                           pm::basic_load<T>{
-                               .input_tokens = x[2], .output_tokens = x[3], .concurrency = x[4]})
+        return pm::serving_bound(on_h100<T>(cat::llama_3_70b, x[0], x[1]),
+                                 pm::basic_load<T>{.input_tokens = x[2],
+                                                   .output_tokens = x[3],
+                                                   .arrivals = pm::basic_closed_loop<T>{x[4]}})
             .e2e.value();
       },
       3.35e12, 989.4e12, 2048.0, 512.0, 40.0);
   check_scalars(
       [](const auto& x) {
         using T = std::remove_cvref_t<decltype(x[0])>;
-        return pm::serving(on_h100<T>(cat::llama_3_70b, x[0], x[1]),
-                           pm::basic_load<T>{
-                               .input_tokens = x[2], .output_tokens = x[3], .requests_per_s = x[4]})
+        return pm::serving_bound(
+                   on_h100<T>(cat::llama_3_70b, x[0], x[1]),
+                   pm::basic_load<T>{.input_tokens = x[2],
+                                     .output_tokens = x[3],
+                                     .arrivals = pm::basic_open_loop<T>{x[4] * pm::request_per_s}})
             .batch;
       },
       3.35e12, 989.4e12, 1024.0, 512.0, 5.0);
@@ -51,9 +54,10 @@ TEST_CASE("scalars: serving, closed and open") {
 TEST_CASE("serving: latencies of a mixture of experts agree over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return pm::serving(on_h200<T>(cat::mixtral_8x7b, {.tensor = 2, .expert = 2}, x[0]),
-                           pm::basic_load<T>{
-                               .input_tokens = x[1], .output_tokens = x[2], .concurrency = x[3]})
+        return pm::serving_bound(on_h200<T>(cat::mixtral_8x7b, {.tensor = 2, .expert = 2}, x[0]),
+                                 pm::basic_load<T>{.input_tokens = x[1],
+                                                   .output_tokens = x[2],
+                                                   .arrivals = pm::basic_closed_loop<T>{x[3]}})
             .itl.value();
       },
       4.8e12, 1000.0, 300.0, 24.0);
@@ -62,11 +66,11 @@ TEST_CASE("serving: latencies of a mixture of experts agree over all scalars") {
 TEST_CASE("serving: a wait under a batch limit agrees over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 5>& x) {
-        return pm::serving(on_h200<T>(cat::llama_3_8b, {.pipeline = 2, .data = 2}, x[0]),
-                           pm::basic_load<T>{.input_tokens = x[1],
-                                             .output_tokens = x[2],
-                                             .concurrency = x[3],
-                                             .batch_limit = x[4]})
+        return pm::serving_bound(on_h200<T>(cat::llama_3_8b, {.pipeline = 2, .data = 2}, x[0]),
+                                 pm::basic_load<T>{.input_tokens = x[1],
+                                                   .output_tokens = x[2],
+                                                   .arrivals = pm::basic_closed_loop<T>{x[3]},
+                                                   .batch_limit = x[4]})
             .ttft.value();
       },
       4.8e12, 1000.0, 300.0, 40.0, 16.0);
@@ -75,11 +79,11 @@ TEST_CASE("serving: a wait under a batch limit agrees over all scalars") {
 TEST_CASE("serving: chunks agree over all scalars where their number does not change") {
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return pm::serving(on_h200<T>(cat::llama_3_8b, {}, x[0]),
-                           pm::basic_load<T>{.input_tokens = x[1],
-                                             .output_tokens = x[2],
-                                             .concurrency = x[3],
-                                             .chunk_tokens = T(600.0)})
+        return pm::serving_bound(on_h200<T>(cat::llama_3_8b, {}, x[0]),
+                                 pm::basic_load<T>{.input_tokens = x[1],
+                                                   .output_tokens = x[2],
+                                                   .arrivals = pm::basic_closed_loop<T>{x[3]},
+                                                   .chunk_tokens = T(600.0)})
             .e2e.value();
       },
       4.8e12, 1500.0, 300.0, 8.0);
@@ -88,9 +92,11 @@ TEST_CASE("serving: chunks agree over all scalars where their number does not ch
 TEST_CASE("serving: an open loop's latencies agree over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return pm::serving(on_h200<T>(cat::llama_3_8b, {}, x[0]),
-                           pm::basic_load<T>{
-                               .input_tokens = x[1], .output_tokens = x[2], .requests_per_s = x[3]})
+        return pm::serving_bound(
+                   on_h200<T>(cat::llama_3_8b, {}, x[0]),
+                   pm::basic_load<T>{.input_tokens = x[1],
+                                     .output_tokens = x[2],
+                                     .arrivals = pm::basic_open_loop<T>{x[3] * pm::request_per_s}})
             .e2e.value();
       },
       4.8e12, 600.0, 400.0, 5.0);
@@ -98,10 +104,10 @@ TEST_CASE("serving: an open loop's latencies agree over all scalars") {
 
 TEST_CASE("serving: a range of concurrency from one encloses what it holds") {
   const auto of = []<class T>(const T& concurrency) {
-    return pm::serving(
-        on_h200<T>(cat::mixtral_8x7b, {.tensor = 2}, T(4.8e12)),
-        pm::basic_load<T>{
-            .input_tokens = T(1000.0), .output_tokens = T(300.0), .concurrency = concurrency});
+    return pm::serving_bound(on_h200<T>(cat::mixtral_8x7b, {.tensor = 2}, T(4.8e12)),
+                             pm::basic_load<T>{.input_tokens = T(1000.0),
+                                               .output_tokens = T(300.0),
+                                               .arrivals = pm::basic_closed_loop<T>{concurrency}});
   };
   const auto range = of(pm::interval(1, 20));
   for (const double x : {1.0, 1.01, 1.5, 2.0, 3.0, 9.0, 20.0}) {

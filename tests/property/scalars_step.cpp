@@ -36,8 +36,8 @@ TEST_CASE("scalars: a decode step") {
     check_scalars(
         [m](const auto& x) {
           using T = std::remove_cvref_t<decltype(x[0])>;
-          return pm::step(on_h100<T>(*m, x[0], x[1]),
-                          pm::basic_iteration<T>{.batch = x[2], .context = x[3]})
+          return pm::step_bound(on_h100<T>(*m, x[0], x[1]),
+                                pm::basic_iteration<T>{.batch = x[2], .context = x[3]})
               .time.value();
         },
         3.35e12, 989.4e12, 32.0, 4096.0);
@@ -48,7 +48,7 @@ TEST_CASE("scalars: a prefill and a mixed step") {
   check_scalars(
       [](const auto& x) {
         using T = std::remove_cvref_t<decltype(x[0])>;
-        return pm::step(
+        return pm::step_bound(
                    on_h100<T>(cat::llama_3_70b, x[0], x[1]),
                    pm::basic_iteration<T>{.batch = x[2], .context = x[3], .prefill_tokens = x[4]})
             .time.value();
@@ -59,7 +59,7 @@ TEST_CASE("scalars: a prefill and a mixed step") {
 TEST_CASE("step: expert- and data-parallel decoding agrees over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return pm::step(
+        return pm::step_bound(
                    on_b200<T>(cat::deepseek_v3, {.tensor = 2, .expert = 8, .data = 4}, x[0], x[1]),
                    pm::basic_iteration<T>{.batch = x[2], .context = x[3]})
             .time.value();
@@ -70,11 +70,12 @@ TEST_CASE("step: expert- and data-parallel decoding agrees over all scalars") {
 TEST_CASE("step: a pipelined mixed pass agrees over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 6>& x) {
-        return pm::step(on_b200<T>(cat::gpt_oss_120b, {.tensor = 2, .pipeline = 2}, x[0], x[1]),
-                        pm::basic_iteration<T>{.batch = x[2],
-                                               .context = x[3],
-                                               .prefill_tokens = x[4],
-                                               .prefill_past = x[5]})
+        return pm::step_bound(
+                   on_b200<T>(cat::gpt_oss_120b, {.tensor = 2, .pipeline = 2}, x[0], x[1]),
+                   pm::basic_iteration<T>{.batch = x[2],
+                                          .context = x[3],
+                                          .prefill_tokens = x[4],
+                                          .prefill_past = x[5]})
             .time.value();
       },
       8e12, 900e9, 64.0, 4000.0, 1500.0, 700.0);
@@ -83,12 +84,12 @@ TEST_CASE("step: a pipelined mixed pass agrees over all scalars") {
 TEST_CASE("step: a steady pass agrees over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 6>& x) {
-        return pm::step(on_b200<T>(cat::mixtral_8x7b, {.tensor = 2, .expert = 2}, x[0], x[1]),
-                        pm::basic_iteration<T>{.batch = x[2],
-                                               .context = x[3],
-                                               .prefill_tokens = x[4],
-                                               .prefill_sequences = x[5],
-                                               .steady = true})
+        return pm::step_bound(on_b200<T>(cat::mixtral_8x7b, {.tensor = 2, .expert = 2}, x[0], x[1]),
+                              pm::basic_iteration<T>{.batch = x[2],
+                                                     .context = x[3],
+                                                     .prefill_tokens = x[4],
+                                                     .prefill_sequences = x[5],
+                                                     .steady = true})
             .time.value();
       },
       8e12, 900e9, 64.0, 4000.0, 90.0, 0.06);

@@ -69,7 +69,7 @@ std::optional<measured_service> read_row(const std::string& line) {
   d.kv = pm::fp8;
   r.load = {.input_tokens = std::stod(c[7]),
             .output_tokens = std::stod(c[8]),
-            .concurrency = std::stod(c[9])};
+            .arrivals = pm::closed_loop{std::stod(c[9])}};
   r.ttft = std::stod(c[16]) * 1e-3;
   r.tpot = std::stod(c[17]) * 1e-3;
   return r;
@@ -87,7 +87,7 @@ TEST_CASE("serving: no published service beats the bound", "[shared]") {
     const auto r = read_row(line);
     if (!r) continue;
     ++rows;
-    const auto s = pm::serving(r->deployment, r->load);
+    const auto s = pm::serving_bound(r->deployment, r->load);
     if (s.itl.value() > r->tpot || s.prefill.time.value() > r->ttft) {
       INFO(line << ": bound " << s.itl.value() * 1e3 << " ms, prompt alone "
                 << s.prefill.time.value() * 1e3 << " ms");
@@ -112,26 +112,26 @@ TEST_CASE("serving: more load is never quicker, and never less throughput") {
                                       .data = data}};
     pm::load l{.input_tokens = std::floor(random.log_uniform(16, 8000)),
                .output_tokens = std::floor(random.log_uniform(8, 2000)),
-               .concurrency = std::floor(random.log_uniform(1, 300))};
+               .arrivals = pm::closed_loop{std::floor(random.log_uniform(1, 300))}};
     if (random.uniform() < 0.3) l.chunk_tokens = std::floor(random.log_uniform(64, 4096));
     if (random.uniform() < 0.3) l.batch_limit = std::floor(random.log_uniform(1, 100));
-    const auto s = pm::serving(d, l);
+    const auto s = pm::serving_bound(d, l);
     const double slack = 1 - 1e-9;
-    CHECK(near(s.throughput.value() * s.e2e.value(), l.concurrency, 1e-9));
+    CHECK(near(s.throughput.value() * s.e2e.value(), l.concurrency(), 1e-9));
     CHECK(near(s.e2e.value(), s.ttft.value() + (l.output_tokens - 1) * s.itl.value()));
     CHECK(s.batch <= s.capacity);
     CHECK(s.ttft >= s.wait);
     auto more = l;
-    more.concurrency *= 2;
-    CHECK(pm::serving(d, more).itl >= slack * s.itl);
-    CHECK(pm::serving(d, more).e2e >= slack * s.e2e);
+    more.arrivals = pm::closed_loop{2 * l.concurrency()};
+    CHECK(pm::serving_bound(d, more).itl >= slack * s.itl);
+    CHECK(pm::serving_bound(d, more).e2e >= slack * s.e2e);
     more = l;
     more.input_tokens *= 2;
-    CHECK(pm::serving(d, more).e2e >= slack * s.e2e);
+    CHECK(pm::serving_bound(d, more).e2e >= slack * s.e2e);
     auto better = d;
     better.device.dram.bandwidth = 1.5 * d.device.dram.bandwidth.quantity();
     better.device.fabric.bandwidth = 1.5 * d.device.fabric.bandwidth.quantity();
-    CHECK(slack * pm::serving(better, l).e2e <= s.e2e);
+    CHECK(slack * pm::serving_bound(better, l).e2e <= s.e2e);
     CHECK(pm::serving(d, l, pm::derated{.compute_efficiency = 0.7, .memory_efficiency = 0.8}).e2e >=
           slack * s.e2e);
   }
@@ -147,16 +147,16 @@ TEST_CASE(
                            .layout = {.tensor = n % 2 ? 1 : 2}};
     pm::load l{.input_tokens = std::floor(random.log_uniform(16, 4000)),
                .output_tokens = std::floor(random.log_uniform(8, 2000)),
-               .requests_per_s = random.log_uniform(0.01, 100)};
-    const auto s = pm::serving(d, l);
+               .arrivals = pm::open_loop{random.log_uniform(0.01, 100) * pm::request_per_s}};
+    const auto s = pm::serving_bound(d, l);
     if (!s.feasible) {
       ++overrun;
       continue;
     }
-    CHECK(near(s.batch, l.requests_per_s * l.output_tokens * s.itl.value(), 1e-6));
+    CHECK(near(s.batch, l.rate().value() * l.output_tokens * s.itl.value(), 1e-9));
     CHECK(s.batch <= s.capacity);
-    l.requests_per_s *= 0.9;
-    const auto less = pm::serving(d, l);
+    l.arrivals = pm::open_loop{0.9 * l.rate()};
+    const auto less = pm::serving_bound(d, l);
     CHECK(less.feasible.feasible);
     CHECK(less.batch < s.batch);
     CHECK(less.ttft <= s.ttft);
@@ -175,8 +175,9 @@ TEST_CASE("serving: memory-bound decoding has the closed form B = x t0 / (1 - x 
                     bandwidth;  // the others' prompts are stored, too
   for (const double rate : {1.0, 2.0, 8.0}) {
     const double x = rate * 2000;
-    const auto s =
-        pm::serving(d, {.input_tokens = 1, .output_tokens = 2000, .requests_per_s = rate});
+    const auto s = pm::serving_bound(d, {.input_tokens = 1,
+                                         .output_tokens = 2000,
+                                         .arrivals = pm::open_loop{rate * pm::request_per_s}});
     REQUIRE(s.decode.limiter == pm::limiter::memory);
     CHECK(near(s.batch, x * t0 / (1 - x * t1), 1e-6));
   }

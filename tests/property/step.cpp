@@ -228,39 +228,39 @@ TEST_CASE(
     for (int n = 0; n < 12; ++n) {
       const pm::deployment d = random_deployment(random, *entry.model);
       const pm::iteration i = random_iteration(random);
-      const auto time = pm::step(d, i).time;
+      const auto time = pm::step_bound(d, i).time;
       const double slack = 1 - 1e-12;
       INFO(entry.key << " tensor " << d.layout.tensor << " data " << d.layout.data);
       auto more = i;
       more.batch += 1 + 3 * i.batch;
-      CHECK(pm::step(d, more).time >= slack * time);
+      CHECK(pm::step_bound(d, more).time >= slack * time);
       more = i;
       more.context *= 1.7;
-      CHECK(pm::step(d, more).time >= slack * time);
+      CHECK(pm::step_bound(d, more).time >= slack * time);
       more = i;
       if (i.prefill_tokens > 0) more.prefill_tokens *= 3;  // longer prompts
-      CHECK(pm::step(d, more).time >= slack * time);
+      CHECK(pm::step_bound(d, more).time >= slack * time);
       more = i;
       if (i.prefill_tokens > 0) {  // more prompts
         more.prefill_tokens *= 2;
         more.prefill_sequences *= 2;
       }
-      CHECK(pm::step(d, more).time >= slack * time);
+      CHECK(pm::step_bound(d, more).time >= slack * time);
       auto better = d;
       better.device.dram.bandwidth = 2.0 * d.device.dram.bandwidth.quantity();
-      CHECK(pm::step(better, i).time <= time);
+      CHECK(pm::step_bound(better, i).time <= time);
       better = d;
       better.device.fabric.bandwidth = 2.0 * d.device.fabric.bandwidth.quantity();
-      CHECK(pm::step(better, i).time <= time);
+      CHECK(pm::step_bound(better, i).time <= time);
       better = d;
       better.device.matrix.peak.bf16 = 2.0 * d.device.matrix.peak.bf16.quantity();
       better.device.matrix.peak.fp8 = 2.0 * d.device.matrix.peak.fp8.quantity();
-      CHECK(pm::step(better, i).time <= time);
+      CHECK(pm::step_bound(better, i).time <= time);
       CHECK(
           pm::step(d, i, pm::derated{.compute_efficiency = 0.99, .memory_efficiency = 0.99}).time >=
           time);
       CHECK(pm::step(d, i, pm::derated{}).time >= slack * time);
-      const auto e = pm::step(d, i);
+      const auto e = pm::step_bound(d, i);
       CHECK(e.mfu <= 1 + 1e-12);
       CHECK(e.mbu <= 1 + 1e-12);
     }
@@ -286,8 +286,8 @@ TEST_CASE(
   // Weights once against 2 FLOP per weight and token: S = R b / (2 BW). Counting activations as
   // traffic moves it to 318; a bound keeps them on the chip.
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_70b};
-  CHECK(pm::step(d, {.prefill_tokens = 290}).limiter == pm::limiter::memory);
-  CHECK(pm::step(d, {.prefill_tokens = 300}).limiter == pm::limiter::compute);
+  CHECK(pm::step_bound(d, {.prefill_tokens = 290}).limiter == pm::limiter::memory);
+  CHECK(pm::step_bound(d, {.prefill_tokens = 300}).limiter == pm::limiter::compute);
 }
 
 TEST_CASE("step: the rate of one stream never exceeds bandwidth over weights") {
@@ -295,7 +295,7 @@ TEST_CASE("step: the rate of one stream never exceeds bandwidth over weights") {
     const pm::deployment d{.device = *entry.spec, .model = cat::llama_3_8b};
     if (!supports(*entry.spec, pm::bf16)) continue;
     const double weights = 2 * (parameters(cat::llama_3_8b).total() - 128256.0 * 4096);
-    const double rate = 1 / pm::step(d, {.batch = 1, .context = 1}).time.value();
+    const double rate = 1 / pm::step_bound(d, {.batch = 1, .context = 1}).time.value();
     CHECK(rate <= entry.spec->dram.bandwidth.value() / weights * (1 + 1e-4));
   }
 }

@@ -1,5 +1,5 @@
 // What a device of a deployment stores, and what fits it, at compile time.
-#include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/workload/catalog/deepseek.hpp>

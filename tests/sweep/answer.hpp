@@ -525,18 +525,18 @@ void answer_decode(const inputs<T>& in, answers& out) {
   pm::basic_iteration<T> i;
   i.batch = in("batch");
   i.context = in("context");
-  add_step(out, pm::step(deployment_of(in), i));
+  add_step(out, pm::step_bound(deployment_of(in), i));
 }
 template <class T>
 void answer_prefill(const inputs<T>& in, answers& out) {
   pm::basic_iteration<T> i;
   i.prefill_tokens = in("prefill_tokens");
   i.prefill_past = in("prefill_past");
-  add_step(out, pm::step(deployment_of(in), i));
+  add_step(out, pm::step_bound(deployment_of(in), i));
 }
 template <class T>
 void add_serving(answers& out, const pm::basic_serving_estimate<T>& s) {
-  out.add(s.ttft, s.itl, s.e2e, s.wait, s.batch, s.capacity, s.output_tokens_per_s, s.throughput,
+  out.add(s.ttft, s.itl, s.e2e, s.wait, s.batch, s.capacity, s.output_rate, s.throughput,
           s.prefill.time, s.feasible);
 }
 template <class T>
@@ -544,10 +544,11 @@ void answer_closed(const inputs<T>& in, answers& out) {
   pm::basic_load<T> l;
   l.input_tokens = in("input_tokens");
   l.output_tokens = in("output_tokens");
-  l.concurrency = in("concurrency");
-  l.chunk_tokens = in("chunk_tokens");
-  l.batch_limit = in("batch_limit");
-  add_serving(out, pm::serving(deployment_of(in), l));
+  l.arrivals = pm::basic_closed_loop<T>{in("concurrency")};
+  using pm::upper;  // 0 in a question: not given
+  if (upper(in("chunk_tokens")) > 0.0) l.chunk_tokens = in("chunk_tokens");
+  if (upper(in("batch_limit")) > 0.0) l.batch_limit = in("batch_limit");
+  add_serving(out, pm::serving_bound(deployment_of(in), l));
 }
 /// Beyond what can be served the mean batch has no meaning: then only the verdict is recorded.
 template <class T>
@@ -555,8 +556,8 @@ void answer_open(const inputs<T>& in, answers& out) {
   pm::basic_load<T> l;
   l.input_tokens = in("input_tokens");
   l.output_tokens = in("output_tokens");
-  l.requests_per_s = in("requests_per_s");
-  const auto s = pm::serving(deployment_of(in), l);
+  l.arrivals = pm::basic_open_loop<T>{in("requests_per_s") * pm::request_per_s};
+  const auto s = pm::serving_bound(deployment_of(in), l);
   if (s.feasible) {
     add_serving(out, s);
   } else {

@@ -37,9 +37,10 @@ TEST_CASE("explain: the last line is the answer, and every fact has its source")
       .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
   const auto d = pm::trace_inputs(llama, t);
   const auto i = pm::trace_inputs(pm::iteration{.batch = 16, .context = 4096}, t);
-  const auto e = pm::step(d, i);
+  const auto e = pm::step_bound(d, i);
   const auto lines = pm::derivation_of(e.time);
-  CHECK(e.time.value().value() == pm::step(llama, {.batch = 16, .context = 4096}).time.value());
+  CHECK(e.time.value().value() ==
+        pm::step_bound(llama, {.batch = 16, .context = 4096}).time.value());
   REQUIRE_FALSE(lines.steps.empty());
   CHECK(lines.steps.back().name == "step time");
   CHECK(lines.steps.back().value == pm::to_string(e.time, 4));

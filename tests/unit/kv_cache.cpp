@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <string>

@@ -21,13 +21,13 @@ pm::plan_request small_request() {
   return {.accelerators = {cat::h100_sxm},
           .model = cat::llama_3_8b,
           .gpus = 8,
-          .load = {.input_tokens = 512, .output_tokens = 256, .concurrency = 3}};
+          .load = {.input_tokens = 512, .output_tokens = 256, .arrivals = pm::closed_loop{3}}};
 }
 pm::plan_request request() {
   return {.accelerators = {cat::h100_sxm, cat::h200_sxm},
           .model = cat::llama_3_70b,
           .gpus = 8,
-          .load = {.input_tokens = 2048, .output_tokens = 512, .concurrency = 64},
+          .load = {.input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{64}},
           .ttft = 2.0 * pm::second,
           .itl = 50.0 * pm::ms};
 }
@@ -35,7 +35,7 @@ pm::plan_request request() {
 }  // namespace
 
 TEST_CASE("plan: the frontier is one: cheaper is slower, all within the targets, cheapest first") {
-  const auto r = pm::plan(request());
+  const auto r = pm::plan_bound(request());
   REQUIRE(r.best == 0);
   REQUIRE(r.frontier.size() >= 3);
   for (std::size_t i = 0; i < r.frontier.size(); ++i) {
@@ -53,7 +53,7 @@ TEST_CASE("plan: the frontier is one: cheaper is slower, all within the targets,
 
 TEST_CASE("plan: nothing tried by hand beats the frontier") {
   const auto q = request();
-  const auto r = pm::plan(q);
+  const auto r = pm::plan_bound(q);
   int tried = 0;
   for (const auto& a : q.accelerators) {
     for (const auto& f : q.precisions) {
@@ -66,10 +66,10 @@ TEST_CASE("plan: nothing tried by hand beats the frontier") {
                                .activations = f.activations,
                                .kv = f.kv,
                                .utilization = q.utilization};
-        const auto s = pm::serving(d, q.load);
+        const auto s = pm::serving_bound(d, q.load);
         if (!s.feasible || s.itl > q.itl || s.ttft > q.ttft) continue;
         ++tried;
-        const pm::money<> cost = tensor * a.price * pm::million_tokens / s.output_tokens_per_s;
+        const pm::money<> cost = tensor * a.price * pm::million_tokens / s.output_rate;
         bool matched = false;
         for (const auto& p : r.frontier) {
           matched = matched ||
@@ -85,27 +85,27 @@ TEST_CASE("plan: nothing tried by hand beats the frontier") {
 
 TEST_CASE("plan: a point can be evaluated again, and more devices never cost more") {
   auto q = request();
-  const auto r = pm::plan(q);
+  const auto r = pm::plan_bound(q);
   const auto& best = r.frontier.front();
-  const auto again = pm::serving(pm::deployment_of(q, best), pm::load_of(q, best));
+  const auto again = pm::serving_bound(pm::deployment_of(q, best), pm::load_of(q, best));
   CHECK(near(again.itl, best.serving.itl));
-  CHECK(near(best.cost_per_million.value(), best.gpus *
-                                                pm::deployment_of(q, best).device.price.value() *
-                                                1e6 / best.output_tokens_per_s.value()));
+  CHECK(near(best.cost_per_million->value(), best.gpus *
+                                                 pm::deployment_of(q, best).device.price.value() *
+                                                 1e6 / best.output_rate.value()));
   pm::money<> cheapest = 1e9 * pm::usd;
   for (const int gpus : {1, 2, 4, 8}) {
     q.gpus = gpus;
-    const auto s = pm::plan(q);
-    if (s.best < 0) continue;
+    const auto s = pm::plan_bound(q);
+    if (!s.best) continue;
     CHECK(s.frontier.front().cost_per_million <= 1.0000001 * cheapest);
-    cheapest = s.frontier.front().cost_per_million;
+    cheapest = *s.frontier.front().cost_per_million;
   }
 }
 
 TEST_CASE("plan: what cannot be has a reason, and out of reach targets leave no best") {
   auto q = request();
   q.precisions = {{"bf16"}, {"fp4", pm::fp4, pm::fp4, pm::fp8}};
-  const auto r = pm::plan(q);
+  const auto r = pm::plan_bound(q);
   bool memory = false, format = false;
   for (const auto& x : r.rejected) {
     memory = memory ||
@@ -115,12 +115,12 @@ TEST_CASE("plan: what cannot be has a reason, and out of reach targets leave no 
   CHECK(memory);
   CHECK(format);
   q.itl = 1.0 * pm::us;
-  const auto none = pm::plan(q);
-  CHECK(none.best == -1);
+  const auto none = pm::plan_bound(q);
+  CHECK(!none.best);
   CHECK_FALSE(none.frontier.empty());  // the nearest there are
   CHECK_FALSE(none.frontier.front().meets_targets);
   q.accelerators.clear();
-  CHECK(refusal([&] { (void)pm::plan(q); }) == "PM-E004: accelerators: give at least one");
+  CHECK(refusal([&] { (void)pm::plan_bound(q); }) == "PM-E004: accelerators: give at least one");
 }
 
 TEST_CASE("plan: every accelerator of the catalogue can be asked, also those without some format") {
@@ -130,7 +130,7 @@ TEST_CASE("plan: every accelerator of the catalogue can be asked, also those wit
   for (const auto* m :
        {&cat::llama_3_8b, &cat::deepseek_v3, &cat::gpt_oss_120b, &cat::gemma_3_27b}) {
     q.model = *m;
-    const auto r = pm::plan(q);
+    const auto r = pm::plan_bound(q);
     CHECK(r.evaluated > 0);
     for (const auto& p : r.frontier) {
       CHECK(std::isfinite(p.serving.itl.value()));
@@ -141,16 +141,16 @@ TEST_CASE("plan: every accelerator of the catalogue can be asked, also those wit
 
 TEST_CASE("plan: no replica idles, and a batch limit of the load is kept") {
   auto q = small_request();
-  const auto r = pm::plan(q);
+  const auto r = pm::plan_bound(q);
   for (const auto& p : r.frontier) CHECK(p.replicas <= 3);
   // One request: 10 ways to cut a model over up to 8 devices in powers of two, one replica each.
   auto single = small_request();
-  single.load.concurrency = 1;
+  single.load.arrivals = pm::closed_loop{1};
   single.precisions = {{"bf16"}};
-  CHECK(pm::plan(single).evaluated == 10);
-  q.load.concurrency = 64;
+  CHECK(pm::plan_bound(single).evaluated == 10);
+  q.load.arrivals = pm::closed_loop{64};
   q.load.batch_limit = 5;
-  const auto limited = pm::plan(q);
+  const auto limited = pm::plan_bound(q);
   REQUIRE_FALSE(limited.frontier.empty());
   for (const auto& p : limited.frontier) {
     CHECK(p.batch_limit <= 5);
@@ -176,24 +176,25 @@ TEST_CASE("plan: every deployment is judged once") {
   q.model = cat::mixtral_8x7b;  // 93 GB in bf16: one device holds it never, whatever its batch
   q.gpus = 1;
   q.precisions = {{"bf16"}};
-  const auto r = pm::plan(q);
+  const auto r = pm::plan_bound(q);
   REQUIRE(r.rejected.size() == 1);
   CHECK(r.rejected[0].count == 1);
   CHECK(r.rejected[0].reason == "the weights exceed the memory of a device");
-  CHECK(
-      near(r.rejected[0].needed, 2 * 46702792704.0 + 768 * 131072.0));  // weights, and one sequence
+  CHECK(near(r.rejected[0].needed, 2 * 46702792704.0));  // the weights
   CHECK(r.evaluated == 0);
-  CHECK(r.best == -1);
+  CHECK_FALSE(r.best);
   CHECK(r.frontier.empty());
 }
 
 TEST_CASE("plan: an open loop beyond one replica needs several") {
   auto q = small_request();
-  q.load = {.input_tokens = 2048, .output_tokens = 512, .requests_per_s = 60};
-  const auto r = pm::plan(q);
+  q.load = {.input_tokens = 2048,
+            .output_tokens = 512,
+            .arrivals = pm::open_loop{60 * pm::request_per_s}};
+  const auto r = pm::plan_bound(q);
   REQUIRE(r.best == 0);
   for (const auto& p : r.frontier) {
-    CHECK(near(p.output_tokens_per_s.value(), 60 * 512));
+    CHECK(near(p.output_rate.value(), 60 * 512));
     CHECK(near(p.replicas * p.serving.throughput.value(), 60.0));
   }
   bool overrun = false;
@@ -205,31 +206,31 @@ TEST_CASE("plan: an open loop beyond one replica needs several") {
 TEST_CASE("plan: without a price the measure is device time") {
   auto q = small_request();
   q.accelerators[0].price = pm::price<>{};
-  const auto r = pm::plan(q);
+  const auto r = pm::plan_bound(q);
   CHECK_FALSE(r.all_priced);
   REQUIRE(r.best == 0);
-  CHECK(r.frontier[0].cost_per_million == pm::money<>{});
+  CHECK_FALSE(r.frontier[0].cost_per_million);
   for (std::size_t i = 1; i < r.frontier.size(); ++i) {
     CHECK(r.frontier[i].gpu_time_per_million >= r.frontier[i - 1].gpu_time_per_million);
   }
   const auto& p = r.frontier[0];
-  CHECK(near(p.gpu_time_per_million.value(), p.gpus * 1e6 / p.output_tokens_per_s.value()));
+  CHECK(near(p.gpu_time_per_million.value(), p.gpus * 1e6 / p.output_rate.value()));
 }
 
 TEST_CASE("plan: requests that make no sense are refused by name") {
   const auto why = [](auto&& change) {
     auto q = small_request();
     change(q);
-    return refusal([&] { (void)pm::plan(q); });
+    return refusal([&] { (void)pm::plan_bound(q); });
   };
   CHECK(why([](auto& q) { q.gpus = 0; }) == "PM-E010: gpus is 0; allowed: 1 to 65536");
   CHECK(why([](auto& q) { q.precisions.clear(); }) == "PM-E004: precisions: give at least one");
   CHECK(why([](auto& q) { q.utilization = 1.5; }) ==
         "PM-E010: utilization is 1.5; allowed: 0 to 1");
-  CHECK(why([](auto& q) { q.load.requests_per_s = 1; }) ==
-        "PM-E031: give one of concurrency and requests_per_s, and not both");
+  CHECK(why([](auto& q) { q.load.arrivals = pm::open_loop{}; }) ==
+        "PM-E010: arrivals.rate is 0; allowed: more than 0");
   CHECK(why([](auto& q) { q.load.batch_limit = -1; }) ==
-        "PM-E010: batch_limit is -1; allowed: 0 or more");
+        "PM-E010: batch_limit is -1; allowed: 1 or more");
   CHECK(why([](auto& q) { q.itl = -1.0 * pm::ms; }).starts_with("PM-E010: itl is -0.001"));
   CHECK(why([](auto& q) { q.model.layers = 0; }).starts_with("PM-E010: layers is 0"));
   auto q = small_request();
@@ -241,9 +242,9 @@ TEST_CASE("plan: requests that make no sense are refused by name") {
 
 TEST_CASE("plan: progress is told now and then") {
   auto q = small_request();
-  q.load.concurrency = 256;
+  q.load.arrivals = pm::closed_loop{256};
   long calls = 0, last = 0;
-  const auto r = pm::plan(q, pm::datasheet{}, [&](long done) {
+  const auto r = pm::plan_bound(q, [&](long done) {
     ++calls;
     CHECK(done > last);
     last = done;

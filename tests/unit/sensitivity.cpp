@@ -30,9 +30,10 @@ TEST_CASE("sensitivity: the shares of a step's time are its elasticities") {
   const pm::deployment plain{
       .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
   const auto decode = pm::elasticities(cat::h100_sxm, [](const auto& a) {
-    return pm::step(llama_on(a, 8), pm::basic_iteration<scalar>{.batch = 32, .context = 4096}).time;
+    return pm::step_bound(llama_on(a, 8), pm::basic_iteration<scalar>{.batch = 32, .context = 4096})
+        .time;
   });
-  const auto e = pm::step(plain, {.batch = 32, .context = 4096});
+  const auto e = pm::step_bound(plain, {.batch = 32, .context = 4096});
   CHECK(std::string(decode[2].resource) == "dram.bandwidth");
   CHECK(near(decode[2].value, -(e.terms["weights"] + e.terms["kv_cache"]) / e.time));
   CHECK(near(decode[4].value, -(e.terms["communication"] / e.time)));
@@ -40,17 +41,18 @@ TEST_CASE("sensitivity: the shares of a step's time are its elasticities") {
   CHECK(decode[1].value == 0.0);
   CHECK(decode[3].value == 0.0);
   const auto prefill = pm::elasticities(cat::h100_sxm, [](const auto& a) {
-    return pm::step(llama_on(a, 8), pm::basic_iteration<scalar>{.prefill_tokens = 4096}).time;
+    return pm::step_bound(llama_on(a, 8), pm::basic_iteration<scalar>{.prefill_tokens = 4096}).time;
   });
-  const auto p = pm::step(plain, {.prefill_tokens = 4096});
+  const auto p = pm::step_bound(plain, {.prefill_tokens = 4096});
   CHECK(near(prefill[0].value, -(p.terms["compute"] / p.time)));
   CHECK(prefill[2].value == 0.0);
 }
 
 TEST_CASE("sensitivity: a law may return a number; a rate grows with its resource") {
   const auto rate = pm::elasticities(cat::h100_sxm, [](const auto& a) {
-    return 1.0 / pm::step(llama_on(a, 1), pm::basic_iteration<scalar>{.batch = 1, .context = 1})
-                     .time.value();
+    return 1.0 /
+           pm::step_bound(llama_on(a, 1), pm::basic_iteration<scalar>{.batch = 1, .context = 1})
+               .time.value();
   });
   CHECK(near(rate[2].value, 1.0));
   CHECK(refusal([] {

@@ -29,20 +29,21 @@ pm::deployment llama_70b() {
 }  // namespace
 
 TEST_CASE("serving: alone, a request is one prefill and the decode steps after it") {
-  const pm::load l{.input_tokens = 1000, .output_tokens = 100, .concurrency = 1};
-  const auto s = pm::serving(llama_70b(), l);
-  const auto prefill = pm::step(llama_70b(), {.prefill_tokens = 1000});
-  const auto decode = pm::step(llama_70b(), {.batch = 1, .context = 1050});
+  const pm::load l{.input_tokens = 1000, .output_tokens = 100, .arrivals = pm::closed_loop{1}};
+  const auto s = pm::serving_bound(llama_70b(), l);
+  const auto prefill = pm::step_bound(llama_70b(), {.prefill_tokens = 1000});
+  const auto decode = pm::step_bound(llama_70b(), {.batch = 1, .context = 1050});
   CHECK(near(s.ttft, prefill.time));
   CHECK(near(s.itl, decode.time));
   CHECK(near(s.e2e, prefill.time + 99.0 * decode.time));
-  CHECK(near(s.output_tokens_per_s.value(), 100 / s.e2e.value()));
+  CHECK(near(s.output_rate.value(), 100 / s.e2e.value()));
 }
 
 TEST_CASE("serving: Little's law: requests in the system are throughput times their time") {
   for (const double concurrency : {1.0, 17.0, 64.0, 400.0, 2000.0}) {
-    const auto s = pm::serving(
-        llama_70b(), {.input_tokens = 2048, .output_tokens = 512, .concurrency = concurrency});
+    const auto s = pm::serving_bound(
+        llama_70b(),
+        {.input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{concurrency}});
     CHECK(near(s.throughput.value() * s.e2e.value(), concurrency, 1e-9));
     CHECK(s.batch <= s.capacity);
   }
@@ -50,13 +51,17 @@ TEST_CASE("serving: Little's law: requests in the system are throughput times th
 
 TEST_CASE("serving: an open loop settles where the batch is what arrives during its answers") {
   for (const double rate : {0.01, 1.0, 5.0, 12.0}) {
-    const auto s = pm::serving(
-        llama_70b(), {.input_tokens = 2048, .output_tokens = 512, .requests_per_s = rate});
+    const auto s =
+        pm::serving_bound(llama_70b(), {.input_tokens = 2048,
+                                        .output_tokens = 512,
+                                        .arrivals = pm::open_loop{rate * pm::request_per_s}});
     REQUIRE(s.feasible.feasible);
     CHECK(near(s.batch, rate * 512 * s.itl.value(), 1e-9));
   }
   const auto over =
-      pm::serving(llama_70b(), {.input_tokens = 2048, .output_tokens = 512, .requests_per_s = 40});
+      pm::serving_bound(llama_70b(), {.input_tokens = 2048,
+                                      .output_tokens = 512,
+                                      .arrivals = pm::open_loop{40 * pm::request_per_s}});
   CHECK_FALSE(over.feasible.feasible);
   CHECK(over.feasible.needed == 40);
   CHECK(over.feasible.available < 40);
@@ -66,36 +71,40 @@ TEST_CASE(
     "serving: open and closed loop agree where their batch does, but for whom a request meets") {
   // An arrival meets B others, one of a closed loop of B meets B - 1.
   const auto open =
-      pm::serving(llama_70b(), {.input_tokens = 256, .output_tokens = 2048, .requests_per_s = 4});
-  const auto closed = pm::serving(
-      llama_70b(), {.input_tokens = 256, .output_tokens = 2048, .concurrency = open.batch});
+      pm::serving_bound(llama_70b(), {.input_tokens = 256,
+                                      .output_tokens = 2048,
+                                      .arrivals = pm::open_loop{4 * pm::request_per_s}});
+  const auto closed = pm::serving_bound(
+      llama_70b(),
+      {.input_tokens = 256, .output_tokens = 2048, .arrivals = pm::closed_loop{open.batch}});
   CHECK(near(open.itl, closed.itl, 0.01));
 }
 
 TEST_CASE("serving: chunks, batch limits and bad requests") {
-  const pm::load whole{.input_tokens = 4096, .output_tokens = 256, .concurrency = 32};
+  const pm::load whole{.input_tokens = 4096, .output_tokens = 256, .arrivals = pm::closed_loop{32}};
   pm::load chunked = whole;
   chunked.chunk_tokens = 512;
-  CHECK(pm::serving(llama_70b(), chunked).ttft > pm::serving(llama_70b(), whole).ttft);
+  CHECK(pm::serving_bound(llama_70b(), chunked).ttft > pm::serving_bound(llama_70b(), whole).ttft);
   pm::load limited = whole;
   limited.batch_limit = 8;
-  const auto s = pm::serving(llama_70b(), limited);
+  const auto s = pm::serving_bound(llama_70b(), limited);
   CHECK(s.batch == 8);
   CHECK(s.wait.value() > 0);
-  CHECK(s.itl < pm::serving(llama_70b(), whole).itl);
+  CHECK(s.itl < pm::serving_bound(llama_70b(), whole).itl);
   CHECK(refusal([] {
-          (void)pm::serving(llama_70b(), {.input_tokens = 10, .output_tokens = 10});
-        }) == "PM-E031: give one of concurrency and requests_per_s, and not both");
+          (void)pm::serving_bound(llama_70b(), {.input_tokens = 10, .output_tokens = 10});
+        }) == "PM-E010: arrivals.concurrency is 0; allowed: 1 or more");
   CHECK(refusal([] {
-          (void)pm::serving(llama_70b(),
-                            {.input_tokens = 0, .output_tokens = 10, .concurrency = 1});
+          (void)pm::serving_bound(
+              llama_70b(),
+              {.input_tokens = 0, .output_tokens = 10, .arrivals = pm::closed_loop{1}});
         }) == "PM-E010: input_tokens is 0; allowed: 1 or more");
 }
 
 TEST_CASE("serving: the mean pass decodes a batch and takes the prompts of the others") {
   // 17 in the system: each of 16 others brings 1000 prompt tokens per 200 tokens that it decodes.
-  const auto s =
-      pm::serving(llama(1), {.input_tokens = 1000, .output_tokens = 200, .concurrency = 17});
+  const auto s = pm::serving_bound(
+      llama(1), {.input_tokens = 1000, .output_tokens = 200, .arrivals = pm::closed_loop{17}});
   const auto decode = pm::demand_of_step(llama(1), {.batch = 17, .context = 1100});
   const auto prompt = pm::demand_of_step(llama(1), {.prefill_tokens = 1000});
   const double prompts = 16.0 / 200;
@@ -108,20 +117,24 @@ TEST_CASE("serving: the mean pass decodes a batch and takes the prompts of the o
 
 TEST_CASE("serving: a chunked prompt alone is its chunks, each reading the cache of those before") {
   const auto d = llama(1);
-  const auto s = pm::serving(
-      d, {.input_tokens = 4000, .output_tokens = 10, .concurrency = 1, .chunk_tokens = 1000});
+  const auto s = pm::serving_bound(d, {.input_tokens = 4000,
+                                       .output_tokens = 10,
+                                       .arrivals = pm::closed_loop{1},
+                                       .chunk_tokens = 1000});
   double chunks = 0;
   for (const double past : {0.0, 1000.0, 2000.0, 3000.0}) {
-    chunks += pm::step(d, {.prefill_tokens = 1000, .prefill_past = past}).time.value();
+    chunks += pm::step_bound(d, {.prefill_tokens = 1000, .prefill_past = past}).time.value();
   }
   CHECK(near(s.ttft.value(), chunks, 1e-9));  // compute-bound, so linear in what lies before
-  const auto one = pm::serving(
-      d, {.input_tokens = 4000, .output_tokens = 10, .concurrency = 1, .chunk_tokens = 9000});
+  const auto one = pm::serving_bound(d, {.input_tokens = 4000,
+                                         .output_tokens = 10,
+                                         .arrivals = pm::closed_loop{1},
+                                         .chunk_tokens = 9000});
   CHECK(near(one.ttft, one.prefill.time));
 }
 
 TEST_CASE("serving: chunks re-read the cache that whole prompts leave alone") {
-  const pm::load whole{.input_tokens = 4000, .output_tokens = 400, .concurrency = 11};
+  const pm::load whole{.input_tokens = 4000, .output_tokens = 400, .arrivals = pm::closed_loop{11}};
   auto chunked = whole;
   chunked.chunk_tokens = 500;
   const auto cache = [](const pm::serving_estimate& s) {
@@ -129,42 +142,49 @@ TEST_CASE("serving: chunks re-read the cache that whole prompts leave alone") {
   };
   // Ten others bring 1/400 of a prompt per pass: 8 chunks with (4000 - 500) / 2 tokens before each.
   const double again = 10.0 / 400 * 8 * 1750 * 131072 / cat::h200_sxm.dram.bandwidth.value();
-  CHECK(near(cache(pm::serving(llama(1), chunked)) - cache(pm::serving(llama(1), whole)), again,
-             1e-9));
+  CHECK(
+      near(cache(pm::serving_bound(llama(1), chunked)) - cache(pm::serving_bound(llama(1), whole)),
+           again, 1e-9));
 }
 
 TEST_CASE("serving: two data-parallel groups at twice the load are one group at its own") {
   // In an open loop, where an arrival meets all: half of them in its own group.
-  const pm::load one{.input_tokens = 500, .output_tokens = 500, .requests_per_s = 8};
+  const pm::load one{
+      .input_tokens = 500, .output_tokens = 500, .arrivals = pm::open_loop{8 * pm::request_per_s}};
   auto both = one;
-  both.requests_per_s = 16;
-  const auto a = pm::serving(llama(1), one);
-  const auto b = pm::serving(llama(1, 1, 2), both);
+  both.arrivals = pm::open_loop{16 * pm::request_per_s};
+  const auto a = pm::serving_bound(llama(1), one);
+  const auto b = pm::serving_bound(llama(1, 1, 2), both);
   CHECK(near(a.itl, b.itl, 1e-9));
   CHECK(near(2 * a.batch, b.batch, 1e-9));
   CHECK(near(a.ttft, b.ttft, 1e-9));
-  CHECK(near(2.0 * a.output_tokens_per_s, b.output_tokens_per_s));
+  CHECK(near(2.0 * a.output_rate, b.output_rate));
 }
 
 TEST_CASE("serving: a pipeline's stages work side by side") {
   // Two stages at twice the batch: the same token latency but for the hand-over, twice the tokens.
-  const pm::load one{.input_tokens = 500, .output_tokens = 500, .requests_per_s = 8};
+  const pm::load one{
+      .input_tokens = 500, .output_tokens = 500, .arrivals = pm::open_loop{8 * pm::request_per_s}};
   auto twice = one;
-  twice.requests_per_s = 16;
-  const auto a = pm::serving(llama(1), one);
-  const auto b = pm::serving(llama(1, 2), twice);
+  twice.arrivals = pm::open_loop{16 * pm::request_per_s};
+  const auto a = pm::serving_bound(llama(1), one);
+  const auto b = pm::serving_bound(llama(1, 2), twice);
   CHECK(near(b.itl - b.decode.terms["communication"], a.itl, 1e-3));
   CHECK(near(b.batch, 2 * a.batch, 0.01));
   // Four chunks through two stages take five stage times, not eight.
-  const pm::load alone{
-      .input_tokens = 4096, .output_tokens = 8, .concurrency = 1, .chunk_tokens = 1024};
-  const auto chunk = pm::step(llama(1, 2), {.prefill_tokens = 1024, .prefill_past = 1536}).time;
-  CHECK(near(pm::serving(llama(1, 2), alone).ttft, 2.5 * chunk));
+  const pm::load alone{.input_tokens = 4096,
+                       .output_tokens = 8,
+                       .arrivals = pm::closed_loop{1},
+                       .chunk_tokens = 1024};
+  const auto chunk =
+      pm::step_bound(llama(1, 2), {.prefill_tokens = 1024, .prefill_past = 1536}).time;
+  CHECK(near(pm::serving_bound(llama(1, 2), alone).ttft, 2.5 * chunk));
 }
 
 TEST_CASE("serving: the wait of an open loop is that of an M/D/1 queue before the prefill") {
-  const pm::load l{.input_tokens = 2000, .output_tokens = 50, .requests_per_s = 10};
-  const auto s = pm::serving(llama(1), l);
+  const pm::load l{
+      .input_tokens = 2000, .output_tokens = 50, .arrivals = pm::open_loop{10 * pm::request_per_s}};
+  const auto s = pm::serving_bound(llama(1), l);
   const double busy = 10 * s.prefill.time.value();
   CHECK(busy < 1);
   CHECK(near(s.wait.value(), busy / (2 * (1 - busy)) * s.prefill.time.value(), 1e-9));
@@ -175,14 +195,18 @@ TEST_CASE("serving: a derivation evaluates the same numbers, under any policy an
   const pm::derated slow{
       .compute_efficiency = 0.6, .memory_efficiency = 0.7, .launch = 3.0 * pm::us};
   const pm::basic_derated<pm::traced> traced_slow{0.6, 0.7, pm::lift<pm::traced>(3.0 * pm::us)};
-  for (const pm::load& l :
-       {pm::load{.input_tokens = 512, .output_tokens = 128, .requests_per_s = 6},
-        pm::load{
-            .input_tokens = 512, .output_tokens = 128, .concurrency = 12, .chunk_tokens = 200}}) {
+  for (const pm::load& l : {pm::load{.input_tokens = 512,
+                           .output_tokens = 128,
+                           .arrivals = pm::open_loop{6 * pm::request_per_s}},
+                            pm::load{.input_tokens = 512,
+                            .output_tokens = 128,
+                            .arrivals = pm::closed_loop{12},
+                            .chunk_tokens = 200}}) {
     pm::trace t;
     const auto d = pm::trace_inputs(llama(2), t, "deployment");
     const auto traced_load = pm::trace_inputs(l, t, "load");
-    CHECK(pm::serving(d, traced_load).e2e.value().value() == pm::serving(llama(2), l).e2e.value());
+    CHECK(pm::serving_bound(d, traced_load).e2e.value().value() ==
+          pm::serving_bound(llama(2), l).e2e.value());
     CHECK(pm::serving(d, traced_load, traced_slow).e2e.value().value() ==
           pm::serving(llama(2), l, slow).e2e.value());
     CHECK(pm::serving(d, traced_load, traced_slow, pm::stated_latency{}).itl.value().value() ==
@@ -193,18 +217,21 @@ TEST_CASE("serving: a derivation evaluates the same numbers, under any policy an
 TEST_CASE("serving: what does not fit has its numbers and a reason") {
   pm::deployment d = llama(1);
   d.utilization = 0.05;
-  const auto s = pm::serving(d, {.input_tokens = 100, .output_tokens = 100, .concurrency = 4});
+  const auto s = pm::serving_bound(
+      d, {.input_tokens = 100, .output_tokens = 100, .arrivals = pm::closed_loop{4}});
   CHECK_FALSE(s.feasible);
   CHECK(std::string(s.feasible.reason) == "the weights exceed the memory of a device");
   CHECK(s.capacity == 0);
   CHECK(s.batch == 1);
   CHECK(std::isfinite(s.e2e.value()));
   CHECK(refusal([&] {
-          (void)pm::serving(llama(1), {.input_tokens = 1, .output_tokens = 1, .concurrency = 0.5});
-        }) == "PM-E010: concurrency is 0.5; allowed: 1 or more");
+          (void)pm::serving_bound(
+              llama(1), {.input_tokens = 1, .output_tokens = 1, .arrivals = pm::closed_loop{0.5}});
+        }) == "PM-E010: arrivals.concurrency is 0.5; allowed: 1 or more");
   CHECK(refusal([&] {
-          (void)pm::serving(
-              llama(1),
-              {.input_tokens = 1, .output_tokens = 1, .concurrency = 1, .batch_limit = 0.5});
+          (void)pm::serving_bound(llama(1), {.input_tokens = 1,
+                                             .output_tokens = 1,
+                                             .arrivals = pm::closed_loop{1},
+                                             .batch_limit = 0.5});
         }) == "PM-E010: batch_limit is 0.5; allowed: 1 or more");
 }

@@ -54,7 +54,7 @@ constexpr double one_expert = 3.0 * 7168 * 2048;
 }  // namespace
 
 TEST_CASE("step: a dense decode step over 8 ranks is its weights, its cache and its sums") {
-  const auto e = pm::step(llama(8), {.batch = 16, .context = 4096});
+  const auto e = pm::step_bound(llama(8), {.batch = 16, .context = 4096});
   const double weights = 2 * (80 * llama_layer + llama_head) / 8;
   const double cache =
       80 * 16 * (4096 + 1) * 2.0 * 128 * 2;  // one KV head a rank, and the new token
@@ -72,7 +72,7 @@ TEST_CASE("step: a dense decode step over 8 ranks is its weights, its cache and 
 }
 
 TEST_CASE("step: 70B in bf16 on one H100 takes 41.5 ms a token and does not fit") {
-  const auto e = pm::step(llama(1), {.batch = 1, .context = 1});
+  const auto e = pm::step_bound(llama(1), {.batch = 1, .context = 1});
   CHECK(near(e.time.value(), 2 * (80 * llama_layer + llama_head) / h100_bandwidth, 1e-4));
   CHECK_FALSE(e.feasible.feasible);
   CHECK(std::string(e.feasible.reason) == "the weights exceed the memory of a device");
@@ -82,7 +82,7 @@ TEST_CASE("step: 70B in bf16 on one H100 takes 41.5 ms a token and does not fit"
 TEST_CASE(
     "step: prefill multiplies every token with every weight, and attention with half its square") {
   const double s = 2048;
-  const auto e = pm::step(llama(8), {.prefill_tokens = s});
+  const auto e = pm::step_bound(llama(8), {.prefill_tokens = s});
   const double attention = 80 * 4.0 * 128 * 64 * (s * (s + 1) / 2);
   const double work =
       (s * 2 * 80 * llama_layer + 2 * llama_head + attention) / 8;  // one row of logits
@@ -140,7 +140,7 @@ TEST_CASE(
   CHECK(near(s.cache, 0.9 * without.cache + 0.1 * with.cache, 1e-9));
   CHECK(near(s.weights, 0.9 * without.weights + 0.1 * with.weights, 1e-9));
   CHECK(refusal([&] {
-          (void)pm::step(d, {.batch = 4, .prefill_tokens = 200, .prefill_sequences = 0.1});
+          (void)pm::step_bound(d, {.batch = 4, .prefill_tokens = 200, .prefill_sequences = 0.1});
         }) == "PM-E010: prefill_sequences is 0.1; allowed: 1 or more");
 }
 
@@ -172,36 +172,36 @@ TEST_CASE(
     "step: the vector units can be what limits, and bound nothing where nobody states their rate") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b};
   d.device.vector = {};
-  const auto without = pm::step(d, {.batch = 64, .context = 10});
+  const auto without = pm::step_bound(d, {.batch = 64, .context = 10});
   CHECK(without.terms["vector"] == pm::duration<>{});
   d.device.vector.peak.fp32 = 1.0 * pm::GFLOP_per_s;
-  const auto slow = pm::step(d, {.batch = 64, .context = 10});
+  const auto slow = pm::step_bound(d, {.batch = 64, .context = 10});
   CHECK(slow.limiter == pm::limiter::vector_compute);
   CHECK(slow.time == slow.terms["vector"]);
   CHECK(slow.time > without.time);
 }
 
 TEST_CASE("step: what cannot be says why, or is refused") {
-  CHECK(refusal([] { (void)pm::step(llama(8), {}); }) ==
+  CHECK(refusal([] { (void)pm::step_bound(llama(8), {}); }) ==
         "PM-E010: batch + prefill_tokens is 0; allowed: 1 or more");
-  CHECK(refusal([] { (void)pm::step(llama(8), {.batch = -1, .context = 10}); }) ==
+  CHECK(refusal([] { (void)pm::step_bound(llama(8), {.batch = -1, .context = 10}); }) ==
         "PM-E010: batch is -1; allowed: 0 or more");
-  CHECK(refusal([] { (void)pm::step(llama(3), {.batch = 1}); }) ==
+  CHECK(refusal([] { (void)pm::step_bound(llama(3), {.batch = 1}); }) ==
         "PM-E030: layout.tensor does not divide the query heads: 3 against 64");
   auto d = llama(8);
   d.weights = pm::fp4;
   d.activations = pm::fp4;
   CHECK(refusal([&] {
-          (void)pm::step(d, {.batch = 1});
+          (void)pm::step_bound(d, {.batch = 1});
         }).starts_with("PM-E013: h100_sxm does not compute in fp4"));
-  CHECK(std::string(pm::step(llama(16), {.batch = 1}).feasible.reason) ==
+  CHECK(std::string(pm::step_bound(llama(16), {.batch = 1}).feasible.reason) ==
         "the parallel group has more ranks than the fabric joins");
-  const auto full = pm::step(llama(8), {.batch = 100000, .context = 4096});
+  const auto full = pm::step_bound(llama(8), {.batch = 100000, .context = 4096});
   CHECK(std::string(full.feasible.reason) == "weights and KV cache exceed the memory of a device");
 }
 
 TEST_CASE("step: efficiencies only make it slower, and are checked") {
-  const auto bound = pm::step(llama(8), {.batch = 16, .context = 4096});
+  const auto bound = pm::step_bound(llama(8), {.batch = 16, .context = 4096});
   const auto slower = pm::step(
       llama(8), {.batch = 16, .context = 4096},
       pm::derated{.compute_efficiency = 0.7, .memory_efficiency = 0.85, .launch = 2 * pm::us});

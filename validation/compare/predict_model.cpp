@@ -117,7 +117,7 @@ prediction predict_step(const question& q) {
   policy.kernel_time = eager ? stream_kernel_time : graph_kernel_time;
   prediction p;
   p.value = step(d, i, policy, q.on.links).time.value();
-  p.bound = step(d, i).time.value();
+  p.bound = step_bound(d, i).time.value();
   p.held_to = p.bound;
   p.size = q.number("batch");
   p.shape = shape_of(q, "launch batch context prefill_tokens");

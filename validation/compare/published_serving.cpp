@@ -79,7 +79,7 @@ std::optional<service> service_of(const published::table_row& c) {
   d.kv = fp8;
   s.under = {.input_tokens = std::stod(c[isl]),
              .output_tokens = std::stod(c[osl]),
-             .concurrency = std::stod(c[concurrency])};
+             .arrivals = closed_loop{std::stod(c[concurrency])}};
   return s;
 }
 
@@ -95,7 +95,7 @@ std::vector<comparison> published_serving(const std::string& folder) {
     const auto links =
         calibrated_collectives_on(a, catalog::collective_profile_of(a),
                                   flags ? catalog::flag_kernels : catalog::barrier_kernels);
-    const serving_estimate bounded = serving(s->running, s->under);
+    const serving_estimate bounded = serving_bound(s->running, s->under);
     const serving_estimate said =
         serving(s->running, s->under,
                 calibrated_for(a, find_engine(c[backend]).value_or(engine::none)), links);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/iteration.hpp>
+#include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/workload/operators/attention.hpp>
 #include <perfmodel/workload/operators/attention_decode.hpp>
 #include <perfmodel/workload/operators/embedding.hpp>
@@ -9,7 +11,6 @@
 #include <perfmodel/workload/operators/mla.hpp>
 #include <perfmodel/workload/operators/moe.hpp>
 #include <perfmodel/workload/operators/norm.hpp>
-#include <perfmodel/workload/operators/rope.hpp>
 #include <perfmodel/workload/operators/swiglu.hpp>
 
 namespace perfmodel {
@@ -28,237 +29,252 @@ template <Scalar T = double>
 struct basic_operator {
   const char* name = "";
   operator_class kind = operator_class::other;
-  basic_demand<T> demand{};
   T times{};
-  bytes<T> weights{};
   bytes<T> cache{};
+  bytes<T> weights{};
+  basic_demand<T> demand{};
 };
 
 namespace detail {
 
-/// What one data-parallel group has at one stage of its pipeline at a time.
+/// Bytes of weights that a workload reads.
+template <class W>
+constexpr auto weights_read(const W& workload) {
+  return bytes<decltype(demand_of(workload).launches)>{};
+}
 template <Scalar T>
-struct iteration_share {
-  T batch{};          ///< sequences that decode
-  T prompts{};        ///< prompts that join
-  T prompt_tokens{};  ///< of each of them
-  T rows{};           ///< tokens of both kinds
-  T logits{};         ///< tokens that the head sees
-  T all_batch{};      ///< as batch and prompts, of all groups together: what routed experts see
-  T all_prompts{};
-};
-
-/// A sequence is not divided, so a group that has any has one whole one, unless `steady` averages.
+constexpr bytes<T> weights_read(const basic_gemm<T>& x) {
+  return x.k * x.n * bytes_of(x.weights);
+}
 template <Scalar T>
-constexpr iteration_share<T> share_of(const layout& l, const basic_iteration<T>& i) {
-  const bool decodes = upper(i.batch) > 0.0;
-  const bool prefills = upper(i.prefill_tokens) > 0.0;
-  const T stages = T(l.pipeline);
-  const T parts = T(l.pipeline * l.data);
-  const T least = T(i.steady ? 0.0 : 1.0);
-  iteration_share<T> s;
-  if (decodes) {
-    s.batch = scalar_max(T(1.0), i.batch / parts);
-    s.all_batch = scalar_max(T(1.0), i.batch / stages);
-  }
-  s.rows = s.batch;
-  s.logits = s.batch;
-  if (prefills) {
-    s.prompts = scalar_max(least, i.prefill_sequences / parts);
-    s.prompt_tokens = i.prefill_tokens / i.prefill_sequences;
-    s.rows += s.prompts * s.prompt_tokens;
-    s.logits += s.prompts * scalar_min(s.prompt_tokens, T(1.0));
-    s.all_prompts = scalar_max(least, i.prefill_sequences / stages);
-  }
-  return s;
+constexpr bytes<T> weights_read(const basic_swiglu<T>& x) {
+  return perfmodel::ffn_matrices(x.gated) * x.hidden * x.intermediate * bytes_of(x.weights);
+}
+template <Scalar T>
+constexpr bytes<T> weights_read(const basic_moe_ffn<T>& x) {
+  const T matrix = perfmodel::ffn_matrices(x.gated) * x.hidden * x.intermediate;
+  return experts_touched(x) * matrix / x.tensor_parallel * bytes_of(x.weights);
 }
 
-template <Scalar T, class Visit>
-class operator_walk {
- public:
-  constexpr operator_walk(const basic_deployment<T>& d, const basic_iteration<T>& i, Visit& visit)
-      : d_(d),
-        m_(d.model),
-        i_(i),
-        visit_(visit),
-        tensor_(T(d.layout.tensor)),
-        share_(share_of(d.layout, i)) {}
-
-  constexpr void run() {
-    const bool prefills = upper(i_.prefill_tokens) > 0.0;
-    const number_format residual = d_.weights.others;
-    emit("embedding", operator_class::other,
-         basic_embedding<T>{.tokens = share_.rows,
-                            .vocabulary = m_.vocabulary,
-                            .hidden = m_.hidden,
-                            .format = residual},
-         T(1.0));
-    emit("norms", operator_class::other,
-         basic_norm<T>{.rows = share_.rows, .width = m_.hidden, .format = residual},
-         m_.layers * m_.norms_per_layer + 1.0);
-    attention_projections();
-    attend("attention", m_.layers - m_.sliding_layers, T(0.0), prefills);
-    attend("sliding attention", m_.sliding_layers, m_.window, prefills);
-    linear("output projection", m_.attention.query_heads * m_.attention.value_width() / tensor_,
-           m_.hidden, m_.layers);
-    feed_forward();
-    gemm_of("head", operator_class::linear, at_least_one(share_.logits), m_.vocabulary / tensor_,
-            m_.hidden, storage_format(residual), residual, T(1.0));
-  }
-
- private:
-  // A visitor takes the operator, and where it wants to also the workload with its shape.
-  template <class W>
-  constexpr void emit(const char* name, operator_class kind, const W& workload, const T& times,
-                      const bytes<T>& weights = {}, const bytes<T>& cache = {}) {
-    const basic_operator<T> o{name, kind, demand_of(workload), times, weights, cache};
-    if constexpr (std::invocable<Visit&, const basic_operator<T>&, const W&>) {
-      visit_(o, workload);
-    } else {
-      visit_(o);
-    }
-  }
-  constexpr void gemm_of(const char* name, operator_class kind, const T& m, const T& n, const T& k,
-                         const storage_format& weights, number_format format, const T& times) {
-    const basic_gemm<T> g{
-        .m = m, .n = n, .k = k, .format = format, .weights = weights, .output = d_.weights.others};
-    emit(name, kind, g, times, k * n * bytes_of(weights));
-  }
-  constexpr void linear(const char* name, const T& k, const T& n, const T& times) {
-    gemm_of(name, operator_class::linear, share_.rows, n, k, d_.weights.linear, d_.activations,
-            times);
-  }
-
-  static constexpr T at_least_one(const T& x) { return scalar_max(x, T(1.0)); }
-
-  constexpr void attention_projections() {
-    const auto& a = m_.attention;
-    const T heads = a.query_heads / tensor_;
-    if (a.kind == attention_kind::grouped_query) {
-      const T kv_heads = kv_heads_per_rank(a.kv_heads, tensor_);
-      linear("qkv projection", m_.hidden,
-             heads * a.head_dim + kv_heads * (a.head_dim + a.value_width()), m_.layers);
-      return;
-    }
-    const bool compressed = upper(a.query_rank) > 0.0;
-    linear("latent projections", m_.hidden, a.query_rank + a.kv_rank + a.rope_dim, m_.layers);
-    linear("query projection", compressed ? a.query_rank : m_.hidden, heads * a.head_dim,
-           m_.layers);
-    linear("key and value projections", a.kv_rank, heads * (a.head_dim - a.rope_dim + a.value_dim),
-           m_.layers);
-  }
-
-  constexpr void attend(const char* name, const T& layers, const T& window, bool prefills) {
-    if (!(upper(layers) > 0.0)) return;
-    const auto& a = m_.attention;
-    const bool latent = a.kind == attention_kind::latent;
-    const T heads = a.query_heads / tensor_;
-    const T kv_heads = latent ? heads : kv_heads_per_rank(a.kv_heads, tensor_);
-    const bytes<T> per_token =
-        (latent ? a.kv_rank + a.rope_dim : kv_heads * (a.head_dim + a.value_width())) *
-        bytes_of(d_.kv);
-    if (upper(share_.batch) > 0.0) {
-      const T seen = attended_tokens(i_.context, window);
-      const bytes<T> cache = share_.batch * (seen + 1.0) * per_token;
-      if (latent) {
-        emit(name, operator_class::attention,
-             basic_mla_decode<T>{.batch = share_.batch,
-                                 .context = i_.context,
-                                 .heads = heads,
-                                 .latent = a.kv_rank,
-                                 .rope = a.rope_dim,
-                                 .format = d_.activations,
-                                 .kv_format = d_.kv},
-             layers, {}, cache);
-      } else {
-        emit(name, operator_class::attention,
-             basic_attention_decode<T>{.batch = share_.batch,
-                                       .context = i_.context,
-                                       .query_heads = heads,
-                                       .kv_heads = kv_heads,
-                                       .head_dim = a.head_dim,
-                                       .value_dim = a.value_width(),
-                                       .format = d_.activations,
-                                       .kv_format = d_.kv,
-                                       .window = window},
-             layers, {}, cache);
-      }
-    }
-    if (prefills) {
-      // Less than one prompt of one token is that share of an operator.
-      const T prompts = at_least_one(share_.prompts);
-      const T each = at_least_one(share_.prompt_tokens);
-      const T times =
-          layers * scalar_min(share_.prompts, T(1.0)) * scalar_min(share_.prompt_tokens, T(1.0));
-      const basic_attention_prefill<T> p{.batch = prompts,
-                                         .tokens = each,
-                                         .query_heads = heads,
-                                         .kv_heads = kv_heads,
-                                         .head_dim = a.head_dim,
-                                         .value_dim = a.value_width(),
-                                         .format = d_.activations,
-                                         .kv_format = d_.kv,
-                                         .window = window,
-                                         .past = i_.prefill_past};
-      // Keys and values of the chunk itself are at hand; those before it are read from the cache.
-      const T past = upper(window) > 0.0 ? scalar_min(i_.prefill_past, window) : i_.prefill_past;
-      emit(name, operator_class::attention, p, times, {}, prompts * (past + each) * per_token);
-    }
-  }
-
-  constexpr void feed_forward() {
-    const T dense = m_.layers - m_.moe.layers;
-    if (upper(dense) > 0.0) ffn("feed-forward", m_.intermediate / tensor_, dense);
-    if (!(upper(m_.moe.layers) > 0.0)) return;
-    if (upper(m_.moe.shared_intermediate) > 0.0) {
-      ffn("shared experts", m_.moe.shared_intermediate / tensor_, m_.moe.layers);
-    }
-    gemm_of("router", operator_class::other, share_.rows, m_.moe.experts, m_.hidden,
-            storage_format(d_.weights.others), d_.weights.others, m_.moe.layers);
-    // A pass with a prompt touches more experts than one without, so a mean over both is not a pass
-    // with the mean of their tokens.
-    const T with_prompts = scalar_min(share_.all_prompts, T(1.0));
-    if (lower(with_prompts) < 1.0 && upper(share_.all_batch) > 0.0) {
-      routed(share_.all_batch, m_.moe.layers * (1.0 - with_prompts));
-    }
-    if (upper(with_prompts) > 0.0) {
-      routed(share_.all_batch + at_least_one(share_.all_prompts) * share_.prompt_tokens,
-             m_.moe.layers * with_prompts);
-    }
-  }
-  constexpr void routed(const T& tokens, const T& layers) {
-    const basic_moe_ffn<T> x{.tokens = at_least_one(tokens),
-                             .hidden = m_.hidden,
-                             .intermediate = m_.moe.intermediate,
-                             .experts = m_.moe.experts,
-                             .top_k = m_.moe.top_k,
-                             .tensor_parallel = T(d_.layout.expert_tensor()),
-                             .expert_parallel = T(d_.layout.expert),
-                             .format = d_.activations,
-                             .weights = d_.weights.experts,
-                             .gated = m_.gated};
-    const bytes<T> read =
-        experts_touched(x) * expert_weights(m_) / x.tensor_parallel * bytes_of(x.weights);
-    emit("experts", operator_class::experts, x, layers, read);
-  }
-  constexpr void ffn(const char* name, const T& width, const T& layers) {
-    const basic_swiglu<T> x{.tokens = share_.rows,
-                            .hidden = m_.hidden,
-                            .intermediate = width,
-                            .format = d_.activations,
-                            .weights = d_.weights.linear,
-                            .gated = m_.gated};
-    emit(name, operator_class::linear, x, layers,
-         ffn_matrices(m_) * m_.hidden * width * bytes_of(x.weights));
-  }
-
-  const basic_deployment<T>& d_;
-  const basic_transformer<T>& m_;
-  const basic_iteration<T>& i_;
-  Visit& visit_;
-  T tensor_;
-  iteration_share<T> share_;
+/// An operator without what follows from its workload.
+template <Scalar T>
+struct operator_head {
+  const char* name = "";
+  operator_class kind = operator_class::other;
+  T times{};
+  bytes<T> cache{};
 };
+
+template <Scalar T>
+constexpr T at_least_one(const T& x) {
+  return scalar_max(x, T(1.0));
+}
+
+/// A pass as one rank sees it: the shapes of its operators.
+template <Scalar T>
+struct rank_pass {
+  const basic_deployment<T>& on;
+  const basic_iteration<T>& pass;
+  T tensor = T(on.layout.tensor);
+  pass_share<T> share = share_of(on.layout, pass);
+  number_format residual = residual_format(on);
+
+  constexpr const basic_transformer<T>& model() const { return on.model; }
+  constexpr bool latent() const { return on.model.attention.kind == attention_kind::latent; }
+  constexpr T heads() const { return on.model.attention.query_heads / tensor; }
+  constexpr T kv_heads() const {
+    return latent() ? heads() : kv_heads_per_rank(on.model.attention.kv_heads, tensor);
+  }
+  /// Of one token in one layer.
+  constexpr bytes<T> cache_line() const {
+    const auto& a = on.model.attention;
+    const T elements =
+        latent() ? a.kv_rank + a.rope_dim : kv_heads() * (a.head_dim + a.value_width());
+    return elements * bytes_of(on.kv);
+  }
+
+  constexpr basic_gemm<T> linear(const T& k, const T& n) const {
+    return {.m = share.rows,
+            .n = n,
+            .k = k,
+            .format = on.activations,
+            .weights = on.weights.linear,
+            .output = residual};
+  }
+  /// A product with a table that quantised checkpoints leave wide: the router's, the head's.
+  constexpr basic_gemm<T> wide(const T& m, const T& k, const T& n) const {
+    return {.m = m,
+            .n = n,
+            .k = k,
+            .format = residual,
+            .weights = on.weights.others,
+            .output = residual};
+  }
+  constexpr basic_swiglu<T> feed_forward(const T& width) const {
+    return {.tokens = share.rows,
+            .hidden = on.model.hidden,
+            .intermediate = width / tensor,
+            .format = on.activations,
+            .weights = on.weights.linear,
+            .gated = on.model.gated};
+  }
+  constexpr basic_moe_ffn<T> routed_experts(const T& tokens) const {
+    return {.tokens = at_least_one(tokens),
+            .hidden = on.model.hidden,
+            .intermediate = on.model.moe.intermediate,
+            .experts = on.model.moe.experts,
+            .top_k = on.model.moe.top_k,
+            .tensor_parallel = T(on.layout.expert_tensor()),
+            .expert_parallel = T(on.layout.expert),
+            .format = on.activations,
+            .weights = on.weights.experts,
+            .gated = on.model.gated};
+  }
+
+  /// The tokens of a sequence that are decoded at once are further queries of the same cache: as
+  /// many times the heads, each seeing the context and on average half of the tokens beside it.
+  constexpr T mean_context() const { return pass.context + 0.5 * (pass.tokens_per_sequence - 1.0); }
+  constexpr basic_mla_decode<T> mla_decode() const {
+    const auto& a = on.model.attention;
+    return {.batch = share.sequences,
+            .context = mean_context(),
+            .heads = heads() * pass.tokens_per_sequence,
+            .latent = a.kv_rank,
+            .rope = a.rope_dim,
+            .format = on.activations,
+            .kv_format = on.kv};
+  }
+  constexpr basic_attention_decode<T> decode(const T& window) const {
+    const auto& a = on.model.attention;
+    return {.batch = share.sequences,
+            .context = mean_context(),
+            .query_heads = heads() * pass.tokens_per_sequence,
+            .kv_heads = kv_heads(),
+            .head_dim = a.head_dim,
+            .value_dim = a.value_width(),
+            .format = on.activations,
+            .kv_format = on.kv,
+            .window = window};
+  }
+  constexpr basic_attention_prefill<T> prefill(const T& window) const {
+    const auto& a = on.model.attention;
+    return {.batch = at_least_one(share.prompts),
+            .tokens = at_least_one(share.prompt_tokens),
+            .query_heads = heads(),
+            .kv_heads = kv_heads(),
+            .head_dim = a.head_dim,
+            .value_dim = a.value_width(),
+            .format = on.activations,
+            .kv_format = on.kv,
+            .window = window,
+            .past = pass.prefill_past};
+  }
+};
+
+/// Attention of `layers` layers; a window of 0 is none. run(operator, workload).
+template <Scalar T, class Run>
+constexpr void visit_attention(const rank_pass<T>& p, const char* name, const T& layers,
+                               const T& window, Run&& run) {
+  if (!(upper(layers) > 0.0)) return;
+  const pass_share<T>& share = p.share;
+  operator_head<T> o{.name = name, .kind = operator_class::attention, .times = layers};
+  if (upper(share.sequences) > 0.0) {
+    const T& several = p.pass.tokens_per_sequence;
+    const T seen = upper(window) > 0.0 ? attended_tokens(p.pass.context, T(window + several - 1.0))
+                                       : p.pass.context;
+    o.cache = share.sequences * (seen + several) * p.cache_line();
+    if (p.latent()) {
+      run(o, p.mla_decode());
+    } else {
+      run(o, p.decode(window));
+    }
+  }
+  if (upper(share.prompts) > 0.0) {
+    const basic_attention_prefill<T> x = p.prefill(window);
+    // Less than one prompt of one token is that share of an operator.
+    o.times = layers * scalar_min(share.prompts, T(1.0)) * scalar_min(share.prompt_tokens, T(1.0));
+    // Keys and values of the chunk itself are at hand; those before it are read from the cache.
+    const T past = upper(window) > 0.0 ? scalar_min(x.past, window) : x.past;
+    o.cache = x.batch * (past + x.tokens) * p.cache_line();
+    run(o, x);
+  }
+}
+
+/// Routed experts. A pass with a prompt touches more of them than one without, so a mean over both
+/// is not a pass with the mean of their tokens.
+template <Scalar T, class Run>
+constexpr void visit_experts(const rank_pass<T>& p, Run&& run) {
+  const pass_share<T>& share = p.share;
+  const T with_prompts = scalar_min(share.all_prompts, T(1.0));
+  operator_head<T> o{.name = "experts", .kind = operator_class::experts};
+  if (lower(with_prompts) < 1.0 && upper(share.all_decoded) > 0.0) {
+    o.times = p.model().moe.layers * (1.0 - with_prompts);
+    run(o, p.routed_experts(share.all_decoded));
+  }
+  if (upper(with_prompts) > 0.0) {
+    o.times = p.model().moe.layers * with_prompts;
+    run(o, p.routed_experts(share.all_decoded +
+                            at_least_one(share.all_prompts) * share.prompt_tokens));
+  }
+}
+
+/// The model's layers, in order: run(operator, workload) for each.
+template <Scalar T, class Run>
+constexpr void visit_layers(const rank_pass<T>& p, Run&& run) {
+  using enum operator_class;
+  const basic_transformer<T>& m = p.model();
+  const auto& a = m.attention;
+  run({.name = "embedding", .times = T(1.0)}, basic_embedding<T>{.tokens = p.share.rows,
+                                                                 .vocabulary = m.vocabulary,
+                                                                 .hidden = m.hidden,
+                                                                 .format = p.residual});
+  run({.name = "norms", .times = m.layers * m.norms_per_layer + 1.0},
+      basic_norm<T>{.rows = p.share.rows, .width = m.hidden, .format = p.residual});
+  if (p.latent()) {
+    const bool compressed = upper(a.query_rank) > 0.0;
+    run({.name = "latent projections", .kind = linear, .times = m.layers},
+        p.linear(m.hidden, a.query_rank + a.kv_rank + a.rope_dim));
+    run({.name = "query projection", .kind = linear, .times = m.layers},
+        p.linear(compressed ? a.query_rank : m.hidden, p.heads() * a.head_dim));
+    run({.name = "key and value projections", .kind = linear, .times = m.layers},
+        p.linear(a.kv_rank, p.heads() * (a.head_dim - a.rope_dim + a.value_dim)));
+  } else {
+    run({.name = "qkv projection", .kind = linear, .times = m.layers},
+        p.linear(m.hidden, p.heads() * a.head_dim + p.kv_heads() * (a.head_dim + a.value_width())));
+  }
+  visit_attention(p, "attention", T(m.layers - m.sliding_layers), T(0.0), run);
+  visit_attention(p, "sliding attention", m.sliding_layers, m.window, run);
+  run({.name = "output projection", .kind = linear, .times = m.layers},
+      p.linear(p.heads() * a.value_width(), m.hidden));
+  if (const T dense = m.layers - m.moe.layers; upper(dense) > 0.0) {
+    run({.name = "feed-forward", .kind = linear, .times = dense}, p.feed_forward(m.intermediate));
+  }
+  if (upper(m.moe.layers) > 0.0) {
+    if (upper(m.moe.shared_intermediate) > 0.0) {
+      run({.name = "shared experts", .kind = linear, .times = m.moe.layers},
+          p.feed_forward(m.moe.shared_intermediate));
+    }
+    run({.name = "router", .times = m.moe.layers}, p.wide(p.share.rows, m.hidden, m.moe.experts));
+    visit_experts(p, run);
+  }
+  run({.name = "head", .kind = linear, .times = T(1.0)},
+      p.wide(at_least_one(p.share.logits), m.hidden, m.vocabulary / p.tensor));
+}
+
+/// visit(operator) or visit(operator, workload), of valid values.
+template <Scalar T, class Visit>
+constexpr void visit_operators(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                               Visit&& visit) {
+  visit_layers(rank_pass<T>{d, i}, [&](const operator_head<T>& head, const auto& workload) {
+    const basic_operator<T> o{
+        head.name, head.kind, head.times, head.cache, weights_read(workload), demand_of(workload)};
+    if constexpr (std::invocable<Visit&, const basic_operator<T>&, decltype(workload)>) {
+      visit(o, workload);
+    } else {
+      visit(o);
+    }
+  });
+}
 
 }  // namespace detail
 
@@ -273,22 +289,9 @@ class operator_walk {
 template <Scalar T, class Visit>
 constexpr void for_each_operator(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  Visit&& visit) {
-  checked(d.model);
-  check(d.layout, sharded_dims_of(d.model));
-  detail::not_negative("batch", i.batch);
-  detail::not_negative("prefill_tokens", i.prefill_tokens);
-  detail::not_negative("prefill_past", i.prefill_past);
-  if (i.steady) {
-    detail::positive("prefill_sequences", i.prefill_sequences);
-  } else {
-    detail::count("prefill_sequences", i.prefill_sequences);
-  }
-  detail::count("batch + prefill_tokens", T(i.batch + i.prefill_tokens));
-  if (d.layout.context != 1) {
-    detail::out_of_range("context_parallel", d.layout.context,
-                         "1 in a step; parallel/context.hpp has the law");
-  }
-  detail::operator_walk<T, Visit>(d, i, visit).run();
+  detail::check_deployment(d);
+  detail::check_iteration(i);
+  detail::visit_operators(d, i, visit);
 }
 
 }  // namespace perfmodel

@@ -1,7 +1,7 @@
 // What a plan is asked and what it answers: precisions, targets, points, and what was left out.
 #pragma once
 
-#include <algorithm>
+#include <optional>
 #include <perfmodel/cost.hpp>
 #include <perfmodel/serving.hpp>
 #include <string>
@@ -38,14 +38,14 @@ inline std::vector<precision> common_precisions() {
 }
 
 /// What is asked: serve `load` (of the whole service, not of a replica) on at most `gpus` devices of
-/// one of the accelerators, within the targets. A target of 0 is none.
+/// one of the accelerators, within the targets that are given.
 struct plan_request {
   std::vector<accelerator> accelerators{};
   transformer model{};
   int gpus = 8;
   perfmodel::load load{};
-  duration<> ttft{};
-  duration<> itl{};
+  std::optional<duration<>> ttft{};
+  std::optional<duration<>> itl{};
   std::vector<precision> precisions = common_precisions();
   double utilization = 0.9;  ///< share of memory an engine may use
   bytes<> activation_bytes{};
@@ -57,12 +57,12 @@ struct plan_point {
   perfmodel::precision precision{};
   perfmodel::layout layout{};
   int replicas = 1;
-  int gpus = 1;                        ///< in use: replicas x ranks
-  double batch_limit = 0;              ///< sequences per replica the scheduler admits
-  serving_estimate serving{};          ///< of one replica
-  token_rate<> output_tokens_per_s{};  ///< of the whole service
-  duration<> gpu_time_per_million{};   ///< device time that a million output tokens take
-  money<> cost_per_million{};          ///< 0 where the accelerator has no price
+  int gpus = 1;                               ///< in use: replicas x ranks
+  double batch_limit = 0;                     ///< sequences per replica the scheduler admits
+  serving_estimate serving{};                 ///< of one replica
+  token_rate<> output_rate{};                 ///< of the whole service
+  duration<> gpu_time_per_million{};          ///< device time that a million output tokens take
+  std::optional<money<>> cost_per_million{};  ///< where the accelerator has a price
   bool meets_targets = true;
 };
 
@@ -79,16 +79,15 @@ struct plan_rejection {
 };
 
 /// `frontier` holds the points that no other beats on both inter-token latency and cost, cheapest
-/// first; of those within the targets, where any are. `best` indexes the cheapest one, -1 if none
-/// meets the targets; `all_priced` says whether cost is money or, where a price is missing, device
-/// time.
+/// first; of those within the targets, where any are. `best` indexes the cheapest one of these;
+/// `all_priced` says whether cost is money or, where a price is missing, device time.
 struct plan_result {
   std::vector<plan_point> frontier{};
   std::vector<plan_rejection> rejected{};
   long evaluated = 0;
   long feasible = 0;
   bool all_priced = true;
-  int best = -1;
+  std::optional<std::size_t> best{};
 };
 
 namespace detail {
@@ -97,18 +96,26 @@ inline void check_request(const plan_request& q) {
   if (q.accelerators.empty()) fail(error_code::missing_key, "accelerators: give at least one");
   if (q.precisions.empty()) fail(error_code::missing_key, "precisions: give at least one");
   within("gpus", static_cast<double>(q.gpus), 1.0, 65536.0, "1 to 65536");
-  not_negative("batch_limit", q.load.batch_limit);
-  not_negative("ttft", q.ttft);
-  not_negative("itl", q.itl);
+  if (q.ttft) positive("ttft", *q.ttft);
+  if (q.itl) positive("itl", *q.itl);
   positive("utilization", q.utilization);
   fraction("utilization", q.utilization);
-  count("input_tokens", q.load.input_tokens);
-  count("output_tokens", q.load.output_tokens);
-  const bool closed = not_negative("concurrency", q.load.concurrency) > 0.0;
-  const bool open = not_negative("requests_per_s", q.load.requests_per_s) > 0.0;
-  if (closed == open)
-    fail(error_code::inconsistent, "give one of concurrency and requests_per_s, and not both");
+  require_valid(q.load);
   checked(q.model);
+}
+
+/// The deployment of a request that has this precision and layout.
+inline deployment deployment_of(const plan_request& q, const accelerator& a, const precision& f,
+                                const layout& l) {
+  return {.device = a,
+          .model = q.model,
+          .layout = l,
+          .weights = f.weights,
+          .activations = f.activations,
+          .kv = f.kv,
+          .utilization = q.utilization,
+          .activation_bytes = q.activation_bytes,
+          .runtime_bytes = q.runtime_bytes};
 }
 
 }  // namespace detail
@@ -116,25 +123,13 @@ inline void check_request(const plan_request& q) {
 /// The deployment behind a point, to evaluate or explain it again.
 inline deployment deployment_of(const plan_request& q, const plan_point& p) {
   for (const accelerator& a : q.accelerators) {
-    if (a.name == p.accelerator) {
-      return {.device = a,
-              .model = q.model,
-              .layout = p.layout,
-              .weights = p.precision.weights,
-              .activations = p.precision.activations,
-              .kv = p.precision.kv,
-              .utilization = q.utilization,
-              .activation_bytes = q.activation_bytes,
-              .runtime_bytes = q.runtime_bytes};
-    }
+    if (a.name == p.accelerator) return detail::deployment_of(q, a, p.precision, p.layout);
   }
   detail::fail(error_code::unknown_accelerator, "this point is not of this request");
 }
 /// The share of the load that one replica of a point serves.
 inline load load_of(const plan_request& q, const plan_point& p) {
-  load share = q.load;
-  if (share.concurrency > 0.0) share.concurrency = (std::max)(1.0, share.concurrency / p.replicas);
-  share.requests_per_s /= p.replicas;
+  load share = shared_out(q.load, p.replicas);
   share.batch_limit = p.batch_limit;
   return share;
 }

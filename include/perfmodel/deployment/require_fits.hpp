@@ -1,7 +1,7 @@
 // Fails a build when a deployment no longer fits, with the bytes in the message.
 #pragma once
 
-#include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/memory.hpp>
 
 namespace perfmodel {
 

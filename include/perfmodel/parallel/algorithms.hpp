@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/units/convention.hpp>
 
@@ -42,6 +43,12 @@ constexpr const char* name_of(launch_mode l) {
   return l == launch_mode::graph ? "graph" : "stream";
 }
 
+namespace detail {
+constexpr field rank_field(const char* name) {
+  return field::within(name, 1.0, 1e6, "1 to 1000000");
+}
+}  // namespace detail
+
 /// One collective. `message` is the whole buffer as nccl-tests counts it: what every rank holds
 /// before a reduction or an all-to-all and after an all-gather.
 template <Scalar T = double>
@@ -57,8 +64,8 @@ struct basic_collective {
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("operation", s.operation...);
-    f("ranks", s.ranks...);
-    f("message", s.message...);
+    f(detail::rank_field("ranks"), s.ranks...);
+    f(field::not_negative("message"), s.message...);
     f("algorithm", s.algorithm...);
     f("implementation", s.implementation...);
     f("launch", s.launch...);

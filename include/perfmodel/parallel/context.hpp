@@ -14,6 +14,17 @@ struct basic_ring_attention {
   int ranks = 0;  ///< must be given
   T batch = T(1.0), tokens{}, query_heads{}, kv_heads{}, head_dim{};
   number_format format = number_format::bf16;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(detail::rank_field("ranks"), s.ranks...);
+    f(field::count("batch"), s.batch...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("query_heads"), s.query_heads...);
+    f(field::count("kv_heads"), s.kv_heads...);
+    f(field::count("head_dim"), s.head_dim...);
+    f("format", s.format...);
+  }
 };
 using ring_attention = basic_ring_attention<>;
 
@@ -40,18 +51,15 @@ constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_link<
                                                                const flop_rate<T>& rate,
                                                                const basic_ring_attention<T>& x,
                                                                const Cost& cost = {}) {
-  const double n = detail::rank_count("ranks", x.ranks);
-  const T own = detail::count("tokens", x.tokens) / T(n);
-  const T batch = detail::count("batch", x.batch);
-  const T width = detail::count("head_dim", x.head_dim);
+  require_valid(x);
+  const double n = x.ranks;
+  const T own = x.tokens / T(n);
   basic_ring_attention_estimate<T> e;
   e.block_flop =
-      named("block flop",
-            4.0 * (batch * own * own * detail::count("query_heads", x.query_heads) * width) * flop);
+      named("block flop", 4.0 * (x.batch * own * own * x.query_heads * x.head_dim) * flop);
   e.compute = named("block compute", e.block_flop / detail::positive("rate", rate));
   if (x.ranks > 1) {
-    const bytes<T> block =
-        2.0 * (batch * own * detail::count("kv_heads", x.kv_heads) * width) * bytes_of(x.format);
+    const bytes<T> block = 2.0 * (x.batch * own * x.kv_heads * x.head_dim) * bytes_of(x.format);
     basic_collective<T> c;
     c.operation = collective_op::point_to_point;
     c.ranks = x.ranks;
@@ -83,8 +91,8 @@ constexpr T hidden_block_tokens(const flop_rate<T>& rate, const bandwidth<T>& on
 /// Test: twice the block that it sends.
 template <Scalar T>
 constexpr bytes<T> ring_attention_memory(const basic_ring_attention<T>& x) {
-  const double n = detail::rank_count("ranks", x.ranks);
-  const T own = detail::count("tokens", x.tokens) / T(n) * detail::count("batch", x.batch);
+  detail::rank_count("ranks", x.ranks);
+  const T own = detail::count("tokens", x.tokens) / T(x.ranks) * detail::count("batch", x.batch);
   return named("blocks", (x.ranks > 1 ? 4.0 : 2.0) *
                              (own * detail::count("kv_heads", x.kv_heads) *
                               detail::count("head_dim", x.head_dim)) *
@@ -100,6 +108,17 @@ struct basic_layer_activations {
   T batch = T(1.0), tokens{}, hidden{}, heads{};
   bool sequence = false;
   bool scores = false;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(detail::rank_field("tensor"), s.tensor...);
+    f(field::count("batch"), s.batch...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("hidden"), s.hidden...);
+    f(field::not_negative("heads"), s.heads...);
+    f("sequence", s.sequence...);
+    f("scores", s.scores...);
+  }
 };
 using layer_activations = basic_layer_activations<>;
 
@@ -110,11 +129,11 @@ using layer_activations = basic_layer_activations<>;
 /// Tests: one rank of 2048 x 12288 keeps 34 bytes an element; 8 ranks 13, shared out 4.25.
 template <Scalar T>
 constexpr bytes<T> activation_bytes(const basic_layer_activations<T>& x) {
-  const T t(detail::rank_count("tensor", x.tensor));
-  const T hidden = detail::count("hidden", x.hidden);
-  const T elements = detail::count("batch", x.batch) * detail::count("tokens", x.tokens) * hidden;
+  require_valid(x);
+  const T t(x.tensor);
+  const T elements = x.batch * x.tokens * x.hidden;
   T each = x.sequence ? T(34.0 / t) : T(10.0 + 24.0 / t);
-  if (x.scores) each += 5.0 * detail::count("heads", x.heads) * x.tokens / (hidden * t);
+  if (x.scores) each += 5.0 * detail::count("heads", x.heads) * x.tokens / (x.hidden * t);
   return named("activations", elements * each * byte);
 }
 

@@ -17,19 +17,30 @@ struct basic_expert_parallelism {
   number_format dispatch = number_format::bf16;
   number_format combine = number_format::bf16;
   T imbalance = T(1.0);  ///< load of the busiest rank over the mean load
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(detail::rank_field("ranks"), s.ranks...);
+    f(field::positive("tokens"), s.tokens...);
+    f(field::count("hidden"), s.hidden...);
+    f(field::count("top_k"), s.top_k...);
+    f("dispatch", s.dispatch...);
+    f("combine", s.combine...);
+    f(field::count("imbalance"), s.imbalance...);
+  }
 };
 using expert_parallelism = basic_expert_parallelism<>;
 
 namespace detail {
+/// An all-to-all of valid values.
 template <Scalar T>
 constexpr basic_collective<T> exchange_tokens(const basic_expert_parallelism<T>& x,
                                               number_format format) {
-  const T rows = positive("tokens", x.tokens) * count("top_k", x.top_k);
+  const T rows = x.imbalance * x.tokens * x.top_k;
   basic_collective<T> c;
   c.operation = collective_op::all_to_all;
   c.ranks = x.ranks;
-  c.message = message_bytes<T>(named("message", count("imbalance", x.imbalance) * rows *
-                                                    count("hidden", x.hidden) * bytes_of(format)));
+  c.message = message_bytes<T>(named("message", rows * x.hidden * bytes_of(format)));
   return c;
 }
 }  // namespace detail
@@ -39,10 +50,12 @@ constexpr basic_collective<T> exchange_tokens(const basic_expert_parallelism<T>&
 /// its experts. Test: 128 tokens, top 8, width 7168, bf16, 8 ranks: 12.85 MB on the wire each way.
 template <Scalar T>
 constexpr basic_collective<T> dispatch_of(const basic_expert_parallelism<T>& x) {
+  require_valid(x);
   return detail::exchange_tokens(x, x.dispatch);
 }
 template <Scalar T>
 constexpr basic_collective<T> combine_of(const basic_expert_parallelism<T>& x) {
+  require_valid(x);
   return detail::exchange_tokens(x, x.combine);
 }
 

@@ -17,7 +17,7 @@ struct basic_hierarchy {
   static constexpr void fields(F&& f, S&... s) {
     f("inside", s.inside...);
     f("between", s.between...);
-    f("ranks_inside", s.ranks_inside...);
+    f(detail::rank_field("ranks_inside"), s.ranks_inside...);
   }
 };
 using hierarchy = basic_hierarchy<>;

@@ -27,11 +27,11 @@ struct layout {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("tensor", s.tensor...);
-    f("pipeline", s.pipeline...);
-    f("expert", s.expert...);
-    f("data", s.data...);
-    f("context", s.context...);
+    f(detail::rank_field("tensor"), s.tensor...);
+    f(detail::rank_field("pipeline"), s.pipeline...);
+    f(detail::rank_field("expert"), s.expert...);
+    f(detail::rank_field("data"), s.data...);
+    f(detail::rank_field("context"), s.context...);
   }
 };
 

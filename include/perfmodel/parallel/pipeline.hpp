@@ -44,13 +44,13 @@ template <Scalar T>
 constexpr basic_collective<T> stage_transfer(const T& batch, const T& tokens_each, const T& hidden,
                                              number_format format) {
   basic_tensor_parallelism<T> x;
+  x.ranks = 2;
   x.batch = batch;
   x.tokens = tokens_each;
   x.hidden = hidden;
   x.format = format;
   basic_collective<T> c = all_reduce_of(x);
   c.operation = collective_op::point_to_point;
-  c.ranks = 2;
   return c;
 }
 PERFMODEL_WHOLE_NUMBERS(stage_transfer)

@@ -22,6 +22,13 @@ constexpr const char* name_of(zero_stage s) {
 template <Scalar T = double>
 struct basic_training_state {
   T parameters = T(2.0), gradients = T(2.0), optimizer = T(12.0);
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::not_negative("parameters"), s.parameters...);
+    f(field::not_negative("gradients"), s.gradients...);
+    f(field::not_negative("optimizer"), s.optimizer...);
+  }
 };
 using training_state = basic_training_state<>;
 
@@ -32,9 +39,8 @@ template <Scalar T = double>
 constexpr T zero_bytes_per_parameter(zero_stage stage, int data,
                                      const basic_training_state<T>& s = {}) {
   const T n(detail::rank_count("data", data));
-  const T p = detail::not_negative("parameters", s.parameters);
-  const T g = detail::not_negative("gradients", s.gradients);
-  const T o = detail::not_negative("optimizer", s.optimizer);
+  require_valid(s);
+  const T &p = s.parameters, &g = s.gradients, &o = s.optimizer;
   switch (stage) {
     case zero_stage::none: return p + g + o;
     case zero_stage::optimizer: return p + g + o / n;
@@ -59,8 +65,8 @@ constexpr wire_bytes<T> zero_traffic(zero_stage stage, int data, const T& parame
                                      const basic_training_state<T>& s = {}) {
   const double part = bus_factor(collective_op::all_gather, data);
   const T gathers(stage == zero_stage::parameters ? 2.0 : 1.0);
-  const T sent = detail::not_negative("gradients", s.gradients) +
-                 gathers * detail::not_negative("parameters", s.parameters);
+  require_valid(s);
+  const T sent = s.gradients + gathers * s.parameters;
   return wire_bytes<T>(
       named("wire bytes", part * (detail::count("parameters", parameters) * sent * byte)));
 }
@@ -89,6 +95,19 @@ struct basic_data_parallel_step {
   zero_stage stage = zero_stage::none;
   basic_training_state<T> state{};
   T sms = T(1.0), taken{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(detail::rank_field("ranks"), s.ranks...);
+    f(field::count("parameters"), s.parameters...);
+    f(field::not_negative("forward"), s.forward...);
+    f(field::not_negative("backward"), s.backward...);
+    f(field::count("pieces"), s.pieces...);
+    f("stage", s.stage...);
+    f("state", s.state...);
+    f(field::positive("sms"), s.sms...);
+    f(field::not_negative("taken"), s.taken...);
+  }
 };
 using data_parallel_step = basic_data_parallel_step<>;
 
@@ -110,26 +129,23 @@ template <Scalar T, class Cost = full_link>
 constexpr basic_estimate<T> data_parallel_time(const basic_link<T>& fabric,
                                                const basic_data_parallel_step<T>& x,
                                                const Cost& cost = {}) {
-  detail::not_negative("forward", x.forward);
-  detail::not_negative("backward", x.backward);
-  const T n = detail::count("pieces", x.pieces);
+  require_valid(x);
+  const T& n = x.pieces;
   basic_estimate<T> e;
   const auto piece = [&](collective_op operation, const T& each) -> duration<T> {
     basic_collective<T> c;
     c.operation = operation;
     c.ranks = x.ranks;
-    c.message = message_bytes<T>(
-        named("piece", detail::count("parameters", x.parameters) / n * each * byte));
+    c.message = message_bytes<T>(named("piece", x.parameters / n * each * byte));
     const basic_collective_estimate<T> sent = collective_time(fabric, c, cost);
     if (e.feasible && !sent.feasible) e.feasible = sent.feasible;
     return sent.time;
   };
   const bool plain = x.stage == zero_stage::none;
-  const duration<T> r = piece(plain ? collective_op::all_reduce : collective_op::reduce_scatter,
-                              detail::not_negative("gradients", x.state.gradients));
-  const duration<T> g = plain ? duration<T>{}
-                              : piece(collective_op::all_gather,
-                                      detail::not_negative("parameters", x.state.parameters));
+  const duration<T> r =
+      piece(plain ? collective_op::all_reduce : collective_op::reduce_scatter, x.state.gradients);
+  const duration<T> g =
+      plain ? duration<T>{} : piece(collective_op::all_gather, x.state.parameters);
   duration<T> all = n * (r + g), with{};
   if (x.stage == zero_stage::parameters) {
     all += n * g;

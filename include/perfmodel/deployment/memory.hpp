@@ -1,0 +1,175 @@
+// What one device of a deployment stores: weights, a token's share of the KV cache, what fits.
+#pragma once
+
+#include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/iteration.hpp>
+#include <perfmodel/kv_cache.hpp>
+#include <perfmodel/parallel/tensor.hpp>
+#include <perfmodel/workload/model/kv_shape.hpp>
+
+namespace perfmodel {
+
+namespace detail {
+/// Linear weights that each rank of a tensor-parallel group has whole, beyond its 1 / N of all: the
+/// projections to MLA's latents, and KV heads where there are fewer of them than ranks.
+template <Scalar T>
+constexpr T replicated_weights(const basic_transformer<T>& m, const T& tensor) {
+  const auto& a = m.attention;
+  if (a.kind == attention_kind::latent) {
+    const T latents = a.query_rank + a.kv_rank + a.rope_dim;
+    return m.layers * m.hidden * latents * (1.0 - 1.0 / tensor);
+  }
+  const T extra_heads = kv_heads_per_rank(a.kv_heads, tensor) - a.kv_heads / tensor;
+  return m.layers * m.hidden * (a.head_dim + a.value_width()) * extra_heads;
+}
+}  // namespace detail
+
+/// Weights of one device: linear layers cut by tensor and pipeline (the projections to MLA's latents
+/// and replicated KV heads are whole), routed experts by all ranks of a stage, the vocabulary tables
+/// by tensor, norms and routers kept whole.
+/// Leaves out: stages of unequal length. Both vocabulary tables count on every stage, though the
+/// first has one and the last the other. Tests: bf16 Llama 3 70B over 8 ranks stores 1/8 of its
+/// matrices on each; over 16, 1/16 and half of a KV head's two projections more.
+template <Scalar T>
+constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
+  const basic_parameter_count<T> p = parameters(d.model);
+  const T tensor = T(d.layout.tensor);
+  const T pipeline = T(d.layout.pipeline);
+  const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
+  const bytes<> other = bytes_of(d.weights.others);
+  return named("weight bytes per device",
+               (p.linear / tensor + detail::replicated_weights(d.model, tensor)) / pipeline *
+                       bytes_of(d.weights.linear) +
+                   p.experts / expert_ranks / pipeline * bytes_of(d.weights.experts) +
+                   (p.expert_biases / expert_ranks + p.other) / pipeline * other +
+                   (p.embedding + p.head) / tensor * other);
+}
+
+/// The share of the model's KV cache that one rank of a tensor-parallel group stores: 1 / N, or
+/// 1 / H_kv where there are more ranks than KV heads, and all of it for MLA, whose latent every
+/// head reads. Test: 8 KV heads over 4, 8, 16 ranks: 1/4, 1/8, 1/8.
+template <Scalar T>
+constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
+  if (m.attention.kind == attention_kind::latent) return T(1.0);
+  return kv_heads_per_rank(m.attention.kv_heads, T(tensor)) / m.attention.kv_heads;
+}
+
+/// What one device stores of a token: kv x share / pipeline.
+template <Scalar T>
+constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deployment<T>& d) {
+  return named("KV bytes per token and device", kv_bytes_per_token(d.model, d.kv) *
+                                                    kv_share(d.model, d.layout.tensor) /
+                                                    T(d.layout.pipeline));
+}
+
+template <Scalar T>
+constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) {
+  return {d.device.dram.capacity.quantity(), d.utilization, weight_bytes_per_device(d),
+          d.activation_bytes, d.runtime_bytes};
+}
+
+namespace detail {
+
+/// Whether the fabric joins a tensor- and data-parallel group, and its ranks can share experts.
+template <Scalar T>
+constexpr feasibility group_fits(const basic_deployment<T>& d) {
+  const int reach = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
+  if (d.layout.stage_ranks() > reach) {
+    return infeasible("the parallel group has more ranks than the fabric joins", "accelerators",
+                      d.layout.stage_ranks(), reach);
+  }
+  const int slices = d.layout.expert_tensor();
+  if (upper(d.model.moe.layers) > 0.0 && !divides_evenly(slices, upper(d.model.moe.intermediate))) {
+    return infeasible("the ranks that share an expert do not divide its width", "ranks", slices,
+                      upper(d.model.moe.intermediate));
+  }
+  return {};
+}
+
+/// Cache on a device of the busiest group; sequences are spread over the groups, whole.
+template <Scalar T>
+constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequences,
+                                   const T& context) {
+  const T in_group = scalar_max(T(sequences / T(d.layout.data)), scalar_min(sequences, T(1.0)));
+  return in_group * kv_bytes(d.model, context, d.kv) * kv_share(d.model, d.layout.tensor) /
+         T(d.layout.pipeline);
+}
+
+/// Whether a device has room for that much cache; the reason says what exceeds its memory.
+template <Scalar T>
+constexpr feasibility memory_holds(const basic_memory_budget<T>& b, const bytes<T>& cache) {
+  const double usable = lower((b.utilization * b.capacity).value());
+  const double weights = upper(b.weights.value());
+  const double all_but_cache = upper((b.weights + b.activations + b.runtime).value());
+  const double all = upper((b.weights + b.activations + b.runtime + cache).value());
+  if (all_but_cache < usable && all <= usable) return {};
+  if (weights >= usable) {
+    return infeasible("the weights exceed the memory of a device", "B", weights, usable);
+  }
+  if (all_but_cache >= usable) {
+    return infeasible("weights, activations and runtime exceed the memory of a device", "B",
+                      all_but_cache, usable);
+  }
+  return infeasible("weights and KV cache exceed the memory of a device", "B", all, usable);
+}
+
+/// Whether the cache that a pass works on fits: sequences at their context, prompts at their own.
+template <Scalar T>
+constexpr feasibility pass_fits(const basic_deployment<T>& d, const basic_iteration<T>& i) {
+  if (const feasibility group = group_fits(d); !group) return group;
+  bytes<T> cache = cache_on_device(d, i.batch, i.context);
+  if (upper(i.prefill_tokens) > 0.0) {
+    cache += cache_on_device(d, i.prefill_sequences,
+                             T(i.prefill_tokens / i.prefill_sequences + i.prefill_past));
+  }
+  return memory_holds(memory_budget_of(d), cache);
+}
+
+template <Scalar T>
+constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
+                                           const basic_memory_budget<T>& budget, const T& context,
+                                           const T& block_size) {
+  basic_kv_capacity<T> c =
+      kv_capacity(budget, kv_bytes_per_token_and_device(d), context, block_size);
+  if (upper(d.model.sliding_layers) > 0.0 && lower(c.available.value()) > 0.0) {
+    using math::floor;
+    const bytes<T> sequence = cache_on_device(d, T(d.layout.data), context);
+    c.sequences = floor(T(c.available / sequence));
+    c.feasible = upper(c.sequences) < 1.0
+                     ? infeasible("not one sequence of this context fits beside the weights", "B",
+                                  upper(sequence.value()), lower(c.available.value()))
+                     : feasibility{};
+  }
+  c.sequences = c.sequences * T(d.layout.data);
+  return c;
+}
+
+}  // namespace detail
+
+/// Whether weights and the cache of `batch` sequences of `context` tokens fit each device, and why
+/// not. Sequences are spread over data-parallel groups, whole. Tests: Llama 3 70B in bf16 does not
+/// fit one H100: 141 GB needed, 85.5 GB there; one sequence over 8 groups takes a whole one's cache.
+template <Scalar T>
+constexpr feasibility fits(const basic_deployment<T>& d, const std::type_identity_t<T>& batch,
+                           const std::type_identity_t<T>& context) {
+  detail::check_memory(d);
+  detail::not_negative("batch", batch);
+  if (const feasibility cut = layout_feasible(d.layout, sharded_dims_of(d.model)); !cut) return cut;
+  if (const feasibility group = detail::group_fits(d); !group) return group;
+  return detail::memory_holds(memory_budget_of(d), detail::cache_on_device(d, batch, context));
+}
+
+/// Sequences of `context` tokens that fit the whole replica at once, in blocks of `block_size`
+/// tokens. A layer with a sliding window keeps min(context, window) tokens. `available` is of one
+/// device, `blocks` and `tokens` of one data-parallel group and as if every layer kept all.
+/// Tests: 8 H100 hold of Llama 3 70B what their bytes less the weights divide into; two groups hold
+/// twice the sequences; a model of windows holds more than one without.
+template <Scalar T>
+constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
+                                           const std::type_identity_t<T>& context,
+                                           const std::type_identity_t<T>& block_size = T(16.0)) {
+  detail::check_memory(d);
+  return detail::capacity_of(d, memory_budget_of(d), detail::count("context", context), block_size);
+}
+
+}  // namespace perfmodel
