@@ -144,7 +144,7 @@ constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
 /// A calibration knows its links as well as its kernels; with any other policy links are whole.
 template <Scalar T, class Policy>
 constexpr decltype(auto) links_of(const Policy& policy) {
-  if constexpr (PricesCollectives<Policy, T>) {
+  if constexpr (CostPolicy<Policy, T>) {
     return (policy);
   } else {
     return full_link{};

@@ -8,7 +8,7 @@ json=$("$napkin" plan --model "$config" --accelerator h100_sxm,h200_sxm --gpus 8
   fail 'plan'
 [[ $(wc -l <<<"$json") -eq 1 && $json == '{"mode":"calibrated","evaluated":'*'}' ]] || fail "plan --json: ${json:0:100}"
 for key in '"best":{' '"frontier":[{' '"limiter":"' '"usd_per_million_tokens":' '"derivation":{"inputs":[{' \
-  '"reason":"the weights exceed the memory of a device: ' '"accelerator":"h100_sxm"' '"accelerator":"h200_sxm"'; do
+  '"reason":"weights and KV cache exceed the memory of a device, and so do the weights alone: ' '"accelerator":"h100_sxm"' '"accelerator":"h200_sxm"'; do
   [[ $json == *"$key"* ]] || fail "plan --json has no $key"
 done
 awk -v t="$(number "$json" ttft_s)" -v i="$(number "$json" itl_s)" 'BEGIN { exit !(t <= 2 && i <= 0.05) }' ||

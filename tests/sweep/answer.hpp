@@ -185,7 +185,9 @@ pm::basic_deployment<T> deployment_of(const inputs<T>& in) {
   d.layout.pipeline = in.whole("pipeline");
   d.layout.data = in.whole("data");
   d.layout.expert = in.whole("expert");
-  d.weights = pm::weight_storage(storage_called(in.word("weights")), format_of(in));
+  const bool wide = pm::bits_of(format_of(in)) >= 16.0;  // what is no matrix stays at 16 bits
+  d.weights =
+      pm::weight_storage(storage_called(in.word("weights")), wide ? format_of(in) : pm::bf16);
   d.activations = format_of(in);
   d.kv = storage_called(in.word("kv"));
   d.utilization = in("utilization");

@@ -108,8 +108,11 @@ TEST_CASE("plan: what cannot be has a reason, and out of reach targets leave no 
   const auto r = pm::plan_bound(q);
   bool memory = false, format = false;
   for (const auto& x : r.rejected) {
-    memory = memory ||
-             (x.reason == "the weights exceed the memory of a device" && x.needed > x.available);
+    memory =
+        memory ||
+        (x.reason ==
+             "weights and KV cache exceed the memory of a device, and so do the weights alone" &&
+         x.needed > x.available);
     format = format || x.reason == "the accelerator does not compute in this format";
   }
   CHECK(memory);
@@ -179,8 +182,10 @@ TEST_CASE("plan: every deployment is judged once") {
   const auto r = pm::plan_bound(q);
   REQUIRE(r.rejected.size() == 1);
   CHECK(r.rejected[0].count == 1);
-  CHECK(r.rejected[0].reason == "the weights exceed the memory of a device");
-  CHECK(near(r.rejected[0].needed, 2 * 46702792704.0));  // the weights
+  CHECK(r.rejected[0].reason ==
+        "weights and KV cache exceed the memory of a device, and so do the weights alone");
+  CHECK(
+      near(r.rejected[0].needed, 2 * 46702792704.0 + 768 * 131072.0));  // weights, and one sequence
   CHECK(r.evaluated == 0);
   CHECK_FALSE(r.best);
   CHECK(r.frontier.empty());

@@ -220,7 +220,8 @@ TEST_CASE("serving: what does not fit has its numbers and a reason") {
   const auto s = pm::serving_bound(
       d, {.input_tokens = 100, .output_tokens = 100, .arrivals = pm::closed_loop{4}});
   CHECK_FALSE(s.feasible);
-  CHECK(std::string(s.feasible.reason) == "the weights exceed the memory of a device");
+  CHECK(std::string(s.feasible.reason) ==
+        "weights and KV cache exceed the memory of a device, and so do the weights alone");
   CHECK(s.capacity == 0);
   CHECK(s.batch == 1);
   CHECK(std::isfinite(s.e2e.value()));

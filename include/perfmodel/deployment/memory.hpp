@@ -95,22 +95,21 @@ constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequen
          T(d.layout.pipeline);
 }
 
-/// Whether a device has room for that much cache; the reason says what exceeds its memory.
+/// Whether a device has room for that much cache. `needed` is all of it together; the reason says
+/// what would have to be smaller.
 template <Scalar T>
 constexpr feasibility memory_holds(const basic_memory_budget<T>& b, const bytes<T>& cache) {
   const double usable = lower((b.utilization * b.capacity).value());
-  const double weights = upper(b.weights.value());
-  const double all_but_cache = upper((b.weights + b.activations + b.runtime).value());
+  const double without_cache = upper((b.weights + b.activations + b.runtime).value());
   const double all = upper((b.weights + b.activations + b.runtime + cache).value());
-  if (all_but_cache < usable && all <= usable) return {};
-  if (weights >= usable) {
-    return infeasible("the weights exceed the memory of a device", "B", weights, usable);
+  if (without_cache < usable && all <= usable) return {};
+  const char* reason = "weights and KV cache exceed the memory of a device";
+  if (upper(b.weights.value()) >= usable) {
+    reason = "weights and KV cache exceed the memory of a device, and so do the weights alone";
+  } else if (without_cache >= usable) {
+    reason = "weights, activations and runtime leave no room for a KV cache on a device";
   }
-  if (all_but_cache >= usable) {
-    return infeasible("weights, activations and runtime exceed the memory of a device", "B",
-                      all_but_cache, usable);
-  }
-  return infeasible("weights and KV cache exceed the memory of a device", "B", all, usable);
+  return infeasible(reason, "B", all, usable);
 }
 
 /// Whether the cache that a pass works on fits: sequences at their context, prompts at their own.

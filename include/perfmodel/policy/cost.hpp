@@ -36,13 +36,6 @@ concept PricesSchedules = requires(const Cost& cost, const basic_link<T>& l,
                                    const basic_schedule<T>& s) {
   { cost.price(l, s) } -> std::same_as<basic_collective_price<T>>;
 };
-/// Any cost policy.
-template <class Cost, class T>
-concept PricesCollectives = PricesSchedules<Cost, T> ||
-    requires(const Cost& cost, const basic_link<T>& l, const basic_schedule<T>& s) {
-  { cost.latency(l, s) } -> std::convertible_to<duration<T>>;
-  { cost.rate(l, s) } -> std::convertible_to<bandwidth<T>>;
-};
 /// A cost policy that knows among which algorithms a library chooses.
 template <class Cost, class T>
 concept SelectsAlgorithms = requires(const Cost& cost, const basic_link<T>& l,
