@@ -7,6 +7,7 @@
 #include <perfmodel/policy/execution.hpp>
 #include <perfmodel/roofline.hpp>
 
+#include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/analysis/sensitivity.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
@@ -44,4 +45,5 @@
 #include <perfmodel/warp.hpp>
 #include <perfmodel/workload/operators/flash_attention.hpp>
 #include <perfmodel/workload/operators/quantized.hpp>
+#include <perfmodel/workload/operators/rope.hpp>
 #include <perfmodel/workload/operators/softmax.hpp>

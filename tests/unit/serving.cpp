@@ -236,3 +236,46 @@ TEST_CASE("serving: what does not fit has its numbers and a reason") {
                                              .batch_limit = 0.5});
         }) == "PM-E010: batch_limit is 0.5; allowed: 1 or more");
 }
+
+TEST_CASE("serving: an open loop of a mixture of experts balances") {
+  // Experts touched make the step concave in the batch. The root by bisection: 24.5 sequences.
+  const pm::deployment d{.device = cat::h100_sxm, .model = cat::gpt_oss_20b};
+  const auto s = pm::serving_bound(d, {.input_tokens = 1024,
+                                       .output_tokens = 256,
+                                       .arrivals = pm::open_loop{8 * pm::request_per_s}});
+  CHECK(near(s.batch, 24.53, 1e-3));
+  CHECK(near(s.itl.value(), 11.98e-3, 1e-3));
+  for (const double rate : {0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0, 16.0}) {
+    for (const auto* m : {&cat::gpt_oss_20b, &cat::mixtral_8x7b, &cat::deepseek_v2_lite}) {
+      const pm::deployment on{.device = cat::h200_sxm, .model = *m, .layout = {.tensor = 2}};
+      const auto open =
+          pm::serving_bound(on, {.input_tokens = 1024,
+                                 .output_tokens = 256,
+                                 .arrivals = pm::open_loop{rate * pm::request_per_s}});
+      if (open.feasible) CHECK(near(open.batch, rate * 256 * open.itl.value(), 1e-9));
+    }
+  }
+}
+
+TEST_CASE("serving: a batch that arrivals jump past is the first that serves them") {
+  // 10 in flight below a batch of 20, 30 from there on: no batch balances.
+  pm::detail::balance_search search(1000.0);
+  int asked = 0;
+  for (; !search.done() && asked < 1000; ++asked) search.learn(search.guess() < 20.0 ? 30.0 : 10.0);
+  CHECK(search.done());
+  CHECK(asked < 300);
+  CHECK(near(search.guess(), 20.0, 1e-12));
+}
+
+TEST_CASE("serving: what cannot keep up is not quicker to its first token than its bound") {
+  const pm::deployment d{
+      .device = cat::h100_sxm, .model = cat::mixtral_8x7b, .layout = {.tensor = 8}};
+  pm::load l{.input_tokens = 3424, .output_tokens = 3};
+  const auto prompt = pm::step_bound(d, {.prefill_tokens = 3424}).time.value();
+  l.arrivals = pm::open_loop{0.999 / prompt * pm::request_per_s};
+  const auto bound = pm::serving_bound(d, l);
+  const auto slow = pm::serving(d, l, pm::derated{.compute_efficiency = 0.7});
+  CHECK(bound.feasible.feasible);
+  CHECK_FALSE(slow.feasible.feasible);
+  CHECK(slow.ttft >= bound.ttft);
+}

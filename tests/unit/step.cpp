@@ -211,3 +211,70 @@ TEST_CASE("step: efficiencies only make it slower, and are checked") {
           (void)pm::step(llama(8), {.batch = 1}, pm::derated{.memory_efficiency = 1.5});
         }).starts_with("PM-E010: memory_efficiency is 1.5"));
 }
+
+TEST_CASE("step: the memory of a mixed pass is its sequences' at their context and its prompt's") {
+  // 32 x 4096 + 65,536 tokens of 40,960 bytes beside 1/8 of the matrices and all norms: 25.7 GB.
+  const pm::iteration mixed{.batch = 32, .context = 4096, .prefill_tokens = 65536};
+  CHECK(pm::step_bound(llama(8), mixed).feasible.feasible);
+  const double weights = 2 * ((80 * llama_layer + 2 * llama_head) / 8 + 161 * 8192.0);
+  const double needed = weights + (32 * 4096 + 65536) * 40960.0;
+  CHECK(near(needed, 25.7e9, 1e-3));
+  auto small = llama(8);
+  small.device.dram.capacity = 18.0 * pm::GB;
+  CHECK(near(pm::step_bound(small, mixed).feasible.needed, needed));
+  // 4 prompts of 8192 with 1024 cached each, alone.
+  const pm::iteration prompts{
+      .prefill_tokens = 4 * 8192, .prefill_past = 1024, .prefill_sequences = 4};
+  CHECK(near(pm::step_bound(small, prompts).feasible.needed, weights + 4 * 9216 * 40960.0));
+}
+
+TEST_CASE(
+    "step: verifying drafted tokens takes logits and arithmetic of each, and the cache once") {
+  // 16 sequences of 4096 tokens, 5 tokens of each at once.
+  const auto e = pm::step_bound(llama(8), {.batch = 16, .context = 4096, .tokens_per_sequence = 5});
+  const double rows = 16 * 5;
+  const double seen = 4096 * 5 + (0 + 1 + 2 + 3 + 4);
+  const double work =
+      (rows * 2 * (80 * llama_layer + llama_head) + 80 * 4.0 * 16 * seen * 64 * 128) / 8;
+  const double sent = 160 * rows * 8192 * 2.0 + 7.0 / 8 * rows * 128256 * 2.0;
+  CHECK(near(e.terms["weights"].value(), 2 * (80 * llama_layer + llama_head) / 8 / h100_bandwidth));
+  CHECK(near(e.terms["kv_cache"].value(), 80 * 16 * (4096 + 5) * 2.0 * 128 * 2 / h100_bandwidth));
+  CHECK(near(e.terms["compute"].value(), work / h100_bf16));
+  CHECK(near(e.terms["communication"].value(), sent / nvlink_4));
+  // Experts see the tokens, and so do the sequences' own rows.
+  const auto d = deepseek(8, 1, 8);
+  CHECK(near(expert_bytes(d, {.batch = 4, .context = 1000, .tokens_per_sequence = 3}),
+             expert_bytes(d, {.batch = 12, .context = 1000})));
+  CHECK(refusal([] { (void)pm::step_bound(llama(8), {.batch = 1, .tokens_per_sequence = 0}); }) ==
+        "PM-E010: tokens_per_sequence is 0; allowed: 1 or more");
+}
+
+TEST_CASE("step: activations decide how rows travel, whatever embeddings are stored in") {
+  // 160 all-reduces of 64 x 8192 and 7/8 of 64 x 128,256 logits, 2 bytes each: 0.405 ms.
+  const double sent = 160 * 64 * 8192 * 2.0 + 7.0 / 8 * 64 * 128256 * 2.0;
+  CHECK(near(sent / nvlink_4, 0.405e-3, 1e-3));
+  const pm::iteration i{.batch = 64, .context = 4096};
+  for (const auto others : {pm::bf16, pm::fp8, pm::fp32, pm::int4}) {
+    auto d = llama(8);
+    d.weights = pm::weight_storage(pm::storage_format(pm::bf16), others);
+    const auto e = pm::step_bound(d, i);
+    CHECK(near(e.terms["communication"].value(), sent / nvlink_4));
+    const double head = bytes_of(others).value() * llama_head;
+    CHECK(near(e.terms["weights"].value(), (2 * 80 * llama_layer + head) / 8 / h100_bandwidth));
+  }
+  auto d = llama(8);
+  d.activations = pm::fp8;
+  d.weights = pm::fp8;
+  CHECK(near(pm::communication_time(d, i).value(), sent / nvlink_4));  // never below 16 bits
+  d.activations = pm::fp32;
+  CHECK(near(pm::communication_time(d, i).value(), 2 * sent / nvlink_4));
+}
+
+TEST_CASE("step: a policy is what its functions say, not what it is called") {
+  struct mine : pm::datasheet {};
+  const pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b};
+  const pm::iteration prompt{.prefill_tokens = 512};
+  CHECK(pm::step(d, prompt, mine{}).time == pm::step(d, prompt, pm::datasheet{}).time);
+  CHECK(near(pm::step(d, prompt, pm::derated{}).time, pm::step(d, prompt, pm::datasheet{}).time));
+  CHECK(pm::step_bound(d, prompt).time < pm::step(d, prompt, pm::datasheet{}).time);
+}

@@ -1,0 +1,63 @@
+// A calibrated prediction of a pass or of a service, with its bound and its 80 % interval.
+#pragma once
+
+#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/serving.hpp>
+
+namespace perfmodel {
+
+/// As prediction, of a service: `low` and `high` are around the inter-token latency.
+template <Scalar T = double>
+struct basic_service_prediction {
+  basic_serving_estimate<T> estimate{};
+  basic_serving_estimate<T> bound{};
+  duration<T> low{}, high{};
+  evidence stands_on{};
+};
+using service_prediction = basic_service_prediction<>;
+
+namespace detail {
+
+/// Which profiles the terms of a predicted pass stand on. What is no product (norms, embeddings)
+/// runs at the machine's share of DRAM bandwidth, which is of the same profile as its products.
+template <Scalar T>
+constexpr evidence evidence_of_pass(const basic_deployment<T>& d, const basic_estimate<T>& e,
+                                    const basic_calibrated<T>& silicon) {
+  basic_time_by_profile<T> by;
+  for (const auto& t : e.terms) {
+    const std::string_view name = t.name;
+    duration<T>& of = name == name_of(operator_class::attention) ? by.attention
+                      : name == name_of(operator_class::experts) ? by.experts
+                      : name == "communication"                  ? by.links
+                                                                 : by.products;
+    of += t.time;
+  }
+  by.quantises = bits_of(wider(d.activations, d.weights.linear.format)) < 16.0;
+  return evidence_of(silicon, by);
+}
+
+}  // namespace detail
+
+/// predict(d, i, calibrated_for(d.device, engine::vllm)): a pass, what nothing runs faster than, and
+/// the interval that holds 80 % of measurements, from one call.
+/// Errors: as step. Test: estimate and bound are those of step and step_bound; low x high = time^2.
+template <Scalar T>
+constexpr prediction<basic_estimate<T>> predict(const basic_deployment<T>& d,
+                                                const basic_iteration<T>& i,
+                                                const basic_calibrated<T>& silicon) {
+  const basic_estimate<T> e = step(d, i, silicon);
+  return prediction_of(e, step_bound(d, i), detail::evidence_of_pass(d, e, silicon));
+}
+
+/// The same of a service; the interval is that of its mean iteration.
+/// Errors: as serving. Test: as above, of the inter-token latency.
+template <Scalar T>
+constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d, const basic_load<T>& l,
+                                              const basic_calibrated<T>& silicon) {
+  const basic_serving_estimate<T> s = serving(d, l, silicon);
+  const evidence stands_on = detail::evidence_of_pass(d, s.decode, silicon);
+  const auto range = range_of(s.itl, stands_on.log_sigma());
+  return {s, serving_bound(d, l), range.low, range.high, stands_on};
+}
+
+}  // namespace perfmodel

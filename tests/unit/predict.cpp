@@ -1,0 +1,74 @@
+// One call for a calibrated prediction of a pass and of a service.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/analysis/predict.hpp>
+#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/plan.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+
+#include "support/near.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::near;
+
+namespace {
+
+const pm::deployment llama{
+    .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
+
+}  // namespace
+
+TEST_CASE("predict: a pass has its estimate, its bound and an interval around it") {
+  const auto silicon = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  const pm::iteration i{.batch = 32, .context = 4096};
+  const auto p = pm::predict(llama, i, silicon);
+  CHECK(p.estimate.time == pm::step(llama, i, silicon).time);
+  CHECK(p.bound.time == pm::step_bound(llama, i).time);
+  CHECK(p.bound.time < p.estimate.time);
+  CHECK(p.low < p.estimate.time);
+  CHECK(near(p.low.value() * p.high.value(), std::pow(p.estimate.time.value(), 2)));
+  // Products, attention and links took part; there are no experts.
+  int parts = 0;
+  for (const auto& note : p.stands_on) {
+    ++parts;
+    CHECK(note.part != pm::profile_part::experts);
+  }
+  CHECK(parts == 3);
+}
+
+TEST_CASE("step: a calibration is kernels and links in one argument") {
+  const auto silicon = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  const pm::iteration i{.batch = 32, .context = 4096};
+  const auto one = pm::step(llama, i, silicon);
+  CHECK(one.time == pm::step(llama, i, silicon, silicon.links).time);
+  CHECK(one.terms["communication"] >
+        pm::step(llama, i, silicon, pm::full_link{}).terms["communication"]);
+}
+
+TEST_CASE("predict: a service has an interval around its inter-token latency") {
+  const auto silicon = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  const pm::load l{.input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{64}};
+  const auto p = pm::predict(llama, l, silicon);
+  CHECK(p.estimate.itl == pm::serving(llama, l, silicon).itl);
+  CHECK(p.bound.itl == pm::serving_bound(llama, l).itl);
+  CHECK(p.bound.itl < p.estimate.itl);
+  CHECK(near(p.low.value() * p.high.value(), std::pow(p.estimate.itl.value(), 2)));
+  CHECK(p.high > p.low);
+}
+
+TEST_CASE("plan: takes a function from an accelerator to its calibration") {
+  const pm::plan_request q{
+      .accelerators = {cat::h100_sxm, cat::h200_sxm},
+      .model = cat::llama_3_8b,
+      .gpus = 2,
+      .load = {.input_tokens = 512, .output_tokens = 128, .arrivals = pm::closed_loop{8}},
+      .precisions = {{"bf16"}}};
+  const auto r = pm::plan(q, [](const pm::accelerator& a) { return pm::calibrated_for(a); });
+  REQUIRE(r.best);
+  for (const auto& p : r.frontier) {
+    const auto d = pm::deployment_of(q, p);
+    CHECK(p.serving.itl == pm::serving(d, pm::load_of(q, p), pm::calibrated_for(d.device)).itl);
+  }
+}
