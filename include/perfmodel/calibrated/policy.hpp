@@ -232,7 +232,7 @@ constexpr prediction<basic_estimate<T>> predict(
     by.products = e.time;
     if constexpr (requires { x.weights; }) by.quantises = bits_of(demand_of(x).format) < 16.0;
   }
-  return prediction_of(e, roofline(a, x), e.time, evidence_of(c, by));
+  return prediction_of(e, roofline(a, x), evidence_of(c, by));
 }
 
 }  // namespace perfmodel

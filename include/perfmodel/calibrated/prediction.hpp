@@ -64,23 +64,21 @@ class evidence {
   double time_ = 0.0, weighted_ = 0.0;
 };
 
-/// An estimate, the bound that nothing runs faster than, and the interval of its time that holds 80 %
-/// of measurements. `stands_on` names the profiles behind it.
-template <class Estimate, class Time = decltype(Estimate::time)>
+/// An estimate, the bound that nothing runs faster than, and the interval that holds 80 % of
+/// measurements. `stands_on` names the profiles behind it.
+template <class Estimate>
 struct prediction {
   Estimate estimate{};
   Estimate bound{};
-  Time low{}, high{};
+  decltype(Estimate::time) low{}, high{};
   evidence stands_on{};
 };
 
-/// `time` is the estimate's that the interval is of.
 /// Test: low x high = time^2; a prediction that stands on nothing has no width.
-template <class Estimate, Scalar T>
-constexpr prediction<Estimate, duration<T>> prediction_of(const Estimate& e, const Estimate& bound,
-                                                          const duration<T>& time,
-                                                          const evidence& stands_on) {
-  const auto range = range_of(time, T(stands_on.log_sigma()));
+template <class Estimate>
+constexpr prediction<Estimate> prediction_of(const Estimate& e, const Estimate& bound,
+                                             const evidence& stands_on) {
+  const auto range = range_of(e.time, stands_on.log_sigma());
   return {e, bound, range.low, range.high, stands_on};
 }
 
