@@ -4,6 +4,8 @@
 #include <perfmodel/core/error.hpp>
 #include <vector>
 
+#include "codes.hpp"
+
 namespace napkin {
 
 namespace {
@@ -12,7 +14,7 @@ using perfmodel::error;
 using perfmodel::error_code;
 
 [[noreturn]] void malformed(const std::string& why) {
-  throw error(error_code::malformed_request, why);
+  throw error(code::malformed_request, why);
 }
 
 /// Builds the value while it is read; the library calls these by name.

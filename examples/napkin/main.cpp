@@ -6,6 +6,7 @@
 
 #include "batch.hpp"
 #include "calibrate.hpp"
+#include "codes.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "planning.hpp"
@@ -117,7 +118,7 @@ class query_command {
     }
     for (const std::string& extra : extras) {
       if (extra.starts_with("--")) return;
-      throw perfmodel::error(perfmodel::error_code::unknown_key,
+      throw perfmodel::error(napkin::code::unknown_key,
                              napkin::in_quotes(extra) + " is not expected; allowed: --key value");
     }
   }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "catalogues.hpp"
+#include "codes.hpp"
 #include "files.hpp"
 #include "json.hpp"
 #include "key.hpp"
@@ -134,10 +135,10 @@ csv_header header_of(std::string_view line) {
       known = true;
     }
     if (!known) {
-      throw error(error_code::unknown_key, "line 1: the column " + in_quotes(cell) +
-                                               " is not known; allowed: gpu, backend, dtype, m, n, "
-                                               "k, weight_copies, and the time with its "
-                                               "unit as latency_us, latency_ms or latency_s");
+      throw error(code::unknown_key, "line 1: the column " + in_quotes(cell) +
+                                         " is not known; allowed: gpu, backend, dtype, m, n, "
+                                         "k, weight_copies, and the time with its "
+                                         "unit as latency_us, latency_ms or latency_s");
     }
     ++h.columns;
   }
@@ -149,7 +150,7 @@ csv_header header_of(std::string_view line) {
       {"latency_us (or latency_ms, latency_s)", h.latency}};
   for (const auto& [name, at] : needed) {
     if (at == csv_header::absent)
-      throw error(error_code::missing_key, std::string("line 1: there is no column ") + name);
+      throw error(code::missing_key, std::string("line 1: there is no column ") + name);
   }
   return h;
 }
@@ -162,7 +163,7 @@ double number_in(std::string_view cell, const std::string& where) {
                 where + " is " + in_quotes(cell) + ", beyond what a double holds");
   }
   if (cell.empty() || failure != std::errc() || end != cell.data() + cell.size()) {
-    throw error(error_code::wrong_type, where + " is " + in_quotes(cell) + "; allowed: a number");
+    throw error(code::wrong_type, where + " is " + in_quotes(cell) + "; allowed: a number");
   }
   return x;
 }
@@ -241,7 +242,7 @@ std::vector<measured_product> products_of_csv(std::string_view text, const pm::a
     check_count(rows);
   }
   if (h.columns == 0)
-    throw error(error_code::missing_key, "the file is empty; it needs a header and rows");
+    throw error(code::missing_key, "the file is empty; it needs a header and rows");
   if (rows.empty()) {
     const bool chosen = !choice.gpu.empty() || !choice.backend.empty();
     throw error(error_code::unidentifiable,
@@ -258,20 +259,18 @@ const json& member(const json& object, const char* name, const std::string& wher
   if (object.is_object()) {
     if (const auto at = object.find(name); at != object.end()) return *at;
   }
-  throw error(error_code::missing_key, where + " has no " + name);
+  throw error(code::missing_key, where + " has no " + name);
 }
 double number_of(const json& object, const char* name, const std::string& where) {
   const json& v = member(object, name, where);
   if (!v.is_number())
-    throw error(error_code::wrong_type,
-                where + ": " + name + " is " + brief(v) + "; allowed: a number");
+    throw error(code::wrong_type, where + ": " + name + " is " + brief(v) + "; allowed: a number");
   return v.get<double>();
 }
 std::string_view text_in(const json& object, const char* name, const std::string& where) {
   const json& v = member(object, name, where);
   if (!v.is_string())
-    throw error(error_code::wrong_type,
-                where + ": " + name + " is " + brief(v) + "; allowed: a string");
+    throw error(code::wrong_type, where + ": " + name + " is " + brief(v) + "; allowed: a string");
   return v.get_ref<const std::string&>();
 }
 
@@ -290,12 +289,11 @@ measured_product product_of_point(const json& point, const std::string& where) {
   check_copies(copies, where + ": weight_copies");
   const json& samples = member(point, "samples", where);
   if (!samples.is_array() || samples.empty())
-    throw error(error_code::missing_key, where + " has no samples");
+    throw error(code::missing_key, where + " has no samples");
   std::vector<double> seconds;
   for (const json& s : samples) {
     if (!s.is_number())
-      throw error(error_code::wrong_type,
-                  where + ": a sample is " + brief(s) + "; allowed: a number");
+      throw error(code::wrong_type, where + ": a sample is " + brief(s) + "; allowed: a number");
     seconds.push_back(s.get<double>());
     check_time(seconds.back(), where + ": a sample");
   }
@@ -332,7 +330,7 @@ std::vector<measured_product> products_of_recording(std::string_view text,
   }
   const json& points = member(r, "points", whole);
   if (!points.is_array())
-    throw error(error_code::wrong_type, "points is " + brief(points) + "; allowed: an array");
+    throw error(code::wrong_type, "points is " + brief(points) + "; allowed: an array");
   std::vector<measured_product> rows;
   std::size_t number = 0;
   for (const json& point : points) {

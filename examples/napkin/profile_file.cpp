@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catalogues.hpp"
+#include "codes.hpp"
 #include "files.hpp"
 #include "key.hpp"
 
@@ -44,24 +45,24 @@ class strict_object {
  public:
   strict_object(const json& object, std::string where) : object_(object), where_(std::move(where)) {
     if (!object.is_object())
-      throw error(error_code::wrong_type, where_ + " is " + brief(object) + "; allowed: an object");
+      throw error(code::wrong_type, where_ + " is " + brief(object) + "; allowed: an object");
   }
   const json& at(const std::string& name) {
     asked_.push_back(name);
     const auto found = object_.find(name);
-    if (found == object_.end()) throw error(error_code::missing_key, where_ + " has no " + name);
+    if (found == object_.end()) throw error(code::missing_key, where_ + " has no " + name);
     return *found;
   }
   std::string text(const std::string& name) {
     const json& v = at(name);
     if (!v.is_string())
-      throw error(error_code::wrong_type, name + " is " + brief(v) + "; allowed: a string");
+      throw error(code::wrong_type, name + " is " + brief(v) + "; allowed: a string");
     return v.get<std::string>();
   }
   double number(const std::string& name, double least, double most) {
     const json& v = at(name);
     const std::string what = where_ + ": " + name + " is " + brief(v);
-    if (!v.is_number()) throw error(error_code::wrong_type, what + "; allowed: a number");
+    if (!v.is_number()) throw error(code::wrong_type, what + "; allowed: a number");
     const double x = v.get<double>();
     if (!(x >= least) || !(x <= most)) {
       throw error(error_code::out_of_range, what +
@@ -73,14 +74,13 @@ class strict_object {
   bool flag(const std::string& name) {
     const json& v = at(name);
     if (!v.is_boolean())
-      throw error(error_code::wrong_type, name + " is " + brief(v) + "; allowed: true or false");
+      throw error(code::wrong_type, name + " is " + brief(v) + "; allowed: true or false");
     return v.get<bool>();
   }
   void finish() const {
     for (const auto& [name, v] : object_.items()) {
       if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
-      throw error(error_code::unknown_key,
-                  where_ + " has " + in_quotes(name) + ", which is not known");
+      throw error(code::unknown_key, where_ + " has " + in_quotes(name) + ", which is not known");
     }
   }
 

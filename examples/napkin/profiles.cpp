@@ -54,26 +54,26 @@ calibration calibration_of(const pm::accelerator& a, profile_part part, std::str
 
 pm::evidence evidence_of(const calibration& c, profile_part part,
                          const pm::basic_terms<double>& terms) {
-  const auto time = [&](pm::operator_class k) { return terms[pm::name_of(k)]; };
+  const auto time = [&](pm::operator_class k) { return terms.time_of(pm::name_of(k)); };
   using pm::operator_class;
   pm::time_by_profile t;
   switch (part) {
     case profile_part::none: break;
     case profile_part::matrix:
       t.products = 1.0 * pm::second;
-      t.quantises = terms["quantise"].value() > 0.0;
+      t.quantises = terms.time_of("quantise").value() > 0.0;
       break;
     case profile_part::attention: t.attention = 1.0 * pm::second; break;
     case profile_part::experts: t.experts = 1.0 * pm::second; break;
     case profile_part::links:
-      t.network = terms["between"];
-      t.links = t.network.value() > 0.0 ? terms["inside"] : 1.0 * pm::second;
+      t.network = terms.time_of("between");
+      t.links = t.network.value() > 0.0 ? terms.time_of("inside") : 1.0 * pm::second;
       break;
     case profile_part::all:
       t.products = time(operator_class::linear) + time(operator_class::other);
       t.attention = time(operator_class::attention);
       t.experts = time(operator_class::experts);
-      t.links = terms["communication"];
+      t.links = terms.time_of("communication");
       t.quantises = c.narrow_products;
   }
   return evidence_of(c.silicon, t);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "codes.hpp"
 #include "query.hpp"
 
 namespace napkin {
@@ -34,16 +35,15 @@ const query& find_query(std::string_view name) {
     if (name == q.name) return q;
   }
   for (const query& q : all_queries()) names.push_back(q.name);
-  throw error(error_code::unknown_query, in_quotes(name) + " is no query; did you mean " +
-                                             nearest(name, names) + "? napkin --help lists them");
+  throw error(code::unknown_query, in_quotes(name) + " is no query; did you mean " +
+                                       nearest(name, names) + "? napkin --help lists them");
 }
 
 std::optional<mode> mode_in(const json& object) {
   const auto at = object.find("mode");
   if (at == object.end()) return {};
   if (!at->is_string()) {
-    throw error(error_code::wrong_type,
-                "mode is " + brief(*at) + "; allowed: \"bound\", \"calibrated\"");
+    throw error(code::wrong_type, "mode is " + brief(*at) + "; allowed: \"bound\", \"calibrated\"");
   }
   const auto& word = at->get_ref<const std::string&>();
   if (word == "bound") return mode::bound;
@@ -54,15 +54,14 @@ std::optional<mode> mode_in(const json& object) {
 
 const query& query_of(const json& object) {
   if (!object.is_object()) {
-    throw error(error_code::malformed_request, "a request is an object, not " + brief(object));
+    throw error(code::malformed_request, "a request is an object, not " + brief(object));
   }
   const auto at = object.find("query");
   if (at == object.end()) {
-    throw error(error_code::missing_key,
-                "query is missing; it names what to answer, such as \"gemm\"");
+    throw error(code::missing_key, "query is missing; it names what to answer, such as \"gemm\"");
   }
   if (!at->is_string()) {
-    throw error(error_code::wrong_type,
+    throw error(code::wrong_type,
                 "query is " + brief(*at) + "; allowed: a string, such as \"gemm\"");
   }
   return find_query(at->get_ref<const std::string&>());

@@ -6,6 +6,7 @@
 #include <optional>
 #include <perfmodel/core/error.hpp>
 
+#include "codes.hpp"
 #include "query.hpp"
 
 namespace napkin {
@@ -70,7 +71,7 @@ json scalar_value(const key* declared, std::string_view text) {
 }
 
 [[noreturn]] void wrong_type(const key& k, const json& v) {
-  throw error(error_code::wrong_type,
+  throw error(code::wrong_type,
               std::string(k.name) + " is " + brief(v) + "; allowed: " + k.allowed());
 }
 [[noreturn]] void refuse(const key& k, const json& v) {
@@ -132,8 +133,8 @@ void assign_default(const key& k, value& out) {
 }  // namespace
 
 void missing_key(const query& asked, std::string_view name, const std::string& hint) {
-  throw error(error_code::missing_key, std::string(name) + " is missing; " + asked.name +
-                                           " needs it" + (hint.empty() ? "" : ": " + hint));
+  throw error(code::missing_key, std::string(name) + " is missing; " + asked.name + " needs it" +
+                                     (hint.empty() ? "" : ": " + hint));
 }
 
 request::request(const query& asked, const json& object, const given_profile* profile)
@@ -145,8 +146,8 @@ request::request(const query& asked, const json& object, const given_profile* pr
     if (k == nullptr) {
       std::vector<std::string_view> names;
       for (const key& known : asked.keys) names.push_back(known.name);
-      throw error(error_code::unknown_key, in_quotes(name) + " is no key of " + asked.name +
-                                               "; allowed: " + listed(names) + ", id, mode");
+      throw error(code::unknown_key, in_quotes(name) + " is no key of " + asked.name +
+                                         "; allowed: " + listed(names) + ", id, mode");
     }
     value& slot = values_[static_cast<std::size_t>(k - asked.keys.data())];
     slot.given = true;

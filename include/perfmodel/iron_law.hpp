@@ -2,8 +2,8 @@
 // overlap.
 #pragma once
 
+#include <perfmodel/core/soft_max.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/scalar/math.hpp>
 
 namespace perfmodel {
 
@@ -36,19 +36,14 @@ constexpr duration<T> overlapped(const duration<T>& a, const duration<T>& b) {
   return max(detail::not_negative("a", a), detail::not_negative("b", b));
 }
 
-/// T = (a^p + b^p)^(1/p), computed as m (1 + (n/m)^p)^(1/p) with m the larger and n the smaller, so
-/// that nothing overflows. A smooth way between serial (p = 1) and overlapped (p large); it is an
+/// T = (a^p + b^p)^(1/p). A smooth way between serial (p = 1) and overlapped (p large); it is an
 /// interpolation and no mechanism. Errors: a time below 0; p below 1.
 /// Tests: p = 1 is serial; p = overlap::full() is overlapped; T falls as p grows.
 template <Scalar T>
 constexpr duration<T> partly_overlapped(const duration<T>& a, const duration<T>& b,
                                         const basic_overlap<std::type_identity_t<T>>& how) {
-  using math::pow;
-  const T& p = detail::count("p", how.p);
-  const duration<T> longer = overlapped(a, b);
-  // The floor keeps 0 / 0 out when both are 0; no time that matters is below it.
-  const T ratio = min(a, b) / max(longer, duration<T>::from_value(T(1e-100)));
-  return longer * pow(T(1.0) + pow(ratio, p), T(1.0) / p);
+  return detail::soft_max(detail::not_negative("a", a), detail::not_negative("b", b),
+                          detail::count("p", how.p));
 }
 
 /// T = overlap(D / BW, O / R) + L. Source: the iron law of processor performance (Emer and Clark,

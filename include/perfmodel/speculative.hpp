@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/workload/acceptance.hpp>
 
@@ -35,6 +36,13 @@ struct basic_speculative_steps {
   duration<T> target{};
   duration<T> draft{};
   duration<T> verify{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::positive("target"), s.target...);
+    f(field::not_negative("draft"), s.draft...);
+    f(field::positive("verify"), s.verify...);
+  }
 };
 using speculative_steps = basic_speculative_steps<>;
 

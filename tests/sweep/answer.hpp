@@ -291,7 +291,7 @@ template <class T>
 void add_terms(answers& out, const pm::basic_estimate<T>& e,
                std::initializer_list<const char*> names) {
   out.add(e.time, e.limiter, e.feasible);
-  for (const char* name : names) out.add(e.terms[name]);
+  for (const char* name : names) out.add(e.terms.time_of(name));
 }
 template <class T>
 void add_collective(answers& out, const pm::basic_collective_estimate<T>& e) {
@@ -498,7 +498,7 @@ void answer_collective_latency(const inputs<T>& in, answers& out) {
   const auto e =
       pm::collective_time(link_of(in), with_algorithm(collective_of(in), in), pm::stated_latency{});
   add_collective(out, e);
-  out.add(e.terms["transfer"], e.terms["latency"]);
+  out.add(e.terms.time_of("transfer"), e.terms.time_of("latency"));
   if constexpr (!std::is_same_v<T, interval>) out.add(e.algorithm);  // the choice among them
 }
 template <class T>
@@ -587,7 +587,7 @@ void answer_iron_law(const inputs<T>& in, answers& out) {
   const auto e =
       pm::iron_law(bytes(in, "moved"), bandwidth, work, rate, seconds(in, "overhead"), how);
   add_estimate(out, e);
-  out.add(e.terms["data"], e.terms["compute"], pm::share_of(e, "overhead"));
+  out.add(e.terms.time_of("data"), e.terms.time_of("compute"), pm::share_of(e, "overhead"));
 }
 template <class T>
 void answer_littles_law(const inputs<T>& in, answers& out) {

@@ -181,7 +181,7 @@ TEST_CASE("an engine quantises activations; a library does not", "[calibrated]")
                                   .quantise_cycles = 2.0,
                                   .block_scale_share = 0.5};
   const pm::estimate plain_product = calibrated_estimate(round_device(), g, {plain});
-  CHECK(in_us(plain_product, "quantise") == 0.0);
+  CHECK(plain_product.terms.find("quantise") == nullptr);
   // 1e6 activations at 2 cycles over 100 SMs of 1 GHz: 20 us, more than 3 MB at 0.8 TB/s.
   const pm::estimate e = calibrated_estimate(round_device(), g, {plain, engine});
   CHECK_THAT(in_us(e, "quantise"), WithinRel(25.0, 1e-9));
@@ -311,7 +311,7 @@ TEST_CASE("an 80 % interval is the prediction over and times exp(z90 log_sigma)"
   CHECK_THAT(in_us(r.low), WithinRel(10.0 / 1.136735, 1e-5));
   CHECK(refusal([] { pm::range_of(10.0 * pm::us, -0.1); }) ==
         "PM-E010: log_sigma is -0.1; allowed: 0 or more");
-  // e^(1.2816 x 600) is beyond what a double holds.
+  // e^(z90 x 600) is beyond what a double holds.
   CHECK(refusal([] { pm::range_of(10.0 * pm::us, 600.0); }) ==
         "PM-E010: log_sigma is 600; allowed: 0 to 100");
   CHECK(refusal([] { pm::range_of(std::nan("") * pm::us, 0.1); }) ==
@@ -322,10 +322,10 @@ TEST_CASE("it refuses what cannot run", "[calibrated]") {
   const pm::accelerator a = round_device();
   const pm::gemm g{.m = 1, .n = 1, .k = 1};
   CHECK(refusal([&] { calibrated_estimate(a, pm::gemm{.m = 0, .n = 1, .k = 1}, {plain}); }) ==
-        "PM-E010: m is 0; allowed: 1 or more");
+        "PM-E010: gemm.m is 0; allowed: 1 or more");
   CHECK(refusal([&] {
           calibrated_estimate(a, pm::gemm{.m = 1, .n = 1, .k = 1, .format = pm::int8}, {plain});
-        }) == "PM-E013: round does not compute in int8; napkin gpus lists what it does");
+        }) == "PM-E013: round does not compute in int8");
   pm::machine_parameters p = plain;
   p.dram_share = 0.0;
   CHECK(refusal([&] { require_valid(p, "machine"); }) ==

@@ -180,12 +180,12 @@ TEST_CASE("a prefill of few tiles splits its keys, at a price", "[calibrated]") 
   CHECK(us(split.terms["tiles"]) < 0.8 * us(whole.terms["tiles"]));
   // 2 parts x 256 tokens x 8 heads x 300 cycles on 100 SMs of 1 GHz, and a kernel of 2000 cycles.
   CHECK_THAT(us(split.terms["splits"]), WithinRel(12.288 + 2.0, 1e-12));
-  CHECK(us(whole.terms["splits"]) == 0.0);
+  CHECK(whole.terms.find("splits") == nullptr);
   // 16 times as many sequences fill the slots.
   w.batch = 16;
-  CHECK(us(pm::calibrated_estimate(round_device(), w, {round_parameters, k},
-                                   {.cache = pm::cache_state::warm})
-               .terms["splits"]) == 0.0);
+  CHECK(pm::calibrated_estimate(round_device(), w, {round_parameters, k},
+                                {.cache = pm::cache_state::warm})
+            .terms.find("splits") == nullptr);
 }
 
 TEST_CASE("exponentials beside the matrix units hide in part", "[calibrated]") {

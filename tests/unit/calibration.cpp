@@ -329,9 +329,9 @@ TEST_CASE("a score refuses residuals that are no numbers", "[calibration]") {
   }
   const doubles residual{0.1, -0.2};
   CHECK(refusal([&] { pm::coverage_of(residual, -0.1); }) ==
-        "PM-E010: spread is -0.1; allowed: 0 or more");
+        "PM-E010: log_sigma is -0.1; allowed: 0 or more");
   CHECK(refusal([&] { pm::coverage_of(residual, std::nan("")); }) ==
-        "PM-E010: spread is not a number; allowed: 0 or more");
+        "PM-E010: log_sigma is not a number; allowed: 0 or more");
 }
 
 TEST_CASE("a product that cannot be is refused by the number of its row", "[calibration]") {
@@ -342,9 +342,9 @@ TEST_CASE("a product that cannot be is refused by the number of its row", "[cali
     rows[4].weight_copies = copies;
     return refusal([&] { pm::fit_machine(pm::catalog::h100_sxm, rows); });
   };
-  CHECK(refused(0.0, 0.0) == "PM-E010: measurement 5: n is 0; allowed: 1 or more");
+  CHECK(refused(0.0, 0.0) == "PM-E010: measurement 5: gemm.n is 0; allowed: 1 or more");
   CHECK(refused(std::nan(""), 0.0) ==
-        "PM-E010: measurement 5: n is not a number; allowed: 1 or more");
+        "PM-E010: measurement 5: gemm.n is not a number; allowed: 1 or more");
   CHECK(refused(64.0, -1.0) == "PM-E010: measurement 5: weight_copies is -1; allowed: 0 or more");
   CHECK(refused(64.0, HUGE_VAL) ==
         "PM-E010: measurement 5: weight_copies is inf; allowed: at most 1e30");

@@ -2,6 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/core/estimate.hpp>
+#include <perfmodel/core/label.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
@@ -19,7 +21,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 }  // namespace
 
 TEST_CASE("codes print as PM-E and three digits") {
-  CHECK(pm::code_text(pm::error_code::malformed_request) == "PM-E001");
+  CHECK(pm::code_text(pm::error_code{1}) == "PM-E001");
   CHECK(pm::code_text(pm::error_code::out_of_range) == "PM-E010");
   CHECK(pm::code_text(pm::error_code::unidentifiable) == "PM-E050");
   const pm::error e(pm::error_code::inconsistent, "a message");
@@ -39,7 +41,7 @@ TEST_CASE("messages name field, value and what is allowed") {
         "PM-E010: x is 7; allowed: 1 to 3");
   CHECK(refusal([] { detail::positive("x", 0_GB); }) == "PM-E010: x is 0; allowed: more than 0");
   CHECK(refusal([] { detail::unsupported("chip", "fp4"); }) ==
-        "PM-E013: chip does not compute in fp4; napkin gpus lists what it does");
+        "PM-E013: chip does not compute in fp4");
   CHECK(refusal([] { detail::fail(pm::error_code::impossible_layout, "why"); }) == "PM-E030: why");
 }
 
@@ -90,4 +92,33 @@ TEST_CASE("number formats know their size, and the wider of two multiplies") {
   CHECK(pm::storage_format(pm::int4, 64, 16, 16).bits() == 4.5);
   CHECK(pm::bytes_of(pm::storage_format(pm::int4, 64, 16)) == 0.53125_B);
   CHECK(pm::storage_format(pm::bf16).bits() == 16);
+}
+
+TEST_CASE("a term that is not there is an error that names those that are", "[errors]") {
+  pm::basic_terms<double> terms;
+  terms.add(pm::limiter::memory, "memory", 2_ms);
+  terms.add(pm::limiter::link, "communication", 1_ms);
+  CHECK(terms["communication"] == 1_ms);
+  CHECK(refusal([&] { (void)terms["comunication"]; }) ==
+        "PM-E014: no term is called \"comunication\"; there are: memory, communication");
+  CHECK(terms.find("comunication") == nullptr);
+  CHECK(terms.find("memory")->kind == pm::limiter::memory);
+  CHECK(terms.time_of("comunication") == 0_ms);
+}
+
+TEST_CASE("the 13th term is refused, and does not write past the others", "[errors]") {
+  pm::basic_terms<double> terms;
+  for (int i = 0; i < 12; ++i) terms.add(pm::limiter::memory, "one", 1_ms);
+  CHECK(refusal([&] { terms.add(pm::limiter::memory, "one", 1_ms); }) ==
+        "PM-E031: more than 12 terms");
+  CHECK(terms.size() == 12);
+  CHECK(terms.sum() > 11.9_ms);
+}
+
+TEST_CASE("a name too long for a label is refused and not cut", "[errors]") {
+  const std::string longest(47, 'a');
+  CHECK(pm::label(std::string_view(longest)).view() == longest);
+  CHECK(refusal([&] { pm::label(std::string_view(longest + "b")); }) ==
+        "PM-E010: a name has more than 47 characters");
+  CHECK(pm::label::shortened(longest + "b") == pm::label(std::string_view(longest)));
 }

@@ -169,49 +169,61 @@ TEST_CASE("over dual numbers a model's size has its derivative") {
 
 TEST_CASE("models that cannot be are refused by the name of the field") {
   CHECK(message_of(catalog::llama_3_8b) == "accepted");
-  CHECK(message_of(broken([](auto& m) { m.layers = 0; })).starts_with("layers is 0"));
-  CHECK(message_of(broken([](auto& m) { m.hidden = -1; })).starts_with("hidden is -1"));
+  CHECK(message_of(broken([](auto& m) { m.layers = 0; })).starts_with("model.layers is 0"));
+  CHECK(message_of(broken([](auto& m) { m.hidden = -1; })).starts_with("model.hidden is -1"));
   CHECK(message_of(broken([](auto& m) {
           m.vocabulary = pm::detail::not_a_number;
-        })).starts_with("vocabulary is not a number"));
+        })).starts_with("model.vocabulary is not a number"));
   CHECK(message_of(broken([](auto& m) {
           m.hidden = pm::detail::infinity;
-        })).starts_with("hidden is"));
-  CHECK(message_of(broken([](auto& m) { m.intermediate = 0; })).starts_with("intermediate is 0"));
+        })).starts_with("model.hidden is"));
+  CHECK(message_of(broken([](auto& m) {
+          m.intermediate = 0;
+        })).starts_with("model.intermediate is 0"));
   CHECK(message_of(broken([](auto& m) {
           m.attention.query_heads = 0;
-        })).starts_with("query_heads is 0"));
-  CHECK(message_of(broken([](auto& m) { m.attention.head_dim = 0; })).starts_with("head_dim is 0"));
+        })).starts_with("model.attention.query_heads is 0"));
+  CHECK(message_of(broken([](auto& m) {
+          m.attention.head_dim = 0;
+        })).starts_with("model.attention.head_dim is 0"));
   CHECK(message_of(broken([](auto& m) { m.attention.kv_heads = 5; })) ==
         "kv_heads must divide query_heads");
   CHECK(message_of(broken([](auto& m) {
           m.attention.value_dim = -1;
-        })).starts_with("value_dim is -1"));
+        })).starts_with("model.attention.value_dim is -1"));
   CHECK(message_of(broken([](auto& m) {
           m.sliding_layers = 33;
-        })).starts_with("sliding_layers is 33"));
-  CHECK(message_of(broken([](auto& m) { m.sliding_layers = 1; })).starts_with("window is 0"));
+        })).starts_with("model.sliding_layers is 33"));
+  CHECK(message_of(broken([](auto& m) { m.sliding_layers = 1; })).starts_with("model.window is 0"));
   CHECK(message_of(broken([](auto& m) {
           m.norms_per_layer = -2;
-        })).starts_with("norms_per_layer is -2"));
-  CHECK(message_of(broken([](auto& m) { m.max_context = -2; })).starts_with("max_context is -2"));
+        })).starts_with("model.norms_per_layer is -2"));
+  CHECK(message_of(broken([](auto& m) {
+          m.max_context = -2;
+        })).starts_with("model.max_context is -2"));
   const auto mixtral = [](void (*change)(pm::transformer&)) {
     return message_of(broken(change, catalog::mixtral_8x7b));
   };
-  CHECK(mixtral([](auto& m) { m.moe.layers = 33; }).starts_with("moe.layers is 33"));
-  CHECK(mixtral([](auto& m) { m.moe.experts = 0; }).starts_with("experts is 0"));
-  CHECK(mixtral([](auto& m) { m.moe.top_k = 9; }).starts_with("top_k is 9"));
-  CHECK(mixtral([](auto& m) { m.moe.intermediate = 0; }).starts_with("moe.intermediate is 0"));
+  CHECK(mixtral([](auto& m) { m.moe.layers = 33; }).starts_with("model.moe.layers is 33"));
+  CHECK(mixtral([](auto& m) { m.moe.experts = 0; }).starts_with("model.moe.experts is 0"));
+  CHECK(mixtral([](auto& m) { m.moe.top_k = 9; }).starts_with("model.moe.top_k is 9"));
+  CHECK(
+      mixtral([](auto& m) { m.moe.intermediate = 0; }).starts_with("model.moe.intermediate is 0"));
   CHECK(mixtral([](auto& m) {
           m.moe.shared_intermediate = -1;
-        }).starts_with("shared_intermediate is -1"));
+        }).starts_with("model.moe.shared_intermediate is -1"));
   const auto mla = [](void (*change)(pm::transformer&)) {
     return message_of(broken(change, catalog::deepseek_v3));
   };
-  CHECK(mla([](auto& m) { m.attention.kv_rank = 0; }).starts_with("kv_rank is 0"));
-  CHECK(mla([](auto& m) { m.attention.rope_dim = 0; }).starts_with("rope_dim is 0"));
-  CHECK(mla([](auto& m) { m.attention.value_dim = 0; }).starts_with("value_dim is 0"));
-  CHECK(mla([](auto& m) { m.attention.query_rank = -1; }).starts_with("query_rank is -1"));
+  CHECK(mla([](auto& m) { m.attention.kv_rank = 0; }).starts_with("model.attention.kv_rank is 0"));
+  CHECK(
+      mla([](auto& m) { m.attention.rope_dim = 0; }).starts_with("model.attention.rope_dim is 0"));
+  CHECK(mla([](auto& m) {
+          m.attention.value_dim = 0;
+        }).starts_with("model.attention.value_dim is 0"));
+  CHECK(mla([](auto& m) {
+          m.attention.query_rank = -1;
+        }).starts_with("model.attention.query_rank is -1"));
   CHECK(mla([](auto& m) { m.attention.rope_dim = 192; }) ==
         "head_dim must exceed rope_dim, which is part of it");
   CHECK_THROWS_AS(pm::kv_bytes(catalog::llama_3_8b, -1.0), pm::error);

@@ -63,7 +63,7 @@ TEST_CASE("gemm: dimensions below 1 are named", "[operators]") {
     FAIL("accepted n = 0");
   } catch (const pm::error& e) {
     CHECK(e.code() == pm::error_code::out_of_range);
-    CHECK(std::string(e.what()) == "n is 0; allowed: 1 or more");
+    CHECK(std::string(e.what()) == "gemm.n is 0; allowed: 1 or more");
   }
   CHECK_THROWS_AS(demand_of(pm::gemm{.m = std::nan(""), .n = 1, .k = 1}), pm::error);
   CHECK_THROWS_AS(demand_of(pm::gemm{.m = 1, .n = 1, .k = HUGE_VAL}), pm::error);

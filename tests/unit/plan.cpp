@@ -123,7 +123,7 @@ TEST_CASE("plan: what cannot be has a reason, and out of reach targets leave no 
   CHECK_FALSE(none.frontier.empty());  // the nearest there are
   CHECK_FALSE(none.frontier.front().meets_targets);
   q.accelerators.clear();
-  CHECK(refusal([&] { (void)pm::plan_bound(q); }) == "PM-E004: accelerators: give at least one");
+  CHECK(refusal([&] { (void)pm::plan_bound(q); }) == "PM-E010: accelerators: give at least one");
 }
 
 TEST_CASE("plan: every accelerator of the catalogue can be asked, also those without some format") {
@@ -229,7 +229,7 @@ TEST_CASE("plan: requests that make no sense are refused by name") {
     return refusal([&] { (void)pm::plan_bound(q); });
   };
   CHECK(why([](auto& q) { q.gpus = 0; }) == "PM-E010: gpus is 0; allowed: 1 to 65536");
-  CHECK(why([](auto& q) { q.precisions.clear(); }) == "PM-E004: precisions: give at least one");
+  CHECK(why([](auto& q) { q.precisions.clear(); }) == "PM-E010: precisions: give at least one");
   CHECK(why([](auto& q) { q.utilization = 1.5; }) ==
         "PM-E010: utilization is 1.5; allowed: 0 to 1");
   CHECK(why([](auto& q) { q.load.arrivals = pm::open_loop{}; }) ==
@@ -237,7 +237,7 @@ TEST_CASE("plan: requests that make no sense are refused by name") {
   CHECK(why([](auto& q) { q.load.batch_limit = -1; }) ==
         "PM-E010: batch_limit is -1; allowed: 1 or more");
   CHECK(why([](auto& q) { q.itl = -1.0 * pm::ms; }).starts_with("PM-E010: itl is -0.001"));
-  CHECK(why([](auto& q) { q.model.layers = 0; }).starts_with("PM-E010: layers is 0"));
+  CHECK(why([](auto& q) { q.model.layers = 0; }).starts_with("PM-E010: model.layers is 0"));
   auto q = small_request();
   pm::plan_point stranger{};
   stranger.accelerator = "l4";

@@ -11,47 +11,66 @@ using perfmodel_test::close;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
 using dual2 = perfmodel::dual<2>;
+namespace series = perfmodel::math::series;
 
-TEST_CASE("elementary functions are those of <cmath> to 1e-14") {
+TEST_CASE("the series of constant expressions are the functions of <cmath> to 1e-14") {
   random_numbers r(1);
   for (int i = 0; i < 20000; ++i) {
     const double x = r.log_uniform(1e-300, 1e300);
-    CHECK(near(pm::math::log(x), std::log(x), 1e-14));
-    CHECK(near(pm::math::sqrt(x), std::sqrt(x), 1e-15));
+    CHECK(near(series::log(x), std::log(x), 1e-14));
+    CHECK(near(series::sqrt(x), std::sqrt(x), 1e-15));
     const double y = r.uniform(-20, 20);
-    CHECK(near(pm::math::exp(y), std::exp(y), 1e-14));
+    CHECK(near(series::exp(y), std::exp(y), 1e-14));
     const double base = r.log_uniform(1e-3, 1e3), exponent = r.uniform(-2, 2);
-    CHECK(near(pm::math::pow(base, exponent), std::pow(base, exponent), 1e-14));
+    CHECK(near(series::pow(base, exponent), std::pow(base, exponent), 1e-14));
     const double z = r.uniform(-1e6, 1e6);
     CHECK(pm::math::ceil(z) == std::ceil(z));
     CHECK(pm::math::floor(z) == std::floor(z));
     const double close_to_1 = 1 + r.uniform(-1e-3, 1e-3);
-    CHECK(close(pm::math::log(close_to_1), std::log(close_to_1), 1e-14, 1e-18));
+    CHECK(close(series::log(close_to_1), std::log(close_to_1), 1e-14, 1e-18));
   }
 }
 
-TEST_CASE("elementary functions at the ends of their ranges") {
+TEST_CASE("the series at the ends of their ranges") {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  CHECK(pm::math::log(0.0) == -inf);
-  CHECK(pm::math::log(inf) == inf);
-  CHECK(std::isnan(pm::math::log(-1.0)));
-  CHECK(pm::math::log(1.0) == 0.0);
-  CHECK(near(pm::math::log(5e-324), std::log(5e-324), 1e-14));
-  CHECK(pm::math::exp(710.0) == inf);
-  CHECK(pm::math::exp(-800.0) == 0.0);
-  CHECK(pm::math::exp(0.0) == 1.0);
-  CHECK(near(pm::math::exp(709.0), std::exp(709.0), 1e-12));
-  CHECK(near(pm::math::exp(-700.0), std::exp(-700.0), 1e-12));
-  CHECK(pm::math::sqrt(0.0) == 0.0);
-  CHECK(pm::math::sqrt(inf) == inf);
-  CHECK(std::isnan(pm::math::sqrt(-1.0)));
-  CHECK(pm::math::pow(0.0, 2.0) == 0.0);
-  CHECK(pm::math::pow(0.0, 0.0) == 1.0);
-  CHECK(pm::math::pow(0.0, -1.0) == inf);
+  CHECK(series::log(0.0) == -inf);
+  CHECK(series::log(inf) == inf);
+  CHECK(std::isnan(series::log(-1.0)));
+  CHECK(series::log(1.0) == 0.0);
+  CHECK(near(series::log(5e-324), std::log(5e-324), 1e-14));
+  CHECK(series::exp(710.0) == inf);
+  CHECK(series::exp(-800.0) == 0.0);
+  CHECK(series::exp(0.0) == 1.0);
+  CHECK(near(series::exp(709.0), std::exp(709.0), 1e-12));
+  CHECK(near(series::exp(-700.0), std::exp(-700.0), 1e-12));
+  CHECK(series::sqrt(0.0) == 0.0);
+  CHECK(series::sqrt(inf) == inf);
+  CHECK(std::isnan(series::sqrt(-1.0)));
+  CHECK(series::pow(0.0, 2.0) == 0.0);
+  CHECK(series::pow(0.0, 0.0) == 1.0);
+  CHECK(series::pow(0.0, -1.0) == inf);
   CHECK(pm::math::ceil(1e300) == 1e300);
   CHECK(pm::math::ceil(-0.5) == 0.0);
   CHECK(pm::math::ceil(inf) == inf);
   CHECK(pm::math::floor(3.0) == 3.0);
+}
+
+TEST_CASE("at run time elementary functions are those of <cmath>, in every lane too") {
+  random_numbers r(2);
+  for (int i = 0; i < 1000; ++i) {
+    const double x = r.log_uniform(1e-3, 1e3), y = r.uniform(-2, 2);
+    const pm::lanes<2> xs(x), ys(y);
+    CHECK(pm::math::log(x) == std::log(x));
+    CHECK(pm::math::exp(y) == std::exp(y));
+    CHECK(pm::math::sqrt(x) == std::sqrt(x));
+    CHECK(pm::math::pow(x, y) == std::pow(x, y));
+    CHECK(log(xs)[1] == std::log(x));
+    CHECK(exp(ys)[1] == std::exp(y));
+    CHECK(sqrt(xs)[1] == std::sqrt(x));
+    CHECK(pow(xs, ys)[1] == std::pow(x, y));
+  }
+  constexpr double at_compile_time = pm::math::pow(1.7, 2.3);
+  CHECK(near(at_compile_time, std::pow(1.7, 2.3), 1e-14));
 }
 
 TEST_CASE("every operation of a scalar agrees over all scalars") {

@@ -174,7 +174,7 @@ TEST_CASE(
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b};
   d.device.vector = {};
   const auto without = pm::step_bound(d, {.batch = 64, .context = 10});
-  CHECK(without.terms["vector"] == pm::duration<>{});
+  CHECK(without.terms.find("vector") == nullptr);
   d.device.vector.peak.fp32 = 1.0 * pm::GFLOP_per_s;
   const auto slow = pm::step_bound(d, {.batch = 64, .context = 10});
   CHECK(slow.limiter == pm::limiter::vector_compute);

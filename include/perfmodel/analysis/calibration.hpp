@@ -2,36 +2,11 @@
 // and a refusal where the measurements cannot tell a parameter.
 #pragma once
 
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 #include <Eigen/Eigenvalues>
-#include <algorithm>
-#include <cmath>
 #include <map>
-#include <perfmodel/analysis/scores.hpp>
-#include <perfmodel/core/error.hpp>
-#include <perfmodel/scalar/dual.hpp>
-#include <span>
-#include <string>
-#include <vector>
+#include <perfmodel/analysis/least_squares.hpp>
 
 namespace perfmodel {
-
-/// One parameter to be fitted: where the search starts and what is physically possible.
-struct fitted_parameter {
-  const char* name = "";
-  double start = 0, lower = 0, upper = 0;
-};
-
-/// Residuals beyond `huber` (as a log ratio) count linearly, so that one wild row moves little.
-struct fit_options {
-  double huber = 0.1;
-  int iterations = 200;
-  double tolerance = 1e-10;        ///< stop when the cost falls by less than this share
-  double largest_condition = 1e9;  ///< of the scaled normal matrix, before a refusal
-  double largest_error = 1.0;      ///< standard error over the range between the limits, likewise
-  bool refuse = true;  ///< what cannot be identified; else standard errors of it are infinite
-};
 
 /// value and standard_error per parameter; at_bound where the best value is the limit itself, and
 /// the standard error then says how sharply the data push against it. residual[i] =
@@ -48,19 +23,6 @@ struct fit_result {
 };
 
 namespace detail {
-
-[[noreturn]] inline void unidentifiable(const std::string& why) {
-  throw error(error_code::unidentifiable, why);
-}
-
-/// Refuses a time whose logarithm tells nothing, by what it is and the number of its row.
-inline void check_time(const char* what, double time, std::size_t i) {
-  if (time >= smallest_quantity && time <= largest_quantity) return;
-  std::string row(what);
-  row.append(" ").append(std::to_string(i + 1));
-  if (time > 0.0 && time < infinity) positive(row.c_str(), time);
-  out_of_range(row.c_str(), time, "more than 0, and finite");
-}
 
 inline void check_measured(std::span<const double> measured, std::size_t parameters) {
   for (std::size_t i = 0; i < measured.size(); ++i) check_time("measurement", measured[i], i);
@@ -91,10 +53,62 @@ inline void check_fit(std::span<const fitted_parameter> parameters, const fit_op
   }
 }
 
-/// ln(measured / predicted) of row i, whose prediction must be a positive number.
-inline double log_ratio(double measured, double predicted, std::size_t i) {
-  check_time("the prediction of row", predicted, i);
-  return std::log(measured / predicted);
+/// Refuses parameters that no row depends on.
+template <class Search, std::size_t N>
+void require_dependence(const Search& s, const std::array<fitted_parameter, N>& parameters) {
+  for (std::size_t j = 0; j < N; ++j) {
+    const int i = static_cast<int>(j);
+    if (s.normal(i, i) > 1e-12 * static_cast<double>(s.residual.size())) continue;
+    unidentifiable(std::string("no measurement depends on ") + parameters[j].name);
+  }
+}
+
+/// Refuses parameters that only act together: an eigenvalue of the correlation matrix that is next
+/// to nothing, and its eigenvector says which.
+template <class Matrix, std::size_t N>
+void require_independence(const Matrix& correlation,
+                          const std::array<fitted_parameter, N>& parameters,
+                          double largest_condition) {
+  constexpr int n = static_cast<int>(N);
+  const Eigen::SelfAdjointEigenSolver<Matrix> modes(correlation);
+  if (modes.eigenvalues()[0] * largest_condition > modes.eigenvalues()[n - 1]) return;
+  int first = 0;
+  modes.eigenvectors().col(0).cwiseAbs().maxCoeff(&first);
+  std::string others;
+  for (int j = 0; j < n; ++j) {
+    if (j == first || std::abs(modes.eigenvectors()(j, 0)) < 0.2) continue;
+    others += others.empty() ? "" : ", ";
+    others += parameters[static_cast<std::size_t>(j)].name;
+  }
+  unidentifiable(std::string("the measurements cannot tell ") +
+                 parameters[static_cast<std::size_t>(first)].name + " from " +
+                 (others.empty() ? "the others" : others) +
+                 "; add other sizes, from launch-bound to compute-bound");
+}
+
+/// Covariance and standard errors at the point found; refuses what the measurements leave open.
+template <class Search, std::size_t N>
+void add_standard_errors(fit_result<N>& out, const Search& s,
+                         const std::array<fitted_parameter, N>& parameters,
+                         const fit_options& options) {
+  using matrix = typename Search::matrix;
+  require_dependence(s, parameters);
+  const typename Search::vector per_root = s.normal.diagonal().cwiseSqrt().cwiseInverse();
+  const matrix correlation = per_root.asDiagonal() * s.normal * per_root.asDiagonal();
+  require_independence(correlation, parameters, options.largest_condition);
+  double weighted = 0;
+  for (const double r : out.residual) weighted += huber_weight(r, options.huber) * r * r;
+  const double variance = weighted / static_cast<double>(out.residual.size() - N);
+  out.covariance = variance * s.scale.asDiagonal() *
+                   (per_root.asDiagonal() * correlation.inverse() * per_root.asDiagonal()) *
+                   s.scale.asDiagonal();
+  for (std::size_t i = 0; i < N; ++i) {
+    const int j = static_cast<int>(i);
+    out.standard_error[i] = std::sqrt(out.covariance(j, j));
+    if (out.standard_error[i] <= options.largest_error * s.scale[j]) continue;
+    unidentifiable(std::string("the measurements leave ") + parameters[i].name + " open: " +
+                   number_text(out.value[i]) + " +- " + number_text(out.standard_error[i]));
+  }
 }
 
 }  // namespace detail
@@ -117,151 +131,59 @@ template <std::size_t N, class Predict>
 fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
                              std::span<const double> measured, Predict&& predict,
                              const fit_options& options = {}) {
-  constexpr int n = static_cast<int>(N);
-  using vector = Eigen::Matrix<double, n, 1>;
-  using matrix = Eigen::Matrix<double, n, n>;
   detail::check_measured(measured, N);
   detail::check_fit(parameters, options);
-
-  const std::size_t rows = measured.size();
-  std::vector<double> residual(rows), trial_residual(rows);
-  vector scale, x;
-  for (std::size_t j = 0; j < N; ++j) {
-    const fitted_parameter& p = parameters[j];
-    scale[static_cast<int>(j)] = p.upper - p.lower;
-    x[static_cast<int>(j)] = (p.start - p.lower) / (p.upper - p.lower);
-  }
-
-  // Cost at u (0 to 1 between the bounds), with gradient and weighted normal matrix on request.
-  const auto evaluate = [&](const vector& u, std::vector<double>& r, vector* gradient,
-                            matrix* normal) {
-    std::array<dual<N>, N> p;
-    for (std::size_t j = 0; j < N; ++j) {
-      p[j] = dual<N>::variable(
-          parameters[j].lower + scale[static_cast<int>(j)] * u[static_cast<int>(j)], j);
-    }
-    if (gradient != nullptr) {
-      gradient->setZero();
-      normal->setZero();
-    }
-    double cost = 0;
-    for (std::size_t i = 0; i < rows; ++i) {
-      const dual<N> t = predict(p, i);
-      r[i] = detail::log_ratio(measured[i], t.value(), i);
-      const double size = std::abs(r[i]);
-      const double weight = size <= options.huber ? 1.0 : options.huber / size;
-      cost +=
-          size <= options.huber ? 0.5 * size * size : options.huber * (size - 0.5 * options.huber);
-      if (gradient != nullptr) {
-        vector slope;  // of ln predicted
-        for (int j = 0; j < n; ++j)
-          slope[j] = t.partial(static_cast<std::size_t>(j)) / t.value() * scale[j];
-        *gradient -= weight * r[i] * slope;
-        *normal += weight * slope * slope.transpose();
-      }
-    }
-    return cost;
-  };
-
-  vector gradient;
-  matrix normal;
-  double cost = evaluate(x, residual, &gradient, &normal);
-  const double centre = detail::quantile(residual, 0.5);
+  detail::log_ratio_search<N, Predict> search(parameters, measured, predict, options);
+  const double centre = detail::quantile(search.residual, 0.5);
   if (std::abs(centre) > std::log(100.0)) {
     detail::unidentifiable("measurements are typically " + detail::number_text(std::exp(centre)) +
                            " times the first prediction; is the unit of the column right?");
   }
-  double damping = 1e-3;
-  int pass = 0;
-  for (int idle = 0; pass < options.iterations && idle < 3; ++pass) {
-    std::array<bool, N> held{};
-    for (int j = 0; j < n; ++j) {
-      held[static_cast<std::size_t>(j)] =
-          (x[j] <= 0.0 && gradient[j] > 0.0) || (x[j] >= 1.0 && gradient[j] < 0.0);
-    }
-    matrix a = normal;
-    vector b = -gradient;
-    for (int j = 0; j < n; ++j) {
-      a(j, j) += damping * normal(j, j) + 1e-12;
-      if (!held[static_cast<std::size_t>(j)]) continue;
-      a.row(j).setZero();
-      a.col(j).setZero();
-      a(j, j) = 1.0;
-      b[j] = 0.0;
-    }
-    const vector step = a.ldlt().solve(b);
-    vector trial = x + step;
-    for (int j = 0; j < n; ++j) trial[j] = std::clamp(trial[j], 0.0, 1.0);
-    const double trial_cost = evaluate(trial, trial_residual, nullptr, nullptr);
-    if (trial_cost < cost) {
-      idle = cost - trial_cost < options.tolerance * cost ? idle + 1 : 0;
-      x = trial;
-      cost = evaluate(x, residual, &gradient, &normal);
-      damping = (std::max)(0.2 * damping, 1e-12);
-    } else {
-      damping *= 5.0;
-      if (damping > 1e12) break;
-    }
-  }
+  search.descend();
 
   fit_result<N> out;
-  out.residual = std::move(residual);
-  out.cost = cost;
-  out.iterations = pass;
+  out.residual = search.residual;
+  out.cost = search.cost;
+  out.iterations = search.passes;
   out.log_sigma = log_sigma_of(out.residual);
-  for (int j = 0; j < n; ++j) {
-    const auto i = static_cast<std::size_t>(j);
-    out.value[i] = parameters[i].lower + scale[j] * x[j];
-    out.at_bound[i] = x[j] <= 0.0 || x[j] >= 1.0;
-    if (options.refuse && !(normal(j, j) > 1e-12 * static_cast<double>(rows))) {
-      detail::unidentifiable(std::string("no measurement depends on ") + parameters[i].name);
-    }
+  for (std::size_t i = 0; i < N; ++i) {
+    const int j = static_cast<int>(i);
+    out.value[i] = parameters[i].lower + search.scale[j] * search.x[j];
+    out.at_bound[i] = search.x[j] <= 0.0 || search.x[j] >= 1.0;
   }
-  if (!options.refuse) {
+  if (options.refuse) {
+    detail::add_standard_errors(out, search, parameters, options);
+  } else {
     out.standard_error.fill(detail::infinity);
     out.covariance.setConstant(detail::infinity);
-    return out;
-  }
-  const vector root = normal.diagonal().cwiseSqrt();
-  const matrix correlation =
-      root.cwiseInverse().asDiagonal() * normal * root.cwiseInverse().asDiagonal();
-  const Eigen::SelfAdjointEigenSolver<matrix> modes(correlation);
-  const double weakest = modes.eigenvalues()[0];
-  if (!(weakest * options.largest_condition > modes.eigenvalues()[n - 1])) {
-    int first = 0;
-    modes.eigenvectors().col(0).cwiseAbs().maxCoeff(&first);
-    std::string others;
-    for (int j = 0; j < n; ++j) {
-      if (j == first || std::abs(modes.eigenvectors()(j, 0)) < 0.2) continue;
-      others += others.empty() ? "" : ", ";
-      others += parameters[static_cast<std::size_t>(j)].name;
-    }
-    detail::unidentifiable(std::string("the measurements cannot tell ") +
-                           parameters[static_cast<std::size_t>(first)].name + " from " +
-                           (others.empty() ? "the others" : others) +
-                           "; add other sizes, from launch-bound to compute-bound");
-  }
-  double weighted = 0;
-  for (const double r : out.residual) {
-    const double size = std::abs(r);
-    weighted += (size <= options.huber ? 1.0 : options.huber / size) * r * r;
-  }
-  const double variance = weighted / static_cast<double>(rows - N);
-  out.covariance = variance * scale.asDiagonal() *
-                   (root.cwiseInverse().asDiagonal() * correlation.inverse() *
-                    root.cwiseInverse().asDiagonal()) *
-                   scale.asDiagonal();
-  for (int j = 0; j < n; ++j) {
-    const auto i = static_cast<std::size_t>(j);
-    out.standard_error[i] = std::sqrt(out.covariance(j, j));
-    if (!(out.standard_error[i] <= options.largest_error * scale[j])) {
-      detail::unidentifiable(std::string("the measurements leave ") + parameters[i].name +
-                             " open: " + detail::number_text(out.value[i]) + " +- " +
-                             detail::number_text(out.standard_error[i]));
-    }
   }
   return out;
 }
+
+namespace detail {
+
+/// The part that each row is held out with: groups in the order they first appear, dealt into
+/// `folds` parts (0: one a group).
+struct dealt_rows {
+  std::vector<std::size_t> part_of{};
+  std::size_t parts = 0;
+};
+inline dealt_rows deal(std::span<const std::size_t> group, std::size_t folds) {
+  std::map<std::size_t, std::size_t> seen;
+  dealt_rows out;
+  for (const std::size_t g : group)
+    out.part_of.push_back(seen.try_emplace(g, seen.size()).first->second);
+  if (seen.size() < 2) unidentifiable("all measurements are of one group; none can be held out");
+  if (folds == 1) {
+    throw error(error_code::out_of_range,
+                "folds is 1; allowed: 0, or 2 or more, as one part leaves no rows to fit");
+  }
+  out.parts = folds == 0 ? seen.size() : (std::min)(folds, seen.size());
+  for (std::size_t& part : out.part_of) part %= out.parts;
+  return out;
+}
+
+}  // namespace detail
 
 /// Residuals of every row by a fit that has not seen the row's group (its shape, its machine):
 /// group[i] is any number that rows of one group share. Groups are dealt into `folds` parts in the
@@ -280,24 +202,13 @@ std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& pa
     throw error(error_code::inconsistent, std::to_string(measured.size()) + " measurements have " +
                                               std::to_string(group.size()) + " groups");
   }
-  std::map<std::size_t, std::size_t> seen;
-  std::vector<std::size_t> fold_of(group.size());
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    fold_of[i] = seen.try_emplace(group[i], seen.size()).first->second;
-  }
-  if (seen.size() < 2)
-    detail::unidentifiable("all measurements are of one group; none can be held out");
-  if (folds == 1) {
-    throw error(error_code::out_of_range,
-                "folds is 1; allowed: 0, or 2 or more, as one part leaves no rows to fit");
-  }
-  const std::size_t parts = folds == 0 ? seen.size() : (std::min)(folds, seen.size());
+  const detail::dealt_rows dealt = detail::deal(group, folds);
   std::vector<double> out(measured.size());
-  for (std::size_t part = 0; part < parts; ++part) {
+  for (std::size_t part = 0; part < dealt.parts; ++part) {
     std::vector<double> kept;
     std::vector<std::size_t> index;
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      if (fold_of[i] % parts == part) continue;
+      if (dealt.part_of[i] == part) continue;
       kept.push_back(measured[i]);
       index.push_back(i);
     }
@@ -308,7 +219,7 @@ std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& pa
     std::array<dual<N>, N> found;
     for (std::size_t j = 0; j < N; ++j) found[j] = dual<N>(fit.value[j]);
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      if (fold_of[i] % parts != part) continue;
+      if (dealt.part_of[i] != part) continue;
       out[i] = detail::log_ratio(measured[i], predict(found, i).value(), i);
     }
   }

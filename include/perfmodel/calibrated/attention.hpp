@@ -101,7 +101,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const duration<T> blocks_take = e.terms.add(limiter::latency, "blocks", compute);
   const duration<T> memory_takes = e.terms.add(limiter::memory, "memory", memory.time);
   const duration<T> combined =
-      named("blocks beside memory", detail::partly_hidden(blocks_take, memory_takes));
+      named("blocks beside memory", detail::soft_max(blocks_take, memory_takes));
   e.limiter = e.terms.limiting();
   duration<T> fixed = e.terms.add(limiter::launch, "floor", p.floor);
   fixed += e.terms.add(limiter::latency, "splits", (splits - 1.0) * k.split_cycles / clock);
@@ -179,7 +179,7 @@ constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_atten
   const duration<T> exponential =
       1.0 / (special_functions_of(a) * positive("vector.clock", a.vector.clock.quantity()));
   return named("time per pair and SM", c.kernels.overlaps_exponential
-                                           ? partly_hidden(products, exponential)
+                                           ? soft_max(products, exponential)
                                            : products + exponential);
 }
 
@@ -253,9 +253,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   if (upper(splits) > 1.0) {
     fixed += e.terms.add(limiter::memory, "splits", detail::combining_time(a, w, k, splits, sms));
   }
-  e.time =
-      named("time", fixed + (k.overlaps_memory ? detail::partly_hidden(tiles_take, memory_takes)
-                                               : tiles_take + memory_takes));
+  e.time = named("time", fixed + (k.overlaps_memory ? detail::soft_max(tiles_take, memory_takes)
+                                                    : tiles_take + memory_takes));
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
   e.mbu = memory.from_dram / a.dram.bandwidth.quantity() / e.time;
   return e;

@@ -3,6 +3,7 @@
 
 #include <perfmodel/calibrated/collective_profile.hpp>
 #include <perfmodel/collectives.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 
 namespace perfmodel {

@@ -74,7 +74,7 @@ constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_
   e.limiter = e.terms.limiting();
   const duration<T> launch =
       e.terms.add(limiter::launch, "launch", d.launches * c.kernels.kernel_time);
-  e.time = named("time", launch + partly_hidden(memory, work));
+  e.time = named("time", launch + soft_max(memory, work));
   e.mbu = (1.0 - warm) * moved / a.dram.bandwidth.quantity() / e.time;
   return e;
 }

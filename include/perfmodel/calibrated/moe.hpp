@@ -65,7 +65,7 @@ constexpr duration<T> grouped_gemm_time(const expert_groups<T>& g, const T& colu
   const T drawn = scalar_min(T(1.0), T(k.dram_saturation * waves));
   const duration<T> memory =
       named("weights' time", g.count * columns * depth * r.weight / (drawn * r.weights));
-  return partly_hidden(compute, memory);
+  return soft_max(compute, memory);
 }
 
 /// Up (and gate) and down again of every group.

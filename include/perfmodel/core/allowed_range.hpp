@@ -35,6 +35,7 @@ inline constexpr allowed_range not_negative_range{0.0, largest_quantity, "0 or m
                                                   "at most 1e30"};
 inline constexpr allowed_range count_range{1.0, largest_count, "1 or more", "at most 1e15"};
 inline constexpr allowed_range share_range{smallest_quantity, 1.0, "more than 0", "0 to 1"};
+inline constexpr allowed_range ranks_range{1.0, 1e6, "1 to 1000000", "1 to 1000000"};
 inline constexpr allowed_range fraction_range{0.0, 1.0, "0 to 1", "0 to 1"};
 }  // namespace detail
 

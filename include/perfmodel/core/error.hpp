@@ -9,13 +9,8 @@
 
 namespace perfmodel {
 
-/// Stable codes; code_text() prints them as PM-E and three digits.
+/// Stable codes; code_text() prints them as PM-E and three digits. 1 to 9 are left to programs.
 enum class error_code : int {
-  malformed_request = 1,  ///< not JSON, or not an object
-  unknown_query = 2,
-  unknown_key = 3,
-  missing_key = 4,
-  wrong_type = 5,
   out_of_range = 10,  ///< a number outside what its field allows
   unknown_accelerator = 11,
   unknown_model = 12,
@@ -63,22 +58,16 @@ inline std::string number_text(double x) {
   throw error(error_code::out_of_range,
               std::string(name) + " is " + number_text(value) + "; allowed: " + allowed);
 }
-/// constexpr, so that a compiler prints its arguments when it fails in a constant expression.
-constexpr void refuse_outside(const allowed_range& r, const char* name, double lower,
-                              double upper) {
-  if (!(lower >= r.least)) out_of_range(name, lower, r.below_in_words(lower));
-  if (!(upper <= r.most)) out_of_range(name, upper, r.above);
-}
 [[noreturn]] inline void unsupported(const char* accelerator, const char* format) {
-  throw error(error_code::unsupported_format, std::string(accelerator) + " does not compute in " +
-                                                  format + "; napkin gpus lists what it does");
+  throw error(error_code::unsupported_format,
+              std::string(accelerator) + " does not compute in " + format);
 }
 [[noreturn]] inline void no_calibration(const char* accelerator, const char* kind) {
   throw error(error_code::inconsistent, std::string("nothing was fitted to a machine like ") +
                                             accelerator + " (" + kind +
                                             "): it has a bound and no calibrated prediction");
 }
-/// constexpr as refuse_outside().
+/// constexpr, so that a compiler prints its arguments when it fails in a constant expression.
 constexpr void computes_in(bool supported, const char* accelerator, const char* format) {
   if (!supported) unsupported(accelerator, format);
 }
@@ -89,7 +78,8 @@ constexpr void computes_in(bool supported, const char* accelerator, const char* 
 /// x, all of which the range holds. Errors: out_of_range, by the name.
 template <Scalar T>
 constexpr const T& inside(const allowed_range& r, const char* name, const T& x) {
-  refuse_outside(r, name, lower(x), upper(x));
+  if (!(lower(x) >= r.least)) out_of_range(name, lower(x), r.below_in_words(lower(x)));
+  if (!(upper(x) <= r.most)) out_of_range(name, upper(x), r.above);
   return x;
 }
 template <class U, Scalar T>

@@ -1,7 +1,9 @@
 // What a law answers: a time, the term that limits it, every term by name, and whether it can be.
 #pragma once
 
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/units/named.hpp>
+#include <string>
 #include <string_view>
 
 namespace perfmodel {
@@ -42,8 +44,9 @@ using term = basic_term<>;
 template <Scalar T = double>
 class basic_terms {
  public:
-  /// Adds a term and returns its time, named for the derivation.
+  /// Adds a term and returns its time, named for the derivation. Errors: a 13th term.
   constexpr duration<T> add(perfmodel::limiter kind, const char* name, const duration<T>& time) {
+    if (count_ == items_.size()) detail::fail(error_code::inconsistent, "more than 12 terms");
     const duration<T> t = named(name, time);
     items_[count_++] = basic_term<T>{kind, name, t};
     return t;
@@ -54,12 +57,23 @@ class basic_terms {
   constexpr const basic_term<T>* end() const { return items_.data() + count_; }
   constexpr const basic_term<T>& operator[](std::size_t i) const { return items_[i]; }
 
-  /// Time of the term of that name; 0 where there is none.
-  constexpr duration<T> operator[](std::string_view name) const {
+  /// The term of that name; null where there is none.
+  constexpr const basic_term<T>* find(std::string_view name) const {
     for (const auto& t : *this) {
-      if (name == t.name) return t.time;
+      if (name == t.name) return &t;
     }
-    return {};
+    return nullptr;
+  }
+  /// Time of the term of that name, 0 where there is none: for terms that only some answers have.
+  constexpr duration<T> time_of(std::string_view name) const {
+    const basic_term<T>* t = find(name);
+    return t == nullptr ? duration<T>{} : t->time;
+  }
+  /// Time of the term of that name. Errors: unknown_name where there is none, with those there are.
+  constexpr duration<T> operator[](std::string_view name) const {
+    const basic_term<T>* t = find(name);
+    if (t == nullptr) no_such_term(name);
+    return t->time;
   }
   /// Sum and maximum of all terms, in the order they were added.
   constexpr duration<T> sum() const {
@@ -94,6 +108,13 @@ class basic_terms {
   }
 
  private:
+  [[noreturn]] void no_such_term(std::string_view name) const {
+    std::string there;
+    for (const auto& t : *this) there += (there.empty() ? "" : ", ") + std::string(t.name);
+    throw error(error_code::unknown_name,
+                "no term is called \"" + std::string(name) + "\"; there are: " + there);
+  }
+
   std::array<basic_term<T>, 12> items_{};
   std::size_t count_ = 0;
 };

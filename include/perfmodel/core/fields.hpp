@@ -2,6 +2,7 @@
 // Walks over them change the scalar, seed derivatives, name inputs, and refuse what is not allowed.
 #pragma once
 
+#include <cstdlib>
 #include <optional>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/units/named.hpp>
@@ -30,6 +31,8 @@ struct field {
   static constexpr field share(const char* n) { return {n, detail::share_range}; }
   /// A share that may be nothing: 0 .. 1.
   static constexpr field fraction(const char* n) { return {n, detail::fraction_range}; }
+  /// Ranks of a group: 1 .. 1e6.
+  static constexpr field ranks(const char* n) { return {n, detail::ranks_range}; }
   /// lo .. hi; `in_words` says so: "1 to 1000000".
   static constexpr field within(const char* n, double lo, double hi, const char* in_words) {
     return {n, allowed_range{lo, hi, in_words, in_words}};
@@ -136,16 +139,25 @@ constexpr void convert(const field_path& path, const From& from, Into& into, F&&
   }
 }
 
-/// look(path, allowed, lower, upper) for every number that a range is given for. A named type and no
-/// lambda, for the sake of what compilers print where a constant expression stops in it.
-template <class Look>
-struct each_number {
+/// Not constexpr on purpose: see out_of_range of a name.
+[[noreturn]] inline void out_of_range(const field_path& path, const allowed_range& r, double lower,
+                                      double upper) {
+  inside(r, path.text().c_str(), lower);
+  inside(r, path.text().c_str(), upper);
+  std::abort();  // the range refuses one of them
+}
+
+/// Looks at each number that a range is given for: notes whether all are inside, or refuses the
+/// first that is not. A named type and no lambda, and few calls deep, for the sake of what compilers
+/// print where a constant expression stops in it.
+template <bool Refuse>
+struct check_field {
   field_path at;
-  Look& look;
+  bool& all;
 
   template <class X>
   constexpr void operator()(const field& about, const X& x) const {
-    const each_number here{field_path{&at, about.name}, look};
+    const check_field here{field_path{&at, about.name}, all};
     if constexpr (Spec<const X>) {
       X::fields(here, x);
     } else if constexpr (is_optional<X>) {
@@ -158,26 +170,16 @@ struct each_number {
       (*this)(about, x.quantity());
     } else if constexpr (Quantity<X>) {
       (*this)(about, x.value());
-    } else if constexpr (Scalar<X>) {
-      if (about.allowed.refuses_some()) look(here.at, about.allowed, lower(x), upper(x));
     } else if constexpr (std::same_as<X, int>) {
       (*this)(about, static_cast<double>(x));
+    } else if constexpr (Scalar<X>) {
+      const bool inside = !about.allowed.refuses_some() || about.allowed.holds(lower(x), upper(x));
+      if constexpr (Refuse) {
+        if (!inside) out_of_range(here.at, about.allowed, lower(x), upper(x));
+      } else {
+        all = (static_cast<int>(all) & static_cast<int>(inside)) != 0;
+      }
     }
-  }
-};
-
-struct all_inside {
-  bool yes = true;
-  constexpr void operator()(const field_path&, const allowed_range& r, double lower, double upper) {
-    yes = (static_cast<int>(yes) & static_cast<int>(r.holds(lower, upper))) != 0;
-  }
-};
-struct refuse_first {
-  constexpr void operator()(const field_path& path, const allowed_range& r, double lower,
-                            double upper) {
-    if (r.holds(lower, upper)) return;
-    if (!std::is_constant_evaluated()) refuse_outside(r, path.text().c_str(), lower, upper);
-    refuse_outside(r, path.name, lower, upper);
   }
 };
 
@@ -207,12 +209,9 @@ constexpr auto lift(const S& spec) {
 template <class S>
   requires detail::Spec<const S>
 constexpr void require_valid(const S& spec, const char* owner = "") {
-  const field_path root{nullptr, owner};
-  detail::all_inside all;
-  S::fields(detail::each_number<detail::all_inside>{root, all}, spec);
-  if (all.yes) return;
-  detail::refuse_first refuse;
-  S::fields(detail::each_number<detail::refuse_first>{root, refuse}, spec);
+  bool all = true;
+  S::fields(detail::check_field<false>{{nullptr, owner}, all}, spec);
+  if (!all) S::fields(detail::check_field<true>{{nullptr, owner}, all}, spec);
 }
 
 }  // namespace perfmodel

@@ -3,23 +3,28 @@
 
 #include <array>
 #include <cstddef>
+#include <perfmodel/core/error.hpp>
 #include <string_view>
 
 namespace perfmodel {
 
-/// Up to 47 characters of text; longer names are cut.
+/// Up to 47 characters of text. Errors: out_of_range for more: cut, two names might become equal.
 class label {
  public:
   constexpr label() = default;
   constexpr label(const char* s) : label(std::string_view(s)) {}
   constexpr label(std::string_view s) {
-    for (std::size_t i = 0; i < s.size() && i + 1 < text_.size(); ++i) text_[i] = s[i];
+    if (s.size() >= text_.size()) detail::fail(error_code::out_of_range, too_long);
+    for (std::size_t i = 0; i < s.size(); ++i) text_[i] = s[i];
   }
+  /// The first 47 characters, for names that others chose.
+  static constexpr label shortened(std::string_view s) { return label(s.substr(0, 47)); }
   constexpr std::string_view view() const { return std::string_view(text_.data()); }
   constexpr const char* c_str() const { return text_.data(); }
   friend constexpr bool operator==(const label& a, const label& b) { return a.view() == b.view(); }
 
  private:
+  static constexpr const char* too_long = "a name has more than 47 characters";
   std::array<char, 48> text_{};
 };
 

@@ -1,25 +1,27 @@
-// Two things at once that get in each other's way.
+// A smooth maximum of two times: what two activities take that overlap in part.
 #pragma once
 
-#include <cmath>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/quantity.hpp>
-#include <type_traits>
 
 namespace perfmodel::detail {
 
-/// (a^2 + b^2)^(1/2): two things that overlap in part. In a constant expression by Newton's method,
-/// else by the processor's square root: these may differ in the last bit.
+/// (a^p + b^p)^(1/p): the sum at p = 1, and the nearer to the maximum the larger p. Computed as
+/// m (1 + (n/m)^p)^(1/p) with m the larger and n the smaller, so that nothing overflows.
 template <Scalar T>
-constexpr duration<T> partly_hidden(const duration<T>& a, const duration<T>& b) {
+constexpr duration<T> soft_max(const duration<T>& a, const duration<T>& b, const T& p) {
+  using math::pow;
+  const duration<T> longer = max(a, b);
+  // The floor keeps 0 / 0 out when both are 0; no time that matters is below it.
+  const T ratio = min(a, b) / max(longer, duration<T>::from_value(T(1e-100)));
+  return longer * pow(T(1.0) + pow(ratio, p), T(1.0) / p);
+}
+
+/// The same at p = 2, by a square root: a range then holds each time once, and stays narrow.
+template <Scalar T>
+constexpr duration<T> soft_max(const duration<T>& a, const duration<T>& b) {
   using math::sqrt;
-  const T x = a.value();
-  const T y = b.value();
-  const T squares = x * x + y * y;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (!std::is_constant_evaluated()) return duration<T>::from_value(std::sqrt(squares));
-  }
-  return duration<T>::from_value(sqrt(squares));
+  return duration<T>::from_value(sqrt(T(a.value() * a.value() + b.value() * b.value())));
 }
 
 }  // namespace perfmodel::detail

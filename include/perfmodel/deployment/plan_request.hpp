@@ -93,8 +93,8 @@ struct plan_result {
 namespace detail {
 
 inline void check_request(const plan_request& q) {
-  if (q.accelerators.empty()) fail(error_code::missing_key, "accelerators: give at least one");
-  if (q.precisions.empty()) fail(error_code::missing_key, "precisions: give at least one");
+  if (q.accelerators.empty()) fail(error_code::out_of_range, "accelerators: give at least one");
+  if (q.precisions.empty()) fail(error_code::out_of_range, "precisions: give at least one");
   within("gpus", static_cast<double>(q.gpus), 1.0, 65536.0, "1 to 65536");
   if (q.ttft) positive("ttft", *q.ttft);
   if (q.itl) positive("itl", *q.itl);

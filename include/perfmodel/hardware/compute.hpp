@@ -1,6 +1,7 @@
 // Arithmetic units: matrix units (tensor cores) and vector units (CUDA cores).
 #pragma once
 
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 
@@ -14,15 +15,15 @@ struct basic_peak_rates {
 
   template <class F, class... Rates>
   static constexpr void fields(F&& f, Rates&... r) {
-    f("fp64", r.fp64...);
-    f("fp32", r.fp32...);
-    f("tf32", r.tf32...);
-    f("bf16", r.bf16...);
-    f("fp16", r.fp16...);
-    f("fp8", r.fp8...);
-    f("int8", r.int8...);
-    f("fp4", r.fp4...);
-    f("int4", r.int4...);
+    f(field::positive("fp64"), r.fp64...);
+    f(field::positive("fp32"), r.fp32...);
+    f(field::positive("tf32"), r.tf32...);
+    f(field::positive("bf16"), r.bf16...);
+    f(field::positive("fp16"), r.fp16...);
+    f(field::positive("fp8"), r.fp8...);
+    f(field::positive("int8"), r.int8...);
+    f(field::positive("fp4"), r.fp4...);
+    f(field::positive("int4"), r.int4...);
   }
 
   constexpr const fact<flop_rate<T>>& operator[](number_format format) const {
@@ -53,8 +54,8 @@ struct basic_compute_unit {
   template <class F, class... Units>
   static constexpr void fields(F&& f, Units&... u) {
     f("peak", u.peak...);
-    f("clock", u.clock...);
-    f("flop_per_clock", u.flop_per_clock...);
+    f(field::positive("clock"), u.clock...);
+    f(field::positive("flop_per_clock"), u.flop_per_clock...);
   }
 };
 using compute_unit = basic_compute_unit<>;

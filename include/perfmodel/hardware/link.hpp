@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>  // limiter::link, before the type of that name: GCC warns in the other order
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/units/convention.hpp>
 
@@ -40,9 +41,9 @@ struct basic_link {
   template <class F, class... Links>
   static constexpr void fields(F&& f, Links&... l) {
     f("kind", l.kind...);
-    f("bandwidth", l.bandwidth...);
-    f("latency", l.latency...);
-    f("ranks", l.ranks...);
+    f(field::positive("bandwidth"), l.bandwidth...);
+    f(field::not_negative("latency"), l.latency...);
+    f(field::ranks("ranks"), l.ranks...);
     f("in_network_reduction", l.in_network_reduction...);
   }
 };

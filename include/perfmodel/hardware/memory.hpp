@@ -1,7 +1,7 @@
 // One level of a memory hierarchy.
 #pragma once
 
-#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/fact.hpp>
 
 namespace perfmodel {
@@ -16,10 +16,10 @@ struct basic_memory_level {
 
   template <class F, class... Levels>
   static constexpr void fields(F&& f, Levels&... level) {
-    f("capacity", level.capacity...);
-    f("bandwidth", level.bandwidth...);
-    f("latency", level.latency...);
-    f("energy_per_byte", level.energy_per_byte...);
+    f(field::positive("capacity"), level.capacity...);
+    f(field::positive("bandwidth"), level.bandwidth...);
+    f(field::positive("latency"), level.latency...);
+    f(field::positive("energy_per_byte"), level.energy_per_byte...);
   }
 };
 using memory_level = basic_memory_level<>;

@@ -1,6 +1,7 @@
 // Several accelerators in one box, and what leaves the box.
 #pragma once
 
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 
 namespace perfmodel {
@@ -14,7 +15,7 @@ struct basic_node {
   template <class F, class... N>
   static constexpr void fields(F&& f, N&... n) {
     f("device", n.device...);
-    f("count", n.count...);
+    f(field::count("count"), n.count...);
     f("network", n.network...);
   }
 };

@@ -1,7 +1,6 @@
 // The collective operations and the algorithms they run in: steps, and bytes that each rank sends.
 #pragma once
 
-#include <perfmodel/core/error.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/units/convention.hpp>
@@ -43,12 +42,6 @@ constexpr const char* name_of(launch_mode l) {
   return l == launch_mode::graph ? "graph" : "stream";
 }
 
-namespace detail {
-constexpr field rank_field(const char* name) {
-  return field::within(name, 1.0, 1e6, "1 to 1000000");
-}
-}  // namespace detail
-
 /// One collective. `message` is the whole buffer as nccl-tests counts it: what every rank holds
 /// before a reduction or an all-to-all and after an all-gather.
 template <Scalar T = double>
@@ -64,7 +57,7 @@ struct basic_collective {
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("operation", s.operation...);
-    f(detail::rank_field("ranks"), s.ranks...);
+    f(field::ranks("ranks"), s.ranks...);
     f(field::not_negative("message"), s.message...);
     f("algorithm", s.algorithm...);
     f("implementation", s.implementation...);
@@ -77,7 +70,7 @@ using collective = basic_collective<>;
 namespace detail {
 /// Number of ranks as a number; at least 1, at most a million.
 constexpr double rank_count(const char* field, int ranks) {
-  return within(field, static_cast<double>(ranks), 1.0, 1e6, "1 to 1000000");
+  return inside(ranks_range, field, static_cast<double>(ranks));
 }
 constexpr double log2_ceil(int ranks) {
   double steps = 0.0;

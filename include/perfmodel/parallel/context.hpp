@@ -3,6 +3,7 @@
 #pragma once
 
 #include <perfmodel/collectives.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 
 namespace perfmodel {
@@ -17,7 +18,7 @@ struct basic_ring_attention {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f(detail::rank_field("ranks"), s.ranks...);
+    f(field::ranks("ranks"), s.ranks...);
     f(field::count("batch"), s.batch...);
     f(field::count("tokens"), s.tokens...);
     f(field::count("query_heads"), s.query_heads...);
@@ -111,7 +112,7 @@ struct basic_layer_activations {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f(detail::rank_field("tensor"), s.tensor...);
+    f(field::ranks("tensor"), s.tensor...);
     f(field::count("batch"), s.batch...);
     f(field::count("tokens"), s.tokens...);
     f(field::count("hidden"), s.hidden...);

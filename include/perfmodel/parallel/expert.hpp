@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/collectives.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 
 namespace perfmodel {
@@ -20,7 +21,7 @@ struct basic_expert_parallelism {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f(detail::rank_field("ranks"), s.ranks...);
+    f(field::ranks("ranks"), s.ranks...);
     f(field::positive("tokens"), s.tokens...);
     f(field::count("hidden"), s.hidden...);
     f(field::count("top_k"), s.top_k...);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/collectives.hpp>
+#include <perfmodel/core/fields.hpp>
 
 namespace perfmodel {
 
@@ -17,7 +18,7 @@ struct basic_hierarchy {
   static constexpr void fields(F&& f, S&... s) {
     f("inside", s.inside...);
     f("between", s.between...);
-    f(detail::rank_field("ranks_inside"), s.ranks_inside...);
+    f(field::ranks("ranks_inside"), s.ranks_inside...);
   }
 };
 using hierarchy = basic_hierarchy<>;

@@ -27,11 +27,11 @@ struct layout {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f(detail::rank_field("tensor"), s.tensor...);
-    f(detail::rank_field("pipeline"), s.pipeline...);
-    f(detail::rank_field("expert"), s.expert...);
-    f(detail::rank_field("data"), s.data...);
-    f(detail::rank_field("context"), s.context...);
+    f(field::ranks("tensor"), s.tensor...);
+    f(field::ranks("pipeline"), s.pipeline...);
+    f(field::ranks("expert"), s.expert...);
+    f(field::ranks("data"), s.data...);
+    f(field::ranks("context"), s.context...);
   }
 };
 

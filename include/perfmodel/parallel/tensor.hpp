@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/collectives.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 
 namespace perfmodel {
@@ -32,7 +33,7 @@ struct basic_tensor_parallelism {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f(detail::rank_field("ranks"), s.ranks...);
+    f(field::ranks("ranks"), s.ranks...);
     f(field::count("layers"), s.layers...);
     f(field::count("batch"), s.batch...);
     f(field::count("tokens"), s.tokens...);

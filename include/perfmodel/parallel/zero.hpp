@@ -3,6 +3,7 @@
 #pragma once
 
 #include <perfmodel/collectives.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/overlap.hpp>
 
@@ -98,7 +99,7 @@ struct basic_data_parallel_step {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f(detail::rank_field("ranks"), s.ranks...);
+    f(field::ranks("ranks"), s.ranks...);
     f(field::count("parameters"), s.parameters...);
     f(field::not_negative("forward"), s.forward...);
     f(field::not_negative("backward"), s.backward...);

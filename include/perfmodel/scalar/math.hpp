@@ -1,8 +1,11 @@
-// Elementary functions as constant expressions, which <cmath> is not on every compiler.
+// Elementary functions: those of <cmath> at run time, and series in constant expressions, where
+// <cmath> is not to be had on every compiler. The two agree to 1e-14.
 // A law says `using math::pow;` and calls pow(x, y); other scalars bring their own by ADL.
 #pragma once
 
+#include <cmath>
 #include <perfmodel/scalar/scalar.hpp>
+#include <type_traits>
 
 namespace perfmodel::math {
 
@@ -18,7 +21,7 @@ constexpr double floor(double x) {
   return -ceil(-x);
 }
 
-namespace detail {
+namespace series {
 
 /// x = m * 2^e with m in [1, 2). x is positive and finite.
 struct mantissa_exponent {
@@ -42,14 +45,12 @@ constexpr double scale2(double x, int e) {
 }
 constexpr double ln2 = 0.693147180559945309417232121458;
 
-}  // namespace detail
-
-/// Natural logarithm, usable in constant expressions; -infinity at 0. Relative error below 1e-15.
+/// Natural logarithm; -infinity at 0. Relative error below 1e-15.
 constexpr double log(double x) {
   if (x == 0.0) return -perfmodel::detail::infinity;
   if (!(x > 0.0) || x == perfmodel::detail::infinity)
     return x > 0.0 ? x : perfmodel::detail::not_a_number;
-  auto [m, e] = detail::split(x);
+  auto [m, e] = split(x);
   if (m > 1.4142135623730951) {
     m *= 0.5;
     ++e;
@@ -58,36 +59,54 @@ constexpr double log(double x) {
   const double s2 = s * s;
   double sum = 0.0;
   for (int k = 25; k >= 1; k -= 2) sum = sum * s2 + 1.0 / k;
-  return 2.0 * s * sum + e * detail::ln2;
+  return 2.0 * s * sum + e * ln2;
 }
-/// e^x, usable in constant expressions; 0 and infinity beyond the range of double.
+/// e^x; 0 and infinity beyond the range of double.
 constexpr double exp(double x) {
   if (x > 709.78) return perfmodel::detail::infinity;
   if (x < -745.0) return 0.0;
-  const double n = floor(x / detail::ln2 + 0.5);
-  const double r = x - n * detail::ln2;  // |r| < 0.35
+  const double n = floor(x / ln2 + 0.5);
+  const double r = x - n * ln2;  // |r| < 0.35
   double sum = 1.0;
   for (int k = 17; k >= 1; --k) sum = 1.0 + sum * r / k;
-  return detail::scale2(sum, static_cast<int>(n));
+  return scale2(sum, static_cast<int>(n));
 }
 /// Square root by Newton's method on the mantissa.
 constexpr double sqrt(double x) {
   if (x == 0.0 || x == perfmodel::detail::infinity) return x;
   if (!(x > 0.0)) return perfmodel::detail::not_a_number;
-  auto [m, e] = detail::split(x);
+  auto [m, e] = split(x);
   if (e % 2 != 0) {
     m *= 2.0;
     --e;
   }
   double r = 0.5 * (m + 1.0);
   for (int i = 0; i < 6; ++i) r = 0.5 * (r + m / r);
-  return detail::scale2(r, e / 2);
+  return scale2(r, e / 2);
 }
 /// base^exponent for a base of at least 0.
 constexpr double pow(double base, double exponent) {
   if (exponent == 0.0) return 1.0;
   if (base == 0.0) return exponent > 0.0 ? 0.0 : perfmodel::detail::infinity;
   return exp(exponent * log(base));
+}
+
+}  // namespace series
+
+/// Natural logarithm; -infinity at 0.
+constexpr double log(double x) {
+  return std::is_constant_evaluated() ? series::log(x) : std::log(x);
+}
+/// e^x; 0 and infinity beyond the range of double.
+constexpr double exp(double x) {
+  return std::is_constant_evaluated() ? series::exp(x) : std::exp(x);
+}
+constexpr double sqrt(double x) {
+  return std::is_constant_evaluated() ? series::sqrt(x) : std::sqrt(x);
+}
+/// base^exponent for a base of at least 0.
+constexpr double pow(double base, double exponent) {
+  return std::is_constant_evaluated() ? series::pow(base, exponent) : std::pow(base, exponent);
 }
 /// base^n by repeated squaring: exact where the products are.
 template <class T>

@@ -25,8 +25,8 @@ struct basic_traffic {
   }
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("read", s.read...);
-    f("written", s.written...);
+    f(field::not_negative("read"), s.read...);
+    f(field::not_negative("written"), s.written...);
   }
 };
 using traffic = basic_traffic<>;
@@ -53,13 +53,13 @@ struct basic_demand {
   static constexpr void fields(F&& f, S&... s) {
     f("name", s.name...);
     f("format", s.format...);
-    f("matrix_flop", s.matrix_flop...);
-    f("vector_flop", s.vector_flop...);
+    f(field::not_negative("matrix_flop"), s.matrix_flop...);
+    f(field::not_negative("vector_flop"), s.vector_flop...);
     f("dram", s.dram...);
     f("l2", s.l2...);
     f("shared", s.shared...);
-    f("sent", s.sent...);
-    f("launches", s.launches...);
+    f(field::not_negative("sent"), s.sent...);
+    f(field::not_negative("launches"), s.launches...);
   }
 
   /// n operators of this demand, one after the other.

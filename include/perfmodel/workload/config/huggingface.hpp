@@ -30,7 +30,7 @@ model_config from_config(const Json& json, std::string_view name = {}) {
   model_config out;
   const model_family family = detail::family_of_config(own, root, nested, out.architecture);
   out.model = detail::config_reader<Json>(family, own, root, nested).read();
-  out.model.name = name.empty() ? std::string_view(out.architecture) : name;
+  out.model.name = label::shortened(name.empty() ? out.architecture : name);
   const bool has_experts = out.model.moe.layers > 0;
   out.stored = storage_from_config(own, root, has_experts);
   out.weights = has_experts ? out.stored.experts : out.stored.linear;

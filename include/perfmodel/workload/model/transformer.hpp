@@ -37,13 +37,13 @@ struct basic_attention_shape {
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("kind", s.kind...);
-    f("query_heads", s.query_heads...);
-    f("kv_heads", s.kv_heads...);
-    f("head_dim", s.head_dim...);
-    f("value_dim", s.value_dim...);
-    f("query_rank", s.query_rank...);
-    f("kv_rank", s.kv_rank...);
-    f("rope_dim", s.rope_dim...);
+    f(field::count("query_heads"), s.query_heads...);
+    f(field::not_negative("kv_heads"), s.kv_heads...);
+    f(field::count("head_dim"), s.head_dim...);
+    f(field::not_negative("value_dim"), s.value_dim...);
+    f(field::not_negative("query_rank"), s.query_rank...);
+    f(field::not_negative("kv_rank"), s.kv_rank...);
+    f(field::not_negative("rope_dim"), s.rope_dim...);
     f("qkv_bias", s.qkv_bias...);
     f("output_bias", s.output_bias...);
     f("qk_norm", s.qk_norm...);
@@ -66,11 +66,11 @@ struct basic_expert_shape {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("layers", s.layers...);
-    f("experts", s.experts...);
-    f("top_k", s.top_k...);
-    f("intermediate", s.intermediate...);
-    f("shared_intermediate", s.shared_intermediate...);
+    f(field::not_negative("layers"), s.layers...);
+    f(field::not_negative("experts"), s.experts...);
+    f(field::not_negative("top_k"), s.top_k...);
+    f(field::not_negative("intermediate"), s.intermediate...);
+    f(field::not_negative("shared_intermediate"), s.shared_intermediate...);
     f("router_bias", s.router_bias...);
     f("expert_bias", s.expert_bias...);
     f("shared_gate", s.shared_gate...);
@@ -102,21 +102,21 @@ struct basic_transformer {
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("name", s.name...);
-    f("layers", s.layers...);
-    f("hidden", s.hidden...);
-    f("intermediate", s.intermediate...);
-    f("vocabulary", s.vocabulary...);
+    f(field::count("layers"), s.layers...);
+    f(field::count("hidden"), s.hidden...);
+    f(field::not_negative("intermediate"), s.intermediate...);
+    f(field::count("vocabulary"), s.vocabulary...);
     f("attention", s.attention...);
     f("moe", s.moe...);
-    f("sliding_layers", s.sliding_layers...);
-    f("window", s.window...);
-    f("norms_per_layer", s.norms_per_layer...);
+    f(field::not_negative("sliding_layers"), s.sliding_layers...);
+    f(field::not_negative("window"), s.window...);
+    f(field::not_negative("norms_per_layer"), s.norms_per_layer...);
     f("norm_bias", s.norm_bias...);
     f("gated", s.gated...);
     f("ffn_bias", s.ffn_bias...);
     f("tied_embeddings", s.tied_embeddings...);
     f("head_bias", s.head_bias...);
-    f("max_context", s.max_context...);
+    f(field::not_negative("max_context"), s.max_context...);
   }
 };
 using transformer = basic_transformer<>;
@@ -125,39 +125,30 @@ using transformer = basic_transformer<>;
 /// `layers`. Returns it. Errors: out_of_range or inconsistent, with the field.
 template <Scalar T>
 constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
+  require_valid(m, "model");
   const auto& a = m.attention;
-  detail::count("layers", m.layers);
-  detail::count("hidden", m.hidden);
-  detail::count("vocabulary", m.vocabulary);
-  detail::count("query_heads", a.query_heads);
-  detail::count("head_dim", a.head_dim);
   if (a.kind == attention_kind::latent) {
-    detail::count("kv_rank", a.kv_rank);
-    detail::count("rope_dim", a.rope_dim);
-    detail::count("value_dim", a.value_dim);
+    detail::count("model.attention.kv_rank", a.kv_rank);
+    detail::count("model.attention.rope_dim", a.rope_dim);
+    detail::count("model.attention.value_dim", a.value_dim);
     if (lower(a.head_dim) <= upper(a.rope_dim)) {
       detail::fail(error_code::inconsistent, "head_dim must exceed rope_dim, which is part of it");
     }
   } else {
-    detail::count("kv_heads", a.kv_heads);
+    detail::count("model.attention.kv_heads", a.kv_heads);
     const double group = lower(a.query_heads) / lower(a.kv_heads);
     if (group != math::floor(group)) {
       detail::fail(error_code::inconsistent, "kv_heads must divide query_heads");
     }
   }
-  detail::not_negative("value_dim", a.value_dim);
-  detail::not_negative("query_rank", a.query_rank);
-  detail::not_negative("norms_per_layer", m.norms_per_layer);
-  detail::not_negative("max_context", m.max_context);
-  detail::within("sliding_layers", m.sliding_layers, 0.0, upper(m.layers), "0 to layers");
-  if (upper(m.sliding_layers) > 0.0) detail::count("window", m.window);
-  detail::within("moe.layers", m.moe.layers, 0.0, upper(m.layers), "0 to layers");
-  if (lower(m.moe.layers) < upper(m.layers)) detail::count("intermediate", m.intermediate);
+  detail::within("model.sliding_layers", m.sliding_layers, 0.0, upper(m.layers), "0 to layers");
+  if (upper(m.sliding_layers) > 0.0) detail::count("model.window", m.window);
+  detail::within("model.moe.layers", m.moe.layers, 0.0, upper(m.layers), "0 to layers");
+  if (lower(m.moe.layers) < upper(m.layers)) detail::count("model.intermediate", m.intermediate);
   if (upper(m.moe.layers) > 0.0) {
-    detail::count("experts", m.moe.experts);
-    detail::within("top_k", m.moe.top_k, 1.0, upper(m.moe.experts), "1 to experts");
-    detail::count("moe.intermediate", m.moe.intermediate);
-    detail::not_negative("shared_intermediate", m.moe.shared_intermediate);
+    detail::count("model.moe.experts", m.moe.experts);
+    detail::within("model.moe.top_k", m.moe.top_k, 1.0, upper(m.moe.experts), "1 to experts");
+    detail::count("model.moe.intermediate", m.moe.intermediate);
   }
   return m;
 }

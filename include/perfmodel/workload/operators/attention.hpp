@@ -25,19 +25,19 @@ struct basic_attention_prefill {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("batch", s.batch...);
-    f("tokens", s.tokens...);
-    f("query_heads", s.query_heads...);
-    f("kv_heads", s.kv_heads...);
-    f("head_dim", s.head_dim...);
-    f("value_dim", s.value_dim...);
+    f(field::count("batch"), s.batch...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("query_heads"), s.query_heads...);
+    f(field::count("kv_heads"), s.kv_heads...);
+    f(field::count("head_dim"), s.head_dim...);
+    f(field::not_negative("value_dim"), s.value_dim...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
     f("causal", s.causal...);
-    f("window", s.window...);
-    f("past", s.past...);
+    f(field::not_negative("window"), s.window...);
+    f(field::not_negative("past"), s.past...);
     f("fused", s.fused...);
-    f("softmax_flop", s.softmax_flop...);
+    f(field::not_negative("softmax_flop"), s.softmax_flop...);
   }
 };
 using attention_prefill = basic_attention_prefill<>;
@@ -77,20 +77,18 @@ PERFMODEL_WHOLE_NUMBERS(causal_pairs)
 /// exactly 1 + S / d; fused intensity is S / 2.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_attention_prefill<T>& a) {
-  const T& s = detail::count("tokens", a.tokens);
-  const T& query_heads = detail::count("query_heads", a.query_heads);
-  const T& kv_heads = detail::count("kv_heads", a.kv_heads);
-  const T& head_dim = detail::count("head_dim", a.head_dim);
-  const T& past = detail::not_negative("past", a.past);
+  require_valid(a, "attention_prefill");
+  const T &s = a.tokens, &past = a.past;
+  const T &query_heads = a.query_heads, &kv_heads = a.kv_heads, &head_dim = a.head_dim;
   detail::divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
-  const bool windowed = upper(detail::not_negative("window", a.window)) > 0.0;
+  const bool windowed = upper(a.window) > 0.0;
   if (!a.causal && (upper(past) > 0.0 || windowed)) {
     detail::fail(
         error_code::inconsistent,
         "past and window need causal attention: without a mask, cached tokens would change");
   }
   const T dims = head_dim + detail::count_or("value_dim", a.value_dim, head_dim);
-  const T rows = detail::count("batch", a.batch) * query_heads;
+  const T rows = a.batch * query_heads;
   const T square = s * (s + past);
   const T pairs =
       named("pairs per head", a.causal && a.fused ? causal_pairs(s, past, a.window) : square);
@@ -102,7 +100,7 @@ constexpr basic_demand<T> demand_of(const basic_attention_prefill<T>& a) {
   d.name = "attention_prefill";
   d.format = wider(a.format, a.kv_format.format);
   d.matrix_flop = named("flop", 2.0 * rows * pairs * dims * flop);
-  d.vector_flop = detail::not_negative("softmax_flop", a.softmax_flop) * rows * pairs * flop;
+  d.vector_flop = a.softmax_flop * rows * pairs * flop;
   const bytes<> element = bytes_of(a.format);
   const bytes<T> kv = named("KV bytes", a.batch * keys * kv_heads * dims * bytes_of(a.kv_format));
   d.dram.read = named("query bytes", rows * s * head_dim * element) + kv;

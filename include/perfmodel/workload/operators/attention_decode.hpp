@@ -22,17 +22,17 @@ struct basic_attention_decode {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("batch", s.batch...);
-    f("context", s.context...);
-    f("query_heads", s.query_heads...);
-    f("kv_heads", s.kv_heads...);
-    f("head_dim", s.head_dim...);
-    f("value_dim", s.value_dim...);
+    f(field::count("batch"), s.batch...);
+    f(field::count("context"), s.context...);
+    f(field::count("query_heads"), s.query_heads...);
+    f(field::count("kv_heads"), s.kv_heads...);
+    f(field::count("head_dim"), s.head_dim...);
+    f(field::not_negative("value_dim"), s.value_dim...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
-    f("block_size", s.block_size...);
-    f("window", s.window...);
-    f("splits", s.splits...);
+    f(field::not_negative("block_size"), s.block_size...);
+    f(field::not_negative("window"), s.window...);
+    f(field::count("splits"), s.splits...);
   }
 };
 using attention_decode = basic_attention_decode<>;
@@ -86,11 +86,10 @@ PERFMODEL_WHOLE_NUMBERS(split_bytes)
 /// equals attention_prefill of tokens = 1, past = context - 1 but for writing the cache.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_attention_decode<T>& a) {
-  const T& query_heads = detail::count("query_heads", a.query_heads);
-  const T& kv_heads = detail::count("kv_heads", a.kv_heads);
-  const T& head_dim = detail::count("head_dim", a.head_dim);
+  require_valid(a, "attention_decode");
+  const T &batch = a.batch, &query_heads = a.query_heads, &kv_heads = a.kv_heads;
+  const T& head_dim = a.head_dim;
   detail::divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
-  const T& batch = detail::count("batch", a.batch);
   const T value_dim = detail::count_or("value_dim", a.value_dim, head_dim);
   const T seen = named("tokens seen", attended_tokens(a.context, a.window));
   const T rows = batch * query_heads;

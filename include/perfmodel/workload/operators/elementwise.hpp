@@ -16,10 +16,10 @@ struct basic_elementwise {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("elements", s.elements...);
-    f("inputs", s.inputs...);
-    f("outputs", s.outputs...);
-    f("flop_per_element", s.flop_per_element...);
+    f(field::count("elements"), s.elements...);
+    f(field::not_negative("inputs"), s.inputs...);
+    f(field::not_negative("outputs"), s.outputs...);
+    f(field::not_negative("flop_per_element"), s.flop_per_element...);
     f("format", s.format...);
   }
 };
@@ -33,17 +33,14 @@ using elementwise = basic_elementwise<>;
 /// bytes.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_elementwise<T>& e) {
-  const T& elements = detail::count("elements", e.elements);
-  const T& inputs = detail::not_negative("inputs", e.inputs);
-  const T& outputs = detail::not_negative("outputs", e.outputs);
-  detail::positive("inputs + outputs", inputs + outputs);
+  require_valid(e, "elementwise");
+  const T &elements = e.elements, &inputs = e.inputs, &outputs = e.outputs;
+  detail::positive("elementwise.inputs + outputs", inputs + outputs);
   const bytes<T> tensor = named("tensor bytes", elements * bytes_of(e.format));
   basic_demand<T> d;
   d.name = "elementwise";
   d.format = e.format;
-  d.vector_flop =
-      named("vector flop",
-            detail::not_negative("flop_per_element", e.flop_per_element) * elements * flop);
+  d.vector_flop = named("vector flop", e.flop_per_element * elements * flop);
   d.dram.read = inputs * tensor;
   d.dram.written = outputs * tensor;
   d.l2 = d.dram;

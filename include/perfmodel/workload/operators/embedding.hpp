@@ -13,9 +13,9 @@ struct basic_embedding {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("tokens", s.tokens...);
-    f("vocabulary", s.vocabulary...);
-    f("hidden", s.hidden...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("vocabulary"), s.vocabulary...);
+    f(field::count("hidden"), s.hidden...);
     f("format", s.format...);
   }
 };
@@ -27,10 +27,8 @@ using embedding = basic_embedding<>;
 /// Test: one token of the 70B table (128,256 x 8,192) moves 32 KiB, not 2.1 GB.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_embedding<T>& e) {
-  detail::count("vocabulary", e.vocabulary);
-  const bytes<T> rows =
-      named("row bytes", detail::count("tokens", e.tokens) * detail::count("hidden", e.hidden) *
-                             bytes_of(e.format));
+  require_valid(e, "embedding");
+  const bytes<T> rows = named("row bytes", e.tokens * e.hidden * bytes_of(e.format));
   basic_demand<T> d;
   d.name = "embedding";
   d.format = e.format;
@@ -50,9 +48,9 @@ struct basic_lm_head {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("tokens", s.tokens...);
-    f("hidden", s.hidden...);
-    f("vocabulary", s.vocabulary...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("hidden"), s.hidden...);
+    f(field::count("vocabulary"), s.vocabulary...);
     f("format", s.format...);
     f("weights", s.weights...);
     f("output", s.output...);
@@ -65,9 +63,10 @@ using lm_head = basic_lm_head<>;
 /// Errors: a dimension below 1. Test: the 70B head in bf16 reads 2.10 GB, 0.63 ms of an H100.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_lm_head<T>& h) {
-  basic_demand<T> d = demand_of(basic_gemm<T>{.m = detail::count("tokens", h.tokens),
-                                              .n = detail::count("vocabulary", h.vocabulary),
-                                              .k = detail::count("hidden", h.hidden),
+  require_valid(h, "lm_head");
+  basic_demand<T> d = demand_of(basic_gemm<T>{.m = h.tokens,
+                                              .n = h.vocabulary,
+                                              .k = h.hidden,
                                               .format = h.format,
                                               .weights = h.weights,
                                               .output = h.output});

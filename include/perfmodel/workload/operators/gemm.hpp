@@ -1,6 +1,7 @@
 // Matrix products: C[m,n] = A[m,k] B[k,n]. A linear layer has its tokens in m and its weights in B.
 #pragma once
 
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/workload/demand.hpp>
 
 namespace perfmodel {
@@ -16,9 +17,9 @@ struct basic_gemm {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("m", s.m...);
-    f("n", s.n...);
-    f("k", s.k...);
+    f(field::count("m"), s.m...);
+    f(field::count("n"), s.n...);
+    f(field::count("k"), s.k...);
     f("format", s.format...);
     f("weights", s.weights...);
     f("output", s.output...);
@@ -33,9 +34,8 @@ using gemm = basic_gemm<>;
 /// intensities of an FFN gate product (k = 2048, n = 11008) at m = 1 .. 2048.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_gemm<T>& g) {
-  const T& m = detail::count("m", g.m);
-  const T& n = detail::count("n", g.n);
-  const T& k = detail::count("k", g.k);
+  require_valid(g, "gemm");
+  const T &m = g.m, &n = g.n, &k = g.k;
   basic_demand<T> d;
   d.name = "gemm";
   d.format = wider(g.format, g.weights.format);

@@ -18,15 +18,15 @@ struct basic_mla_decode {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("batch", s.batch...);
-    f("context", s.context...);
-    f("heads", s.heads...);
-    f("latent", s.latent...);
-    f("rope", s.rope...);
+    f(field::count("batch"), s.batch...);
+    f(field::count("context"), s.context...);
+    f(field::count("heads"), s.heads...);
+    f(field::count("latent"), s.latent...);
+    f(field::not_negative("rope"), s.rope...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
-    f("block_size", s.block_size...);
-    f("splits", s.splits...);
+    f(field::not_negative("block_size"), s.block_size...);
+    f(field::count("splits"), s.splits...);
   }
 };
 using mla_decode = basic_mla_decode<>;
@@ -42,11 +42,10 @@ using mla_decode = basic_mla_decode<>;
 /// Tests: DeepSeek-V3 caches 576 values a token, 1,152 bytes in bf16; 128 heads do 241.8 FLOP/byte.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_mla_decode<T>& a) {
-  const T& batch = detail::count("batch", a.batch);
-  const T& context = detail::count("context", a.context);
-  const T& latent = detail::count("latent", a.latent);
-  const T line = latent + detail::not_negative("rope", a.rope);
-  const T rows = batch * detail::count("heads", a.heads);
+  require_valid(a, "mla_decode");
+  const T &batch = a.batch, &context = a.context, &latent = a.latent;
+  const T line = latent + a.rope;
+  const T rows = batch * a.heads;
   const bytes<> element = bytes_of(a.format);
   const bytes<T> kv_token = named("KV bytes per token", line * bytes_of(a.kv_format));
 

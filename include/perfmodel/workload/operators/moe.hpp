@@ -42,14 +42,14 @@ struct basic_moe_ffn {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("tokens", s.tokens...);
-    f("hidden", s.hidden...);
-    f("intermediate", s.intermediate...);
-    f("experts", s.experts...);
-    f("top_k", s.top_k...);
-    f("shared_experts", s.shared_experts...);
-    f("tensor_parallel", s.tensor_parallel...);
-    f("expert_parallel", s.expert_parallel...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("hidden"), s.hidden...);
+    f(field::count("intermediate"), s.intermediate...);
+    f(field::count("experts"), s.experts...);
+    f(field::count("top_k"), s.top_k...);
+    f(field::not_negative("shared_experts"), s.shared_experts...);
+    f(field::count("tensor_parallel"), s.tensor_parallel...);
+    f(field::count("expert_parallel"), s.expert_parallel...);
     f("format", s.format...);
     f("weights", s.weights...);
     f("gated", s.gated...);
@@ -62,10 +62,10 @@ using moe_ffn = basic_moe_ffn<>;
 /// Errors: as demand_of. Test: 256 experts, top 8, 32 tokens over 8 ranks: 20.41 a rank.
 template <Scalar T>
 constexpr T experts_touched(const basic_moe_ffn<T>& x) {
-  const T& experts = detail::count("experts", x.experts);
-  const T& ranks = detail::count("expert_parallel", x.expert_parallel);
-  detail::divides(error_code::impossible_layout, "expert_parallel", ranks, "experts", experts);
-  return expected_experts(experts, x.top_k, detail::count("tokens", x.tokens)) / ranks;
+  require_valid(x, "moe_ffn");
+  detail::divides(error_code::impossible_layout, "expert_parallel", x.expert_parallel, "experts",
+                  x.experts);
+  return expected_experts(x.experts, x.top_k, x.tokens) / x.expert_parallel;
 }
 
 /// Distinct tokens that reach one of `ranks` expert-parallel ranks: T (1 - (1 - 1/ranks)^k). Picks
@@ -94,15 +94,11 @@ PERFMODEL_WHOLE_NUMBERS(tokens_on_rank)
 /// from top_k to all experts; one expert, top 1, is swiglu.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_moe_ffn<T>& x) {
-  const T& tokens = detail::count("tokens", x.tokens);
-  const T& hidden = detail::count("hidden", x.hidden);
-  const T& intermediate = detail::count("intermediate", x.intermediate);
-  const T& tensor = detail::count("tensor_parallel", x.tensor_parallel);
-  const T& shared = detail::not_negative("shared_experts", x.shared_experts);
-  detail::divides(error_code::impossible_layout, "tensor_parallel", tensor, "intermediate",
-                  intermediate);
   const T touched = named("experts touched", experts_touched(x));
-  const T width = named("intermediate per rank", intermediate / tensor);
+  detail::divides(error_code::impossible_layout, "tensor_parallel", x.tensor_parallel,
+                  "intermediate", x.intermediate);
+  const T &tokens = x.tokens, &hidden = x.hidden, &shared = x.shared_experts;
+  const T width = named("intermediate per rank", x.intermediate / x.tensor_parallel);
   const T rows = named("expert rows per rank", tokens * (x.top_k + shared) / x.expert_parallel);
   const T matrix = ffn_matrices(x.gated) * hidden * width;
   basic_demand<T> d;
@@ -131,9 +127,9 @@ struct basic_moe_router {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("tokens", s.tokens...);
-    f("hidden", s.hidden...);
-    f("experts", s.experts...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("hidden"), s.hidden...);
+    f(field::count("experts"), s.experts...);
     f("format", s.format...);
     f("weights", s.weights...);
   }
@@ -144,9 +140,10 @@ using moe_router = basic_moe_router<>;
 /// while they are on the chip. Errors: a dimension below 1. Test: equals that gemm.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_moe_router<T>& r) {
-  basic_demand<T> d = demand_of(basic_gemm<T>{.m = detail::count("tokens", r.tokens),
-                                              .n = detail::count("experts", r.experts),
-                                              .k = detail::count("hidden", r.hidden),
+  require_valid(r, "moe_router");
+  basic_demand<T> d = demand_of(basic_gemm<T>{.m = r.tokens,
+                                              .n = r.experts,
+                                              .k = r.hidden,
                                               .format = r.format,
                                               .weights = r.weights,
                                               .output = r.format});

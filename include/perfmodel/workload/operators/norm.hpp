@@ -24,11 +24,11 @@ struct basic_norm {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("rows", s.rows...);
-    f("width", s.width...);
+    f(field::count("rows"), s.rows...);
+    f(field::count("width"), s.width...);
     f("kind", s.kind...);
     f("format", s.format...);
-    f("passes", s.passes...);
+    f(field::count("passes"), s.passes...);
     f("residual", s.residual...);
   }
 };
@@ -51,18 +51,17 @@ constexpr double norm_flop_per_element(norm_kind kind) {
 /// Tests: LayerNorm in 16 bit tends to 2 FLOP/byte, RMSNorm to 1; a residual doubles the traffic.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_norm<T>& x) {
-  const T& width = detail::count("width", x.width);
-  const T elements = named("elements", detail::count("rows", x.rows) * width);
-  const T& passes = detail::count("passes", x.passes);
+  require_valid(x, "norm");
+  const T elements = named("elements", x.rows * x.width);
   const bytes<T> tensor = named("tensor bytes", elements * bytes_of(x.format));
   const double vectors = x.kind == norm_kind::rms ? 1.0 : 2.0;
-  const bytes<T> weights = vectors * width * bytes_of(x.format);
+  const bytes<T> weights = vectors * x.width * bytes_of(x.format);
   basic_demand<T> d;
   d.name = x.kind == norm_kind::rms ? "rms_norm" : "layer_norm";
   d.format = x.format;
   const double flop_per_element = norm_flop_per_element(x.kind) + (x.residual ? 1.0 : 0.0);
   d.vector_flop = named("vector flop", flop_per_element * elements * flop);
-  d.dram.read = passes * tensor + weights;
+  d.dram.read = x.passes * tensor + weights;
   d.dram.written = tensor;
   if (x.residual) {
     d.dram.read += tensor;

@@ -16,10 +16,10 @@ struct basic_conversion {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("elements", s.elements...);
+    f(field::count("elements"), s.elements...);
     f("from", s.from...);
     f("to", s.to...);
-    f("flop_per_element", s.flop_per_element...);
+    f(field::not_negative("flop_per_element"), s.flop_per_element...);
   }
 };
 using conversion = basic_conversion<>;
@@ -30,13 +30,12 @@ using conversion = basic_conversion<>;
 /// flop_per_element negative. Test: 64 bf16 values become 34 bytes of int4 with an fp16 scale.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_conversion<T>& c) {
-  const T& elements = detail::count("elements", c.elements);
+  require_valid(c, "conversion");
+  const T& elements = c.elements;
   basic_demand<T> d;
   d.name = "conversion";
   d.format = wider(c.from.format, c.to.format);
-  d.vector_flop =
-      named("vector flop",
-            detail::not_negative("flop_per_element", c.flop_per_element) * elements * flop);
+  d.vector_flop = named("vector flop", c.flop_per_element * elements * flop);
   d.dram.read = elements * bytes_of(c.from);
   d.dram.written = elements * bytes_of(c.to);
   d.l2 = d.dram;

@@ -16,10 +16,10 @@ struct basic_rope {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("tokens", s.tokens...);
-    f("heads", s.heads...);
-    f("head_dim", s.head_dim...);
-    f("rotary_dim", s.rotary_dim...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("heads"), s.heads...);
+    f(field::count("head_dim"), s.head_dim...);
+    f(field::not_negative("rotary_dim"), s.rotary_dim...);
     f("format", s.format...);
   }
 };
@@ -33,11 +33,10 @@ using rope = basic_rope<>;
 /// Test: 16-bit RoPE is 0.75 FLOP/byte.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_rope<T>& r) {
-  const T& head_dim = detail::count("head_dim", r.head_dim);
-  const T rotary = detail::count_or("rotary_dim", r.rotary_dim, head_dim);
-  detail::within("rotary_dim", rotary, 0.0, upper(head_dim), "at most head_dim");
-  const T elements = named(
-      "elements", detail::count("tokens", r.tokens) * detail::count("heads", r.heads) * rotary);
+  require_valid(r, "rope");
+  const T rotary = detail::count_or("rotary_dim", r.rotary_dim, r.head_dim);
+  detail::within("rotary_dim", rotary, 0.0, upper(r.head_dim), "at most head_dim");
+  const T elements = named("elements", r.tokens * r.heads * rotary);
   basic_demand<T> d;
   d.name = "rope";
   d.format = r.format;
@@ -58,10 +57,10 @@ struct basic_kv_write {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("tokens", s.tokens...);
-    f("kv_heads", s.kv_heads...);
-    f("head_dim", s.head_dim...);
-    f("value_dim", s.value_dim...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("kv_heads"), s.kv_heads...);
+    f(field::count("head_dim"), s.head_dim...);
+    f(field::not_negative("value_dim"), s.value_dim...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
   }
@@ -74,10 +73,9 @@ using kv_write = basic_kv_write<>;
 /// Test: 1,024 tokens of 8 heads of 128 in bf16 write 4 MiB.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_kv_write<T>& w) {
-  const T& head_dim = detail::count("head_dim", w.head_dim);
-  const T dims = head_dim + detail::count_or("value_dim", w.value_dim, head_dim);
-  const T elements = named(
-      "elements", detail::count("tokens", w.tokens) * detail::count("kv_heads", w.kv_heads) * dims);
+  require_valid(w, "kv_write");
+  const T dims = w.head_dim + detail::count_or("value_dim", w.value_dim, w.head_dim);
+  const T elements = named("elements", w.tokens * w.kv_heads * dims);
   basic_demand<T> d;
   d.name = "kv_write";
   d.format = w.format;

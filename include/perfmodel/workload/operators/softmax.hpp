@@ -15,10 +15,10 @@ struct basic_softmax {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("rows", s.rows...);
-    f("width", s.width...);
+    f(field::count("rows"), s.rows...);
+    f(field::count("width"), s.width...);
     f("format", s.format...);
-    f("passes", s.passes...);
+    f(field::count("passes"), s.passes...);
   }
 };
 using softmax = basic_softmax<>;
@@ -33,14 +33,14 @@ inline constexpr double softmax_flop_per_element = 5.0;
 /// three times, as the safe softmax does without a cache, doubles the bytes.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_softmax<T>& s) {
-  const T elements =
-      named("elements", detail::count("rows", s.rows) * detail::count("width", s.width));
+  require_valid(s, "softmax");
+  const T elements = named("elements", s.rows * s.width);
   const bytes<T> tensor = named("tensor bytes", elements * bytes_of(s.format));
   basic_demand<T> d;
   d.name = "softmax";
   d.format = s.format;
   d.vector_flop = named("vector flop", softmax_flop_per_element * elements * flop);
-  d.dram.read = detail::count("passes", s.passes) * tensor;
+  d.dram.read = s.passes * tensor;
   d.dram.written = tensor;
   d.l2 = d.dram;
   return d;
@@ -62,8 +62,8 @@ struct basic_sampling {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("rows", s.rows...);
-    f("vocabulary", s.vocabulary...);
+    f(field::count("rows"), s.rows...);
+    f(field::count("vocabulary"), s.vocabulary...);
     f("kind", s.kind...);
     f("format", s.format...);
   }
@@ -76,8 +76,8 @@ using sampling = basic_sampling<>;
 /// Errors: rows or vocabulary below 1. Test: one row of 128,256 fp32 logits is 513,028 bytes.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_sampling<T>& s) {
-  const T& rows = detail::count("rows", s.rows);
-  const T logits = named("logits", rows * detail::count("vocabulary", s.vocabulary));
+  require_valid(s, "sampling");
+  const T logits = named("logits", s.rows * s.vocabulary);
   const double flop_per_logit =
       s.kind == sampling_kind::greedy ? 1.0 : softmax_flop_per_element + 2.0;
   basic_demand<T> d;
@@ -85,7 +85,7 @@ constexpr basic_demand<T> demand_of(const basic_sampling<T>& s) {
   d.format = s.format;
   d.vector_flop = named("vector flop", flop_per_logit * logits * flop);
   d.dram.read = logits * bytes_of(s.format);
-  d.dram.written = 4.0 * rows * byte;
+  d.dram.written = 4.0 * s.rows * byte;
   d.l2 = d.dram;
   return d;
 }

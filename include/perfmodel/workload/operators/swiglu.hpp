@@ -30,14 +30,14 @@ struct basic_swiglu {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("tokens", s.tokens...);
-    f("hidden", s.hidden...);
-    f("intermediate", s.intermediate...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("hidden"), s.hidden...);
+    f(field::count("intermediate"), s.intermediate...);
     f("format", s.format...);
     f("weights", s.weights...);
     f("gated", s.gated...);
     f("fused", s.fused...);
-    f("activation_flop", s.activation_flop...);
+    f(field::not_negative("activation_flop"), s.activation_flop...);
   }
 };
 using swiglu = basic_swiglu<>;
@@ -56,16 +56,14 @@ constexpr double ffn_matrices(bool gated) {
 /// FLOP/byte for few tokens; equals its three GEMMs and activation when unfused.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_swiglu<T>& x) {
-  const T& tokens = detail::count("tokens", x.tokens);
-  const T& hidden = detail::count("hidden", x.hidden);
-  const T& intermediate = detail::count("intermediate", x.intermediate);
+  require_valid(x, x.gated ? "gated_ffn" : "ffn");
+  const T &tokens = x.tokens, &hidden = x.hidden, &intermediate = x.intermediate;
   const T parameters = named("parameters", ffn_matrices(x.gated) * hidden * intermediate);
   basic_demand<T> d;
   d.name = x.gated ? "gated_ffn" : "ffn";
   d.format = wider(x.format, x.weights.format);
   d.matrix_flop = named("flop", 2.0 * tokens * parameters * flop);
-  d.vector_flop =
-      detail::not_negative("activation_flop", x.activation_flop) * tokens * intermediate * flop;
+  d.vector_flop = x.activation_flop * tokens * intermediate * flop;
   const bytes<T> rows = named("activation bytes", tokens * hidden * bytes_of(x.format));
   d.dram.read = rows + named("weight bytes", parameters * bytes_of(x.weights));
   d.dram.written = rows;
