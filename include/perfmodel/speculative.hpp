@@ -8,25 +8,24 @@
 
 namespace perfmodel {
 
-/// Longest draft that best_draft_length looks at.
-inline constexpr int longest_draft = 64;
-
 /// Speed-up over plain decoding: emitted / (k c + 1), c the time of a draft step over that of a
 /// target step. Source: Leviathan et al. 2023, theorem 3.8. Assumes that checking k + 1 tokens
 /// costs one step, true while the target is memory-bound; else use the overload with times. Draft
 /// heads that guess all k at once have c = their time / k. Test: a = 0.78, k = 5, E = 3.522.
 template <Scalar T>
 constexpr T speculative_speedup(const emitted_tokens_per_pass<T>& e, int draft_length,
-                                const T& draft_cost_ratio) {
+                                const std::type_identity_t<T>& draft_cost_ratio) {
   const T cost = T(detail::draft_count(draft_length)) *
                      detail::not_negative("draft_cost_ratio", draft_cost_ratio) +
                  T(1.0);
   return named("speedup", e.quantity() / token / cost);
 }
-template <Scalar T>
-constexpr T speculative_speedup(const T& acceptance, int draft_length, const T& draft_cost_ratio) {
-  return speculative_speedup(emitted_tokens(acceptance, draft_length), draft_length,
-                             draft_cost_ratio);
+template <Acceptance A, Number C>
+constexpr auto speculative_speedup(const A& acceptance, int draft_length,
+                                   const C& draft_cost_ratio) {
+  using T = detail::acceptance_t<A, C>;
+  return speculative_speedup(emitted_tokens(detail::acceptance_of<T>(acceptance), draft_length),
+                             draft_length, T(draft_cost_ratio));
 }
 
 /// The steps of one round at the batch at hand: the target decoding one token per sequence, one
@@ -71,20 +70,22 @@ constexpr T speculative_speedup(const emitted_tokens_per_pass<T>& e, int draft_l
                detail::positive("target", s.target) / (time_per_token(e, draft_length, s) * token));
 }
 
-namespace detail {
-/// The k in 1 .. longest of the greatest (1 + sum of reach(1 .. k)) / (k c + 1), the shortest of
-/// equals. reach(lane, k) is the probability that the kth token is accepted, given those before.
-template <Scalar T, class Reach>
-constexpr per_lane<T, int> best_length(const T& cost_ratio, int longest, Reach&& next) {
-  per_lane<T, int> out{};
-  for (std::size_t lane = 0; lane < lanes_of<T>::count; ++lane) {
-    const double c = lanes_of<T>::lane(cost_ratio, lane);
-    double reached = 1.0;
+/// Draft length of the greatest speed-up, the shortest of equals, among 1 .. 64, or by position among as
+/// many as there are. It never answers 0: whether to speculate at all is speedup > 1.
+/// Test: a = 0.8: 10 at c = 0.025, 6 at c = 0.08.
+template <Acceptance A, Number C>
+constexpr auto best_draft_length(const A& acceptance, const C& draft_cost_ratio) {
+  using T = detail::acceptance_t<A, C>;
+  const basic_acceptance<T> chance = detail::acceptance_of<T>(acceptance);
+  const T cost = detail::not_negative("draft_cost_ratio", T(draft_cost_ratio));
+  return detail::on_each_lane<T>([&](std::size_t lane) {
+    const double c = lanes_of<T>::lane(cost, lane);
+    double reached = 1.0;  // the probability that all up to k are accepted
     double sum = 1.0;
     double best = 0.0;
     int best_k = 1;
-    for (int k = 1; k <= longest; ++k) {
-      reached *= next(lane, k);
+    for (int k = 1; k <= chance.longest(); ++k) {
+      reached *= lanes_of<T>::lane(chance.at(k), lane);
       sum += reached;
       const double gain = sum / (k * c + 1.0);
       if (gain > best) {
@@ -92,36 +93,24 @@ constexpr per_lane<T, int> best_length(const T& cost_ratio, int longest, Reach&&
         best_k = k;
       }
     }
-    if constexpr (lanes_of<T>::count == 1)
-      out = best_k;
-    else
-      out[lane] = best_k;
-  }
-  return out;
+    return best_k;
+  });
+}
+
+namespace detail {
+/// a + a^2 + ... + a^k, and its derivative, by Horner's rule: exact at a = 1, no division.
+template <Scalar T>
+constexpr T geometric(const T& a, int k) {
+  T sum = a;
+  for (int i = 1; i < k; ++i) sum = a * (T(1.0) + sum);
+  return sum;
+}
+constexpr double geometric_slope(double a, int k) {
+  double slope = 0.0;
+  for (int i = k; i >= 1; --i) slope = slope * a + i;
+  return slope;
 }
 }  // namespace detail
-
-/// Draft length of the greatest speed-up among 1 .. 64; the shorter of two equals. By position:
-/// among as many as there are. It never answers 0: whether to speculate at all is speedup > 1.
-/// Test: a = 0.8: 10 at c = 0.025, 6 at c = 0.08.
-template <Scalar T>
-constexpr per_lane<T, int> best_draft_length(const T& acceptance, const T& draft_cost_ratio) {
-  detail::fraction("acceptance", acceptance);
-  detail::not_negative("draft_cost_ratio", draft_cost_ratio);
-  return detail::best_length(draft_cost_ratio, longest_draft, [&](std::size_t lane, int) {
-    return lanes_of<T>::lane(acceptance, lane);
-  });
-}
-template <Scalar T>
-constexpr per_lane<T, int> best_draft_length(std::span<const T> acceptance,
-                                             const T& draft_cost_ratio) {
-  const int n = detail::draft_count(static_cast<int>(acceptance.size()));
-  for (const T& a : acceptance) detail::fraction("acceptance", a);
-  detail::not_negative("draft_cost_ratio", draft_cost_ratio);
-  return detail::best_length(draft_cost_ratio, n, [&](std::size_t lane, int k) {
-    return lanes_of<T>::lane(acceptance[static_cast<std::size_t>(k - 1)], lane);
-  });
-}
 
 /// The acceptance at which speculation neither gains nor loses: a + ... + a^k = k c, the root of
 /// speed-up = 1 in Leviathan et al. 2023, theorem 3.8. It exists for c in 0 .. 1: a draft step
@@ -147,6 +136,10 @@ constexpr T break_even_acceptance(int draft_length, const T& draft_cost_ratio) {
   };
   return named("break-even", detail::solved(draft_cost_ratio, root, slope, residual));
 }
+template <std::integral C>
+constexpr double break_even_acceptance(int draft_length, C draft_cost_ratio) {
+  return break_even_acceptance(draft_length, static_cast<double>(draft_cost_ratio));
+}
 
 /// All of it at once. Where a draft step is slower than a target step, nothing breaks even:
 /// infeasible with a reason, and break_even is then 1.
@@ -161,42 +154,30 @@ struct basic_speculation_estimate {
 };
 using speculation_estimate = basic_speculation_estimate<>;
 
-namespace detail {
-template <Scalar T>
-constexpr basic_speculation_estimate<T> speculation(const accepted_draft_tokens<T>& kept, int k,
-                                                    const T& c) {
+/// Test: a = 0.8, k = 4, c = 0.05: 3.3616 emitted, 2.80 times, break-even at 0.167.
+template <Acceptance A, Number C>
+constexpr auto speculate(const A& acceptance, int draft_length, const C& draft_cost_ratio) {
+  using T = detail::acceptance_t<A, C>;
+  const T c(draft_cost_ratio);
+  const basic_acceptance<T> chance = detail::acceptance_of<T>(acceptance);
   basic_speculation_estimate<T> e;
-  e.accepted = kept;
-  e.emitted = emitted_tokens(kept);
-  e.speedup = speculative_speedup(e.emitted, k, c);
+  e.accepted = accepted_tokens(chance, draft_length);
+  e.emitted = emitted_tokens(e.accepted);
+  e.speedup = speculative_speedup(e.emitted, draft_length, c);
+  e.best_draft_length = best_draft_length(chance, c);
   if (upper(c) > 1.0) {
     e.feasible = infeasible("a draft step slower than a target step pays at no acceptance", "",
                             upper(c), 1.0);
     e.break_even_acceptance = T(1.0);
   } else {
-    e.break_even_acceptance = perfmodel::break_even_acceptance(k, c);
+    e.break_even_acceptance = perfmodel::break_even_acceptance(draft_length, c);
   }
   return e;
 }
-}  // namespace detail
-
-/// Test: a = 0.8, k = 4, c = 0.05: 3.3616 emitted, 2.80 times, break-even at 0.167.
-template <Scalar T>
-constexpr basic_speculation_estimate<T> speculate(const T& acceptance, int draft_length,
-                                                  const T& draft_cost_ratio) {
-  auto e = detail::speculation(accepted_tokens(acceptance, draft_length), draft_length,
-                               draft_cost_ratio);
-  e.best_draft_length = best_draft_length(acceptance, draft_cost_ratio);
-  return e;
-}
-/// The same with one acceptance per position, the draft as long as there are positions.
-template <Scalar T>
-constexpr basic_speculation_estimate<T> speculate(std::span<const T> acceptance,
-                                                  const T& draft_cost_ratio) {
-  auto e = detail::speculation(accepted_tokens(acceptance), static_cast<int>(acceptance.size()),
-                               draft_cost_ratio);
-  e.best_draft_length = best_draft_length(acceptance, draft_cost_ratio);
-  return e;
+/// The same with a draft as long as there are positions.
+template <detail::Positions A, Number C>
+constexpr auto speculate(const A& acceptance, const C& draft_cost_ratio) {
+  return speculate(acceptance, static_cast<int>(std::span(acceptance).size()), draft_cost_ratio);
 }
 
 /// What a round computes over what plain decoding would for the same tokens: (k c_flop + k + 1) /
@@ -204,7 +185,7 @@ constexpr basic_speculation_estimate<T> speculate(std::span<const T> acceptance,
 /// theorem 3.11. Test: a = 0: k + 1 with a free draft.
 template <Scalar T>
 constexpr T flop_overhead(const emitted_tokens_per_pass<T>& e, int draft_length,
-                          const T& draft_flop_ratio) {
+                          const std::type_identity_t<T>& draft_flop_ratio) {
   const T k(detail::draft_count(draft_length));
   const T done = k * detail::not_negative("draft_flop_ratio", draft_flop_ratio) + k + T(1.0);
   return named("operations", done / (detail::positive("emitted", e.quantity()) / token));

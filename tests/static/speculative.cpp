@@ -29,6 +29,14 @@ static_assert(near_to(pm::accepted_tokens(std::span<const double>(falling)).quan
 static_assert(near_to(pm::emitted_tokens(std::span<const double>(falling)).quantity().value(),
                       2.395, 1e-15));
 
+// An array goes as it is, as do whole numbers, and a prefix of the positions.
+static_assert(near_to(pm::accepted_tokens(falling).quantity().value(), 1.395, 1e-15));
+static_assert(near_to(pm::accepted_tokens(falling, 2).quantity().value(), 1.35, 1e-15));
+static_assert(pm::best_draft_length(falling, 0.2) == 2);
+static_assert(pm::speculate(falling, 0).speedup == pm::speculate(falling, 0.0).speedup);
+static_assert(pm::emitted_tokens(1, 4).quantity() == 5.0 * pm::token);
+static_assert(pm::speculative_speedup(1, 4, 0) == 5.0);
+
 // Speed-ups of a draft of 1/70 and 1/20 of the target
 static_assert(near_to(pm::speculative_speedup(0.25, 4, 1.0 / 70), 1.26003, 1e-5));
 static_assert(near_to(pm::speculative_speedup(0.75, 4, 1.0 / 70), 2.88587, 1e-5));

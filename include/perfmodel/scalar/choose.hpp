@@ -17,6 +17,19 @@ constexpr T from_lanes(F&& value_of) {
   }
 }
 
+/// What f(lane) gives, once for each lane of T.
+template <Scalar T, class F>
+constexpr auto on_each_lane(F&& f) {
+  using X = decltype(f(std::size_t{0}));
+  if constexpr (lanes_of<T>::count == 1) {
+    return f(std::size_t{0});
+  } else {
+    per_lane<T, X> x{};
+    for (std::size_t lane = 0; lane < x.size(); ++lane) x[lane] = f(lane);
+    return x;
+  }
+}
+
 /// A scalar that is a range of numbers.
 template <class T>
 concept Range = requires(const T& x) {

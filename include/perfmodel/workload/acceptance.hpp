@@ -1,4 +1,4 @@
-// What acceptance of draft tokens yields: tokens accepted, and tokens emitted, per target pass.
+// How often draft tokens are accepted, and what that yields: tokens accepted and emitted per pass.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -25,65 +25,124 @@ constexpr int draft_count(int draft_length) {
          "1 to 4096");
   return draft_length;
 }
-/// a + a^2 + ... + a^k, and its derivative, by Horner's rule: exact at a = 1, no division.
-template <Scalar T>
-constexpr T geometric(const T& a, int k) {
-  T sum = a;
-  for (int i = 1; i < k; ++i) sum = a * (T(1.0) + sum);
-  return sum;
-}
-constexpr double geometric_slope(double a, int k) {
-  double slope = 0.0;
-  for (int i = k; i >= 1; --i) slope = slope * a + i;
-  return slope;
-}
 }  // namespace detail
 
-/// Draft tokens accepted per target pass when each is accepted with probability a, independently,
-/// and the first rejection ends the draft: a (1 - a^k) / (1 - a) = a + a^2 + ... + a^k.
-/// Source: Leviathan, Kalman and Matias, "Fast Inference from Transformers via Speculative
-/// Decoding", ICML 2023, equation (1), less the bonus token. Leaves out that positions differ; see
-/// the overload. Errors: acceptance outside 0 .. 1, draft_length outside 1 .. 4096. Test: a = 0.8,
-/// k = 4: 2.3616.
+/// Longest draft that is looked at where every position has one acceptance.
+inline constexpr int longest_draft = 64;
+
+/// The probability that the target model keeps a draft token, given that it kept those before: one for
+/// every position, or one a position, which a span or an array outlives this view with.
+/// Errors: a probability outside 0 .. 1; no position, or more than 4096.
+template <Scalar T = double>
+class basic_acceptance {
+ public:
+  constexpr basic_acceptance(const T& every) : every_(detail::fraction("acceptance", every)) {}
+  constexpr basic_acceptance(std::span<const T> each) : each_(each) {
+    detail::draft_count(static_cast<int>(each.size()));
+    for (const T& a : each) detail::fraction("acceptance", a);
+  }
+
+  /// The longest draft that is known of.
+  constexpr int longest() const {
+    return each_.empty() ? longest_draft : static_cast<int>(each_.size());
+  }
+  /// That token k (from 1) is kept, given those before.
+  constexpr const T& at(int k) const {
+    return each_.empty() ? every_ : each_[static_cast<std::size_t>(k - 1)];
+  }
+  /// a_1 + a_1 a_2 + ... + a_1 ... a_k: by Horner's rule, exact at 1, without a division.
+  constexpr T accepted(int k) const {
+    detail::draft_count(k);
+    if (!each_.empty() && k > longest()) {
+      detail::fail(error_code::inconsistent, "draft_length is above the positions of acceptance");
+    }
+    T sum = at(k);
+    for (int i = k - 1; i >= 1; --i) sum = at(i) * (T(1.0) + sum);
+    return sum;
+  }
+
+ private:
+  T every_{};
+  std::span<const T> each_{};
+};
+
+namespace detail {
+template <class A>
+concept Positions = requires(const A& a) {
+  std::span(a);
+}
+&&!Number<A>;
+template <class A>
+struct acceptance_scalar {
+  using type = A;
+};
+template <Positions A>
+struct acceptance_scalar<A> {
+  using type = typename decltype(std::span(std::declval<const A&>()))::value_type;
+};
 template <Scalar T>
-constexpr accepted_draft_tokens<T> accepted_tokens(const T& acceptance, int draft_length) {
-  const T sum = detail::geometric(detail::fraction("acceptance", acceptance),
-                                  detail::draft_count(draft_length));
+struct acceptance_scalar<basic_acceptance<T>> {
+  using type = T;
+};
+/// The scalar of an acceptance and what stands beside it.
+template <class A, class... N>
+using acceptance_t = promoted<typename acceptance_scalar<A>::type, N...>;
+
+template <Scalar T, class A>
+constexpr basic_acceptance<T> acceptance_of(const A& a) {
+  if constexpr (Number<A>)
+    return basic_acceptance<T>(T(a));
+  else if constexpr (Positions<A>)
+    return basic_acceptance<T>(std::span<const T>(a));
+  else
+    return a;
+}
+template <class A>
+inline constexpr bool is_acceptance = Number<A> || Positions<A>;
+template <Scalar T>
+inline constexpr bool is_acceptance<basic_acceptance<T>> = true;
+}  // namespace detail
+
+/// What a law takes for an acceptance: a number, a span or array of them, or a basic_acceptance.
+template <class A>
+concept Acceptance = detail::is_acceptance<A>;
+
+/// Draft tokens accepted per target pass, where the first rejection ends the draft: a_1 + a_1 a_2 + ...
+/// + a_1 ... a_k, which is a (1 - a^k) / (1 - a) where all are equal. Without a draft_length: as many as
+/// there are positions. Source: Leviathan, Kalman and Matias, "Fast Inference from Transformers via
+/// Speculative Decoding", ICML 2023, equation (1), less the bonus token.
+/// Errors: draft_length outside 1 .. 4096, or above the positions. Tests: a = 0.8, k = 4: 2.3616;
+/// equal positions give the geometric sum.
+template <Acceptance A>
+constexpr auto accepted_tokens(const A& acceptance, int draft_length) {
+  using T = detail::acceptance_t<A>;
+  const T sum = detail::acceptance_of<T>(acceptance).accepted(draft_length);
   return accepted_draft_tokens<T>(named("accepted tokens", sum * token));
 }
-/// The same with an acceptance per position, each given that all before were accepted:
-/// a_1 + a_1 a_2 + ... + a_1 ... a_k. Test: equal positions give the geometric sum.
-template <Scalar T>
-constexpr accepted_draft_tokens<T> accepted_tokens(std::span<const T> acceptance) {
-  detail::draft_count(static_cast<int>(acceptance.size()));
-  T reached(1.0);
-  T sum(0.0);
-  for (const T& a : acceptance) {
-    reached = reached * detail::fraction("acceptance", a);
-    sum = sum + reached;
-  }
-  return accepted_draft_tokens<T>(named("accepted tokens", sum * token));
+template <detail::Positions A>
+constexpr auto accepted_tokens(const A& acceptance) {
+  return accepted_tokens(acceptance, static_cast<int>(std::span(acceptance).size()));
 }
 
 /// emitted = accepted + 1: the pass that rejects a token, or accepts all, yields one of its own.
 template <Scalar T>
 constexpr emitted_tokens_per_pass<T> emitted_tokens(const accepted_draft_tokens<T>& accepted) {
-  return emitted_tokens_per_pass<T>(named("emitted tokens", accepted.quantity() + token));
+  return emitted_tokens_per_pass<T>(named("emitted tokens", accepted.quantity() + lift<T>(token)));
 }
 /// accepted = emitted - 1.
 template <Scalar T>
 constexpr accepted_draft_tokens<T> accepted_tokens(const emitted_tokens_per_pass<T>& tokens_out) {
-  return accepted_draft_tokens<T>(tokens_out.quantity() - token);
+  return accepted_draft_tokens<T>(tokens_out.quantity() - lift<T>(token));
 }
 
 /// Tokens emitted per target pass: (1 - a^(k+1)) / (1 - a), or 1 + the sum of products by position.
 /// Source: Leviathan et al. 2023, equation (1). Tests: a = 0.8, k = 4: 3.3616; between 1 and k + 1.
-template <Scalar T>
-constexpr emitted_tokens_per_pass<T> emitted_tokens(const T& acceptance, int draft_length) {
+template <Acceptance A>
+constexpr auto emitted_tokens(const A& acceptance, int draft_length) {
   return emitted_tokens(accepted_tokens(acceptance, draft_length));
 }
-template <Scalar T>
-constexpr emitted_tokens_per_pass<T> emitted_tokens(std::span<const T> acceptance) {
+template <detail::Positions A>
+constexpr auto emitted_tokens(const A& acceptance) {
   return emitted_tokens(accepted_tokens(acceptance));
 }
 
