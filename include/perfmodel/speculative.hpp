@@ -1,6 +1,7 @@
 // Speculative decoding: speed-up, best draft length, break-even acceptance, and where it stops.
 #pragma once
 
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/scalar/choose.hpp>
@@ -24,9 +25,12 @@ template <Acceptance A, Number C>
 constexpr auto speculative_speedup(const A& acceptance, int draft_length,
                                    const C& draft_cost_ratio) {
   using T = detail::acceptance_t<A, C>;
-  return speculative_speedup(emitted_tokens(detail::acceptance_of<T>(acceptance), draft_length),
+  return speculative_speedup(emitted_tokens(basic_acceptance<T>(acceptance), draft_length),
                              draft_length, T(draft_cost_ratio));
 }
+
+template <Scalar T, class Cost>
+T speculative_speedup(const accepted_draft_tokens<T>& not_emitted, int, const Cost&) = delete;
 
 /// The steps of one round at the batch at hand: the target decoding one token per sequence, one
 /// draft step, and the target checking k + 1 tokens per sequence.
@@ -76,7 +80,7 @@ constexpr T speculative_speedup(const emitted_tokens_per_pass<T>& e, int draft_l
 template <Acceptance A, Number C>
 constexpr auto best_draft_length(const A& acceptance, const C& draft_cost_ratio) {
   using T = detail::acceptance_t<A, C>;
-  const basic_acceptance<T> chance = detail::acceptance_of<T>(acceptance);
+  const basic_acceptance<T> chance = basic_acceptance<T>(acceptance);
   const T cost = detail::not_negative("draft_cost_ratio", T(draft_cost_ratio));
   return detail::on_each_lane<T>([&](std::size_t lane) {
     const double c = lanes_of<T>::lane(cost, lane);
@@ -159,7 +163,7 @@ template <Acceptance A, Number C>
 constexpr auto speculate(const A& acceptance, int draft_length, const C& draft_cost_ratio) {
   using T = detail::acceptance_t<A, C>;
   const T c(draft_cost_ratio);
-  const basic_acceptance<T> chance = detail::acceptance_of<T>(acceptance);
+  const basic_acceptance<T> chance = basic_acceptance<T>(acceptance);
   basic_speculation_estimate<T> e;
   e.accepted = accepted_tokens(chance, draft_length);
   e.emitted = emitted_tokens(e.accepted);

@@ -88,15 +88,6 @@ struct acceptance_scalar<basic_acceptance<T>> {
 template <class A, class... N>
 using acceptance_t = promoted<typename acceptance_scalar<A>::type, N...>;
 
-template <Scalar T, class A>
-constexpr basic_acceptance<T> acceptance_of(const A& a) {
-  if constexpr (Number<A>)
-    return basic_acceptance<T>(T(a));
-  else if constexpr (Positions<A>)
-    return basic_acceptance<T>(std::span<const T>(a));
-  else
-    return a;
-}
 template <class A>
 inline constexpr bool is_acceptance = Number<A> || Positions<A>;
 template <Scalar T>
@@ -116,7 +107,7 @@ concept Acceptance = detail::is_acceptance<A>;
 template <Acceptance A>
 constexpr auto accepted_tokens(const A& acceptance, int draft_length) {
   using T = detail::acceptance_t<A>;
-  const T sum = detail::acceptance_of<T>(acceptance).accepted(draft_length);
+  const T sum = basic_acceptance<T>(acceptance).accepted(draft_length);
   return accepted_draft_tokens<T>(named("accepted tokens", sum * token));
 }
 template <detail::Positions A>
@@ -139,7 +130,9 @@ constexpr accepted_draft_tokens<T> accepted_tokens(const emitted_tokens_per_pass
 /// Source: Leviathan et al. 2023, equation (1). Tests: a = 0.8, k = 4: 3.3616; between 1 and k + 1.
 template <Acceptance A>
 constexpr auto emitted_tokens(const A& acceptance, int draft_length) {
-  return emitted_tokens(accepted_tokens(acceptance, draft_length));
+  using T = detail::acceptance_t<A>;
+  const T sum = basic_acceptance<T>(acceptance).accepted(draft_length);
+  return emitted_tokens(accepted_draft_tokens<T>(named("accepted tokens", sum * token)));
 }
 template <detail::Positions A>
 constexpr auto emitted_tokens(const A& acceptance) {
