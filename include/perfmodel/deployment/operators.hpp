@@ -268,10 +268,10 @@ constexpr void visit_operators(const basic_deployment<T>& d, const basic_iterati
   visit_layers(rank_pass<T>{d, i}, [&](const operator_head<T>& head, const auto& workload) {
     const basic_operator<T> o{
         head.name, head.kind, head.times, head.cache, weights_read(workload), demand_of(workload)};
-    if constexpr (std::invocable<Visit&, const basic_operator<T>&, decltype(workload)>) {
-      visit(o, workload);
-    } else {
+    if constexpr (std::invocable<Visit&, const basic_operator<T>&>) {
       visit(o);
+    } else {
+      visit(o, workload);
     }
   });
 }
