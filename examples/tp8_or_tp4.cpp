@@ -22,7 +22,7 @@ pm::estimate decode(const pm::link& fabric, int ranks, double batch, double cont
   d.utilization = 0.9;
 
   const auto silicon = pm::calibrated_for(d.device);
-  return pm::step(d, pm::iteration{.batch = batch, .context = context}, silicon, silicon);
+  return pm::step(d, pm::iteration{.batch = batch, .context = context}, silicon);
 }
 
 bool slower(const pm::link& fabric, double batch, double context) {

@@ -13,8 +13,8 @@ template <Scalar T = double>
 struct basic_collective_parameters {
   duration<T> launch{};       ///< of a communication kernel, its end included
   duration<T> hop{};          ///< from one rank to the next, in a ring
-  duration<T> simple_wait{};  ///< more, before the bulk protocol streams
-  T link_share = T(1.0);      ///< of the link's one-way bandwidth, in bulk
+  duration<T> simple_wait{};  ///< more, before Simple streams
+  T link_share = T(1.0);      ///< of the link's one-way bandwidth, in Simple
   T in_network_share{};       ///< message bytes per second over the link's, where switches add
   duration<T>
       engine_all_reduce_floor{};  ///< a captured all-reduce kernel with a barrier at either end
@@ -38,17 +38,17 @@ using collective_parameters = basic_collective_parameters<>;
 
 /// What the three protocols of NCCL cost against each other. They belong to the library and are
 /// the same on every accelerator of one kind of fabric.
-///   low latency: every 4 bytes carry a 4-byte flag, few threads; no synchronisation
-///   line:        every 120 of 128 bytes are data; needs links that keep 128 bytes together
-///   bulk:        data in large chunks, flags apart
+///   LL:     every 4 bytes carry a 4-byte flag, few threads; no synchronisation
+///   LL128:  every 120 of 128 bytes are data; needs links that keep 128 bytes together
+///   Simple: data in large chunks, flags apart
 /// Source of the three: NCCL, src/device/prims_{ll,ll128,simple}.h and enqueue.cc.
 template <Scalar T = double>
 struct basic_collective_protocols {
-  T ll_share = T(1.0);              ///< of the bulk rate
-  T ll128_share{};                  ///< of the bulk rate; 0: the fabric cannot
-  T launch_growth_per_log2_rank{};  ///< of a launch, more for each doubling of ranks, in line and bulk
-  T simple_hop = T(1.0);            ///< of a hop, in bulk
-  T copy_rate = T(1.0);        ///< of the bulk rate: a rank's own part of the buffer, out of place
+  T ll_share = T(1.0);              ///< of the Simple rate
+  T ll128_share{};                  ///< of the Simple rate; 0: the fabric cannot
+  T launch_growth_per_log2_rank{};  ///< of a launch, in LL128 and Simple
+  T simple_hop = T(1.0);            ///< of a hop, in Simple
+  T copy_rate = T(1.0);  ///< of the Simple rate: a rank's own part of the buffer, out of place
   T in_network_wait = T(1.0);  ///< of simple_wait, where switches add
   T cross_socket_factor =
       T(1.0);  ///< times as long for a hop and for a byte, where ranks sit below two hosts
@@ -81,8 +81,8 @@ struct basic_collective_profile : fitted_profile<basic_collective_parameters<T>>
 };
 using collective_profile = basic_collective_profile<>;
 
-/// How a serving engine's own all-reduce kernels stand to `engine_all_reduce_floor`. `largest` as in vLLM's
-/// and SGLang's custom_all_reduce.py (max_size); the shares are fitted.
+/// How a serving engine's own all-reduce kernels stand to `engine_all_reduce_floor`. `largest` as in
+/// vLLM's and SGLang's custom_all_reduce.py (max_size); the shares are fitted.
 template <Scalar T = double>
 struct basic_engine_all_reduce_kernels {
   label name{"barriers"};

@@ -17,8 +17,8 @@ namespace perfmodel {
 /// constants fitted, docs/laws/calibrated_collectives.md.
 /// Leaves out: NCCL's choice where it is not the quickest, other traffic on the link, ranks that
 /// arrive at different times, tuning by environment variables.
-/// Errors: as collective_time. The profile is valid already: see calibrated_for. Tests: never below wire bytes / link; monotone in bytes;
-/// within the published latencies' error.
+/// Errors: as collective_time. The profile is valid already: see calibrated_for.
+/// Tests: never below wire bytes / link; monotone in bytes; within the published latencies' error.
 template <Scalar T = double>
 struct basic_calibrated_collectives {
   basic_collective_profile<T> profile{};
@@ -109,14 +109,14 @@ struct basic_calibrated_collectives {
       time[count] = named(name, duration<T>(wait + bytes_take)).value();
       ++count;
     };
-    add("low-latency protocol", launch + hops, wire / c.ll_share);
+    add("LL protocol", launch + hops, wire / c.ll_share);
     if (upper(c.ll128_share) > 0.0)
-      add("line protocol", ready + hops, wire / detail::positive("ll128_share", c.ll128_share));
+      add("LL128 protocol", ready + hops, wire / detail::positive("ll128_share", c.ll128_share));
     duration<T> streams = wire;
     if (keeps_a_part) {
       streams += s.message / (n * c.copy_rate * v.link_share * l.bandwidth.quantity());
     }
-    add("bulk protocol", ready + simple_wait + c.simple_hop * hops, streams);
+    add("Simple protocol", ready + simple_wait + c.simple_hop * hops, streams);
 
     basic_collective_price<T> p;
     p.transfer = duration<T>::from_value(detail::value_of_least(time, transfer, count));

@@ -35,11 +35,11 @@ inline constexpr collective_protocols nvlink_protocols{.ll_share = 0.0337,
                                                        .simple_hop = 0.224,
                                                        .copy_rate = 2.74,
                                                        .in_network_wait = 4.22};
-/// Over PCIe there is no line protocol (NCCL, src/graph/tuning.cc), and half of what low latency
+/// Over PCIe there is no LL128 (NCCL, src/graph/tuning.cc), and half of what LL
 /// sends are flags: it fills the slow link but for those (NCCL on 4 RTX PRO 6000, 64 to 512 KiB:
 /// 10 GB/s of 20; gardenlinux issue 4556). Servers have four cards below a socket: more of them
 /// take 1.6 times as long for a hop and for a byte. Assumed: a copy on the card takes what it takes
-/// on H100 (2.74 x 0.767 x 450 GB/s, 50 times what NCCL sends); a hop in bulk is a hop; the rest is
+/// on H100 (2.74 x 0.767 x 450 GB/s, 50 times what NCCL sends); a hop in Simple is a hop; the rest is
 /// as on NVLink.
 inline constexpr collective_protocols pcie_protocols{.ll_share = 0.5,
                                                      .ll128_share = 0.0,
@@ -124,8 +124,8 @@ inline constexpr collective_profile collectives_h200_sxm{
     nvlink_protocols};
 
 /// NVLink 5, from public tables: the link is twice as quick as Hopper's, and everything before it
-/// streams takes longer. host_launch is H200's. engine_all_reduce_floor is the geometric mean of H200's and of
-/// the 6.50(15) us of vLLM's kernels on six B300: TensorRT-LLM's serving runs on B200 scale as if
+/// streams takes longer. host_launch is H200's. engine_all_reduce_floor is the geometric mean of
+/// H200's and of the 6.50(15) us of vLLM's kernels on six B300: TensorRT-LLM's serving runs on B200 scale as if
 /// it were H200's. Spread: of tables left out, one at a time; one table alone shows messages below
 /// 512 KiB, and without it they are 70 % off.
 inline constexpr collective_profile collectives_nvlink5{
