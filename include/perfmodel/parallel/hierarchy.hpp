@@ -37,6 +37,36 @@ struct basic_hierarchical_estimate {
 };
 using hierarchical_estimate = basic_hierarchical_estimate<>;
 
+namespace detail {
+
+/// A part of a collective over nodes: on which fabric, and the share of the message.
+struct hierarchy_phase {
+  bool inside = true;
+  collective_op operation = collective_op::all_reduce;
+  double share = 1.0;
+};
+
+/// Of n ranks in each of m nodes.
+constexpr std::array<hierarchy_phase, 3> phases_of(collective_op operation, int n, int m) {
+  const hierarchy_phase none{false, operation, 0.0};
+  switch (operation) {
+    case collective_op::all_reduce:
+      if (m == 1) return {{{true, operation}, none, none}};
+      return {{{true, collective_op::reduce_scatter},
+               {false, operation, 1.0 / n},
+               {true, collective_op::all_gather}}};
+    case collective_op::all_gather:
+    case collective_op::reduce_scatter:
+      return {{{true, operation}, {false, operation, 1.0 / n}, none}};
+    case collective_op::broadcast: return {{{true, operation}, {false, operation}, none}};
+    case collective_op::all_to_all: return {{{true, operation, 1.0 / m}, {false, operation}, none}};
+    case collective_op::point_to_point: break;
+  }
+  return {{{m == 1, operation}, none, none}};
+}
+
+}  // namespace detail
+
 /// S message bytes over N = n m ranks, n in each of m nodes:
 ///
 ///     all-reduce       reduce-scatter inside (S), all-reduce between (S/n), all-gather inside (S)
@@ -68,53 +98,25 @@ constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy
 
   basic_hierarchical_estimate<T> e;
   duration<T> in{}, out{};
-  const auto phase = [&](bool within_node, collective_op operation, double share) {
-    const int ranks = within_node ? n : m;
-    if (ranks == 1) return;
+  for (const detail::hierarchy_phase& phase : detail::phases_of(c.operation, n, m)) {
     basic_collective<T> part = c;
-    part.operation = operation;
-    part.ranks = ranks;
-    part.message = message_bytes<T>(share * c.message.quantity());
-    if (!within_node) {
+    part.operation = phase.operation;
+    part.ranks = phase.inside ? n : m;
+    part.message = message_bytes<T>(phase.share * c.message.quantity());
+    if (part.ranks == 1 || phase.share == 0.0) continue;
+    if (!phase.inside) {
       part.algorithm = algorithm::best;
       part.implementation = implementation::nccl;
     }
-    const basic_collective_estimate<T> x = within_node
+    const basic_collective_estimate<T> x = phase.inside
                                                ? collective_time(h.inside, part, inside_cost)
                                                : collective_time(h.between, part, between_cost);
-    (within_node ? in : out) += x.time;
-    (within_node ? e.wire_inside : e.wire_between) =
-        (within_node ? e.wire_inside : e.wire_between) + x.wire;
+    (phase.inside ? in : out) += x.time;
+    wire_bytes<T>& wire = phase.inside ? e.wire_inside : e.wire_between;
+    wire = wire + x.wire;
     if (e.feasible && !x.feasible) e.feasible = x.feasible;
-  };
-
-  bool at_once = false;
-  switch (c.operation) {
-    case collective_op::all_reduce:
-      if (m == 1) {
-        phase(true, collective_op::all_reduce, 1.0);
-        break;
-      }
-      phase(true, collective_op::reduce_scatter, 1.0);
-      phase(false, collective_op::all_reduce, 1.0 / n);
-      phase(true, collective_op::all_gather, 1.0);
-      break;
-    case collective_op::all_gather:
-    case collective_op::reduce_scatter:
-      phase(true, c.operation, 1.0);
-      phase(false, c.operation, 1.0 / n);
-      break;
-    case collective_op::broadcast:
-      phase(true, c.operation, 1.0);
-      phase(false, c.operation, 1.0);
-      break;
-    case collective_op::all_to_all:
-      phase(true, c.operation, 1.0 / m);
-      phase(false, c.operation, 1.0);
-      at_once = true;
-      break;
-    case collective_op::point_to_point: phase(m == 1, c.operation, 1.0); break;
   }
+  const bool at_once = c.operation == collective_op::all_to_all;
   e.terms.add(limiter::link, "inside", in);
   e.terms.add(limiter::link, "between", out);
   e.limiter = e.terms.limiting();
