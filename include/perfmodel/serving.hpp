@@ -192,7 +192,10 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
 template <Scalar T, class Policy>
 constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const basic_load<T>& l,
                                             const Policy& policy) {
-  return serving(d, l, policy, detail::links_of<T>(policy));
+  if constexpr (require_execution_policy<Policy, T>())
+    return serving(d, l, policy, detail::links_of<T>(policy));
+  else
+    return {};
 }
 /// Say which: serving_bound(d, l), or serving(d, l, policy).
 template <Scalar T>

@@ -4,6 +4,7 @@
 #include <perfmodel/deployment/communication.hpp>
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/deployment/operators.hpp>
+#include <perfmodel/policy/execution.hpp>
 #include <perfmodel/roofline.hpp>
 
 namespace perfmodel {
@@ -191,16 +192,22 @@ constexpr basic_estimate<T> step_bound(const basic_deployment<T>& d, const basic
 template <Scalar T, class Policy, class Cost>
 constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  const Policy& policy, const Cost& links) {
-  detail::check_deployment(d);
-  detail::check_iteration(i);
-  basic_estimate<T> e = detail::prediction_of_pass(d, i, policy, links);
-  e.feasible = detail::pass_fits(d, i);
+  basic_estimate<T> e;
+  if constexpr (require_execution_policy<Policy, T>()) {
+    detail::check_deployment(d);
+    detail::check_iteration(i);
+    e = detail::prediction_of_pass(d, i, policy, links);
+    e.feasible = detail::pass_fits(d, i);
+  }
   return e;
 }
 template <Scalar T, class Policy>
 constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  const Policy& policy) {
-  return step(d, i, policy, detail::links_of<T>(policy));
+  if constexpr (require_execution_policy<Policy, T>())
+    return step(d, i, policy, detail::links_of<T>(policy));
+  else
+    return {};
 }
 /// Say which: step_bound(d, i), or step(d, i, policy).
 template <Scalar T>
