@@ -92,7 +92,8 @@ const found_model& find_model(std::string_view name) {
   }
   if (const pm::catalog::model_entry* entry = pm::catalog::find_model_entry(name)) {
     return remembered(std::string(name), [&] {
-      return found_model{.model = *entry->model, .stored = pm::bf16, .source = entry->source};
+      return found_model{
+          .model = *entry->model, .stored = entry->model->stored, .source = entry->source};
     });
   }
   throw error(error_code::unknown_model,

@@ -22,6 +22,8 @@ void collect_fields(const std::string& prefix, const S& spec,
         } else if constexpr (std::is_same_v<value_type, perfmodel::attention_kind>) {
           out[prefix + name] =
               value == perfmodel::attention_kind::latent ? "latent" : "grouped_query";
+        } else if constexpr (std::is_same_v<value_type, perfmodel::number_format>) {
+          out[prefix + name] = perfmodel::name_of(value);
         } else if constexpr (std::is_same_v<value_type, bool>) {
           out[prefix + name] = value ? "1" : "0";
         } else {

@@ -133,6 +133,7 @@ TEST_CASE("multimodal files: the text part alone is read") {
   CHECK(perfmodel_test::fields_of(pm::from_config(config("mistral_small_3_1_24b"), "x").model) ==
         perfmodel_test::fields_of(expected));
   expected.max_context = 393216;
+  expected.stored = {pm::fp8, pm::bf16};
   CHECK(perfmodel_test::fields_of(pm::from_config(config("devstral_small_2_24b"), "x").model) ==
         perfmodel_test::fields_of(expected));
   auto qwen = catalog::qwen_2_5_7b;
@@ -147,6 +148,7 @@ TEST_CASE("multimodal files: the text part alone is read") {
   nested["text_config"] =
       with(without(without(flat, "vision_config"), "torch_dtype"), "model_type", "qwen2_5_vl_text");
   nested["vision_config"] = flat["vision_config"];
+  qwen.stored = {pm::fp16, pm::fp16};
   CHECK(perfmodel_test::fields_of(pm::from_config(nested, "x").model) ==
         perfmodel_test::fields_of(qwen));
   CHECK(pm::from_config(nested).weights.format == pm::fp16);

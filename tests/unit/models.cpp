@@ -1,6 +1,8 @@
 // Parameter counts, weights and caches of models, against published counts and a second count.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <perfmodel/deployment/memory.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <perfmodel/workload/model/kv_shape.hpp>
@@ -83,6 +85,23 @@ TEST_CASE("parts of a model add up to it") {
     CHECK((p.head > 0) == !entry.model->tied_embeddings);
     CHECK(pm::active_parameters(*entry.model) <= p.total());
   }
+}
+
+TEST_CASE("a catalogue model is stored as its maker publishes it, and deployed so") {
+  namespace accelerators = pm::catalog;
+  const pm::deployment oss{.device = accelerators::h100_sxm, .model = catalog::gpt_oss_120b};
+  CHECK(pm::fits(oss, 1.0, 8192.0).feasible);  // "runs on a single 80 GB GPU": its model card
+  CHECK_FALSE(pm::fits(pm::deployment{.device = accelerators::h100_sxm,
+                                      .model = catalog::gpt_oss_120b,
+                                      .weights = pm::bf16},
+                       1.0, 8192.0)
+                  .feasible);
+  // The main model of the checkpoint of 689 GB: without the module for multi-token prediction, whose
+  // 14e9 parameters it keeps beside the 671e9. All matrices at 8 bits and 32 bits per 128 x 128.
+  CHECK_THAT(pm::weight_bytes(catalog::deepseek_v3, catalog::deepseek_v3.stored).value(),
+             Catch::Matchers::WithinRel(689e9 * 671.0 / 685.0, 0.01));
+  CHECK(catalog::deepseek_r1.stored.linear.group == 16384.0);
+  CHECK(catalog::llama_3_70b.stored.linear.bits() == 16.0);
 }
 
 TEST_CASE("weights: a quantised part beside parts at 16 bits") {

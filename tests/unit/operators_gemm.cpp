@@ -89,3 +89,26 @@ TEST_CASE("embedding: bytes follow the tokens, not the table", "[operators]") {
   CHECK_THROWS_AS(of(0, 32000), pm::error);
   CHECK_THROWS_AS(of(5, 0), pm::error);
 }
+
+TEST_CASE("a storage format that cannot be is refused, by every operator that holds one") {
+  const auto refused = [](double group, double scale, double zero) {
+    pm::gemm g{.m = 1, .n = 4096, .k = 4096};
+    g.weights = pm::storage_format(pm::int4, group, scale, zero);
+    try {
+      (void)demand_of(g);
+    } catch (const pm::error& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing refused");
+  };
+  constexpr double inf = pm::detail::infinity, nan = pm::detail::not_a_number;
+  CHECK(refused(64, 16, 4) == "nothing refused");
+  CHECK(refused(0, 0, 0) == "nothing refused");
+  CHECK(refused(1, inf, 0) == "gemm.weights.scale_bits is inf; allowed: 0 to 64");
+  CHECK(refused(64, -1000, 0) == "gemm.weights.scale_bits is -1000; allowed: 0 to 64");
+  CHECK(refused(64, nan, 0) == "gemm.weights.scale_bits is not a number; allowed: 0 to 64");
+  CHECK(refused(64, 16, -1) == "gemm.weights.zero_bits is -1; allowed: 0 to 64");
+  for (const double group : {5e-324, nan, -1.0, 0.5}) {
+    CHECK(refused(group, 16, 0).starts_with("gemm.weights.group is "));
+  }
+}

@@ -16,7 +16,7 @@ struct basic_deployment {
   basic_accelerator<T> device{};
   basic_transformer<T> model{};
   perfmodel::layout layout{};
-  weight_storage weights = number_format::bf16;
+  weight_storage weights = model.stored;
   number_format activations = number_format::bf16;
   storage_format kv = number_format::bf16;
   T utilization = T(1.0);       ///< share of a device's memory that may be used

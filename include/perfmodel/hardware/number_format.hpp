@@ -1,7 +1,7 @@
 // Number formats, their size, and block-scaled quantisation of weights and caches.
 #pragma once
 
-#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <string_view>
 
@@ -48,6 +48,7 @@ constexpr number_format wider(number_format a, number_format b) {
 /// Elements stored in groups that share a scale, and perhaps a zero point.
 /// bits per element = bits + (scale_bits + zero_bits) / group. Source: Dettmers & Zettlemoyer,
 /// "The case for 4-bit precision", 2023, section 2 (block-wise quantisation).
+/// Errors: what takes one refuses a group below 1, and bits outside 0 to 64.
 /// Test: {int4, .group = 64, .scale_bits = 16} is 4.25 bits, 0.53125 bytes.
 struct storage_format {
   number_format format = number_format::bf16;
@@ -60,6 +61,14 @@ struct storage_format {
   constexpr storage_format(number_format f, double group_size, double bits_per_scale,
                            double bits_per_zero = 0)
       : format(f), group(group_size), scale_bits(bits_per_scale), zero_bits(bits_per_zero) {}
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("format", s.format...);
+    f(field::count_or_none("group"), s.group...);
+    f(field::within("scale_bits", 0.0, 64.0, "0 to 64"), s.scale_bits...);
+    f(field::within("zero_bits", 0.0, 64.0, "0 to 64"), s.zero_bits...);
+  }
 
   constexpr double bits() const {
     return bits_of(format) + (group > 0 ? (scale_bits + zero_bits) / group : 0.0);

@@ -6,6 +6,10 @@
 
 namespace perfmodel::catalog {
 
+/// fp8 with a 32-bit scale per block of 128 x 128. Source: DeepSeek-V3's config.json,
+/// quantization_config, and its technical report (arXiv 2412.19437), section 3.3.2.
+inline constexpr storage_format fp8_blocks{number_format::fp8, 128 * 128, 32};
+
 /// head_dim 192 = 128 without position + 64 rotary. Its router's bias is the selection bias that
 /// balances the load (arXiv 2412.19437, section 2.1.2).
 inline constexpr transformer deepseek_v3{
@@ -29,6 +33,7 @@ inline constexpr transformer deepseek_v3{
             .shared_intermediate = 2048,
             .router_bias = true},
     .max_context = 163840,
+    .stored = {fp8_blocks, number_format::bf16},
 };
 
 /// The shapes of DeepSeek-V3, trained further.

@@ -6,6 +6,9 @@
 
 namespace perfmodel::catalog {
 
+/// 4 bits and an 8-bit scale per 32 elements. Source: OCP Microscaling Formats (MX) 1.0, section 5.
+inline constexpr storage_format mxfp4{number_format::fp4, 32, 8};
+
 inline constexpr transformer gpt_oss_20b{
     .name = "gpt_oss_20b",
     .layers = 24,
@@ -26,6 +29,7 @@ inline constexpr transformer gpt_oss_20b{
     .sliding_layers = 12,
     .window = 128,
     .max_context = 131072,
+    .stored = {number_format::bf16, mxfp4, number_format::bf16},
 };
 
 inline constexpr transformer gpt_oss_120b{
@@ -48,6 +52,7 @@ inline constexpr transformer gpt_oss_120b{
     .sliding_layers = 18,
     .window = 128,
     .max_context = 131072,
+    .stored = {number_format::bf16, mxfp4, number_format::bf16},
 };
 
 }  // namespace perfmodel::catalog

@@ -13,6 +13,7 @@ inline constexpr transformer llama_2_7b{
     .vocabulary = 32000,
     .attention = {.query_heads = 32, .kv_heads = 32, .head_dim = 128},
     .max_context = 4096,
+    .stored = {number_format::fp16, number_format::fp16},
 };
 
 inline constexpr transformer llama_2_70b{
@@ -23,6 +24,7 @@ inline constexpr transformer llama_2_70b{
     .vocabulary = 32000,
     .attention = {.query_heads = 64, .kv_heads = 8, .head_dim = 128},
     .max_context = 4096,
+    .stored = {number_format::fp16, number_format::fp16},
 };
 
 inline constexpr transformer llama_3_8b{

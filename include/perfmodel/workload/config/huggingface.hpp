@@ -33,6 +33,7 @@ model_config from_config(const Json& json, std::string_view name = {}) {
   out.model.name = label::shortened(name.empty() ? out.architecture : name);
   const bool has_experts = out.model.moe.layers > 0;
   out.stored = storage_from_config(own, root, has_experts);
+  out.model.stored = out.stored;
   out.weights = has_experts ? out.stored.experts : out.stored.linear;
   return out;
 }

@@ -21,6 +21,7 @@ constexpr T kv_elements_per_layer(const basic_transformer<T>& m) {
 template <Scalar T>
 constexpr bytes_per_token<T> kv_bytes_per_token(
     const basic_transformer<T>& m, const storage_format& format = number_format::bf16) {
+  require_valid(format, "kv");
   const T elements = checked(m).layers * kv_elements_per_layer(m);
   return named("KV bytes per token", elements * (bytes_of(format) / token));
 }
@@ -31,6 +32,7 @@ template <Scalar T>
 constexpr bytes<T> kv_bytes(const basic_transformer<T>& m, const std::type_identity_t<T>& context,
                             const storage_format& format = number_format::bf16) {
   detail::not_negative("context", context);
+  require_valid(format, "kv");
   const T full = checked(m).layers - m.sliding_layers;
   const T token_layers = full * context + m.sliding_layers * scalar_min(context, m.window);
   return named("KV bytes", token_layers * kv_elements_per_layer(m) * bytes_of(format));

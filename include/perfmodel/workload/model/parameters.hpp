@@ -16,22 +16,6 @@ struct basic_parameter_count {
 };
 using parameter_count = basic_parameter_count<>;
 
-/// How a checkpoint stores its weights. One format for all of `linear` and `experts` in the usual
-/// case; gpt-oss compresses its experts alone. `others` is everything else.
-struct weight_storage {
-  storage_format linear{};
-  storage_format experts{};
-  number_format others = number_format::bf16;
-
-  constexpr weight_storage() = default;
-  constexpr weight_storage(const storage_format& all, number_format rest = number_format::bf16)
-      : linear(all), experts(all), others(rest) {}
-  constexpr weight_storage(number_format all) : weight_storage(storage_format(all)) {}
-  constexpr weight_storage(const storage_format& of_linear, const storage_format& of_experts,
-                           number_format rest)
-      : linear(of_linear), experts(of_experts), others(rest) {}
-};
-
 namespace detail {
 template <Scalar T>
 constexpr T flag(bool b) {
@@ -137,6 +121,7 @@ constexpr T matmul_parameters(const basic_transformer<T>& m) {
 /// model card (arXiv 2508.10925, table 1).
 template <Scalar T>
 constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const weight_storage& stored) {
+  require_valid(stored, "weights");
   const basic_parameter_count<T> p = parameters(m);
   const T others = p.expert_biases + p.other + p.embedding + p.head;
   return named("weight bytes", p.linear * bytes_of(stored.linear) +

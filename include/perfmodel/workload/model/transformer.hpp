@@ -3,6 +3,7 @@
 
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/workload/demand.hpp>
+#include <perfmodel/workload/model/weight_storage.hpp>
 
 namespace perfmodel {
 
@@ -97,7 +98,8 @@ struct basic_transformer {
   bool ffn_bias = false;
   bool tied_embeddings = false;
   bool head_bias = false;
-  T max_context{};  ///< tokens the model was trained for; 0 if not stated
+  T max_context{};          ///< tokens the model was trained for; 0 if not stated
+  weight_storage stored{};  ///< as its maker publishes the weights; bf16 unless stated
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -117,6 +119,7 @@ struct basic_transformer {
     f("tied_embeddings", s.tied_embeddings...);
     f("head_bias", s.head_bias...);
     f(field::not_negative("max_context"), s.max_context...);
+    f("stored", s.stored...);
   }
 };
 using transformer = basic_transformer<>;

@@ -30,11 +30,11 @@ struct basic_attention_prefill {
     f(field::count("query_heads"), s.query_heads...);
     f(field::count("kv_heads"), s.kv_heads...);
     f(field::count("head_dim"), s.head_dim...);
-    f(field::not_negative("value_dim"), s.value_dim...);
+    f(field::count_or_none("value_dim"), s.value_dim...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
     f("causal", s.causal...);
-    f(field::not_negative("window"), s.window...);
+    f(field::count_or_none("window"), s.window...);
     f(field::not_negative("past"), s.past...);
     f("fused", s.fused...);
     f(field::not_negative("softmax_flop"), s.softmax_flop...);

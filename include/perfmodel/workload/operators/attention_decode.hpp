@@ -27,11 +27,11 @@ struct basic_attention_decode {
     f(field::count("query_heads"), s.query_heads...);
     f(field::count("kv_heads"), s.kv_heads...);
     f(field::count("head_dim"), s.head_dim...);
-    f(field::not_negative("value_dim"), s.value_dim...);
+    f(field::count_or_none("value_dim"), s.value_dim...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
-    f(field::not_negative("block_size"), s.block_size...);
-    f(field::not_negative("window"), s.window...);
+    f(field::count_or_none("block_size"), s.block_size...);
+    f(field::count_or_none("window"), s.window...);
     f(field::count("splits"), s.splits...);
   }
 };

@@ -25,7 +25,7 @@ struct basic_mla_decode {
     f(field::not_negative("rope"), s.rope...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
-    f(field::not_negative("block_size"), s.block_size...);
+    f(field::count_or_none("block_size"), s.block_size...);
     f(field::count("splits"), s.splits...);
   }
 };

@@ -19,7 +19,7 @@ struct basic_rope {
     f(field::count("tokens"), s.tokens...);
     f(field::count("heads"), s.heads...);
     f(field::count("head_dim"), s.head_dim...);
-    f(field::not_negative("rotary_dim"), s.rotary_dim...);
+    f(field::count_or_none("rotary_dim"), s.rotary_dim...);
     f("format", s.format...);
   }
 };
@@ -60,7 +60,7 @@ struct basic_kv_write {
     f(field::count("tokens"), s.tokens...);
     f(field::count("kv_heads"), s.kv_heads...);
     f(field::count("head_dim"), s.head_dim...);
-    f(field::not_negative("value_dim"), s.value_dim...);
+    f(field::count_or_none("value_dim"), s.value_dim...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
   }
