@@ -15,6 +15,12 @@ template <Scalar T = double>
 struct basic_attention_calibration {
   basic_attention_parameters<T> machine{};
   basic_attention_kernels<T> kernels{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("machine", s.machine...);
+    f("kernels", s.kernels...);
+  }
 };
 using attention_calibration = basic_attention_calibration<>;
 

@@ -45,6 +45,12 @@ template <Scalar T = double>
 struct basic_streaming_calibration {
   basic_machine_parameters<T> machine{};
   basic_memory_bound_kernels<T> kernels{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("machine", s.machine...);
+    f("kernels", s.kernels...);
+  }
 };
 using streaming_calibration = basic_streaming_calibration<>;
 

@@ -15,6 +15,12 @@ template <Scalar T = double>
 struct basic_gemm_calibration {
   basic_machine_parameters<T> machine{};
   basic_engine_profile<T> engine{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("machine", s.machine...);
+    f("engine", s.engine...);
+  }
 };
 using gemm_calibration = basic_gemm_calibration<>;
 

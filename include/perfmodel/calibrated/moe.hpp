@@ -16,6 +16,12 @@ template <Scalar T = double>
 struct basic_moe_calibration {
   basic_machine_parameters<T> machine{};
   basic_moe_kernels<T> kernels{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("machine", s.machine...);
+    f("kernels", s.kernels...);
+  }
 };
 using moe_calibration = basic_moe_calibration<>;
 
