@@ -123,7 +123,7 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
                                                  const basic_load<T>& l, const Pass& pass) {
   basic_serving_estimate<T> s;
   const T longest = l.input_tokens + l.output_tokens;
-  const basic_memory_budget<T> budget = memory_budget_of(d);
+  const basic_memory_budget<T> budget = budget_of(d);
   s.feasible = group_fits(d);
   if (s.feasible) s.feasible = memory_holds(budget, cache_on_device(d, T(d.layout.data), longest));
   const basic_kv_capacity<T> memory = capacity_of(d, budget, longest, T(16.0));

@@ -24,6 +24,24 @@ constexpr T replicated_weights(const basic_transformer<T>& m, const T& tensor) {
 }
 }  // namespace detail
 
+namespace detail {
+/// weight_bytes_per_device of a model that was checked.
+template <Scalar T>
+constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
+  const basic_parameter_count<T> p = count_parameters(d.model);
+  const T tensor = T(d.layout.tensor);
+  const T pipeline = T(d.layout.pipeline);
+  const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
+  const bytes<> other = bytes_of(d.weights.others);
+  return named("weight bytes per device",
+               (p.linear / tensor + replicated_weights(d.model, tensor)) / pipeline *
+                       bytes_of(d.weights.linear) +
+                   p.experts / expert_ranks / pipeline * bytes_of(d.weights.experts) +
+                   (p.expert_biases / expert_ranks + p.other) / pipeline * other +
+                   (p.embedding + p.head) / tensor * other);
+}
+}  // namespace detail
+
 /// Weights of one device: linear layers cut by tensor and pipeline (the projections to MLA's latents
 /// and replicated KV heads are whole), routed experts by all ranks of a stage, the vocabulary tables
 /// by tensor, norms and routers kept whole.
@@ -32,17 +50,8 @@ constexpr T replicated_weights(const basic_transformer<T>& m, const T& tensor) {
 /// matrices on each; over 16, 1/16 and half of a KV head's two projections more.
 template <Scalar T>
 constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
-  const basic_parameter_count<T> p = parameters(d.model);
-  const T tensor = T(d.layout.tensor);
-  const T pipeline = T(d.layout.pipeline);
-  const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
-  const bytes<> other = bytes_of(d.weights.others);
-  return named("weight bytes per device",
-               (p.linear / tensor + detail::replicated_weights(d.model, tensor)) / pipeline *
-                       bytes_of(d.weights.linear) +
-                   p.experts / expert_ranks / pipeline * bytes_of(d.weights.experts) +
-                   (p.expert_biases / expert_ranks + p.other) / pipeline * other +
-                   (p.embedding + p.head) / tensor * other);
+  checked(d.model);
+  return detail::weights_on_device(d);
 }
 
 /// The share of the model's KV cache that one rank of a tensor-parallel group stores: 1 / N, or
@@ -62,10 +71,18 @@ constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deploymen
                                                     T(d.layout.pipeline));
 }
 
+namespace detail {
+template <Scalar T>
+constexpr basic_memory_budget<T> budget_of(const basic_deployment<T>& d) {
+  return {d.device.dram.capacity.quantity(), d.utilization, weights_on_device(d),
+          d.activation_bytes, d.runtime_bytes};
+}
+}  // namespace detail
+
 template <Scalar T>
 constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) {
-  return {d.device.dram.capacity.quantity(), d.utilization, weight_bytes_per_device(d),
-          d.activation_bytes, d.runtime_bytes};
+  checked(d.model);
+  return detail::budget_of(d);
 }
 
 namespace detail {
@@ -91,7 +108,7 @@ template <Scalar T>
 constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequences,
                                    const T& context) {
   const T in_group = scalar_max(T(sequences / T(d.layout.data)), scalar_min(sequences, T(1.0)));
-  return in_group * kv_bytes(d.model, context, d.kv) * kv_share(d.model, d.layout.tensor) /
+  return in_group * cache_of_sequence(d.model, context, d.kv) * kv_share(d.model, d.layout.tensor) /
          T(d.layout.pipeline);
 }
 
@@ -121,7 +138,7 @@ constexpr feasibility pass_fits(const basic_deployment<T>& d, const basic_iterat
     cache += cache_on_device(d, i.prefill_sequences,
                              T(i.prefill_tokens / i.prefill_sequences + i.prefill_past));
   }
-  return memory_holds(memory_budget_of(d), cache);
+  return memory_holds(budget_of(d), cache);
 }
 
 template <Scalar T>
@@ -155,7 +172,7 @@ constexpr feasibility fits(const basic_deployment<T>& d, const std::type_identit
   detail::not_negative("batch", batch);
   if (const feasibility cut = layout_feasible(d.layout, sharded_dims_of(d.model)); !cut) return cut;
   if (const feasibility group = detail::group_fits(d); !group) return group;
-  return detail::memory_holds(memory_budget_of(d), detail::cache_on_device(d, batch, context));
+  return detail::memory_holds(detail::budget_of(d), detail::cache_on_device(d, batch, context));
 }
 
 /// Sequences of `context` tokens that fit the whole replica at once, in blocks of `block_size`
@@ -168,7 +185,8 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
                                            const std::type_identity_t<T>& context,
                                            const std::type_identity_t<T>& block_size = T(16.0)) {
   detail::check_memory(d);
-  return detail::capacity_of(d, memory_budget_of(d), detail::count("context", context), block_size);
+  return detail::capacity_of(d, detail::budget_of(d), detail::count("context", context),
+                             block_size);
 }
 
 }  // namespace perfmodel

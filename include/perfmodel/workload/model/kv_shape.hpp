@@ -26,16 +26,24 @@ constexpr bytes_per_token<T> kv_bytes_per_token(
   return named("KV bytes per token", elements * (bytes_of(format) / token));
 }
 
+namespace detail {
+/// kv_bytes of a model that was checked.
+template <Scalar T>
+constexpr bytes<T> cache_of_sequence(const basic_transformer<T>& m, const T& context,
+                                     const storage_format& format) {
+  const T full = m.layers - m.sliding_layers;
+  const T token_layers = full * context + m.sliding_layers * scalar_min(context, m.window);
+  return named("KV bytes", token_layers * kv_elements_per_layer(m) * bytes_of(format));
+}
+}  // namespace detail
+
 /// Cache of one sequence of `context` tokens: layers with a sliding window keep its last tokens only.
 /// Test: equals context x kv_bytes_per_token where no layer slides.
 template <Scalar T>
 constexpr bytes<T> kv_bytes(const basic_transformer<T>& m, const std::type_identity_t<T>& context,
                             const storage_format& format = number_format::bf16) {
-  detail::not_negative("context", context);
   require_valid(format, "kv");
-  const T full = checked(m).layers - m.sliding_layers;
-  const T token_layers = full * context + m.sliding_layers * scalar_min(context, m.window);
-  return named("KV bytes", token_layers * kv_elements_per_layer(m) * bytes_of(format));
+  return detail::cache_of_sequence(checked(m), detail::not_negative("context", context), format);
 }
 
 }  // namespace perfmodel

@@ -70,31 +70,37 @@ constexpr T routed_share(const basic_transformer<T>& m) {
 }
 }  // namespace detail
 
+namespace detail {
+/// parameters() of a model that was checked.
+template <Scalar T>
+constexpr basic_parameter_count<T> count_parameters(const basic_transformer<T>& m) {
+  const T dense_layers = m.layers - m.moe.layers;
+  const T norm_width = m.hidden * (1.0 + flag<T>(m.norm_bias));
+  const T router = m.moe.experts * m.hidden + flag<T>(m.moe.router_bias) * m.moe.experts +
+                   flag<T>(m.moe.shared_gate) * m.hidden;
+  basic_parameter_count<T> p;
+  p.linear = m.layers * attention_weights(m) +
+             dense_layers * ffn_matrices(m) * m.hidden * m.intermediate +
+             m.moe.layers * ffn_matrices(m) * m.hidden * m.moe.shared_intermediate;
+  p.experts = m.moe.layers * m.moe.experts * expert_weights(m);
+  p.expert_biases =
+      flag<T>(m.moe.expert_bias) * m.moe.layers * m.moe.experts * ffn_biases(m, m.moe.intermediate);
+  p.other = (m.layers * m.norms_per_layer + 1.0) * norm_width + m.layers * attention_extras(m) +
+            flag<T>(m.ffn_bias) * dense_layers * ffn_biases(m, m.intermediate) +
+            m.moe.layers * router + flag<T>(m.head_bias) * m.vocabulary;
+  p.embedding = m.vocabulary * m.hidden;
+  p.head = m.tied_embeddings ? T(0.0) : m.vocabulary * m.hidden;
+  return p;
+}
+}  // namespace detail
+
 /// Exact count from the shapes. Leaves out: multi-token-prediction modules, vision towers.
 /// Source: the weight tensors of the checkpoints, e.g. Llama 3 (arXiv 2407.21783, table 3).
 /// Errors: a model that checked() rejects. Tests: Llama 3 70B has 70,553,706,496; every catalogue
 /// model equals a count made tensor by tensor, and is within 0.5 % of the published one.
 template <Scalar T>
-constexpr basic_parameter_count<T> parameters(const basic_transformer<T>& model) {
-  const basic_transformer<T>& m = checked(model);
-  const T dense_layers = m.layers - m.moe.layers;
-  const T norm_width = m.hidden * (1.0 + detail::flag<T>(m.norm_bias));
-  const T router = m.moe.experts * m.hidden + detail::flag<T>(m.moe.router_bias) * m.moe.experts +
-                   detail::flag<T>(m.moe.shared_gate) * m.hidden;
-  basic_parameter_count<T> p;
-  p.linear = m.layers * detail::attention_weights(m) +
-             dense_layers * detail::ffn_matrices(m) * m.hidden * m.intermediate +
-             m.moe.layers * detail::ffn_matrices(m) * m.hidden * m.moe.shared_intermediate;
-  p.experts = m.moe.layers * m.moe.experts * detail::expert_weights(m);
-  p.expert_biases = detail::flag<T>(m.moe.expert_bias) * m.moe.layers * m.moe.experts *
-                    detail::ffn_biases(m, m.moe.intermediate);
-  p.other = (m.layers * m.norms_per_layer + 1.0) * norm_width +
-            m.layers * detail::attention_extras(m) +
-            detail::flag<T>(m.ffn_bias) * dense_layers * detail::ffn_biases(m, m.intermediate) +
-            m.moe.layers * router + detail::flag<T>(m.head_bias) * m.vocabulary;
-  p.embedding = m.vocabulary * m.hidden;
-  p.head = m.tied_embeddings ? T(0.0) : m.vocabulary * m.hidden;
-  return p;
+constexpr basic_parameter_count<T> parameters(const basic_transformer<T>& m) {
+  return detail::count_parameters(checked(m));
 }
 
 /// Parameters of the model as one token sees it: all but the experts its router leaves out.
