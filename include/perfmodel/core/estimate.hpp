@@ -66,14 +66,17 @@ class basic_terms {
   }
   /// Time of the term of that name, 0 where there is none: for terms that only some answers have.
   constexpr duration<T> time_of(std::string_view name) const {
-    const basic_term<T>* t = find(name);
-    return t == nullptr ? duration<T>{} : t->time;
+    for (const auto& t : *this) {
+      if (name == t.name) return t.time;
+    }
+    return {};
   }
   /// Time of the term of that name. Errors: unknown_name where there is none, with those there are.
   constexpr duration<T> operator[](std::string_view name) const {
-    const basic_term<T>* t = find(name);
-    if (t == nullptr) no_such_term(name);
-    return t->time;
+    for (const auto& t : *this) {
+      if (name == t.name) return t.time;
+    }
+    no_such_term(name);
   }
   /// Sum and maximum of all terms, in the order they were added.
   constexpr duration<T> sum() const {
