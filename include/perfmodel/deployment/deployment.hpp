@@ -59,6 +59,7 @@ namespace detail {
 template <Scalar T>
 constexpr void check_memory(const basic_deployment<T>& d) {
   checked(d.model);
+  require_valid(d.weights, "weights");
   require_valid(d.kv, "kv");
   positive("device.dram.capacity", d.device.dram.capacity.quantity());
   fraction("utilization", d.utilization);
