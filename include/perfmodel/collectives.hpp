@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/policy/cost.hpp>
 #include <perfmodel/scalar/choose.hpp>
 

@@ -3,6 +3,7 @@
 
 // First, so that what they say of a mistake stands within the first lines of an error.
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/policy/cost.hpp>
 #include <perfmodel/policy/execution.hpp>
 #include <perfmodel/roofline.hpp>
