@@ -4,27 +4,12 @@
 #include <perfmodel/calibrated/attention.hpp>
 #include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/moe.hpp>
-#include <perfmodel/hardware/catalog/nvidia_ada.hpp>
-#include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
-#include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
-#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <string>
 #include <vector>
 
-#include "csv.hpp"
+#include "tables.hpp"
 
 namespace published {
-
-namespace pm = perfmodel;
-
-inline const pm::accelerator* accelerator_of(const std::string& name) {
-  if (name == "a100_sxm") return &pm::catalog::a100_sxm_80gb;
-  if (name == "h100_sxm") return &pm::catalog::h100_sxm;
-  if (name == "h200_sxm") return &pm::catalog::h200_sxm;
-  if (name == "b200_sxm") return &pm::catalog::b200_sxm;
-  if (name == "l40s") return &pm::catalog::l40s;
-  return nullptr;
-}
 
 inline const pm::attention_kernels& attention_kernels_of(const std::string& backend) {
   if (backend.find("trtllm") != std::string::npos) return pm::catalog::tensorrt_llm;
@@ -91,21 +76,21 @@ struct attention_row {
 inline std::vector<attention_row> attention_rows(const std::string& folder) {
   std::vector<attention_row> out;
   for (const bool decode : {true, false}) {
-    const char* file = decode ? "/aic_attn_decode_public.csv" : "/aic_attn_context_public.csv";
-    for (const auto& r : rows_of(folder + file)) {
-      attention_row x{.gpu = r[0],
-                      .group = r[6] + "/" + r[7],
+    for (const auto& r :
+         rows_of(folder, decode ? "aic_attn_decode_public.csv" : "aic_attn_context_public.csv")) {
+      attention_row x{.gpu = r.text("gpu"),
+                      .group = common::cat(r.text("h_q"), '/', r.text("h_kv")),
                       .decode = decode,
-                      .batch = std::stod(r[4]),
-                      .length = std::stod(r[5]),
-                      .query_heads = std::stod(r[6]),
-                      .kv_heads = std::stod(r[7]),
-                      .head_dim = std::stod(r[8]),
-                      .format = format_of(r[2]),
-                      .kv_format = format_of(r[3]),
-                      .device = accelerator_of(r[0]),
-                      .kernels = &attention_kernels_of(r[1]),
-                      .seconds = std::stod(r[9]) * 1e-6};
+                      .batch = r.count("batch"),
+                      .length = r.count(decode ? "kv_len" : "s_q"),
+                      .query_heads = r.count("h_q"),
+                      .kv_heads = r.count("h_kv"),
+                      .head_dim = r.count("head_dim"),
+                      .format = format_of(r.text("attn_dtype")),
+                      .kv_format = format_of(r.text("kv_dtype")),
+                      .device = device_named(r.text("gpu")),
+                      .kernels = &attention_kernels_of(r.text("backend")),
+                      .seconds = r.seconds()};
       if (x.device != nullptr) out.push_back(x);
     }
   }
@@ -139,21 +124,22 @@ inline bool routed_by_groups(const std::string& experts) {
 
 inline std::vector<moe_row> moe_rows(const std::string& folder) {
   std::vector<moe_row> out;
-  for (const auto& r : rows_of(folder + "/aic_moe_balanced_public.csv")) {
-    if (routed_by_groups(r[7])) continue;
-    moe_row x{.gpu = r[0],
-              .group = r[4] + "x" + r[5] + "x" + r[7],
-              .workload = {.tokens = std::stod(r[3]),
-                           .hidden = std::stod(r[4]),
-                           .intermediate = std::stod(r[5]),
-                           .experts = std::stod(r[7]),
-                           .top_k = std::stod(r[6]),
-                           .tensor_parallel = std::stod(r[8]),
-                           .expert_parallel = std::stod(r[9]),
-                           .format = format_of(r[2])},
-              .device = accelerator_of(r[0]),
-              .kernels = &moe_kernels_of(r[1]),
-              .seconds = std::stod(r[10]) * 1e-6};
+  for (const auto& r : rows_of(folder, "aic_moe_balanced_public.csv")) {
+    if (routed_by_groups(r.text("num_experts"))) continue;
+    moe_row x{.gpu = r.text("gpu"),
+              .group = common::cat(r.text("hidden_size"), 'x', r.text("inter_size"), 'x',
+                                   r.text("num_experts")),
+              .workload = {.tokens = r.count("num_tokens"),
+                           .hidden = r.count("hidden_size"),
+                           .intermediate = r.count("inter_size"),
+                           .experts = r.count("num_experts"),
+                           .top_k = r.count("topk"),
+                           .tensor_parallel = r.count("tp"),
+                           .expert_parallel = r.count("ep"),
+                           .format = format_of(r.text("dtype"))},
+              .device = device_named(r.text("gpu")),
+              .kernels = &moe_kernels_of(r.text("backend")),
+              .seconds = r.seconds()};
     if (x.device != nullptr) out.push_back(x);
   }
   return out;

@@ -6,7 +6,6 @@
 #include <perfmodel/calibrated/catalog/collectives.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/core/fields.hpp>
-#include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 
 #include "public_collectives.hpp"
 #include "published.hpp"
@@ -26,41 +25,42 @@ struct collective_row {
 
 inline std::vector<collective_row> nccl_rows(const std::string& folder) {
   std::vector<collective_row> out;
-  for (const auto& r : rows_of(folder + "/aic_nccl_collectives_public.csv")) {
+  for (const auto& r : rows_of(folder, "aic_nccl_collectives_public.csv")) {
     collective_row x;
-    x.gpu = r[0];
-    x.operation = r[3];
+    x.gpu = r.text("gpu");
+    x.operation = r.text("op");
     x.kernels = "nccl";
-    x.call.operation = r[3] == "all_reduce"       ? pm::collective_op::all_reduce
-                       : r[3] == "all_gather"     ? pm::collective_op::all_gather
-                       : r[3] == "reduce_scatter" ? pm::collective_op::reduce_scatter
-                                                  : pm::collective_op::all_to_all;
-    x.call.ranks = std::stoi(r[5]);
-    x.call.message = pm::message_bytes<>(std::stod(r[6]) * pm::byte);
-    x.call.implementation = pm::implementation::nccl;
-    x.call.launch = pm::launch_mode::stream;
-    x.call.format = r[4] == "int8" ? pm::int8 : pm::fp16;
-    x.seconds = std::stod(r[7]) * 1e-6;
-    if (accelerator_of(x.gpu) != nullptr) out.push_back(x);
+    x.call = {.operation = x.operation == "all_reduce"       ? pm::collective_op::all_reduce
+                           : x.operation == "all_gather"     ? pm::collective_op::all_gather
+                           : x.operation == "reduce_scatter" ? pm::collective_op::reduce_scatter
+                                                             : pm::collective_op::all_to_all,
+              .ranks = r.whole("num_gpus"),
+              .message = pm::message_bytes<>(r.number("bytes") * pm::byte),
+              .implementation = pm::implementation::nccl,
+              .launch = pm::launch_mode::stream,
+              .format = r.text("dtype") == "int8" ? pm::int8 : pm::fp16};
+    x.seconds = r.seconds();
+    if (device_named(x.gpu) != nullptr) out.push_back(x);
   }
   return out;
 }
 
 inline std::vector<collective_row> custom_rows(const std::string& folder) {
   std::vector<collective_row> out;
-  for (const auto& r : rows_of(folder + "/aic_custom_allreduce_public.csv")) {
+  for (const auto& r : rows_of(folder, "aic_custom_allreduce_public.csv")) {
     collective_row x;
-    x.gpu = r[0];
+    x.gpu = r.text("gpu");
     x.operation = "all_reduce";
-    x.kernels = r[1];
-    x.call.ranks = std::stoi(r[4]);
-    x.call.message = pm::message_bytes<>(std::stod(r[5]) * pm::byte);
-    x.call.implementation = pm::implementation::custom;
-    x.call.launch =
-        r[2].find("eager") != std::string::npos ? pm::launch_mode::stream : pm::launch_mode::graph;
-    x.flags_with_data = r[1].rfind("trtllm", 0) == 0 || r[1] == "sglang/0.5.14";
-    x.seconds = std::stod(r[6]) * 1e-6;
-    if (accelerator_of(x.gpu) != nullptr) out.push_back(x);
+    x.kernels = r.text("version");
+    const bool eager = r.text("impl").find("eager") != std::string::npos;
+    x.call = {.operation = pm::collective_op::all_reduce,
+              .ranks = r.whole("num_gpus"),
+              .message = pm::message_bytes<>(r.number("bytes") * pm::byte),
+              .implementation = pm::implementation::custom,
+              .launch = eager ? pm::launch_mode::stream : pm::launch_mode::graph};
+    x.flags_with_data = x.kernels.starts_with("trtllm") || x.kernels == "sglang/0.5.14";
+    x.seconds = r.seconds();
+    if (device_named(x.gpu) != nullptr) out.push_back(x);
   }
   return out;
 }
@@ -84,7 +84,7 @@ struct collective_prediction {
 
 /// Of one row, whose `seconds` may be 0: a curve changes call.message and asks again.
 inline collective_prediction predicted(const collective_row& row) {
-  const pm::accelerator& a = *accelerator_of(row.gpu);
+  const pm::accelerator& a = *device_named(row.gpu);
   const pm::collective_profile profile = pm::catalog::collective_profile_of(a);
   pm::detail::count("bytes", row.call.message.quantity().value());
   const auto cost = pm::calibrated_collectives_on(
@@ -178,19 +178,14 @@ struct custom_model {
     p.kernels.floor_share = row.flags_with_data ? v[6] : T(1.0);
     p.kernels.rank_cost = v[7];
     p.kernels.second_barrier = v[8];
-    p.local_copy = pm::lift<T>(0.5 * accelerator_of(row.gpu)->dram.bandwidth.quantity());
+    p.local_copy = pm::lift<T>(0.5 * device_named(row.gpu)->dram.bandwidth.quantity());
     return p;
   }
 };
 
 /// The accelerator whose fabric a public row names.
 inline const pm::accelerator& accelerator_of(const public_row& r) {
-  for (const pm::accelerator* a :
-       {&pm::catalog::h100_sxm, &pm::catalog::b200_sxm, &pm::catalog::b300_sxm, &pm::catalog::gb300,
-        &pm::catalog::rtx_pro_6000}) {
-    if (a->name.view() == r.gpu) return *a;
-  }
-  return pm::catalog::l40s;
+  return *pm::catalog::find_accelerator(r.gpu);
 }
 
 /// The default of NVLink 5: what public tables of NCCL on it tell apart, the rest being Hopper's.
@@ -273,20 +268,6 @@ auto fit_public(std::span<const public_row> rows) {
                             });
 }
 
-/// The call over another scalar.
-template <class T>
-pm::basic_collective<T> lifted(const pm::collective& c) {
-  pm::basic_collective<T> out;
-  out.operation = c.operation;
-  out.ranks = c.ranks;
-  out.message = pm::message_bytes<T>(pm::lift<T>(c.message.quantity()));
-  out.algorithm = c.algorithm;
-  out.implementation = c.implementation;
-  out.launch = c.launch;
-  out.format = c.format;
-  return out;
-}
-
 inline std::vector<double> seconds_of(const std::vector<collective_row>& r) {
   std::vector<double> out;
   for (const auto& x : r) out.push_back(x.seconds);
@@ -295,8 +276,8 @@ inline std::vector<double> seconds_of(const std::vector<collective_row>& r) {
 /// By a profile and kernels that the caller builds, over any scalar.
 template <class T>
 T time_of(const collective_row& x, const pm::basic_calibrated_collectives<T>& cost) {
-  const auto link = pm::lift<T>(accelerator_of(x.gpu)->fabric);
-  return pm::collective_time(link, lifted<T>(x.call), cost).time.value();
+  const auto link = pm::lift<T>(device_named(x.gpu)->fabric);
+  return pm::collective_time(link, pm::lift<T>(x.call), cost).time.value();
 }
 
 inline auto fit_nccl(const std::vector<collective_row>& r) {

@@ -2,17 +2,13 @@
 #pragma once
 
 #include <perfmodel/calibrated/elementwise.hpp>
-#include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
-#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "csv.hpp"
+#include "tables.hpp"
 
 namespace published {
-
-namespace pm = perfmodel;
 
 /// vLLM's kernels of 2023, which load one element at a time: fitted to Vidur's rows of A100 and
 /// H100 by validation/calibrate/fit_elementwise.cpp.
@@ -52,13 +48,6 @@ struct elementwise_row {
   }
 };
 
-inline const pm::accelerator* elementwise_accelerator(const std::string& name) {
-  if (name == "a100" || name == "A100" || name == "a100_80") return &pm::catalog::a100_sxm_80gb;
-  if (name == "h100") return &pm::catalog::h100_sxm;
-  if (name == "h200") return &pm::catalog::h200_sxm;
-  return nullptr;
-}
-
 /// What rotary embedding turns of a token, in elements: its queries and keys.
 inline double rotated_width(const std::string& model, double tensor_parallel) {
   if (model == "Llama-2-7b-hf") return (32.0 + 32.0) * 128.0 / tensor_parallel;
@@ -71,18 +60,18 @@ inline double rotated_width(const std::string& model, double tensor_parallel) {
 /// are left out.
 inline std::vector<elementwise_row> layer_operators(const std::string& folder) {
   std::vector<elementwise_row> rows;
-  for (const auto& c : rows_of(folder + "/vidur_linear_ops_public.csv")) {
-    if (!c[7].empty()) continue;
+  for (const auto& c : rows_of(folder, "vidur_linear_ops_public.csv")) {
+    if (c.has("k")) continue;
     elementwise_row r;
-    r.op = c[3];
+    r.op = c.text("op");
     r.kernels = scalar_kernels;
     r.source = "vidur";
-    r.device = elementwise_accelerator(c[0]);
-    r.seconds = std::stod(c[9]) * 1e-6;
+    r.device = device_named(c.text("gpu"));
+    r.seconds = c.seconds("latency_median_us");
     if (r.device == nullptr || r.seconds < 4e-6) continue;
     r.gpu = r.device->name.view();
-    const double tokens = std::stod(c[5]);
-    const double width = std::stod(c[6]);
+    const double tokens = c.count("num_tokens_m");
+    const double width = c.count("n");
     if (r.op == "add") {
       r.workload = pm::elementwise{.elements = tokens * width, .inputs = 2.0};
       r.kernels = {.name = "PyTorch", .kernel_time = pm::stream_kernel_time};
@@ -94,7 +83,7 @@ inline std::vector<elementwise_row> layer_operators(const std::string& folder) {
     } else if (r.op == "emb") {
       r.workload = pm::embedding{.tokens = tokens, .vocabulary = 128256.0, .hidden = width};
     } else if (r.op == "attn_rope") {
-      const double turned = rotated_width(c[1], std::stod(c[2]));
+      const double turned = rotated_width(c.text("model"), c.count("tp"));
       if (turned == 0.0) continue;
       r.workload = pm::elementwise{.elements = tokens * turned, .flop_per_element = 3.0};
     } else {
@@ -108,19 +97,22 @@ inline std::vector<elementwise_row> layer_operators(const std::string& folder) {
 /// gpubench_small_kernels: one kernel that reads and writes doubles, launched again and again.
 inline std::vector<elementwise_row> small_kernels(const std::string& folder) {
   std::vector<elementwise_row> rows;
-  for (const auto& c : rows_of(folder + "/gpubench_small_kernels.csv")) {
+  for (const auto& c : rows_of(folder, "gpubench_small_kernels.csv")) {
     elementwise_row r;
     r.op = "small kernel";
     r.source = "gpu-benches";
-    r.device = elementwise_accelerator(c[0]);
-    if (r.device == nullptr || (c[1] != "graph" && c[1] != "stream")) continue;
+    r.device = device_named(c.text("gpu"));
+    const std::string& mode = c.text("launch_mode");
+    // The profiles are of NVIDIA's.
+    if (r.device == nullptr || r.device->vendor.view() == "AMD") continue;
+    if (mode != "graph" && mode != "stream") continue;
     r.gpu = r.device->name.view();
     // 16 bytes an element, whose arithmetic is none to speak of.
     r.workload = pm::elementwise{
-        .elements = std::stod(c[2]) / 8.0, .flop_per_element = 0.0, .format = pm::fp32};
+        .elements = c.number("bytes_moved") / 8.0, .flop_per_element = 0.0, .format = pm::fp32};
     r.kernels = {.name = "vectorised",
-                 .kernel_time = c[1] == "graph" ? pm::graph_kernel_time : pm::stream_kernel_time};
-    r.seconds = std::stod(c[4]) * 1e-6;
+                 .kernel_time = mode == "graph" ? pm::graph_kernel_time : pm::stream_kernel_time};
+    r.seconds = c.seconds("time_per_kernel_us");
     rows.push_back(r);
   }
   return rows;
@@ -130,22 +122,22 @@ inline std::vector<elementwise_row> small_kernels(const std::string& folder) {
 /// only what streams more than twice the L2 tells something about the device.
 inline std::vector<elementwise_row> framework_operators(const std::string& folder) {
   std::vector<elementwise_row> rows;
-  for (const auto& c : rows_of(folder + "/llmcompass_ops.csv")) {
+  for (const auto& c : rows_of(folder, "llmcompass_ops.csv")) {
     elementwise_row r;
-    r.op = c[1];
+    r.op = c.text("op");
     r.kernels = {.name = "PyTorch", .kernel_time = pm::stream_kernel_time};
     r.source = "LLMCompass";
-    r.device = elementwise_accelerator(c[0]);
+    r.device = device_named(c.text("gpu"));
     if (r.device == nullptr || r.op == "matmul") continue;
     r.gpu = r.device->name.view();
-    const double m = std::stod(c[3]);
-    const double n = c[4].empty() ? 1.0 : std::stod(c[4]);
+    const double m = c.count("m");
+    const double n = c.has("n") ? c.count("n") : 1.0;
     if (r.op == "layernorm") {
       r.workload = pm::norm{.rows = m, .width = n, .kind = pm::norm_kind::layer};
     } else {
       r.workload = pm::elementwise{.elements = m * n, .flop_per_element = 5.0};
     }
-    r.seconds = std::stod(c[6]) * 1e-6;
+    r.seconds = c.seconds();
     if (!r.may_be_warm()) rows.push_back(r);
   }
   return rows;

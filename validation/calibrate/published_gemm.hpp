@@ -3,18 +3,12 @@
 
 #include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/gemm.hpp>
-#include <perfmodel/hardware/catalog/nvidia_ada.hpp>
-#include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
-#include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
-#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <string>
 #include <vector>
 
-#include "csv.hpp"
+#include "tables.hpp"
 
 namespace published {
-
-namespace pm = perfmodel;
 
 struct gemm_row {
   std::string gpu, engine = "none", dtype;
@@ -35,16 +29,6 @@ struct gemm_row {
   }
   double partitions() const { return pm::l2_partitions_of(*device); }
 };
-
-inline const pm::accelerator* gemm_accelerator(const std::string& name) {
-  if (name == "A100-SXM4-80GB" || name == "a100" || name == "A100")
-    return &pm::catalog::a100_sxm_80gb;
-  if (name == "H100-SXM5-80GB" || name == "h100") return &pm::catalog::h100_sxm;
-  if (name == "H200-SXM") return &pm::catalog::h200_sxm;
-  if (name == "B200-SXM") return &pm::catalog::b200_sxm;
-  if (name == "L40S") return &pm::catalog::l40s;
-  return nullptr;
-}
 
 /// How the published data types store their operands; results are 16 bit.
 inline bool set_formats(pm::gemm& g, const std::string& dtype) {
@@ -67,14 +51,14 @@ inline bool set_formats(pm::gemm& g, const std::string& dtype) {
 /// aic_gemm_*: CUDA-graph replay with rotating weights.
 inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
   std::vector<gemm_row> rows;
-  for (const char* file : {"/aic_gemm_bf16_public.csv", "/aic_gemm_lowp_public.csv"}) {
-    for (const auto& c : rows_of(folder + file)) {
+  for (const char* file : {"aic_gemm_bf16_public.csv", "aic_gemm_lowp_public.csv"}) {
+    for (const auto& c : rows_of(folder, file)) {
       gemm_row r;
-      r.engine = c[1].substr(0, c[1].find('-'));
-      r.dtype = c[2];
-      r.workload = {.m = std::stod(c[3]), .n = std::stod(c[4]), .k = std::stod(c[5])};
-      r.device = gemm_accelerator(c[0]);
-      r.seconds = std::stod(c[6]) * 1e-6;
+      r.engine = common::split(c.text("backend"), '-').front();
+      r.dtype = c.text("dtype");
+      r.workload = {.m = c.count("m"), .n = c.count("n"), .k = c.count("k")};
+      r.device = device_named(c.text("gpu"));
+      r.seconds = c.seconds();
       if (r.device == nullptr || !set_formats(r.workload, r.dtype)) continue;
       if (!pm::find_engine(r.engine)) continue;
       r.copies = pm::catalog::benchmark_weight_copies(
@@ -89,14 +73,13 @@ inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
 /// vidur_linear_ops: layers of real models, run one after the other, so their weights are cold.
 inline std::vector<gemm_row> layer_gemms(const std::string& folder) {
   std::vector<gemm_row> rows;
-  for (const auto& c : rows_of(folder + "/vidur_linear_ops_public.csv")) {
-    if (c[7].empty()) continue;
+  for (const auto& c : rows_of(folder, "vidur_linear_ops_public.csv")) {
     gemm_row r;
+    r.device = device_named(c.text("gpu"));
+    if (r.device == nullptr || !c.has("k") || !(c.number("latency_median_us") > 0.0)) continue;
     r.dtype = "fp16";
-    r.workload = {.m = std::stod(c[5]), .n = std::stod(c[6]), .k = std::stod(c[7])};
-    r.device = gemm_accelerator(c[0]);
-    r.seconds = std::stod(c[9]) * 1e-6;
-    if (r.device == nullptr || !(r.seconds > 0.0)) continue;
+    r.workload = {.m = c.count("num_tokens_m"), .n = c.count("n"), .k = c.count("k")};
+    r.seconds = c.seconds("latency_median_us");
     r.gpu = r.device->name.view();
     rows.push_back(r);
   }

@@ -37,79 +37,11 @@ group_score score(std::string name, const std::vector<const comparison*>& rows) 
   return s;
 }
 
-std::vector<std::size_t> text_table::widths() const {
-  std::vector<std::size_t> w(rows_.front().size());
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size() && i < w.size(); ++i) {
-      w[i] = (std::max)(w[i], row[i].size());
-    }
-  }
-  return w;
-}
-
-std::string text_table::plain() const {
-  const auto width = widths();
-  std::string out;
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string pad(width[i] - row[i].size(), ' ');
-      out.append(i == 0 ? "  " : "  ");
-      if (i < left_) {
-        out.append(row[i]);
-        if (i + 1 < row.size()) out.append(pad);
-      } else {
-        out.append(pad).append(row[i]);
-      }
-    }
-    while (out.back() == ' ') out.pop_back();
-    out.append("\n");
-  }
-  return out;
-}
-
-std::string text_table::markdown() const {
-  std::string out;
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    out.append("|");
-    for (const std::string& cell : rows_[r]) {
-      out.append(" ");
-      for (const char c : cell) out.append(c == '|' ? "\\|" : std::string(1, c));
-      out.append(" |");
-    }
-    out.append("\n");
-    if (r > 0) continue;
-    out.append("|");
-    for (std::size_t i = 0; i < rows_[r].size(); ++i) out.append(i < left_ ? "---|" : "---:|");
-    out.append("\n");
-  }
-  return out;
-}
-
-std::string fixed(double x, int digits) {
-  // Beyond 1e15 the digits say nothing, and there may be hundreds of them.
-  std::array<char, 48> text{};
-  const int n =
-      std::snprintf(text.data(), text.size(), std::abs(x) < 1e15 ? "%.*f" : "%.*e", digits, x);
-  std::string s(text.data(), static_cast<std::size_t>(n));
-  // No "-0.0": it reads as if it meant something.
-  if (s.front() == '-' && s.find_first_not_of("-0.") == std::string::npos) s.erase(0, 1);
-  return s;
-}
-std::string percent(double share) {
-  return fixed(100.0 * share, 1).append(" %");
-}
-std::string signed_percent(double share) {
-  const std::string s = fixed(100.0 * share, 1);
-  return std::string(s.front() == '-' ? "" : "+").append(s).append(" %");
-}
-
 std::string amount(double x, const std::string& unit) {
   if (unit == "1" || unit == "token" || unit == "cycle") {
     std::array<char, 48> text{};
-    const int n = std::snprintf(text.data(), text.size(), unit == "1" ? "%.4g" : "%.6g", x);
-    std::string s(text.data(), static_cast<std::size_t>(n));
-    if (unit != "1") s.append(" ").append(unit);
-    return s;
+    std::snprintf(text.data(), text.size(), unit == "1" ? "%.4g" : "%.6g", x);
+    return unit == "1" ? cat(text.data()) : cat(text.data(), ' ', unit);
   }
   struct prefix {
     double factor;
@@ -123,22 +55,12 @@ std::string amount(double x, const std::string& unit) {
                                                {1e-3, "m"},
                                                {1e-6, "u"},
                                                {1e-9, "n"}}};
-  prefix use = prefixes.back();
-  for (const prefix& p : prefixes) {
-    if (x >= p.factor) {
-      use = p;
-      break;
-    }
-  }
-  if (x == 0.0) use = {1.0, ""};
-  if (unit == "s" && use.factor > 1.0) use = {1.0, ""};
+  const auto fits = [x](const prefix& p) { return x >= p.factor; };
+  const auto found = std::find_if(prefixes.begin(), prefixes.end(), fits);
+  prefix use = found == prefixes.end() ? prefixes.back() : *found;
+  if (x == 0.0 || (unit == "s" && use.factor > 1.0)) use = {1.0, ""};
   const double scaled = x / use.factor;
-  return fixed(scaled, scaled < 10.0    ? 2
-                       : scaled < 100.0 ? 1
-                                        : 0)
-      .append(" ")
-      .append(use.name)
-      .append(unit);
+  return cat(fixed(scaled, scaled < 10.0 ? 2 : scaled < 100.0 ? 1 : 0), ' ', use.name, unit);
 }
 
 std::vector<std::string> score_columns() {
@@ -151,7 +73,7 @@ std::vector<std::string> score_cells(const group_score& s) {
   const bool p = s.predicted.n > 0;
   const bool b = s.bound.n > 0;
   std::string below = std::to_string(s.violations);
-  if (s.explained > 0) below.append(" (").append(std::to_string(s.explained)).append(" warm)");
+  if (s.explained > 0) below += cat(" (", s.explained, " warm)");
   return {std::to_string((std::max)(s.predicted.n, s.bound.n)),
           p ? fixed(s.ratio, 2) : none,
           p ? percent(s.predicted.mean) : none,

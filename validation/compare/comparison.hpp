@@ -6,9 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "../recording/text_file.hpp"
+#include "../../examples/common/text.hpp"
 
 namespace perfmodel::validation {
+
+using common::cat;
+using common::fixed;
+using common::in_quotes;
+using common::listed;
+using common::percent;
+using common::shown;
+using common::signed_percent;
 
 /// One measurement. `predicted` and `bound` are 0 where the library says nothing.
 struct comparison {
@@ -66,30 +74,25 @@ std::vector<group_score> scores_by(const std::vector<comparison>& rows, NameOf n
   return out;
 }
 
-/// A table of text: columns are as wide as they need; the first `left` are flush left.
+/// A table of text. `align` as of common::table.
 class text_table {
  public:
-  explicit text_table(std::vector<std::string> header, std::size_t left = 1)
-      : left_(left), rows_{std::move(header)} {}
+  explicit text_table(std::vector<std::string> header, std::string align)
+      : align_(std::move(align)), rows_{std::move(header)} {}
   /// What a file says goes into a cell on one line.
   void add(std::vector<std::string> row) {
     for (std::string& cell : row) cell = shown(cell, 2000);
     rows_.push_back(std::move(row));
   }
-  bool empty() const { return rows_.size() < 2; }
-  std::string plain() const;
-  std::string markdown() const;
+  std::string plain() const { return common::table(rows_, align_); }
+  std::string markdown() const { return common::markdown(rows_, align_); }
 
  private:
-  std::vector<std::size_t> widths() const;
-  std::size_t left_;
-  std::vector<std::vector<std::string>> rows_;
+  std::string align_;
+  common::table_rows rows_;
 };
 
-/// "12.3 %", "+3.4 %", "1.23", "12.3 us".
-std::string percent(double share);
-std::string signed_percent(double share);
-std::string fixed(double x, int digits);
+/// "12.3 us".
 std::string amount(double x, const std::string& unit);
 
 /// The columns of a score after those that name the group.

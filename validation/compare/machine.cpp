@@ -4,6 +4,8 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <stdexcept>
 
+#include "../../examples/common/formats.hpp"
+#include "comparison.hpp"
 #include "measured.hpp"
 #include "predict_host.hpp"
 
@@ -34,14 +36,9 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   }
   const perfmodel::accelerator* found = catalog::find_accelerator(d.accelerator);
   if (found == nullptr) {
-    std::string names;
-    for (const auto& e : catalog::accelerators) {
-      names.append(names.empty() ? "" : ", ").append(e.key);
-    }
-    throw std::invalid_argument(std::string("device.accelerator is \"")
-                                    .append(d.accelerator)
-                                    .append("\"; allowed: empty, ")
-                                    .append(names));
+    throw std::invalid_argument(
+        cat("device.accelerator is \"", d.accelerator, "\"; allowed: empty, ",
+            listed(catalog::accelerators, [](const auto& e) { return e.key; })));
   }
   m.known = true;
   m.device = *found;
@@ -57,14 +54,8 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
 }
 
 number_format format_named(const std::string& name) {
-  for (const number_format f : all_formats) {
-    if (name == name_of(f)) return f;
-  }
-  std::string names;
-  for (const number_format f : all_formats)
-    names.append(names.empty() ? "" : ", ").append(name_of(f));
-  throw std::invalid_argument(
-      std::string("format is \"").append(name).append("\"; allowed: ").append(names));
+  if (const auto f = common::find_format(name)) return *f;
+  throw std::invalid_argument(cat("format is \"", name, "\"; allowed: ", common::format_names()));
 }
 
 }  // namespace perfmodel::validation

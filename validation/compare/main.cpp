@@ -15,6 +15,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using common::cat;
+using common::one_line;
+
 constexpr int kept = 0, broken_tolerance = 1, bad_input = 2;
 
 struct options {
@@ -29,8 +32,7 @@ struct options {
 std::vector<std::string> files_in(const std::string& folder) {
   if (fs::is_regular_file(folder)) return {folder};
   if (!fs::is_directory(folder)) {
-    throw std::invalid_argument(
-        std::string("--recordings ").append(folder).append(": no such folder"));
+    throw std::invalid_argument(cat("--recordings ", folder, ": no such folder"));
   }
   std::vector<std::string> out;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -39,19 +41,10 @@ std::vector<std::string> files_in(const std::string& folder) {
     }
   }
   if (out.empty()) {
-    throw std::invalid_argument(
-        std::string("--recordings ").append(folder).append(": no .json file is there"));
+    throw std::invalid_argument(cat("--recordings ", folder, ": no .json file is there"));
   }
   std::sort(out.begin(), out.end());
   return out;
-}
-
-/// What a file says may have line breaks; an error is one line.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20U) c = ' ';
-  }
-  return text;
 }
 
 /// Refuses a file that is read a second time: its rows would count twice.
@@ -59,7 +52,7 @@ void once(std::set<fs::path>& read, const std::string& file) {
   std::error_code unknown;
   const fs::path path = fs::weakly_canonical(file, unknown);
   if (!unknown && !read.insert(path).second) {
-    throw std::invalid_argument(std::string(file).append(": given twice"));
+    throw std::invalid_argument(cat(file, ": given twice"));
   }
 }
 
@@ -76,7 +69,7 @@ std::vector<pv::recorded> read_all(const options& o) {
       once(read, file);
       pv::recorded r = pv::read_recording(file);
       if (r.measured && r.run.reduced) {
-        say(std::string("skipped: ").append(file).append(": reduced, for no comparison\n"));
+        say(cat("skipped: ", file, ": reduced, for no comparison\n"));
         continue;
       }
       out.push_back(std::move(r));
@@ -90,11 +83,11 @@ std::vector<pv::compared_recording> compare_all(const std::vector<pv::recorded>&
   std::vector<pv::compared_recording> out;
   for (const pv::recorded& r : recordings) {
     std::string name = r.device.name;
-    name.append("|").append(r.device.accelerator);
+    name += cat("|", r.device.accelerator);
     // Two runs on one CPU are two machines: it was not the same, and neither predicts the other.
     const std::string folder = fs::path(r.file).parent_path().string();
     const bool cpu = r.device.kind == "cpu";
-    if (cpu) name.append("|").append(folder);
+    if (cpu) name += cat("|", folder);
     if (machines.find(name) == machines.end()) {
       std::vector<pv::recorded> run;
       for (const pv::recorded& other : recordings) {
@@ -103,7 +96,7 @@ std::vector<pv::compared_recording> compare_all(const std::vector<pv::recorded>&
       try {
         machines.emplace(name, pv::machine_of(r.device, run));
       } catch (const std::invalid_argument& e) {
-        throw std::invalid_argument(std::string(r.file).append(": ").append(e.what()));
+        throw std::invalid_argument(cat(r.file, ": ", e.what()));
       }
     }
     out.push_back({r, pv::compare_recording(r, machines.at(name))});
@@ -114,7 +107,7 @@ std::vector<pv::compared_recording> compare_all(const std::vector<pv::recorded>&
 std::string csv_table(const std::vector<pv::comparison>& rows) {
   std::vector<std::string> header = {"file", "operation", "GPU", "format", "kernels"};
   for (std::string& c : pv::score_columns()) header.push_back(std::move(c));
-  pv::text_table t(std::move(header), 5);
+  pv::text_table t(std::move(header), "lllllr");
   std::map<std::vector<std::string>, std::vector<const pv::comparison*>> groups;
   for (const auto& c : rows) {
     groups[{c.table, c.quantity, c.device, c.format, c.engine}].push_back(&c);
@@ -127,75 +120,65 @@ std::string csv_table(const std::vector<pv::comparison>& rows) {
   return t.plain();
 }
 
-int run(const options& o) {
-  const std::vector<pv::recorded> recordings = read_all(o);
-  const std::vector<pv::compared_recording> compared = compare_all(recordings);
-  std::vector<pv::comparison> own;
+/// Everything that was compared.
+struct outcome {
+  std::vector<pv::compared_recording> recordings{};
+  std::vector<pv::comparison> own{};
+  pv::published_scores published{};
+};
+
+outcome compare_what(const options& o) {
+  outcome all;
+  all.recordings = compare_all(read_all(o));
   std::set<fs::path> read;
   for (const std::string& file : o.csv) {
     once(read, file);
-    for (auto& c : pv::compare_csv(file)) own.push_back(std::move(c));
+    for (auto& c : pv::compare_csv(file)) all.own.push_back(std::move(c));
   }
-  pv::published_scores published;
-  if (!o.data.empty()) {
-    if (!fs::is_directory(o.data)) {
-      throw std::invalid_argument(std::string("--data ").append(o.data).append(": no such folder"));
-    }
-    published = pv::score_published(o.data);
-    if (published.empty()) {
-      throw std::invalid_argument(
-          std::string("--data ").append(o.data).append(": none of the published tables is there"));
-    }
+  if (o.data.empty()) return all;
+  if (!fs::is_directory(o.data)) {
+    throw std::invalid_argument(cat("--data ", o.data, ": no such folder"));
   }
+  all.published = pv::score_published(o.data);
+  if (all.published.empty()) {
+    throw std::invalid_argument(cat("--data ", o.data, ": none of the published tables is there"));
+  }
+  return all;
+}
 
-  if (!o.quiet) {
-    if (!compared.empty()) {
-      say("Recordings\n\n");
-      say(pv::recording_table(compared, false));
-      say("\n");
-    }
-    if (!own.empty()) {
-      say("Own measurements\n\n");
-      say(csv_table(own));
-      say("\n");
-    }
-    for (const pv::titled_table& t : pv::published_tables(published)) {
-      say(std::string(t.title).append("\n\n").append(t.table.plain()).append("\n"));
-    }
-    if (!published.empty()) {
-      say("Others report: LLMCompass 10.9 % on operators; AIConfigurator 7 to 15 % on its own "
-          "tables "
-          "of products.\n\n");
-    }
+void print_tables(const outcome& all) {
+  if (!all.recordings.empty()) {
+    say(cat("Recordings\n\n", pv::recording_table(all.recordings, false), "\n"));
   }
+  if (!all.own.empty()) say(cat("Own measurements\n\n", csv_table(all.own), "\n"));
+  for (const pv::titled_table& t : pv::published_tables(all.published)) {
+    say(cat(t.title, "\n\n", t.table.plain(), "\n"));
+  }
+  if (!all.published.empty()) {
+    say("Others report: LLMCompass 10.9 % on operators; AIConfigurator 7 to 15 % on its own tables "
+        "of products.\n\n");
+  }
+}
 
-  std::vector<std::string> failures = pv::broken(compared);
-  for (std::string& f : pv::below_bound(published)) failures.push_back(std::move(f));
-  for (const pv::comparison& c : own) {
+int run(const options& o) {
+  const outcome all = compare_what(o);
+  if (!o.quiet) print_tables(all);
+  std::vector<std::string> failures = pv::broken(all.recordings);
+  for (std::string& f : pv::below_bound(all.published)) failures.push_back(std::move(f));
+  for (const pv::comparison& c : all.own) {
     if (!c.beats_bound()) continue;
-    failures.push_back(std::string(c.table)
-                           .append(": ")
-                           .append(c.quantity)
-                           .append(" on ")
-                           .append(c.device)
-                           .append(": measured ")
-                           .append(pv::amount(c.measured, "s"))
-                           .append(", below its bound of ")
-                           .append(pv::amount(c.bound, "s")));
+    failures.push_back(cat(c.table, ": ", c.quantity, " on ", c.device, ": measured ",
+                           pv::amount(c.measured, "s"), ", below its bound of ",
+                           pv::amount(c.bound, "s")));
   }
   if (!o.report.empty()) {
-    for (const std::string& s : pv::write_report(o.report, compared, published)) {
-      say(std::string("skipped: ").append(s).append("\n"));
+    for (const std::string& s : pv::write_report(o.report, all.recordings, all.published)) {
+      say(cat("skipped: ", s, "\n"));
     }
   }
-  for (const std::string& f : failures) say(std::string("broken: ").append(f).append("\n"));
-  say(std::string("compare: ")
-          .append(std::to_string(compared.size()))
-          .append(" recordings, ")
-          .append(std::to_string(own.size()))
-          .append(" own rows, ")
-          .append(std::to_string(failures.size()))
-          .append(" broken\n"));
+  for (const std::string& f : failures) say(cat("broken: ", f, "\n"));
+  say(cat("compare: ", all.recordings.size(), " recordings, ", all.own.size(), " own rows, ",
+          failures.size(), " broken\n"));
   return failures.empty() ? kept : broken_tolerance;
 }
 
@@ -227,7 +210,7 @@ int main(int argc, char** argv) {
       "Exit status: 0, all tolerances are kept; 1, one is not, or something was measured below "
       "its bound; 2, the input is bad.");
   app.failure_message([](const CLI::App*, const CLI::Error& e) {
-    return std::string("compare: ").append(one_line(e.what())).append("\n");
+    return cat("compare: ", one_line(e.what()), "\n");
   });
   try {
     app.parse(argc, argv);

@@ -10,9 +10,12 @@
 #include <perfmodel/analysis/scores.hpp>
 #include <stdexcept>
 
-#include "../recording/text_file.hpp"
+#include "../../examples/common/text.hpp"
 
 namespace perfmodel::validation {
+
+using common::cat;
+using common::shown;
 
 namespace {
 
@@ -31,20 +34,13 @@ std::string style_of(const series& s, std::size_t index) {
   switch (s.as) {
     case mark::points: {
       constexpr std::array<int, 4> shapes = {7, 5, 9, 11};
-      return std::string("with points pt ")
-          .append(std::to_string(shapes[index % shapes.size()]))
-          .append(" ps 0.8 lc rgb '")
-          .append(colour)
-          .append("'");
+      return cat("with points pt ", shapes[index % shapes.size()], " ps 0.8 lc rgb '", colour, "'");
     }
-    case mark::line: return std::string("with lines lw 2 lc rgb '").append(colour).append("'");
-    case mark::dashed:
-      return std::string("with lines lw 2 dt (8,6) lc rgb '").append(colour).append("'");
+    case mark::line: return cat("with lines lw 2 lc rgb '", colour, "'");
+    case mark::dashed: return cat("with lines lw 2 dt (8,6) lc rgb '", colour, "'");
     case mark::band:
-      return std::string(
-                 "using 1:2:3 with filledcurves fs transparent solid 0.25 noborder lc rgb '")
-          .append(colour)
-          .append("'");
+      return cat("using 1:2:3 with filledcurves fs transparent solid 0.25 noborder lc rgb '",
+                 colour, "'");
   }
   return {};
 }
@@ -79,14 +75,14 @@ std::string byte_ticks(const picture& p) {
   constexpr std::array<const char*, 5> units = {"B", "KiB", "MiB", "GiB", "TiB"};
   for (int power = (from + step - 1) / step * step, first = 1; power <= to; power += step) {
     const int unit = std::clamp(power / 10, 0, 4);
-    out.append(first ? "" : ", ").append("\"");
-    out.append(number(std::ldexp(1.0, power - 10 * unit))).append(" ");
-    out.append(units[static_cast<std::size_t>(unit)]).append("\" ");
-    out.append(number(std::pow(2.0, power)));
+    out += cat(first ? "" : ", ", "\"");
+    out += cat(number(std::ldexp(1.0, power - 10 * unit)), " ");
+    out += cat(units[static_cast<std::size_t>(unit)], "\" ");
+    out += number(std::pow(2.0, power));
     first = 0;
   }
-  out.append(")\nset xrange [").append(number(least / 1.5)).append(":");
-  return out.append(number(most * 1.5)).append("]\n");
+  out += cat(")\nset xrange [", number(least / 1.5), ":");
+  return cat(out, number(most * 1.5), "]\n");
 }
 
 }  // namespace
@@ -100,71 +96,74 @@ bool picture::empty() const {
   return true;
 }
 
+namespace {
+
+/// Data first: a datablock cannot be defined inside multiplot.
+std::string data_blocks(const picture& p) {
+  std::string s;
+  int block = 0;
+  for (const panel& q : p.panels) {
+    for (const series& l : q.lines) {
+      s += cat("$d", block++, " << EOD\n");
+      for (const auto& row : l.rows) {
+        s += cat(number(row[0]), " ", number(row[1]));
+        if (l.as == mark::band) s += cat(" ", number(row[2]));
+        s += "\n";
+      }
+      s += "EOD\n";
+    }
+  }
+  return s;
+}
+
+std::string axes(const picture& p) {
+  const auto range = [](const char* axis, double least, double most) {
+    return most > least ? cat("set ", axis, "range [", number(least), ":", number(most), "]\n")
+                        : std::string();
+  };
+  return cat(p.log_x ? "set logscale x\n" : "", p.log_y ? "set logscale y\n" : "",
+             p.bytes_on_x ? byte_ticks(p)
+             : !p.log_x   ? ""
+             : p.plain_x  ? "set format x '%h'\n"
+                          : "set format x '%.0s%c'\n",
+             p.log_y ? "set format y '%h'\n" : "",
+             p.y_ticks.empty() ? "" : cat("set ytics (", p.y_ticks, ")\n"),
+             range("y", p.y_least, p.y_most), range("x", p.x_least, p.x_most), "set xlabel ",
+             quoted_title(p.x_label), "\nset ylabel ", quoted_title(p.y_label), "\n");
+}
+
+std::string plots(const picture& p) {
+  std::string s;
+  int block = 0;
+  for (const panel& q : p.panels) {
+    std::string lines;
+    for (const series& l : q.lines) {
+      const int data = block++;
+      if (l.rows.empty()) continue;
+      lines += cat(lines.empty() ? "" : ", \\\n  ", "$d", data, " ",
+                   style_of(l, static_cast<std::size_t>(l.colour)),
+                   l.title.empty() ? " notitle" : cat(" title ", quoted_title(l.title)));
+    }
+    s += cat("set title ", quoted_title(q.title), "\nplot ", lines.empty() ? "1/0 notitle" : lines,
+             "\n");
+  }
+  return s;
+}
+
+}  // namespace
+
 std::string gnuplot_script(const picture& p, const std::string& terminal, const std::string& file) {
   const int count = static_cast<int>(p.panels.size());
   const int columns = count < p.columns ? count : p.columns;
   const int rows = (count + columns - 1) / columns;
   const int width = columns == 1 ? 900 : 520 * columns;
   const int height = 70 + (columns == 1 ? 560 : 400) * rows;
-  std::string s;
-  // Data first: a datablock cannot be defined inside multiplot.
-  int block = 0;
-  for (const panel& q : p.panels) {
-    for (const series& l : q.lines) {
-      s.append("$d").append(std::to_string(block++)).append(" << EOD\n");
-      for (const auto& row : l.rows) {
-        s.append(number(row[0])).append(" ").append(number(row[1]));
-        if (l.as == mark::band) s.append(" ").append(number(row[2]));
-        s.append("\n");
-      }
-      s.append("EOD\n");
-    }
-  }
-  s.append("set terminal ").append(terminal).append(" noenhanced size ");
-  s.append(std::to_string(width)).append(",").append(std::to_string(height));
-  s.append(" font 'DejaVu Sans,13' background rgb 'white'\nset output '").append(file);
-  s.append("'\nset multiplot layout ").append(std::to_string(rows)).append(",");
-  s.append(std::to_string(columns)).append(" title ").append(quoted_title(p.title));
-  s.append(" font 'DejaVu Sans,16'\n");
-  s.append("set grid lc rgb '#dddddd' lt 1\nset tics nomirror\nset key ").append(p.key);
-  s.append(" font 'DejaVu Sans,11' spacing 1.1 samplen 2 box lc rgb '#cccccc' opaque\n");
-  if (p.log_x) s.append("set logscale x\n");
-  if (p.log_y) s.append("set logscale y\n");
-  if (p.bytes_on_x)
-    s.append(byte_ticks(p));
-  else if (p.log_x)
-    s.append(p.plain_x ? "set format x '%h'\n" : "set format x '%.0s%c'\n");
-  if (p.log_y) s.append("set format y '%h'\n");
-  if (!p.y_ticks.empty()) s.append("set ytics (").append(p.y_ticks).append(")\n");
-  if (p.y_most > p.y_least) {
-    s.append("set yrange [").append(number(p.y_least)).append(":").append(number(p.y_most));
-    s.append("]\n");
-  }
-  if (p.x_most > p.x_least) {
-    s.append("set xrange [").append(number(p.x_least)).append(":").append(number(p.x_most));
-    s.append("]\n");
-  }
-  s.append("set xlabel ").append(quoted_title(p.x_label)).append("\n");
-  s.append("set ylabel ").append(quoted_title(p.y_label)).append("\n");
-  block = 0;
-  for (const panel& q : p.panels) {
-    s.append("set title ").append(quoted_title(q.title)).append("\nplot ");
-    bool first = true;
-    for (std::size_t i = 0; i < q.lines.size(); ++i) {
-      const series& l = q.lines[i];
-      const int data = block++;
-      if (l.rows.empty()) continue;
-      s.append(first ? "" : ", \\\n  ").append("$d").append(std::to_string(data)).append(" ");
-      s.append(style_of(l, static_cast<std::size_t>(l.colour)));
-      s.append(l.title.empty() ? " notitle" : " title ");
-      if (!l.title.empty()) s.append(quoted_title(l.title));
-      first = false;
-    }
-    if (first) s.append("1/0 notitle");
-    s.append("\n");
-  }
-  s.append("unset multiplot\n");
-  return s;
+  return cat(data_blocks(p), "set terminal ", terminal, " noenhanced size ", width, ",", height,
+             " font 'DejaVu Sans,13' background rgb 'white'\nset output '", file,
+             "'\nset multiplot layout ", rows, ",", columns, " title ", quoted_title(p.title),
+             " font 'DejaVu Sans,16'\nset grid lc rgb '#dddddd' lt 1\nset tics nomirror\nset key ",
+             p.key, " font 'DejaVu Sans,11' spacing 1.1 samplen 2 box lc rgb '#cccccc' opaque\n",
+             axes(p), plots(p), "unset multiplot\n");
 }
 
 bool has_gnuplot() {
@@ -175,29 +174,23 @@ void draw(const picture& p, const std::string& folder) {
   namespace fs = std::filesystem;
   std::string pattern = (fs::temp_directory_path() / "perfmodel_picture_XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) {
-    throw std::runtime_error(
-        std::string("no folder can be made in ").append(fs::temp_directory_path().string()));
+    throw std::runtime_error(cat("no folder can be made in ", fs::temp_directory_path().string()));
   }
   const fs::path scratch = pattern;
   for (const auto& [terminal, ending] :
        {std::pair<const char*, const char*>{"pngcairo", ".png"}, {"svg", ".svg"}}) {
-    const fs::path script = scratch / std::string(p.name).append(".gp");
-    const fs::path result = scratch / std::string(p.name).append(ending);
+    const fs::path script = scratch / cat(p.name, ".gp");
+    const fs::path result = scratch / cat(p.name, ending);
     const fs::path said = scratch / "said.txt";
     std::ofstream(script) << gnuplot_script(p, terminal, result.string());
-    const std::string command = std::string("gnuplot '")
-                                    .append(script.string())
-                                    .append("' >'")
-                                    .append(said.string())
-                                    .append("' 2>&1");
+    const std::string command = cat("gnuplot '", script.string(), "' >'", said.string(), "' 2>&1");
     const int status = std::system(command.c_str());  // NOLINT: paths of our own making
     std::ifstream output(said);
     const std::string text((std::istreambuf_iterator<char>(output)),
                            std::istreambuf_iterator<char>());
     if (status != 0 || !fs::exists(result) || fs::file_size(result) == 0) {
       fs::remove_all(scratch);
-      throw std::runtime_error(
-          std::string("gnuplot could not draw ").append(p.name).append(": ").append(text));
+      throw std::runtime_error(cat("gnuplot could not draw ", p.name, ": ", text));
     }
     fs::copy_file(result, fs::path(folder) / result.filename(),
                   fs::copy_options::overwrite_existing);

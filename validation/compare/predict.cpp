@@ -89,11 +89,10 @@ prediction bounded_by(const question& q, const demand& d, const estimate& e, con
 
 std::string shape_of(const question& q, std::string_view names) {
   std::string s;
-  for_each_item(names, ' ', [&](std::string_view name) {
-    if (!s.empty()) s.append("x");
+  for (const std::string_view name : common::split(names, ' ')) {
     const std::string word = q.word(name);
-    s.append(word.empty() ? perfmodel::detail::number_text(q.number(name)) : word);
-  });
+    s += cat(s.empty() ? "" : "x", word.empty() ? cat(q.number(name)) : word);
+  }
   return s;
 }
 
@@ -138,7 +137,7 @@ std::vector<comparison> compare_recording(const recorded& r, const machine& on) 
     c.note = said.note;
     c.shape = said.shape;
     if (!q.word("kernel").empty() && q.number("batch") > 0.0) {
-      c.shape = q.word("kernel").append(", batch ").append(shape_of(q, "batch"));
+      c.shape = cat(q.word("kernel"), ", batch ", shape_of(q, "batch"));
     }
     out.push_back(std::move(c));
   }

@@ -39,7 +39,7 @@ prediction predict_decode(const question& q) {
   prediction p = bounded_by(q, demand_of(w), policy.estimate(q.on.device, w),
                             "calibrated attention, of a library's kernels");
   p.shape = shape_of(q, "batch context query_heads kv_heads head_dim splits");
-  if (!q.word("order").empty()) p.shape = q.word("order").append(" ").append(p.shape);
+  if (!q.word("order").empty()) p.shape = cat(q.word("order"), " ", p.shape);
   return p;
 }
 

@@ -69,7 +69,7 @@ prediction predict_gemv(const question& q) {
   g.weights = block > 0.0 && bits_of(stored) < 16.0 ? storage_format(stored, block, 16.0)
                                                     : storage_format(stored);
   prediction p = product(q, g, q.number("weight_copies"));
-  p.shape = q.word("weights").append(" ").append(p.shape);
+  p.shape = cat(q.word("weights"), " ", p.shape);
   return p;
 }
 

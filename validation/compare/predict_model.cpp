@@ -123,7 +123,7 @@ prediction predict_step(const question& q) {
   p.shape = shape_of(q, "launch batch context prefill_tokens");
   p.by = "step, calibrated operators";
   p.profiled = true;
-  if (eager) p.by.append(", a kernel's floor in a stream for those that are not products");
+  if (eager) p.by += ", a kernel's floor in a stream for those that are not products";
   return p;
 }
 

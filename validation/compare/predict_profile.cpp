@@ -46,8 +46,8 @@ prediction predict_energy(const question& q) {
 
 prediction predict_power(const question& q) {
   prediction p = named(q);
-  p.note = std::string("no law of power is calibrated; the data sheet allows ")
-               .append(amount(q.on.device.tdp.value(), "W"));
+  p.note = cat("no law of power is calibrated; the data sheet allows ",
+               amount(q.on.device.tdp.value(), "W"));
   return p;
 }
 
@@ -80,8 +80,7 @@ prediction predict_active_cycles(const question& q) {
     if (q.word("model") == m.key) model = m.model;
   }
   if (model == nullptr) {
-    throw std::invalid_argument(
-        std::string("model \"").append(q.word("model")).append("\" is not in the catalogue"));
+    throw std::invalid_argument(cat("model \"", q.word("model"), "\" is not in the catalogue"));
   }
   double least = q.number("batch");
   for (const point& s : q.in.points) {

@@ -57,38 +57,24 @@ comparison product(const accelerator& a, const gemm& g, double seconds, const ch
 /// Matrix products called from PyTorch on A100, whose host takes some 10 us of each: those that
 /// outlast it.
 void add_framework_products(const std::string& folder, std::vector<comparison>& out) {
-  for (const auto& c : published::rows_of(folder + "/llmcompass_ops.csv")) {
-    if (c[0] != "A100" || c[1] != "matmul") continue;
-    const double seconds = std::stod(c[6]) * 1e-6;
-    if (seconds < 50e-6) continue;
-    const gemm g{.m = std::stod(c[3]), .n = std::stod(c[4]), .k = std::stod(c[5]), .format = fp16};
-    out.push_back(product(catalog::a100_sxm_80gb, g, seconds, "LLMCompass", "PyTorch"));
+  for (const auto& c : published::rows_of(folder, "llmcompass_ops.csv")) {
+    if (c.text("gpu") != "A100" || c.text("op") != "matmul" || c.seconds() < 50e-6) continue;
+    const gemm g{.m = c.count("m"), .n = c.count("n"), .k = c.count("k"), .format = fp16};
+    out.push_back(product(catalog::a100_sxm_80gb, g, c.seconds(), "LLMCompass", "PyTorch"));
   }
-}
-
-const accelerator* best_shape_accelerator(const std::string& name) {
-  if (name == "NVIDIA A100 SXM") return &catalog::a100_sxm_80gb;
-  if (name == "NVIDIA H100 SXM") return &catalog::h100_sxm;
-  if (name == "NVIDIA H200 SXM") return &catalog::h200_sxm;
-  if (name == "NVIDIA B200 SXM") return &catalog::b200_sxm;
-  if (name == "NVIDIA B300 SXM") return &catalog::b300_sxm;
-  if (name == "NVIDIA GB200 SXM") return &catalog::gb200;
-  if (name == "AMD MI300X") return &catalog::mi300x;
-  return nullptr;
 }
 
 /// The best of thousands of shapes on each device.
 void add_best_shapes(const std::string& folder, std::vector<comparison>& out) {
-  for (const auto& c : published::rows_of(folder + "/mamf_matmul_peak.csv")) {
-    const accelerator* a = best_shape_accelerator(c[0]);
+  for (const auto& c : published::rows_of(folder, "mamf_matmul_peak.csv")) {
+    const accelerator* a = published::device_named(c.text("accelerator"));
     if (a == nullptr) continue;
-    gemm g{.m = std::stod(c[5]), .n = std::stod(c[6]), .k = std::stod(c[7])};
-    if (c[1] != "bf16") g.format = fp8;
+    gemm g{.m = c.count("m"), .n = c.count("n"), .k = c.count("k")};
+    if (c.text("dtype") != "bf16") g.format = fp8;
     g.weights = g.format;
     g.output = bf16;
-    const double seconds = 2.0 * g.m * g.n * g.k / (std::stod(c[2]) * 1e12);
-    comparison row = product(*a, g, seconds, "ml-engineering", "PyTorch, best shape");
-    out.push_back(std::move(row));
+    const double seconds = 2.0 * g.m * g.n * g.k / (c.number("mamf_tflops") * 1e12);
+    out.push_back(product(*a, g, seconds, "ml-engineering", "PyTorch, best shape"));
   }
 }
 

@@ -12,19 +12,16 @@ namespace {
 /// Latencies of nccl-tests on four A100 that no profile was fitted to.
 std::vector<published::collective_row> other_rows(const std::string& folder) {
   std::vector<published::collective_row> out;
-  for (const auto& c : published::rows_of(folder + "/llmcompass_allreduce_4xA100.csv")) {
-    published::collective_row x;
-    x.gpu = "a100_sxm";
-    x.operation = "all_reduce";
-    x.kernels = "nccl (LLMCompass)";
-    x.call.operation = collective_op::all_reduce;
-    x.call.ranks = std::stoi(c[1]);
-    x.call.message = message_bytes<>(std::stod(c[2]) * byte);
-    x.call.implementation = implementation::nccl;
-    x.call.launch = launch_mode::stream;
-    x.call.format = fp16;
-    x.seconds = std::stod(c[3]) * 1e-6;
-    out.push_back(x);
+  for (const auto& c : published::rows_of(folder, "llmcompass_allreduce_4xA100.csv")) {
+    out.push_back({.gpu = "a100_sxm",
+                   .operation = "all_reduce",
+                   .kernels = "nccl (LLMCompass)",
+                   .call = {.ranks = c.whole("num_gpus"),
+                            .message = message_bytes<>(c.number("bytes") * byte),
+                            .implementation = implementation::nccl,
+                            .launch = launch_mode::stream,
+                            .format = fp16},
+                   .seconds = c.seconds()});
   }
   return out;
 }
@@ -33,14 +30,14 @@ comparison from(const published::collective_prediction& p, bool fitted) {
   comparison c;
   c.table = fitted ? "AIConfigurator" : "LLMCompass";
   c.quantity = p.row.operation;
-  c.device = published::accelerator_of(p.row.gpu)->name.view();
+  c.device = published::device_named(p.row.gpu)->name.view();
   c.format = name_of(p.row.call.format);
   c.engine = p.row.kernels;
-  if (!p.row.nccl()) c.engine.append(p.row.captured() ? ", captured" : ", eager");
+  if (!p.row.nccl()) c.engine += p.row.captured() ? ", captured" : ", eager";
   c.regime = p.row.call.message.quantity().value() < 65536.0     ? "to 64 KiB"
              : p.row.call.message.quantity().value() < 4194304.0 ? "to 4 MiB"
                                                                  : "above";
-  c.shape = std::to_string(p.row.call.ranks).append(" ranks");
+  c.shape = cat(p.row.call.ranks, " ranks");
   c.unit = "s";
   c.measured = p.measured;
   c.predicted = p.predicted;
@@ -65,7 +62,7 @@ panel panel_of(const std::string& title,
     std::sort(members.begin(), members.end(), [](const auto* a, const auto* b) {
       return a->row.call.message.quantity() < b->row.call.message.quantity();
     });
-    series measured{std::to_string(ranks).append(" ranks"), mark::points, colour, {}};
+    series measured{cat(ranks, " ranks"), mark::points, colour, {}};
     for (const auto* r : members) {
       measured.rows.push_back({r->row.call.message.quantity().value(), 1e6 * r->measured, 0.0});
     }
@@ -94,56 +91,41 @@ std::vector<comparison> published_collectives(const std::string& folder) {
 }
 
 std::vector<picture> collective_pictures(const std::string& folder) {
-  std::map<std::string, std::map<std::string, std::vector<published::collective_prediction>>> nccl;
-  std::map<std::string, std::vector<published::collective_prediction>> engines;
+  using predictions = std::vector<published::collective_prediction>;
+  std::map<std::string, std::map<std::string, predictions>> nccl, engines;
   for (const auto& p : published::collective_predictions(folder)) {
     if (p.row.nccl()) {
-      if (p.row.call.format == int8) continue;
-      nccl[p.row.gpu][p.row.operation].push_back(p);
+      if (p.row.call.format != int8) nccl[p.row.gpu][p.row.operation].push_back(p);
     } else {
-      std::string name = p.row.gpu;
-      engines[name.append(", ")
-                  .append(p.row.kernels)
-                  .append(p.row.captured() ? ", captured" : ", eager")]
-          .push_back(p);
+      engines[p.row.gpu][cat(p.row.kernels, p.row.captured() ? ", captured" : ", eager")].push_back(
+          p);
     }
   }
   std::vector<picture> out;
-  for (const auto& [gpu, operations] : nccl) {
-    picture p;
-    p.name = std::string("collectives_").append(gpu);
-    p.title = std::string("NCCL on ").append(published::accelerator_of(gpu)->name.view());
-    p.caption =
-        "Points: nccl-tests, as published. Lines: the shipped profile. To see: flat at small "
-        "messages (launch and hops), straight at large ones (the link), and the knees between, "
-        "where NCCL changes its protocol.";
+  const auto add = [&out](const std::map<std::string, predictions>& panels, picture p) {
     p.x_label = "message";
     p.y_label = "time [us]";
     p.bytes_on_x = true;
     p.key = "top left";
-    for (const auto& [operation, rows] : operations) {
-      p.panels.push_back(panel_of(operation, rows));
-    }
+    for (const auto& [title, rows] : panels) p.panels.push_back(panel_of(title, rows));
     out.push_back(std::move(p));
+  };
+  for (const auto& [gpu, operations] : nccl) {
+    add(operations,
+        {.name = cat("collectives_", gpu),
+         .title = cat("NCCL on ", published::device_named(gpu)->name.view()),
+         .caption =
+             "Points: nccl-tests, as published. Lines: the shipped profile. To see: flat at small "
+             "messages (launch and hops), straight at large ones (the link), and the knees "
+             "between, where NCCL changes its protocol."});
   }
-  for (const char* gpu : published::measured_gpus) {
-    picture own;
-    own.name = std::string("collectives_engines_").append(gpu);
-    own.title = std::string("All-reduce by an engine's own kernels, ").append(gpu);
-    own.caption =
-        "Points: as published. Lines: the shipped profile. To see: captured in a graph the floor "
-        "is "
-        "a few microseconds; launched one by one (eager) the host sets it.";
-    own.x_label = "message";
-    own.y_label = "time [us]";
-    own.bytes_on_x = true;
-    own.columns = 3;
-    own.key = "top left";
-    for (const auto& [name, rows] : engines) {
-      if (rows.front().row.gpu != gpu) continue;
-      own.panels.push_back(panel_of(name.substr(name.find(", ") + 2), rows));
-    }
-    if (!own.empty()) out.push_back(std::move(own));
+  for (const auto& [gpu, kernels] : engines) {
+    add(kernels, {.name = cat("collectives_engines_", gpu),
+                  .title = cat("All-reduce by an engine's own kernels, ", gpu),
+                  .caption = "Points: as published. Lines: the shipped profile. To see: captured "
+                             "in a graph the floor is a few microseconds; launched one by one "
+                             "(eager) the host sets it.",
+                  .columns = 3});
   }
   return out;
 }

@@ -4,21 +4,12 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/littles_law.hpp>
 
-#include "../calibrate/csv.hpp"
+#include "../calibrate/tables.hpp"
 #include "published.hpp"
 
 namespace perfmodel::validation {
 
 namespace {
-
-const accelerator* device_of(const std::string& name) {
-  if (name == "a100_80") return &catalog::a100_sxm_80gb;
-  if (name == "h100_pcie") return &catalog::h100_pcie;
-  if (name == "h200") return &catalog::h200_sxm;
-  if (name == "v100") return &catalog::v100_sxm_32gb;
-  if (name == "mi210") return &catalog::mi210;
-  return nullptr;
-}
 
 /// The level that a working set stays in, and its name; "between" up to twice a level's size, where
 /// a part of the loads hits. One SM chases, so L1 is its own; the L2 of GA100 and later has two
@@ -38,20 +29,20 @@ found_level level_of(const accelerator& a, double working_set) {
 
 std::vector<comparison> chases(const std::string& folder) {
   std::vector<comparison> out;
-  for (const auto& r : published::rows_of(folder + "/gpubench_pointer_chase.csv")) {
-    const accelerator* a = device_of(r[0]);
+  for (const auto& r : published::rows_of(folder, "gpubench_pointer_chase.csv")) {
+    const accelerator* a = published::device_named(r.text("gpu"));
     if (a == nullptr) continue;
     comparison c;
     c.table = "gpu-benches";
     c.quantity = "load latency";
     c.device = a->name.view();
-    c.size = std::stod(r[1]);
+    c.size = r.number("working_set_bytes");
     const found_level found = level_of(*a, c.size);
     // AMD's shared memory is no cache, and how large its vector L1 is the catalogue does not say.
     if (a->vendor.view() == "AMD" && std::string_view(found.name) == "L1") continue;
     c.regime = found.name;
     c.unit = "s";
-    c.measured = std::stod(r[2]) * 1e-9;
+    c.measured = r.seconds("latency_ns", 1e-9);
     c.predicted = found.level->latency.value();
     c.fitted = true;
     c.by = "the catalogue's latency of the level";
@@ -62,19 +53,19 @@ std::vector<comparison> chases(const std::string& folder) {
 
 std::vector<comparison> cache_bandwidths(const std::string& folder) {
   std::vector<comparison> out;
-  for (const auto& r : published::rows_of(folder + "/gpubench_cache_bandwidth_public.csv")) {
-    const accelerator* a = device_of(r[0]);
-    if (a == nullptr || r[1] != "gpu-l2-cache") continue;
+  for (const auto& r : published::rows_of(folder, "gpubench_cache_bandwidth_public.csv")) {
+    const accelerator* a = published::device_named(r.text("gpu"));
+    if (a == nullptr || r.text("bench") != "gpu-l2-cache") continue;
     comparison c;
     c.table = "gpu-benches";
     c.quantity = "read bandwidth, as time";
     c.device = a->name.view();
-    c.size = std::stod(r[2]);
+    c.size = r.number("dataset_bytes");
     const double room = a->l2.capacity.value() / l2_partitions_of(*a);
     const bool cached = c.size <= room;
     c.regime = cached ? "L2" : c.size <= 2.0 * a->l2.capacity.value() ? "between" : "DRAM";
     c.unit = "s";
-    c.measured = c.size / (std::stod(r[3]) * 1e9);
+    c.measured = c.size / (r.number("bandwidth_GBps") * 1e9);
     const double share = catalog::machine_profile_of(*a).value.dram_share;
     c.predicted = c.size / (cached ? a->l2.bandwidth.value() : share * a->dram.bandwidth.value());
     c.bound = c.size / a->dram.bandwidth.value();
@@ -93,21 +84,21 @@ constexpr double bytes_per_thread = 8.0;
 
 std::vector<comparison> littles_law(const std::string& folder) {
   std::vector<comparison> out;
-  for (const auto& r : published::rows_of(folder + "/gpubench_stream.csv")) {
-    const accelerator* a = device_of(r[0]);
-    if (a == nullptr || r[4] != "read" || !(a->dram.latency.value() > 0.0)) continue;
+  for (const auto& r : published::rows_of(folder, "gpubench_stream.csv")) {
+    const accelerator* a = published::device_named(r.text("gpu"));
+    if (a == nullptr || r.text("kernel") != "read" || !(a->dram.latency.value() > 0.0)) continue;
     comparison c;
     c.table = "gpu-benches";
     c.quantity = "Little's law, as time of a byte";
     c.device = a->name.view();
-    c.size = std::stod(r[2]) * bytes_per_thread;
+    c.size = r.count("threads") * bytes_per_thread;
     const bandwidth<> peak_rate = a->dram.bandwidth.quantity();
     const bandwidth<> share = catalog::machine_profile_of(*a).value.dram_share * peak_rate;
     const bandwidth<> reached =
         attainable_bandwidth(share, bytes<>::from_value(c.size), a->dram.latency.quantity());
     c.regime = reached < share ? "latency" : "bandwidth";
     c.unit = "s";
-    c.measured = 1.0 / (std::stod(r[5]) * 1e9);
+    c.measured = 1.0 / (r.number("bandwidth_GBps") * 1e9);
     c.predicted = 1.0 / reached.value();
     c.bound = 1.0 / peak_rate.value();
     c.held_to = c.bound;

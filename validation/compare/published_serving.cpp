@@ -5,34 +5,12 @@
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 
-#include "../calibrate/csv.hpp"
+#include "../calibrate/tables.hpp"
 #include "published.hpp"
 
 namespace perfmodel::validation {
 
 namespace {
-
-/// Columns of aic_e2e_serving_public.csv.
-enum column {
-  model,
-  gpu,
-  backend,
-  version,
-  precision,
-  gemm_quant,
-  moe_quant,
-  isl,
-  osl,
-  concurrency,
-  batch_per_replica,
-  tp,
-  pp,
-  attention_dp,
-  moe_tp,
-  moe_ep,
-  ttft_ms,
-  tpot_ms
-};
 
 const transformer* model_of(const std::string& name) {
   if (name.rfind("DeepSeek-", 0) == 0) return &catalog::deepseek_r1;
@@ -42,13 +20,6 @@ const transformer* model_of(const std::string& name) {
   return nullptr;  // Qwen3.5 has linear attention
 }
 
-const accelerator* device_of(const std::string& name, bool rack) {
-  if (name == "h100_sxm") return &catalog::h100_sxm;
-  if (name == "h200_sxm") return &catalog::h200_sxm;
-  if (name == "b200_sxm") return rack ? &catalog::gb200 : &catalog::b200_sxm;
-  return nullptr;
-}
-
 struct service {
   deployment running{};
   load under{};
@@ -56,30 +27,30 @@ struct service {
 
 /// Formats are the narrowest that a row's label allows: the file does not say which layers stay
 /// wide.
-std::optional<service> service_of(const published::table_row& c) {
-  const transformer* m = model_of(c[model]);
-  if (m == nullptr || c[attention_dp].empty() || c[ttft_ms].empty() || c[tpot_ms].empty())
-    return {};
+std::optional<service> service_of(const common::table_row& c) {
+  const transformer* m = model_of(c.text("model"));
+  if (m == nullptr || !c.has("attention_dp") || !c.has("ttft_ms") || !c.has("tpot_ms")) return {};
   service s;
   deployment& d = s.running;
-  d.layout = {.tensor = std::stoi(c[tp]),
-              .pipeline = std::stoi(c[pp]),
-              .expert = m->moe.layers > 0 ? std::stoi(c[moe_ep]) : 1,
-              .data = std::stoi(c[attention_dp])};
+  d.layout = {.tensor = c.whole("tp"),
+              .pipeline = c.whole("pp"),
+              .expert = m->moe.layers > 0 ? c.whole("moe_ep") : 1,
+              .data = c.whole("attention_dp")};
   if (!layout_feasible(d.layout, sharded_dims_of(*m))) return {};
-  const accelerator* a = device_of(c[gpu], d.layout.ranks() > 8);
+  const accelerator* a = published::device_named(c.text("gpu"));
   if (a == nullptr) return {};
-  d.device = *a;
+  const bool blackwell = c.text("gpu") == "b200_sxm";
+  d.device = blackwell && d.layout.ranks() > 8 ? catalog::gb200 : *a;  // a rack
   d.model = *m;
-  const bool gpt_oss = c[model] == "gpt-oss-120b";
-  const bool four_bit = c[precision] == "fp4";
+  const bool gpt_oss = c.text("model") == "gpt-oss-120b";
+  const bool four_bit = c.text("precision") == "fp4";
   const number_format linear = gpt_oss ? bf16 : four_bit ? fp4 : fp8;
   d.weights = weight_storage(storage_format(linear), storage_format(four_bit ? fp4 : fp8), bf16);
-  d.activations = four_bit && c[gpu] == "b200_sxm" ? fp4 : fp8;
+  d.activations = four_bit && blackwell ? fp4 : fp8;
   d.kv = fp8;
-  s.under = {.input_tokens = std::stod(c[isl]),
-             .output_tokens = std::stod(c[osl]),
-             .arrivals = closed_loop{std::stod(c[concurrency])}};
+  s.under = {.input_tokens = c.count("isl"),
+             .output_tokens = c.count("osl"),
+             .arrivals = closed_loop{c.count("concurrency")}};
   return s;
 }
 
@@ -87,33 +58,34 @@ std::optional<service> service_of(const published::table_row& c) {
 
 std::vector<comparison> published_serving(const std::string& folder) {
   std::vector<comparison> out;
-  for (const auto& c : published::rows_of(folder + "/aic_e2e_serving_public.csv")) {
+  for (const auto& c : published::rows_of(folder, "aic_e2e_serving_public.csv")) {
     const auto s = service_of(c);
     if (!s) continue;
     const accelerator& a = s->running.device;
-    const bool flags = c[backend] == "trtllm";
+    const std::string& backend = c.text("backend");
+    const bool flags = backend == "trtllm";
     const auto links =
         calibrated_collectives_on(a, catalog::collective_profile_of(a),
                                   flags ? catalog::flag_kernels : catalog::barrier_kernels);
     const serving_estimate bounded = serving_bound(s->running, s->under);
     const serving_estimate said =
         serving(s->running, s->under,
-                calibrated_for(a, find_engine(c[backend]).value_or(engine::none)), links);
+                calibrated_for(a, find_engine(backend).value_or(engine::none)), links);
     comparison r;
     r.table = "InferenceX, by AIConfigurator";
     r.quantity = "time per output token";
-    r.device = c[gpu];
-    r.format = c[precision];
-    r.engine = c[backend];
-    r.shape = c[model];
-    if (r.shape.rfind("DeepSeek-", 0) == 0) r.shape = "DeepSeek-R1";
-    r.regime = std::stod(c[concurrency]) <= 16.0 ? "to 16 requests" : "above 16 requests";
+    r.device = c.text("gpu");
+    r.format = c.text("precision");
+    r.engine = backend;
+    r.shape = c.text("model");
+    if (r.shape.starts_with("DeepSeek-")) r.shape = "DeepSeek-R1";
+    r.regime = c.count("concurrency") <= 16.0 ? "to 16 requests" : "above 16 requests";
     r.unit = "s";
-    r.measured = std::stod(c[tpot_ms]) * 1e-3;
+    r.measured = c.seconds("tpot_ms", 1e-3);
     r.predicted = said.itl.value();
     r.bound = bounded.itl.value();
     r.held_to = r.bound;
-    r.size = std::stod(c[concurrency]);
+    r.size = c.count("concurrency");
     r.by = "serving, calibrated operators and collectives";
     out.push_back(r);
   }

@@ -22,11 +22,11 @@ text_table grouped(const std::vector<comparison>& rows, std::vector<std::string>
     const group_key k = key(c);
     if (!k.empty()) groups[k].push_back(&c);
   }
-  const std::size_t names = header.size();
+  const std::string align = std::string(header.size(), 'l') + "r";
   for (std::string& c : score_columns()) header.push_back(std::move(c));
   header.emplace_back("in the stated 80 %");
   header.emplace_back("fitted");
-  text_table out(std::move(header), names);
+  text_table out(std::move(header), align);
   for (const auto& [k, members] : groups) {
     std::vector<std::string> cells = k;
     const group_score s = score("", members);
@@ -34,8 +34,8 @@ text_table grouped(const std::vector<comparison>& rows, std::vector<std::string>
     cells.push_back(
         s.stated == 0
             ? std::string("-")
-            : fixed(100.0 * static_cast<double>(s.covered) / static_cast<double>(s.stated), 0)
-                  .append(" %"));
+            : cat(fixed(100.0 * static_cast<double>(s.covered) / static_cast<double>(s.stated), 0),
+                  " %"));
     const auto fitted = std::count_if(members.begin(), members.end(),
                                       [](const comparison* c) { return c->fitted; });
     cells.emplace_back(fitted == 0                                             ? "no"
@@ -50,9 +50,9 @@ text_table grouped(const std::vector<comparison>& rows, std::vector<std::string>
 /// the bound.
 picture error_over_size(const std::string& operation, const std::vector<comparison>& rows) {
   picture p;
-  p.name = std::string("error_").append(operation);
+  p.name = cat("error_", operation);
   std::replace(p.name.begin(), p.name.end(), ' ', '_');
-  p.title = std::string("Predicted over measured: ").append(operation);
+  p.title = cat("Predicted over measured: ", operation);
   p.caption =
       "Line: median in half a decade of size; band: the middle 80 %. Blue: the prediction; grey: "
       "the "
@@ -123,25 +123,13 @@ picture serving_picture(const std::vector<comparison>& rows) {
   return p;
 }
 
-}  // namespace
-
-namespace {
-
-/// What is wrong with a table, with the kind of table that it is: a cell that is no number says no
-/// more than "stod".
+/// What is wrong with a table, with the kind of table that it is.
 template <class Score>
 auto scored(const char* kind, const std::string& folder, Score&& score) {
   try {
     return score(folder);
   } catch (const std::exception& e) {
-    std::string what = e.what();
-    if (what.rfind("sto", 0) == 0) what = "a cell is no number, or beyond what its type holds";
-    throw std::invalid_argument(std::string("--data ")
-                                    .append(folder)
-                                    .append(": tables of ")
-                                    .append(kind)
-                                    .append(": ")
-                                    .append(what));
+    throw std::invalid_argument(cat("--data ", folder, ": tables of ", kind, ": ", e.what()));
   }
 }
 

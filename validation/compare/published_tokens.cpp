@@ -4,7 +4,7 @@
 #include <perfmodel/kv_cache.hpp>
 #include <perfmodel/speculative.hpp>
 
-#include "../calibrate/csv.hpp"
+#include "../calibrate/tables.hpp"
 #include "published.hpp"
 
 namespace perfmodel::validation {
@@ -15,21 +15,22 @@ namespace {
 /// speed-up they expect and the one they measured.
 std::vector<comparison> leviathan(const std::string& folder) {
   std::vector<comparison> out;
-  for (const auto& r : published::rows_of(folder + "/leviathan_table4.csv")) {
-    const double speedup = speculate(std::stod(r[4]), std::stoi(r[3]), std::stod(r[5])).speedup;
+  for (const auto& r : published::rows_of(folder, "leviathan_table4.csv")) {
+    const double speedup =
+        speculate(r.number("alpha"), r.whole("gamma"), r.number("cost_ratio_c")).speedup;
     comparison c;
     c.table = "Leviathan et al. 2023, table 4";
     c.device = "TPU v4";
-    c.shape = std::string(r[0]).append(" ").append(r[1]).append(" T=").append(r[2]);
+    c.shape = cat(r.text("task"), " ", r.text("draft_model"), " T=", r.text("temperature"));
     c.unit = "1";
     c.predicted = speedup;
     c.size = speedup;
     c.by = "speculate";
     c.quantity = "speed-up that the paper expects";
-    c.measured = std::stod(r[6]);
+    c.measured = r.number("expected_speedup_paper");
     out.push_back(c);
     c.quantity = "speed-up of speculation";
-    c.measured = std::stod(r[7]);
+    c.measured = r.number("measured_speedup");
     out.push_back(c);
   }
   return out;
@@ -42,11 +43,10 @@ struct acceptance_curve {
 
 std::vector<acceptance_curve> acceptance_curves(const std::string& folder) {
   std::vector<acceptance_curve> out;
-  for (const auto& r :
-       published::rows_of(folder + "/specdecbench_llama8b_acclen_hist_public.csv")) {
-    std::string name = std::string(r[0]).append(", ").append(r[1]);
+  for (const auto& r : published::rows_of(folder, "specdecbench_llama8b_acclen_hist_public.csv")) {
+    std::string name = cat(r.text("dataset"), ", ", r.text("proposer"));
     if (out.empty() || out.back().name != name) out.push_back({std::move(name), {}});
-    out.back().reached.push_back(std::stod(r[5]));
+    out.back().reached.push_back(r.number("p_accept_len_gt"));
   }
   return out;
 }
@@ -68,7 +68,7 @@ std::vector<comparison> accepted_lengths(const std::string& folder) {
       c.table = "SpecDecode-Bench";
       c.quantity = "tokens per pass, one acceptance for all positions";
       c.device = a.name;
-      c.shape = std::string("draft of ").append(std::to_string(k));
+      c.shape = cat("draft of ", k);
       c.unit = "token";
       c.measured = sum;
       c.predicted = emitted_tokens(a.reached.front(), k).quantity().value();
@@ -80,19 +80,23 @@ std::vector<comparison> accepted_lengths(const std::string& folder) {
   return out;
 }
 
-double number(const std::string& s) {
-  return s.empty() || s.find_first_not_of("0123456789.") != std::string::npos ? 0.0 : std::stod(s);
+/// 0 where a log does not say, or says it in words.
+double stated(const common::table_row& r, const char* column) {
+  const std::string& s = r.text(column);
+  return s.find_first_not_of("0123456789.") == s.npos && !s.empty() ? r.number(column) : 0.0;
 }
 
 std::vector<comparison> kv_logs(const std::string& folder) {
   std::vector<comparison> out;
-  for (const auto& r : published::rows_of(folder + "/kv_capacity_logs_public.csv")) {
-    const double total = number(r[6]), share = number(r[7]), weights = number(r[9]);
-    const double runtime = number(r[10]), activations = number(r[11]), measured = number(r[12]);
+  for (const auto& r : published::rows_of(folder, "kv_capacity_logs_public.csv")) {
+    const double total = stated(r, "total_gpu_mem_gib");
+    const double share = stated(r, "gpu_memory_utilization");
+    const double weights = stated(r, "weights_gib"), runtime = stated(r, "non_torch_gib");
+    const double activations = stated(r, "activation_peak_gib");
     comparison c;
     c.table = "start-up logs of vLLM";
-    c.device = r[4];
-    c.shape = r[1];
+    c.device = r.text("gpu");
+    c.shape = r.text("model");
     c.unit = "B";
     if (total > 0.0 && share > 0.0 && weights > 0.0 && runtime > 0.0 && activations > 0.0) {
       const memory_budget b{.capacity = total * GiB,
@@ -101,7 +105,7 @@ std::vector<comparison> kv_logs(const std::string& folder) {
                             .activations = activations * GiB,
                             .runtime = runtime * GiB};
       c.quantity = "KV cache that fits";
-      c.measured = measured * GiB.value();
+      c.measured = stated(r, "kv_cache_gib_per_gpu") * GiB.value();
       c.predicted = kv_bytes_available(b).value();
       c.by = "kv_bytes_available";
       out.push_back(c);

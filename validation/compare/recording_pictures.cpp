@@ -22,7 +22,7 @@ using seen_by_device = std::map<std::string, std::vector<seen>>;
 
 std::string file_name(const std::string& what, const std::string& device) {
   std::string s = what;
-  s.append("_");
+  s += "_";
   for (const char c : device) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
     const bool capital = c >= 'A' && c <= 'Z';
@@ -96,7 +96,7 @@ panel roofline_panel(const std::string& title, const std::vector<seen>& points,
 picture roofline_picture(const std::string& device, const std::vector<seen>& points) {
   picture p;
   p.name = file_name("roofline", device);
-  p.title = std::string("Roofline, ").append(device);
+  p.title = cat("Roofline, ", device);
   p.caption =
       "Points: measured. Line, or orange points: predicted. Dashed: min(peak, bandwidth x "
       "intensity). To see: which points the slope bounds and which the ceiling. Points above the "
@@ -182,11 +182,10 @@ std::vector<picture> recording_pictures(const std::vector<compared_recording>& a
     out.push_back(roofline_picture(device, points));
 
     picture streams =
-        curves(file_name("bandwidth", device),
-               std::string("Bandwidth over the working set, ").append(device), points,
-               [](const point& p, std::string& key, double& x, double& scale) {
+        curves(file_name("bandwidth", device), cat("Bandwidth over the working set, ", device),
+               points, [](const point& p, std::string& key, double& x, double& scale) {
                  if (p.quantity != "stream_time") return false;
-                 key = word_of(p, "kernel").append(", ").append(word_of(p, "cache"));
+                 key = cat(word_of(p, "kernel"), ", ", word_of(p, "cache"));
                  x = number_of(p, "working_set_bytes");
                  scale = 1e-9 * (number_of(p, "bytes_read") + number_of(p, "bytes_written"));
                  return true;
@@ -202,14 +201,13 @@ std::vector<picture> recording_pictures(const std::vector<compared_recording>& a
     streams.bytes_on_x = true;
     out.push_back(std::move(streams));
 
-    picture chase =
-        curves(file_name("latency", device), std::string("Latency of one load, ").append(device),
-               points, [](const point& p, std::string& key, double& x, double&) {
-                 if (p.quantity != "load_latency") return false;
-                 key = "pointer chase";
-                 x = number_of(p, "working_set_bytes");
-                 return true;
-               });
+    picture chase = curves(file_name("latency", device), cat("Latency of one load, ", device),
+                           points, [](const point& p, std::string& key, double& x, double&) {
+                             if (p.quantity != "load_latency") return false;
+                             key = "pointer chase";
+                             x = number_of(p, "working_set_bytes");
+                             return true;
+                           });
     chase.caption =
         "Points: measured. Line: the latency of the level that holds the set, by the catalogue or, "
         "of "
@@ -220,14 +218,13 @@ std::vector<picture> recording_pictures(const std::vector<compared_recording>& a
     chase.key = "top left";
     out.push_back(std::move(chase));
 
-    picture little =
-        curves(file_name("littles_law", device), std::string("Little's law, ").append(device),
-               points, [](const point& p, std::string& key, double&, double& scale) {
-                 if (p.quantity != "bytes_in_flight_time") return false;
-                 key = "bandwidth over bytes in flight";
-                 scale = 1e-9 * number_of(p, "bytes_read");
-                 return true;
-               });
+    picture little = curves(file_name("littles_law", device), cat("Little's law, ", device), points,
+                            [](const point& p, std::string& key, double&, double& scale) {
+                              if (p.quantity != "bytes_in_flight_time") return false;
+                              key = "bandwidth over bytes in flight";
+                              scale = 1e-9 * number_of(p, "bytes_read");
+                              return true;
+                            });
     little.caption =
         "Points: measured. Line: min(share x bandwidth, bytes in flight / latency). To see: "
         "bandwidth "

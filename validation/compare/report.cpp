@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <stdexcept>
+#include <utility>
 
+#include "../../examples/common/files.hpp"
 #include "recording_pictures.hpp"
 #include "tolerances.hpp"
 
@@ -23,7 +23,7 @@ std::map<device_and_quantity, std::vector<const comparison*>> by_quantity(
     for (const comparison& c : r.rows) {
       // What a CPU's model was fitted to says little of it: apart, and not judged.
       std::string quantity = c.quantity;
-      if (c.host && c.fitted) quantity.append(", fitted to");
+      if (c.host && c.fitted) quantity += ", fitted to";
       groups[{c.device, quantity}].push_back(&c);
     }
   }
@@ -35,10 +35,7 @@ std::string allowed_text(const tolerance* t, bool borrowed = false) {
   if (t == nullptr || t->median == 0.0) return "not judged";
   if (borrowed) return "not judged: a relative's profile";
   const int digits = t->median < 0.01 ? 1 : 0;
-  return fixed(100.0 * t->median, digits)
-      .append(" % / ")
-      .append(fixed(100.0 * t->p90, digits))
-      .append(" %");
+  return cat(fixed(100.0 * t->median, digits), " % / ", fixed(100.0 * t->p90, digits), " %");
 }
 
 bool borrowed(const std::vector<const comparison*>& rows) {
@@ -49,35 +46,32 @@ bool on_host(const std::vector<const comparison*>& rows) {
   return rows.front()->host;
 }
 
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream out(path);
-  out << text;
-  out.flush();
-  if (!out) throw std::runtime_error(std::string("cannot write ").append(path.string()));
+/// A page, and its pictures where they can be drawn.
+void write_page(const std::string& folder, const char* name, const std::string& text,
+                const std::vector<picture>& pictures, bool draws) {
+  common::write_text_file("--report", cat(folder, '/', name), text);
+  for (const picture& p : pictures) {
+    if (draws) draw(p, folder);
+  }
 }
 
 std::string picture_text(const picture& p) {
-  std::string s = "![";
-  s.append(p.title).append("](").append(p.name).append(".png)\n\n").append(p.caption);
-  return s.append(" ([SVG](").append(p.name).append(".svg))\n\n");
+  return cat("![", p.title, "](", p.name, ".png)\n\n", p.caption, " ([SVG](", p.name, ".svg))\n\n");
 }
 
 std::string origin_of(const recorded& r) {
   if (r.measured) {
     std::string s = r.run.date.substr(0, 10);
-    return s.append(", ")
-        .append(r.run.program)
-        .append(" at ")
-        .append(r.run.revision.substr(0, 10))
-        .append(r.run.modified ? ", modified" : "");
+    return cat(s, ", ", r.run.program, " at ", r.run.revision.substr(0, 10),
+               r.run.modified ? ", modified" : "");
   }
   std::string s = r.source.citation;
-  if (!r.source.address.empty()) s.append(", ").append(r.source.address);
+  if (!r.source.address.empty()) s += cat(", ", r.source.address);
   return s;
 }
 
 text_table recordings_table(const std::vector<compared_recording>& all) {
-  text_table t({"device", "experiment", "points", "law", "from"}, 5);
+  text_table t({"device", "experiment", "points", "law", "from"}, "l");
   for (const compared_recording& r : all) {
     const device_description& d = r.recording.device;
     t.add({d.name, r.recording.experiment, std::to_string(r.recording.points.size()),
@@ -93,13 +87,13 @@ text_table laws_table(const std::vector<compared_recording>& all) {
       if (!c.by.empty()) laws[{c.quantity, c.host}].insert(c.by);
     }
   }
-  text_table t({"quantity", "predicted by", "allowed: median / p90", "why so much"}, 4);
+  text_table t({"quantity", "predicted by", "allowed: median / p90", "why so much"}, "l");
   for (const auto& [key, names] : laws) {
     const auto& [quantity, host] = key;
     std::string list;
-    for (const std::string& n : names) list.append(list.empty() ? "" : "; ").append(n);
+    for (const std::string& n : names) list += cat(list.empty() ? "" : "; ", n);
     const tolerance* allowed = find_tolerance(quantity, host);
-    t.add({host ? std::string(quantity).append(" on a CPU") : quantity, list, allowed_text(allowed),
+    t.add({host ? cat(quantity, " on a CPU") : quantity, list, allowed_text(allowed),
            allowed == nullptr ? std::string() : std::string(allowed->why)});
   }
   return t;
@@ -107,7 +101,7 @@ text_table laws_table(const std::vector<compared_recording>& all) {
 
 /// Every point of the small recordings that were published: there is no other place to see them.
 text_table points_table(const compared_recording& r) {
-  text_table t({"quantity", "point", "measured", "predicted", "off", "bound", "note"}, 2);
+  text_table t({"quantity", "point", "measured", "predicted", "off", "bound", "note"}, "llr");
   for (const comparison& c : r.rows) {
     std::string note = c.note;
     if (c.beats_bound()) note = "below its bound";
@@ -163,7 +157,7 @@ std::string recording_table(const std::vector<compared_recording>& all, bool mar
   std::vector<std::string> header = {"device", "quantity"};
   for (std::string& c : score_columns()) header.push_back(std::move(c));
   header.emplace_back("allowed: median / p90");
-  text_table t(std::move(header), 2);
+  text_table t(std::move(header), "llr");
   for (const auto& [key, rows] : by_quantity(all)) {
     std::vector<std::string> cells = {key.first, key.second};
     const group_score s = score("", rows);
@@ -179,37 +173,24 @@ std::vector<std::string> broken(const std::vector<compared_recording>& all) {
   std::vector<std::string> out;
   for (const auto& [key, rows] : by_quantity(all)) {
     std::string what = key.second;
-    what.append(" on ").append(key.first);
+    what += cat(" on ", key.first);
     const group_score s = score("", rows);
     const tolerance* allowed = find_tolerance(key.second, on_host(rows));
     if (allowed != nullptr && allowed->median > 0.0 && s.predicted.n > 0 && !borrowed(rows)) {
       if (s.predicted.median > allowed->median) {
-        out.push_back(std::string(what)
-                          .append(": median error ")
-                          .append(percent(s.predicted.median))
-                          .append(", allowed ")
-                          .append(percent(allowed->median)));
+        out.push_back(cat(what, ": median error ", percent(s.predicted.median), ", allowed ",
+                          percent(allowed->median)));
       }
       if (s.predicted.p90 > allowed->p90) {
-        out.push_back(std::string(what)
-                          .append(": 90th percentile ")
-                          .append(percent(s.predicted.p90))
-                          .append(", allowed ")
-                          .append(percent(allowed->p90)));
+        out.push_back(cat(what, ": 90th percentile ", percent(s.predicted.p90), ", allowed ",
+                          percent(allowed->p90)));
       }
     }
     for (const comparison* c : rows) {
       if (!c->beats_bound()) continue;
-      out.push_back(std::string(what)
-                        .append(", ")
-                        .append(c->shape)
-                        .append(", in ")
-                        .append(c->table)
-                        .append(": measured ")
-                        .append(amount(c->measured, c->unit))
-                        .append(", below ")
-                        .append(amount(c->held_to, c->unit))
-                        .append(", which nothing is quicker than"));
+      out.push_back(cat(what, ", ", c->shape, ", in ", c->table, ": measured ",
+                        amount(c->measured, c->unit), ", below ", amount(c->held_to, c->unit),
+                        ", which nothing is quicker than"));
     }
   }
   return out;
@@ -221,83 +202,64 @@ std::vector<std::string> below_bound(const published_scores& published) {
                            &published.memory, &published.tokens}) {
     for (const comparison& c : *rows) {
       if (!c.beats_bound()) continue;
-      out.push_back(std::string(c.table)
-                        .append(": ")
-                        .append(c.quantity)
-                        .append(" ")
-                        .append(c.shape)
-                        .append(" on ")
-                        .append(c.device)
-                        .append(": measured ")
-                        .append(amount(c.measured, c.unit))
-                        .append(", below its bound of ")
-                        .append(amount(c.held_to, c.unit)));
+      out.push_back(cat(c.table, ": ", c.quantity, " ", c.shape, " on ", c.device, ": measured ",
+                        amount(c.measured, c.unit), ", below its bound of ",
+                        amount(c.held_to, c.unit)));
     }
   }
   return out;
 }
 
+namespace {
+
+std::string report_page(const std::vector<compared_recording>& all,
+                        const std::vector<picture>& pictures) {
+  std::string page = cat(report_head, "## What was recorded\n\n", recordings_table(all).markdown(),
+                         "\n## Scores\n\n", recording_table(all, true));
+  const std::vector<std::string> failures = broken(all);
+  page += failures.empty()
+              ? "\nEvery tolerance is kept, and nothing was measured below its bound.\n"
+              : "\nBroken:\n\n";
+  for (const std::string& f : failures) page += cat("- ", f, "\n");
+  page += cat("\n## By which law, and how far it may be off\n\n", laws_table(all).markdown());
+  if (!pictures.empty()) page += "\n## Pictures\n\n";
+  for (const picture& p : pictures) page += picture_text(p);
+  const char* title = pictures.empty() ? "\n## Published points\n\n" : "## Published points\n\n";
+  for (const compared_recording& r : all) {
+    if (r.recording.measured) continue;
+    page += cat(std::exchange(title, ""), "### ", shown(r.recording.device.name, 200), ", ",
+                r.recording.experiment, "\n\n", shown(origin_of(r.recording), 2000), ".\n\n",
+                points_table(r).markdown(), "\n");
+  }
+  page.erase(page.find_last_not_of('\n') + 2);
+  return page;
+}
+
+std::string published_page(const published_scores& published) {
+  std::string page = published_head;
+  for (const titled_table& t : published_tables(published)) {
+    page += cat("## ", t.title, "\n\n", t.text, "\n\n", t.table.markdown(), "\n");
+  }
+  page += "## Pictures\n\n";
+  for (const picture& p : published.pictures) page += picture_text(p);
+  page.pop_back();
+  return page;
+}
+
+}  // namespace
+
 std::vector<std::string> write_report(const std::string& folder,
                                       const std::vector<compared_recording>& all,
                                       const published_scores& published) {
-  namespace fs = std::filesystem;
-  fs::create_directories(folder);
-  std::vector<std::string> skipped;
+  std::filesystem::create_directories(folder);
   const bool draws = has_gnuplot();
-  if (!draws) skipped.emplace_back("pictures: gnuplot is not installed");
-
   const std::vector<picture> own = recording_pictures(all);
-  std::string page = report_head;
-  page.append("## What was recorded\n\n").append(recordings_table(all).markdown());
-  page.append("\n## Scores\n\n").append(recording_table(all, true));
-  const std::vector<std::string> failures = broken(all);
-  page.append(failures.empty()
-                  ? "\nEvery tolerance is kept, and nothing was measured below its bound.\n"
-                  : "\nBroken:\n\n");
-  for (const std::string& f : failures) page.append("- ").append(f).append("\n");
-  page.append("\n## By which law, and how far it may be off\n\n")
-      .append(laws_table(all).markdown());
-  if (!own.empty()) page.append("\n## Pictures\n\n");
-  for (const picture& p : own) page.append(picture_text(p));
-  bool title = false;
-  for (const compared_recording& r : all) {
-    if (r.recording.measured) continue;
-    if (!title) page.append(own.empty() ? "\n" : "").append("## Published points\n\n");
-    title = true;
-    page.append("### ")
-        .append(shown(r.recording.device.name, 200))
-        .append(", ")
-        .append(r.recording.experiment)
-        .append("\n\n")
-        .append(shown(origin_of(r.recording), 2000))
-        .append(".\n\n")
-        .append(points_table(r).markdown())
-        .append("\n");
-  }
-  while (page.size() > 1 && page[page.size() - 1] == '\n' && page[page.size() - 2] == '\n') {
-    page.pop_back();
-  }
-  write_file(fs::path(folder) / "report.md", page);
-  if (draws) {
-    for (const picture& p : own) draw(p, folder);
-  }
-
+  write_page(folder, "report.md", report_page(all, own), own, draws);
   if (!published.empty()) {
-    std::string scores = published_head;
-    const std::vector<titled_table> tables = published_tables(published);
-    for (const titled_table& t : tables) {
-      scores.append("## ").append(t.title).append("\n\n").append(t.text).append("\n\n");
-      scores.append(t.table.markdown()).append("\n");
-    }
-    scores.append("## Pictures\n\n");
-    for (const picture& p : published.pictures) scores.append(picture_text(p));
-    scores.pop_back();
-    write_file(fs::path(folder) / "published.md", scores);
-    if (draws) {
-      for (const picture& p : published.pictures) draw(p, folder);
-    }
+    write_page(folder, "published.md", published_page(published), published.pictures, draws);
   }
-  return skipped;
+  if (draws) return {};
+  return {"pictures: gnuplot is not installed"};
 }
 
 }  // namespace perfmodel::validation

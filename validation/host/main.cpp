@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "../recording/text_file.hpp"
+#include "../../examples/common/text.hpp"
 #include "machine.hpp"
 #include "measure.hpp"
 
@@ -59,7 +59,7 @@ class bad_option : public std::invalid_argument {
 [[noreturn]] void refuse(const char* option, std::string_view value, const std::string& allowed) {
   throw bad_option(std::string(option)
                        .append(" is \"")
-                       .append(pv::shown(value))
+                       .append(common::shown(value))
                        .append("\"; allowed: ")
                        .append(allowed));
 }
@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "measure_host: %s\n", x.what());
     return 2;
   } catch (const std::exception& x) {
-    std::fprintf(stderr, "measure_host: %s\n", pv::shown(x.what(), 600).c_str());
+    std::fprintf(stderr, "measure_host: %s\n", common::shown(x.what(), 600).c_str());
     return 1;
   }
   return 0;

@@ -80,16 +80,4 @@ inline constexpr std::array quantity_rules{
     quantity_rule{"kernel_profile", "l2_hit_rate", "1", "kernel model", "batch"},
 };
 
-/// Calls each(item) for the items of a list.
-template <class Each>
-constexpr void for_each_item(std::string_view list, char separator, Each&& each) {
-  while (!list.empty()) {
-    const std::size_t end = list.find(separator);
-    const std::string_view item = list.substr(0, end);
-    if (!item.empty()) each(item);
-    if (end == std::string_view::npos) return;
-    list.remove_prefix(end + 1);
-  }
-}
-
 }  // namespace perfmodel::validation

@@ -3,21 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "../../examples/common/files.hpp"
+#include "../../examples/common/json.hpp"
 #include "quantities.hpp"
 #include "recording.hpp"
-#include "text_file.hpp"
 
 namespace perfmodel::validation {
+
+using common::cat;
+using common::shown;
 
 /// What is wrong with a recording. Printed as PM-R and two digits.
 enum class recording_fault {
@@ -49,7 +48,7 @@ class recording_error : public std::runtime_error {
   /// PM-R01 .. PM-R18.
   std::string code() const {
     const int n = static_cast<int>(fault_);
-    return std::string(n < 10 ? "PM-R0" : "PM-R").append(std::to_string(n));
+    return cat(n < 10 ? "PM-R0" : "PM-R", n);
   }
 
  private:
@@ -102,85 +101,32 @@ inline bool flag_of(const point& p, std::string_view name) {
 
 namespace detail {
 
-using nlohmann::json;
+[[noreturn]] inline void report(common::json_fault fault, const std::string& what) {
+  constexpr recording_fault faults[] = {
+      recording_fault::not_json,    recording_fault::duplicate_key, recording_fault::not_json,
+      recording_fault::unknown_key, recording_fault::missing_key,   recording_fault::wrong_type,
+      recording_fault::not_allowed};
+  throw recording_error(faults[static_cast<int>(fault)], what);
+}
 
-/// A value of the file, and where it stands.
-class field {
+/// A value of a recording. What is far from any measurement makes infinities and zeros of products
+/// and ratios.
+class field : public common::json_field {
  public:
-  field(const json& v, std::string where, const std::string& file)
-      : value_(&v), where_(std::move(where)), file_(&file) {}
+  using common::json_field::refuse;
 
-  [[noreturn]] void fail(recording_fault fault, const std::string& what) const {
-    throw recording_error(fault, std::string(*file_).append(": ").append(shown(what, 600)));
-  }
-  /// "points[0].unit is "ms"; allowed: s"
-  [[noreturn]] void refuse(recording_fault fault, const std::string& allowed) const {
-    std::string shown = value_->dump(-1, ' ', false, json::error_handler_t::replace);
-    if (shown.size() > 40) shown = shown.substr(0, 37).append("...");
-    fail(fault, name().append(" is ").append(shown).append("; allowed: ").append(allowed));
-  }
-  std::string name() const { return where_.empty() ? "the file" : where_; }
-  const json& raw() const { return *value_; }
-
-  /// Refuses what is no object, and keys that are not in `known`.
-  const field& only(std::initializer_list<std::string_view> known) const {
-    if (!value_->is_object()) refuse(recording_fault::wrong_type, "an object");
-    for (const auto& item : value_->items()) {
-      if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
-      std::string list;
-      for (const std::string_view k : known) list.append(list.empty() ? "" : ", ").append(k);
-      fail(recording_fault::unknown_key,
-           inside(item.key()).append(" is not a key; allowed: ").append(list));
-    }
-    return *this;
-  }
-  bool has(const char* key) const { return value_->contains(key); }
-  field operator[](const char* key) const {
-    const auto at = value_->find(key);
-    if (at == value_->end()) fail(recording_fault::missing_key, inside(key).append(" is missing"));
-    return field(*at, inside(key), *file_);
-  }
+  field(const common::json_field& f) : json_field(f) {}  // NOLINT: the same value
+  field operator[](std::string_view key) const { return json_field::operator[](key); }
   std::vector<field> list() const {
-    if (!value_->is_array()) refuse(recording_fault::wrong_type, "a list");
-    std::vector<field> out;
-    for (const json& item : *value_) {
-      std::string at = where_;
-      at.append("[").append(std::to_string(out.size())).append("]");
-      out.emplace_back(item, std::move(at), *file_);
-    }
-    return out;
+    const auto items = json_field::list();
+    return {items.begin(), items.end()};
+  }
+  [[noreturn]] void refuse(recording_fault fault, std::string_view allowed) const {
+    throw recording_error(fault, shown(refusal(allowed), 600));
   }
 
-  std::string text() const {
-    if (!value_->is_string()) refuse(recording_fault::wrong_type, "text");
-    return value_->get<std::string>();
-  }
-  std::string some_text() const {
-    std::string s = text();
-    if (s.empty()) refuse(recording_fault::not_allowed, "text that is not empty");
-    return s;
-  }
-  /// One of this|that; any text where `allowed` is empty.
-  std::string word(std::string_view allowed) const {
-    std::string s = some_text();
-    bool found = allowed.empty();
-    std::string list;
-    for_each_item(allowed, '|', [&](std::string_view item) {
-      found = found || item == s;
-      list.append(list.empty() ? "" : ", ").append(item);
-    });
-    if (!found) refuse(recording_fault::not_allowed, list);
-    return s;
-  }
-  bool truth() const {
-    if (!value_->is_boolean()) refuse(recording_fault::wrong_type, "true or false");
-    return value_->get<bool>();
-  }
   double finite() const {
-    if (!value_->is_number()) refuse(recording_fault::wrong_type, "a finite number");
-    const double x = value_->get<double>();
-    if (!std::isfinite(x)) refuse(recording_fault::wrong_type, "a finite number");
-    // What is this far from any measurement makes infinities and zeros of products and ratios.
+    const double x = json_field::number();
     if (std::abs(x) > 1e30) refuse(recording_fault::not_allowed, "up to 1e30 in size");
     return x;
   }
@@ -200,12 +146,7 @@ class field {
     return x;
   }
   int whole(double least) const {
-    const double x = number();
-    if (x != std::floor(x) || x < least || x > 1e9) {
-      refuse(recording_fault::not_allowed,
-             std::string("a whole number from ").append(least > 0.0 ? "1" : "0").append(" to 1e9"));
-    }
-    return static_cast<int>(x);
+    return static_cast<int>(json_field::number({.least = least, .most = 1e9, .whole = true}));
   }
 
  private:
@@ -213,15 +154,6 @@ class field {
     if (x < 0.0) refuse(recording_fault::not_allowed, "0 or more");
     return x;
   }
-  std::string inside(std::string_view key) const {
-    std::string s = where_;
-    s.append(s.empty() ? "" : ".").append(key);
-    return s;
-  }
-
-  const json* value_;
-  std::string where_;
-  const std::string* file_;
 };
 
 inline bool is_date(std::string_view s) {
@@ -273,7 +205,6 @@ inline device_description read_device(const field& f, bool measured) {
     return measured ? f[key].positive() : f[key].not_negative();
   };
   const auto count = [&](const char* key) { return f[key].whole(measured ? 1.0 : 0.0); };
-  if (!f.raw().is_object()) f.refuse(recording_fault::wrong_type, "an object");
   device_description d;
   d.kind = f["kind"].word("gpu|cpu");
   if (d.kind == "gpu") {
@@ -321,44 +252,38 @@ inline device_state read_state(const field& f) {
 
 inline quantity_rule rule_of(const field& quantity, std::string_view experiment) {
   const std::string name = quantity.text();
-  std::string list;
+  std::vector<std::string_view> names;
   for (const quantity_rule& r : quantity_rules) {
     if (r.experiment != experiment) continue;
     if (r.quantity == name) return r;
-    list.append(list.empty() ? "" : ", ").append(r.quantity);
+    names.push_back(r.quantity);
   }
   quantity.refuse(recording_fault::unknown_quantity,
-                  std::string("of ").append(experiment).append(" ").append(list));
+                  cat("of ", experiment, " ", common::listed(names)));
+}
+
+inline std::vector<std::string_view> words_of(std::string_view list) {
+  return list.empty() ? std::vector<std::string_view>() : common::split(list, ' ');
 }
 
 /// Checks that a parameter is there and of its kind.
 inline void require_parameters(const field& parameters, const quantity_rule& r, bool gpu) {
-  const auto find = [&](std::string_view name) {
-    const std::string key(name);
-    if (!parameters.has(key.c_str())) {
-      parameters.fail(recording_fault::missing_parameter, parameters.name()
-                                                              .append(".")
-                                                              .append(key)
-                                                              .append(" is missing: ")
-                                                              .append(r.quantity)
-                                                              .append(" needs it"));
-    }
-    return parameters[key.c_str()];
+  const auto find = [&](std::string_view name) -> field {
+    if (parameters.has(name)) return parameters[name];
+    throw recording_error(
+        recording_fault::missing_parameter,
+        cat(parameters.name(), ".", name, " is missing: ", r.quantity, " needs it"));
   };
-  for_each_item(r.words, ' ', [&](std::string_view item) {
-    const std::size_t equals = item.find('=');
-    const std::string_view allowed =
-        equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
-    static_cast<void>(find(item.substr(0, equals)).word(allowed));
-  });
+  for (const std::string_view item : words_of(r.words)) {
+    const auto parts = common::split(item, '=');
+    static_cast<void>(find(parts.front()).word(parts.size() > 1 ? parts.back() : ""));
+  }
   for (const std::string_view list : {r.numbers, gpu ? r.gpu : r.cpu}) {
-    for_each_item(list, ' ',
-                  [&](std::string_view name) { static_cast<void>(find(name).not_negative()); });
+    for (const std::string_view name : words_of(list)) static_cast<void>(find(name).not_negative());
   }
   if (parameters.has("ranks")) static_cast<void>(parameters["ranks"].whole(1.0));
   if (parameters.has("draft_length")) static_cast<void>(parameters["draft_length"].whole(0.0));
-  for_each_item(r.flags, ' ',
-                [&](std::string_view name) { static_cast<void>(find(name).truth()); });
+  for (const std::string_view name : words_of(r.flags)) static_cast<void>(find(name).truth());
 }
 
 inline point read_point(const field& f, std::string_view experiment, bool gpu) {
@@ -368,11 +293,10 @@ inline point read_point(const field& f, std::string_view experiment, bool gpu) {
   p.quantity = r.quantity;
   p.unit = f["unit"].text();
   if (p.unit != r.unit) {
-    f["unit"].refuse(recording_fault::wrong_unit,
-                     std::string("\"").append(r.unit).append("\" for ").append(r.quantity));
+    f["unit"].refuse(recording_fault::wrong_unit, cat("\"", r.unit, "\" for ", r.quantity));
   }
   const field parameters = f["parameters"];
-  if (!parameters.raw().is_object()) parameters.refuse(recording_fault::wrong_type, "an object");
+  parameters.object();
   require_parameters(parameters, r, gpu);
   for (const auto& item : parameters.raw().items()) {
     const field q = parameters[item.key().c_str()];
@@ -400,90 +324,52 @@ inline point read_point(const field& f, std::string_view experiment, bool gpu) {
   return p;
 }
 
-/// Hundreds of times the longest recording that a program here writes.
-inline constexpr std::uintmax_t largest_recording = std::uintmax_t{16} << 20U;
-
-/// The JSON of a file, refusing keys that an object has twice.
-inline json parse_file(const std::string& file) {
-  const auto fail = [&](recording_fault fault, const std::string& what) {
-    throw recording_error(fault, std::string(file).append(": ").append(shown(what, 600)));
-  };
-  const std::string why = why_unreadable(file, largest_recording);
-  if (!why.empty()) fail(recording_fault::unreadable, why);
-  std::ifstream in(file);
-  std::ostringstream text;
-  text << in.rdbuf();
-  std::vector<std::set<std::string>> open;
-  constexpr int deepest = 16;
-  try {
-    return json::parse(text.str(), [&](int depth, json::parse_event_t event, json& parsed) {
-      // A recording has 5 levels. Thousands would overflow the stack of whoever walks the value.
-      if (depth > deepest) {
-        fail(recording_fault::not_json, "not JSON of a recording: nested more than 16 levels deep");
-      }
-      if (event == json::parse_event_t::object_start) open.emplace_back();
-      if (event == json::parse_event_t::object_end) open.pop_back();
-      if (event == json::parse_event_t::key &&
-          !open.back().insert(parsed.get<std::string>()).second) {
-        fail(recording_fault::duplicate_key,
-             std::string(parsed.get<std::string>()).append(" stands there twice"));
-      }
-      return true;
-    });
-  } catch (const json::exception& e) {
-    std::string what = e.what();
-    const std::size_t name_end = what.find("] ");
-    if (name_end != std::string::npos) what.erase(0, name_end + 2);
-    fail(recording_fault::not_json, std::string("not JSON: ").append(what));
+inline void check_experiment(const field& experiment) {
+  std::vector<std::string_view> known;
+  for (const quantity_rule& q : quantity_rules) {
+    if (known.empty() || known.back() != q.experiment) known.push_back(q.experiment);
   }
-  return {};
+  if (std::find(known.begin(), known.end(), experiment.text()) != known.end()) return;
+  experiment.refuse(recording_fault::unknown_experiment, common::listed(known));
 }
 
-}  // namespace detail
+inline std::vector<check_result> read_checks(const field& checks, bool measured) {
+  std::vector<check_result> out;
+  for (const field& c : checks.list()) {
+    c.only({"name", "error", "tolerance"});
+    out.push_back({c["name"].some_text(), c["error"].deviation(), c["tolerance"].deviation()});
+    if (out.back().error <= out.back().tolerance) continue;
+    c["error"].refuse(recording_fault::failed_check,
+                      cat("up to ", number_text(out.back().tolerance)));
+  }
+  if (measured && out.empty()) {
+    checks.refuse(recording_fault::no_checks, "at least one, of a measured recording");
+  }
+  return out;
+}
 
-/// Reads and checks one recording. Errors: recording_error, which names the file, the field, what
-/// it was and what is allowed. Tests: one tampered recording for every fault.
-inline recorded read_recording(const std::string& file) {
-  using detail::field;
-  const nlohmann::json parsed = detail::parse_file(file);
-  const field top(parsed, "", file);
-  if (!parsed.is_object() || !parsed.contains("schema") ||
-      parsed["schema"] != std::string(recording_schema)) {
-    top.fail(recording_fault::wrong_schema,
-             std::string("schema is not \"").append(recording_schema).append("\""));
+/// Of the whole file.
+inline recorded read(const field& top) {
+  if (!top.raw().is_object() || !top.has("schema") ||
+      top["schema"].raw() != std::string(recording_schema)) {
+    throw recording_error(recording_fault::wrong_schema,
+                          cat("schema is not \"", recording_schema, "\""));
   }
   const field version = top["version"];
   if (version.whole(1.0) > recording_version) {
-    version.refuse(recording_fault::future_version,
-                   std::string("up to ").append(std::to_string(recording_version)));
+    version.refuse(recording_fault::future_version, cat("up to ", recording_version));
   }
-
   recorded r;
-  r.file = file;
   r.measured = top["origin"].word("measured|published") == "measured";
-  if (r.measured) {
-    top.only({"schema", "version", "experiment", "law", "origin", "run", "device", "state",
-              "checks", "skipped", "points"});
-  } else {
-    top.only({"schema", "version", "experiment", "law", "origin", "source", "device", "state",
-              "checks", "skipped", "points"});
-  }
+  top.only({"schema", "version", "experiment", "law", "origin", r.measured ? "run" : "source",
+            "device", "state", "checks", "skipped", "points"});
   r.experiment = top["experiment"].text();
-  std::string known;
-  bool found = false;
-  std::string_view last;
-  for (const quantity_rule& q : quantity_rules) {
-    found = found || q.experiment == r.experiment;
-    if (q.experiment == last) continue;
-    last = q.experiment;
-    known.append(known.empty() ? "" : ", ").append(last);
-  }
-  if (!found) top["experiment"].refuse(recording_fault::unknown_experiment, known);
+  check_experiment(top["experiment"]);
   r.law = top["law"].some_text();
-  r.device = detail::read_device(top["device"], r.measured);
+  r.device = read_device(top["device"], r.measured);
   const bool gpu = r.device.kind == "gpu";
   if (r.measured) {
-    r.run = detail::read_run(top["run"], gpu);
+    r.run = read_run(top["run"], gpu);
   } else {
     const field s = top["source"].only({"citation", "address"});
     r.source.citation = s["citation"].some_text();
@@ -491,30 +377,44 @@ inline recorded read_recording(const std::string& file) {
   }
   if (top.has("state")) {
     const field state = top["state"].only({"before", "after"});
-    if (state.has("before")) r.before = detail::read_state(state["before"]);
-    if (state.has("after")) r.after = detail::read_state(state["after"]);
+    if (state.has("before")) r.before = read_state(state["before"]);
+    if (state.has("after")) r.after = read_state(state["after"]);
   }
-  for (const field& c : top["checks"].list()) {
-    c.only({"name", "error", "tolerance"});
-    check_result check{c["name"].some_text(), c["error"].deviation(), c["tolerance"].deviation()};
-    if (check.error > check.tolerance) {
-      c["error"].refuse(recording_fault::failed_check,
-                        std::string("up to ").append(detail::number_text(check.tolerance)));
-    }
-    r.checks.push_back(std::move(check));
-  }
-  if (r.measured && r.checks.empty()) {
-    top["checks"].refuse(recording_fault::no_checks, "at least one, of a measured recording");
-  }
+  r.checks = read_checks(top["checks"], r.measured);
   for (const field& s : top["skipped"].list()) {
     s.only({"part", "reason"});
     r.skipped.push_back({s["part"].some_text(), s["reason"].some_text()});
   }
   for (const field& p : top["points"].list()) {
-    r.points.push_back(detail::read_point(p, r.experiment, gpu));
+    r.points.push_back(read_point(p, r.experiment, gpu));
   }
   if (r.points.empty()) top["points"].refuse(recording_fault::no_points, "at least one point");
   return r;
+}
+
+/// Hundreds of times the longest recording that a program here writes.
+inline constexpr std::uintmax_t largest_recording = std::uintmax_t{16} << 20U;
+
+}  // namespace detail
+
+/// Reads and checks one recording. Errors: recording_error, which names the file, the field, what
+/// it was and what is allowed. Tests: one tampered recording for every fault.
+inline recorded read_recording(const std::string& file) {
+  try {
+    std::string why;
+    const auto text = common::try_read(file, detail::largest_recording, why);
+    if (!text) throw recording_error(recording_fault::unreadable, why);
+    if (text->empty()) {
+      throw recording_error(recording_fault::unreadable, "cannot be read: it is empty");
+    }
+    common::json parsed;
+    common::read_json(*text, parsed, {.depth = 16, .keys = 4096, .report = detail::report});
+    recorded r = detail::read(common::json_field(parsed, {}, detail::report));
+    r.file = file;
+    return r;
+  } catch (const recording_error& e) {
+    throw recording_error(e.fault(), cat(file, ": ", shown(e.what(), 600)));
+  }
 }
 
 }  // namespace perfmodel::validation

@@ -1,0 +1,72 @@
+// Files that programs read and write.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "text.hpp"
+
+namespace common {
+
+using perfmodel::error;
+using perfmodel::error_code;
+
+/// The text of a file; none where it cannot be read, and then `why`. Pipes and devices have no end,
+/// and a file of no stated size may never have one: it counts as empty.
+inline std::optional<std::string> try_read(const std::string& path, std::uintmax_t largest,
+                                           std::string& why) {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  const auto status = fs::status(path, failure);
+  why = "does not exist, or may not be read";
+  if (failure || !fs::exists(status)) return {};
+  why = "is not a file";
+  if (!fs::is_regular_file(status)) return {};
+  const std::uintmax_t size = fs::file_size(path, failure);
+  why = cat("is larger than ", largest >> 20U, " MiB");
+  if (failure || size > largest) return {};
+  why = "cannot be read";
+  std::ifstream file(path, std::ios::binary);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  if (!file.read(text.data(), static_cast<std::streamsize>(size))) return {};
+  return text;
+}
+
+[[noreturn]] inline void unreadable(std::string_view what, std::string_view path,
+                                    std::string_view why) {
+  throw error(error_code::unreadable_file, cat(what, ": ", in_quotes(path), ' ', why));
+}
+
+/// A whole file. `what` names it in messages: "model". Throws unreadable_file.
+inline std::string read_text_file(std::string_view what, const std::string& path,
+                                  std::uintmax_t largest = std::uintmax_t{16} << 20U) {
+  std::string why;
+  if (auto text = try_read(path, largest, why)) return *std::move(text);
+  unreadable(what, path, why);
+}
+
+/// Writes a file whole or not at all: beside it first, then in its place. What is no regular file
+/// (a device) is written to as it is. Throws unreadable_file.
+inline void write_text_file(std::string_view what, const std::string& path,
+                            std::string_view content) {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  const auto status = fs::status(path, failure);
+  const bool replaces = !fs::exists(status) || fs::is_regular_file(status);
+  // A link keeps pointing to the file that it points to.
+  fs::path target = replaces ? fs::weakly_canonical(path, failure) : fs::path(path);
+  if (failure || target.empty()) target = path;
+  const fs::path written = replaces ? fs::path(cat(target.string(), ".partial")) : target;
+  std::ofstream file(written, std::ios::binary);
+  file << content;
+  file.close();
+  if (file && replaces) fs::rename(written, target, failure);
+  if (!file || (replaces && failure)) {
+    if (replaces) fs::remove(written, failure);
+    unreadable(what, path, "cannot be written");
+  }
+}
+
+}  // namespace common

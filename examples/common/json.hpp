@@ -1,0 +1,254 @@
+// JSON in and out: one strict reader, fields that are checked as they are read, one writer.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "number_range.hpp"
+
+namespace common {
+
+using perfmodel::error;
+using perfmodel::error_code;
+
+/// Keys stay in the order they were written in.
+using json = nlohmann::ordered_json;
+
+/// What is wrong with a text or a field of it.
+enum class json_fault {
+  malformed,      ///< not JSON, nested too deep, more than it may hold
+  duplicate_key,  ///< in one object
+  too_large,      ///< a number that no double holds
+  unknown_key,
+  missing_key,
+  wrong_type,
+  not_allowed,  ///< a number out of its range, a word that is not one of those allowed
+};
+
+/// Throws what a program calls such a fault.
+using json_report = void (*)(json_fault, const std::string& what);
+
+/// As perfmodel::error.
+[[noreturn]] inline void report_as_error(json_fault fault, const std::string& what) {
+  constexpr error_code codes[] = {error_code::malformed_request, error_code::malformed_request,
+                                  error_code::out_of_range,      error_code::unknown_key,
+                                  error_code::missing_key,       error_code::wrong_type,
+                                  error_code::out_of_range};
+  throw error(codes[static_cast<int>(fault)], what);
+}
+
+/// What a text may hold at most, so that none takes more memory or time than it is worth.
+struct json_limits {
+  std::size_t depth = 32;
+  std::size_t keys = 64;  ///< in one object
+  json_report report = report_as_error;
+};
+
+namespace detail {
+
+/// Builds the value while it is read; the library calls these by name.
+class json_builder {
+ public:
+  using number_integer_t = json::number_integer_t;
+  using number_unsigned_t = json::number_unsigned_t;
+  using number_float_t = json::number_float_t;
+  using string_t = json::string_t;
+  using binary_t = json::binary_t;
+
+  json_builder(json& root, const json_limits& limits) : root_(root), limits_(limits) {
+    root_ = nullptr;
+  }
+
+  bool null() { return put(nullptr), true; }
+  bool boolean(bool x) { return put(x), true; }
+  bool number_integer(number_integer_t x) { return put(x), true; }
+  bool number_unsigned(number_unsigned_t x) { return put(x), true; }
+  bool number_float(number_float_t x, const string_t&) { return put(x), true; }
+  bool string(string_t& x) { return put(std::move(x)), true; }
+  bool binary(binary_t&) { return false; }
+
+  bool start_object(std::size_t) { return open(json::object()); }
+  bool end_object() { return stack_.pop_back(), true; }
+  bool start_array(std::size_t) { return open(json::array()); }
+  bool end_array() { return stack_.pop_back(), true; }
+
+  bool key(string_t& name) {
+    auto& object = stack_.back()->get_ref<json::object_t&>();
+    if (object.size() >= limits_.keys) {
+      limits_.report(json_fault::malformed, cat("an object has more than ", limits_.keys, " keys"));
+    }
+    const auto [at, fresh] = object.emplace(name, nullptr);
+    if (!fresh) {
+      limits_.report(json_fault::duplicate_key,
+                     cat("the key ", in_quotes(name), " stands there twice"));
+    }
+    member_ = &at->second;
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& token, const json::exception& e) {
+    constexpr int number_overflow = 406;
+    if (e.id == number_overflow) {
+      limits_.report(json_fault::too_large, cat("the number ", in_quotes(token),
+                                                " is beyond what a double holds, about 1.8e308"));
+    }
+    limits_.report(json_fault::malformed, cat("not JSON at byte ", position));
+    return false;
+  }
+
+ private:
+  json& put(json x) {
+    if (stack_.empty()) return root_ = std::move(x);
+    json& parent = *stack_.back();
+    if (parent.is_object()) return *member_ = std::move(x);
+    parent.push_back(std::move(x));
+    return parent.back();
+  }
+  bool open(json container) {
+    if (stack_.size() >= limits_.depth) {
+      limits_.report(json_fault::malformed, cat("nested deeper than ", limits_.depth, " levels"));
+    }
+    stack_.push_back(&put(std::move(container)));
+    return true;
+  }
+
+  json& root_;
+  json_limits limits_;
+  std::vector<json*> stack_{};
+  json* member_ = nullptr;
+};
+
+}  // namespace detail
+
+/// Reads `text` into `into`. Stricter than the library: no key twice in an object, no number that a
+/// double cannot hold, limits. Throws what limits.report throws; `into` then holds what was read
+/// before, so that a request's id is not lost.
+inline void read_json(std::string_view text, json& into, const json_limits& limits = {}) {
+  detail::json_builder build(into, limits);
+  if (text.find('\0') != text.npos) {  // JSON ends there for the library
+    limits.report(json_fault::malformed, "a byte 0 stands in the text");
+  }
+  json::sax_parse(text.begin(), text.end(), &build);
+}
+
+/// In one line. Bytes that are not UTF-8 become U+FFFD.
+inline std::string write_json(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// A number as JSON; whole ones without a fraction. Throws out_of_range, naming `key`, for an x
+/// that JSON cannot hold.
+inline json number_json(std::string_view key, double x) {
+  if (!std::isfinite(x)) {
+    throw error(error_code::out_of_range,
+                cat(key, " is not a finite number for these inputs; allowed: smaller ones"));
+  }
+  constexpr double exact = 9007199254740992.0;  // 2^53
+  if (std::fabs(x) < exact && x == std::floor(x)) return static_cast<std::int64_t>(x);
+  return x;
+}
+
+/// A JSON value for a message.
+inline std::string brief(const json& value) {
+  if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "an array";
+  return shown(write_json(value));
+}
+
+/// A value of a file, and where it stands there: points[0].unit. What it may not be is refused as
+/// "points[0].unit is "ms"; allowed: s".
+class json_field {
+ public:
+  explicit json_field(const json& v, std::string where = {}, json_report report = report_as_error)
+      : value_(&v), where_(std::move(where)), report_(report) {}
+
+  const json& raw() const { return *value_; }
+  std::string name() const { return where_.empty() ? "the file" : where_; }
+  [[noreturn]] void fail(json_fault fault, std::string_view what) const {
+    report_(fault, shown(what, 600));
+    throw std::logic_error("a fault was not reported");
+  }
+  /// What refuses this value in words.
+  std::string refusal(std::string_view allowed) const {
+    return cat(name(), " is ", brief(*value_), "; allowed: ", allowed);
+  }
+  [[noreturn]] void refuse(json_fault fault, std::string_view allowed) const {
+    fail(fault, refusal(allowed));
+  }
+
+  /// Refuses what is no object, and keys that are not in `known`.
+  template <class Names = std::initializer_list<std::string_view>>
+  const json_field& only(const Names& known) const {
+    object();
+    for (const auto& item : value_->items()) {
+      if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
+      fail(json_fault::unknown_key,
+           cat(inside(item.key()), " is not a key; allowed: ", listed(known)));
+    }
+    return *this;
+  }
+  const json_field& object() const {
+    if (!value_->is_object()) refuse(json_fault::wrong_type, "an object");
+    return *this;
+  }
+  bool has(std::string_view key) const { return value_->contains(key); }
+  json_field operator[](std::string_view key) const {
+    object();
+    const auto at = value_->find(key);
+    if (at == value_->end()) fail(json_fault::missing_key, cat(inside(key), " is missing"));
+    return json_field(*at, inside(key), report_);
+  }
+  std::vector<json_field> list() const {
+    if (!value_->is_array()) refuse(json_fault::wrong_type, "a list");
+    std::vector<json_field> out;
+    for (const json& item : *value_) {
+      out.emplace_back(item, cat(where_, '[', out.size(), ']'), report_);
+    }
+    return out;
+  }
+
+  std::string text() const {
+    if (!value_->is_string()) refuse(json_fault::wrong_type, "text");
+    return value_->get<std::string>();
+  }
+  std::string some_text() const {
+    std::string s = text();
+    if (s.empty()) refuse(json_fault::not_allowed, "text that is not empty");
+    return s;
+  }
+  /// One of this|that; any text where `allowed` is empty.
+  std::string word(std::string_view allowed) const {
+    std::string s = some_text();
+    const auto words = split(allowed, '|');
+    if (!allowed.empty() && std::find(words.begin(), words.end(), s) == words.end()) {
+      refuse(json_fault::not_allowed, listed(words));
+    }
+    return s;
+  }
+  bool truth() const {
+    if (!value_->is_boolean()) refuse(json_fault::wrong_type, "true or false");
+    return value_->get<bool>();
+  }
+  double number() const {
+    if (!value_->is_number()) refuse(json_fault::wrong_type, "a number");
+    return value_->get<double>();
+  }
+  double number(const number_range& allowed) const {
+    const double x = number();
+    if (!allowed.holds(x)) refuse(json_fault::not_allowed, allowed.allowed());
+    return x;
+  }
+
+ private:
+  std::string inside(std::string_view key) const {
+    return cat(where_, where_.empty() ? "" : ".", key);
+  }
+
+  const json* value_;
+  std::string where_;
+  json_report report_;
+};
+
+}  // namespace common

@@ -1,0 +1,146 @@
+// The text that programs print: parts joined, numbers with digits, names in messages, tables.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstdio>
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/units/text.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace common {
+
+namespace detail {
+inline void append(std::string& to, std::string_view text) {
+  to.append(text);
+}
+inline void append(std::string& to, char c) {
+  to += c;
+}
+template <std::integral Number>
+  requires(!std::same_as<Number, bool> && !std::same_as<Number, char>)
+void append(std::string& to, Number n) {
+  to.append(std::to_string(n));
+}
+inline void append(std::string& to, double x) {
+  to.append(perfmodel::detail::number_text(x));
+}
+}  // namespace detail
+
+/// The parts one after the other: text, whole numbers, and numbers to six digits.
+template <class... Parts>
+std::string cat(const Parts&... parts) {
+  std::string out;
+  (detail::append(out, parts), ...);
+  return out;
+}
+
+/// "a, b, c", of names or of what name(entry) gives.
+template <class Entries, class Name>
+std::string listed(const Entries& entries, Name name) {
+  std::string list;
+  for (const auto& e : entries) list.append(list.empty() ? "" : ", ").append(name(e));
+  return list;
+}
+template <class Names>
+std::string listed(const Names& names) {
+  return listed(names, [](std::string_view name) { return name; });
+}
+
+/// The items of a list.
+inline std::vector<std::string_view> split(std::string_view list, char separator) {
+  std::vector<std::string_view> items;
+  for (std::size_t end = 0; end != list.npos; list.remove_prefix(end + 1)) {
+    end = list.find(separator);
+    items.push_back(list.substr(0, end));
+    if (end == list.npos) break;
+  }
+  return items;
+}
+
+/// On one line, and no longer than `longest`: control characters become blanks.
+inline std::string shown(std::string_view text, std::size_t longest = 60) {
+  std::string s(text.substr(0, longest));
+  for (char& c : s) {
+    if (static_cast<unsigned char>(c) < 0x20U || c == '\x7f') c = ' ';
+  }
+  return text.size() > longest ? s.append("...") : s;
+}
+inline std::string one_line(std::string_view text) {
+  return shown(text, text.size());
+}
+inline std::string in_quotes(std::string_view text) {
+  return cat('"', shown(text), '"');
+}
+
+/// "12.35": that many decimals; from 1e15 on with an exponent. No "-0.0".
+inline std::string fixed(double x, int decimals) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), std::abs(x) < 1e15 ? "%.*f" : "%.*e", decimals, x);
+  std::string s(text.data());
+  if (s.front() == '-' && s.find_first_not_of("-0.") == std::string::npos) s.erase(0, 1);
+  return s;
+}
+/// "12.3 %": one decimal.
+inline std::string percent(double share) {
+  return cat(fixed(100.0 * share, 1), " %");
+}
+/// "+12.3 %".
+inline std::string signed_percent(double share) {
+  const std::string s = percent(share);
+  return cat(s.front() == '-' ? "" : "+", s);
+}
+
+using table_rows = std::vector<std::vector<std::string>>;
+
+/// Rows of cells in columns, two blanks before each. `align` has l or r for a column; its last
+/// letter stands for the columns after it.
+inline std::string table(const table_rows& rows, std::string_view align) {
+  const auto right = [align](std::size_t i) {
+    return align[i < align.size() ? i : align.size() - 1] == 'r';
+  };
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    if (row.size() > widths.size()) widths.resize(row.size());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (row[i].size() > widths[i]) widths[i] = row[i].size();
+    }
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string gap(widths[i] - row[i].size(), ' ');
+      line += right(i) ? cat("  ", gap, row[i]) : cat("  ", row[i], gap);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+/// The same as a table of Markdown; its first row is the header.
+inline std::string markdown(const table_rows& rows, std::string_view align) {
+  std::string out;
+  for (const auto& row : rows) {
+    out += "|";
+    for (const std::string& cell : row) {
+      out += " ";
+      for (const char c : cell) out += c == '|' ? std::string("\\|") : std::string(1, c);
+      out += " |";
+    }
+    out += "\n";
+    if (&row != &rows.front()) continue;
+    out += "|";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out += align[i < align.size() ? i : align.size() - 1] == 'r' ? "---:|" : "---|";
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace common
