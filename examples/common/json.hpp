@@ -23,7 +23,8 @@ enum class json_fault {
   unknown_key,
   missing_key,
   wrong_type,
-  not_allowed,  ///< a number out of its range, a word that is not one of those allowed
+  not_allowed,   ///< a number out of its range
+  unknown_word,  ///< none of those allowed
 };
 
 /// Throws what a program calls such a fault.
@@ -34,7 +35,7 @@ using json_report = void (*)(json_fault, const std::string& what);
   constexpr error_code codes[] = {error_code::malformed_request, error_code::malformed_request,
                                   error_code::out_of_range,      error_code::unknown_key,
                                   error_code::missing_key,       error_code::wrong_type,
-                                  error_code::out_of_range};
+                                  error_code::out_of_range,      error_code::unknown_name};
   throw error(codes[static_cast<int>(fault)], what);
 }
 
@@ -64,7 +65,11 @@ class json_builder {
   bool boolean(bool x) { return put(x), true; }
   bool number_integer(number_integer_t x) { return put(x), true; }
   bool number_unsigned(number_unsigned_t x) { return put(x), true; }
-  bool number_float(number_float_t x, const string_t&) { return put(x), true; }
+  /// In an id the digits stay as they were sent.
+  bool number_float(number_float_t x, const string_t& token) {
+    if (in_id()) return put(json::binary({token.begin(), token.end()})), true;
+    return put(x), true;
+  }
   bool string(string_t& x) { return put(std::move(x)), true; }
   bool binary(binary_t&) { return false; }
 
@@ -76,12 +81,11 @@ class json_builder {
   bool key(string_t& name) {
     auto& object = stack_.back()->get_ref<json::object_t&>();
     if (object.size() >= limits_.keys) {
-      limits_.report(json_fault::malformed, cat("an object has more than ", limits_.keys, " keys"));
+      fault(json_fault::malformed, cat("an object has more than ", limits_.keys, " keys"));
     }
     const auto [at, fresh] = object.emplace(name, nullptr);
     if (!fresh) {
-      limits_.report(json_fault::duplicate_key,
-                     cat("the key ", in_quotes(name), " stands there twice"));
+      fault(json_fault::duplicate_key, cat("the key ", in_quotes(name), " stands there twice"));
     }
     member_ = &at->second;
     return true;
@@ -90,14 +94,25 @@ class json_builder {
   bool parse_error(std::size_t position, const std::string& token, const json::exception& e) {
     constexpr int number_overflow = 406;
     if (e.id == number_overflow) {
-      limits_.report(json_fault::too_large, cat("the number ", in_quotes(token),
-                                                " is beyond what a double holds, about 1.8e308"));
+      fault(json_fault::too_large,
+            cat("the number ", in_quotes(token), " is beyond what a double holds, about 1.8e308"));
     }
-    limits_.report(json_fault::malformed, cat("not JSON at byte ", position));
+    fault(json_fault::malformed, cat("not JSON at byte ", position));
     return false;
   }
 
  private:
+  /// A member of the root that is not whole is none.
+  void fault(json_fault what, const std::string& text) {
+    if (stack_.size() > 1 && root_.is_object()) {
+      root_.get_ref<json::object_t&>().back().second = nullptr;
+    }
+    limits_.report(what, text);
+  }
+  bool in_id() const {
+    return !stack_.empty() && root_.is_object() &&
+           root_.get_ref<const json::object_t&>().back().first == "id";
+  }
   json& put(json x) {
     if (stack_.empty()) return root_ = std::move(x);
     json& parent = *stack_.back();
@@ -107,7 +122,7 @@ class json_builder {
   }
   bool open(json container) {
     if (stack_.size() >= limits_.depth) {
-      limits_.report(json_fault::malformed, cat("nested deeper than ", limits_.depth, " levels"));
+      fault(json_fault::malformed, cat("nested deeper than ", limits_.depth, " levels"));
     }
     stack_.push_back(&put(std::move(container)));
     return true;
@@ -132,9 +147,25 @@ inline void read_json(std::string_view text, json& into, const json_limits& limi
   json::sax_parse(text.begin(), text.end(), &build);
 }
 
-/// In one line. Bytes that are not UTF-8 become U+FFFD.
+/// In one line. Bytes that are not UTF-8 become U+FFFD; an id keeps the digits that it was sent with.
 inline std::string write_json(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (value.is_binary()) return {value.get_binary().begin(), value.get_binary().end()};
+  const bool answer = value.is_object() && value.contains("id");
+  const auto holds_digits = [](const auto& self, const json& v) -> bool {
+    return v.is_binary() || std::any_of(v.begin(), v.end(), [&](const json& item) {
+             return item.is_binary() || (item.is_structured() && self(self, item));
+           });
+  };
+  if (!holds_digits(holds_digits, answer ? value["id"] : value)) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+  std::string out;
+  for (const auto& [name, item] : value.items()) {
+    out += out.empty() ? "" : ",";
+    if (value.is_object()) out += cat(write_json(name), ':');
+    out += write_json(item);
+  }
+  return value.is_object() ? cat('{', out, '}') : cat('[', out, ']');
 }
 
 /// A number as JSON; whole ones without a fraction. Throws out_of_range, naming `key`, for an x
@@ -223,7 +254,7 @@ class json_field {
     std::string s = some_text();
     const auto words = split(allowed, '|');
     if (!allowed.empty() && std::find(words.begin(), words.end(), s) == words.end()) {
-      refuse(json_fault::not_allowed, listed(words));
+      refuse(json_fault::unknown_word, listed(words));
     }
     return s;
   }

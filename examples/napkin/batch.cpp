@@ -3,7 +3,6 @@
 #include <istream>
 #include <ostream>
 
-#include "codes.hpp"
 #include "output.hpp"
 
 namespace napkin {
@@ -24,7 +23,7 @@ class line_reader {
     using traits = std::char_traits<char>;
     for (;;) {
       if (buffer_.in_avail() <= 0) out_.flush();
-      const auto c = buffer_.sbumpc();
+      const auto c = next_byte();
       if (traits::eq_int_type(c, traits::eof())) return !line.empty();
       if (c == '\n') return true;
       if (line.size() < longest_line) {
@@ -37,6 +36,14 @@ class line_reader {
   bool too_long() const { return too_long_; }
 
  private:
+  std::char_traits<char>::int_type next_byte() {
+    try {
+      return buffer_.sbumpc();
+    } catch (const std::ios_base::failure&) {
+      throw error(error_code::unreadable_file, "stdin: cannot be read");
+    }
+  }
+
   std::streambuf& buffer_;
   std::ostream& out_;
   bool too_long_ = false;
@@ -44,11 +51,9 @@ class line_reader {
 
 json answer_line(const std::string& line, bool too_long, json& object,
                  const given_profile* profile) {
-  using perfmodel::error;
-  using perfmodel::error_code;
-  if (too_long) throw error(code::malformed_request, "the line is longer than 1 MiB");
+  if (too_long) throw error(error_code::malformed_request, "the line is longer than 1 MiB");
   if (line.find_first_not_of(" \t\r") == line.npos) {
-    throw error(code::malformed_request, "the line is empty; a request is an object");
+    throw error(error_code::malformed_request, "the line is empty; a request is an object");
   }
   read_json(line, object);
   return answer_json(answer_of(query_of(object), object, profile), object);
@@ -76,7 +81,7 @@ bool answer_batch(std::istream& in, std::ostream& out, const given_profile* prof
       answer = error_json(e, id_of(object), number);
       all_answered = false;
     } catch (const std::exception& e) {  // one request never costs the others their answers
-      const perfmodel::error unforeseen(code::malformed_request, e.what());
+      const perfmodel::error unforeseen(perfmodel::error_code::malformed_request, e.what());
       answer = error_json(unforeseen, id_of(object), number);
       all_answered = false;
     }

@@ -1,15 +1,14 @@
 #include "calibrate.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <perfmodel/analysis/calibrate_machine.hpp>
 #include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/units/text.hpp>
 #include <perfmodel/workload/operators/gemm.hpp>
 
+#include "../common/files.hpp"
 #include "catalogues.hpp"
-#include "json.hpp"
 #include "measurements.hpp"
 #include "output.hpp"
 #include "profile_file.hpp"
@@ -19,9 +18,6 @@ namespace napkin {
 namespace {
 
 namespace pm = perfmodel;
-using pm::error;
-using pm::error_code;
-
 /// One size alone tells nothing of what the time depends on, however often it was measured.
 void check_sizes(const std::vector<measured_product>& rows) {
   for (const measured_product& r : rows) {
@@ -40,13 +36,9 @@ void check_sizes(const std::vector<measured_product>& rows) {
                   "compute-bound");
 }
 
-std::string percent(double x) {
-  return pm::detail::significant(100.0 * x, 3) + " %";
-}
-
 std::vector<std::string> score_row(const char* name, const std::vector<double>& residual) {
   const pm::prediction_score s = pm::score_of(residual);
-  return {name, percent(s.mean), percent(s.median), percent(s.p90), percent(s.bias)};
+  return {name, share_text(s.mean), share_text(s.median), share_text(s.p90), share_text(s.bias)};
 }
 
 /// ln(measured / bound) of each row.
@@ -59,27 +51,26 @@ std::vector<double> bound_residuals(const pm::accelerator& a,
 }
 
 std::string parameters_text(const pm::machine_fit& fit) {
-  std::vector<std::vector<std::string>> rows = {{"parameter", "value", "standard error", ""}};
+  table_rows rows = {{"parameter", "value", "standard error", ""}};
   std::size_t i = 0;
   pm::machine_parameters::fields(
       [&](const pm::field& about, const auto& value, const auto& standard_error) {
-        const char* name = about.name;
         using type = std::remove_cvref_t<decltype(value)>;
         const bool at_limit = i < fit.at_bound.size() && fit.at_bound[i];
         const bool fitted = i++ < fit.at_bound.size();
         const char* remark = at_limit ? "at its limit" : fitted ? "" : "taken over";
         if constexpr (pm::Quantity<type>) {
-          rows.push_back(
-              {name, pm::to_string(value), fitted ? pm::to_string(standard_error) : "-", remark});
+          rows.push_back({about.name, pm::to_string(value),
+                          fitted ? pm::to_string(standard_error) : "-", remark});
         } else if constexpr (std::same_as<type, bool>) {
-          rows.push_back({name, value ? "yes" : "no", "-", remark});
+          rows.push_back({about.name, value ? "yes" : "no", "-", remark});
         } else {
-          rows.push_back({name, pm::detail::significant(value, 4),
+          rows.push_back({about.name, pm::detail::significant(value, 4),
                           fitted ? pm::detail::significant(standard_error, 2) : "-", remark});
         }
       },
       fit.profile.value, fit.profile.standard_error);
-  return table(rows, {false, true, true, false});
+  return table(rows, "lrrl");
 }
 
 /// A profile goes into a file of its own: nothing waits for a reader of a pipe, and the measurements
@@ -90,21 +81,13 @@ void check_out(const calibrate_request& r) {
   const auto status = fs::status(r.out, unknown);
   if (!fs::exists(status)) return;
   if (!fs::is_regular_file(status) && !fs::is_character_file(status)) {
-    throw error(error_code::unreadable_file, "out: " + in_quotes(r.out) + " is not a file");
+    unreadable("out", r.out, "is not a file");
   }
   if (fs::equivalent(r.out, r.data, unknown)) {
     throw error(error_code::inconsistent, "out: " + in_quotes(r.out) +
                                               " is the file of the measurements, which would be "
                                               "lost; give another");
   }
-}
-
-void write_profile(const std::string& path, const json& content) {
-  std::ofstream file(path, std::ios::binary);
-  file << content.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
-  file.flush();
-  if (!file)
-    throw error(error_code::unreadable_file, "out: " + in_quotes(path) + " cannot be written");
 }
 
 }  // namespace
@@ -125,7 +108,10 @@ std::string calibrate(const calibrate_request& r) {
   const std::string source = std::to_string(rows.size()) + " latencies of matrix products in " +
                              r.data.substr(r.data.find_last_of('/') + 1);
   const json content = profile_file_json(fit.profile, source, pm::score_of(fit.held_out));
-  if (!r.out.empty()) write_profile(r.out, content);
+  if (!r.out.empty()) {
+    write_text_file("out", r.out,
+                    content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  }
   if (r.as_json) return write_json(content) + "\n";
 
   std::string s = std::string(a.name.c_str()) + ": " + source + "\n" + parameters_text(fit);
@@ -133,7 +119,7 @@ std::string calibrate(const calibrate_request& r) {
                                    score_row("held out", fit.held_out),
                                    score_row("in sample", fit.residual),
                                    score_row("the bound", bound_residuals(a, rows))},
-                                  {false, true, true, true, true});
+                                  "lr");
   const auto range = pm::range_of(pm::duration<>::from_value(1.0), fit.profile.log_sigma);
   s += "  80 % of measurements are expected at " + pm::detail::significant(range.low.value(), 3) +
        " to " + pm::detail::significant(range.high.value(), 3) + " times a prediction (spread " +

@@ -6,8 +6,7 @@
 #include <perfmodel/workload/catalog/all.hpp>
 #include <perfmodel/workload/config/huggingface.hpp>
 
-#include "files.hpp"
-#include "json.hpp"
+#include "../common/files.hpp"
 #include "key.hpp"
 
 namespace napkin {
@@ -15,9 +14,6 @@ namespace napkin {
 namespace {
 
 namespace pm = perfmodel;
-using pm::error;
-using pm::error_code;
-
 template <class Entries, class Name>
 std::vector<std::string_view> names_of(const Entries& entries, Name name) {
   std::vector<std::string_view> names;

@@ -2,41 +2,19 @@
 
 #include <algorithm>
 #include <cctype>
-#include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/number_format.hpp>
-#include <perfmodel/units/text.hpp>
 
 namespace napkin {
 
-using perfmodel::detail::number_text;
-
-namespace {
-/// 1e15 and not 1000000000000000.
-std::string bound_text(double x) {
-  std::string s = x < 1e7 ? number_text(x) : perfmodel::detail::significant(x, 3);
-  std::erase(s, '+');
-  return s;
-}
-}  // namespace
-
 std::string key::allowed() const {
-  const std::string range = (above_least ? "more than " : "") + bound_text(least) +
-                            (above_least ? ", at most " : " to ") + bound_text(most);
   switch (kind) {
-    case key_kind::whole: return "a whole number, " + range;
-    case key_kind::number: return "a number, " + range;
-    case key_kind::numbers: return "a number, " + range + ", or an array of them";
+    case key_kind::number: return range.allowed();
+    case key_kind::numbers: return range.allowed() + ", or an array of them";
     case key_kind::flag: return "true or false";
     case key_kind::text: return "a string";
     case key_kind::word: break;
   }
   return listed(words);
-}
-
-std::string listed(std::span<const std::string_view> names) {
-  std::string list;
-  for (const auto n : names) list += (list.empty() ? "" : ", ") + std::string(n);
-  return list;
 }
 
 key accelerator_key() {

@@ -1,17 +1,19 @@
 // The keys of a query: each declared once, for checking, for --help and for the command line.
 #pragma once
 
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "../common/json.hpp"
+
 namespace napkin {
 
+using namespace common;  // text, JSON, files: what the programs of this project share
+
 enum class key_kind {
-  whole,    ///< a count
-  number,   ///< any number in its range
+  number,   ///< in its range
   numbers,  ///< a number, or an array of them
   flag,
   word,  ///< one of `words`
@@ -25,42 +27,43 @@ struct key {
   const char* name = "";
   key_kind kind = key_kind::number;
   const char* help = "";
-  double least = 0.0;
-  double most = 1e15;
-  bool above_least = false;  ///< least itself is not allowed
+  number_range range{};
   key_unit unit = key_unit::none;
   bool required = true;
-  const char* fallback = "";  ///< of an optional key; "" where leaving it out has its own meaning
+  std::string fallback{};  ///< of an optional key; "" where leaving it out has its own meaning
   std::vector<std::string_view> words{};
   const char* alias = "";  ///< a second name on the command line
 
   /// Optional, with the value it then has.
-  key otherwise(const char* value) const {
+  key otherwise(std::string value) const {
     key k = *this;
     k.required = false;
-    k.fallback = value;
+    k.fallback = std::move(value);
     return k;
   }
   key optional() const { return otherwise(""); }
   key above_zero() const {
     key k = *this;
-    k.least = 0.0;
-    k.above_least = true;
+    k.range.least = 0.0;
+    k.range.above_least = true;
     return k;
   }
 
   std::string allowed() const;
 };
 
+inline key number(const char* name, const char* help, const number_range& range) {
+  return {.name = name, .help = help, .range = range};
+}
+inline key number(const char* name, const char* help, double least, double most) {
+  return number(name, help, {.least = least, .most = most});
+}
 inline key count(const char* name, const char* help, double least = 1.0, double most = 1e15) {
-  return {.name = name, .kind = key_kind::whole, .help = help, .least = least, .most = most};
+  return number(name, help, {.least = least, .most = most, .whole = true});
 }
 /// A parallel degree, or a number of ranks.
 inline key degree(const char* name, const char* help) {
   return count(name, help, 1.0, 1e6);
-}
-inline key number(const char* name, const char* help, double least, double most) {
-  return {.name = name, .kind = key_kind::number, .help = help, .least = least, .most = most};
 }
 inline key positive(const char* name, const char* help, double most = 1e15) {
   return number(name, help, 0.0, most).above_zero();
@@ -100,7 +103,5 @@ inline constexpr std::string_view common_keys[] = {"query", "id", "mode"};
 
 /// The name of `names` that is most like `name`, for "did you mean".
 std::string nearest(std::string_view name, std::span<const std::string_view> names);
-/// "a, b, c".
-std::string listed(std::span<const std::string_view> names);
 
 }  // namespace napkin

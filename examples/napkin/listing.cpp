@@ -90,25 +90,24 @@ std::string with_unit(double x, std::string_view unit) {
 }
 
 std::string alternatives_text(std::string_view accelerator) {
-  std::vector<std::vector<std::string>> rows = {
-      {"published otherwise", "", "", "why not carried", "source"}};
+  table_rows rows = {{"published otherwise", "", "", "why not carried", "source"}};
   for (const auto& x : pm::catalog::alternatives) {
     if (accelerator != x.accelerator) continue;
     rows.push_back({x.field, with_unit(x.value, x.unit), x.status, x.why, x.from.text});
   }
-  return rows.size() == 1 ? "" : table(rows, {false, true, false, false, false});
+  return rows.size() == 1 ? "" : table(rows, "lrl");
 }
 
 std::string accelerator_text(const pm::catalog::accelerator_entry& entry) {
   const pm::accelerator& a = *entry.spec;
   std::string s =
       std::string(entry.key) + ": " + entry.title + ", " + pm::name_of(a.architecture) + "\n";
-  std::vector<std::vector<std::string>> rows = {{"value", "", "basis", "source"}};
+  table_rows rows = {{"value", "", "basis", "source"}};
   for (const stated_value& v : values_of(a)) {
     rows.push_back(
         {v.field, pm::to_string(v.value, v.unit, 4), pm::name_of(v.from->how), v.from->text});
   }
-  s += table(rows, {false, true, false, false});
+  s += table(rows, "lrl");
   s += alternatives_text(entry.key);
   if (a.fabric.exists()) {
     s += "  fabric: " + std::string(pm::name_of(a.fabric.kind)) + " joins " +
@@ -151,7 +150,7 @@ json model_json(std::string_view name, const found_model& found) {
 
 std::string model_text(std::string_view name, const found_model& found) {
   const json m = model_json(name, found);
-  std::vector<std::vector<std::string>> rows;
+  table_rows rows;
   for (const auto& [key, value] : m.items()) {
     if (value.is_object()) continue;
     rows.push_back({key, value.is_string() ? value.get<std::string>()
@@ -160,7 +159,7 @@ std::string model_text(std::string_view name, const found_model& found) {
   for (const auto& [key, value] : m["shape"].items()) {
     rows.push_back({key, pm::detail::number_text(value.get<double>())});
   }
-  return table(rows, {false, false});
+  return table(rows, "l");
 }
 
 }  // namespace
@@ -174,9 +173,8 @@ json accelerators_json(std::string_view name) {
 
 std::string accelerators_text(std::string_view name) {
   if (!name.empty()) return accelerator_text(entry_of(name));
-  std::vector<std::vector<std::string>> rows = {{"accelerator", "memory", "bandwidth", "fp32",
-                                                 "bf16", "fp16", "fp8", "int8", "fp4", "fabric",
-                                                 "TDP", "basis"}};
+  table_rows rows = {{"accelerator", "memory", "bandwidth", "fp32", "bf16", "fp16", "fp8", "int8",
+                      "fp4", "fabric", "TDP", "basis"}};
   for (const auto& e : pm::catalog::accelerators) {
     const pm::accelerator& a = *e.spec;
     const auto rate = [&](pm::number_format f) {
@@ -187,7 +185,7 @@ std::string accelerators_text(std::string_view name) {
                     rate(pm::fp4), text_or_dash(a.fabric.bandwidth), text_or_dash(a.tdp),
                     pm::name_of(a.dram.bandwidth.from().how)});
   }
-  return table(rows, {false, true, true, true, true, true, true, true, true, true, true, false}) +
+  return table(rows, "lrrrrrrrrrrl") +
          "  Peaks are dense; fabric is one way and per accelerator; basis is that of the "
          "bandwidth.\n"
          "  napkin gpus <accelerator> lists every value with its source.\n";
@@ -202,8 +200,7 @@ json models_json(std::string_view name) {
 
 std::string models_text(std::string_view name) {
   if (!name.empty()) return model_text(name, find_model(name));
-  std::vector<std::vector<std::string>> rows = {
-      {"model", "parameters", "active", "KV cache/token", "context", "source"}};
+  table_rows rows = {{"model", "parameters", "active", "KV cache/token", "context", "source"}};
   for (const auto n : model_names()) {
     const found_model& found = find_model(n);
     const pm::transformer& m = found.model;
@@ -213,8 +210,7 @@ std::string models_text(std::string_view name) {
                     m.max_context > 0.0 ? pm::detail::number_text(m.max_context) : "-",
                     found.source});
   }
-  return table(rows, {false, true, true, true, true, false}) +
-         "  KV cache per token is that of the whole model, in bf16.\n";
+  return table(rows, "lrrrrl") + "  KV cache per token is that of the whole model, in bf16.\n";
 }
 
 }  // namespace napkin

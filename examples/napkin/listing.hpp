@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "json.hpp"
+#include "key.hpp"
 
 namespace napkin {
 

@@ -39,7 +39,7 @@ CLI::Validator a_path() {
 
 std::string key_help(const napkin::key& k) {
   std::string help = std::string(k.help) + " [" + k.allowed() + "]";
-  if (!k.required && k.fallback[0] != '\0') help += " (default " + std::string(k.fallback) + ")";
+  if (!k.required && !k.fallback.empty()) help += napkin::cat(" (default ", k.fallback, ')');
   if (k.required) help += " REQUIRED";
   return help;
 }
@@ -51,7 +51,7 @@ std::string option_names(const napkin::key& k) {
   std::replace(hyphens.begin(), hyphens.end(), '_', '-');
   std::string names = "--" + name;
   if (hyphens != name) names += ",--" + hyphens;
-  if (k.alias[0] != '\0') names += ",--" + std::string(k.alias);
+  if (k.alias[0] != '\0') names += napkin::cat(",--", k.alias);
   return names;
 }
 
@@ -79,7 +79,7 @@ class query_command {
                      "a file that napkin calibrate wrote, for the machine's own")
         ->type_name("")
         ->check(a_path());
-    command_->add_flag("--json", as_json_, "print one JSON object");
+    command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
   }
 
   bool chosen() const { return command_->parsed(); }
@@ -99,7 +99,7 @@ class query_command {
   json request() const {
     json object = json::object();
     object["query"] = asked_.name;
-    if (id_option_->count() > 0) object["id"] = napkin::from_command_line(nullptr, id_);
+    if (id_option_->count() > 0) object["id"] = napkin::id_from_command_line(id_);
     if (mode_option_->count() > 0) object["mode"] = mode_;
     for (std::size_t i = 0; i < options_.size(); ++i) {
       const napkin::key& k = asked_.keys[i];
@@ -152,7 +152,7 @@ struct listing_command {
   listing_command(CLI::App& parent, const char* command_name, const char* help)
       : command(parent.add_subcommand(command_name, help)) {
     command->add_option("name", name, "one of them, in full")->type_name("");
-    command->add_flag("--json", as_json, "print one JSON object");
+    command->add_flag("--json", as_json, "print one JSON object")->disable_flag_override();
   }
 };
 
@@ -160,39 +160,40 @@ void print(const json& object) {
   std::cout << napkin::write_json(object) << "\n";
 }
 
-void answer(const query_command& c) {
+/// Computes what a command asks for, and prints it as JSON or as text.
+template <class Compute, class ToJson, class ToText>
+void answer(const query_command& c, Compute compute, ToJson to_json, ToText to_text) {
   const json request = c.request();
   const auto profile = c.profile(request);
-  const auto outcome = napkin::answer_of(c.asked(), request, profile.get());
-  const json object = napkin::answer_json(outcome, request);
+  const auto found = compute(request, profile.get());
+  const json object = to_json(found, request);  // refuses what is not finite
   if (c.as_json()) {
     print(object);
   } else {
-    std::cout << napkin::answer_text(c.asked(), outcome, request);
+    std::cout << to_text(found, request);
   }
 }
-
+void answer_query(const query_command& c) {
+  const napkin::query& q = c.asked();
+  answer(
+      c, [&](const json& r, const auto* p) { return napkin::answer_of(q, r, p); },
+      napkin::answer_json,
+      [&](const auto& found, const json& r) { return napkin::answer_text(q, found, r); });
+}
 void explain(const query_command& c) {
-  const json request = c.request();
-  const auto profile = c.profile(request);
-  const auto explanation = napkin::explanation_of(c.asked(), request, profile.get());
-  const json object = napkin::explanation_json(c.asked(), explanation, request);
-  if (c.as_json()) {
-    print(object);
-  } else {
-    std::cout << napkin::explanation_text(c.asked(), explanation, request);
-  }
+  const napkin::query& q = c.asked();
+  answer(
+      c, [&](const json& r, const auto* p) { return napkin::explanation_of(q, r, p); },
+      [&](const auto& found, const json& r) { return napkin::explanation_json(q, found, r); },
+      [&](const auto& found, const json& r) { return napkin::explanation_text(q, found, r); });
 }
-
-void plan(const query_command& c) {
-  const json request = c.request();
-  const auto profile = c.profile(request);
-  const napkin::planned planned = napkin::plan_of(request, profile.get());
-  const json object = napkin::plan_json(planned, request);
-  if (c.as_json()) {
-    print(object);
+/// A catalogue, or one entry of it.
+template <class ToJson, class ToText>
+void list(const listing_command& c, ToJson to_json, ToText to_text) {
+  if (c.as_json) {
+    print(to_json(c.name));
   } else {
-    std::cout << napkin::plan_text(planned, request);
+    std::cout << to_text(c.name);
   }
 }
 
@@ -211,67 +212,70 @@ CLI::App* add_calibrate(CLI::App& app, napkin::calibrate_request& r) {
   command->add_option("--out", r.out, "the file that the profile is written to")
       ->type_name("")
       ->check(a_path());
-  command->add_flag("--json", r.as_json, "print the profile as one JSON object");
+  command->add_flag("--json", r.as_json, "print the profile as one JSON object")
+      ->disable_flag_override();
   return command;
 }
 
-int run(int argc, char** argv) {
-  CLI::App app("napkin: how fast a large model runs on a machine, and what limits it", "napkin");
-  app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
-  app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
-
-  const query_commands queries = add_queries(app);
-  const query_command planning(app, napkin::plan_keys());
+/// The commands of the program, each with its options.
+struct commands {
+  CLI::App app{"napkin: how fast a large model runs on a machine, and what limits it", "napkin"};
+  query_commands queries = add_queries(app);
+  query_command planning{app, napkin::plan_keys()};
   CLI::App* explaining =
       app.add_subcommand("explain", "The derivation of a query's answer, step by step");
-  explaining->require_subcommand(1);
-  const query_commands explanations = add_queries(*explaining);
+  query_commands explanations = add_queries(*explaining);
   CLI::App* batch =
       app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
-  std::string batch_profile;
-  batch
-      ->add_option("--profile", batch_profile,
-                   "a file that napkin calibrate wrote, for the lines of its accelerator")
-      ->type_name("")
-      ->check(a_path());
-  napkin::calibrate_request fitting;
+  std::string batch_profile{};
+  napkin::calibrate_request fitting{};
   CLI::App* calibrating = add_calibrate(app, fitting);
-  listing_command gpus(app, "gpus", "The accelerators, with the source of each value");
-  listing_command models(app, "models", "The models, with the source of their shapes");
+  listing_command gpus{app, "gpus", "The accelerators, with the source of each value"};
+  listing_command models{app, "models", "The models, with the source of their shapes"};
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(e);
-    return fail(std::string(e.what()) + "; napkin --help lists the commands");
+  commands() {
+    app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
+    app.require_subcommand(1);
+    app.get_formatter()->column_width(34);
+    explaining->require_subcommand(1);
+    batch
+        ->add_option("--profile", batch_profile,
+                     "a file that napkin calibrate wrote, for the lines of its accelerator")
+        ->type_name("")
+        ->check(a_path());
   }
 
-  int status = success;
-  if (batch->parsed()) {
-    const auto profile = batch_profile.empty() ? nullptr : napkin::read_profile(batch_profile);
-    if (!napkin::answer_batch(std::cin, std::cout, profile.get())) status = some_lines_failed;
-  } else if (calibrating->parsed()) {
-    std::cout << napkin::calibrate(fitting);
-  } else if (planning.chosen()) {
-    plan(planning);
-  } else if (gpus.command->parsed()) {
-    if (gpus.as_json)
-      print(napkin::accelerators_json(gpus.name));
-    else
-      std::cout << napkin::accelerators_text(gpus.name);
-  } else if (models.command->parsed()) {
-    if (models.as_json)
-      print(napkin::models_json(models.name));
-    else
-      std::cout << napkin::models_text(models.name);
-  } else {
+  /// The exit status of what was asked for.
+  int run() const {
+    if (batch->parsed()) {
+      const auto profile = batch_profile.empty() ? nullptr : napkin::read_profile(batch_profile);
+      return napkin::answer_batch(std::cin, std::cout, profile.get()) ? success : some_lines_failed;
+    }
+    if (calibrating->parsed()) std::cout << napkin::calibrate(fitting);
+    if (planning.chosen()) answer(planning, napkin::plan_of, napkin::plan_json, napkin::plan_text);
+    if (gpus.command->parsed()) list(gpus, napkin::accelerators_json, napkin::accelerators_text);
+    if (models.command->parsed()) list(models, napkin::models_json, napkin::models_text);
     for (const auto& c : queries) {
-      if (c->chosen()) answer(*c);
+      if (c->chosen()) answer_query(*c);
     }
     for (const auto& c : explanations) {
       if (c->chosen()) explain(*c);
     }
+    return success;
+  }
+};
+
+int run(int argc, char** argv) {
+  commands all;
+  int status = success;
+  try {
+    all.app.parse(argc, argv);
+    status = all.run();
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success)) {
+      return fail(std::string(e.what()) + "; napkin --help lists the commands");
+    }
+    all.app.exit(e);  // prints the help, or the version
   }
   std::cout.flush();
   return std::cout ? status : fail("cannot write the answer");

@@ -1,6 +1,5 @@
 #include "output.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <perfmodel/units/text.hpp>
 
@@ -19,10 +18,6 @@ std::string value_text(double x, const pm::unit_exponents& unit) {
   if (counts && x == std::floor(x) && std::fabs(x) < 1e15) return pm::detail::number_text(x);
   return pm::to_string(x, unit, digits);
 }
-std::string percent(double share) {
-  return pm::detail::significant(100.0 * share, 3) + " %";
-}
-
 /// "gemm: accelerator h100_sxm, m 1, n 8192": what was asked.
 std::string headline(const query& asked, const json& object) {
   std::string s = asked.name;
@@ -43,24 +38,8 @@ std::string unit_text(const pm::unit_exponents& unit) {
   return (w.numerator.empty() ? "1" : w.numerator) + "/" + w.denominator;
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows,
-                  const std::vector<bool>& right) {
-  std::vector<std::size_t> widths(right.size(), 0);
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string s;
-  for (const auto& row : rows) {
-    std::string line = "  ";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string gap(widths[i] - row[i].size(), ' ');
-      line += right[i] ? gap + row[i] : row[i] + gap;
-      line += "  ";
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    s += line + "\n";
-  }
-  return s;
+std::string share_text(double share) {
+  return pm::detail::significant(100.0 * share, 3) + " %";
 }
 
 void note_json(json& out, const calibrated_note& note) {
@@ -119,8 +98,7 @@ json explanation_json(const query& asked, const explanation& e, const json& requ
 namespace {
 
 /// Below a time: its bound, and below the one that the terms are of, its interval.
-void add_calibration(std::vector<std::vector<std::string>>& rows, std::string_view key,
-                     const calibrated_note& note) {
+void add_calibration(table_rows& rows, std::string_view key, const calibrated_note& note) {
   const bool first_token = key == "ttft_s";
   const bool main = key == "time_s" || key == "itl_s";
   if (!first_token && !main) return;
@@ -136,7 +114,7 @@ void add_calibration(std::vector<std::vector<std::string>>& rows, std::string_vi
 }
 
 std::string results_text(const outcome<>& answer) {
-  std::vector<std::vector<std::string>> rows;
+  table_rows rows;
   for (const auto& r : answer.results) {
     number_json(r.key, r.value);  // refuses what is not finite
     rows.push_back({r.label, value_text(r.value, r.unit)});
@@ -148,13 +126,13 @@ std::string results_text(const outcome<>& answer) {
     for (const auto& t : answer.terms) {
       rows.push_back({std::string("  ") + t.name, value_text(t.time.value(), seconds)});
     }
-    if (answer.mfu > 0.0) rows.push_back({"share of peak compute", percent(answer.mfu)});
-    if (answer.mbu > 0.0) rows.push_back({"share of DRAM bandwidth", percent(answer.mbu)});
+    if (answer.mfu > 0.0) rows.push_back({"share of peak compute", share_text(answer.mfu)});
+    if (answer.mbu > 0.0) rows.push_back({"share of DRAM bandwidth", share_text(answer.mbu)});
   }
   if (answer.has_feasibility) {
     rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
   }
-  return table(rows, {false, false}) +
+  return table(rows, "l") +
          (answer.calibrated ? "  This is a prediction, from fitted parameters; the bound is what "
                               "data sheets allow.\n"
           : answer.is_time  ? "  This is a bound from data sheets: nothing runs faster.\n"
@@ -169,10 +147,10 @@ std::string answer_text(const query& asked, const outcome<>& answer, const json&
 
 std::string explanation_text(const query& asked, const explanation& e, const json& request) {
   std::string s = headline(asked, request);
-  std::vector<std::vector<std::string>> rows;
+  table_rows rows;
   for (const auto& i : e.derivation.inputs)
     rows.push_back({i.name, "= " + i.value, "[" + i.source + "]"});
-  s += "inputs\n" + table(rows, {false, false, false});
+  s += "inputs\n" + table(rows, "l");
   s += "steps\n";
   for (const auto& step : e.derivation.steps) {
     s += "  " + step.name + " = " + step.formula;

@@ -23,9 +23,8 @@ json explanation_json(const query& asked, const explanation& e, const json& requ
 std::string answer_text(const query& asked, const outcome<>& answer, const json& request);
 std::string explanation_text(const query& asked, const explanation& e, const json& request);
 
-/// Rows of cells in columns, two spaces between; numbers to the right where `right` says so.
-std::string table(const std::vector<std::vector<std::string>>& rows,
-                  const std::vector<bool>& right);
+/// "12.3 %", of three digits.
+std::string share_text(double share);
 
 /// "B/s", "FLOP/B": a unit in words; "" for a pure number.
 std::string unit_text(const perfmodel::unit_exponents& unit);

@@ -11,16 +11,6 @@ namespace {
 
 namespace pm = perfmodel;
 
-std::vector<std::string_view> split(std::string_view list) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', begin), list.size());
-    parts.push_back(list.substr(begin, comma - begin));
-    begin = comma + 1;
-  }
-  return parts;
-}
-
 /// The common precisions, and the checkpoint's own where it is quantised; of those in `formats`
 /// only, where it is given.
 std::vector<pm::precision> precisions_of(const found_model& found, const request& r) {
@@ -29,7 +19,7 @@ std::vector<pm::precision> precisions_of(const found_model& found, const request
     all.insert(all.begin(), {"checkpoint", found.stored, pm::bf16, pm::bf16});
   }
   if (!r.has("formats")) return all;
-  const auto wanted = split(r.text("formats"));
+  const auto wanted = split(r.text("formats"), ',');
   std::vector<std::string_view> known;
   for (const auto& p : all) known.push_back(pm::name_of(p.weights.linear.format));
   for (const auto name : wanted) {
@@ -48,7 +38,7 @@ std::vector<pm::precision> precisions_of(const found_model& found, const request
 pm::plan_request plan_request_of(const request& r) {
   const found_model& found = find_model(r.text("model"));
   pm::plan_request q;
-  for (const auto name : split(r.text("accelerator")))
+  for (const auto name : split(r.text("accelerator"), ','))
     q.accelerators.push_back(find_accelerator(name));
   q.model = found.model;
   q.gpus = r.whole("gpus");

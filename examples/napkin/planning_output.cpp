@@ -73,9 +73,7 @@ std::string layout_text(const pm::layout& l) {
 
 /// Two decimals, as money is written; four below a cent.
 std::string money(double usd) {
-  char buffer[40];
-  std::snprintf(buffer, sizeof buffer, usd < 0.01 ? "%.4f" : "%.2f", usd);
-  return buffer;
+  return fixed(usd, usd < 0.01 ? 4 : 2);
 }
 
 /// The bound on the inter-token latency beside a predicted one.
@@ -89,9 +87,8 @@ std::string bound_text(const calibrated_note& note) {
 std::string frontier_text(const planned& plan) {
   const pm::plan_result& r = plan.result;
   const bool predicted = !plan.notes.empty();
-  std::vector<std::vector<std::string>> rows = {{"", "accelerator", "precision", "layout", "copies",
-                                                 "GPUs", "batch", "TTFT", "ITL", "tokens/s",
-                                                 "USD/Mtok", "GPU-h/Mtok", "limited by"}};
+  table_rows rows = {{"", "accelerator", "precision", "layout", "copies", "GPUs", "batch", "TTFT",
+                      "ITL", "tokens/s", "USD/Mtok", "GPU-h/Mtok", "limited by"}};
   if (predicted) rows[0].insert(rows[0].begin() + 9, "bound");
   const std::size_t n = r.frontier.size(), shown = std::min(n, most_rows);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -108,10 +105,7 @@ std::string frontier_text(const planned& plan) {
                         (limited_by_wait(p) ? ", then the queue" : "")});
     if (predicted) rows.back().insert(rows.back().begin() + 9, bound_text(plan.notes[at]));
   }
-  std::vector<bool> right = {false, false, false, false, true, true, true,
-                             true,  true,  true,  true,  true, false};
-  if (predicted) right.insert(right.begin() + 9, true);
-  std::string s = table(rows, right);
+  std::string s = table(rows, predicted ? "llllrrrrrrrrrl" : "llllrrrrrrrrl");
   if (shown < n)
     s += "  (" + std::to_string(shown) + " of " + std::to_string(n) + " points; --json has all)\n";
   return s;
@@ -119,13 +113,12 @@ std::string frontier_text(const planned& plan) {
 
 std::string rejected_text(const pm::plan_result& r) {
   if (r.rejected.empty()) return {};
-  std::vector<std::vector<std::string>> rows;
+  table_rows rows;
   for (const auto& x : r.rejected) {
     rows.push_back({x.accelerator.c_str(), x.precision.c_str(), layout_text(x.layout), why(x),
                     x.count > 1 ? "(and " + std::to_string(x.count - 1) + " more)" : ""});
   }
-  return "What cannot be, and why (the nearest of each kind)\n" +
-         table(rows, {false, false, false, false, false});
+  return "What cannot be, and why (the nearest of each kind)\n" + table(rows, "l");
 }
 
 /// Without the prefixes that tell device, model and load apart, and cut where it is long.
@@ -172,7 +165,7 @@ bool is_of_whole_model(const planned& plan, std::string_view step) {
 
 std::string derivation_text(const planned& plan) {
   const bool all = plan.calibrations.empty();
-  std::vector<std::vector<std::string>> rows;
+  table_rows rows;
   for (const auto& i : plan.best.inputs) {
     if (i.name.starts_with("device."))
       rows.push_back({i.name.substr(7), i.value, "[" + i.source + "]"});
@@ -181,7 +174,7 @@ std::string derivation_text(const planned& plan) {
     if (all || is_of_whole_model(plan, s.name))
       rows.push_back({s.name, s.value, "= " + short_formula(s.formula)});
   }
-  return table(rows, {false, false, false});
+  return table(rows, "l");
 }
 
 std::string load_text(const pm::plan_request& q) {

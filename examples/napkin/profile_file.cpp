@@ -1,26 +1,18 @@
 #include "profile_file.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <perfmodel/calibrated/gemm.hpp>
-#include <perfmodel/core/error.hpp>
-#include <perfmodel/units/text.hpp>
-#include <vector>
 
+#include "../common/files.hpp"
 #include "catalogues.hpp"
-#include "codes.hpp"
-#include "files.hpp"
-#include "key.hpp"
 
 namespace napkin {
 
 namespace {
 
 namespace pm = perfmodel;
-using pm::error;
-using pm::error_code;
 
-constexpr std::string_view schema = "perfmodel.machine_profile";
+constexpr const char* schema = "perfmodel.machine_profile";
 constexpr int version = 1;
 
 template <class Value>
@@ -31,129 +23,92 @@ double plain(const Value& x) {
     return x;
   }
 }
+
+/// A parameter's name in the file: with the unit it is in, matrix_floor_s.
 template <class Value>
-void assign(Value& to, double x) {
-  if constexpr (pm::Quantity<Value>) {
-    to = Value::from_value(x);
+std::string parameter_key(const pm::field& about) {
+  if constexpr (!pm::Quantity<Value>) {
+    return about.name;
+  } else if constexpr (pm::exponents_of<Value>() == pm::exponents_of<pm::duration<>>()) {
+    return cat(about.name, "_s");
   } else {
-    to = x;
+    return cat(about.name, "_bytes_per_s");
   }
 }
 
-/// An object of the file, whose every key has to be asked for.
-class strict_object {
- public:
-  strict_object(const json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object())
-      throw error(code::wrong_type, where_ + " is " + brief(object) + "; allowed: an object");
-  }
-  const json& at(const std::string& name) {
-    asked_.push_back(name);
-    const auto found = object_.find(name);
-    if (found == object_.end()) throw error(code::missing_key, where_ + " has no " + name);
-    return *found;
-  }
-  std::string text(const std::string& name) {
-    const json& v = at(name);
-    if (!v.is_string())
-      throw error(code::wrong_type, name + " is " + brief(v) + "; allowed: a string");
-    return v.get<std::string>();
-  }
-  double number(const std::string& name, double least, double most) {
-    const json& v = at(name);
-    const std::string what = where_ + ": " + name + " is " + brief(v);
-    if (!v.is_number()) throw error(code::wrong_type, what + "; allowed: a number");
-    const double x = v.get<double>();
-    if (!(x >= least) || !(x <= most)) {
-      throw error(error_code::out_of_range, what +
-                                                "; allowed: " + pm::detail::significant(least, 3) +
-                                                " to " + pm::detail::significant(most, 3));
-    }
-    return x;
-  }
-  bool flag(const std::string& name) {
-    const json& v = at(name);
-    if (!v.is_boolean())
-      throw error(code::wrong_type, name + " is " + brief(v) + "; allowed: true or false");
-    return v.get<bool>();
-  }
-  void finish() const {
-    for (const auto& [name, v] : object_.items()) {
-      if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
-      throw error(code::unknown_key, where_ + " has " + in_quotes(name) + ", which is not known");
-    }
-  }
-
- private:
-  const json& object_;
-  std::string where_;
-  std::vector<std::string> asked_{};
-};
-
-bool is_share(std::string_view name) {
-  return name.ends_with("_share");
+/// What a field may be. A share above 1.1 is beyond what clocks may boost.
+number_range range_of(const pm::field& about) {
+  const bool share = std::string_view(about.name).ends_with("_share");
+  if (share) return {.least = 0.01, .most = 1.1};
+  return {.least = about.allowed.refuses_some() ? about.allowed.least : 0.0, .most = 1e30};
 }
 
-void read_parameters(const json& object, pm::machine_profile& p) {
-  strict_object all(object, "parameters");
+/// Calls each(field, key in the file, value, standard error) for the parameters of a profile.
+template <class Profile, class Each>
+void each_parameter(Profile& p, Each&& each) {
   pm::machine_parameters::fields(
       [&](const pm::field& about, auto& value, auto& standard_error) {
-        const char* name = about.name;
-        using type = std::remove_reference_t<decltype(value)>;
-        const std::string key = parameter_key<type>(name);
-        if constexpr (std::same_as<type, bool>) {
-          value = all.flag(key);
-        } else {
-          strict_object one(all.at(key), key);
-          // A share above 1.1 is beyond what clocks may boost; nothing else has a limit but that of
-          // a number.
-          assign(value,
-                 one.number("value", is_share(name) ? 0.01 : 0.0, is_share(name) ? 1.1 : 1e30));
-          assign(standard_error, one.number("standard_error", 0.0, 1e30));
-          one.finish();
-        }
+        each(about, parameter_key<std::remove_cvref_t<decltype(value)>>(about), value,
+             standard_error);
       },
       p.value, p.standard_error);
-  all.finish();
+}
+
+void read_parameters(const json_field& all, pm::machine_profile& p) {
+  std::vector<std::string> keys;
+  each_parameter(p, [&](const pm::field&, std::string key, const auto&, const auto&) {
+    keys.push_back(std::move(key));
+  });
+  all.only(keys);
+  each_parameter(
+      p, [&](const pm::field& about, const std::string& key, auto& value, auto& standard_error) {
+        using type = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::same_as<type, bool>) {
+          value = all[key].truth();
+        } else {
+          const json_field one = all[key].only({"value", "standard_error"});
+          const auto read = [](const json_field& f, const number_range& range, type& into) {
+            if constexpr (pm::Quantity<type>) {
+              into = type::from_value(f.number(range));
+            } else {
+              into = f.number(range);
+            }
+          };
+          read(one["value"], range_of(about), value);
+          read(one["standard_error"], {.most = 1e30}, standard_error);
+        }
+      });
 }
 
 /// A product that every accelerator can be asked for: the laws check what they divide by.
 void try_out(const pm::accelerator& a, const pm::machine_parameters& p) {
   for (const pm::number_format f : pm::all_formats) {
     if (!pm::supports(a, f)) continue;
-    pm::gemm g{.m = 64, .n = 64, .k = 64, .format = f};
-    g.weights = f;
-    g.output = f;
+    const pm::gemm g{.m = 64, .n = 64, .k = 64, .format = f, .weights = f, .output = f};
     const double t = pm::calibrated_estimate(a, g, {p}, pm::replaying(1.0)).time.value();
-    if (!(t > 0.0) || !std::isfinite(t))
-      throw error(error_code::out_of_range, "the parameters give no time");
-    return;
+    if (t > 0.0 && std::isfinite(t)) return;
+    throw error(error_code::out_of_range, "the parameters give no time");
   }
 }
 
-void parse(const json& content, given_profile& into) {
-  strict_object file(content, "the profile");
-  if (file.text("schema") != schema) {
-    throw error(error_code::unknown_name,
-                "schema is " + brief(content["schema"]) + "; allowed: " + std::string(schema));
+void parse(const json_field& file, given_profile& into) {
+  file.only({"schema", "version", "accelerator", "source", "spread", "held_out", "parameters"});
+  file["schema"].word(schema);
+  if (file["version"].number() != version) {
+    file["version"].refuse(json_fault::not_allowed, cat(version));
   }
-  if (const double v = file.number("version", 0.0, 1e9); v != version) {
-    throw error(error_code::out_of_range, "version is " + pm::detail::number_text(v) +
-                                              "; this program reads version " +
-                                              std::to_string(version));
-  }
-  const pm::accelerator& a = find_accelerator(file.text("accelerator"));
+  const pm::accelerator& a = find_accelerator(file["accelerator"].text());
   into.machine.name = a.name;
-  into.text = file.text("source");
-  read_parameters(file.at("parameters"), into.machine);
-  into.machine.log_sigma = file.number("spread", 0.0, 10.0);
-  strict_object score(file.at("held_out"), "held_out");
-  score.number("measurements", 1.0, 1e15);
-  for (const char* name : {"mean_error", "median_error", "p90_error"})
-    score.number(name, 0.0, 1e30);
-  score.number("bias", -1e30, 1e30);
-  score.finish();
-  file.finish();
+  into.text = file["source"].text();
+  read_parameters(file["parameters"], into.machine);
+  into.machine.log_sigma = file["spread"].number({.most = 10.0});
+  const json_field score =
+      file["held_out"].only({"measurements", "mean_error", "median_error", "p90_error", "bias"});
+  score["measurements"].number(any_count);
+  for (const char* name : {"mean_error", "median_error", "p90_error"}) {
+    score[name].number({.most = 1e30});
+  }
+  score["bias"].number({.least = -1e30, .most = 1e30});
   try_out(a, into.machine.value);
 }
 
@@ -162,19 +117,15 @@ void parse(const json& content, given_profile& into) {
 json profile_file_json(const pm::machine_profile& p, const std::string& source,
                        const pm::prediction_score& held_out) {
   json parameters = json::object();
-  pm::machine_parameters::fields(
-      [&](const pm::field& about, const auto& value, const auto& standard_error) {
-        const char* name = about.name;
-        using type = std::remove_cvref_t<decltype(value)>;
-        const std::string key = parameter_key<type>(name);
-        if constexpr (std::same_as<type, bool>) {
-          parameters[key] = value;
-        } else {
-          parameters[key] = {{"value", number_json(name, plain(value))},
-                             {"standard_error", number_json(name, plain(standard_error))}};
-        }
-      },
-      p.value, p.standard_error);
+  each_parameter(p, [&](const pm::field&, const std::string& key, const auto& value,
+                        const auto& standard_error) {
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(value)>, bool>) {
+      parameters[key] = value;
+    } else {
+      parameters[key] = {{"value", number_json(key, plain(value))},
+                         {"standard_error", number_json(key, plain(standard_error))}};
+    }
+  });
   return {{"schema", schema},
           {"version", version},
           {"accelerator", p.name.c_str()},
@@ -191,28 +142,25 @@ json profile_file_json(const pm::machine_profile& p, const std::string& source,
 
 std::unique_ptr<given_profile> read_profile(const std::string& path) {
   auto p = std::make_unique<given_profile>();
-  const std::string text = read_text_file("profile", path, std::uintmax_t{1} << 20);
+  const std::string text = read_text_file("profile", path, std::uintmax_t{1} << 20U);
   try {
     json content;
     read_json(text, content);
-    parse(content, *p);
+    parse(json_field(content), *p);
   } catch (const error& e) {
-    throw error(e.code(), "profile: " + in_quotes(path) + ": " + e.what());
+    throw error(e.code(), cat("profile: ", in_quotes(path), ": ", e.what()));
   }
-  p->text = "fitted to " + p->text + ", read from " + path;
+  p->text = cat("fitted to ", p->text, ", read from ", path);
   p->from = {pm::basis::measured, p->text.c_str()};
   p->machine.from = &p->from;
   return p;
 }
 
 void check_profile_of(const given_profile& p, std::string_view accelerators) {
-  for (std::size_t begin = 0; begin <= accelerators.size();) {
-    const std::size_t comma = std::min(accelerators.find(',', begin), accelerators.size());
-    if (accelerators.substr(begin, comma - begin) == p.machine.name.view()) return;
-    begin = comma + 1;
-  }
-  throw error(error_code::inconsistent, std::string("the profile is of ") + p.machine.name.c_str() +
-                                            ", and the accelerator is " + in_quotes(accelerators));
+  const auto names = split(accelerators, ',');
+  if (std::find(names.begin(), names.end(), p.machine.name.view()) != names.end()) return;
+  throw error(error_code::inconsistent, cat("the profile is of ", p.machine.name.view(),
+                                            ", and the accelerator is ", in_quotes(accelerators)));
 }
 
 }  // namespace napkin

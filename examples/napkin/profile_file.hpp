@@ -5,7 +5,7 @@
 #include <perfmodel/analysis/scores.hpp>
 #include <string>
 
-#include "json.hpp"
+#include "key.hpp"
 #include "profiles.hpp"
 
 namespace napkin {
@@ -21,17 +21,5 @@ std::unique_ptr<given_profile> read_profile(const std::string& path);
 
 /// Throws inconsistent where `accelerators`, a list with commas, does not name the profile's.
 void check_profile_of(const given_profile& p, std::string_view accelerators);
-
-/// A parameter's name in the file: with the unit it is in, matrix_floor_s.
-template <class Value>
-std::string parameter_key(const char* name) {
-  if constexpr (perfmodel::Quantity<Value>) {
-    constexpr auto unit = perfmodel::exponents_of<Value>();
-    constexpr auto seconds = perfmodel::exponents_of<perfmodel::duration<>>();
-    return std::string(name) + (unit == seconds ? "_s" : "_bytes_per_s");
-  } else {
-    return name;
-  }
-}
 
 }  // namespace napkin

@@ -10,9 +10,6 @@ namespace napkin {
 
 namespace {
 
-using perfmodel::error;
-using perfmodel::error_code;
-
 std::vector<query> collect() {
   std::vector<query> all;
   for (auto* part : {kernel_queries, attention_queries, collective_queries, memory_queries,

@@ -1,8 +1,10 @@
 // Single kernels on one accelerator: the roofline and what stands on it.
 #include <perfmodel/workload/operators/elementwise.hpp>
 #include <perfmodel/workload/operators/moe.hpp>
+#include <perfmodel/workload/operators/norm.hpp>
+#include <perfmodel/workload/operators/softmax.hpp>
 
-#include "query.hpp"
+#include "operator_query.hpp"
 
 namespace napkin {
 
@@ -26,48 +28,38 @@ struct ridge {
   }
 };
 
-struct gemm {
+struct gemm : operator_query<pm::basic_gemm> {
   static constexpr const char* name = "gemm";
-  static constexpr profile_part part = profile_part::matrix;
   static constexpr const char* help = "A matrix product C[m,n] = A[m,k] B[k,n]";
   static std::vector<key> keys() {
-    return {accelerator_key(),
-            count("m", "rows of A and C: tokens, for a linear layer"),
-            count("n", "columns of B and C"),
-            count("k", "columns of A, rows of B"),
-            format_key("format", "of all three matrices").otherwise("bf16"),
-            format_key("weight_format",
-                       "of B alone, as in weight-only quantisation; as format, where not given")
-                .optional(),
-            format_key("activation_format",
-                       "of A and C, where B alone has format; as format, where not given")
-                .optional(),
-            word("weight_scales",
-                 "one scale for a tensor, or one for a block of 128 x 128, as DeepSeek's fp8 has",
-                 {"tensor", "block"})
-                .otherwise("tensor"),
-            weight_copies_key("copies of the weights that are read in turn; 0: they come from "
-                              "DRAM, as within a model"),
-            engine_key()};
+    return keys_of(
+        {{"m", "rows of A and C: tokens, for a linear layer"},
+         {"n", "columns of B and C"},
+         {"k", "columns of A, rows of B"},
+         {"format", "of all three matrices"}},
+        {format_key("weight_format",
+                    "of B alone, as in weight-only quantisation; as format, where not given")
+             .optional(),
+         format_key("activation_format",
+                    "of A and C, where B alone has format; as format, where not given")
+             .optional(),
+         word("weight_scales",
+              "one scale for a tensor, or one for a block of 128 x 128, as DeepSeek's fp8 has",
+              {"tensor", "block"})
+             .otherwise("tensor"),
+         weight_copies_key("copies of the weights that are read in turn; 0: they come from "
+                           "DRAM, as within a model"),
+         engine_key()});
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
-    pm::basic_gemm<T> g;
-    g.m = in.number("m");
-    g.n = in.number("n");
-    g.k = in.number("k");
+    pm::basic_gemm<T> g = read_operator<pm::basic_gemm>(in);
     g.weights = stored(in);
     g.format = in.format(in.has("activation_format") ? "activation_format" : "format");
     if (in.has("activation_format")) g.format = wider(g.format, g.weights.format);
     g.output = g.format;
-    const pm::basic_demand<T> d = demand_of(g);
-    const pm::basic_estimate<T> e = estimate_of(in.accelerator(), g, d, mode);
-    outcome<T> out;
-    out.add("time_s", "time", e.time);
-    out.add("flop", "work", d.flop());
-    out.add("bytes", "DRAM traffic", d.dram.total());
-    out.add("flop_per_byte", "intensity", d.intensity());
-    out.explain(e);
+    outcome<T> out = kernel_answer(in, g, mode);
+    out.add("flop_per_byte", "intensity", demand_of(g).intensity());
     return out;
   }
 
@@ -94,71 +86,68 @@ struct gemm {
   }
 };
 
-struct elementwise {
+struct elementwise : operator_query<pm::basic_elementwise> {
   static constexpr const char* name = "elementwise";
-  static constexpr profile_part part = profile_part::matrix;
   static constexpr const char* help = "An element-wise kernel, or a fused chain of them";
   static std::vector<key> keys() {
-    return {accelerator_key(),
-            count("elements", "in each tensor"),
-            count("inputs", "tensors read", 0.0, 1e6).otherwise("1"),
-            count("outputs", "tensors written", 0.0, 1e6).otherwise("1"),
-            number("flop_per_element", "on vector units", 0.0, 1e9).otherwise("1"),
-            format_key("format", "of all tensors").otherwise("bf16"),
-            weight_copies_key("as of gemm")};
-  }
-  template <pm::Scalar T, class Mode>
-  static outcome<T> run(inputs<T>& in, const Mode& mode) {
-    pm::basic_elementwise<T> x;
-    x.elements = in.number("elements");
-    x.inputs = in.number("inputs");
-    x.outputs = in.number("outputs");
-    x.flop_per_element = in.number("flop_per_element");
-    x.format = in.format("format");
-    const pm::basic_demand<T> d = demand_of(x);
-    const pm::basic_estimate<T> e = estimate_of(in.accelerator(), x, d, mode);
-    outcome<T> out;
-    out.add("time_s", "time", e.time);
-    out.add("bytes", "DRAM traffic", d.dram.total());
-    out.explain(e);
-    return out;
+    return keys_of({{"elements", "in each tensor"},
+                    {"inputs", "tensors read"},
+                    {"outputs", "tensors written"},
+                    {"flop_per_element", "on vector units"},
+                    {"format", "of all tensors"}},
+                   {weight_copies_key("as of gemm")});
   }
 };
 
-struct moe_ffn {
+struct norm : operator_query<pm::basic_norm> {
+  static constexpr const char* name = "norm";
+  static constexpr const char* help = "LayerNorm or RMSNorm, each row by itself";
+  static std::vector<key> keys() {
+    return keys_of({{"rows", "vectors: tokens, in a model"},
+                    {"width", "elements of each"},
+                    {"kind", "which of the two", {"rms", "layer"}},
+                    {"format", "of all tensors"},
+                    {"passes", "how often the input comes from DRAM"},
+                    {"residual", "adds a second tensor first, and writes the sum as well"}});
+  }
+};
+
+struct softmax : operator_query<pm::basic_softmax> {
+  static constexpr const char* name = "softmax";
+  static constexpr const char* help = "A softmax over each row, in a kernel of its own";
+  static std::vector<key> keys() {
+    return keys_of({{"rows", "vectors"},
+                    {"width", "elements of each"},
+                    {"format", "of both tensors"},
+                    {"passes", "how often the input comes from DRAM"}});
+  }
+};
+
+struct moe_ffn : operator_query<pm::basic_moe_ffn> {
   static constexpr const char* name = "moe_ffn";
   static constexpr profile_part part = profile_part::experts;
   static constexpr const char* help =
       "A mixture-of-experts feed-forward block, as one rank computes it";
   static std::vector<key> keys() {
-    return {accelerator_key(),
-            count("tokens", "of the whole group"),
-            count("hidden", "width of the model"),
-            count("intermediate", "width of one expert"),
-            count("experts", "routed experts"),
-            count("top_k", "experts that a token visits"),
-            degree("tensor_parallel", "ranks that share each expert").otherwise("1"),
-            degree("expert_parallel", "ranks that the experts are dealt to").otherwise("1"),
-            format_key("format", "of weights and activations").otherwise("bf16"),
-            word("routing",
-                 "how tokens go to experts, for the calibrated time: as benchmarks deal them, or "
-                 "at random",
-                 {"balanced", "random"})
-                .otherwise("balanced"),
-            weight_copies_key("as of gemm"),
-            engine_key()};
+    return keys_of(
+        {{"tokens", "of the whole group"},
+         {"hidden", "width of the model"},
+         {"intermediate", "width of one expert"},
+         {"experts", "routed experts"},
+         {"top_k", "experts that a token visits"},
+         {"tensor_parallel", "ranks that share each expert"},
+         {"expert_parallel", "ranks that the experts are dealt to"},
+         {"format", "of weights and activations"}},
+        {word("routing",
+              "how tokens go to experts, for the calibrated time: as benchmarks deal them, or "
+              "at random",
+              {"balanced", "random"})
+             .otherwise("balanced"),
+         weight_copies_key("as of gemm"), engine_key()});
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
-    pm::basic_moe_ffn<T> x;
-    x.tokens = in.number("tokens");
-    x.hidden = in.number("hidden");
-    x.intermediate = in.number("intermediate");
-    x.experts = in.number("experts");
-    x.top_k = in.number("top_k");
-    x.tensor_parallel = in.number("tensor_parallel");
-    x.expert_parallel = in.number("expert_parallel");
-    x.format = in.format("format");
+    pm::basic_moe_ffn<T> x = read_operator<pm::basic_moe_ffn>(in);
     x.weights = x.format;
     const pm::basic_estimate<T> e = estimate(in, x, mode);
     outcome<T> out;
@@ -185,7 +174,8 @@ struct moe_ffn {
 }  // namespace
 
 std::vector<query> kernel_queries() {
-  return {declare<ridge>(), declare<gemm>(), declare<elementwise>(), declare<moe_ffn>()};
+  return {declare<ridge>(), declare<gemm>(),    declare<elementwise>(),
+          declare<norm>(),  declare<softmax>(), declare<moe_ffn>()};
 }
 
 }  // namespace napkin

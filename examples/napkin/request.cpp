@@ -4,17 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <perfmodel/core/error.hpp>
 
-#include "codes.hpp"
 #include "query.hpp"
 
 namespace napkin {
 
 namespace {
-
-using perfmodel::error;
-using perfmodel::error_code;
 
 std::optional<double> parse_number(std::string_view s, std::string_view& rest) {
   const std::size_t sign = !s.empty() && (s[0] == '-' || s[0] == '+') ? 1 : 0;
@@ -24,7 +19,7 @@ std::optional<double> parse_number(std::string_view s, std::string_view& rest) {
   const auto [end, failure] = std::from_chars(begin, s.data() + s.size(), x);
   if (failure == std::errc::result_out_of_range) {
     throw error(error_code::out_of_range,
-                "the number " + in_quotes(s) + " is beyond what a double holds");
+                cat("the number ", in_quotes(s), " is beyond what a double holds"));
   }
   if (failure != std::errc()) return {};
   rest = std::string_view(end, static_cast<std::size_t>(s.data() + s.size() - end));
@@ -70,50 +65,35 @@ json scalar_value(const key* declared, std::string_view text) {
   return std::string(text);
 }
 
-[[noreturn]] void wrong_type(const key& k, const json& v) {
-  throw error(code::wrong_type,
-              std::string(k.name) + " is " + brief(v) + "; allowed: " + k.allowed());
-}
-[[noreturn]] void refuse(const key& k, const json& v) {
-  throw error(error_code::out_of_range,
-              std::string(k.name) + " is " + brief(v) + "; allowed: " + k.allowed());
-}
-
-double checked_number(const key& k, const json& v) {
-  if (!v.is_number()) wrong_type(k, v);
-  const double x = v.get<double>();
-  const bool low = k.above_least ? !(x > k.least) : !(x >= k.least);
-  if (low || !(x <= k.most)) refuse(k, v);
-  if (k.kind == key_kind::whole && x != std::floor(x)) refuse(k, v);
+double checked_number(const key& k, const json_field& v) {
+  const double x = v.raw().is_number() ? v.number() : 0.0;
+  if (!v.raw().is_number()) v.refuse(json_fault::wrong_type, k.allowed());
+  if (!k.range.holds(x)) v.refuse(json_fault::not_allowed, k.allowed());
   return x;
 }
 
-void assign(const key& k, const json& v, value& out) {
+void assign(const key& k, const json& given, value& out) {
+  const json_field v(given, k.name);
   out.present = true;
   switch (k.kind) {
-    case key_kind::whole:
     case key_kind::number: out.number = checked_number(k, v); return;
     case key_kind::numbers:
-      if (!v.is_array()) {
+      if (!given.is_array()) {
         out.number = checked_number(k, v);
         return;
       }
-      if (v.empty() || v.size() > 4096) refuse(k, v);
-      for (const json& x : v) out.numbers.push_back(checked_number(k, x));
+      if (given.empty() || given.size() > 4096) v.refuse(json_fault::not_allowed, k.allowed());
+      for (const json_field& x : v.list()) out.numbers.push_back(checked_number(k, x));
       return;
-    case key_kind::flag:
-      if (!v.is_boolean()) wrong_type(k, v);
-      out.flag = v.get<bool>();
-      return;
+    case key_kind::flag: out.flag = v.truth(); return;
     case key_kind::text:
     case key_kind::word: break;
   }
-  if (!v.is_string()) wrong_type(k, v);
-  out.text = v.get_ref<const std::string&>();
+  if (!given.is_string()) v.refuse(json_fault::wrong_type, k.allowed());
+  out.text = given.get_ref<const std::string&>();
   if (k.kind == key_kind::word &&
       std::find(k.words.begin(), k.words.end(), out.text) == k.words.end()) {
-    throw error(error_code::unknown_name,
-                std::string(k.name) + " is " + in_quotes(out.text) + "; allowed: " + k.allowed());
+    v.refuse(json_fault::unknown_word, k.allowed());
   }
 }
 
@@ -133,8 +113,8 @@ void assign_default(const key& k, value& out) {
 }  // namespace
 
 void missing_key(const query& asked, std::string_view name, const std::string& hint) {
-  throw error(code::missing_key, std::string(name) + " is missing; " + asked.name + " needs it" +
-                                     (hint.empty() ? "" : ": " + hint));
+  throw error(error_code::missing_key, std::string(name) + " is missing; " + asked.name +
+                                           " needs it" + (hint.empty() ? "" : ": " + hint));
 }
 
 request::request(const query& asked, const json& object, const given_profile* profile)
@@ -146,8 +126,8 @@ request::request(const query& asked, const json& object, const given_profile* pr
     if (k == nullptr) {
       std::vector<std::string_view> names;
       for (const key& known : asked.keys) names.push_back(known.name);
-      throw error(code::unknown_key, in_quotes(name) + " is no key of " + asked.name +
-                                         "; allowed: " + listed(names) + ", id, mode");
+      throw error(error_code::unknown_key, in_quotes(name) + " is no key of " + asked.name +
+                                               "; allowed: " + listed(names) + ", id, mode");
     }
     value& slot = values_[static_cast<std::size_t>(k - asked.keys.data())];
     slot.given = true;
@@ -172,14 +152,22 @@ json from_command_line(const key* declared, const std::string& text) {
       (declared->kind == key_kind::text || declared->kind == key_kind::word)) {
     return text;
   }
-  if (text.find(',') == text.npos) return scalar_value(declared, text);
+  const auto items = split(text, ',');
+  if (items.size() == 1) return scalar_value(declared, text);
   json list = json::array();
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    list.push_back(scalar_value(declared, std::string_view(text).substr(begin, comma - begin)));
-    begin = comma + 1;
-  }
+  for (const std::string_view item : items) list.push_back(scalar_value(declared, item));
   return list;
+}
+
+json id_from_command_line(const std::string& text) {
+  json id = from_command_line(nullptr, text), sent;
+  if (!id.is_number()) return id;
+  try {
+    read_json(cat("{\"id\":", text, '}'), sent);
+    return sent["id"];
+  } catch (const error&) {
+    return id;  // +1 and .5 are no JSON
+  }
 }
 
 }  // namespace napkin

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "json.hpp"
 #include "key.hpp"
 
 namespace napkin {
@@ -50,6 +49,8 @@ class request {
 /// The value of --name on the command line as JSON: a number, with a unit where the key has one;
 /// true or false; an array where there are commas; else a string.
 json from_command_line(const key* declared, const std::string& text);
+/// The value of --id: a number keeps its digits.
+json id_from_command_line(const std::string& text);
 
 [[noreturn]] void missing_key(const query& asked, std::string_view name, const std::string& hint);
 

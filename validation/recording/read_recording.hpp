@@ -105,7 +105,7 @@ namespace detail {
   constexpr recording_fault faults[] = {
       recording_fault::not_json,    recording_fault::duplicate_key, recording_fault::not_json,
       recording_fault::unknown_key, recording_fault::missing_key,   recording_fault::wrong_type,
-      recording_fault::not_allowed};
+      recording_fault::not_allowed, recording_fault::not_allowed};
   throw recording_error(faults[static_cast<int>(fault)], what);
 }
 

@@ -1,0 +1,125 @@
+// A query of one operator: its keys are the fields of the operator's struct, with the names, ranges,
+// units and defaults that they have there. docs/how-to/add_a_napkin_query.md.
+#pragma once
+
+#include <concepts>
+
+#include "query.hpp"
+
+namespace napkin {
+
+/// What the help says of a field, and the words that it takes where it is an enum: name_of each, in
+/// their order.
+struct field_help {
+  const char* name = "";
+  const char* help = "";
+  std::vector<std::string_view> words{};
+};
+
+namespace detail {
+
+/// A key for a field that is `value` in a fresh operator: needed where that is 0, which no operator
+/// computes with.
+template <class Value>
+key key_of(const perfmodel::field& about, const Value& value, const field_help& h) {
+  if constexpr (std::same_as<Value, bool>) {
+    return flag(h.name, h.help).otherwise(value ? "true" : "false");
+  } else if constexpr (perfmodel::Scalar<Value>) {
+    const perfmodel::allowed_range& r = about.allowed;
+    key k = r.refuses_some() ? number(h.name, h.help, r.least, r.most) : count(h.name, h.help);
+    k.range.whole = k.range.least == 1.0;  // a count
+    return value == 0.0 ? k : k.otherwise(cat(value));
+  } else if constexpr (std::same_as<Value, perfmodel::number_format>) {
+    return format_key(h.name, h.help).otherwise(name_of(value));
+  } else if constexpr (std::same_as<Value, perfmodel::storage_format>) {
+    return format_key(h.name, h.help).optional();
+  } else {
+    return word(h.name, h.help, h.words).otherwise(name_of(value));
+  }
+}
+
+/// Sets a field from its key.
+template <perfmodel::Scalar T, class Value>
+void read_field(inputs<T>& in, const char* name, Value& value) {
+  if constexpr (std::same_as<Value, bool>) {
+    value = in.flag(name);
+  } else if constexpr (std::same_as<Value, T>) {
+    value = in.number(name);
+  } else if constexpr (requires { value = in.format(name); }) {
+    value = in.format(name);
+  } else if constexpr (std::is_enum_v<Value>) {
+    const auto& words = in.asked().find(name)->words;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (in.text(name) == words[i]) value = static_cast<Value>(i);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// The keys of the fields that `help` names, in its order.
+template <template <class> class Operator>
+std::vector<key> field_keys(const std::vector<field_help>& help) {
+  std::vector<key> keys;
+  const Operator<double> fresh{};
+  for (const field_help& h : help) {
+    Operator<double>::fields(
+        [&](const perfmodel::field& about, const auto& value) {
+          if (std::string_view(about.name) == h.name) {
+            keys.push_back(detail::key_of(about, value, h));
+          }
+        },
+        fresh);
+  }
+  return keys;
+}
+
+/// An operator with the fields that the request gives.
+template <template <class> class Operator, perfmodel::Scalar T>
+Operator<T> read_operator(inputs<T>& in) {
+  Operator<T> x{};
+  Operator<T>::fields(
+      [&in](const perfmodel::field& about, auto& value) {
+        if (in.asked().find(about.name) != nullptr && in.has(about.name)) {
+          detail::read_field(in, about.name, value);
+        }
+      },
+      x);
+  return x;
+}
+
+/// The time of an operator under a mode, what it computes and what it moves.
+template <perfmodel::Scalar T, class Operator, class Mode>
+outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode) {
+  const perfmodel::basic_demand<T> d = demand_of(x);
+  const perfmodel::basic_estimate<T> e = estimate_of(in.accelerator(), x, d, mode);
+  outcome<T> out;
+  out.add("time_s", "time", e.time);
+  if (d.flop().value() > 0.0) out.add("flop", "work", d.flop());
+  out.add("bytes", "DRAM traffic", d.dram.total());
+  out.explain(e);
+  return out;
+}
+
+/// What a query of an operator is, but for name, help and keys().
+template <template <class> class Operator>
+struct operator_query {
+  static constexpr profile_part part = profile_part::matrix;
+
+  template <perfmodel::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode& mode) {
+    return kernel_answer(in, read_operator<Operator>(in), mode);
+  }
+
+ protected:
+  /// The accelerator, the fields that `help` names, and what else there is to say.
+  static std::vector<key> keys_of(const std::vector<field_help>& help,
+                                  const std::vector<key>& others = {}) {
+    std::vector<key> keys = {accelerator_key()};
+    for (key& k : field_keys<Operator>(help)) keys.push_back(std::move(k));
+    keys.insert(keys.end(), others.begin(), others.end());
+    return keys;
+  }
+};
+
+}  // namespace napkin
