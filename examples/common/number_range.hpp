@@ -28,7 +28,8 @@ struct number_range {
     std::string s = std::abs(x) < 1e7 ? perfmodel::detail::number_text(x)
                                       : perfmodel::detail::significant(x, 3);
     std::erase(s, '+');
-    return s;
+    const std::size_t e = s.find("e0");  // 1e9 and not 1e09
+    return e == s.npos ? s : s.erase(e + 1, 1);
   }
 };
 

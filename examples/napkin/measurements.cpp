@@ -167,10 +167,11 @@ std::vector<measured_product> products_of_recording(std::string_view text,
 std::vector<measured_product> read_products(const std::string& path, const pm::accelerator& a,
                                             const row_choice& choice) {
   const std::string text = read_text_file("data", path, largest_table);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool recording = first != text.npos && text[first] == '{';
+  if (!recording) return products_of_csv(read_table(text, shown(path, 200)), a, choice);
   try {
-    const std::size_t first = text.find_first_not_of(" \t\r\n");
-    if (first != text.npos && text[first] == '{') return products_of_recording(text, a);
-    return products_of_csv(read_table(text, path), a, choice);
+    return products_of_recording(text, a);
   } catch (const error& e) {
     throw error(e.code(), cat("data: ", in_quotes(path), ": ", e.what()));
   }

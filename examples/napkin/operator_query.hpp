@@ -88,15 +88,17 @@ Operator<T> read_operator(inputs<T>& in) {
   return x;
 }
 
-/// The time of an operator under a mode, what it computes and what it moves.
+/// The time of an operator under a mode, what it computes and what it moves; `intensity` too.
 template <perfmodel::Scalar T, class Operator, class Mode>
-outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode) {
+outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode,
+                         bool intensity = false) {
   const perfmodel::basic_demand<T> d = demand_of(x);
   const perfmodel::basic_estimate<T> e = estimate_of(in.accelerator(), x, d, mode);
   outcome<T> out;
   out.add("time_s", "time", e.time);
   if (d.flop().value() > 0.0) out.add("flop", "work", d.flop());
   out.add("bytes", "DRAM traffic", d.dram.total());
+  if (intensity) out.add("flop_per_byte", "intensity", d.intensity());
   out.explain(e);
   return out;
 }

@@ -58,9 +58,7 @@ struct gemm : operator_query<pm::basic_gemm> {
     g.format = in.format(in.has("activation_format") ? "activation_format" : "format");
     if (in.has("activation_format")) g.format = wider(g.format, g.weights.format);
     g.output = g.format;
-    outcome<T> out = kernel_answer(in, g, mode);
-    out.add("flop_per_byte", "intensity", demand_of(g).intensity());
-    return out;
+    return kernel_answer(in, g, mode, true);
   }
 
  private:

@@ -33,6 +33,16 @@ ask gemm time_s 40.07e-6 0.01e-6 --mode bound --accelerator h100_sxm --m 1 --n 8
 # 140e9 bytes at 3.35 TB/s.
 ask elementwise time_s 0.0418 0.00005 --mode bound --accelerator h100_sxm --elements 70e9 --inputs 1 --outputs 0 --format bf16
 
+# RMSNorm: 4 operations an element, read and written once, and gamma. A softmax: 5, and three reads
+# where no row stays on the chip.
+norm=(--accelerator h100_sxm --rows 4096 --width 8192)
+ask norm flop $((4 * 4096 * 8192)) 0 "${norm[@]}"
+ask norm flop $((8 * 4096 * 8192)) 0 "${norm[@]}" --kind layer
+ask norm bytes $((2 * 2 * 4096 * 8192 + 2 * 8192)) 0 "${norm[@]}"
+ask norm bytes $((4 * 2 * 4096 * 8192 + 2 * 8192)) 0 "${norm[@]}" --residual true
+ask softmax flop $((5 * 64 * 1000)) 0 --accelerator h100_sxm --rows 64 --width 1000
+ask softmax bytes $((4 * 2 * 64 * 1000)) 0 --accelerator h100_sxm --rows 64 --width 1000 --passes 3
+
 # One layer of a 70B model: 2 x 8 heads x 128 x 2 bytes a token.
 ask attention_decode bytes $((4096 * 4096 + 2 * 64 * 128 * 2 + 4096)) 0 --accelerator h100_sxm --batch 1 \
   --context 4096 --query_heads 64 --kv_heads 8 --head_dim 128

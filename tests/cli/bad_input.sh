@@ -58,7 +58,21 @@ refuses PM-E040 kv_capacity --accelerator h100_sxm --model "$scratch/broken.json
 if [[ -w /dev/full ]]; then
   "$napkin" gpus >/dev/full 2>/dev/null
   [[ $? -eq 2 ]] || fail 'an answer that cannot be written is not reported'
+  for option in --help --version; do
+    "$napkin" $option >/dev/full 2>/dev/null
+    [[ $? -eq 2 ]] || fail "$option that cannot be written is not reported"
+  done
 fi
+
+for command in 'gpus' 'gemm --accelerator h100_sxm --m 1 --n 2 --k 3' 'calibrate --accelerator h100_sxm --data x'; do
+  read -ra words <<<"$command"
+  refuses '--json' "${words[@]}" --json=7
+done
+# What opens and cannot be read is said by name.
+refuses 'PM-E040: stdin: cannot be read' batch </tmp
+refuses 'PM-E040: stdin: cannot be read' batch <&-
+[[ ! -e /proc/self/mem ]] || refuses 'PM-E040: data: "/proc/self/mem" ' calibrate --accelerator h100_sxm --data /proc/self/mem
+[[ ! -e /proc/self/mem ]] || refuses 'PM-E0' kv_capacity --accelerator h100_sxm --model /proc/self/mem
 
 # --- a batch: an error line in place, the others still answered -------------------------------------
 # line <code> <request>
@@ -130,6 +144,15 @@ done
 # Byte 0 is not where a line ends.
 answer=$(printf '%s\0 trailing\n' "$good" | "$napkin" batch)
 [[ $answer == *PM-E001* ]] || fail "a byte 0 in a line: $answer"
+# An id keeps the digits that it was sent with, and is none where it is no JSON.
+for id in 18446744073709551617 '[1,{"a":-98765432109876543210.50}]' 7 1e400 '{"a":0.10}'; do
+  answer=$(echo "{\"id\":$id,\"query\":\"ridge\",\"accelerator\":\"h100_sxm\"}" | "$napkin" batch)
+  [[ $answer == "{\"id\":$id,\"flop_per_byte\":"* || ($id == 1e400 && $answer == *PM-E010*) ]] || fail "an id changes: $answer"
+done
+answer=$("$napkin" ridge --accelerator h100_sxm --id 18446744073709551617 --json)
+[[ $answer == '{"id":18446744073709551617,'* ]] || fail "--id changes: $answer"
+answer=$(printf '{"id":{"a":"\xff"},"query":"ridge"}\n' | "$napkin" batch)
+[[ $answer == '{"id":null,"line":1,'* ]] || fail "half an id: $answer"
 # The id comes back even when the line goes wrong after it.
 answer=$(echo '{"id":{"a":[1,2]},"query":"gemm","accelerator":"h100_sxm","m":x}' | "$napkin" batch)
 [[ $answer == '{"id":{"a":[1,2]},"line":1,'* ]] || fail "the id is lost: $answer"

@@ -133,6 +133,16 @@ mkfifo "$scratch/pipe"
 refuses PM-E040 calibrate --accelerator h100_sxm --data "$scratch/pipe"
 refuses PM-E040 calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out "$scratch/pipe"
 refuses PM-E040 calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out "$scratch"
+# The old profile stays where the new one cannot be written in full.
+cp "$profile" "$scratch/keep.json"
+(
+  trap '' XFSZ
+  ulimit -f 1
+  "$napkin" calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out "$scratch/keep.json" >/dev/null 2>"$scratch/said"
+) && fail 'half a profile is no error'
+grep -q 'PM-E040.*cannot be written' "$scratch/said" || fail "half a profile: $(cat "$scratch/said")"
+cmp -s "$profile" "$scratch/keep.json" || fail 'calibrate lost the old profile'
+[[ -z $(find "$scratch" -name 'keep.json?*') ]] || fail 'calibrate leaves half a profile beside it'
 # More rows than a fit takes in, and files that no benchmark writes.
 awk 'NR == 1 { print; next } { for (i = 0; i < 700; ++i) print }' "$scratch/us.csv" |
   no_fit PM-E010 'more than 100000 measurements'
@@ -146,16 +156,16 @@ head -2 "$scratch/us.csv" | no_fit PM-E050 'one measurement'
 head -6 "$scratch/us.csv" | no_fit PM-E050 'at least 8'
 { head -1 "$scratch/us.csv"; for _ in {1..40}; do sed -n 9p "$scratch/us.csv"; done; } | no_fit PM-E050 'of one size'
 for cell in nan -3 0 inf 1e999; do
-  sed "5s/[^,]*\$/$cell/" "$scratch/us.csv" | no_fit PM-E01 'line 5: latency_us'
+  sed "5s/[^,]*\$/$cell/" "$scratch/us.csv" | no_fit PM-E01 'bad.csv:5: latency_us'
 done 2>/dev/null
-sed '5s/[^,]*$/1e-320/' "$scratch/us.csv" | no_fit PM-E010 'line 5: latency_us is 9.99989e-321; allowed: 1e-12 to 1e9'
-sed '5s/[^,]*$/2e9/' "$scratch/us.csv" | no_fit PM-E010 'line 5: latency_us is 2000000000; allowed: 1e-12 to 1e9'
-sed '5s/[^,]*$/fast/' "$scratch/us.csv" | no_fit PM-E005 'line 5: latency_us is "fast"'
-sed '5s/[^,]*$/12 us/' "$scratch/us.csv" | no_fit PM-E005 'line 5: latency_us is "12 us"'
-sed '5s/,[^,]*$//' "$scratch/us.csv" | no_fit PM-E031 'line 5: 6 cells'
-sed '7s/bf16,[0-9]*/bf16,1.5/' "$scratch/us.csv" | no_fit PM-E010 'line 7: m'
-sed '7s/bf16/bf17/' "$scratch/us.csv" | no_fit PM-E014 'line 7: dtype'
-sed '7s/^here/there/' "$scratch/us.csv" | no_fit PM-E031 'line 7: gpu is "there"'
+sed '5s/[^,]*$/1e-320/' "$scratch/us.csv" | no_fit PM-E010 'bad.csv:5: latency_us is "1e-320"; allowed: a number, 1e-12 to 1e9'
+sed '5s/[^,]*$/2e9/' "$scratch/us.csv" | no_fit PM-E010 'bad.csv:5: latency_us is "2e9"; allowed: a number, 1e-12 to 1e9'
+sed '5s/[^,]*$/fast/' "$scratch/us.csv" | no_fit PM-E005 'bad.csv:5: latency_us is "fast"'
+sed '5s/[^,]*$/12 us/' "$scratch/us.csv" | no_fit PM-E005 'bad.csv:5: latency_us is "12 us"'
+sed '5s/,[^,]*$//' "$scratch/us.csv" | no_fit PM-E031 'bad.csv:5: 6 cells'
+sed '7s/bf16,[0-9]*/bf16,1.5/' "$scratch/us.csv" | no_fit PM-E010 'bad.csv:7: m'
+sed '7s/bf16/bf17/' "$scratch/us.csv" | no_fit PM-E014 'bad.csv:7: dtype'
+sed '7s/^here/there/' "$scratch/us.csv" | no_fit PM-E031 'bad.csv:7: gpu is "there"'
 sed 's/^here/h200_sxm/' "$scratch/us.csv" | no_fit PM-E031 'gpu is "h200_sxm"'
 sed '1s/latency_us/latency_ns/' "$scratch/us.csv" | no_fit PM-E003 'latency_ns'
 sed '1s/latency_us/latency/' "$scratch/us.csv" | no_fit PM-E003 '"latency"'

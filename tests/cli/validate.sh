@@ -105,6 +105,10 @@ bad_csv() {  # <says> <header> <row>
   printf '%s\n' "$2" "$3" >"$work/bad.csv"
   says 2 "$1" --csv "$work/bad.csv"
 }
+# A cell in quotes may have commas, and blanks around a cell are none of it.
+printf '%s\n' gpu,backend,dtype,m,n,k,latency_us '"h100_sxm", "none",bf16,4096,8192,8192, 780' >"$work/own.csv"
+says 0 '1 own rows' --csv "$work/own.csv"
+bad_csv 'gpu is "h,"; allowed: v100' gpu,backend,dtype,m,n,k,latency_us '"h,",none,bf16,1,2,3,1'
 bad_csv 'the column latency_us is missing' gpu,backend,dtype,m,n,k,latency_ms h100_sxm,none,bf16,1,2,3,1
 bad_csv 'the column x is not known' gpu,backend,dtype,m,n,k,latency_us,x h100_sxm,none,bf16,1,2,3,1,1
 bad_csv 'bad.csv:2: latency_us is "nan"' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,1,2,3,nan
@@ -115,13 +119,13 @@ bad_csv 'latency_us is "1e300"' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none
 bad_csv 'the column m stands there twice' gpu,backend,dtype,m,m,n,k,latency_us h100_sxm,none,bf16,1,1,2,3,1
 bad_csv 'num_gpus is "2.5"' gpu,impl,op,dtype,num_gpus,bytes,latency_us h100_sxm,nccl,all_reduce,bf16,2.5,1024,9
 bad_csv 'allowed on h100_sxm: up to 8' gpu,impl,op,dtype,num_gpus,bytes,latency_us h100_sxm,nccl,all_reduce,bf16,16,1024,9
-bad_csv 'dtype is "bf17"; allowed: bfloat16, half, fp64' gpu,impl,op,dtype,num_gpus,bytes,latency_us \
+bad_csv 'dtype is "bf17"; allowed: fp64, fp32' gpu,impl,op,dtype,num_gpus,bytes,latency_us \
   h100_sxm,nccl,all_reduce,bf17,8,1024,9
 long=$(printf 'x%.0s' {1..5000})
 bad_csv "gpu is \"${long:0:60}...\"; allowed: v100" gpu,backend,dtype,m,n,k,latency_us "$long,none,bf16,1,2,3,1"
 bad_csv "the column ${long:0:60}... is not known" "gpu,backend,dtype,m,n,k,latency_us,$long" h100_sxm,none,bf16,1,2,3,1,1
 printf 'gpu,backend,dtype,m,n,k,latency_us\nh100_sxm,none,bf16,1\0\033[1m,2,3,1\n' >"$work/bad.csv"
-says 2 'm is "1  [1m"; allowed: a number from 1 on' --csv "$work/bad.csv"
+says 2 'm is "1  [1m"; allowed: a number, 1 to 1e15' --csv "$work/bad.csv"
 bad_csv 'no rows' gpu,backend,dtype,m,n,k,latency_us ''
 printf '%s\n' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,4096,8192,8192,100 >"$work/own.csv"
 says 1 'below its bound' --csv "$work/own.csv"
@@ -182,6 +186,6 @@ table 0 'h100_sxm' "${gemms[@]}" H100-SXM5-80GB,other-0.1,bfloat16,4096,8192,819
 table 0 'h200_sxm' "${links[@]}"
 table 0 'h200_sxm' "${links[@]}" h299,vllm/0.14.0,custom,bfloat16,8,4096,40
 table 2 'tables of collectives: bytes is 0; allowed: 1 or more' "${links[@]}" h200_sxm,vllm/0.14.0,custom,bfloat16,8,0,40
-table 2 'tables of kernels: a cell is no number' "${gemms[@]}" H100-SXM5-80GB,vllm-0.1,bfloat16,x,8192,8192,780
-table 2 'aic_gemm_bf16_public.csv:2: there is no column 4' "${gemms[0]}" gpu,backend,dtype H100-SXM5-80GB,vllm-0.1,bfloat16
+table 2 '_public.csv:2: m is "x"; allowed: a number, 1 to 1e15' "${gemms[@]}" H100-SXM5-80GB,vllm-0.1,bfloat16,x,8192,8192,780
+table 2 'aic_gemm_bf16_public.csv:1: there is no column m' "${gemms[0]}" gpu,backend,dtype H100-SXM5-80GB,vllm-0.1,bfloat16
 finish
