@@ -25,7 +25,7 @@ namespace {
 
 /// ln(measured / predicted) by the shipped profile.
 double residual(const collective_row& x) {
-  const pm::accelerator& a = *published::accelerator_of(x.gpu);
+  const pm::accelerator& a = *published::device_named(x.gpu);
   const auto cost = pm::calibrated_collectives_on(
       a, pm::catalog::collective_profile_of(a),
       x.flags_with_data ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);
@@ -146,17 +146,17 @@ TEST_CASE("80 % of what a fit has not seen lie where it says", "[calibrated][sha
 }
 
 TEST_CASE("an all-reduce of LLMCompass's node of 4 A100s", "[calibrated][shared]") {
-  const auto rows =
-      published::rows_of(perfmodel_test::measured_folder() + "/llmcompass_allreduce_4xA100.csv");
-  REQUIRE_FALSE(rows.empty());
+  const auto table =
+      published::rows_of(perfmodel_test::measured_folder(), "llmcompass_allreduce_4xA100.csv");
+  REQUIRE_FALSE(table.rows.empty());
   std::vector<double> residuals;
-  for (const auto& r : rows) {  // node,num_gpus,bytes,latency_us,busbw_GBps
+  for (const auto& r : table) {
     collective_row x;
     x.gpu = "a100_sxm";
-    x.call.ranks = std::stoi(r[1]);
-    x.call.message = pm::message_bytes<>(std::stod(r[2]) * pm::byte);
+    x.call.ranks = r.whole("num_gpus");
+    x.call.message = pm::message_bytes<>(r.number("bytes") * pm::byte);
     x.call.implementation = pm::implementation::nccl;
-    x.seconds = std::stod(r[3]) * 1e-6;
+    x.seconds = r.seconds();
     residuals.push_back(residual(x));
   }
   const auto s = pm::score_of(residuals);
@@ -166,7 +166,6 @@ TEST_CASE("an all-reduce of LLMCompass's node of 4 A100s", "[calibrated][shared]
 }
 
 TEST_CASE("what tensor parallelism gains a served Llama 70B", "[calibrated][shared]") {
-  // model,gpu,backend,version,precision,..,isl 7,osl,concurrency,batch,tp 11,..,tpot_ms 17
   struct group {
     std::string gpu, engine, precision;
     double input = 0, output = 0, batch = 0;
@@ -174,23 +173,24 @@ TEST_CASE("what tensor parallelism gains a served Llama 70B", "[calibrated][shar
   };
   std::map<std::string, group> groups;
   for (const auto& r :
-       published::rows_of(perfmodel_test::measured_folder() + "/aic_e2e_serving_public.csv")) {
-    if (r[0] != "Llama-3.1-70B") continue;
-    group& g = groups[r[1] + r[2] + r[4] + ' ' + r[7] + ' ' + r[8] + ' ' + r[9]];
-    g.gpu = r[1];
-    g.engine = r[2];
-    g.precision = r[4];
-    g.input = std::stod(r[7]);
-    g.output = std::stod(r[8]);
-    g.batch = std::stod(r[9]);
-    g.seconds[std::stoi(r[11])] = 1e-3 * std::stod(r[17]);
+       published::rows_of(perfmodel_test::measured_folder(), "aic_e2e_serving_public.csv")) {
+    if (r.text("model") != "Llama-3.1-70B") continue;
+    group& g = groups[common::cat(r.text("gpu"), r.text("backend"), r.text("precision"), ' ',
+                                  r.text("isl"), ' ', r.text("osl"), ' ', r.text("concurrency"))];
+    g.gpu = r.text("gpu");
+    g.engine = r.text("backend");
+    g.precision = r.text("precision");
+    g.input = r.count("isl");
+    g.output = r.count("osl");
+    g.batch = r.count("concurrency");
+    g.seconds[r.whole("tp")] = r.seconds("tpot_ms", 1e-3);
   }
   REQUIRE_FALSE(groups.empty());
 
   const auto predicted = [](const group& g, int ranks) {
     const bool trtllm = g.engine == "trtllm";
     pm::deployment d;
-    d.device = *published::accelerator_of(g.gpu);
+    d.device = *published::device_named(g.gpu);
     d.model = pm::catalog::llama_3_1_70b;
     d.layout.tensor = ranks;
     d.kv = pm::fp8;
