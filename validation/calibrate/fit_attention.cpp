@@ -86,6 +86,6 @@ int main(int argc, char** argv) {
     fit_rows::print_coverage(gpu + " by the default rule", residual, loan.log_sigma);
     every.insert(every.end(), residual.begin(), residual.end());
   }
-  fit_rows::print("without its own profile", "all", every);
+  published::print_score("without its own profile", "all", every);
   return 0;
 }

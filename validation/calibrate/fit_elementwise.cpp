@@ -37,7 +37,7 @@ void fit_l2(const std::string& gpu, const std::vector<elementwise_row>& rows) {
   const auto fit = pm::fit_log_ratios(
       std::array<pm::fitted_parameter, 1>{{{"l2_bandwidth [TB/s]", 4.0, 0.5, 20.0}}},
       std::span<const double>(t), predict);
-  fit_rows::print("tensors in L2", gpu, fit.residual);
+  published::print_score("tensors in L2", gpu, fit.residual);
   std::printf("    l2_bandwidth %#.4g +- %.2g TB/s\n", fit.value[0], fit.standard_error[0]);
 }
 
@@ -66,8 +66,8 @@ void fit_scalar_kernels(const std::vector<elementwise_row>& rows) {
   const auto t = seconds_of(rows);
   const std::span<const double> measured(t);
   const auto fit = pm::fit_log_ratios(p, measured, predict);
-  fit_rows::print("one element at a time", "in sample", fit.residual);
-  fit_rows::print(
+  published::print_score("one element at a time", "in sample", fit.residual);
+  published::print_score(
       "one element at a time", "accelerators held out",
       pm::held_out_residuals(p, measured, std::span<const std::size_t>(machine), predict));
   // One operator left out at a time, but look-ups: nothing else tells what those take.
@@ -89,10 +89,8 @@ void fit_scalar_kernels(const std::vector<elementwise_row>& rows) {
       if (rows[i].op == left_out) unseen.push_back(std::log(t[i] / predict(found, i).value()));
     }
   }
-  fit_rows::print("one element at a time", "operators held out", unseen);
-  for (std::size_t j = 0; j < p.size(); ++j) {
-    std::printf("    %-18s %#.3g +- %.2g\n", p[j].name, fit.value[j], fit.standard_error[j]);
-  }
+  published::print_score("one element at a time", "operators held out", unseen);
+  published::print_parameters(p, fit);
   std::printf("    spread %.2g\n", pm::log_sigma_of(fit.residual));
 }
 
@@ -125,8 +123,8 @@ int main(int argc, char** argv) {
   for (const auto& [gpu, rows] : in_l2) fit_l2(gpu, rows);
   fit_scalar_kernels(scalar);
   for (const auto& [who, residual] : score) {
-    fit_rows::print("the bound", who, bound[who]);
-    fit_rows::print("shipped", who, residual);
+    published::print_score("the bound", who, bound[who]);
+    published::print_score("shipped", who, residual);
   }
   return 0;
 }

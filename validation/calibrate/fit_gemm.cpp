@@ -12,7 +12,9 @@ namespace {
 
 namespace pm = perfmodel;
 using published::gemm_row;
+using published::print_score;
 using rows = std::vector<gemm_row>;
+using parameters_by_gpu = std::map<std::string, pm::machine_parameters>;
 
 std::vector<double> seconds_of(const rows& data) {
   std::vector<double> t;
@@ -35,12 +37,6 @@ std::vector<pm::gemm_measurement> measurements(const rows& data) {
 /// As fit_attention finds it: products tell too little of it.
 pm::bandwidth<> l2_of(const rows& data) {
   return pm::catalog::machine_profile_of(*data.front().device).value.l2_bandwidth;
-}
-
-void print(const char* what, const std::string& who, const std::vector<double>& residual) {
-  const auto s = pm::score_of(residual);
-  std::printf("%-30s %-24s n %5zu  mean %5.1f %%  median %5.1f %%  p90 %5.1f %%  bias %+5.1f %%\n",
-              what, who.c_str(), s.n, 100 * s.mean, 100 * s.median, 100 * s.p90, 100 * s.bias);
 }
 
 /// Residuals of rows whose value of `of` no fit has seen.
@@ -86,8 +82,7 @@ pm::basic_engine_profile<T> engine_of(const char* name, const std::array<T, N>& 
 /// What an engine adds around low precision, jointly over machines and formats. With N = 3 it has
 /// no rows that tell quantise_floor.
 template <std::size_t N>
-pm::engine_profile fit_engine(const char* name, const rows& all,
-                              const std::map<std::string, pm::machine_parameters>& fitted) {
+pm::engine_profile fit_engine(const char* name, const rows& all, const parameters_by_gpu& fitted) {
   using scalar = pm::dual<N>;
   rows data;
   std::vector<std::size_t> shape;
@@ -115,17 +110,89 @@ pm::engine_profile fit_engine(const char* name, const rows& all,
   std::array<pm::fitted_parameter, N> p;
   for (std::size_t j = 0; j < N; ++j) p[j] = every[j];
   const auto fit = pm::fit_log_ratios(p, std::span<const double>(t), predict);
-  print("narrow formats, in sample", name, fit.residual);
+  print_score("narrow formats, in sample", name, fit.residual);
   const auto out = pm::held_out_residuals(p, std::span<const double>(t),
                                           std::span<const std::size_t>(shape), predict, 4);
-  print("shapes left out", name, out);
-  for (std::size_t j = 0; j < N; ++j) {
-    std::printf("    %-24s %#.4g +- %.2g\n", p[j].name, fit.value[j], fit.standard_error[j]);
-  }
+  print_score("shapes left out", name, out);
+  published::print_parameters(p, fit);
   std::printf("    spread %.3g\n", pm::log_sigma_of(out));
   auto e = engine_of<double>(name, fit.value);
   if (N == 3) e.quantise_floor = e.tensor_scale_floor;
   return e;
+}
+
+/// By what the profile says limits a product, of cold weights, and the bound.
+void report_regimes(const std::string& gpu, const rows& data, const pm::machine_parameters& p) {
+  std::map<std::string, std::vector<double>> regime;
+  std::vector<double> cold, bound;
+  for (const auto& r : data) {
+    const auto e = pm::calibrated_estimate(*r.device, r.workload, {p}, pm::replaying(r.copies));
+    regime[pm::name_of(e.limiter)].push_back(std::log(r.seconds / e.time.value()));
+    if (!r.may_be_warm()) cold.push_back(std::log(r.seconds / e.time.value()));
+    bound.push_back(std::log(r.seconds / pm::roofline(*r.device, r.workload).time.value()));
+  }
+  for (const auto& [name, residual] : regime) print_score("  " + name + "-bound", gpu, residual);
+  print_score("  weights larger than L2", gpu, cold);
+  print_score("the bound", gpu, bound);
+}
+
+/// Fits one machine and prints all about it. `unknown`: rows that may have run from L2.
+pm::machine_parameters report_machine(const std::string& gpu, const rows& data,
+                                      const rows& unknown) {
+  const auto fit = pm::fit_machine(*data.front().device, measurements(data), 5, l2_of(data));
+  const pm::machine_parameters& p = fit.profile.value;
+  print_score("in sample", gpu, fit.residual);
+  print_score("shapes (n, k) left out", gpu, fit.held_out);
+  std::vector<double> cold;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (!data[i].may_be_warm()) cold.push_back(fit.held_out[i]);
+  }
+  print_score("  weights larger than L2", gpu, cold);
+  print_score("each n left out", gpu, held_out(data, &pm::gemm::n));
+  print_score("each k left out", gpu, held_out(data, &pm::gemm::k));
+  print_score("each m left out", gpu, held_out(data, &pm::gemm::m));
+  report_regimes(gpu, data, p);
+  if (!unknown.empty()) {
+    std::vector<double> residual = fit.residual;
+    for (const auto& r : unknown) residual.push_back(log_ratio(r, p));
+    print_score("with those that fill the L2", gpu, residual);
+  }
+  std::printf("80 %% interval, spread %.3f, holds %.0f %% of held out\n", fit.profile.log_sigma,
+              100.0 * pm::coverage_of(fit.held_out, fit.profile.log_sigma));
+  std::printf("inline constexpr machine_profile profile_%s{\n    .name = \"%s\",\n", gpu.c_str(),
+              gpu.c_str());
+  print_parameters("value", p);
+  print_parameters("standard_error", fit.profile.standard_error);
+  std::printf("    .log_sigma = %.3g,\n    .from = &sources::aic_gemm};\n", fit.profile.log_sigma);
+  return p;
+}
+
+void report_narrow(const rows& all, parameters_by_gpu& fitted) {
+  std::map<std::string, pm::engine_profile> engines;
+  engines["trtllm"] = fit_engine<4>("trtllm", all, fitted);
+  engines["vllm"] = fit_engine<3>("vllm", all, fitted);
+  std::map<std::string, std::vector<double>> narrow;
+  for (const auto& r : all) {
+    if (r.dtype == "bfloat16" || r.warmth_unknown()) continue;
+    narrow[r.dtype + " " + r.engine + " " + r.gpu].push_back(
+        log_ratio(r, fitted[r.gpu], engines[r.engine]));
+  }
+  for (const auto& [who, residual] : narrow) print_score("low precision", who, residual);
+}
+
+/// As if each machine had no profile: by its nearest relative among the others.
+void report_transfer(const std::map<std::string, rows>& by_gpu) {
+  std::vector<double> every;
+  for (const auto& [gpu, data] : by_gpu) {
+    const auto transferred = pm::catalog::transferred_machine_profile(*data.front().device);
+    std::vector<double> residual;
+    for (const auto& r : data) residual.push_back(log_ratio(r, transferred.value));
+    print_score("without its own profile", gpu, residual);
+    std::printf("    spread %.3f, stated %.3f, which holds %.0f %%\n", pm::log_sigma_of(residual),
+                transferred.log_sigma, 100.0 * pm::coverage_of(residual, transferred.log_sigma));
+    published::append(every, residual);
+  }
+  print_score("without its own profile", "all", every);
 }
 
 }  // namespace
@@ -137,80 +204,17 @@ int main(int argc, char** argv) {
     std::puts("no published matrix products in that folder");
     return 1;
   }
-  std::map<std::string, rows> by_gpu;
-  std::map<std::string, rows> unknown;  // whether they ran from L2
+  std::map<std::string, rows> by_gpu, unknown;
   for (const auto& r : all) {
     if (r.dtype == "bfloat16") (r.warmth_unknown() ? unknown : by_gpu)[r.gpu].push_back(r);
   }
-  std::map<std::string, pm::machine_parameters> fitted;
-  for (const auto& [gpu, data] : by_gpu) {
-    const auto fit = pm::fit_machine(*data.front().device, measurements(data), 5, l2_of(data));
-    fitted[gpu] = fit.profile.value;
-    print("in sample", gpu, fit.residual);
-    print("shapes (n, k) left out", gpu, fit.held_out);
-    std::vector<double> cold_held_out;
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      if (!data[i].may_be_warm()) cold_held_out.push_back(fit.held_out[i]);
-    }
-    print("  weights larger than L2", gpu, cold_held_out);
-    print("each n left out", gpu, held_out(data, &pm::gemm::n));
-    print("each k left out", gpu, held_out(data, &pm::gemm::k));
-    print("each m left out", gpu, held_out(data, &pm::gemm::m));
-    std::map<std::string, std::vector<double>> regime;
-    std::vector<double> cold;
-    std::vector<double> bound;
-    for (const auto& r : data) {
-      const auto e =
-          pm::calibrated_estimate(*r.device, r.workload, {fitted[gpu]}, pm::replaying(r.copies));
-      regime[pm::name_of(e.limiter)].push_back(std::log(r.seconds / e.time.value()));
-      if (!r.may_be_warm()) cold.push_back(std::log(r.seconds / e.time.value()));
-      bound.push_back(std::log(r.seconds / pm::roofline(*r.device, r.workload).time.value()));
-    }
-    for (const auto& [name, residual] : regime)
-      print(("  " + name + "-bound").c_str(), gpu, residual);
-    print("  weights larger than L2", gpu, cold);
-    print("the bound", gpu, bound);
-    if (unknown.contains(gpu)) {
-      std::vector<double> residual = fit.residual;
-      for (const auto& r : unknown[gpu]) residual.push_back(log_ratio(r, fitted[gpu]));
-      print("with those that fill the L2", gpu, residual);
-    }
-    std::printf("80 %% interval, spread %.3f, holds %.0f %% of held out\n", fit.profile.log_sigma,
-                100.0 * pm::coverage_of(fit.held_out, fit.profile.log_sigma));
-    std::printf("inline constexpr machine_profile profile_%s{\n    .name = \"%s\",\n", gpu.c_str(),
-                gpu.c_str());
-    print_parameters("value", fit.profile.value);
-    print_parameters("standard_error", fit.profile.standard_error);
-    std::printf("    .log_sigma = %.3g,\n    .from = &sources::aic_gemm};\n",
-                fit.profile.log_sigma);
-  }
-
-  std::map<std::string, pm::engine_profile> engines;
-  engines["trtllm"] = fit_engine<4>("trtllm", all, fitted);
-  engines["vllm"] = fit_engine<3>("vllm", all, fitted);
-  std::map<std::string, std::vector<double>> narrow;
-  for (const auto& r : all) {
-    if (r.dtype == "bfloat16" || r.warmth_unknown()) continue;
-    narrow[r.dtype + " " + r.engine + " " + r.gpu].push_back(
-        log_ratio(r, fitted[r.gpu], engines[r.engine]));
-  }
-  for (const auto& [who, residual] : narrow) print("low precision", who, residual);
-
-  // Never fitted: layers of real models, run eagerly; and machines by another machine's parameters.
+  parameters_by_gpu fitted;
+  for (const auto& [gpu, data] : by_gpu) fitted[gpu] = report_machine(gpu, data, unknown[gpu]);
+  report_narrow(all, fitted);
+  // Never fitted: layers of real models, run eagerly.
   std::map<std::string, std::vector<double>> layers;
   for (const auto& r : published::layer_gemms(folder))
     layers[r.gpu].push_back(log_ratio(r, fitted[r.gpu]));
-  for (const auto& [gpu, residual] : layers) print("layers, never fitted", gpu, residual);
-  // As if each machine had no profile: by its nearest relative among the others.
-  std::vector<double> every;
-  for (const auto& [gpu, data] : by_gpu) {
-    const pm::machine_profile loan = pm::catalog::transferred_machine_profile(*data.front().device);
-    std::vector<double> residual;
-    for (const auto& r : data) residual.push_back(log_ratio(r, loan.value));
-    print("without its own profile", gpu, residual);
-    std::printf("    spread %.3f, stated %.3f, which holds %.0f %%\n", pm::log_sigma_of(residual),
-                loan.log_sigma, 100.0 * pm::coverage_of(residual, loan.log_sigma));
-    every.insert(every.end(), residual.begin(), residual.end());
-  }
-  print("without its own profile", "all", every);
+  for (const auto& [gpu, residual] : layers) print_score("layers, never fitted", gpu, residual);
+  report_transfer(by_gpu);
 }

@@ -73,9 +73,7 @@ class library_fit {
   std::map<std::string, machine> machines_;
 };
 
-void append(std::vector<double>& to, const std::vector<double>& more) {
-  to.insert(to.end(), more.begin(), more.end());
-}
+using published::append;
 
 }  // namespace
 
@@ -103,7 +101,7 @@ int main(int argc, char** argv) {
   for (const auto& [name, rows] : libraries) {
     const library_fit data(rows);
     const auto fit = data.result();
-    fit_rows::print("in sample", name, fit.residual);
+    published::print_score("in sample", name, fit.residual);
     append(every["in sample"], fit.residual);
     for (const auto& [what, part] : parts) {
       const auto residual = data.held_out(part);
@@ -111,15 +109,12 @@ int main(int argc, char** argv) {
         std::printf("%-28s %-26s all rows are of one\n", what.c_str(), name.c_str());
         continue;
       }
-      fit_rows::print(what, name, residual);
+      published::print_score(what, name, residual);
       append(every[what], residual);
     }
-    for (std::size_t j = 0; j < count; ++j) {
-      std::printf("    %-16s %#.4g +- %.2g\n", library_fit::parameters[j].name, fit.value[j],
-                  fit.standard_error[j]);
-    }
+    published::print_parameters(library_fit::parameters, fit);
   }
-  for (const auto& [what, residual] : every) fit_rows::print(what, "all", residual);
+  for (const auto& [what, residual] : every) published::print_score(what, "all", residual);
   const auto& shapes = every["model shapes held out"];
   fit_rows::print_coverage("experts", shapes,
                            pm::catalog::moe_profile_of(*all.front().device).log_sigma);

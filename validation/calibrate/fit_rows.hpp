@@ -68,13 +68,7 @@ class fit {
   pm::basic_accelerator<point> device_;
 };
 
-inline void print(const std::string& what, const std::string& who,
-                  const std::vector<double>& residual) {
-  const auto s = pm::score_of(residual);
-  std::printf("%-28s %-26s n %4zu  mean %5.1f %%  median %5.1f %%  p90 %5.1f %%  bias %+5.1f %%\n",
-              what.c_str(), who.c_str(), s.n, 100.0 * s.mean, 100.0 * s.median, 100.0 * s.p90,
-              100.0 * s.bias);
-}
+using published::print_score;
 
 /// Share of rows inside the stated 80 % interval.
 inline void print_coverage(const std::string& who, const std::vector<double>& residual,
@@ -89,7 +83,7 @@ void print_kinds(const std::string& what, const std::string& who,
                  const std::vector<const Row*>& rows, const std::vector<double>& residual) {
   std::map<std::string, std::vector<double>> kinds;
   for (std::size_t i = 0; i < rows.size(); ++i) kinds[rows[i]->kind()].push_back(residual[i]);
-  for (const auto& [kind, r] : kinds) print(what, who + " " + kind, r);
+  for (const auto& [kind, r] : kinds) print_score(what, who + " " + kind, r);
 }
 
 /// Of the machine profile, which attention shares.

@@ -1,6 +1,8 @@
 // The published tables, and what they call accelerators and formats.
 #pragma once
 
+#include <cstdio>
+#include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <string_view>
 
@@ -40,6 +42,25 @@ inline const pm::accelerator* device_named(std::string_view name) {
     }
   }
   return nullptr;
+}
+
+/// A line of a fit's report: what was predicted, of whom, and how far it was off.
+inline void print_score(const std::string& what, const std::string& who,
+                        const std::vector<double>& residual) {
+  const auto s = pm::score_of(residual);
+  std::printf("%-30s %-26s n %4zu  mean %5.1f %%  median %5.1f %%  p90 %5.1f %%  bias %+5.1f %%\n",
+              what.c_str(), who.c_str(), s.n, 100.0 * s.mean, 100.0 * s.median, 100.0 * s.p90,
+              100.0 * s.bias);
+}
+/// The parameters that a fit found.
+template <class Parameters, class Fit>
+void print_parameters(const Parameters& p, const Fit& fit) {
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    std::printf("    %-24s %#9.4g +- %.2g\n", p[j].name, fit.value[j], fit.standard_error[j]);
+  }
+}
+inline void append(std::vector<double>& to, const std::vector<double>& more) {
+  to.insert(to.end(), more.begin(), more.end());
 }
 
 }  // namespace published

@@ -20,20 +20,15 @@ struct seen {
 };
 using seen_by_device = std::map<std::string, std::vector<seen>>;
 
-std::string file_name(const std::string& what, const std::string& device) {
-  std::string s = what;
-  s += "_";
+std::string file_name(const char* what, const std::string& device) {
+  std::string s = cat(what, '_');
   for (const char c : device) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
     const bool capital = c >= 'A' && c <= 'Z';
-    if (plain)
-      s += c;
-    else if (capital)
-      s += static_cast<char>(c - 'A' + 'a');
-    else if (s.back() != '_')
-      s += '_';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    if (plain || capital) s += capital ? static_cast<char>(c - 'A' + 'a') : c;
+    if (!plain && !capital && s.back() != '_') s += '_';
   }
-  while (s.back() == '_') s.pop_back();
+  s.erase(s.find_last_not_of('_') + 1);
   return s;
 }
 
@@ -130,42 +125,84 @@ picture roofline_picture(const std::string& device, const std::vector<seen>& poi
   return p;
 }
 
-/// One y over one x, by the words that `name` gives.
-template <class Take>
-picture curves(const std::string& name, const std::string& title, const std::vector<seen>& points,
-               Take take) {
-  picture p;
-  p.name = name;
-  p.title = title;
-  std::map<std::string, std::array<series, 3>> lines;
+/// A point of a curve: which curve, its x, and y as `scale` / time, or as the time in ns where scale
+/// is 0.
+struct drawn {
+  std::string key;
+  double x, scale;
+};
+
+/// One y over one x, of the points of one quantity.
+template <class Draw>
+picture curves(picture p, const std::vector<seen>& points, std::string_view quantity, Draw draw) {
+  p.bytes_on_x = true;
+  std::map<std::string, std::vector<series>> lines;
   for (const seen& s : points) {
-    std::string key;
-    double x = 0.0;
-    // 1 / y of a time: `scale` / time is what is drawn, or time itself where scale is 0.
-    double scale = 0.0;
-    x = s.said->size;
-    if (!take(*s.at, key, x, scale) || !(x > 0.0)) continue;
-    const auto y = [&](double t) { return scale > 0.0 ? scale / t : t * 1e9; };
-    auto& three = lines[key];
-    three[0].rows.push_back({x, y(s.said->measured), 0.0});
-    if (s.said->predicts()) three[1].rows.push_back({x, y(s.said->predicted), 0.0});
-    if (s.said->bounded()) three[2].rows.push_back({x, y(s.said->bound), 0.0});
+    if (s.at->quantity != quantity) continue;
+    const drawn d = draw(s);
+    if (!(d.x > 0.0)) continue;
+    const auto y = [&d](double t) { return d.scale > 0.0 ? d.scale / t : t * 1e9; };
+    auto& three = lines[d.key];
+    if (three.empty()) {
+      three = {{"measured", mark::points, 0, {}},
+               {"predicted", mark::line, 1, {}},
+               {"bound", mark::dashed, 6, {}}};
+    }
+    three[0].rows.push_back({d.x, y(s.said->measured), 0.0});
+    if (s.said->predicts()) three[1].rows.push_back({d.x, y(s.said->predicted), 0.0});
+    if (s.said->bounded()) three[2].rows.push_back({d.x, y(s.said->bound), 0.0});
   }
   for (auto& [key, three] : lines) {
-    panel q;
-    q.title = key;
-    three[0].title = "measured";
-    three[1].title = "predicted";
-    three[2].title = "bound";
-    three[1].as = mark::line;
-    three[1].colour = 1;
-    three[2].as = mark::dashed;
-    three[2].colour = 6;
-    q.lines.assign(three.begin(), three.end());
-    sort_rows(q.lines);
-    p.panels.push_back(std::move(q));
+    sort_rows(three);
+    p.panels.push_back({key, std::move(three)});
   }
   return p;
+}
+
+picture bandwidth_picture(const std::string& device, const std::vector<seen>& points) {
+  return curves(
+      {.name = file_name("bandwidth", device),
+       .title = cat("Bandwidth over the working set, ", device),
+       .caption = "Points: measured. Line: predicted. Dashed: the bound, by a GPU's data sheet or "
+                  "by the fastest that a CPU was seen at. To see: small sets are bound by the "
+                  "start of a kernel; warm ones run at the cache's rate until they no longer fit.",
+       .x_label = "working set",
+       .y_label = "bandwidth [GB/s]"},
+      points, "stream_time", [](const seen& s) {
+        const point& p = *s.at;
+        return drawn{cat(word_of(p, "kernel"), ", ", word_of(p, "cache")),
+                     number_of(p, "working_set_bytes"),
+                     1e-9 * (number_of(p, "bytes_read") + number_of(p, "bytes_written"))};
+      });
+}
+
+picture latency_picture(const std::string& device, const std::vector<seen>& points) {
+  return curves(
+      {.name = file_name("latency", device),
+       .title = cat("Latency of one load, ", device),
+       .caption = "Points: measured. Line: the latency of the level that holds the set, by the "
+                  "catalogue or, of a CPU, by the sets that fill a level to a half. To see: one "
+                  "plateau for each level.",
+       .x_label = "working set",
+       .y_label = "latency [ns]",
+       .key = "top left"},
+      points, "load_latency", [](const seen& s) {
+        return drawn{"pointer chase", number_of(*s.at, "working_set_bytes"), 0.0};
+      });
+}
+
+picture littles_law_picture(const std::string& device, const std::vector<seen>& points) {
+  return curves(
+      {.name = file_name("littles_law", device),
+       .title = cat("Little's law, ", device),
+       .caption = "Points: measured. Line: min(share x bandwidth, bytes in flight / latency). To "
+                  "see: bandwidth grows with what is in flight until the memory is full.",
+       .x_label = "bytes in flight",
+       .y_label = "bandwidth [GB/s]"},
+      points, "bytes_in_flight_time", [](const seen& s) {
+        return drawn{"bandwidth over bytes in flight", s.said->size,
+                     1e-9 * number_of(*s.at, "bytes_read")};
+      });
 }
 
 }  // namespace
@@ -179,62 +216,11 @@ std::vector<picture> recording_pictures(const std::vector<compared_recording>& a
   }
   std::vector<picture> out;
   for (const auto& [device, points] : devices) {
-    out.push_back(roofline_picture(device, points));
-
-    picture streams =
-        curves(file_name("bandwidth", device), cat("Bandwidth over the working set, ", device),
-               points, [](const point& p, std::string& key, double& x, double& scale) {
-                 if (p.quantity != "stream_time") return false;
-                 key = cat(word_of(p, "kernel"), ", ", word_of(p, "cache"));
-                 x = number_of(p, "working_set_bytes");
-                 scale = 1e-9 * (number_of(p, "bytes_read") + number_of(p, "bytes_written"));
-                 return true;
-               });
-    streams.caption =
-        "Points: measured. Line: predicted. Dashed: the bound, by a GPU's data sheet or by the "
-        "fastest "
-        "that a CPU was seen at. To see: small sets are bound by the start of a kernel; warm ones "
-        "run "
-        "at the cache's rate until they no longer fit.";
-    streams.x_label = "working set";
-    streams.y_label = "bandwidth [GB/s]";
-    streams.bytes_on_x = true;
-    out.push_back(std::move(streams));
-
-    picture chase = curves(file_name("latency", device), cat("Latency of one load, ", device),
-                           points, [](const point& p, std::string& key, double& x, double&) {
-                             if (p.quantity != "load_latency") return false;
-                             key = "pointer chase";
-                             x = number_of(p, "working_set_bytes");
-                             return true;
-                           });
-    chase.caption =
-        "Points: measured. Line: the latency of the level that holds the set, by the catalogue or, "
-        "of "
-        "a CPU, by the sets that fill a level to a half. To see: one plateau for each level.";
-    chase.x_label = "working set";
-    chase.y_label = "latency [ns]";
-    chase.bytes_on_x = true;
-    chase.key = "top left";
-    out.push_back(std::move(chase));
-
-    picture little = curves(file_name("littles_law", device), cat("Little's law, ", device), points,
-                            [](const point& p, std::string& key, double&, double& scale) {
-                              if (p.quantity != "bytes_in_flight_time") return false;
-                              key = "bandwidth over bytes in flight";
-                              scale = 1e-9 * number_of(p, "bytes_read");
-                              return true;
-                            });
-    little.caption =
-        "Points: measured. Line: min(share x bandwidth, bytes in flight / latency). To see: "
-        "bandwidth "
-        "grows with what is in flight until the memory is full.";
-    little.x_label = "bytes in flight";
-    little.y_label = "bandwidth [GB/s]";
-    little.bytes_on_x = true;
-    out.push_back(std::move(little));
+    for (auto* draw : {roofline_picture, bandwidth_picture, latency_picture, littles_law_picture}) {
+      picture p = draw(device, points);
+      if (!p.empty()) out.push_back(std::move(p));
+    }
   }
-  std::erase_if(out, [](const picture& p) { return p.empty(); });
   return out;
 }
 
