@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 
+#include "codes.hpp"
 #include "text.hpp"
 
 namespace common {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "codes.hpp"
 #include "number_range.hpp"
 
 namespace common {
@@ -32,10 +33,10 @@ using json_report = void (*)(json_fault, const std::string& what);
 
 /// As perfmodel::error.
 [[noreturn]] inline void report_as_error(json_fault fault, const std::string& what) {
-  constexpr error_code codes[] = {error_code::malformed_request, error_code::malformed_request,
-                                  error_code::out_of_range,      error_code::unknown_key,
-                                  error_code::missing_key,       error_code::wrong_type,
-                                  error_code::out_of_range,      error_code::unknown_name};
+  constexpr error_code codes[] = {code::malformed_request,  code::malformed_request,
+                                  error_code::out_of_range, code::unknown_key,
+                                  code::missing_key,        code::wrong_type,
+                                  error_code::out_of_range, error_code::unknown_name};
   throw error(codes[static_cast<int>(fault)], what);
 }
 

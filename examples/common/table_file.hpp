@@ -71,7 +71,7 @@ class table_row {
   /// Throws missing_key where the table has no such column.
   const std::string& text(std::string_view column) const {
     const auto at = header_->find(column);
-    if (!at) header_->fail(error_code::missing_key, cat("there is no column ", column));
+    if (!at) header_->fail(code::missing_key, cat("there is no column ", column));
     return cells_[*at];
   }
   /// Whether the table has the column and the row something in it.
@@ -86,7 +86,7 @@ class table_row {
     const auto [end, failure] = std::from_chars(cell.data(), cell.data() + cell.size(), x);
     const bool too_large = failure == std::errc::result_out_of_range;
     if (!too_large && (failure != std::errc() || end != cell.data() + cell.size())) {
-      refuse(error_code::wrong_type, column, allowed.allowed());
+      refuse(code::wrong_type, column, allowed.allowed());
     }
     if (too_large || !allowed.holds(x)) {
       refuse(error_code::out_of_range, column, allowed.allowed());
@@ -148,7 +148,7 @@ inline table_file read_table(std::string_view text, const std::string& file) {
     }
   }
   if (header->columns.empty()) {
-    header->fail(error_code::missing_key, "the file is empty; it needs a header and rows");
+    header->fail(code::missing_key, "the file is empty; it needs a header and rows");
   }
   return out;
 }

@@ -51,9 +51,9 @@ class line_reader {
 
 json answer_line(const std::string& line, bool too_long, json& object,
                  const given_profile* profile) {
-  if (too_long) throw error(error_code::malformed_request, "the line is longer than 1 MiB");
+  if (too_long) throw error(code::malformed_request, "the line is longer than 1 MiB");
   if (line.find_first_not_of(" \t\r") == line.npos) {
-    throw error(error_code::malformed_request, "the line is empty; a request is an object");
+    throw error(code::malformed_request, "the line is empty; a request is an object");
   }
   read_json(line, object);
   return answer_json(answer_of(query_of(object), object, profile), object);
@@ -81,7 +81,7 @@ bool answer_batch(std::istream& in, std::ostream& out, const given_profile* prof
       answer = error_json(e, id_of(object), number);
       all_answered = false;
     } catch (const std::exception& e) {  // one request never costs the others their answers
-      const perfmodel::error unforeseen(perfmodel::error_code::malformed_request, e.what());
+      const perfmodel::error unforeseen(perfmodel::code::malformed_request, e.what());
       answer = error_json(unforeseen, id_of(object), number);
       all_answered = false;
     }

@@ -6,7 +6,6 @@
 
 #include "batch.hpp"
 #include "calibrate.hpp"
-#include "codes.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "planning.hpp"

@@ -56,15 +56,15 @@ const latency_column& latency_of(const table_header& h) {
     if (found != nullptr && c == found->name) continue;
     if (std::find(std::begin(known_columns), std::end(known_columns), c) != std::end(known_columns))
       continue;
-    h.fail(error_code::unknown_key,
+    h.fail(code::unknown_key,
            cat("the column ", in_quotes(c), " is not known; allowed: ", listed(known_columns),
                ", and the time with its unit as latency_us, latency_ms or latency_s"));
   }
   for (const std::string_view needed : {"dtype", "m", "n", "k"}) {
-    if (!h.find(needed)) h.fail(error_code::missing_key, cat("there is no column ", needed));
+    if (!h.find(needed)) h.fail(code::missing_key, cat("there is no column ", needed));
   }
   if (found != nullptr) return *found;
-  h.fail(error_code::missing_key, "there is no column latency_us (or latency_ms, latency_s)");
+  h.fail(code::missing_key, "there is no column latency_us (or latency_ms, latency_s)");
 }
 
 /// Copies of the weights that a backend's published benchmark reads in turn ("trtllm-1.0.0"); none,

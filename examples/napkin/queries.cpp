@@ -3,7 +3,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "codes.hpp"
 #include "query.hpp"
 
 namespace napkin {

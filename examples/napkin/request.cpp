@@ -113,8 +113,8 @@ void assign_default(const key& k, value& out) {
 }  // namespace
 
 void missing_key(const query& asked, std::string_view name, const std::string& hint) {
-  throw error(error_code::missing_key, std::string(name) + " is missing; " + asked.name +
-                                           " needs it" + (hint.empty() ? "" : ": " + hint));
+  throw error(code::missing_key, std::string(name) + " is missing; " + asked.name + " needs it" +
+                                     (hint.empty() ? "" : ": " + hint));
 }
 
 request::request(const query& asked, const json& object, const given_profile* profile)
@@ -126,8 +126,8 @@ request::request(const query& asked, const json& object, const given_profile* pr
     if (k == nullptr) {
       std::vector<std::string_view> names;
       for (const key& known : asked.keys) names.push_back(known.name);
-      throw error(error_code::unknown_key, in_quotes(name) + " is no key of " + asked.name +
-                                               "; allowed: " + listed(names) + ", id, mode");
+      throw error(code::unknown_key, in_quotes(name) + " is no key of " + asked.name +
+                                         "; allowed: " + listed(names) + ", id, mode");
     }
     value& slot = values_[static_cast<std::size_t>(k - asked.keys.data())];
     slot.given = true;

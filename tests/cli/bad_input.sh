@@ -66,7 +66,7 @@ fi
 
 for command in 'gpus' 'gemm --accelerator h100_sxm --m 1 --n 2 --k 3' 'calibrate --accelerator h100_sxm --data x'; do
   read -ra words <<<"$command"
-  refuses '--json' "${words[@]}" --json=7
+  refuses 'json was given a disallowed' "${words[@]}" --json=7
 done
 # What opens and cannot be read is said by name.
 refuses 'PM-E040: stdin: cannot be read' batch </tmp

@@ -59,9 +59,9 @@ comparison compare_gemm(const row& r) {
   }
   const bytes<> weights = g.n * g.k * bytes_of(g.weights);
   const double copies = r.has("weight_copies") ? r.number("weight_copies", {})
-                        : engine == "none"
-                            ? 0.0
-                            : catalog::benchmark_weight_copies(*find_engine(engine), weights, g.format, a);
+                        : engine == "none"     ? 0.0
+                                           : catalog::benchmark_weight_copies(*find_engine(engine),
+                                                                              weights, g.format, a);
   comparison c = basic(r, "gemm", a);
   const estimate e = calibrated_estimate(a, g, {catalog::machine_profile_of(a).value, *found},
                                          perfmodel::replaying(copies));
@@ -88,8 +88,9 @@ comparison compare_attention(const row& r, const char* operation, Attention w) {
     w.context;
   };
   const demand d = demand_of(w);
-  set(c, a, d, calibrated_estimate(a, w, {catalog::attention_profile_of(a).value, k},
-                              {.cache = perfmodel::cache_state::warm}),
+  set(c, a, d,
+      calibrated_estimate(a, w, {catalog::attention_profile_of(a).value, k},
+                          {.cache = perfmodel::cache_state::warm}),
       decode && d.dram.total() <= 2.0 * a.l2.capacity.quantity());
   if (!decode) c.size = d.flop().value();
   c.format = name_of(w.kv_format.format);
@@ -197,18 +198,19 @@ const schema& schema_of(const table_header& header) {
                                       [&](std::string_view c) { return header.find(c); });
     if (shared > most) most = shared, nearest = &s;
   }
-  if (nearest == nullptr) header.fail(error_code::unknown_key, "the header names no known column");
+  if (nearest == nullptr)
+    header.fail(common::code::unknown_key, "the header names no known column");
   const auto wanted = common::split(nearest->columns, ',');
   for (const std::string_view c : wanted) {
     if (header.find(c)) continue;
-    header.fail(error_code::missing_key,
+    header.fail(common::code::missing_key,
                 cat("the column ", c, " is missing; allowed: ", nearest->columns));
   }
   for (const std::string& c : header.columns) {
     if (c == nearest->optional || std::find(wanted.begin(), wanted.end(), c) != wanted.end()) {
       continue;
     }
-    header.fail(error_code::unknown_key,
+    header.fail(common::code::unknown_key,
                 cat("the column ", shown(c), " is not known; allowed: ", nearest->columns,
                     *nearest->optional == '\0' ? "" : ",", nearest->optional));
   }
@@ -229,7 +231,7 @@ std::vector<comparison> compare_csv(const std::string& file) {
       r.fail(e.code(), e.what());  // of a law
     }
   }
-  if (out.empty()) table.header->fail(error_code::missing_key, "no rows below the header");
+  if (out.empty()) table.header->fail(common::code::missing_key, "no rows below the header");
   return out;
 }
 
