@@ -81,7 +81,7 @@ bool answer_batch(std::istream& in, std::ostream& out, const given_profile* prof
       answer = error_json(e, id_of(object), number);
       all_answered = false;
     } catch (const std::exception& e) {  // one request never costs the others their answers
-      const perfmodel::error unforeseen(perfmodel::code::malformed_request, e.what());
+      const perfmodel::error unforeseen(code::malformed_request, e.what());
       answer = error_json(unforeseen, id_of(object), number);
       all_answered = false;
     }
