@@ -19,8 +19,10 @@ inline std::vector<std::string> cells_of(std::string_view line, char separator) 
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
-    if (c == '"' && (quoted || cells.back().empty())) {
+    const bool begins = cells.back().find_first_not_of(" \t") == std::string::npos;
+    if (c == '"' && (quoted || begins)) {
       const bool doubled = quoted && i + 1 < line.size() && line[i + 1] == '"';
+      if (!quoted) cells.back().clear();
       if (doubled) cells.back() += line[++i];
       if (!doubled) quoted = !quoted;
     } else if (c == separator && !quoted) {

@@ -186,6 +186,6 @@ table 0 'h100_sxm' "${gemms[@]}" H100-SXM5-80GB,other-0.1,bfloat16,4096,8192,819
 table 0 'h200_sxm' "${links[@]}"
 table 0 'h200_sxm' "${links[@]}" h299,vllm/0.14.0,custom,bfloat16,8,4096,40
 table 2 'tables of collectives: bytes is 0; allowed: 1 or more' "${links[@]}" h200_sxm,vllm/0.14.0,custom,bfloat16,8,0,40
-table 2 '_public.csv:2: m is "x"; allowed: a number, 1 to 1e15' "${gemms[@]}" H100-SXM5-80GB,vllm-0.1,bfloat16,x,8192,8192,780
+table 2 '_public.csv:3: m is "x"; allowed: a number, 1 to 1e15' "${gemms[@]}" H100-SXM5-80GB,vllm-0.1,bfloat16,x,8192,8192,780
 table 2 'aic_gemm_bf16_public.csv:1: there is no column m' "${gemms[0]}" gpu,backend,dtype H100-SXM5-80GB,vllm-0.1,bfloat16
 finish

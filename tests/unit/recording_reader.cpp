@@ -175,7 +175,7 @@ TEST_CASE("recording: a number that is none") {
           "points[0].parameters.threads is -1");
   refuses(with("\"bytes_read\": 1073741824", "\"bytes_read\": 1e31"), fault::not_allowed,
           "allowed: up to 1e30");
-  refuses(with("\"sms\": 132", "\"sms\": 2e9"), fault::not_allowed, "from 1 to 1e9");
+  refuses(with("\"sms\": 132", "\"sms\": 2e9"), fault::not_allowed, "a whole number, 1 to 1e9");
 }
 
 TEST_CASE("recording: nesting without end is refused before it is walked") {

@@ -33,24 +33,28 @@ comparison from_row(const published::scored_row& r) {
 
 comparison product(const accelerator& a, const gemm& g, double seconds, const char* table,
                    const char* engine) {
-  const machine_profile profile = catalog::machine_profile_of(a);
-  const estimate e = calibrated_estimate(a, g, {profile.value});
+  const estimate bound = roofline(a, g);
   comparison c;
   c.table = table;
   c.quantity = "gemm";
   c.device = a.name.view();
   c.format = name_of(g.format);
   c.engine = engine;
-  c.regime = published::regime_of(e);
+  c.regime = published::regime_of(bound);
   c.shape = published::detail::shape_of(g.m, g.n, g.k);
   c.unit = "s";
   c.measured = seconds;
-  c.predicted = e.time.value();
-  c.bound = roofline(a, g).time.value();
+  c.bound = bound.time.value();
   c.held_to = c.bound;
-  c.log_sigma = profile.log_sigma;
   c.size = demand_of(g).flop().value();
   c.by = "the shipped profile";
+  if (catalog::can_be_calibrated(a)) {
+    const machine_profile profile = catalog::machine_profile_of(a);
+    const estimate e = calibrated_estimate(a, g, {profile.value});
+    c.regime = published::regime_of(e);
+    c.predicted = e.time.value();
+    c.log_sigma = profile.log_sigma;
+  }
   return c;
 }
 

@@ -11,6 +11,11 @@ namespace perfmodel::validation {
 
 namespace {
 
+/// Of the data sheet's bandwidth; all of it where no share was fitted to such a machine.
+double dram_share_of(const accelerator& a) {
+  return catalog::can_be_calibrated(a) ? catalog::machine_profile_of(a).value.dram_share : 1.0;
+}
+
 /// The level that a working set stays in, and its name; "between" up to twice a level's size, where
 /// a part of the loads hits. One SM chases, so L1 is its own; the L2 of GA100 and later has two
 /// halves, and one SM keeps what it reads in the near one.
@@ -66,7 +71,7 @@ std::vector<comparison> cache_bandwidths(const std::string& folder) {
     c.regime = cached ? "L2" : c.size <= 2.0 * a->l2.capacity.value() ? "between" : "DRAM";
     c.unit = "s";
     c.measured = c.size / (r.number("bandwidth_GBps") * 1e9);
-    const double share = catalog::machine_profile_of(*a).value.dram_share;
+    const double share = dram_share_of(*a);
     c.predicted = c.size / (cached ? a->l2.bandwidth.value() : share * a->dram.bandwidth.value());
     c.bound = c.size / a->dram.bandwidth.value();
     c.warm = c.size <= 2.0 * a->l2.capacity.value();
@@ -93,7 +98,7 @@ std::vector<comparison> littles_law(const std::string& folder) {
     c.device = a->name.view();
     c.size = r.count("threads") * bytes_per_thread;
     const bandwidth<> peak_rate = a->dram.bandwidth.quantity();
-    const bandwidth<> share = catalog::machine_profile_of(*a).value.dram_share * peak_rate;
+    const bandwidth<> share = dram_share_of(*a) * peak_rate;
     const bandwidth<> reached =
         attainable_bandwidth(share, bytes<>::from_value(c.size), a->dram.latency.quantity());
     c.regime = reached < share ? "latency" : "bandwidth";
