@@ -53,7 +53,7 @@ constexpr bytes<T> weights_read(const basic_swiglu<T>& x) {
 template <Scalar T>
 constexpr bytes<T> weights_read(const basic_moe_ffn<T>& x) {
   const T matrix = perfmodel::ffn_matrices(x.gated) * x.hidden * x.intermediate;
-  return experts_touched(x) * matrix / x.tensor_parallel * bytes_of(x.weights);
+  return experts_touched_of_valid(x) * matrix / x.tensor_parallel * bytes_of(x.weights);
 }
 
 /// An operator without what follows from its workload.
@@ -266,8 +266,12 @@ template <Scalar T, class Visit>
 constexpr void visit_operators(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                Visit&& visit) {
   visit_layers(rank_pass<T>{d, i}, [&](const operator_head<T>& head, const auto& workload) {
-    const basic_operator<T> o{
-        head.name, head.kind, head.times, head.cache, weights_read(workload), demand_of(workload)};
+    const basic_operator<T> o{head.name,
+                              head.kind,
+                              head.times,
+                              head.cache,
+                              weights_read(workload),
+                              demand_of_valid(workload)};
     if constexpr (std::invocable<Visit&, const basic_operator<T>&>) {
       visit(o);
     } else {

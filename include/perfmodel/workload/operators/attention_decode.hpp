@@ -73,24 +73,14 @@ constexpr bytes<T> split_bytes(const T& rows, const T& value_dim, const T& split
 }
 PERFMODEL_WHOLE_NUMBERS(split_bytes)
 
-/// With n = min(context, window), d = head_dim, v = value_dim:
-/// FLOP = 2 n query_heads (d + v) per sequence, so 4 n query_heads d;
-/// DRAM bytes per sequence = b_kv n kv_heads (d + v), read once per KV head, + the page table
-/// + b query_heads (d + v) for query and result + b_kv kv_heads (d + v) to store the new token.
-/// Partial results of a split stay in L2: written and read there, in a second kernel.
-/// Sources: Shazeer, "Fast Transformer Decoding", 2019, section 3; Kwon et al., 2023, section 4.1;
-/// Dao et al., "Flash-Decoding", 2023. Leaves out: the softmax; too few CTAs to fill the chip; the
-/// latency of pages; a window that starts within a block. `context` may be the batch's average.
-/// Errors: a dimension below 1; inconsistent where kv_heads does not divide query_heads.
-/// Tests: a 70B layer (64 and 8 heads of 128, bf16) reads 4,096 bytes a token, 8 FLOP/byte at most;
-/// equals attention_prefill of tokens = 1, past = context - 1 but for writing the cache.
+namespace detail {
+/// demand_of, of valid fields.
 template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_attention_decode<T>& a) {
-  require_valid(a, "attention_decode");
+constexpr basic_demand<T> demand_of_valid(const basic_attention_decode<T>& a) {
   const T &batch = a.batch, &query_heads = a.query_heads, &kv_heads = a.kv_heads;
   const T& head_dim = a.head_dim;
-  detail::divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
-  const T value_dim = detail::count_or("value_dim", a.value_dim, head_dim);
+  divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
+  const T value_dim = count_or("value_dim", a.value_dim, head_dim);
   const T seen = named("tokens seen", attended_tokens(a.context, a.window));
   const T rows = batch * query_heads;
   const bytes<> element = bytes_of(a.format);
@@ -108,6 +98,24 @@ constexpr basic_demand<T> demand_of(const basic_attention_decode<T>& a) {
   d.l2 = d.dram + basic_traffic<T>{partial, partial};
   d.launches = 1.0 + scalar_min(a.splits - 1.0, T(1.0));
   return d;
+}
+}  // namespace detail
+
+/// With n = min(context, window), d = head_dim, v = value_dim:
+/// FLOP = 2 n query_heads (d + v) per sequence, so 4 n query_heads d;
+/// DRAM bytes per sequence = b_kv n kv_heads (d + v), read once per KV head, + the page table
+/// + b query_heads (d + v) for query and result + b_kv kv_heads (d + v) to store the new token.
+/// Partial results of a split stay in L2: written and read there, in a second kernel.
+/// Sources: Shazeer, "Fast Transformer Decoding", 2019, section 3; Kwon et al., 2023, section 4.1;
+/// Dao et al., "Flash-Decoding", 2023. Leaves out: the softmax; too few CTAs to fill the chip; the
+/// latency of pages; a window that starts within a block. `context` may be the batch's average.
+/// Errors: a dimension below 1; inconsistent where kv_heads does not divide query_heads.
+/// Tests: a 70B layer (64 and 8 heads of 128, bf16) reads 4,096 bytes a token, 8 FLOP/byte at most;
+/// equals attention_prefill of tokens = 1, past = context - 1 but for writing the cache.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_attention_decode<T>& a) {
+  require_valid(a, "attention_decode");
+  return detail::demand_of_valid(a);
 }
 
 }  // namespace perfmodel

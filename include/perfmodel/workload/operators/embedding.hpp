@@ -21,13 +21,10 @@ struct basic_embedding {
 };
 using embedding = basic_embedding<>;
 
-/// No FLOP; DRAM bytes = b tokens hidden read and written: the rows asked for, never the table.
-/// Source: each operand once. Leaves out: token numbers (4 bytes each), and that rows which come
-/// again may come from a cache. Errors: a dimension below 1.
-/// Test: one token of the 70B table (128,256 x 8,192) moves 32 KiB, not 2.1 GB.
+namespace detail {
+/// demand_of, of valid fields.
 template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_embedding<T>& e) {
-  require_valid(e, "embedding");
+constexpr basic_demand<T> demand_of_valid(const basic_embedding<T>& e) {
   const bytes<T> rows = named("row bytes", e.tokens * e.hidden * bytes_of(e.format));
   basic_demand<T> d;
   d.name = "embedding";
@@ -35,6 +32,17 @@ constexpr basic_demand<T> demand_of(const basic_embedding<T>& e) {
   d.dram = {rows, rows};
   d.l2 = d.dram;
   return d;
+}
+}  // namespace detail
+
+/// No FLOP; DRAM bytes = b tokens hidden read and written: the rows asked for, never the table.
+/// Source: each operand once. Leaves out: token numbers (4 bytes each), and that rows which come
+/// again may come from a cache. Errors: a dimension below 1.
+/// Test: one token of the 70B table (128,256 x 8,192) moves 32 KiB, not 2.1 GB.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_embedding<T>& e) {
+  require_valid(e, "embedding");
+  return detail::demand_of_valid(e);
 }
 
 /// Logits of `tokens` positions: in decode one per sequence, in prefill only the last is needed.

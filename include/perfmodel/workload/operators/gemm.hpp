@@ -27,14 +27,10 @@ struct basic_gemm {
 };
 using gemm = basic_gemm<>;
 
-/// FLOP = 2 m n k; DRAM bytes = b_a m k + b_w k n read + b_c m n written, each operand once.
-/// Source: NVIDIA, "Matrix Multiplication Background User's Guide", section 2.
-/// Leaves out: re-reads when a panel does not fit in L2, tile padding, split-K partial sums.
-/// Errors: m, n or k below 1. Tests: 4096^3 bf16 is 137.4 GFLOP and 1365.3 FLOP/byte; the twelve
-/// intensities of an FFN gate product (k = 2048, n = 11008) at m = 1 .. 2048.
+namespace detail {
+/// demand_of, of valid fields.
 template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_gemm<T>& g) {
-  require_valid(g, "gemm");
+constexpr basic_demand<T> demand_of_valid(const basic_gemm<T>& g) {
   const T &m = g.m, &n = g.n, &k = g.k;
   basic_demand<T> d;
   d.name = "gemm";
@@ -46,6 +42,18 @@ constexpr basic_demand<T> demand_of(const basic_gemm<T>& g) {
   d.dram.written = named("output bytes", m * n * bytes_of(g.output));
   d.l2 = d.dram;
   return d;
+}
+}  // namespace detail
+
+/// FLOP = 2 m n k; DRAM bytes = b_a m k + b_w k n read + b_c m n written, each operand once.
+/// Source: NVIDIA, "Matrix Multiplication Background User's Guide", section 2.
+/// Leaves out: re-reads when a panel does not fit in L2, tile padding, split-K partial sums.
+/// Errors: m, n or k below 1. Tests: 4096^3 bf16 is 137.4 GFLOP and 1365.3 FLOP/byte; the twelve
+/// intensities of an FFN gate product (k = 2048, n = 11008) at m = 1 .. 2048.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_gemm<T>& g) {
+  require_valid(g, "gemm");
+  return detail::demand_of_valid(g);
 }
 
 }  // namespace perfmodel

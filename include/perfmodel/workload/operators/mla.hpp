@@ -31,18 +31,10 @@ struct basic_mla_decode {
 };
 using mla_decode = basic_mla_decode<>;
 
-/// FLOP = 2 context heads (2 latent + rope) per sequence: scores over latent + rope values, results
-/// over latent; DRAM bytes per sequence = b_kv context (latent + rope), once for all heads and for
-/// key and value alike, + the page table + b heads (2 latent + rope) for query and result
-/// + b_kv (latent + rope) to store the new token.
-/// Source: DeepSeek-AI, "DeepSeek-V2", 2024, section 2.1.2 and appendix C.
-/// Leaves out: the absorbed projections themselves (GEMMs of heads x latent with the head's own
-/// dimensions), the softmax. Prefill is attention_prefill, head_dim = nope + rope, value_dim = v.
-/// Errors: a dimension below 1, rope negative.
-/// Tests: DeepSeek-V3 caches 576 values a token, 1,152 bytes in bf16; 128 heads do 241.8 FLOP/byte.
+namespace detail {
+/// demand_of, of valid fields.
 template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_mla_decode<T>& a) {
-  require_valid(a, "mla_decode");
+constexpr basic_demand<T> demand_of_valid(const basic_mla_decode<T>& a) {
   const T &batch = a.batch, &context = a.context, &latent = a.latent;
   const T line = latent + a.rope;
   const T rows = batch * a.heads;
@@ -60,6 +52,22 @@ constexpr basic_demand<T> demand_of(const basic_mla_decode<T>& a) {
   d.l2 = d.dram + basic_traffic<T>{partial, partial};
   d.launches = 1.0 + scalar_min(a.splits - 1.0, T(1.0));
   return d;
+}
+}  // namespace detail
+
+/// FLOP = 2 context heads (2 latent + rope) per sequence: scores over latent + rope values, results
+/// over latent; DRAM bytes per sequence = b_kv context (latent + rope), once for all heads and for
+/// key and value alike, + the page table + b heads (2 latent + rope) for query and result
+/// + b_kv (latent + rope) to store the new token.
+/// Source: DeepSeek-AI, "DeepSeek-V2", 2024, section 2.1.2 and appendix C.
+/// Leaves out: the absorbed projections themselves (GEMMs of heads x latent with the head's own
+/// dimensions), the softmax. Prefill is attention_prefill, head_dim = nope + rope, value_dim = v.
+/// Errors: a dimension below 1, rope negative.
+/// Tests: DeepSeek-V3 caches 576 values a token, 1,152 bytes in bf16; 128 heads do 241.8 FLOP/byte.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_mla_decode<T>& a) {
+  require_valid(a, "mla_decode");
+  return detail::demand_of_valid(a);
 }
 
 }  // namespace perfmodel

@@ -58,14 +58,22 @@ struct basic_moe_ffn {
 };
 using moe_ffn = basic_moe_ffn<>;
 
+namespace detail {
+/// experts_touched, of valid fields.
+template <Scalar T>
+constexpr T experts_touched_of_valid(const basic_moe_ffn<T>& x) {
+  divides(error_code::impossible_layout, "expert_parallel", x.expert_parallel, "experts",
+          x.experts);
+  return expected_experts(x.experts, x.top_k, x.tokens) / x.expert_parallel;
+}
+}  // namespace detail
+
 /// Distinct routed experts that one rank reads: its share 1 / expert_parallel of the expected ones.
 /// Errors: as demand_of. Test: 256 experts, top 8, 32 tokens over 8 ranks: 20.41 a rank.
 template <Scalar T>
 constexpr T experts_touched(const basic_moe_ffn<T>& x) {
   require_valid(x, "moe_ffn");
-  detail::divides(error_code::impossible_layout, "expert_parallel", x.expert_parallel, "experts",
-                  x.experts);
-  return expected_experts(x.experts, x.top_k, x.tokens) / x.expert_parallel;
+  return detail::experts_touched_of_valid(x);
 }
 
 /// Distinct tokens that reach one of `ranks` expert-parallel ranks: T (1 - (1 - 1/ranks)^k). Picks
@@ -79,6 +87,35 @@ constexpr T tokens_on_rank(const T& token_count, const T& top_k, const T& ranks)
   return detail::count("tokens", token_count) * (1.0 - pow(T(1.0 - 1.0 / ranks), top_k));
 }
 PERFMODEL_WHOLE_NUMBERS(tokens_on_rank)
+
+namespace detail {
+/// demand_of, of valid fields.
+template <Scalar T>
+constexpr basic_demand<T> demand_of_valid(const basic_moe_ffn<T>& x) {
+  const T touched = named("experts touched", experts_touched_of_valid(x));
+  divides(error_code::impossible_layout, "tensor_parallel", x.tensor_parallel, "intermediate",
+          x.intermediate);
+  const T &tokens = x.tokens, &hidden = x.hidden, &shared = x.shared_experts;
+  const T width = named("intermediate per rank", x.intermediate / x.tensor_parallel);
+  const T rows = named("expert rows per rank", tokens * (x.top_k + shared) / x.expert_parallel);
+  const T matrix = perfmodel::ffn_matrices(x.gated) * hidden * width;
+  basic_demand<T> d;
+  d.name = "moe_ffn";
+  d.format = wider(x.format, x.weights.format);
+  d.matrix_flop = named("flop", 2.0 * rows * matrix * flop);
+  const bytes<T> weights = named("weight bytes", (touched + shared) * matrix * bytes_of(x.weights));
+  const T seen = tokens_on_rank(tokens, x.top_k, x.expert_parallel);
+  const bytes<T> activations = named("activation bytes", seen * hidden * bytes_of(x.format));
+  d.dram.read = weights + activations;
+  d.dram.written = activations;
+  if (!x.fused) {
+    d.dram = d.dram + ffn_intermediates(T(rows * width), x.gated, x.format);
+    d.launches = T(3.0);
+  }
+  d.l2 = d.dram;
+  return d;
+}
+}  // namespace detail
 
 /// Per rank, with n = 3 (gated) or 2 matrices, h hidden, w = intermediate / tensor_parallel:
 /// FLOP = 2 n h w (T top_k + T shared) / expert_parallel; DRAM bytes = b_w n h w (experts touched
@@ -94,28 +131,8 @@ PERFMODEL_WHOLE_NUMBERS(tokens_on_rank)
 /// from top_k to all experts; one expert, top 1, is swiglu.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_moe_ffn<T>& x) {
-  const T touched = named("experts touched", experts_touched(x));
-  detail::divides(error_code::impossible_layout, "tensor_parallel", x.tensor_parallel,
-                  "intermediate", x.intermediate);
-  const T &tokens = x.tokens, &hidden = x.hidden, &shared = x.shared_experts;
-  const T width = named("intermediate per rank", x.intermediate / x.tensor_parallel);
-  const T rows = named("expert rows per rank", tokens * (x.top_k + shared) / x.expert_parallel);
-  const T matrix = ffn_matrices(x.gated) * hidden * width;
-  basic_demand<T> d;
-  d.name = "moe_ffn";
-  d.format = wider(x.format, x.weights.format);
-  d.matrix_flop = named("flop", 2.0 * rows * matrix * flop);
-  const bytes<T> weights = named("weight bytes", (touched + shared) * matrix * bytes_of(x.weights));
-  const T seen = tokens_on_rank(tokens, x.top_k, x.expert_parallel);
-  const bytes<T> activations = named("activation bytes", seen * hidden * bytes_of(x.format));
-  d.dram.read = weights + activations;
-  d.dram.written = activations;
-  if (!x.fused) {
-    d.dram = d.dram + detail::ffn_intermediates(T(rows * width), x.gated, x.format);
-    d.launches = T(3.0);
-  }
-  d.l2 = d.dram;
-  return d;
+  require_valid(x, "moe_ffn");
+  return detail::demand_of_valid(x);
 }
 
 /// Scores every token against every expert. Usually kept in a wider format than the experts.

@@ -43,15 +43,10 @@ constexpr double norm_flop_per_element(norm_kind kind) {
   return kind == norm_kind::rms ? 4.0 : 8.0;
 }
 
-/// With E = rows x width elements: FLOP = 4 E (RMSNorm) or 8 E (LayerNorm), + E with a residual;
-/// DRAM bytes = passes b E read + b E written + b width (gamma) or 2 b width (gamma and beta),
-/// + b E read and b E written with a residual.
-/// Leaves out: the few operations per row (division, root) and the reduction's synchronisation.
-/// Errors: rows, width or passes below 1.
-/// Tests: LayerNorm in 16 bit tends to 2 FLOP/byte, RMSNorm to 1; a residual doubles the traffic.
+namespace detail {
+/// demand_of, of valid fields.
 template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_norm<T>& x) {
-  require_valid(x, "norm");
+constexpr basic_demand<T> demand_of_valid(const basic_norm<T>& x) {
   const T elements = named("elements", x.rows * x.width);
   const bytes<T> tensor = named("tensor bytes", elements * bytes_of(x.format));
   const double vectors = x.kind == norm_kind::rms ? 1.0 : 2.0;
@@ -69,6 +64,19 @@ constexpr basic_demand<T> demand_of(const basic_norm<T>& x) {
   }
   d.l2 = d.dram;
   return d;
+}
+}  // namespace detail
+
+/// With E = rows x width elements: FLOP = 4 E (RMSNorm) or 8 E (LayerNorm), + E with a residual;
+/// DRAM bytes = passes b E read + b E written + b width (gamma) or 2 b width (gamma and beta),
+/// + b E read and b E written with a residual.
+/// Leaves out: the few operations per row (division, root) and the reduction's synchronisation.
+/// Errors: rows, width or passes below 1.
+/// Tests: LayerNorm in 16 bit tends to 2 FLOP/byte, RMSNorm to 1; a residual doubles the traffic.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_norm<T>& x) {
+  require_valid(x, "norm");
+  return detail::demand_of_valid(x);
 }
 
 }  // namespace perfmodel

@@ -47,6 +47,30 @@ constexpr double ffn_matrices(bool gated) {
   return gated ? 3.0 : 2.0;
 }
 
+namespace detail {
+/// demand_of, of valid fields.
+template <Scalar T>
+constexpr basic_demand<T> demand_of_valid(const basic_swiglu<T>& x) {
+  const T &tokens = x.tokens, &hidden = x.hidden, &intermediate = x.intermediate;
+  const T parameters =
+      named("parameters", perfmodel::ffn_matrices(x.gated) * hidden * intermediate);
+  basic_demand<T> d;
+  d.name = x.gated ? "gated_ffn" : "ffn";
+  d.format = wider(x.format, x.weights.format);
+  d.matrix_flop = named("flop", 2.0 * tokens * parameters * flop);
+  d.vector_flop = x.activation_flop * tokens * intermediate * flop;
+  const bytes<T> rows = named("activation bytes", tokens * hidden * bytes_of(x.format));
+  d.dram.read = rows + named("weight bytes", parameters * bytes_of(x.weights));
+  d.dram.written = rows;
+  if (!x.fused) {
+    d.dram = d.dram + ffn_intermediates(T(tokens * intermediate), x.gated, x.format);
+    d.launches = T(3.0);
+  }
+  d.l2 = d.dram;
+  return d;
+}
+}  // namespace detail
+
 /// With n = 3 (gated) or 2 matrices: FLOP = 2 n tokens hidden intermediate; DRAM bytes =
 /// b tokens hidden read and written + b_w n hidden intermediate read; unfused, 3 (gated) or 2 times
 /// b tokens intermediate more, written and read, in 3 kernels.
@@ -57,22 +81,7 @@ constexpr double ffn_matrices(bool gated) {
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_swiglu<T>& x) {
   require_valid(x, x.gated ? "gated_ffn" : "ffn");
-  const T &tokens = x.tokens, &hidden = x.hidden, &intermediate = x.intermediate;
-  const T parameters = named("parameters", ffn_matrices(x.gated) * hidden * intermediate);
-  basic_demand<T> d;
-  d.name = x.gated ? "gated_ffn" : "ffn";
-  d.format = wider(x.format, x.weights.format);
-  d.matrix_flop = named("flop", 2.0 * tokens * parameters * flop);
-  d.vector_flop = x.activation_flop * tokens * intermediate * flop;
-  const bytes<T> rows = named("activation bytes", tokens * hidden * bytes_of(x.format));
-  d.dram.read = rows + named("weight bytes", parameters * bytes_of(x.weights));
-  d.dram.written = rows;
-  if (!x.fused) {
-    d.dram = d.dram + detail::ffn_intermediates(T(tokens * intermediate), x.gated, x.format);
-    d.launches = T(3.0);
-  }
-  d.l2 = d.dram;
-  return d;
+  return detail::demand_of_valid(x);
 }
 
 }  // namespace perfmodel
