@@ -68,9 +68,9 @@ for command in 'gpus' 'gemm --accelerator h100_sxm --m 1 --n 2 --k 3' 'calibrate
   read -ra words <<<"$command"
   refuses 'json was given a disallowed' "${words[@]}" --json=7
 done
-# What opens and cannot be read is said by name.
+# What opens and cannot be read is said by name; what states no size counts as empty.
 refuses 'PM-E040: stdin: cannot be read' batch </tmp
-[[ ! -e /proc/self/mem ]] || refuses 'PM-E040: data: "/proc/self/mem" ' calibrate --accelerator h100_sxm --data /proc/self/mem
+[[ ! -e /proc/self/mem ]] || refuses 'PM-E004: /proc/self/mem:1: the file is empty' calibrate --accelerator h100_sxm --data /proc/self/mem
 [[ ! -e /proc/self/mem ]] || refuses 'PM-E0' kv_capacity --accelerator h100_sxm --model /proc/self/mem
 
 # --- a batch: an error line in place, the others still answered -------------------------------------

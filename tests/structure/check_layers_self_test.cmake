@@ -9,7 +9,7 @@ set(layers "${CMAKE_CURRENT_LIST_DIR}/layers.txt")
 function(clean_tree)
   file(REMOVE_RECURSE "${WORK_DIR}")
   foreach(header units/quantity.hpp scalar/lanes.hpp hardware/accelerator.hpp
-      hardware/catalog/chips.hpp workload/demand.hpp roofline.hpp step.hpp analysis/calibration.hpp
+      hardware/catalog/chips.hpp workload/demand.hpp roofline.hpp step.hpp analysis/least_squares.hpp
       calibrated/catalog/profiles.hpp perfmodel.hpp)
     file(WRITE "${include_dir}/perfmodel/${header}" "#pragma once\n")
   endforeach()
@@ -18,7 +18,7 @@ function(clean_tree)
     "#include <perfmodel/hardware/accelerator.hpp>\n")
   file(APPEND "${include_dir}/perfmodel/roofline.hpp"
     "#include \"workload/demand.hpp\"\n#include <cstddef>\n#include <boost/units/quantity.hpp>\n")
-  file(APPEND "${include_dir}/perfmodel/analysis/calibration.hpp"
+  file(APPEND "${include_dir}/perfmodel/analysis/least_squares.hpp"
     "#include <Eigen/Dense>\n#include <perfmodel/scalar/lanes.hpp>\n#include <perfmodel/step.hpp>\n")
   file(APPEND "${include_dir}/perfmodel/calibrated/catalog/profiles.hpp"
     "#include <perfmodel/hardware/catalog/chips.hpp>\n")
@@ -72,8 +72,8 @@ must_notice(step.hpp "#include <perfmodel/no_such.hpp>" "which does not exist")
 must_notice(step.hpp "#include <perfmodel/calibrated/catalog/profiles.hpp>"
   "step.hpp includes perfmodel/calibrated/catalog/profiles.hpp, which nothing outside its own folder may")
 must_notice(serving.hpp "#pragma once" "perfmodel.hpp forgot serving.hpp")
-must_notice(perfmodel.hpp "#include <perfmodel/analysis/calibration.hpp>"
-  "perfmodel.hpp brings analysis/calibration.hpp, which it leaves to those who name it")
+must_notice(perfmodel.hpp "#include <perfmodel/analysis/least_squares.hpp>"
+  "perfmodel.hpp brings analysis/least_squares.hpp, which it leaves to those who name it")
 must_notice(surprise.hpp "#pragma once" "surprise.hpp has no layer")
 
 file(REMOVE_RECURSE "${WORK_DIR}")

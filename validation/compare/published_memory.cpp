@@ -16,6 +16,11 @@ double dram_share_of(const accelerator& a) {
   return catalog::can_be_calibrated(a) ? catalog::machine_profile_of(a).value.dram_share : 1.0;
 }
 
+/// Of the L2 that one SM reaches without crossing the chip: 1 where nobody says how it is divided.
+double near_share_of(const accelerator& a) {
+  return catalog::can_be_calibrated(a) ? 1.0 / l2_partitions_of(a) : 1.0;
+}
+
 /// The level that a working set stays in, and its name; "between" up to twice a level's size, where
 /// a part of the loads hits. One SM chases, so L1 is its own; the L2 of GA100 and later has two
 /// halves, and one SM keeps what it reads in the near one.
@@ -28,7 +33,7 @@ found_level level_of(const accelerator& a, double working_set) {
   const double l2 = a.l2.capacity.value();
   if (working_set <= l1) return {&a.shared, "L1"};
   if (working_set <= 2.0 * l1) return {&a.l2, "between"};
-  if (working_set <= l2 / l2_partitions_of(a)) return {&a.l2, "L2"};
+  if (working_set <= l2 * near_share_of(a)) return {&a.l2, "L2"};
   return {&a.dram, working_set <= 2.0 * l2 ? "between" : "DRAM"};
 }
 
@@ -66,7 +71,7 @@ std::vector<comparison> cache_bandwidths(const std::string& folder) {
     c.quantity = "read bandwidth, as time";
     c.device = a->name.view();
     c.size = r.number("dataset_bytes");
-    const double room = a->l2.capacity.value() / l2_partitions_of(*a);
+    const double room = a->l2.capacity.value() * near_share_of(*a);
     const bool cached = c.size <= room;
     c.regime = cached ? "L2" : c.size <= 2.0 * a->l2.capacity.value() ? "between" : "DRAM";
     c.unit = "s";
