@@ -14,10 +14,10 @@ namespace perfmodel {
 /// Weights of P parameters in a format, shared out over N ranks: P b / N.
 /// Leaves out what is replicated: norms, and KV heads below the ranks.
 /// Test: 70e9 in bf16 over 8 ranks are 17.5 GB; in int4 with a scale of 16 bits for 64, 37.2 GB on one.
-template <Number P, Number N = double>
-constexpr auto weight_bytes(const P& parameters, const storage_format& format,
+template <Number Parameters, Number N = double>
+constexpr auto weight_bytes(const Parameters& parameters, const storage_format& format,
                             const N& ranks = N(1)) {
-  using T = promoted<P, N>;
+  using T = promoted<Parameters, N>;
   return named("weight bytes", detail::positive("parameters", T(parameters)) * bytes_of(format) /
                                    detail::count("ranks", T(ranks)));
 }

@@ -32,9 +32,10 @@ using launch_costs = basic_launch_costs<>;
 
 /// Kernels of one pass: layers x those of a layer, and those outside the layers (embedding, last norm,
 /// head, sampling). Test: 70 layers of 30 are 2,100.
-template <Number L, Number K, Number O = double>
-constexpr auto kernels_per_step(const L& layers, const K& per_layer, const O& others = O(0)) {
-  using T = promoted<L, K, O>;
+template <Number Layers, Number Kernels, Number O = double>
+constexpr auto kernels_per_step(const Layers& layers, const Kernels& per_layer,
+                                const O& others = O(0)) {
+  using T = promoted<Layers, Kernels, O>;
   return named("kernels", T(detail::count("layers", T(layers)) *
                                 detail::not_negative("per_layer", T(per_layer)) +
                             detail::not_negative("others", T(others))));

@@ -84,14 +84,14 @@ PERFMODEL_WHOLE_NUMBERS(training_flop_per_token)
 
 /// FLOP of a pass of T tokens through P parameters: forward 2 P T, forward and backward 6 P T.
 /// Source and gaps: as above. Test: 70e9 parameters and 4096 tokens are 573.4 TFLOP forward.
-template <Number P, Number N>
-constexpr auto forward_flop(const P& parameters, const N& tokens) {
-  using T = promoted<P, N>;
+template <Number Parameters, Number N>
+constexpr auto forward_flop(const Parameters& parameters, const N& tokens) {
+  using T = promoted<Parameters, N>;
   return named("FLOP", 2.0 * detail::positive("parameters", T(parameters)) *
                            detail::not_negative("tokens", T(tokens)) * flop);
 }
-template <Number P, Number N>
-constexpr auto training_flop(const P& parameters, const N& tokens) {
+template <Number Parameters, Number N>
+constexpr auto training_flop(const Parameters& parameters, const N& tokens) {
   return named("FLOP", 3.0 * forward_flop(parameters, tokens));
 }
 

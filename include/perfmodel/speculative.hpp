@@ -21,10 +21,10 @@ constexpr T speculative_speedup(const emitted_tokens_per_pass<T>& e, int draft_l
                  T(1.0);
   return named("speedup", e.quantity() / token / cost);
 }
-template <Acceptance A, Number C>
+template <Acceptance A, Number Ratio>
 constexpr auto speculative_speedup(const A& acceptance, int draft_length,
-                                   const C& draft_cost_ratio) {
-  using T = detail::acceptance_t<A, C>;
+                                   const Ratio& draft_cost_ratio) {
+  using T = detail::acceptance_t<A, Ratio>;
   return speculative_speedup(emitted_tokens(basic_acceptance<T>(acceptance), draft_length),
                              draft_length, T(draft_cost_ratio));
 }
@@ -77,9 +77,9 @@ constexpr T speculative_speedup(const emitted_tokens_per_pass<T>& e, int draft_l
 /// Draft length of the greatest speed-up, the shortest of equals, among 1 .. 64, or by position among as
 /// many as there are. It never answers 0: whether to speculate at all is speedup > 1.
 /// Test: a = 0.8: 10 at c = 0.025, 6 at c = 0.08.
-template <Acceptance A, Number C>
-constexpr auto best_draft_length(const A& acceptance, const C& draft_cost_ratio) {
-  using T = detail::acceptance_t<A, C>;
+template <Acceptance A, Number Ratio>
+constexpr auto best_draft_length(const A& acceptance, const Ratio& draft_cost_ratio) {
+  using T = detail::acceptance_t<A, Ratio>;
   const basic_acceptance<T> chance = basic_acceptance<T>(acceptance);
   const T cost = detail::not_negative("draft_cost_ratio", T(draft_cost_ratio));
   return detail::on_each_lane<T>([&](std::size_t lane) {
@@ -140,8 +140,8 @@ constexpr T break_even_acceptance(int draft_length, const T& draft_cost_ratio) {
   };
   return named("break-even", detail::solved(draft_cost_ratio, root, slope, residual));
 }
-template <std::integral C>
-constexpr double break_even_acceptance(int draft_length, C draft_cost_ratio) {
+template <std::integral Ratio>
+constexpr double break_even_acceptance(int draft_length, Ratio draft_cost_ratio) {
   return break_even_acceptance(draft_length, static_cast<double>(draft_cost_ratio));
 }
 
@@ -159,9 +159,9 @@ struct basic_speculation_estimate {
 using speculation_estimate = basic_speculation_estimate<>;
 
 /// Test: a = 0.8, k = 4, c = 0.05: 3.3616 emitted, 2.80 times, break-even at 0.167.
-template <Acceptance A, Number C>
-constexpr auto speculate(const A& acceptance, int draft_length, const C& draft_cost_ratio) {
-  using T = detail::acceptance_t<A, C>;
+template <Acceptance A, Number Ratio>
+constexpr auto speculate(const A& acceptance, int draft_length, const Ratio& draft_cost_ratio) {
+  using T = detail::acceptance_t<A, Ratio>;
   const T c(draft_cost_ratio);
   const basic_acceptance<T> chance = basic_acceptance<T>(acceptance);
   basic_speculation_estimate<T> e;
@@ -179,8 +179,8 @@ constexpr auto speculate(const A& acceptance, int draft_length, const C& draft_c
   return e;
 }
 /// The same with a draft as long as there are positions.
-template <detail::Positions A, Number C>
-constexpr auto speculate(const A& acceptance, const C& draft_cost_ratio) {
+template <detail::Positions A, Number Ratio>
+constexpr auto speculate(const A& acceptance, const Ratio& draft_cost_ratio) {
   return speculate(acceptance, static_cast<int>(std::span(acceptance).size()), draft_cost_ratio);
 }
 

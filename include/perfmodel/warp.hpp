@@ -107,19 +107,19 @@ constexpr double aligned_elements(number_format format) {
 
 /// Tiles (or chunks) that cover a length: ceil(length / tile). Tests: 8192 in 128s are 64; a prompt
 /// of 65,536 in chunks of 2048 is 32.
-template <Number L, Number S>
-constexpr auto tiles_of(const L& length, const S& tile) {
+template <Number Length, Number S>
+constexpr auto tiles_of(const Length& length, const S& tile) {
   using math::ceil;
-  using T = promoted<L, S>;
+  using T = promoted<Length, S>;
   return named("tiles",
                T(ceil(T(detail::count("length", T(length)) / detail::count("tile", T(tile))))));
 }
 
 /// Share of the work that tiles spend on padding: 1 - length / (tiles x tile).
 /// Test: 100 in tiles of 64 waste 21.9 %.
-template <Number L, Number S>
-constexpr auto padding_waste(const L& length, const S& tile) {
-  using T = promoted<L, S>;
+template <Number Length, Number S>
+constexpr auto padding_waste(const Length& length, const S& tile) {
+  using T = promoted<Length, S>;
   return named("padding waste", T(1.0 - T(length) / (tiles_of(T(length), T(tile)) * T(tile))));
 }
 

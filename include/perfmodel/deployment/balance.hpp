@@ -72,8 +72,8 @@ constexpr std::array<double, lanes_of<T>::count> balanced_lanes(const T& largest
                                                                 const Arriving& arriving,
                                                                 const EndOf& end_of) {
   constexpr std::size_t n = lanes_of<T>::count;
-  const auto search_of = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array<balance_search, n>{balance_search(end_of(largest, I))...};
+  const auto search_of = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::array<balance_search, n>{balance_search(end_of(largest, Index))...};
   };
   std::array<balance_search, n> search = search_of(std::make_index_sequence<n>());
   const auto busy = [&] {

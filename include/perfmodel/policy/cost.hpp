@@ -44,26 +44,27 @@ concept SelectsAlgorithms = requires(const Cost& cost, const basic_link<T>& l,
 };
 
 namespace detail {
-template <class C, class T>
-concept has_latency = requires(const C& c, const basic_link<T>& l, const basic_schedule<T>& s) {
+template <class Cost, class T>
+concept has_latency = requires(const Cost& c, const basic_link<T>& l, const basic_schedule<T>& s) {
   { c.latency(l, s) } -> std::convertible_to<duration<T>>;
 };
-template <class C, class T>
-concept has_rate = requires(const C& c, const basic_link<T>& l, const basic_schedule<T>& s) {
+template <class Cost, class T>
+concept has_rate = requires(const Cost& c, const basic_link<T>& l, const basic_schedule<T>& s) {
   { c.rate(l, s) } -> std::convertible_to<bandwidth<T>>;
 };
 }  // namespace detail
 
 /// What a collective asks for the cost of a link: latency and rate of a schedule, or its price.
 /// Satisfied by full_link, stated_latency, alpha_beta and calibrated_collectives.
-template <class C, class T = double>
-concept CostPolicy = PricesSchedules<C, T> ||(detail::has_latency<C, T>&& detail::has_rate<C, T>);
+template <class Cost, class T = double>
+concept CostPolicy = PricesSchedules<Cost, T> ||
+    (detail::has_latency<Cost, T>&& detail::has_rate<Cost, T>);
 
 /// Stops the build with a sentence where a law is given something else.
-template <class C, class T>
+template <class Cost, class T>
 constexpr void require_cost_policy() {
-  constexpr bool latency = detail::has_latency<C, T> || PricesSchedules<C, T>;
-  constexpr bool rate = detail::has_rate<C, T> || PricesSchedules<C, T>;
+  constexpr bool latency = detail::has_latency<Cost, T> || PricesSchedules<Cost, T>;
+  constexpr bool rate = detail::has_rate<Cost, T> || PricesSchedules<Cost, T>;
   static_assert(latency || rate,
                 "this is no cost policy, which has latency and rate, or price: see "
                 "docs/troubleshooting.md#a-cost-policy");
@@ -110,8 +111,8 @@ struct basic_alpha_beta {
     return S(detail::fraction("bandwidth_share", bandwidth_share)) * l.bandwidth.quantity();
   }
 
-  template <class F, class... P>
-  static constexpr void fields(F&& f, P&... p) {
+  template <class F, class... Specs>
+  static constexpr void fields(F&& f, Specs&... p) {
     f(field::not_negative("alpha"), p.alpha...);
     f(field::share("bandwidth_share"), p.bandwidth_share...);
   }

@@ -7,23 +7,23 @@
 namespace perfmodel {
 
 namespace detail {
-template <class P, class T>
-concept has_matrix_rate = requires(const P& p, const basic_accelerator<T>& a,
+template <class Policy, class T>
+concept has_matrix_rate = requires(const Policy& p, const basic_accelerator<T>& a,
                                    const basic_demand<T>& d) {
   { p.matrix_rate(a, d) } -> std::convertible_to<flop_rate<T>>;
 };
-template <class P, class T>
-concept has_vector_rate = requires(const P& p, const basic_accelerator<T>& a,
+template <class Policy, class T>
+concept has_vector_rate = requires(const Policy& p, const basic_accelerator<T>& a,
                                    const basic_demand<T>& d) {
   { p.vector_rate(a, d) } -> std::convertible_to<flop_rate<T>>;
 };
-template <class P, class T>
-concept has_dram_bandwidth = requires(const P& p, const basic_accelerator<T>& a,
+template <class Policy, class T>
+concept has_dram_bandwidth = requires(const Policy& p, const basic_accelerator<T>& a,
                                       const basic_demand<T>& d) {
   { p.dram_bandwidth(a, d) } -> std::convertible_to<bandwidth<T>>;
 };
-template <class P, class T>
-concept has_launch_time = requires(const P& p, const basic_accelerator<T>& a,
+template <class Policy, class T>
+concept has_launch_time = requires(const Policy& p, const basic_accelerator<T>& a,
                                    const basic_demand<T>& d) {
   { p.launch_time(a, d) } -> std::convertible_to<duration<T>>;
 };
@@ -31,32 +31,34 @@ concept has_launch_time = requires(const P& p, const basic_accelerator<T>& a,
 
 /// What a law asks for how much of a machine it may count on: four functions of an accelerator and a
 /// demand. Satisfied by datasheet, derated and calibrated.
-template <class P, class T = double>
-concept ExecutionPolicy = detail::has_matrix_rate<P, T> && detail::has_vector_rate<P, T> &&
-    detail::has_dram_bandwidth<P, T> && detail::has_launch_time<P, T>;
+template <class Policy, class T = double>
+concept ExecutionPolicy =
+    detail::has_matrix_rate<Policy, T> && detail::has_vector_rate<Policy, T> &&
+    detail::has_dram_bandwidth<Policy, T> && detail::has_launch_time<Policy, T>;
 
 /// Stops the build with a sentence where a law is given something else, and says so to the law.
-template <class P, class T>
+template <class Policy, class T>
 constexpr bool require_execution_policy() {
-  constexpr bool none = !detail::has_matrix_rate<P, T> && !detail::has_vector_rate<P, T> &&
-                        !detail::has_dram_bandwidth<P, T> && !detail::has_launch_time<P, T>;
+  constexpr bool none =
+      !detail::has_matrix_rate<Policy, T> && !detail::has_vector_rate<Policy, T> &&
+      !detail::has_dram_bandwidth<Policy, T> && !detail::has_launch_time<Policy, T>;
   static_assert(
       !none,
       "this is no execution policy, which has matrix_rate, vector_rate, dram_bandwidth and "
       "launch_time: see docs/troubleshooting.md#an-execution-policy");
-  static_assert(none || detail::has_matrix_rate<P, T>,
+  static_assert(none || detail::has_matrix_rate<Policy, T>,
                 "this policy has no matrix_rate(accelerator, demand) -> flop_rate: see "
                 "docs/troubleshooting.md#an-execution-policy");
-  static_assert(none || detail::has_vector_rate<P, T>,
+  static_assert(none || detail::has_vector_rate<Policy, T>,
                 "this policy has no vector_rate(accelerator, demand) -> flop_rate: see "
                 "docs/troubleshooting.md#an-execution-policy");
-  static_assert(none || detail::has_dram_bandwidth<P, T>,
+  static_assert(none || detail::has_dram_bandwidth<Policy, T>,
                 "this policy has no dram_bandwidth(accelerator, demand) -> bandwidth: see "
                 "docs/troubleshooting.md#an-execution-policy");
-  static_assert(none || detail::has_launch_time<P, T>,
+  static_assert(none || detail::has_launch_time<Policy, T>,
                 "this policy has no launch_time(accelerator, demand) -> duration: see "
                 "docs/troubleshooting.md#an-execution-policy");
-  return ExecutionPolicy<P, T>;
+  return ExecutionPolicy<Policy, T>;
 }
 
 /// The default policy of every law: data-sheet values, no efficiency, no overhead. What it answers
@@ -109,8 +111,8 @@ struct basic_derated {
     return d.launches * detail::not_negative("launch", launch);
   }
 
-  template <class F, class... P>
-  static constexpr void fields(F&& f, P&... p) {
+  template <class F, class... Policy>
+  static constexpr void fields(F&& f, Policy&... p) {
     f(field::share("compute_efficiency"), p.compute_efficiency...);
     f(field::share("memory_efficiency"), p.memory_efficiency...);
     f(field::not_negative("launch"), p.launch...);
