@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
@@ -10,6 +9,8 @@
 #include <string>
 #include <type_traits>
 #include <vector>
+
+#include "../../examples/common/table_file.hpp"
 
 namespace catalog_test {
 
@@ -54,31 +55,19 @@ inline entries stated(const perfmodel::accelerator& a) {
   return out;
 }
 
-inline bool is_text_unit(const std::string& unit) {
-  return unit == "text";
-}
-
-/// Reads rows of accelerator, field, value, unit. Lines that begin with # and the heading are
-/// skipped.
-inline std::map<std::string, entries> read_second_entry(std::istream& in) {
+/// Rows of accelerator, field, value, unit.
+inline std::map<std::string, entries> read_second_entry(const common::table_file& table) {
   std::map<std::string, entries> out;
-  std::string line;
-  while (std::getline(in, line)) {
-    if (line.empty() || line[0] == '#' || line.starts_with("accelerator\t")) continue;
-    std::vector<std::string> cells;
-    std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, '\t');) cells.push_back(cell);
-    if (cells.size() != 4) {
-      out["malformed row: " + line];
-      continue;
-    }
+  for (const common::table_row& row : table) {
     entry e;
-    if (is_text_unit(cells[3])) {
-      e.word = cells[2];
+    if (row.text("unit") == "text") {
+      e.word = row.text("value");
     } else {
-      e.number = std::stod(cells[2]);
+      e.number = row.number("value");
     }
-    if (!out[cells[0]].emplace(cells[1], e).second) out["row twice: " + line];
+    if (!out[row.text("accelerator")].emplace(row.text("field"), e).second) {
+      row.fail(perfmodel::error_code::inconsistent, "a field twice");
+    }
   }
   return out;
 }

@@ -4,21 +4,14 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/hardware/catalog/alternatives.hpp>
 #include <set>
+#include <support/tables.hpp>
 
 namespace pm = perfmodel;
 namespace catalog = perfmodel::catalog;
 using namespace catalog_test;
 
-namespace {
-std::map<std::string, entries> second_entry() {
-  std::ifstream file(PERFMODEL_SOURCE_DIR "/tests/data/accelerators_second_entry.tsv");
-  REQUIRE(file);
-  return read_second_entry(file);
-}
-}  // namespace
-
 TEST_CASE("every field of every accelerator agrees with its second entry") {
-  auto rows = second_entry();
+  auto rows = read_second_entry(perfmodel_test::test_data("accelerators_second_entry.tsv"));
   for (const auto& a : catalog::accelerators) {
     for (const std::string& line : differences(stated(*a.spec), rows[a.key])) {
       FAIL_CHECK(a.key << " " << line);
@@ -68,10 +61,13 @@ TEST_CASE("the comparison notices whatever is planted") {
   zeroed.tdp = {};
   CHECK(differences(stated(zeroed), good).size() == 1);
 
-  std::istringstream broken(
-      "h100_sxm\tdram.bandwidth\t3.35e12\nh100_sxm\ttdp\t700\tW\nh100_sxm\ttdp\t700\tW\n");
-  CHECK(read_second_entry(broken).size() ==
-        3);  // the accelerator, the malformed row, the row twice
+  const std::string table = "accelerator\tfield\tvalue\tunit\nh100_sxm\ttdp\t700\tW\n";
+  const auto rows_with = [&](const char* row) {
+    return read_second_entry(common::read_table(table + row, "planted.tsv")).size();
+  };
+  CHECK(rows_with("h200_sxm\ttdp\t700\tW\n") == 2);
+  CHECK_THROWS_AS(rows_with("h200_sxm\tdram.bandwidth\t3.35e12\n"), pm::error);  // three cells
+  CHECK_THROWS_AS(rows_with("h100_sxm\ttdp\t700\tW\n"), pm::error);              // twice
 }
 
 TEST_CASE("every accelerator name of the tool is found") {

@@ -2,41 +2,17 @@
 // sparse and dense, or between one way and two ways, falls out of every band here.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <fstream>
 #include <map>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "support/shared.hpp"
 
 namespace pm = perfmodel;
 namespace catalog = perfmodel::catalog;
 
-namespace {
-
-/// The first `columns` cells of every row but the heading.
-std::vector<std::vector<std::string>> rows_of(const std::string& name, std::size_t columns) {
-  std::ifstream file(perfmodel_test::measured_folder() + "/" + name);
-  REQUIRE(file.good());
-  std::vector<std::vector<std::string>> out;
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    std::vector<std::string> cells;
-    std::istringstream row(line);
-    for (std::string cell; cells.size() < columns && std::getline(row, cell, ',');)
-      cells.push_back(cell);
-    if (cells.size() == columns) out.push_back(cells);
-  }
-  return out;
-}
-
-}  // namespace
-
 TEST_CASE("the best matrix product reaches half to all of the dense peak", "[shared]") {
-  const auto rows = rows_of("mamf_matmul_peak.csv", 3);
+  const auto rows = perfmodel_test::measured_table("mamf_matmul_peak.csv");
   const std::map<std::string, std::string> keys = {{"NVIDIA A100 SXM", "a100_sxm_80gb"},
                                                    {"NVIDIA H100 SXM", "h100_sxm"},
                                                    {"NVIDIA H200 SXM", "h200_sxm"},
@@ -46,12 +22,12 @@ TEST_CASE("the best matrix product reaches half to all of the dense peak", "[sha
                                                    {"AMD MI300X", "mi300x"}};
   int compared = 0;
   for (const auto& row : rows) {
-    const auto key = keys.find(row[0]);
+    const auto key = keys.find(row.text("accelerator"));
     if (key == keys.end()) continue;
-    const pm::number_format format = row[1] == "bf16" ? pm::bf16 : pm::fp8;
-    const double share = std::stod(row[2]) * 1e12 /
+    const pm::number_format format = row.text("dtype") == "bf16" ? pm::bf16 : pm::fp8;
+    const double share = row.number("mamf_tflops") * 1e12 /
                          pm::peak(*catalog::find_accelerator(key->second), format).value();
-    INFO(row[0] << " " << row[1] << ": " << share);
+    INFO(key->first << " " << row.text("dtype") << ": " << share);
     CHECK(share > 0.5);
     CHECK(share < 1.0);
     ++compared;
@@ -77,11 +53,11 @@ TEST_CASE("no kernel multiplies faster than the dense peak", "[shared]") {
                                          {"B200-SXM nvfp4", {"b200_sxm", pm::fp4}},
                                          {"A100-SXM4-80GB sq", {"a100_sxm_80gb", pm::int8}}};
   for (const char* file : {"aic_gemm_bf16_public.csv", "aic_gemm_lowp_public.csv"}) {
-    for (const auto& row : rows_of(file, 7)) {
-      const auto it = fastest.find(row[0] + " " + row[2]);
+    for (const auto& row : perfmodel_test::measured_table(file)) {
+      const auto it = fastest.find(row.text("gpu") + " " + row.text("dtype"));
       if (it == fastest.end()) continue;
-      const double flop = 2.0 * std::stod(row[3]) * std::stod(row[4]) * std::stod(row[5]);
-      it->second.flop_rate = std::max(it->second.flop_rate, flop / (std::stod(row[6]) * 1e-6));
+      const double flop = 2.0 * row.count("m") * row.count("n") * row.count("k");
+      it->second.flop_rate = std::max(it->second.flop_rate, flop / row.seconds());
     }
   }
   for (const auto& [name, b] : fastest) {
@@ -94,13 +70,16 @@ TEST_CASE("no kernel multiplies faster than the dense peak", "[shared]") {
 }
 
 TEST_CASE("streaming kernels reach 0.6 to 1.02 of the DRAM bandwidth", "[shared]") {
-  const auto rows = rows_of("gpubench_stream.csv", 6);
+  const auto rows = perfmodel_test::measured_table("gpubench_stream.csv");
   const std::map<std::string, std::string> keys = {
       {"v100", "v100_sxm_32gb"}, {"a100_80", "a100_sxm_80gb"}, {"h100_pcie", "h100_pcie"},
       {"h200", "h200_sxm"},      {"mi210", "mi210"},           {"l40", "l40s"}};  // same memory
   std::map<std::string, double> fastest;
   for (const auto& row : rows) {
-    if (keys.contains(row[0])) fastest[row[0]] = std::max(fastest[row[0]], std::stod(row[5]) * 1e9);
+    const std::string& gpu = row.text("gpu");
+    if (keys.contains(gpu)) {
+      fastest[gpu] = std::max(fastest[gpu], row.number("bandwidth_GBps") * 1e9);
+    }
   }
   CHECK(fastest.size() == keys.size());
   for (const auto& [name, rate] : fastest) {

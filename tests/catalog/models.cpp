@@ -4,7 +4,7 @@
 #include <perfmodel/workload/model/parameters.hpp>
 #include <set>
 #include <support/model_fields.hpp>
-#include <support/tsv.hpp>
+#include <support/tables.hpp>
 
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
@@ -46,21 +46,21 @@ TEST_CASE("every row of the catalogue is named once, has a source, and exists") 
 }
 
 TEST_CASE("the catalogue equals its second entry, field by field and row by row") {
-  const auto table = perfmodel_test::read_tsv("tests/data/models_second_entry.tsv");
-  std::set<std::string> columns(table.columns.begin(), table.columns.end()), fields;
+  const auto table = perfmodel_test::test_data("models_second_entry.tsv");
+  std::set<std::string> columns(table.header->columns.begin(), table.header->columns.end()), fields;
   for (const auto& [name, value] : tabulated_fields(catalog::llama_3_70b)) fields.insert(name);
-  CHECK(columns.size() == table.columns.size());
+  CHECK(columns.size() == table.header->columns.size());
   CHECK(columns == fields);  // no field without a column, no column without a field
 
   std::set<std::string> rows;
   for (const auto& row : table.rows) {
-    INFO(row.at("name"));
-    CHECK(rows.insert(row.at("name")).second);
-    const pm::transformer* m = catalog::find_model(row.at("name"));
+    INFO(row.text("name"));
+    CHECK(rows.insert(row.text("name")).second);
+    const pm::transformer* m = catalog::find_model(row.text("name"));
     REQUIRE(m != nullptr);
     for (const auto& [name, value] : tabulated_fields(*m)) {
       INFO(name);
-      CHECK(value == row.at(name));
+      CHECK(value == row.text(name));
     }
   }
   // The second entry of a later model is its config.json alone, which tests/unit/huggingface.cpp reads.

@@ -10,7 +10,7 @@
 #include <perfmodel/workload/catalog/llama.hpp>
 #include <perfmodel/workload/catalog/mistral.hpp>
 #include <sstream>
-#include <support/tsv.hpp>
+#include <support/tables.hpp>
 
 namespace pm = perfmodel;
 
@@ -119,24 +119,24 @@ TEST_CASE("calibrated answers are those of version 0.1", "[calibrated]") {
   const std::map<std::string, question> questions{
       {"gemm", gemm}, {"decode", decode}, {"prefill", prefill},       {"experts", experts},
       {"norm", norm}, {"swiglu", swiglu}, {"collective", collective}, {"step", step}};
-  const auto table = perfmodel_test::read_tsv("tests/data/calibrated_recorded.tsv");
+  const auto table = perfmodel_test::test_data("calibrated_recorded.tsv");
   REQUIRE(table.rows.size() == 3040);
   std::map<std::string, pm::calibrated> silicon;
   for (const auto& row : table.rows) {
-    const pm::accelerator& a = *pm::catalog::find_accelerator(row.at("accelerator"));
-    const std::string key = row.at("accelerator") + " " + row.at("engine");
+    const pm::accelerator& a = *pm::catalog::find_accelerator(row.text("accelerator"));
+    const std::string key = row.text("accelerator") + " " + row.text("engine");
     const auto known = silicon.find(key);
     const pm::calibrated& on =
         known != silicon.end()
             ? known->second
-            : silicon.emplace(key, pm::calibrated_for(a, *pm::find_engine(row.at("engine"))))
+            : silicon.emplace(key, pm::calibrated_for(a, *pm::find_engine(row.text("engine"))))
                   .first->second;
-    shape s(row.at("shape"));
-    const double expected = perfmodel_test::number(row.at("seconds"));
-    const double answer = questions.at(row.at("question"))(a, on, s).value();
+    shape s(row.text("shape"));
+    const double expected = row.number("seconds");
+    const double answer = questions.at(row.text("question"))(a, on, s).value();
     if (!(std::abs(answer / expected - 1.0) < 1e-9)) {
-      FAIL_CHECK(row.at("question") << " on " << key << ", " << row.at("shape") << ": " << answer
-                                    << ", recorded " << expected);
+      FAIL_CHECK(row.text("question") << " on " << key << ", " << row.text("shape") << ": "
+                                      << answer << ", recorded " << expected);
     }
   }
 }

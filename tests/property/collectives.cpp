@@ -1,9 +1,6 @@
 // What holds for every collective.
 #include <catch2/catch_test_macros.hpp>
-#include <fstream>
 #include <perfmodel/collectives.hpp>
-#include <sstream>
-#include <vector>
 
 #include "support/shared.hpp"
 
@@ -34,17 +31,6 @@ pm::duration<> time_of(bool adds, collective_op op, int ranks, double size, algo
                               .algorithm = a},
                              cost)
       .time;
-}
-std::vector<std::vector<std::string>> rows_of(const std::string& path) {
-  std::vector<std::vector<std::string>> rows;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::vector<std::string> row;
-    std::stringstream cells(line);
-    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
-    rows.push_back(row);
-  }
-  return rows;
 }
 
 }  // namespace
@@ -166,40 +152,27 @@ TEST_CASE("busbw of a ring at full rate is the link's, whatever the ranks") {
 // NVLink one way, and whether the switches add, from the makers' data sheets: A100 300 GB/s, H100
 // and H200 450 GB/s with NVLink SHARP.
 TEST_CASE("no published measurement is faster than the bound", "[shared]") {
-  const std::string folder = perfmodel_test::measured_folder() + "/";
-  const auto nccl = rows_of(folder + "aic_nccl_collectives_public.csv");
-  const auto custom = rows_of(folder + "aic_custom_allreduce_public.csv");
-  REQUIRE(nccl.size() > 1);
-  REQUIRE(custom.size() > 1);
-
-  const auto bound = [](const std::string& gpu, collective_op op, const std::string& ranks,
-                        const std::string& size) {
+  const auto compare = [](const common::table_row& r, collective_op op) {
+    const std::string& gpu = r.text("gpu");
     const bool hopper = gpu.starts_with("h");
     const pm::link l{.kind = pm::link_kind::nvlink,
                      .bandwidth = (hopper ? 450.0 : 300.0) * pm::GB_per_s,
                      .ranks = 8,
                      .in_network_reduction = hopper};
-    return pm::collective_time(l, {.operation = op,
-                                   .ranks = std::stoi(ranks),
-                                   .message = pm::message_bytes<>(std::stod(size) * pm::byte)})
-        .time;
+    const auto bound =
+        pm::collective_time(l, {.operation = op,
+                                .ranks = r.whole("num_gpus"),
+                                .message = pm::message_bytes<>(r.number("bytes") * pm::byte)});
+    INFO(gpu << ' ' << r.text("impl") << ", " << r.text("num_gpus") << " ranks, " << r.text("bytes")
+             << " bytes");
+    CHECK(bound.time.value() <= r.seconds());
   };
-  std::size_t compared = 0;
-  for (std::size_t i = 1; i < nccl.size(); ++i) {
-    const auto& r = nccl[i];  // gpu,impl,version,op,dtype,num_gpus,bytes,latency_us
-    const collective_op op =
-        r.at(3) == "all_gather" ? collective_op::all_gather : collective_op::all_reduce;
-    INFO("row " << i << " of NCCL: " << r[0] << ' ' << r[3] << ' ' << r[5] << " ranks, " << r[6]
-                << " bytes");
-    CHECK(bound(r[0], op, r[5], r[6]) <= std::stod(r.at(7)) * pm::us);
-    ++compared;
+  const auto nccl = perfmodel_test::measured_table("aic_nccl_collectives_public.csv");
+  const auto custom = perfmodel_test::measured_table("aic_custom_allreduce_public.csv");
+  for (const auto& r : nccl) {
+    const bool gather = r.text("op") == "all_gather";
+    compare(r, gather ? collective_op::all_gather : collective_op::all_reduce);
   }
-  for (std::size_t i = 1; i < custom.size(); ++i) {
-    const auto& r = custom[i];  // gpu,version,impl,dtype,num_gpus,bytes,latency_us
-    INFO("row " << i << " of custom: " << r[0] << ' ' << r[2] << ' ' << r[4] << " ranks, " << r[5]
-                << " bytes");
-    CHECK(bound(r[0], collective_op::all_reduce, r[4], r[5]) <= std::stod(r.at(6)) * pm::us);
-    ++compared;
-  }
-  CHECK(compared > 1000);
+  for (const auto& r : custom) compare(r, collective_op::all_reduce);
+  CHECK(nccl.rows.size() + custom.rows.size() > 1000);
 }

@@ -2,14 +2,11 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <fstream>
 #include <optional>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "support/near.hpp"
 #include "support/random.hpp"
@@ -36,61 +33,55 @@ struct measured_service {
   double ttft = 0, tpot = 0;  ///< seconds
 };
 
-/// Columns: model,gpu,backend,version,precision,gemm_quant,moe_quant,isl,osl,concurrency,
-/// batch_per_replica,tp,pp,attention_dp,moe_tp,moe_ep,ttft_ms,tpot_ms,... Formats are the narrowest
-/// that the row's label allows, since the file does not say which layers stay wide.
-std::optional<measured_service> read_row(const std::string& line) {
-  std::vector<std::string> c;
-  std::istringstream cells(line);
-  for (std::string x; std::getline(cells, x, ',');) c.push_back(x);
-  const pm::transformer* m = model_of(c.at(0));
-  if (m == nullptr || c.at(13).empty() || c.at(16).empty() || c.at(17).empty()) return {};
+/// Formats are the narrowest that the row's label allows, since the file does not say which layers
+/// stay wide.
+std::optional<measured_service> read_row(const common::table_row& row) {
+  const pm::transformer* m = model_of(row.text("model"));
+  if (m == nullptr || !row.has("attention_dp") || !row.has("ttft_ms") || !row.has("tpot_ms")) {
+    return {};
+  }
+  const std::string& gpu = row.text("gpu");
   measured_service r;
   pm::deployment& d = r.deployment;
-  const int data = std::stoi(c[13]);
-  const int ep = std::stoi(c[15]);
-  d.layout = {.tensor = std::stoi(c[11]),
-              .pipeline = std::stoi(c[12]),
-              .expert = m->moe.layers > 0 ? ep : 1,
-              .data = data};
+  d.layout = {.tensor = row.whole("tp"),
+              .pipeline = row.whole("pp"),
+              .expert = m->moe.layers > 0 ? row.whole("moe_ep") : 1,
+              .data = row.whole("attention_dp")};
   if (!pm::layout_feasible(d.layout, pm::sharded_dims_of(*m))) return {};
   const bool wide = d.layout.ranks() > 8;  // only a rack joins more
-  if (c[1] == "h100_sxm") d.device = cat::h100_sxm;
-  if (c[1] == "h200_sxm") d.device = cat::h200_sxm;
-  if (c[1] == "b200_sxm") d.device = wide ? cat::gb200 : cat::b200_sxm;
+  if (gpu == "h100_sxm") d.device = cat::h100_sxm;
+  if (gpu == "h200_sxm") d.device = cat::h200_sxm;
+  if (gpu == "b200_sxm") d.device = wide ? cat::gb200 : cat::b200_sxm;
   d.model = *m;
-  const bool gpt_oss = c[0] == "gpt-oss-120b";
-  const bool four_bit = c[4] == "fp4";
-  const bool blackwell = c[1] == "b200_sxm";
+  const bool gpt_oss = row.text("model") == "gpt-oss-120b";
+  const bool four_bit = row.text("precision") == "fp4";
+  const bool blackwell = gpu == "b200_sxm";
   const pm::number_format linear = four_bit && !gpt_oss ? pm::fp4 : gpt_oss ? pm::bf16 : pm::fp8;
   d.weights = pm::weight_storage(pm::storage_format(linear),
                                  pm::storage_format(four_bit ? pm::fp4 : pm::fp8), pm::bf16);
   d.activations = four_bit && blackwell ? pm::fp4 : pm::fp8;
   d.kv = pm::fp8;
-  r.load = {.input_tokens = std::stod(c[7]),
-            .output_tokens = std::stod(c[8]),
-            .arrivals = pm::closed_loop{std::stod(c[9])}};
-  r.ttft = std::stod(c[16]) * 1e-3;
-  r.tpot = std::stod(c[17]) * 1e-3;
+  r.load = {.input_tokens = row.count("isl"),
+            .output_tokens = row.count("osl"),
+            .arrivals = pm::closed_loop{row.count("concurrency")}};
+  r.ttft = row.seconds("ttft_ms", 1e-3);
+  r.tpot = row.seconds("tpot_ms", 1e-3);
   return r;
 }
 
 }  // namespace
 
 TEST_CASE("serving: no published service beats the bound", "[shared]") {
-  std::ifstream file(perfmodel_test::measured_folder() + "/aic_e2e_serving_public.csv");
-  REQUIRE(file.good());
-  std::string line;
-  std::getline(file, line);
   int rows = 0;
-  while (std::getline(file, line)) {
-    const auto r = read_row(line);
+  for (const auto& row : perfmodel_test::measured_table("aic_e2e_serving_public.csv")) {
+    const auto r = read_row(row);
     if (!r) continue;
     ++rows;
     const auto s = pm::serving_bound(r->deployment, r->load);
     if (s.itl.value() > r->tpot || s.prefill.time.value() > r->ttft) {
-      INFO(line << ": bound " << s.itl.value() * 1e3 << " ms, prompt alone "
-                << s.prefill.time.value() * 1e3 << " ms");
+      INFO(r->deployment.model.name.view()
+           << ": bound " << s.itl.value() * 1e3 << " ms, prompt alone "
+           << s.prefill.time.value() * 1e3 << " ms");
       CHECK(s.itl.value() <= r->tpot);
       CHECK(s.prefill.time.value() <= r->ttft);
     }

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "../../examples/common/table_file.hpp"
+
 namespace perfmodel_test {
 
 /// Their folder: $PERFMODEL_SHARED/measured, by default ../shared/measured beside the checkout.
@@ -23,6 +25,10 @@ inline std::string measured_folder() {
     SKIP("needs published measurements that are not in this repository; set PERFMODEL_SHARED");
   }
   return folder;
+}
+/// A table of that folder.
+inline common::table_file measured_table(const std::string& file) {
+  return common::read_table_file("measurements", measured_folder() + "/" + file);
 }
 
 }  // namespace perfmodel_test

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/tables.hpp"
 #include "sweep/answer.hpp"
 
 using namespace perfmodel_sweep;
@@ -28,19 +28,12 @@ struct recorded {
 const std::vector<recorded>& all_recorded() {
   static const std::vector<recorded> all = [] {
     std::vector<recorded> out;
-    std::ifstream file(PERFMODEL_SOURCE_DIR "/tests/data/sweep_answers.tsv");
-    std::string line;
-    std::getline(file, line);  // names of the columns
-    while (std::getline(file, line)) {
-      std::istringstream columns(line);
-      std::string index, numbers, word;
-      recorded r;
-      std::getline(columns, index, '\t');
-      std::getline(columns, r.kind, '\t');
-      std::getline(columns, r.text, '\t');
-      std::getline(columns, numbers, '\t');
-      std::istringstream each(numbers);
-      while (each >> word) r.answers.push_back(std::strtod(word.c_str(), nullptr));
+    for (const auto& row : perfmodel_test::test_data("sweep_answers.tsv")) {
+      recorded r{.kind = row.text("kind"), .text = row.text("question")};
+      std::istringstream each(row.text("answers"));
+      for (std::string word; each >> word;) {
+        r.answers.push_back(std::strtod(word.c_str(), nullptr));
+      }
       out.push_back(r);
     }
     return out;

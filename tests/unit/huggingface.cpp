@@ -10,7 +10,7 @@
 #include <perfmodel/workload/model/kv_shape.hpp>
 #include <set>
 #include <support/model_fields.hpp>
-#include <support/tsv.hpp>
+#include <support/tables.hpp>
 
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
@@ -100,14 +100,13 @@ TEST_CASE("every real config.json reads to the catalogue's model, field by field
 
 TEST_CASE("every real config.json has the parameters and the cache of its tensors") {
   std::set<std::string> rows;
-  for (const auto& row : perfmodel_test::read_tsv("tests/data/parameters_by_tensor.tsv").rows) {
-    INFO(row.at("model"));
-    rows.insert(row.at("model"));
-    const pm::transformer m = pm::from_config(config(row.at("model"))).model;
-    CHECK(pm::parameters(m).total() == perfmodel_test::number(row.at("total")));
-    CHECK(pm::active_parameters(m) == perfmodel_test::number(row.at("active")));
-    CHECK(pm::kv_bytes_per_token(m).value() ==
-          perfmodel_test::number(row.at("kv_bytes_per_token")));
+  for (const auto& row : perfmodel_test::test_data("parameters_by_tensor.tsv")) {
+    INFO(row.text("model"));
+    rows.insert(row.text("model"));
+    const pm::transformer m = pm::from_config(config(row.text("model"))).model;
+    CHECK(pm::parameters(m).total() == row.number("total"));
+    CHECK(pm::active_parameters(m) == row.number("active"));
+    CHECK(pm::kv_bytes_per_token(m).value() == row.number("kv_bytes_per_token"));
   }
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(repository / "tests/data/configs")) {
@@ -492,8 +491,8 @@ TEST_CASE("whatever stands in a field, reading ends in a model or in an error of
       ++errors;
     }
   };
-  for (const auto& row : perfmodel_test::read_tsv("tests/data/parameters_by_tensor.tsv").rows) {
-    const json good = config(row.at("model"));
+  for (const auto& row : perfmodel_test::test_data("parameters_by_tensor.tsv")) {
+    const json good = config(row.text("model"));
     for (const char* part : {"", "text_config", "quantization_config"}) {
       const json::json_pointer at(*part == '\0' ? std::string() : std::string("/") + part);
       if (!good.contains(at)) continue;

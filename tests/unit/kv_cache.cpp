@@ -1,13 +1,10 @@
 // Capacity by hand, and tokens that engines report at start-up from the bytes they report.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <string>
-#include <vector>
 
 #include "support/near.hpp"
 #include "support/refusal.hpp"
@@ -20,36 +17,8 @@ using perfmodel_test::refusal;
 
 namespace {
 
-// The logs quote text with commas, and a gap where a number is missing.
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  return cells;
-}
-/// Their rows.
-std::vector<std::vector<std::string>> logs() {
-  std::ifstream file(perfmodel_test::measured_folder() + "/kv_capacity_logs_public.csv");
-  REQUIRE(file.good());
-  std::vector<std::vector<std::string>> rows;
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) rows.push_back(cells_of(line));
-  return rows;
-}
-/// -1 where it is not a number.
-double number(const std::string& cell) {
-  char* end = nullptr;
-  const double x = std::strtod(cell.c_str(), &end);
-  return cell.empty() || *end != '\0' ? -1.0 : x;
+common::table_file logs() {
+  return perfmodel_test::measured_table("kv_capacity_logs_public.csv");
 }
 const pm::transformer* model_of(const std::string& name) {
   if (name.find("Llama-3.1-8B") != std::string::npos) return &cat::llama_3_1_8b;
@@ -63,40 +32,38 @@ const pm::transformer* model_of(const std::string& name) {
 
 TEST_CASE("kv_cache: tokens in start-up logs follow from the reported bytes and the model's shape",
           "[shared]") {
-  const auto all = logs();
   int rows = 0;
-  for (const auto& c : all) {
-    const pm::transformer* m = model_of(c.at(1));
-    if (m == nullptr || c.at(12).empty() || c.at(15).empty()) continue;
+  for (const auto& row : logs()) {
+    const pm::transformer* m = model_of(row.text("model"));
+    if (m == nullptr || !row.has("kv_cache_gib_per_gpu") || !row.has("kv_tokens")) continue;
     ++rows;
-    const double gib = std::stod(c[12]), reported = std::stod(c[15]);
-    const int tensor = std::stoi(c[5]);
+    const double gib = row.number("kv_cache_gib_per_gpu"), reported = row.count("kv_tokens");
+    const int tensor = row.whole("tp");
     const auto per_token = kv_bytes_per_token(*m, pm::bf16) * kv_share(*m, tensor);
     const auto k = pm::kv_capacity(pm::memory_budget{.capacity = gib * pm::GiB}, per_token, 1.0);
     // Bytes are printed to 0.01 GiB. The log of Qwen3-235B holds 1.2 % less than its bytes allow.
     const double rounding = 0.005 / gib + 16 / reported;
     const double unexplained = m == &cat::qwen_3_235b_a22b ? 0.012 : 0.0;
-    INFO(c[1]);
+    INFO(row.text("model"));
     CHECK(std::abs(k.tokens.value() - reported) <= (rounding + unexplained) * reported);
   }
   CHECK(rows == 5);
 }
 
 TEST_CASE("kv_capacity: start-up logs add up, and tokens follow from the model", "[shared]") {
-  const auto all = logs();
   int identities = 0;
-  for (const auto& c : all) {
-    const double total = number(c.at(6)), share = number(c.at(7)), weights = number(c.at(9)),
-                 other = number(c.at(10)), peak = number(c.at(11)), kv = number(c.at(12));
-    if (total < 0 || share < 0 || weights < 0 || other < 0 || peak < 0 || kv < 0) continue;
+  for (const auto& row : logs()) {
+    if (!row.has("total_gpu_mem_gib") || !row.has("activation_peak_gib")) continue;
+    const double total = row.number("total_gpu_mem_gib"), kv = row.number("kv_cache_gib_per_gpu");
     const pm::memory_budget b{.capacity = total * pm::GiB,
-                              .utilization = share,
-                              .weights = weights * pm::GiB,
-                              .activations = peak * pm::GiB,
-                              .runtime = other * pm::GiB};
-    INFO(c[1]);
+                              .utilization = row.number("gpu_memory_utilization"),
+                              .weights = row.number("weights_gib") * pm::GiB,
+                              .activations = row.number("activation_peak_gib") * pm::GiB,
+                              .runtime = row.number("non_torch_gib") * pm::GiB};
+    INFO(row.text("model"));
     // Logs that print weights to four places print everything so; others round the share too.
-    const bool full = c[9].size() > c[9].find('.') + 3;
+    const std::string& weights = row.text("weights_gib");
+    const bool full = weights.size() > weights.find('.') + 3;
     CHECK(std::abs(pm::kv_bytes_available(b).value() / 1073741824.0 - kv) <
           0.03 + (full ? 0.0 : 0.005 * total));
     ++identities;

@@ -8,12 +8,11 @@
 #include <perfmodel/workload/model/kv_shape.hpp>
 #include <perfmodel/workload/model/parameters.hpp>
 #include <set>
-#include <support/tsv.hpp>
+#include <support/tables.hpp>
 
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
-using perfmodel_test::number;
-using perfmodel_test::read_tsv;
+using perfmodel_test::test_data;
 
 namespace {
 
@@ -37,36 +36,36 @@ std::string message_of(const pm::transformer& m) {
 
 TEST_CASE("every model's counts equal those made tensor by tensor") {
   std::set<std::string> seen;
-  for (const auto& row : read_tsv("tests/data/parameters_by_tensor.tsv").rows) {
-    const pm::transformer* m = catalog::find_model(row.at("model"));
+  for (const auto& row : test_data("parameters_by_tensor.tsv")) {
+    const pm::transformer* m = catalog::find_model(row.text("model"));
     if (m == nullptr) continue;  // a config.json without a model in the catalogue
-    INFO(row.at("model"));
-    seen.insert(row.at("model"));
-    CHECK(pm::parameters(*m).total() == number(row.at("total")));
-    CHECK(pm::active_parameters(*m) == number(row.at("active")));
-    CHECK(pm::matmul_parameters(*m) == number(row.at("active_without_embedding")));
-    CHECK(pm::kv_bytes_per_token(*m).value() == number(row.at("kv_bytes_per_token")));
+    INFO(row.text("model"));
+    seen.insert(row.text("model"));
+    CHECK(pm::parameters(*m).total() == row.number("total"));
+    CHECK(pm::active_parameters(*m) == row.number("active"));
+    CHECK(pm::matmul_parameters(*m) == row.number("active_without_embedding"));
+    CHECK(pm::kv_bytes_per_token(*m).value() == row.number("kv_bytes_per_token"));
     const double growth = (pm::kv_bytes(*m, 200001.0) - pm::kv_bytes(*m, 200000.0)).value();
-    CHECK(growth == number(row.at("kv_bytes_per_token_without_sliding_layers")));
+    CHECK(growth == row.number("kv_bytes_per_token_without_sliding_layers"));
   }
   CHECK(seen.size() >= 31);
 }
 
 TEST_CASE("every model is within 0.5 % of its published size") {
   std::set<std::string> seen;
-  for (const auto& row : read_tsv("tests/data/published_parameters.tsv").rows) {
-    const catalog::model_entry* entry = catalog::find_model_entry(row.at("model"));
+  for (const auto& row : test_data("published_parameters.tsv")) {
+    const catalog::model_entry* entry = catalog::find_model_entry(row.text("model"));
     if (entry == nullptr) continue;
-    INFO(row.at("model") << ", from " << row.at("source"));
-    seen.insert(row.at("model"));
-    const double published = number(row.at("parameters"));
+    INFO(row.text("model") << ", from " << row.text("source"));
+    seen.insert(row.text("model"));
+    const double published = row.number("parameters");
     CHECK(entry->published_parameters == published);
-    if (row.at("active").empty()) continue;
+    if (!row.has("active")) continue;
     // Published to two digits, some cut off rather than rounded: 2.5 %.
-    const double active = row.at("active_counts_embedding") == "1"
+    const double active = row.text("active_counts_embedding") == "1"
                               ? pm::active_parameters(*entry->model)
                               : pm::matmul_parameters(*entry->model);
-    CHECK_THAT(active, Catch::Matchers::WithinRel(number(row.at("active")), 0.025));
+    CHECK_THAT(active, Catch::Matchers::WithinRel(row.number("active"), 0.025));
   }
   CHECK(seen.size() >= 31);
   for (const auto& entry : catalog::models) {

@@ -1,13 +1,10 @@
 // Speculative decoding: what is refused, and published tables.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <fstream>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
 #include <perfmodel/speculative.hpp>
-#include <sstream>
-#include <string>
 #include <vector>
 
 #include "support/shared.hpp"
@@ -72,22 +69,15 @@ TEST_CASE("each lane has its own best draft length") {
 // Leviathan, Kalman and Matias 2023, table 4: acceptance and cost to two places, speed-up to one.
 // What those digits leave open has to overlap.
 TEST_CASE("a published table of expected speed-ups is reproduced to its last digit", "[shared]") {
-  std::ifstream file(perfmodel_test::measured_folder() + "/leviathan_table4.csv");
-  REQUIRE(file.good());
-  std::string line;
-  std::getline(file, line);
   int rows = 0;
-  while (std::getline(file, line)) {
-    std::vector<std::string> cells;
-    std::stringstream text(line);
-    for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-    const int k = std::stoi(cells.at(3));
-    const double a = std::stod(cells.at(4));
-    const double c = std::stod(cells.at(5));
-    const double printed = std::stod(cells.at(6));
+  for (const auto& row : perfmodel_test::measured_table("leviathan_table4.csv")) {
+    const int k = row.whole("gamma");
+    const double a = row.number("alpha");
+    const double c = row.number("cost_ratio_c");
+    const double printed = row.number("expected_speedup_paper");
     const pm::interval s = pm::speculative_speedup(pm::interval(a - 0.005, a + 0.005), k,
                                                    pm::interval(c - 0.005, c + 0.005));
-    INFO(line << ": " << s.lo() << " .. " << s.hi());
+    INFO(k << " drafts, accepted " << a << ", cost " << c << ": " << s.lo() << " .. " << s.hi());
     CHECK(s.lo() <= printed + 0.05);
     CHECK(s.hi() >= printed - 0.05);
     CHECK(std::abs(pm::speculative_speedup(a, k, c) - printed) < 0.1);
