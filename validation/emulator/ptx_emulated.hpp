@@ -3,6 +3,11 @@
 
 namespace perfmodel::validation::ptx {
 
+/// Whatever the architecture that it reports.
+constexpr bool has_fp8_mma(int) {
+  return true;
+}
+
 namespace emulated {
 
 struct fragments {
@@ -119,10 +124,10 @@ void wait_copies() {
   }
 }
 
-inline std::uint32_t load_past_l1(const std::uint32_t* p) {
+inline std::uint64_t load_past_l1(const std::uint64_t* p) {
   return *p;
 }
-inline std::uint32_t load_through_l1(const std::uint32_t* p) {
+inline std::uint64_t load_through_l1(const std::uint64_t* p) {
   return *p;
 }
 inline std::uint64_t nanoseconds() {

@@ -3,9 +3,10 @@
 // Measures: an empty kernel, many in a stream, each followed by a wait, and as the nodes of a CUDA
 //   graph of 1 to 1000; the device's side (events around the chain) and the host's (its own clock
 //   around the calls that enqueue) apart.
-// How: device time per kernel is that of a chain long enough to hide its ends; host time per kernel
-//   is what the launching thread spends before the call returns. With a wait after each kernel the
-//   two sides are one, and the host's clock is what counts.
+// How: device time per kernel is that of a chain long enough to hide its ends, and held back by a
+//   kernel that waits until all of it is in the queue (queue_filled says whether it was); host time per
+//   kernel is what the launching thread spends before the call returns. With a wait after each kernel
+//   the two sides are one, and the host's clock is what counts.
 // Tests: launch.hpp: a step of many small kernels takes the longer of device time and host time, and
 //   a graph turns n launches of the host into one.
 #include <chrono>
@@ -58,32 +59,54 @@ void check_counts(const pv::session& s, pv::recording& r, int kernels) {
   r.check("kernels of a graph, launched twice, that ran", std::abs(in_graph - 2 * kernels), 0.0);
 }
 
-void add(pv::recording& r, const char* mode, int kernels, const char* side,
-         std::vector<double> seconds) {
-  r.add({"launch_time",
-         "s",
-         {{"mode", mode}, {"kernels", kernels}, {"side", side}},
-         std::move(seconds)});
+struct sides {
+  double host, device;
+  bool filled;  ///< all was in the queue before the device began
+};
+
+/// Seconds of enqueue() on the host, and of its work on the device, which a kernel that waits holds
+/// back until all is in the queue: else the device's time would be the host's.
+template <class Enqueue>
+sides time_sides(cudaStream_t stream, Enqueue enqueue) {
+  for (std::uint64_t hold = 400000;; hold *= 4) {
+    PERFMODEL_CUDA(cudaStreamSynchronize(stream));
+    pv::event start, stop;
+    pv::hold(stream, hold);
+    start.record(stream);
+    const double began = now();
+    enqueue();
+    const double host = now() - began;
+    stop.record(stream);
+    const bool filled = !start.reached();
+    stop.wait();
+    // A queue that is full lets the host wait for the device: then no hold is long enough.
+    if (filled || hold > 20000000) return {host, pv::seconds_between(start, stop), filled};
+  }
 }
 
-/// A chain of launches: what the host spends on each, and what the device does.
-void measure_stream(const pv::session& s, pv::recording& r, int kernels) {
+/// `kernels` launches by enqueue(), `times` over: what the host spends on each, and the device.
+template <class Enqueue>
+void measure_sides(const pv::session& s, pv::recording& r, const char* mode, int kernels, int times,
+                   Enqueue enqueue) {
   std::vector<double> host, device;
-  pv::event start, stop;
+  bool filled = true;
   for (int sample = -s.plan.warmups; sample < s.plan.samples; ++sample) {
-    PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
-    start.record(s.stream);
-    const double began = now();
-    for (int i = 0; i < kernels; ++i) enqueue_empty(s.stream);
-    const double enqueued = now();
-    stop.record(s.stream);
-    stop.wait();
+    const sides t = time_sides(s.stream, [&] {
+      for (int i = 0; i < times; ++i) enqueue();
+    });
     if (sample < 0) continue;
-    host.push_back((enqueued - began) / kernels);
-    device.push_back(pv::seconds_between(start, stop) / kernels);
+    host.push_back(t.host / kernels / times);
+    device.push_back(t.device / kernels / times);
+    filled = filled && t.filled;
   }
-  add(r, "stream", kernels, "host", host);
-  add(r, "stream", kernels, "device", device);
+  const auto add = [&](const char* side, const std::vector<double>& seconds) {
+    r.add({"launch_time",
+           "s",
+           {{"mode", mode}, {"kernels", kernels}, {"side", side}, {"queue_filled", filled}},
+           seconds});
+  };
+  add("host", host);
+  add("device", device);
 }
 
 void measure_waits(const pv::session& s, pv::recording& r, int kernels) {
@@ -96,7 +119,10 @@ void measure_waits(const pv::session& s, pv::recording& r, int kernels) {
     }
     if (sample >= 0) host.push_back((now() - began) / kernels);
   }
-  add(r, "stream_sync", kernels, "host", host);
+  r.add({"launch_time",
+         "s",
+         {{"mode", "stream_sync"}, {"kernels", kernels}, {"side", "host"}},
+         host});
 }
 
 /// Several replays in a row, so that the start of the first is spread; per node.
@@ -104,30 +130,16 @@ void measure_graph(const pv::session& s, pv::recording& r, int nodes) {
   const pv::captured_graph graph(s.stream, [&] {
     for (int i = 0; i < nodes; ++i) enqueue_empty(s.stream);
   });
-  constexpr int replays = 10;
-  std::vector<double> host, device;
-  pv::event start, stop;
-  for (int sample = -s.plan.warmups; sample < s.plan.samples; ++sample) {
-    PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
-    start.record(s.stream);
-    const double began = now();
-    for (int i = 0; i < replays; ++i) graph.launch(s.stream);
-    const double enqueued = now();
-    stop.record(s.stream);
-    stop.wait();
-    if (sample < 0) continue;
-    host.push_back((enqueued - began) / replays / nodes);
-    device.push_back(pv::seconds_between(start, stop) / replays / nodes);
-  }
-  add(r, "graph", nodes, "host", host);
-  add(r, "graph", nodes, "device", device);
+  measure_sides(s, r, "graph", nodes, 10, [&] { graph.launch(s.stream); });
 }
 
 void measure(const pv::session& s, pv::recording& r) {
   check_counts(s, r, s.reduced ? 20 : 200);
   // Not more than a driver queues: beyond that (assumed: 1000 or so) the host waits for the device.
   const int chain = s.reduced ? 20 : 500;
-  measure_stream(s, r, chain);
+  measure_sides(s, r, "stream", chain, 1, [&] {
+    for (int i = 0; i < chain; ++i) enqueue_empty(s.stream);
+  });
   measure_waits(s, r, s.reduced ? 5 : 200);
   for (const int nodes : {1, 3, 10, 30, 100, 300, 1000}) {
     if (s.reduced && nodes > 10) break;

@@ -2,12 +2,15 @@
 //
 // Measures: the time of read, write, copy and triad (d = a + s b) over working sets of 64 KB to
 //   8 GB. Cold: the kernels rotate through copies of the working set that are together more than
-//   four L2s. Warm: they repeat on one copy, which stays in the L2 as long as it fits; the step
-//   where it no longer does is the L2 knee.
+//   five L2s. Warm: they repeat on one copy, which stays in the L2 as long as it fits. And the L2's own
+//   bandwidth (method: one_kernel): one long kernel reads a set of a sixteenth of an L2 to three of them
+//   again and again, past the L1; the step where it no longer fits is the L2 knee.
 // How: every thread moves 16 bytes at a time, four of them in flight before the first is used;
 //   a chain of launches in a CUDA graph, so that no host is in the time. At small sizes the time is
-//   that of a launch, which is what a model has to say as well.
+//   that of a launch, which is what a model has to say as well; in the long kernel it is nowhere seen.
 // Tests: roofline, time >= bytes / bandwidth of the level that holds them; launch floor.
+#include <cmath>
+
 #include "common/experiment.cuh"
 
 namespace pv = perfmodel::validation;
@@ -61,6 +64,24 @@ __global__ void __launch_bounds__(threads)
   }
   // False in every timed launch (`unreached`), yet no compiler can know: the loads have to happen.
   if (What == kind::read && sum.x + sum.y + sum.z + sum.w == s) d[0] = sum;
+}
+
+/// Reads the set of `tiles` tiles `passes` times over: block by block the next tile, round and round.
+/// Past the L1, which would hold a block's share of a small set.
+__global__ void __launch_bounds__(threads, 2)
+    again_kernel(const float4* __restrict__ a, unsigned tiles, unsigned passes, float* sums) {
+  constexpr unsigned tile = unrolled * threads;
+  float4 sum{0.0F, 0.0F, 0.0F, 0.0F};
+#pragma unroll 1
+  for (unsigned t = blockIdx.x; t < tiles * passes; t += gridDim.x) {
+    const float4* const from = a + static_cast<std::size_t>(t % tiles) * tile + threadIdx.x;
+    float4 x[unrolled];
+#pragma unroll
+    for (int u = 0; u < unrolled; ++u) x[u] = __ldcg(from + u * threads);
+#pragma unroll
+    for (int u = 0; u < unrolled; ++u) sum = combine(sum, x[u], 1.0F);
+  }
+  sums[blockIdx.x * threads + threadIdx.x] = sum.x + sum.y + sum.z + sum.w;
 }
 
 /// More than any sum of what is read: with it a read stores nothing.
@@ -149,6 +170,70 @@ void check_results(const pv::session& s, pv::recording& r, arrays& on, int block
   pv::random_fill(on.a, 1);
 }
 
+/// The L2's bandwidth, by a kernel long enough that neither its start nor its end is seen.
+class cached_reads {
+ public:
+  cached_reads(const pv::session& s, const pv::device_buffer<float>& a)
+      : s_(s),
+        a_(a),
+        blocks_(s.sms() * 2),  // all of them resident, with 64 KB in flight on each SM
+        sums_(static_cast<std::size_t>(blocks_) * threads) {}
+
+  /// What all threads add up, against the sum over the set, as often as it was read.
+  void check(pv::recording& r) {
+    constexpr unsigned tiles = 7, passes = 3;
+    launch(tiles, s_.breaks("drop_pass") ? passes - 1 : passes);
+    double sum = 0, wanted = 0, magnitude = 0;
+    for (const float v : sums_.download()) sum += static_cast<double>(v);
+    for (std::size_t i = 0; i < tiles * tile_floats; ++i) {
+      const double v = passes * static_cast<double>(pv::random_value(1, i));
+      wanted += v;
+      magnitude += std::abs(v);
+    }
+    r.check("reads in one kernel: their sum", std::abs(sum - wanted) / magnitude, 1e-6);
+  }
+
+  void measure(pv::recording& r) {
+    for (const int share : {1, 2, 4, 6, 8, 10, 12, 13, 14, 15, 16, 18, 20, 24, 32, 48}) {
+      const std::size_t wanted = s_.l2_bytes() / 16 * static_cast<std::size_t>(share);
+      const std::size_t tiles = (std::min)(wanted, a_.bytes()) / tile_bytes;
+      if (tiles == 0) continue;
+      const std::size_t together = s_.reduced ? 2 * wanted : std::size_t{4} << 30U;
+      const std::size_t passes = (std::max)(std::size_t{2}, together / (tiles * tile_bytes));
+      const auto samples = pv::time_in_graph(s_.stream, s_.plan, [&](int) {
+        launch(static_cast<unsigned>(tiles), static_cast<unsigned>(passes));
+      });
+      r.add({"stream_time",
+             "s",
+             {{"kernel", "read"},
+              {"method", "one_kernel"},
+              {"working_set_bytes", static_cast<double>(tiles * tile_bytes)},
+              {"passes", static_cast<double>(passes)},
+              {"cache", "warm"},
+              {"bytes_read", static_cast<double>(tiles * tile_bytes * passes)},
+              {"bytes_written", static_cast<double>(sums_.bytes())},
+              {"flop", 0.0},
+              {"threads", static_cast<double>(sums_.size())}},
+             samples});
+    }
+  }
+
+ private:
+  static constexpr std::size_t tile_floats = static_cast<std::size_t>(4 * unrolled) * threads;
+  static constexpr std::size_t tile_bytes = tile_floats * sizeof(float);
+
+  void launch(unsigned tiles, unsigned passes) {
+    again_kernel<<<static_cast<unsigned>(blocks_), threads, 0, s_.stream>>>(vectors(a_, 0), tiles,
+                                                                            passes, sums_.data());
+    PERFMODEL_LAUNCHED("again_kernel");
+  }
+
+  const pv::session& s_;
+  const pv::device_buffer<float>& a_;
+  int blocks_;
+  pv::device_buffer<float> sums_;
+};
+
 void measure(const pv::session& s, pv::recording& r) {
   const std::size_t largest =
       (std::min)(s.free_bytes() / 4, std::size_t{s.reduced ? 64U : 8192U} << 20U);
@@ -156,6 +241,9 @@ void measure(const pv::session& s, pv::recording& r) {
   arrays on(floats);
   const int blocks = s.sms() * 8;
   check_results(s, r, on, blocks);
+  cached_reads cached(s, on.a);
+  cached.check(r);
+  cached.measure(r);
   for (const shape& what : shapes) {
     const int touched = what.arrays_read + what.arrays_written;
     for (std::size_t set = std::size_t{64} << 10U; set <= largest * touched; set *= 2) {
@@ -165,11 +253,11 @@ void measure(const pv::session& s, pv::recording& r) {
       if (each == 0 || each > floats) continue;
       const double bytes = static_cast<double>(each * sizeof(float));
       for (const bool cold : {true, false}) {
-        // Enough copies for four L2s; with fewer than two there is no rotation, and it is warm.
+        // Enough copies for five L2s; with fewer than two there is no rotation, and it is warm.
         const std::size_t apart = floats / each;
-        const std::size_t wanted = 4 * s.l2_bytes() / (each * sizeof(float) * touched) + 2;
+        const std::size_t wanted = 5 * s.l2_bytes() / (each * sizeof(float) * touched) + 2;
         const std::size_t copies = cold ? (std::min)(apart, wanted) : 1;
-        const bool beyond = each * sizeof(float) * touched > 4 * s.l2_bytes();
+        const bool beyond = each * sizeof(float) * touched > 5 * s.l2_bytes();
         if (cold && copies < wanted && !beyond) continue;
         if (!cold && beyond) continue;
         pv::timing_plan plan = s.plan;
@@ -185,6 +273,7 @@ void measure(const pv::session& s, pv::recording& r) {
         r.add({"stream_time",
                "s",
                {{"kernel", what.name},
+                {"method", "chain"},
                 {"working_set_bytes", bytes * touched},
                 {"cache", cold ? "cold" : "warm"},
                 {"bytes_read", bytes * what.arrays_read},
@@ -205,6 +294,6 @@ int main(int argc, char** argv) {
       {.name = "memory_stream",
        .law = "roofline: time >= bytes / bandwidth of the level that holds them",
        .program = "validation/kernels/memory_stream.cu",
-       .faults = {"swap_bytes", "drop_read"}},
+       .faults = {"swap_bytes", "drop_read", "drop_pass"}},
       measure);
 }

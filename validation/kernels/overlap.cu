@@ -29,12 +29,6 @@ using bf16 = __nv_bfloat16;
 constexpr int copy_threads = 512, unrolled = 4;
 constexpr std::uint32_t x_seed = 41, weight_seed = 42, byte_seed = 43;
 
-/// Holds its stream back for about `duration` nanoseconds.
-__global__ void hold_kernel(std::uint64_t duration) {
-  const std::uint64_t begin = pv::ptx::nanoseconds();
-  while (pv::ptx::nanoseconds() - begin < duration) __nanosleep(200);
-}
-
 __global__ void __launch_bounds__(copy_threads)
     copy_kernel(const uint4* __restrict__ from, uint4* __restrict__ to, std::size_t n) {
   const std::size_t tile = static_cast<std::size_t>(unrolled) * copy_threads;
@@ -121,8 +115,7 @@ double run(const pv::session& s, const side_stream& side, const operands& comput
            const copies& other, std::size_t bytes, arrangement which) {
   for (std::uint64_t hold = s.reduced ? 1000 : 60000;; hold *= 4) {
     pv::event held, start, copied, stop;
-    hold_kernel<<<1, 1, 0, s.stream>>>(hold);
-    PERFMODEL_LAUNCHED("hold_kernel");
+    pv::hold(s.stream, hold);
     held.record(s.stream);
     PERFMODEL_CUDA(cudaStreamWaitEvent(side.get(), held.get(), 0));
     // The copy begins first, by the microsecond that an event takes from one stream to another: a

@@ -2,9 +2,11 @@
 //
 // Measures: the latency of a load in cycles of the SM and in seconds, over working sets of 4 KB to
 //   1 GB: L1, L2 and DRAM show as steps, and so does the end of what the TLBs reach.
-// How: one thread follows a random cycle through lines of 128 bytes, each load's address being the
-//   last one's value, so that none can overlap. It walks once to warm up, then on. Sets that fit an
-//   L1 are loaded through it; larger ones past it, so that their first level is the L2.
+// How: one thread follows a random cycle through lines of 128 bytes. Each line holds the address of
+//   the next, so that no two loads overlap and nothing but the load lies between them. It walks once
+//   to warm up, then on. Sets that an L1 can hold are walked through it (first_level: l1), all from
+//   32 KB on past it as well (l2), so that each cache's edge shows. Beyond two L2s the warm-up visits
+//   a part and the walk another: those lines come from DRAM (cache: cold).
 // Tests: the latencies of the catalogue's memory levels, and with them Little's law.
 #include "algorithms/random_cycle.hpp"
 #include "common/experiment.cuh"
@@ -15,24 +17,22 @@ namespace pv = perfmodel::validation;
 namespace {
 
 constexpr std::size_t line_bytes = 128;
-constexpr std::size_t words = line_bytes / sizeof(std::uint32_t);
+constexpr std::size_t words = line_bytes / sizeof(std::uint64_t);
 
 struct walked {
-  std::uint32_t at;
-  std::uint32_t padding;
+  std::uint64_t at;
   long long cycles;
   long long nanoseconds;
 };
 
 template <bool ThroughL1>
-__global__ void chase_kernel(const std::uint32_t* next, std::uint32_t from, long long hops,
-                             walked* out) {
-  std::uint32_t at = from;
+__global__ void chase_kernel(std::uint64_t at, long long hops, walked* out) {
   const std::uint64_t began = pv::ptx::nanoseconds();
   const long long first = clock64();
 #pragma unroll 16
   for (long long i = 0; i < hops; ++i) {
-    at = ThroughL1 ? pv::ptx::load_through_l1(next + at) : pv::ptx::load_past_l1(next + at);
+    const auto* const line = reinterpret_cast<const std::uint64_t*>(at);
+    at = ThroughL1 ? pv::ptx::load_through_l1(line) : pv::ptx::load_past_l1(line);
   }
   const long long last = clock64();
   const std::uint64_t ended = pv::ptx::nanoseconds();
@@ -41,54 +41,61 @@ __global__ void chase_kernel(const std::uint32_t* next, std::uint32_t from, long
   out->nanoseconds = static_cast<long long>(ended - began);
 }
 
-void launch(bool through_l1, const std::uint32_t* next, std::uint32_t from, long long hops,
-            walked* out, cudaStream_t stream) {
+void launch(bool through_l1, std::uint64_t from, long long hops, walked* out, cudaStream_t stream) {
   if (through_l1) {
-    chase_kernel<true><<<1, 1, 0, stream>>>(next, from, hops, out);
+    chase_kernel<true><<<1, 1, 0, stream>>>(from, hops, out);
   } else {
-    chase_kernel<false><<<1, 1, 0, stream>>>(next, from, hops, out);
+    chase_kernel<false><<<1, 1, 0, stream>>>(from, hops, out);
   }
   PERFMODEL_LAUNCHED("chase_kernel");
 }
 
-/// The cycle as the device holds it: word i * `words` is the word to go to.
-std::vector<std::uint32_t> laid_out(const std::vector<std::uint32_t>& next) {
-  std::vector<std::uint32_t> out(next.size() * words, 0xFFFFFFFFU);
-  for (std::size_t i = 0; i < next.size(); ++i) {
-    out[i * words] = next[i] * static_cast<std::uint32_t>(words);
+/// A cycle as the device holds it: the first word of each line is the address of the next line.
+class cycle {
+ public:
+  explicit cycle(std::size_t lines) : next_(pv::random_cycle(lines, 12345)), lines_(lines * words) {
+    std::vector<std::uint64_t> out(next_.size() * words, 0);
+    for (std::size_t i = 0; i < next_.size(); ++i) out[i * words] = address(next_[i]);
+    lines_.upload(out);
   }
-  return out;
-}
+  std::size_t lines() const { return next_.size(); }
+  std::uint64_t address(std::uint32_t line) const {
+    return reinterpret_cast<std::uint64_t>(lines_.data()) + line * line_bytes;
+  }
+  std::uint32_t after(std::uint32_t line, long long hops) const {
+    for (long long i = 0; i < hops; ++i) line = next_[line];
+    return line;
+  }
 
-void measure_set(const pv::session& s, pv::recording& r, std::size_t bytes) {
-  const std::size_t lines = bytes / line_bytes;
-  const auto next = pv::random_cycle(lines, 12345);
-  const pv::device_buffer<std::uint32_t> on_device{std::span<const std::uint32_t>(laid_out(next))};
+ private:
+  std::vector<std::uint32_t> next_;
+  pv::device_buffer<std::uint64_t> lines_;
+};
+
+void measure_set(const pv::session& s, pv::recording& r, const cycle& c, bool through_l1) {
+  const std::size_t bytes = c.lines() * line_bytes;
+  const bool cold = bytes > 2 * s.l2_bytes();
   pv::device_buffer<walked> result(1);
-  const bool through_l1 = bytes <= (std::size_t{64} << 10U);
   // Long enough against the timer's step; a walk of a large set need not visit all of it.
   const long long hops = s.reduced ? 200 : 20000;
-  // The warm-up visits every line that an L2 may keep; beyond two L2s hardly any is kept.
-  const std::size_t most = s.reduced ? 200 : bytes > 2 * s.l2_bytes() ? 20000 : 2000000;
-  const auto warm = static_cast<long long>((std::min)(lines, most));
-  launch(through_l1, on_device.data(), 0, warm, result.data(), s.stream);
-  PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
+  // The warm-up visits every line that an L2 may keep.
+  const std::size_t most = s.reduced ? 200 : cold ? 20000 : 2000000;
+  const auto warm = static_cast<long long>((std::min)(c.lines(), most));
+  launch(through_l1, c.address(0), warm, result.data(), s.stream);
   std::vector<double> seconds, cycles;
-  std::uint32_t from = result.download()[0].at;
-  std::uint32_t expected = pv::walk(next, static_cast<std::size_t>(warm));
-  double wrong = 0;
+  std::uint32_t at = c.after(0, warm);
+  double wrong = result.download()[0].at == c.address(at) ? 0 : 1;
   for (int sample = 0; sample < s.plan.samples; ++sample) {
     result.poison();
     pv::event start, stop;
     start.record(s.stream);
-    launch(through_l1, on_device.data(), from, s.breaks("drop_hop") ? hops - 1 : hops,
-           result.data(), s.stream);
+    launch(through_l1, c.address(at), s.breaks("drop_hop") ? hops - 1 : hops, result.data(),
+           s.stream);
     stop.record(s.stream);
     stop.wait();
     const walked w = result.download()[0];
-    for (long long i = 0; i < hops; ++i) expected = next[expected];
-    if (w.at != expected * words) ++wrong;
-    from = w.at;
+    at = c.after(at, hops);
+    if (w.at != c.address(at)) ++wrong;
     // The device's timer where it has moved often enough, else the events, kernel start and all.
     const bool fine = w.nanoseconds > 200000;
     const double elapsed =
@@ -96,23 +103,38 @@ void measure_set(const pv::session& s, pv::recording& r, std::size_t bytes) {
     seconds.push_back(elapsed / static_cast<double>(hops));
     cycles.push_back(static_cast<double>(w.cycles) / static_cast<double>(hops));
   }
-  r.check("where the walk through " + std::to_string(bytes) + " bytes ends", wrong, 0.0);
+  const char* level = through_l1 ? "l1" : "l2";
+  std::string name = "where the walk through ";
+  name.append(std::to_string(bytes)).append(" bytes ends, from ").append(level);
+  r.check(name, wrong, 0.0);
   const pv::parameters p{{"working_set_bytes", static_cast<double>(bytes)},
                          {"stride_bytes", static_cast<double>(line_bytes)},
                          {"hops", static_cast<double>(hops)},
-                         {"cache", "warm"}};
+                         {"first_level", level},
+                         {"cache", cold ? "cold" : "warm"}};
   r.add({"load_latency", "s", p, seconds});
   r.add({"load_latency_cycles", "cycle", p, cycles});
 }
 
 void measure(const pv::session& s, pv::recording& r) {
+  // All of it an L1, but for what the system keeps: more than the shared memory it could be instead.
+  PERFMODEL_CUDA(cudaFuncSetAttribute(reinterpret_cast<const void*>(chase_kernel<true>),
+                                      cudaFuncAttributePreferredSharedMemoryCarveout,
+                                      cudaSharedmemCarveoutMaxL1));
+  const auto l1_bytes = static_cast<std::size_t>(s.device.shared_memory_per_sm_bytes);
   const std::size_t largest =
       (std::min)(s.free_bytes() / 2, std::size_t{s.reduced ? 1U : 1024U} << 20U);
+  const auto measure_both = [&](std::size_t bytes) {
+    if (bytes > largest) return;
+    const cycle c(bytes / line_bytes);
+    if (bytes <= l1_bytes) measure_set(s, r, c, true);
+    if (bytes >= std::size_t{32} << 10U) measure_set(s, r, c, false);
+  };
   for (std::size_t bytes = std::size_t{4} << 10U; bytes <= largest; bytes *= 2) {
-    measure_set(s, r, bytes);
+    measure_both(bytes);
     // Between powers of two, where the caches end.
-    if (bytes >= (std::size_t{8} << 20U) && bytes * 3 / 2 <= largest)
-      measure_set(s, r, bytes * 3 / 2);
+    const bool l1_ends = bytes >= std::size_t{64} << 10U && bytes <= std::size_t{128} << 10U;
+    if (l1_ends || bytes >= std::size_t{8} << 20U) measure_both(bytes * 3 / 2);
   }
 }
 

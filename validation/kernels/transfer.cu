@@ -248,11 +248,14 @@ void measure_all_reduce(const pv::session& s, pv::recording& r) {
   for (int ranks = 2; ranks <= s.device.gpus; ranks *= 2) {
     gpu_ranks on(ranks, largest);
     const auto communicators = library.communicators(ranks);
-    const auto once = [&](std::size_t count) {
-      library.all_reduce(communicators, on.from, on.to, count, on.streams);
+    // Each repetition begins where the last one ended, so that small messages come from no cache.
+    const auto once = [&](std::size_t count, int repetition) {
+      const std::size_t places = (largest - count) / count + 1;
+      library.all_reduce(communicators, on.from, on.to,
+                         static_cast<std::size_t>(repetition) % places * count, count, on.streams);
     };
     const std::size_t checked = 10007;
-    once(checked);
+    once(checked, 0);
     on.wait();
     std::vector<double> reference(checked, 0.0);
     for (std::size_t i = 0; i < checked; ++i) {
@@ -270,7 +273,8 @@ void measure_all_reduce(const pv::session& s, pv::recording& r) {
     }
     PERFMODEL_CUDA(cudaSetDevice(0));
     for (std::size_t count = 256; count <= largest; count *= 4) {
-      const auto samples = pv::time_in_stream(on.streams[0], s.plan, [&](int) { once(count); });
+      const auto samples =
+          pv::time_in_stream(on.streams[0], s.plan, [&](int i) { once(count, i); });
       on.wait();
       r.add({"all_reduce_time",
              "s",

@@ -33,6 +33,12 @@ inline void check_cublas(cublasStatus_t status, const char* call, const char* fi
 #define PERFMODEL_CUBLAS(call) \
   ::perfmodel::validation::check_cublas((call), #call, __FILE__, __LINE__)
 
+/// The library has no algorithm for the shape, its formats or the device.
+class no_algorithm : public measurement_error {
+ public:
+  using measurement_error::measurement_error;
+};
+
 template <class T>
 inline constexpr cudaDataType_t cublas_type = CUDA_R_32F;
 template <>
@@ -46,7 +52,8 @@ inline constexpr cudaDataType_t cublas_type<__nv_fp8_e4m3> = CUDA_R_8F_E4M3;
 /// frameworks. cuBLASLt is column-major: it sees y^T[n][m] = w[k][n]^T x[k][m]. `batches` such
 /// products at once, where x, w and y of one follow those of another.
 /// The heuristic takes x, w and y to begin at multiples of 256 bytes (its default); fp8 needs n and k
-/// that are multiples of 16, and is run without fast accumulation.
+/// that are multiples of 16, and is run without fast accumulation. Errors: no_algorithm;
+/// measurement_error for all else.
 template <class T>
 class matrix_product {
  public:
@@ -124,10 +131,11 @@ class matrix_product {
                                               &chosen_, &found);
     }
     cublasLtMatmulPreferenceDestroy(preference);
-    check_cublas(status, "cublasLtMatmulAlgoGetHeuristic", __FILE__, __LINE__);
-    if (found == 0) {
+    const bool none = status == CUBLAS_STATUS_NOT_SUPPORTED;
+    if (!none) check_cublas(status, "cublasLtMatmulAlgoGetHeuristic", __FILE__, __LINE__);
+    if (none || found == 0) {
       std::string text = "cuBLASLt has no algorithm for m, n, k = " + std::to_string(m_);
-      throw measurement_error(
+      throw no_algorithm(
           text.append(", ").append(std::to_string(n_)).append(", ").append(std::to_string(k_)));
     }
   }

@@ -43,13 +43,13 @@ class nccl {
   }
   void destroy(ncclComm_t c) const { destroy_(c); }
 
-  /// Sums `count` floats of all ranks into each rank's `to`.
+  /// Sums `count` floats of all ranks into each rank's `to`, from place `first` of the buffers on.
   void all_reduce(const std::vector<ncclComm_t>& of, const std::vector<float*>& from,
-                  const std::vector<float*>& to, std::size_t count,
+                  const std::vector<float*>& to, std::size_t first, std::size_t count,
                   const std::vector<cudaStream_t>& streams) const {
     checked(begin_(), "ncclGroupStart");
     for (std::size_t r = 0; r < of.size(); ++r) {
-      checked(reduce_(from[r], to[r], count, ncclFloat, ncclSum, of[r], streams[r]),
+      checked(reduce_(from[r] + first, to[r] + first, count, ncclFloat, ncclSum, of[r], streams[r]),
               "ncclAllReduce");
     }
     checked(end_(), "ncclGroupEnd");

@@ -29,10 +29,17 @@ __device__ inline void mma_bf16(float (&d)[4], const std::uint32_t (&a)[4],
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// The same in fp8 e4m3 with k = 32 (mma.m16n8k32), from sm_89 on; elsewhere d becomes NaN.
+/// Whether an SM of this compute capability (in tens) multiplies fp8 by mma.sync. ptxas takes the
+/// instruction from sm_89 on, but on sm_90 to sm_110 makes fp16 products and additions of it: right,
+/// and no peak of anything. Test: machine_code counts QMMA.
+constexpr bool has_fp8_mma(int architecture) {
+  return architecture == 89 || architecture >= 120;
+}
+
+/// The same in fp8 e4m3 with k = 32 (mma.m16n8k32), where has_fp8_mma; elsewhere d becomes NaN.
 __device__ inline void mma_fp8(float (&d)[4], const std::uint32_t (&a)[4],
                                const std::uint32_t (&b)[2]) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
   asm volatile(
       "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "
       "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
@@ -85,15 +92,15 @@ __device__ inline void wait_copies() {
 }
 
 /// Cached in the L2 alone.
-__device__ inline std::uint32_t load_past_l1(const std::uint32_t* p) {
-  std::uint32_t v = 0;
-  asm volatile("ld.global.cg.u32 %0, [%1];\n" : "=r"(v) : "l"(p) : "memory");
+__device__ inline std::uint64_t load_past_l1(const std::uint64_t* p) {
+  std::uint64_t v = 0;
+  asm volatile("ld.global.cg.u64 %0, [%1];\n" : "=l"(v) : "l"(p) : "memory");
   return v;
 }
 /// Cached in L1 and L2.
-__device__ inline std::uint32_t load_through_l1(const std::uint32_t* p) {
-  std::uint32_t v = 0;
-  asm volatile("ld.global.ca.u32 %0, [%1];\n" : "=r"(v) : "l"(p) : "memory");
+__device__ inline std::uint64_t load_through_l1(const std::uint64_t* p) {
+  std::uint64_t v = 0;
+  asm volatile("ld.global.ca.u64 %0, [%1];\n" : "=l"(v) : "l"(p) : "memory");
   return v;
 }
 

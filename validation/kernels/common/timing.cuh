@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "checked.cuh"
+#include "ptx.cuh"
 
 namespace perfmodel::validation {
 
@@ -39,6 +41,17 @@ inline double seconds_between(const event& first, const event& second) {
   float milliseconds = 0;
   PERFMODEL_CUDA(cudaEventElapsedTime(&milliseconds, first.get(), second.get()));
   return 1e-3 * static_cast<double>(milliseconds);
+}
+
+static __global__ void hold_kernel(std::uint64_t duration) {
+  const std::uint64_t begin = ptx::nanoseconds();
+  while (ptx::nanoseconds() - begin < duration) __nanosleep(200);
+}
+
+/// Holds a stream back for about `duration` nanoseconds, while the host fills it.
+inline void hold(cudaStream_t stream, std::uint64_t duration) {
+  hold_kernel<<<1, 1, 0, stream>>>(duration);
+  PERFMODEL_LAUNCHED("hold_kernel");
 }
 
 struct timing_plan {
