@@ -95,6 +95,20 @@ inline void load_matrices_transposed(std::uint32_t (&r)[4], const void* row) {
   emulated::matrices(r, row, true);
 }
 
+inline std::uint32_t transpose_matrix(std::uint32_t matrix) {
+  return ::emulator::exchange(0xFFFFFFFFU, matrix, [&](auto of) {
+    const unsigned lane = ::emulator::current().lane, row = lane / 4, column = lane % 4 * 2;
+    // Element (i, j) is half j % 2 of lane 4 i + j / 2.
+    const auto at = [&](unsigned i, unsigned j) {
+      return of(4 * i + j / 2) >> (16 * (j % 2)) & 0xFFFFU;
+    };
+    return at(column, row) | at(column + 1, row) << 16U;
+  });
+}
+inline float power_of_two(float x) {
+  return x < -126.0F ? 0.0F : std::exp2(x);
+}
+
 /// The bytes arrive when they are waited for, and not before.
 inline void copy_async(void* shared, const void* global, bool there = true) {
   if ((reinterpret_cast<std::uintptr_t>(shared) | reinterpret_cast<std::uintptr_t>(global)) % 16 !=

@@ -1,11 +1,12 @@
 // Attention: what materialising the scores costs, and decode over splits of the context.
 //
 // Measures: causal prefill of one sequence, 512 to 8192 tokens, (a) unfused: scores by cuBLASLt to
-//   memory, a softmax over them, a product with the values, head by head as a framework without a
-//   fused kernel does; (b) one kernel with an online softmax over tiles in shared memory, by tensor
-//   cores. And decode, one query a sequence, with the context in 1 to 64 splits.
+//   memory, a softmax over them, a product with the values, each of them one launch for all heads (the
+//   queries of the heads that share keys are rows of one matrix), as a framework without a fused
+//   kernel does; (b) one kernel with an online softmax over tiles in shared memory, by tensor cores.
+//   And decode, one query a sequence, with the context in 1 to 64 splits.
 // How: bf16, fp32 sums; prefill in a graph on one set of operands, which is small against its own
-//   arithmetic; decode over a cache beyond four L2s, or marked warm.
+//   arithmetic; decode rotates through copies of its cache beyond five L2s.
 // Tests: attention demands (O(S^2) bytes against O(S)), calibrated_attention, and how many splits a
 //   decode needs to fill the SMs.
 #include <cmath>
@@ -156,22 +157,18 @@ class unfused {
         scores_(static_cast<std::size_t>(o.is.query_heads()) *
                 static_cast<std::size_t>(o.is.tokens) * static_cast<std::size_t>(o.is.tokens)),
         transposed_(o.elements(o.is.kv_heads)),
-        scoring_(o.is.tokens, o.is.tokens, head_dim),
-        weighting_(o.is.tokens, head_dim, o.is.tokens) {}
+        scoring_(group * o.is.tokens, o.is.tokens, head_dim, o.is.kv_heads),
+        weighting_(group * o.is.tokens, head_dim, o.is.tokens, o.is.kv_heads) {}
 
   void launch(const pv::session& s) {
     const int tokens = o_.is.tokens;
-    const auto plane = static_cast<std::size_t>(tokens) * static_cast<std::size_t>(tokens);
     const auto each = static_cast<std::size_t>(tokens) * head_dim;
     const dim3 blocks(static_cast<unsigned>((each + 255) / 256),
                       static_cast<unsigned>(o_.is.kv_heads));
     transpose_values_kernel<<<blocks, 256, 0, s.stream>>>(o_.values.data(), transposed_.data(),
                                                           tokens);
     PERFMODEL_LAUNCHED("transpose_values_kernel");
-    for (std::size_t h = 0; h < static_cast<std::size_t>(o_.is.query_heads()); ++h) {
-      scoring_.launch(o_.queries.data() + h * each, o_.keys.data() + h / group * each,
-                      scores_.data() + h * plane, s.stream);
-    }
+    scoring_.launch(o_.queries.data(), o_.keys.data(), scores_.data(), s.stream);
     const float scale = log2_e / std::sqrt(static_cast<float>(head_dim));
     const dim3 rows(static_cast<unsigned>(tokens), static_cast<unsigned>(o_.is.query_heads()));
     if (s.breaks("skip_barrier")) {
@@ -180,10 +177,7 @@ class unfused {
       softmax_kernel<true><<<rows, softmax_threads, 0, s.stream>>>(scores_.data(), tokens, scale);
     }
     PERFMODEL_LAUNCHED("softmax_kernel");
-    for (std::size_t h = 0; h < static_cast<std::size_t>(o_.is.query_heads()); ++h) {
-      weighting_.launch(scores_.data() + h * plane, transposed_.data() + h / group * each,
-                        o_.out.data() + h * each, s.stream);
-    }
+    weighting_.launch(scores_.data(), transposed_.data(), o_.out.data(), s.stream);
   }
 
  private:
@@ -249,10 +243,7 @@ void measure_prefill(const pv::session& s, pv::recording& r, const size& is) {
   unfused u(o);
   u.launch(s);
   check_prefill(s, r, o, "unfused");
-  pv::timing_plan plan = s.plan;
-  plan.most_repeats =
-      (std::min)(plan.most_repeats, 20);  // a repetition is two launches a head and more
-  add_prefill(r, is, "unfused", pv::time_in_graph(s.stream, plan, [&](int) { u.launch(s); }));
+  add_prefill(r, is, "unfused", pv::time_in_graph(s.stream, s.plan, [&](int) { u.launch(s); }));
 #else
   r.skip("unfused attention", pv::no_cublaslt);
 #endif
@@ -267,14 +258,16 @@ struct decode_size {
 
 struct decode_operands {
   decode_size is;
+  std::size_t copies;  ///< of keys and values, all alike in size
   pv::device_buffer<bf16> queries, keys, values, out;
   pv::device_buffer<float> parts;
   pv::device_buffer<float2> states;
-  explicit decode_operands(const decode_size& of)
+  explicit decode_operands(const decode_size& of, std::size_t n = 1)
       : is(of),
+        copies(n),
         queries(heads() * head_dim),
-        keys(rows() * head_dim),
-        values(rows() * head_dim),
+        keys(n * rows() * head_dim),
+        values(n * rows() * head_dim),
         out(heads() * head_dim),
         parts(heads() * 64 * head_dim),
         states(heads() * 64) {
@@ -290,11 +283,12 @@ struct decode_operands {
            static_cast<std::size_t>(is.context);
   }
 
-  pv::decode_attention_shape shape(int splits) const {
+  pv::decode_attention_shape shape(int splits, int repetition = 0) const {
+    const std::size_t copy = static_cast<std::size_t>(repetition) % copies * rows() * head_dim;
     pv::decode_attention_shape a;
     a.queries = queries.data();
-    a.keys = keys.data();
-    a.values = values.data();
+    a.keys = keys.data() + copy;
+    a.values = values.data() + copy;
     a.out = out.data();
     a.parts = parts.data();
     a.states = states.data();
@@ -350,24 +344,27 @@ void check_decode(const pv::session& s, pv::recording& r, int splits) {
 }
 
 void measure_decode(const pv::session& s, pv::recording& r, const decode_size& is) {
-  const decode_operands o(is);
-  const double cache = 2.0 * 2.0 * static_cast<double>(o.rows()) * head_dim;
+  const double cache =
+      2.0 * 2.0 * is.batch * is.kv_heads * static_cast<double>(is.context) * head_dim;
+  const double wanted = s.reduced ? 2.0 : std::ceil(5.0 * s.device.l2_bytes / cache);
+  const decode_operands o(is, static_cast<std::size_t>(wanted));
   const double heads = 2.0 * static_cast<double>(o.heads()) * head_dim;
   for (int splits = 1; splits <= 64; splits *= 2) {
     if (is.context / splits < 32) break;
-    const auto a = o.shape(splits);
     const auto samples = pv::time_in_graph(
-        s.stream, s.plan, [&](int) { pv::launch_decode_attention<head_dim, group>(a, s.stream); });
+        s.stream, s.plan,
+        [&](int i) { pv::launch_decode_attention<head_dim, group>(o.shape(splits, i), s.stream); },
+        static_cast<int>(o.copies));
     r.add({"attention_decode_time",
            "s",
-           {{"splits", a.splits},
+           {{"splits", o.shape(splits).splits},
             {"batch", is.batch},
             {"context", is.context},
             {"query_heads", is.query_heads()},
             {"kv_heads", is.kv_heads},
             {"head_dim", head_dim},
             {"format", "bf16"},
-            {"cache", cache > 2.0 * s.device.l2_bytes ? "cold" : "warm"},
+            {"cache", "cold"},
             {"bytes_read", cache + heads},
             {"bytes_written", heads},
             {"flop", 4.0 * static_cast<double>(o.heads()) * is.context * head_dim}},
@@ -379,7 +376,7 @@ void measure(const pv::session& s, pv::recording& r) {
   for (const int splits : {1, 3, 7}) check_decode(s, r, splits);
   const std::vector<int> tokens =
       s.reduced ? std::vector<int>{80} : std::vector<int>{512, 1024, 2048, 4096, 8192};
-  for (const int t : tokens) measure_prefill(s, r, {t, s.reduced ? 1 : 8});
+  for (const int t : tokens) measure_prefill(s, r, {t, s.reduced ? 2 : 8});
   const std::vector<decode_size> sizes =
       s.reduced ? std::vector<decode_size>{{1, 64, 1}}
                 : std::vector<decode_size>{{1, 512, 8},    {1, 4096, 8}, {1, 32768, 8},

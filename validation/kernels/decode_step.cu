@@ -630,7 +630,8 @@ void check_step(const pv::session& s, pv::recording& r, const broken& b, const m
     }
   };
   const std::size_t layer_cache = ref.layer_cache();
-  d.enqueue(shape, b, s.sms(), 32, s.stream, [&](stage what, int layer) {
+  // As on 16 SMs or more, so that there are splits to merge.
+  d.enqueue(shape, b, (std::max)(s.sms(), 16), 32, s.stream, [&](stage what, int layer) {
     const std::size_t w = static_cast<std::size_t>(layer) * m.shape.layer_values();
     const std::size_t first = static_cast<std::size_t>(layer) * layer_cache;
     switch (what) {

@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attentio
       }
       above = fmaxf(above, __shfl_xor_sync(0xFFFFFFFFU, above, 1));
       above = fmaxf(above, __shfl_xor_sync(0xFFFFFFFFU, above, 2));
-      const float shrink = exp2f(maximum[half] - above);
+      const float shrink = ptx::power_of_two(maximum[half] - above);
       maximum[half] = above;
       sum[half] *= shrink;
 #pragma unroll
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attentio
         for (int c = 0; c < 2; ++c) {
           float& x = score[j][2 * half + c];
           // Key 0 is in the first tile and every query sees it: `above` is a score from then on.
-          x = exp2f(x - above);
+          x = ptx::power_of_two(x - above);
           sum[half] += x;
         }
       }
@@ -154,6 +154,7 @@ __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attentio
     sum[half] += __shfl_xor_sync(0xFFFFFFFFU, sum[half], 2);
     const int token = row + 8 * half;
     if (token >= a.tokens) continue;
+    const float by = 1.0F / sum[half];
     __nv_bfloat16* to =
         a.out +
         static_cast<std::size_t>(token) * (a.head_stride == 0 ? a.query_heads * HeadDim : HeadDim) +
@@ -161,7 +162,7 @@ __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attentio
 #pragma unroll
     for (int d = 0; d < HeadDim / 8; ++d) {
       *reinterpret_cast<std::uint32_t*>(to + d * 8) =
-          narrow2(out[d][2 * half] / sum[half], out[d][2 * half + 1] / sum[half]);
+          narrow2(out[d][2 * half] * by, out[d][2 * half + 1] * by);
     }
   }
 }

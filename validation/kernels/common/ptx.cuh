@@ -71,6 +71,20 @@ __device__ inline void load_matrices_transposed(std::uint32_t (&r)[4], const voi
                : "memory");
 }
 
+/// An 8 x 8 matrix of 16-bit values, held as load_matrices gives it, transposed.
+__device__ inline std::uint32_t transpose_matrix(std::uint32_t matrix) {
+  std::uint32_t r = 0;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;\n" : "=r"(r) : "r"(matrix));
+  return r;
+}
+
+/// 2^x to within 2^-22, results below 2^-126 as 0.
+__device__ inline float power_of_two(float x) {
+  float r = 0;
+  asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(r) : "f"(x));
+  return r;
+}
+
 /// 16 bytes from global to shared memory, past the L1, while the thread goes on; zeros where
 /// `there` is false. Both addresses are multiples of 16.
 __device__ inline void copy_async(void* shared, const void* global, bool there = true) {
