@@ -1,6 +1,7 @@
 // A recording is read field by field: one tampered file for every way in which it can be wrong.
 #include <sys/stat.h>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -132,6 +133,146 @@ TEST_CASE("recording: what the writer writes, the reader reads") {
   CHECK(r.points[0].samples == std::vector<double>{1.25e-9, 1.5e-9});
 }
 
+namespace {
+
+const pv::parameters of_a_load{
+    {"working_set_bytes", 4096}, {"stride_bytes", 64}, {"hops", 64}, {"cache", "warm"}};
+
+pv::recording recording_of_loads() {
+  pv::device_description d;
+  d.kind = "cpu";
+  d.name = "a CPU";
+  d.memory_bytes = 8e9;
+  d.cores = d.threads = 2;
+  pv::run_description run;
+  run.date = pv::date_now();
+  run.revision = "unknown";
+  run.program = run.compiler = "test";
+  return {"pointer_chase", "a plateau for each level", d, run};
+}
+
+pv::point load_of(double seconds) {
+  return {"load_latency", "s", of_a_load, {seconds}};
+}
+
+/// Goes on after a failure, until it is told to stop.
+struct patient_host : pv::recording_host {
+  bool stop = false;
+  int failures = 0;
+  void go_on() override {
+    if (stop) throw pv::run_stopped("stopped");
+  }
+  void failed(const pv::failed_part&) override { ++failures; }
+};
+
+std::vector<double> read_loads(const std::string& path) {
+  std::vector<double> out;
+  for (const pv::point& p : pv::read_recording(path).points) out.push_back(p.samples.front());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("recording: a failed part leaves no point, and the others stand") {
+  const written_file file("");
+  pv::recording w = recording_of_loads();
+  patient_host host;
+  w.watched_by(host);
+  w.part("one", [&] {
+    w.check("right", 0.0, 0.0);
+    w.add(load_of(1e-9));
+  });
+  w.part("two", [&] {
+    w.add(load_of(2e-9));
+    w.check("wrong", 1.0, 0.5);
+  });
+  w.part("three", [&] {
+    w.check("right too", 0.0, 0.0);
+    w.add(load_of(3e-9));
+  });
+  w.part("all of four", [&] {
+    w.part("its half", [&] { w.add(load_of(4e-9)); });
+    throw std::bad_alloc();
+  });
+  w.write(file.path());
+  const pv::recorded r = pv::read_recording(file.path());
+  CHECK(read_loads(file.path()) == std::vector<double>{1e-9, 3e-9});
+  CHECK(r.checks.size() == 2);
+  REQUIRE(r.failed.size() == 2);
+  CHECK(host.failures == 2);
+  CHECK(r.failed[0].part == "two");
+  CHECK(r.failed[0].reason == "check failed: wrong: error 1, allowed 0.5");
+  CHECK(r.failed[1].part == "all of four");
+}
+
+TEST_CASE("recording: with nothing but failures it is read, and has no number") {
+  const written_file file("");
+  pv::recording w = recording_of_loads();
+  patient_host host;
+  w.watched_by(host);
+  w.part("one", [&] {
+    w.add(load_of(1e-9));
+    w.check("wrong", std::nan(""), 0.5);
+  });
+  w.write(file.path());
+  const pv::recorded r = pv::read_recording(file.path());
+  CHECK(r.points.empty());
+  REQUIRE(r.failed.size() == 1);
+  CHECK(r.failed[0].reason == "check failed: wrong: error NaN, allowed 0.5");
+}
+
+TEST_CASE("recording: what is measured is in the file at once, part by part") {
+  const written_file file("");
+  pv::recording w = recording_of_loads();
+  patient_host host;
+  w.watched_by(host);
+  w.save_to(file.path());
+  w.part("one", [&] {
+    w.check("right", 0.0, 0.0);
+    w.add(load_of(1e-9));
+  });
+  CHECK(read_loads(file.path()) == std::vector<double>{1e-9});
+  CHECK(pv::read_recording(file.path()).failed.at(0).part == "the rest");
+  w.part("two", [&] {
+    w.add(load_of(2e-9));
+    CHECK(read_loads(file.path()) == std::vector<double>{1e-9});  // its check is to come
+    w.check("right too", 0.0, 0.0);
+  });
+  CHECK(read_loads(file.path()) == std::vector<double>{1e-9, 2e-9});
+  CHECK_THROWS_AS(w.part("three",
+                         [&] {
+                           w.add(load_of(3e-9));
+                           host.stop = true;
+                           w.add(load_of(4e-9));
+                         }),
+                  pv::run_stopped);
+  CHECK(w.failed().empty());
+  CHECK(read_loads(file.path()) == std::vector<double>{1e-9, 2e-9});
+  w.write(file.path());
+  CHECK(pv::read_recording(file.path()).failed.empty());
+}
+
+TEST_CASE("recording: a sample at a lower clock than the others is set aside") {
+  const written_file file("");
+  pv::recording w = recording_of_loads();
+  w.check("right", 0.0, 0.0);
+  pv::repetitions samples{1e-9, 2e-9, 3e-9, 4e-9, 5e-9};
+  samples.sm_clock_hz = {1980e6, 1975e6, 1900e6, 1980e6, 1965e6};  // 97 % of 1975 MHz: 1916
+  w.add({"load_latency", "s", of_a_load, samples});
+  w.write(file.path());
+  const pv::point p = pv::read_recording(file.path()).points.at(0);
+  CHECK(p.samples == std::vector<double>{1e-9, 2e-9, 4e-9, 5e-9});
+  CHECK(p.throttled == std::vector<double>{3e-9});
+  CHECK(pv::number_of(p, "sm_clock_hz") == 1975e6);
+}
+
+TEST_CASE("recording: a GPU that does not state its clocks is read") {
+  const written_file file(
+      with("\"sm_clock_hz\": 1980000000, \"compute", "\"sm_clock_hz\": 0, \"compute",
+           with("\"memory_clock_hz\": 3201000000}", "\"memory_clock_hz\": 0}")));
+  CHECK(pv::read_recording(file.path()).device.sm_clock_hz == 0.0);
+}
+
 TEST_CASE("recording: no file, no JSON, another file") {
   CHECK_THROWS_AS(pv::read_recording("/nowhere/at/all.json"), pv::recording_error);
   refuses("", fault::unreadable, "cannot be read");
@@ -237,6 +378,10 @@ TEST_CASE("recording: no points, no samples, no checks, a failed one") {
   refuses(with("[{\"name\": \"copy equals its source\", \"error\": 0, \"tolerance\": 0}]", "[]"),
           fault::no_checks, "checks");
   refuses(with("\"error\": 0,", "\"error\": 0.1,"), fault::failed_check, "checks[0].error is 0.1");
+  refuses(with("\"points\": [{", "\"failed\": [{\"part\": \"a\"}], \"points\": [{"),
+          fault::missing_key, "failed[0].reason");
+  refuses(with("[0.000251, 0.000252]", "[0.000251], \"throttled\": [0]"), fault::bad_sample,
+          "points[0].throttled[0] is 0");
 }
 
 TEST_CASE("recording: dates and revisions") {

@@ -147,5 +147,8 @@ inline std::uint64_t load_through_l1(const std::uint64_t* p) {
 inline std::uint64_t nanoseconds() {
   return static_cast<std::uint64_t>(clock64());
 }
+inline unsigned sm_id() {
+  return 0;
+}
 
 }  // namespace perfmodel::validation::ptx

@@ -205,8 +205,7 @@ void check_prefill(const pv::session& s, pv::recording& r, const operands& o, co
           pv::relative_error<float>(result, reference), 1.5e-2);
 }
 
-void add_prefill(pv::recording& r, const size& is, const char* variant,
-                 std::vector<double> samples) {
+void add_prefill(pv::recording& r, const size& is, const char* variant, pv::repetitions samples) {
   const double pairs = 0.5 * is.tokens * (is.tokens + 1.0);
   const double each = 2.0 * is.tokens * head_dim;
   r.add({"attention_prefill_time",

@@ -302,7 +302,7 @@ void measure_chain(const pv::session& s, pv::recording& r, const chain& c) {
   arrays on(copies * c.values(), static_cast<std::size_t>(c.rows),
             static_cast<std::size_t>(c.columns));
   const auto add = [&](const char* name, bool fused, int launches, double read, double written,
-                       double flop_each, std::vector<double> samples) {
+                       double flop_each, pv::repetitions samples) {
     r.add({"chain_time",
            "s",
            {{"chain", name},

@@ -111,9 +111,8 @@ struct rotation {
 };
 
 template <class T>
-std::vector<double> time_product(const pv::session& s, const pv::matrix_product<T>& product,
-                                 const arena<T>& on, std::size_t m, const layer& of,
-                                 rotation through) {
+pv::repetitions time_product(const pv::session& s, const pv::matrix_product<T>& product,
+                             const arena<T>& on, std::size_t m, const layer& of, rotation through) {
   const auto n = static_cast<std::size_t>(of.n), k = static_cast<std::size_t>(of.k);
   pv::timing_plan plan = s.plan;
   // A product of this size takes milliseconds: its spread is small, and the sweep has to end.
@@ -179,7 +178,7 @@ void sweep_layer(const pv::session& s, pv::recording& r, const char* format, are
     for (const bool warm : {false, true}) {
       if (warm && weights * sizeof(T) > 4 * s.l2_bytes()) continue;
       const rotation through = warm ? rotation{1, 1, 1} : cold;
-      const std::vector<double> samples = time_product(s, *product, on, m, of, through);
+      const pv::repetitions samples = time_product(s, *product, on, m, of, through);
       r.add({"gemm_time",
              "s",
              {{"m", tokens_now},

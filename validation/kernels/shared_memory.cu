@@ -256,7 +256,7 @@ void measure(const pv::session& s, pv::recording& r) {
   const int rounds = s.reduced ? 4 : 4096;
   const double words = static_cast<double>(blocks) * threads * rounds * reads_at_once;
   const auto add = [&](const char* name, int stride, int ways, double bytes,
-                       std::vector<double> samples) {
+                       pv::repetitions samples) {
     r.add({"shared_memory_time",
            "s",
            {{"pattern", name}, {"stride_words", stride}, {"conflict_ways", ways}, {"bytes", bytes}},

@@ -73,6 +73,7 @@ struct recorded {
   std::optional<device_state> before{}, after{};
   std::vector<check_result> checks{};
   std::vector<skipped_part> skipped{};
+  std::vector<failed_part> failed{};  ///< has no points
   std::vector<point> points{};
 };
 
@@ -217,8 +218,9 @@ inline device_description read_device(const field& f, bool measured) {
     d.l2_bytes = amount("l2_bytes");
     d.shared_memory_per_sm_bytes = amount("shared_memory_per_sm_bytes");
     d.memory_bus_bits = count("memory_bus_bits");
-    d.memory_clock_hz = amount("memory_clock_hz");
-    d.sm_clock_hz = amount("sm_clock_hz");
+    // Of a part of a GPU, as a virtual machine gets one, the driver may say 0.
+    d.memory_clock_hz = f["memory_clock_hz"].not_negative();
+    d.sm_clock_hz = f["sm_clock_hz"].not_negative();
   } else {
     f.only({"kind", "name", "accelerator", "memory_bytes", "sm_clock_hz", "cores", "threads",
             "caches"});
@@ -286,8 +288,23 @@ inline void require_parameters(const field& parameters, const quantity_rule& r, 
   for (const std::string_view name : words_of(r.flags)) static_cast<void>(find(name).truth());
 }
 
+inline std::vector<double> read_samples(const field& samples, std::string_view unit) {
+  std::vector<double> out;
+  for (const field& s : samples.list()) {
+    const double x = s.finite();
+    const bool zero = x == 0.0 && unit == "1";
+    if (!zero && x < 1e-30) {
+      s.refuse(recording_fault::bad_sample,
+               unit == "1" ? "0, or from 1e-30 on" : "more than 0, from 1e-30 on");
+    }
+    out.push_back(x);
+  }
+  if (out.empty()) samples.refuse(recording_fault::no_samples, "at least one sample");
+  return out;
+}
+
 inline point read_point(const field& f, std::string_view experiment, bool gpu) {
-  f.only({"quantity", "unit", "parameters", "samples"});
+  f.only({"quantity", "unit", "parameters", "samples", "throttled"});
   const quantity_rule r = rule_of(f["quantity"], experiment);
   point p;
   p.quantity = r.quantity;
@@ -310,17 +327,8 @@ inline point read_point(const field& f, std::string_view experiment, bool gpu) {
       q.refuse(recording_fault::wrong_type, "a number, a text, true or false");
     }
   }
-  const field samples = f["samples"];
-  for (const field& s : samples.list()) {
-    const double x = s.finite();
-    const bool zero = x == 0.0 && p.unit == "1";
-    if (!zero && x < 1e-30) {
-      s.refuse(recording_fault::bad_sample,
-               p.unit == "1" ? "0, or from 1e-30 on" : "more than 0, from 1e-30 on");
-    }
-    p.samples.push_back(x);
-  }
-  if (p.samples.empty()) samples.refuse(recording_fault::no_samples, "at least one sample");
+  p.samples = read_samples(f["samples"], p.unit);
+  if (f.has("throttled")) p.throttled = read_samples(f["throttled"], p.unit);
   return p;
 }
 
@@ -333,7 +341,7 @@ inline void check_experiment(const field& experiment) {
   experiment.refuse(recording_fault::unknown_experiment, common::listed(known));
 }
 
-inline std::vector<check_result> read_checks(const field& checks, bool measured) {
+inline std::vector<check_result> read_checks(const field& checks, bool needed) {
   std::vector<check_result> out;
   for (const field& c : checks.list()) {
     c.only({"name", "error", "tolerance"});
@@ -342,7 +350,7 @@ inline std::vector<check_result> read_checks(const field& checks, bool measured)
     c["error"].refuse(recording_fault::failed_check,
                       cat("up to ", number_text(out.back().tolerance)));
   }
-  if (measured && out.empty()) {
+  if (needed && out.empty()) {
     checks.refuse(recording_fault::no_checks, "at least one, of a measured recording");
   }
   return out;
@@ -362,7 +370,7 @@ inline recorded read(const field& top) {
   recorded r;
   r.measured = top["origin"].word("measured|published") == "measured";
   top.only({"schema", "version", "experiment", "law", "origin", r.measured ? "run" : "source",
-            "device", "state", "checks", "skipped", "points"});
+            "device", "state", "checks", "skipped", "failed", "points"});
   r.experiment = top["experiment"].text();
   check_experiment(top["experiment"]);
   r.law = top["law"].some_text();
@@ -380,15 +388,22 @@ inline recorded read(const field& top) {
     if (state.has("before")) r.before = read_state(state["before"]);
     if (state.has("after")) r.after = read_state(state["after"]);
   }
-  r.checks = read_checks(top["checks"], r.measured);
   for (const field& s : top["skipped"].list()) {
     s.only({"part", "reason"});
     r.skipped.push_back({s["part"].some_text(), s["reason"].some_text()});
   }
+  if (top.has("failed")) {
+    for (const field& f : top["failed"].list()) {
+      f.only({"part", "reason"});
+      r.failed.push_back({f["part"].some_text(), f["reason"].some_text()});
+    }
+  }
   for (const field& p : top["points"].list()) {
     r.points.push_back(read_point(p, r.experiment, gpu));
   }
-  if (r.points.empty()) top["points"].refuse(recording_fault::no_points, "at least one point");
+  r.checks = read_checks(top["checks"], r.measured && !(r.points.empty() && !r.failed.empty()));
+  if (r.points.empty() && r.failed.empty())
+    top["points"].refuse(recording_fault::no_points, "at least one point");
   return r;
 }
 

@@ -5,11 +5,14 @@
 // read_recording.hpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdio>
 #include <ctime>
+#include <exception>
 #include <fstream>
 #include <ostream>
 #include <sstream>
@@ -25,8 +28,14 @@ namespace perfmodel::validation {
 inline constexpr std::string_view recording_schema = "perfmodel.recording";
 inline constexpr int recording_version = 1;
 
-/// A result that is wrong, or no result. The program that meets one records nothing.
+/// A result that is wrong, or no result: nothing that depends on it is recorded.
 class measurement_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Why a program measures no further: its time is up, it was told to stop, its device is lost.
+class run_stopped : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -47,12 +56,24 @@ struct parameter {
 };
 using parameters = std::vector<parameter>;
 
+/// What repetitions of one measurement gave and, where it is known, the SM clock during each.
+struct repetitions : std::vector<double> {
+  using std::vector<double>::vector;
+  repetitions() = default;
+  repetitions(std::vector<double> samples) : vector(std::move(samples)) {}  // NOLINT: the same
+  std::vector<double> sm_clock_hz{};
+};
+
 struct point {
   std::string quantity;
   std::string unit;
   validation::parameters parameters;
-  std::vector<double> samples;
+  repetitions samples;
+  std::vector<double> throttled{};  ///< samples at a lower clock than the others; not of `samples`
 };
+
+/// A sample whose SM clock is so much below the median of its point's is throttled.
+inline constexpr double throttled_below = 0.97;
 
 struct check_result {
   std::string name;
@@ -61,6 +82,12 @@ struct check_result {
 };
 
 struct skipped_part {
+  std::string part;
+  std::string reason;
+};
+
+/// What was measured, or was to be, and is no number: a check of it failed, or a call.
+struct failed_part {
   std::string part;
   std::string reason;
 };
@@ -180,8 +207,21 @@ inline std::string list_text(const std::vector<std::string>& items) {
 
 }  // namespace detail
 
-/// One experiment on one device. Errors: measurement_error where a check fails, a point has no
-/// samples or one that is not finite or, but for the unit 1, not positive; nothing is written then.
+/// What a recording asks of the program that fills it.
+class recording_host {
+ public:
+  virtual ~recording_host() = default;
+  /// Before a part and before a point. Throws run_stopped where nothing more is to be measured.
+  virtual void go_on() {}
+  /// May add parameters to a point.
+  virtual void describe(point&) {}
+  /// Called in the handler of what ended a part. Throws where no other part can be measured.
+  virtual void failed(const failed_part&) {}
+};
+
+/// One experiment on one device. With save_to() the file is there from the first point on, and says
+/// until the end that the rest is missing. Errors: measurement_error where a check fails, a point
+/// has no samples or one that is not finite or, but for the unit 1, not positive.
 class recording {
  public:
   recording(std::string experiment, std::string law, device_description on, run_description run)
@@ -192,6 +232,37 @@ class recording {
 
   void state_before(device_state s) { before_.push_back(std::move(s)); }
   void state_after(device_state s) { after_.push_back(std::move(s)); }
+  void watched_by(recording_host& host) { host_ = &host; }
+  void save_to(std::string path) { path_ = std::move(path); }
+
+  /// What stands or falls together: checks, and the points that rest on them. `measure` makes both;
+  /// its points count, and are saved, when it ends. Where it throws none of them does, the part is
+  /// recorded as failed, and the program goes on with the next. Parts may hold parts: then the
+  /// checks that the inner ones rest on come first.
+  template <class Measure>
+  void part(const std::string& name, Measure measure) {
+    if (host_ != nullptr) host_->go_on();
+    const std::size_t points = points_.size(), checks = checks_.size();
+    const auto take_back = [&] {
+      points_.resize(points);
+      checks_.resize(checks);
+      --open_parts_;
+    };
+    ++open_parts_;
+    try {
+      measure();
+      --open_parts_;
+      save();
+    } catch (const run_stopped&) {
+      take_back();
+      throw;
+    } catch (const std::exception& e) {
+      take_back();
+      fail(name, e.what());
+      if (host_ == nullptr) throw;
+      host_->failed(failed_.back());
+    }
+  }
 
   /// Notes that a result is within `tolerance` of its reference, or throws.
   void check(std::string name, double error, double tolerance) {
@@ -207,24 +278,36 @@ class recording {
   void skip(std::string part, std::string reason) {
     skipped_.push_back({std::move(part), std::move(reason)});
   }
+  void fail(std::string part, std::string reason) {
+    failed_.push_back({std::move(part), std::move(reason)});
+  }
 
   void add(point p) {
+    if (host_ != nullptr) host_->go_on();
     if (p.samples.empty()) throw measurement_error(p.quantity + ": no samples");
     for (const double s : p.samples) {
       if (!std::isfinite(s) || s < 0.0 || (s == 0.0 && p.unit != "1")) {
         throw measurement_error(p.quantity + ": a sample is zero, negative or not a number");
       }
     }
+    set_clock(p);
+    if (host_ != nullptr) host_->describe(p);
     points_.push_back(std::move(p));
+    if (open_parts_ == 0) save();
   }
 
   const std::vector<point>& points() const { return points_; }
   const std::vector<check_result>& checks() const { return checks_; }
   const std::vector<skipped_part>& skipped() const { return skipped_; }
+  const std::vector<failed_part>& failed() const { return failed_; }
 
   void write(std::ostream& out) const {
-    if (checks_.empty()) throw measurement_error(experiment_ + ": no result was checked");
-    if (points_.empty()) throw measurement_error(experiment_ + ": nothing was measured");
+    if (checks_.empty() && !points_.empty()) {
+      throw measurement_error(experiment_ + ": no result was checked");
+    }
+    if (points_.empty() && failed_.empty()) {
+      throw measurement_error(experiment_ + ": nothing was measured");
+    }
     using detail::object_text;
     out << "{\n  \"schema\": " << detail::quoted(recording_schema)
         << ",\n  \"version\": " << recording_version
@@ -260,29 +343,71 @@ class recording {
     }
     write_list(out, "skipped", lines, ",\n");
     lines.clear();
-    for (const point& p : points_) {
-      std::string text = "{\"quantity\": " + detail::quoted(p.quantity);
-      text.append(", \"unit\": ").append(detail::quoted(p.unit));
-      text.append(", \"parameters\": ").append(object_text(p.parameters));
-      std::vector<std::string> samples;
-      for (const double s : p.samples) samples.push_back(detail::number_text(s));
-      text.append(", \"samples\": ").append(detail::list_text(samples)).append("}");
-      lines.push_back(std::move(text));
+    for (const failed_part& f : failed_) {
+      lines.push_back(object_text({{"part", f.part}, {"reason", f.reason}}));
     }
+    if (!lines.empty()) write_list(out, "failed", lines, ",\n");
+    lines.clear();
+    for (const point& p : points_) lines.push_back(point_text(p));
     write_list(out, "points", lines, "\n");
     out << "}\n";
   }
 
+  /// All of it, or what was there before.
   void write(const std::string& path) const {
     std::ostringstream text;
-    write(text);  // all of it or nothing
-    std::ofstream file(path);
+    write(text);
+    const std::string beside = path + ".new";
+    std::ofstream file(beside);
     file << text.str();
-    file.flush();
-    if (!file) throw measurement_error("cannot write " + path);
+    file.close();
+    if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
+      throw measurement_error("cannot write " + path);
+    }
   }
 
  private:
+  /// What there is so far, as of a program that may not live to write more.
+  void save() {
+    if (path_.empty() || points_.empty()) return;
+    fail("the rest", "not measured when this was written");
+    try {
+      write(path_);
+    } catch (const measurement_error& e) {
+      throw run_stopped(e.what());
+    }
+    failed_.pop_back();
+  }
+
+  /// The clock of a point is the median of its samples'; samples at a lower one are set aside.
+  static void set_clock(point& p) {
+    const std::vector<double> clocks = std::move(p.samples.sm_clock_hz);
+    if (clocks.size() != p.samples.size()) return;
+    std::vector<double> sorted = clocks;
+    std::sort(sorted.begin(), sorted.end());
+    const double median = sorted[sorted.size() / 2];
+    std::vector<double> kept;
+    for (std::size_t i = 0; i < clocks.size(); ++i) {
+      (clocks[i] < throttled_below * median ? p.throttled : kept).push_back(p.samples[i]);
+    }
+    p.samples = std::move(kept);
+    p.parameters.emplace_back("sm_clock_hz", median);
+  }
+
+  static std::string point_text(const point& p) {
+    const auto numbers = [](const std::vector<double>& samples) {
+      std::vector<std::string> items;
+      for (const double s : samples) items.push_back(detail::number_text(s));
+      return detail::list_text(items);
+    };
+    std::string text = "{\"quantity\": " + detail::quoted(p.quantity);
+    text.append(", \"unit\": ").append(detail::quoted(p.unit));
+    text.append(", \"parameters\": ").append(detail::object_text(p.parameters));
+    text.append(", \"samples\": ").append(numbers(p.samples));
+    if (!p.throttled.empty()) text.append(", \"throttled\": ").append(numbers(p.throttled));
+    return text + "}";
+  }
+
   static void write_list(std::ostream& out, std::string_view name,
                          const std::vector<std::string>& lines, std::string_view end) {
     out << "  \"" << name << "\": [";
@@ -339,7 +464,11 @@ class recording {
   std::vector<device_state> before_, after_;
   std::vector<check_result> checks_;
   std::vector<skipped_part> skipped_;
+  std::vector<failed_part> failed_;
   std::vector<point> points_;
+  recording_host* host_ = nullptr;
+  std::string path_;
+  int open_parts_ = 0;
 };
 
 }  // namespace perfmodel::validation

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -49,7 +52,8 @@ struct session {
   }
 };
 
-inline constexpr int exit_recorded = 0, exit_failed = 1, exit_usage = 2, exit_skipped = 77;
+inline constexpr int exit_recorded = 0, exit_failed = 1, exit_usage = 2, exit_stopped = 3,
+                     exit_skipped = 77;
 
 namespace detail {
 
@@ -61,6 +65,9 @@ inline void print_summary(const experiment& e, const recording& r) {
   for (const skipped_part& s : r.skipped()) {
     std::printf("%s: skipped: %s: %s\n", e.name, s.part.c_str(), s.reason.c_str());
   }
+  for (const failed_part& f : r.failed()) {
+    std::printf("%s: failed: %s: %s\n", e.name, f.part.c_str(), f.reason.c_str());
+  }
   for (const point& p : r.points()) {
     std::printf("%s: %s %.4g %s", e.name, p.quantity.c_str(), median_of(p.samples), p.unit.c_str());
     for (const parameter& q : p.parameters) {
@@ -70,25 +77,78 @@ inline void print_summary(const experiment& e, const recording& r) {
   }
 }
 
-}  // namespace detail
+inline volatile std::sig_atomic_t signalled = 0;
 
-/// Parses the options, opens GPU 0, calls body(session, recording) and writes what it recorded.
-/// Returns 0: recorded; 1: a check or a call failed; 2: unusable options; 77: no GPU, or one that can
-/// measure none of this.
-template <class Body>
-int run_experiment(int argc, char** argv, const experiment& e, Body body) {
+/// Ends a recording at a signal, when its time is up, and when the device is lost.
+class watch : public recording_host {
+ public:
+  watch(const session& s, const char* name, double seconds)
+      : session_(s), name_(name), seconds_(seconds) {
+    std::signal(SIGTERM, [](int) { signalled = 1; });
+    std::signal(SIGINT, [](int) { signalled = 1; });
+  }
+
+  void go_on() override {
+    if (signalled != 0) throw run_stopped("stopped by a signal");
+    const std::chrono::duration<double> age = std::chrono::steady_clock::now() - begin_;
+    if (seconds_ > 0.0 && age.count() > seconds_) throw run_stopped("its time was up");
+  }
+
+  /// What slows the device down after a point, and its clock where the point has none of its own.
+  void describe(point& p) override {
+    const auto has = [&](std::string_view name) {
+      return std::any_of(p.parameters.begin(), p.parameters.end(),
+                         [&](const parameter& q) { return q.name == name; });
+    };
+    if (!has("sm_clock_hz") && p.quantity != "sm_clock") {
+      if (const auto hz = session_.sensors->sm_clock_hz()) {
+        p.parameters.emplace_back("sm_clock_hz", *hz);
+      }
+    }
+    std::string slowdown;
+    for (const std::string& reason : session_.sensors->slowdown()) {
+      slowdown.append(slowdown.empty() ? "" : ", ").append(reason);
+    }
+    if (!slowdown.empty() && !has("slowdown")) p.parameters.emplace_back("slowdown", slowdown);
+  }
+
+  void failed(const failed_part& f) override {
+    std::fprintf(stderr, "%s: %s: %s\n", name_, f.part.c_str(), f.reason.c_str());
+    if (!session_.fault.empty()) throw run_stopped("broken by " + session_.fault);
+    const cudaError_t status = cudaDeviceSynchronize();
+    if (status != cudaSuccess) {
+      throw run_stopped(std::string("the device is lost: ") + cudaGetErrorString(status));
+    }
+    (void)cudaGetLastError();  // what the failed part left
+  }
+
+ private:
+  const session& session_;
+  const char* name_;
+  double seconds_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+struct command_line {
   std::string out, revision = "unknown";
   bool modified = false;
-  session s;
+  double seconds = 0;  ///< 0: as long as it takes
+  int exit = -1;       ///< where nothing is to be run
+};
+
+inline command_line read_options(int argc, char** argv, const experiment& e, session& s) {
+  command_line o;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
     const bool has_value = i + 1 < argc;
     if (option == "--out" && has_value) {
-      out = argv[++i];
+      o.out = argv[++i];
     } else if (option == "--revision" && has_value) {
-      revision = argv[++i];
+      o.revision = argv[++i];
     } else if (option == "--modified") {
-      modified = true;
+      o.modified = true;
+    } else if (option == "--seconds" && has_value && std::atof(argv[i + 1]) > 0.0) {
+      o.seconds = std::atof(argv[++i]);
     } else if (option == "--reduced") {
       s.reduced = true;
     } else if (option == "--break" && has_value &&
@@ -96,21 +156,76 @@ int run_experiment(int argc, char** argv, const experiment& e, Body body) {
       s.fault = argv[++i];
     } else if (option == "--faults") {
       for (const std::string& f : e.faults) std::printf("%s\n", f.c_str());
-      return exit_recorded;
+      o.exit = exit_recorded;
+      return o;
     } else {
-      std::fprintf(stderr,
-                   "%s: %s: not an option, or without its value; there are --out FILE, --reduced, "
-                   "--revision HASH, --modified, --faults, --break FAULT (one of --faults)\n",
-                   e.name, argv[i]);
-      return exit_usage;
+      std::fprintf(
+          stderr,
+          "%s: %s: not an option, or without its value; there are --out FILE, --seconds N, "
+          "--reduced, --revision HASH, --modified, --faults, --break FAULT (one of "
+          "--faults)\n",
+          e.name, argv[i]);
+      o.exit = exit_usage;
+      return o;
     }
   }
+  return o;
+}
+
+inline recording open_recording(const experiment& e, const session& s, const command_line& o) {
+  run_description run;
+  run.date = date_now();
+  run.revision = o.revision;
+  run.modified = o.modified;
+  run.program = e.program;
+  run.compiler = "nvcc " + std::to_string(__CUDACC_VER_MAJOR__) + "." +
+                 std::to_string(__CUDACC_VER_MINOR__) + "." + std::to_string(__CUDACC_VER_BUILD__);
+  run.toolkit = toolkit_version();
+  run.driver = driver_version(*s.sensors);
+  run.reduced = s.reduced;
+  recording r(e.name, e.law, s.device, run);
+  if (const auto state = s.sensors->state()) r.state_before(*state);
+  if (!s.sensors->available()) r.skip("clocks, power and energy", "no NVML (libnvidia-ml.so.1)");
+  return r;
+}
+
+/// Calls body(session, recording). What it throws is of the rest, which is not measured.
+template <class Body>
+int measure(const experiment& e, const session& s, recording& r, Body& body) {
+  try {
+    body(s, r);
+    PERFMODEL_CUDA(cudaDeviceSynchronize());
+  } catch (const run_stopped& x) {
+    r.fail("the rest", x.what());
+    if (!s.fault.empty() && r.failed().size() > 1) return exit_failed;
+    std::fprintf(stderr, "%s: %s\n", e.name, x.what());
+    return exit_stopped;
+  } catch (const std::exception& x) {
+    r.fail("the rest", x.what());
+    std::fprintf(stderr, "%s: %s\n", e.name, x.what());
+    return exit_failed;
+  }
+  return r.failed().empty() ? exit_recorded : exit_failed;
+}
+
+}  // namespace detail
+
+/// Parses the options, opens GPU 0, calls body(session, recording) and writes what it recorded.
+/// Returns 0: all recorded; 1: a check or a call failed, what is recorded is right; 2: unusable
+/// options; 3: stopped before the end by a signal, --seconds or a lost device; 77: no GPU, or one
+/// that can measure none of this.
+template <class Body>
+int run_experiment(int argc, char** argv, const experiment& e, Body body) {
+  session s;
+  const detail::command_line options = detail::read_options(argc, argv, e, s);
+  if (options.exit >= 0) return options.exit;
   std::string why;
   if (gpu_count(why) == 0) {
     std::printf("%s: skipped: %s\n", e.name, why.c_str());
     return exit_skipped;
   }
   try {
+    detail::watch watch(s, e.name, options.seconds);
     PERFMODEL_CUDA(cudaSetDevice(0));
     PERFMODEL_CUDA(cudaStreamCreateWithFlags(&s.stream, cudaStreamNonBlocking));
     const auto sensors = open_nvml();
@@ -119,39 +234,31 @@ int run_experiment(int argc, char** argv, const experiment& e, Body body) {
     if (s.reduced) s.plan = {.warmups = 1, .samples = 3, .least_seconds = 50e-6, .most_repeats = 4};
 #ifdef PERFMODEL_EMULATED
     s.plan = {.warmups = 0, .samples = 1, .least_seconds = 0.0, .most_repeats = 1};
+#else
+    if (!s.reduced) spin(s.stream, s.sms(), 0.4);
 #endif
-    run_description run;
-    run.date = date_now();
-    run.revision = revision;
-    run.modified = modified;
-    run.program = e.program;
-    run.compiler = "nvcc " + std::to_string(__CUDACC_VER_MAJOR__) + "." +
-                   std::to_string(__CUDACC_VER_MINOR__) + "." +
-                   std::to_string(__CUDACC_VER_BUILD__);
-    run.toolkit = toolkit_version();
-    run.driver = driver_version(*sensors);
-    run.reduced = s.reduced;
-    recording r(e.name, e.law, s.device, run);
-    if (const auto state = sensors->state()) r.state_before(*state);
-    if (!sensors->available()) r.skip("clocks, power and energy", "no NVML (libnvidia-ml.so.1)");
-    body(s, r);
-    PERFMODEL_CUDA(cudaDeviceSynchronize());
-    if (const auto state = sensors->state()) r.state_after(*state);
-    const bool nothing = r.points().empty() && !r.skipped().empty();
+    recording r = detail::open_recording(e, s, options);
+    r.watched_by(watch);
+    if (s.fault.empty()) r.save_to(options.out);
+    const int code = detail::measure(e, s, r, body);
+    const bool nothing = r.points().empty() && r.failed().empty() && !r.skipped().empty();
     if (!s.fault.empty()) {
       if (nothing) return exit_skipped;  // what it would have broken cannot run here
-      std::fprintf(stderr, "%s: broken by %s, and no check noticed\n", e.name, s.fault.c_str());
-      return exit_recorded;
+      if (code == exit_recorded) {
+        std::fprintf(stderr, "%s: broken by %s, and no check noticed\n", e.name, s.fault.c_str());
+      }
+      return code;
     }
+    if (const auto state = sensors->state()) r.state_after(*state);
     detail::print_summary(e, r);
-    PERFMODEL_CUDA(cudaStreamDestroy(s.stream));
+    cudaStreamDestroy(s.stream);
     if (nothing) return exit_skipped;
-    if (!out.empty()) r.write(out);
+    if (!options.out.empty()) r.write(options.out);
+    return code;
   } catch (const std::exception& x) {
     std::fprintf(stderr, "%s: %s\n", e.name, x.what());
     return exit_failed;
   }
-  return exit_recorded;
 }
 
 }  // namespace perfmodel::validation

@@ -125,6 +125,13 @@ __device__ inline std::uint64_t nanoseconds() {
   return t;
 }
 
+/// Which SM this block runs on, from 0; below some hundreds.
+__device__ inline unsigned sm_id() {
+  unsigned id = 0;
+  asm volatile("mov.u32 %0, %%smid;\n" : "=r"(id));
+  return id;
+}
+
 #endif
 
 }  // namespace perfmodel::validation::ptx

@@ -1,11 +1,13 @@
 // Time by events: warm-up first, then samples, each over enough repetitions to be long against the
-// events' own resolution (about half a microsecond).
+// events' own resolution (about half a microsecond). The SM clock during each sample comes with it.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
+#include "buffer.cuh"
 #include "checked.cuh"
 #include "ptx.cuh"
 
@@ -54,6 +56,85 @@ inline void hold(cudaStream_t stream, std::uint64_t duration) {
   PERFMODEL_LAUNCHED("hold_kernel");
 }
 
+inline double median_of(std::vector<double> x) {
+  if (x.empty()) throw measurement_error("no samples");
+  std::sort(x.begin(), x.end());
+  return 0.5 * (x[(x.size() - 1) / 2] + x[x.size() / 2]);
+}
+
+/// Writes the count of cycles of each SM that a block of it runs on.
+static __global__ void read_cycles_kernel(long long* cycles, unsigned most) {
+  const unsigned sm = ptx::sm_id();
+  if (sm < most) cycles[sm] = clock64();
+}
+
+/// The clock of the SMs from one mark in a stream to the next: cycles by their own counters over
+/// time by events. A mark takes some microseconds of the stream.
+class sm_clock {
+ public:
+  sm_clock(cudaStream_t stream, std::size_t marks)
+      : stream_(stream), events_(marks), cycles_(marks * slots) {
+    PERFMODEL_CUDA(cudaDeviceGetAttribute(&sms_, cudaDevAttrMultiProcessorCount, 0));
+  }
+
+  void mark() {
+    if (next_ == events_.size()) throw measurement_error("sm_clock: too many marks");
+    read_cycles_kernel<<<static_cast<unsigned>(sms_), 1, 0, stream_>>>(
+        cycles_.data() + next_ * slots, slots);
+    PERFMODEL_LAUNCHED("read_cycles_kernel");
+    events_[next_++].record(stream_);
+  }
+  const event& at(std::size_t mark) const { return events_[mark]; }
+
+  /// In Hz, from each mark to the next; empty where an interval cannot be told. Waits for the marks.
+  std::vector<double> between_marks() {
+    PERFMODEL_CUDA(cudaStreamSynchronize(stream_));
+    const std::vector<long long> cycles = cycles_.download();
+    std::vector<double> out;
+    for (std::size_t i = 1; i < next_; ++i) {
+      const double seconds = seconds_between(events_[i - 1], events_[i]);
+      std::vector<double> clocks;
+      for (std::size_t sm = 0; sm < slots; ++sm) {
+        const long long from = cycles[(i - 1) * slots + sm], to = cycles[i * slots + sm];
+        // -1: no block of that mark ran there.
+        if (from != -1 && to > from) clocks.push_back(static_cast<double>(to - from) / seconds);
+      }
+      if (clocks.empty() || seconds < 50e-6) return {};
+      out.push_back(median_of(clocks));
+    }
+    return out;
+  }
+
+ private:
+  static constexpr unsigned slots = 512;
+  cudaStream_t stream_;
+  int sms_ = 0;
+  std::vector<event> events_;
+  device_buffer<long long> cycles_;
+  std::size_t next_ = 0;
+};
+
+static __global__ void spin_kernel(float* out, int steps) {
+  float x = static_cast<float>(threadIdx.x);
+  for (int i = 0; i < steps; ++i) x = fmaf(x, 0.999F, 0.5F);
+  if (x < 0.0F) *out = x;  // never: x stays between 0 and 1023
+}
+
+/// Multiply-adds on every SM for so long: a GPU that idles runs at a fraction of its clock, and
+/// takes some tenths of a second of work to come up.
+inline void spin(cudaStream_t stream, int sms, double seconds) {
+  const device_buffer<float> out(1);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto age = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  while (age() < seconds) {
+    spin_kernel<<<static_cast<unsigned>(4 * sms), 256, 0, stream>>>(out.data(), 1 << 20);
+    PERFMODEL_LAUNCHED("spin_kernel");
+    PERFMODEL_CUDA(cudaStreamSynchronize(stream));
+  }
+}
+
 struct timing_plan {
   int warmups = 2;  ///< samples that are thrown away
   int samples = 9;
@@ -82,19 +163,21 @@ int repeats_for(cudaStream_t stream, const timing_plan& plan, Launch& launch) {
 /// first event to the first kernel, some microseconds, would be the host's. The warm-ups give the
 /// host its lead; where it cannot keep one, the time is that of its launches.
 template <class Enqueue>
-std::vector<double> time_back_to_back(cudaStream_t stream, const timing_plan& plan, int repeats,
-                                      Enqueue enqueue) {
-  std::vector<event> ends(static_cast<std::size_t>(plan.samples) + 1);
+repetitions time_back_to_back(cudaStream_t stream, const timing_plan& plan, int repeats,
+                              Enqueue enqueue) {
+  std::vector<event> ends(static_cast<std::size_t>(plan.samples));
+  sm_clock clock(stream, ends.size() + 1);
   for (int w = 0; w < plan.warmups; ++w) enqueue();
-  ends.front().record(stream);
-  for (std::size_t i = 1; i < ends.size(); ++i) {
+  clock.mark();
+  for (event& end : ends) {
     enqueue();
-    ends[i].record(stream);
+    end.record(stream);
+    clock.mark();
   }
-  ends.back().wait();
-  std::vector<double> out;
-  for (std::size_t i = 1; i < ends.size(); ++i) {
-    out.push_back(seconds_between(ends[i - 1], ends[i]) / repeats);
+  repetitions out;
+  out.sm_clock_hz = clock.between_marks();
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    out.push_back(seconds_between(clock.at(i), ends[i]) / repeats);
   }
   return out;
 }
@@ -102,7 +185,7 @@ std::vector<double> time_back_to_back(cudaStream_t stream, const timing_plan& pl
 /// Seconds of one repetition, launched one after the other into a stream. launch(i) enqueues
 /// repetition i; let it rotate through its buffers by i where the data has to be cold.
 template <class Launch>
-std::vector<double> time_in_stream(cudaStream_t stream, const timing_plan& plan, Launch launch) {
+repetitions time_in_stream(cudaStream_t stream, const timing_plan& plan, Launch launch) {
   const int repeats = repeats_for(stream, plan, launch);
   int i = 0;
   return time_back_to_back(stream, plan, repeats, [&] {
@@ -116,8 +199,14 @@ class captured_graph {
   template <class Enqueue>
   captured_graph(cudaStream_t stream, Enqueue&& enqueue) {
     PERFMODEL_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    enqueue();
     cudaGraph_t graph = nullptr;
+    try {
+      enqueue();
+    } catch (...) {
+      cudaStreamEndCapture(stream, &graph);  // else the stream would be of no more use
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      throw;
+    }
     PERFMODEL_CUDA(cudaStreamEndCapture(stream, &graph));
     const cudaError_t status = cudaGraphInstantiate(&exec_, graph, 0);
     cudaGraphDestroy(graph);
@@ -136,20 +225,14 @@ class captured_graph {
 /// The same from a CUDA graph that holds the repetitions as a chain, which takes the host out of
 /// the time. `multiple`: the repetitions of a graph are a multiple of it (the number of buffers).
 template <class Launch>
-std::vector<double> time_in_graph(cudaStream_t stream, const timing_plan& plan, Launch launch,
-                                  int multiple = 1) {
+repetitions time_in_graph(cudaStream_t stream, const timing_plan& plan, Launch launch,
+                          int multiple = 1) {
   int repeats = repeats_for(stream, plan, launch);
   repeats = (repeats + multiple - 1) / multiple * multiple;
   const captured_graph graph(stream, [&] {
     for (int r = 0; r < repeats; ++r) launch(r);
   });
   return time_back_to_back(stream, plan, repeats, [&] { graph.launch(stream); });
-}
-
-inline double median_of(std::vector<double> x) {
-  if (x.empty()) throw measurement_error("no samples");
-  std::sort(x.begin(), x.end());
-  return 0.5 * (x[(x.size() - 1) / 2] + x[x.size() / 2]);
 }
 
 }  // namespace perfmodel::validation
