@@ -105,6 +105,7 @@ __global__ void __launch_bounds__(mma_threads)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const operands o = of_lane[lane];
   float d[sums][4] = {};
+#pragma unroll 4
   for (int round = 0; round < rounds; ++round) {
 #pragma unroll
     for (int i = 0; i < sums; ++i) {

@@ -3,7 +3,8 @@
 // Measures: the time to read an array beyond the L2 with a chosen number of blocks per SM, threads a
 //   block, independent loads a thread and bytes a load.
 // How: each thread issues its loads together and waits for all before the next round, so that what
-//   is in flight is at most loads x bytes x threads on the device; the array is read once, cold.
+//   is in flight is at most loads x bytes x threads on the device; no more blocks than the SMs hold
+//   at once. The array is read once, cold.
 // Tests: littles_law.hpp, bandwidth = bytes in flight / latency, until DRAM has no more to give.
 #include <cmath>
 
@@ -64,6 +65,7 @@ __global__ void __launch_bounds__(most_threads, 1)
 
 struct flight {
   int load_bytes, loads;
+  int (*resident)(unsigned threads);  ///< blocks of the timed form that an SM holds at once
   void (*timed)(const void*, std::size_t, double*, unsigned, unsigned, cudaStream_t);
   void (*exact)(const void*, std::size_t, double*, unsigned, unsigned, cudaStream_t);
 };
@@ -77,9 +79,18 @@ void launch(const void* x, std::size_t n, double* sums, unsigned grid, unsigned 
 }
 
 template <class Vector, int Loads>
+int resident(unsigned threads) {
+  int blocks = 0;
+  PERFMODEL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, reinterpret_cast<const void*>(flight_kernel<Vector, Loads, false>),
+      static_cast<int>(threads), 0));
+  return blocks;
+}
+
+template <class Vector, int Loads>
 constexpr flight flight_of() {
-  return {static_cast<int>(sizeof(Vector)), Loads, launch<Vector, Loads, false>,
-          launch<Vector, Loads, true>};
+  return {static_cast<int>(sizeof(Vector)), Loads, resident<Vector, Loads>,
+          launch<Vector, Loads, false>, launch<Vector, Loads, true>};
 }
 
 constexpr flight flights[] = {
@@ -129,6 +140,8 @@ void measure(const pv::session& s, pv::recording& r) {
     for (const unsigned threads : {32U, 128U, unsigned{most_threads}}) {
       for (const unsigned per_sm : {1U, 2U, 4U, 8U}) {
         if (s.reduced && (threads > 32 || per_sm > 1)) continue;
+        // What waits for its turn has nothing in flight.
+        if (f.resident(threads) < static_cast<int>(per_sm)) continue;
         const unsigned grid = sms * per_sm;
         const std::size_t n = floats * sizeof(float) / static_cast<std::size_t>(f.load_bytes);
         // Few bytes in flight are slow: read as much as takes a while, and still beyond the L2.

@@ -38,7 +38,7 @@ __device__ float4 combine(float4 a, float4 b, float s) {
 
 /// The blocks take turns at tiles of `unrolled * threads` vectors.
 template <kind What>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 1)
     stream_kernel(const float4* __restrict__ a, const float4* __restrict__ b,
                   float4* __restrict__ d, std::size_t n, float s) {
   const std::size_t tile = static_cast<std::size_t>(unrolled) * threads;

@@ -49,6 +49,7 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
   for (int u = 0; u < reads_at_once; ++u) at[u] = word_of(P, lane, u, stride);
   float sum = 0.0F;
+#pragma unroll 1  // the loop that is counted
   for (int round = 0; round < rounds; ++round) {
     float v[reads_at_once];
 #pragma unroll
@@ -70,6 +71,7 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
   for (int u = 0; u < reads_at_once; ++u) at[u] = ((threadIdx.x % 32) * 4 + u * 1024U) & wrap;
   float sum = 0.0F;
+#pragma unroll 1  // the loop that is counted
   for (int round = 0; round < rounds; ++round) {
     float4 v[reads_at_once];
 #pragma unroll

@@ -1,0 +1,275 @@
+// What the compiler made of the kernels: as many instructions for each counted operation as the
+// recordings say, loads ahead of the first use of one, no local memory. No test on a CPU sees that,
+// and a measurement that is wrong for it looks like any other.
+//
+//   check_machine_code KNOWN_CUBIN... -- PROGRAM...
+//
+// The cubins are of known.cu: first they have to be counted right. Then each rule below is held
+// against each program that it is about, for every architecture that the program was built for.
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine_code.hpp"
+
+namespace pv = perfmodel::validation;
+using pv::kernel_code;
+using pv::opcode;
+
+namespace {
+
+int failures = 0;
+
+void report(bool holds, const kernel_code& k, const std::string& what) {
+  if (holds) return;
+  ++failures;
+  std::printf("FAILED: sm_%d: %s: %s\n", k.architecture, k.name.c_str(), what.c_str());
+}
+
+// --- what may be asked of a kernel ----------------------------------------------------------------
+
+using condition = std::function<bool(const kernel_code&)>;
+
+/// The hot loop holds `n` of `op`, and at most `others` instructions besides; the padding of some
+/// architectures aside.
+condition loop_of(opcode op, std::size_t n, std::size_t others = 1000) {
+  return [=](const kernel_code& k) {
+    const auto loop = k.hot_loop(op);
+    const std::size_t size = loop.end - loop.begin - k.count(opcode::nop, loop);
+    return k.count(op, loop) == n && size <= n + others;
+  };
+}
+
+/// The hot loop has `n` loads of `bytes` each, all of them ahead of the first `use`.
+condition loads_ahead(std::size_t n, unsigned bytes, opcode use) {
+  return [=](const kernel_code& k) {
+    const auto loop = k.hot_loop(opcode::ldg);
+    std::size_t loads = 0;
+    bool used = false;
+    for (std::size_t i = loop.begin; i < loop.end; ++i) {
+      used = used || k.code[i].is() == use;
+      if (k.code[i].is() != opcode::ldg) continue;
+      if (used || k.code[i].bytes() != bytes) return false;
+      ++loads;
+    }
+    return loads == n && used;
+  };
+}
+
+/// Every load of the hot loop but the first takes its address from the one before, as it came.
+condition chased(std::size_t n) {
+  return [=](const kernel_code& k) {
+    const auto loop = k.hot_loop(opcode::ldg);
+    std::size_t loads = 0;
+    unsigned last = 0;
+    for (std::size_t i = loop.begin; i < loop.end; ++i) {
+      if (k.code[i].is() != opcode::ldg) continue;
+      if (loads > 0 && k.code[i].address() != last) return false;
+      last = k.code[i].destination();
+      ++loads;
+    }
+    return loads == n;
+  };
+}
+
+/// Loads of the hot loop have `bytes`, and there are `n`.
+condition shared_loads(std::size_t n, unsigned bytes) {
+  return [=](const kernel_code& k) {
+    const auto loop = k.hot_loop(opcode::lds);
+    for (std::size_t i = loop.begin; i < loop.end; ++i) {
+      if (k.code[i].is() == opcode::lds && k.code[i].bytes() != bytes) return false;
+    }
+    return k.count(opcode::lds, loop) == n;
+  };
+}
+
+bool uses_local_memory(const kernel_code& k) {
+  return k.count(opcode::ldl) + k.count(opcode::stl) > 0;
+}
+
+bool has_fp8_mma(int architecture) {
+  return architecture == 89 || architecture >= 120;
+}
+
+// --- the rules ------------------------------------------------------------------------------------
+
+struct rule {
+  std::string program, kernel;  ///< part of the mangled name
+  std::string what;
+  condition holds;
+};
+
+std::vector<rule> rules() {
+  std::vector<rule> out{
+      {"arithmetic_peak", "fma_kernelIf", "128 FFMA for 128 counted",
+       loop_of(opcode::ffma, 128, 4)},
+      {"arithmetic_peak", "fma_kernelId", "128 DFMA for 128 counted",
+       loop_of(opcode::dfma, 128, 5)},
+      {"arithmetic_peak", "mma_kernelILb0E", "32 HMMA for 32 mma", loop_of(opcode::hmma, 32, 4)},
+      {"arithmetic_peak", "mma_kernelILb1E", "32 QMMA for 32 mma in fp8, or nothing at all",
+       [](const kernel_code& k) {
+         if (has_fp8_mma(k.architecture)) return loop_of(opcode::qmma, 32, 4)(k);
+         return k.count(opcode::hmma) == 0;
+       }},
+      {"pointer_chase", "chase_kernelILb0E", "nothing between two loads", chased(16)},
+      {"pointer_chase", "chase_kernelILb1E", "nothing between two loads", chased(16)},
+      {"memory_stream", "stream_kernelILNS_4kindE0E", "4 loads ahead",
+       loads_ahead(4, 16, opcode::fadd)},
+      {"memory_stream", "stream_kernelILNS_4kindE1E", "4 stores", loop_of(opcode::stg, 4)},
+      {"memory_stream", "stream_kernelILNS_4kindE2E", "4 loads ahead",
+       loads_ahead(4, 16, opcode::stg)},
+      {"memory_stream", "stream_kernelILNS_4kindE3E", "8 loads ahead",
+       loads_ahead(8, 16, opcode::ffma)},
+      {"memory_stream", "again_kernel", "4 loads ahead", loads_ahead(4, 16, opcode::fadd)},
+      {"shared_memory", "read_kernel", "8 LDS for 8 reads", shared_loads(8, 4)},
+      {"shared_memory", "wide_kernel", "8 LDS for 8 reads of 16 bytes", shared_loads(8, 16)},
+      {"overlap", "copy_kernel", "4 loads ahead", loads_ahead(4, 16, opcode::stg)},
+      {"energy", "stream_kernel", "4 loads ahead", loads_ahead(4, 16, opcode::stg)},
+      {"energy", "chain_kernel", "64 FFMA for 64 counted", loop_of(opcode::ffma, 64, 4)},
+  };
+  const auto add_flight = [&](const std::string& type, unsigned bytes) {
+    for (const std::size_t loads : {1U, 2U, 4U, 8U}) {
+      const std::string n = std::to_string(loads);
+      out.push_back({"littles_law", "flight_kernelI" + type + "Li" + n + "ELb0E",
+                     n + " loads ahead of the first addition",
+                     loads_ahead(loads, bytes, opcode::fadd)});
+    }
+  };
+  add_flight("f", 4);
+  add_flight("6float2", 8);
+  add_flight("6float4", 16);
+  for (const unsigned fmas : {1U, 2U, 4U, 8U, 16U, 24U, 32U, 40U, 48U, 64U, 80U, 96U, 128U, 192U,
+                              256U, 512U, 1024U, 2048U}) {
+    // Up to eight steps are unrolled, for each of the 16 values that a thread holds.
+    const std::size_t in_loop = std::size_t{16} * (fmas < 8 ? fmas : 8);
+    const std::string n = std::to_string(fmas);
+    out.push_back({"roofline", "intensity_kernelILi" + n + "E",
+                   std::to_string(in_loop) + " FFMA in the loop for " + n + " on each value",
+                   fmas <= 8 ? loop_of(opcode::ffma, in_loop) : loop_of(opcode::ffma, in_loop, 5)});
+    out.push_back({"roofline", "intensity_kernelILi" + n + "E", "4 loads ahead",
+                   loads_ahead(4, 16, opcode::ffma)});
+  }
+  return out;
+}
+
+/// Kernels that are not timed, and may keep something in local memory.
+constexpr std::string_view untimed[] = {"pass_kernel", "random_fill", "exact"};
+
+// --- known.cu -------------------------------------------------------------------------------------
+
+void check_known(const kernel_code& k) {
+  struct expectation {
+    std::string_view kernel;
+    opcode op;
+    std::size_t n;
+  };
+  constexpr expectation expected[] = {
+      {"has_FADD_5", opcode::fadd, 5}, {"has_FFMA_10", opcode::ffma, 10},
+      {"has_DFMA_6", opcode::dfma, 6}, {"has_LDG_3", opcode::ldg, 3},
+      {"has_STG_4", opcode::stg, 4},   {"has_LDS_7", opcode::lds, 7},
+      {"has_HMMA_9", opcode::hmma, 9}, {"has_wide_2", opcode::ldg, 1},
+      {"has_wide_2", opcode::lds, 1}};
+  for (const expectation& e : expected) {
+    if (k.name == e.kernel)
+      report(k.count(e.op) == e.n, k, "counted " + std::to_string(k.count(e.op)));
+    if (k.name != "has_local") report(!uses_local_memory(k), k, "local memory where there is none");
+  }
+  if (k.name == "has_wide_2") {
+    for (const pv::instruction& i : k.code) {
+      const bool load = i.is() == opcode::ldg || i.is() == opcode::lds;
+      report(!load || i.bytes() == 16, k, "a load of 16 bytes is taken for another");
+    }
+  }
+  if (k.name == "has_QMMA_9") {
+    const std::size_t n = has_fp8_mma(k.architecture) ? 9 : 0;
+    report(k.count(opcode::qmma) == n, k, "counted " + std::to_string(k.count(opcode::qmma)));
+  }
+  if (k.name == "has_local") report(uses_local_memory(k), k, "its local memory is not seen");
+  if (k.name == "has_loop") {
+    report(loop_of(opcode::ffma, 3, 4)(k) && k.count(opcode::ffma) == 15, k,
+           "its loop is not found");
+  }
+  if (k.name == "accepted_chase") report(chased(4)(k), k, "a chase is refused");
+  if (k.name == "refused_chase") report(!chased(4)(k), k, "a chase by index is accepted");
+  const condition ahead = loads_ahead(4, 4, opcode::fadd);
+  if (k.name == "accepted_flight") report(ahead(k), k, "loads ahead are refused");
+  if (k.name == "refused_flight") report(!ahead(k), k, "loads that wait are accepted");
+}
+
+std::vector<kernel_code> read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(in), {}};
+  std::vector<kernel_code> out = pv::kernels_of(all);
+  if (out.empty()) {
+    ++failures;
+    std::printf("FAILED: %s: no device code, or compressed\n", path.c_str());
+  }
+  return out;
+}
+
+void check_known_file(const std::string& path) {
+  const std::vector<kernel_code> kernels = read(path);
+  for (const kernel_code& k : kernels) check_known(k);
+  for (const std::string_view name :
+       {"has_FADD_5", "has_FFMA_10", "has_DFMA_6", "has_LDG_3", "has_STG_4", "has_LDS_7",
+        "has_wide_2", "has_HMMA_9", "has_QMMA_9", "has_local", "has_loop", "accepted_chase",
+        "refused_chase", "accepted_flight", "refused_flight"}) {
+    const auto has_name = [&](const kernel_code& k) { return k.name == name; };
+    if (std::any_of(kernels.begin(), kernels.end(), has_name)) continue;
+    ++failures;
+    std::printf("FAILED: %s: no kernel %s\n", path.c_str(), std::string(name).c_str());
+  }
+  std::printf("%s: %zu kernels counted right or reported\n", path.c_str(), kernels.size());
+}
+
+void check_program(const std::string& path, const std::vector<rule>& all) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  const std::vector<kernel_code> kernels = read(path);
+  int held = 0;
+  for (const rule& r : all) {
+    if (r.program != name) continue;
+    bool found = false;
+    for (const kernel_code& k : kernels) {
+      if (k.name.find(r.kernel) == std::string::npos) continue;
+      found = true;
+      ++held;
+      report(r.holds(k), k, r.what);
+    }
+    if (!found && !kernels.empty()) {
+      ++failures;
+      std::printf("FAILED: %s: no kernel %s\n", name.c_str(), r.kernel.c_str());
+    }
+  }
+  for (const kernel_code& k : kernels) {
+    bool timed = true;
+    for (const std::string_view u : untimed) timed = timed && k.name.find(u) == std::string::npos;
+    if (timed) report(!uses_local_memory(k), k, "local memory");
+  }
+  std::printf("%s: %zu kernels, %d rules held against them\n", name.c_str(), kernels.size(), held);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<rule> all = rules();
+  bool known = true;
+  for (int i = 1; i < argc; ++i) {
+    const std::string path = argv[i];
+    if (path == "--") {
+      known = false;
+    } else if (known) {
+      check_known_file(path);
+    } else {
+      check_program(path, all);
+    }
+  }
+  if (known) {
+    std::fprintf(stderr, "usage: check_machine_code KNOWN_CUBIN... -- PROGRAM...\n");
+    return 2;
+  }
+  return failures == 0 ? 0 : 1;
+}
