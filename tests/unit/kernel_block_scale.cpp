@@ -1,4 +1,5 @@
 #include <array>
+#include <bit>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
@@ -43,7 +44,37 @@ TEST_CASE("kernel block scale: which scale is whose") {
   CHECK(pv::scale_index(0, 127, 512, 128) == 0);
   CHECK(pv::scale_index(0, 128, 512, 128) == 1);
   CHECK(pv::scale_index(5, 511, 512, 128) == 23);
-  CHECK(pv::dequantised(-8, 0.25F) == -2.0F);
+}
+
+namespace {
+
+float half_of(std::uint32_t pair, int i) {
+  return std::bit_cast<float>(pair >> (16 * i) << 16U);
+}
+
+}  // namespace
+
+TEST_CASE("kernel block scale: pairs of bf16 stand for the weights that they were made of") {
+  for (const std::uint32_t around : {0x00000000U, 0xFFFFFFFFU, 0x12345678U}) {
+    for (int i = 0; i < 8; ++i) {
+      for (int v = -8; v <= 7; ++v) {
+        const std::uint32_t word = pv::with_nibble(around, i, v);
+        const std::uint32_t pair =
+            (word >> (4 * (i % 4)) & pv::nibble_mask) ^ pv::two_of_nibble_offset;
+        REQUIRE(half_of(pair, i / 4) - pv::nibble_offset == static_cast<float>(v));
+      }
+    }
+    for (int i = 0; i < 4; ++i) {
+      for (std::uint32_t v = 0; v < 256; ++v) {
+        const std::uint32_t word = (around & ~(0xFFU << (8 * i))) | v << (8 * i);
+        const std::uint32_t bits = word >> (8 * (i % 2));
+        const std::uint32_t low = (bits & pv::low_bits_mask) | pv::two_of_128;
+        const std::uint32_t sign = (bits & pv::sign_bits_mask) | pv::two_of_128;
+        REQUIRE(half_of(low, i / 2) - half_of(sign, i / 2) ==
+                static_cast<float>(static_cast<std::int8_t>(v)));
+      }
+    }
+  }
 }
 
 namespace {
@@ -70,7 +101,8 @@ double error_with(fault f) {
   for (std::size_t i = 0; i < k; ++i) {
     const std::size_t from = f == fault::swap_nibbles ? i ^ 1U : i;
     const float by = f == fault::drop_scale ? 1.0F : scale[pv::scale_index(0, i, k, block)];
-    sum += pv::dequantised(pv::nibble_of(words[from / 8], static_cast<int>(from % 8)), by) * x[i];
+    sum +=
+        static_cast<float>(pv::nibble_of(words[from / 8], static_cast<int>(from % 8))) * by * x[i];
   }
   const std::vector<float> result{sum};
   const std::vector<double> wanted{reference};

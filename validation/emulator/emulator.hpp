@@ -322,6 +322,14 @@ inline void __sincosf(float a, float* s, float* c) {
 inline float __saturatef(float a) {
   return a < 0.0F ? 0.0F : a > 1.0F ? 1.0F : a;
 }
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(y) << 32U | x;
+  unsigned out = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    out |= static_cast<unsigned>(bytes >> (8 * (selector >> (4 * i) & 7U)) & 0xFFU) << (8 * i);
+  }
+  return out;
+}
 inline int __popc(unsigned x) {
   return std::popcount(x);
 }

@@ -105,6 +105,12 @@ inline std::uint32_t transpose_matrix(std::uint32_t matrix) {
     return at(column, row) | at(column + 1, row) << 16U;
   });
 }
+inline std::uint32_t and_xor(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  return (a & b) ^ c;
+}
+inline std::uint32_t and_or(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  return (a & b) | c;
+}
 inline float power_of_two(float x) {
   return x < -126.0F ? 0.0F : std::exp2(x);
 }

@@ -2,8 +2,15 @@
 //
 // Measures: y[m][n] = sum over k of x[m][k] w[n][k] for m = 1, 2, 4 with w in bf16, or in int8 or int4
 //   with a scale in fp16 for every 128 values along k; x and y in bf16, sums in fp32.
-// How: a warp has a row of w, reads it 16 bytes a lane, four such loads in flight, widens in
-//   registers and multiplies with x from the L1; the weights rotate through copies beyond four L2s.
+// How: a block of eight warps has 32 rows of w, a warp every eighth piece of 64 bytes a row. Pieces come
+//   by asynchronous copies into a ring of four stages, three of them on their way: 48 KB a block, and
+//   three blocks an SM. Weights become pairs of bf16 by a logical operation or two (the offset of the
+//   4-bit ones comes off as one more product) and meet x on the tensor cores, eight columns at once,
+//   so that m up to 8 costs what m = 1 does. The weights rotate through copies beyond four L2s.
+//   What it should reach on an H200, by arithmetic: 75 to 88 % of its bandwidth at every width, from some
+//   30 MB of weights on. A warp takes 66 instructions for 2 KB in bf16, 244 in int8, 274 in int4 (sm_90;
+//   a lane a weight and FFMA took 520, 1010, 1850), of the 400 to 450 that an SM can issue while it gets
+//   2 KB, and of tensor time 10 to 40 %.
 // Tests: quantised storage (workload/operators/quantized.hpp): time goes with the bytes of the weights and of
 //   their scales, as long as widening them is hidden.
 #include <cuda_fp16.h>
@@ -13,89 +20,172 @@
 #include "algorithms/block_scale.hpp"
 #include "common/bf16x8.cuh"
 #include "common/experiment.cuh"
+#include "common/ptx.cuh"
 
 namespace pv = perfmodel::validation;
 
 namespace {
 
 using bf16 = __nv_bfloat16;
-constexpr int warps = 8;
+constexpr int warps = 8, tile_rows = 32, stages = 4;
 constexpr int block = 128;  ///< values that share a scale
+constexpr int columns = 8;  ///< of x, of which the first M are there
+constexpr int piece_vectors = tile_rows * 4;
+constexpr int ring_bytes = warps * stages * piece_vectors * 16;
 
-/// bits: 16, 8 or 4. Values that 16 bytes hold: 8, 16 or 32; they never straddle a block of 128.
+/// bits: 16, 8 or 4. Values that 16 bytes hold: 8, 16 or 32; 64 bytes never straddle a block of 128.
 template <int Bits>
 constexpr int each = 128 / Bits;
 
+/// Eight neighbouring weights as four pairs in bf16, and eight of x as the same four pairs.
 template <int Bits>
-__device__ void widen(uint4 from, float scale, float (&to)[each<Bits>]) {
+__device__ void pair_weights(const std::uint32_t* words, std::uint32_t (&pairs)[4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (Bits == 16) {
+      pairs[i] = words[i];
+    } else if constexpr (Bits == 8) {
+      const std::uint32_t bits = words[i / 2] >> (8 * (i % 2));
+      pairs[i] = pv::subtract2(pv::ptx::and_or(bits, pv::low_bits_mask, pv::two_of_128),
+                               pv::ptx::and_or(bits, pv::sign_bits_mask, pv::two_of_128));
+    } else {
+      pairs[i] = pv::ptx::and_xor(words[0] >> (4 * i), pv::nibble_mask, pv::two_of_nibble_offset);
+    }
+  }
+}
+template <int Bits>
+__device__ void pair_x(uint4 from, std::uint32_t (&pairs)[4]) {
   const std::uint32_t words[4] = {from.x, from.y, from.z, from.w};
-  if constexpr (Bits == 16) {
-    pv::widen8(from, to);
-  } else {
 #pragma unroll
-    for (int w = 0; w < 4; ++w) {
-#pragma unroll
-      for (int i = 0; i < 32 / Bits; ++i) {
-        const int v = Bits == 8 ? pv::byte_of(words[w], i) : pv::nibble_of(words[w], i);
-        to[w * (32 / Bits) + i] = pv::dequantised(v, scale);
-      }
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (Bits == 16) {
+      pairs[i] = words[i];
+    } else {  // values i and i + 2 of four, or i and i + 4 of eight
+      const int one = Bits == 8 ? i / 2 * 2 : i / 2, other = Bits == 8 ? one + 1 : one + 2;
+      pairs[i] = __byte_perm(words[one], words[other], i % 2 == 0 ? 0x5410 : 0x7632);
     }
   }
 }
 
 template <int Bits, int M>
-__global__ void __launch_bounds__(warps * 32)
+__global__ void __launch_bounds__(warps * 32, Bits == 4 ? 2 : 3)
     gemv_kernel(const bf16* __restrict__ x, const uint4* __restrict__ weights,
                 const __half* __restrict__ scales, bf16* __restrict__ y, int n, int k,
                 bool scaled) {
-  constexpr int values = each<Bits>, unrolled = 4;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int row = static_cast<int>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / 32;
-  if (row >= n) return;  // whole warps
-  const int pieces = k / values;
-  const uint4* mine = weights + static_cast<std::size_t>(row) * static_cast<std::size_t>(pieces);
-  float sums[M] = {};
-  for (int base = lane; base < pieces; base += 32 * unrolled) {
-    uint4 piece[unrolled];
+  constexpr int piece_values = 4 * each<Bits>;        // of a row
+  constexpr std::uint32_t less_offset = 0xC308C308U;  // -nibble_offset, twice
+  extern __shared__ __align__(128) uint4 pool[];
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
+  const int row0 = static_cast<int>(blockIdx.x) * tile_rows;
+  const int pieces = k / piece_values;
+  uint4* const ring = pool + warp * stages * piece_vectors + lane;
+
+  // This lane's rows are lane / 4 and 8, 16, 24 further; rows beyond the last are the last once more.
+  // Columns of x beyond the M are the first ones again, and not written.
+  unsigned from[4], scale_of[4];
 #pragma unroll
-    for (int u = 0; u < unrolled; ++u) {
-      piece[u] = {0, 0, 0, 0};
-      if (base + 32 * u < pieces) piece[u] = mine[base + 32 * u];
-    }
+  for (int j = 0; j < 4; ++j) {
+    const auto row = static_cast<unsigned>((std::min)(row0 + lane / 4 + 8 * j, n - 1));
+    from[j] = row * static_cast<unsigned>(k / each<Bits>) + static_cast<unsigned>(lane % 4);
+    scale_of[j] = row * static_cast<unsigned>(k / block);
+  }
+  const bf16* const my_x = x + lane / 4 % M * k + lane % 4 * each<Bits>;
+  const auto fetch = [&](int piece, int stage) {
+    if (piece < pieces) {
 #pragma unroll
-    for (int u = 0; u < unrolled; ++u) {
-      const int first = (base + 32 * u) * values;
-      if (first >= k) continue;
-      float scale = 1.0F;
-      if (Bits < 16 && scaled) {
-        scale = __half2float(
-            scales[pv::scale_index(static_cast<std::size_t>(row), static_cast<std::size_t>(first),
-                                   static_cast<std::size_t>(k), block)]);
+      for (int j = 0; j < 4; ++j) {
+        pv::ptx::copy_async(ring + stage * piece_vectors + j * 32,
+                            weights + (from[j] + static_cast<unsigned>(piece) * 4));
       }
-      float w[values];
-      widen<Bits>(piece[u], scale, w);
+    }
+    pv::ptx::commit_copies();
+  };
+  const auto load_scales = [&](int piece, float(&to)[4]) {
 #pragma unroll
-      for (int m = 0; m < M; ++m) {
+    for (int j = 0; j < 4; ++j) {
+      to[j] = 1.0F;
+      if (scaled && piece < pieces)
+        to[j] =
+            __half2float(scales[scale_of[j] + static_cast<unsigned>(piece) * piece_values / block]);
+    }
+  };
 #pragma unroll
-        for (int i = 0; i < values; i += 8) {
-          float v[8];
-          pv::widen8(pv::load8(x + static_cast<std::size_t>(m) * static_cast<std::size_t>(k) +
-                               static_cast<std::size_t>(first + i)),
-                     v);
+  for (int s = 0; s < stages - 1; ++s) fetch(warp + s * warps, s);
+  float scale[4], scale_next[4];
+  if (Bits < 16) {
+    load_scales(warp, scale);
+    load_scales(warp + warps, scale_next);
+  }
+
+  float sums[2][4] = {};  // rows 16 t + lane / 4 and 8 further, columns 2 (lane % 4) and the next
+  int stage = 0;
+  for (int piece = warp; piece < pieces; piece += warps) {
+    pv::ptx::wait_copies<stages - 2>();  // a lane reads what it copied itself: no barrier
+    fetch(piece + (stages - 1) * warps, stage == 0 ? stages - 1 : stage - 1);
+    float scale_after[4];
+    if (Bits < 16) load_scales(piece + 2 * warps, scale_after);
+    std::uint32_t held[4][4];
 #pragma unroll
-          for (int j = 0; j < 8; ++j) sums[m] = fmaf(w[i + j], v[j], sums[m]);
+    for (int j = 0; j < 4; ++j) {
+      const uint4 v = ring[stage * piece_vectors + j * 32];
+      held[j][0] = v.x, held[j][1] = v.y, held[j][2] = v.z, held[j][3] = v.w;
+    }
+    float part[2][4] = {}, offset[4] = {};
+#pragma unroll
+    for (int g = 0; g < each<Bits> / 8; ++g) {  // eight values of x at a time
+      const uint4 v = pv::load8(my_x + piece * piece_values + 8 * g);
+      std::uint32_t right[4], left[4][4];
+      pair_x<Bits>(v, right);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) pair_weights<Bits>(held[j] + g * Bits / 4, left[j]);
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const std::uint32_t b[2] = {right[2 * h], right[2 * h + 1]};
+#pragma unroll
+        for (int t = 0; t < 2; ++t) {
+          const std::uint32_t a[4] = {left[2 * t][2 * h], left[2 * t + 1][2 * h],
+                                      left[2 * t][2 * h + 1], left[2 * t + 1][2 * h + 1]};
+          pv::ptx::mma_bf16(Bits == 16 ? sums[t] : part[t], a, b);
+        }
+        if (Bits == 4) {
+          const std::uint32_t a[4] = {less_offset, less_offset, less_offset, less_offset};
+          pv::ptx::mma_bf16(offset, a, b);
         }
       }
     }
-  }
+    if (Bits < 16) {
 #pragma unroll
-  for (int m = 0; m < M; ++m) {
+      for (int i = 0; i < 8; ++i) {
+        sums[i / 4][i % 4] =
+            fmaf(scale[i / 2], part[i / 4][i % 4] + offset[i % 2], sums[i / 4][i % 4]);
+      }
 #pragma unroll
-    for (int by = 16; by > 0; by /= 2) sums[m] += __shfl_xor_sync(0xFFFFFFFFU, sums[m], by);
-    if (lane == 0) {
-      y[static_cast<std::size_t>(m) * static_cast<std::size_t>(n) + static_cast<std::size_t>(row)] =
-          __float2bfloat16(sums[m]);
+      for (int j = 0; j < 4; ++j) {
+        scale[j] = scale_next[j];
+        scale_next[j] = scale_after[j];
+      }
     }
+    stage = stage == stages - 1 ? 0 : stage + 1;
+  }
+
+  // The eight warps' parts, each at the beginning of its ring.
+  pv::ptx::wait_copies<0>();
+  __syncwarp();
+  float* const all = reinterpret_cast<float*>(pool);
+  constexpr int apart = stages * piece_vectors * 4;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+    all[warp * apart + row * columns + column] = sums[i / 4][i % 4];
+  }
+  __syncthreads();
+  const int row = row0 + thread / columns, column = thread % columns;
+  if (row < n && column < M) {
+    float sum = 0.0F;
+#pragma unroll
+    for (int w = 0; w < warps; ++w) sum += all[w * apart + thread];
+    y[static_cast<std::size_t>(column) * static_cast<std::size_t>(n) +
+      static_cast<std::size_t>(row)] = __float2bfloat16(sum);
   }
 }
 
@@ -204,8 +294,11 @@ class quantised_product {
   template <int M>
   void run(int repetition, bool scaled, cudaStream_t stream) {
     const std::size_t copy = static_cast<std::size_t>(repetition) % copies_;
-    const auto grid = static_cast<unsigned>((n_ + warps - 1) / warps);
-    gemv_kernel<Bits, M><<<grid, warps * 32, 0, stream>>>(
+    const auto grid = static_cast<unsigned>((n_ + tile_rows - 1) / tile_rows);
+    const auto kernel = gemv_kernel<Bits, M>;
+    PERFMODEL_CUDA(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize, ring_bytes));
+    kernel<<<grid, warps * 32, ring_bytes, stream>>>(
         x_.data(), reinterpret_cast<const uint4*>(words_.data() + copy * words_each()),
         scales_.data() + copy * scales_each(), y_.data(), n_, k_, scaled);
   }

@@ -26,6 +26,17 @@ __device__ inline std::uint32_t narrow2(float low, float high) {
   return bits;
 }
 
+/// Two differences, each rounded to nearest.
+__device__ inline std::uint32_t subtract2(std::uint32_t of, std::uint32_t less) {
+  __nv_bfloat162 a, b;
+  memcpy(&a, &of, sizeof(a));
+  memcpy(&b, &less, sizeof(b));
+  const __nv_bfloat162 difference = __hsub2(a, b);
+  std::uint32_t bits = 0;
+  memcpy(&bits, &difference, sizeof(bits));
+  return bits;
+}
+
 __device__ inline uint4 narrow8(const float (&from)[8]) {
   return {narrow2(from[0], from[1]), narrow2(from[2], from[3]), narrow2(from[4], from[5]),
           narrow2(from[6], from[7])};

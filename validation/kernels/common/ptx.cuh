@@ -78,6 +78,18 @@ __device__ inline std::uint32_t transpose_matrix(std::uint32_t matrix) {
   return r;
 }
 
+/// (a & b) ^ c and (a & b) | c, each in one instruction.
+__device__ inline std::uint32_t and_xor(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  std::uint32_t r = 0;
+  asm("lop3.b32 %0, %1, %2, %3, 0x6A;\n" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
+}
+__device__ inline std::uint32_t and_or(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  std::uint32_t r = 0;
+  asm("lop3.b32 %0, %1, %2, %3, 0xEA;\n" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
+}
+
 /// 2^x to within 2^-22, results below 2^-126 as 0.
 __device__ inline float power_of_two(float x) {
   float r = 0;
