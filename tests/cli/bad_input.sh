@@ -68,10 +68,18 @@ for command in 'gpus' 'gemm --accelerator h100_sxm --m 1 --n 2 --k 3' 'calibrate
   read -ra words <<<"$command"
   refuses 'json was given a disallowed' "${words[@]}" --json=7
 done
-# What opens and cannot be read is said by name; what states no size counts as empty.
+# What opens and cannot be read is said by name.
 refuses 'PM-E040: stdin: cannot be read' batch </tmp
-[[ ! -e /proc/self/mem ]] || refuses 'PM-E004: /proc/self/mem:1: the file is empty' calibrate --accelerator h100_sxm --data /proc/self/mem
-[[ ! -e /proc/self/mem ]] || refuses 'PM-E0' kv_capacity --accelerator h100_sxm --model /proc/self/mem
+if [[ -e /proc/self/mem ]]; then  # it states no size
+  refuses 'PM-E040: data: "/proc/self/mem" cannot be read' calibrate --accelerator h100_sxm --data /proc/self/mem
+  refuses 'PM-E040: model: "/proc/self/mem" cannot be read' kv_capacity --accelerator h100_sxm --model /proc/self/mem
+  refuses 'PM-E004: /proc/self/status:1: there is no column' calibrate --accelerator h100_sxm --data /proc/self/status
+fi
+# Not by `refuses`: where stdin is closed, the pipe of a $( ) becomes the program's stdin.
+"$napkin" batch <&- >"$scratch/out" 2>"$scratch/err"
+[[ $? -eq 2 ]] || fail 'a batch without stdin: exit status not 2'
+[[ ! -s $scratch/out && $(cat "$scratch/err") == *'PM-E040: stdin: cannot be read' ]] ||
+  fail "a batch without stdin: $(cat "$scratch/out" "$scratch/err")"
 
 # --- a batch: an error line in place, the others still answered -------------------------------------
 # line <code> <request>
