@@ -1,10 +1,15 @@
 // Files that programs read and write.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <system_error>
 
 #include "codes.hpp"
 #include "text.hpp"
@@ -14,8 +19,8 @@ namespace common {
 using perfmodel::error;
 using perfmodel::error_code;
 
-/// The text of a file; none where it cannot be read, and then `why`. Pipes and devices have no end,
-/// and a file of no stated size may never have one: it counts as empty.
+/// The text of a file; none where it cannot be read, and then `why`. Pipes and devices have no end
+/// and are no files; what states no size is read as far as it goes without waiting.
 inline std::optional<std::string> try_read(const std::string& path, std::uintmax_t largest,
                                            std::string& why) {
   namespace fs = std::filesystem;
@@ -25,13 +30,18 @@ inline std::optional<std::string> try_read(const std::string& path, std::uintmax
   if (failure || !fs::exists(status)) return {};
   why = "is not a file";
   if (!fs::is_regular_file(status)) return {};
-  const std::uintmax_t size = fs::file_size(path, failure);
+  std::string text;
+  std::array<char, 65536> part{};
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  auto count = ::read(file, part.data(), part.size());
+  for (; count > 0 && text.size() <= largest; count = ::read(file, part.data(), part.size())) {
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+  why = cat("cannot be read: ", std::generic_category().message(errno));
+  if (file >= 0) ::close(file);
+  if (count < 0) return {};
   why = cat("is larger than ", largest >> 20U, " MiB");
-  if (failure || size > largest) return {};
-  why = "cannot be read";
-  std::ifstream file(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size), '\0');
-  if (!file.read(text.data(), static_cast<std::streamsize>(size))) return {};
+  if (text.size() > largest) return {};
   return text;
 }
 

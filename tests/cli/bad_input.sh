@@ -73,7 +73,7 @@ refuses 'PM-E040: stdin: cannot be read' batch </tmp
 if [[ -e /proc/self/mem ]]; then  # it states no size
   refuses 'PM-E040: data: "/proc/self/mem" cannot be read' calibrate --accelerator h100_sxm --data /proc/self/mem
   refuses 'PM-E040: model: "/proc/self/mem" cannot be read' kv_capacity --accelerator h100_sxm --model /proc/self/mem
-  refuses 'PM-E004: /proc/self/status:1: there is no column' calibrate --accelerator h100_sxm --data /proc/self/status
+  refuses 'PM-E003: /proc/version:1: the column' calibrate --accelerator h100_sxm --data /proc/version
 fi
 # Not by `refuses`: where stdin is closed, the pipe of a $( ) becomes the program's stdin.
 "$napkin" batch <&- >"$scratch/out" 2>"$scratch/err"
