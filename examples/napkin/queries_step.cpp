@@ -18,9 +18,13 @@ struct step {
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};
     for (key& d : degree_keys()) k.push_back(std::move(d));
-    k.push_back(count("batch", "sequences that decode one token each", 0.0));
+    k.push_back(count("batch", "sequences that decode", 0.0));
     k.push_back(count("context", "tokens in the cache of each"));
     k.push_back(count("prefill_tokens", "prompt tokens in the same pass", 0.0).otherwise("0"));
+    k.push_back(count("tokens_per_sequence",
+                      "of each that decodes: k + 1 where k drafted ones are verified; 1, where "
+                      "not given")
+                    .optional());
     for (key& f : storage_keys()) k.push_back(std::move(f));
     k.push_back(engine_key());
     return k;
@@ -32,6 +36,7 @@ struct step {
     i.batch = in.number("batch");
     i.context = in.number("context");
     i.prefill_tokens = in.number("prefill_tokens");
+    if (in.has("tokens_per_sequence")) i.tokens_per_sequence = in.number("tokens_per_sequence");
     const auto e = pass_of(d, i, mode);
     outcome<T> out;
     out.add("time_s", "time", e.time);

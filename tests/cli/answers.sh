@@ -104,6 +104,13 @@ ask speculation best_draft_length 6 0 --acceptance 0.8 --draft_cost_ratio 0.08
 
 # A step reads the weights that a token is multiplied with: (70.55e9 - 1.05e9) x 2 / 3.35e12 / 2 GPUs.
 ask step weights 0.020746 0.00001 --mode bound --model llama_3_70b --accelerator h100_sxm --tensor_parallel 2 --batch 1 --context 1
+# 256 sequences that verify three drafted tokens each are 1024 rows, as 1024 sequences are; they read their caches once.
+rows=(--model llama_3_8b --accelerator h100_sxm --context 1024)
+one=$("$napkin" step "${rows[@]}" --batch 1024 --json)
+four=$("$napkin" step "${rows[@]}" --batch 256 --tokens_per_sequence 4 --json)
+near 'step: linear of four tokens a sequence' "$(number "$four" linear)" "$(number "$one" linear)" 0
+awk -v x="$(number "$four" attention)" -v y="$(number "$one" attention)" 'BEGIN { exit !(x < 0.5 * y) }' ||
+  fail 'step: four tokens of a sequence do not share its cache'
 # One request at a time: tokens per second are one over the mean time between tokens, near enough.
 ask serving batch 1 0 --model llama_3_70b --accelerator h200_sxm --tensor_parallel 8 --input_tokens 100 \
   --output_tokens 1000 --concurrency 1
