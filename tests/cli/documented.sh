@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# docs/napkin.md against the program: its queries are all there are, and its keys are keys or answers.
+. "$(dirname "$0")/lib.bash"
+page=$source_dir/docs/napkin.md
+
+# words <from> <to>: what stands in `code` between two lines of the page.
+words() { sed -n "/^$1/,/^$2/p" "$page" | grep -oE '`[a-z][a-z0-9_]*`' | tr -d '`'; }
+
+queries=$("$napkin" explain --help | awk 'on { print $1 } /^Subcommands:/ { on = 1 }')
+[[ $(words '## Queries' '<!--' | xargs) == $(xargs <<<"$queries") ]] ||
+  fail "the queries of the page are not those of --help: $(xargs <<<"$queries")"
+
+known=$(
+  for query in $queries plan; do "$napkin" "$query" --help; done
+  "$napkin" collective --accelerator h100_sxm --operation all_reduce --ranks 16 --bytes 1e9 --node_ranks 8 \
+    --network_bytes_per_s 50e9 --json
+  "$napkin" serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json
+)
+for word in $(words '## Keys' '## Batches' | sort -u); do
+  grep -qw -e "$word" <<<"$known" || fail "the page has \`$word\`, which no query takes or answers"
+done
+finish
