@@ -26,6 +26,7 @@ std::optional<double> parse_number(std::string_view s, std::string_view& rest) {
   return x;
 }
 
+// CLI::AsNumberWithUnit does the same and keeps six digits.
 struct suffix {
   const char* text;
   double factor;

@@ -73,15 +73,15 @@ TEST_CASE("head counts held back are hit as well, and the shipped values are the
           "[calibrated][shared]") {
   const auto rows = published::attention_rows(perfmodel_test::measured_folder());
   REQUIRE_FALSE(rows.empty());
-  std::vector<const published::attention_row*> machine;
+  std::vector<published::attention_row> machine;
   for (const auto& x : rows) {
-    if (x.gpu == "h200_sxm") machine.push_back(&x);
+    if (x.gpu == "h200_sxm") machine.push_back(x);
   }
   const fit_rows::fit<fit_rows::attention_model, published::attention_row> data(machine);
   const auto held = data.held_out([](const published::attention_row& x) { return x.group; });
   score decode, prefill;
   for (std::size_t i = 0; i < machine.size(); ++i) {
-    (machine[i]->decode ? decode : prefill).add(std::exp(-held[i]), 1.0, 0.1);
+    (machine[i].decode ? decode : prefill).add(std::exp(-held[i]), 1.0, 0.1);
   }
   const double inside = pm::coverage_of(held, pm::catalog::attention_h200_sxm.log_sigma);
   CHECK(inside > 0.70);

@@ -8,7 +8,7 @@ namespace {
 
 namespace pm = perfmodel;
 using published::attention_row;
-using rows_of_machine = std::vector<const attention_row*>;
+using rows_of_machine = std::vector<attention_row>;
 
 std::string third(const char* name, double x) {
   return name + std::to_string(static_cast<int>(std::log2(x) / 3.0));
@@ -27,7 +27,7 @@ template <class Model>
 pm::attention_parameters report(const std::string& gpu, const rows_of_machine& rows) {
   const fit_rows::fit<Model, attention_row> data(rows);
   const auto fit = data.result();
-  fit_rows::print_kinds("in sample", gpu, rows, data.residuals(fit.value));
+  fit_rows::print_kinds("in sample", gpu, rows, fit.residual);
   const auto heads = data.held_out([](const attention_row& x) { return x.group; });
   fit_rows::print_kinds("head counts held out", gpu, rows, heads);
   fit_rows::print_kinds("batches held out", gpu, rows, data.held_out([](const attention_row& x) {
@@ -36,7 +36,7 @@ pm::attention_parameters report(const std::string& gpu, const rows_of_machine& r
   fit_rows::print_kinds("lengths held out", gpu, rows, data.held_out([](const attention_row& x) {
     return third("length", x.length);
   }));
-  fit_rows::print_coverage(gpu, heads, pm::log_sigma_of(heads));
+  published::print_coverage(gpu, heads, pm::log_sigma_of(heads));
   for (std::size_t j = 0; j < Model::count; ++j) {
     const auto& p = Model::parameters[j];
     if (fit.at_bound[j] || fit.standard_error[j] > p.upper - p.lower) {
@@ -44,7 +44,7 @@ pm::attention_parameters report(const std::string& gpu, const rows_of_machine& r
     }
   }
   std::printf("inline constexpr attention_profile attention_%s{\n    .name = \"%s\",\n",
-              gpu.c_str(), rows.front()->device->name.c_str());
+              gpu.c_str(), rows.front().device->name.c_str());
   print_entry("value", fit.value);
   print_entry("standard_error", fit.standard_error);
   std::printf("    .log_sigma = %.2g,\n    .from = &sources::aic_attention};\n",
@@ -52,7 +52,7 @@ pm::attention_parameters report(const std::string& gpu, const rows_of_machine& r
   if (Model::count == 5) {
     std::printf("l2_bandwidth %#.4g +- %.2g TB/s\n", fit.value[4], fit.standard_error[4]);
   }
-  return Model::from(*rows.front()->device, fit.value);
+  return Model::from(*rows.front().device, fit.value);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::map<std::string, rows_of_machine> machines;
-  for (const auto& x : all) machines[x.gpu].push_back(&x);
+  for (const auto& x : all) machines[x.gpu].push_back(x);
 
   for (const auto& [gpu, rows] : machines) {
     // On A100 no row is explained by bytes that stayed in L2.
@@ -78,13 +78,13 @@ int main(int argc, char** argv) {
   std::vector<double> every;
   for (const auto& [gpu, rows] : machines) {
     std::vector<double> residual;
-    const auto loan = pm::catalog::transferred_attention_profile(*rows.front()->device);
-    for (const attention_row* r : rows) {
-      residual.push_back(std::log(r->seconds / r->estimate(loan.value).time.value()));
+    const auto taken_over = pm::catalog::transferred_attention_profile(*rows.front().device);
+    for (const attention_row& r : rows) {
+      residual.push_back(std::log(r.seconds / r.estimate(taken_over.value).time.value()));
     }
     fit_rows::print_kinds("without its own profile", gpu, rows, residual);
-    fit_rows::print_coverage(gpu + " by the default rule", residual, loan.log_sigma);
-    every.insert(every.end(), residual.begin(), residual.end());
+    published::print_coverage(gpu + " by the default rule", residual, taken_over.log_sigma);
+    published::append(every, residual);
   }
   published::print_score("without its own profile", "all", every);
   return 0;

@@ -19,6 +19,7 @@ using published::custom_model;
 using published::fit_custom;
 using published::fit_nccl;
 using published::nccl_model;
+using published::print_coverage;
 using published::time_of;
 using rows = std::vector<collective_row>;
 using nccl_values = std::array<double, nccl_model::count>;
@@ -62,15 +63,6 @@ std::size_t itself(std::size_t gpu) {
 
 void print(const std::string& what, const std::vector<double>& residual) {
   published::print_score(what, "", residual);
-}
-
-/// What was held out within the stated 80 % interval of `spread`.
-void print_coverage(const char* what, const std::vector<double>& unseen, double spread) {
-  double inside = 0.0;
-  for (const double r : unseen) inside += std::abs(r) <= pm::z90 * spread;
-  std::printf("%s: spread of what was held out %.3f; %.1f %% within the 80 %% of %.2f\n", what,
-              pm::log_sigma_of(unseen), 100.0 * inside / static_cast<double>(unseen.size()),
-              spread);
 }
 
 /// A default from public tables: its parameters, and how far it is on each table left out.

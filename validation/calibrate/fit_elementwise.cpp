@@ -18,12 +18,6 @@ pm::machine_parameters machine_of(const elementwise_row& r) {
   return pm::catalog::machine_profile_of(*r.device).value;
 }
 
-std::vector<double> seconds_of(const std::vector<elementwise_row>& rows) {
-  std::vector<double> t;
-  for (const auto& r : rows) t.push_back(r.seconds);
-  return t;
-}
-
 /// The L2's bandwidth, from rows that fit it twice over.
 void fit_l2(const std::string& gpu, const std::vector<elementwise_row>& rows) {
   using point = pm::dual<1>;
@@ -33,7 +27,7 @@ void fit_l2(const std::string& gpu, const std::vector<elementwise_row>& rows) {
     machine.l2_bandwidth = v[0] * pm::TB_per_s;
     return rows[i].estimate(device, machine, pm::lift<point>(rows[i].kernels)).time.value();
   };
-  const auto t = seconds_of(rows);
+  const auto t = published::seconds_of(rows);
   const auto fit = pm::fit_log_ratios(
       std::array<pm::fitted_parameter, 1>{{{"l2_bandwidth [TB/s]", 4.0, 0.5, 20.0}}},
       std::span<const double>(t), predict);
@@ -45,12 +39,9 @@ void fit_l2(const std::string& gpu, const std::vector<elementwise_row>& rows) {
 void fit_scalar_kernels(const std::vector<elementwise_row>& rows) {
   using point = pm::dual<3>;
   std::map<std::string, pm::basic_accelerator<point>> devices;
-  std::map<std::string, std::size_t> machines;
-  std::vector<std::size_t> machine;
   std::set<std::string> operators;
   for (const auto& r : rows) {
     devices.emplace(r.gpu, pm::lift<point>(*r.device));
-    machine.push_back(machines.emplace(r.gpu, machines.size()).first->second);
     if (!r.is_lookup()) operators.insert(r.op);
   }
   const auto predict = [&](const std::array<point, 3>& v, std::size_t i) {
@@ -63,13 +54,12 @@ void fit_scalar_kernels(const std::vector<elementwise_row>& rows) {
   const std::array<pm::fitted_parameter, 3> p{{{"kernel_time [us]", 3.0, 1.0, 10.0},
                                                {"element_cycles", 0.6, 0.0, 5.0},
                                                {"lookup_cycles", 1.8, 0.0, 10.0}}};
-  const auto t = seconds_of(rows);
-  const std::span<const double> measured(t);
-  const auto fit = pm::fit_log_ratios(p, measured, predict);
+  const auto t = published::seconds_of(rows);
+  const auto fit = pm::fit_log_ratios(p, std::span<const double>(t), predict);
   published::print_score("one element at a time", "in sample", fit.residual);
   published::print_score(
       "one element at a time", "accelerators held out",
-      pm::held_out_residuals(p, measured, std::span<const std::size_t>(machine), predict));
+      fit_rows::held_out(p, rows, predict, [](const elementwise_row& r) { return r.gpu; }));
   // One operator left out at a time, but look-ups: nothing else tells what those take.
   std::vector<double> unseen;
   for (const std::string& left_out : operators) {

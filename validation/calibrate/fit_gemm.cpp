@@ -16,12 +16,6 @@ using published::print_score;
 using rows = std::vector<gemm_row>;
 using parameters_by_gpu = std::map<std::string, pm::machine_parameters>;
 
-std::vector<double> seconds_of(const rows& data) {
-  std::vector<double> t;
-  for (const auto& r : data) t.push_back(r.seconds);
-  return t;
-}
-
 double log_ratio(const gemm_row& r, const pm::machine_parameters& p,
                  const pm::engine_profile& e = {}) {
   const auto t = pm::calibrated_estimate(*r.device, r.workload, {p, e}, pm::replaying(r.copies));
@@ -93,7 +87,7 @@ pm::engine_profile fit_engine(const char* name, const rows& all, const parameter
     shape.push_back(number(r.workload.n * 1e6 + r.workload.k));
     if (!devices.contains(r.gpu)) devices[r.gpu] = pm::lift<scalar>(*r.device);
   }
-  const auto t = seconds_of(data);
+  const auto t = published::seconds_of(data);
   const auto predict = [&](const std::array<scalar, N>& v, std::size_t i) {
     const gemm_row& r = data[i];
     auto e = engine_of(name, v);
@@ -157,8 +151,7 @@ pm::machine_parameters report_machine(const std::string& gpu, const rows& data,
     for (const auto& r : unknown) residual.push_back(log_ratio(r, p));
     print_score("with those that fill the L2", gpu, residual);
   }
-  std::printf("80 %% interval, spread %.3f, holds %.0f %% of held out\n", fit.profile.log_sigma,
-              100.0 * pm::coverage_of(fit.held_out, fit.profile.log_sigma));
+  published::print_coverage(gpu, fit.held_out, fit.profile.log_sigma);
   std::printf("inline constexpr machine_profile profile_%s{\n    .name = \"%s\",\n", gpu.c_str(),
               gpu.c_str());
   print_parameters("value", p);
@@ -188,8 +181,7 @@ void report_transfer(const std::map<std::string, rows>& by_gpu) {
     std::vector<double> residual;
     for (const auto& r : data) residual.push_back(log_ratio(r, transferred.value));
     print_score("without its own profile", gpu, residual);
-    std::printf("    spread %.3f, stated %.3f, which holds %.0f %%\n", pm::log_sigma_of(residual),
-                transferred.log_sigma, 100.0 * pm::coverage_of(residual, transferred.log_sigma));
+    published::print_coverage(gpu, residual, transferred.log_sigma);
     published::append(every, residual);
   }
   print_score("without its own profile", "all", every);

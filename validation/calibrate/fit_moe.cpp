@@ -3,6 +3,8 @@
 // counts and accelerators held out, and prints the entries of
 // calibrated/catalog/attention.hpp.
 //   fit_moe [folder of the measurements]
+#include <functional>
+
 #include "fit_rows.hpp"
 
 namespace {
@@ -12,64 +14,41 @@ using published::moe_row;
 constexpr std::size_t count = 4;
 using point = pm::dual<count>;
 
-/// The rows of one library.
-class library_fit {
+constexpr std::array<pm::fitted_parameter, count> parameters = {
+    {{"floor [us]", 28.0, 1.0, 80.0},
+     {"buffer_share", 0.55, 0.1, 1.0},
+     {"matrix_ratio", 0.8, 0.1, 1.5},
+     {"dram_saturation", 2.0, 0.3, 10.0}}};
+
+/// The time of a row of one library, on its device and with the shares of its machine profile.
+class predictor {
  public:
-  explicit library_fit(std::vector<const moe_row*> rows) : rows_(std::move(rows)) {
-    for (const moe_row* r : rows_) {
-      measured_.push_back(r->seconds);
-      if (machines_.contains(r->gpu)) continue;
-      const auto p = pm::catalog::moe_profile_of(*r->device).value;
-      machines_[r->gpu] = {pm::lift<point>(*r->device), pm::lift<point>(p)};
+  explicit predictor(const std::vector<moe_row>& rows) : rows_(rows) {
+    for (const moe_row& r : rows) {
+      if (machines_.contains(r.gpu)) continue;
+      const auto p = pm::catalog::moe_profile_of(*r.device).value;
+      machines_[r.gpu] = {pm::lift<point>(*r.device), pm::lift<point>(p)};
     }
   }
-
-  static constexpr std::array<pm::fitted_parameter, count> parameters = {
-      {{"floor [us]", 28.0, 1.0, 80.0},
-       {"buffer_share", 0.55, 0.1, 1.0},
-       {"matrix_ratio", 0.8, 0.1, 1.5},
-       {"dram_saturation", 2.0, 0.3, 10.0}}};
-
- private:
-  std::span<const double> measured() const { return measured_; }
-  auto predictor() const {
-    return [this](const std::array<point, count>& v, std::size_t i) {
-      const moe_row& r = *rows_[i];
-      auto k = pm::lift<point>(*r.kernels);
-      k.floor = v[0] * pm::us;
-      k.buffer_share = v[1];
-      k.matrix_ratio = v[2];
-      k.dram_saturation = v[3];
-      const machine& m = machines_.at(r.gpu);
-      return pm::calibrated_estimate(m.device, pm::lift<point>(r.workload), {m.shares, k},
-                                     {.routing = pm::routing::balanced})
-          .time.value();
-    };
+  point operator()(const std::array<point, count>& v, std::size_t i) const {
+    const moe_row& r = rows_[i];
+    auto k = pm::lift<point>(*r.kernels);
+    k.floor = v[0] * pm::us;
+    k.buffer_share = v[1];
+    k.matrix_ratio = v[2];
+    k.dram_saturation = v[3];
+    const machine& m = machines_.at(r.gpu);
+    return pm::calibrated_estimate(m.device, pm::lift<point>(r.workload), {m.shares, k},
+                                   {.routing = pm::routing::balanced})
+        .time.value();
   }
-
- public:
-  auto result() const { return pm::fit_log_ratios(parameters, measured(), predictor()); }
-  /// Residuals of rows whose part the fit has not seen; none where all are of one part.
-  std::vector<double> held_out(const std::function<std::string(const moe_row&)>& part) const {
-    std::map<std::string, std::size_t> parts;
-    std::vector<std::size_t> group;
-    for (const moe_row* r : rows_)
-      group.push_back(parts.emplace(part(*r), parts.size()).first->second);
-    if (parts.size() < 2) return {};
-    pm::fit_options options;
-    options.refuse = false;  // a part of the rows may leave open what all tell
-    return pm::held_out_residuals(parameters, measured(), std::span<const std::size_t>(group),
-                                  predictor(), 0, options);
-  }
-  const std::vector<const moe_row*>& rows() const { return rows_; }
 
  private:
   struct machine {
     pm::basic_accelerator<point> device;
     pm::basic_machine_parameters<point> shares;
   };
-  std::vector<const moe_row*> rows_;
-  std::vector<double> measured_;
+  const std::vector<moe_row>& rows_;
   std::map<std::string, machine> machines_;
 };
 
@@ -83,8 +62,8 @@ int main(int argc, char** argv) {
     std::puts("no published expert latencies in that folder");
     return 1;
   }
-  std::map<std::string, std::vector<const moe_row*>> libraries;
-  for (const auto& x : all) libraries[x.kind()].push_back(&x);
+  std::map<std::string, std::vector<moe_row>> libraries;
+  for (const auto& x : all) libraries[x.kind()].push_back(x);
 
   const std::map<std::string, std::function<std::string(const moe_row&)>> parts = {
       {"model shapes held out", [](const moe_row& x) { return x.group; }},
@@ -99,12 +78,15 @@ int main(int argc, char** argv) {
        }}};
   std::map<std::string, std::vector<double>> every;
   for (const auto& [name, rows] : libraries) {
-    const library_fit data(rows);
-    const auto fit = data.result();
+    const predictor predict(rows);
+    const auto measured = published::seconds_of(rows);
+    const auto fit = pm::fit_log_ratios(parameters, std::span<const double>(measured), predict);
     published::print_score("in sample", name, fit.residual);
     append(every["in sample"], fit.residual);
     for (const auto& [what, part] : parts) {
-      const auto residual = data.held_out(part);
+      pm::fit_options options;
+      options.refuse = false;  // a part of the rows may leave open what all tell
+      const auto residual = fit_rows::held_out(parameters, rows, predict, part, options);
       if (residual.empty()) {
         std::printf("%-28s %-26s all rows are of one\n", what.c_str(), name.c_str());
         continue;
@@ -112,12 +94,11 @@ int main(int argc, char** argv) {
       published::print_score(what, name, residual);
       append(every[what], residual);
     }
-    published::print_parameters(library_fit::parameters, fit);
+    published::print_parameters(parameters, fit);
   }
   for (const auto& [what, residual] : every) published::print_score(what, "all", residual);
   const auto& shapes = every["model shapes held out"];
-  fit_rows::print_coverage("experts", shapes,
-                           pm::catalog::moe_profile_of(*all.front().device).log_sigma);
-  std::printf("spread of model shapes held out: %.3f\n", pm::log_sigma_of(shapes));
+  published::print_coverage("experts", shapes,
+                            pm::catalog::moe_profile_of(*all.front().device).log_sigma);
   return 0;
 }

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <limits>
 #include <map>
 #include <perfmodel/analysis/calibration.hpp>
@@ -18,71 +17,61 @@ namespace fit_rows {
 
 namespace pm = perfmodel;
 
+/// Residuals of rows whose part, by name, the fit has not seen; none where all are of one part.
+template <std::size_t N, class Row, class Predict, class Part>
+std::vector<double> held_out(const std::array<pm::fitted_parameter, N>& parameters,
+                             const std::vector<Row>& rows, Predict&& predict, Part&& part,
+                             const pm::fit_options& options = {}) {
+  std::map<std::string, std::size_t> parts;
+  std::vector<std::size_t> group;
+  for (const Row& r : rows) group.push_back(parts.emplace(part(r), parts.size()).first->second);
+  if (parts.size() < 2) return {};
+  const std::vector<double> measured = published::seconds_of(rows);
+  return pm::held_out_residuals(parameters, std::span<const double>(measured),
+                                std::span<const std::size_t>(group), predict, 0, options);
+}
+
 /// Rows of one machine with the parameters that Model names: Model::count, Model::parameters and
 /// Model::from(device, values) -> what row.estimate(device, .) takes.
 template <class Model, class Row>
 class fit {
  public:
-  explicit fit(std::vector<const Row*> rows)
-      : rows_(std::move(rows)), device_(pm::lift<point>(*rows_.front()->device)) {
-    for (const Row* r : rows_) measured_.push_back(r->seconds);
-  }
+  explicit fit(std::vector<Row> rows)
+      : rows_(std::move(rows)), device_(pm::lift<point>(*rows_.front().device)) {}
 
   auto result() const {
     // What the rows leave open is printed as such, and does not stop the rest.
     pm::fit_options options;
     options.largest_error = std::numeric_limits<double>::infinity();
-    return pm::fit_log_ratios(Model::parameters, std::span<const double>(measured_), predictor(),
+    const std::vector<double> measured = published::seconds_of(rows_);
+    return pm::fit_log_ratios(Model::parameters, std::span<const double>(measured), predictor(),
                               options);
   }
-  /// Residuals of rows whose part, by name, the fit has not seen.
-  std::vector<double> held_out(const std::function<std::string(const Row&)>& part) const {
-    std::map<std::string, std::size_t> parts;
-    std::vector<std::size_t> group;
-    for (const Row* r : rows_) group.push_back(parts.emplace(part(*r), parts.size()).first->second);
-    return pm::held_out_residuals(Model::parameters, std::span<const double>(measured_),
-                                  std::span<const std::size_t>(group), predictor());
+  template <class Part>
+  std::vector<double> held_out(Part&& part) const {
+    return fit_rows::held_out(Model::parameters, rows_, predictor(), part);
   }
-  /// Residuals with given values of the parameters.
-  std::vector<double> residuals(const std::array<double, Model::count>& v) const {
-    std::vector<double> out;
-    const pm::accelerator& device = *rows_.front()->device;
-    for (const Row* r : rows_) {
-      out.push_back(
-          std::log(r->seconds / r->estimate(device, Model::from(device, v)).time.value()));
-    }
-    return out;
-  }
-  const std::vector<const Row*>& rows() const { return rows_; }
 
  private:
   using point = pm::dual<Model::count>;
   auto predictor() const {
     return [this](const std::array<point, Model::count>& v, std::size_t i) {
-      return rows_[i]->estimate(device_, Model::from(device_, v)).time.value();
+      return rows_[i].estimate(device_, Model::from(device_, v)).time.value();
     };
   }
 
-  std::vector<const Row*> rows_;
-  std::vector<double> measured_;
+  std::vector<Row> rows_;
   pm::basic_accelerator<point> device_;
 };
 
 using published::print_score;
 
-/// Share of rows inside the stated 80 % interval.
-inline void print_coverage(const std::string& who, const std::vector<double>& residual,
-                           double spread) {
-  std::printf("80 %% interval of %-24s spread %.3f  holds %.0f %%\n", who.c_str(), spread,
-              100.0 * pm::coverage_of(residual, spread));
-}
-
 /// Prints each kind of row for itself: residuals in the order of `rows`.
 template <class Row>
-void print_kinds(const std::string& what, const std::string& who,
-                 const std::vector<const Row*>& rows, const std::vector<double>& residual) {
+void print_kinds(const std::string& what, const std::string& who, const std::vector<Row>& rows,
+                 const std::vector<double>& residual) {
   std::map<std::string, std::vector<double>> kinds;
-  for (std::size_t i = 0; i < rows.size(); ++i) kinds[rows[i]->kind()].push_back(residual[i]);
+  for (std::size_t i = 0; i < rows.size(); ++i) kinds[rows[i].kind()].push_back(residual[i]);
   for (const auto& [kind, r] : kinds) print_score(what, who + " " + kind, r);
 }
 

@@ -268,11 +268,6 @@ auto fit_public(std::span<const public_row> rows) {
                             });
 }
 
-inline std::vector<double> seconds_of(const std::vector<collective_row>& r) {
-  std::vector<double> out;
-  for (const auto& x : r) out.push_back(x.seconds);
-  return out;
-}
 /// By a profile and kernels that the caller builds, over any scalar.
 template <class T>
 T time_of(const collective_row& x, const pm::basic_calibrated_collectives<T>& cost) {

@@ -59,6 +59,19 @@ void print_parameters(const Parameters& p, const Fit& fit) {
     std::printf("    %-24s %#9.4g +- %.2g\n", p[j].name, fit.value[j], fit.standard_error[j]);
   }
 }
+/// Share of rows inside the stated 80 % interval.
+inline void print_coverage(const std::string& who, const std::vector<double>& residual,
+                           double spread) {
+  std::printf("80 %% interval of %-24s spread %.3f, stated %.3f, which holds %.0f %%\n",
+              who.c_str(), pm::log_sigma_of(residual), spread,
+              100.0 * pm::coverage_of(residual, spread));
+}
+template <class Row>
+std::vector<double> seconds_of(const std::vector<Row>& rows) {
+  std::vector<double> out;
+  for (const Row& r : rows) out.push_back(r.seconds);
+  return out;
+}
 inline void append(std::vector<double>& to, const std::vector<double>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
