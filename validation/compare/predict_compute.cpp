@@ -26,7 +26,7 @@ prediction predict_arithmetic(const question& q) {
   d.format = q.format();
   const flops<> work = q.number("flop") * flop;
   if (unit == "cublaslt" && q.number("m") > 0.0) return predict_gemm(q);
-  if (unit == "mma" || unit == "cublaslt") {
+  if (unit == "mma" || unit == "wgmma" || unit == "cublaslt") {
     d.matrix_flop = work;
     prediction p = bounded_by(q, d, roofline(q.on.device, d, q.on.policy),
                               "calibrated share of the matrix peak, launch floor");

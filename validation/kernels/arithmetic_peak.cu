@@ -1,11 +1,12 @@
 // Arithmetic peaks: how many operations a second, with operands at hand.
 //
 // Measures: chains of FMAs in FP32 and FP64 on the CUDA cores; tensor cores by mma.sync in bf16 and
-//   fp8 with operands in registers, and through cuBLASLt on large products.
+//   fp8 with operands in registers, by wgmma with operands in shared memory (Hopper), and through
+//   cuBLASLt on large products.
 // How: every thread or warp keeps several independent sums, so that no chain waits for itself; every
 //   SM is full. Tensor operands are random: a chip works harder, and clocks lower, than on zeros. From
 //   Hopper on, mma.sync reaches only part of the peak, which belongs to the warp-group instructions
-//   that cuBLASLt uses; both are recorded. In fp8 it is measured where the machine code has it: an
+//   that cuBLASLt uses; all are recorded. In fp8 it is measured where the machine code has it: an
 //   architecture that emulates it would show a rate of additions.
 // Tests: peak = SMs x FLOP per clock x clock, per format; what a kernel reaches of it; the power limit.
 #include <cmath>
@@ -16,6 +17,7 @@
 #include "common/cublaslt.cuh"
 #include "common/experiment.cuh"
 #include "common/ptx.cuh"
+#include "common/wgmma_peak.cuh"
 
 namespace pv = perfmodel::validation;
 
@@ -269,6 +271,8 @@ void measure(const pv::session& s, pv::recording& r) {
   measure_fma<double>(s, r, "fp64_fma", "fp64", 1e-13);
   measure_mma<__nv_bfloat16>(s, r, "bf16");
   measure_mma<__nv_fp8_e4m3>(s, r, "fp8");
+  r.part("wgmma in bf16", [&] { pv::measure_wgmma<__nv_bfloat16>(s, r, "bf16"); });
+  r.part("wgmma in fp8", [&] { pv::measure_wgmma<__nv_fp8_e4m3>(s, r, "fp8"); });
   measure_products(s, r);
 }
 

@@ -32,4 +32,30 @@ PERFMODEL_HOST_DEVICE constexpr place place_of_d(int lane, int i) {
   return {lane / 4 + (i >= 2 ? 8 : 0), lane % 4 * 2 + i % 2};
 }
 
+// --- operands in shared memory, for the products of a warp group ------------------------------------
+//
+// Rows of 128 bytes, in groups of eight (1024 bytes, aligned to as much) whose 16-byte chunks are
+// swizzled: Hopper's mode "128B". A matrix whose rows are longer is cut into panels of 128 bytes.
+// Source: NVIDIA PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout".
+
+/// Where byte `byte` (below 128) of row `row` of a panel lies: chunk xor row % 8.
+PERFMODEL_HOST_DEVICE constexpr int swizzled_byte(int row, int byte) {
+  return row * 128 + ((byte / 16 ^ row % 8) * 16) + byte % 16;
+}
+
+/// The 64 bits that stand for an operand at shared address `address`. Rows along k ("K-major"):
+/// `stride` is from eight rows to the next eight, `leading` means nothing. Rows along m or n
+/// ("MN-major", transposed): `stride` is from eight rows of k to the next eight, `leading` from a
+/// panel of 64 columns to the next. Steps along k add to the address.
+/// Test: kernel_warp_group.cpp walks the canonical layouts of the ISA.
+PERFMODEL_HOST_DEVICE constexpr std::uint64_t operand_descriptor(std::uint32_t address,
+                                                                 std::uint32_t leading,
+                                                                 std::uint32_t stride) {
+  constexpr std::uint64_t swizzle_128 = 1;
+  const auto field = [](std::uint32_t bytes) {
+    return static_cast<std::uint64_t>((bytes & 0x3FFFFU) >> 4U);
+  };
+  return field(address) | field(leading) << 16U | field(stride) << 32U | swizzle_128 << 62U;
+}
+
 }  // namespace perfmodel::validation
