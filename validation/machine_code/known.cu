@@ -44,6 +44,17 @@ __global__ void has_LDG_3(const float* x, float* y) {
   *y = v;
 }
 
+/// Asynchronous copies into shared memory.
+__global__ void has_LDGSTS_3(const uint4* x, uint4* y) {
+  __shared__ uint4 s[96];
+#pragma unroll
+  for (int i = 0; i < 3; ++i) ptx::copy_async(s + 32 * i + threadIdx.x, x + 32 * i + threadIdx.x);
+  ptx::commit_copies();
+  ptx::wait_copies<0>();
+  __syncthreads();
+  *y = s[95 - threadIdx.x];
+}
+
 __global__ void has_STG_4(float* y, float v) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) asm volatile("st.global.f32 [%0], %1;" ::"l"(y + 100 * i), "f"(v));

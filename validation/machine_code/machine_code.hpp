@@ -22,6 +22,7 @@ enum class opcode : unsigned {
   qmma = 0x07a,
   branch = 0x147,
   ldg = 0x181,
+  ldgsts = 0x1ae,
   ldl = 0x183,
   lds = 0x184,
   stg = 0x186,
