@@ -256,8 +256,10 @@ void measure_products(const pv::session& s, pv::recording& r) {
   const std::vector<int> edges =
       s.reduced ? std::vector<int>{64} : std::vector<int>{2048, 4096, 8192};
   for (const int edge : edges) {
-    measure_product<__nv_bfloat16>(s, r, "bf16", edge);
-    if (s.architecture() >= 89) measure_product<__nv_fp8_e4m3>(s, r, "fp8", edge);
+    const std::string n = ", n = " + std::to_string(edge);
+    r.part("cuBLASLt in bf16" + n, [&] { measure_product<__nv_bfloat16>(s, r, "bf16", edge); });
+    if (s.architecture() < 89) continue;
+    r.part("cuBLASLt in fp8" + n, [&] { measure_product<__nv_fp8_e4m3>(s, r, "fp8", edge); });
   }
   if (s.architecture() < 89) r.skip("cuBLASLt in fp8", "this GPU has no fp8 tensor cores");
 #else
@@ -267,10 +269,10 @@ void measure_products(const pv::session& s, pv::recording& r) {
 }
 
 void measure(const pv::session& s, pv::recording& r) {
-  measure_fma<float>(s, r, "fp32_fma", "fp32", 2e-5);
-  measure_fma<double>(s, r, "fp64_fma", "fp64", 1e-13);
-  measure_mma<__nv_bfloat16>(s, r, "bf16");
-  measure_mma<__nv_fp8_e4m3>(s, r, "fp8");
+  r.part("fp32_fma", [&] { measure_fma<float>(s, r, "fp32_fma", "fp32", 2e-5); });
+  r.part("fp64_fma", [&] { measure_fma<double>(s, r, "fp64_fma", "fp64", 1e-13); });
+  r.part("mma in bf16", [&] { measure_mma<__nv_bfloat16>(s, r, "bf16"); });
+  r.part("mma in fp8", [&] { measure_mma<__nv_fp8_e4m3>(s, r, "fp8"); });
   r.part("wgmma in bf16", [&] { pv::measure_wgmma<__nv_bfloat16>(s, r, "bf16"); });
   r.part("wgmma in fp8", [&] { pv::measure_wgmma<__nv_fp8_e4m3>(s, r, "fp8"); });
   measure_products(s, r);

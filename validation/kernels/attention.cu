@@ -372,16 +372,25 @@ void measure_decode(const pv::session& s, pv::recording& r, const decode_size& i
 }
 
 void measure(const pv::session& s, pv::recording& r) {
-  for (const int splits : {1, 3, 7}) check_decode(s, r, splits);
   const std::vector<int> tokens =
       s.reduced ? std::vector<int>{80} : std::vector<int>{512, 1024, 2048, 4096, 8192};
-  for (const int t : tokens) measure_prefill(s, r, {t, s.reduced ? 2 : 8});
+  for (const int t : tokens) {
+    r.part("prefill over " + std::to_string(t), [&] {
+      measure_prefill(s, r, {t, s.reduced ? 2 : 8});
+    });
+  }
   const std::vector<decode_size> sizes =
       s.reduced ? std::vector<decode_size>{{1, 64, 1}}
                 : std::vector<decode_size>{{1, 512, 8},    {1, 4096, 8}, {1, 32768, 8},
                                            {1, 131072, 8}, {16, 512, 8}, {16, 4096, 8},
                                            {16, 32768, 8}, {64, 512, 8}, {64, 4096, 8}};
-  for (const decode_size& is : sizes) measure_decode(s, r, is);
+  r.part("decode", [&] {
+    for (const int splits : {1, 3, 7}) check_decode(s, r, splits);
+    for (const decode_size& is : sizes) {
+      r.part("batch " + std::to_string(is.batch) + ", context " + std::to_string(is.context),
+             [&] { measure_decode(s, r, is); });
+    }
+  });
 }
 
 }  // namespace

@@ -912,20 +912,18 @@ void measure(const pv::session& s, pv::recording& r) {
   const model m(shape, s.reduced ? 64 : 16384);
   const cache kv(largest);
   // Steps with as many tokens share products and buffers.
-  for (std::size_t i = 0; i < fit.size();) {
-    try {
+  for (std::size_t i = 0, next = 0; i < fit.size(); i = next) {
+    const auto alike = [&](const step_shape& is) {
+      return is.tokens() == fit[i].tokens() && is.batch == fit[i].batch;
+    };
+    while (next < fit.size() && alike(fit[next])) ++next;
+    r.part("batch " + std::to_string(fit[i].batch), [&] {
       decoder d(m, kv, fit[i]);
-      std::size_t next = i;
-      for (; next < fit.size() && fit[next].tokens() == d.tokens && fit[next].batch == fit[i].batch;
-           ++next) {
-        record_step(s, r, d, fit[next]);
+      for (std::size_t at = i; at < next; ++at) {
+        r.part("context " + std::to_string(fit[at].context),
+               [&] { record_step(s, r, d, fit[at]); });
       }
-      i = next;
-    } catch (const pv::measurement_error& e) {
-      if (std::string(e.what()).find("has no algorithm") == std::string::npos) throw;
-      r.skip("batch " + std::to_string(fit[i].batch), e.what());
-      ++i;
-    }
+    });
   }
 }
 

@@ -290,20 +290,27 @@ void measure(const pv::session& s, pv::recording& r) {
       s.reduced ? 100000 : (std::max)(8 * s.l2_bytes(), std::size_t{256} << 20U);
   stream_work stream(s, bytes / 16);
   chain_work chain(s, s.reduced ? 2 : 8 * s.sms(), s.reduced ? 64 : 4096);
-  stream.check(r);
-  chain.check(r);
-  std::vector<work> loads{{.name = "idle"}, stream.load(), chain.load()};
+  std::vector<work> loads{{.name = "idle"}};
+  const auto check = [&](auto& work) {
+    r.part(work.load().name, [&] {
+      work.check(r);
+      loads.push_back(work.load());
+    });
+  };
+  check(stream);
+  check(chain);
 #if PERFMODEL_HAS_CUBLASLT
   product_work product(s, s.reduced ? 64 : 8192);
-  product.check(r);
-  loads.push_back(product.load());
+  check(product);
 #else
   r.skip("gemm", pv::no_cublaslt);
 #endif
   if (!s.sensors->available()) return;  // run_experiment has noted it
   PERFMODEL_CUDA(cudaDeviceSynchronize());
   if (!s.reduced) std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  for (const work& load : loads) measure_load(s, r, load);
+  for (const work& load : loads) {
+    r.part(load.name, [&] { measure_load(s, r, load); });
+  }
 }
 
 }  // namespace

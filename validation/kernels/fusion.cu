@@ -339,7 +339,10 @@ void measure(const pv::session& s, pv::recording& r) {
       s.reduced ? std::vector<chain>{{4, 512}}
                 : std::vector<chain>{
                       {256, 4096}, {1024, 4096}, {4096, 4096}, {8192, 8192}, {16384, 8192}};
-  for (const chain& c : chains) measure_chain(s, r, c);
+  for (const chain& c : chains) {
+    r.part(std::to_string(c.rows) + " x " + std::to_string(c.columns),
+           [&] { measure_chain(s, r, c); });
+  }
 }
 
 }  // namespace

@@ -215,13 +215,16 @@ void sweep(const pv::session& s, pv::recording& r, const char* format) {
   arena<T> on((std::min)(x_values, free / 6 / sizeof(T)),
               (std::min)(w_values, free / 2 / sizeof(T)),
               (std::min)(y_values, free / 6 / sizeof(__nv_bfloat16)));
-  for (const layer& of : shapes) sweep_layer(s, r, format, on, of, rows);
+  for (const layer& of : shapes) {
+    r.part(std::string(format) + ", n = " + std::to_string(of.n) + ", k = " + std::to_string(of.k),
+           [&] { sweep_layer(s, r, format, on, of, rows); });
+  }
 }
 
 void measure(const pv::session& s, pv::recording& r) {
-  sweep<__nv_bfloat16>(s, r, "bf16");
+  r.part("bf16", [&] { sweep<__nv_bfloat16>(s, r, "bf16"); });
   if (s.architecture() >= 89) {
-    sweep<__nv_fp8_e4m3>(s, r, "fp8");
+    r.part("fp8", [&] { sweep<__nv_fp8_e4m3>(s, r, "fp8"); });
   } else {
     r.skip("fp8", "this GPU has no fp8 tensor cores");
   }

@@ -137,13 +137,15 @@ void measure(const pv::session& s, pv::recording& r) {
   check_counts(s, r, s.reduced ? 20 : 200);
   // Not more than a driver queues: beyond that (assumed: 1000 or so) the host waits for the device.
   const int chain = s.reduced ? 20 : 500;
-  measure_sides(s, r, "stream", chain, 1, [&] {
-    for (int i = 0; i < chain; ++i) enqueue_empty(s.stream);
+  r.part("stream", [&] {
+    measure_sides(s, r, "stream", chain, 1, [&] {
+      for (int i = 0; i < chain; ++i) enqueue_empty(s.stream);
+    });
   });
-  measure_waits(s, r, s.reduced ? 5 : 200);
+  r.part("waits", [&] { measure_waits(s, r, s.reduced ? 5 : 200); });
   for (const int nodes : {1, 3, 10, 30, 100, 300, 1000}) {
     if (s.reduced && nodes > 10) break;
-    measure_graph(s, r, nodes);
+    r.part("graph of " + std::to_string(nodes), [&] { measure_graph(s, r, nodes); });
   }
 }
 

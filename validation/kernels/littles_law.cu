@@ -98,70 +98,88 @@ constexpr flight flights[] = {
     flight_of<float2, 1>(), flight_of<float2, 2>(), flight_of<float2, 4>(), flight_of<float2, 8>(),
     flight_of<float4, 1>(), flight_of<float4, 2>(), flight_of<float4, 4>(), flight_of<float4, 8>()};
 
-void measure(const pv::session& s, pv::recording& r) {
-  // A copy to read while the other is in the L2 would be warm: one array, of eight L2s.
-  const std::size_t wanted = (std::max)(std::size_t{8} * s.l2_bytes(), std::size_t{512} << 20U);
-  const std::size_t floats = s.reduced ? 50000 : wanted / sizeof(float) / 4096 * 4096;
-  pv::device_buffer<float> x(floats);
-  pv::random_fill(x, 3);
-  const auto sms = static_cast<unsigned>(s.sms());
-  pv::device_buffer<double> sums(std::size_t{sms} * 8 * most_threads);
-
-  // The sum of a prefix that no round fills, by every form of the kernel.
-  const std::size_t checked = 40004;
-  double reference = 0, magnitude = 0;
-  for (std::size_t i = 0; i < checked - (s.breaks("drop_load") ? 1 : 0); ++i) {
-    reference += static_cast<double>(pv::random_value(3, i));
-    magnitude += std::abs(static_cast<double>(pv::random_value(3, i)));
-  }
-  for (const flight& f : flights) {
-    sums.poison();
-    const unsigned grid = sms, threads = 64;
-    f.exact(x.data(), checked * sizeof(float) / static_cast<std::size_t>(f.load_bytes), sums.data(),
-            grid, threads, s.stream);
-    PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
-    double sum = 0;
-    for (const double v : sums.download(0, std::size_t{grid} * threads)) sum += v;
-    r.check(
-        std::to_string(f.loads) + " loads of " + std::to_string(f.load_bytes) + " bytes: the sum",
-        std::abs(sum - reference) / magnitude, 1e-12);
-    sums.poison();
-    f.timed(x.data(), checked * sizeof(float) / static_cast<std::size_t>(f.load_bytes), sums.data(),
-            grid, threads, s.stream);
-    double quick = 0;
-    for (const double v : sums.download(0, std::size_t{grid} * threads)) quick += v;
-    const double left_out = s.breaks("drop_load_timed") ? x.download(checked - 1, 1)[0] : 0.0;
-    r.check(std::to_string(f.loads) + " loads of " + std::to_string(f.load_bytes) +
-                " bytes: the sum as it is timed",
-            std::abs(quick - left_out - reference) / magnitude, 1e-6);
-  }
-
-  for (const flight& f : flights) {
-    for (const unsigned threads : {32U, 128U, unsigned{most_threads}}) {
-      for (const unsigned per_sm : {1U, 2U, 4U, 8U}) {
-        if (s.reduced && (threads > 32 || per_sm > 1)) continue;
-        // What waits for its turn has nothing in flight.
-        if (f.resident(threads) < static_cast<int>(per_sm)) continue;
-        const unsigned grid = sms * per_sm;
-        const std::size_t n = floats * sizeof(float) / static_cast<std::size_t>(f.load_bytes);
-        // Few bytes in flight are slow: read as much as takes a while, and still beyond the L2.
-        const auto samples = pv::time_in_graph(s.stream, s.plan, [&](int) {
-          f.timed(x.data(), n, sums.data(), grid, threads, s.stream);
-        });
-        r.add({"bytes_in_flight_time",
-               "s",
-               {{"bytes_in_flight", static_cast<double>(f.loads) * f.load_bytes * threads * grid},
-                {"blocks_per_sm", per_sm},
-                {"threads_per_block", threads},
-                {"loads_per_thread", f.loads},
-                {"load_bytes", f.load_bytes},
-                {"cache", "cold"},
-                {"bytes_read", static_cast<double>(floats) * sizeof(float)},
-                {"bytes_written", 8.0 * threads * grid},
-                {"flop", 0.0}},
-               samples});
-      }
+class reader {
+ public:
+  explicit reader(const pv::session& s)
+      : s_(s),
+        // A copy to read while the other is in the L2 would be warm: one array, of eight L2s.
+        x_(s.reduced ? 50000
+                     : (std::max)(std::size_t{8} * s.l2_bytes(), std::size_t{512} << 20U) /
+                           sizeof(float) / 4096 * 4096),
+        sums_(static_cast<std::size_t>(s.sms()) * 8 * most_threads) {
+    pv::random_fill(x_, 3);
+    for (std::size_t i = 0; i < checked - (s.breaks("drop_load") ? 1 : 0); ++i) {
+      reference_ += static_cast<double>(pv::random_value(3, i));
+      magnitude_ += std::abs(static_cast<double>(pv::random_value(3, i)));
     }
+  }
+
+  /// The sum of a prefix that no round fills.
+  void check(pv::recording& r, const flight& f) {
+    const std::string name =
+        std::to_string(f.loads) + " loads of " + std::to_string(f.load_bytes) + " bytes: the sum";
+    r.check(name, std::abs(sum_of(f, f.exact) - reference_) / magnitude_, 1e-12);
+    const double left_out = s_.breaks("drop_load_timed") ? x_.download(checked - 1, 1)[0] : 0.0;
+    r.check(name + " as it is timed",
+            std::abs(sum_of(f, f.timed) - left_out - reference_) / magnitude_, 1e-6);
+  }
+
+  void measure(pv::recording& r, const flight& f, unsigned threads, unsigned per_sm) {
+    const unsigned grid = static_cast<unsigned>(s_.sms()) * per_sm;
+    const std::size_t n = x_.bytes() / static_cast<std::size_t>(f.load_bytes);
+    // Few bytes in flight are slow: read as much as takes a while, and still beyond the L2.
+    const auto samples = pv::time_in_graph(s_.stream, s_.plan, [&](int) {
+      f.timed(x_.data(), n, sums_.data(), grid, threads, s_.stream);
+    });
+    r.add({"bytes_in_flight_time",
+           "s",
+           {{"bytes_in_flight", static_cast<double>(f.loads) * f.load_bytes * threads * grid},
+            {"blocks_per_sm", per_sm},
+            {"threads_per_block", threads},
+            {"loads_per_thread", f.loads},
+            {"load_bytes", f.load_bytes},
+            {"cache", "cold"},
+            {"bytes_read", static_cast<double>(x_.bytes())},
+            {"bytes_written", 8.0 * threads * grid},
+            {"flop", 0.0}},
+           samples});
+  }
+
+ private:
+  static constexpr std::size_t checked = 40004;
+
+  template <class Launch>
+  double sum_of(const flight& f, Launch launch) {
+    sums_.poison();
+    const auto grid = static_cast<unsigned>(s_.sms());
+    const unsigned threads = 64;
+    launch(x_.data(), checked * sizeof(float) / static_cast<std::size_t>(f.load_bytes),
+           sums_.data(), grid, threads, s_.stream);
+    double sum = 0;
+    for (const double v : sums_.download(0, std::size_t{grid} * threads)) sum += v;
+    return sum;
+  }
+
+  const pv::session& s_;
+  pv::device_buffer<float> x_;
+  pv::device_buffer<double> sums_;
+  double reference_ = 0, magnitude_ = 0;
+};
+
+void measure(const pv::session& s, pv::recording& r) {
+  reader all(s);
+  for (const flight& f : flights) {
+    r.part(std::to_string(f.loads) + " loads of " + std::to_string(f.load_bytes) + " bytes", [&] {
+      all.check(r, f);
+      for (const unsigned threads : {32U, 128U, unsigned{most_threads}}) {
+        for (const unsigned per_sm : {1U, 2U, 4U, 8U}) {
+          if (s.reduced && (threads > 32 || per_sm > 1)) continue;
+          // What waits for its turn has nothing in flight.
+          if (f.resident(threads) < static_cast<int>(per_sm)) continue;
+          all.measure(r, f, threads, per_sm);
+        }
+      }
+    });
   }
 }
 

@@ -127,32 +127,36 @@ void launch(const shape& what, const arrays& on, std::size_t first, std::size_t 
 }
 
 /// Every element of copy, write and triad, on a length that fills no tile, against the host.
-void check_results(const pv::session& s, pv::recording& r, arrays& on, int blocks) {
-  const std::size_t n = 4 * (3 * unrolled * threads + 77);
+constexpr std::size_t checked_floats = 4 * (3 * unrolled * threads + 77);
+
+void check_writing(const pv::session& s, pv::recording& r, arrays& on, int blocks,
+                   const shape& what) {
+  const std::size_t n = checked_floats;
   constexpr float scale = 1.5F;
-  for (const shape& what : shapes) {
-    if (what.what == kind::read) continue;
-    on.d.poison();
-    launch(what, on, 0, n, scale, blocks, s.stream);
-    std::vector<float> result = on.d.download(0, n);
-    if (s.breaks("swap_bytes")) {
-      auto* bytes = reinterpret_cast<unsigned char*>(result.data());
-      std::swap(bytes[4096], bytes[4097]);
-    }
-    std::vector<float> wanted(n);
-    std::vector<double> reference(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double a = pv::random_value(1, i), b = pv::random_value(2, i);
-      reference[i] = what.what == kind::triad ? a + scale * b : what.what == kind::copy ? a : scale;
-      wanted[i] = static_cast<float>(reference[i]);
-    }
-    const std::string name = what.name;
-    if (what.what == kind::triad) {
-      r.check("triad against double precision", pv::relative_error<float>(result, reference), 1e-6);
-    } else {
-      r.check(name + ": bytes that differ", pv::differing_bytes<float>(result, wanted), 0.0);
-    }
+  on.d.poison();
+  launch(what, on, 0, n, scale, blocks, s.stream);
+  std::vector<float> result = on.d.download(0, n);
+  if (s.breaks("swap_bytes")) {
+    auto* bytes = reinterpret_cast<unsigned char*>(result.data());
+    std::swap(bytes[4096], bytes[4097]);
   }
+  std::vector<float> wanted(n);
+  std::vector<double> reference(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double a = pv::random_value(1, i), b = pv::random_value(2, i);
+    reference[i] = what.what == kind::triad ? a + scale * b : what.what == kind::copy ? a : scale;
+    wanted[i] = static_cast<float>(reference[i]);
+  }
+  const std::string name = what.name;
+  if (what.what == kind::triad) {
+    r.check("triad against double precision", pv::relative_error<float>(result, reference), 1e-6);
+  } else {
+    r.check(name + ": bytes that differ", pv::differing_bytes<float>(result, wanted), 0.0);
+  }
+}
+
+void check_reading(const pv::session& s, pv::recording& r, arrays& on, int blocks) {
+  const std::size_t n = checked_floats;
   // A read stores its sum where that equals the scale: so one 2 among zeros shows whether its place
   // was read. Places at the ends of vectors, of a thread's loads, of tiles and of the array.
   const std::size_t tile = static_cast<std::size_t>(4 * unrolled) * threads;
@@ -234,55 +238,68 @@ class cached_reads {
   pv::device_buffer<float> sums_;
 };
 
+void measure_shape(const pv::session& s, pv::recording& r, const arrays& on, int blocks,
+                   const shape& what) {
+  const std::size_t floats = on.a.size(), largest = on.a.bytes();
+  const int touched = what.arrays_read + what.arrays_written;
+  for (std::size_t set = std::size_t{64} << 10U; set <= largest * touched; set *= 2) {
+    if (set > std::size_t{8} << 30U) break;
+    // `set` is what one repetition touches over all its arrays.
+    const std::size_t each = set / static_cast<std::size_t>(touched) / 16384 * 4096;
+    if (each == 0 || each > floats) continue;
+    const double bytes = static_cast<double>(each * sizeof(float));
+    for (const bool cold : {true, false}) {
+      // Enough copies for five L2s; with fewer than two there is no rotation, and it is warm.
+      const std::size_t apart = floats / each;
+      const std::size_t wanted = 5 * s.l2_bytes() / (each * sizeof(float) * touched) + 2;
+      const std::size_t copies = cold ? (std::min)(apart, wanted) : 1;
+      const bool beyond = each * sizeof(float) * touched > 5 * s.l2_bytes();
+      if (cold && copies < wanted && !beyond) continue;
+      if (!cold && beyond) continue;
+      pv::timing_plan plan = s.plan;
+      plan.most_repeats = (std::max)(plan.most_repeats, static_cast<int>(copies));
+      const auto samples = pv::time_in_graph(
+          s.stream, plan,
+          [&](int i) {
+            const std::size_t first = (static_cast<std::size_t>(i) % copies) * each;
+            const float scale = what.what == kind::read ? unreached : 1.5F;
+            launch(what, on, first, each, scale, blocks, s.stream);
+          },
+          static_cast<int>((std::min)(copies, std::size_t{4096})));
+      r.add({"stream_time",
+             "s",
+             {{"kernel", what.name},
+              {"method", "chain"},
+              {"working_set_bytes", bytes * touched},
+              {"cache", cold ? "cold" : "warm"},
+              {"bytes_read", bytes * what.arrays_read},
+              {"bytes_written", bytes * what.arrays_written},
+              {"flop", what.what == kind::triad ? bytes / 2.0 : 0.0},
+              {"threads", static_cast<double>(grid_of(each, blocks)) * threads}},
+             samples});
+    }
+  }
+}
+
 void measure(const pv::session& s, pv::recording& r) {
   const std::size_t largest =
       (std::min)(s.free_bytes() / 4, std::size_t{s.reduced ? 64U : 8192U} << 20U);
-  const std::size_t floats = largest / sizeof(float) / 4096 * 4096;
-  arrays on(floats);
+  arrays on(largest / sizeof(float) / 4096 * 4096);
   const int blocks = s.sms() * 8;
-  check_results(s, r, on, blocks);
-  cached_reads cached(s, on.a);
-  cached.check(r);
-  cached.measure(r);
+  r.part("reads in one kernel", [&] {
+    cached_reads cached(s, on.a);
+    cached.check(r);
+    cached.measure(r);
+  });
   for (const shape& what : shapes) {
-    const int touched = what.arrays_read + what.arrays_written;
-    for (std::size_t set = std::size_t{64} << 10U; set <= largest * touched; set *= 2) {
-      if (set > std::size_t{8} << 30U) break;
-      // `set` is what one repetition touches over all its arrays.
-      const std::size_t each = set / static_cast<std::size_t>(touched) / 16384 * 4096;
-      if (each == 0 || each > floats) continue;
-      const double bytes = static_cast<double>(each * sizeof(float));
-      for (const bool cold : {true, false}) {
-        // Enough copies for five L2s; with fewer than two there is no rotation, and it is warm.
-        const std::size_t apart = floats / each;
-        const std::size_t wanted = 5 * s.l2_bytes() / (each * sizeof(float) * touched) + 2;
-        const std::size_t copies = cold ? (std::min)(apart, wanted) : 1;
-        const bool beyond = each * sizeof(float) * touched > 5 * s.l2_bytes();
-        if (cold && copies < wanted && !beyond) continue;
-        if (!cold && beyond) continue;
-        pv::timing_plan plan = s.plan;
-        plan.most_repeats = (std::max)(plan.most_repeats, static_cast<int>(copies));
-        const auto samples = pv::time_in_graph(
-            s.stream, plan,
-            [&](int i) {
-              const std::size_t first = (static_cast<std::size_t>(i) % copies) * each;
-              const float scale = what.what == kind::read ? unreached : 1.5F;
-              launch(what, on, first, each, scale, blocks, s.stream);
-            },
-            static_cast<int>((std::min)(copies, std::size_t{4096})));
-        r.add({"stream_time",
-               "s",
-               {{"kernel", what.name},
-                {"method", "chain"},
-                {"working_set_bytes", bytes * touched},
-                {"cache", cold ? "cold" : "warm"},
-                {"bytes_read", bytes * what.arrays_read},
-                {"bytes_written", bytes * what.arrays_written},
-                {"flop", what.what == kind::triad ? bytes / 2.0 : 0.0},
-                {"threads", static_cast<double>(grid_of(each, blocks)) * threads}},
-               samples});
+    r.part(what.name, [&] {
+      if (what.what == kind::read) {
+        check_reading(s, r, on, blocks);
+      } else {
+        check_writing(s, r, on, blocks, what);
       }
-    }
+      measure_shape(s, r, on, blocks, what);
+    });
   }
 }
 

@@ -532,14 +532,11 @@ void measure(const pv::session& s, pv::recording& r) {
       }
     }
     for (const int n : tokens) {
-      try {
+      r.part(std::to_string(n) + " tokens, " + name, [&] {
         count_experts(s, r, l, n, (std::clamp)(8192 / n, 1, 8),
                       s.reduced ? 2 : (std::max)(1, 1024 / n));
         time_layer(s, r, l, n);
-      } catch (const pv::measurement_error& e) {
-        if (std::string(e.what()).find("has no algorithm") == std::string::npos) throw;
-        r.skip(std::to_string(n) + " tokens, " + name, e.what());
-      }
+      });
     }
   }
 }

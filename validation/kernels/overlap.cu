@@ -201,47 +201,53 @@ void measure(const pv::session& s, pv::recording& r) {
   const std::vector<size> sizes = s.reduced
                                       ? std::vector<size>{{24, 48, 32}}
                                       : std::vector<size>{{8192, 8192, 8192}, {64, 28672, 8192}};
-  for (const auto& [m, n, k] : sizes) {
-    operands compute(m, n, k);
-    for (const copies& other : {by_engine, by_sms}) {
-      const std::string name = other.engine ? "copy_engine" : "sm_copy";
-      const std::size_t some = s.reduced ? 4096 + 48 : mb + 48;
-      std::vector<unsigned char> landed(some);
-      check(s, r, side, compute, other, {host.data(), some}, landed,
-            name + " beside " + std::to_string(m) + " x " + std::to_string(n) + " x " +
-                std::to_string(k));
-      const std::vector<std::size_t> bytes =
-          s.reduced      ? std::vector<std::size_t>{8192}
-          : other.engine ? std::vector<std::size_t>{4 * mb, 16 * mb, 64 * mb, 256 * mb}
-                         : std::vector<std::size_t>{32 * mb, 128 * mb, 512 * mb, 2048 * mb};
-      for (const std::size_t copied : bytes) {
-        if (!other.engine && copied > largest_device) {
-          r.skip(name + " of " + std::to_string(copied / mb) + " MB", "device memory");
-          continue;
-        }
-        std::vector<double> times[3];
-        for (int i = -s.plan.warmups; i < s.plan.samples; ++i) {
-          for (const arrangement a : arrangements) {
-            const double t = run(s, side, compute, other, copied, a);
-            if (i >= 0) times[static_cast<int>(a)].push_back(t);
-          }
-        }
+  const auto measure_with = [&](const size& of, operands& compute, const copies& other,
+                                const std::string& name) {
+    const auto& [m, n, k] = of;
+    const std::size_t some = s.reduced ? 4096 + 48 : mb + 48;
+    std::vector<unsigned char> landed(some);
+    check(s, r, side, compute, other, {host.data(), some}, landed,
+          name + " beside " + std::to_string(m) + " x " + std::to_string(n) + " x " +
+              std::to_string(k));
+    const std::vector<std::size_t> bytes =
+        s.reduced      ? std::vector<std::size_t>{8192}
+        : other.engine ? std::vector<std::size_t>{4 * mb, 16 * mb, 64 * mb, 256 * mb}
+                       : std::vector<std::size_t>{32 * mb, 128 * mb, 512 * mb, 2048 * mb};
+    for (const std::size_t copied : bytes) {
+      if (!other.engine && copied > largest_device) {
+        r.skip(name + " of " + std::to_string(copied / mb) + " MB", "device memory");
+        continue;
+      }
+      std::vector<double> times[3];
+      for (int i = -s.plan.warmups; i < s.plan.samples; ++i) {
         for (const arrangement a : arrangements) {
-          r.add({"overlap_time",
-                 "s",
-                 {{"other", name},
-                  {"arrangement", arrangement_names[static_cast<int>(a)]},
-                  {"m", m},
-                  {"n", n},
-                  {"k", k},
-                  {"bytes", static_cast<double>(copied)},
-                  {"format", "bf16"},
-                  {"blocks", other.engine ? 0 : other.blocks},
-                  {"flop", a == arrangement::other_alone ? 0.0 : compute.product.flop()},
-                  {"cache", "cold"}},
-                 times[static_cast<int>(a)]});
+          const double t = run(s, side, compute, other, copied, a);
+          if (i >= 0) times[static_cast<int>(a)].push_back(t);
         }
       }
+      for (const arrangement a : arrangements) {
+        r.add({"overlap_time",
+               "s",
+               {{"other", name},
+                {"arrangement", arrangement_names[static_cast<int>(a)]},
+                {"m", m},
+                {"n", n},
+                {"k", k},
+                {"bytes", static_cast<double>(copied)},
+                {"format", "bf16"},
+                {"blocks", other.engine ? 0 : other.blocks},
+                {"flop", a == arrangement::other_alone ? 0.0 : compute.product.flop()},
+                {"cache", "cold"}},
+               times[static_cast<int>(a)]});
+      }
+    }
+  };
+  for (const size& of : sizes) {
+    operands compute(of.m, of.n, of.k);
+    for (const copies& other : {by_engine, by_sms}) {
+      const std::string name = other.engine ? "copy_engine" : "sm_copy";
+      r.part(name + ", m = " + std::to_string(of.m),
+             [&] { measure_with(of, compute, other, name); });
     }
   }
 }

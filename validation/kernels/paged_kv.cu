@@ -170,11 +170,13 @@ void measure_attention(const pv::session& s, pv::recording& r, const size& of) {
            samples});
   };
   for (int shift = 0; shift <= 7; ++shift) {
-    for (const bool shuffled : {false, true}) {
-      const cache c(of, shift, shuffled);
-      if (shift == 7 && !shuffled) add(c, "contiguous", of.context, false);
-      add(c, shuffled ? "shuffled" : "ordered", 1 << shift, true);
-    }
+    r.part("blocks of " + std::to_string(1 << shift), [&] {
+      for (const bool shuffled : {false, true}) {
+        const cache c(of, shift, shuffled);
+        if (shift == 7 && !shuffled) add(c, "contiguous", of.context, false);
+        add(c, shuffled ? "shuffled" : "ordered", 1 << shift, true);
+      }
+    });
   }
 }
 
@@ -228,16 +230,14 @@ void measure_capacity(const pv::session& s, pv::recording& r) {
 }
 
 void measure(const pv::session& s, pv::recording& r) {
-  for (const int shift : {0, 4, 7}) {
-    for (const bool shuffled : {false, true}) check(s, r, 75, shift, shuffled);
-  }
-  check(s, r, 300, 4, true);  // in two splits or more
-  if (s.reduced) {
-    measure_attention(s, r, {1, 40, 1});
-  } else {
-    measure_attention(s, r, {16, 8192, 8});
-  }
-  measure_capacity(s, r);
+  r.part("attention", [&] {
+    for (const int shift : {0, 4, 7}) {
+      for (const bool shuffled : {false, true}) check(s, r, 75, shift, shuffled);
+    }
+    check(s, r, 300, 4, true);  // in two splits or more
+    measure_attention(s, r, s.reduced ? size{1, 40, 1} : size{16, 8192, 8});
+  });
+  r.part("capacity", [&] { measure_capacity(s, r); });
 }
 
 }  // namespace

@@ -126,9 +126,11 @@ void measure(const pv::session& s, pv::recording& r) {
       (std::min)(s.free_bytes() / 2, std::size_t{s.reduced ? 1U : 1024U} << 20U);
   const auto measure_both = [&](std::size_t bytes) {
     if (bytes > largest) return;
-    const cycle c(bytes / line_bytes);
-    if (bytes <= l1_bytes) measure_set(s, r, c, true);
-    if (bytes >= std::size_t{32} << 10U) measure_set(s, r, c, false);
+    r.part(std::to_string(bytes) + " bytes", [&] {
+      const cycle c(bytes / line_bytes);
+      if (bytes <= l1_bytes) measure_set(s, r, c, true);
+      if (bytes >= std::size_t{32} << 10U) measure_set(s, r, c, false);
+    });
   };
   for (std::size_t bytes = std::size_t{4} << 10U; bytes <= largest; bytes *= 2) {
     measure_both(bytes);

@@ -85,7 +85,7 @@ void measure(const pv::session& s, pv::recording& r) {
   pv::device_buffer<float> x(floats), y(floats);
   pv::random_fill(x, 7);
   const std::size_t checked = 4 * (unrolled * threads + 33);
-  for (const step& which : steps) {
+  const auto check = [&](const step& which) {
     y.poison();
     launch(which, x, y, checked, s);
     const std::vector<float> result = y.download(0, checked);
@@ -96,9 +96,9 @@ void measure(const pv::session& s, pv::recording& r) {
     }
     r.check(std::to_string(which.fmas) + " multiply-adds against their closed form",
             pv::relative_error<float>(result, reference), 2e-5);
-  }
+  };
   const double bytes = static_cast<double>(floats) * sizeof(float);
-  for (const step& which : steps) {
+  const auto measure_step = [&](const step& which) {
     const double flop = 2.0 * which.fmas * static_cast<double>(floats);
     const auto samples =
         pv::time_in_graph(s.stream, s.plan, [&](int) { launch(which, x, y, floats, s); });
@@ -111,6 +111,12 @@ void measure(const pv::session& s, pv::recording& r) {
             {"flop", flop},
             {"format", "fp32"}},
            samples});
+  };
+  for (const step& which : steps) {
+    r.part(std::to_string(which.fmas) + " multiply-adds", [&] {
+      check(which);
+      measure_step(which);
+    });
   }
 }
 

@@ -247,14 +247,12 @@ class reader {
 };
 
 void measure(const pv::session& s, pv::recording& r) {
-  check_transposes(s, r);
+  r.part("transposes", [&] { check_transposes(s, r); });
   // Up to four blocks of 32 KB and 8 warps an SM, all of them resident: fewer where an SM has less
   // shared memory, of which each block takes another KB for the system.
   const double fit = s.device.shared_memory_per_sm_bytes / (33.0 * 1024.0);
   const int blocks = s.sms() * static_cast<int>((std::clamp)(fit, 1.0, 4.0));
   reader all(s, blocks);
-  for (const reading& what : readings) all.check(what, r);
-  all.check_wide(r);
   const int rounds = s.reduced ? 4 : 4096;
   const double words = static_cast<double>(blocks) * threads * rounds * reads_at_once;
   const auto add = [&](const char* name, int stride, int ways, double bytes,
@@ -265,11 +263,17 @@ void measure(const pv::session& s, pv::recording& r) {
            std::move(samples)});
   };
   for (const reading& what : readings) {
-    add(what.name, what.stride, what.ways, 4.0 * words,
-        pv::time_in_graph(s.stream, s.plan, [&](int) { all.launch(what, rounds); }));
+    r.part(std::string(what.name) + ", stride " + std::to_string(what.stride), [&] {
+      all.check(what, r);
+      add(what.name, what.stride, what.ways, 4.0 * words,
+          pv::time_in_graph(s.stream, s.plan, [&](int) { all.launch(what, rounds); }));
+    });
   }
-  add("conflict_free", 4, 1, 16.0 * words,
-      pv::time_in_graph(s.stream, s.plan, [&](int) { all.launch_wide(rounds); }));
+  r.part("reads of 16 bytes", [&] {
+    all.check_wide(r);
+    add("conflict_free", 4, 1, 16.0 * words,
+        pv::time_in_graph(s.stream, s.plan, [&](int) { all.launch_wide(rounds); }));
+  });
 }
 
 }  // namespace

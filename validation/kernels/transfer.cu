@@ -299,19 +299,19 @@ void measure_all_reduce(const pv::session& s, pv::recording& r) {
 #endif
 
 void measure(const pv::session& s, pv::recording& r) {
-  account(s, r);
+  r.part("logical ranks", [&] { account(s, r); });
   std::size_t largest = s.reduced ? 64 * kb : 1024 * mb;
   while (largest > s.free_bytes() && largest > 64 * kb) largest /= 4;
   const pv::device_buffer<unsigned char> device(largest);
-  {
+  r.part("pinned memory", [&] {
     pv::pinned_buffer<unsigned char> host(largest);
     measure_copies(s, r, host.data(), true, largest, device);
-  }
-  {
+  });
+  r.part("pageable memory", [&] {
     std::vector<unsigned char> host(largest);
     measure_copies(s, r, host.data(), false, largest, device);
-  }
-  measure_all_reduce(s, r);
+  });
+  r.part("all-reduce over NCCL", [&] { measure_all_reduce(s, r); });
 }
 
 }  // namespace

@@ -347,9 +347,9 @@ void measure_bits(const pv::session& s, pv::recording& r, const char* name) {
 }
 
 void measure(const pv::session& s, pv::recording& r) {
-  measure_bits<16>(s, r, "bf16");
-  measure_bits<8>(s, r, "int8");
-  measure_bits<4>(s, r, "int4");
+  r.part("bf16", [&] { measure_bits<16>(s, r, "bf16"); });
+  r.part("int8", [&] { measure_bits<8>(s, r, "int8"); });
+  r.part("int4", [&] { measure_bits<4>(s, r, "int4"); });
 }
 
 }  // namespace

@@ -34,6 +34,12 @@ class measurement_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Something that this device or library does not have: skipped, and no failure.
+class not_available : public measurement_error {
+ public:
+  using measurement_error::measurement_error;
+};
+
 /// Why a program measures no further: its time is up, it was told to stop, its device is lost.
 class run_stopped : public std::runtime_error {
  public:
@@ -237,7 +243,7 @@ class recording {
 
   /// What stands or falls together: checks, and the points that rest on them. `measure` makes both;
   /// its points count, and are saved, when it ends. Where it throws none of them does, the part is
-  /// recorded as failed, and the program goes on with the next. Parts may hold parts: then the
+  /// recorded as failed (as skipped, of not_available), and the program goes on. Parts may hold parts: then the
   /// checks that the inner ones rest on come first.
   template <class Measure>
   void part(const std::string& name, Measure measure) {
@@ -256,6 +262,9 @@ class recording {
     } catch (const run_stopped&) {
       take_back();
       throw;
+    } catch (const not_available& e) {
+      take_back();
+      skip(name, e.what());
     } catch (const std::exception& e) {
       take_back();
       fail(name, e.what());

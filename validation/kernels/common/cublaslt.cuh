@@ -34,9 +34,9 @@ inline void check_cublas(cublasStatus_t status, const char* call, const char* fi
   ::perfmodel::validation::check_cublas((call), #call, __FILE__, __LINE__)
 
 /// The library has no algorithm for the shape, its formats or the device.
-class no_algorithm : public measurement_error {
+class no_algorithm : public not_available {
  public:
-  using measurement_error::measurement_error;
+  using not_available::not_available;
 };
 
 template <class T>
