@@ -44,6 +44,14 @@ condition loop_of(opcode op, std::size_t n, std::size_t others = 1000) {
   };
 }
 
+/// Four products of a warp group for four counted, on sm_90a: a round of the loop, or several.
+condition warp_group_loop(opcode op) {
+  return [=](const kernel_code& k) {
+    const std::size_t n = k.count(op, k.hot_loop(op));
+    return n == 0 ? k.code.size() < 64 : n % 4 == 0 && loop_of(op, n, 4 * n)(k);
+  };
+}
+
 /// The hot loop has `n` loads of `bytes` each, all of them ahead of the first `use`.
 condition loads_ahead(std::size_t n, unsigned bytes, opcode use) {
   return [=](const kernel_code& k) {
@@ -119,12 +127,16 @@ std::vector<rule> rules() {
        loop_of(opcode::ffma, 128, 4)},
       {"arithmetic_peak", "fma_kernelId", "128 DFMA for 128 counted",
        loop_of(opcode::dfma, 128, 5)},
-      {"arithmetic_peak", "mma_kernelILb0E", "32 HMMA for 32 mma", loop_of(opcode::hmma, 32, 4)},
-      {"arithmetic_peak", "mma_kernelILb1E", "32 QMMA for 32 mma in fp8, or nothing at all",
+      {"arithmetic_peak", "10mma_kernelILb0E", "32 HMMA for 32 mma", loop_of(opcode::hmma, 32, 4)},
+      {"arithmetic_peak", "10mma_kernelILb1E", "32 QMMA for 32 mma in fp8, or nothing at all",
        [](const kernel_code& k) {
          if (has_fp8_mma(k.architecture)) return loop_of(opcode::qmma, 32, 4)(k);
          return k.count(opcode::hmma) == 0;
        }},
+      {"arithmetic_peak", "wgmma_kernelILb0E", "4 HGMMA for 4 wgmma, or nothing at all",
+       warp_group_loop(opcode::hgmma)},
+      {"arithmetic_peak", "wgmma_kernelILb1E", "4 QGMMA for 4 wgmma in fp8, or nothing at all",
+       warp_group_loop(opcode::qgmma)},
       {"pointer_chase", "chase_kernelILb0E", "nothing between two loads", chased(16)},
       {"pointer_chase", "chase_kernelILb1E", "nothing between two loads", chased(16)},
       {"memory_stream", "stream_kernelILNS_4kindE0E", "4 loads ahead",
@@ -205,6 +217,10 @@ void check_known(const kernel_code& k) {
     const std::size_t n = has_fp8_mma(k.architecture) ? 9 : 0;
     report(k.count(opcode::qmma) == n, k, "counted " + std::to_string(k.count(opcode::qmma)));
   }
+  if (k.name == "has_HGMMA_3" || k.name == "has_QGMMA_3") {
+    const std::size_t n = k.count(k.name == "has_HGMMA_3" ? opcode::hgmma : opcode::qgmma);
+    report(n == 3 || k.code.size() < 64, k, "counted " + std::to_string(n));  // empty but on sm_90a
+  }
   if (k.name == "has_local") report(uses_local_memory(k), k, "its local memory is not seen");
   if (k.name == "has_loop") {
     report(loop_of(opcode::ffma, 3, 4)(k) && k.count(opcode::ffma) == 15, k,
@@ -233,8 +249,9 @@ void check_known_file(const std::string& path) {
   for (const kernel_code& k : kernels) check_known(k);
   for (const std::string_view name :
        {"has_FADD_5", "has_FFMA_10", "has_DFMA_6", "has_LDG_3", "has_LDGSTS_3", "has_STG_4",
-        "has_LDS_7", "has_wide_2", "has_HMMA_9", "has_QMMA_9", "has_local", "has_loop",
-        "accepted_chase", "refused_chase", "accepted_flight", "refused_flight"}) {
+        "has_LDS_7", "has_wide_2", "has_HMMA_9", "has_QMMA_9", "has_HGMMA_3", "has_QGMMA_3",
+        "has_local", "has_loop", "accepted_chase", "refused_chase", "accepted_flight",
+        "refused_flight"}) {
     const auto has_name = [&](const kernel_code& k) { return k.name == name; };
     if (std::any_of(kernels.begin(), kernels.end(), has_name)) continue;
     ++failures;

@@ -5,9 +5,10 @@
 
 #include <cstdint>
 
-#include "../kernels/common/ptx.cuh"
+#include "../kernels/common/wgmma.cuh"
 
-namespace ptx = perfmodel::validation::ptx;
+namespace pv = perfmodel::validation;
+namespace ptx = pv::ptx;
 
 extern "C" {
 
@@ -117,6 +118,32 @@ __global__ void has_QMMA_9(const operands* of_lane, float* y) {
   }
 #endif
   for (int i = 0; i < 4; ++i) y[4 * threadIdx.x + i] = d[i];
+}
+
+/// On sm_90a; elsewhere none.
+__global__ void has_HGMMA_3(std::uint64_t a, std::uint64_t b, float* y) {
+#if PERFMODEL_HAS_WGMMA
+  float d[64] = {};
+  pv::wgmma::fence();
+#pragma unroll
+  for (int i = 0; i < 3; ++i) pv::wgmma::bf16_128(d, a, b, true);
+  pv::wgmma::commit();
+  pv::wgmma::wait<0>();
+#pragma unroll
+  for (int i = 0; i < 64; ++i) y[64 * threadIdx.x + i] = d[i];
+#endif
+}
+__global__ void has_QGMMA_3(std::uint64_t a, std::uint64_t b, float* y) {
+#if PERFMODEL_HAS_WGMMA
+  float d[128] = {};
+  pv::wgmma::fence();
+#pragma unroll
+  for (int i = 0; i < 3; ++i) pv::wgmma::fp8_256(d, a, b, true);
+  pv::wgmma::commit();
+  pv::wgmma::wait<0>();
+#pragma unroll
+  for (int i = 0; i < 128; ++i) y[128 * threadIdx.x + i] = d[i];
+#endif
 }
 
 __global__ void has_local(float* x, int n) {

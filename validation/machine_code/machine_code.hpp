@@ -28,6 +28,8 @@ enum class opcode : unsigned {
   stg = 0x186,
   stl = 0x187,
   nop = 0x118,
+  hgmma = 0x1f0,
+  qgmma = 0x1f3,
 };
 
 struct instruction {
