@@ -82,7 +82,7 @@ void measure_set(const pv::session& s, pv::recording& r, const cycle& c, bool th
   const std::size_t most = s.reduced ? 200 : cold ? 20000 : 2000000;
   const auto warm = static_cast<long long>((std::min)(c.lines(), most));
   launch(through_l1, c.address(0), warm, result.data(), s.stream);
-  std::vector<double> seconds, cycles;
+  pv::repetitions seconds, cycles;
   std::uint32_t at = c.after(0, warm);
   double wrong = result.download()[0].at == c.address(at) ? 0 : 1;
   for (int sample = 0; sample < s.plan.samples; ++sample) {
@@ -102,7 +102,10 @@ void measure_set(const pv::session& s, pv::recording& r, const cycle& c, bool th
         fine ? 1e-9 * static_cast<double>(w.nanoseconds) : pv::seconds_between(start, stop);
     seconds.push_back(elapsed / static_cast<double>(hops));
     cycles.push_back(static_cast<double>(w.cycles) / static_cast<double>(hops));
+    if (fine) seconds.sm_clock_hz.push_back(static_cast<double>(w.cycles) / elapsed);
   }
+  if (seconds.sm_clock_hz.size() < seconds.size()) seconds.sm_clock_hz.clear();
+  cycles.sm_clock_hz = seconds.sm_clock_hz;
   const char* level = through_l1 ? "l1" : "l2";
   std::string name = "where the walk through ";
   name.append(std::to_string(bytes)).append(" bytes ends, from ").append(level);
