@@ -3,7 +3,8 @@
 // Measures: causal prefill of one sequence, 512 to 8192 tokens, (a) unfused: scores by cuBLASLt to
 //   memory, a softmax over them, a product with the values, each of them one launch for all heads (the
 //   queries of the heads that share keys are rows of one matrix), as a framework without a fused
-//   kernel does; (b) one kernel with an online softmax over tiles in shared memory, by tensor cores.
+//   kernel does; (b) one kernel with an online softmax over tiles in shared memory, by tensor cores:
+//   mma.sync, and on Hopper wgmma with tiles by the copy engine as well.
 //   And decode, one query a sequence, with the context in 1 to 64 splits.
 // How: bf16, fp32 sums; prefill in a graph on one set of operands, which is small against its own
 //   arithmetic; decode rotates through copies of its cache beyond five L2s.
@@ -15,6 +16,7 @@
 #include "common/decode_attention.cuh"
 #include "common/experiment.cuh"
 #include "common/prefill_attention.cuh"
+#include "common/prefill_attention_hopper.cuh"
 
 namespace pv = perfmodel::validation;
 
@@ -130,9 +132,8 @@ void reference_row(const size& is, int head, int token, bool drop_term, std::vec
 
 // --- prefill --------------------------------------------------------------------------------------
 
-/// All heads by the fused kernel. Its queries are token-major there, so each head is one launch's row:
-/// a head alone has query_stride head_dim, and its output is dense.
-void launch_online(const operands& o, const pv::session& s) {
+/// All heads at once, each with queries and results of its own, one head's after the other's.
+pv::prefill_attention_shape prefill_shape(const operands& o, const pv::session& s) {
   pv::prefill_attention_shape a;
   a.tokens = o.is.tokens;
   a.query_heads = o.is.query_heads();
@@ -146,7 +147,7 @@ void launch_online(const operands& o, const pv::session& s) {
   a.out = o.out.data();
   a.scale = log2_e / std::sqrt(static_cast<float>(head_dim));
   a.ahead = s.breaks("sees_ahead") ? 1 : 0;
-  pv::launch_prefill_attention<head_dim>(a, s.stream);
+  return a;
 }
 
 #if PERFMODEL_HAS_CUBLASLT
@@ -227,10 +228,11 @@ void add_prefill(pv::recording& r, const size& is, const char* variant, pv::repe
 
 void measure_prefill(const pv::session& s, pv::recording& r, const size& is) {
   operands o(is);
-  launch_online(o, s);
+  const auto shape = prefill_shape(o, s);
+  const auto online = [&](int) { pv::launch_prefill_attention<head_dim>(shape, s.stream); };
+  online(0);
   check_prefill(s, r, o, "online softmax");
-  add_prefill(r, is, "online_softmax",
-              pv::time_in_graph(s.stream, s.plan, [&](int) { launch_online(o, s); }));
+  add_prefill(r, is, "online_softmax", pv::time_in_graph(s.stream, s.plan, online));
   const double scores = 2.0 * is.query_heads() * static_cast<double>(is.tokens) * is.tokens;
   if (scores > 0.25 * static_cast<double>(s.free_bytes()) || scores > 16e9) {
     r.skip("unfused attention over " + std::to_string(is.tokens) + " tokens",
@@ -247,6 +249,75 @@ void measure_prefill(const pv::session& s, pv::recording& r, const size& is) {
   r.skip("unfused attention", pv::no_cublaslt);
 #endif
 }
+
+// --- prefill by Hopper's own instructions ---------------------------------------------------------
+
+#ifndef PERFMODEL_EMULATED
+/// A chunk behind `past` positions, token by token as a step has it, in a cache whose unused rows are
+/// NaN: every element as the other kernel computes it.
+void check_hopper(const pv::session& s, pv::recording& r, int tokens, int past) {
+  constexpr int kv_heads = 2, heads = kv_heads * group;
+  const int all = past + tokens, capacity = all + 37;
+  const auto step = static_cast<std::size_t>(heads) * head_dim;
+  const auto plane = static_cast<std::size_t>(capacity) * head_dim;
+  const pv::device_buffer<bf16> out(static_cast<std::size_t>(tokens) * step);
+  pv::device_buffer<bf16> queries(out.size()), keys(kv_heads * plane), values(kv_heads * plane);
+  pv::random_fill(queries, 71, 2.0F);
+  pv::random_fill(keys, 72, 2.0F);
+  pv::random_fill(values, 73);
+  for (std::size_t g = 0; g < kv_heads; ++g) {
+    const std::size_t used = static_cast<std::size_t>(all) * head_dim;
+    for (const auto* cache : {&keys, &values}) {
+      PERFMODEL_CUDA(cudaMemset(cache->data() + g * plane + used, 0xFF, 2 * (plane - used)));
+    }
+  }
+  PERFMODEL_CUDA(cudaDeviceSynchronize());
+  pv::prefill_attention_shape a;
+  a.tokens = tokens;
+  a.past = past;
+  a.query_heads = heads;
+  a.kv_heads = kv_heads;
+  a.query_stride = heads * head_dim;
+  a.capacity = capacity;
+  a.queries = queries.data();
+  a.keys = keys.data();
+  a.values = values.data();
+  a.out = out.data();
+  a.scale = log2_e / std::sqrt(static_cast<float>(head_dim));
+  pv::launch_prefill_attention<head_dim>(a, s.stream);
+  const std::vector<bf16> known = out.download();
+  std::vector<double> reference;
+  for (const bf16 v : known) reference.push_back(static_cast<double>(static_cast<float>(v)));
+  const pv::device_buffer<bf16> again(out.size());
+  a.out = again.data();
+  pv::launch_hopper_prefill<head_dim>(a, s.stream);
+  const std::vector<bf16> result = again.download();
+  r.check("wgmma against mma, " + std::to_string(tokens) + " tokens behind " + std::to_string(past),
+          pv::relative_error<bf16>(result, reference), 6e-3);
+}
+
+/// Last, so that a mistake in what no emulator runs costs nothing but itself.
+void measure_hopper(const pv::session& s, pv::recording& r, const std::vector<size>& sizes) {
+  if (s.architecture() != 90 || !pv::has_wgmma()) {
+    r.skip("prefill by wgmma", s.architecture() != 90 ? "Hopper alone has this instruction"
+                                                      : "not compiled for sm_90a");
+    return;
+  }
+  constexpr int chunks[][2] = {{1, 0},   {64, 0},   {128, 0},  {129, 0},
+                               {80, 40}, {64, 300}, {200, 72}, {513, 1000}};
+  for (const auto& [tokens, past] : chunks) check_hopper(s, r, tokens, past);
+  for (const size& is : sizes) {
+    r.part("prefill by wgmma over " + std::to_string(is.tokens), [&] {
+      const operands o(is);
+      const auto shape = prefill_shape(o, s);
+      const auto online = [&](int) { pv::launch_hopper_prefill<head_dim>(shape, s.stream); };
+      online(0);
+      check_prefill(s, r, o, "wgmma");
+      add_prefill(r, is, "online_softmax_wgmma", pv::time_in_graph(s.stream, s.plan, online));
+    });
+  }
+}
+#endif
 
 // --- decode ---------------------------------------------------------------------------------------
 
@@ -391,6 +462,15 @@ void measure(const pv::session& s, pv::recording& r) {
              [&] { measure_decode(s, r, is); });
     }
   });
+#ifdef PERFMODEL_EMULATED
+  r.skip("prefill by wgmma", "the emulated device has no such instruction");
+#else
+  r.part("prefill by wgmma", [&] {
+    std::vector<size> prompts;
+    for (const int t : tokens) prompts.push_back({t, s.reduced ? 2 : 8});
+    measure_hopper(s, r, prompts);
+  });
+#endif
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ template <bool Fp8>
 __global__ void __launch_bounds__(wgmma_groups * 128, 1)
     wgmma_kernel(const uint4* operands, float* out, int rounds) {
 #if PERFMODEL_HAS_WGMMA
-  extern __shared__ __align__(1024) uint4 pool[];
+  extern __shared__ __align__(128) uint4 pool[];
   const std::uint32_t unaligned = ptx::shared_address(pool);
   uint4* const held = pool + ((unaligned + 1023U) / 1024U * 1024U - unaligned) / 16U;
   const int thread = static_cast<int>(threadIdx.x), group = thread / 128, lane = thread % 32;
