@@ -301,8 +301,10 @@ struct moe_layer {
   void product(const pv::grouped_shape& s, cudaStream_t stream) const {
     if (rows == 16) {
       pv::launch_grouped_product<16>(s, most_tiles(), stream);
-    } else {
+    } else if (rows == 64) {
       pv::launch_grouped_product<64>(s, most_tiles(), stream);
+    } else {
+      pv::launch_grouped_product<128>(s, most_tiles(), stream);
     }
   }
 
@@ -315,9 +317,10 @@ struct moe_layer {
   }
 };
 
-/// Tiles of 16 rows until an expert has more than two of them.
+/// Tiles of 16 rows until an expert has more than two of them, and of 64 alike.
 int tile_rows(const moe_shape& m, int tokens) {
-  return tokens * m.top_k <= 32 * m.experts ? 16 : 64;
+  const int choices = tokens * m.top_k;
+  return choices <= 32 * m.experts ? 16 : choices <= 128 * m.experts ? 64 : 128;
 }
 
 double widened(bf16 x) {
@@ -503,10 +506,11 @@ void time_layer(const pv::session& s, pv::recording& r, const layers& l, int tok
 
 void measure(const pv::session& s, pv::recording& r) {
   {
-    // Sizes that fill no tile, through both kinds of tile, and more steps than there are stages.
+    // Sizes that fill no tile, through all kinds of tile, and more steps than there are stages.
     const layers l({.hidden = 328, .intermediate = 264, .experts = 8, .top_k = 2}, 2);
     check_layer(s, r, l, 37, 16, s.reduced ? 5 : 37, 12, "tiles of 16 rows");
     check_layer(s, r, l, s.reduced ? 37 : 301, 64, s.reduced ? 5 : 37, 12, "tiles of 64 rows");
+    check_layer(s, r, l, s.reduced ? 37 : 811, 128, s.reduced ? 5 : 37, 12, "tiles of 128 rows");
   }
   const std::vector<moe_shape> shapes =
       s.reduced
@@ -526,8 +530,8 @@ void measure(const pv::session& s, pv::recording& r) {
     }
     const layers l(m, copies);
     if (!s.reduced) {
-      // Both kinds of tile at the size that is timed.
-      for (const int n : {64, 1000}) {
+      // All kinds of tile at the size that is timed.
+      for (const int n : {64, 1000, 4096}) {
         check_layer(s, r, l, n, tile_rows(m, n), 2, 6, name + ", " + std::to_string(n) + " tokens");
       }
     }

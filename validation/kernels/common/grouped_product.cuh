@@ -3,10 +3,16 @@
 //
 // y[r][n] = sum over k of x[source(r)][k] w[group of r][n][k], bf16 in and out, sums in fp32, by
 // mma.m16n8k16. A block of four warps takes Rows rows of one group and 128 columns; 64 columns of
-// both operands at a time pass through shared memory, in four stages of asynchronous copies. Their
-// 16-byte chunks are swizzled (chunk xor row % 8), so that ldmatrix meets no bank twice. Tiles of
-// 16 rows for the few tokens of decoding, where the weights' bytes are all that counts; of 64 for
-// many.
+// both operands at a time pass through shared memory, in three or four stages of asynchronous copies.
+// Their 16-byte chunks are swizzled (chunk xor row % 8), so that ldmatrix meets no bank twice. Tiles
+// of 16 rows for the few tokens of decoding, where the weights' bytes are all that counts; of 64 and
+// 128 for many.
+//
+// What it should reach on an H200, by arithmetic: tiles of 16 rows are bound by bytes (two stages or
+// more of 16 KB on their way in each of three blocks of an SM), 80 % of the bandwidth where there are
+// enough tiles to fill the SMs. Tiles of 128 rows: 45 to 50 % of the bf16 peak, of the 62 % that
+// mma.sync can (128 HMMA among 474 instructions a warp and step on sm_90; tiles of 64 rows 64 among
+// 292), 64 FLOP for a byte from the L2.
 #pragma once
 
 #include "bf16x8.cuh"
@@ -30,16 +36,20 @@ struct grouped_shape {
 };
 
 namespace grouped {
-inline constexpr int threads = 128, columns = 128, depth = 64, chunks = depth / 8, stages = 4;
+inline constexpr int threads = 128, columns = 128, depth = 64, chunks = depth / 8;
+/// So that two blocks of the largest tiles fit into an SM of 228 KB.
+template <int Rows>
+inline constexpr int stages = Rows == 128 ? 3 : 4;
 template <int Rows>
 inline constexpr int stage_vectors = (Rows + columns) * chunks;
 template <int Rows>
-inline constexpr int shared_bytes = stages* stage_vectors<Rows> * 16;
+inline constexpr int shared_bytes = stages<Rows>* stage_vectors<Rows> * 16;
 }  // namespace grouped
 
 template <int Rows>
 __global__ void __launch_bounds__(grouped::threads) grouped_product_kernel(grouped_shape s) {
   using namespace grouped;
+  constexpr int stages = grouped::stages<Rows>;
   constexpr int down = Rows == 16 ? 1 : 2, across = 4 / down;  // warps
   constexpr int warp_rows = Rows / down, warp_columns = columns / across;
   extern __shared__ __align__(128) uint4 pool[];
