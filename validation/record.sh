@@ -1,31 +1,42 @@
 #!/usr/bin/env bash
-# Builds the programs of validation/kernels for this machine's GPU, runs them all and records what
-# they measure: validation/record.sh OUT [--quick] [--seconds N]
+# Builds the programs of validation/kernels for this machine's GPU, runs them and records what they
+# measure: validation/record.sh OUT [OPTIONS]
 #
-#   OUT/recordings/<experiment>.json   the recordings, and all of them in OUT/recordings.tar.gz
-#   OUT/record.log                     everything that was printed
+#   OUT/recordings.tar.gz   recordings/<program>.json, written anew while the programs run
+#   OUT/record.log          everything that was printed, and what this says in short on stdout
 #
-# After the recordings come, in the time that is left: each program's faults, which its own checks
-# have to notice, and compute-sanitizer on reduced sizes. --quick leaves both out. What they found
-# is printed together, at the end.
+#   --seconds N           all of it takes no longer (520)
+#   --quick               recordings alone
+#   --checks              no recordings: what else comes after them in the time that is left, which is
+#                         each program's faults, for its checks to notice, and compute-sanitizer
+#   --architectures LIST  "80 90a": instead of the device's; without a device they are built, no more
+#   --programs LIST       "launch energy": these alone
+#
+# Needs a C++ compiler and the CUDA toolkit: nvcc in PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda* or a
+# Python's site-packages. cuBLASLt may be in one of those too, or where PERFMODEL_CUBLASLT_DIR says
+# (include/cublasLt.h and lib/). PERFMODEL_KERNELS_BUILD: the folder to build in.
 # PERFMODEL_REVISION names the revision where the checkout has no git; PERFMODEL_MODIFIED=1 says that
-# it is not quite that one. PERFMODEL_CUBLASLT_DIR names the folder with include/cublasLt.h and lib/,
-# where the toolkit is without. Exit status: 0, all recorded or skipped with a reason; 1, something
-# failed; 77, no CUDA compiler or no GPU.
-set -euo pipefail
+# it is not quite that one. Exit status: 0, all recorded or skipped with a reason; 1, something
+# failed; 2, unusable options; 77, no CUDA compiler or no GPU; 143, stopped by a signal.
+set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 usage() {
-  echo "usage: validation/record.sh OUT [--quick] [--seconds N]" >&2
+  sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
-out='' quick=0 seconds=520
+out='' seconds=520 recordings=1 checks=1 architectures='' only=''
 while [[ $# -gt 0 ]]; do
   case $1 in
-    --quick) quick=1 ;;
-    --seconds)
-      [[ ${2:-} =~ ^[0-9]+$ ]] || usage
-      seconds=$2
+    --quick) checks=0 ;;
+    --checks) recordings=0 ;;
+    --seconds | --architectures | --programs)
+      [[ -n ${2:-} ]] || usage
+      case $1 in
+        --seconds) seconds=$2 ;;
+        --architectures) architectures=$2 ;;
+        --programs) only=$2 ;;
+      esac
       shift
       ;;
     -*) usage ;;
@@ -36,12 +47,65 @@ while [[ $# -gt 0 ]]; do
   esac
   shift
 done
-[[ -n $out ]] || usage
-mkdir -p "$out/recordings"
-out=$(cd "$out" && pwd)
-exec > >(tee "$out/record.log") 2>&1
+[[ -n $out && $seconds =~ ^[1-9][0-9]*$ ]] || usage
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+build=${PERFMODEL_KERNELS_BUILD:-$here/../build/kernels-native}
+mkdir -p "$build" && build=$(cd "$build" && pwd) || exit 2
+log=$out/record.log
+work=$(mktemp -d "$build/run.XXXXXX")
+mkdir "$work/recordings"
+: >"$log"
 left() { echo $((seconds - SECONDS)); }
 
+status=0 summary=()
+say() {
+  echo "record: $*" | tee -a "$log"
+}
+note() {
+  summary+=("$*")
+  say "$*"
+}
+
+# --- what is kept, whatever happens ---------------------------------------------------------------
+
+archive() {
+  local beside=$out/.recordings.$BASHPID
+  cp "$log" "$work/record.log"
+  tar -C "$work" --exclude='*.new' -czf "$beside" recordings record.log &&
+    mv "$beside" "$out/recordings.tar.gz"
+}
+# What a running program has written is archived within seconds; where this script ends without
+# notice, the program is stopped, and what it leaves is archived too.
+watch_over() {
+  local alive=1
+  while [[ $alive -eq 1 ]]; do
+    sleep 2
+    if ! kill -0 "$1" 2>/dev/null; then
+      alive=0
+      kill -TERM "$(cat "$work/child")" 2>/dev/null && sleep 2
+    fi
+    if [[ -n $(find "$work/recordings" -name '*.json' -newer "$out/recordings.tar.gz") ]]; then archive; fi
+  done
+  rm -rf "$work"
+}
+watcher=''
+# leave STATUS: after what still runs has written its last.
+leave() {
+  trap '' TERM INT
+  if [[ -n $watcher ]]; then kill "$watcher" 2>/dev/null; fi
+  mapfile -t running < <(jobs -p)
+  if [[ ${#running[@]} -gt 0 ]]; then kill -TERM "${running[@]}" 2>/dev/null; fi
+  wait
+  print_summary
+  archive
+  rm -rf "$work"
+  exit "$1"
+}
+trap 'note "stopped by a signal"; leave 143' TERM INT
+print_summary() {
+  say "$(date -u +%FT%TZ), $SECONDS s, revision $revision ${modified[*]}"
+  printf '  %s\n' "${summary[@]}" | tee -a "$log"
+}
 revision=${PERFMODEL_REVISION:-}
 modified=()
 if [[ -n $revision ]]; then
@@ -52,71 +116,205 @@ else
   revision=unknown
 fi
 
-if ! nvidia-smi -L >/dev/null 2>&1 && ! compgen -G '/dev/nvidia[0-9]*' >/dev/null && [[ ! -e /dev/dxg ]]; then
-  echo 'record: skipped: no NVIDIA GPU on this machine'
-  exit 77
-fi
+# --- the compiler, its libraries, the device ------------------------------------------------------
 
-build=${PERFMODEL_KERNELS_BUILD:-$here/../build/kernels-native}
-generator=()
-if [[ ! -e $build/CMakeCache.txt ]]; then
-  if command -v ninja >/dev/null; then generator=(-G Ninja); else generator=(-G 'Unix Makefiles'); fi
-fi
-options=(-DPERFMODEL_CUDA_ARCHITECTURES=native)
-if [[ -n ${PERFMODEL_CUBLASLT_DIR:-} ]]; then
-  options+=("-DPERFMODEL_CUBLASLT_DIR=$PERFMODEL_CUBLASLT_DIR")
-fi
-cmake -S "$here/kernels" -B "$build" "${generator[@]}" "${options[@]}"
-if ! grep -q '^PERFMODEL_NVCC:.*=/' "$build/CMakeCache.txt"; then
-  echo 'record: skipped: the CUDA compiler nvcc is not on this machine'
-  exit 77
-fi
-status=0
-# What does not compile is one measurement less, and a failure.
-cmake --build "$build" --parallel "$(nproc)" -- -k $([[ -e $build/build.ninja ]] && echo 0) || status=1
-echo "record: built in $SECONDS s"
-
-names=()
-for source in "$here"/kernels/*.cu; do
-  names+=("$(basename "$source" .cu)")
-done
-
-summary=()
-note() {
-  summary+=("$*")
-  echo "record: $*"
+# The folders of NVIDIA's packages for Python, such as .../site-packages/nvidia/cu13.
+python_folders() {
+  local python sites
+  for python in python3 python; do
+    command -v "$python" >/dev/null || continue
+    sites=$("$python" -c 'import site, sys; print("\n".join([*site.getsitepackages(), site.getusersitepackages(), *sys.path]))' 2>/dev/null) || continue
+    while read -r site; do
+      for folder in "$site"/nvidia/cu[0-9]* "$site"/nvidia/cuda_nvcc "$site"/nvidia/cublas; do
+        if [[ -n $site && -d $folder ]]; then echo "$folder"; fi
+      done
+    done < <(sort -u <<<"$sites")
+  done
 }
-skipped=0
+find_nvcc() {
+  local folder
+  command -v nvcc && return
+  for folder in "${CUDA_HOME:-/}" "${CUDA_PATH:-/}" /usr/local/cuda /opt/cuda \
+    $(printf '%s\n' /usr/local/cuda-* | sort -rV) $(python_folders); do
+    if [[ -x $folder/bin/nvcc ]]; then
+      echo "$folder/bin/nvcc"
+      return
+    fi
+  done
+  return 1
+}
+if ! nvcc=$(find_nvcc) || ! "$nvcc" --version >>"$log" 2>&1; then
+  note 'skipped: the CUDA compiler nvcc is not on this machine, or does not run'
+  leave 77
+fi
+toolkit=$(cd "$(dirname "$(readlink -f "$nvcc")")/.." && pwd)
+
+mapfile -t options <"$here/kernels/nvcc_options"
+options+=(-allow-unsupported-compiler)
+libraries=(-ldl)
+cublaslt=''
+for folder in "${PERFMODEL_CUBLASLT_DIR:-/nowhere}" "$toolkit" "$toolkit"/targets/*-linux \
+  $(python_folders) /usr; do
+  for library in "$folder"/{lib64,lib,lib/x86_64-linux-gnu,lib/aarch64-linux-gnu}/libcublasLt.so{,.13,.12}; do
+    if [[ -z $cublaslt && -e $library && -e $folder/include/cublasLt.h ]]; then
+      cublaslt=$library
+      options+=("-isystem=$folder/include")
+      libraries+=("$library" -Xlinker=-rpath "-Xlinker=$(dirname "$library")")
+    fi
+  done
+done
+if [[ -z $cublaslt ]]; then
+  options+=(-DPERFMODEL_HAS_CUBLASLT=0)
+  status=1
+  note 'MISSING: cuBLASLt (cublasLt.h and libcublasLt.so). No products, steps, experts or overlap will be measured. PERFMODEL_CUBLASLT_DIR names its folder'
+fi
+
+# Compute capability of the first GPU, in tens; empty without one.
+ask_device() {
+  local said
+  said=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1)
+  if [[ ! $said =~ ^[0-9]+\.[0-9]$ ]]; then
+    cat >"$work/ask.cu" <<'END'
+#include <cuda_runtime.h>
+#include <cstdio>
+int main() {
+  int major = 0, minor = 0;
+  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) != cudaSuccess) return 1;
+  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0);
+  std::printf("%d.%d\n", major, minor);
+}
+END
+    "$nvcc" -allow-unsupported-compiler "$work/ask.cu" -o "$work/ask" >>"$log" 2>&1 || return 0
+    said=$("$work/ask" 2>/dev/null) || return 0
+  fi
+  echo "${said/./}"
+}
+device=$(ask_device)
+if [[ -z $device && -z $architectures ]]; then
+  note 'skipped: no NVIDIA GPU on this machine'
+  leave 77
+fi
+# What nvcc is to make for an architecture: its own instructions (90a) where it has some, and for one
+# that nvcc does not know, what the driver can compile.
+known=" $("$nvcc" --list-gpu-code 2>/dev/null | tr '\n' ' ') "
+code_of() {
+  local number=${1%a} older
+  if [[ $known == *" sm_$number "* ]]; then
+    [[ $number -lt 90 ]] || number+=a
+    echo "-gencode=arch=compute_$number,code=sm_$number"
+  else
+    older=$(tr ' ' '\n' <<<"$known" | sed -n 's/^sm_//p' | sort -n |
+      awk -v most="$number" '$1 <= most { best = $1 } END { print best }')
+    echo "-gencode=arch=compute_$older,code=compute_$older"
+  fi
+}
+for architecture in ${architectures:-$device}; do options+=("$(code_of "$architecture")"); done
+say "nvcc $nvcc, cuBLASLt ${cublaslt:-none}, device ${device:-none}: ${options[*]}"
+nvidia-smi >>"$log" 2>&1
+
+# --- building -------------------------------------------------------------------------------------
+
+# The quick ones, on which others rest, first.
+names=(launch pointer_chase memory_stream arithmetic_peak shared_memory littles_law roofline fusion
+  gemm_sweep attention weight_only paged_kv decode_step moe speculative overlap transfer energy)
+for source in "$here"/kernels/*.cu; do
+  name=$(basename "$source" .cu)
+  [[ " ${names[*]} " == *" $name "* ]] || names+=("$name")
+done
+if [[ -n $only ]]; then read -ra names <<<"$only"; fi
+
+made_from=$({
+  "$nvcc" --version
+  echo "${options[*]} ${libraries[*]}"
+  find "$here/kernels" "$here/recording" -type f | LC_ALL=C sort | xargs cksum
+} | cksum)
+compile() {
+  local name=$1
+  if [[ -x $build/$name && $(cat "$build/$name.from" 2>/dev/null) == "$made_from" ]]; then return; fi
+  rm -f "$build/$name"
+  local most=$((seconds * 6 / 10 - SECONDS))
+  if [[ $most -lt 1 ]]; then
+    echo 'error: no time left to compile it' >"$build/$name.log"
+  elif timeout "$most" "$nvcc" "${options[@]}" "$here/kernels/$name.cu" -o "$build/$name.new" "${libraries[@]}" \
+    >"$build/$name.log" 2>&1; then
+    mv "$build/$name.new" "$build/$name"
+    echo "$made_from" >"$build/$name.from"
+  fi
+}
+say "building ${#names[@]} programs"
+at_once=$(nproc) running=0
 for name in "${names[@]}"; do
-  program=$build/$name
-  if [[ ! -x $program ]]; then
-    note "$name: not built"
-    status=1
-    continue
+  if [[ $running -ge $at_once ]]; then
+    wait -n
+    running=$((running - 1))
   fi
-  if [[ $(left) -lt 5 ]]; then
-    note "$name: no time left"
+  compile "$name" &
+  running=$((running + 1))
+done
+wait
+for name in "${names[@]}"; do
+  if [[ ! -x $build/$name ]]; then
+    note "$name: NOT BUILT: $(grep -m 1 -E 'error|fatal|unsupported' "$build/$name.log")"
     status=1
-    continue
   fi
-  began=$SECONDS code=0 most=$(left)
-  if [[ $most -gt 60 ]]; then most=60; fi
-  timeout "$most" "$program" --out "$out/recordings/$name.json" --revision "$revision" \
-    "${modified[@]}" || code=$?
+  cat "$build/$name.log" >>"$log" 2>/dev/null
+done
+say "built in $SECONDS s"
+if [[ -z $device ]]; then
+  note 'skipped: no NVIDIA GPU on this machine; the programs are built'
+  [[ $status -eq 0 ]] || leave 1
+  leave 77
+fi
+
+# --- recordings -----------------------------------------------------------------------------------
+
+record() {
+  local name=$1 most=$2 began=$SECONDS code=0 to=$work/recordings/$1.json
+  timeout -k 5 "$((most + 5))" "$build/$name" --out "$to" --seconds "$most" --revision "$revision" \
+    "${modified[@]}" >"$work/said" 2>&1 &
+  echo $! >"$work/child"
+  wait $! || code=$?
+  cat "$work/said" >>"$log"
   case $code in
     0) note "$name: recorded in $((SECONDS - began)) s" ;;
     77)
-      note "$name: skipped"
+      note "$name: skipped: $(sed -n 's/^.*skipped: //p' "$work/said" | tail -n 1)"
       skipped=$((skipped + 1))
       ;;
-    124) note "$name: stopped after $most s" && status=1 ;;
-    *) note "$name: failed ($code)" && status=1 ;;
+    *)
+      status=1
+      [[ $code -ne 3 && $code -ne 124 && $code -ne 137 ]] || code="$code: stopped after $((SECONDS - began)) s"
+      if [[ -e $to ]]; then note "$name: recorded IN PART ($code)"; else note "$name: FAILED ($code)"; fi
+      grep -E 'check failed|failed:|: error|terminate' "$work/said" | sort -u | head -n 3 | tee -a "$log"
+      ;;
   esac
-done
-tar -C "$out" -czf "$out/recordings.tar.gz" recordings
-if [[ $skipped -eq ${#names[@]} ]]; then
-  exit 77
+  archive
+}
+skipped=0 done=0
+if [[ $recordings -eq 1 ]]; then
+  archive
+  watch_over $$ >/dev/null 2>&1 </dev/null &
+  watcher=$!
+  for name in "${names[@]}"; do
+    done=$((done + 1))
+    [[ -x $build/$name ]] || continue
+    # Three times a fair share of what is left, and a minute at most.
+    most=$((3 * ($(left) - 5) / (${#names[@]} - done + 1)))
+    if [[ $most -gt $(($(left) - 5)) ]]; then most=$(($(left) - 5)); fi
+    if [[ $most -gt 60 ]]; then most=60; fi
+    if [[ $most -lt 3 ]]; then
+      note "$name: NO TIME LEFT"
+      status=1
+      continue
+    fi
+    record "$name" "$most"
+  done
+  say "recorded after $SECONDS s"
+  if [[ $skipped -eq ${#names[@]} ]]; then leave 77; fi
 fi
+[[ $checks -eq 1 ]] || leave "$status"
+
+# --- what else there is time for ------------------------------------------------------------------
 
 # try_fault PROGRAM FAULT: prints whether the program's own checks notice it.
 try_fault() {
@@ -154,11 +352,10 @@ try_sanitizer() {
 }
 
 # Nothing is timed from here on: four trials at once, each into a file of its own.
-trials=$(mktemp -d)
-trap 'rm -rf "$trials"' EXIT
+mkdir "$work/trials"
 started=0 running=()
 wait_for_oldest() {
-  wait "${running[0]}" || true
+  wait "${running[0]}"
   running=("${running[@]:1}")
 }
 # try SECONDS FUNCTION ARGUMENTS...: where so much time is left.
@@ -168,33 +365,27 @@ try() {
     note "${*:3}: no time left"
     return
   fi
-  "${@:2}" >"$trials/$(printf '%04d' $started)" &
+  "${@:2}" >"$work/trials/$(printf '%04d' $started)" &
   started=$((started + 1)) running+=($!)
 }
-
-if [[ $quick -eq 0 ]]; then
+for name in "${names[@]}"; do
+  [[ -x $build/$name ]] || continue
+  while read -r fault; do
+    try 45 try_fault "$name" "$fault"
+  done < <("$build/$name" --faults)
+done
+sanitizer=$(PATH=$PATH:$toolkit/bin:/usr/local/cuda/bin command -v compute-sanitizer)
+for tool in memcheck racecheck initcheck synccheck; do
   for name in "${names[@]}"; do
-    [[ -x $build/$name ]] || continue
-    while read -r fault; do
-      try 45 try_fault "$name" "$fault"
-    done < <("$build/$name" --faults)
+    if [[ -n $sanitizer && -x $build/$name ]]; then try 65 try_sanitizer "$tool" "$name"; fi
   done
-  sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer || true)
-  for tool in memcheck racecheck initcheck synccheck; do
-    for name in "${names[@]}"; do
-      if [[ -n $sanitizer && -x $build/$name ]]; then try 65 try_sanitizer "$tool" "$name"; fi
-    done
-  done
-  while [[ ${#running[@]} -gt 0 ]]; do wait_for_oldest; done
-  for trial in "$trials"/*; do
-    [[ -s $trial ]] || continue
-    note "$(head -n 1 "$trial")"
-    tail -n +2 "$trial"
-    if grep -qE ': (NOT noticed|FAILED) ' "$trial"; then status=1; fi
-  done
-  [[ -n $sanitizer ]] || note 'compute-sanitizer is not on this machine'
-fi
-
-echo "record: $(date -u +%FT%TZ), $SECONDS s, revision $revision ${modified[*]}"
-printf '  %s\n' "${summary[@]}"
-exit "$status"
+done
+while [[ ${#running[@]} -gt 0 ]]; do wait_for_oldest; done
+for trial in "$work"/trials/*; do
+  [[ -s $trial ]] || continue
+  note "$(head -n 1 "$trial")"
+  tail -n +2 "$trial" | tee -a "$log"
+  if grep -qE ': (NOT noticed|FAILED) ' "$trial"; then status=1; fi
+done
+[[ -n $sanitizer ]] || note 'compute-sanitizer is not on this machine'
+leave "$status"
