@@ -168,7 +168,10 @@ struct chain {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
   }
   unsigned blocks() const { return static_cast<unsigned>((values() / 8 + threads - 1) / threads); }
+  std::string text() const { return std::to_string(rows) + " x " + std::to_string(columns); }
 };
+
+enum class chain_kind { bias_gelu, layer_norm };
 
 constexpr int largest_columns = threads * 8 * 4;  // what four pieces a thread hold
 
@@ -254,94 +257,101 @@ void layer_norm(const chain& c, arrays& on, std::size_t first, bool fused, bool 
   PERFMODEL_LAUNCHED("affine_kernel");
 }
 
-void check(const pv::session& s, pv::recording& r, const chain& c) {
-  arrays on(c.values(), static_cast<std::size_t>(c.rows), static_cast<std::size_t>(c.columns));
-  const auto n = static_cast<std::size_t>(c.columns);
-  std::vector<double> of_gelu(c.values()), of_norm(c.values());
-  for (std::size_t row = 0; row < static_cast<std::size_t>(c.rows); ++row) {
-    double mean = 0, variance = 0;
-    const auto x = [&](std::size_t column) {
-      return static_cast<double>(pv::random_stored<bf16>(1, row * n + column));
-    };
-    for (std::size_t i = 0; i < n; ++i) mean += x(i) / static_cast<double>(n);
-    for (std::size_t i = 0; i < n; ++i)
-      variance += (x(i) - mean) * (x(i) - mean) / static_cast<double>(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double g = static_cast<double>(pv::random_stored<bf16>(2, i));
-      const double b = static_cast<double>(pv::random_stored<bf16>(3, i));
-      const double v = x(i) + b;
-      of_gelu[row * n + i] = 0.5 * v * (1.0 + std::erf(v / std::sqrt(2.0)));
-      of_norm[row * n + i] =
-          (x(i) - mean) / std::sqrt(variance + static_cast<double>(epsilon)) * g + b;
-    }
+/// Runs one repetition of either chain, on the copy that begins at `first`.
+void run(chain_kind kind, const chain& c, arrays& on, std::size_t first, bool fused,
+         const pv::session& s) {
+  if (kind == chain_kind::layer_norm) {
+    layer_norm(c, on, first, fused, s.breaks("skip_barrier"), s.stream);
+  } else {
+    bias_gelu(c, on, first, fused, s.breaks("drop_bias"), s.stream);
   }
-  std::string size = std::to_string(c.rows);
-  size.append(" x ").append(std::to_string(c.columns));
+}
+
+/// What a row of the chain's result is, in double precision.
+std::vector<double> reference_row(chain_kind kind, std::size_t row, std::size_t n) {
+  const auto stored = [](std::uint32_t seed, std::size_t at) {
+    return static_cast<double>(pv::random_stored<bf16>(seed, at));
+  };
+  std::vector<double> x(n), out(n);
+  double mean = 0, variance = 0;
+  for (std::size_t i = 0; i < n; ++i) x[i] = stored(1, row * n + i);
+  for (const double v : x) mean += v / static_cast<double>(n);
+  for (const double v : x) variance += (v - mean) * (v - mean) / static_cast<double>(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double b = stored(3, i), v = x[i] + b;
+    out[i] =
+        kind == chain_kind::bias_gelu
+            ? 0.5 * v * (1.0 + std::erf(v / std::sqrt(2.0)))
+            : (x[i] - mean) / std::sqrt(variance + static_cast<double>(epsilon)) * stored(2, i) + b;
+  }
+  return out;
+}
+
+void check(const pv::session& s, pv::recording& r, chain_kind kind, const chain& c) {
+  arrays on(c.values(), static_cast<std::size_t>(c.rows), static_cast<std::size_t>(c.columns));
+  std::vector<double> reference;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(c.rows); ++row) {
+    const auto one = reference_row(kind, row, static_cast<std::size_t>(c.columns));
+    reference.insert(reference.end(), one.begin(), one.end());
+  }
   for (const bool fused : {false, true}) {
-    const char* how = fused ? ", fused, " : ", unfused, ";
-    on.between.poison();
-    on.y.poison();
-    bias_gelu(c, on, 0, fused, s.breaks("drop_bias"), s.stream);
-    const std::vector<bf16> gelus = on.y.download();
-    r.check(std::string("bias and GELU") + how + size, pv::relative_error<bf16>(gelus, of_gelu),
-            6e-3);
     on.between.poison();
     on.y.poison();
     on.mean.poison();
     on.variance.poison();
-    layer_norm(c, on, 0, fused, s.breaks("skip_barrier"), s.stream);
-    const std::vector<bf16> norms = on.y.download();
-    r.check(std::string("LayerNorm") + how + size, pv::relative_error<bf16>(norms, of_norm), 8e-3);
+    run(kind, c, on, 0, fused, s);
+    const std::vector<bf16> result = on.y.download();
+    std::string name = kind == chain_kind::bias_gelu ? "bias and GELU" : "LayerNorm";
+    name.append(fused ? ", fused, " : ", unfused, ").append(c.text());
+    r.check(name, pv::relative_error<bf16>(result, reference),
+            kind == chain_kind::bias_gelu ? 6e-3 : 8e-3);
   }
 }
 
-void measure_chain(const pv::session& s, pv::recording& r, const chain& c) {
+void measure_chain(const pv::session& s, pv::recording& r, chain_kind kind, const chain& c) {
   const double bytes = 2.0 * static_cast<double>(c.values());
   // Copies together beyond five L2s, each as large as an array of the chain.
   const auto copies = static_cast<std::size_t>(std::ceil(5.0 * s.device.l2_bytes / bytes)) + 1;
   arrays on(copies * c.values(), static_cast<std::size_t>(c.rows),
             static_cast<std::size_t>(c.columns));
-  const auto add = [&](const char* name, bool fused, int launches, double read, double written,
-                       double flop_each, pv::repetitions samples) {
+  const bool gelu = kind == chain_kind::bias_gelu;
+  for (const bool fused : {false, true}) {
+    const auto samples = pv::time_in_graph(
+        s.stream, s.plan,
+        [&](int i) {
+          run(kind, c, on, static_cast<std::size_t>(i) % copies * c.values(), fused, s);
+        },
+        static_cast<int>(copies));
+    const int launches = fused ? 1 : gelu ? 2 : 4;  // each reads an array
     r.add({"chain_time",
            "s",
-           {{"chain", name},
+           {{"chain", gelu ? "bias_gelu" : "layer_norm"},
             {"fused", fused},
             {"rows", c.rows},
             {"columns", c.columns},
             {"format", "bf16"},
             {"launches", launches},
             {"cache", fused || bytes > 4.0 * s.device.l2_bytes ? "cold" : "warm"},
-            {"bytes_read", read * bytes},
-            {"bytes_written", written * bytes},
+            {"bytes_read", launches * bytes},
+            {"bytes_written", (fused ? 1 : 2) * bytes},
             {"compulsory_bytes", 2.0 * bytes},
-            {"flop", flop_each * static_cast<double>(c.values())}},
-           std::move(samples)});
-  };
-  for (const bool fused : {false, true}) {
-    const auto first = [&](int i) { return static_cast<std::size_t>(i) % copies * c.values(); };
-    add("bias_gelu", fused, fused ? 1 : 2, fused ? 1 : 2, fused ? 1 : 2, 6.0,
-        pv::time_in_graph(
-            s.stream, s.plan, [&](int i) { bias_gelu(c, on, first(i), fused, false, s.stream); },
-            static_cast<int>(copies)));
-    add("layer_norm", fused, fused ? 1 : 4, fused ? 1 : 4, fused ? 1 : 2, 8.0,
-        pv::time_in_graph(
-            s.stream, s.plan, [&](int i) { layer_norm(c, on, first(i), fused, false, s.stream); },
-            static_cast<int>(copies)));
+            {"flop", (gelu ? 6.0 : 8.0) * static_cast<double>(c.values())}},
+           samples});
   }
 }
 
 void measure(const pv::session& s, pv::recording& r) {
-  check(s, r, {3, 2056});
-  check(s, r, {5, 264});
-  if (!s.reduced) check(s, r, {7, largest_columns});
   const std::vector<chain> chains =
       s.reduced ? std::vector<chain>{{4, 512}}
                 : std::vector<chain>{
                       {256, 4096}, {1024, 4096}, {4096, 4096}, {8192, 8192}, {16384, 8192}};
-  for (const chain& c : chains) {
-    r.part(std::to_string(c.rows) + " x " + std::to_string(c.columns),
-           [&] { measure_chain(s, r, c); });
+  for (const chain_kind kind : {chain_kind::bias_gelu, chain_kind::layer_norm}) {
+    r.part(kind == chain_kind::bias_gelu ? "bias and GELU" : "LayerNorm", [&] {
+      check(s, r, kind, {3, 2056});
+      check(s, r, kind, {5, 264});
+      if (!s.reduced) check(s, r, kind, {7, largest_columns});
+      for (const chain& c : chains) r.part(c.text(), [&] { measure_chain(s, r, kind, c); });
+    });
   }
 }
 

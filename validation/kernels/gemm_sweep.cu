@@ -9,7 +9,6 @@
 // Tests: roofline, time >= max(flop / peak, bytes / bandwidth), tiles that do not fill the SMs, and
 //   the M at which a product stops to be bound by its weights.
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -131,68 +130,80 @@ pv::repetitions time_product(const pv::session& s, const pv::matrix_product<T>& 
       static_cast<int>(through.w));
 }
 
+/// One layer: its weights, how many copies of them rotate, and rows of the operands for the checks.
+template <class T>
+struct swept_layer {
+  layer of;
+  std::size_t n, k, weights, copies;
+  stored_rows<T> x, w;
+
+  swept_layer(const pv::session& s, const arena<T>& on, const layer& l)
+      : of(l),
+        n(static_cast<std::size_t>(l.n)),
+        k(static_cast<std::size_t>(l.k)),
+        weights(apart(n * k)),
+        copies((std::min)(copies_wanted(s, weights * sizeof(T)), on.w.size() / weights)),
+        x(x_seed, k),
+        w(w_seed, k) {}
+};
+
+template <class T>
+void measure_product(const pv::session& s, pv::recording& r, const char* format, arena<T>& on,
+                     swept_layer<T>& through, int tokens_now) {
+  const auto m = static_cast<std::size_t>(tokens_now);
+  const std::size_t n = through.n, k = through.k, weights = through.weights;
+  if (m * k > on.x.size() || m * n > on.y.size()) {
+    throw pv::not_available("activations do not fit");
+  }
+  const pv::matrix_product<T> product(tokens_now, through.of.n, through.of.k);
+  // The result is poisoned over what the check reads, and no further: the arena is large.
+  PERFMODEL_CUDA(cudaMemset(on.y.data(), 0xFF, m * n * sizeof(__nv_bfloat16)));
+  PERFMODEL_CUDA(cudaDeviceSynchronize());
+  product.launch(on.x.data(), on.w.data() + (s.breaks("next_copy") ? weights : 0), on.y.data(),
+                 s.stream);
+  std::vector<float> result;
+  std::vector<double> reference;
+  sample_result(s, on, m, n, k, through.x, through.w, result, reference);
+  std::string name = format;
+  name.append(", ").append(std::to_string(m)).append(" x ").append(std::to_string(n));
+  r.check(name + " x " + std::to_string(k) + " against double precision",
+          pv::relative_error<float>(result, reference), 1e-2);
+
+  const auto fits = [&](std::size_t in, std::size_t each) {
+    return (std::min)(through.copies, (std::max)(std::size_t{1}, in / each));
+  };
+  for (const bool warm : {false, true}) {
+    if (warm && weights * sizeof(T) > 4 * s.l2_bytes()) continue;
+    const rotation turns = warm ? rotation{1, 1, 1}
+                                : rotation{fits(on.x.size(), apart(m * k)), through.copies,
+                                           fits(on.y.size(), apart(m * n))};
+    const pv::repetitions samples = time_product(s, product, on, m, through.of, turns);
+    r.add({"gemm_time",
+           "s",
+           {{"m", tokens_now},
+            {"n", through.of.n},
+            {"k", through.of.k},
+            {"format", format},
+            {"weight_copies", turns.w},
+            {"library", "cublaslt"},
+            {"cache", warm ? "warm" : "cold"},
+            {"bytes_read", product.bytes_read()},
+            {"bytes_written", product.bytes_written()},
+            {"flop", product.flop()}},
+           samples});
+  }
+}
+
+/// Each product is a part of its own: what fails costs that one.
 template <class T>
 void sweep_layer(const pv::session& s, pv::recording& r, const char* format, arena<T>& on,
                  const layer& of, std::span<const int> rows) {
-  const auto n = static_cast<std::size_t>(of.n), k = static_cast<std::size_t>(of.k);
-  std::string shape = format;
-  shape.append(", n = ").append(std::to_string(of.n)).append(", k = ").append(std::to_string(of.k));
-  const std::size_t weights = apart(n * k);
-  const std::size_t copies =
-      (std::min)(copies_wanted(s, weights * sizeof(T)), on.w.size() / weights);
-  if (copies < 2) {
-    r.skip(shape, "two copies of the weights do not fit");
-    return;
-  }
-  stored_rows<T> x(x_seed, k), w(w_seed, k);
+  swept_layer<T> through(s, on, of);
+  if (through.copies < 2) throw pv::not_available("two copies of the weights do not fit");
   for (const int tokens_now : rows) {
-    const auto m = static_cast<std::size_t>(tokens_now);
-    std::string part = shape;
-    part.append(", m = ").append(std::to_string(tokens_now));
-    if (m * k > on.x.size() || m * n > on.y.size()) {
-      r.skip(part, "activations do not fit");
-      continue;
-    }
-    std::unique_ptr<pv::matrix_product<T>> product;
-    try {
-      product = std::make_unique<pv::matrix_product<T>>(tokens_now, of.n, of.k);
-    } catch (const pv::no_algorithm& e) {
-      r.skip(part, e.what());
-      continue;
-    }
-    // The result is poisoned over what the check reads, and no further: the arena is large.
-    PERFMODEL_CUDA(cudaMemset(on.y.data(), 0xFF, m * n * sizeof(__nv_bfloat16)));
-    PERFMODEL_CUDA(cudaDeviceSynchronize());
-    product->launch(on.x.data(), on.w.data() + (s.breaks("next_copy") ? weights : 0), on.y.data(),
-                    s.stream);
-    std::vector<float> result;
-    std::vector<double> reference;
-    sample_result(s, on, m, n, k, x, w, result, reference);
-    r.check("product in " + part + " against double precision",
-            pv::relative_error<float>(result, reference), 1e-2);
-
-    const auto fits = [&](std::size_t in, std::size_t each) {
-      return (std::min)(copies, (std::max)(std::size_t{1}, in / each));
-    };
-    const rotation cold{fits(on.x.size(), apart(m * k)), copies, fits(on.y.size(), apart(m * n))};
-    for (const bool warm : {false, true}) {
-      if (warm && weights * sizeof(T) > 4 * s.l2_bytes()) continue;
-      const rotation through = warm ? rotation{1, 1, 1} : cold;
-      const pv::repetitions samples = time_product(s, *product, on, m, of, through);
-      r.add({"gemm_time",
-             "s",
-             {{"m", tokens_now},
-              {"n", of.n},
-              {"k", of.k},
-              {"format", format},
-              {"weight_copies", through.w},
-              {"library", "cublaslt"},
-              {"cache", warm ? "warm" : "cold"},
-              {"bytes_read", product->bytes_read()},
-              {"bytes_written", product->bytes_written()},
-              {"flop", product->flop()}},
-             samples});
-    }
+    r.part(std::string(format) + ", " + std::to_string(tokens_now) + " x " + std::to_string(of.n) +
+               " x " + std::to_string(of.k),
+           [&] { measure_product(s, r, format, on, through, tokens_now); });
   }
 }
 
