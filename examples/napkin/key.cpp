@@ -53,6 +53,17 @@ std::vector<key> storage_keys() {
           format_key("kv_format", "of the KV cache").otherwise("bf16")};
 }
 
+std::vector<key> load_keys() {
+  return {
+      number("input_tokens", "of a prompt, on average", 1.0, 1e9),
+      number("output_tokens", "of an answer, on average", 1.0, 1e9),
+      number("concurrency", "requests in the system at all times; or requests_per_s", 1.0, 1e9)
+          .optional(),
+      positive("requests_per_s", "arrivals; or concurrency", 1e9).optional(),
+      count("chunk_tokens", "prompt tokens in one pass at most; a whole prompt, where not given")
+          .optional()};
+}
+
 namespace {
 
 /// Lower case, and one separator for all.

@@ -5,6 +5,8 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "deployments.hpp"
+
 namespace napkin {
 
 namespace {
@@ -42,18 +44,9 @@ pm::plan_request plan_request_of(const request& r) {
     q.accelerators.push_back(find_accelerator(name));
   q.model = found.model;
   q.gpus = r.whole("gpus");
-  q.load.input_tokens = r.number("input_tokens");
-  q.load.output_tokens = r.number("output_tokens");
-  if (r.has("chunk_tokens")) q.load.chunk_tokens = r.number("chunk_tokens");
-  if (r.has("requests_per_s") && r.has("concurrency")) {
-    throw pm::error(pm::error_code::inconsistent,
-                    "give one of concurrency and requests_per_s, and not both");
-  }
-  if (r.has("requests_per_s")) {
-    q.load.arrivals = pm::open_loop{r.number("requests_per_s") * pm::request_per_s};
-  } else {
-    q.load.arrivals = pm::closed_loop{r.has("concurrency") ? r.number("concurrency") : 64.0};
-  }
+  inputs<double> in(r);
+  q.load = load_of(in);
+  if (!r.has("concurrency") && !r.has("requests_per_s")) q.load.arrivals = pm::closed_loop{64.0};
   if (r.has("ttft")) q.ttft = r.number("ttft") * pm::second;
   if (r.has("itl")) q.itl = r.number("itl") * pm::second;
   q.utilization = r.number("utilization");
@@ -67,31 +60,6 @@ const calibration& calibration_at(const std::vector<calibration>& all,
     if (c.accelerator == accelerator) return c;
   }
   throw std::logic_error(std::string("no calibration of ") + accelerator.c_str());
-}
-
-calibrated_mode<double> policies_on(const calibration& c) {
-  return policies_of<double>(c, 0.0,
-                             [](const auto& spec, const char*, const pm::source*) { return spec; });
-}
-
-/// The search with the policies of each accelerator.
-template <class Progress>
-pm::plan_result calibrated_plan(const pm::plan_request& q, const std::vector<calibration>& all,
-                                Progress progress) {
-  struct machine {
-    pm::label name{};
-    calibrated_mode<double> policies{};
-  };
-  std::vector<machine> machines;
-  for (const pm::accelerator& a : q.accelerators)
-    machines.push_back({a.name, policies_on(calibration_at(all, a.name))});
-  const auto on = [&machines](const pm::accelerator& a) -> const calibrated_mode<double>& {
-    const auto same = [&a](const machine& m) { return m.name == a.name; };
-    return std::find_if(machines.begin(), machines.end(), same)->policies;
-  };
-  return pm::plan(
-      q, [&on](const pm::accelerator& a) -> const auto& { return on(a).kernels; },
-      [&on](const pm::accelerator& a) -> const auto& { return on(a).links; }, progress);
 }
 
 template <pm::Scalar T>
@@ -124,12 +92,12 @@ pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p,
   if (calibrations.empty()) {
     s = pm::serving_bound(d, l);
   } else {
-    const auto policies =
-        policies_of<pm::traced>(calibration_at(calibrations, p.accelerator), pm::traced(0.0),
-                                [&](const auto& spec, const char* prefix, const pm::source* from) {
-                                  return traced_constants(spec, tape, prefix, *from);
-                                });
-    s = pm::serving(d, l, policies.kernels, policies.links);
+    const auto silicon =
+        silicon_of<pm::traced>(calibration_at(calibrations, p.accelerator), pm::traced(0.0),
+                               [&](const auto& spec, const char* prefix, const pm::source* from) {
+                                 return traced_constants(spec, tape, prefix, *from);
+                               });
+    s = pm::serving(d, l, silicon);
   }
   pm::derivation steps = derivation_of(outcome_of(s));
   for (auto& i : steps.inputs) {
@@ -161,20 +129,19 @@ query make_plan_keys() {
       model_key(),
       accelerators,
       count("gpus", "that there are, of each", 1.0, 65536.0).otherwise("8"),
-      number("input_tokens", "of a prompt, on average", 1.0, 1e9).otherwise("1024"),
-      number("output_tokens", "of an answer, on average", 1.0, 1e9).otherwise("256"),
-      number("concurrency",
-             "requests in the system at all times; 64, where requests_per_s is not given either",
-             1.0, 1e9)
-          .optional(),
-      positive("requests_per_s", "arrivals; or concurrency", 1e9).optional(),
       time_limit("ttft", "longest time to first token").optional(),
       time_limit("itl", "longest inter-token latency").optional(),
-      count("chunk_tokens", "prompt tokens in one pass at most").optional(),
       text("formats", "weight formats to try, with commas; all that are common, where not given")
           .optional(),
       positive("utilization", "share of the memory that may be used", 1.0).otherwise("0.9"),
       engine_key()};
+  for (key& l : load_keys()) q.keys.push_back(std::move(l));
+  for (key& k : q.keys) {
+    const std::string_view name = k.name;
+    if (name == "input_tokens") k = k.otherwise("1024");
+    if (name == "output_tokens") k = k.otherwise("256");
+    if (name == "concurrency") k.help = "requests at all times; 64, without requests_per_s too";
+  }
   return q;
 }
 
@@ -210,7 +177,10 @@ planned plan_of(const json& object, const given_profile* profile) {
   if (p.calibrations.empty()) {
     p.result = pm::plan_bound(p.request, progress_line());
   } else {
-    p.result = calibrated_plan(p.request, p.calibrations, progress_line());
+    const auto on = [&p](const pm::accelerator& a) -> const pm::calibrated& {
+      return calibration_at(p.calibrations, a.name).silicon;
+    };
+    p.result = pm::plan(p.request, on, progress_line());
     for (const pm::plan_point& point : p.result.frontier) {
       p.notes.push_back(
           note_on(p.request, point, calibration_at(p.calibrations, point.accelerator)));

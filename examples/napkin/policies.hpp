@@ -1,4 +1,4 @@
-// The two modes as policies over any scalar: what the laws take.
+// The two modes, each one policy over any scalar: what the laws take.
 #pragma once
 
 #include <perfmodel/calibrated/policy.hpp>
@@ -10,23 +10,14 @@
 
 namespace napkin {
 
-struct bound_mode {
-  perfmodel::datasheet kernels{};
-  perfmodel::full_link links{};
-  perfmodel::full_link network{};  ///< between nodes
-};
+/// The two modes: data sheets, of kernels and of links, or a perfmodel::basic_calibrated.
+struct bound_mode : perfmodel::datasheet, perfmodel::full_link {};
 
-template <perfmodel::Scalar T>
-struct calibrated_mode {
-  perfmodel::basic_calibrated<T> kernels{};
-  perfmodel::basic_calibrated_collectives<T> links{};
-  perfmodel::basic_calibrated_collectives<T> network{};
-};
-
-/// The policies of a calibration. `weight_copies` as in perfmodel::replaying.
+/// What a calibration counts on, over T. `weight_copies` as in perfmodel::replaying.
 /// `over(spec, prefix, source)` gives a spec over T.
 template <perfmodel::Scalar T, class Inputs>
-calibrated_mode<T> policies_of(const calibration& c, const T& weight_copies, Inputs&& over) {
+perfmodel::basic_calibrated<T> silicon_of(const calibration& c, const T& weight_copies,
+                                          Inputs&& over) {
   using perfmodel::profile_part;
   const perfmodel::calibrated& from = c.silicon;
   const auto source_of = [&from](profile_part p) { return from.note(p).from; };
@@ -48,17 +39,17 @@ calibrated_mode<T> policies_of(const calibration& c, const T& weight_copies, Inp
   s.network.profile.value =
       over(from.network.profile.value, "network", source_of(profile_part::network));
   s.conditions = perfmodel::replaying(weight_copies);
-  return {s, s.links, s.network};
+  return s;
 }
 
 /// The estimate of an operator: by the policy's own model of it, where it has one.
 template <perfmodel::Scalar T, class W, class Mode>
 perfmodel::basic_estimate<T> estimate_of(const perfmodel::basic_accelerator<T>& a, const W& w,
                                          const perfmodel::basic_demand<T>& d, const Mode& mode) {
-  if constexpr (requires { mode.kernels.estimate(a, w); }) {
-    return mode.kernels.estimate(a, w);
+  if constexpr (requires { mode.estimate(a, w); }) {
+    return mode.estimate(a, w);
   } else {
-    return perfmodel::roofline(a, d, mode.kernels);
+    return perfmodel::roofline(a, d, mode);
   }
 }
 

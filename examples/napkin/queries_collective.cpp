@@ -64,7 +64,7 @@ struct collective {
     if (in.has("link_bytes_per_s"))
       fabric.bandwidth = in.template amount<pm::bandwidth<T>>("link_bytes_per_s");
     if (in.has("network_bytes_per_s")) return over_nodes(in, fabric, c, mode);
-    const auto e = pm::collective_time(fabric, c, mode.links);
+    const auto e = pm::collective_time(fabric, c, mode);
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.add("algbw_bytes_per_s", "algbw", e.algbw.quantity());
@@ -85,7 +85,7 @@ struct collective {
     h.between.kind = pm::link_kind::infiniband;
     h.between.bandwidth = in.template amount<pm::bandwidth<T>>("network_bytes_per_s");
     h.between.ranks = c.ranks;
-    const auto e = pm::hierarchical_time(h, c, mode.links, mode.network);
+    const auto e = pm::hierarchical_time(h, c, mode, mode);
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.add("algbw_bytes_per_s", "algbw", e.algbw.quantity());

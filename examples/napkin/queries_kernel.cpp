@@ -161,10 +161,10 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
                                         const Mode& mode) {
     const pm::routing how =
         in.text("routing") == "random" ? pm::routing::random : pm::routing::balanced;
-    if constexpr (requires { mode.kernels.conditions; }) {
-      return calibrated_estimate(in.accelerator(), x, mode.kernels, {.routing = how});
+    if constexpr (requires { mode.conditions; }) {
+      return calibrated_estimate(in.accelerator(), x, mode, {.routing = how});
     } else {
-      return pm::roofline(in.accelerator(), demand_of(x), mode.kernels);
+      return pm::roofline(in.accelerator(), demand_of(x), mode);
     }
   }
 };

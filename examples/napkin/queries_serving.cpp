@@ -23,15 +23,7 @@ struct serving {
                "copies of the model that share the load; attention groups of one copy, where "
                "expert_parallel exceeds tensor_parallel")
             .otherwise("1"));
-    k.push_back(number("input_tokens", "of a prompt, on average", 1.0, 1e9));
-    k.push_back(number("output_tokens", "of an answer, on average", 1.0, 1e9));
-    k.push_back(
-        number("concurrency", "requests in the system at all times; or requests_per_s", 1.0, 1e9)
-            .optional());
-    k.push_back(positive("requests_per_s", "arrivals; or concurrency", 1e9).optional());
-    k.push_back(
-        count("chunk_tokens", "prompt tokens in one pass at most; a whole prompt, where not given")
-            .optional());
+    for (key& l : load_keys()) k.push_back(std::move(l));
     for (key& f : storage_keys()) k.push_back(std::move(f));
     k.push_back(engine_key());
     return k;
@@ -43,7 +35,10 @@ struct serving {
     const int groups = in.whole("data_parallel");
     const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
     const pm::basic_deployment<T> d = deployment_of(in, spread ? groups : 1);
-    pm::basic_load<T> l = load_of(in);
+    if (!in.has("concurrency") && !in.has("requests_per_s")) {
+      in.missing("concurrency", "or requests_per_s");
+    }
+    const pm::basic_load<T> l = load_of(in);
     T copies = T(spread ? 1.0 : static_cast<double>(groups));
     if (l.is_closed()) copies = scalar_min(copies, l.concurrency());  // more: some idle
     const auto s = service_of(d, pm::shared_out(l, copies), mode);
@@ -64,28 +59,8 @@ struct serving {
     if constexpr (std::same_as<Mode, bound_mode>) {
       return pm::serving_bound(d, l);
     } else {
-      return pm::serving(d, l, mode.kernels, mode.links);
+      return pm::serving(d, l, mode);
     }
-  }
-  template <pm::Scalar T>
-  static pm::basic_load<T> load_of(inputs<T>& in) {
-    if (!in.has("concurrency") && !in.has("requests_per_s"))
-      in.missing("concurrency", "or requests_per_s");
-    pm::basic_load<T> l;
-    l.input_tokens = in.number("input_tokens");
-    l.output_tokens = in.number("output_tokens");
-    if (in.has("concurrency") == in.has("requests_per_s")) {
-      throw pm::error(pm::error_code::inconsistent,
-                      "give one of concurrency and requests_per_s, and not both");
-    }
-    if (in.has("concurrency")) {
-      l.arrivals = pm::basic_closed_loop<T>{in.number("concurrency")};
-    } else {
-      l.arrivals =
-          pm::basic_open_loop<T>{in.template amount<pm::request_rate<T>>("requests_per_s")};
-    }
-    if (in.has("chunk_tokens")) l.chunk_tokens = in.number("chunk_tokens");
-    return l;
   }
 };
 

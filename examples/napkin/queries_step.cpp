@@ -37,22 +37,17 @@ struct step {
     i.context = in.number("context");
     i.prefill_tokens = in.number("prefill_tokens");
     if (in.has("tokens_per_sequence")) i.tokens_per_sequence = in.number("tokens_per_sequence");
-    const auto e = pass_of(d, i, mode);
+    const auto e = [&] {
+      if constexpr (std::same_as<Mode, bound_mode>) {
+        return pm::step_bound(d, i);
+      } else {
+        return pm::step(d, i, mode);
+      }
+    }();
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.explain(e);
     return out;
-  }
-
- private:
-  template <pm::Scalar T, class Mode>
-  static pm::basic_estimate<T> pass_of(const pm::basic_deployment<T>& d,
-                                       const pm::basic_iteration<T>& i, const Mode& mode) {
-    if constexpr (std::same_as<Mode, bound_mode>) {
-      return pm::step_bound(d, i);
-    } else {
-      return pm::step(d, i, mode.kernels, mode.links);
-    }
   }
 };
 

@@ -56,17 +56,17 @@ double benchmark_copies(const inputs<T>& in) {
                                                      find_accelerator(in.text("accelerator")));
 }
 
-/// The policies of a calibration over the scalar of `in`. Whole models run with cold weights; a
+/// What a calibration counts on, over the scalar of `in`. Whole models run with cold weights; a
 /// query of one kernel says how many copies of them its benchmark reads in turn.
 template <perfmodel::Scalar T>
-calibrated_mode<T> policies_of(const calibration& c, inputs<T>& in) {
+perfmodel::basic_calibrated<T> silicon_of(const calibration& c, inputs<T>& in) {
   const T copies = in.asked().find("weight_copies") == nullptr ? T(0.0)
                    : in.has("weight_copies")                   ? in.number("weight_copies")
                                                                : T(benchmark_copies(in));
-  return policies_of<T>(c, copies,
-                        [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
-                          return in.constants(spec, prefix, from);
-                        });
+  return silicon_of<T>(c, copies,
+                       [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
+                         return in.constants(spec, prefix, from);
+                       });
 }
 
 /// A query from a struct Q with name, help, part, keys() and
@@ -83,7 +83,7 @@ query declare() {
     outcome<> bound = Q::run(in, bound_mode{});
     if constexpr (Q::part != profile_part::none) {
       if (c != nullptr) {
-        outcome<> answer = Q::run(in, policies_of(*c, in));
+        outcome<> answer = Q::run(in, silicon_of(*c, in));
         note_calibration(answer, bound, *c, Q::part);
         return answer;
       }
@@ -94,7 +94,7 @@ query declare() {
     perfmodel::trace tape;
     inputs<perfmodel::traced> in(r, tape);
     if constexpr (Q::part != profile_part::none) {
-      if (c != nullptr) return explained(r.asked().answer(r, c), Q::run(in, policies_of(*c, in)));
+      if (c != nullptr) return explained(r.asked().answer(r, c), Q::run(in, silicon_of(*c, in)));
     }
     return explained(r.asked().answer(r, nullptr), Q::run(in, bound_mode{}));
   };
