@@ -18,6 +18,7 @@
 #include "common/cublaslt.cuh"
 #include "common/experiment.cuh"
 #include "common/grouped_product.cuh"
+#include "common/grouped_product_hopper.cuh"
 
 namespace pv = perfmodel::validation;
 
@@ -232,17 +233,26 @@ struct router {
   }
 };
 
+/// Rows of a tile, and whether by Hopper's own instructions.
+struct tile_kind {
+  int rows;
+  bool wgmma = false;
+};
+
 struct moe_layer {
   const layers& of;
-  int tokens, rows;  ///< rows of a tile
+  int tokens;
+  tile_kind kind;
+  int rows;  ///< of a tile
   router routes;
   pv::device_buffer<int> offsets, tile_expert, tile_first, tiles, row_of, source;
   pv::device_buffer<bf16> gate_up, activated, y, out;
 
-  moe_layer(const layers& l, int n, int tile_rows)
+  moe_layer(const layers& l, int n, tile_kind by)
       : of(l),
         tokens(n),
-        rows(tile_rows),
+        kind(by),
+        rows(by.rows),
         routes(l, n),
         offsets(most_experts + 1),
         tile_expert(most_tiles()),
@@ -299,6 +309,9 @@ struct moe_layer {
   }
 
   void product(const pv::grouped_shape& s, cudaStream_t stream) const {
+#ifndef PERFMODEL_EMULATED
+    if (kind.wgmma) return pv::launch_hopper_grouped(s, of.shape.experts, most_tiles(), stream);
+#endif
     if (rows == 16) {
       pv::launch_grouped_product<16>(s, most_tiles(), stream);
     } else if (rows == 64) {
@@ -329,7 +342,7 @@ double widened(bf16 x) {
 
 /// Scores, choices, order and, stage by stage from the stage's own input, the products of `sampled`
 /// tokens, `columns` of each.
-void check_layer(const pv::session& s, pv::recording& r, const layers& l, int tokens, int rows,
+void check_layer(const pv::session& s, pv::recording& r, const layers& l, int tokens, tile_kind by,
                  int sampled, int columns, const std::string& name) {
   const moe_shape& m = l.shape;
   const broken b{.wrong_top_k = s.breaks("wrong_top_k"),
@@ -338,7 +351,7 @@ void check_layer(const pv::session& s, pv::recording& r, const layers& l, int to
                  .swap_rows = s.breaks("swap_rows")};
   pv::device_buffer<bf16> x(static_cast<std::size_t>(tokens) * m.hidden);
   pv::random_fill(x, token_seed);
-  moe_layer layer(l, tokens, rows);
+  moe_layer layer(l, tokens, by);
   const int copy = l.copies - 1;
   layer.enqueue(x.data(), copy, b, s.stream);
 
@@ -476,11 +489,11 @@ void count_experts(const pv::session& s, pv::recording& r, const layers& l, int 
          samples});
 }
 
-void time_layer(const pv::session& s, pv::recording& r, const layers& l, int tokens) {
+void time_layer(const pv::session& s, pv::recording& r, const layers& l, int tokens, tile_kind by) {
   const moe_shape& m = l.shape;
   pv::device_buffer<bf16> x(static_cast<std::size_t>(tokens) * m.hidden);
   pv::random_fill(x, token_seed);
-  moe_layer layer(l, tokens, tile_rows(m, tokens));
+  moe_layer layer(l, tokens, by);
   const auto samples = pv::time_in_graph(
       s.stream, s.plan, [&](int i) { layer.enqueue(x.data(), i % l.copies, {}, s.stream); },
       l.copies);
@@ -496,6 +509,7 @@ void time_layer(const pv::session& s, pv::recording& r, const layers& l, int tok
           {"cache", "cold"},
           {"experts_touched", touched},
           {"tile_rows", layer.rows},
+          {"products", by.wgmma ? "wgmma" : "mma"},
           {"launch", "graph"},
           {"flop", 6.0 * choices * m.hidden * m.intermediate + 2.0 * tokens * m.hidden * m.experts},
           {"bytes_read",
@@ -504,13 +518,44 @@ void time_layer(const pv::session& s, pv::recording& r, const layers& l, int tok
          samples});
 }
 
+/// Layers whose experts fill tiles of 128 rows, by Hopper's own instructions. Last, so that a mistake in
+/// what no emulator runs costs nothing but itself.
+void measure_hopper(const pv::session& s, pv::recording& r, const std::vector<moe_shape>& shapes) {
+#ifdef PERFMODEL_EMULATED
+  r.skip("experts by wgmma", "the emulated device has no such instruction");
+#else
+  if (s.architecture() != 90 || !pv::has_wgmma()) {
+    r.skip("experts by wgmma", s.architecture() != 90 ? "Hopper alone has this instruction"
+                                                      : "not compiled for sm_90a");
+    return;
+  }
+  const layers small({.hidden = 328, .intermediate = 264, .experts = 8, .top_k = 2}, 2);
+  for (const int n : {37, 811}) {
+    check_layer(s, r, small, n, {128, true}, 37, 12, "wgmma, " + std::to_string(n) + " tokens");
+  }
+  constexpr int n = 4096;
+  for (const moe_shape& m : shapes) {
+    // At so many tokens all experts are read, and a copy is far beyond the L2.
+    if (s.reduced || m.expert_bytes() * m.experts + 4e9 > static_cast<double>(s.free_bytes())) {
+      continue;
+    }
+    const std::string name = std::to_string(m.experts) + " experts by wgmma";
+    r.part(name, [&] {
+      const layers l(m, 1);
+      check_layer(s, r, l, n, {128, true}, 2, 6, name);
+      time_layer(s, r, l, n, {128, true});
+    });
+  }
+#endif
+}
+
 void measure(const pv::session& s, pv::recording& r) {
   {
     // Sizes that fill no tile, through all kinds of tile, and more steps than there are stages.
     const layers l({.hidden = 328, .intermediate = 264, .experts = 8, .top_k = 2}, 2);
-    check_layer(s, r, l, 37, 16, s.reduced ? 5 : 37, 12, "tiles of 16 rows");
-    check_layer(s, r, l, s.reduced ? 37 : 301, 64, s.reduced ? 5 : 37, 12, "tiles of 64 rows");
-    check_layer(s, r, l, s.reduced ? 37 : 811, 128, s.reduced ? 5 : 37, 12, "tiles of 128 rows");
+    check_layer(s, r, l, 37, {16}, s.reduced ? 5 : 37, 12, "tiles of 16 rows");
+    check_layer(s, r, l, s.reduced ? 37 : 301, {64}, s.reduced ? 5 : 37, 12, "tiles of 64 rows");
+    check_layer(s, r, l, s.reduced ? 37 : 811, {128}, s.reduced ? 5 : 37, 12, "tiles of 128 rows");
   }
   const std::vector<moe_shape> shapes =
       s.reduced
@@ -532,17 +577,19 @@ void measure(const pv::session& s, pv::recording& r) {
     if (!s.reduced) {
       // All kinds of tile at the size that is timed.
       for (const int n : {64, 1000, 4096}) {
-        check_layer(s, r, l, n, tile_rows(m, n), 2, 6, name + ", " + std::to_string(n) + " tokens");
+        check_layer(s, r, l, n, {tile_rows(m, n)}, 2, 6,
+                    name + ", " + std::to_string(n) + " tokens");
       }
     }
     for (const int n : tokens) {
       r.part(std::to_string(n) + " tokens, " + name, [&] {
         count_experts(s, r, l, n, (std::clamp)(8192 / n, 1, 8),
                       s.reduced ? 2 : (std::max)(1, 1024 / n));
-        time_layer(s, r, l, n);
+        time_layer(s, r, l, n, {tile_rows(m, n)});
       });
     }
   }
+  r.part("experts by wgmma", [&] { measure_hopper(s, r, shapes); });
 }
 
 #else

@@ -41,15 +41,6 @@ struct barriers {
 #if PERFMODEL_HAS_WGMMA
 namespace hopper_prefill {
 
-template <int Registers>
-__device__ inline void give_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(Registers));
-}
-template <int Registers>
-__device__ inline void take_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(Registers));
-}
-
 /// One thread. Use number n of a stage (tile / stages) waits for the end of phase n - 1 of its "free"
 /// barrier, parity (n - 1) % 2, so that the first use of a new barrier passes with parity 1; the full
 /// barrier's phase n ends when the tile has come.
@@ -259,10 +250,10 @@ __global__ void __launch_bounds__(hopper_prefill::threads, 1)
   __syncthreads();
   const int group = static_cast<int>(threadIdx.x) / 128 - 1;
   if (group < 0) {
-    give_registers<24>();
+    wgmma::give_registers<24>();
     if (threadIdx.x == 0) produce(a, m, b, tiles, first_query, head, kv_head, count);
   } else {
-    take_registers<240>();
+    wgmma::take_registers<240>();
     consume(a, b, tiles, group, first_query + group * 64, head, count);
   }
 #endif

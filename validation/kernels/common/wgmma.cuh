@@ -45,6 +45,17 @@ __device__ inline void publish_stores() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 }
 
+/// Of a warp group, in a kernel whose launch bounds name one block an SM: fewer registers a thread, and
+/// more, once the others have given theirs.
+template <int Registers>
+__device__ inline void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(Registers));
+}
+template <int Registers>
+__device__ inline void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(Registers));
+}
+
 #define PERFMODEL_D4(d, i) "+f"(d[i]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3])
 #define PERFMODEL_D16(d, i) \
   PERFMODEL_D4(d, i), PERFMODEL_D4(d, (i) + 4), PERFMODEL_D4(d, (i) + 8), PERFMODEL_D4(d, (i) + 12)
