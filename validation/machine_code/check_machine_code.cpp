@@ -8,17 +8,14 @@
 // against each program that it is about, for every architecture that the program was built for.
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "machine_code.hpp"
+#include "conditions.hpp"
 
-namespace pv = perfmodel::validation;
-using pv::kernel_code;
-using pv::opcode;
+using namespace perfmodel::validation;  // NOLINT: a program of its own
 
 namespace {
 
@@ -28,89 +25,6 @@ void report(bool holds, const kernel_code& k, const std::string& what) {
   if (holds) return;
   ++failures;
   std::printf("FAILED: sm_%d: %s: %s\n", k.architecture, k.name.c_str(), what.c_str());
-}
-
-// --- what may be asked of a kernel ----------------------------------------------------------------
-
-using condition = std::function<bool(const kernel_code&)>;
-
-/// The hot loop holds `n` of `op`, and at most `others` instructions besides; the padding of some
-/// architectures aside.
-condition loop_of(opcode op, std::size_t n, std::size_t others = 1000) {
-  return [=](const kernel_code& k) {
-    const auto loop = k.hot_loop(op);
-    const std::size_t size = loop.end - loop.begin - k.count(opcode::nop, loop);
-    return k.count(op, loop) == n && size <= n + others;
-  };
-}
-
-/// Four products of a warp group for four counted, on sm_90a: a round of the loop, or several.
-condition warp_group_loop(opcode op) {
-  return [=](const kernel_code& k) {
-    const std::size_t n = k.count(op, k.hot_loop(op));
-    return n == 0 ? k.code.size() < 64 : n % 4 == 0 && loop_of(op, n, 4 * n)(k);
-  };
-}
-
-/// The hot loop has `n` loads of `bytes` each, all of them ahead of the first `use`.
-condition loads_ahead(std::size_t n, unsigned bytes, opcode use) {
-  return [=](const kernel_code& k) {
-    const auto loop = k.hot_loop(opcode::ldg);
-    std::size_t loads = 0;
-    bool used = false;
-    for (std::size_t i = loop.begin; i < loop.end; ++i) {
-      used = used || k.code[i].is() == use;
-      if (k.code[i].is() != opcode::ldg) continue;
-      if (used || k.code[i].bytes() != bytes) return false;
-      ++loads;
-    }
-    return loads == n && used;
-  };
-}
-
-/// The hot loop's `n` copies into shared memory, for a later round, are under way before its first `use`.
-condition copies_ahead(std::size_t n, opcode use) {
-  return [=](const kernel_code& k) {
-    const auto loop = k.hot_loop(use);
-    std::size_t i = loop.begin;
-    while (i < loop.end && k.code[i].is() != use) ++i;
-    return k.count(opcode::ldgsts, {loop.begin, i}) == n && k.count(opcode::ldgsts, loop) == n;
-  };
-}
-
-/// Every load of the hot loop but the first takes its address from the one before, as it came.
-condition chased(std::size_t n) {
-  return [=](const kernel_code& k) {
-    const auto loop = k.hot_loop(opcode::ldg);
-    std::size_t loads = 0;
-    unsigned last = 0;
-    for (std::size_t i = loop.begin; i < loop.end; ++i) {
-      if (k.code[i].is() != opcode::ldg) continue;
-      if (loads > 0 && k.code[i].address() != last) return false;
-      last = k.code[i].destination();
-      ++loads;
-    }
-    return loads == n;
-  };
-}
-
-/// Loads of the hot loop have `bytes`, and there are `n`.
-condition shared_loads(std::size_t n, unsigned bytes) {
-  return [=](const kernel_code& k) {
-    const auto loop = k.hot_loop(opcode::lds);
-    for (std::size_t i = loop.begin; i < loop.end; ++i) {
-      if (k.code[i].is() == opcode::lds && k.code[i].bytes() != bytes) return false;
-    }
-    return k.count(opcode::lds, loop) == n;
-  };
-}
-
-bool uses_local_memory(const kernel_code& k) {
-  return k.count(opcode::ldl) + k.count(opcode::stl) > 0;
-}
-
-bool has_fp8_mma(int architecture) {
-  return architecture == 89 || architecture >= 120;
 }
 
 // --- the rules ------------------------------------------------------------------------------------
@@ -149,6 +63,14 @@ std::vector<rule> rules() {
       {"memory_stream", "again_kernel", "4 loads ahead", loads_ahead(4, 16, opcode::fadd)},
       {"shared_memory", "read_kernel", "8 LDS for 8 reads", shared_loads(8, 4)},
       {"shared_memory", "wide_kernel", "8 LDS for 8 reads of 16 bytes", shared_loads(8, 16)},
+      {"attention", "24prefill_attention_kernelILi128E", "128 HMMA for 128 mma",
+       loop_of(opcode::hmma, 128)},
+      {"attention", "hopper_prefill_kernelILi128E", "8 wgmma for the scores and 8 for the values",
+       [](const kernel_code& k) {
+         return k.count(opcode::hgmma) == 0 ? k.code.size() < 64 : loop_of(opcode::hgmma, 16)(k);
+       }},
+      {"moe", "grouped_product_kernelILi16E", "16 HMMA for 16 mma", loop_of(opcode::hmma, 16)},
+      {"moe", "grouped_product_kernelILi64E", "64 HMMA for 64 mma", loop_of(opcode::hmma, 64)},
       {"overlap", "copy_kernel", "4 loads ahead", loads_ahead(4, 16, opcode::stg)},
       {"energy", "stream_kernel", "4 loads ahead", loads_ahead(4, 16, opcode::stg)},
       {"energy", "chain_kernel", "64 FFMA for 64 counted", loop_of(opcode::ffma, 64, 4)},
@@ -208,7 +130,7 @@ void check_known(const kernel_code& k) {
     if (k.name != "has_local") report(!uses_local_memory(k), k, "local memory where there is none");
   }
   if (k.name == "has_wide_2") {
-    for (const pv::instruction& i : k.code) {
+    for (const instruction& i : k.code) {
       const bool load = i.is() == opcode::ldg || i.is() == opcode::lds;
       report(!load || i.bytes() == 16, k, "a load of 16 bytes is taken for another");
     }
@@ -236,7 +158,7 @@ void check_known(const kernel_code& k) {
 std::vector<kernel_code> read(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string all{std::istreambuf_iterator<char>(in), {}};
-  std::vector<kernel_code> out = pv::kernels_of(all);
+  std::vector<kernel_code> out = kernels_of(all);
   if (out.empty()) {
     ++failures;
     std::printf("FAILED: %s: no device code, or compressed\n", path.c_str());
