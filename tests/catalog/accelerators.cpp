@@ -104,6 +104,7 @@ TEST_CASE("DRAM bandwidth = bus width / 8 x transfer rate") {
       interface{"h100_sxm", 5120, 2 * 2619e6},
       interface{"h100_pcie", 5120, 2 * 1593e6},
       interface{"h200_sxm", 6144, 2 * 3201e6},
+      interface{"gh200_96gb", 6144, 2 * 2619e6},
       interface{"b200_sxm", 7680, 2 * 3996e6},
       interface{"l4", 192, 12.5e9},
       interface{"l40s", 384, 18e9},
@@ -121,9 +122,10 @@ TEST_CASE("DRAM bandwidth = bus width / 8 x transfer rate") {
       interface{"jetson_thor", 256, 8.533e9},
   };
   const exceptions known = {
-      {"b200_sxm", 0.9590},  // 8 TB/s is for 8192 bits, of which shipped boards enable 7680
-      {"h200_sxm", 1.0243},  // the driver's memory clock lies above the datasheet
-      {"mi210", 1.0240},     // 1.6 is rounded from 1.638
+      {"b200_sxm", 0.9590},    // 8 TB/s is for 8192 bits, of which shipped boards enable 7680
+      {"h200_sxm", 1.0243},    // the driver's memory clock lies above the datasheet
+      {"gh200_96gb", 1.0057},  // 4 is rounded from 4.023
+      {"mi210", 1.0240},       // 1.6 is rounded from 1.638
   };
   for (const interface& i : interfaces) {
     INFO(i.key);

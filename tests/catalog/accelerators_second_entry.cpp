@@ -78,6 +78,7 @@ TEST_CASE("every accelerator name of the tool is found") {
                            "h100_pcie",
                            "h200_sxm",
                            "h20",
+                           "gh200_96gb",
                            "b200_sxm",
                            "b300_sxm",
                            "gb200",

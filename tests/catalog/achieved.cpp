@@ -73,7 +73,7 @@ TEST_CASE("streaming kernels reach 0.6 to 1.02 of the DRAM bandwidth", "[shared]
   const auto rows = perfmodel_test::measured_table("gpubench_stream.csv");
   const std::map<std::string, std::string> keys = {
       {"v100", "v100_sxm_32gb"}, {"a100_80", "a100_sxm_80gb"}, {"h100_pcie", "h100_pcie"},
-      {"h200", "h200_sxm"},      {"mi210", "mi210"},           {"l40", "l40s"}};  // same memory
+      {"h200", "gh200_96gb"},    {"mi210", "mi210"},           {"l40", "l40s"}};  // same memory
   std::map<std::string, double> fastest;
   for (const auto& row : rows) {
     const std::string& gpu = row.text("gpu");

@@ -122,6 +122,8 @@ TEST_CASE("a driver's device name leads to its catalogue entry and to no other")
   };
   CHECK(key("NVIDIA H200") == "h200_sxm");
   CHECK(key("NVIDIA H20") == "h20");
+  CHECK(key("NVIDIA GH200 480GB") == "gh200_96gb");
+  CHECK(key("NVIDIA GH200 144G HBM3e") == "");
   CHECK(key("NVIDIA H100 80GB HBM3") == "h100_sxm");
   CHECK(key("NVIDIA H100 PCIe") == "h100_pcie");
   CHECK(key("Tesla V100-SXM2-32GB") == "v100_sxm_32gb");

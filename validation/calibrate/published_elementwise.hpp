@@ -101,7 +101,7 @@ inline std::vector<elementwise_row> small_kernels(const std::string& folder) {
     elementwise_row r;
     r.op = "small kernel";
     r.source = "gpu-benches";
-    r.device = device_named(c.text("gpu"));
+    r.device = gpu_benches_device(c.text("gpu"));
     const std::string& mode = c.text("launch_mode");
     // The profiles are of NVIDIA's.
     if (r.device == nullptr || r.device->vendor.view() == "AMD") continue;

@@ -40,7 +40,7 @@ found_level level_of(const accelerator& a, double working_set) {
 std::vector<comparison> chases(const std::string& folder) {
   std::vector<comparison> out;
   for (const auto& r : published::rows_of(folder, "gpubench_pointer_chase.csv")) {
-    const accelerator* a = published::device_named(r.text("gpu"));
+    const accelerator* a = published::gpu_benches_device(r.text("gpu"));
     if (a == nullptr) continue;
     comparison c;
     c.table = "gpu-benches";
@@ -64,7 +64,7 @@ std::vector<comparison> chases(const std::string& folder) {
 std::vector<comparison> cache_bandwidths(const std::string& folder) {
   std::vector<comparison> out;
   for (const auto& r : published::rows_of(folder, "gpubench_cache_bandwidth_public.csv")) {
-    const accelerator* a = published::device_named(r.text("gpu"));
+    const accelerator* a = published::gpu_benches_device(r.text("gpu"));
     if (a == nullptr || r.text("bench") != "gpu-l2-cache") continue;
     comparison c;
     c.table = "gpu-benches";
@@ -95,7 +95,7 @@ constexpr double bytes_per_thread = 8.0;
 std::vector<comparison> littles_law(const std::string& folder) {
   std::vector<comparison> out;
   for (const auto& r : published::rows_of(folder, "gpubench_stream.csv")) {
-    const accelerator* a = published::device_named(r.text("gpu"));
+    const accelerator* a = published::gpu_benches_device(r.text("gpu"));
     if (a == nullptr || r.text("kernel") != "read" || !(a->dram.latency.value() > 0.0)) continue;
     comparison c;
     c.table = "gpu-benches";

@@ -12,13 +12,15 @@ constexpr std::string_view catalogue_name(std::string_view driver_name) {
   struct product {
     std::string_view driver_name, name;
   };
-  constexpr std::array<product, 16> products{{
+  constexpr std::array<product, 18> products{{
       {"V100-SXM2-32GB", "v100_sxm_32gb"},
       {"A100-SXM4-80GB", "a100_sxm_80gb"},
       {"H100 80GB HBM3", "h100_sxm"},
       {"H100 PCIe", "h100_pcie"},
       {"NVIDIA H200", "h200_sxm"},
       {"NVIDIA H20", "h20"},
+      {"GH200 480GB", "gh200_96gb"},
+      {"GH200 120GB", "gh200_96gb"},
       {"NVIDIA B200", "b200_sxm"},
       {"NVIDIA B300", "b300_sxm"},
       {"NVIDIA GB200", "gb200"},

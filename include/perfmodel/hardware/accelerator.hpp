@@ -29,6 +29,7 @@ struct basic_accelerator {
   // Of the die. Left out: those of its architecture.
   fact<number<T>> instruction_rows{};  ///< of one matrix instruction
   fact<number<T>> l2_partitions{};
+  fact<duration<T>> far_l2_latency{};   ///< of a load from another partition of the L2
   fact<number<T>> special_functions{};  ///< exponentials per clock and SM
 
   template <class F, class... A>
@@ -49,6 +50,7 @@ struct basic_accelerator {
     f("price", a.price...);
     f("instruction_rows", a.instruction_rows...);
     f("l2_partitions", a.l2_partitions...);
+    f(field::positive("far_l2_latency"), a.far_l2_latency...);
     f("special_functions", a.special_functions...);
   }
 };

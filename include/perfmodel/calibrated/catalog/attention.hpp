@@ -96,17 +96,17 @@ inline constexpr attention_profile attention_h100_sxm{
 inline constexpr attention_profile attention_h200_sxm{
     .name = "h200_sxm",
     .donor = &h200_sxm,
-    .value = {.floor = 7.775 * us,
-              .tile_latency = 3.083 * us,
-              .element_rate = 32.25 * GHz,
-              .matrix_share = 0.9877,
+    .value = {.floor = 7.731 * us,
+              .tile_latency = 3.051 * us,
+              .element_rate = 32.23 * GHz,
+              .matrix_share = 0.9879,
               .dram_share = profile_h200_sxm.value.dram_share,
               .l2_bandwidth = profile_h200_sxm.value.l2_bandwidth},
-    .standard_error = {.floor = 0.06413 * us,
-                       .tile_latency = 0.03592 * us,
-                       .element_rate = 0.4140 * GHz,
-                       .matrix_share = 0.006297},
-    .log_sigma = 0.074,
+    .standard_error = {.floor = 0.06399 * us,
+                       .tile_latency = 0.03582 * us,
+                       .element_rate = 0.4175 * GHz,
+                       .matrix_share = 0.006334},
+    .log_sigma = 0.076,
     .from = &sources::aic_attention};
 /// B200 with TensorRT-LLM kernels.
 inline constexpr attention_profile attention_b200_sxm{

@@ -91,7 +91,7 @@ inline constexpr machine_profile profile_h200_sxm{
               .tile_fill = 0.2188 * us,
               .split_cost = 3.661 * us,
               .power_slowdown = 0.1888,
-              .l2_bandwidth = 4.910 * TB_per_s},
+              .l2_bandwidth = 4.386 * TB_per_s},
     .standard_error = {.matrix_floor = 0.06521 * us,
                        .matrix_share = 0.005350,
                        .dram_share = 0.004557,
@@ -99,7 +99,7 @@ inline constexpr machine_profile profile_h200_sxm{
                        .tile_fill = 0.07592 * us,
                        .split_cost = 0.09928 * us,
                        .power_slowdown = 0.01483,
-                       .l2_bandwidth = 0.14 * TB_per_s},
+                       .l2_bandwidth = 0.10 * TB_per_s},
     .log_sigma = 0.0687,
     .from = &sources::aic_gemm};
 inline constexpr machine_profile profile_l40s{

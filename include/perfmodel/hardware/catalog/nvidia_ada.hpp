@@ -69,6 +69,7 @@ inline constexpr accelerator l40s{
                .bandwidth = {per_clock(142, 128, 2.52 * GHz), sources::shared_banks},
                .latency = {14.5 * ns, sources::l40s_chase}},
     .l2 = {.capacity = {96.0 * MiB, sources::ada_summary},
+           .bandwidth = {5.22 * TB_per_s, sources::l40s_l2},
            .latency = {111.0 * ns, sources::l40s_chase}},
     .dram = {.capacity = {46068.0 * MiB, sources::driver_memory},
              .bandwidth = {864.0 * GB_per_s, sources::l40s_table},

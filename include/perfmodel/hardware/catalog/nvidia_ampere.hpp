@@ -46,6 +46,7 @@ inline constexpr accelerator a100_sxm_80gb{
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
     .tdp = {400.0 * watt, sources::a100_guide},
     .price = {2.4984 * usd_per_hour, sources::techbytes_prices},
+    .far_l2_latency = {300.7 * ns, sources::gpu_benches},
 };
 
 namespace sources {

@@ -1,4 +1,4 @@
-// NVIDIA Hopper: H100 (SXM and PCIe), H200, H20.
+// NVIDIA Hopper: H100 (SXM and PCIe), H200, H20, the GPU of GH200.
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
@@ -8,7 +8,7 @@
 namespace perfmodel::catalog {
 
 /// H100 SXM5 80 GB (HBM3). Peaks are stated at 1.83 GHz, vector rates at 1.98 GHz.
-/// Latencies of L2 and DRAM and the bandwidth of L2 come from the PCIe card.
+/// Latencies of L2 and DRAM come from the PCIe card, the bandwidth of L2 from a GH200.
 inline constexpr accelerator h100_sxm{
     .name = "h100_sxm",
     .vendor = "NVIDIA",
@@ -34,7 +34,7 @@ inline constexpr accelerator h100_sxm{
                .bandwidth = {per_clock(132, 128, 1.98 * GHz), sources::shared_banks},
                .latency = {34.1 / (1.98 * GHz), sources::h100_pcie_chase}},
     .l2 = {.capacity = {50.0 * MiB, sources::h100_table},
-           .bandwidth = {6.95 * TB_per_s, sources::h100_pcie_chase},
+           .bandwidth = {9.75 * TB_per_s, sources::gh200_l2_taken},
            .latency = {151.3 * ns, sources::h100_pcie_chase}},
     .dram = {.capacity = {81559.0 * MiB, sources::driver_memory},
              .bandwidth = {3.35 * TB_per_s, sources::h100_table},
@@ -48,9 +48,10 @@ inline constexpr accelerator h100_sxm{
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {700.0 * watt, sources::h100_table},
     .price = {3.78 * usd_per_hour, sources::techbytes_prices},
+    .far_l2_latency = {271.0 * ns, sources::h100_pcie_chase},
 };
 
-/// H200 SXM: the die, clocks and links of H100 SXM with HBM3e.
+/// H200 SXM: the die, clocks and links of H100 SXM with HBM3e and all of the L2.
 inline constexpr accelerator h200_sxm = [] {
   accelerator a = h100_sxm;
   a.name = "h200_sxm";
@@ -67,7 +68,7 @@ inline constexpr accelerator h200_sxm = [] {
                    .fp16 = {133.8 * TFLOP_per_s, sources::h100_same_die}};
   a.matrix.clock = {1.83 * GHz, sources::h100_same_die};
   a.vector.clock = {1.98 * GHz, sources::h100_same_die};
-  a.l2.capacity = {50.0 * MiB, sources::scaling_book};
+  a.l2.capacity = {60.0 * MiB, sources::h200_properties};
   a.dram.capacity = {143771.0 * MiB, sources::h200_driver};
   a.dram.bandwidth = {4.8 * TB_per_s, sources::h200_datasheet};
   a.dram.energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy};
@@ -117,6 +118,7 @@ inline constexpr accelerator h100_pcie{
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {350.0 * watt, sources::h100_table},
     .price = {2.86 * usd_per_hour, sources::techbytes_prices},
+    .far_l2_latency = {271.0 * ns, sources::gpu_benches},
 };
 
 /// H20: Hopper with the arithmetic that export rules leave, and all of the memory.
@@ -154,13 +156,36 @@ inline constexpr accelerator h20{
                .in_network_reduction = true},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {400.0 * watt, sources::h20_page},
+    .far_l2_latency = {271.0 * ns, sources::h100_pcie_chase},
 };
+
+/// The GPU of a GH200 superchip with 96 GB of HBM3: H100's die with the L2 and the memory bus of H200.
+/// Which peers it has depends on the system. The published figures that gpu-benches calls h200 are
+/// of this part: its memory reaches 3.9 TB/s.
+inline constexpr accelerator gh200_96gb = [] {
+  accelerator a = h200_sxm;
+  a.name = "gh200_96gb";
+  a.sms = {132.0, sources::gh200_page};
+  a.vector.clock = {1.98 * GHz, sources::gh200_page};
+  a.l2.capacity = {60.0 * MiB, sources::gh200_l2_size};
+  a.l2.bandwidth = {9.75 * TB_per_s, sources::gh200_l2};
+  a.dram.capacity = {97871.0 * MiB, sources::gh200_driver};
+  a.dram.bandwidth = {4.0 * TB_per_s, sources::gh200_announcement};
+  a.dram.energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy};
+  a.fabric = {};
+  a.host = {.kind = link_kind::nvlink_c2c,
+            .bandwidth = {one_way(two_way_bandwidth<>(900.0 * GB_per_s)), sources::c2c_whole}};
+  a.tdp = {900.0 * watt, sources::gh200_driver};
+  a.price = {};
+  return a;
+}();
 
 inline constexpr std::array hopper_accelerators{
     accelerator_entry{h100_sxm, "NVIDIA H100 SXM5 80 GB"},
     accelerator_entry{h100_pcie, "NVIDIA H100 PCIe 80 GB"},
     accelerator_entry{h200_sxm, "NVIDIA H200 SXM 141 GB"},
     accelerator_entry{h20, "NVIDIA H20 96 GB"},
+    accelerator_entry{gh200_96gb, "NVIDIA GH200 96 GB, its GPU"},
 };
 
 }  // namespace perfmodel::catalog

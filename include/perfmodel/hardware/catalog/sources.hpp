@@ -30,6 +30,7 @@ inline constexpr source scaling_book{basis::vendor, "JAX scaling book, chapter o
 inline constexpr source scaling_book_other_parts{basis::assumed, "JAX scaling book (256 KiB per SM, V100 to B200), https://github.com/jax-ml/scaling-book; taken over for this part, which it does not name"};
 inline constexpr source nvlink_page{basis::derived, "links x one-way rate: 25 GB/s each up to NVLink 4, 50 GB/s for NVLink 5, https://catalogone.com/data-center-and-cloud-computing-nvlink-nvswitch"};
 inline constexpr source c2c{basis::derived, "NVLink-C2C: half of 900 GB/s, which adds both directions; one Grace serves two GPUs"};
+inline constexpr source c2c_whole{basis::derived, "NVLink-C2C: half of 900 GB/s, which adds both directions; one Grace serves one GPU"};
 inline constexpr source driver_memory{basis::measured, "totals shown by nvidia-smi, https://github.com/modal-labs/modal-client/pull/2797"};
 inline constexpr source system_specs{basis::vendor, "system specs of aiconfigurator 095f58a5, https://github.com/ai-dynamo/aiconfigurator"};
 inline constexpr source system_specs_memory{basis::measured, "driver's total in the system specs of aiconfigurator 095f58a5, https://github.com/ai-dynamo/aiconfigurator"};
@@ -59,6 +60,7 @@ inline constexpr source a100_device_query{basis::measured, "deviceQuery on the 4
 inline constexpr source l40s_table{basis::vendor, "copy of NVIDIA's L40 and L40S datasheet, https://www.mullet.se/product.html?product_id=355414"};
 inline constexpr source l40s_board{basis::vendor, "L40S specifications, https://www.itcreations.com/nvidia-gpu/nvidia-l40s-gpu-accelerator"};
 inline constexpr source l40s_int8{basis::vendor, "L40S table, https://store.sourcecode.com/en-us/bg-bucket-compare/125/9820; density unnamed, equal to dense FP8"};
+inline constexpr source l40s_l2{basis::measured, "median from 2 to 92 MB on L40, same AD102 die, at 2.49 GHz: gpu-l2-cache/l40.txt of gpu-benches 3088b333, https://github.com/te42kyfo/gpu-benches"};
 inline constexpr source l40s_chase{basis::measured, "pointer chase on L40, same AD102 die, at 2.49 GHz; gpu-benches 1c36d509, https://github.com/te42kyfo/gpu-benches"};
 inline constexpr source ada_summary{basis::vendor, "summary of NVIDIA's Ada whitepaper, https://www.mobylak.com/nvidia-reveals-ada-lovelace-gpu-secrets-extreme-transistor-counts-at-high-clocks/"};
 inline constexpr source l4_sheet{basis::vendor, "copy of NVIDIA's L4 datasheet, https://fpsbench.com/compare/gpu/nvidia-l4-vs-nvidia-tesla-m40"};
@@ -81,13 +83,20 @@ inline constexpr source h100_pcie_memory{basis::assumed, "nvidia-smi total of an
 inline constexpr source h100_pcie_chase{basis::assumed, "measured on the H100 PCIe card and taken over; gpu-benches 1c36d509, https://github.com/te42kyfo/gpu-benches"};
 inline constexpr source h200_page{basis::vendor, "NVIDIA H200 page, https://yobitel.com/knowledge-base/nvidia-h200"};
 inline constexpr source h200_datasheet{basis::vendor, "figures of NVIDIA's H200 datasheet, https://aiwiki.ai/wiki/nvidia_h200"};
+inline constexpr source h200_properties{basis::measured, "L2_cache_size=60MB in the properties of an H200 that PyTorch printed, deploy/modal/src/llm/vllm/vlm/skywork_r1v.py of 859e2161, https://github.com/ai-bot-pro/achatbot"};
 inline constexpr source h200_power{basis::vendor, "H200 specifications, https://www.aiminingco.com/gpu/h200/specs"};
 inline constexpr source h200_driver{basis::measured, "143771 MiB in nvidia-smi output of H200 nodes posted in several public repositories"};
 inline constexpr source h20_note{basis::vendor, "note with NVIDIA's H20 figures, https://zangshuxian.com/new/674733024499207168"};
 inline constexpr source h20_listing{basis::measured, "device listing, https://zangshuxian.com/new/674733024499207168"};
 inline constexpr source h20_fp8{basis::derived, "twice the BF16 rate, as for INT8, https://zangshuxian.com/new/674733024499207168"};
 inline constexpr source h20_page{basis::vendor, "H20 page, https://willitrunai.com/es/gpus/h20-96gb"};
-inline constexpr source h20_memory{basis::assumed, "97871 MiB is what drivers show for 96 GB HBM3 Hopper parts; no output that names H20 was read"};
+inline constexpr source h20_memory{basis::measured, "97871 MiB in nvidia-smi output of an H20, test instructions of the ACE compiler (docker image opencc/ace:20250524)"};
+inline constexpr source gh200_page{basis::vendor, "Wikipedia's table of Grace Hopper: 132 SMs, 1980 MHz, https://wikimili.com/en/Hopper_%28microarchitecture%29"};
+inline constexpr source gh200_announcement{basis::vendor, "NVIDIA's announcement of 2023-08-08: 96 GB HBM3 at 4 TB/s, https://nishikiout.net/entry/2023/08/09/143040"};
+inline constexpr source gh200_driver{basis::measured, "97871 MiB, 900 W in nvidia-smi output of GH200 480GB nodes posted in several public repositories"};
+inline constexpr source gh200_l2{basis::measured, "median from 14 to 40 MB, gpu-l2-cache/h200.txt of gpu-benches 3088b333, which is a GH200 by its memory, https://github.com/te42kyfo/gpu-benches"};
+inline constexpr source gh200_l2_taken{basis::assumed, "measured on a GH200, the same SMs at the same clock, and taken over: gpu-l2-cache/h200.txt of gpu-benches 3088b333, https://github.com/te42kyfo/gpu-benches"};
+inline constexpr source gh200_l2_size{basis::assumed, "as H200, which has all six memory stacks too; the knee of its read bandwidth lies at 46 MB, that of the 50 MB card at 40"};
 inline constexpr source h20_rate{basis::derived, "148 TFLOP/s / (78 SMs x 1.85 GHz): a quarter of 4096, which export rules leave"};
 
 // NVIDIA Blackwell.
