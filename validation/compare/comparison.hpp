@@ -28,6 +28,7 @@ struct comparison {
   /// What nothing measured may be quicker than: the bound, or, where operands may have come from a
   /// cache (`warm`), what that cache allows; 0 where no such limit is stated.
   double held_to = 0.0;
+  std::string why_held{};  ///< where that is no bound of the data sheet
   bool warm = false;
   bool fitted = false;    ///< the prediction's parameters were fitted to rows of this kind
   bool host = false;      ///< measured on a CPU

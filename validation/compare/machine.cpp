@@ -11,6 +11,25 @@
 
 namespace perfmodel::validation {
 
+perfmodel::accelerator at_its_fastest(perfmodel::accelerator a, const device_description& d) {
+  const double clock = (std::max)(a.vector.clock.value(), d.sm_clock_hz);
+  const auto times = [&clock](const frequency<>& stated) {
+    return stated.value() > 0.0 ? (std::max)(1.0, clock / stated.value()) : 1.0;
+  };
+  a.shared.bandwidth = times(a.vector.clock.quantity()) * a.shared.bandwidth.quantity();
+  for (perfmodel::compute_unit* u : {&a.matrix, &a.vector}) {
+    const double by = times(u->clock.quantity());
+    peak_rates::fields(
+        [by](const field&, auto& rate) {
+          if (rate.is_stated()) rate = by * rate.quantity();
+        },
+        u->peak);
+  }
+  const double pins = d.memory_bus_bits / 8.0 * 2.0 * d.memory_clock_hz;
+  if (pins > a.dram.bandwidth.value()) a.dram.bandwidth = bandwidth<>::from_value(pins);
+  return a;
+}
+
 machine machine_of(const device_description& d, const std::vector<recorded>& all) {
   machine m;
   m.described = d;
@@ -42,6 +61,7 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   }
   m.known = true;
   m.device = *found;
+  m.fastest = at_its_fastest(m.device, d);
   m.own_profile = catalog::measured_as(m.device) != nullptr;
   m.policy = calibrated_for(m.device);
   m.links = m.policy.links;

@@ -17,6 +17,9 @@ struct host_fit;
 struct machine {
   device_description described{};
   perfmodel::accelerator device{};
+  /// The same at its highest clock and with the bandwidth of its pins, where those say more than
+  /// the data sheet: what nothing measured may be quicker than.
+  perfmodel::accelerator fastest{};
   bool known = false;        ///< in the catalogue
   bool own_profile = false;  ///< fitted to this machine; else its relative's, by default rules
   double log_sigma = 0.0;    ///< of its machine profile
@@ -24,13 +27,10 @@ struct machine {
   calibrated_collectives links{};
   duration<> memory_latency{};  ///< measured by a pointer chase of its own, else the catalogue's
   std::shared_ptr<const host_fit> host{};  ///< of a CPU, fitted to its own recordings
-
-  calibrated with_weight_copies(double copies) const {
-    calibrated p = policy;
-    p.conditions = replaying(copies);
-    return p;
-  }
 };
+
+/// A device at its highest clock, and with what its pins carry at two transfers a memory clock.
+perfmodel::accelerator at_its_fastest(perfmodel::accelerator a, const device_description& d);
 
 /// `all`: the recordings to look in for what the machine was measured to be; of a CPU, those of one
 /// run. Errors: std::invalid_argument where `accelerator` names none of the catalogue.

@@ -68,18 +68,21 @@ predictor find_predictor(std::string_view quantity) {
   return nullptr;
 }
 
+double held_to(const question& q, const demand& d, bool warm) {
+  perfmodel::accelerator a = q.on.fastest;
+  if (warm) {
+    const bandwidth<> l1 = a.shared.bandwidth.quantity();
+    a.dram.bandwidth = l1.value() > 0.0 ? l1 : 1e24 * byte_per_s;
+  }
+  return roofline(a, d).time.value();
+}
+
 prediction bounded_by(const question& q, const demand& d, const estimate& e, const char* law) {
   prediction p;
   p.value = e.time.value();
   p.bound = roofline(q.on.device, d).time.value();
-  p.held_to = p.bound;
   p.warm = q.warm();
-  if (p.warm) {
-    perfmodel::accelerator cached = q.on.device;
-    cached.dram.bandwidth =
-        cached.l2.bandwidth.value() > 0.0 ? cached.l2.bandwidth.quantity() : 1e24 * byte_per_s;
-    p.held_to = roofline(cached, d).time.value();
-  }
+  p.held_to = held_to(q, d, p.warm);
   p.size = d.dram.total().value();
   p.regime = published::regime_of(e);
   p.by = law;
@@ -113,7 +116,9 @@ std::vector<comparison> compare_recording(const recorded& r, const machine& on) 
       if (r.device.kind == "cpu" && needs_device(p.quantity)) {
         said = predict_on_host(q);
       } else if (needs_device(p.quantity) && !on.known) {
-        said.note = "the device is not in the catalogue";
+        said.note = r.device.name.find(" MIG ") == std::string::npos
+                        ? "the device is not in the catalogue"
+                        : "a part of a GPU (MIG) is not in the catalogue";
       } else if (const predictor predict = find_predictor(p.quantity)) {
         said = predict(q);
       } else {
@@ -126,6 +131,7 @@ std::vector<comparison> compare_recording(const recorded& r, const machine& on) 
     c.predicted = said.value;
     c.bound = said.bound;
     c.held_to = said.held_to;
+    c.why_held = said.why_held;
     c.size = said.size;
     c.warm = said.warm;
     c.fitted = said.fitted;

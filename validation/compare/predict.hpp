@@ -32,6 +32,7 @@ struct prediction {
   bool fitted = false;    ///< the parameters behind it were fitted to this very point
   bool profiled = false;  ///< by a fitted profile, and not by a data sheet or an identity
   std::string regime{}, shape{}, by{}, note{};
+  std::string why_held{};  ///< where `held_to` is no bound of the data sheet
 };
 
 using predictor = prediction (*)(const question&);
@@ -39,9 +40,11 @@ using predictor = prediction (*)(const question&);
 /// null: no law of the library is about this quantity.
 predictor find_predictor(std::string_view quantity);
 
-/// A demand's bound beside an estimate of it. What came from a warm cache is held to the rate of L2
-/// where the catalogue states it, and to arithmetic.
+/// A demand's bound beside an estimate of it. Held to the device at its fastest; what may have come
+/// from a cache, to what the SMs' L1s deliver, and to arithmetic.
 prediction bounded_by(const question& q, const demand& d, const estimate& e, const char* law);
+/// The least time that a demand can take on the device. `warm`: what it reads may lie in a cache.
+double held_to(const question& q, const demand& d, bool warm);
 
 /// A whole recording beside its predictions. `machines` were made of the same recordings.
 std::vector<comparison> compare_recording(const recorded& r, const machine& on);

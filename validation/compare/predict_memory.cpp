@@ -2,40 +2,30 @@
 #include <perfmodel/calibrated/conditions.hpp>
 #include <perfmodel/littles_law.hpp>
 
+#include "chase.hpp"
 #include "predict.hpp"
 
 namespace perfmodel::validation {
 
 namespace {
 
+/// The catalogue's bandwidth of the L2, or what the profile's kernels reached of it.
 bandwidth<> l2_rate(const machine& m) {
-  const bandwidth<> fitted = m.policy.machine.l2_bandwidth;
-  return fitted.value() > 0.0 ? fitted : m.policy.attention.l2_bandwidth;
+  const bandwidth<> stated = m.device.l2.bandwidth.quantity();
+  return stated.value() > 0.0 ? stated : m.policy.machine.l2_bandwidth;
 }
 
-/// The calibrated share of DRAM, and a kernel's floor; of a warm working set the part that L2 still
-/// holds comes at its rate.
-prediction streamed(const question& q, const demand& d, const bytes<>& working_set,
-                    const char* law) {
+/// The share of bytes that are found in the L2, where `set` bytes are used in turn.
+double found_in_l2(const question& q, const bytes<>& set) {
+  return perfmodel::detail::resident(set, q.on.device.l2.capacity.quantity());
+}
+
+/// The calibrated share of DRAM, the L2's rate for `from_l2` bytes, and a floor for each launch.
+estimate streamed(const question& q, const demand& d, const bytes<>& from_l2) {
   estimate e = roofline(q.on.device, d, q.on.policy);
-  if (q.warm()) {
-    const double stays =
-        perfmodel::detail::resident(working_set, q.on.device.l2.capacity.quantity());
-    const duration<> from_dram = d.dram.total() / q.on.policy.dram_bandwidth(q.on.device, d);
-    const duration<> from_l2 = d.dram.total() / l2_rate(q.on);
-    e.time = (1.0 - stays) * from_dram + stays * from_l2 + q.on.policy.launch_time(q.on.device, d);
-  }
-  return bounded_by(q, d, e, law);
-}
-
-/// The level that holds a working set, by its stated latency.
-duration<> latency_of_level(const question& q) {
-  const perfmodel::accelerator& a = q.on.device;
-  const double set = q.number("working_set_bytes");
-  const double l1 = a.sms.value() > 0.0 ? a.shared.capacity.value() / a.sms.value() : 0.0;
-  if (set <= l1) return a.shared.latency.quantity();
-  if (set <= a.l2.capacity.value()) return a.l2.latency.quantity();
-  return a.dram.latency.quantity();
+  e.time = (d.dram.total() - from_l2) / q.on.policy.dram_bandwidth(q.on.device, d) +
+           from_l2 / l2_rate(q.on) + q.on.policy.launch_time(q.on.device, d);
+  return e;
 }
 
 }  // namespace
@@ -43,19 +33,25 @@ duration<> latency_of_level(const question& q) {
 prediction predict_stream(const question& q) {
   demand d;
   d.dram = q.moved();
-  prediction p = streamed(q, d, q.number("working_set_bytes") * byte,
-                          "calibrated share of the bandwidth, launch floor");
+  const double set = q.number("working_set_bytes");
+  const double found = q.warm() ? found_in_l2(q, set * byte) : 0.0;
+  prediction p = bounded_by(q, d, streamed(q, d, found * d.dram.total()),
+                            "share of DRAM's bandwidth, the L2's where warm, launch floor");
   p.shape = shape_of(q, "kernel working_set_bytes cache");
-  p.size = q.number("working_set_bytes");
+  if (q.word("method") == "one_kernel") p.shape += ", one kernel";
+  p.size = set;
   return p;
 }
 
 prediction predict_latency(const question& q) {
   prediction p;
-  p.value = latency_of_level(q).value();
   p.size = q.number("working_set_bytes");
+  const chased_load load = chase(q.on.device, p.size, q.word("first_level") != "l2");
+  p.value = load.latency.value();
+  p.regime = load.level;
   p.shape = shape_of(q, "working_set_bytes");
-  p.by = "latency of the level that holds the working set, catalogue";
+  if (!q.word("first_level").empty()) p.shape += cat(", from ", q.word("first_level"));
+  p.by = "latencies of the levels, catalogue, by what each keeps of the working set";
   if (p.value == 0.0) p.note = "the catalogue states no latency of this level";
   return p;
 }
@@ -80,7 +76,7 @@ prediction predict_shared_memory(const question& q) {
     return p;
   }
   p.bound = (d.shared.total() / rate).value();
-  p.held_to = p.bound;
+  p.held_to = (d.shared.total() / q.on.fastest.shared.bandwidth.quantity()).value();
   p.value = p.bound + q.on.policy.launch_time(q.on.device, d).value();
   p.by = "bytes x ways of conflict / data-sheet bandwidth, launch floor";
   return p;
@@ -93,7 +89,7 @@ prediction predict_bytes_in_flight(const question& q) {
   p.shape = shape_of(q, "bytes_in_flight");
   p.size = q.number("bytes_in_flight");
   p.bound = roofline(q.on.device, d).time.value();
-  p.held_to = p.bound;
+  p.held_to = held_to(q, d, false);
   if (!(q.on.memory_latency.value() > 0.0)) {
     p.note = "the latency of DRAM is neither measured nor in the catalogue";
     return p;
@@ -114,9 +110,23 @@ prediction predict_chain(const question& q) {
   demand d;
   d.dram = q.moved();
   d.launches = q.number("launches");
-  prediction p = streamed(q, d, q.number("bytes_written") * byte,
-                          "calibrated share of the bandwidth, a floor per launch");
+  // Between kernels an array goes through the L2, which keeps what it has room for.
+  const double all = d.dram.total().value();
+  const double compulsory = q.number("compulsory_bytes", all);
+  const double array = 0.5 * compulsory;
+  const double between = all - compulsory;
+  const double found = between > 0.0 ? found_in_l2(q, array * byte) : 0.0;
+  prediction p = bounded_by(q, d, streamed(q, d, found * between * byte),
+                            "share of DRAM's bandwidth, the L2's between kernels, launch floors");
+  demand least = d;
+  least.dram = {array * byte, array * byte};
+  p.bound = roofline(q.on.device, least).time.value();
+  p.held_to = held_to(q, least, false);
+  p.warm = false;
   p.shape = shape_of(q, "chain rows columns launches");
+  if (between > 0.0) {
+    p.note = cat(amount(between, "B"), " of ", amount(all, "B"), " may come from the L2");
+  }
   return p;
 }
 
