@@ -60,20 +60,30 @@ void say(const std::string& text) {
   std::fputs(text.c_str(), stdout);
 }
 
-/// Reads all recordings; those that were cut down to try a program are named and left out.
+/// Reads all recordings. Those that were cut down to try a program are named and left out, and so
+/// are those that cannot be read; none can: the first one's error.
 std::vector<pv::recorded> read_all(const options& o) {
   std::vector<pv::recorded> out;
   std::set<fs::path> read;
+  std::vector<pv::recording_error> refused;
   for (const std::string& folder : o.recordings) {
     for (const std::string& file : files_in(folder)) {
       once(read, file);
-      pv::recorded r = pv::read_recording(file);
-      if (r.measured && r.run.reduced) {
-        say(cat("skipped: ", file, ": reduced, for no comparison\n"));
-        continue;
+      try {
+        pv::recorded r = pv::read_recording(file);
+        if (r.measured && r.run.reduced) {
+          say(cat("skipped: ", file, ": reduced, for no comparison\n"));
+        } else {
+          out.push_back(std::move(r));
+        }
+      } catch (const pv::recording_error& e) {
+        refused.push_back(e);
       }
-      out.push_back(std::move(r));
     }
+  }
+  if (out.empty() && !refused.empty()) throw refused.front();
+  for (const pv::recording_error& e : refused) {
+    say(cat("skipped: ", e.code(), ' ', one_line(e.what()), "\n"));
   }
   return out;
 }
@@ -81,6 +91,7 @@ std::vector<pv::recorded> read_all(const options& o) {
 std::vector<pv::compared_recording> compare_all(const std::vector<pv::recorded>& recordings) {
   std::map<std::string, pv::machine> machines;
   std::vector<pv::compared_recording> out;
+  std::vector<std::string> refused;
   for (const pv::recorded& r : recordings) {
     std::string name = r.device.name;
     name += cat("|", r.device.accelerator);
@@ -96,11 +107,14 @@ std::vector<pv::compared_recording> compare_all(const std::vector<pv::recorded>&
       try {
         machines.emplace(name, pv::machine_of(r.device, run));
       } catch (const std::invalid_argument& e) {
-        throw std::invalid_argument(cat(r.file, ": ", e.what()));
+        refused.push_back(cat(r.file, ": ", e.what()));
+        continue;
       }
     }
     out.push_back({r, pv::compare_recording(r, machines.at(name))});
   }
+  if (out.empty() && !refused.empty()) throw std::invalid_argument(refused.front());
+  for (const std::string& why : refused) say(cat("skipped: ", one_line(why), "\n"));
   return out;
 }
 
@@ -149,6 +163,8 @@ outcome compare_what(const options& o) {
 void print_tables(const outcome& all) {
   if (!all.recordings.empty()) {
     say(cat("Recordings\n\n", pv::recording_table(all.recordings, false), "\n"));
+    const std::string goal = pv::goal_lines(all.recordings);
+    if (!goal.empty()) say(cat("The goal\n\n", goal, "\n"));
   }
   if (!all.own.empty()) say(cat("Own measurements\n\n", csv_table(all.own), "\n"));
   for (const pv::titled_table& t : pv::published_tables(all.published)) {
@@ -176,6 +192,7 @@ int run(const options& o) {
       say(cat("skipped: ", s, "\n"));
     }
   }
+  for (const std::string& f : pv::not_measured(all.recordings)) say(cat("failed: ", f, "\n"));
   for (const std::string& f : failures) say(cat("broken: ", f, "\n"));
   say(cat("compare: ", all.recordings.size(), " recordings, ", all.own.size(), " own rows, ",
           failures.size(), " broken\n"));

@@ -189,9 +189,28 @@ std::vector<std::string> broken(const std::vector<compared_recording>& all) {
     for (const comparison* c : rows) {
       if (!c->beats_bound()) continue;
       out.push_back(cat(what, ", ", c->shape, ", in ", c->table, ": measured ",
-                        amount(c->measured, c->unit), ", below ", amount(c->held_to, c->unit),
-                        ", which nothing is quicker than"));
+                        amount(c->measured, c->unit), ", below ", amount(c->held_to, c->unit), ", ",
+                        c->why_held.empty() ? "which nothing is quicker than" : c->why_held));
     }
+  }
+  return out;
+}
+
+std::vector<std::string> not_measured(const std::vector<compared_recording>& all) {
+  std::vector<std::string> out;
+  for (const compared_recording& r : all) {
+    for (const failed_part& f : r.recording.failed) {
+      out.push_back(
+          cat(r.recording.device.name, ", ", r.recording.experiment, ", ", f.part, ": ", f.reason));
+    }
+    std::size_t samples = 0, points = 0;
+    for (const point& p : r.recording.points) {
+      samples += p.throttled.size();
+      points += p.throttled.empty() ? 0 : 1;
+    }
+    if (samples == 0) continue;
+    out.push_back(cat(r.recording.device.name, ", ", r.recording.experiment, ": ", samples,
+                      " samples of ", points, " points at a lowered clock"));
   }
   return out;
 }
@@ -220,7 +239,15 @@ std::string report_page(const std::vector<compared_recording>& all,
   page += failures.empty()
               ? "\nEvery tolerance is kept, and nothing was measured below its bound.\n"
               : "\nBroken:\n\n";
-  for (const std::string& f : failures) page += cat("- ", f, "\n");
+  for (const std::string& f : failures) page += cat("- ", shown(f, 2000), "\n");
+  const std::vector<std::string> failed = not_measured(all);
+  if (!failed.empty()) page += "\nFailed, or measured at a lowered clock; in no score:\n\n";
+  for (const std::string& f : failed) page += cat("- ", shown(f, 2000), "\n");
+  const std::string goal = goal_lines(all);
+  if (!goal.empty()) {
+    page += cat("\n## Against the goal\n\n```text\n", goal, "```\n\n## Laws that were wrong\n\n",
+                wrong_laws(all));
+  }
   page += cat("\n## By which law, and how far it may be off\n\n", laws_table(all).markdown());
   if (!pictures.empty()) page += "\n## Pictures\n\n";
   for (const picture& p : pictures) page += picture_text(p);

@@ -35,6 +35,18 @@ std::string recording_table(const std::vector<compared_recording>& all, bool mar
 /// Whether a stated tolerance, or bound <= measured, is broken; what is broken, one a line.
 std::vector<std::string> broken(const std::vector<compared_recording>& all);
 
+/// What the programs recorded as failed, and samples at a lowered clock, one a line. Neither is read
+/// as a number.
+std::vector<std::string> not_measured(const std::vector<compared_recording>& all);
+
+/// Of every quantity that was measured on a GPU here: its median error and 90th percentile against
+/// 5 % and 15 %, a step's median against 10 %. Empty where nothing was.
+std::string goal_lines(const std::vector<compared_recording>& all);
+
+/// Of the quantities that miss it: by which law, how far off and which way, and the worst point; an
+/// item of a list each, for a reader to say why.
+std::string wrong_laws(const std::vector<compared_recording>& all);
+
 /// Published rows that are below their bound, and that no warm cache explains.
 std::vector<std::string> below_bound(const published_scores& published);
 
