@@ -73,6 +73,21 @@ tampered 2 'version is 2; allowed: up to 1' 's/"version": 1/"version": 2/'
 tampered 2 'h201' 's/h200_sxm/h201/'
 tampered 0 'reduced' 's/"reduced": false/"reduced": true/'
 
+# One that cannot be read is named and left out; so is one of a device that is not in the catalogue.
+recording "$work/mixed/good.json" 6.2 cold
+recording "$work/mixed/bad.json" 6.2 cold
+sed -i 's/"unit": "s"/"unit": "ms"/' "$work/mixed/bad.json"
+recording "$work/mixed/unknown.json" 6.2 cold
+sed -i 's/h200_sxm/h201/; s/NVIDIA H200/NVIDIA H201/' "$work/mixed/unknown.json"
+says 0 'skipped: PM-R12' --recordings "$work/mixed"
+says 0 'h201' --recordings "$work/mixed"
+says 0 'compare: 1 recordings, 0 own rows, 0 broken' --recordings "$work/mixed"
+# What failed is named, and no number; a clock that the driver does not say is not a fault.
+tampered 0 'failed: NVIDIA H200, memory_stream, copy: out of memory' \
+  's/"skipped": \[\],/"skipped": [], "failed": [{"part": "copy", "reason": "out of memory"}],/'
+tampered 0 '1 recordings, 0 own rows, 0 broken' 's/"memory_clock_hz": 3201000000/"memory_clock_hz": 0/'
+says 0 'goal: met by' --recordings "$work/good"
+
 says 2 'nothing to compare'
 says 2 'no such folder' --recordings "$work/nowhere"
 says 2 'no such folder' --data "$work/nowhere"

@@ -52,7 +52,6 @@ pv::comparison one(const char* experiment, pv::point p) {
 constexpr double bandwidth = 3.35e12;
 constexpr double peak_bf16 = 989.4e12;
 const double dram_share = pm::catalog::profile_h100_sxm.value.dram_share;
-const double matrix_share = pm::catalog::profile_h100_sxm.value.matrix_share;
 
 }  // namespace
 
@@ -89,14 +88,17 @@ TEST_CASE("compare: below the bound is found, and a warm cache explains it") {
                                  {seconds}});
   };
   const double at_dram = 20e6 / bandwidth;  // 5.97 us
-  const double at_l2 = 20e6 / 6.95e12;      // 2.88 us, by the catalogue's L2
+  const double at_l2 = 20e6 / 9.75e12;      // 2.05 us, by the catalogue's L2
+  const double at_l1 = 20e6 / 33.45e12;     // 0.60 us: all SMs at 128 B a clock
   CHECK(at("cold", 0.9 * at_dram).beats_bound());
   CHECK_FALSE(at("cold", 1.01 * at_dram).beats_bound());
   CHECK_FALSE(at("warm", 0.9 * at_dram).beats_bound());
   CHECK(at("warm", 0.9 * at_dram).explained());
-  CHECK(at("warm", 0.9 * at_l2).beats_bound());
-  CHECK_FALSE(at("warm", 0.9 * at_l2).explained());
-  CHECK(at("warm", at_l2).predicted < at("cold", at_l2).predicted);
+  CHECK(at("warm", 0.9 * at_l2).explained());
+  CHECK(at("warm", 0.9 * at_l1).beats_bound());
+  CHECK_FALSE(at("warm", 0.9 * at_l1).explained());
+  // A third of the L2: nearly all of it is found there.
+  CHECK_THAT(at("warm", at_l2).predicted, WithinRel(at_l2 + 1.3e-6, 0.01));
 }
 
 TEST_CASE("compare: latency by the level of the working set") {
@@ -107,8 +109,20 @@ TEST_CASE("compare: latency by the level of the working set") {
                                  {1e-6}})
         .predicted;
   };
-  CHECK(at(20e6) == pm::catalog::h100_sxm.l2.latency.value());
-  CHECK(at(1e9) == pm::catalog::h100_sxm.dram.latency.value());
+  // 228 KB an SM, 25 MB of the near half of the L2, 50 MB of both.
+  CHECK_THAT(at(65536), WithinRel(34.1 / 1.98e9, 1e-3));
+  CHECK_THAT(at(8e6), WithinRel(151.3e-9, 1e-3));
+  CHECK_THAT(at(1e9), WithinRel(371.7e-9, 1e-3));
+  // As gpu-benches measured an H100 PCIe, kB of 1024 bytes: 270.9 ns at 35,343 and 321.0 at 56,926.
+  CHECK_THAT(at(35343 * 1024.0), WithinRel(270.9e-9, 0.05));
+  CHECK_THAT(at(56926 * 1024.0), WithinRel(321.0e-9, 0.08));
+  const auto past_l1 = one(
+      "pointer_chase",
+      {"load_latency",
+       "s",
+       {{"working_set_bytes", 65536}, {"stride_bytes", 128}, {"hops", 1e5}, {"first_level", "l2"}},
+       {1e-7}});
+  CHECK_THAT(past_l1.predicted, WithinRel(151.3e-9, 1e-3));
   const auto cycles =
       one("pointer_chase", {"load_latency_cycles",
                             "cycle",
@@ -149,7 +163,7 @@ TEST_CASE("compare: arithmetic, its ceiling and its corner") {
       "arithmetic_peak",
       {"arithmetic_time", "s", {{"unit", "mma"}, {"format", "bf16"}, {"flop", 989.4e9}}, {1.2e-3}});
   CHECK_THAT(mma.bound, WithinRel(1e-3, 1e-3));
-  CHECK_THAT(mma.predicted, WithinRel(1e-3 / matrix_share + 1.3e-6, 1e-3));
+  CHECK_THAT(mma.predicted, WithinRel(1e-3 / 0.629 + 1.3e-6, 1e-3));
   const pv::comparison fma =
       one("arithmetic_peak", {"arithmetic_time",
                               "s",

@@ -2,11 +2,8 @@
 // are not.
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <utility>
 
-#include "report.hpp"
-#include "tolerances.hpp"
+#include "judge.hpp"
 
 namespace perfmodel::validation {
 
@@ -29,7 +26,7 @@ struct scored_quantity {
 
 /// What was predicted of GPUs that were measured here.
 std::vector<scored_quantity> on_gpus(const std::vector<compared_recording>& all) {
-  std::map<std::pair<std::string, std::string>, std::vector<const comparison*>> groups;
+  grouped_rows groups;
   for (const compared_recording& r : all) {
     if (!r.recording.measured || r.recording.device.kind != "gpu") continue;
     for (const comparison& c : r.rows) {

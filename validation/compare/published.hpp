@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <perfmodel/hardware/accelerator.hpp>
+
 #include "comparison.hpp"
 #include "picture.hpp"
 
@@ -20,6 +22,10 @@ std::vector<picture> collective_pictures(const std::string& folder);
 std::vector<comparison> published_serving(const std::string& folder);
 /// Pointer chases, cache bandwidth and Little's law: published_memory.cpp.
 std::vector<comparison> published_memory(const std::string& folder);
+/// All SMs read the same `size` bytes again and again: what the L2 keeps of them comes at its rate.
+void read_again(comparison& c, const accelerator& a);
+/// Reads, strides and intensities of GPUs that the folder has no rows of: published_sweeps.cpp.
+std::vector<comparison> published_sweeps();
 std::vector<picture> memory_pictures(const std::string& folder);
 /// Speculation and KV capacity: published_tokens.cpp.
 std::vector<comparison> published_tokens(const std::string& folder);

@@ -5,6 +5,7 @@
 #include <perfmodel/littles_law.hpp>
 
 #include "../calibrate/tables.hpp"
+#include "chase.hpp"
 #include "published.hpp"
 
 namespace perfmodel::validation {
@@ -14,27 +15,6 @@ namespace {
 /// Of the data sheet's bandwidth; all of it where no share was fitted to such a machine.
 double dram_share_of(const accelerator& a) {
   return catalog::can_be_calibrated(a) ? catalog::machine_profile_of(a).value.dram_share : 1.0;
-}
-
-/// Of the L2 that one SM reaches without crossing the chip: 1 where nobody says how it is divided.
-double near_share_of(const accelerator& a) {
-  return catalog::can_be_calibrated(a) ? 1.0 / l2_partitions_of(a) : 1.0;
-}
-
-/// The level that a working set stays in, and its name; "between" up to twice a level's size, where
-/// a part of the loads hits. One SM chases, so L1 is its own; the L2 of GA100 and later has two
-/// halves, and one SM keeps what it reads in the near one.
-struct found_level {
-  const memory_level* level;
-  const char* name;
-};
-found_level level_of(const accelerator& a, double working_set) {
-  const double l1 = a.shared.capacity.value() / a.sms.value();
-  const double l2 = a.l2.capacity.value();
-  if (working_set <= l1) return {&a.shared, "L1"};
-  if (working_set <= 2.0 * l1) return {&a.l2, "between"};
-  if (working_set <= l2 * near_share_of(a)) return {&a.l2, "L2"};
-  return {&a.dram, working_set <= 2.0 * l2 ? "between" : "DRAM"};
 }
 
 std::vector<comparison> chases(const std::string& folder) {
@@ -47,15 +27,16 @@ std::vector<comparison> chases(const std::string& folder) {
     c.quantity = "load latency";
     c.device = a->name.view();
     c.size = r.number("working_set_bytes");
-    const found_level found = level_of(*a, c.size);
     // AMD's shared memory is no cache, and how large its vector L1 is the catalogue does not say.
-    if (a->vendor.view() == "AMD" && std::string_view(found.name) == "L1") continue;
-    c.regime = found.name;
+    if (a->vendor.view() == "AMD" && c.size <= a->shared.capacity.value() / a->sms.value())
+      continue;
+    const chased_load load = chase(*a, c.size, a->vendor.view() != "AMD");
+    c.regime = load.level;
     c.unit = "s";
     c.measured = r.seconds("latency_ns", 1e-9);
-    c.predicted = found.level->latency.value();
+    c.predicted = load.latency.value();
     c.fitted = true;
-    c.by = "the catalogue's latency of the level";
+    c.by = "the catalogue's latencies, by what each level keeps";
     out.push_back(c);
   }
   return out;
@@ -71,18 +52,8 @@ std::vector<comparison> cache_bandwidths(const std::string& folder) {
     c.quantity = "read bandwidth, as time";
     c.device = a->name.view();
     c.size = r.number("dataset_bytes");
-    const double room = a->l2.capacity.value() * near_share_of(*a);
-    const bool cached = c.size <= room;
-    c.regime = cached ? "L2" : c.size <= 2.0 * a->l2.capacity.value() ? "between" : "DRAM";
-    c.unit = "s";
+    read_again(c, *a);
     c.measured = c.size / (r.number("bandwidth_GBps") * 1e9);
-    const double share = dram_share_of(*a);
-    c.predicted = c.size / (cached ? a->l2.bandwidth.value() : share * a->dram.bandwidth.value());
-    c.bound = c.size / a->dram.bandwidth.value();
-    c.warm = c.size <= 2.0 * a->l2.capacity.value();
-    c.held_to = c.warm ? 0.0 : c.bound;
-    c.fitted = cached;
-    c.by = "the catalogue's bandwidth of L2, the profile's share of DRAM";
     out.push_back(c);
   }
   return out;
@@ -146,6 +117,19 @@ std::vector<panel> panels_of(const std::vector<comparison>& rows, Y y_of) {
 }
 
 }  // namespace
+
+void read_again(comparison& c, const accelerator& a) {
+  const double kept = perfmodel::detail::resident(c.size * byte, a.l2.capacity.quantity());
+  c.regime = kept >= 0.9 ? "L2" : kept >= 0.1 ? "between" : "DRAM";
+  c.unit = "s";
+  c.predicted = c.size * (kept / a.l2.bandwidth.value() +
+                          (1.0 - kept) / (dram_share_of(a) * a.dram.bandwidth.value()));
+  c.bound = c.size / a.dram.bandwidth.value();
+  c.warm = c.size <= 2.0 * a.l2.capacity.value();
+  c.held_to = c.warm ? 0.0 : c.bound;
+  c.fitted = kept >= 0.9;
+  c.by = "the catalogue's bandwidth of L2, the profile's share of DRAM";
+}
 
 std::vector<comparison> published_memory(const std::string& folder) {
   std::vector<comparison> out = chases(folder);

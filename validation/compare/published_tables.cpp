@@ -141,6 +141,9 @@ published_scores score_published(const std::string& folder) {
   s.collectives = scored("collectives", folder, published_collectives);
   s.serving = scored("services", folder, published_serving);
   s.memory = scored("memory", folder, published_memory);
+  if (!s.memory.empty()) {
+    for (comparison& c : published_sweeps()) s.memory.push_back(std::move(c));
+  }
   s.tokens = scored("tokens", folder, published_tokens);
   for (const char* operation :
        {"gemm", "attention decode", "attention prefill", "experts", "elementwise"}) {
@@ -192,7 +195,11 @@ std::vector<titled_table> published_tables(const published_scores& s) {
          })});
   }
   if (!s.memory.empty()) {
-    out.push_back({"Memory", "From gpu-benches.",
+    out.push_back({"Memory",
+                   "From gpu-benches: its tables at 1c36d509, and of GH200 and A100 40 GB "
+                   "`gpu-l2-cache/h200.txt` at 3088b333, `gpu-strides/h200.txt` at 0a45416b, "
+                   "`gpu-roofline/h200.txt` and `alex_a100_40.txt` at e4e93a37. What it calls h200 "
+                   "reads its memory at 3.9 TB/s: it is a GH200 with 96 GB, and scored as one.",
                    grouped(s.memory, {"quantity", "GPU", "level"}, [](const comparison& c) {
                      return group_key{c.quantity, c.device, c.regime};
                    })});

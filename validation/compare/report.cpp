@@ -14,36 +14,12 @@ namespace perfmodel::validation {
 
 namespace {
 
-using device_and_quantity = std::pair<std::string, std::string>;
-
-std::map<device_and_quantity, std::vector<const comparison*>> by_quantity(
-    const std::vector<compared_recording>& all) {
-  std::map<device_and_quantity, std::vector<const comparison*>> groups;
-  for (const compared_recording& r : all) {
-    for (const comparison& c : r.rows) {
-      // What a CPU's model was fitted to says little of it: apart, and not judged.
-      std::string quantity = c.quantity;
-      if (c.host && c.fitted) quantity += ", fitted to";
-      groups[{c.device, quantity}].push_back(&c);
-    }
-  }
-  return groups;
-}
-
 /// `borrowed`: by another machine's profile.
 std::string allowed_text(const tolerance* t, bool borrowed = false) {
   if (t == nullptr || t->median == 0.0) return "not judged";
   if (borrowed) return "not judged: a relative's profile";
   const int digits = t->median < 0.01 ? 1 : 0;
   return cat(fixed(100.0 * t->median, digits), " % / ", fixed(100.0 * t->p90, digits), " %");
-}
-
-bool borrowed(const std::vector<const comparison*>& rows) {
-  return std::any_of(rows.begin(), rows.end(), [](const comparison* c) { return c->borrowed; });
-}
-
-bool on_host(const std::vector<const comparison*>& rows) {
-  return rows.front()->host;
 }
 
 /// A page, and its pictures where they can be drawn.
@@ -167,52 +143,6 @@ std::string recording_table(const std::vector<compared_recording>& all, bool mar
     t.add(std::move(cells));
   }
   return markdown ? t.markdown() : t.plain();
-}
-
-std::vector<std::string> broken(const std::vector<compared_recording>& all) {
-  std::vector<std::string> out;
-  for (const auto& [key, rows] : by_quantity(all)) {
-    std::string what = key.second;
-    what += cat(" on ", key.first);
-    const group_score s = score("", rows);
-    const tolerance* allowed = find_tolerance(key.second, on_host(rows));
-    if (allowed != nullptr && allowed->median > 0.0 && s.predicted.n > 0 && !borrowed(rows)) {
-      if (s.predicted.median > allowed->median) {
-        out.push_back(cat(what, ": median error ", percent(s.predicted.median), ", allowed ",
-                          percent(allowed->median)));
-      }
-      if (s.predicted.p90 > allowed->p90) {
-        out.push_back(cat(what, ": 90th percentile ", percent(s.predicted.p90), ", allowed ",
-                          percent(allowed->p90)));
-      }
-    }
-    for (const comparison* c : rows) {
-      if (!c->beats_bound()) continue;
-      out.push_back(cat(what, ", ", c->shape, ", in ", c->table, ": measured ",
-                        amount(c->measured, c->unit), ", below ", amount(c->held_to, c->unit), ", ",
-                        c->why_held.empty() ? "which nothing is quicker than" : c->why_held));
-    }
-  }
-  return out;
-}
-
-std::vector<std::string> not_measured(const std::vector<compared_recording>& all) {
-  std::vector<std::string> out;
-  for (const compared_recording& r : all) {
-    for (const failed_part& f : r.recording.failed) {
-      out.push_back(
-          cat(r.recording.device.name, ", ", r.recording.experiment, ", ", f.part, ": ", f.reason));
-    }
-    std::size_t samples = 0, points = 0;
-    for (const point& p : r.recording.points) {
-      samples += p.throttled.size();
-      points += p.throttled.empty() ? 0 : 1;
-    }
-    if (samples == 0) continue;
-    out.push_back(cat(r.recording.device.name, ", ", r.recording.experiment, ": ", samples,
-                      " samples of ", points, " points at a lowered clock"));
-  }
-  return out;
 }
 
 std::vector<std::string> below_bound(const published_scores& published) {

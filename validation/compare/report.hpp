@@ -5,17 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "../recording/read_recording.hpp"
-#include "comparison.hpp"
+#include "judge.hpp"
 #include "picture.hpp"
 
 namespace perfmodel::validation {
-
-/// A recording and its comparisons.
-struct compared_recording {
-  recorded recording{};
-  std::vector<comparison> rows{};
-};
 
 /// Published tables, scored.
 struct published_scores {
@@ -31,21 +24,6 @@ published_scores score_published(const std::string& folder);
 
 /// What is printed of recordings: a line for each quantity of each device.
 std::string recording_table(const std::vector<compared_recording>& all, bool markdown);
-
-/// Whether a stated tolerance, or bound <= measured, is broken; what is broken, one a line.
-std::vector<std::string> broken(const std::vector<compared_recording>& all);
-
-/// What the programs recorded as failed, and samples at a lowered clock, one a line. Neither is read
-/// as a number.
-std::vector<std::string> not_measured(const std::vector<compared_recording>& all);
-
-/// Of every quantity that was measured on a GPU here: its median error and 90th percentile against
-/// 5 % and 15 %, a step's median against 10 %. Empty where nothing was.
-std::string goal_lines(const std::vector<compared_recording>& all);
-
-/// Of the quantities that miss it: by which law, how far off and which way, and the worst point; an
-/// item of a list each, for a reader to say why.
-std::string wrong_laws(const std::vector<compared_recording>& all);
 
 /// Published rows that are below their bound, and that no warm cache explains.
 std::vector<std::string> below_bound(const published_scores& published);
