@@ -44,13 +44,16 @@ prediction predict_arithmetic(const question& q) {
     const bool emulated =
         unit == "mma" && d.format == fp8 && !has_fp8_mma(q.on.device.architecture);
     const number_format computed = emulated ? fp16 : d.format;
+    const char* law = "calibrated share of the matrix peak, launch floor";
+    const duration<> start = q.on.policy.launch_time(q.on.device, d);
     if (narrow) {
-      e.time = work / (mma_share * peak(q.on.device, computed)) +
-               q.on.policy.launch_time(q.on.device, d);
+      e.time = work / (mma_share * peak(q.on.device, computed)) + start;
+      law = "share of the matrix peak that mma reaches, launch floor";
+    } else if (unit == "wgmma") {
+      e.time = work / peak(q.on.fastest, d.format) + start;
+      law = "matrix peak at the highest clock, launch floor";
     }
-    prediction p = bounded_by(q, d, e,
-                              narrow ? "share of the matrix peak that mma reaches, launch floor"
-                                     : "calibrated share of the matrix peak, launch floor");
+    prediction p = bounded_by(q, d, e, law);
     if (emulated) {
       d.format = computed;
       p.held_to = held_to(q, d, false);

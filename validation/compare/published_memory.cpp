@@ -146,9 +146,11 @@ std::vector<picture> memory_pictures(const std::string& folder) {
   p.name = "latency_over_working_set";
   p.title = "Latency of one load over the working set";
   p.caption =
-      "Points: pointer chases of gpu-benches, one SM. Line: the catalogue's latency of the level. "
-      "To see: three plateaus, L1, L2 and DRAM. Between two of them a part of the loads hits; past "
-      "half of the L2 some hits are in its far half.";
+      "Points: pointer chases of gpu-benches, one SM. Line: the catalogue's latencies, by what "
+      "each "
+      "level keeps of the working set. To see: plateaus of L1, L2, its far half where it is in "
+      "two, "
+      "and DRAM; beyond a gigabyte the TLBs add to DRAM's.";
   p.y_label = "latency [ns]";
   p.key = "top left";
   p.panels = panels_of(chases(folder), [](const comparison&, double t) { return 1e9 * t; });
@@ -157,11 +159,10 @@ std::vector<picture> memory_pictures(const std::string& folder) {
   p.name = "bandwidth_over_working_set";
   p.title = "Read bandwidth over the working set";
   p.caption =
-      "Points: gpu-benches, all SMs read the same set. Line: the catalogue's bandwidth of L2, then "
-      "the share of DRAM's that matrix products reach. To see: the knee lies between half and all "
-      "of "
-      "the L2's size, since each half keeps its own copy of what its SMs read; a kernel that does "
-      "nothing but read reaches a larger share of DRAM's bandwidth than a product.";
+      "Points: gpu-benches, all SMs read the same set. Line: what the L2 keeps of it at the "
+      "catalogue's bandwidth of L2, the rest at the share of DRAM's that matrix products reach. To "
+      "see: the knee lies below the L2's size, as each half keeps its own copy of a part; a kernel "
+      "that does nothing but read reaches a larger share of DRAM's bandwidth than a product.";
   p.y_label = "bandwidth [GB/s]";
   p.y_least = 1000.0;
   p.y_most = 20000.0;
