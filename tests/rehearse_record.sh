@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# rehearse_record.sh <root> [<architectures> [<options of record.sh>...]]: validation/record.sh in a bare container: builds every
-# program, and gets as far as that there is no device. <root> is a system with g++ and little else, as
-# `debootstrap --variant=minbase --include=g++ bookworm <root>` makes one; the CUDA toolkit of this
-# machine is mounted into it, and there is no network. Run by hand, as root: it takes 15 minutes of two
-# cores for each architecture.
+# rehearse_record.sh <root> [<architectures> [<options of record.sh>...]]: validation/record.sh in a bare
+# container builds every program, and gets as far as that there is no device. <root> is a system with
+# g++ and little else, as `debootstrap --variant=minbase --include=g++ bookworm <root>` makes one; the
+# CUDA toolkit of this machine is mounted into it, and there is no network. Run by hand, as root.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 root=$(cd "$1" && pwd)
@@ -12,7 +11,7 @@ toolkit=$(readlink -f "${CUDA_HOME:-/usr/local/cuda}")
 for tool in cmake ninja make gnuplot python3 nvcc; do
   if chroot "$root" bash -c "command -v $tool" >/dev/null; then echo "rehearse: $tool is there"; exit 1; fi
 done
-rm -rf "$root/perfmodel" "$root/out" && mkdir -p "$root/perfmodel" "$root/usr/local/$(basename "$toolkit")"
+rm -rf "$root"/perfmodel/{validation,run} "$root/out" && mkdir -p "$root/perfmodel" "$root/usr/local/$(basename "$toolkit")"
 git -C "$here" archive HEAD validation run | tar -C "$root/perfmodel" -x
 code=0
 # shellcheck disable=SC2016
