@@ -59,11 +59,11 @@ std::string parameters_text(const pm::machine_fit& fit) {
         const bool at_limit = i < fit.at_bound.size() && fit.at_bound[i];
         const bool fitted = i++ < fit.at_bound.size();
         const char* remark = at_limit ? "at its limit" : fitted ? "" : "taken over";
-        if constexpr (pm::Quantity<type>) {
+        if constexpr (pm::detail::is_optional<type>) {
+          if (value) rows.push_back({about.name, pm::to_string(*value), "-", remark});
+        } else if constexpr (pm::Quantity<type>) {
           rows.push_back({about.name, pm::to_string(value),
                           fitted ? pm::to_string(standard_error) : "-", remark});
-        } else if constexpr (std::same_as<type, bool>) {
-          rows.push_back({about.name, value ? "yes" : "no", "-", remark});
         } else {
           rows.push_back({about.name, pm::detail::significant(value, 4),
                           fitted ? pm::detail::significant(standard_error, 2) : "-", remark});

@@ -132,7 +132,7 @@ json model_json(std::string_view name, const found_model& found) {
       {"parameters", number_json("parameters", parameters(m).total())},
       {"active_parameters", number_json("active_parameters", active_parameters(m))},
       {"kv_bytes_per_token", number_json("kv_bytes_per_token", kv_bytes_per_token(m).value())},
-      {"max_context", number_json("max_context", m.max_context)}};
+      {"max_context", m.max_context ? number_json("max_context", *m.max_context) : json()}};
   if (const auto* entry = pm::catalog::find_model_entry(name)) {
     out["published_parameters"] = number_json("published_parameters", entry->published_parameters);
     out["basis"] = pm::name_of(entry->how);
@@ -143,7 +143,7 @@ json model_json(std::string_view name, const found_model& found) {
     if (x != 0.0) shape[path.text()] = number_json("shape", x);
     return pm::traced(x);
   });
-  out["attention"] = m.attention.kind == pm::attention_kind::latent ? "latent" : "grouped_query";
+  out["attention"] = m.attention.latent ? "latent" : "grouped_query";
   out["shape"] = std::move(shape);
   return out;
 }
@@ -207,8 +207,7 @@ std::string models_text(std::string_view name) {
     rows.push_back({std::string(n), pm::detail::significant(parameters(m).total() / 1e9, 4) + "e9",
                     pm::detail::significant(active_parameters(m) / 1e9, 4) + "e9",
                     pm::to_string(kv_bytes_per_token(m).value(), {{0, 1, 0, 0, 0, 0, 0}}, 4),
-                    m.max_context > 0.0 ? pm::detail::number_text(m.max_context) : "-",
-                    found.source});
+                    m.max_context ? pm::detail::number_text(*m.max_context) : "-", found.source});
   }
   return table(rows, "lrrrrl") + "  KV cache per token is that of the whole model, in bf16.\n";
 }

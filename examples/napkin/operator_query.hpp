@@ -24,6 +24,8 @@ template <class Value>
 key key_of(const perfmodel::field& about, const Value& value, const field_help& h) {
   if constexpr (std::same_as<Value, bool>) {
     return flag(h.name, h.help).otherwise(value ? "true" : "false");
+  } else if constexpr (perfmodel::detail::is_optional<Value>) {
+    return key_of(about, typename Value::value_type{}, h).optional();
   } else if constexpr (perfmodel::Scalar<Value>) {
     const perfmodel::allowed_range& r = about.allowed;
     key k = r.refuses_some() ? number(h.name, h.help, r.least, r.most) : count(h.name, h.help);
@@ -41,7 +43,9 @@ key key_of(const perfmodel::field& about, const Value& value, const field_help& 
 /// Sets a field from its key.
 template <perfmodel::Scalar T, class Value>
 void read_field(inputs<T>& in, const char* name, Value& value) {
-  if constexpr (std::same_as<Value, bool>) {
+  if constexpr (perfmodel::detail::is_optional<Value>) {
+    read_field(in, name, value.emplace());
+  } else if constexpr (std::same_as<Value, bool>) {
     value = in.flag(name);
   } else if constexpr (std::same_as<Value, T>) {
     value = in.number(name);

@@ -17,7 +17,9 @@ constexpr int version = 1;
 
 template <class Value>
 double plain(const Value& x) {
-  if constexpr (pm::Quantity<Value>) {
+  if constexpr (pm::detail::is_optional<Value>) {
+    return x ? plain(*x) : 0.0;
+  } else if constexpr (pm::Quantity<Value>) {
     return x.value();
   } else {
     return x;
@@ -27,7 +29,9 @@ double plain(const Value& x) {
 /// A parameter's name in the file: with the unit it is in, matrix_floor_s.
 template <class Value>
 std::string parameter_key(const pm::field& about) {
-  if constexpr (!pm::Quantity<Value>) {
+  if constexpr (pm::detail::is_optional<Value>) {
+    return parameter_key<typename Value::value_type>(about);
+  } else if constexpr (!pm::Quantity<Value>) {
     return about.name;
   } else if constexpr (pm::exponents_of<Value>() == pm::exponents_of<pm::duration<>>()) {
     return cat(about.name, "_s");
@@ -54,6 +58,18 @@ void each_parameter(Profile& p, Each&& each) {
       p.value, p.standard_error);
 }
 
+template <class Value>
+void put(Value& into, double x) {
+  if constexpr (pm::detail::is_optional<Value>) {
+    put(into.emplace(), x);
+  } else if constexpr (pm::Quantity<Value>) {
+    into = Value::from_value(x);
+  } else {
+    into = x;
+  }
+}
+
+/// What is not known is not in the file.
 void read_parameters(const json_field& all, pm::machine_profile& p) {
   std::vector<std::string> keys;
   each_parameter(p, [&](const pm::field&, std::string key, const auto&, const auto&) {
@@ -63,20 +79,10 @@ void read_parameters(const json_field& all, pm::machine_profile& p) {
   each_parameter(
       p, [&](const pm::field& about, const std::string& key, auto& value, auto& standard_error) {
         using type = std::remove_cvref_t<decltype(value)>;
-        if constexpr (std::same_as<type, bool>) {
-          value = all[key].truth();
-        } else {
-          const json_field one = all[key].only({"value", "standard_error"});
-          const auto read = [](const json_field& f, const number_range& range, type& into) {
-            if constexpr (pm::Quantity<type>) {
-              into = type::from_value(f.number(range));
-            } else {
-              into = f.number(range);
-            }
-          };
-          read(one["value"], range_of(about), value);
-          read(one["standard_error"], {.most = 1e30}, standard_error);
-        }
+        if (pm::detail::is_optional<type> && !all.has(key)) return;
+        const json_field one = all[key].only({"value", "standard_error"});
+        put(value, one["value"].number(range_of(about)));
+        put(standard_error, one["standard_error"].number({.most = 1e30}));
       });
 }
 
@@ -119,12 +125,12 @@ json profile_file_json(const pm::machine_profile& p, const std::string& source,
   json parameters = json::object();
   each_parameter(p, [&](const pm::field&, const std::string& key, const auto& value,
                         const auto& standard_error) {
-    if constexpr (std::same_as<std::remove_cvref_t<decltype(value)>, bool>) {
-      parameters[key] = value;
-    } else {
-      parameters[key] = {{"value", number_json(key, plain(value))},
-                         {"standard_error", number_json(key, plain(standard_error))}};
+    using type = std::remove_cvref_t<decltype(value)>;
+    if constexpr (pm::detail::is_optional<type>) {
+      if (!value) return;
     }
+    parameters[key] = {{"value", number_json(key, plain(value))},
+                       {"standard_error", number_json(key, plain(standard_error))}};
   });
   return {{"schema", schema},
           {"version", version},

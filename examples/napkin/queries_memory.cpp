@@ -78,8 +78,8 @@ struct kv_capacity {
   static T context(inputs<T>& in, const pm::basic_transformer<T>& m) {
     if (in.has("context")) return in.number("context");
     using pm::upper;
-    if (!(upper(m.max_context) > 0.0)) in.missing("context", "this model states no longest one");
-    return m.max_context;
+    if (!m.max_context) in.missing("context", "this model states no longest one");
+    return *m.max_context;
   }
 };
 

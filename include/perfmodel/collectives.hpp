@@ -97,7 +97,7 @@ constexpr basic_collective_price<T> price_of(const basic_link<T>& fabric,
 template <Scalar T>
 constexpr feasibility carries(const basic_link<T>& fabric, const basic_collective<T>& c) {
   const double n = c.ranks;
-  if (!(upper(fabric.bandwidth.value()) != 0.0)) {
+  if (!fabric.bandwidth.is_stated()) {
     return infeasible("there is no link between the accelerators", "accelerators", n, 1.0);
   }
   positive("bandwidth", fabric.bandwidth.quantity());
@@ -132,7 +132,7 @@ constexpr basic_collective_estimate<T> time_of_collective(const basic_link<T>& f
   e.algorithm = on_every_lane([](std::size_t) { return std::size_t{0}; });
   if (c.ranks == 1) return e;
   e.feasible = carries(fabric, c);
-  if (!(upper(fabric.bandwidth.value()) != 0.0)) return e;
+  if (!fabric.bandwidth.is_stated()) return e;
 
   std::array<T, 5> time{}, wire{}, transfer{}, latency{};
   for (std::size_t i = 0; i < run.size; ++i) {

@@ -103,7 +103,7 @@ template <class Progress>
 class plan_search {
  public:
   plan_search(const plan_request& q, Progress& progress) : q_(q), progress_(progress) {
-    for (const accelerator& a : q.accelerators) r_.all_priced &= a.price.value() > 0.0;
+    for (const accelerator& a : q.accelerators) r_.all_priced &= a.price.is_stated();
   }
 
   template <class Serve>
@@ -185,7 +185,7 @@ class plan_search {
     plan_point p{d.device.name, f, d.layout, replicas, replicas * d.layout.ranks(), limit, s};
     p.output_rate = static_cast<double>(replicas) * s.output_rate;
     p.gpu_time_per_million = p.gpus * million_tokens / p.output_rate;
-    if (d.device.price.value() > 0.0) p.cost_per_million = p.gpu_time_per_million * d.device.price;
+    if (d.device.price.is_stated()) p.cost_per_million = p.gpu_time_per_million * d.device.price;
     p.meets_targets = !(q_.ttft && s.ttft > *q_.ttft) && !(q_.itl && s.itl > *q_.itl);
     (p.meets_targets ? met_ : missed_).add(p, r_.all_priced);
   }

@@ -93,11 +93,11 @@ constexpr bool require_workload() {
 }
 
 /// demand / rate; 0 where there is no demand or nobody states the rate.
-template <class Amount, class Rate>
-constexpr auto time_at(const Amount& demand, const char* field, const Rate& rate) {
-  using time = decltype(demand / rate);
-  const bool bounds = upper(demand.value()) > 0.0 && lower(rate.value()) > 0.0;
-  return bounds ? time(demand / positive(field, rate)) : time{};
+template <class Amount, Quantity Rate>
+constexpr auto time_at(const Amount& demand, const char* field, const fact<Rate>& rate) {
+  using time = decltype(demand / rate.quantity());
+  const bool bounds = rate.is_stated() && upper(demand.value()) > 0.0;
+  return bounds ? time(demand / positive(field, rate.quantity())) : time{};
 }
 
 /// The roofline of a demand and a machine over one scalar.
@@ -109,16 +109,17 @@ constexpr basic_estimate<T> roofline(const basic_accelerator<T>& a, const basic_
   if (upper(d.sent.value()) > 0.0) positive("fabric.bandwidth", a.fabric.bandwidth.quantity());
   positive("dram.bandwidth", a.dram.bandwidth.quantity());
 
-  const flop_rate<T> matrix_rate = multiplies ? policy.matrix_rate(a, d) : flop_rate<T>{};
-  const flop_rate<T> vector_rate = has_vector_work ? policy.vector_rate(a, d) : flop_rate<T>{};
+  duration<T> compute{}, vector{};
+  if (multiplies) compute = d.matrix_flop / positive("matrix_rate", policy.matrix_rate(a, d));
+  if (has_vector_work) vector = d.vector_flop / positive("vector_rate", policy.vector_rate(a, d));
   const basic_term<T> levels[] = {
-      {limiter::compute, "compute", time_at(d.matrix_flop, "matrix_rate", matrix_rate)},
-      {limiter::vector_compute, "vector", time_at(d.vector_flop, "vector_rate", vector_rate)},
+      {limiter::compute, "compute", compute},
+      {limiter::vector_compute, "vector", vector},
       {limiter::memory, "memory", d.dram.total() / policy.dram_bandwidth(a, d)},
-      {limiter::l2, "l2", time_at(d.l2.total(), "l2.bandwidth", a.l2.bandwidth.quantity())},
+      {limiter::l2, "l2", time_at(d.l2.total(), "l2.bandwidth", a.l2.bandwidth)},
       {limiter::shared, "shared",
-       time_at(d.shared.total(), "shared.bandwidth", a.shared.bandwidth.quantity())},
-      {limiter::link, "link", time_at(d.sent, "fabric.bandwidth", a.fabric.bandwidth.quantity())},
+       time_at(d.shared.total(), "shared.bandwidth", a.shared.bandwidth)},
+      {limiter::link, "link", time_at(d.sent, "fabric.bandwidth", a.fabric.bandwidth)},
   };
   basic_estimate<T> e;
   for (const basic_term<T>& level : levels) {

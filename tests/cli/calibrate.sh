@@ -102,7 +102,7 @@ refuses PM-E001 "${gemm[@]}" --profile "$scratch/broken.json"
 refuses PM-E001 batch --profile "$scratch/broken.json"
 # A rate that only some products need is looked at with the others, before any question.
 sed -E '/"l2_bandwidth/{n;s/: .*,/: 5e-324,/}' "$profile" >"$scratch/broken.json"
-refuses 'broken.json": l2_bandwidth is 4.94066e-324' batch --profile "$scratch/broken.json" </dev/null
+refuses 'broken.json": parameters.l2_bandwidth_bytes_per_s.value is 5e-324' batch --profile "$scratch/broken.json" </dev/null
 for command in "${gemm[*]}" "explain ${gemm[*]}" 'plan --model llama_3_8b' batch; do
   read -ra words <<<"$command"
   refuses '--profile: is empty' "${words[@]}" --profile '' </dev/null

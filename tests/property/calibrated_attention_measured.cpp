@@ -35,7 +35,7 @@ TEST_CASE("attention profiles hit published latencies", "[calibrated][shared]") 
   std::map<std::pair<std::string, bool>, score> scores;
   for (const auto& x : rows) {
     const auto profile = pm::catalog::attention_profile_of(*x.device);
-    const pm::estimate e = x.estimate(profile.value);
+    const pm::estimate e = x.estimate(pm::catalog::machine_profile_of(*x.device), profile);
     scores[{x.gpu, x.decode}].add(e.time.value(), x.seconds, profile.log_sigma);
     CHECK((e.mfu > 0.0 && e.mfu < 1.0));
     CHECK((e.mbu >= 0.0 && e.mbu < 1.0));  // bytes that L2 keeps are not DRAM's
@@ -63,7 +63,8 @@ TEST_CASE("one Hopper's profile predicts the other", "[calibrated][shared]") {
   for (const auto& x : rows) {
     if (x.gpu != "h200_sxm") continue;
     const auto& p = pm::catalog::attention_h100_sxm;
-    (x.decode ? decode : prefill).add(x.estimate(p.value).time.value(), x.seconds, p.log_sigma);
+    (x.decode ? decode : prefill)
+        .add(x.estimate(pm::catalog::profile_h100_sxm, p).time.value(), x.seconds, p.log_sigma);
   }
   CHECK(decode.mean() < 0.07);
   CHECK(prefill.mean() < 0.08);
@@ -93,7 +94,7 @@ TEST_CASE("head counts held back are hit as well, and the shipped values are the
   const auto& p = pm::catalog::attention_h200_sxm.value;
   const double shipped[] = {p.floor.value() * 1e6, p.tile_latency.value() * 1e6,
                             p.element_rate.value() * 1e-9, p.matrix_share,
-                            p.l2_bandwidth.value() * 1e-12};
+                            pm::catalog::profile_h200_sxm.value.l2_bandwidth->value() * 1e-12};
   for (std::size_t j = 0; j < std::size(shipped); ++j) {
     INFO(fit_rows::attention_model::parameters[j].name);
     CHECK(std::abs(fit.value[j] / shipped[j] - 1.0) < 2e-3);
@@ -152,7 +153,8 @@ TEST_CASE("other head dimensions follow from the rates: FlashAttention-3, figure
                             .head_dim = f.head_dim};
     w.causal = f.causal;
     const double seconds = pm::calibrated_estimate(pm::catalog::h100_sxm, w,
-                                                   {pm::catalog::attention_h100_sxm.value,
+                                                   {pm::catalog::profile_h100_sxm.value,
+                                                    pm::catalog::attention_h100_sxm.value,
                                                     pm::catalog::flash_attention_3},
                                                    {.cache = pm::cache_state::warm})
                                .time.value();
@@ -164,9 +166,10 @@ TEST_CASE("other head dimensions follow from the rates: FlashAttention-3, figure
 
 TEST_CASE("calibrated attention agrees over all scalars", "[calibrated][scalars]") {
   const auto decode = []<class T>(const std::array<T, 5>& x) {
+    auto m = pm::lift<T>(pm::catalog::profile_h200_sxm.value);
     auto p = pm::lift<T>(pm::catalog::attention_h200_sxm.value);
     p.floor = pm::duration<T>::from_value(x[2]);
-    p.dram_share = x[3];
+    m.dram_share = x[3];
     p.tile_latency = pm::duration<T>::from_value(x[4]);
     const pm::basic_attention_decode<T> w{.batch = x[0],
                                           .context = x[1],
@@ -174,15 +177,16 @@ TEST_CASE("calibrated attention agrees over all scalars", "[calibrated][scalars]
                                           .kv_heads = T(8.0),
                                           .head_dim = T(128.0)};
     return pm::calibrated_estimate(pm::lift<T>(pm::catalog::h200_sxm), w,
-                                   {p, pm::lift<T>(pm::catalog::flash_attention_3)},
+                                   {m, p, pm::lift<T>(pm::catalog::flash_attention_3)},
                                    {.cache = pm::cache_state::warm})
         .time.value();
   };
   perfmodel_test::check_scalars(decode, 3.0, 4160.0, 8e-6, 0.9, 3e-6);
   const auto prefill = []<class T>(const std::array<T, 4>& x) {
+    auto m = pm::lift<T>(pm::catalog::profile_b200_sxm.value);
     auto p = pm::lift<T>(pm::catalog::attention_b200_sxm.value);
     p.matrix_share = x[1];
-    p.dram_share = x[2];
+    m.dram_share = x[2];
     p.tile_latency = pm::duration<T>::from_value(x[3]);
     const pm::basic_attention_prefill<T> w{.batch = x[0],
                                            .tokens = T(2000.0),
@@ -190,7 +194,7 @@ TEST_CASE("calibrated attention agrees over all scalars", "[calibrated][scalars]
                                            .kv_heads = T(8.0),
                                            .head_dim = T(128.0)};
     return pm::calibrated_estimate(pm::lift<T>(pm::catalog::b200_sxm), w,
-                                   {p, pm::lift<T>(pm::catalog::tensorrt_llm)},
+                                   {m, p, pm::lift<T>(pm::catalog::tensorrt_llm)},
                                    {.cache = pm::cache_state::warm})
         .time.value();
   };
@@ -212,6 +216,7 @@ TEST_CASE("calibrated attention agrees over all scalars", "[calibrated][scalars]
 }
 
 TEST_CASE("longer, wider and more is never faster", "[calibrated]") {
+  const auto& m = pm::catalog::profile_h100_sxm.value;
   const auto& p = pm::catalog::attention_h100_sxm.value;
   const auto& k = pm::catalog::flash_attention_3;
   const auto decode = [&](double batch, double context) {
@@ -221,7 +226,7 @@ TEST_CASE("longer, wider and more is never faster", "[calibrated]") {
                                                         .query_heads = 32,
                                                         .kv_heads = 8,
                                                         .head_dim = 128},
-                                   {p, k}, {.cache = pm::cache_state::warm})
+                                   {m, p, k}, {.cache = pm::cache_state::warm})
         .time;
   };
   for (double context = 128; context < 1e6; context *= 2) {

@@ -91,8 +91,8 @@ TEST_CASE("the shipped collective profiles are what the fit finds", "[calibrated
     near_to(shipped[gpu]->value.hop.value(), found.value.hop.value());
     near_to(shipped[gpu]->value.simple_wait.value(), found.value.simple_wait.value());
     near_to(shipped[gpu]->value.link_share, found.value.link_share);
-    if (gpu > 0) near_to(shipped[gpu]->value.in_network_share, found.value.in_network_share);
-    near_to(shipped[gpu]->protocols.ll128_share, found.protocols.ll128_share);
+    if (gpu > 0) near_to(*shipped[gpu]->value.in_network_share, *found.value.in_network_share);
+    near_to(*shipped[gpu]->protocols.ll128_share, *found.protocols.ll128_share);
     near_to(shipped[gpu]->protocols.ll_share, found.protocols.ll_share);
     CHECK_THAT(shipped[gpu]->standard_error.launch.value() * 1e6,
                Catch::Matchers::WithinRel(fit.standard_error[4 * gpu], 0.1));

@@ -47,7 +47,8 @@ pm::duration<> gemm(const pm::accelerator& a, const pm::calibrated& silicon, sha
   g.m = s.number(), g.n = s.number(), g.k = s.number();
   g.format = s.format();
   g.weights.format = s.format();
-  g.weights.group = s.number(), g.weights.scale_bits = s.number();
+  if (const double group = s.number(); group > 0.0) g.weights.group = group;
+  g.weights.scale_bits = s.number();
   g.output = s.format();
   return calibrated_estimate(a, g, silicon, pm::replaying(s.number())).time;
 }

@@ -48,7 +48,7 @@ TEST_CASE("the default of NVLink 5 is what public tables say", "[calibrated]") {
   CHECK_THAT(shipped.hop / pm::us, WithinRel(nccl.value[1], 0.01));
   CHECK_THAT(shipped.simple_wait / pm::us, WithinRel(nccl.value[2], 0.01));
   CHECK_THAT(shipped.link_share, WithinRel(nccl.value[3], 0.01));
-  CHECK_THAT(shipped.in_network_share, WithinRel(nccl.value[4], 0.01));
+  CHECK_THAT(*shipped.in_network_share, WithinRel(nccl.value[4], 0.01));
   CHECK_THAT(error.hop / pm::us, WithinRel(nccl.standard_error[1], 0.1));
   const auto kernels =
       published::fit_public<published::nvlink5_kernels_model>(published::public_nvlink5_kernels);

@@ -36,7 +36,7 @@ Spec troubled(Spec spec, source_of_trouble& x) {
         using type = std::remove_reference_t<decltype(field)>;
         if constexpr (perfmodel_test::holds_a_number<type>) {
           if (x.random.uniform() > 0.1) return;
-          perfmodel_test::put(field, std::integral<type> ? x.whole() : x());
+          perfmodel_test::put(field, std::integral<perfmodel_test::held_t<type>> ? x.whole() : x());
         }
       },
       spec);
@@ -96,6 +96,7 @@ TEST_CASE("hostile profiles: matrix products and streaming operators") {
 
 TEST_CASE("hostile profiles: attention and experts") {
   const pm::accelerator& a = cat::h200_sxm;
+  const auto shared = cat::machine_profile_of(a).value;
   const auto p = cat::attention_profile_of(a).value;
   const std::array kernels = {cat::flash_attention_2, cat::flash_attention_3, cat::flashinfer,
                               cat::tensorrt_llm};
@@ -108,10 +109,10 @@ TEST_CASE("hostile profiles: attention and experts") {
                            .query_heads = mostly(32, x),
                            .kv_heads = mostly(8, x),
                            .head_dim = mostly(128, x)};
-    w.window = mostly(0, x);
+    if (x.random.uniform() < 0.2) w.window = x();
     w.kv_format = any_format(x);
-    return of(
-        calibrated_estimate(a, w, {troubled(p, x), library(x)}, {.cache = pm::cache_state::warm}));
+    return of(calibrated_estimate(a, w, {troubled(shared, x), troubled(p, x), library(x)},
+                                  {.cache = pm::cache_state::warm}));
   });
   withstand("prefill", [&](auto& x) {
     pm::attention_prefill w{.batch = mostly(2, x),
@@ -120,11 +121,11 @@ TEST_CASE("hostile profiles: attention and experts") {
                             .kv_heads = mostly(8, x),
                             .head_dim = mostly(128, x)};
     w.past = mostly(0, x);
-    w.window = mostly(0, x);
+    if (x.random.uniform() < 0.2) w.window = x();
     w.kv_format = any_format(x);
     w.causal = x.random.uniform() < 0.5;
-    return of(
-        calibrated_estimate(a, w, {troubled(p, x), library(x)}, {.cache = pm::cache_state::warm}));
+    return of(calibrated_estimate(a, w, {troubled(shared, x), troubled(p, x), library(x)},
+                                  {.cache = pm::cache_state::warm}));
   });
   const auto m = cat::moe_profile_of(a).value;
   withstand("experts", [&](auto& x) {

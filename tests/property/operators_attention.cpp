@@ -14,15 +14,18 @@ struct shapes {
 
   pm::attention_prefill prefill() {
     const double kv_heads = pick(1, 8);
+    const auto perhaps = [this](double x) {
+      return pick(0, 1) > 0 ? std::optional<double>(x) : std::nullopt;
+    };
     return {.batch = pick(1, 8),
             .tokens = pick(1, 300),
             .query_heads = kv_heads * pick(1, 8),
             .kv_heads = kv_heads,
             .head_dim = 16 * pick(1, 16),
-            .value_dim = pick(0, 1) * 16 * pick(1, 16),
+            .value_dim = perhaps(16 * pick(1, 16)),
             .format = pm::bf16,
             .kv_format = pick(0, 1) > 0 ? pm::fp8 : pm::bf16,
-            .window = pick(0, 1) * pick(1, 400),
+            .window = perhaps(pick(1, 400)),
             .past = pick(0, 1) * pick(1, 300)};
   }
 };
@@ -91,7 +94,7 @@ TEST_CASE("a decode step is a prompt of one token over the rest of its context",
     const pm::demand p = demand_of(one), d = demand_of(step);
     REQUIRE(close(p.matrix_flop.value(), d.matrix_flop.value()));
     REQUIRE(close(p.dram.read.value(), d.dram.read.value()));
-    const double value_dim = one.value_dim > 0 ? one.value_dim : one.head_dim;
+    const double value_dim = one.value_width();
     const double cache_write =
         one.batch * one.kv_heads * (one.head_dim + value_dim) * pm::bytes_of(one.kv_format).value();
     REQUIRE(close(p.dram.written.value() + cache_write, d.dram.written.value()));

@@ -35,7 +35,8 @@ sums by_hand(const pm::deployment& d, const pm::iteration& i) {
   const double linear = bytes_of(d.weights.linear).value(),
                other = bytes_of(d.weights.others).value();
   const double routed = bytes_of(d.weights.experts).value(), kv = bytes_of(d.kv).value();
-  const bool latent = a.kind == pm::attention_kind::latent;
+  const bool latent = a.latent.has_value();
+  const auto [query_rank, kv_rank, rope_dim] = a.latent.value_or(pm::latent_shape{});
 
   // What one group holds at one stage.
   const bool prefills = i.prefill_tokens > 0;
@@ -48,13 +49,13 @@ sums by_hand(const pm::deployment& d, const pm::iteration& i) {
   const double rows = batch + prompts * each;
 
   const double heads = a.query_heads / t;
-  const double dk = a.head_dim, dv = latent || a.value_dim > 0 ? a.value_dim : a.head_dim;
+  const double dk = a.head_dim, dv = a.value_dim ? *a.value_dim : a.head_dim;
   const double kv_heads = std::max(1.0, a.kv_heads / t);
   double attention = heads * dv * m.hidden;
   if (latent) {
-    attention += m.hidden * (a.query_rank + a.kv_rank + a.rope_dim);
-    attention += (a.query_rank > 0 ? a.query_rank : m.hidden) * heads * dk;
-    attention += a.kv_rank * heads * (dk - a.rope_dim + dv);
+    attention += m.hidden * (query_rank.value_or(0.0) + kv_rank + rope_dim);
+    attention += (query_rank ? *query_rank : m.hidden) * heads * dk;
+    attention += kv_rank * heads * (dk - rope_dim + dv);
   } else {
     attention += m.hidden * (heads * dk + kv_heads * (dk + dv));
   }
@@ -79,14 +80,14 @@ sums by_hand(const pm::deployment& d, const pm::iteration& i) {
     s.weights += m.moe.layers * touched * expert * routed / (t * g);  // e groups of t g / e ranks
     s.flop += 2 * m.moe.layers * (all_batch + all_prompts * each) * m.moe.top_k * expert / (t * g);
   }
-  const double per_token = (latent ? a.kv_rank + a.rope_dim : kv_heads * (dk + dv)) * kv;
+  const double per_token = (latent ? kv_rank + rope_dim : kv_heads * (dk + dv)) * kv;
   for (const bool slides : {false, true}) {
     const double layers = slides ? m.sliding_layers : m.layers - m.sliding_layers;
-    const double window = slides ? m.window : 1e18;
+    const double window = slides && m.window ? *m.window : 1e18;
     const double seen = std::min(i.context, window);
     s.cache += layers * per_token *
                (batch * (seen + 1) + prompts * (std::min(i.prefill_past, window) + each));
-    s.flop += layers * batch * 2 * seen * heads * (latent ? 2 * a.kv_rank + a.rope_dim : dk + dv);
+    s.flop += layers * batch * 2 * seen * heads * (latent ? 2 * kv_rank + rope_dim : dk + dv);
     double pairs = 0;
     if (prefills) {
       for (double k = 1; k <= std::round(each); ++k) pairs += std::min(i.prefill_past + k, window);
@@ -209,9 +210,10 @@ TEST_CASE(
     for (const double context : {1.0, 5000.0}) {
       double expected = flop_per_token(m, context).value();
       if (m.moe.shared_gate) expected -= 2 * m.moe.layers * m.hidden;
-      if (a.kind == pm::attention_kind::latent) {
-        const double absorbed = 2 * a.kv_rank + a.rope_dim;
-        expected += 2 * context * m.layers * a.query_heads * (absorbed - a.head_dim - a.value_dim);
+      if (a.latent) {
+        const double absorbed = 2 * a.latent->kv_rank + a.latent->rope_dim;
+        expected +=
+            2 * context * m.layers * a.query_heads * (absorbed - a.head_dim - a.value_width());
       }
       INFO(entry.key << " at " << context);
       CHECK(near(pm::demand_of_step(d, {.batch = 1, .context = context}).matrix_flop.value(),

@@ -6,7 +6,8 @@
 #include <concepts>
 #include <initializer_list>
 #include <limits>
-#include <perfmodel/core/error.hpp>
+#include <optional>
+#include <perfmodel/core/fields.hpp>
 #include <string_view>
 #include <type_traits>
 
@@ -14,9 +15,23 @@
 
 namespace perfmodel_test {
 
+/// What an optional may hold; else the type itself.
+template <class Field>
+struct held {
+  using type = Field;
+};
+template <class X>
+struct held<std::optional<X>> {
+  using type = X;
+};
+template <class Field>
+using held_t = typename held<Field>::type;
+
 template <class Field>
 void put(Field& field, double x) {
-  if constexpr (std::integral<Field>) {
+  if constexpr (perfmodel::detail::is_optional<Field>) {
+    put(field.emplace(), x);
+  } else if constexpr (std::integral<Field>) {
     field = static_cast<Field>(x);
   } else if constexpr (perfmodel::Quantity<Field>) {
     field = Field::from_value(x);
@@ -27,7 +42,8 @@ void put(Field& field, double x) {
 
 template <class Field>
 constexpr bool holds_a_number =
-    perfmodel::Quantity<Field> || std::floating_point<Field> || std::same_as<Field, int>;
+    perfmodel::Quantity<held_t<Field>> || std::floating_point<held_t<Field>> ||
+    std::same_as<held_t<Field>, int>;
 
 /// answer(spec) must refuse each number of `spec` that is below 0, no number or infinite, and 0 but
 /// in the fields that `may_be_zero`. `passed_over` are fields that answer() does not read.
@@ -66,7 +82,7 @@ void refuses_each_field(const Spec& spec, Answer&& answer,
           };
           with(0.0, among(may_be_zero, name));
           with(-1.0, false);
-          if constexpr (!std::integral<type>) {
+          if constexpr (!std::integral<held_t<type>>) {
             with(-1e-9, false);
             with(not_a_number, false);
             with(infinity, false);

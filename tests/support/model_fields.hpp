@@ -1,4 +1,5 @@
-// Every field of a model as text, by its dotted name: to compare models, and models with tables.
+// Every field of a model as text, by its dotted name: to compare models, and models with tables. What
+// is not there is "-".
 #pragma once
 
 #include <map>
@@ -15,13 +16,19 @@ void collect_fields(const std::string& prefix, const S& spec,
       [&](const perfmodel::field& about, const auto& value) {
         const char* name = about.name;
         using value_type = std::remove_cvref_t<decltype(value)>;
-        if constexpr (perfmodel::detail::Spec<const value_type>) {
+        if constexpr (perfmodel::detail::is_optional<value_type>) {
+          using held = typename value_type::value_type;
+          if constexpr (perfmodel::detail::Spec<const held>) {
+            std::map<std::string, std::string> below;
+            collect_fields(prefix + name + ".", value.value_or(held{}), below);
+            for (const auto& [key, text] : below) out[key] = value ? text : "-";
+          } else {
+            out[prefix + name] = value ? perfmodel::detail::number_text(*value) : "-";
+          }
+        } else if constexpr (perfmodel::detail::Spec<const value_type>) {
           collect_fields(prefix + name + ".", value, out);
         } else if constexpr (std::is_same_v<value_type, perfmodel::label>) {
           out[prefix + name] = std::string(value.view());
-        } else if constexpr (std::is_same_v<value_type, perfmodel::attention_kind>) {
-          out[prefix + name] =
-              value == perfmodel::attention_kind::latent ? "latent" : "grouped_query";
         } else if constexpr (std::is_same_v<value_type, perfmodel::number_format>) {
           out[prefix + name] = perfmodel::name_of(value);
         } else if constexpr (std::is_same_v<value_type, bool>) {

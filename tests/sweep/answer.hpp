@@ -79,6 +79,10 @@ class inputs {
     const number& n = find(name);
     return n.varies ? vary(n.name, n.value) : T(n.value);
   }
+  /// A number, but for 0: the questions have it where there is none.
+  std::optional<T> stated(std::string_view name) const {
+    return find(name).value > 0.0 ? std::optional<T>((*this)(name)) : std::nullopt;
+  }
   double fixed(std::string_view name) const { return find(name).value; }
   int whole(std::string_view name) const { return static_cast<int>(find(name).value); }
   bool flag(std::string_view name) const { return find(name).value != 0.0; }
@@ -133,19 +137,25 @@ pm::number_format format_of(const inputs<T>& in) {
   return format_called(in.word("format"));
 }
 
+/// States a fact, but for 0: the tables of the sweep have it where nobody states one.
+template <class Fact, class X>
+void state(Fact& fact, const X& x) {
+  using pm::upper;
+  if (upper(x.value()) > 0.0) fact = x;
+}
 template <class T>
 void set_peaks(pm::basic_peak_rates<T>& rates, const std::array<double, 9>& peaks, const char* name,
                const inputs<T>& in) {
   const auto rate = [&](std::size_t i) { return in.vary(name, peaks[i]) * pm::flop_per_s; };
-  rates.fp64 = rate(0);
-  rates.fp32 = rate(1);
-  rates.tf32 = rate(2);
-  rates.bf16 = rate(3);
-  rates.fp16 = rate(4);
-  rates.fp8 = rate(5);
-  rates.int8 = rate(6);
-  rates.fp4 = rate(7);
-  rates.int4 = rate(8);
+  state(rates.fp64, rate(0));
+  state(rates.fp32, rate(1));
+  state(rates.tf32, rate(2));
+  state(rates.bf16, rate(3));
+  state(rates.fp16, rate(4));
+  state(rates.fp8, rate(5));
+  state(rates.int8, rate(6));
+  state(rates.fp4, rate(7));
+  state(rates.int4, rate(8));
 }
 /// The accelerator of the question, from the facts of the sweep. Of these DRAM and fabric bandwidth
 /// and all peaks vary.
@@ -159,11 +169,11 @@ pm::basic_accelerator<T> device_of(const inputs<T>& in) {
     set_peaks(a.vector.peak, f.vector, "vector.peak", in);
     a.dram.capacity = T(f.capacity) * pm::byte;
     a.dram.bandwidth = in.vary("dram.bandwidth", f.bandwidth) * pm::byte_per_s;
-    a.l2.bandwidth = T(f.l2_bandwidth) * pm::byte_per_s;
-    a.shared.bandwidth = T(f.shared_bandwidth) * pm::byte_per_s;
+    state(a.l2.bandwidth, T(f.l2_bandwidth) * pm::byte_per_s);
+    state(a.shared.bandwidth, T(f.shared_bandwidth) * pm::byte_per_s);
     a.fabric.kind = f.has_fabric ? pm::link_kind::nvlink : pm::link_kind::none;
-    a.fabric.bandwidth = in.vary("fabric.bandwidth", f.fabric_bandwidth) * pm::byte_per_s;
-    a.fabric.latency = T(f.fabric_latency) * pm::second;
+    state(a.fabric.bandwidth, in.vary("fabric.bandwidth", f.fabric_bandwidth) * pm::byte_per_s);
+    state(a.fabric.latency, T(f.fabric_latency) * pm::second);
     a.fabric.ranks = f.ranks;
     a.fabric.in_network_reduction = f.fabric_adds;
     return a;
@@ -320,8 +330,8 @@ void answer_attention_decode(const inputs<T>& in, answers& out) {
   w.head_dim = in("head_dim");
   w.format = format_of(in);
   w.kv_format = storage_called(in.word("kv"));
-  w.block_size = in("block_size");
-  w.window = in("window");
+  w.block_size = in.stated("block_size");
+  w.window = in.stated("window");
   w.splits = in("splits");
   add_estimate(out, pm::roofline(device_of(in), w));
 }
@@ -336,7 +346,7 @@ void answer_attention_prefill(const inputs<T>& in, answers& out) {
   w.format = format_of(in);
   w.kv_format = storage_called(in.word("kv"));
   w.causal = in.flag("causal");
-  w.window = in("window");
+  w.window = in.stated("window");
   w.past = in("past");
   w.fused = in.flag("fused");
   w.softmax_flop = in("softmax_flop");
@@ -473,12 +483,15 @@ void answer_layout(const inputs<T>& in, answers& out) {
   l.data = in.whole("data");
   l.context = in.whole("context");
   l.expert = in.whole("expert");
+  const auto stated_whole = [&](const char* name) {
+    return in.whole(name) > 0 ? std::optional<double>(in.whole(name)) : std::nullopt;
+  };
   pm::sharded_dims parts;
-  parts.query_heads = in.whole("query_heads");
-  parts.kv_heads = in.whole("kv_heads");
-  parts.layers = in.whole("layers");
+  parts.query_heads = stated_whole("query_heads");
+  parts.kv_heads = stated_whole("kv_heads");
+  parts.layers = stated_whole("layers");
   parts.experts = in.whole("experts");
-  parts.accelerators = in.whole("accelerators");
+  parts.accelerators = stated_whole("accelerators");
   out.add(pm::layout_feasible(l, parts));
 }
 

@@ -337,8 +337,7 @@ TEST_CASE("it refuses what cannot run", "[calibrated]") {
 TEST_CASE("each number that no machine and no engine has is refused at the door", "[calibrated]") {
   const auto door = [](const auto& x) { require_valid(x); };
   perfmodel_test::refuses_each_field(plain, door,
-                                     {"matrix_floor", "operand_bandwidth", "tile_fill",
-                                      "split_cost", "power_slowdown", "l2_bandwidth"});
+                                     {"matrix_floor", "tile_fill", "split_cost", "power_slowdown"});
   perfmodel_test::refuses_each_field(
       pm::catalog::engine_vllm, door,
       {"tensor_scale_floor", "quantise_floor", "quantise_cycles", "log_sigma"});
@@ -407,7 +406,8 @@ TEST_CASE("the policy picks kernels by format, and the fabric by the kind of lin
   pm::attention_decode w{
       .batch = 8, .context = 4096, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
   const auto by = [&](const pm::attention_kernels& k) {
-    return calibrated_estimate(c::l40s, w, {c::attention_l40s.value, k}).time;
+    return calibrated_estimate(c::l40s, w, {c::profile_l40s.value, c::attention_l40s.value, k})
+        .time;
   };
   CHECK(silicon.estimate(c::l40s, w).time == by(c::flash_attention_2));
   w.kv_format = pm::fp8;

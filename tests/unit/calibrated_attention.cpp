@@ -34,11 +34,11 @@ pm::accelerator round_device() {
   a.l2.capacity = pm::bytes<>::from_value(1e7);
   return a;
 }
+const pm::machine_parameters round_machine{.dram_share = 0.8};
 const pm::attention_parameters round_parameters{.floor = 10.0 * pm::us,
                                                 .tile_latency = 3.0 * pm::us,
                                                 .element_rate = pm::frequency<>::from_value(1e10),
                                                 .matrix_share = 0.5,
-                                                .dram_share = 0.8,
                                                 .l2_bandwidth = pm::bandwidth<>::from_value(4e12)};
 const pm::attention_kernels round_kernels{.name = "round",
                                           .max_splits = 32.0,
@@ -60,8 +60,9 @@ TEST_CASE("decode by hand: one sequence of 4,096 tokens and one KV head", "[cali
   // 2.097 MB of cache are in L2 but for (0.21)^8: 0.524 us + the query. 31 splits of 0.1 us.
   const pm::attention_decode w{
       .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
-  const auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
-                                         {.cache = pm::cache_state::warm});
+  const auto e =
+      pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, round_kernels},
+                              {.cache = pm::cache_state::warm});
   CHECK_THAT(us(e.terms["blocks"]), WithinRel(6.2768, 1e-12));
   const double moved = 4096 * 512 + 512 + 8 * 128 * 2 * 2;
   CHECK_THAT(us(e.terms["memory"]), WithinRel(moved / 4e12 * 1e6, 1e-4));
@@ -75,8 +76,9 @@ TEST_CASE("splits are evened out over the blocks of the context", "[calibrated]"
   // 40 blocks over at most 32 splits: 2 blocks each, so 20 splits, not 32.
   const pm::attention_decode w{
       .batch = 1, .context = 40 * 128, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
-  const auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
-                                         {.cache = pm::cache_state::warm});
+  const auto e =
+      pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, round_kernels},
+                              {.cache = pm::cache_state::warm});
   CHECK_THAT(us(e.terms["splits"]), WithinRel(1.9, 1e-12));
   CHECK_THAT(us(e.terms["blocks"]), WithinRel(3.0 + 2 * 3.2768, 1e-12));
 }
@@ -85,8 +87,9 @@ TEST_CASE("many tiles run in waves and are not split", "[calibrated]") {
   // 800 tiles on 100 SMs: 8 waves of one block each, no metadata above 500 sequences.
   const pm::attention_decode w{
       .batch = 800, .context = 100, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
-  const auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
-                                         {.cache = pm::cache_state::warm});
+  const auto e =
+      pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, round_kernels},
+                              {.cache = pm::cache_state::warm});
   CHECK_THAT(us(e.terms["blocks"]), WithinRel(8 * 6.2768, 1e-12));
   CHECK(e.terms["splits"].value() == 0.0);
   CHECK(e.terms["further kernels"].value() == 0.0);
@@ -105,7 +108,7 @@ TEST_CASE("heads are reordered only where there is something to reorder", "[cali
                                  .query_heads = query_heads,
                                  .kv_heads = kv_heads,
                                  .head_dim = 128};
-    return us(pm::calibrated_estimate(round_device(), w, {round_parameters, k},
+    return us(pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, k},
                                       {.cache = pm::cache_state::warm})
                   .terms["further kernels"]);
   };
@@ -125,8 +128,9 @@ TEST_CASE("a cache is warm below the L2's size and cold above it", "[calibrated]
 TEST_CASE("a cold call reads all from DRAM", "[calibrated]") {
   const pm::attention_decode w{
       .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
-  const auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
-                                         {.cache = pm::cache_state::cold});
+  const auto e =
+      pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, round_kernels},
+                              {.cache = pm::cache_state::cold});
   const double moved = 4096 * 512 + 512 + 8 * 128 * 2 * 2;
   CHECK_THAT(e.terms["memory"].value(), WithinRel(moved / 0.8e12, 1e-12));
   CHECK_THAT(e.mbu, WithinRel(moved / 1e12 / e.time.value(), 1e-12));
@@ -137,8 +141,9 @@ TEST_CASE("prefill by hand: full tiles of 64 rows", "[calibrated]") {
   // 1e14) + 1 / 16e9 = 1.024 + 0.0625 ns. Mean tile: 64 rows x 352 columns, the longest 64 x 640.
   const pm::attention_prefill w{
       .batch = 4, .tokens = 640, .query_heads = 20, .kv_heads = 20, .head_dim = 128};
-  const auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
-                                         {.cache = pm::cache_state::warm});
+  const auto e =
+      pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, round_kernels},
+                              {.cache = pm::cache_state::warm});
   const double pair = 1.024e-3 + 0.0625e-3;
   const double longest = 1.5 + 64 * 640 * pair;
   CHECK_THAT(us(e.terms["tiles"]), WithinRel(8 * (1.5 + 64 * 352 * pair) + 0.3 * longest, 1e-12));
@@ -154,12 +159,13 @@ TEST_CASE("a window and a past count the pairs of whole tiles", "[calibrated]") 
   pm::attention_prefill w{
       .batch = 1, .tokens = 64, .query_heads = 1, .kv_heads = 1, .head_dim = 128, .past = 1000};
   const double pair = 1.0865e-3;
-  auto e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
-                                   {.cache = pm::cache_state::warm});
+  auto e =
+      pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, round_kernels},
+                              {.cache = pm::cache_state::warm});
   CHECK_THAT(us(e.terms["tiles"]), WithinRel(1.5 + 64 * 1064 * pair + 0.3 * 0.01 * 0.0, 0.02));
   // A window of 64 leaves at most 128 columns to a tile.
   w.window = 64;
-  e = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
+  e = pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, round_kernels},
                               {.cache = pm::cache_state::warm});
   CHECK(us(e.terms["tiles"]) < 1.5 + 1.02 * 64 * 128 * pair);
 }
@@ -170,10 +176,11 @@ TEST_CASE("a prefill of few tiles splits its keys, at a price", "[calibrated]") 
       .batch = 1, .tokens = 256, .query_heads = 8, .kv_heads = 8, .head_dim = 128};
   pm::attention_kernels k = round_kernels;
   k.partial_row_cycles = 300.0;
-  const auto whole = pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
-                                             {.cache = pm::cache_state::warm});
-  const auto split = pm::calibrated_estimate(round_device(), w, {round_parameters, k},
-                                             {.cache = pm::cache_state::warm});
+  const auto whole =
+      pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, round_kernels},
+                              {.cache = pm::cache_state::warm});
+  const auto split = pm::calibrated_estimate(
+      round_device(), w, {round_machine, round_parameters, k}, {.cache = pm::cache_state::warm});
   // 32 tiles of 64 rows on 100 SMs: the longest, 64 x 256 pairs, sets the time; it halves.
   const double pairs = 64 * 256 * 1.0865e-3;
   CHECK_THAT(us(whole.terms["tiles"]), WithinRel(1.5 + pairs, 1e-12));
@@ -183,7 +190,7 @@ TEST_CASE("a prefill of few tiles splits its keys, at a price", "[calibrated]") 
   CHECK(whole.terms.find("splits") == nullptr);
   // 16 times as many sequences fill the slots.
   w.batch = 16;
-  CHECK(pm::calibrated_estimate(round_device(), w, {round_parameters, k},
+  CHECK(pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, k},
                                 {.cache = pm::cache_state::warm})
             .terms.find("splits") == nullptr);
 }
@@ -193,13 +200,14 @@ TEST_CASE("exponentials beside the matrix units hide in part", "[calibrated]") {
   k.overlaps_exponential = true;
   const pm::attention_prefill w{
       .batch = 64, .tokens = 6400, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
-  const double serial =
-      us(pm::calibrated_estimate(round_device(), w, {round_parameters, round_kernels},
-                                 {.cache = pm::cache_state::warm})
-             .terms["tiles"]);
-  const double beside = us(pm::calibrated_estimate(round_device(), w, {round_parameters, k},
+  const double serial = us(pm::calibrated_estimate(round_device(), w,
+                                                   {round_machine, round_parameters, round_kernels},
                                                    {.cache = pm::cache_state::warm})
                                .terms["tiles"]);
+  const double beside =
+      us(pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, k},
+                                 {.cache = pm::cache_state::warm})
+             .terms["tiles"]);
   CHECK_THAT(beside / serial, WithinRel(std::hypot(1.024, 0.0625) / 1.0865, 1e-2));
 }
 
@@ -246,9 +254,8 @@ TEST_CASE("profiles go by machine, then by architecture with a wider interval", 
   CHECK(c::attention_profile_of(c::h20).log_sigma > 1.2 * c::attention_h100_sxm.log_sigma);
   CHECK(c::attention_profile_of(c::rtx_5090).log_sigma >= 0.2);
   // The rates of a transfer go with SMs x clock; its DRAM share is its machine profile's.
-  CHECK(c::attention_profile_of(c::h20).value.l2_bandwidth ==
-        c::machine_profile_of(c::h20).value.l2_bandwidth);
-  CHECK(c::attention_profile_of(c::h20).value.dram_share == c::profile_h100_sxm.value.dram_share);
+  CHECK_FALSE(c::attention_profile_of(c::h20).value.l2_bandwidth.has_value());
+  CHECK(c::machine_profile_of(c::h20).value.dram_share == c::profile_h100_sxm.value.dram_share);
   CHECK(c::attention_profile_of(c::gb200).donor->name.view() == "b200_sxm");
   CHECK(c::attention_profile_of(c::rtx_4090).donor->name.view() == "l40s");
   CHECK(c::attention_profile_of(c::rtx_5090).donor->name.view() == "l40s");
@@ -297,9 +304,10 @@ TEST_CASE("prediction and bound: the calibrated time is never below the roofline
       const pm::attention_decode w{
           .batch = batch, .context = context, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
       if (demand_of(w).dram.total() < 2.0 * c::h200_sxm.l2.capacity) continue;  // may be warm
-      const auto e = pm::calibrated_estimate(c::h200_sxm, w,
-                                             {c::attention_h200_sxm.value, c::flash_attention_3},
-                                             {.cache = pm::cache_state::warm});
+      const auto e = pm::calibrated_estimate(
+          c::h200_sxm, w,
+          {c::profile_h200_sxm.value, c::attention_h200_sxm.value, c::flash_attention_3},
+          {.cache = pm::cache_state::warm});
       CHECK(e.time > pm::roofline(c::h200_sxm, w).time);
       CHECK(e.mbu < 1.0);
     }
@@ -310,31 +318,25 @@ TEST_CASE("what cannot be computed is refused by name", "[calibrated]") {
   const pm::attention_decode w{
       .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
   pm::accelerator a = round_device();
-  a.l2.capacity = pm::bytes<>{};
-  CHECK_THROWS_AS(pm::calibrated_estimate(a, w, {round_parameters, round_kernels},
+  a.l2.capacity = {};
+  CHECK_THROWS_AS(pm::calibrated_estimate(a, w, {round_machine, round_parameters, round_kernels},
                                           {.cache = pm::cache_state::warm}),
                   pm::error);
   pm::attention_parameters p = round_parameters;
-  p.dram_share = 1.5;
-  CHECK(refusal([&] { require_valid(p, "attention"); }) ==
-        "PM-E010: attention.dram_share is 1.5; allowed: 0 to 1");
-  p = round_parameters;
-  p.element_rate = {};
-  CHECK_THROWS_AS(pm::calibrated_estimate(round_device(), w, {p, round_kernels},
-                                          {.cache = pm::cache_state::warm}),
-                  pm::error);
+  p.l2_bandwidth = {};  // and the machine's is not known
+  CHECK(refusal([&] {
+          pm::calibrated_estimate(round_device(), w, {round_machine, p, round_kernels},
+                                  {.cache = pm::cache_state::warm});
+        }) == "PM-E010: l2_bandwidth is missing");
 }
 
 TEST_CASE("each number that no machine and no library has is refused at the door", "[calibrated]") {
   const auto door = [](const auto& x) { require_valid(x); };
-  perfmodel_test::refuses_each_field(round_parameters, door, {"element_rate"});
-  perfmodel_test::refuses_each_field(round_kernels, door,
-                                     {"kernel_cycles", "split_cycles", "partial_row_cycles",
-                                      "sequence_cost", "scheduled_sequences", "narrow_kv_time"});
+  perfmodel_test::refuses_each_field(round_parameters, door, {});
+  perfmodel_test::refuses_each_field(
+      round_kernels, door,
+      {"kernel_cycles", "split_cycles", "sequence_cost", "scheduled_sequences", "narrow_kv_time"});
   perfmodel_test::refuses_each_field(pm::catalog::triton_experts, door, {});
-  pm::attention_parameters above = round_parameters;
-  above.dram_share = 1.1;
-  CHECK(refusal([&] { require_valid(above); }) == "PM-E010: dram_share is 1.1; allowed: 0 to 1");
 }
 
 TEST_CASE("every attention and expert profile of the catalogue is valid", "[calibrated]") {

@@ -266,15 +266,15 @@ TEST_CASE("a collective refuses each number that no fabric, library or engine ha
           "[calibrated]") {
   const pm::calibrated_collectives cost = by_hand();
   const auto door = [](const auto& x) { require_valid(x); };
-  perfmodel_test::refuses_each_field(cost.profile.value, door,
-                                     {"launch", "hop", "simple_wait", "in_network_share",
-                                      "engine_all_reduce_floor", "host_launch"});
-  perfmodel_test::refuses_each_field(cost.profile.protocols, door,
-                                     {"ll128_share", "launch_growth_per_log2_rank", "simple_hop",
-                                      "in_network_wait", "ranks_per_socket"});
+  perfmodel_test::refuses_each_field(
+      cost.profile.value, door,
+      {"launch", "hop", "simple_wait", "engine_all_reduce_floor", "host_launch"});
+  perfmodel_test::refuses_each_field(
+      cost.profile.protocols, door,
+      {"launch_growth_per_log2_rank", "simple_hop", "in_network_wait"});
   perfmodel_test::refuses_each_field(cost.kernels, door,
                                      {"rank_cost", "second_barrier", "largest"});
-  perfmodel_test::refuses_each_field(cost, door, {"local_copy"});
+  perfmodel_test::refuses_each_field(cost, door, {});
   auto switches = cost;
   switches.profile.value.in_network_share = 1.5;
   CHECK(perfmodel_test::refusal([&] { require_valid(switches, "links"); }) ==

@@ -315,8 +315,8 @@ TEST_CASE("experts: which layers have them, how wide, and how many are shared") 
         29);  // layers 4, 6, ... 60
   CHECK(pm::from_config(with(v3, "n_shared_experts", nullptr)).model.moe.shared_intermediate == 0);
   CHECK(!pm::from_config(with(v3, "topk_method", "greedy")).model.moe.router_bias);
-  CHECK(pm::from_config(with(v3, "q_lora_rank", nullptr)).model.attention.query_rank == 0);
-  CHECK(pm::from_config(without(v3, "q_lora_rank")).model.attention.query_rank == 1536);
+  CHECK_FALSE(pm::from_config(with(v3, "q_lora_rank", nullptr)).model.attention.latent->query_rank);
+  CHECK(pm::from_config(without(v3, "q_lora_rank")).model.attention.latent->query_rank == 1536);
   CHECK(pm::from_config(with(config("phi_3_5_moe"), "architectures", {"PhimoeForCausalLM"}))
             .model.norm_bias);
 }

@@ -212,13 +212,14 @@ TEST_CASE("models that cannot be are refused by the name of the field") {
   CHECK(message_of(broken([](auto& m) {
           m.sliding_layers = 33;
         })).starts_with("model.sliding_layers is 33"));
-  CHECK(message_of(broken([](auto& m) { m.sliding_layers = 1; })).starts_with("model.window is 0"));
+  CHECK(message_of(broken([](auto& m) {
+          m.sliding_layers = 1;
+        })).starts_with("model.window is missing"));
   CHECK(message_of(broken([](auto& m) {
           m.norms_per_layer = -2;
         })).starts_with("model.norms_per_layer is -2"));
-  CHECK(message_of(broken([](auto& m) {
-          m.max_context = -2;
-        })).starts_with("model.max_context is -2"));
+  CHECK(
+      message_of(broken([](auto& m) { m.max_context = 0; })).starts_with("model.max_context is 0"));
   const auto mixtral = [](void (*change)(pm::transformer&)) {
     return message_of(broken(change, catalog::mixtral_8x7b));
   };
@@ -233,16 +234,20 @@ TEST_CASE("models that cannot be are refused by the name of the field") {
   const auto mla = [](void (*change)(pm::transformer&)) {
     return message_of(broken(change, catalog::deepseek_v3));
   };
-  CHECK(mla([](auto& m) { m.attention.kv_rank = 0; }).starts_with("model.attention.kv_rank is 0"));
-  CHECK(
-      mla([](auto& m) { m.attention.rope_dim = 0; }).starts_with("model.attention.rope_dim is 0"));
+  CHECK(mla([](auto& m) {
+          m.attention.latent->kv_rank = 0;
+        }).starts_with("model.attention.latent.kv_rank is 0"));
+  CHECK(mla([](auto& m) {
+          m.attention.latent->rope_dim = 0;
+        }).starts_with("model.attention.latent.rope_dim is 0"));
   CHECK(mla([](auto& m) {
           m.attention.value_dim = 0;
         }).starts_with("model.attention.value_dim is 0"));
+  CHECK(mla([](auto& m) { m.attention.value_dim = {}; }) == "model.attention.value_dim is missing");
   CHECK(mla([](auto& m) {
-          m.attention.query_rank = -1;
-        }).starts_with("model.attention.query_rank is -1"));
-  CHECK(mla([](auto& m) { m.attention.rope_dim = 192; }) ==
+          m.attention.latent->query_rank = -1;
+        }).starts_with("model.attention.latent.query_rank is -1"));
+  CHECK(mla([](auto& m) { m.attention.latent->rope_dim = 192; }) ==
         "head_dim must exceed rope_dim, which is part of it");
   CHECK_THROWS_AS(pm::kv_bytes(catalog::llama_3_8b, -1.0), pm::error);
   CHECK_THROWS_AS(pm::flop_per_token(catalog::llama_3_8b, -1.0), pm::error);

@@ -5,8 +5,11 @@
 #include <perfmodel/workload/operators/flash_attention.hpp>
 #include <perfmodel/workload/operators/mla.hpp>
 
+#include "support/refusal.hpp"
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
+using perfmodel_test::refusal;
 
 namespace {
 // A 70B-class layer with all heads, and with its 8 KV heads.
@@ -194,6 +197,26 @@ TEST_CASE("attention_decode: bytes and FLOP of a 70B layer by hand", "[operators
   CHECK(demand_of(a).dram.read.value() == 4.0 * (4096 * 2048 * 1.03125 + 64 * 128 * 2));
 }
 
+TEST_CASE("what attention has not is left out: 0 is no window, no page and no width",
+          "[operators]") {
+  pm::attention_decode a{
+      .batch = 4, .context = 4096, .query_heads = 64, .kv_heads = 8, .head_dim = 128};
+  const auto said = [&](std::optional<double> pm::attention_decode::*field) {
+    pm::attention_decode zero = a;
+    zero.*field = 0;
+    return refusal([&] { demand_of(zero); });
+  };
+  CHECK(said(&pm::attention_decode::block_size) ==
+        "PM-E010: attention_decode.block_size is 0; allowed: 1 or more");
+  CHECK(said(&pm::attention_decode::window) ==
+        "PM-E010: attention_decode.window is 0; allowed: 1 or more");
+  CHECK(said(&pm::attention_decode::value_dim) ==
+        "PM-E010: attention_decode.value_dim is 0; allowed: 1 or more");
+  a.kv_format.group = 0;
+  CHECK(refusal([&] { demand_of(a); }) ==
+        "PM-E010: attention_decode.kv_format.group is 0; allowed: 1 or more");
+}
+
 TEST_CASE("attention_decode: pages, window and splits", "[operators]") {
   pm::attention_decode a{
       .batch = 4, .context = 4096, .query_heads = 64, .kv_heads = 8, .head_dim = 128};
@@ -202,7 +225,6 @@ TEST_CASE("attention_decode: pages, window and splits", "[operators]") {
   CHECK(demand_of(a).dram.read - plain.dram.read == 4.0 * 256.0 * 4.0 * pm::byte);
   a.context = 4097;
   CHECK(pm::page_table_bytes(4097.0, 16.0).value() == 257 * 4);
-  CHECK(pm::page_table_bytes(4097.0, 0.0).value() == 0);
 
   a = {.batch = 4,
        .context = 4096,
@@ -213,7 +235,7 @@ TEST_CASE("attention_decode: pages, window and splits", "[operators]") {
   CHECK(demand_of(a).matrix_flop == 0.25 * plain.matrix_flop);
   CHECK(pm::attended_tokens(4096.0, 1024.0) == 1024);
   CHECK(pm::attended_tokens(512.0, 1024.0) == 512);
-  CHECK(pm::attended_tokens(512.0) == 512);
+  CHECK(attended_tokens(pm::attention_decode{.context = 512}) == 512);
 
   a = {.batch = 1, .context = 4096, .query_heads = 64, .kv_heads = 8, .head_dim = 128, .splits = 8};
   const pm::demand split = demand_of(a);

@@ -210,7 +210,7 @@ TEST_CASE("plan: an open loop beyond one replica needs several") {
 
 TEST_CASE("plan: without a price the measure is device time") {
   auto q = small_request();
-  q.accelerators[0].price = pm::price<>{};
+  q.accelerators[0].price = {};
   const auto r = pm::plan_bound(q);
   CHECK_FALSE(r.all_priced);
   REQUIRE(r.best == 0);

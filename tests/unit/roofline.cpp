@@ -51,12 +51,15 @@ TEST_CASE("the roofline names every term and the largest of them") {
 
 TEST_CASE("a level without a stated bandwidth sets no bound") {
   pm::accelerator a = machine();
-  a.l2.bandwidth = 0_TB_per_s;
+  a.l2.bandwidth = {};
   pm::demand d;
   d.dram = {8_GB, 4_GB};
   d.l2 = {32_GB, 0_B};
   CHECK(pm::roofline(a, d).time == 3_ms);
   CHECK(pm::roofline(a, d).limiter == pm::limiter::memory);
+  a.l2.bandwidth = 0_TB_per_s;  // stated, and wrong
+  CHECK_THAT(refusal([&] { (void)pm::roofline(a, d); }),
+             ContainsSubstring("l2.bandwidth is 0; allowed: more than 0"));
 }
 
 TEST_CASE("the derated policy divides by its efficiencies and adds its launches") {

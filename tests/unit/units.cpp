@@ -90,4 +90,8 @@ TEST_CASE("assigning to a fact makes it the caller's") {
   CHECK(f == 4_TB_per_s);
   CHECK_FALSE(pm::fact<pm::bandwidth<>>().is_stated());
   CHECK(pm::fact<pm::bandwidth<>>(0_TB_per_s, sheet).is_stated());
+  CHECK(pm::fact<pm::bandwidth<>>(0_TB_per_s).is_stated());  // 0 is a number, and refused below
+  f = {};
+  CHECK_FALSE(f.is_stated());
+  CHECK_FALSE(pm::lift<pm::interval>(f).is_stated());
 }

@@ -24,7 +24,7 @@ void print_entry(const char* field, const Values& v) {
 
 /// Fits one machine and prints all about it; the result predicts rows of any machine.
 template <class Model>
-pm::attention_parameters report(const std::string& gpu, const rows_of_machine& rows) {
+pm::attention_calibration report(const std::string& gpu, const rows_of_machine& rows) {
   const fit_rows::fit<Model, attention_row> data(rows);
   const auto fit = data.result();
   fit_rows::print_kinds("in sample", gpu, rows, fit.residual);
@@ -78,12 +78,14 @@ int main(int argc, char** argv) {
   std::vector<double> every;
   for (const auto& [gpu, rows] : machines) {
     std::vector<double> residual;
-    const auto taken_over = pm::catalog::transferred_attention_profile(*rows.front().device);
+    const pm::accelerator& device = *rows.front().device;
+    const auto machine = pm::catalog::transferred_machine_profile(device);
+    const auto attention = pm::catalog::transferred_attention_profile(device);
     for (const attention_row& r : rows) {
-      residual.push_back(std::log(r.seconds / r.estimate(taken_over.value).time.value()));
+      residual.push_back(std::log(r.seconds / r.estimate(machine, attention).time.value()));
     }
     fit_rows::print_kinds("without its own profile", gpu, rows, residual);
-    published::print_coverage(gpu + " by the default rule", residual, taken_over.log_sigma);
+    published::print_coverage(gpu + " by the default rule", residual, attention.log_sigma);
     published::append(every, residual);
   }
   published::print_score("without its own profile", "all", every);

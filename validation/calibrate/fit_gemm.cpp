@@ -29,7 +29,7 @@ std::vector<pm::gemm_measurement> measurements(const rows& data) {
 }
 
 /// As fit_attention finds it: products tell too little of it.
-pm::bandwidth<> l2_of(const rows& data) {
+std::optional<pm::bandwidth<>> l2_of(const rows& data) {
   return pm::catalog::machine_profile_of(*data.front().device).value.l2_bandwidth;
 }
 

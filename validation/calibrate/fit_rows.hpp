@@ -75,16 +75,16 @@ void print_kinds(const std::string& what, const std::string& who, const std::vec
   for (const auto& [kind, r] : kinds) print_score(what, who + " " + kind, r);
 }
 
-/// Of the machine profile, which attention shares.
-inline double dram_share_of(const pm::label& accelerator) {
+/// The machine profile, whose share of DRAM bandwidth attention has too.
+inline const pm::machine_parameters& machine_of(const pm::label& accelerator) {
   for (const pm::catalog::measured_machine* m : pm::catalog::measured_machines) {
-    if (m->device().name == accelerator) return m->machine->value.dram_share;
+    if (m->device().name == accelerator) return m->machine->value;
   }
-  return 1.0;
+  throw pm::error(pm::error_code::unknown_accelerator, accelerator.c_str());
 }
 
-/// What is fitted of attention, and within which limits. dram_share is the machine profile's,
-/// fitted to matrix products; l2_bandwidth goes the other way.
+/// What is fitted of attention, and within which limits: four numbers of its own, and the bandwidth of
+/// the L2, which goes into the machine profile.
 struct attention_model {
   static constexpr std::size_t count = 5;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
@@ -95,14 +95,14 @@ struct attention_model {
        {"l2_bandwidth [TB/s]", 4.0, 0.5, 20.0}}};
 
   template <class T>
-  static pm::basic_attention_parameters<T> from(const pm::basic_accelerator<T>& a,
-                                                const std::array<T, count>& v) {
-    return {.floor = v[0] * pm::us,
-            .tile_latency = v[1] * pm::us,
-            .element_rate = v[2] * pm::GHz,
-            .matrix_share = v[3],
-            .dram_share = T(dram_share_of(a.name)),
-            .l2_bandwidth = v[4] * pm::TB_per_s};
+  static pm::basic_attention_calibration<T> from(const pm::basic_accelerator<T>& a,
+                                                 const std::array<T, count>& v) {
+    return {.machine = pm::lift<T>(machine_of(a.name)),
+            .attention = {.floor = v[0] * pm::us,
+                          .tile_latency = v[1] * pm::us,
+                          .element_rate = v[2] * pm::GHz,
+                          .matrix_share = v[3],
+                          .l2_bandwidth = v[4] * pm::TB_per_s}};
   }
 };
 /// The same where no row shows a cache that stayed in L2: its bandwidth is what DRAM gives.
@@ -113,11 +113,11 @@ struct attention_model_without_l2 {
       attention_model::parameters[2], attention_model::parameters[3]};
 
   template <class T>
-  static pm::basic_attention_parameters<T> from(const pm::basic_accelerator<T>& a,
-                                                const std::array<T, count>& v) {
-    auto p = attention_model::from(a, std::array<T, 5>{v[0], v[1], v[2], v[3], T(1.0)});
-    p.l2_bandwidth = p.dram_share * a.dram.bandwidth.quantity();
-    return p;
+  static pm::basic_attention_calibration<T> from(const pm::basic_accelerator<T>& a,
+                                                 const std::array<T, count>& v) {
+    auto c = attention_model::from(a, std::array<T, 5>{v[0], v[1], v[2], v[3], T(1.0)});
+    c.attention.l2_bandwidth = c.machine.dram_share * a.dram.bandwidth.quantity();
+    return c;
   }
 };
 

@@ -40,15 +40,17 @@ struct attention_row {
 
   template <class T>
   pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
-                                 const pm::basic_attention_parameters<T>& p) const {
-    const auto k = pm::lift<T>(*kernels);
+                                 pm::basic_attention_calibration<T> c) const {
+    c.kernels = pm::lift<T>(*kernels);
     if (decode)
-      return pm::calibrated_estimate(a, pm::lift<T>(decode_workload()), {p, k},
+      return pm::calibrated_estimate(a, pm::lift<T>(decode_workload()), c,
                                      {.cache = pm::cache_state::warm});
-    return pm::calibrated_estimate(a, pm::lift<T>(prefill_workload()), {p, k},
+    return pm::calibrated_estimate(a, pm::lift<T>(prefill_workload()), c,
                                    {.cache = pm::cache_state::warm});
   }
-  pm::estimate estimate(const pm::attention_parameters& p) const { return estimate(*device, p); }
+  pm::estimate estimate(const pm::machine_profile& m, const pm::attention_profile& p) const {
+    return estimate(*device, pm::attention_calibration{m.value, p.value});
+  }
   /// "decode bf16", "prefill fp8": the format is the cache's.
   std::string kind() const {
     return std::string(decode ? "decode " : "prefill ") + pm::name_of(kv_format);

@@ -145,7 +145,7 @@ struct nccl_model {
     p.value.hop = v[4 * gpu + 1] * pm::us;
     p.value.simple_wait = v[4 * gpu + 2] * pm::us;
     p.value.link_share = v[4 * gpu + 3];
-    p.value.in_network_share = gpu == 0 ? T(0.0) : v[11 + gpu];
+    if (gpu > 0) p.value.in_network_share = v[11 + gpu];
     p.protocols = {v[14], v[15], v[16], v[17], v[18], v[19]};
     return p;
   }

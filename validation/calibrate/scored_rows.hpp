@@ -108,7 +108,8 @@ inline void add_attention(std::vector<scored_row>& out, const std::vector<attent
     s.shape = detail::shape_of(r.batch, r.length, r.query_heads, r.kv_heads, r.head_dim);
     const pm::demand d =
         r.decode ? demand_of(r.decode_workload()) : demand_of(r.prefill_workload());
-    detail::set_predictions(s, *r.device, d, r.estimate(profile.value));
+    detail::set_predictions(s, *r.device, d,
+                            r.estimate(pm::catalog::machine_profile_of(*r.device), profile));
     s.measured = r.seconds;
     s.log_sigma = profile.log_sigma;
     s.l2_warm = s.bytes <= 2.0 * r.device->l2.capacity.value();

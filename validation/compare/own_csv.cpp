@@ -89,8 +89,9 @@ comparison compare_attention(const row& r, const char* operation, Attention w) {
   };
   const demand d = demand_of(w);
   set(c, a, d,
-      calibrated_estimate(a, w, {catalog::attention_profile_of(a).value, k},
-                          {.cache = perfmodel::cache_state::warm}),
+      calibrated_estimate(
+          a, w, {catalog::machine_profile_of(a).value, catalog::attention_profile_of(a).value, k},
+          {.cache = perfmodel::cache_state::warm}),
       decode && d.dram.total() <= 2.0 * a.l2.capacity.quantity());
   if (!decode) c.size = d.flop().value();
   c.format = name_of(w.kv_format.format);

@@ -11,8 +11,8 @@ namespace {
 
 /// The catalogue's bandwidth of the L2, or what the profile's kernels reached of it.
 bandwidth<> l2_rate(const machine& m) {
-  const bandwidth<> stated = m.device.l2.bandwidth.quantity();
-  return stated.value() > 0.0 ? stated : m.policy.machine.l2_bandwidth;
+  if (m.device.l2.bandwidth.is_stated()) return m.device.l2.bandwidth.quantity();
+  return perfmodel::detail::required("l2_bandwidth", m.policy.machine.l2_bandwidth);
 }
 
 /// The share of bytes that are found in the L2, where `set` bytes are used in turn.

@@ -8,7 +8,7 @@
 namespace perfmodel {
 
 /// One measured latency of a matrix product without quantising kernels. `weight_copies` is how many
-/// copies of the weights the benchmark read in turn; 0 where it emptied the L2 in between.
+/// copies of the weights the benchmark read in turn, as of replaying.
 struct gemm_measurement {
   gemm product{};
   duration<> time{};
@@ -39,8 +39,8 @@ inline std::array<fitted_parameter, 7> fitted_machine_parameters(const accelerat
 
 /// The parameters from numbers in the units of fitted_machine_parameters, and what is not fitted.
 template <Scalar T>
-constexpr basic_machine_parameters<T> machine_parameters_of(const std::array<T, 7>& v,
-                                                            const perfmodel::bandwidth<>& l2) {
+constexpr basic_machine_parameters<T> machine_parameters_of(
+    const std::array<T, 7>& v, const std::optional<perfmodel::bandwidth<>>& l2) {
   basic_machine_parameters<T> p;
   p.matrix_floor = v[0] * us;
   p.matrix_share = v[1];
@@ -49,7 +49,7 @@ constexpr basic_machine_parameters<T> machine_parameters_of(const std::array<T, 
   p.tile_fill = v[4] * us;
   p.split_cost = v[5] * us;
   p.power_slowdown = v[6];
-  p.l2_bandwidth = lift<T>(l2);
+  if (l2) p.l2_bandwidth = lift<T>(*l2);
   return p;
 }
 
@@ -67,13 +67,14 @@ inline void check_row(const gemm_measurement& r, std::size_t i) {
 
 /// Fits the seven parameters of an accelerator to its rows. Which tiles win depends on the operand
 /// bandwidth, so the cost has a valley for each: the search starts in five and keeps the best.
-/// `l2` is the L2's bandwidth, which products tell little of; 0: not known.
+/// `l2` is the L2's bandwidth, where it is known: products tell little of it.
 /// Source: fit_log_ratios. Errors: as fit_log_ratios - among them too few rows, rows of one size,
 /// rows of one regime, a wrong unit; a time that is not positive; a product or weight_copies that
 /// cannot be; an accelerator without sms.
 /// Test: the H100's published rows give the shipped profile.
 inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measurement> rows,
-                               std::size_t folds = 5, const perfmodel::bandwidth<>& l2 = {}) {
+                               std::optional<std::size_t> folds = 5,
+                               const std::optional<perfmodel::bandwidth<>>& l2 = {}) {
   using scalar = dual<7>;
   std::vector<double> seconds;
   std::vector<std::size_t> shape;

@@ -163,22 +163,24 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
 namespace detail {
 
 /// The part that each row is held out with: groups in the order they first appear, dealt into
-/// `folds` parts (0: one a group).
+/// `folds` parts, else one a group.
 struct dealt_rows {
   std::vector<std::size_t> part_of{};
   std::size_t parts = 0;
 };
-inline dealt_rows deal(std::span<const std::size_t> group, std::size_t folds) {
+inline dealt_rows deal(std::span<const std::size_t> group,
+                       const std::optional<std::size_t>& folds) {
   std::map<std::size_t, std::size_t> seen;
   dealt_rows out;
   for (const std::size_t g : group)
     out.part_of.push_back(seen.try_emplace(g, seen.size()).first->second);
   if (seen.size() < 2) unidentifiable("all measurements are of one group; none can be held out");
-  if (folds == 1) {
+  if (folds && *folds < 2) {
     throw error(error_code::out_of_range,
-                "folds is 1; allowed: 0, or 2 or more, as one part leaves no rows to fit");
+                "folds is " + std::to_string(*folds) +
+                    "; allowed: 2 or more, as one part leaves no rows to fit");
   }
-  out.parts = folds == 0 ? seen.size() : (std::min)(folds, seen.size());
+  out.parts = (std::min)(folds.value_or(seen.size()), seen.size());
   for (std::size_t& part : out.part_of) part %= out.parts;
   return out;
 }
@@ -187,15 +189,16 @@ inline dealt_rows deal(std::span<const std::size_t> group, std::size_t folds) {
 
 /// Residuals of every row by a fit that has not seen the row's group (its shape, its machine):
 /// group[i] is any number that rows of one group share. Groups are dealt into `folds` parts in the
-/// order they first appear; 0 folds leave out one group at a time.
-/// Errors: as fit_log_ratios; fewer than two groups (unidentifiable); lists of different length; 1
-/// fold.
+/// order they first appear; without `folds` one group at a time is left out.
+/// Errors: as fit_log_ratios; fewer than two groups (unidentifiable); lists of different length; folds
+/// below 2.
 /// Test: on synthetic data without noise it equals the in-sample residuals, all 0.
 template <std::size_t N, class Predict>
 std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& parameters,
                                        std::span<const double> measured,
                                        std::span<const std::size_t> group, Predict&& predict,
-                                       std::size_t folds = 0, const fit_options& options = {}) {
+                                       const std::optional<std::size_t>& folds = {},
+                                       const fit_options& options = {}) {
   fit_options part_options = options;
   part_options.largest_error = detail::infinity;  // a part of the rows may leave open what all tell
   if (group.size() != measured.size()) {

@@ -3,6 +3,7 @@
 
 #include <perfmodel/calibrated/attention_profile.hpp>
 #include <perfmodel/calibrated/conditions.hpp>
+#include <perfmodel/calibrated/machine_profile.hpp>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/soft_max.hpp>
 #include <perfmodel/workload/operators/attention.hpp>
@@ -10,15 +11,23 @@
 
 namespace perfmodel {
 
-/// The machine, and whose kernels run on it.
+/// The machine, what it reaches in attention, and whose kernels run on it.
 template <Scalar T = double>
 struct basic_attention_calibration {
-  basic_attention_parameters<T> machine{};
+  basic_machine_parameters<T> machine{};
+  basic_attention_parameters<T> attention{};
   basic_attention_kernels<T> kernels{};
+
+  /// Of bytes that the run before left in L2.
+  constexpr const bandwidth<T>& l2_bandwidth() const {
+    return detail::required("l2_bandwidth",
+                            attention.l2_bandwidth ? attention.l2_bandwidth : machine.l2_bandwidth);
+  }
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("machine", s.machine...);
+    f("attention", s.attention...);
     f("kernels", s.kernels...);
   }
 };
@@ -37,7 +46,7 @@ struct warm_memory {
 /// left in L2 comes from there, the rest from DRAM.
 template <Scalar T>
 constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
-                                        const basic_attention_parameters<T>& p,
+                                        const basic_attention_calibration<T>& c,
                                         const bytes<T>& moved, const bytes<T>& distinct,
                                         cache_state state) {
   const T warm =
@@ -45,8 +54,9 @@ constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
             state == cache_state::cold ? T(0.0) : resident(distinct, a.l2.capacity.quantity()));
   detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const bytes<T> cold = named("bytes from DRAM", (1.0 - warm) * moved);
-  return {cold / (p.dram_share * a.dram.bandwidth.quantity()) + warm * moved / p.l2_bandwidth,
-          cold};
+  return {
+      cold / (c.machine.dram_share * a.dram.bandwidth.quantity()) + warm * moved / c.l2_bandwidth(),
+      cold};
 }
 
 }  // namespace detail
@@ -61,8 +71,8 @@ inline constexpr double decode_tile_rows = 64.0;
 /// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
 /// 2023; flash_api.cpp num_splits_heuristic), fitted to AIConfigurator's published latencies.
 /// Leaves out: contexts of unequal length in a batch, page-table latency, power.
-/// Errors: as demand_of(attention_decode); an element_rate of 0; an accelerator without sms, clock,
-/// L2 or DRAM.
+/// Errors: as demand_of(attention_decode); an accelerator without sms, clock, L2 or DRAM; bandwidth of
+/// the L2 not known. The calibration is valid already: see calibrated_for.
 /// Tests: by hand, term by term; longer contexts and larger batches are never faster; published
 /// latencies of five accelerators.
 template <Scalar T>
@@ -72,11 +82,11 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_call_conditions<T>& conditions = {}) {
   using math::ceil;
   using math::floor;
-  const basic_attention_parameters<T>& p = c.machine;
+  const basic_attention_parameters<T>& p = c.attention;
   const basic_attention_kernels<T>& k = c.kernels;
   const basic_demand<T> needs = demand_of(w);
-  const T seen = attended_tokens(w.context, w.window);
-  const T value_dim = detail::count_or("value_dim", w.value_dim, w.head_dim);
+  const T seen = attended_tokens(w);
+  const T value_dim = w.value_width();
   const T group = w.query_heads / w.kv_heads;
   const T units = named("tiles", T(w.batch * w.kv_heads * ceil(T(group / decode_tile_rows))));
   const T sms = detail::positive("sms", a.sms).value();
@@ -89,11 +99,10 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const T waves = named("waves", scalar_max(T(1.0), T(units * splits / slots)));
 
   const T elements = chunk * decode_block_tokens * (w.head_dim + value_dim);
-  const duration<T> block_time = named(
-      "block time", p.tile_latency + elements / detail::positive("element_rate", p.element_rate));
+  const duration<T> block_time = named("block time", p.tile_latency + elements / p.element_rate);
   const duration<T> compute = waves * block_time;
   const auto memory =
-      detail::warm_memory_of(a, p, needs.dram.total(), needs.dram.total(), conditions.cache);
+      detail::warm_memory_of(a, c, needs.dram.total(), needs.dram.total(), conditions.cache);
 
   const T split_kernel = detail::any(T(splits - 1.0));
   const T reorder_kernel = k.reorders_heads
@@ -133,7 +142,7 @@ constexpr T prefill_splits(const basic_attention_prefill<T>& w, const basic_atte
                            const T& sms) {
   using math::ceil;
   using math::floor;
-  if (!(upper(k.partial_row_cycles) > 0.0)) return T(1.0);
+  if (!k.partial_row_cycles) return T(1.0);
   const T group = w.query_heads / w.kv_heads;
   const T tiles = w.batch * w.kv_heads * ceil(T(w.tokens * group / 128.0));
   const T fitting = floor(T(sms * k.blocks_per_sm / tiles));
@@ -161,12 +170,10 @@ constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w, const T
   T columns = padded + w.past;
   T pairs = padded * columns;  // of one head
   if (w.causal) {
-    T window = w.window;
-    if (upper(w.window) > 0.0) {
-      window = w.window + rows;
-      columns = scalar_min(columns, window);
-    }
-    pairs = causal_pairs(padded, T(w.past + (rows - 1.0) / 2.0), window);
+    const T mean_past = w.past + (rows - 1.0) / 2.0;
+    if (w.window) columns = scalar_min(columns, T(*w.window + rows));
+    pairs = w.window ? causal_pairs(padded, mean_past, T(*w.window + rows))
+                     : causal_pairs(padded, mean_past);
   }
   return {named("tiles", T(w.batch * w.query_heads * row_blocks)), pairs / row_blocks, columns};
 }
@@ -176,10 +183,10 @@ constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w, const T
 template <Scalar T>
 constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_attention_prefill<T>& w,
                                 const basic_attention_calibration<T>& c, const T& sms) {
-  const T value_dim = count_or("value_dim", w.value_dim, w.head_dim);
+  const T value_dim = w.value_width();
   const bool narrow = w.kv_format.format != w.format;
   const T share =
-      narrow ? T(c.machine.matrix_share * c.kernels.narrow_kv_matrix) : c.machine.matrix_share;
+      narrow ? T(c.attention.matrix_share * c.kernels.narrow_kv_matrix) : c.attention.matrix_share;
   const flop_rate<T> matrix = share * peak(a, w.format);
   const duration<T> products = sms * 2.0 * (w.head_dim + value_dim) * flop / matrix;
   const duration<T> exponential =
@@ -194,16 +201,16 @@ constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_atten
 template <Scalar T>
 constexpr warm_memory<T> prefill_memory_of(const basic_accelerator<T>& a,
                                            const basic_attention_prefill<T>& w,
-                                           const basic_attention_parameters<T>& p,
+                                           const basic_attention_calibration<T>& c,
                                            const bytes<T>& needed, cache_state state) {
-  const T value_dim = count_or("value_dim", w.value_dim, w.head_dim);
+  const T value_dim = w.value_width();
   const T kv_new = w.batch * w.tokens * w.kv_heads * (w.head_dim + value_dim);
   const bytes<T> distinct = needed + kv_new * bytes_of(w.format);
   bytes<T> moved = distinct + kv_new * bytes_of(w.kv_format);
   if (w.kv_format.format != w.format) {
     moved += (2.0 * w.batch * w.tokens * w.query_heads * w.head_dim + 2.0 * kv_new) * byte;
   }
-  return warm_memory_of(a, p, moved, distinct, state);
+  return warm_memory_of(a, c, moved, distinct, state);
 }
 
 /// Writing the rows of every part and a kernel that combines them.
@@ -213,7 +220,8 @@ constexpr duration<T> combining_time(const basic_accelerator<T>& a,
                                      const basic_attention_kernels<T>& k, const T& splits,
                                      const T& sms) {
   const T partial_rows = any(T(splits - 1.0)) * splits * w.batch * w.tokens * w.query_heads;
-  return (partial_rows * k.partial_row_cycles / sms + any(T(splits - 1.0)) * k.kernel_cycles) /
+  return (partial_rows * k.partial_row_cycles.value_or(T(0.0)) / sms +
+          any(T(splits - 1.0)) * k.kernel_cycles) /
          positive("vector.clock", a.vector.clock.quantity());
 }
 
@@ -231,7 +239,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_prefill<T>& w,
                                                 const basic_attention_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  const basic_attention_parameters<T>& p = c.machine;
+  const basic_attention_parameters<T>& p = c.attention;
   const basic_attention_kernels<T>& k = c.kernels;
   const basic_demand<T> needs = demand_of(w);
   const detail::prefill_tiles<T> tiles = detail::tiles_of(w, k.tile_rows);
@@ -244,7 +252,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const duration<T> longest =
       named("longest tile", start + k.tile_rows * tiles.longest_columns * pair / splits);
   const duration<T> tail = 0.3 * scalar_min(T(1.0), waves) * longest;
-  const auto memory = detail::prefill_memory_of(a, w, p, needs.dram.total(), conditions.cache);
+  const auto memory = detail::prefill_memory_of(a, w, c, needs.dram.total(), conditions.cache);
 
   basic_estimate<T> e;
   const duration<T> tiles_take =

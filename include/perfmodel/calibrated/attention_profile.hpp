@@ -17,12 +17,12 @@ struct basic_attention_kernels {
   T blocks_per_sm = T(1.0);      ///< thread blocks of the decode kernel that share an SM
   T tile_rows = T(64.0);         ///< query rows of a prefill tile
   bool overlaps_memory = false;  ///< a neighbour block computes while one loads and stores
-  bool overlaps_exponential = false;  ///< exponentials run beside the matrix units
-  bool reorders_heads = false;        ///< copies grouped queries so that a group is one tile
-  T kernel_cycles{};                  ///< SM cycles of one more kernel: combining, reordering
-  T split_cycles{};                   ///< SM cycles that combining one more split takes
-  T partial_row_cycles{};  ///< SM cycles to write and combine a row of one split; 0: prefill is
-                           ///< whole
+  bool overlaps_exponential = false;      ///< exponentials run beside the matrix units
+  bool reorders_heads = false;            ///< copies grouped queries so that a group is one tile
+  T kernel_cycles{};                      ///< SM cycles of one more kernel: combining, reordering
+  T split_cycles{};                       ///< SM cycles that combining one more split takes
+  std::optional<T> partial_row_cycles{};  ///< SM cycles to write and combine a row of one split,
+                                          ///< where prefill is split
   duration<T> sequence_cost{};   ///< scheduling metadata, per sequence of a decode batch ...
   T scheduled_sequences{};       ///< ... of at most this many; larger ones are not scheduled
   duration<T> narrow_kv_time{};  ///< one conversion kernel of an 8-bit KV cache
@@ -48,24 +48,21 @@ struct basic_attention_kernels {
 };
 using attention_kernels = basic_attention_kernels<>;
 
-/// What one accelerator reaches in attention: four numbers fitted to it, and two that are its
-/// machine profile's, shared with every other operator: dram_share and l2_bandwidth.
+/// What one accelerator reaches in attention, beside what its machine profile has for all operators.
 template <Scalar T = double>
 struct basic_attention_parameters {
   duration<T> floor{};          ///< everything that runs once per call, the KV write included
   duration<T> tile_latency{};   ///< start, first load and end of one thread block
   frequency<T> element_rate{};  ///< KV elements that one thread block works off
   T matrix_share = T(1.0);      ///< of the dense peak, in prefill; above 1 where clocks boost
-  T dram_share = T(1.0);        ///< of the data sheet's bandwidth
-  perfmodel::bandwidth<T> l2_bandwidth{};  ///< of bytes that the run before left in L2
+  std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};  ///< where it is not the machine's
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::positive("floor"), s.floor...);
     f(field::positive("tile_latency"), s.tile_latency...);
-    f(field::not_negative("element_rate"), s.element_rate...);
+    f(field::positive("element_rate"), s.element_rate...);
     f(field::positive("matrix_share"), s.matrix_share...);
-    f(field::share("dram_share"), s.dram_share...);
     f(field::positive("l2_bandwidth"), s.l2_bandwidth...);
   }
 };

@@ -15,7 +15,8 @@ struct basic_collective_parameters {
   duration<T> hop{};          ///< from one rank to the next, in a ring
   duration<T> simple_wait{};  ///< more, before Simple streams
   T link_share = T(1.0);      ///< of the link's one-way bandwidth, in Simple
-  T in_network_share{};       ///< message bytes per second over the link's, where switches add
+  std::optional<T>
+      in_network_share{};  ///< message bytes per second over the link's, where switches add
   duration<T>
       engine_all_reduce_floor{};  ///< a captured all-reduce kernel with a barrier at either end
   T engine_all_reduce_share =
@@ -28,7 +29,7 @@ struct basic_collective_parameters {
     f(field::not_negative("hop"), s.hop...);
     f(field::not_negative("simple_wait"), s.simple_wait...);
     f(field::share("link_share"), s.link_share...);
-    f(field::fraction("in_network_share"), s.in_network_share...);
+    f(field::share("in_network_share"), s.in_network_share...);
     f(field::not_negative("engine_all_reduce_floor"), s.engine_all_reduce_floor...);
     f(field::share("engine_all_reduce_share"), s.engine_all_reduce_share...);
     f(field::not_negative("host_launch"), s.host_launch...);
@@ -45,25 +46,25 @@ using collective_parameters = basic_collective_parameters<>;
 template <Scalar T = double>
 struct basic_collective_protocols {
   T ll_share = T(1.0);              ///< of the Simple rate
-  T ll128_share{};                  ///< of the Simple rate; 0: the fabric cannot
+  std::optional<T> ll128_share{};   ///< of the Simple rate, on fabrics that can
   T launch_growth_per_log2_rank{};  ///< of a launch, in LL128 and Simple
   T simple_hop = T(1.0);            ///< of a hop, in Simple
   T copy_rate = T(1.0);  ///< of the Simple rate: a rank's own part of the buffer, out of place
   T in_network_wait = T(1.0);  ///< of simple_wait, where switches add
   T cross_socket_factor =
       T(1.0);  ///< times as long for a hop and for a byte, where ranks sit below two hosts
-  int ranks_per_socket = 0;  ///< ranks that one host holds; 0: all of them
+  std::optional<int> ranks_per_socket{};  ///< ranks that one host holds, where it is not all
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::share("ll_share"), s.ll_share...);
-    f(field::fraction("ll128_share"), s.ll128_share...);
+    f(field::share("ll128_share"), s.ll128_share...);
     f(field::not_negative("launch_growth_per_log2_rank"), s.launch_growth_per_log2_rank...);
     f(field::not_negative("simple_hop"), s.simple_hop...);
     f(field::positive("copy_rate"), s.copy_rate...);
     f(field::not_negative("in_network_wait"), s.in_network_wait...);
     f(field::count("cross_socket_factor"), s.cross_socket_factor...);
-    f(field::not_negative("ranks_per_socket"), s.ranks_per_socket...);
+    f(field::ranks("ranks_per_socket"), s.ranks_per_socket...);
   }
 };
 using collective_protocols = basic_collective_protocols<>;

@@ -23,14 +23,15 @@ template <Scalar T = double>
 struct basic_calibrated_collectives {
   basic_collective_profile<T> profile{};
   basic_engine_all_reduce_kernels<T> kernels{};
-  bandwidth<T> local_copy{};  ///< of a message on one accelerator; 0: no copy
+  std::optional<bandwidth<T>>
+      local_copy{};  ///< of a message on one accelerator, where it is copied
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("profile", s.profile.value...);
     f("protocols", s.profile.protocols...);
     f("kernels", s.kernels...);
-    f(field::not_negative("local_copy"), s.local_copy...);
+    f(field::positive("local_copy"), s.local_copy...);
   }
 
   /// Whether `best` may choose the algorithm.
@@ -61,9 +62,7 @@ struct basic_calibrated_collectives {
                                                                          : protocol(l, s);
     if (s.launch == launch_mode::graph || s.implementation == implementation::nccl) return p;
     duration<T> copy{};
-    if (upper(local_copy.value()) > 0.0) {
-      copy = named("copy", s.message / detail::positive("local_copy", local_copy));
-    }
+    if (local_copy) copy = named("copy", s.message / *local_copy);
     const duration<T> host = profile.value.host_launch;
     p.latency = max(p.latency + copy, host - p.transfer);
     p.time = max(p.time + copy, host);
@@ -77,8 +76,7 @@ struct basic_calibrated_collectives {
   }
   constexpr bool switches_add(const basic_link<T>& l, const basic_schedule<T>& s) const {
     const bool integers = s.format == number_format::int8 || s.format == number_format::int4;
-    return l.in_network_reduction && s.ranks >= 8 && !integers &&
-           lower(profile.value.in_network_share) > 0.0;
+    return l.in_network_reduction && s.ranks >= 8 && !integers && profile.value.in_network_share;
   }
   constexpr T doublings(int ranks) const {
     return T(1.0) + profile.protocols.launch_growth_per_log2_rank * detail::log2_ceil(ranks);
@@ -88,7 +86,7 @@ struct basic_calibrated_collectives {
     const basic_collective_parameters<T>& v = profile.value;
     const basic_collective_protocols<T>& c = profile.protocols;
     const T longer =
-        c.ranks_per_socket > 0 && s.ranks > c.ranks_per_socket ? c.cross_socket_factor : T(1.0);
+        c.ranks_per_socket && s.ranks > *c.ranks_per_socket ? c.cross_socket_factor : T(1.0);
     const duration<T> wire = longer * s.wire / (v.link_share * l.bandwidth.quantity());
     const duration<T> launch = v.launch;
     const double n = s.ranks;
@@ -110,8 +108,7 @@ struct basic_calibrated_collectives {
       ++count;
     };
     add("LL protocol", launch + hops, wire / c.ll_share);
-    if (upper(c.ll128_share) > 0.0)
-      add("LL128 protocol", ready + hops, wire / detail::positive("ll128_share", c.ll128_share));
+    if (c.ll128_share) add("LL128 protocol", ready + hops, wire / *c.ll128_share);
     duration<T> streams = wire;
     if (keeps_a_part) {
       streams += s.message / (n * c.copy_rate * v.link_share * l.bandwidth.quantity());
@@ -129,7 +126,7 @@ struct basic_calibrated_collectives {
 
   constexpr basic_collective_price<T> switched(const basic_link<T>& l,
                                                const basic_schedule<T>& s) const {
-    const T& rate = detail::positive("in_network_share", profile.value.in_network_share);
+    const T& rate = detail::required("in_network_share", profile.value.in_network_share);
     basic_collective_price<T> p;
     p.transfer = s.wire / (rate * l.bandwidth.quantity());
     p.latency = doublings(s.ranks) * profile.value.launch +

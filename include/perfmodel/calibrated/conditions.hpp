@@ -32,8 +32,8 @@ struct basic_call_conditions {
 };
 using call_conditions = basic_call_conditions<>;
 
-/// Of a benchmark that reads `weight_copies` copies of the weights in turn; 0: it empties the L2.
-/// Errors: weight_copies negative.
+/// Of a benchmark that reads `weight_copies` copies of the weights in turn. One that empties the L2
+/// replays none: 0 is cold. Errors: weight_copies negative.
 template <Scalar T>
 constexpr basic_call_conditions<T> replaying(const T& weight_copies) {
   if (!(upper(detail::not_negative("weight_copies", weight_copies)) > 0.0)) return {};

@@ -63,12 +63,11 @@ constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_
   const bytes<T> moved = d.dram.total();
   const bandwidth<T> dram =
       c.machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity());
-  const bool has_l2 =
-      upper(c.machine.l2_bandwidth.value()) > 0.0 && upper(a.l2.capacity.value()) > 0.0;
+  const bool has_l2 = c.machine.l2_bandwidth && a.l2.capacity.is_stated();
   const T warm =
       state == cache_state::cold || !has_l2 ? T(0.0) : resident(moved, a.l2.capacity.quantity());
   duration<T> memory = (1.0 - warm) * moved / dram;
-  if (has_l2) memory = memory + warm * moved / positive("l2_bandwidth", c.machine.l2_bandwidth);
+  if (has_l2) memory = memory + warm * moved / *c.machine.l2_bandwidth;
   duration<T> work{};
   if (upper(cycles) > 0.0) {
     work = cycles * elements /

@@ -61,7 +61,7 @@ constexpr product_path<T> product_path_of(const basic_accelerator<T>& a, const b
                                           number_format format,
                                           const basic_gemm_calibration<T>& c) {
   const bool narrow = bits_of(format) < 16.0;
-  const bool block_scaled = g.weights.group > 0.0;
+  const bool block_scaled = g.weights.group.has_value();
   const bool tensor_scaled =
       format == number_format::fp4 || (format == number_format::fp8 && !block_scaled);
   const bool by_matrix_units =
@@ -143,13 +143,11 @@ constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gem
   bytes<T> written = d.dram.written;
   if (path.quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
   const duration<T> all = (d.dram.read + written) / dram;
-  if (c.cache == cache_state::cold || !(upper(a.l2.capacity.value()) > 0.0)) return all;
+  if (c.cache == cache_state::cold || !a.l2.capacity.is_stated()) return all;
   const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
   const bytes<T> room = l2_room / l2_partitions_of(a) * a.l2.capacity.quantity();
   const T warm = named("warm share", resident(bytes<T>(c.weight_copies * weights), room));
-  const bandwidth<T> l2 = upper(machine.l2_bandwidth.value()) > 0.0
-                              ? positive("l2_bandwidth", machine.l2_bandwidth)
-                              : machine.operand_bandwidth;
+  const bandwidth<T> l2 = machine.l2_bandwidth.value_or(machine.operand_bandwidth);
   const duration<T> from_dram = weights / dram;
   const duration<T> from_l2 = min(duration<T>(weights / l2), from_dram);
   return all - warm * (from_dram - from_l2);

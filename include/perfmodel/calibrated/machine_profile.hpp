@@ -19,18 +19,18 @@ struct basic_machine_parameters {
   duration<T> tile_fill{};                      ///< pipeline fill and epilogue of one output tile
   duration<T> split_cost{};  ///< a second kernel or a barrier, where k is split over SMs
   T power_slowdown{};        ///< a long dense kernel tends to (1 + power_slowdown) times its time
-  perfmodel::bandwidth<T> l2_bandwidth{};  ///< of the chip, streaming; 0: not known
+  std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};  ///< of the chip, streaming; where known
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::not_negative("matrix_floor"), s.matrix_floor...);
     f(field::positive("matrix_share"), s.matrix_share...);
     f(field::positive("dram_share"), s.dram_share...);
-    f(field::not_negative("operand_bandwidth"), s.operand_bandwidth...);
+    f(field::positive("operand_bandwidth"), s.operand_bandwidth...);
     f(field::not_negative("tile_fill"), s.tile_fill...);
     f(field::not_negative("split_cost"), s.split_cost...);
     f(field::not_negative("power_slowdown"), s.power_slowdown...);
-    f(field::not_negative("l2_bandwidth"), s.l2_bandwidth...);
+    f(field::positive("l2_bandwidth"), s.l2_bandwidth...);
   }
 };
 using machine_parameters = basic_machine_parameters<>;

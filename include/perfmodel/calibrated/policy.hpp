@@ -118,7 +118,7 @@ template <Scalar T, class Attention>
   }
 constexpr basic_attention_calibration<T> calibration_for(const Attention& x,
                                                          const basic_calibrated<T>& c) {
-  return {c.attention,
+  return {c.machine, c.attention,
           x.kv_format.bits() < 16.0 ? c.narrow_attention_kernels : c.attention_kernels};
 }
 template <Scalar T>

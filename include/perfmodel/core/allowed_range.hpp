@@ -16,13 +16,11 @@ struct allowed_range {
   double most = 0.0;
   const char* below = nullptr;  ///< said of a number below `least`: "more than 0"
   const char* above = nullptr;  ///< said of a number above `most`: "at most 1e30"
-  bool or_zero = false;         ///< 0 is allowed as well: there is none
 
   constexpr bool refuses_some() const { return below != nullptr; }
   /// Whether all of lower .. upper is inside; never where one of them is NaN.
   constexpr bool holds(double lower, double upper) const {
-    return (static_cast<int>(lower >= least) & static_cast<int>(upper <= most)) != 0 ||
-           (or_zero && lower == 0.0 && upper == 0.0);
+    return (static_cast<int>(lower >= least) & static_cast<int>(upper <= most)) != 0;
   }
   /// The words for a number that is below `least`.
   constexpr const char* below_in_words(double x) const {
@@ -36,8 +34,6 @@ inline constexpr allowed_range positive_range{smallest_quantity, largest_quantit
 inline constexpr allowed_range not_negative_range{0.0, largest_quantity, "0 or more",
                                                   "at most 1e30"};
 inline constexpr allowed_range count_range{1.0, largest_count, "1 or more", "at most 1e15"};
-inline constexpr allowed_range count_or_none_range{1.0, largest_count, "0, or 1 or more",
-                                                   "at most 1e15", true};
 inline constexpr allowed_range share_range{smallest_quantity, 1.0, "more than 0", "0 to 1"};
 inline constexpr allowed_range ranks_range{1.0, 1e6, "1 to 1000000", "1 to 1000000"};
 inline constexpr allowed_range fraction_range{0.0, 1.0, "0 to 1", "0 to 1"};

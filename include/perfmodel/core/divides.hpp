@@ -29,11 +29,4 @@ constexpr void divides(error_code code, const char* part, const T& part_value, c
   }
 }
 
-/// `x`, a count, or `otherwise` where x is left at 0.
-template <Scalar T>
-constexpr T count_or(const char* field, const T& x, const T& otherwise) {
-  if (lower(x) == 0.0 && upper(x) == 0.0) return otherwise;
-  return count(field, x);
-}
-
 }  // namespace perfmodel::detail

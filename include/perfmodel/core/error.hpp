@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <perfmodel/core/allowed_range.hpp>
 #include <perfmodel/units/quantity.hpp>
 #include <string>
@@ -57,6 +58,9 @@ inline std::string number_text(double x) {
 [[noreturn]] inline void out_of_range(const char* name, double value, const char* allowed) {
   throw error(error_code::out_of_range,
               std::string(name) + " is " + number_text(value) + "; allowed: " + allowed);
+}
+[[noreturn]] inline void missing(const char* name) {
+  throw error(error_code::out_of_range, std::string(name) + " is missing");
 }
 [[noreturn]] inline void unsupported(const char* accelerator, const char* format) {
   throw error(error_code::unsupported_format,
@@ -114,6 +118,13 @@ template <class X>
 constexpr const auto& within(const char* name, const X& x, double lo, double hi,
                              const char* allowed) {
   return inside({lo, hi, allowed, allowed}, name, x);
+}
+
+/// What an optional field holds. Errors: out_of_range where it holds nothing.
+template <class X>
+constexpr const X& required(const char* name, const std::optional<X>& x) {
+  if (!x) missing(name);
+  return *x;
 }
 
 }  // namespace detail

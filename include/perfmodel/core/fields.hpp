@@ -27,8 +27,6 @@ struct field {
   static constexpr field not_negative(const char* n) { return {n, detail::not_negative_range}; }
   /// A count of things: 1 .. 1e15. Fractions are allowed, since averages are counts too.
   static constexpr field count(const char* n) { return {n, detail::count_range}; }
-  /// A count, or 0 where there is none.
-  static constexpr field count_or_none(const char* n) { return {n, detail::count_or_none_range}; }
   /// A share of something: above 0 and at most 1.
   static constexpr field share(const char* n) { return {n, detail::share_range}; }
   /// A share that may be nothing: 0 .. 1.
@@ -123,6 +121,7 @@ constexpr void convert(const field_path& path, const From& from, Into& into, F&&
         },
         from);
   } else if constexpr (Fact<From>) {
+    if (!from.is_stated()) return;
     into =
         Into(Into::quantity_type::from_value(seeded(seed, path, from.value(), &from.from(),
                                                     exponents_of<typename From::quantity_type>())),

@@ -43,8 +43,10 @@ template <Scalar T>
 constexpr sharded_dims sharded_dims_of(const basic_transformer<T>& m) {
   const auto whole = [](const T& x) { return math::floor(lower(x)); };
   return {whole(m.attention.query_heads),
-          m.attention.kind == attention_kind::latent ? 0.0 : whole(m.attention.kv_heads),
-          whole(m.layers), whole(m.moe.experts), 0.0};
+          m.attention.latent ? std::optional<double>() : whole(m.attention.kv_heads),
+          whole(m.layers),
+          whole(m.moe.experts),
+          {}};
 }
 
 /// The format of what passes from layer to layer and over the links: that of the activations, and

@@ -15,10 +15,7 @@ namespace detail {
 template <Scalar T>
 constexpr T replicated_weights(const basic_transformer<T>& m, const T& tensor) {
   const auto& a = m.attention;
-  if (a.kind == attention_kind::latent) {
-    const T latents = a.query_rank + a.kv_rank + a.rope_dim;
-    return m.layers * m.hidden * latents * (1.0 - 1.0 / tensor);
-  }
+  if (a.latent) return m.layers * m.hidden * a.latent->projected() * (1.0 - 1.0 / tensor);
   const T extra_heads = kv_heads_per_rank(a.kv_heads, tensor) - a.kv_heads / tensor;
   return m.layers * m.hidden * (a.head_dim + a.value_width()) * extra_heads;
 }
@@ -59,7 +56,7 @@ constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
 /// head reads. Test: 8 KV heads over 4, 8, 16 ranks: 1/4, 1/8, 1/8.
 template <Scalar T>
 constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
-  if (m.attention.kind == attention_kind::latent) return T(1.0);
+  if (m.attention.latent) return T(1.0);
   return kv_heads_per_rank(m.attention.kv_heads, T(tensor)) / m.attention.kv_heads;
 }
 

@@ -80,7 +80,9 @@ struct rank_pass {
   number_format residual = residual_format(on);
 
   constexpr const basic_transformer<T>& model() const { return on.model; }
-  constexpr bool latent() const { return on.model.attention.kind == attention_kind::latent; }
+  constexpr const std::optional<basic_latent_shape<T>>& latent() const {
+    return on.model.attention.latent;
+  }
   constexpr T heads() const { return on.model.attention.query_heads / tensor; }
   constexpr T kv_heads() const {
     return latent() ? heads() : kv_heads_per_rank(on.model.attention.kv_heads, tensor);
@@ -88,8 +90,7 @@ struct rank_pass {
   /// Of one token in one layer.
   constexpr bytes<T> cache_line() const {
     const auto& a = on.model.attention;
-    const T elements =
-        latent() ? a.kv_rank + a.rope_dim : kv_heads() * (a.head_dim + a.value_width());
+    const T elements = a.latent ? a.latent->cached() : kv_heads() * (a.head_dim + a.value_width());
     return elements * bytes_of(on.kv);
   }
 
@@ -135,35 +136,34 @@ struct rank_pass {
   /// many times the heads, each seeing the context and on average half of the tokens beside it.
   constexpr T mean_context() const { return pass.context + 0.5 * (pass.tokens_per_sequence - 1.0); }
   constexpr basic_mla_decode<T> mla_decode() const {
-    const auto& a = on.model.attention;
     return {.batch = share.sequences,
             .context = mean_context(),
             .heads = heads() * pass.tokens_per_sequence,
-            .latent = a.kv_rank,
-            .rope = a.rope_dim,
+            .latent = latent()->kv_rank,
+            .rope = latent()->rope_dim,
             .format = on.activations,
             .kv_format = on.kv};
   }
-  constexpr basic_attention_decode<T> decode(const T& window) const {
+  constexpr basic_attention_decode<T> decode(const std::optional<T>& window) const {
     const auto& a = on.model.attention;
     return {.batch = share.sequences,
             .context = mean_context(),
             .query_heads = heads() * pass.tokens_per_sequence,
             .kv_heads = kv_heads(),
             .head_dim = a.head_dim,
-            .value_dim = a.value_width(),
+            .value_dim = a.value_dim,
             .format = on.activations,
             .kv_format = on.kv,
             .window = window};
   }
-  constexpr basic_attention_prefill<T> prefill(const T& window) const {
+  constexpr basic_attention_prefill<T> prefill(const std::optional<T>& window) const {
     const auto& a = on.model.attention;
     return {.batch = at_least_one(share.prompts),
             .tokens = at_least_one(share.prompt_tokens),
             .query_heads = heads(),
             .kv_heads = kv_heads(),
             .head_dim = a.head_dim,
-            .value_dim = a.value_width(),
+            .value_dim = a.value_dim,
             .format = on.activations,
             .kv_format = on.kv,
             .window = window,
@@ -171,17 +171,17 @@ struct rank_pass {
   }
 };
 
-/// Attention of `layers` layers; a window of 0 is none. run(operator, workload).
+/// Attention of `layers` layers, which may have a window. run(operator, workload).
 template <Scalar T, class Run>
 constexpr void visit_attention(const rank_pass<T>& p, const char* name, const T& layers,
-                               const T& window, Run&& run) {
+                               const std::optional<T>& window, Run&& run) {
   if (!(upper(layers) > 0.0)) return;
   const pass_share<T>& share = p.share;
   operator_head<T> o{.name = name, .kind = operator_class::attention, .times = layers};
   if (upper(share.sequences) > 0.0) {
     const T& several = p.pass.tokens_per_sequence;
-    const T seen = upper(window) > 0.0 ? attended_tokens(p.pass.context, T(window + several - 1.0))
-                                       : p.pass.context;
+    const T seen =
+        window ? attended_tokens(p.pass.context, T(*window + several - 1.0)) : p.pass.context;
     o.cache = share.sequences * (seen + several) * p.cache_line();
     if (p.latent()) {
       run(o, p.mla_decode());
@@ -194,7 +194,7 @@ constexpr void visit_attention(const rank_pass<T>& p, const char* name, const T&
     // Less than one prompt of one token is that share of an operator.
     o.times = layers * scalar_min(share.prompts, T(1.0)) * scalar_min(share.prompt_tokens, T(1.0));
     // Keys and values of the chunk itself are at hand; those before it are read from the cache.
-    const T past = upper(window) > 0.0 ? scalar_min(x.past, window) : x.past;
+    const T past = window ? scalar_min(x.past, *window) : x.past;
     o.cache = x.batch * (past + x.tokens) * p.cache_line();
     run(o, x);
   }
@@ -230,19 +230,19 @@ constexpr void visit_layers(const rank_pass<T>& p, Run&& run) {
                                                                  .format = p.residual});
   run({.name = "norms", .times = m.layers * m.norms_per_layer + 1.0},
       basic_norm<T>{.rows = p.share.rows, .width = m.hidden, .format = p.residual});
-  if (p.latent()) {
-    const bool compressed = upper(a.query_rank) > 0.0;
+  if (a.latent) {
+    const basic_latent_shape<T>& l = *a.latent;
     run({.name = "latent projections", .kind = linear, .times = m.layers},
-        p.linear(m.hidden, a.query_rank + a.kv_rank + a.rope_dim));
+        p.linear(m.hidden, l.projected()));
     run({.name = "query projection", .kind = linear, .times = m.layers},
-        p.linear(compressed ? a.query_rank : m.hidden, p.heads() * a.head_dim));
+        p.linear(l.query_rank.value_or(m.hidden), p.heads() * a.head_dim));
     run({.name = "key and value projections", .kind = linear, .times = m.layers},
-        p.linear(a.kv_rank, p.heads() * (a.head_dim - a.rope_dim + a.value_dim)));
+        p.linear(l.kv_rank, p.heads() * (a.head_dim - l.rope_dim + a.value_width())));
   } else {
     run({.name = "qkv projection", .kind = linear, .times = m.layers},
         p.linear(m.hidden, p.heads() * a.head_dim + p.kv_heads() * (a.head_dim + a.value_width())));
   }
-  visit_attention(p, "attention", T(m.layers - m.sliding_layers), T(0.0), run);
+  visit_attention(p, "attention", T(m.layers - m.sliding_layers), {}, run);
   visit_attention(p, "sliding attention", m.sliding_layers, m.window, run);
   run({.name = "output projection", .kind = linear, .times = m.layers},
       p.linear(p.heads() * a.value_width(), m.hidden));

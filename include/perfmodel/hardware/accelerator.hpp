@@ -93,7 +93,7 @@ constexpr accelerator with_die_facts(accelerator a) {
 /// Whether the accelerator computes in this format at all.
 template <Scalar T>
 constexpr bool supports(const basic_accelerator<T>& a, number_format format) {
-  return upper(a.matrix.peak[format].value()) > 0.0 || upper(a.vector.peak[format].value()) > 0.0;
+  return a.matrix.peak[format].is_stated() || a.vector.peak[format].is_stated();
 }
 
 /// The dense peak an operator can use in a format: the matrix unit's where it has the format, else
@@ -102,21 +102,21 @@ constexpr bool supports(const basic_accelerator<T>& a, number_format format) {
 template <Scalar T>
 constexpr flop_rate<T> peak(const basic_accelerator<T>& a, number_format format) {
   detail::computes_in(supports(a, format), a.name.c_str(), name_of(format));
-  const bool matrix = upper(a.matrix.peak[format].value()) > 0.0;
+  const bool matrix = a.matrix.peak[format].is_stated();
   return detail::positive("peak", (matrix ? a.matrix : a.vector).peak[format].quantity());
 }
 
 /// Whether anybody states how fast the vector units are. Where nobody does, they set no bound.
 template <Scalar T>
 constexpr bool states_vector_peak(const basic_accelerator<T>& a) {
-  return upper(a.vector.peak.fp32.value()) > 0.0;
+  return a.vector.peak.fp32.is_stated();
 }
 
 /// Rate of the vector units (CUDA cores) in a format; fp32 where the format has no rate of its own,
 /// since narrower operands are widened first. Throws where no rate is stated.
 template <Scalar T>
 constexpr flop_rate<T> vector_peak(const basic_accelerator<T>& a, number_format format = fp32) {
-  const bool own = upper(a.vector.peak[format].value()) > 0.0;
+  const bool own = a.vector.peak[format].is_stated();
   detail::computes_in(own || states_vector_peak(a), a.name.c_str(), "fp32 on vector units");
   return detail::positive("vector.peak",
                           a.vector.peak[own ? format : number_format::fp32].quantity());

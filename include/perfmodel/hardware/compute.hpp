@@ -8,7 +8,7 @@
 namespace perfmodel {
 
 /// Dense peak per number format; multiplications and additions count as two FLOP.
-/// A format the unit does not have is 0. Integer formats count operations as FLOP.
+/// A format the unit does not have is left out. Integer formats count operations as FLOP.
 template <Scalar T = double>
 struct basic_peak_rates {
   fact<flop_rate<T>> fp64{}, fp32{}, tf32{}, bf16{}, fp16{}, fp8{}, int8{}, fp4{}, int4{};

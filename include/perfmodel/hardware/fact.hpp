@@ -36,29 +36,29 @@ struct source {
 inline constexpr source given_by_caller{};
 
 /// A quantity with its source. It is the quantity: laws use it as such, and assigning a bare
-/// quantity makes it the caller's own value. A fact left out is 0 and not stated.
+/// quantity makes it the caller's own value. A fact left out, or set to {}, is not stated; a fact of 0
+/// is stated, and refused where 0 makes no sense.
 /// Test: after h.dram.bandwidth = 4 * TB_per_s, h.dram.bandwidth.from().how == basis::given.
 template <Quantity Q>
 class fact : public Q {
  public:
   using quantity_type = Q;
   constexpr fact() = default;
-  constexpr fact(const Q& q) : Q(q) {}
+  constexpr fact(const Q& q) : fact(q, given_by_caller) {}
   constexpr fact(const Q& q, const source& s) : Q(q), from_(&s) {}
-  constexpr const source& from() const { return *from_; }
+  constexpr const source& from() const { return is_stated() ? *from_ : given_by_caller; }
   constexpr const Q& quantity() const { return *this; }
-  constexpr bool is_stated() const {
-    return upper(this->value()) != 0.0 || from_ != &given_by_caller;
-  }
+  constexpr bool is_stated() const { return from_ != nullptr; }
 
  private:
-  const source* from_ = &given_by_caller;
+  const source* from_ = nullptr;
 };
 
 /// The same fact over another scalar.
 template <Scalar To, Quantity Q>
 constexpr auto lift(const fact<Q>& f) {
   using lifted = decltype(perfmodel::lift<To>(static_cast<const Q&>(f)));
+  if (!f.is_stated()) return fact<lifted>();
   return fact<lifted>(perfmodel::lift<To>(static_cast<const Q&>(f)), f.from());
 }
 

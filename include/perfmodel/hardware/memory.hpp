@@ -6,7 +6,7 @@
 
 namespace perfmodel {
 
-/// Capacity and bandwidth are of the whole chip, not of one SM. Fields that nobody states are 0.
+/// Capacity and bandwidth are of the whole chip, not of one SM.
 template <Scalar T = double>
 struct basic_memory_level {
   fact<bytes<T>> capacity{};

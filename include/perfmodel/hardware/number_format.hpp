@@ -52,7 +52,7 @@ constexpr number_format wider(number_format a, number_format b) {
 /// Test: {int4, .group = 64, .scale_bits = 16} is 4.25 bits, 0.53125 bytes.
 struct storage_format {
   number_format format = number_format::bf16;
-  double group = 0;  ///< elements per scale; 0 means no scales
+  std::optional<double> group{};  ///< elements per scale, where there are scales
   double scale_bits = 0;
   double zero_bits = 0;
 
@@ -65,13 +65,13 @@ struct storage_format {
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("format", s.format...);
-    f(field::count_or_none("group"), s.group...);
+    f(field::count("group"), s.group...);
     f(field::within("scale_bits", 0.0, 64.0, "0 to 64"), s.scale_bits...);
     f(field::within("zero_bits", 0.0, 64.0, "0 to 64"), s.zero_bits...);
   }
 
   constexpr double bits() const {
-    return bits_of(format) + (group > 0 ? (scale_bits + zero_bits) / group : 0.0);
+    return bits_of(format) + (group ? (scale_bits + zero_bits) / *group : 0.0);
   }
 };
 constexpr bytes<> bytes_of(const storage_format& s) {

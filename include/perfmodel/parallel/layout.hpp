@@ -35,14 +35,14 @@ struct layout {
   }
 };
 
-/// What of a model has to divide; doubles, because a model's counts may exceed an int. 0 heads,
-/// layers or accelerators: not stated, not checked; 0 experts: a dense model.
+/// What of a model has to divide; doubles, because a model's counts may exceed an int. What is left
+/// out is not checked; a dense model has no experts.
 struct sharded_dims {
-  double query_heads = 0;
-  double kv_heads = 0;
-  double layers = 0;
+  std::optional<double> query_heads{};
+  std::optional<double> kv_heads{};
+  std::optional<double> layers{};
   double experts = 0;
-  double accelerators = 0;  ///< that there are
+  std::optional<double> accelerators{};  ///< that there are
 };
 
 namespace detail {
@@ -62,26 +62,26 @@ constexpr feasibility layout_feasible(const layout& l, const sharded_dims& d) {
   const double stage = tensor * detail::rank_count("layout.data", l.data) *
                        detail::rank_count("layout.context", l.context);
   const double ranks = stage * pipeline;
-  if (d.accelerators > 0 && ranks > d.accelerators) {
+  if (d.accelerators && ranks > *d.accelerators) {
     return infeasible("the layout takes more accelerators than there are", "accelerators", ranks,
-                      d.accelerators);
+                      *d.accelerators);
   }
   if (ranks > 1e6) {
     return infeasible("the layout takes more than a million accelerators", "accelerators", ranks,
                       1e6);
   }
-  if (!detail::divides_evenly(tensor, d.query_heads)) {
+  if (d.query_heads && !detail::divides_evenly(tensor, *d.query_heads)) {
     return infeasible("layout.tensor does not divide the query heads", "heads", tensor,
-                      d.query_heads);
+                      *d.query_heads);
   }
-  if (d.kv_heads > 0 && !detail::divides_evenly(tensor, d.kv_heads) &&
-      !detail::divides_evenly(d.kv_heads, tensor)) {
+  if (d.kv_heads && !detail::divides_evenly(tensor, *d.kv_heads) &&
+      !detail::divides_evenly(*d.kv_heads, tensor)) {
     return infeasible("neither of layout.tensor and the KV heads divides the other", "heads",
-                      tensor, d.kv_heads);
+                      tensor, *d.kv_heads);
   }
-  if (d.layers > 0 && pipeline > d.layers) {
+  if (d.layers && pipeline > *d.layers) {
     return infeasible("layout.pipeline has more stages than the model has layers", "layers",
-                      pipeline, d.layers);
+                      pipeline, *d.layers);
   }
   if (expert > 1 && (d.experts == 0 || !detail::divides_evenly(expert, d.experts))) {
     return infeasible("layout.expert does not divide the experts", "experts", expert, d.experts);

@@ -54,12 +54,11 @@ inline constexpr attention_kernels tensorrt_llm{.name = "tensorrt_llm",
                                                 .narrow_kv_time = 0.5 * us,
                                                 .narrow_kv_matrix = 1.15};
 
-// Printed by validation/calibrate/fit_attention.cpp. Four numbers each are attention's own, and
-// dram_share is the machine profile's; l2_bandwidth is fitted here and stands there, for all
-// operators.
+// Printed by validation/calibrate/fit_attention.cpp. The bandwidth of the L2 is fitted here and stands
+// in the machine profile, for all operators.
 /// A100 SXM 80 GB with FlashAttention-2. At its limit, so not identified: element_rate (memory and
 /// tile latency explain all). No row shows a cache that stayed in L2, so that its bandwidth is what
-/// DRAM gives: an older version of the benchmark than on the other accelerators.
+/// DRAM gives, and not the machine's: an older version of the benchmark than on the others.
 inline constexpr attention_profile attention_a100_sxm{
     .name = "a100_sxm_80gb",
     .donor = &a100_sxm_80gb,
@@ -67,7 +66,6 @@ inline constexpr attention_profile attention_a100_sxm{
               .tile_latency = 8.669 * us,
               .element_rate = 500.0 * GHz,
               .matrix_share = 0.6411,
-              .dram_share = profile_a100_sxm_80gb.value.dram_share,
               .l2_bandwidth = 1.479 * TB_per_s},
     .standard_error = {.floor = 0.1720 * us,
                        .tile_latency = 0.2245 * us,
@@ -83,9 +81,7 @@ inline constexpr attention_profile attention_h100_sxm{
     .value = {.floor = 8.184 * us,
               .tile_latency = 2.880 * us,
               .element_rate = 35.79 * GHz,
-              .matrix_share = 1.077,
-              .dram_share = profile_h100_sxm.value.dram_share,
-              .l2_bandwidth = profile_h100_sxm.value.l2_bandwidth},
+              .matrix_share = 1.077},
     .standard_error = {.floor = 0.06471 * us,
                        .tile_latency = 0.03658 * us,
                        .element_rate = 0.7106 * GHz,
@@ -99,9 +95,7 @@ inline constexpr attention_profile attention_h200_sxm{
     .value = {.floor = 7.731 * us,
               .tile_latency = 3.051 * us,
               .element_rate = 32.23 * GHz,
-              .matrix_share = 0.9879,
-              .dram_share = profile_h200_sxm.value.dram_share,
-              .l2_bandwidth = profile_h200_sxm.value.l2_bandwidth},
+              .matrix_share = 0.9879},
     .standard_error = {.floor = 0.06399 * us,
                        .tile_latency = 0.03582 * us,
                        .element_rate = 0.4175 * GHz,
@@ -115,9 +109,7 @@ inline constexpr attention_profile attention_b200_sxm{
     .value = {.floor = 7.473 * us,
               .tile_latency = 1.298 * us,
               .element_rate = 237.8 * GHz,
-              .matrix_share = 0.6912,
-              .dram_share = profile_b200_sxm.value.dram_share,
-              .l2_bandwidth = profile_b200_sxm.value.l2_bandwidth},
+              .matrix_share = 0.6912},
     .standard_error = {.floor = 0.04970 * us,
                        .tile_latency = 0.02184 * us,
                        .element_rate = 12.44 * GHz,
@@ -125,21 +117,18 @@ inline constexpr attention_profile attention_b200_sxm{
     .log_sigma = 0.11,
     .from = &sources::aic_attention};
 /// L40S with FlashAttention-2, and with FlashInfer where the cache is fp8.
-inline constexpr attention_profile attention_l40s{
-    .name = "l40s",
-    .donor = &l40s,
-    .value = {.floor = 3.144 * us,
-              .tile_latency = 5.570 * us,
-              .element_rate = 23.67 * GHz,
-              .matrix_share = 0.5440,
-              .dram_share = profile_l40s.value.dram_share,
-              .l2_bandwidth = profile_l40s.value.l2_bandwidth},
-    .standard_error = {.floor = 0.1384 * us,
-                       .tile_latency = 0.1624 * us,
-                       .element_rate = 1.742 * GHz,
-                       .matrix_share = 0.002683},
-    .log_sigma = 0.1,
-    .from = &sources::aic_attention};
+inline constexpr attention_profile attention_l40s{.name = "l40s",
+                                                  .donor = &l40s,
+                                                  .value = {.floor = 3.144 * us,
+                                                            .tile_latency = 5.570 * us,
+                                                            .element_rate = 23.67 * GHz,
+                                                            .matrix_share = 0.5440},
+                                                  .standard_error = {.floor = 0.1384 * us,
+                                                                     .tile_latency = 0.1624 * us,
+                                                                     .element_rate = 1.742 * GHz,
+                                                                     .matrix_share = 0.002683},
+                                                  .log_sigma = 0.1,
+                                                  .from = &sources::aic_attention};
 /// The library whose kernels vllm 0.24 takes: FlashAttention-3 on Hopper, TensorRT-LLM's on
 /// data-centre Blackwell, else FlashAttention-2, or FlashInfer where the cache is narrower
 /// than bf16.

@@ -42,7 +42,6 @@ inline constexpr collective_protocols nvlink_protocols{.ll_share = 0.0337,
 /// on H100 (2.74 x 0.767 x 450 GB/s, 50 times what NCCL sends); a hop in Simple is a hop; the rest is
 /// as on NVLink.
 inline constexpr collective_protocols pcie_protocols{.ll_share = 0.5,
-                                                     .ll128_share = 0.0,
                                                      .launch_growth_per_log2_rank = 0.158,
                                                      .simple_hop = 1.0,
                                                      .copy_rate = 50.0,
@@ -62,7 +61,6 @@ inline constexpr collective_profile collectives_a100_sxm{
                .hop = 0.808 * us,
                .simple_wait = 25.8 * us,
                .link_share = 0.690,
-               .in_network_share = 0.0,
                .engine_all_reduce_floor = 5.28 * us,
                .engine_all_reduce_share = 0.539,
                .host_launch = 43.3 * us},
@@ -70,7 +68,6 @@ inline constexpr collective_profile collectives_a100_sxm{
                         .hop = 0.027 * us,
                         .simple_wait = 1.2 * us,
                         .link_share = 0.0084,
-                        .in_network_share = 0.0,
                         .engine_all_reduce_floor = 0.073 * us,
                         .engine_all_reduce_share = 0.014,
                         .host_launch = 0.46 * us},
@@ -178,7 +175,7 @@ constexpr collective_profile collective_profile_of(const link& l) {
     const double channels = 20.0 * GB_per_s / max(l.bandwidth.quantity(), 1.0 * byte_per_s);
     p.value.link_share = channels < 0.66 ? channels : 0.66;
     p.standard_error.link_share = 0.033 * p.value.link_share;
-    p.value.in_network_share = 0.0;
+    p.value.in_network_share = {};
     p.value.engine_all_reduce_floor = p.value.engine_all_reduce_floor + p.value.hop;
     p.value.engine_all_reduce_share = 0.6;
     p.protocols = pcie_protocols;
@@ -186,7 +183,7 @@ constexpr collective_profile collective_profile_of(const link& l) {
     p.log_sigma = 0.35;
   } else if (network) {
     p.value.hop = 10.0 * us;
-    p.value.in_network_share = 0.0;
+    p.value.in_network_share = {};
     p.from = &sources::network_default;
     p.log_sigma = 0.6;
   }

@@ -2,6 +2,7 @@
 // the two.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <perfmodel/calibrated/catalog/attention.hpp>
 #include <perfmodel/calibrated/catalog/experts.hpp>
@@ -113,22 +114,21 @@ constexpr double in_quadrature(double a, double b) {
 constexpr machine_profile transferred_machine_profile(const accelerator& a) {
   const accelerator& donor = donor_of(a).device();
   machine_profile p = *donor_of(a).machine;
-  const auto sm_cycles = [](const accelerator& x) {
-    return x.sms.value() * x.vector.clock.value();
-  };
-  const double own_cycles = sm_cycles(a);
-  if (own_cycles > 0.0) {
-    p.value.operand_bandwidth = own_cycles / sm_cycles(donor) * p.value.operand_bandwidth;
-    p.value.l2_bandwidth = own_cycles / sm_cycles(donor) * p.value.l2_bandwidth;
+  if (a.sms.is_stated() && a.vector.clock.is_stated()) {
+    const auto sm_cycles = [](const accelerator& x) {
+      return x.sms.value() * x.vector.clock.value();
+    };
+    const double cycles = sm_cycles(a) / sm_cycles(donor);
+    p.value.operand_bandwidth *= cycles;
+    if (p.value.l2_bandwidth) *p.value.l2_bandwidth *= cycles;
   }
-  const auto joule_per_flop = [](const accelerator& x) {
-    const double bf16 = x.matrix.peak.bf16.value();
-    const double fp16 = x.matrix.peak.fp16.value();
-    return x.tdp.value() / (bf16 > fp16 ? bf16 : fp16);
-  };
-  const double given = joule_per_flop(a);
-  if (given > 0.0 && given < 1e-9) {  // else the one or the other is not stated
-    const double slower = (1.0 + p.value.power_slowdown) * joule_per_flop(donor) / given - 1.0;
+  const peak_rates& peaks = a.matrix.peak;
+  if (a.tdp.is_stated() && (peaks.bf16.is_stated() || peaks.fp16.is_stated())) {
+    const auto joule_per_flop = [](const accelerator& x) {
+      return x.tdp.value() / (std::max)(x.matrix.peak.bf16.value(), x.matrix.peak.fp16.value());
+    };
+    const double slower =
+        (1.0 + p.value.power_slowdown) * joule_per_flop(donor) / joule_per_flop(a) - 1.0;
     p.value.power_slowdown = slower > 0.0 ? slower : 0.0;
   }
   p.name = a.name;
@@ -144,14 +144,12 @@ constexpr machine_profile machine_profile_of(const accelerator& a) {
 }
 
 /// The attention profile of the nearest other machine: its times, rate and shares as they are (scaled
-/// by the clock they predicted worse); DRAM and L2 as the transferred machine profile has them.
+/// by the clock they predicted worse); the L2 as the transferred machine profile has it.
 constexpr attention_profile transferred_attention_profile(const accelerator& a) {
   const measured_machine& donor = donor_of(a);
   attention_profile p = *donor.attention;
-  const machine_parameters machine = transferred_machine_profile(a).value;
   p.name = a.name;
-  p.value.dram_share = machine.dram_share;
-  p.value.l2_bandwidth = machine.l2_bandwidth;
+  p.value.l2_bandwidth = {};
   p.log_sigma = in_quadrature(p.log_sigma, attention_transfer_log_sigma(a, donor.device()));
   p.from = &sources::transferred_attention;
   return p;

@@ -2,6 +2,7 @@
 // holds and what is allowed.
 #pragma once
 
+#include <optional>
 #include <perfmodel/core/error.hpp>
 #include <string>
 #include <string_view>
@@ -35,6 +36,10 @@ class config_fields {
     return whole_value(at(key), key, least, most);
   }
   double whole_or(const char* key, double fallback, double least, double most) const {
+    return has(key) ? whole(key, least, most) : fallback;
+  }
+  std::optional<double> whole_or(const char* key, const std::optional<double>& fallback,
+                                 double least, double most) const {
     return has(key) ? whole(key, least, most) : fallback;
   }
   bool flag_or(const char* key, bool fallback) const {

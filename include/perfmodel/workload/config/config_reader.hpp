@@ -47,34 +47,31 @@ class config_reader {
   }
 
  private:
-  double size(const char* key, double preset, double most) const {
-    return preset > 0 ? own_.whole_or(key, preset, 1, most) : own_.whole(key, 1, most);
+  double size(const char* key, const std::optional<double>& preset, double most) const {
+    return preset ? own_.whole_or(key, *preset, 1, most) : own_.whole(key, 1, most);
   }
 
   void grouped_attention(transformer& m) const {
     using enum model_family;
     attention_shape& a = m.attention;
     a.query_heads = size("num_attention_heads", preset_.heads, widest);
-    const double kv =
-        own_.names("num_key_value_heads") ? 0.0 : default_kv_heads(family_, a.query_heads);
-    a.kv_heads = own_.has("num_key_value_heads")
-                     ? own_.whole("num_key_value_heads", 1, a.query_heads)
-                 : own_.names("num_key_value_heads") ? a.query_heads
-                                                     : kv;
-    if (!(a.kv_heads > 0)) own_.refuse("num_key_value_heads", "a divisor of num_attention_heads");
+    const char* const kv_key = "num_key_value_heads";
+    const auto kv_heads = own_.whole_or(kv_key,
+                                        own_.names(kv_key)  // null: no groups
+                                            ? a.query_heads
+                                            : default_kv_heads(family_, a.query_heads),
+                                        1, a.query_heads);
+    if (!kv_heads) own_.refuse(kv_key, "a divisor of num_attention_heads");
+    a.kv_heads = *kv_heads;
     if (math::floor(a.query_heads / a.kv_heads) * a.kv_heads != a.query_heads) {
-      own_.refuse("num_key_value_heads",
+      own_.refuse(kv_key,
                   "a divisor of num_attention_heads, which is " + number_text(a.query_heads));
     }
-    const double width = default_head_dim(family_);
-    if (own_.has("head_dim")) {
-      a.head_dim = own_.whole("head_dim", 1, widest);
-    } else {
-      a.head_dim = width > 0 ? width : m.hidden / a.query_heads;
-      if (a.head_dim != math::floor(a.head_dim)) {
-        own_.refuse("num_attention_heads",
-                    "a divisor of hidden_size, which is " + number_text(m.hidden));
-      }
+    const auto width = own_.whole_or("head_dim", default_head_dim(family_), 1, widest);
+    a.head_dim = width.value_or(m.hidden / a.query_heads);
+    if (a.head_dim != math::floor(a.head_dim)) {
+      own_.refuse("num_attention_heads",
+                  "a divisor of hidden_size, which is " + number_text(m.hidden));
     }
     const bool states_bias = family_ == llama || family_ == qwen3 || family_ == qwen3_moe ||
                              family_ == gemma || family_ == gemma2 || family_ == gemma3 ||
@@ -92,15 +89,16 @@ class config_reader {
 
   void latent_attention(transformer& m) const {
     attention_shape& a = m.attention;
-    a.kind = attention_kind::latent;
     a.query_heads = own_.whole("num_attention_heads", 1, widest);
     a.kv_heads = 1;
-    a.kv_rank = own_.whole("kv_lora_rank", 1, widest);
-    a.rope_dim = own_.whole("qk_rope_head_dim", 1, widest);
-    a.head_dim = own_.whole("qk_nope_head_dim", 1, widest) + a.rope_dim;
+    latent_shape& l = a.latent.emplace();
+    l.kv_rank = own_.whole("kv_lora_rank", 1, widest);
+    l.rope_dim = own_.whole("qk_rope_head_dim", 1, widest);
+    a.head_dim = own_.whole("qk_nope_head_dim", 1, widest) + l.rope_dim;
     a.value_dim = own_.whole("v_head_dim", 1, widest);
     // Null is "not compressed"; a file that leaves the field out means the class's own 1536.
-    a.query_rank = own_.names("q_lora_rank") ? own_.whole_or("q_lora_rank", 0, 1, widest) : 1536;
+    l.query_rank = own_.whole_or(
+        "q_lora_rank", own_.names("q_lora_rank") ? std::optional<double>() : 1536.0, 1, widest);
     if (own_.flag_or("attention_bias", false))
       own_.refuse("attention_bias", "false: biases of MLA are not modelled");
   }
@@ -138,7 +136,7 @@ class config_reader {
       layers = m.layers;
     }
     if (layers < 1 || window < 1) return;
-    if (m.max_context > 0 && window >= m.max_context) return;  // wider than any sequence
+    if (m.max_context && window >= *m.max_context) return;  // wider than any sequence
     m.sliding_layers = layers;
     m.window = window;
   }

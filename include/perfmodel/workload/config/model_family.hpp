@@ -85,7 +85,7 @@ namespace detail {
 
 /// What a text_config may leave out, because transformers fills it in from the family's class.
 struct shape_defaults {
-  double layers = 0, hidden = 0, intermediate = 0, vocabulary = 0, heads = 0, context = 0;
+  std::optional<double> layers{}, hidden{}, intermediate{}, vocabulary{}, heads{}, context{};
 };
 constexpr shape_defaults nested_defaults(model_family f) {
   switch (f) {
@@ -95,8 +95,8 @@ constexpr shape_defaults nested_defaults(model_family f) {
     default: return {};
   }
 }
-/// KV heads of a file that does not name them; 0 where it must.
-constexpr double default_kv_heads(model_family f, double query_heads) {
+/// KV heads of a file that does not name them; none where it must.
+constexpr std::optional<double> default_kv_heads(model_family f, double query_heads) {
   switch (f) {
     case model_family::llama:
     case model_family::phi:
@@ -107,18 +107,18 @@ constexpr double default_kv_heads(model_family f, double query_heads) {
     case model_family::gpt_oss: return 8;
     case model_family::gemma3:
     case model_family::qwen3_moe: return 4;
-    default: return 0;
+    default: return {};
   }
 }
-/// Width of a head where the file does not say; 0: hidden_size / num_attention_heads.
-constexpr double default_head_dim(model_family f) {
+/// Width of a head where the file does not say and it is not hidden_size / num_attention_heads.
+constexpr std::optional<double> default_head_dim(model_family f) {
   switch (f) {
     case model_family::gemma:
     case model_family::gemma2:
     case model_family::gemma3: return 256;
     case model_family::qwen3: return 128;
     case model_family::gpt_oss: return 64;
-    default: return 0;
+    default: return {};
   }
 }
 /// The field that counts the routed experts; null for a dense family. Files that newer versions of

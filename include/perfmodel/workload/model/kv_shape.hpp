@@ -10,8 +10,7 @@ namespace perfmodel {
 template <Scalar T>
 constexpr T kv_elements_per_layer(const basic_transformer<T>& m) {
   const auto& a = m.attention;
-  if (a.kind == attention_kind::latent) return a.kv_rank + a.rope_dim;
-  return a.kv_heads * (a.head_dim + a.value_width());
+  return a.latent ? a.latent->cached() : a.kv_heads * (a.head_dim + a.value_width());
 }
 
 /// kv = 2 L H_kv d_h b for grouped-query attention, L (d_c + d_rope) b for MLA, in every layer,
@@ -31,9 +30,7 @@ namespace detail {
 template <Scalar T>
 constexpr bytes<T> cache_of_sequence(const basic_transformer<T>& m, const T& context,
                                      const storage_format& format) {
-  const T full = m.layers - m.sliding_layers;
-  const T token_layers = full * context + m.sliding_layers * scalar_min(context, m.window);
-  return named("KV bytes", token_layers * kv_elements_per_layer(m) * bytes_of(format));
+  return named("KV bytes", token_layers(m, context) * kv_elements_per_layer(m) * bytes_of(format));
 }
 }  // namespace detail
 

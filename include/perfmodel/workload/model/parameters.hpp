@@ -26,14 +26,13 @@ constexpr T flag(bool b) {
 template <Scalar T>
 constexpr T attention_weights(const basic_transformer<T>& m) {
   const auto& a = m.attention;
-  if (a.kind == attention_kind::latent) {
-    const T nope = a.head_dim - a.rope_dim;
-    const bool compressed = upper(a.query_rank) > 0.0;
-    const T query = compressed ? a.query_rank * (m.hidden + a.query_heads * a.head_dim)
+  if (a.latent) {
+    const auto& [query_rank, kv_rank, rope_dim] = *a.latent;
+    const T query = query_rank ? *query_rank * (m.hidden + a.query_heads * a.head_dim)
                                : m.hidden * a.query_heads * a.head_dim;
-    return query + m.hidden * (a.kv_rank + a.rope_dim) +
-           a.kv_rank * a.query_heads * (nope + a.value_dim) +
-           a.query_heads * a.value_dim * m.hidden;
+    return query + m.hidden * (kv_rank + rope_dim) +
+           kv_rank * a.query_heads * (a.head_dim - rope_dim + a.value_width()) +
+           a.query_heads * a.value_width() * m.hidden;
   }
   return m.hidden * (a.query_heads * a.head_dim + a.kv_heads * (a.head_dim + a.value_width())) +
          a.query_heads * a.value_width() * m.hidden;
@@ -42,7 +41,7 @@ constexpr T attention_weights(const basic_transformer<T>& m) {
 template <Scalar T>
 constexpr T attention_extras(const basic_transformer<T>& m) {
   const auto& a = m.attention;
-  if (a.kind == attention_kind::latent) return a.query_rank + a.kv_rank;  // their two norms
+  if (a.latent) return a.latent->projected() - a.latent->rope_dim;  // the norms of the latents
   const T biases = a.query_heads * a.head_dim + a.kv_heads * (a.head_dim + a.value_width());
   return flag<T>(a.qkv_bias) * biases + flag<T>(a.output_bias) * m.hidden +
          flag<T>(a.qk_norm) * 2.0 * a.head_dim + flag<T>(a.sinks) * a.query_heads;
@@ -154,11 +153,9 @@ constexpr flops_per_token<T> flop_per_token(const basic_transformer<T>& m,
   const T router = m.moe.layers * (m.moe.experts + detail::flag<T>(m.moe.shared_gate)) * m.hidden;
   const T head = m.vocabulary * m.hidden;
   const T products = 2.0 * (p.linear + p.experts * detail::routed_share(m) + router + head);
-  const T seen_by_all =
-      (m.layers - m.sliding_layers) * context + m.sliding_layers * scalar_min(context, m.window);
   const T attention =
       2.0 * m.attention.query_heads * (m.attention.head_dim + m.attention.value_width());
-  return flops_per_token<T>::from_value(products + attention * seen_by_all);
+  return flops_per_token<T>::from_value(products + attention * detail::token_layers(m, context));
 }
 
 }  // namespace perfmodel

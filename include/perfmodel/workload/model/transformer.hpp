@@ -7,44 +7,53 @@
 
 namespace perfmodel {
 
-/// How a layer keeps keys and values. Multi-head and multi-query attention are grouped-query
-/// attention with kv_heads = query_heads and kv_heads = 1.
-enum class attention_kind {
-  grouped_query,
-  latent,  ///< MLA (DeepSeek-V2, arXiv 2405.04434, section 2.1): one compressed vector per token
-};
+/// Multi-head latent attention: one compressed vector per token, which all heads share.
+/// Source: DeepSeek-V2, arXiv 2405.04434, section 2.1.
+template <Scalar T = double>
+struct basic_latent_shape {
+  std::optional<T> query_rank{};  ///< of the query compression, where there is one
+  T kv_rank{};                    ///< width of the cached latent
+  T rope_dim{};                   ///< width of the cached rotary key, part of head_dim
 
-/// Attention shapes, equal in every layer. `head_dim` is the width of a query and a key,
-/// `value_dim` that of a value (0: the same). MLA has kv_heads = 1: the latent that all heads
-/// share.
+  /// What one token leaves in the cache of a layer.
+  constexpr T cached() const { return kv_rank + rope_dim; }
+  /// What hidden is projected to before the heads: the latents of keys, values and queries.
+  constexpr T projected() const { return query_rank ? T(*query_rank + cached()) : cached(); }
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::count("query_rank"), s.query_rank...);
+    f(field::count("kv_rank"), s.kv_rank...);
+    f(field::count("rope_dim"), s.rope_dim...);
+  }
+};
+using latent_shape = basic_latent_shape<>;
+
+/// Attention shapes, equal in every layer. Multi-head and multi-query attention are grouped-query
+/// attention with kv_heads = query_heads and kv_heads = 1. `head_dim` is the width of a query and a
+/// key, `value_dim` that of a value where it is another. With `latent` the attention is MLA, and
+/// kv_heads 1.
 template <Scalar T = double>
 struct basic_attention_shape {
-  attention_kind kind = attention_kind::grouped_query;
   T query_heads{};
   T kv_heads{};
   T head_dim{};
-  T value_dim{};
-  T query_rank{};  ///< MLA: rank of the query compression, 0 for none
-  T kv_rank{};     ///< MLA: width of the cached latent
-  T rope_dim{};    ///< MLA: width of the cached rotary key, part of head_dim
+  std::optional<T> value_dim{};
+  std::optional<basic_latent_shape<T>> latent{};
   bool qkv_bias = false;
   bool output_bias = false;
   bool qk_norm = false;  ///< a norm over each head's query and key (Qwen 3, Gemma 3)
   bool sinks = false;    ///< one learned logit per head (gpt-oss)
 
-  constexpr T value_width() const {
-    return kind == attention_kind::latent || upper(value_dim) > 0.0 ? value_dim : head_dim;
-  }
+  constexpr T value_width() const { return value_dim.value_or(head_dim); }
+
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("kind", s.kind...);
     f(field::count("query_heads"), s.query_heads...);
-    f(field::not_negative("kv_heads"), s.kv_heads...);
+    f(field::count("kv_heads"), s.kv_heads...);
     f(field::count("head_dim"), s.head_dim...);
-    f(field::not_negative("value_dim"), s.value_dim...);
-    f(field::not_negative("query_rank"), s.query_rank...);
-    f(field::not_negative("kv_rank"), s.kv_rank...);
-    f(field::not_negative("rope_dim"), s.rope_dim...);
+    f(field::count("value_dim"), s.value_dim...);
+    f("latent", s.latent...);
     f("qkv_bias", s.qkv_bias...);
     f("output_bias", s.output_bias...);
     f("qk_norm", s.qk_norm...);
@@ -91,15 +100,15 @@ struct basic_transformer {
   basic_attention_shape<T> attention{};
   basic_expert_shape<T> moe{};  ///< moe.layers = 0 for a dense model
   T sliding_layers{};           ///< how many layers attend to the last `window` tokens only
-  T window{};
+  std::optional<T> window{};
   T norms_per_layer = T(2.0);  ///< of width hidden (Gemma 3 has 4)
   bool norm_bias = false;      ///< LayerNorm with a bias, in place of RMSNorm
   bool gated = true;           ///< SwiGLU/GeGLU: three matrices; else two
   bool ffn_bias = false;
   bool tied_embeddings = false;
   bool head_bias = false;
-  T max_context{};          ///< tokens the model was trained for; 0 if not stated
-  weight_storage stored{};  ///< as its maker publishes the weights; bf16 unless stated
+  std::optional<T> max_context{};  ///< tokens the model was trained for, where that is stated
+  weight_storage stored{};         ///< as its maker publishes the weights; bf16 unless stated
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -111,14 +120,14 @@ struct basic_transformer {
     f("attention", s.attention...);
     f("moe", s.moe...);
     f(field::not_negative("sliding_layers"), s.sliding_layers...);
-    f(field::not_negative("window"), s.window...);
+    f(field::count("window"), s.window...);
     f(field::not_negative("norms_per_layer"), s.norms_per_layer...);
     f("norm_bias", s.norm_bias...);
     f("gated", s.gated...);
     f("ffn_bias", s.ffn_bias...);
     f("tied_embeddings", s.tied_embeddings...);
     f("head_bias", s.head_bias...);
-    f(field::not_negative("max_context"), s.max_context...);
+    f(field::count("max_context"), s.max_context...);
     f("stored", s.stored...);
   }
 };
@@ -130,22 +139,19 @@ template <Scalar T>
 constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
   require_valid(m, "model");
   const auto& a = m.attention;
-  if (a.kind == attention_kind::latent) {
-    detail::count("model.attention.kv_rank", a.kv_rank);
-    detail::count("model.attention.rope_dim", a.rope_dim);
-    detail::count("model.attention.value_dim", a.value_dim);
-    if (lower(a.head_dim) <= upper(a.rope_dim)) {
+  if (a.latent) {
+    detail::required("model.attention.value_dim", a.value_dim);
+    if (lower(a.head_dim) <= upper(a.latent->rope_dim)) {
       detail::fail(error_code::inconsistent, "head_dim must exceed rope_dim, which is part of it");
     }
   } else {
-    detail::count("model.attention.kv_heads", a.kv_heads);
     const double group = lower(a.query_heads) / lower(a.kv_heads);
     if (group != math::floor(group)) {
       detail::fail(error_code::inconsistent, "kv_heads must divide query_heads");
     }
   }
   detail::within("model.sliding_layers", m.sliding_layers, 0.0, upper(m.layers), "0 to layers");
-  if (upper(m.sliding_layers) > 0.0) detail::count("model.window", m.window);
+  if (upper(m.sliding_layers) > 0.0) detail::required("model.window", m.window);
   detail::within("model.moe.layers", m.moe.layers, 0.0, upper(m.layers), "0 to layers");
   if (lower(m.moe.layers) < upper(m.layers)) detail::count("model.intermediate", m.intermediate);
   if (upper(m.moe.layers) > 0.0) {
@@ -155,5 +161,16 @@ constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
   }
   return m;
 }
+
+namespace detail {
+/// Cached tokens that a new one sees at `context`, summed over layers: those with a window see its
+/// last tokens only.
+template <Scalar T>
+constexpr T token_layers(const basic_transformer<T>& m, const T& context) {
+  if (!m.window) return m.layers * context;
+  return (m.layers - m.sliding_layers) * context +
+         m.sliding_layers * scalar_min(context, *m.window);
+}
+}  // namespace detail
 
 }  // namespace perfmodel

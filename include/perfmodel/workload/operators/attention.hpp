@@ -8,20 +8,22 @@ namespace perfmodel {
 
 /// Attention of `tokens` new tokens per sequence over themselves and over `past` tokens that are in
 /// the KV cache already (chunked prefill, a shared prefix). `query_heads` share `kv_heads` in
-/// groups. `value_dim` 0 means head_dim; `window` 0 means none, else how many tokens one sees,
-/// itself included. `fused` keeps scores on the chip (FlashAttention); unfused writes them out
+/// groups. `value_dim` is head_dim where it is left out; `window` is how many tokens one sees, itself
+/// included. `fused` keeps scores on the chip (FlashAttention); unfused writes them out
 /// twice. `softmax_flop` is vector FLOP per score (5 for a safe softmax); 0 leaves the softmax out.
 template <Scalar T = double>
 struct basic_attention_prefill {
   T batch{}, tokens{}, query_heads{}, kv_heads{}, head_dim{};
-  T value_dim = T(0.0);
+  std::optional<T> value_dim{};
   number_format format = number_format::bf16;
   storage_format kv_format = format;
   bool causal = true;
-  T window = T(0.0);
+  std::optional<T> window{};
   T past = T(0.0);
   bool fused = true;
   T softmax_flop = T(0.0);
+
+  constexpr T value_width() const { return value_dim.value_or(head_dim); }
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -30,11 +32,11 @@ struct basic_attention_prefill {
     f(field::count("query_heads"), s.query_heads...);
     f(field::count("kv_heads"), s.kv_heads...);
     f(field::count("head_dim"), s.head_dim...);
-    f(field::count_or_none("value_dim"), s.value_dim...);
+    f(field::count("value_dim"), s.value_dim...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
     f("causal", s.causal...);
-    f(field::count_or_none("window"), s.window...);
+    f(field::count("window"), s.window...);
     f(field::not_negative("past"), s.past...);
     f("fused", s.fused...);
     f(field::not_negative("softmax_flop"), s.softmax_flop...);
@@ -42,17 +44,21 @@ struct basic_attention_prefill {
 };
 using attention_prefill = basic_attention_prefill<>;
 
-/// Query-key pairs that one head scores in a sequence: S (S + P) without a mask; with a causal one
-/// sum_{i=1..S} min(P + i, window) = r P + r (r + 1) / 2 + (S - r) window, where the first
-/// r = min(S, max(window - P, 0)) tokens see less than the window. Without a window it is
-/// S P + S (S + 1) / 2: the usual half of S^2, and the diagonal.
+/// Query-key pairs that one head scores in a sequence under a causal mask: S P + S (S + 1) / 2, the
+/// usual half of S^2 and the diagonal. With a window it is sum_{i=1..S} min(P + i, window) =
+/// r P + r (r + 1) / 2 + (S - r) window, where the first r = min(S, max(window - P, 0)) tokens see
+/// less than the window.
 /// Errors: tokens below 1, window below 1, past negative.
 /// Tests: the sum, term by term; chunks add up to the whole; one token with P past scores P + 1.
 template <Scalar T>
-constexpr T causal_pairs(const T& tokens, const T& past = T(0.0), const T& window = T(0.0)) {
+constexpr T causal_pairs(const T& tokens, const T& past = T(0.0)) {
+  const T& s = detail::count("tokens", tokens);
+  return s * detail::not_negative("past", past) + s * (s + 1.0) / 2.0;
+}
+template <Scalar T>
+constexpr T causal_pairs(const T& tokens, const T& past, const T& window) {
   const T& s = detail::count("tokens", tokens);
   const T& p = detail::not_negative("past", past);
-  if (lower(window) == 0.0 && upper(window) == 0.0) return s * p + s * (s + 1.0) / 2.0;
   const T& w = detail::count("window", window);
   const T room = scalar_max(w - p, T(0.0));
   const T partial = scalar_min(s, room);
@@ -61,25 +67,28 @@ constexpr T causal_pairs(const T& tokens, const T& past = T(0.0), const T& windo
 PERFMODEL_WHOLE_NUMBERS(causal_pairs)
 
 namespace detail {
+/// causal_pairs of so many tokens under the window of an attention, if it has one.
+template <Scalar T>
+constexpr T pairs_seen(const basic_attention_prefill<T>& a, const T& tokens, const T& past) {
+  return a.window ? causal_pairs(tokens, past, *a.window) : causal_pairs(tokens, past);
+}
+
 /// demand_of, of valid fields.
 template <Scalar T>
 constexpr basic_demand<T> demand_of_valid(const basic_attention_prefill<T>& a) {
   const T &s = a.tokens, &past = a.past;
   const T &query_heads = a.query_heads, &kv_heads = a.kv_heads, &head_dim = a.head_dim;
   divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
-  const bool windowed = upper(a.window) > 0.0;
-  if (!a.causal && (upper(past) > 0.0 || windowed)) {
+  if (!a.causal && (upper(past) > 0.0 || a.window)) {
     fail(error_code::inconsistent,
          "past and window need causal attention: without a mask, cached tokens would change");
   }
-  const T dims = head_dim + count_or("value_dim", a.value_dim, head_dim);
+  const T dims = head_dim + a.value_width();
   const T rows = a.batch * query_heads;
   const T square = s * (s + past);
-  const T pairs =
-      named("pairs per head", a.causal && a.fused ? causal_pairs(s, past, a.window) : square);
-  T keys = s + past;
-  if (windowed) keys = s + scalar_min(past, count("window", a.window) - 1.0);
-  keys = named("keys per sequence", keys);
+  const T pairs = named("pairs per head", a.causal && a.fused ? pairs_seen(a, s, past) : square);
+  const T keys =
+      named("keys per sequence", s + (a.window ? scalar_min(past, *a.window - 1.0) : past));
 
   basic_demand<T> d;
   d.name = "attention_prefill";

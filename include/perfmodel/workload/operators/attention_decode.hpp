@@ -7,19 +7,20 @@
 namespace perfmodel {
 
 /// One decode step of one layer: `batch` sequences of `context` tokens, the new one included.
-/// `value_dim` 0 means head_dim; `window` 0 means none, else how many tokens one sees;
-/// `block_size` 0 means a contiguous cache, else tokens per page. `splits` cuts each context into
+/// `value_dim` is head_dim where it is left out; `window` is how many tokens one sees; `block_size` is
+/// tokens per page, of a cache that is not contiguous. `splits` cuts each context into
 /// parts that run in parallel and are combined afterwards (Flash-Decoding).
 template <Scalar T = double>
 struct basic_attention_decode {
   T batch{}, context{}, query_heads{}, kv_heads{}, head_dim{};
-  T value_dim = T(0.0);
+  std::optional<T> value_dim{};
   number_format format = number_format::bf16;
   storage_format kv_format = format;
-  T block_size = T(0.0);
-  T window = T(0.0);
+  std::optional<T> block_size{};
+  std::optional<T> window{};
   T splits = T(1.0);
 
+  constexpr T value_width() const { return value_dim.value_or(head_dim); }
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("batch"), s.batch...);
@@ -27,34 +28,36 @@ struct basic_attention_decode {
     f(field::count("query_heads"), s.query_heads...);
     f(field::count("kv_heads"), s.kv_heads...);
     f(field::count("head_dim"), s.head_dim...);
-    f(field::count_or_none("value_dim"), s.value_dim...);
+    f(field::count("value_dim"), s.value_dim...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
-    f(field::count_or_none("block_size"), s.block_size...);
-    f(field::count_or_none("window"), s.window...);
+    f(field::count("block_size"), s.block_size...);
+    f(field::count("window"), s.window...);
     f(field::count("splits"), s.splits...);
   }
 };
 using attention_decode = basic_attention_decode<>;
 
-/// Tokens of `context` that a new token sees: min(context, window), all of them without a window.
+/// Tokens of `context` that a new token sees: min(context, window).
 /// Errors: context below 1, window below 1. Test: a window of 1,024 at 4,096 tokens sees 1,024.
 template <Scalar T>
-constexpr T attended_tokens(const T& context, const T& window = T(0.0)) {
-  const T& c = detail::count("context", context);
-  return scalar_min(c, detail::count_or("window", window, c));
+constexpr T attended_tokens(const T& context, const T& window) {
+  return scalar_min(detail::count("context", context), detail::count("window", window));
 }
 PERFMODEL_WHOLE_NUMBERS(attended_tokens)
+template <Scalar T>
+constexpr T attended_tokens(const basic_attention_decode<T>& a) {
+  return a.window ? attended_tokens(a.context, *a.window) : a.context;
+}
 
 /// Bytes of the page table a step reads for one sequence: ceil(tokens / block_size) entries of 4.
 /// Source: Kwon et al., "PagedAttention", 2023, section 4.1; entries are 32-bit, as in vLLM.
-/// A block_size of 0 is a contiguous cache: none. Leaves out the latency of the indirection.
+/// Leaves out the latency of the indirection.
 /// Errors: tokens or block_size below 1. Test: 4,096 tokens in blocks of 16 take 1,024 bytes.
 template <Scalar T>
 constexpr bytes<T> page_table_bytes(const T& seen_tokens, const T& block_size) {
   using math::ceil;
   detail::count("tokens", seen_tokens);
-  if (lower(block_size) == 0.0 && upper(block_size) == 0.0) return {};
   return 4.0 * ceil(seen_tokens / detail::count("block_size", block_size)) * byte;
 }
 PERFMODEL_WHOLE_NUMBERS(page_table_bytes)
@@ -80,8 +83,8 @@ constexpr basic_demand<T> demand_of_valid(const basic_attention_decode<T>& a) {
   const T &batch = a.batch, &query_heads = a.query_heads, &kv_heads = a.kv_heads;
   const T& head_dim = a.head_dim;
   divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
-  const T value_dim = count_or("value_dim", a.value_dim, head_dim);
-  const T seen = named("tokens seen", attended_tokens(a.context, a.window));
+  const T value_dim = a.value_width();
+  const T seen = named("tokens seen", attended_tokens(a));
   const T rows = batch * query_heads;
   const bytes<> element = bytes_of(a.format);
   const bytes<T> kv_token =
@@ -91,8 +94,8 @@ constexpr basic_demand<T> demand_of_valid(const basic_attention_decode<T>& a) {
   d.name = "attention_decode";
   d.format = wider(a.format, a.kv_format.format);
   d.matrix_flop = named("flop", 2.0 * rows * seen * (head_dim + value_dim) * flop);
-  d.dram.read = named("KV bytes", batch * seen * kv_token) + rows * head_dim * element +
-                batch * page_table_bytes(seen, a.block_size);
+  d.dram.read = named("KV bytes", batch * seen * kv_token) + rows * head_dim * element;
+  if (a.block_size) d.dram.read += batch * page_table_bytes(seen, *a.block_size);
   d.dram.written = rows * value_dim * element + batch * kv_token;
   const bytes<T> partial = named("split bytes", split_bytes(rows, value_dim, a.splits));
   d.l2 = d.dram + basic_traffic<T>{partial, partial};

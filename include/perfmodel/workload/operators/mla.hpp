@@ -13,7 +13,7 @@ struct basic_mla_decode {
   T batch{}, context{}, heads{}, latent{}, rope{};
   number_format format = number_format::bf16;
   storage_format kv_format = format;
-  T block_size = T(0.0);
+  std::optional<T> block_size{};
   T splits = T(1.0);
 
   template <class F, class... S>
@@ -25,7 +25,7 @@ struct basic_mla_decode {
     f(field::not_negative("rope"), s.rope...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
-    f(field::count_or_none("block_size"), s.block_size...);
+    f(field::count("block_size"), s.block_size...);
     f(field::count("splits"), s.splits...);
   }
 };
@@ -45,8 +45,8 @@ constexpr basic_demand<T> demand_of_valid(const basic_mla_decode<T>& a) {
   d.name = "mla_decode";
   d.format = wider(a.format, a.kv_format.format);
   d.matrix_flop = named("flop", 2.0 * rows * context * (line + latent) * flop);
-  d.dram.read = named("KV bytes", batch * context * kv_token) + rows * line * element +
-                batch * page_table_bytes(context, a.block_size);
+  d.dram.read = named("KV bytes", batch * context * kv_token) + rows * line * element;
+  if (a.block_size) d.dram.read += batch * page_table_bytes(context, *a.block_size);
   d.dram.written = rows * latent * element + batch * kv_token;
   const bytes<T> partial = named("split bytes", split_bytes(rows, latent, a.splits));
   d.l2 = d.dram + basic_traffic<T>{partial, partial};

@@ -1,17 +1,16 @@
 // Rotary position embedding, and putting keys and values into the KV cache.
 #pragma once
 
-#include <perfmodel/core/divides.hpp>
 #include <perfmodel/workload/demand.hpp>
 
 namespace perfmodel {
 
 /// Rotates `rotary_dim` elements of every head of every token, in place. `heads` counts query and
-/// KV heads together. A rotary_dim of 0 means the whole head.
+/// KV heads together. Without a rotary_dim it is the whole head.
 template <Scalar T = double>
 struct basic_rope {
   T tokens{}, heads{}, head_dim{};
-  T rotary_dim = T(0.0);
+  std::optional<T> rotary_dim{};
   number_format format = number_format::bf16;
 
   template <class F, class... S>
@@ -19,7 +18,7 @@ struct basic_rope {
     f(field::count("tokens"), s.tokens...);
     f(field::count("heads"), s.heads...);
     f(field::count("head_dim"), s.head_dim...);
-    f(field::count_or_none("rotary_dim"), s.rotary_dim...);
+    f(field::count("rotary_dim"), s.rotary_dim...);
     f("format", s.format...);
   }
 };
@@ -34,8 +33,8 @@ using rope = basic_rope<>;
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_rope<T>& r) {
   require_valid(r, "rope");
-  const T rotary = detail::count_or("rotary_dim", r.rotary_dim, r.head_dim);
-  detail::within("rotary_dim", rotary, 0.0, upper(r.head_dim), "at most head_dim");
+  const T rotary = r.rotary_dim.value_or(r.head_dim);
+  detail::within("rotary_dim", rotary, 1.0, upper(r.head_dim), "1 to head_dim");
   const T elements = named("elements", r.tokens * r.heads * rotary);
   basic_demand<T> d;
   d.name = "rope";
@@ -51,7 +50,7 @@ constexpr basic_demand<T> demand_of(const basic_rope<T>& r) {
 template <Scalar T = double>
 struct basic_kv_write {
   T tokens{}, kv_heads{}, head_dim{};
-  T value_dim = T(0.0);
+  std::optional<T> value_dim{};
   number_format format = number_format::bf16;
   storage_format kv_format = format;
 
@@ -60,7 +59,7 @@ struct basic_kv_write {
     f(field::count("tokens"), s.tokens...);
     f(field::count("kv_heads"), s.kv_heads...);
     f(field::count("head_dim"), s.head_dim...);
-    f(field::count_or_none("value_dim"), s.value_dim...);
+    f(field::count("value_dim"), s.value_dim...);
     f("format", s.format...);
     f("kv_format", s.kv_format...);
   }
@@ -74,7 +73,7 @@ using kv_write = basic_kv_write<>;
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_kv_write<T>& w) {
   require_valid(w, "kv_write");
-  const T dims = w.head_dim + detail::count_or("value_dim", w.value_dim, w.head_dim);
+  const T dims = w.head_dim + w.value_dim.value_or(w.head_dim);
   const T elements = named("elements", w.tokens * w.kv_heads * dims);
   basic_demand<T> d;
   d.name = "kv_write";
