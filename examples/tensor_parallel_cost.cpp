@@ -11,11 +11,11 @@ constexpr double sums = 160;
 constexpr pm::collective sum_of(double batch, double tokens) {
   pm::collective c = pm::all_reduce_of(pm::tensor_parallelism{
       .ranks = 8, .layers = 80, .batch = batch, .tokens = tokens, .hidden = 8192});
-  c.algorithm = pm::algorithm::ring;
+  c.algorithm = pm::collective_algorithm::ring;
   return c;
 }
 
-void row(const char* step, const pm::link& link, const pm::collective& c) {
+void row(const char* step, const pm::interconnect& link, const pm::collective& c) {
   // What kernels and handshakes add is the machine's: 5 us a sum are assumed here.
   const pm::duration<> latency = 5.0 * pm::us;
   const pm::collective_estimate one = pm::collective_time(link, c);
@@ -28,14 +28,14 @@ void row(const char* step, const pm::link& link, const pm::collective& c) {
 }
 
 int main() {
-  const pm::link nvlink = pm::catalog::h100_sxm.fabric;
-  const pm::link pcie = pm::catalog::h100_pcie.fabric;
+  const pm::interconnect nvlink = pm::catalog::h100_sxm.fabric;
+  const pm::interconnect pcie = pm::catalog::h100_pcie.fabric;
   const pm::collective prefill = sum_of(32, 2048);
 
   std::printf("70B over 8 H100: 160 ring all-reduces a step, bytes sent by each device\n\n");
   std::printf("  %-7s %-19s %9s %9s %9s %9s %9s %11s\n", "link", "step", "message", "sent",
               "one sum", "sent, all", "all sums", "+ 5 us each");
-  for (const pm::link& link : {nvlink, pcie}) {
+  for (const pm::interconnect& link : {nvlink, pcie}) {
     row("decode, batch 1", link, sum_of(1, 1));
     row("decode, batch 64", link, sum_of(64, 1));
     row("prefill, 32 x 2048", link, prefill);
@@ -46,7 +46,7 @@ int main() {
   // two_way_bandwidth; the wrong figure needs .quantity().
   const pm::two_way_bandwidth<> quoted(750.0 * pm::GB_per_s);
   const pm::duration<> wrong = sums * 2.0 * prefill.message.quantity() / quoted.quantity();
-  pm::link measured = nvlink;
+  pm::interconnect measured = nvlink;
   measured.bandwidth = 370.0 * pm::GB_per_s;  // bus bandwidth of NCCL's ring on 8 H100
 
   std::printf("\nThe prefill's sums\n");

@@ -10,7 +10,7 @@ namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 
 /// One decode step of Llama 3 70B in FP8 on H200s, as engines run it: kernels captured in a graph.
-pm::estimate decode(const pm::link& fabric, int ranks, double batch, double context) {
+pm::estimate decode(const pm::interconnect& fabric, int ranks, double batch, double context) {
   pm::deployment d;
   d.device = catalog::h200_sxm;
   d.device.fabric = fabric;
@@ -25,11 +25,11 @@ pm::estimate decode(const pm::link& fabric, int ranks, double batch, double cont
   return pm::step(d, pm::iteration{.batch = batch, .context = context}, silicon);
 }
 
-bool slower(const pm::link& fabric, double batch, double context) {
+bool slower(const pm::interconnect& fabric, double batch, double context) {
   return decode(fabric, 8, batch, context).time >= decode(fabric, 4, batch, context).time;
 }
 /// The batches, up to 1024, at which 8 devices are slower than 4.
-void print_batches(const pm::link& fabric, double context) {
+void print_batches(const pm::interconnect& fabric, double context) {
   int first = 0, last = 0;
   for (int batch = 1; batch <= 1024; ++batch) {
     if (!slower(fabric, batch, context)) continue;
@@ -45,7 +45,7 @@ void print_batches(const pm::link& fabric, double context) {
     std::printf("slower from batch %d to %d\n", first, last);
 }
 /// The context from which 8 devices are quicker than 4.
-void print_context(const pm::link& fabric, double batch) {
+void print_context(const pm::interconnect& fabric, double batch) {
   double context = 256;
   while (context <= 131072 && slower(fabric, batch, context)) context += 256;
   std::printf("  %-7s batch %7.0f: TP 8 is ", pm::name_of(fabric.kind), batch);
@@ -58,14 +58,14 @@ void print_context(const pm::link& fabric, double batch) {
 }
 
 int main() {
-  const pm::link nvlink = catalog::h200_sxm.fabric;
-  pm::link pcie = catalog::h200_sxm.host;  // the same devices, could they talk only so
+  const pm::interconnect nvlink = catalog::h200_sxm.fabric;
+  pm::interconnect pcie = catalog::h200_sxm.host;  // the same devices, could they talk only so
   pcie.ranks = 8;
 
   std::printf("Llama 3 70B in FP8 on H200: decode step with TP 4 and TP 8\n\n");
   std::printf("  %-7s %6s %8s %10s %10s %9s %15s\n", "link", "batch", "context", "TP 4", "TP 8",
               "speed-up", "on the wire");
-  for (const pm::link& fabric : {nvlink, pcie}) {
+  for (const pm::interconnect& fabric : {nvlink, pcie}) {
     for (const double context : {1024.0, 8192.0, 65536.0}) {
       for (const double batch : {1.0, 16.0, 128.0}) {
         const pm::estimate four = decode(fabric, 4, batch, context);
@@ -85,7 +85,7 @@ int main() {
   }
 
   std::printf("\n");
-  for (const pm::link& fabric : {nvlink, pcie}) {
+  for (const pm::interconnect& fabric : {nvlink, pcie}) {
     for (const double context : {1024.0, 8192.0, 32768.0}) print_batches(fabric, context);
     for (const double batch : {1.0, 16.0, 128.0}) print_context(fabric, batch);
   }

@@ -28,8 +28,8 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
 
 /// Throws inconsistent where a request gives both of concurrency and requests_per_s.
 template <perfmodel::Scalar T>
-perfmodel::basic_load<T> load_of(inputs<T>& in) {
-  perfmodel::basic_load<T> l;
+perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
+  perfmodel::basic_service_load<T> l;
   l.input_tokens = in.number("input_tokens");
   l.output_tokens = in.number("output_tokens");
   if (in.has("concurrency") && in.has("requests_per_s")) {

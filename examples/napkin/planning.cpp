@@ -15,8 +15,8 @@ namespace pm = perfmodel;
 
 /// The common precisions, and the checkpoint's own where it is quantised; of those in `formats`
 /// only, where it is given.
-std::vector<pm::precision> precisions_of(const found_model& found, const request& r) {
-  std::vector<pm::precision> all = pm::common_precisions();
+std::vector<pm::plan_precision> precisions_of(const found_model& found, const request& r) {
+  std::vector<pm::plan_precision> all = pm::common_precisions();
   if (found.stored.linear.bits() < 16.0 || found.stored.experts.bits() < 16.0) {
     all.insert(all.begin(), {"checkpoint", found.stored, pm::bf16, pm::bf16});
   }
@@ -30,7 +30,7 @@ std::vector<pm::precision> precisions_of(const found_model& found, const request
                       "formats has " + in_quotes(name) + "; allowed: " + listed(known));
     }
   }
-  std::erase_if(all, [&](const pm::precision& p) {
+  std::erase_if(all, [&](const pm::plan_precision& p) {
     return std::find(wanted.begin(), wanted.end(), pm::name_of(p.weights.linear.format)) ==
            wanted.end();
   });

@@ -16,7 +16,7 @@ bool limited_by_wait(const pm::plan_point& p) {
   return p.serving.wait.value() > 0.5 * p.serving.ttft.value();
 }
 
-json layout_json(const pm::layout& l) {
+json layout_json(const pm::parallel_layout& l) {
   return {{"tensor_parallel", l.tensor},
           {"pipeline_parallel", l.pipeline},
           {"expert_parallel", l.expert}};
@@ -64,7 +64,7 @@ json rejection_json(const pm::plan_rejection& r) {
   return out;
 }
 
-std::string layout_text(const pm::layout& l) {
+std::string layout_text(const pm::parallel_layout& l) {
   std::string s = "TP" + std::to_string(l.tensor);
   if (l.pipeline > 1) s += " PP" + std::to_string(l.pipeline);
   if (l.expert > 1) s += " EP" + std::to_string(l.expert);

@@ -49,12 +49,14 @@ struct collective {
                          pm::collective_op::broadcast, pm::collective_op::point_to_point}) {
       if (in.text("operation") == pm::name_of(o)) c.operation = o;
     }
-    for (const auto i : {pm::implementation::nccl, pm::implementation::one_shot,
-                         pm::implementation::two_shot, pm::implementation::custom}) {
+    for (const auto i :
+         {pm::collective_implementation::nccl, pm::collective_implementation::one_shot,
+          pm::collective_implementation::two_shot, pm::collective_implementation::custom}) {
       if (in.text("implementation") == pm::name_of(i)) c.implementation = i;
     }
-    for (const auto a : {pm::algorithm::ring, pm::algorithm::tree, pm::algorithm::one_shot,
-                         pm::algorithm::two_shot, pm::algorithm::in_network}) {
+    for (const auto a : {pm::collective_algorithm::ring, pm::collective_algorithm::tree,
+                         pm::collective_algorithm::one_shot, pm::collective_algorithm::two_shot,
+                         pm::collective_algorithm::in_network}) {
       if (in.text("algorithm") == pm::name_of(a)) c.algorithm = a;
     }
     c.launch = in.text("launch") == "graph" ? pm::launch_mode::graph : pm::launch_mode::stream;
@@ -77,7 +79,7 @@ struct collective {
  private:
   /// Inside nodes on the fabric, between them on a network.
   template <pm::Scalar T, class Mode>
-  static outcome<T> over_nodes(inputs<T>& in, const pm::basic_link<T>& fabric,
+  static outcome<T> over_nodes(inputs<T>& in, const pm::basic_interconnect<T>& fabric,
                                const pm::basic_collective<T>& c, const Mode& mode) {
     pm::basic_hierarchy<T> h;
     h.inside = fabric;

@@ -159,8 +159,8 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
   template <pm::Scalar T, class Mode>
   static pm::basic_estimate<T> estimate(inputs<T>& in, const pm::basic_moe_ffn<T>& x,
                                         const Mode& mode) {
-    const pm::routing how =
-        in.text("routing") == "random" ? pm::routing::random : pm::routing::balanced;
+    const pm::expert_routing how =
+        in.text("routing") == "random" ? pm::expert_routing::random : pm::expert_routing::balanced;
     if constexpr (requires { mode.conditions; }) {
       return calibrated_estimate(in.accelerator(), x, mode, {.routing = how});
     } else {

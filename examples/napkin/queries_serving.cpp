@@ -38,7 +38,7 @@ struct serving {
     if (!in.has("concurrency") && !in.has("requests_per_s")) {
       in.missing("concurrency", "or requests_per_s");
     }
-    const pm::basic_load<T> l = load_of(in);
+    const pm::basic_service_load<T> l = load_of(in);
     T copies = T(spread ? 1.0 : static_cast<double>(groups));
     if (l.is_closed()) copies = scalar_min(copies, l.concurrency());  // more: some idle
     const auto s = service_of(d, pm::shared_out(l, copies), mode);
@@ -55,7 +55,8 @@ struct serving {
  private:
   template <pm::Scalar T, class Mode>
   static pm::basic_serving_estimate<T> service_of(const pm::basic_deployment<T>& d,
-                                                  const pm::basic_load<T>& l, const Mode& mode) {
+                                                  const pm::basic_service_load<T>& l,
+                                                  const Mode& mode) {
     if constexpr (std::same_as<Mode, bound_mode>) {
       return pm::serving_bound(d, l);
     } else {

@@ -15,7 +15,7 @@ struct basic_collective_estimate {
   wire_bytes<T> wire{};
   algorithm_bandwidth<T> algbw{};
   bus_bandwidth<T> busbw{};
-  per_lane<T, perfmodel::algorithm> algorithm{};  ///< the one chosen
+  per_lane<T, collective_algorithm> algorithm{};  ///< the one chosen
   per_lane<T, perfmodel::limiter> limiter{};
   basic_terms<T> terms{};  ///< transfer, latency
   perfmodel::feasibility feasible{};
@@ -25,47 +25,50 @@ using collective_estimate = basic_collective_estimate<>;
 namespace detail {
 
 struct algorithm_list {
-  std::array<algorithm, 5> item{};
+  std::array<collective_algorithm, 5> item{};
   std::size_t size = 0;
 
-  constexpr void add(algorithm a) { item[size++] = a; }
-  constexpr const algorithm* begin() const { return item.data(); }
-  constexpr const algorithm* end() const { return item.data() + size; }
+  constexpr void add(collective_algorithm a) { item[size++] = a; }
+  constexpr const collective_algorithm* begin() const { return item.data(); }
+  constexpr const collective_algorithm* end() const { return item.data() + size; }
 };
 inline constexpr algorithm_list every_algorithm{
-    {algorithm::ring, algorithm::tree, algorithm::two_shot, algorithm::one_shot,
-     algorithm::in_network},
+    {collective_algorithm::ring, collective_algorithm::tree, collective_algorithm::two_shot,
+     collective_algorithm::one_shot, collective_algorithm::in_network},
     5};
 
 template <Scalar T>
-constexpr basic_schedule<T> schedule_of(const basic_collective<T>& c, algorithm a,
+constexpr basic_schedule<T> schedule_of(const basic_collective<T>& c, collective_algorithm a,
                                         const schedule_cost& sent = {}) {
   const bytes<T> message = c.message.quantity();
-  return {c.operation, a,       c.implementation,     c.launch, c.ranks,
-          sent.steps,  message, sent.share * message, c.format, c.algorithm == algorithm::best};
+  return {c.operation,      a,
+          c.implementation, c.launch,
+          c.ranks,          sent.steps,
+          message,          sent.share * message,
+          c.format,         c.algorithm == collective_algorithm::best};
 }
 
 /// Whether a collective may run in an algorithm: the one it names; or one that the cost policy
 /// selects; or any that the implementation has and the fabric can run.
 template <Scalar T, class Cost>
-constexpr bool may_run(const basic_link<T>& fabric, const basic_collective<T>& c, algorithm a,
-                       const Cost& cost) {
+constexpr bool may_run(const basic_interconnect<T>& fabric, const basic_collective<T>& c,
+                       collective_algorithm a, const Cost& cost) {
   const bool implemented = implements(c.implementation, c.operation, a);
-  if (c.algorithm != algorithm::best) return a == c.algorithm && implemented;
+  if (c.algorithm != collective_algorithm::best) return a == c.algorithm && implemented;
   if constexpr (SelectsAlgorithms<Cost, T>) {
     return has_algorithm(c.operation, a) && cost.selects(fabric, schedule_of(c, a));
   } else {
-    return implemented && (a != algorithm::in_network || fabric.in_network_reduction);
+    return implemented && (a != collective_algorithm::in_network || fabric.in_network_reduction);
   }
 }
 
 template <Scalar T, class Cost>
-constexpr algorithm_list candidates(const basic_link<T>& fabric, const basic_collective<T>& c,
-                                    const Cost& cost) {
+constexpr algorithm_list candidates(const basic_interconnect<T>& fabric,
+                                    const basic_collective<T>& c, const Cost& cost) {
   algorithm_list run;
   bool any = false;
-  for (const algorithm a : every_algorithm) {
-    const bool named = c.algorithm == algorithm::best || c.algorithm == a;
+  for (const collective_algorithm a : every_algorithm) {
+    const bool named = c.algorithm == collective_algorithm::best || c.algorithm == a;
     any = any || (named && implements(c.implementation, c.operation, a));
     if (may_run(fabric, c, a, cost)) run.add(a);
   }
@@ -78,7 +81,7 @@ constexpr algorithm_list candidates(const basic_link<T>& fabric, const basic_col
 
 /// What a schedule takes under the cost policy. A message below one byte waits in proportion.
 template <Scalar T, class Cost>
-constexpr basic_collective_price<T> price_of(const basic_link<T>& fabric,
+constexpr basic_collective_price<T> price_of(const basic_interconnect<T>& fabric,
                                              const basic_schedule<T>& s, const Cost& cost) {
   const T sent = scalar_min(T(1.0), s.message.value());  // 1 from one byte on
   basic_collective_price<T> p;
@@ -95,7 +98,7 @@ constexpr basic_collective_price<T> price_of(const basic_link<T>& fabric,
 }
 
 template <Scalar T>
-constexpr feasibility carries(const basic_link<T>& fabric, const basic_collective<T>& c) {
+constexpr feasibility carries(const basic_interconnect<T>& fabric, const basic_collective<T>& c) {
   const double n = c.ranks;
   if (!fabric.bandwidth.is_stated()) {
     return infeasible("there is no link between the accelerators", "accelerators", n, 1.0);
@@ -106,7 +109,7 @@ constexpr feasibility carries(const basic_link<T>& fabric, const basic_collectiv
   if (c.ranks > fabric.ranks && !between_two) {
     return infeasible("more ranks than the fabric joins", "accelerators", n, fabric.ranks);
   }
-  if (c.algorithm == algorithm::in_network && !fabric.in_network_reduction) {
+  if (c.algorithm == collective_algorithm::in_network && !fabric.in_network_reduction) {
     return infeasible("the switches of this fabric do not add", "", 1.0, 0.0);
   }
   return {};
@@ -114,7 +117,7 @@ constexpr feasibility carries(const basic_link<T>& fabric, const basic_collectiv
 
 /// collective_time of a valid collective.
 template <Scalar T, class Cost>
-constexpr basic_collective_estimate<T> time_of_collective(const basic_link<T>& fabric,
+constexpr basic_collective_estimate<T> time_of_collective(const basic_interconnect<T>& fabric,
                                                           const basic_collective<T>& c,
                                                           const Cost& cost) {
   const bytes<T> message = c.message.quantity();
@@ -123,7 +126,7 @@ constexpr basic_collective_estimate<T> time_of_collective(const basic_link<T>& f
     if constexpr (lanes_of<T>::count == 1) {
       return run.item[chosen(std::size_t{0})];
     } else {
-      per_lane<T, algorithm> of{};
+      per_lane<T, collective_algorithm> of{};
       for (std::size_t lane = 0; lane < of.size(); ++lane) of[lane] = run.item[chosen(lane)];
       return of;
     }
@@ -176,7 +179,7 @@ constexpr basic_collective_estimate<T> time_of_collective(const basic_link<T>& f
 /// below message-share / bandwidth; monotone in bytes; a bound with in-network reduction never
 /// exceeds S / beta.
 template <Scalar T, class Cost = full_link>
-constexpr basic_collective_estimate<T> collective_time(const basic_link<T>& fabric,
+constexpr basic_collective_estimate<T> collective_time(const basic_interconnect<T>& fabric,
                                                        const basic_collective<T>& c,
                                                        const Cost& cost = {}) {
   require_cost_policy<Cost, T>();
@@ -204,7 +207,8 @@ constexpr message_bytes<T> knee_message(int ranks, const duration<T>& alpha,
                                         const bandwidth<T>& one_way_rate) {
   const double n = detail::rank_count("ranks", ranks);
   detail::not_negative("alpha", alpha);
-  return message_bytes<T>(named("knee", n * alpha * detail::positive("bandwidth", one_way_rate)));
+  return message_bytes<T>(
+      named("knee", n * alpha * detail::positive("one_way_rate", one_way_rate)));
 }
 
 }  // namespace perfmodel

@@ -34,11 +34,11 @@ struct basic_memory_budget {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("capacity", s.capacity...);
-    f("utilization", s.utilization...);
-    f("weights", s.weights...);
-    f("activations", s.activations...);
-    f("runtime", s.runtime...);
+    f(field::positive("capacity"), s.capacity...);
+    f(field::fraction("utilization"), s.utilization...);
+    f(field::not_negative("weights"), s.weights...);
+    f(field::not_negative("activations"), s.activations...);
+    f(field::not_negative("runtime"), s.runtime...);
   }
 };
 using memory_budget = basic_memory_budget<>;
@@ -49,11 +49,7 @@ using memory_budget = basic_memory_budget<>;
 /// Test: 8 x 80e9 bytes less 140e9 are 500e9.
 template <Scalar T>
 constexpr bytes<T> kv_bytes_available(const basic_memory_budget<T>& b) {
-  detail::positive("memory_bytes", b.capacity);
-  detail::fraction("utilization", b.utilization);
-  detail::not_negative("weight_bytes", b.weights);
-  detail::not_negative("activation_bytes", b.activations);
-  detail::not_negative("runtime_bytes", b.runtime);
+  require_valid(b, "budget");
   return named("KV bytes available",
                b.utilization * b.capacity - b.weights - b.activations - b.runtime);
 }
@@ -81,7 +77,7 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_memory_budget<T>& budget,
                                            const std::type_identity_t<T>& block_size = T(16.0)) {
   using math::ceil;
   using math::floor;
-  detail::positive("kv_bytes_per_token", per_token);
+  detail::positive("per_token", per_token);
   detail::count("context", context);
   detail::count("block_size", block_size);
   basic_kv_capacity<T> c;
@@ -147,8 +143,8 @@ PERFMODEL_WHOLE_NUMBERS(shared_prefix_saving)
 template <Scalar T>
 constexpr tokens<T> weight_cache_crossover(const bytes<T>& weights,
                                            const bytes_per_token<T>& per_token) {
-  detail::positive("kv_bytes_per_token", per_token);
-  return detail::positive("weight_bytes", weights) / per_token;
+  detail::positive("per_token", per_token);
+  return detail::positive("weights", weights) / per_token;
 }
 
 /// Relative cost of reading a cache through a block table when look-ups are not prefetched: two
@@ -162,8 +158,8 @@ constexpr T paging_tax(const duration<T>& table_latency, const duration<T>& gath
   detail::not_negative("table_latency", table_latency);
   detail::not_negative("gather_latency", gather_latency);
   detail::count("block_size", block_size);
-  detail::positive("kv_bytes_per_token", per_token_and_layer);
-  detail::positive("bandwidth", per_cta);
+  detail::positive("per_token_and_layer", per_token_and_layer);
+  detail::positive("per_cta", per_cta);
   const duration<T> stream = block_size * token * per_token_and_layer / per_cta;
   return T((table_latency + gather_latency) / stream);
 }

@@ -145,7 +145,7 @@ constexpr basic_estimate<T> training_step(const duration<T>& forward, const dura
 template <Scalar T>
 constexpr duration<T> double_buffered_time(const duration<T>& loading, const duration<T>& compute,
                                            const std::type_identity_t<T>& tiles) {
-  detail::not_negative("load", loading);
+  detail::not_negative("loading", loading);
   detail::not_negative("compute", compute);
   detail::count("tiles", tiles);
   return named("pipeline", loading + (tiles - 1.0) * max(loading, compute) + compute);

@@ -15,8 +15,8 @@ inline double expense(const plan_point& p, bool priced) {
   return priced ? p.cost_per_million->value() : p.gpu_time_per_million.value();
 }
 
-inline void note_rejection(plan_result& r, const accelerator& a, const precision& f,
-                           const layout& l, const feasibility& why) {
+inline void note_rejection(plan_result& r, const accelerator& a, const plan_precision& f,
+                           const parallel_layout& l, const feasibility& why) {
   const std::string reason = why.reason;
   const double miss = why.available > 0 ? why.needed / why.available : why.needed;
   for (auto& x : r.rejected) {
@@ -69,7 +69,7 @@ inline std::vector<int> tensor_degrees(int gpus, int fabric) {
 
 /// Whether the accelerator has every format that a precision multiplies in: linear layers, experts,
 /// attention, and the head and router, which stay in the format of `others`.
-constexpr bool computes(const accelerator& a, const precision& f) {
+constexpr bool computes(const accelerator& a, const plan_precision& f) {
   return supports(a, wider(f.activations, f.weights.linear.format)) &&
          supports(a, wider(f.activations, f.weights.experts.format)) &&
          supports(a, wider(f.activations, f.kv.format)) && supports(a, f.weights.others);
@@ -108,7 +108,7 @@ class plan_search {
 
   template <class Serve>
   void on(const accelerator& a, const Serve& serve) {
-    for (const precision& f : q_.precisions) {
+    for (const plan_precision& f : q_.precisions) {
       if (computes(a, f)) {
         with(a, f, serve);
       } else {
@@ -130,7 +130,7 @@ class plan_search {
 
  private:
   template <class Serve>
-  void with(const accelerator& a, const precision& f, const Serve& serve) {
+  void with(const accelerator& a, const plan_precision& f, const Serve& serve) {
     const int fabric = a.fabric.exists() ? (std::max)(1, a.fabric.ranks) : 1;
     for (const int tensor : tensor_degrees(q_.gpus, fabric)) {
       for (const int pipeline : powers_up_to(q_.gpus / tensor)) {
@@ -143,7 +143,8 @@ class plan_search {
   }
 
   template <class Serve>
-  void laid_out(const accelerator& a, const precision& f, const layout& l, const Serve& serve) {
+  void laid_out(const accelerator& a, const plan_precision& f, const parallel_layout& l,
+                const Serve& serve) {
     const deployment d = deployment_of(q_, a, f, l);
     const double longest = q_.load.input_tokens + q_.load.output_tokens;
     if (const feasibility in = fits(d, 1.0, longest); !in) {
@@ -160,9 +161,9 @@ class plan_search {
 
   /// Batch limits in powers of two, up to what one replica has of the load and of memory.
   template <class Serve>
-  void judge(const deployment& d, const precision& f, int replicas, double room,
+  void judge(const deployment& d, const plan_precision& f, int replicas, double room,
              const Serve& serve) {
-    load share = shared_out(q_.load, replicas);
+    service_load share = shared_out(q_.load, replicas);
     const double wanted = share.is_closed() ? share.concurrency() : room;
     const double largest =
         (std::max)(1.0, (std::min)({wanted, room, q_.load.batch_limit.value_or(wanted)}));
@@ -175,7 +176,7 @@ class plan_search {
     }
   }
 
-  void note(const deployment& d, const precision& f, int replicas, double limit,
+  void note(const deployment& d, const plan_precision& f, int replicas, double limit,
             const serving_estimate& s) {
     if (!s.feasible) {
       note_rejection(r_, d.device, f, d.layout, s.feasible);
@@ -215,7 +216,7 @@ plan_result plan_bound(const plan_request& q, Progress progress = {}) {
   detail::check_request(q);
   detail::plan_search<Progress> search(q, progress);
   for (const accelerator& a : q.accelerators) {
-    search.on(a, [](const deployment& d, const load& l) {
+    search.on(a, [](const deployment& d, const service_load& l) {
       return detail::bound_of_service(d, l, full_link{});
     });
   }
@@ -232,7 +233,7 @@ plan_result plan(const plan_request& q, const Policy& policy, const Links& links
   for (const accelerator& a : q.accelerators) {
     const auto& kernels = detail::policy_on(policy, a);
     const auto& wires = detail::policy_on(links, a);
-    search.on(a, [&](const deployment& d, const load& l) {
+    search.on(a, [&](const deployment& d, const service_load& l) {
       return detail::prediction_of_service(d, l, kernels, wires);
     });
   }
@@ -245,7 +246,7 @@ plan_result plan(const plan_request& q, const Policy& policy, Progress progress 
   for (const accelerator& a : q.accelerators) {
     const auto& silicon = detail::policy_on(policy, a);
     const auto& links = detail::links_of<double>(silicon);
-    search.on(a, [&](const deployment& d, const load& l) {
+    search.on(a, [&](const deployment& d, const service_load& l) {
       return detail::prediction_of_service(d, l, silicon, links);
     });
   }

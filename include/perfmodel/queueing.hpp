@@ -13,12 +13,12 @@ namespace perfmodel {
 /// several values is overloaded where any of them is, so split a sweep at utilisation 1.
 template <Scalar T = double>
 struct basic_queue_estimate {
-  T utilisation{};             ///< share of the time that a server is busy
-  T probability_of_waiting{};  ///< that an arrival finds every server busy; M/M/c only
-  duration<T> wait{};          ///< mean time in line
-  duration<T> time{};          ///< mean time in line and in service
-  requests<T> waiting{};       ///< mean number in line
-  requests<T> in_system{};     ///< mean number in line and in service
+  T utilisation{};                            ///< share of the time that a server is busy
+  std::optional<T> probability_of_waiting{};  ///< that an arrival finds every server busy: of M/M/c
+  duration<T> wait{};                         ///< mean time in line
+  duration<T> time{};                         ///< mean time in line and in service
+  requests<T> waiting{};                      ///< mean number in line
+  requests<T> in_system{};                    ///< mean number in line and in service
   perfmodel::feasibility feasible{};
 };
 using queue_estimate = basic_queue_estimate<>;
@@ -117,11 +117,11 @@ constexpr basic_queue_estimate<T> mmc(const request_rate<T>& arrivals, const dur
   for (int k = 1; k <= servers; ++k) {
     blocked = 1.0 / (1.0 + static_cast<double>(k) / scalar_max(T(offered * blocked), floor));
   }
-  q.probability_of_waiting =
+  const T waits =
       named("probability of waiting",
             1.0 / (1.0 + (1.0 - q.utilisation) * (1.0 / scalar_max(blocked, floor) - 1.0)));
-  q.wait =
-      named("wait", q.probability_of_waiting * service / (static_cast<double>(servers) - offered));
+  q.probability_of_waiting = waits;
+  q.wait = named("wait", waits * service / (static_cast<double>(servers) - offered));
   q.time = named("time in system", q.wait + service);
   q.waiting = arrivals * q.wait;
   q.in_system = arrivals * q.time;
@@ -130,20 +130,20 @@ constexpr basic_queue_estimate<T> mmc(const request_rate<T>& arrivals, const dur
 
 /// The wait that a share `quantile` of all requests stays below in M/M/c: the wait is 0 with
 /// probability 1 - C and else exponential with mean service / (c - a), so
-/// max(0, ln(C / (1 - quantile))) x service / (c - a). 0 where the queue is overloaded: ask mmc
-/// first. Errors: quantile outside [0, 1 - 1e-12]. Tests: the simulated queue; M/M/1 at rho = 0.9:
+/// max(0, ln(C / (1 - quantile))) x service / (c - a). None where the queue is overloaded. Errors: quantile outside [0, 1 - 1e-12]. Tests: the simulated queue; M/M/1 at rho = 0.9:
 /// the 99th percentile is 45 service times.
 template <Scalar T>
-constexpr duration<T> wait_quantile(const request_rate<T>& arrivals, const duration<T>& service,
-                                    int servers, const std::type_identity_t<T>& quantile) {
+constexpr std::optional<duration<T>> wait_quantile(const request_rate<T>& arrivals,
+                                                   const duration<T>& service, int servers,
+                                                   const std::type_identity_t<T>& quantile) {
   using math::log;
   detail::within("quantile", quantile, 0.0, 1.0 - 1e-12, "0 to less than 1");
   const basic_queue_estimate<T> q = mmc(arrivals, service, servers);
   if (!q.feasible) return {};
-  const T tail = scalar_max(q.probability_of_waiting, T(1e-100)) / (1.0 - quantile);
+  const T tail = scalar_max(*q.probability_of_waiting, T(1e-100)) / (1.0 - quantile);
   const T offered = detail::offered_load(arrivals, service);
-  return named("wait quantile", scalar_max(T(log(tail)), T(0.0)) * service /
-                                    (static_cast<double>(servers) - offered));
+  return named("wait quantile", duration<T>(scalar_max(T(log(tail)), T(0.0)) * service /
+                                            (static_cast<double>(servers) - offered)));
 }
 
 /// A decode batch whose step takes `fixed` plus `per_sequence` for each sequence in it, under

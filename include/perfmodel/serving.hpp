@@ -32,7 +32,7 @@ namespace detail {
 /// steady state prefills per token it emits, in chunks that have half of the rest of their prompt
 /// before them.
 template <Scalar T>
-constexpr basic_iteration<T> mean_iteration(const basic_load<T>& l, const T& batch,
+constexpr basic_iteration<T> mean_iteration(const basic_service_load<T>& l, const T& batch,
                                             const T& others) {
   const T chunk = chunk_of(l);
   const T prompt_tokens = others * l.input_tokens / l.output_tokens;
@@ -51,7 +51,7 @@ constexpr basic_iteration<T> mean_iteration(const basic_load<T>& l, const T& bat
 /// with the others' tokens. A chunk enters the first stage of a pipeline when the one before it has
 /// left that stage.
 template <Scalar T, class Pass>
-constexpr duration<T> first_token_time(const basic_deployment<T>& d, const basic_load<T>& l,
+constexpr duration<T> first_token_time(const basic_deployment<T>& d, const basic_service_load<T>& l,
                                        const T& others, const duration<T>& whole_prompt,
                                        const Pass& pass) {
   using math::ceil;
@@ -67,7 +67,7 @@ constexpr duration<T> first_token_time(const basic_deployment<T>& d, const basic
 /// In a closed loop of B a request meets B - 1 others, and those beyond B wait by Little's law.
 template <Scalar T, class Pass>
 constexpr void serve_closed(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
-                            const basic_load<T>& l, const T& room, const Pass& pass) {
+                            const basic_service_load<T>& l, const T& room, const Pass& pass) {
   const T& concurrency = l.concurrency();
   s.batch = named("batch", scalar_min(concurrency, room));
   const T others = scalar_max(T(s.batch - 1.0), T(0.0));
@@ -92,7 +92,7 @@ constexpr duration<T> wait_before_prefill(const basic_queue_estimate<T>& q,
 /// In an open loop a request arrives at random and meets all B, with B = rate x output x ITL(B).
 template <Scalar T, class Pass>
 constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
-                          const basic_load<T>& l, const T& room, const Pass& pass) {
+                          const basic_service_load<T>& l, const T& room, const Pass& pass) {
   const request_rate<T>& rate = l.rate();
   const T tokens_per_s = rate.value() * l.output_tokens;
   const auto arriving = [&](const T& batch) -> T {
@@ -120,7 +120,7 @@ constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T
 /// What bound and prediction share: the steady state around pass(iteration) -> estimate.
 template <Scalar T, class Pass>
 constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
-                                                 const basic_load<T>& l, const Pass& pass) {
+                                                 const basic_service_load<T>& l, const Pass& pass) {
   basic_serving_estimate<T> s;
   const T longest = l.input_tokens + l.output_tokens;
   const basic_memory_budget<T> budget = budget_of(d);
@@ -145,13 +145,14 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
 
 template <Scalar T, class Cost>
 constexpr basic_serving_estimate<T> bound_of_service(const basic_deployment<T>& d,
-                                                     const basic_load<T>& l, const Cost& links) {
+                                                     const basic_service_load<T>& l,
+                                                     const Cost& links) {
   return steady_state(d, l,
                       [&](const basic_iteration<T>& i) { return bound_of_pass(d, i, links); });
 }
 template <Scalar T, class Policy, class Cost>
 constexpr basic_serving_estimate<T> prediction_of_service(const basic_deployment<T>& d,
-                                                          const basic_load<T>& l,
+                                                          const basic_service_load<T>& l,
                                                           const Policy& policy, const Cost& links) {
   return steady_state(
       d, l, [&](const basic_iteration<T>& i) { return prediction_of_pass(d, i, policy, links); });
@@ -175,7 +176,8 @@ constexpr basic_serving_estimate<T> prediction_of_service(const basic_deployment
 /// same batch.
 template <Scalar T, class Cost = full_link>
 constexpr basic_serving_estimate<T> serving_bound(const basic_deployment<T>& d,
-                                                  const basic_load<T>& l, const Cost& links = {}) {
+                                                  const basic_service_load<T>& l,
+                                                  const Cost& links = {}) {
   detail::check_deployment(d);
   require_valid(l);
   return detail::bound_of_service(d, l, links);
@@ -183,15 +185,16 @@ constexpr basic_serving_estimate<T> serving_bound(const basic_deployment<T>& d,
 
 /// The same with each pass predicted under a policy, as step does.
 template <Scalar T, class Policy, class Cost>
-constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const basic_load<T>& l,
-                                            const Policy& policy, const Cost& links) {
+constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
+                                            const basic_service_load<T>& l, const Policy& policy,
+                                            const Cost& links) {
   detail::check_deployment(d);
   require_valid(l);
   return detail::prediction_of_service(d, l, policy, links);
 }
 template <Scalar T, class Policy>
-constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const basic_load<T>& l,
-                                            const Policy& policy) {
+constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
+                                            const basic_service_load<T>& l, const Policy& policy) {
   if constexpr (require_execution_policy<Policy, T>())
     return serving(d, l, policy, detail::links_of<T>(policy));
   else
@@ -200,6 +203,6 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d, const 
 /// Say which: serving_bound(d, l), or serving(d, l, policy).
 template <Scalar T>
 constexpr basic_serving_estimate<T> serving(const basic_deployment<T>&,
-                                            const basic_load<T>&) = delete;
+                                            const basic_service_load<T>&) = delete;
 
 }  // namespace perfmodel

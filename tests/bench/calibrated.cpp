@@ -89,10 +89,10 @@ void calibrated_elementwise(benchmark::State& state) {
 }
 BENCHMARK(calibrated_elementwise);
 
-void collective_answer(benchmark::State& state, pm::implementation how) {
+void collective_answer(benchmark::State& state, pm::collective_implementation how) {
   const auto cost = pm::calibrated_collectives_on(
       catalog::h200_sxm, catalog::collective_profile_of(catalog::h200_sxm));
-  const pm::link fabric = catalog::h200_sxm.fabric;
+  const pm::interconnect fabric = catalog::h200_sxm.fabric;
   pm::collective c;
   c.ranks = 8;
   c.implementation = how;
@@ -111,11 +111,11 @@ void collective_answer(benchmark::State& state, pm::implementation how) {
   state.SetItemsProcessed(state.iterations());
 }
 void calibrated_all_reduce_nccl(benchmark::State& state) {
-  collective_answer(state, pm::implementation::nccl);
+  collective_answer(state, pm::collective_implementation::nccl);
 }
 BENCHMARK(calibrated_all_reduce_nccl);
 void calibrated_all_reduce_custom(benchmark::State& state) {
-  collective_answer(state, pm::implementation::custom);
+  collective_answer(state, pm::collective_implementation::custom);
 }
 BENCHMARK(calibrated_all_reduce_custom);
 

@@ -33,7 +33,7 @@ void collect(const S& spec, const std::string& prefix, entries& out) {
           if (x.is_stated()) out[path] = {x.value(), "", &x.from()};
         } else if constexpr (std::is_same_v<field, perfmodel::label>) {
           if (path != "name") out[path] = {0.0, std::string(x.view()), nullptr};
-        } else if constexpr (std::is_same_v<field, perfmodel::architecture>) {
+        } else if constexpr (std::is_same_v<field, perfmodel::chip_architecture>) {
           out[path] = {0.0, perfmodel::name_of(x), nullptr};
         } else if constexpr (std::is_same_v<field, perfmodel::link_kind>) {
           if (x != perfmodel::link_kind::none) out[path] = {0.0, perfmodel::name_of(x), nullptr};

@@ -8,7 +8,7 @@ namespace pm = perfmodel;
 inline constexpr pm::sharded_dims model{.query_heads = 64, .kv_heads = 8, .layers = 80};
 
 #ifdef MUST_FAIL
-inline constexpr pm::layout l = pm::check({.tensor = 3}, model);
+inline constexpr pm::parallel_layout l = pm::check({.tensor = 3}, model);
 #else
-inline constexpr pm::layout l = pm::check({.tensor = 4}, model);
+inline constexpr pm::parallel_layout l = pm::check({.tensor = 4}, model);
 #endif

@@ -5,7 +5,7 @@
 #include <perfmodel/collectives.hpp>
 namespace pm = perfmodel;
 
-inline constexpr pm::link nvlink{
+inline constexpr pm::interconnect nvlink{
     .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
 
 #ifdef MUST_FAIL

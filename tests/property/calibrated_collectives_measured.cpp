@@ -155,7 +155,7 @@ TEST_CASE("an all-reduce of LLMCompass's node of 4 A100s", "[calibrated][shared]
     x.gpu = "a100_sxm";
     x.call.ranks = r.whole("num_gpus");
     x.call.message = pm::message_bytes<>(r.number("bytes") * pm::byte);
-    x.call.implementation = pm::implementation::nccl;
+    x.call.implementation = pm::collective_implementation::nccl;
     x.seconds = r.seconds();
     residuals.push_back(residual(x));
   }

@@ -95,7 +95,7 @@ pm::duration<> collective(const pm::accelerator& a, const pm::calibrated& silico
   c.operation = static_cast<pm::collective_op>(s.whole());
   c.ranks = s.whole();
   c.message = pm::message_bytes<>(s.number() * pm::byte);
-  c.implementation = static_cast<pm::implementation>(s.whole());
+  c.implementation = static_cast<pm::collective_implementation>(s.whole());
   c.launch = static_cast<pm::launch_mode>(s.whole());
   return pm::collective_time(a.fabric, c, silicon).time;
 }

@@ -5,7 +5,7 @@
 #include "support/shared.hpp"
 
 namespace pm = perfmodel;
-using pm::algorithm;
+using pm::collective_algorithm;
 using pm::collective_op;
 
 namespace {
@@ -13,16 +13,17 @@ namespace {
 constexpr collective_op operations[] = {
     collective_op::all_reduce, collective_op::all_gather, collective_op::reduce_scatter,
     collective_op::all_to_all, collective_op::broadcast,  collective_op::point_to_point};
-constexpr algorithm algorithms[] = {algorithm::ring, algorithm::tree, algorithm::one_shot,
-                                    algorithm::two_shot, algorithm::in_network};
+constexpr algorithm algorithms[] = {collective_algorithm::ring, collective_algorithm::tree,
+                                    collective_algorithm::one_shot, collective_algorithm::two_shot,
+                                    collective_algorithm::in_network};
 
-pm::link fabric(bool adds) {
+pm::interconnect fabric(bool adds) {
   return {.kind = pm::link_kind::nvlink,
           .bandwidth = 450.0 * pm::GB_per_s,
           .ranks = 1024,
           .in_network_reduction = adds};
 }
-pm::duration<> time_of(bool adds, collective_op op, int ranks, double size, algorithm a,
+pm::duration<> time_of(bool adds, collective_op op, int ranks, double size, collective_algorithm a,
                        const pm::alpha_beta& cost) {
   return pm::collective_time(fabric(adds),
                              {.operation = op,
@@ -37,9 +38,12 @@ pm::duration<> time_of(bool adds, collective_op op, int ranks, double size, algo
 
 TEST_CASE("reduce-scatter and all-gather make a ring all-reduce, in bytes, steps and time") {
   for (int n = 1; n <= 64; ++n) {
-    const auto whole = pm::steps_and_share(collective_op::all_reduce, algorithm::ring, n);
-    const auto first = pm::steps_and_share(collective_op::reduce_scatter, algorithm::ring, n);
-    const auto second = pm::steps_and_share(collective_op::all_gather, algorithm::ring, n);
+    const auto whole =
+        pm::steps_and_share(collective_op::all_reduce, collective_algorithm::ring, n);
+    const auto first =
+        pm::steps_and_share(collective_op::reduce_scatter, collective_algorithm::ring, n);
+    const auto second =
+        pm::steps_and_share(collective_op::all_gather, collective_algorithm::ring, n);
     CHECK(whole.steps == first.steps + second.steps);
     CHECK(whole.share == first.share + second.share);
   }
@@ -48,13 +52,14 @@ TEST_CASE("reduce-scatter and all-gather make a ring all-reduce, in bytes, steps
 TEST_CASE("no algorithm beats what its operation must move through a rank's link") {
   // Every rank receives what it lacks: all of a broadcast, N-1 shards of a gather or an exchange.
   for (const collective_op op : operations) {
-    for (const algorithm a : algorithms) {
+    for (const collective_algorithm a : algorithms) {
       if (!pm::has_algorithm(op, a)) continue;
       for (int n = 2; n <= 64; ++n) {
-        const double least =
-            op == collective_op::all_reduce ? (a == algorithm::in_network ? 1.0 : 2.0 * (n - 1) / n)
-            : op == collective_op::broadcast || op == collective_op::point_to_point ? 1.0
-                                                                                    : (n - 1.0) / n;
+        const double least = op == collective_op::all_reduce
+                                 ? (a == collective_algorithm::in_network ? 1.0 : 2.0 * (n - 1) / n)
+                             : op == collective_op::broadcast || op == collective_op::point_to_point
+                                 ? 1.0
+                                 : (n - 1.0) / n;
         CHECK(pm::steps_and_share(op, a, n).share >= least * (1 - 1e-15));
       }
     }
@@ -88,7 +93,7 @@ TEST_CASE("time never falls below wire bytes over the link, and grows with bytes
 
 TEST_CASE("the wire share and the steps of an algorithm grow with the ranks") {
   for (const collective_op op : operations) {
-    for (const algorithm a : algorithms) {
+    for (const collective_algorithm a : algorithms) {
       if (!pm::has_algorithm(op, a)) continue;
       pm::schedule_cost before{};
       for (int n = 1; n <= 200; ++n) {
@@ -107,10 +112,11 @@ TEST_CASE("best is the least of the algorithms the fabric has") {
       for (const collective_op op : operations) {
         for (const int n : {2, 3, 8, 16}) {
           for (double size = 1; size < 1e10; size *= 7) {
-            const auto best = time_of(adds, op, n, size, algorithm::best, cost);
+            const auto best = time_of(adds, op, n, size, collective_algorithm::best, cost);
             bool reached = false;
-            for (const algorithm a : algorithms) {
-              if (!pm::has_algorithm(op, a) || (a == algorithm::in_network && !adds)) continue;
+            for (const collective_algorithm a : algorithms) {
+              if (!pm::has_algorithm(op, a) || (a == collective_algorithm::in_network && !adds))
+                continue;
               const auto t = time_of(adds, op, n, size, a, cost);
               CHECK(best <= t);
               reached = reached || best == t;
@@ -126,8 +132,10 @@ TEST_CASE("best is the least of the algorithms the fabric has") {
 TEST_CASE("a bound never exceeds what in-network reduction gives, nor doubles it") {
   for (const int n : {2, 4, 8, 72}) {
     for (double size = 1; size < 1e10; size *= 10) {
-      const auto with = time_of(true, collective_op::all_reduce, n, size, algorithm::best, {});
-      const auto without = time_of(false, collective_op::all_reduce, n, size, algorithm::best, {});
+      const auto with =
+          time_of(true, collective_op::all_reduce, n, size, collective_algorithm::best, {});
+      const auto without =
+          time_of(false, collective_op::all_reduce, n, size, collective_algorithm::best, {});
       CHECK(with.value() <= size / 450e9 * (1 + 1e-15));
       CHECK(with <= without);
       CHECK(without < 2.0 * with);
@@ -143,7 +151,7 @@ TEST_CASE("busbw of a ring at full rate is the link's, whatever the ranks") {
           pm::collective_time(fabric(false), {.operation = op,
                                               .ranks = n,
                                               .message = pm::message_bytes<>(1.0 * pm::GB),
-                                              .algorithm = algorithm::ring});
+                                              .algorithm = collective_algorithm::ring});
       CHECK(std::abs(e.busbw.quantity() / (450.0 * pm::GB_per_s) - 1.0) < 1e-14);
     }
   }
@@ -155,10 +163,10 @@ TEST_CASE("no published measurement is faster than the bound", "[shared]") {
   const auto compare = [](const common::table_row& r, collective_op op) {
     const std::string& gpu = r.text("gpu");
     const bool hopper = gpu.starts_with("h");
-    const pm::link l{.kind = pm::link_kind::nvlink,
-                     .bandwidth = (hopper ? 450.0 : 300.0) * pm::GB_per_s,
-                     .ranks = 8,
-                     .in_network_reduction = hopper};
+    const pm::interconnect l{.kind = pm::link_kind::nvlink,
+                             .bandwidth = (hopper ? 450.0 : 300.0) * pm::GB_per_s,
+                             .ranks = 8,
+                             .in_network_reduction = hopper};
     const auto bound =
         pm::collective_time(l, {.operation = op,
                                 .ranks = r.whole("num_gpus"),

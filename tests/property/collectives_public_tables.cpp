@@ -123,7 +123,7 @@ TEST_CASE("a reduce-scatter takes what an all-gather takes, as measured", "[cali
       pm::collective c{.operation = pm::collective_op::all_gather,
                        .ranks = 8,
                        .message = pm::message_bytes<>(bytes * pm::byte),
-                       .implementation = pm::implementation::nccl};
+                       .implementation = pm::collective_implementation::nccl};
       const auto gather = pm::collective_time(a->fabric, c, cost);
       c.operation = pm::collective_op::reduce_scatter;
       CHECK(pm::collective_time(a->fabric, c, cost).time == gather.time);

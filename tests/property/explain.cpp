@@ -67,9 +67,10 @@ TEST_CASE("explain: read back, a derivation gives the double's answer bit by bit
       CHECK(e.value() == pm::step_bound(d, i).time.value());
       CHECK(read_back(t, e.node()) == e.value());
     }
-    for (const pm::load& l :
-         {pm::load{.input_tokens = 900, .output_tokens = 300, .arrivals = pm::closed_loop{24}},
-          pm::load{.input_tokens = 900,
+    for (const pm::service_load& l :
+         {pm::service_load{
+              .input_tokens = 900, .output_tokens = 300, .arrivals = pm::closed_loop{24}},
+          pm::service_load{.input_tokens = 900,
           .output_tokens = 300,
           .arrivals = pm::open_loop{2 * pm::request_per_s},
           .chunk_tokens = 256}}) {

@@ -136,9 +136,10 @@ TEST_CASE("hostile profiles: attention and experts") {
                         .top_k = mostly(8, x),
                         .tensor_parallel = mostly(1, x),
                         .expert_parallel = mostly(1, x)};
-    return of(calibrated_estimate(
-        a, w, {troubled(m, x), troubled(cat::triton_experts, x)},
-        {.routing = x.random.uniform() < 0.5 ? pm::routing::random : pm::routing::balanced}));
+    return of(
+        calibrated_estimate(a, w, {troubled(m, x), troubled(cat::triton_experts, x)},
+                            {.routing = x.random.uniform() < 0.5 ? pm::expert_routing::random
+                                                                 : pm::expert_routing::balanced}));
   });
   withstand("range", [](auto& x) {
     const auto r = pm::range_of(x() * pm::second, x());
@@ -157,8 +158,8 @@ TEST_CASE("hostile profiles: collectives") {
     c.ranks = x.random.uniform() < 0.5 ? 8 : x.whole();
     c.message = pm::message_bytes<>(x() * pm::byte);
     c.launch = x.random.uniform() < 0.5 ? pm::launch_mode::graph : pm::launch_mode::stream;
-    c.implementation =
-        x.random.uniform() < 0.5 ? pm::implementation::any : pm::implementation::nccl;
+    c.implementation = x.random.uniform() < 0.5 ? pm::collective_implementation::any
+                                                : pm::collective_implementation::nccl;
     return c;
   };
   const auto cost = [](const pm::accelerator& a, source_of_trouble& x) {
@@ -174,7 +175,7 @@ TEST_CASE("hostile profiles: collectives") {
     return std::array{e.time.value(), e.algbw.quantity().value(), e.busbw.quantity().value()};
   };
   withstand("calibrated collectives", [&](auto& x) {
-    pm::link link = cat::h100_sxm.fabric;
+    pm::interconnect link = cat::h100_sxm.fabric;
     link.bandwidth = mostly(4.5e11, x) * pm::byte_per_s;
     return numbers(pm::collective_time(link, call(x), cost(cat::h100_sxm, x)));
   });
@@ -214,7 +215,7 @@ TEST_CASE("hostile inputs: communication beside compute") {
                       pm::zero_traffic(stage(x), ranks, parameters, s).quantity().value()};
   });
   withstand("data parallel", [&](auto& x) {
-    pm::link link = cat::h100_sxm.fabric;
+    pm::interconnect link = cat::h100_sxm.fabric;
     link.bandwidth = mostly(4.5e11, x) * pm::byte_per_s;
     pm::data_parallel_step s;
     s.ranks = x.random.uniform() < 0.5 ? 8 : x.whole();
@@ -243,7 +244,7 @@ TEST_CASE("hostile inputs: long sequences") {
     return r;
   };
   withstand("ring attention", [&](auto& x) {
-    pm::link link = cat::h100_sxm.fabric;
+    pm::interconnect link = cat::h100_sxm.fabric;
     link.bandwidth = mostly(4.5e11, x) * pm::byte_per_s;
     const auto e = pm::ring_attention_time(link, mostly(1e14, x) * pm::flop_per_s, ring(x));
     return std::array{e.time.value(), e.exposed.value(), e.block.quantity().value()};
@@ -292,7 +293,7 @@ TEST_CASE("hostile inputs: a plan") {
           all.push_back(p.serving.ttft.value());
           all.push_back(p.output_rate.value());
           all.push_back(p.cost_per_million->value());
-          const pm::load share = load_of(q, p);
+          const pm::service_load share = load_of(q, p);
           all.push_back(share.is_closed() ? share.concurrency() : share.rate().value());
         }
         for (const pm::plan_rejection& j : r.rejected) {

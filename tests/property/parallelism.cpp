@@ -11,7 +11,7 @@
 namespace pm = perfmodel;
 
 namespace {
-const pm::link nvlink{
+const pm::interconnect nvlink{
     .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 1024};
 bool close(double a, double b) {
   return std::abs(a - b) <= 1e-13 * std::abs(b);

@@ -37,7 +37,7 @@ std::vector<tried> try_all(const pm::plan_request& q) {
                                .utilization = q.utilization};
               d.layout = {.tensor = tensor, .pipeline = pipeline, .expert = spread ? tensor : 1};
               if (!pm::fits(d, 1.0, longest) || replicas > q.load.concurrency()) continue;
-              pm::load share = q.load;
+              pm::service_load share = q.load;
               const double own = q.load.concurrency() / replicas;
               share.arrivals = pm::closed_loop{own};
               for (double limit = 1; limit < 2 * own; limit *= 2) {

@@ -8,8 +8,8 @@
 #include "support/scalars.hpp"
 
 namespace pm = perfmodel;
+using pm::collective_implementation;
 using pm::collective_op;
-using pm::implementation;
 using pm::launch_mode;
 
 namespace {
@@ -18,7 +18,7 @@ struct setting {
   const pm::accelerator* device;
   collective_op operation;
   int ranks;
-  implementation kernels;
+  collective_implementation kernels;
   launch_mode launch;
 };
 
@@ -31,9 +31,11 @@ void for_each_setting(F&& f) {
          {collective_op::all_reduce, collective_op::all_gather, collective_op::reduce_scatter,
           collective_op::all_to_all, collective_op::broadcast, collective_op::point_to_point}) {
       for (const int ranks : {2, 3, 4, 8}) {
-        for (const implementation i :
-             {implementation::any, implementation::nccl, implementation::custom}) {
-          if (i == implementation::custom && op == collective_op::point_to_point) continue;
+        for (const collective_implementation i :
+             {collective_implementation::any, collective_implementation::nccl,
+              collective_implementation::custom}) {
+          if (i == collective_implementation::custom && op == collective_op::point_to_point)
+            continue;
           for (const launch_mode l : {launch_mode::graph, launch_mode::stream})
             f(setting{a, op, ranks, i, l});
         }
@@ -58,7 +60,8 @@ pm::collective_estimate at(const setting& s, double bytes) {
 
 TEST_CASE("a calibrated collective over every scalar", "[scalars][calibrated]") {
   for (const double bytes : {3e3, 3e5, 3e7}) {
-    for (const implementation i : {implementation::nccl, implementation::custom}) {
+    for (const collective_implementation i :
+         {collective_implementation::nccl, collective_implementation::custom}) {
       for (const launch_mode l : {launch_mode::graph, launch_mode::stream}) {
         perfmodel_test::check_scalars(
             [&]<class T>(const std::array<T, 4>& x) {
@@ -120,8 +123,8 @@ TEST_CASE("never below the wire, monotone in bytes, parts add up", "[calibrated]
 }
 
 TEST_CASE("reduce-scatter and all-gather send what a ring all-reduce sends", "[calibrated]") {
-  const setting s{&pm::catalog::h100_sxm, collective_op::all_reduce, 4, implementation::nccl,
-                  launch_mode::stream};
+  const setting s{&pm::catalog::h100_sxm, collective_op::all_reduce, 4,
+                  collective_implementation::nccl, launch_mode::stream};
   for (double bytes = 1e3; bytes < 1e9; bytes *= 3.0) {
     auto half = s, other = s;
     half.operation = collective_op::reduce_scatter;

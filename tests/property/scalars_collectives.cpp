@@ -10,7 +10,7 @@ namespace {
 template <class T>
 auto estimate(pm::collective_op op, int ranks, bool adds, const T& size, const T& rate,
               const T& alpha, const T& share) {
-  pm::basic_link<T> l;
+  pm::basic_interconnect<T> l;
   l.kind = pm::link_kind::nvlink;
   l.bandwidth = pm::bandwidth<T>::from_value(rate);
   l.ranks = 8;

@@ -193,7 +193,7 @@ TEST_CASE("queues agree over all scalars") {
       50.0, 1.0);
   check_scalars(
       []<class T>(const std::array<T, 3>& x) {
-        return pm::wait_quantile(rps(x[0]), s(x[1]), 4, x[2]).value();
+        return pm::wait_quantile(rps(x[0]), s(x[1]), 4, x[2])->value();
       },
       3.2, 1.0, 0.95);
   check_scalars(

@@ -14,8 +14,8 @@ using perfmodel_test::check_scalars;
 namespace {
 
 template <class T>
-pm::basic_link<T> link_of(const T& rate) {
-  pm::basic_link<T> l;
+pm::basic_interconnect<T> link_of(const T& rate) {
+  pm::basic_interconnect<T> l;
   l.kind = pm::link_kind::nvlink;
   l.bandwidth = pm::bandwidth<T>::from_value(rate);
   l.ranks = 8;

@@ -11,7 +11,8 @@ using perfmodel_test::check_scalars;
 namespace {
 
 template <class T>
-pm::basic_deployment<T> on_h200(const pm::transformer& m, const pm::layout& l, const T& memory) {
+pm::basic_deployment<T> on_h200(const pm::transformer& m, const pm::parallel_layout& l,
+                                const T& memory) {
   auto d = pm::lift<T>(pm::deployment{.device = cat::h200_sxm, .model = m, .layout = l});
   d.device.dram.bandwidth = pm::bandwidth<T>::from_value(memory);
   return d;
@@ -31,19 +32,20 @@ TEST_CASE("scalars: serving, closed and open") {
   check_scalars(
       [](const auto& x) {
         using T = std::remove_cvref_t<decltype(x[0])>;
-        return pm::serving_bound(on_h100<T>(cat::llama_3_70b, x[0], x[1]),
-                                 pm::basic_load<T>{.input_tokens = x[2],
-                                                   .output_tokens = x[3],
-                                                   .arrivals = pm::basic_closed_loop<T>{x[4]}})
+        return pm::serving_bound(
+                   on_h100<T>(cat::llama_3_70b, x[0], x[1]),
+                   pm::basic_service_load<T>{.input_tokens = x[2],
+                                             .output_tokens = x[3],
+                                             .arrivals = pm::basic_closed_loop<T>{x[4]}})
             .e2e.value();
       },
       3.35e12, 989.4e12, 2048.0, 512.0, 40.0);
   check_scalars(
       [](const auto& x) {
         using T = std::remove_cvref_t<decltype(x[0])>;
-        return pm::serving_bound(
-                   on_h100<T>(cat::llama_3_70b, x[0], x[1]),
-                   pm::basic_load<T>{.input_tokens = x[2],
+        return pm::serving_bound(on_h100<T>(cat::llama_3_70b, x[0], x[1]),
+                                 pm::basic_service_load<T>{
+                                     .input_tokens = x[2],
                                      .output_tokens = x[3],
                                      .arrivals = pm::basic_open_loop<T>{x[4] * pm::request_per_s}})
             .batch;
@@ -54,10 +56,11 @@ TEST_CASE("scalars: serving, closed and open") {
 TEST_CASE("serving: latencies of a mixture of experts agree over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return pm::serving_bound(on_h200<T>(cat::mixtral_8x7b, {.tensor = 2, .expert = 2}, x[0]),
-                                 pm::basic_load<T>{.input_tokens = x[1],
-                                                   .output_tokens = x[2],
-                                                   .arrivals = pm::basic_closed_loop<T>{x[3]}})
+        return pm::serving_bound(
+                   on_h200<T>(cat::mixtral_8x7b, {.tensor = 2, .expert = 2}, x[0]),
+                   pm::basic_service_load<T>{.input_tokens = x[1],
+                                             .output_tokens = x[2],
+                                             .arrivals = pm::basic_closed_loop<T>{x[3]}})
             .itl.value();
       },
       4.8e12, 1000.0, 300.0, 24.0);
@@ -66,11 +69,12 @@ TEST_CASE("serving: latencies of a mixture of experts agree over all scalars") {
 TEST_CASE("serving: a wait under a batch limit agrees over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 5>& x) {
-        return pm::serving_bound(on_h200<T>(cat::llama_3_8b, {.pipeline = 2, .data = 2}, x[0]),
-                                 pm::basic_load<T>{.input_tokens = x[1],
-                                                   .output_tokens = x[2],
-                                                   .arrivals = pm::basic_closed_loop<T>{x[3]},
-                                                   .batch_limit = x[4]})
+        return pm::serving_bound(
+                   on_h200<T>(cat::llama_3_8b, {.pipeline = 2, .data = 2}, x[0]),
+                   pm::basic_service_load<T>{.input_tokens = x[1],
+                                             .output_tokens = x[2],
+                                             .arrivals = pm::basic_closed_loop<T>{x[3]},
+                                             .batch_limit = x[4]})
             .ttft.value();
       },
       4.8e12, 1000.0, 300.0, 40.0, 16.0);
@@ -79,11 +83,12 @@ TEST_CASE("serving: a wait under a batch limit agrees over all scalars") {
 TEST_CASE("serving: chunks agree over all scalars where their number does not change") {
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return pm::serving_bound(on_h200<T>(cat::llama_3_8b, {}, x[0]),
-                                 pm::basic_load<T>{.input_tokens = x[1],
-                                                   .output_tokens = x[2],
-                                                   .arrivals = pm::basic_closed_loop<T>{x[3]},
-                                                   .chunk_tokens = T(600.0)})
+        return pm::serving_bound(
+                   on_h200<T>(cat::llama_3_8b, {}, x[0]),
+                   pm::basic_service_load<T>{.input_tokens = x[1],
+                                             .output_tokens = x[2],
+                                             .arrivals = pm::basic_closed_loop<T>{x[3]},
+                                             .chunk_tokens = T(600.0)})
             .e2e.value();
       },
       4.8e12, 1500.0, 300.0, 8.0);
@@ -92,9 +97,9 @@ TEST_CASE("serving: chunks agree over all scalars where their number does not ch
 TEST_CASE("serving: an open loop's latencies agree over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
-        return pm::serving_bound(
-                   on_h200<T>(cat::llama_3_8b, {}, x[0]),
-                   pm::basic_load<T>{.input_tokens = x[1],
+        return pm::serving_bound(on_h200<T>(cat::llama_3_8b, {}, x[0]),
+                                 pm::basic_service_load<T>{
+                                     .input_tokens = x[1],
                                      .output_tokens = x[2],
                                      .arrivals = pm::basic_open_loop<T>{x[3] * pm::request_per_s}})
             .e2e.value();
@@ -104,10 +109,11 @@ TEST_CASE("serving: an open loop's latencies agree over all scalars") {
 
 TEST_CASE("serving: a range of concurrency from one encloses what it holds") {
   const auto of = []<class T>(const T& concurrency) {
-    return pm::serving_bound(on_h200<T>(cat::mixtral_8x7b, {.tensor = 2}, T(4.8e12)),
-                             pm::basic_load<T>{.input_tokens = T(1000.0),
-                                               .output_tokens = T(300.0),
-                                               .arrivals = pm::basic_closed_loop<T>{concurrency}});
+    return pm::serving_bound(
+        on_h200<T>(cat::mixtral_8x7b, {.tensor = 2}, T(4.8e12)),
+        pm::basic_service_load<T>{.input_tokens = T(1000.0),
+                                  .output_tokens = T(300.0),
+                                  .arrivals = pm::basic_closed_loop<T>{concurrency}});
   };
   const auto range = of(pm::interval(1, 20));
   for (const double x : {1.0, 1.01, 1.5, 2.0, 3.0, 9.0, 20.0}) {

@@ -12,8 +12,8 @@ using perfmodel_test::check_scalars;
 namespace {
 
 template <class T>
-pm::basic_deployment<T> on_b200(const pm::transformer& m, const pm::layout& l, const T& memory,
-                                const T& link) {
+pm::basic_deployment<T> on_b200(const pm::transformer& m, const pm::parallel_layout& l,
+                                const T& memory, const T& link) {
   auto d = pm::lift<T>(pm::deployment{
       .device = cat::gb200, .model = m, .layout = l, .weights = pm::fp8, .activations = pm::fp8});
   d.device.dram.bandwidth = pm::bandwidth<T>::from_value(memory);

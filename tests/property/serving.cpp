@@ -29,7 +29,7 @@ const pm::transformer* model_of(const std::string& name) {
 
 struct measured_service {
   pm::deployment deployment{};
-  pm::load load{};
+  pm::service_load load{};
   double ttft = 0, tpot = 0;  ///< seconds
 };
 
@@ -101,9 +101,9 @@ TEST_CASE("serving: more load is never quicker, and never less throughput") {
                            .layout = {.tensor = tensor,
                                       .pipeline = 1 << static_cast<int>(random.uniform(0, 2)),
                                       .data = data}};
-    pm::load l{.input_tokens = std::floor(random.log_uniform(16, 8000)),
-               .output_tokens = std::floor(random.log_uniform(8, 2000)),
-               .arrivals = pm::closed_loop{std::floor(random.log_uniform(1, 300))}};
+    pm::service_load l{.input_tokens = std::floor(random.log_uniform(16, 8000)),
+                       .output_tokens = std::floor(random.log_uniform(8, 2000)),
+                       .arrivals = pm::closed_loop{std::floor(random.log_uniform(1, 300))}};
     if (random.uniform() < 0.3) l.chunk_tokens = std::floor(random.log_uniform(64, 4096));
     if (random.uniform() < 0.3) l.batch_limit = std::floor(random.log_uniform(1, 100));
     const auto s = pm::serving_bound(d, l);
@@ -136,9 +136,10 @@ TEST_CASE(
     const pm::deployment d{.device = cat::h200_sxm,
                            .model = n % 2 ? cat::llama_3_8b : cat::mixtral_8x7b,
                            .layout = {.tensor = n % 2 ? 1 : 2}};
-    pm::load l{.input_tokens = std::floor(random.log_uniform(16, 4000)),
-               .output_tokens = std::floor(random.log_uniform(8, 2000)),
-               .arrivals = pm::open_loop{random.log_uniform(0.01, 100) * pm::request_per_s}};
+    pm::service_load l{
+        .input_tokens = std::floor(random.log_uniform(16, 4000)),
+        .output_tokens = std::floor(random.log_uniform(8, 2000)),
+        .arrivals = pm::open_loop{random.log_uniform(0.01, 100) * pm::request_per_s}};
     const auto s = pm::serving_bound(d, l);
     if (!s.feasible) {
       ++overrun;

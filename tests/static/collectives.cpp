@@ -10,12 +10,12 @@ constexpr bool near_to(double a, double b, double relative) {
   return d <= relative * (b < 0 ? -b : b);
 }
 
-constexpr pm::link ring_only{
+constexpr pm::interconnect ring_only{
     .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
-constexpr pm::link switched{.kind = pm::link_kind::nvlink,
-                            .bandwidth = 450.0 * pm::GB_per_s,
-                            .ranks = 8,
-                            .in_network_reduction = true};
+constexpr pm::interconnect switched{.kind = pm::link_kind::nvlink,
+                                    .bandwidth = 450.0 * pm::GB_per_s,
+                                    .ranks = 8,
+                                    .in_network_reduction = true};
 
 constexpr pm::collective all_reduce(double size, int ranks) {
   return {.ranks = ranks, .message = pm::message_bytes<>(size * pm::byte)};
@@ -52,12 +52,12 @@ static_assert(near_to(prefill.algbw.quantity().value(), 450e9 / 1.75, 1e-12));
 
 // Switches that add: S / beta, 1.75 times less.
 constexpr auto in_network = pm::collective_time(switched, all_reduce(1e9, 8));
-static_assert(in_network.algorithm == pm::algorithm::in_network);
+static_assert(in_network.algorithm == pm::collective_algorithm::in_network);
 static_assert(in_network.wire.quantity() == 1e9 * pm::byte);
 static_assert(near_to(in_network.time.value(), 1e9 / 450e9, 1e-12));
 
 // One rank and no bytes cost exactly nothing.
-constexpr auto alone = pm::collective_time(pm::link{}, all_reduce(1e9, 1));
+constexpr auto alone = pm::collective_time(pm::interconnect{}, all_reduce(1e9, 1));
 static_assert(alone.time == pm::duration<>{} && alone.wire == pm::wire_bytes<>{} && alone.feasible);
 static_assert(alone.algbw == pm::algorithm_bandwidth<>{});
 constexpr pm::alpha_beta slow{.alpha = 10.0 * pm::us, .bandwidth_share = 0.5};
@@ -66,66 +66,70 @@ static_assert(nothing.time == pm::duration<>{} && nothing.algbw == pm::algorithm
 static_assert(pm::collective_time(switched, all_reduce(1e9, 1), slow).time == pm::duration<>{});
 
 // The table: steps and shares for N = 8
-constexpr bool is(pm::collective_op c, pm::algorithm a, double steps, double share) {
+constexpr bool is(pm::collective_op c, pm::collective_algorithm a, double steps, double share) {
   const pm::schedule_cost x = pm::steps_and_share(c, a, 8);
   return x.steps == steps && x.share == share;
 }
-using pm::algorithm;
+using pm::collective_algorithm;
 using pm::collective_op;
-static_assert(is(collective_op::all_reduce, algorithm::ring, 14, 1.75));
-static_assert(is(collective_op::all_reduce, algorithm::tree, 6, 2));
-static_assert(is(collective_op::all_reduce, algorithm::one_shot, 1, 7));
-static_assert(is(collective_op::all_reduce, algorithm::two_shot, 2, 1.75));
-static_assert(is(collective_op::all_reduce, algorithm::in_network, 2, 1));
-static_assert(is(collective_op::all_gather, algorithm::ring, 7, 0.875));
-static_assert(is(collective_op::all_gather, algorithm::tree, 3, 0.875));
-static_assert(is(collective_op::reduce_scatter, algorithm::one_shot, 1, 0.875));
-static_assert(is(collective_op::reduce_scatter, algorithm::in_network, 2, 0.875));
-static_assert(is(collective_op::all_to_all, algorithm::ring, 7, 0.875));
-static_assert(is(collective_op::all_to_all, algorithm::tree, 3, 1.5));
-static_assert(is(collective_op::all_to_all, algorithm::one_shot, 1, 0.875));
-static_assert(is(collective_op::broadcast, algorithm::ring, 7, 1));
-static_assert(is(collective_op::broadcast, algorithm::tree, 3, 1));
-static_assert(is(collective_op::broadcast, algorithm::one_shot, 1, 7));
-static_assert(is(collective_op::broadcast, algorithm::two_shot, 2, 1.75));
-static_assert(is(collective_op::broadcast, algorithm::in_network, 2, 1));
-static_assert(is(collective_op::point_to_point, algorithm::one_shot, 1, 1));
+static_assert(is(collective_op::all_reduce, collective_algorithm::ring, 14, 1.75));
+static_assert(is(collective_op::all_reduce, collective_algorithm::tree, 6, 2));
+static_assert(is(collective_op::all_reduce, collective_algorithm::one_shot, 1, 7));
+static_assert(is(collective_op::all_reduce, collective_algorithm::two_shot, 2, 1.75));
+static_assert(is(collective_op::all_reduce, collective_algorithm::in_network, 2, 1));
+static_assert(is(collective_op::all_gather, collective_algorithm::ring, 7, 0.875));
+static_assert(is(collective_op::all_gather, collective_algorithm::tree, 3, 0.875));
+static_assert(is(collective_op::reduce_scatter, collective_algorithm::one_shot, 1, 0.875));
+static_assert(is(collective_op::reduce_scatter, collective_algorithm::in_network, 2, 0.875));
+static_assert(is(collective_op::all_to_all, collective_algorithm::ring, 7, 0.875));
+static_assert(is(collective_op::all_to_all, collective_algorithm::tree, 3, 1.5));
+static_assert(is(collective_op::all_to_all, collective_algorithm::one_shot, 1, 0.875));
+static_assert(is(collective_op::broadcast, collective_algorithm::ring, 7, 1));
+static_assert(is(collective_op::broadcast, collective_algorithm::tree, 3, 1));
+static_assert(is(collective_op::broadcast, collective_algorithm::one_shot, 1, 7));
+static_assert(is(collective_op::broadcast, collective_algorithm::two_shot, 2, 1.75));
+static_assert(is(collective_op::broadcast, collective_algorithm::in_network, 2, 1));
+static_assert(is(collective_op::point_to_point, collective_algorithm::one_shot, 1, 1));
 // Ranks that are no power of two: ceil(log2 6) = 3
-static_assert(pm::steps_and_share(collective_op::all_reduce, algorithm::tree, 6).steps == 6);
+static_assert(pm::steps_and_share(collective_op::all_reduce, collective_algorithm::tree, 6).steps ==
+              6);
 
 // alpha-beta, 1 us a step and half of 450 GB/s, 225,000 bytes: one-shot 1 + 7 = 8 us, two-shot
 // 2 + 1.75 = 3.75 us, ring 14 + 1.75, tree 6 + 2.
 constexpr pm::alpha_beta half{.alpha = 1.0 * pm::us, .bandwidth_share = 0.5};
 constexpr auto with_latency = pm::collective_time(ring_only, all_reduce(225e3, 8), half);
-static_assert(with_latency.algorithm == algorithm::two_shot);
+static_assert(with_latency.algorithm == collective_algorithm::two_shot);
 static_assert(near_to(with_latency.time.value(), 3.75e-6, 1e-12));
 static_assert(with_latency.limiter == pm::limiter::latency);
 static_assert(near_to(with_latency.terms["latency"].value(), 2e-6, 1e-12));
 // 2,250 bytes: one-shot 1 + 0.07 us
 constexpr auto tiny = pm::collective_time(ring_only, all_reduce(2250, 8), half);
-static_assert(tiny.algorithm == algorithm::one_shot && near_to(tiny.time.value(), 1.07e-6, 1e-12));
+static_assert(tiny.algorithm == collective_algorithm::one_shot &&
+              near_to(tiny.time.value(), 1.07e-6, 1e-12));
 
 // The link's stated latency: 2 x 2 us
-constexpr pm::link with_stated{.kind = pm::link_kind::nvlink,
-                               .bandwidth = 100.0 * pm::GB_per_s,
-                               .latency = 2.0 * pm::us,
-                               .ranks = 8};
-constexpr pm::collective two_shot{
-    .ranks = 8, .message = pm::message_bytes<>(8e5 * pm::byte), .algorithm = algorithm::two_shot};
+constexpr pm::interconnect with_stated{.kind = pm::link_kind::nvlink,
+                                       .bandwidth = 100.0 * pm::GB_per_s,
+                                       .latency = 2.0 * pm::us,
+                                       .ranks = 8};
+constexpr pm::collective two_shot{.ranks = 8,
+                                  .message = pm::message_bytes<>(8e5 * pm::byte),
+                                  .algorithm = collective_algorithm::two_shot};
 static_assert(near_to(pm::collective_time(with_stated, two_shot, pm::stated_latency{}).time.value(),
                       4e-6 + 14e-6, 1e-12));
 static_assert(near_to(pm::collective_time(with_stated, two_shot).time.value(), 14e-6, 1e-12));
 
 // Implementations
-static_assert(pm::implements(pm::implementation::nccl, collective_op::all_reduce, algorithm::ring));
-static_assert(!pm::implements(pm::implementation::nccl, collective_op::all_reduce,
-                              algorithm::one_shot));
-static_assert(pm::implements(pm::implementation::nccl, collective_op::all_to_all,
-                             algorithm::one_shot));
-static_assert(pm::implements(pm::implementation::custom, collective_op::all_reduce,
-                             algorithm::two_shot));
-static_assert(!pm::implements(pm::implementation::two_shot, collective_op::all_gather,
-                              algorithm::two_shot));
+static_assert(pm::implements(pm::collective_implementation::nccl, collective_op::all_reduce,
+                             collective_algorithm::ring));
+static_assert(!pm::implements(pm::collective_implementation::nccl, collective_op::all_reduce,
+                              collective_algorithm::one_shot));
+static_assert(pm::implements(pm::collective_implementation::nccl, collective_op::all_to_all,
+                             collective_algorithm::one_shot));
+static_assert(pm::implements(pm::collective_implementation::custom, collective_op::all_reduce,
+                             collective_algorithm::two_shot));
+static_assert(!pm::implements(pm::collective_implementation::two_shot, collective_op::all_gather,
+                              collective_algorithm::two_shot));
 
 // The knee of a ring: 8 x 5 us x 450 GB/s = 18 MB, where 2(N-1) alpha = 70 us = the transfer
 constexpr auto knee = pm::knee_message(8, 5.0 * pm::us, 450.0 * pm::GB_per_s);

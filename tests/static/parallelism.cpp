@@ -15,13 +15,13 @@ constexpr bool near_to(double a, double b, double relative) {
   const double d = a < b ? b - a : a - b;
   return d <= relative * (b < 0 ? -b : b);
 }
-constexpr pm::link nvlink{
+constexpr pm::interconnect nvlink{
     .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
 
 // 64 query heads, 8 KV heads, 80 layers
 constexpr pm::sharded_dims dense{
     .query_heads = 64, .kv_heads = 8, .layers = 80, .accelerators = 64};
-static_assert(pm::layout{.tensor = 8, .pipeline = 2, .data = 4}.ranks() == 64);
+static_assert(pm::parallel_layout{.tensor = 8, .pipeline = 2, .data = 4}.ranks() == 64);
 static_assert(pm::layout_feasible({.tensor = 8, .pipeline = 2, .data = 4}, dense));
 static_assert(pm::layout_feasible({.tensor = 16}, dense));
 static_assert(!pm::layout_feasible({.tensor = 3}, dense));
@@ -33,8 +33,8 @@ static_assert(pm::check({.tensor = 4}, dense).tensor == 4);
 // 256 experts over 64 ranks, of which 8 serve attention together
 constexpr pm::sharded_dims moe{.experts = 256};
 static_assert(pm::layout_feasible({.tensor = 8, .expert = 64, .data = 8}, moe));
-static_assert(pm::layout{.tensor = 8, .expert = 16, .data = 8}.expert_tensor() == 4);
-static_assert(pm::layout{.tensor = 8, .expert = 64, .data = 8}.ranks() == 64);
+static_assert(pm::parallel_layout{.tensor = 8, .expert = 16, .data = 8}.expert_tensor() == 4);
+static_assert(pm::parallel_layout{.tensor = 8, .expert = 64, .data = 8}.ranks() == 64);
 static_assert(!pm::layout_feasible({.tensor = 8, .expert = 16}, moe));
 
 // 8 KV heads over 4, 8, 16 ranks: 2, 1, 1 per rank, once, once, twice
@@ -122,7 +122,7 @@ static_assert(pm::zero_traffic(zero_stage::parameters, 1, 1e9).quantity() == 0.0
 // Ring attention: as many KV heads as query heads, bf16: R / BW tokens, 312e12 / 300e9 = 1040
 constexpr pm::ring_attention mha{
     .ranks = 8, .tokens = 8 * 1040.0, .query_heads = 32, .kv_heads = 32, .head_dim = 128};
-constexpr pm::link a100{
+constexpr pm::interconnect a100{
     .kind = pm::link_kind::nvlink, .bandwidth = 300.0 * pm::GB_per_s, .ranks = 8};
 static_assert(near_to(pm::hidden_block_tokens(312.0 * pm::TFLOP_per_s, 300.0 * pm::GB_per_s, mha),
                       1040, 1e-12));

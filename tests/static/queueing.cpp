@@ -19,11 +19,11 @@ static_assert(near(pm::gg1(0.8_req_per_s, 1_s, 0.5, 0.5).wait, 2_s));
 static_assert(near(pm::processor_sharing(0.8_req_per_s, 1_s).time, 5_s));
 
 // Erlang C by hand: C(2, 1) = 1/3; C(3, 2) = (8/6)(3) / (1 + 2 + 2 + 4) = 4/9.
-static_assert(near(pm::mmc(1_req_per_s, 1_s, 2).probability_of_waiting, 1.0 / 3));
+static_assert(near(*pm::mmc(1_req_per_s, 1_s, 2).probability_of_waiting, 1.0 / 3));
 static_assert(near(pm::mmc(1_req_per_s, 1_s, 2).wait, 1_s / 3));
-static_assert(near(pm::mmc(2_req_per_s, 1_s, 3).probability_of_waiting, 4.0 / 9));
+static_assert(near(*pm::mmc(2_req_per_s, 1_s, 3).probability_of_waiting, 4.0 / 9));
 // M/M/1 at 0.9: P(W > w) = 0.9 exp(-0.1 w), so w = 10 ln 90 = 44.998.
-static_assert(near(pm::wait_quantile(0.9_req_per_s, 1_s, 1, 0.99), 44.9980967_s, 1e-8));
+static_assert(near(*pm::wait_quantile(0.9_req_per_s, 1_s, 1, 0.99), 44.9980967_s, 1e-8));
 static_assert(pm::wait_quantile(0.5_req_per_s, 1_s, 1, 0.5) == 0_s);
 
 // Overload is a result.

@@ -204,8 +204,8 @@ pm::basic_deployment<T> deployment_of(const inputs<T>& in) {
   return d;
 }
 template <class T>
-pm::basic_link<T> link_of(const inputs<T>& in) {
-  pm::basic_link<T> l;
+pm::basic_interconnect<T> link_of(const inputs<T>& in) {
+  pm::basic_interconnect<T> l;
   l.kind = pm::link_kind::nvlink;
   l.bandwidth = in("link.bandwidth") * pm::byte_per_s;
   l.latency = in("link.latency") * pm::second;
@@ -226,8 +226,8 @@ pm::basic_collective<T> collective_of(const inputs<T>& in) {
 }
 template <class T>
 pm::basic_collective<T> with_algorithm(pm::basic_collective<T> c, const inputs<T>& in) {
-  for (int i = 0; i <= static_cast<int>(pm::algorithm::best); ++i) {
-    const auto algorithm = static_cast<pm::algorithm>(i);
+  for (int i = 0; i <= static_cast<int>(pm::collective_algorithm::best); ++i) {
+    const auto algorithm = static_cast<pm::collective_algorithm>(i);
     if (in.word("algorithm") == pm::name_of(algorithm)) c.algorithm = algorithm;
   }
   return c;
@@ -272,7 +272,7 @@ class answers {
     add(q.quantity().value());
   }
   void add(pm::limiter l) { add(place_of(pm::name_of(l))); }
-  void add(pm::algorithm a) { add(place_of(pm::name_of(a))); }
+  void add(pm::collective_algorithm a) { add(place_of(pm::name_of(a))); }
   template <class X>
   void add(const std::array<X, 8>& each) {
     for (const X& x : each) add(x);
@@ -477,7 +477,7 @@ void answer_fits(const inputs<T>& in, answers& out) {
 }
 template <class T>
 void answer_layout(const inputs<T>& in, answers& out) {
-  pm::layout l;
+  pm::parallel_layout l;
   l.tensor = in.whole("tensor");
   l.pipeline = in.whole("pipeline");
   l.data = in.whole("data");
@@ -556,7 +556,7 @@ void add_serving(answers& out, const pm::basic_serving_estimate<T>& s) {
 }
 template <class T>
 void answer_closed(const inputs<T>& in, answers& out) {
-  pm::basic_load<T> l;
+  pm::basic_service_load<T> l;
   l.input_tokens = in("input_tokens");
   l.output_tokens = in("output_tokens");
   l.arrivals = pm::basic_closed_loop<T>{in("concurrency")};
@@ -568,7 +568,7 @@ void answer_closed(const inputs<T>& in, answers& out) {
 /// Beyond what can be served the mean batch has no meaning: then only the verdict is recorded.
 template <class T>
 void answer_open(const inputs<T>& in, answers& out) {
-  pm::basic_load<T> l;
+  pm::basic_service_load<T> l;
   l.input_tokens = in("input_tokens");
   l.output_tokens = in("output_tokens");
   l.arrivals = pm::basic_open_loop<T>{in("requests_per_s") * pm::request_per_s};
@@ -725,8 +725,8 @@ void answer_cost(const inputs<T>& in, answers& out) {
 }
 template <class T>
 void add_queue(answers& out, const pm::basic_queue_estimate<T>& q) {
-  out.add(q.utilisation, q.probability_of_waiting, q.wait, q.time, q.waiting, q.in_system,
-          q.feasible);
+  out.add(q.utilisation, q.probability_of_waiting.value_or(T(0.0)), q.wait, q.time, q.waiting,
+          q.in_system, q.feasible);
 }
 template <class T>
 void answer_queueing(const inputs<T>& in, answers& out) {
@@ -738,7 +738,8 @@ void answer_queueing(const inputs<T>& in, answers& out) {
   add_queue(out, pm::mmc(all, service, in.whole("servers")));
   out.add(pm::mg1(one, service, cs).wait, pm::mm1(one, service).wait, pm::md1(one, service).wait,
           pm::processor_sharing(one, service).time,
-          pm::wait_quantile(all, service, in.whole("servers"), in("quantile")));
+          pm::wait_quantile(all, service, in.whole("servers"), in("quantile"))
+              .value_or(pm::duration<T>{}));
 }
 template <class T>
 void answer_decode_batch(const inputs<T>& in, answers& out) {
@@ -884,7 +885,7 @@ void answer_context_parallel(const inputs<T>& in, answers& out) {
   x.kv_heads = in("kv_heads");
   x.head_dim = in("head_dim");
   x.format = format_of(in);
-  const pm::basic_link<T> link = link_of(in);
+  const pm::basic_interconnect<T> link = link_of(in);
   const pm::flop_rate<T> rate = in("rate") * pm::flop_per_s;
   const auto e = pm::ring_attention_time(link, rate, x);
   pm::basic_layer_activations<T> kept;

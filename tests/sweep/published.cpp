@@ -153,15 +153,16 @@ transformer with_heads(double query_heads, double kv_heads, double layers = 80) 
 }
 
 /// Eight accelerators on links of so many bytes per second.
-perfmodel::link link_of(double rate) {
-  perfmodel::link l;
+perfmodel::interconnect link_of(double rate) {
+  perfmodel::interconnect l;
   l.kind = link_kind::nvlink;
   l.bandwidth = rate * byte_per_s;
   l.ranks = 8;
   return l;
 }
 /// An all-reduce over 8 ranks.
-collective_estimate sent(const perfmodel::link& link, algorithm how, const bytes<>& size) {
+collective_estimate sent(const perfmodel::interconnect& link, collective_algorithm how,
+                         const bytes<>& size) {
   collective c;
   c.ranks = 8;
   c.message = message_bytes<>(size);
@@ -172,13 +173,13 @@ double latency_of_one_shot() {
   collective c;
   c.ranks = 8;
   c.message = message_bytes<>(MiB);
-  c.algorithm = algorithm::one_shot;
+  c.algorithm = collective_algorithm::one_shot;
   return v(collective_time(link_of(450e9), c, alpha_beta{5 * us, 1}).terms["latency"]);
 }
 /// 8.03e9 gradients in 16 bits.
-collective_estimate gradients_sent(const perfmodel::link& link) {
+collective_estimate gradients_sent(const perfmodel::interconnect& link) {
   collective c = gradient_all_reduce(8, 8.03e9, bf16);
-  c.algorithm = algorithm::ring;
+  c.algorithm = collective_algorithm::ring;
   return collective_time(link, c);
 }
 /// One product of 8.03e9 weights with 2048 tokens at 40 % of the peak; backward takes two.
@@ -237,8 +238,8 @@ TEST_CASE("published numbers of document 000") {
       {"000-012", v(sm_limits{}.shared) / 1024, 228},
       {"000-013", v(catalog::pcie_one_way(16, 32 * GHz)) / 1e9, 63.015384615384619},
       {"000-015",
-       v(sent(h100_sxm.fabric, algorithm::ring, MiB).wire) /
-           v(sent(h100_sxm.fabric, algorithm::in_network, MiB).wire),
+       v(sent(h100_sxm.fabric, collective_algorithm::ring, MiB).wire) /
+           v(sent(h100_sxm.fabric, collective_algorithm::in_network, MiB).wire),
        1.75},
       {"000-016", v(two_way(h100_sxm.fabric.bandwidth.quantity())) / 1e9, 900},
       {"000-017", v(alternative_of(h200_sxm, "dram.capacity", 141e9).dram.capacity) / 1e9, 141},
@@ -430,17 +431,21 @@ TEST_CASE("published numbers of document 001") {
       {"001-129", speculative_speedup(0.25, 4, 1.0 / 70), 1.2600295608108107},
       {"001-130", speculative_speedup(0.75, 4, 1.0 / 70), 2.8858741554054053},
       {"001-131", break_even_acceptance(4, 1.0 / 70), 0.054054490595231035},
-      {"001-134", v(sent(link_of(900e9), algorithm::tree, 16 * KiB).wire), 32768},
-      {"001-135", v(sent(link_of(900e9), algorithm::tree, 16 * KiB).time) / 1e-9,
+      {"001-134", v(sent(link_of(900e9), collective_algorithm::tree, 16 * KiB).wire), 32768},
+      {"001-135", v(sent(link_of(900e9), collective_algorithm::tree, 16 * KiB).time) / 1e-9,
        36.408888888888889},
-      {"001-136", v(sent(link_of(450e9), algorithm::ring, 16 * KiB).time) / 1e-9,
+      {"001-136", v(sent(link_of(450e9), collective_algorithm::ring, 16 * KiB).time) / 1e-9,
        63.715555555555554},
-      {"001-137", 5e-6 / v(sent(link_of(900e9), algorithm::tree, 16 * KiB).time), 137.3291015625},
-      {"001-138", v(sent(link_of(900e9), algorithm::tree, MiB).wire), 2097152},
-      {"001-139", v(sent(link_of(900e9), algorithm::tree, MiB).time) / 1e-6, 2.3301688888888892},
-      {"001-140", v(sent(link_of(450e9), algorithm::ring, MiB).time) / 1e-6, 4.0777955555555554},
+      {"001-137", 5e-6 / v(sent(link_of(900e9), collective_algorithm::tree, 16 * KiB).time),
+       137.3291015625},
+      {"001-138", v(sent(link_of(900e9), collective_algorithm::tree, MiB).wire), 2097152},
+      {"001-139", v(sent(link_of(900e9), collective_algorithm::tree, MiB).time) / 1e-6,
+       2.3301688888888892},
+      {"001-140", v(sent(link_of(450e9), collective_algorithm::ring, MiB).time) / 1e-6,
+       4.0777955555555554},
       {"001-141", v(moved(140 * GB / 640.0).time) / 1e-6, 65.298507462686558},
-      {"001-142", 20e-6 / v(sent(link_of(900e9), algorithm::tree, MiB).time), 8.58306884765625},
+      {"001-142", 20e-6 / v(sent(link_of(900e9), collective_algorithm::tree, MiB).time),
+       8.58306884765625},
       {"001-143", v(moved(140 * GB / 640.0).time) / (2 * latency_of_one_shot()),
        6.5298507462686564},
       {"001-144", share_of(moved(17.5 * GB, 3.35 * TB_per_s, 160 * 5 * us), "overhead"),
@@ -631,13 +636,14 @@ TEST_CASE("published numbers of document 004") {
       {"004-022", share_of(moved(17.5 * GB, 3.35 * TB_per_s, 10.2 * ms), "overhead"),
        0.66131217340816717},
       {"004-025", v(all_reduce_of(llama_prompts()).message), 1073741824},
-      {"004-026", v(repeated_collective(160.0, sent(link_of(450e9), algorithm::tree, GiB)).wire),
+      {"004-026",
+       v(repeated_collective(160.0, sent(link_of(450e9), collective_algorithm::tree, GiB)).wire),
        343597383680},
       {"004-027", v(communication_time(link_of(450e9), llama_prompts()).wire), 300647710720},
       {"004-028",
-       in_ms(repeated_collective(
-           160.0,
-           sent(alternative_of(h100_sxm, "fabric.bandwidth", 750e9).fabric, algorithm::tree, GiB))),
+       in_ms(repeated_collective(160.0,
+                                 sent(alternative_of(h100_sxm, "fabric.bandwidth", 750e9).fabric,
+                                      collective_algorithm::tree, GiB))),
        458.12984490666668},
       {"004-029", in_ms(communication_time(link_of(370e9), llama_prompts())), 812.56138032432432},
       {"004-030",

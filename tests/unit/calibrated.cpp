@@ -23,7 +23,7 @@ namespace {
 constexpr pm::accelerator round_device() {
   pm::accelerator a;
   a.name = "round";
-  a.architecture = pm::architecture::hopper;
+  a.architecture = pm::chip_architecture::hopper;
   a.sms = pm::number<>::from_value(100.0);
   a.matrix.peak.bf16 = pm::flop_rate<>::from_value(1e14);
   a.matrix.peak.fp8 = pm::flop_rate<>::from_value(2e14);
@@ -196,7 +196,7 @@ TEST_CASE("an engine quantises activations; a library does not", "[calibrated]")
   CHECK_THAT(in_us(b, "quantise"), WithinRel(3.0 + 3.0 / 0.8, 1e-9));
   CHECK(in_us(b, "compute") > 1.5 * in_us(e, "compute"));
   pm::accelerator native = round_device();
-  native.architecture = pm::architecture::blackwell;
+  native.architecture = pm::chip_architecture::blackwell;
   CHECK(in_us(calibrated_estimate(native, blocks, {plain, engine}), "compute") ==
         in_us(calibrated_estimate(round_device(), blocks, {plain}), "compute"));
   // nvfp4 has both scales: the launches of the first, the DRAM speed of the second. 2.5 B each.
@@ -423,7 +423,8 @@ TEST_CASE("the policy picks kernels by format, and the fabric by the kind of lin
   CHECK(silicon.estimate(c::l40s, x).time == experts(c::cutlass_experts));
 
   const pm::collective sum{.ranks = 8, .message = pm::message_bytes<>(1e6 * pm::byte)};
-  pm::link between{.kind = pm::link_kind::infiniband, .bandwidth = 50.0 * pm::GB_per_s, .ranks = 8};
+  pm::interconnect between{
+      .kind = pm::link_kind::infiniband, .bandwidth = 50.0 * pm::GB_per_s, .ranks = 8};
   CHECK(pm::collective_time(between, sum, silicon).time ==
         pm::collective_time(between, sum, silicon.network).time);
   CHECK(pm::collective_time(between, sum, silicon).time !=

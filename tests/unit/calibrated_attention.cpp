@@ -25,7 +25,7 @@ namespace {
 pm::accelerator round_device() {
   pm::accelerator a;
   a.name = "round";
-  a.architecture = pm::architecture::hopper;
+  a.architecture = pm::chip_architecture::hopper;
   a.sms = pm::number<>::from_value(100.0);
   a.matrix.peak.bf16 = pm::flop_rate<>::from_value(1e14);
   a.vector.clock = pm::frequency<>::from_value(1e9);
@@ -218,7 +218,7 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   const pm::machine_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
   const pm::moe_kernels k{.floor = 20.0 * pm::us, .buffer_share = 0.5, .dram_saturation = 1.0};
   const auto e =
-      pm::calibrated_estimate(round_device(), x, {p, k}, {.routing = pm::routing::balanced});
+      pm::calibrated_estimate(round_device(), x, {p, k}, {.routing = pm::expert_routing::balanced});
   const double first =
       std::hypot(2.0 * 8 * 16 * 4096 * 1024 / 5e13, 8.0 * 4096 * 1024 * 2 / 0.8e12);
   const double second =
@@ -232,14 +232,14 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   // Two ranks: a half of the rows between the GEMMs, but around them every rank has all.
   pm::moe_ffn ranks = x;
   ranks.expert_parallel = 2;
-  const auto own =
-      pm::calibrated_estimate(round_device(), ranks, {p, k}, {.routing = pm::routing::balanced});
+  const auto own = pm::calibrated_estimate(round_device(), ranks, {p, k},
+                                           {.routing = pm::expert_routing::balanced});
   CHECK_THAT(own.terms["buffers"].value(),
              WithinRel((64.0 * 6 * 2048 + 128.0 * 2 * 1024) * 2 / 0.5e12, 1e-12));
   pm::moe_kernels buffering = k;
   buffering.all_rows_buffered = true;
   const auto all = pm::calibrated_estimate(round_device(), ranks, {p, buffering},
-                                           {.routing = pm::routing::balanced});
+                                           {.routing = pm::expert_routing::balanced});
   CHECK_THAT(all.terms["buffers"].value(), WithinRel(e.terms["buffers"].value(), 1e-12));
   // 17 rows take a tile of 32.
   CHECK(pm::detail::moe_tile_rows(17.0, k) == 32.0);

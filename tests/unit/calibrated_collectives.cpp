@@ -16,10 +16,10 @@ using pm::us;
 
 namespace {
 
-constexpr pm::link nvlink{.kind = pm::link_kind::nvlink,
-                          .bandwidth = 400.0 * pm::GB_per_s,
-                          .ranks = 8,
-                          .in_network_reduction = true};
+constexpr pm::interconnect nvlink{.kind = pm::link_kind::nvlink,
+                                  .bandwidth = 400.0 * pm::GB_per_s,
+                                  .ranks = 8,
+                                  .in_network_reduction = true};
 
 // Round numbers, so that every time below can be computed by hand.
 constexpr pm::calibrated_collectives by_hand() {
@@ -44,7 +44,7 @@ constexpr pm::calibrated_collectives by_hand() {
   return c;
 }
 
-constexpr pm::collective call(double bytes, int ranks, pm::implementation i,
+constexpr pm::collective call(double bytes, int ranks, pm::collective_implementation i,
                               pm::collective_op operation = pm::collective_op::all_reduce) {
   return {.operation = operation,
           .ranks = ranks,
@@ -58,7 +58,7 @@ double us_of(const pm::collective& c, const pm::calibrated_collectives& cost = b
 }  // namespace
 
 TEST_CASE("three protocols, by hand", "[calibrated]") {
-  const auto nccl = pm::implementation::nccl;
+  const auto nccl = pm::collective_implementation::nccl;
   // Ring over 4 ranks: 6 hops, 1.5 S on the wire, B = 200 GB/s, two doublings.
   CHECK_THAT(us_of(call(4000, 4, nccl)), WithinRel(4.0 + 6.0 + 6000 / 20e3, 1e-12));
   CHECK_THAT(us_of(call(400e3, 4, nccl)), WithinRel(6.0 + 6.0 + 600e3 / 100e3, 1e-12));
@@ -81,7 +81,7 @@ TEST_CASE("cards of two sockets, by hand", "[calibrated]") {
   auto cost = by_hand();
   cost.profile.protocols.cross_socket_factor = 2.0;
   cost.profile.protocols.ranks_per_socket = 4;
-  const auto nccl = pm::implementation::nccl;
+  const auto nccl = pm::collective_implementation::nccl;
   CHECK(us_of(call(4000, 4, nccl), cost) == us_of(call(4000, 4, nccl)));
   // 14 hops of 2 us, half as long in bulk, which 1.75 S crosses at half of 200 GB/s.
   CHECK_THAT(us_of(call(4000, 8, nccl), cost),
@@ -93,31 +93,32 @@ TEST_CASE("cards of two sockets, by hand", "[calibrated]") {
 TEST_CASE("switches that add, by hand", "[calibrated]") {
   auto cost = by_hand();
   cost.profile.value.in_network_share = 0.8;
-  auto c = call(400e6, 8, pm::implementation::nccl);
+  auto c = call(400e6, 8, pm::collective_implementation::nccl);
   const auto e = pm::collective_time(nvlink, c, cost);
-  CHECK(e.algorithm == pm::algorithm::in_network);
+  CHECK(e.algorithm == pm::collective_algorithm::in_network);
   CHECK_THAT(e.time.value() * 1e6, WithinRel(4.0 * 1.75 + 40.0 + 400e6 / 320e3, 1e-12));
   c.format = pm::int8;  // the switches add no integers
-  CHECK(pm::collective_time(nvlink, c, cost).algorithm == pm::algorithm::ring);
+  CHECK(pm::collective_time(nvlink, c, cost).algorithm == pm::collective_algorithm::ring);
   c.format = pm::bf16;
   c.ranks = 4;
-  CHECK(pm::collective_time(nvlink, c, cost).algorithm == pm::algorithm::ring);
+  CHECK(pm::collective_time(nvlink, c, cost).algorithm == pm::collective_algorithm::ring);
 }
 
 TEST_CASE("an engine's own kernels, by hand", "[calibrated]") {
-  const auto custom = pm::implementation::custom;
+  const auto custom = pm::collective_implementation::custom;
   CHECK_THAT(us_of(call(8000, 4, custom)), WithinRel(3.0 + 24000 / 100e3, 1e-12));
   CHECK_THAT(us_of(call(800e3, 4, custom)), WithinRel(6.0 + 1200e3 / 100e3, 1e-12));
   // Beyond the largest message the engine calls the library.
-  CHECK(us_of(call(8.1e6, 4, custom)) == us_of(call(8.1e6, 4, pm::implementation::nccl)));
+  CHECK(us_of(call(8.1e6, 4, custom)) ==
+        us_of(call(8.1e6, 4, pm::collective_implementation::nccl)));
   // Three ranks have no such kernel; nor have four over PCIe.
-  CHECK(us_of(call(8000, 3, custom)) == us_of(call(8000, 3, pm::implementation::nccl)));
+  CHECK(us_of(call(8000, 3, custom)) == us_of(call(8000, 3, pm::collective_implementation::nccl)));
   auto pcie = nvlink;
   pcie.kind = pm::link_kind::pcie;
   CHECK(pm::collective_time(pcie, call(8000, 4, custom), by_hand()).algorithm ==
-        pm::algorithm::ring);
+        pm::collective_algorithm::ring);
   CHECK(pm::collective_time(pcie, call(8000, 2, custom), by_hand()).algorithm ==
-        pm::algorithm::one_shot);
+        pm::collective_algorithm::one_shot);
   // Launched by the host: 20 us, or the copy on top of the kernel.
   auto streamed = call(8000, 4, custom);
   streamed.launch = pm::launch_mode::stream;
@@ -127,27 +128,29 @@ TEST_CASE("an engine's own kernels, by hand", "[calibrated]") {
   streamed.launch = pm::launch_mode::stream;
   CHECK_THAT(us_of(streamed), WithinRel(captured + 6.0, 1e-12));
   // One kernel asked for by name has no fallback.
-  CHECK_THAT(us_of(call(80e6, 4, pm::implementation::one_shot)),
+  CHECK_THAT(us_of(call(80e6, 4, pm::collective_implementation::one_shot)),
              WithinRel(3.0 + 240e6 / 100e3, 1e-12));
 }
 
 TEST_CASE("what costs nothing, and what is refused", "[calibrated]") {
   const auto cost = by_hand();
-  CHECK(pm::collective_time(nvlink, call(1e6, 1, pm::implementation::any), cost).time.value() ==
-        0.0);
-  CHECK(pm::collective_time(nvlink, call(0.0, 8, pm::implementation::any), cost).time.value() ==
-        0.0);
-  CHECK_THROWS_AS(us_of(call(1e6, 0, pm::implementation::any)), pm::error);
-  CHECK_THROWS_AS(us_of(call(-1.0, 8, pm::implementation::any)), pm::error);
-  CHECK_FALSE(pm::collective_time(nvlink, call(1e6, 16, pm::implementation::nccl), cost).feasible);
+  CHECK(pm::collective_time(nvlink, call(1e6, 1, pm::collective_implementation::any), cost)
+            .time.value() == 0.0);
+  CHECK(pm::collective_time(nvlink, call(0.0, 8, pm::collective_implementation::any), cost)
+            .time.value() == 0.0);
+  CHECK_THROWS_AS(us_of(call(1e6, 0, pm::collective_implementation::any)), pm::error);
+  CHECK_THROWS_AS(us_of(call(-1.0, 8, pm::collective_implementation::any)), pm::error);
+  CHECK_FALSE(pm::collective_time(nvlink, call(1e6, 16, pm::collective_implementation::nccl), cost)
+                  .feasible);
   auto wrong = cost;
   wrong.profile.value.link_share = 1.5;
   CHECK_THROWS_AS(require_valid(wrong), pm::error);
   wrong = cost;
   wrong.profile.value.launch = -1.0 * us;
   CHECK_THROWS_AS(require_valid(wrong), pm::error);
-  CHECK_THROWS_AS(us_of(call(1e6, 8, pm::implementation::two_shot, pm::collective_op::all_gather)),
-                  pm::error);
+  CHECK_THROWS_AS(
+      us_of(call(1e6, 8, pm::collective_implementation::two_shot, pm::collective_op::all_gather)),
+      pm::error);
 }
 
 TEST_CASE("every operation refuses the same, on every fabric", "[calibrated]") {
@@ -160,8 +163,8 @@ TEST_CASE("every operation refuses the same, on every fabric", "[calibrated]") {
           pm::collective_op::broadcast}) {
       INFO(a->name.c_str() << ' ' << name_of(op));
       const auto time = [&](double bytes, int ranks) {
-        return pm::collective_time(a->fabric, call(bytes, ranks, pm::implementation::any, op),
-                                   cost);
+        return pm::collective_time(
+            a->fabric, call(bytes, ranks, pm::collective_implementation::any, op), cost);
       };
       CHECK_THROWS_AS(time(1e6, 0), pm::error);
       CHECK_THROWS_AS(time(1e6, -4), pm::error);
@@ -181,8 +184,8 @@ TEST_CASE("every operation refuses the same, on every fabric", "[calibrated]") {
 
 TEST_CASE("a tree over ranks that are no power of two", "[collectives]") {
   const auto tree = [](int ranks) {
-    auto c = call(450e3, ranks, pm::implementation::any);
-    c.algorithm = pm::algorithm::tree;
+    auto c = call(450e3, ranks, pm::collective_implementation::any);
+    c.algorithm = pm::collective_algorithm::tree;
     // 1 us a step, 2 ceil(log2 N) of them; the message once up and once down the link.
     return pm::collective_time(nvlink, c, pm::alpha_beta{.alpha = 1.0 * us}).time.value() * 1e6;
   };
@@ -206,7 +209,7 @@ TEST_CASE("profiles of fabrics", "[calibrated][catalog]") {
   // 8 RTX 4090 without peer access sum 8 bytes in 42.14 us (NVIDIA/nccl issue 1530), 8 cards below
   // switches in 24.6 (local-inference-lab/rtx6kpro).
   const auto least = [](const pm::accelerator& a) {
-    return pm::collective_time(a.fabric, call(8, 8, pm::implementation::nccl),
+    return pm::collective_time(a.fabric, call(8, 8, pm::collective_implementation::nccl),
                                pm::calibrated_collectives_on(a, catalog::collective_profile_of(a)))
                .time.value() *
            1e6;
@@ -215,12 +218,12 @@ TEST_CASE("profiles of fabrics", "[calibrated][catalog]") {
   CHECK(least(catalog::l40s) > 24.6);
   CHECK(least(catalog::l40s) > least(catalog::h100_sxm));
   // 845 GB/s of busbw in the limit: 16 GiB on 8 B200 (A4 GPU Testbed on GKE), 842 on 8 GB300.
-  const auto large =
-      pm::collective_time(catalog::b200_sxm.fabric, call(64e9, 8, pm::implementation::nccl),
-                          pm::calibrated_collectives_on(catalog::b200_sxm, b200));
+  const auto large = pm::collective_time(catalog::b200_sxm.fabric,
+                                         call(64e9, 8, pm::collective_implementation::nccl),
+                                         pm::calibrated_collectives_on(catalog::b200_sxm, b200));
   CHECK_THAT(large.busbw.quantity().value() / 1e9, WithinRel(845.0, 0.01));
   // NCCL carries 20 GB/s over PCIe 4 and 5 alike, two thirds of a slower link.
-  const auto carried = [](const pm::link& link) {
+  const auto carried = [](const pm::interconnect& link) {
     return catalog::collective_profile_of(link).value.link_share * link.bandwidth.quantity();
   };
   CHECK_THAT(carried(catalog::l40s.fabric) / pm::GB_per_s, WithinRel(20.0, 1e-12));
@@ -232,8 +235,8 @@ TEST_CASE("profiles of fabrics", "[calibrated][catalog]") {
   CHECK(catalog::collective_profile_of(catalog::gb200).value.host_launch > b200.value.host_launch);
   for (const pm::accelerator* a : {&catalog::a100_sxm_80gb, &catalog::h100_pcie, &catalog::l4}) {
     const auto cost = pm::calibrated_collectives_on(*a, catalog::collective_profile_of(*a));
-    CHECK(pm::collective_time(a->fabric, call(1e6, 8, pm::implementation::any), cost).time.value() >
-          0.0);
+    CHECK(pm::collective_time(a->fabric, call(1e6, 8, pm::collective_implementation::any), cost)
+              .time.value() > 0.0);
   }
 }
 
@@ -243,21 +246,23 @@ TEST_CASE("two fabrics", "[calibrated]") {
   h.inside.in_network_reduction = false;
   h.between = {.kind = pm::link_kind::infiniband, .bandwidth = 50.0 * pm::GB_per_s, .ranks = 64};
   h.ranks_inside = 8;
-  const auto sum = call(1e9, 32, pm::implementation::any);
+  const auto sum = call(1e9, 32, pm::collective_implementation::any);
   const auto e = pm::hierarchical_time(h, sum);
   CHECK_THAT(e.wire_inside.quantity().value(), WithinRel(1.75e9, 1e-12));
   CHECK_THAT(e.wire_between.quantity().value(), WithinRel(1.5 * 1e9 / 8, 1e-12));
   CHECK_THAT(e.time.value(), WithinRel(1.75e9 / 400e9 + 1.5e9 / 8 / 50e9, 1e-12));
   const auto all_to_all = pm::hierarchical_time(
-      h, call(1e9, 32, pm::implementation::any, pm::collective_op::all_to_all));
+      h, call(1e9, 32, pm::collective_implementation::any, pm::collective_op::all_to_all));
   CHECK_THAT(all_to_all.wire_between.quantity().value(), WithinRel(0.75e9, 1e-12));
   CHECK_THAT(all_to_all.time.value(), WithinRel(0.75e9 / 50e9, 1e-12));
   // One node is one fabric.
-  const auto one = call(1e6, 8, pm::implementation::any);
+  const auto one = call(1e6, 8, pm::collective_implementation::any);
   CHECK(pm::hierarchical_time(h, one, by_hand()).time ==
         pm::collective_time(h.inside, one, by_hand()).time);
-  CHECK_THROWS_AS(pm::hierarchical_time(h, call(1e6, 12, pm::implementation::any)), pm::error);
-  CHECK_FALSE(pm::hierarchical_time(h, call(1e6, 1024, pm::implementation::any)).feasible);
+  CHECK_THROWS_AS(pm::hierarchical_time(h, call(1e6, 12, pm::collective_implementation::any)),
+                  pm::error);
+  CHECK_FALSE(
+      pm::hierarchical_time(h, call(1e6, 1024, pm::collective_implementation::any)).feasible);
   h.between.ranks = 2;
   CHECK_FALSE(pm::hierarchical_time(h, sum).feasible);
 }
@@ -300,13 +305,13 @@ TEST_CASE("every collective profile of the catalogue is valid", "[calibrated]") 
 
 TEST_CASE("one rank of two fabrics sends nothing, and no message that cannot be", "[calibrated]") {
   const pm::hierarchy h{.inside = nvlink, .between = nvlink, .ranks_inside = 8};
-  const auto one = pm::hierarchical_time(h, call(1e6, 1, pm::implementation::any));
+  const auto one = pm::hierarchical_time(h, call(1e6, 1, pm::collective_implementation::any));
   CHECK(one.time.value() == 0.0);
   CHECK(one.algbw.quantity().value() == 0.0);  // as collective_time of one rank
   CHECK(one.busbw.quantity().value() == 0.0);
   for (const double bad : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK(perfmodel_test::refusal([&] {
-            pm::hierarchical_time(h, call(bad, 1, pm::implementation::any));
+            pm::hierarchical_time(h, call(bad, 1, pm::collective_implementation::any));
           }).starts_with("PM-E010: message is "));
   }
 }

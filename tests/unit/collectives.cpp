@@ -13,14 +13,14 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-pm::link nvlink(double gb_per_s, bool adds) {
+pm::interconnect nvlink(double gb_per_s, bool adds) {
   return {.kind = pm::link_kind::nvlink,
           .bandwidth = gb_per_s * pm::GB_per_s,
           .ranks = 8,
           .in_network_reduction = adds};
 }
 
-pm::error_code code_of(const pm::link& l, const pm::collective& c) {
+pm::error_code code_of(const pm::interconnect& l, const pm::collective& c) {
   try {
     (void)pm::collective_time(l, c);
   } catch (const pm::error& e) {
@@ -35,7 +35,7 @@ TEST_CASE("a host link carries a transfer between its two ends") {
   pm::collective c{.operation = pm::collective_op::point_to_point,
                    .ranks = 2,
                    .message = pm::message_bytes<>(64.0 * pm::MB)};
-  const pm::link& host = pm::catalog::h100_sxm.host;  // PCIe 5.0 x16
+  const pm::interconnect& host = pm::catalog::h100_sxm.host;  // PCIe 5.0 x16
   const auto e = pm::collective_time(host, c);
   CHECK(e.feasible.feasible);
   CHECK(e.time.value() == 64e6 / host.bandwidth.value());
@@ -64,7 +64,7 @@ TEST_CASE("an all-reduce that spans too many ranks is infeasible and says so") {
 }
 
 TEST_CASE("without a link two ranks cannot talk and one can be alone") {
-  const pm::link none{};
+  const pm::interconnect none{};
   const pm::message_bytes<> message(1.0 * pm::MB);
   CHECK_FALSE(pm::collective_time(none, {.ranks = 2, .message = message}).feasible);
   CHECK(pm::collective_time(none, {.ranks = 2, .message = message}).time == pm::duration<>{});
@@ -74,7 +74,7 @@ TEST_CASE("without a link two ranks cannot talk and one can be alone") {
 TEST_CASE("in-network reduction needs switches that add") {
   const pm::collective c{.ranks = 8,
                          .message = pm::message_bytes<>(1.0 * pm::MB),
-                         .algorithm = pm::algorithm::in_network};
+                         .algorithm = pm::collective_algorithm::in_network};
   CHECK(pm::collective_time(nvlink(450, true), c).feasible);
   CHECK_FALSE(pm::collective_time(nvlink(450, false), c).feasible);
 }
@@ -105,15 +105,16 @@ TEST_CASE("an operation without the algorithm is refused") {
   CHECK(code_of(nvlink(450, true), {.operation = pm::collective_op::point_to_point,
                                     .ranks = 2,
                                     .message = message,
-                                    .algorithm = pm::algorithm::ring}) ==
+                                    .algorithm = pm::collective_algorithm::ring}) ==
         pm::error_code::inconsistent);
   CHECK(code_of(nvlink(450, true), {.ranks = 8,
                                     .message = message,
-                                    .algorithm = pm::algorithm::ring,
-                                    .implementation = pm::implementation::one_shot}) ==
+                                    .algorithm = pm::collective_algorithm::ring,
+                                    .implementation = pm::collective_implementation::one_shot}) ==
         pm::error_code::inconsistent);
-  CHECK_THROWS_AS(pm::steps_and_share(pm::collective_op::all_to_all, pm::algorithm::in_network, 8),
-                  pm::error);
+  CHECK_THROWS_AS(
+      pm::steps_and_share(pm::collective_op::all_to_all, pm::collective_algorithm::in_network, 8),
+      pm::error);
 }
 
 TEST_CASE("160 all-reduces of a 70B prefill: 812 ms at 370 GB/s, 668 at 450") {
@@ -132,7 +133,8 @@ TEST_CASE("160 all-reduces of a 70B prefill: 812 ms at 370 GB/s, 668 at 450") {
 TEST_CASE("the knee message of a ring waits as long as it transfers") {
   const auto knee = pm::knee_message(8, 5.0 * pm::us, 450.0 * pm::GB_per_s);
   const auto e = pm::collective_time(
-      nvlink(450, false), {.ranks = 8, .message = knee, .algorithm = pm::algorithm::ring},
+      nvlink(450, false),
+      {.ranks = 8, .message = knee, .algorithm = pm::collective_algorithm::ring},
       pm::alpha_beta{.alpha = 5.0 * pm::us});
   CHECK_THAT(e.terms["latency"].value(), WithinRel(70e-6, 1e-12));
   CHECK_THAT(e.terms["transfer"].value(), WithinRel(70e-6, 1e-12));
@@ -140,7 +142,7 @@ TEST_CASE("the knee message of a ring waits as long as it transfers") {
 
 TEST_CASE("implementation and launch reach the cost policy") {
   struct launch_cost : pm::full_link {
-    pm::duration<> latency(const pm::link&, const pm::basic_schedule<>& s) const {
+    pm::duration<> latency(const pm::interconnect&, const pm::basic_schedule<>& s) const {
       return s.launch == pm::launch_mode::graph ? 1.0 * pm::us : 10.0 * pm::us;
     }
   };
@@ -150,16 +152,17 @@ TEST_CASE("implementation and launch reach the cost policy") {
   const auto stream = pm::collective_time(nvlink(450, false), c, launch_cost{});
   CHECK_THAT((stream.time - graph.time).value(), WithinRel(9e-6, 1e-9));
 
-  c.implementation = pm::implementation::nccl;
-  CHECK(pm::collective_time(nvlink(450, true), c).algorithm == pm::algorithm::in_network);
-  CHECK(pm::collective_time(nvlink(450, false), c).algorithm == pm::algorithm::ring);
-  c.implementation = pm::implementation::custom;
-  CHECK(pm::collective_time(nvlink(450, true), c).algorithm == pm::algorithm::two_shot);
+  c.implementation = pm::collective_implementation::nccl;
+  CHECK(pm::collective_time(nvlink(450, true), c).algorithm ==
+        pm::collective_algorithm::in_network);
+  CHECK(pm::collective_time(nvlink(450, false), c).algorithm == pm::collective_algorithm::ring);
+  c.implementation = pm::collective_implementation::custom;
+  CHECK(pm::collective_time(nvlink(450, true), c).algorithm == pm::collective_algorithm::two_shot);
 }
 
 TEST_CASE("each lane chooses its own algorithm") {
   using lanes = pm::lanes<2>;
-  pm::basic_link<lanes> l;
+  pm::basic_interconnect<lanes> l;
   l.kind = pm::link_kind::nvlink;
   l.bandwidth = pm::bandwidth<lanes>::from_value(lanes(225e9));
   l.ranks = 8;
@@ -170,8 +173,8 @@ TEST_CASE("each lane chooses its own algorithm") {
   pm::basic_alpha_beta<lanes> cost;
   cost.alpha = pm::duration<lanes>::from_value(lanes(1e-6));
   const auto e = pm::collective_time(l, c, cost);
-  CHECK(e.algorithm[0] == pm::algorithm::one_shot);
-  CHECK(e.algorithm[1] == pm::algorithm::two_shot);
+  CHECK(e.algorithm[0] == pm::collective_algorithm::one_shot);
+  CHECK(e.algorithm[1] == pm::collective_algorithm::two_shot);
   CHECK_THAT(e.wire.quantity().value()[0], WithinRel(7.0 * 2250, 1e-12));
   CHECK_THAT(e.wire.quantity().value()[1], WithinRel(1.75 * 225e3, 1e-12));
   CHECK_THAT(e.time.value()[0], WithinRel(1.07e-6, 1e-9));
@@ -179,7 +182,7 @@ TEST_CASE("each lane chooses its own algorithm") {
 }
 
 TEST_CASE("a range over the switch of algorithms covers both") {
-  pm::basic_link<pm::interval> l;
+  pm::basic_interconnect<pm::interval> l;
   l.bandwidth = pm::bandwidth<pm::interval>::from_value(225e9);
   l.ranks = 8;
   pm::basic_collective<pm::interval> c;
@@ -190,7 +193,7 @@ TEST_CASE("a range over the switch of algorithms covers both") {
   const auto e = pm::collective_time(l, c, cost);
   for (const double size : {2250.0, 42857.0, 225e3}) {
     const auto at =
-        pm::collective_time(pm::link{.bandwidth = 225.0 * pm::GB_per_s, .ranks = 8},
+        pm::collective_time(pm::interconnect{.bandwidth = 225.0 * pm::GB_per_s, .ranks = 8},
                             {.ranks = 8, .message = pm::message_bytes<>(size * pm::byte)},
                             pm::alpha_beta{.alpha = 1.0 * pm::us});
     CHECK(e.time.value().contains(at.time.value()));
@@ -200,7 +203,7 @@ TEST_CASE("a range over the switch of algorithms covers both") {
 }
 
 TEST_CASE("a range that lies on one side of the switch has that side's bytes") {
-  pm::basic_link<pm::interval> l;
+  pm::basic_interconnect<pm::interval> l;
   l.bandwidth = pm::bandwidth<pm::interval>::from_value(225e9);
   l.ranks = 8;
   pm::basic_alpha_beta<pm::interval> cost;
@@ -214,22 +217,23 @@ TEST_CASE("a range that lies on one side of the switch has that side's bytes") {
 }
 
 TEST_CASE("a collective is a spec: it changes its scalar with all its fields") {
-  const auto c = pm::lift<pm::interval>(pm::collective{.operation = pm::collective_op::all_gather,
-                                                       .ranks = 4,
-                                                       .message = pm::message_bytes<>(3.0 * pm::MB),
-                                                       .implementation = pm::implementation::nccl});
+  const auto c =
+      pm::lift<pm::interval>(pm::collective{.operation = pm::collective_op::all_gather,
+                                            .ranks = 4,
+                                            .message = pm::message_bytes<>(3.0 * pm::MB),
+                                            .implementation = pm::collective_implementation::nccl});
   CHECK(c.operation == pm::collective_op::all_gather);
   CHECK(c.ranks == 4);
-  CHECK(c.implementation == pm::implementation::nccl);
+  CHECK(c.implementation == pm::collective_implementation::nccl);
   CHECK(c.message.quantity().value() == pm::interval(3e6));
 }
 
 TEST_CASE("names of the enumerators") {
   CHECK(std::string(pm::name_of(pm::collective_op::reduce_scatter)) == "reduce_scatter");
   CHECK(std::string(pm::name_of(pm::collective_op::point_to_point)) == "point_to_point");
-  CHECK(std::string(pm::name_of(pm::algorithm::in_network)) == "in_network");
-  CHECK(std::string(pm::name_of(pm::algorithm::best)) == "best");
-  CHECK(std::string(pm::name_of(pm::implementation::custom)) == "custom");
+  CHECK(std::string(pm::name_of(pm::collective_algorithm::in_network)) == "in_network");
+  CHECK(std::string(pm::name_of(pm::collective_algorithm::best)) == "best");
+  CHECK(std::string(pm::name_of(pm::collective_implementation::custom)) == "custom");
   CHECK(std::string(pm::name_of(pm::launch_mode::graph)) == "graph");
   CHECK(std::string(pm::name_of(pm::launch_mode::stream)) == "stream");
 }

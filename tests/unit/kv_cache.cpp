@@ -128,10 +128,10 @@ TEST_CASE("kv_cache: of a budget every part counts, and bad ones are named") {
   bad.runtime = -1.0 * pm::GB;
   CHECK(refusal([&] {
           (void)pm::kv_bytes_available(bad);
-        }).starts_with("PM-E010: runtime_bytes is -1000000000"));
+        }).starts_with("PM-E010: budget.runtime is -1000000000"));
   CHECK(refusal([&] {
           (void)pm::kv_capacity(b, 0.0 * pm::byte_per_token, 1.0);
-        }).starts_with("PM-E010: kv_bytes_per_token"));
+        }).starts_with("PM-E010: per_token is 0"));
   CHECK(refusal([&] {
           (void)pm::kv_capacity(b, 1.0 * pm::byte_per_token, 1.0, 0.5);
         }).starts_with("PM-E010: block_size"));
@@ -143,5 +143,5 @@ TEST_CASE("kv_cache: of a budget every part counts, and bad ones are named") {
       refusal([] { (void)pm::shared_prefix_saving(0.0, 10.0); }).starts_with("PM-E010: sequences"));
   CHECK(refusal([] {
           (void)pm::weight_cache_crossover(0.0 * pm::GB, 1.0 * pm::byte_per_token);
-        }).starts_with("PM-E010: weight_bytes"));
+        }).starts_with("PM-E010: weights is 0"));
 }

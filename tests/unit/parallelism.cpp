@@ -16,7 +16,7 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-pm::error_code refusal(const pm::layout& l, const pm::sharded_dims& d) {
+pm::error_code refusal(const pm::parallel_layout& l, const pm::sharded_dims& d) {
   try {
     (void)pm::check(l, d);
   } catch (const pm::error& e) {
@@ -24,7 +24,8 @@ pm::error_code refusal(const pm::layout& l, const pm::sharded_dims& d) {
   }
   return pm::error_code{};
 }
-const pm::link nvlink{.kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
+const pm::interconnect nvlink{
+    .kind = pm::link_kind::nvlink, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
 
 }  // namespace
 
@@ -113,7 +114,7 @@ TEST_CASE("too many ranks are infeasible in every kind of parallelism") {
 
 TEST_CASE("without a link experts cannot be reached, and no rate is made up") {
   const auto e = pm::communication_time(
-      pm::link{}, pm::expert_parallelism{.ranks = 8, .tokens = 1, .hidden = 8, .top_k = 1});
+      pm::interconnect{}, pm::expert_parallelism{.ranks = 8, .tokens = 1, .hidden = 8, .top_k = 1});
   CHECK_FALSE(e.feasible);
   CHECK(e.time == pm::duration<>{});
   CHECK(e.algbw == pm::algorithm_bandwidth<>{});
@@ -123,7 +124,8 @@ TEST_CASE("without a link experts cannot be reached, and no rate is made up") {
 TEST_CASE("gradients of an 8.03B model over 8 GPUs take 62.5 ms, and 439 ms over PCIe at 64 GB/s") {
   const auto gradients = pm::gradient_all_reduce(8, 8.03e9, pm::bf16);
   CHECK_THAT(pm::collective_time(nvlink, gradients).time.value(), WithinRel(62.4556e-3, 1e-5));
-  const pm::link pcie{.kind = pm::link_kind::pcie, .bandwidth = 64.0 * pm::GB_per_s, .ranks = 8};
+  const pm::interconnect pcie{
+      .kind = pm::link_kind::pcie, .bandwidth = 64.0 * pm::GB_per_s, .ranks = 8};
   CHECK_THAT(pm::collective_time(pcie, gradients).time.value(), WithinRel(439.141e-3, 1e-5));
 }
 
@@ -145,7 +147,7 @@ TEST_CASE("ring attention waits for its blocks below the least number of tokens"
   x.kv_heads = 8;
   CHECK_THAT(pm::hidden_block_tokens(rate, 450.0 * pm::GB_per_s, x), WithinRel(250.0, 1e-12));
   x.ranks = 1;
-  CHECK(pm::ring_attention_time(pm::link{}, rate, x).transfer == pm::duration<>{});
+  CHECK(pm::ring_attention_time(pm::interconnect{}, rate, x).transfer == pm::duration<>{});
 }
 
 TEST_CASE("overlap and activations refuse what cannot be, by name") {

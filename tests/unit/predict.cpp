@@ -49,7 +49,8 @@ TEST_CASE("step: a calibration is kernels and links in one argument") {
 
 TEST_CASE("predict: a service has an interval around its inter-token latency") {
   const auto silicon = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
-  const pm::load l{.input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{64}};
+  const pm::service_load l{
+      .input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{64}};
   const auto p = pm::predict(llama, l, silicon);
   CHECK(p.estimate.itl == pm::serving(llama, l, silicon).itl);
   CHECK(p.bound.itl == pm::serving_bound(llama, l).itl);

@@ -21,7 +21,7 @@ TEST_CASE("an overloaded queue is a result with a reason") {
   CHECK(std::string(q.feasible.unit) == "req/s");
   CHECK(std::string(q.feasible.reason) ==
         "requests arrive as fast as they can be served, or faster");
-  CHECK(pm::wait_quantile(5_req_per_s, 1_s, 4, 0.99) == 0_s);
+  CHECK_FALSE(pm::wait_quantile(5_req_per_s, 1_s, 4, 0.99).has_value());
 }
 
 TEST_CASE("the two ways for a decode batch to be impossible") {
@@ -40,15 +40,16 @@ TEST_CASE("the two ways for a decode batch to be impossible") {
 
 TEST_CASE("a queue without arrivals is empty") {
   CHECK(pm::mm1(0_req_per_s, 1_s).time == 1_s);
-  CHECK(pm::mmc(0_req_per_s, 1_s, 8).probability_of_waiting < 1e-90);
+  CHECK(*pm::mmc(0_req_per_s, 1_s, 8).probability_of_waiting < 1e-90);
+  CHECK_FALSE(pm::mg1(0.5_req_per_s, 1_s, 1.0).probability_of_waiting.has_value());
   CHECK(pm::mmc(0_req_per_s, 1_s, 8).in_system == 0_req);
   CHECK(pm::wait_quantile(0_req_per_s, 1_s, 8, 0.999) == 0_s);
 }
 
 TEST_CASE("a queue of ten thousand servers stays finite") {
   const pm::queue_estimate q = pm::mmc(9900_req_per_s, 1_s, 10000);
-  CHECK(q.probability_of_waiting > 0.0);
-  CHECK(q.probability_of_waiting < 1.0);
+  CHECK(*q.probability_of_waiting > 0.0);
+  CHECK(*q.probability_of_waiting < 1.0);
   CHECK(q.time > 1_s);
 }
 

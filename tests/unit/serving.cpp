@@ -29,7 +29,8 @@ pm::deployment llama_70b() {
 }  // namespace
 
 TEST_CASE("serving: alone, a request is one prefill and the decode steps after it") {
-  const pm::load l{.input_tokens = 1000, .output_tokens = 100, .arrivals = pm::closed_loop{1}};
+  const pm::service_load l{
+      .input_tokens = 1000, .output_tokens = 100, .arrivals = pm::closed_loop{1}};
   const auto s = pm::serving_bound(llama_70b(), l);
   const auto prefill = pm::step_bound(llama_70b(), {.prefill_tokens = 1000});
   const auto decode = pm::step_bound(llama_70b(), {.batch = 1, .context = 1050});
@@ -81,11 +82,12 @@ TEST_CASE(
 }
 
 TEST_CASE("serving: chunks, batch limits and bad requests") {
-  const pm::load whole{.input_tokens = 4096, .output_tokens = 256, .arrivals = pm::closed_loop{32}};
-  pm::load chunked = whole;
+  const pm::service_load whole{
+      .input_tokens = 4096, .output_tokens = 256, .arrivals = pm::closed_loop{32}};
+  pm::service_load chunked = whole;
   chunked.chunk_tokens = 512;
   CHECK(pm::serving_bound(llama_70b(), chunked).ttft > pm::serving_bound(llama_70b(), whole).ttft);
-  pm::load limited = whole;
+  pm::service_load limited = whole;
   limited.batch_limit = 8;
   const auto s = pm::serving_bound(llama_70b(), limited);
   CHECK(s.batch == 8);
@@ -134,7 +136,8 @@ TEST_CASE("serving: a chunked prompt alone is its chunks, each reading the cache
 }
 
 TEST_CASE("serving: chunks re-read the cache that whole prompts leave alone") {
-  const pm::load whole{.input_tokens = 4000, .output_tokens = 400, .arrivals = pm::closed_loop{11}};
+  const pm::service_load whole{
+      .input_tokens = 4000, .output_tokens = 400, .arrivals = pm::closed_loop{11}};
   auto chunked = whole;
   chunked.chunk_tokens = 500;
   const auto cache = [](const pm::serving_estimate& s) {
@@ -149,7 +152,7 @@ TEST_CASE("serving: chunks re-read the cache that whole prompts leave alone") {
 
 TEST_CASE("serving: two data-parallel groups at twice the load are one group at its own") {
   // In an open loop, where an arrival meets all: half of them in its own group.
-  const pm::load one{
+  const pm::service_load one{
       .input_tokens = 500, .output_tokens = 500, .arrivals = pm::open_loop{8 * pm::request_per_s}};
   auto both = one;
   both.arrivals = pm::open_loop{16 * pm::request_per_s};
@@ -163,7 +166,7 @@ TEST_CASE("serving: two data-parallel groups at twice the load are one group at 
 
 TEST_CASE("serving: a pipeline's stages work side by side") {
   // Two stages at twice the batch: the same token latency but for the hand-over, twice the tokens.
-  const pm::load one{
+  const pm::service_load one{
       .input_tokens = 500, .output_tokens = 500, .arrivals = pm::open_loop{8 * pm::request_per_s}};
   auto twice = one;
   twice.arrivals = pm::open_loop{16 * pm::request_per_s};
@@ -172,17 +175,17 @@ TEST_CASE("serving: a pipeline's stages work side by side") {
   CHECK(near(b.itl - b.decode.terms["communication"], a.itl, 1e-3));
   CHECK(near(b.batch, 2 * a.batch, 0.01));
   // Four chunks through two stages take five stage times, not eight.
-  const pm::load alone{.input_tokens = 4096,
-                       .output_tokens = 8,
-                       .arrivals = pm::closed_loop{1},
-                       .chunk_tokens = 1024};
+  const pm::service_load alone{.input_tokens = 4096,
+                               .output_tokens = 8,
+                               .arrivals = pm::closed_loop{1},
+                               .chunk_tokens = 1024};
   const auto chunk =
       pm::step_bound(llama(1, 2), {.prefill_tokens = 1024, .prefill_past = 1536}).time;
   CHECK(near(pm::serving_bound(llama(1, 2), alone).ttft, 2.5 * chunk));
 }
 
 TEST_CASE("serving: the wait of an open loop is that of an M/D/1 queue before the prefill") {
-  const pm::load l{
+  const pm::service_load l{
       .input_tokens = 2000, .output_tokens = 50, .arrivals = pm::open_loop{10 * pm::request_per_s}};
   const auto s = pm::serving_bound(llama(1), l);
   const double busy = 10 * s.prefill.time.value();
@@ -195,13 +198,13 @@ TEST_CASE("serving: a derivation evaluates the same numbers, under any policy an
   const pm::derated slow{
       .compute_efficiency = 0.6, .memory_efficiency = 0.7, .launch = 3.0 * pm::us};
   const pm::basic_derated<pm::traced> traced_slow{0.6, 0.7, pm::lift<pm::traced>(3.0 * pm::us)};
-  for (const pm::load& l : {pm::load{.input_tokens = 512,
-                           .output_tokens = 128,
-                           .arrivals = pm::open_loop{6 * pm::request_per_s}},
-                            pm::load{.input_tokens = 512,
-                            .output_tokens = 128,
-                            .arrivals = pm::closed_loop{12},
-                            .chunk_tokens = 200}}) {
+  for (const pm::service_load& l : {pm::service_load{.input_tokens = 512,
+                                   .output_tokens = 128,
+                                   .arrivals = pm::open_loop{6 * pm::request_per_s}},
+                                    pm::service_load{.input_tokens = 512,
+                                    .output_tokens = 128,
+                                    .arrivals = pm::closed_loop{12},
+                                    .chunk_tokens = 200}}) {
     pm::trace t;
     const auto d = pm::trace_inputs(llama(2), t, "deployment");
     const auto traced_load = pm::trace_inputs(l, t, "load");
@@ -272,7 +275,7 @@ TEST_CASE("serving: a batch that arrivals jump past is the first that serves the
 TEST_CASE("serving: what cannot keep up is not quicker to its first token than its bound") {
   const pm::deployment d{
       .device = cat::h100_sxm, .model = cat::mixtral_8x7b, .layout = {.tensor = 8}};
-  pm::load l{.input_tokens = 3424, .output_tokens = 3};
+  pm::service_load l{.input_tokens = 3424, .output_tokens = 3};
   const auto prompt = pm::step_bound(d, {.prefill_tokens = 3424}).time.value();
   l.arrivals = pm::open_loop{0.999 / prompt * pm::request_per_s};
   const auto bound = pm::serving_bound(d, l);

@@ -39,7 +39,7 @@ class predictor {
     k.dram_saturation = v[3];
     const machine& m = machines_.at(r.gpu);
     return pm::calibrated_estimate(m.device, pm::lift<point>(r.workload), {m.shares, k},
-                                   {.routing = pm::routing::balanced})
+                                   {.routing = pm::expert_routing::balanced})
         .time.value();
   }
 

@@ -13,7 +13,7 @@ struct public_row {
   const char* source;
   const char* gpu;
   perfmodel::collective_op operation;
-  perfmodel::implementation kernels;
+  perfmodel::collective_implementation kernels;
   int ranks;
   double bytes;
   double us;
@@ -60,8 +60,8 @@ inline constexpr const char* simumax = "MooreThreads/SimuMax, A100 PCIe";
 
 namespace detail {
 constexpr double kib = 1024.0, mib = 1024.0 * 1024.0, gib = 1024.0 * mib;
+using perfmodel::collective_implementation;
 using perfmodel::collective_op;
-using perfmodel::implementation;
 
 /// Time of `bytes` at a bus bandwidth in GB/s, in us.
 constexpr double at(collective_op op, int ranks, double bytes, double gb_per_s) {
@@ -69,7 +69,7 @@ constexpr double at(collective_op op, int ranks, double bytes, double gb_per_s) 
 }
 constexpr public_row nccl(const char* source, const char* gpu, collective_op op, int ranks,
                           double bytes, double us) {
-  return {source, gpu, op, implementation::nccl, ranks, bytes, us};
+  return {source, gpu, op, collective_implementation::nccl, ranks, bytes, us};
 }
 constexpr public_row sum(const char* source, const char* gpu, int ranks, double bytes, double us) {
   return nccl(source, gpu, collective_op::all_reduce, ranks, bytes, us);
@@ -80,11 +80,13 @@ constexpr public_row gather(const char* source, const char* gpu, int ranks, doub
 }
 constexpr public_row two_shot(const char* source, const char* gpu, int ranks, double bytes,
                               double us) {
-  return {source, gpu, collective_op::all_reduce, implementation::two_shot, ranks, bytes, us};
+  return {source, gpu, collective_op::all_reduce, collective_implementation::two_shot, ranks,
+          bytes,  us};
 }
 constexpr public_row one_shot(const char* source, const char* gpu, int ranks, double bytes,
                               double us) {
-  return {source, gpu, collective_op::all_reduce, implementation::one_shot, ranks, bytes, us};
+  return {source, gpu, collective_op::all_reduce, collective_implementation::one_shot, ranks,
+          bytes,  us};
 }
 /// 512 MiB at the bus bandwidth printed.
 constexpr public_row bulk(const char* source, const char* gpu, collective_op op, int ranks,

@@ -112,7 +112,7 @@ struct moe_row {
   pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
                                  const pm::basic_machine_parameters<T>& p) const {
     return pm::calibrated_estimate(a, pm::lift<T>(workload), {p, pm::lift<T>(*kernels)},
-                                   {.routing = pm::routing::balanced});
+                                   {.routing = pm::expert_routing::balanced});
   }
   pm::estimate estimate(const pm::machine_parameters& p) const { return estimate(*device, p); }
 };

@@ -19,7 +19,7 @@ struct collective_row {
   double seconds = 0.0;
   bool flags_with_data = false;
 
-  bool nccl() const { return call.implementation == pm::implementation::nccl; }
+  bool nccl() const { return call.implementation == pm::collective_implementation::nccl; }
   bool captured() const { return call.launch == pm::launch_mode::graph; }
 };
 
@@ -36,7 +36,7 @@ inline std::vector<collective_row> nccl_rows(const std::string& folder) {
                                                              : pm::collective_op::all_to_all,
               .ranks = r.whole("num_gpus"),
               .message = pm::message_bytes<>(r.number("bytes") * pm::byte),
-              .implementation = pm::implementation::nccl,
+              .implementation = pm::collective_implementation::nccl,
               .launch = pm::launch_mode::stream,
               .format = r.text("dtype") == "int8" ? pm::int8 : pm::fp16};
     x.seconds = r.seconds();
@@ -56,7 +56,7 @@ inline std::vector<collective_row> custom_rows(const std::string& folder) {
     x.call = {.operation = pm::collective_op::all_reduce,
               .ranks = r.whole("num_gpus"),
               .message = pm::message_bytes<>(r.number("bytes") * pm::byte),
-              .implementation = pm::implementation::custom,
+              .implementation = pm::collective_implementation::custom,
               .launch = eager ? pm::launch_mode::stream : pm::launch_mode::graph};
     x.flags_with_data = x.kernels.starts_with("trtllm") || x.kernels == "sglang/0.5.14";
     x.seconds = r.seconds();
@@ -91,7 +91,7 @@ inline collective_prediction predicted(const collective_row& row) {
       a, profile, row.flags_with_data ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);
   const pm::collective_estimate e = pm::collective_time(a.fabric, row.call, cost);
   pm::collective least = row.call;
-  least.implementation = pm::implementation::any;
+  least.implementation = pm::collective_implementation::any;
 
   collective_prediction out;
   out.row = row;
@@ -235,7 +235,7 @@ struct pcie_model {
 
   template <class T>
   static pm::basic_collective_profile<T> from(const std::array<T, count>& v, const public_row& r) {
-    const pm::link& link = accelerator_of(r).fabric;
+    const pm::interconnect& link = accelerator_of(r).fabric;
     pm::basic_collective_profile<T> p = pm::lift<T>(pm::catalog::collective_profile_of(link));
     p.value.hop = v[0] * pm::us;
     p.value.link_share = v[1] * (1.0 * pm::GB_per_s / link.bandwidth.quantity());

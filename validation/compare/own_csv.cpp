@@ -122,7 +122,7 @@ comparison compare_experts(const row& r) {
   const demand d = demand_of(w);
   set(c, a, d,
       calibrated_estimate(a, w, {catalog::moe_profile_of(a).value, k},
-                          {.routing = routing::balanced}),
+                          {.routing = expert_routing::balanced}),
       d.dram.total() <= 2.0 * a.l2.capacity.quantity());
   c.format = r.text("dtype");
   c.engine = k.name.view();
@@ -148,7 +148,7 @@ collective call_of(const row& r) {
       .operation = *found,
       .ranks = static_cast<int>(r.number("num_gpus", {.least = 1.0, .most = 1e6, .whole = true})),
       .message = message_bytes<>(r.number("bytes", {.least = 1e-15, .most = 1e30}) * byte),
-      .implementation = nccl ? implementation::nccl : implementation::custom,
+      .implementation = nccl ? collective_implementation::nccl : collective_implementation::custom,
       .launch = nccl || eager ? launch_mode::stream : launch_mode::graph,
       .format = format_in(r, "dtype")};
 }
@@ -159,7 +159,7 @@ comparison compare_collective(const row& r) {
   collective call = call_of(r);
   const auto cost = calibrated_collectives_on(a, catalog::collective_profile_of(a));
   c.predicted = collective_time(a.fabric, call, cost).time.value();
-  call.implementation = implementation::any;
+  call.implementation = collective_implementation::any;
   const collective_estimate least = collective_time(a.fabric, call);
   if (!least.feasible) {
     r.fail(error_code::inconsistent,

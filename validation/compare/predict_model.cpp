@@ -13,13 +13,13 @@ prediction predict_all_reduce(const question& q) {
   c.operation = collective_op::all_reduce;
   c.ranks = static_cast<int>(q.number("ranks"));
   c.message = message_bytes<>(q.number("bytes") * byte);
-  c.implementation = implementation::nccl;
+  c.implementation = collective_implementation::nccl;
   c.launch = q.word("launch") == "graph" ? launch_mode::graph : launch_mode::stream;
   prediction p;
   p.shape = shape_of(q, "ranks bytes launch");
   p.size = q.number("bytes");
   p.value = collective_time(q.on.device.fabric, c, q.on.links).time.value();
-  c.implementation = implementation::any;
+  c.implementation = collective_implementation::any;
   p.bound = collective_time(q.on.device.fabric, c).time.value();
   p.held_to = p.bound;
   p.by = "calibrated_collectives";
@@ -30,9 +30,9 @@ prediction predict_all_reduce(const question& q) {
 
 prediction predict_wire_bytes(const question& q) {
   const std::string name = q.word("algorithm");
-  const algorithm a = name == "ring"       ? algorithm::ring
-                      : name == "one_shot" ? algorithm::one_shot
-                                           : algorithm::two_shot;
+  const collective_algorithm a = name == "ring"       ? collective_algorithm::ring
+                                 : name == "one_shot" ? collective_algorithm::one_shot
+                                                      : collective_algorithm::two_shot;
   const schedule_cost x =
       steps_and_share(collective_op::all_reduce, a, static_cast<int>(q.number("ranks")));
   prediction p;
@@ -79,7 +79,7 @@ prediction predict_experts(const question& q) {
   prediction p =
       bounded_by(q, needs,
                  calibrated_estimate(q.on.device, w, {q.on.policy.machine, q.on.policy.moe_kernels},
-                                     {.routing = routing::random}),
+                                     {.routing = expert_routing::random}),
                  "calibrated experts, of a library's kernels");
   p.shape = shape_of(q, "tokens hidden intermediate experts top_k");
   return p;

@@ -18,7 +18,7 @@ std::vector<published::collective_row> other_rows(const std::string& folder) {
                    .kernels = "nccl (LLMCompass)",
                    .call = {.ranks = c.whole("num_gpus"),
                             .message = message_bytes<>(c.number("bytes") * byte),
-                            .implementation = implementation::nccl,
+                            .implementation = collective_implementation::nccl,
                             .launch = launch_mode::stream,
                             .format = fp16},
                    .seconds = c.seconds()});

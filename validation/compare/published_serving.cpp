@@ -22,7 +22,7 @@ const transformer* model_of(const std::string& name) {
 
 struct service {
   deployment running{};
-  load under{};
+  service_load under{};
 };
 
 /// Formats are the narrowest that a row's label allows: the file does not say which layers stay

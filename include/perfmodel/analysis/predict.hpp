@@ -52,7 +52,8 @@ constexpr prediction<basic_estimate<T>> predict(const basic_deployment<T>& d,
 /// The same of a service; the interval is that of its mean iteration.
 /// Errors: as serving. Test: as above, of the inter-token latency.
 template <Scalar T>
-constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d, const basic_load<T>& l,
+constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d,
+                                              const basic_service_load<T>& l,
                                               const basic_calibrated<T>& silicon) {
   const basic_serving_estimate<T> s = serving(d, l, silicon);
   const evidence stands_on = detail::evidence_of_pass(d, s.decode, silicon);

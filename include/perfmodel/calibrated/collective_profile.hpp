@@ -3,7 +3,7 @@
 
 #include <perfmodel/calibrated/fitted_profile.hpp>
 #include <perfmodel/core/error.hpp>
-#include <perfmodel/hardware/link.hpp>
+#include <perfmodel/hardware/interconnect.hpp>
 
 namespace perfmodel {
 

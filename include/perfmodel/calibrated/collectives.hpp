@@ -35,32 +35,37 @@ struct basic_calibrated_collectives {
   }
 
   /// Whether `best` may choose the algorithm.
-  constexpr bool selects(const basic_link<T>& l, const basic_schedule<T>& s) const {
+  constexpr bool selects(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
     const bool own = s.operation == collective_op::all_reduce &&
-                     (s.algorithm == algorithm::one_shot || s.algorithm == algorithm::two_shot);
-    if (s.implementation == implementation::one_shot ||
-        s.implementation == implementation::two_shot) {
+                     (s.algorithm == collective_algorithm::one_shot ||
+                      s.algorithm == collective_algorithm::two_shot);
+    if (s.implementation == collective_implementation::one_shot ||
+        s.implementation == collective_implementation::two_shot) {
       return implements(s.implementation, s.operation, s.algorithm);
     }
-    if (own) return s.implementation != implementation::nccl && reaches_peers(l, s.ranks);
+    if (own)
+      return s.implementation != collective_implementation::nccl && reaches_peers(l, s.ranks);
     switch (s.operation) {
       case collective_op::all_to_all:
-      case collective_op::point_to_point: return s.algorithm == algorithm::one_shot;
+      case collective_op::point_to_point: return s.algorithm == collective_algorithm::one_shot;
       case collective_op::all_reduce:
-        if (s.algorithm == algorithm::in_network) return switches_add(l, s);
+        if (s.algorithm == collective_algorithm::in_network) return switches_add(l, s);
         [[fallthrough]];
-      default: return s.algorithm == algorithm::ring;
+      default: return s.algorithm == collective_algorithm::ring;
     }
   }
 
-  constexpr basic_collective_price<T> price(const basic_link<T>& l,
+  constexpr basic_collective_price<T> price(const basic_interconnect<T>& l,
                                             const basic_schedule<T>& s) const {
     const bool own = s.operation == collective_op::all_reduce &&
-                     (s.algorithm == algorithm::one_shot || s.algorithm == algorithm::two_shot);
-    basic_collective_price<T> p = own                                    ? kernel(l, s)
-                                  : s.algorithm == algorithm::in_network ? switched(l, s)
-                                                                         : protocol(l, s);
-    if (s.launch == launch_mode::graph || s.implementation == implementation::nccl) return p;
+                     (s.algorithm == collective_algorithm::one_shot ||
+                      s.algorithm == collective_algorithm::two_shot);
+    basic_collective_price<T> p = own ? kernel(l, s)
+                                  : s.algorithm == collective_algorithm::in_network
+                                      ? switched(l, s)
+                                      : protocol(l, s);
+    if (s.launch == launch_mode::graph || s.implementation == collective_implementation::nccl)
+      return p;
     duration<T> copy{};
     if (local_copy) copy = named("copy", s.message / *local_copy);
     const duration<T> host = profile.value.host_launch;
@@ -70,18 +75,18 @@ struct basic_calibrated_collectives {
   }
 
  private:
-  static constexpr bool reaches_peers(const basic_link<T>& l, int ranks) {
+  static constexpr bool reaches_peers(const basic_interconnect<T>& l, int ranks) {
     if (l.kind == link_kind::infiniband || l.kind == link_kind::ethernet) return false;
     return ranks % 2 == 0 && ranks <= (l.kind == link_kind::pcie ? 2 : 8);
   }
-  constexpr bool switches_add(const basic_link<T>& l, const basic_schedule<T>& s) const {
+  constexpr bool switches_add(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
     const bool integers = s.format == number_format::int8 || s.format == number_format::int4;
     return l.in_network_reduction && s.ranks >= 8 && !integers && profile.value.in_network_share;
   }
   constexpr T doublings(int ranks) const {
     return T(1.0) + profile.protocols.launch_growth_per_log2_rank * detail::log2_ceil(ranks);
   }
-  constexpr basic_collective_price<T> protocol(const basic_link<T>& l,
+  constexpr basic_collective_price<T> protocol(const basic_interconnect<T>& l,
                                                const basic_schedule<T>& s) const {
     const basic_collective_parameters<T>& v = profile.value;
     const basic_collective_protocols<T>& c = profile.protocols;
@@ -91,8 +96,9 @@ struct basic_calibrated_collectives {
     const duration<T> launch = v.launch;
     const double n = s.ranks;
     const duration<T> hops =
-        (s.operation == collective_op::all_to_all && s.algorithm == algorithm::one_shot ? n - 1.0
-                                                                                        : s.steps) *
+        (s.operation == collective_op::all_to_all && s.algorithm == collective_algorithm::one_shot
+             ? n - 1.0
+             : s.steps) *
         (longer * v.hop);
     const duration<T> ready = doublings(s.ranks) * launch;
     const bool keeps_a_part =
@@ -124,7 +130,7 @@ struct basic_calibrated_collectives {
     return p;
   }
 
-  constexpr basic_collective_price<T> switched(const basic_link<T>& l,
+  constexpr basic_collective_price<T> switched(const basic_interconnect<T>& l,
                                                const basic_schedule<T>& s) const {
     const T& rate = detail::required("in_network_share", profile.value.in_network_share);
     basic_collective_price<T> p;
@@ -135,18 +141,18 @@ struct basic_calibrated_collectives {
     return p;
   }
 
-  constexpr basic_collective_price<T> kernel(const basic_link<T>& l,
+  constexpr basic_collective_price<T> kernel(const basic_interconnect<T>& l,
                                              const basic_schedule<T>& s) const {
     const double others = s.ranks - 2.0;
     const duration<T> floor = profile.value.engine_all_reduce_floor * kernels.floor_share *
                               (T(1.0) + kernels.rank_cost * others);
     basic_collective_price<T> p;
     p.transfer = s.wire / (profile.value.engine_all_reduce_share * l.bandwidth.quantity());
-    p.latency = s.algorithm == algorithm::two_shot
+    p.latency = s.algorithm == collective_algorithm::two_shot
                     ? duration<T>((T(1.0) + kernels.second_barrier) * floor)
                     : floor;
-    const bool falls_back =
-        s.implementation == implementation::custom || s.implementation == implementation::any;
+    const bool falls_back = s.implementation == collective_implementation::custom ||
+                            s.implementation == collective_implementation::any;
     if (s.among_others && falls_back) {
       // A wall at the largest message, with a slope so that every scalar has an answer.
       const T beyond = scalar_max(T(0.0), (s.message - kernels.largest).value());

@@ -13,7 +13,7 @@ namespace perfmodel {
 enum class cache_state { warm, cold };
 
 /// How tokens choose experts: at random, or so that every expert has as many.
-enum class routing { random, balanced };
+enum class expert_routing { random, balanced };
 
 /// The default is a call inside a model, for every operator. A benchmark of one product reads
 /// `weight_copies` copies of its weights in turn, so that a warm L2 holds what fits of all of them.
@@ -21,7 +21,7 @@ template <Scalar T = double>
 struct basic_call_conditions {
   cache_state cache = cache_state::cold;
   T weight_copies = T(1.0);
-  perfmodel::routing routing = perfmodel::routing::random;
+  expert_routing routing = expert_routing::random;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {

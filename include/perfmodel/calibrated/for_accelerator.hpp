@@ -19,7 +19,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   const machine_profile experts = catalog::moe_profile_of(a);
   const collective_profile links = catalog::collective_profile_of(a);
   const collective_profile network =
-      catalog::collective_profile_of(link{.kind = link_kind::infiniband});
+      catalog::collective_profile_of(interconnect{.kind = link_kind::infiniband});
   const engine_all_reduce_kernels& kernels =
       e == engine::sglang || e == engine::trtllm ? catalog::flag_kernels : catalog::barrier_kernels;
   calibrated c;

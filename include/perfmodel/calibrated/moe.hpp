@@ -120,8 +120,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const T rank_rows = x.tokens * x.top_k / x.expert_parallel;
   const T balanced = scalar_min(T(x.experts / x.expert_parallel), scalar_max(T(1.0), rank_rows));
   const T expected = scalar_max(T(1.0), experts_touched(x));
-  const T touched =
-      named("experts touched", conditions.routing == routing::balanced ? balanced : expected);
+  const T touched = named("experts touched",
+                          conditions.routing == expert_routing::balanced ? balanced : expected);
   const bandwidth<T> dram = detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const detail::grouped_rates<T> rates{
       k.matrix_ratio * c.machine.matrix_share * peak(a, needs.format), c.machine.dram_share * dram,

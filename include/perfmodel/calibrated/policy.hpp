@@ -66,10 +66,10 @@ struct basic_calibrated {
     return d.launches * kernel_time;
   }
 
-  constexpr bool selects(const basic_link<T>& l, const basic_schedule<T>& s) const {
+  constexpr bool selects(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
     return cost_on(l).selects(l, s);
   }
-  constexpr basic_collective_price<T> price(const basic_link<T>& l,
+  constexpr basic_collective_price<T> price(const basic_interconnect<T>& l,
                                             const basic_schedule<T>& s) const {
     return cost_on(l).price(l, s);
   }
@@ -87,7 +87,7 @@ struct basic_calibrated {
   }
 
  private:
-  constexpr const basic_calibrated_collectives<T>& cost_on(const basic_link<T>& l) const {
+  constexpr const basic_calibrated_collectives<T>& cost_on(const basic_interconnect<T>& l) const {
     return l.kind == link_kind::infiniband || l.kind == link_kind::ethernet ? network : links;
   }
 };

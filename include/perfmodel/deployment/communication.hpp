@@ -14,7 +14,7 @@ namespace detail {
 /// Ranks that a token is sent to, its own included, when it picks top_k experts at random: of N
 /// ranks in E groups of experts N (1 - (1 - 1/E)^k), since it goes to a rank once.
 template <Scalar T>
-constexpr T ranks_reached(const layout& l, const T& top_k) {
+constexpr T ranks_reached(const parallel_layout& l, const T& top_k) {
   const double ranks = l.stage_ranks();
   if (l.expert == 1) return T(ranks);
   using math::pow;
@@ -65,8 +65,8 @@ constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T
 template <Scalar T, class Cost>
 constexpr duration<T> stage_transfers(const basic_deployment<T>& d, const T& rows,
                                       const Cost& links) {
-  const layout& l = d.layout;
-  const basic_link<T>& between =
+  const parallel_layout& l = d.layout;
+  const basic_interconnect<T>& between =
       d.device.fabric.ranks >= l.ranks() ? d.device.fabric : d.device.host;
   basic_collective<T> hop = stage_transfer(T(1.0), rows, d.model.hidden, residual_format(d));
   hop.message = message_bytes<T>(hop.message.quantity() / T(l.tensor));  // each rank sends its part
@@ -76,7 +76,7 @@ constexpr duration<T> stage_transfers(const basic_deployment<T>& d, const T& row
 template <Scalar T, class Cost>
 constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
                                             const basic_iteration<T>& i, const Cost& links) {
-  const layout& l = d.layout;
+  const parallel_layout& l = d.layout;
   const pass_share<T> share = share_of(l, i);
   const bool spread = l.data > 1 && upper(d.model.moe.layers) > 0.0;
   duration<T> t{};

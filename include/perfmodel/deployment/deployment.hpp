@@ -15,7 +15,7 @@ template <Scalar T = double>
 struct basic_deployment {
   basic_accelerator<T> device{};
   basic_transformer<T> model{};
-  perfmodel::layout layout{};
+  parallel_layout layout{};
   weight_storage weights = model.stored;
   number_format activations = number_format::bf16;
   storage_format kv = number_format::bf16;

@@ -63,7 +63,7 @@ struct pass_share {
 
 /// A sequence is not divided, so a group that has any has one whole one, unless `steady` averages.
 template <Scalar T>
-constexpr pass_share<T> share_of(const layout& l, const basic_iteration<T>& i) {
+constexpr pass_share<T> share_of(const parallel_layout& l, const basic_iteration<T>& i) {
   const T stages = T(l.pipeline);
   const T parts = T(l.pipeline * l.data);
   const T least = T(i.steady ? 0.0 : 1.0);

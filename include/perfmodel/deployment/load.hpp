@@ -37,7 +37,7 @@ using open_loop = basic_open_loop<>;
 /// iteration; without it a prompt is taken whole. `batch_limit` is how many sequences the scheduler
 /// admits at once; without it as many as fit in memory. Lengths are counts, as everywhere, and means.
 template <Scalar T = double>
-struct basic_load {
+struct basic_service_load {
   T input_tokens{};
   T output_tokens{};
   std::variant<basic_closed_loop<T>, basic_open_loop<T>> arrivals{};
@@ -65,11 +65,12 @@ struct basic_load {
     f(field::count("batch_limit"), s.batch_limit...);
   }
 };
-using load = basic_load<>;
+using service_load = basic_service_load<>;
 
 /// The load that each of several replicas has; some idle where there are fewer requests.
 template <Scalar T>
-constexpr basic_load<T> shared_out(basic_load<T> l, const std::type_identity_t<T>& replicas) {
+constexpr basic_service_load<T> shared_out(basic_service_load<T> l,
+                                           const std::type_identity_t<T>& replicas) {
   if (l.is_closed()) {
     l.arrivals = basic_closed_loop<T>{scalar_max(T(1.0), l.concurrency() / replicas)};
   } else {
@@ -82,7 +83,7 @@ namespace detail {
 
 /// Prompt tokens that one iteration takes of a prompt.
 template <Scalar T>
-constexpr T chunk_of(const basic_load<T>& l) {
+constexpr T chunk_of(const basic_service_load<T>& l) {
   return l.chunk_tokens ? scalar_min(*l.chunk_tokens, l.input_tokens) : l.input_tokens;
 }
 

@@ -10,7 +10,7 @@
 namespace perfmodel {
 
 /// Formats to try together: weights, the operands beside them, and the KV cache.
-struct precision {
+struct plan_precision {
   label name{};
   weight_storage weights = number_format::bf16;
   number_format activations = number_format::bf16;
@@ -19,7 +19,7 @@ struct precision {
 
 /// The precisions that a plan tries by default. Whether the answers stay good enough is the
 /// caller's to judge: nothing here knows about quality.
-inline std::vector<precision> common_precisions() {
+inline std::vector<plan_precision> common_precisions() {
   const storage_format fp4_blocks(number_format::fp4, 16, 8);  // NVFP4: an FP8 scale per 16
   const storage_format int4_groups(number_format::int4, 128,
                                    16);  // GPTQ/AWQ: an FP16 scale per 128
@@ -43,10 +43,10 @@ struct plan_request {
   std::vector<accelerator> accelerators{};
   transformer model{};
   int gpus = 8;
-  perfmodel::load load{};
+  service_load load{};
   std::optional<duration<>> ttft{};
   std::optional<duration<>> itl{};
-  std::vector<precision> precisions = common_precisions();
+  std::vector<plan_precision> precisions = common_precisions();
   double utilization = 0.9;  ///< share of memory an engine may use
   bytes<> activation_bytes{};
   bytes<> runtime_bytes{};
@@ -54,8 +54,8 @@ struct plan_request {
 
 struct plan_point {
   label accelerator{};
-  perfmodel::precision precision{};
-  perfmodel::layout layout{};
+  plan_precision precision{};
+  parallel_layout layout{};
   int replicas = 1;
   int gpus = 1;                               ///< in use: replicas x ranks
   double batch_limit = 0;                     ///< sequences per replica the scheduler admits
@@ -70,7 +70,7 @@ struct plan_point {
 struct plan_rejection {
   label accelerator{};
   label precision{};
-  perfmodel::layout layout{};
+  parallel_layout layout{};
   std::string reason{};
   const char* unit = "";
   double needed = 0;
@@ -105,8 +105,8 @@ inline void check_request(const plan_request& q) {
 }
 
 /// The deployment of a request that has this precision and layout.
-inline deployment deployment_of(const plan_request& q, const accelerator& a, const precision& f,
-                                const layout& l) {
+inline deployment deployment_of(const plan_request& q, const accelerator& a,
+                                const plan_precision& f, const parallel_layout& l) {
   return {.device = a,
           .model = q.model,
           .layout = l,
@@ -128,8 +128,8 @@ inline deployment deployment_of(const plan_request& q, const plan_point& p) {
   detail::fail(error_code::unknown_accelerator, "this point is not of this request");
 }
 /// The share of the load that one replica of a point serves.
-inline load load_of(const plan_request& q, const plan_point& p) {
-  load share = shared_out(q.load, p.replicas);
+inline service_load load_of(const plan_request& q, const plan_point& p) {
+  service_load share = shared_out(q.load, p.replicas);
   share.batch_limit = p.batch_limit;
   return share;
 }

@@ -4,7 +4,7 @@
 #include <perfmodel/core/label.hpp>
 #include <perfmodel/hardware/architecture.hpp>
 #include <perfmodel/hardware/compute.hpp>
-#include <perfmodel/hardware/link.hpp>
+#include <perfmodel/hardware/interconnect.hpp>
 #include <perfmodel/hardware/memory.hpp>
 
 namespace perfmodel {
@@ -14,16 +14,16 @@ template <Scalar T = double>
 struct basic_accelerator {
   label name{};
   label vendor{};
-  perfmodel::architecture architecture{};
+  chip_architecture architecture{};
   fact<number<T>> sms{};  ///< SMs, compute units or cores
   basic_compute_unit<T> matrix{};
   basic_compute_unit<T> vector{};
   basic_memory_level<T> registers{};
   basic_memory_level<T> shared{};
   basic_memory_level<T> l2{};
-  basic_memory_level<T> dram{};  ///< the memory that holds the model, even where that is SRAM
-  basic_link<T> fabric{};        ///< to its peers
-  basic_link<T> host{};          ///< to the machine it is plugged into
+  basic_memory_level<T> dram{};    ///< the memory that holds the model, even where that is SRAM
+  basic_interconnect<T> fabric{};  ///< to its peers
+  basic_interconnect<T> host{};    ///< to the machine it is plugged into
   fact<power<T>> tdp{};
   fact<perfmodel::price<T>> price{};
   // Of the die. Left out: those of its architecture.

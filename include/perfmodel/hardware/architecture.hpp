@@ -17,7 +17,7 @@ constexpr const char* name_of(machine_kind k) {
 }
 
 /// The order is that of `detail::architectures`.
-enum class architecture {
+enum class chip_architecture {
   unknown,
   volta,
   turing,
@@ -124,15 +124,15 @@ inline constexpr std::array architectures{
     architecture_facts{"WSE-3", machine_kind::wafer, {}, {}, {}, false, {fp16}},
 };
 // clang-format on
-static_assert(architectures.size() == static_cast<std::size_t>(architecture::wse3) + 1);
+static_assert(architectures.size() == static_cast<std::size_t>(chip_architecture::wse3) + 1);
 
 }  // namespace detail
 
 /// Test: the rows above, and every peak of the catalogue is in a format its architecture takes.
-constexpr const architecture_facts& facts_of(architecture a) {
+constexpr const architecture_facts& facts_of(chip_architecture a) {
   return detail::architectures[static_cast<std::size_t>(a)];
 }
-constexpr const char* name_of(architecture a) {
+constexpr const char* name_of(chip_architecture a) {
   return facts_of(a).name;
 }
 

@@ -10,7 +10,7 @@ template <Scalar T = double>
 struct basic_node {
   basic_accelerator<T> device{};
   int count = 8;
-  basic_link<T> network{};  ///< per accelerator, one way
+  basic_interconnect<T> network{};  ///< per accelerator, one way
 
   template <class F, class... N>
   static constexpr void fields(F&& f, N&... n) {

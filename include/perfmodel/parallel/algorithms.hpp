@@ -17,10 +17,10 @@ enum class collective_op {
 };
 
 /// `best` is the quickest of those that the operation, the implementation and the fabric have.
-enum class algorithm { ring, tree, one_shot, two_shot, in_network, best };
+enum class collective_algorithm { ring, tree, one_shot, two_shot, in_network, best };
 
 /// Whose kernels run. `any` leaves every algorithm open.
-enum class implementation { any, nccl, one_shot, two_shot, custom };
+enum class collective_implementation { any, nccl, one_shot, two_shot, custom };
 
 /// Replayed from a captured graph, or launched on a stream. Only a cost policy tells them apart.
 enum class launch_mode { graph, stream };
@@ -30,11 +30,11 @@ constexpr const char* name_of(collective_op c) {
                                    "all_to_all", "broadcast",  "point_to_point"};
   return names[static_cast<int>(c)];
 }
-constexpr const char* name_of(algorithm a) {
+constexpr const char* name_of(collective_algorithm a) {
   constexpr const char* names[] = {"ring", "tree", "one_shot", "two_shot", "in_network", "best"};
   return names[static_cast<int>(a)];
 }
-constexpr const char* name_of(implementation i) {
+constexpr const char* name_of(collective_implementation i) {
   constexpr const char* names[] = {"any", "nccl", "one_shot", "two_shot", "custom"};
   return names[static_cast<int>(i)];
 }
@@ -49,8 +49,8 @@ struct basic_collective {
   collective_op operation = collective_op::all_reduce;
   int ranks = 0;  ///< must be given; 1 costs nothing
   message_bytes<T> message{};
-  perfmodel::algorithm algorithm = perfmodel::algorithm::best;
-  perfmodel::implementation implementation = perfmodel::implementation::any;
+  collective_algorithm algorithm = collective_algorithm::best;
+  collective_implementation implementation = collective_implementation::any;
   launch_mode launch = launch_mode::graph;
   number_format format = number_format::bf16;  ///< of the elements; switches add no integers
 
@@ -115,35 +115,41 @@ struct schedule_cost {
 };
 
 /// Whether the operation has the algorithm at all. A point-to-point transfer is one_shot.
-constexpr bool has_algorithm(collective_op operation, algorithm a) {
+constexpr bool has_algorithm(collective_op operation, collective_algorithm a) {
   switch (operation) {
     case collective_op::all_reduce:
-    case collective_op::broadcast: return a != algorithm::best;
+    case collective_op::broadcast: return a != collective_algorithm::best;
     case collective_op::all_gather:
-    case collective_op::reduce_scatter: return a != algorithm::best && a != algorithm::two_shot;
+    case collective_op::reduce_scatter:
+      return a != collective_algorithm::best && a != collective_algorithm::two_shot;
     case collective_op::all_to_all:
-      return a == algorithm::ring || a == algorithm::tree || a == algorithm::one_shot;
-    case collective_op::point_to_point: return a == algorithm::one_shot;
+      return a == collective_algorithm::ring || a == collective_algorithm::tree ||
+             a == collective_algorithm::one_shot;
+    case collective_op::point_to_point: return a == collective_algorithm::one_shot;
   }
   return false;
 }
 
 /// Whether an implementation uses the algorithm for the operation. Source: NCCL's NCCL_ALGO (ring,
 /// tree, NVLS, and its logarithmic PAT counted as tree); grouped send and receive for all-to-all.
-constexpr bool implements(implementation i, collective_op operation, algorithm a) {
+constexpr bool implements(collective_implementation i, collective_op operation,
+                          collective_algorithm a) {
   if (!has_algorithm(operation, a)) return false;
   switch (i) {
-    case implementation::any: return true;
-    case implementation::one_shot: return a == algorithm::one_shot;
-    case implementation::two_shot: return a == algorithm::two_shot;
-    case implementation::custom: return a == algorithm::one_shot || a == algorithm::two_shot;
-    case implementation::nccl: break;
+    case collective_implementation::any: return true;
+    case collective_implementation::one_shot: return a == collective_algorithm::one_shot;
+    case collective_implementation::two_shot: return a == collective_algorithm::two_shot;
+    case collective_implementation::custom:
+      return a == collective_algorithm::one_shot || a == collective_algorithm::two_shot;
+    case collective_implementation::nccl: break;
   }
   switch (operation) {
     case collective_op::all_to_all:
-    case collective_op::point_to_point: return a == algorithm::one_shot;
-    case collective_op::broadcast: return a == algorithm::ring;
-    default: return a == algorithm::ring || a == algorithm::tree || a == algorithm::in_network;
+    case collective_op::point_to_point: return a == collective_algorithm::one_shot;
+    case collective_op::broadcast: return a == collective_algorithm::ring;
+    default:
+      return a == collective_algorithm::ring || a == collective_algorithm::tree ||
+             a == collective_algorithm::in_network;
   }
 }
 
@@ -166,7 +172,8 @@ constexpr bool implements(implementation i, collective_op operation, algorithm a
 /// ceil(log2 N) tree steps; what recursive doubling adds then is left out, as is the time to fill a
 /// pipeline. Errors: `inconsistent` where the operation has no such algorithm. Test: reduce-scatter
 /// + all-gather have the ring all-reduce's share and steps.
-constexpr schedule_cost steps_and_share(collective_op operation, algorithm a, int ranks) {
+constexpr schedule_cost steps_and_share(collective_op operation, collective_algorithm a,
+                                        int ranks) {
   const double n = detail::rank_count("ranks", ranks);
   if (!has_algorithm(operation, a)) {
     detail::fail(error_code::inconsistent, "algorithm: this operation has no such algorithm");
@@ -176,13 +183,13 @@ constexpr schedule_cost steps_and_share(collective_op operation, algorithm a, in
   const double depth = detail::log2_ceil(ranks);
   const bool twice = operation == collective_op::all_reduce;
   switch (a) {
-    case algorithm::ring: return {twice ? 2.0 * (n - 1.0) : n - 1.0, part};
-    case algorithm::tree:
+    case collective_algorithm::ring: return {twice ? 2.0 * (n - 1.0) : n - 1.0, part};
+    case collective_algorithm::tree:
       if (operation == collective_op::all_to_all) return {depth, 0.5 * depth};
       return twice ? schedule_cost{2.0 * depth, 2.0} : schedule_cost{depth, part};
-    case algorithm::one_shot:
+    case collective_algorithm::one_shot:
       return {1.0, twice || operation == collective_op::broadcast ? n - 1.0 : part};
-    case algorithm::two_shot: return {2.0, 2.0 * (n - 1.0) / n};
+    case collective_algorithm::two_shot: return {2.0, 2.0 * (n - 1.0) / n};
     default: return {2.0, twice ? 1.0 : part};
   }
 }

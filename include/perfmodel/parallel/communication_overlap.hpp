@@ -2,7 +2,7 @@
 #pragma once
 
 #include <perfmodel/collectives.hpp>
-#include <perfmodel/hardware/link.hpp>
+#include <perfmodel/hardware/interconnect.hpp>
 #include <perfmodel/overlap.hpp>
 
 namespace perfmodel {

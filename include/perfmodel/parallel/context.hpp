@@ -48,7 +48,7 @@ struct basic_ring_attention_estimate {
 /// reaches on one rank. Errors: dimensions below 1, rate not positive. No link, or too few ranks on
 /// it: infeasible. Tests: exposed is 0 exactly from hidden_block_tokens on; one rank sends nothing.
 template <Scalar T, class Cost = full_link>
-constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_link<T>& fabric,
+constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_interconnect<T>& fabric,
                                                                const flop_rate<T>& rate,
                                                                const basic_ring_attention<T>& x,
                                                                const Cost& cost = {}) {
@@ -81,7 +81,8 @@ constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_link<
 template <Scalar T>
 constexpr T hidden_block_tokens(const flop_rate<T>& rate, const bandwidth<T>& one_way_rate,
                                 const basic_ring_attention<T>& x) {
-  const auto ridge = detail::positive("rate", rate) / detail::positive("bandwidth", one_way_rate);
+  const auto ridge =
+      detail::positive("rate", rate) / detail::positive("one_way_rate", one_way_rate);
   const T share =
       detail::count("kv_heads", x.kv_heads) / (2.0 * detail::count("query_heads", x.query_heads));
   return share * (ridge * bytes_of(x.format) / flop);

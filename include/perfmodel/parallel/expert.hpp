@@ -63,7 +63,7 @@ constexpr basic_collective<T> combine_of(const basic_expert_parallelism<T>& x) {
 /// T = T_dispatch + T_combine, one after the other. The terms are those of the sum.
 /// Test: wire bytes are 2 T k d b (N-1)/N.
 template <Scalar T, class Cost = full_link>
-constexpr basic_collective_estimate<T> communication_time(const basic_link<T>& fabric,
+constexpr basic_collective_estimate<T> communication_time(const basic_interconnect<T>& fabric,
                                                           const basic_expert_parallelism<T>& x,
                                                           const Cost& cost = {}) {
   basic_collective_estimate<T> e = collective_time(fabric, dispatch_of(x), cost);

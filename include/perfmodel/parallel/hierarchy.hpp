@@ -10,8 +10,8 @@ namespace perfmodel {
 /// network, one way: its own adapter, or its part of the node's.
 template <Scalar T = double>
 struct basic_hierarchy {
-  basic_link<T> inside{};
-  basic_link<T> between{};
+  basic_interconnect<T> inside{};
+  basic_interconnect<T> between{};
   int ranks_inside = 0;  ///< must be given
 
   template <class F, class... S>
@@ -105,8 +105,8 @@ constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy
     part.message = message_bytes<T>(phase.share * c.message.quantity());
     if (part.ranks == 1 || phase.share == 0.0) continue;
     if (!phase.inside) {
-      part.algorithm = algorithm::best;
-      part.implementation = implementation::nccl;
+      part.algorithm = collective_algorithm::best;
+      part.implementation = collective_implementation::nccl;
     }
     const basic_collective_estimate<T> x = phase.inside
                                                ? collective_time(h.inside, part, inside_cost)

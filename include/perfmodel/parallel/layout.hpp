@@ -10,7 +10,7 @@ namespace perfmodel {
 /// Parallel degrees. Expert parallelism regroups the ranks that tensor, data and context make, and
 /// adds none: experts over `expert` groups, each expert over the tensor x data x context / expert
 /// ranks of its group.
-struct layout {
+struct parallel_layout {
   int tensor = 1;
   int pipeline = 1;
   int expert = 1;
@@ -23,7 +23,7 @@ struct layout {
   constexpr int stage_ranks() const { return tensor * data * context; }
   /// Ranks that share one expert's matrices.
   constexpr int expert_tensor() const { return stage_ranks() / expert; }
-  friend constexpr bool operator==(const layout&, const layout&) = default;
+  friend constexpr bool operator==(const parallel_layout&, const parallel_layout&) = default;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -55,7 +55,7 @@ constexpr bool divides_evenly(double part, double whole) {
 /// Whether a model can be laid out so, and why not. KV heads are replicated where there are fewer
 /// heads than ranks, so they divide or are divided. Errors: a degree below 1.
 /// Tests: 64 query heads over 3 ranks cannot be; 8 KV heads over 16 ranks can.
-constexpr feasibility layout_feasible(const layout& l, const sharded_dims& d) {
+constexpr feasibility layout_feasible(const parallel_layout& l, const sharded_dims& d) {
   const double tensor = detail::rank_count("layout.tensor", l.tensor);
   const double pipeline = detail::rank_count("layout.pipeline", l.pipeline);
   const double expert = detail::rank_count("layout.expert", l.expert);
@@ -101,7 +101,7 @@ namespace detail {
 }  // namespace detail
 
 /// The layout, once checked. Errors: `impossible_layout` with the reason and both numbers.
-constexpr const layout& check(const layout& l, const sharded_dims& d) {
+constexpr const parallel_layout& check(const parallel_layout& l, const sharded_dims& d) {
   const feasibility f = layout_feasible(l, d);
   if (!f.feasible) detail::impossible_layout(f);
   return l;

@@ -10,7 +10,7 @@ namespace perfmodel {
 template <Scalar T>
 constexpr T layers_per_stage(const T& layers, const T& pipeline) {
   using math::ceil;
-  return ceil(detail::count("layers", layers) / detail::count("stages", pipeline));
+  return ceil(detail::count("layers", layers) / detail::count("pipeline", pipeline));
 }
 PERFMODEL_WHOLE_NUMBERS(layers_per_stage)
 

@@ -127,7 +127,7 @@ using data_parallel_step = basic_data_parallel_step<>;
 /// Tests: 8.03e9 bf16 gradients over 8 ranks at 450 GB/s behind 83.1 + 166.3 ms: 311.9 ms in one
 /// piece, 249.4 in many; one rank adds nothing; never below compute, nor communication.
 template <Scalar T, class Cost = full_link>
-constexpr basic_estimate<T> data_parallel_time(const basic_link<T>& fabric,
+constexpr basic_estimate<T> data_parallel_time(const basic_interconnect<T>& fabric,
                                                const basic_data_parallel_step<T>& x,
                                                const Cost& cost = {}) {
   require_valid(x);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <perfmodel/core/fields.hpp>
-#include <perfmodel/hardware/link.hpp>
+#include <perfmodel/hardware/interconnect.hpp>
 #include <perfmodel/parallel/algorithms.hpp>
 
 namespace perfmodel {
@@ -11,8 +11,8 @@ namespace perfmodel {
 template <Scalar T = double>
 struct basic_schedule {
   collective_op operation = collective_op::all_reduce;
-  perfmodel::algorithm algorithm = perfmodel::algorithm::ring;
-  perfmodel::implementation implementation = perfmodel::implementation::any;
+  collective_algorithm algorithm = collective_algorithm::ring;
+  collective_implementation implementation = collective_implementation::any;
   launch_mode launch = launch_mode::graph;
   int ranks = 1;
   double steps = 0.0;
@@ -32,24 +32,26 @@ struct basic_collective_price {
 
 /// A cost policy that prices a schedule as a whole, in place of a rate and a latency.
 template <class Cost, class T>
-concept PricesSchedules = requires(const Cost& cost, const basic_link<T>& l,
+concept PricesSchedules = requires(const Cost& cost, const basic_interconnect<T>& l,
                                    const basic_schedule<T>& s) {
   { cost.price(l, s) } -> std::same_as<basic_collective_price<T>>;
 };
 /// A cost policy that knows among which algorithms a library chooses.
 template <class Cost, class T>
-concept SelectsAlgorithms = requires(const Cost& cost, const basic_link<T>& l,
+concept SelectsAlgorithms = requires(const Cost& cost, const basic_interconnect<T>& l,
                                      const basic_schedule<T>& s) {
   { cost.selects(l, s) } -> std::same_as<bool>;
 };
 
 namespace detail {
 template <class Cost, class T>
-concept has_latency = requires(const Cost& c, const basic_link<T>& l, const basic_schedule<T>& s) {
+concept has_latency = requires(const Cost& c, const basic_interconnect<T>& l,
+                               const basic_schedule<T>& s) {
   { c.latency(l, s) } -> std::convertible_to<duration<T>>;
 };
 template <class Cost, class T>
-concept has_rate = requires(const Cost& c, const basic_link<T>& l, const basic_schedule<T>& s) {
+concept has_rate = requires(const Cost& c, const basic_interconnect<T>& l,
+                            const basic_schedule<T>& s) {
   { c.rate(l, s) } -> std::convertible_to<bandwidth<T>>;
 };
 }  // namespace detail
@@ -79,18 +81,18 @@ constexpr void require_cost_policy() {
 /// The default cost policy: the link's whole one-way bandwidth and no latency. A bound.
 struct full_link {
   template <Scalar T>
-  constexpr duration<T> latency(const basic_link<T>&, const basic_schedule<T>&) const {
+  constexpr duration<T> latency(const basic_interconnect<T>&, const basic_schedule<T>&) const {
     return {};
   }
   template <Scalar T>
-  constexpr bandwidth<T> rate(const basic_link<T>& l, const basic_schedule<T>&) const {
+  constexpr bandwidth<T> rate(const basic_interconnect<T>& l, const basic_schedule<T>&) const {
     return l.bandwidth.quantity();
   }
 };
 /// The whole bandwidth, and the link's stated latency for each step.
 struct stated_latency : full_link {
   template <Scalar T>
-  constexpr duration<T> latency(const basic_link<T>& l, const basic_schedule<T>& s) const {
+  constexpr duration<T> latency(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
     return s.steps * detail::not_negative("latency", l.latency.quantity());
   }
 };
@@ -102,11 +104,11 @@ struct basic_alpha_beta {
   T bandwidth_share = T(1.0);
 
   template <Scalar S>
-  constexpr duration<S> latency(const basic_link<S>&, const basic_schedule<S>& s) const {
+  constexpr duration<S> latency(const basic_interconnect<S>&, const basic_schedule<S>& s) const {
     return S(s.steps) * detail::not_negative("alpha", alpha);
   }
   template <Scalar S>
-  constexpr bandwidth<S> rate(const basic_link<S>& l, const basic_schedule<S>&) const {
+  constexpr bandwidth<S> rate(const basic_interconnect<S>& l, const basic_schedule<S>&) const {
     detail::positive("bandwidth_share", bandwidth_share);
     return S(detail::fraction("bandwidth_share", bandwidth_share)) * l.bandwidth.quantity();
   }

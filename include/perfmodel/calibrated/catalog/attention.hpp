@@ -135,9 +135,9 @@ inline constexpr attention_profile attention_l40s{.name = "l40s",
 constexpr const attention_kernels& attention_kernels_of(const accelerator& a,
                                                         const storage_format& kv_format = bf16) {
   switch (a.architecture) {
-    case architecture::hopper: return flash_attention_3;
-    case architecture::blackwell:
-    case architecture::blackwell_ultra: return tensorrt_llm;
+    case chip_architecture::hopper: return flash_attention_3;
+    case chip_architecture::blackwell:
+    case chip_architecture::blackwell_ultra: return tensorrt_llm;
     default: return kv_format.bits() < 16.0 ? flashinfer : flash_attention_2;
   }
 }

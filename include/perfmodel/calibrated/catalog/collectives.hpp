@@ -156,7 +156,7 @@ inline constexpr collective_profile collectives_nvlink5{
 ///   Spread: 0.27 on tables left out, stated wider, for servers differ.
 ///   Networks: hop 10 us, the rest as on NVLink, spread assumed.
 /// Tests: a fabric of twice the bandwidth takes half as long in the limit; public tables.
-constexpr collective_profile collective_profile_of(const link& l) {
+constexpr collective_profile collective_profile_of(const interconnect& l) {
   const bool pcie = l.kind == link_kind::pcie;
   const bool network = l.kind == link_kind::infiniband || l.kind == link_kind::ethernet;
   if (!pcie && !network && l.bandwidth.quantity() > 450.0 * GB_per_s) {

@@ -64,15 +64,15 @@ constexpr const measured_machine* measured_as(const accelerator& a) {
 }
 
 /// The measured machines that an architecture may borrow from, the nearest first.
-constexpr std::array<const measured_machine*, 3> relatives_of(architecture a) {
+constexpr std::array<const measured_machine*, 3> relatives_of(chip_architecture a) {
   switch (a) {
-    case architecture::volta:
-    case architecture::ampere: return {&measured_a100, &measured_l40s, &measured_h100};
-    case architecture::blackwell:
-    case architecture::blackwell_ultra:
-    case architecture::rubin:
-    case architecture::rubin_ultra: return {&measured_b200, &measured_h200, &measured_h100};
-    case architecture::hopper: return {&measured_h100, &measured_h200, &measured_a100};
+    case chip_architecture::volta:
+    case chip_architecture::ampere: return {&measured_a100, &measured_l40s, &measured_h100};
+    case chip_architecture::blackwell:
+    case chip_architecture::blackwell_ultra:
+    case chip_architecture::rubin:
+    case chip_architecture::rubin_ultra: return {&measured_b200, &measured_h200, &measured_h100};
+    case chip_architecture::hopper: return {&measured_h100, &measured_h200, &measured_a100};
     default: return {&measured_l40s, &measured_a100, &measured_h100};
   }
 }
@@ -91,9 +91,9 @@ constexpr const measured_machine& donor_of(const accelerator& a) {
 /// together 0.07 seen), 0.13 between architectures (together 0.11 seen of A100, 0.14 of B200 and
 /// L40S).
 constexpr double transfer_log_sigma(const accelerator& a, const accelerator& donor) {
-  const bool siblings =
-      a.architecture == donor.architecture || (a.architecture == architecture::blackwell_ultra &&
-                                               donor.architecture == architecture::blackwell);
+  const bool siblings = a.architecture == donor.architecture ||
+                        (a.architecture == chip_architecture::blackwell_ultra &&
+                         donor.architecture == chip_architecture::blackwell);
   return siblings ? 0.06 : 0.13;
 }
 /// The same for attention: 0.06 within a generation, 0.2 between architectures that run

@@ -11,7 +11,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator mi210{
     .name = "mi210",
     .vendor = "AMD",
-    .architecture = architecture::cdna2,
+    .architecture = chip_architecture::cdna2,
     .sms = {104.0, sources::mi210_page},
     .matrix = {.peak = {.fp64 = {45.3 * TFLOP_per_s, sources::mi210_page},
                         .fp32 = {45.3 * TFLOP_per_s, sources::mi210_page},
@@ -44,7 +44,7 @@ inline constexpr accelerator mi210{
 inline constexpr accelerator mi300x{
     .name = "mi300x",
     .vendor = "AMD",
-    .architecture = architecture::cdna3,
+    .architecture = chip_architecture::cdna3,
     .sms = {304.0, sources::rocm_table},
     .matrix = {.peak = {.fp64 = {163.4 * TFLOP_per_s, sources::not_read},
                         .fp32 = {163.4 * TFLOP_per_s, sources::mi300x_peaks},

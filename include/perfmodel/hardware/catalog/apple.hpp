@@ -12,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator m2_ultra{
     .name = "m2_ultra",
     .vendor = "Apple",
-    .architecture = architecture::apple_m2,
+    .architecture = chip_architecture::apple_m2,
     .sms = {76.0, sources::apple_table},
     .matrix = {.peak = {.fp32 = {27.2 * TFLOP_per_s, sources::apple_no_matrix_unit},
                         .bf16 = {27.2 * TFLOP_per_s, sources::apple_no_matrix_unit},
@@ -33,7 +33,7 @@ inline constexpr accelerator m2_ultra{
 inline constexpr accelerator m3_ultra{
     .name = "m3_ultra",
     .vendor = "Apple",
-    .architecture = architecture::apple_m3,
+    .architecture = chip_architecture::apple_m3,
     .sms = {80.0, sources::apple_table},
     .matrix = {.peak = {.fp32 = {28.63 * TFLOP_per_s, sources::apple_no_matrix_unit},
                         .bf16 = {28.63 * TFLOP_per_s, sources::apple_no_matrix_unit},

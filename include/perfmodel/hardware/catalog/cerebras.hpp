@@ -13,7 +13,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator cerebras_wse3{
     .name = "cerebras_wse3",
     .vendor = "Cerebras",
-    .architecture = architecture::wse3,
+    .architecture = chip_architecture::wse3,
     .sms = {900000.0, sources::wse3_toms},
     .matrix = {.peak = {.fp16 = {125000.0 * TFLOP_per_s, sources::wse3_toms}}},
     .dram = {.capacity = {44.0 * GB, sources::wse3_toms},

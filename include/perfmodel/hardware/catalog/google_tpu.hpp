@@ -12,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator tpu_v5e{
     .name = "tpu_v5e",
     .vendor = "Google",
-    .architecture = architecture::tpu_v5e,
+    .architecture = chip_architecture::tpu_v5e,
     .sms = {1.0, sources::tpu_v5e_docs},
     .matrix = {.peak = {.bf16 = {197.0 * TFLOP_per_s, sources::tpu_v5e_docs},
                         .int8 = {393.0 * TFLOP_per_s, sources::tpu_v5e_docs}},
@@ -34,7 +34,7 @@ inline constexpr accelerator tpu_v5e{
 inline constexpr accelerator tpu_v5p{
     .name = "tpu_v5p",
     .vendor = "Google",
-    .architecture = architecture::tpu_v5p,
+    .architecture = chip_architecture::tpu_v5p,
     .sms = {2.0, sources::tpu_v5p_docs},
     .matrix = {.peak = {.bf16 = {459.0 * TFLOP_per_s, sources::tpu_v5p_docs},
                         .fp8 = {459.0 * TFLOP_per_s, sources::tpu_v5p_docs},

@@ -12,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator groq_lpu{
     .name = "groq_lpu",
     .vendor = "Groq",
-    .architecture = architecture::groq_tsp,
+    .architecture = chip_architecture::groq_tsp,
     .sms = {1.0, sources::groq_page},
     .matrix = {.peak = {.fp16 = {188.0 * TFLOP_per_s, sources::groq_page},
                         .int8 = {750.0 * TFLOP_per_s, sources::groq_page}},

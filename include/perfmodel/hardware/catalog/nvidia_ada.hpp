@@ -11,7 +11,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator l4{
     .name = "l4",
     .vendor = "NVIDIA",
-    .architecture = architecture::ada,
+    .architecture = chip_architecture::ada,
     .sms = {58.0, sources::l4_cores},
     .matrix = {.peak = {.tf32 = {dense(sparse_flop_rate<>(120.0 * TFLOP_per_s)), sources::l4_tf32},
                         .bf16 = {dense(sparse_flop_rate<>(242.0 * TFLOP_per_s)), sources::l4_dense},
@@ -48,7 +48,7 @@ inline constexpr accelerator l4{
 inline constexpr accelerator l40s{
     .name = "l40s",
     .vendor = "NVIDIA",
-    .architecture = architecture::ada,
+    .architecture = chip_architecture::ada,
     .sms = {142.0, sources::l40s_board},
     .matrix = {.peak = {.tf32 = {183.0 * TFLOP_per_s, sources::l40s_table},
                         .bf16 = {362.05 * TFLOP_per_s, sources::l40s_table},
@@ -87,7 +87,7 @@ inline constexpr accelerator l40s{
 inline constexpr accelerator rtx_4090{
     .name = "rtx_4090",
     .vendor = "NVIDIA",
-    .architecture = architecture::ada,
+    .architecture = chip_architecture::ada,
     .sms = {128.0, sources::ada_summary},
     .matrix = {.peak = {.tf32 = {82.58 * TFLOP_per_s, sources::rtx_4090_table},
                         .bf16 = {165.2 * TFLOP_per_s, sources::rtx_4090_table},

@@ -11,7 +11,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator a100_sxm_80gb{
     .name = "a100_sxm_80gb",
     .vendor = "NVIDIA",
-    .architecture = architecture::ampere,
+    .architecture = chip_architecture::ampere,
     .sms = {108.0, sources::a100_table},
     .matrix = {.peak = {.fp64 = {19.5 * TFLOP_per_s, sources::a100_table},
                         .tf32 = {156.0 * TFLOP_per_s, sources::a100_table},

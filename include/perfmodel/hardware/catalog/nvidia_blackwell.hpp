@@ -12,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator b200_sxm{
     .name = "b200_sxm",
     .vendor = "NVIDIA",
-    .architecture = architecture::blackwell,
+    .architecture = chip_architecture::blackwell,
     .sms = {148.0, sources::b200_driver},
     .matrix = {.peak = {.fp64 = {296.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
                         .tf32 = {1125.0 * TFLOP_per_s, sources::hgx_table},
@@ -54,7 +54,7 @@ inline constexpr accelerator b200_sxm{
 inline constexpr accelerator b300_sxm{
     .name = "b300_sxm",
     .vendor = "NVIDIA",
-    .architecture = architecture::blackwell_ultra,
+    .architecture = chip_architecture::blackwell_ultra,
     .sms = {148.0, sources::b300_notes},
     .matrix = {.peak = {.fp64 = {10.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
                         .tf32 = {1125.0 * TFLOP_per_s, sources::b300_table},
@@ -97,7 +97,7 @@ inline constexpr accelerator b300_sxm{
 inline constexpr accelerator gb200{
     .name = "gb200",
     .vendor = "NVIDIA",
-    .architecture = architecture::blackwell,
+    .architecture = chip_architecture::blackwell,
     .sms = {152.0, sources::gb_sms},
     .matrix = {.peak = {.fp64 = {40.0 * TFLOP_per_s, sources::gb200_half},
                         .tf32 = {1250.0 * TFLOP_per_s, sources::b200_brief},
@@ -141,7 +141,7 @@ inline constexpr accelerator gb200{
 inline constexpr accelerator gb300 = [] {
   accelerator a = gb200;
   a.name = "gb300";
-  a.architecture = architecture::blackwell_ultra;
+  a.architecture = chip_architecture::blackwell_ultra;
   a.matrix.peak = {.tf32 = {2500.0 / 2.0 * TFLOP_per_s, sources::half_of_bf16},
                    .bf16 = {2500.0 * TFLOP_per_s, sources::system_specs},
                    .fp16 = {2500.0 * TFLOP_per_s, sources::system_specs},

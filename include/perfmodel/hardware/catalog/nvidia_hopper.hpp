@@ -12,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator h100_sxm{
     .name = "h100_sxm",
     .vendor = "NVIDIA",
-    .architecture = architecture::hopper,
+    .architecture = chip_architecture::hopper,
     .sms = {132.0, sources::h100_whitepaper},
     .matrix = {.peak = {.fp64 = {66.9 * TFLOP_per_s, sources::h100_whitepaper},
                         .tf32 = {494.7 * TFLOP_per_s, sources::h100_whitepaper},
@@ -83,7 +83,7 @@ inline constexpr accelerator h200_sxm = [] {
 inline constexpr accelerator h100_pcie{
     .name = "h100_pcie",
     .vendor = "NVIDIA",
-    .architecture = architecture::hopper,
+    .architecture = chip_architecture::hopper,
     .sms = {114.0, sources::h100_table},
     .matrix = {.peak = {.fp64 = {51.0 * TFLOP_per_s, sources::h100_table},
                         .tf32 = {dense(sparse_flop_rate<>(756.0 * TFLOP_per_s)),
@@ -125,7 +125,7 @@ inline constexpr accelerator h100_pcie{
 inline constexpr accelerator h20{
     .name = "h20",
     .vendor = "NVIDIA",
-    .architecture = architecture::hopper,
+    .architecture = chip_architecture::hopper,
     .sms = {78.0, sources::h20_listing},
     .matrix = {.peak = {.tf32 = {74.0 * TFLOP_per_s, sources::h20_note},
                         .bf16 = {148.0 * TFLOP_per_s, sources::h20_note},

@@ -12,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator jetson_orin_nano_8gb{
     .name = "jetson_orin_nano_8gb",
     .vendor = "NVIDIA",
-    .architecture = architecture::ampere_orin,
+    .architecture = chip_architecture::ampere_orin,
     .sms = {8.0, sources::orin_nano_page},
     .matrix = {.peak = {.tf32 = {10.24 / 2.0 * TFLOP_per_s, sources::half_of_bf16},
                         .bf16 = {10.24 * TFLOP_per_s, sources::orin_tensor},
@@ -35,7 +35,7 @@ inline constexpr accelerator jetson_orin_nano_8gb{
 inline constexpr accelerator jetson_orin_nx_16gb{
     .name = "jetson_orin_nx_16gb",
     .vendor = "NVIDIA",
-    .architecture = architecture::ampere_orin,
+    .architecture = chip_architecture::ampere_orin,
     .sms = {8.0, sources::jetson_modules},
     .matrix = {.peak = {.tf32 = {8.0 * 1024.0 * 0.918 * GFLOP_per_s, sources::half_of_bf16},
                         .bf16 = {8.0 * 2048.0 * 0.918 * GFLOP_per_s, sources::orin_tensor},
@@ -58,7 +58,7 @@ inline constexpr accelerator jetson_orin_nx_16gb{
 inline constexpr accelerator jetson_agx_orin_64gb{
     .name = "jetson_agx_orin_64gb",
     .vendor = "NVIDIA",
-    .architecture = architecture::ampere_orin,
+    .architecture = chip_architecture::ampere_orin,
     .sms = {16.0, sources::orin_brief},
     .matrix = {.peak = {.tf32 = {16.0 * 1024.0 * 1.3 * GFLOP_per_s, sources::half_of_bf16},
                         .bf16 = {16.0 * 2048.0 * 1.3 * GFLOP_per_s, sources::orin_tensor},
@@ -82,7 +82,7 @@ inline constexpr accelerator jetson_agx_orin_64gb{
 inline constexpr accelerator jetson_thor{
     .name = "jetson_thor",
     .vendor = "NVIDIA",
-    .architecture = architecture::blackwell_thor,
+    .architecture = chip_architecture::blackwell_thor,
     .sms = {20.0, sources::thor_forum},
     .matrix = {.peak = {.bf16 = {1035.0 / 4.0 * TFLOP_per_s, sources::thor_ladder},
                         .fp16 = {1035.0 / 4.0 * TFLOP_per_s, sources::thor_ladder},

@@ -11,7 +11,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator rtx_5080{
     .name = "rtx_5080",
     .vendor = "NVIDIA",
-    .architecture = architecture::blackwell_rtx,
+    .architecture = chip_architecture::blackwell_rtx,
     .sms = {84.0, sources::rtx_5080_table},
     .matrix = {.peak = {.tf32 = {56.3 * TFLOP_per_s, sources::rtx_ladder},
                         .bf16 = {112.6 * TFLOP_per_s, sources::rtx_ladder},
@@ -44,7 +44,7 @@ inline constexpr accelerator rtx_5080{
 inline constexpr accelerator rtx_5090{
     .name = "rtx_5090",
     .vendor = "NVIDIA",
-    .architecture = architecture::blackwell_rtx,
+    .architecture = chip_architecture::blackwell_rtx,
     .sms = {170.0, sources::rtx_5090_table},
     .matrix = {.peak = {.tf32 = {104.8 * TFLOP_per_s, sources::rtx_ladder},
                         .bf16 = {209.5 * TFLOP_per_s, sources::rtx_ladder},
@@ -80,7 +80,7 @@ inline constexpr accelerator rtx_5090{
 inline constexpr accelerator rtx_pro_6000{
     .name = "rtx_pro_6000",
     .vendor = "NVIDIA",
-    .architecture = architecture::blackwell_rtx,
+    .architecture = chip_architecture::blackwell_rtx,
     .sms = {188.0, sources::rtx_pro_news},
     .matrix = {.peak = {.tf32 = {467.8 / 2.0 * TFLOP_per_s, sources::half_of_bf16},
                         .bf16 = {467.8 * TFLOP_per_s, sources::system_specs},

@@ -12,7 +12,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator vera_rubin_nvl144{
     .name = "vera_rubin_nvl144",
     .vendor = "NVIDIA",
-    .architecture = architecture::rubin,
+    .architecture = chip_architecture::rubin,
     .sms = {212.0, sources::rubin_sms},
     .matrix = {.peak = {.fp8 = {1200000.0 / 72.0 * TFLOP_per_s, sources::rubin_technews},
                         .fp4 = {3600000.0 / 72.0 * TFLOP_per_s, sources::rubin_gtc}}},
@@ -32,7 +32,7 @@ inline constexpr accelerator vera_rubin_nvl144{
 inline constexpr accelerator rubin_ultra_nvl576{
     .name = "rubin_ultra_nvl576",
     .vendor = "NVIDIA",
-    .architecture = architecture::rubin_ultra,
+    .architecture = chip_architecture::rubin_ultra,
     .matrix = {.peak = {.fp8 = {5000000.0 / 144.0 * TFLOP_per_s, sources::rubin_ultra_rack},
                         .fp4 = {15000000.0 / 144.0 * TFLOP_per_s, sources::rubin_ultra_rack}}},
     .dram = {.capacity = {1.0 * TB, sources::rubin_ultra_gtc},

@@ -11,7 +11,7 @@ namespace perfmodel::catalog {
 inline constexpr accelerator v100_sxm_32gb{
     .name = "v100_sxm_32gb",
     .vendor = "NVIDIA",
-    .architecture = architecture::volta,
+    .architecture = chip_architecture::volta,
     .sms = {80.0, sources::v100_catalog},
     .matrix = {.peak = {.fp16 = {125.0 * TFLOP_per_s, sources::v100_catalog}},
                .clock = {1.53 * GHz, sources::v100_catalog},

@@ -57,7 +57,7 @@ constexpr T attended_tokens(const basic_attention_decode<T>& a) {
 template <Scalar T>
 constexpr bytes<T> page_table_bytes(const T& seen_tokens, const T& block_size) {
   using math::ceil;
-  detail::count("tokens", seen_tokens);
+  detail::count("seen_tokens", seen_tokens);
   return 4.0 * ceil(seen_tokens / detail::count("block_size", block_size)) * byte;
 }
 PERFMODEL_WHOLE_NUMBERS(page_table_bytes)

@@ -18,7 +18,7 @@ constexpr T expected_experts(const T& experts, const T& top_k, const T& token_co
   using math::pow;
   detail::count("experts", experts);
   detail::count("top_k", top_k);
-  detail::not_negative("tokens", token_count);
+  detail::not_negative("token_count", token_count);
   if (lower(T(experts - top_k)) < 0.0) {
     detail::fail(error_code::inconsistent, "top_k exceeds experts: a token cannot pick one twice");
   }
@@ -83,8 +83,8 @@ template <Scalar T>
 constexpr T tokens_on_rank(const T& token_count, const T& top_k, const T& ranks) {
   using math::pow;
   detail::count("top_k", top_k);
-  detail::count("expert_parallel", ranks);
-  return detail::count("tokens", token_count) * (1.0 - pow(T(1.0 - 1.0 / ranks), top_k));
+  detail::count("ranks", ranks);
+  return detail::count("token_count", token_count) * (1.0 - pow(T(1.0 - 1.0 / ranks), top_k));
 }
 PERFMODEL_WHOLE_NUMBERS(tokens_on_rank)
 

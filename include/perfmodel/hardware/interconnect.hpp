@@ -1,7 +1,6 @@
 // What connects accelerators with each other and with their host.
 #pragma once
 
-#include <perfmodel/core/estimate.hpp>  // limiter::link, before the type of that name: GCC warns in the other order
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/units/convention.hpp>
@@ -29,7 +28,7 @@ constexpr const char* name_of(link_kind k) {
 /// Bandwidth is one-way and per accelerator, summed over its links. `ranks` is how many
 /// accelerators one fabric joins; `in_network_reduction` says whether its switches add.
 template <Scalar T = double>
-struct basic_link {
+struct basic_interconnect {
   link_kind kind = link_kind::none;
   fact<perfmodel::bandwidth<T>> bandwidth{};
   fact<duration<T>> latency{};
@@ -47,6 +46,6 @@ struct basic_link {
     f("in_network_reduction", l.in_network_reduction...);
   }
 };
-using link = basic_link<>;
+using interconnect = basic_interconnect<>;
 
 }  // namespace perfmodel
