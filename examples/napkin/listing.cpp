@@ -30,18 +30,15 @@ std::vector<stated_value> values_of(const pm::accelerator& a) {
   std::vector<stated_value> values;
   pm::map_scalars<double>(a, [&](const pm::field_path& path, double x, const pm::source* from,
                                  pm::unit_exponents unit) {
-    if (x != 0.0 && from != nullptr) values.push_back({path.text(), x, unit, from});
+    if (from != nullptr) values.push_back({path.text(), x, unit, from});
     return x;
   });
   return values;
 }
 
-std::string text_or_dash(double x, const pm::unit_exponents& unit) {
-  return x == 0.0 ? "-" : pm::to_string(x, unit);
-}
-template <class Q>
-std::string text_or_dash(const Q& q) {
-  return text_or_dash(q.value(), pm::exponents_of<typename Q::quantity_type>());
+template <class Fact>
+std::string text_or_dash(const Fact& fact) {
+  return fact.is_stated() ? pm::to_string(fact.quantity()) : "-";
 }
 
 json alternatives_json(std::string_view accelerator) {

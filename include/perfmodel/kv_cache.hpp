@@ -49,7 +49,7 @@ using memory_budget = basic_memory_budget<>;
 /// Test: 8 x 80e9 bytes less 140e9 are 500e9.
 template <Scalar T>
 constexpr bytes<T> kv_bytes_available(const basic_memory_budget<T>& b) {
-  require_valid(b, "budget");
+  require_valid(b);
   return named("KV bytes available",
                b.utilization * b.capacity - b.weights - b.activations - b.runtime);
 }

@@ -294,16 +294,18 @@ TEST_CASE("rows held out are refused where they cannot be", "[calibration]") {
   const doubles t = line_times(sizes, 3.0, 7.0);
   std::vector<std::size_t> group(sizes.size());
   for (std::size_t i = 0; i < group.size(); ++i) group[i] = i / 2;
-  const auto held_out = [&](std::span<const std::size_t> groups, std::size_t folds) {
+  const auto held_out = [&](std::span<const std::size_t> groups, std::optional<std::size_t> folds) {
     return refusal([&] {
       pm::held_out_residuals(line, std::span<const double>(t), groups, line_model{sizes}, folds);
     });
   };
-  CHECK(held_out(group, 0) == "nothing refused");
+  CHECK(held_out(group, {}) == "nothing refused");
   CHECK(held_out(group, 2) == "nothing refused");
   CHECK(held_out(group, 1) ==
-        "PM-E010: folds is 1; allowed: 0, or 2 or more, as one part leaves no rows to fit");
-  CHECK(held_out(std::span<const std::size_t>(group).first(3), 0) ==
+        "PM-E010: folds is 1; allowed: 2 or more, as one part leaves no rows to fit");
+  CHECK(held_out(group, 0) ==
+        "PM-E010: folds is 0; allowed: 2 or more, as one part leaves no rows to fit");
+  CHECK(held_out(std::span<const std::size_t>(group).first(3), {}) ==
         "PM-E031: 10 measurements have 3 groups");
   // A row that only the prediction for it finds wrong: without it the fit is fine.
   const auto wrong = refusal([&] {

@@ -128,7 +128,7 @@ TEST_CASE("kv_cache: of a budget every part counts, and bad ones are named") {
   bad.runtime = -1.0 * pm::GB;
   CHECK(refusal([&] {
           (void)pm::kv_bytes_available(bad);
-        }).starts_with("PM-E010: budget.runtime is -1000000000"));
+        }).starts_with("PM-E010: runtime is -1000000000"));
   CHECK(refusal([&] {
           (void)pm::kv_capacity(b, 0.0 * pm::byte_per_token, 1.0);
         }).starts_with("PM-E010: per_token is 0"));

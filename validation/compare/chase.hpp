@@ -8,7 +8,7 @@ namespace perfmodel::validation {
 
 struct chased_load {
   duration<> latency{};           ///< 0 where a level that serves a part of the loads states none
-  const char* level = "between";  ///< that serves nine in ten
+  const char* level = "between";  ///< that serves four loads in five
 };
 
 /// A chain through `working_set` bytes that one SM walks again and again: each level serves what it
@@ -35,7 +35,7 @@ inline chased_load chase(const accelerator& a, double working_set, bool through_
         perfmodel::detail::resident(working_set * byte, bytes<>::from_value(at.holds));
     const double share = kept - served;
     served = kept;
-    if (share >= 0.9) out.level = at.name;
+    if (share >= 0.8) out.level = at.name;
     if (share > 1e-3 && !(at.latency.value() > 0.0)) return {{}, out.level};
     out.latency = out.latency + share * at.latency;
   }

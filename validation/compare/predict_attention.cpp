@@ -33,7 +33,7 @@ prediction predict_decode(const question& q) {
                      .head_dim = q.number("head_dim"),
                      .format = q.format()};
   w.kv_format = w.format;
-  w.block_size = q.number("block_size");
+  if (const double block = q.number("block_size"); block > 0.0) w.block_size = block;
   calibrated policy = q.on.policy;
   policy.conditions = replaying(q.warm() ? 1.0 : 0.0);
   prediction p = bounded_by(q, demand_of(w), policy.estimate(q.on.device, w),

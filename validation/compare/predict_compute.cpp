@@ -16,8 +16,8 @@ constexpr double rows_of_mma = 16.0;
 constexpr double mma_share = 0.629;
 
 /// Elsewhere ptxas makes fp8 mma of fp16 ones. Assumed of other architectures than these.
-bool has_fp8_mma(architecture a) {
-  return a == architecture::ada || a == architecture::blackwell_rtx;
+bool has_fp8_mma(chip_architecture a) {
+  return a == chip_architecture::ada || a == chip_architecture::blackwell_rtx;
 }
 
 prediction product(const question& q, const gemm& g, double weight_copies) {

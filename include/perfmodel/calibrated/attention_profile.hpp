@@ -39,7 +39,7 @@ struct basic_attention_kernels {
     f("reorders_heads", s.reorders_heads...);
     f(field::not_negative("kernel_cycles"), s.kernel_cycles...);
     f(field::not_negative("split_cycles"), s.split_cycles...);
-    f(field::not_negative("partial_row_cycles"), s.partial_row_cycles...);
+    f(field::positive("partial_row_cycles"), s.partial_row_cycles...);
     f(field::not_negative("sequence_cost"), s.sequence_cost...);
     f(field::not_negative("scheduled_sequences"), s.scheduled_sequences...);
     f(field::not_negative("narrow_kv_time"), s.narrow_kv_time...);
