@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/step.hpp>
@@ -23,6 +24,11 @@ class shape {
     double x = NAN;
     REQUIRE(words_ >> x);
     return x;
+  }
+  /// What the file writes as 0 where there is none.
+  std::optional<double> stated() {
+    const double x = number();
+    return x > 0.0 ? std::optional(x) : std::nullopt;
   }
   int whole() { return static_cast<int>(number()); }
   pm::number_format format() {
@@ -47,7 +53,7 @@ pm::duration<> gemm(const pm::accelerator& a, const pm::calibrated& silicon, sha
   g.m = s.number(), g.n = s.number(), g.k = s.number();
   g.format = s.format();
   g.weights.format = s.format();
-  if (const double group = s.number(); group > 0.0) g.weights.group = group;
+  g.weights.group = s.stated();
   g.weights.scale_bits = s.number();
   g.output = s.format();
   return calibrated_estimate(a, g, silicon, pm::replaying(s.number())).time;
@@ -57,17 +63,17 @@ pm::duration<> decode(const pm::accelerator& a, const pm::calibrated& silicon, s
   w.batch = s.number(), w.context = s.number();
   w.query_heads = s.number(), w.kv_heads = s.number(), w.head_dim = s.number();
   w.kv_format = s.format();
-  w.window = s.number();
+  w.window = s.stated();
   return calibrated_estimate(a, w, silicon, pm::replaying(s.number())).time;
 }
 pm::duration<> prefill(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
   pm::attention_prefill w;
   w.batch = s.number(), w.tokens = s.number();
   w.query_heads = s.number(), w.kv_heads = s.number();
-  w.head_dim = s.number(), w.value_dim = s.number();
+  w.head_dim = s.number(), w.value_dim = s.stated();
   w.kv_format = s.format();
   w.causal = s.number() > 0.0;
-  w.window = s.number(), w.past = s.number();
+  w.window = s.stated(), w.past = s.number();
   return calibrated_estimate(a, w, silicon, pm::replaying(s.number())).time;
 }
 pm::duration<> experts(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {

@@ -121,9 +121,9 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
     gemms[r.gpu].push_back(std::log(r.seconds / e.time.value()));
   }
   for (const auto& r : published::attention_rows(folder)) {
-    const pm::attention_profile p = pm::catalog::transferred_attention_profile(*r.device);
-    attention[r.device->name.c_str()].push_back(
-        std::log(r.seconds / r.estimate(p.value).time.value()));
+    const auto e = r.estimate(pm::catalog::transferred_machine_profile(*r.device),
+                              pm::catalog::transferred_attention_profile(*r.device));
+    attention[r.device->name.c_str()].push_back(std::log(r.seconds / e.time.value()));
   }
   CHECK(pm::score_of(gemms["h100_sxm"]).mean < 0.06);
   CHECK(pm::score_of(gemms["h200_sxm"]).mean < 0.062);

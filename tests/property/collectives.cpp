@@ -13,9 +13,9 @@ namespace {
 constexpr collective_op operations[] = {
     collective_op::all_reduce, collective_op::all_gather, collective_op::reduce_scatter,
     collective_op::all_to_all, collective_op::broadcast,  collective_op::point_to_point};
-constexpr algorithm algorithms[] = {collective_algorithm::ring, collective_algorithm::tree,
-                                    collective_algorithm::one_shot, collective_algorithm::two_shot,
-                                    collective_algorithm::in_network};
+constexpr collective_algorithm algorithms[] = {
+    collective_algorithm::ring, collective_algorithm::tree, collective_algorithm::one_shot,
+    collective_algorithm::two_shot, collective_algorithm::in_network};
 
 pm::interconnect fabric(bool adds) {
   return {.kind = pm::link_kind::nvlink,

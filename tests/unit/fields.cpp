@@ -146,8 +146,8 @@ TEST_CASE("optionals and variants are lifted and traced with what they hold", "[
     seen.push_back(path.text());
     return pm::interval(value);
   });
-  CHECK(seen == std::vector<std::string>{"latency", "window", "load.arrivals", "nested.arrivals",
-                                         "message", "share", "fraction", "any"});
+  CHECK(seen == std::vector<std::string>{"window", "load.arrivals", "nested.arrivals", "message",
+                                         "share", "fraction", "any"});
   pm::trace t;
   const auto traced = pm::trace_inputs(x, t, "spec");
   const pm::derivation d = pm::derivation_of(*traced.window * std::get<1>(traced.load).arrivals);

@@ -103,7 +103,7 @@ TEST_CASE("a storage format that cannot be is refused, by every operator that ho
   };
   constexpr double inf = pm::detail::infinity, nan = pm::detail::not_a_number;
   CHECK(refused(64, 16, 4) == "nothing refused");
-  CHECK(refused(0, 0, 0) == "nothing refused");
+  CHECK(refused(0, 0, 0) == "gemm.weights.group is 0; allowed: 1 or more");
   CHECK(refused(1, inf, 0) == "gemm.weights.scale_bits is inf; allowed: 0 to 64");
   CHECK(refused(64, -1000, 0) == "gemm.weights.scale_bits is -1000; allowed: 0 to 64");
   CHECK(refused(64, nan, 0) == "gemm.weights.scale_bits is not a number; allowed: 0 to 64");

@@ -28,7 +28,7 @@ std::vector<double> held_out(const std::array<pm::fitted_parameter, N>& paramete
   if (parts.size() < 2) return {};
   const std::vector<double> measured = published::seconds_of(rows);
   return pm::held_out_residuals(parameters, std::span<const double>(measured),
-                                std::span<const std::size_t>(group), predict, 0, options);
+                                std::span<const std::size_t>(group), predict, {}, options);
 }
 
 /// Rows of one machine with the parameters that Model names: Model::count, Model::parameters and

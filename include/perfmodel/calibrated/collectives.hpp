@@ -67,7 +67,7 @@ struct basic_calibrated_collectives {
     if (s.launch == launch_mode::graph || s.implementation == collective_implementation::nccl)
       return p;
     duration<T> copy{};
-    if (local_copy) copy = named("copy", s.message / *local_copy);
+    if (local_copy) copy = named("copy", s.message / detail::positive("local_copy", *local_copy));
     const duration<T> host = profile.value.host_launch;
     p.latency = max(p.latency + copy, host - p.transfer);
     p.time = max(p.time + copy, host);
@@ -114,7 +114,8 @@ struct basic_calibrated_collectives {
       ++count;
     };
     add("LL protocol", launch + hops, wire / c.ll_share);
-    if (c.ll128_share) add("LL128 protocol", ready + hops, wire / *c.ll128_share);
+    if (c.ll128_share)
+      add("LL128 protocol", ready + hops, wire / detail::positive("ll128_share", *c.ll128_share));
     duration<T> streams = wire;
     if (keeps_a_part) {
       streams += s.message / (n * c.copy_rate * v.link_share * l.bandwidth.quantity());
