@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/core/short_list.hpp>
 #include <perfmodel/units/named.hpp>
 #include <string>
 #include <string_view>
@@ -72,6 +73,14 @@ template <class X>
 inline constexpr bool is_variant = false;
 template <class... Xs>
 inline constexpr bool is_variant<std::variant<Xs...>> = true;
+template <class X>
+inline constexpr bool is_short_list = false;
+template <class X, std::size_t N>
+inline constexpr bool is_short_list<short_list<X, N>> = true;
+/// Names of the items of a list, as in mixers.0.query_heads.
+inline constexpr const char* item_names[] = {
+    "0",  "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",  "10", "11", "12", "13", "14", "15",
+    "16", "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31"};
 /// Holds a quantity and more: a fact its source, a qualified quantity its convention.
 template <class X>
 concept HoldsQuantity = requires(const X& x) {
@@ -112,6 +121,12 @@ constexpr void convert(const field_path& path, const From& from, Into& into, F&&
         from, into);
   } else if constexpr (is_optional<From>) {
     if (from) convert<To>(path, *from, into.emplace(), seed);
+  } else if constexpr (is_short_list<From>) {
+    static_assert(From::capacity <= std::size(item_names));
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      into.push_back({});
+      convert<To>(field_path{&path, item_names[i]}, from[i], into[i], seed);
+    }
   } else if constexpr (is_variant<From>) {
     std::visit(
         [&]<class Held>(const Held& held) {
@@ -163,6 +178,8 @@ struct check_field {
       X::fields(here, x);
     } else if constexpr (is_optional<X>) {
       if (x) (*this)(about, *x);
+    } else if constexpr (is_short_list<X>) {
+      for (std::size_t i = 0; i < x.size(); ++i) here(field{item_names[i], about.allowed}, x[i]);
     } else if constexpr (is_variant<X>) {
       std::visit([&](const auto& held) { (*this)(about, held); }, x);
     } else if constexpr (Fact<X>) {

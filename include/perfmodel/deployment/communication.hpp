@@ -21,7 +21,8 @@ constexpr T ranks_reached(const parallel_layout& l, const T& top_k) {
   return scalar_max(T(1.0), ranks * (1.0 - pow(T(1.0 - 1.0 / l.expert), top_k)));
 }
 
-/// Two all-reduces of `rows` in each layer, but for those that dispatch and combine replace.
+/// An all-reduce of `rows` after each mixer and feed-forward, but for those that dispatch and combine
+/// replace.
 template <Scalar T, class Cost>
 constexpr duration<T> all_reduces(const basic_deployment<T>& d, const T& rows, const T& sums,
                                   const Cost& links) {
@@ -45,20 +46,20 @@ constexpr duration<T> gathered_logits(const basic_deployment<T>& d, const T& row
 }
 
 template <Scalar T, class Cost>
-constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T& rows,
+constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T& layers,
+                                           const basic_expert_shape<T>& experts, const T& rows,
                                            const Cost& links) {
   basic_expert_parallelism<T> x;
   x.ranks = d.layout.stage_ranks();
   x.tokens = rows / T(d.layout.tensor);
-  x.hidden = d.model.hidden;
-  x.top_k = ranks_reached(d.layout, d.model.moe.top_k);
+  x.hidden = experts.expert_hidden(d.model.hidden);
+  x.top_k = ranks_reached(d.layout, experts.top_k);
   x.dispatch = wider(d.activations, d.weights.experts.format);
   x.combine = residual_format(d);
   const auto exchange = [&](number_format format) {
     return time_of_collective(d.device.fabric, exchange_tokens(x, format), links).time;
   };
-  return named("dispatch and combine",
-               d.model.moe.layers * (exchange(x.dispatch) + exchange(x.combine)));
+  return named("dispatch and combine", layers * (exchange(x.dispatch) + exchange(x.combine)));
 }
 
 /// From stage to stage over the fabric, or over the host's link where the fabric does not reach.
@@ -78,22 +79,29 @@ constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
                                             const basic_iteration<T>& i, const Cost& links) {
   const parallel_layout& l = d.layout;
   const pass_share<T> share = share_of(l, i);
-  const bool spread = l.data > 1 && upper(d.model.moe.layers) > 0.0;
   duration<T> t{};
+  T sums{};
+  for (const auto& kind : d.model.layers.mixers) sums += kind.layers;
+  for (const auto& kind : d.model.layers.feed_forwards) {
+    const auto* experts = std::get_if<basic_expert_shape<T>>(&kind.shape);
+    if (experts && l.data > 1) {
+      t += dispatch_and_combine(d, kind.layers, *experts, share.rows, links);
+    } else {
+      sums += kind.layers;
+    }
+  }
   if (l.tensor > 1) {
-    const T sums = 2.0 * d.model.layers - (spread ? d.model.moe.layers : T(0.0));
     t += all_reduces(d, share.rows, sums, links);
     t += gathered_logits(d, share.logits, links);
   }
-  if (spread) t += dispatch_and_combine(d, share.rows, links);
   if (l.pipeline > 1) t += stage_transfers(d, share.rows, links);
   return t;
 }
 
 }  // namespace detail
 
-/// What a pass sends: two all-reduces per layer for tensor parallelism (one of them replaced by
-/// dispatch and combine where experts are spread over data-parallel groups), the gathering of the
+/// What a pass sends: an all-reduce for each mixer and feed-forward under tensor parallelism (the
+/// experts' replaced by dispatch and combine where experts are spread over data-parallel groups), the gathering of the
 /// logits, and a transfer per pipeline boundary. Nothing hides it: each waits for the one before.
 /// Rows travel in residual_format. Tests: 160 all-reduces and the logits of 70B over 8 ranks; over 2
 /// groups of a mixture of experts each token's row goes out once, and comes back.

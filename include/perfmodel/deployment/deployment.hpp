@@ -1,6 +1,7 @@
 // A model on machines: what is stored in which format, and how it is cut.
 #pragma once
 
+#include <perfmodel/deployment/sharding.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/parallel/layout.hpp>
 #include <perfmodel/workload/model/parameters.hpp>
@@ -41,12 +42,13 @@ using deployment = basic_deployment<>;
 /// What of the model the layout has to divide.
 template <Scalar T>
 constexpr sharded_dims sharded_dims_of(const basic_transformer<T>& m) {
-  const auto whole = [](const T& x) { return math::floor(lower(x)); };
-  return {whole(m.attention.query_heads),
-          m.attention.latent ? std::optional<double>() : whole(m.attention.kv_heads),
-          whole(m.layers),
-          whole(m.moe.experts),
-          {}};
+  sharded_dims dims;
+  for (const auto& kind : m.layers.mixers) {
+    std::visit([&](const auto& a) { detail::add_dims(a, dims); }, kind.shape);
+  }
+  dims.layers = math::floor(lower(m.layers.count));
+  if (const auto* e = experts_of(m)) dims.experts = math::floor(lower(e->experts));
+  return dims;
 }
 
 /// The format of what passes from layer to layer and over the links: that of the activations, and

@@ -10,18 +10,6 @@
 namespace perfmodel {
 
 namespace detail {
-/// Linear weights that each rank of a tensor-parallel group has whole, beyond its 1 / N of all: the
-/// projections to MLA's latents, and KV heads where there are fewer of them than ranks.
-template <Scalar T>
-constexpr T replicated_weights(const basic_transformer<T>& m, const T& tensor) {
-  const auto& a = m.attention;
-  if (a.latent) return m.layers * m.hidden * a.latent->projected() * (1.0 - 1.0 / tensor);
-  const T extra_heads = kv_heads_per_rank(a.kv_heads, tensor) - a.kv_heads / tensor;
-  return m.layers * m.hidden * (a.head_dim + a.value_width()) * extra_heads;
-}
-}  // namespace detail
-
-namespace detail {
 /// weight_bytes_per_device of a model that was checked.
 template <Scalar T>
 constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
@@ -30,18 +18,22 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   const T pipeline = T(d.layout.pipeline);
   const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
   const bytes<> other = bytes_of(d.weights.others);
+  const T replicated = over_mixers(
+      d.model, [&](const auto& a) { return replicated_weights(a, d.model.hidden, tensor); });
+  T vocabulary = p.embedding + p.head;
+  if (d.model.encoder) vocabulary += d.model.encoder->parameters;
   return named("weight bytes per device",
-               (p.linear / tensor + replicated_weights(d.model, tensor)) / pipeline *
-                       bytes_of(d.weights.linear) +
+               (p.attention / tensor + replicated) / pipeline * bytes_of(d.weights.attention) +
+                   p.linear / tensor / pipeline * bytes_of(d.weights.linear) +
                    p.experts / expert_ranks / pipeline * bytes_of(d.weights.experts) +
                    (p.expert_biases / expert_ranks + p.other) / pipeline * other +
-                   (p.embedding + p.head) / tensor * other);
+                   vocabulary / tensor * other);
 }
 }  // namespace detail
 
 /// Weights of one device: linear layers cut by tensor and pipeline (the projections to MLA's latents
 /// and replicated KV heads are whole), routed experts by all ranks of a stage, the vocabulary tables
-/// by tensor, norms and routers kept whole.
+/// and an encoder by tensor, norms and routers kept whole.
 /// Leaves out: stages of unequal length. Both vocabulary tables count on every stage, though the
 /// first has one and the last the other. Tests: bf16 Llama 3 70B over 8 ranks stores 1/8 of its
 /// matrices on each; over 16, 1/16 and half of a KV head's two projections more.
@@ -51,13 +43,18 @@ constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
   return detail::weights_on_device(d);
 }
 
-/// The share of the model's KV cache that one rank of a tensor-parallel group stores: 1 / N, or
-/// 1 / H_kv where there are more ranks than KV heads, and all of it for MLA, whose latent every
-/// head reads. Test: 8 KV heads over 4, 8, 16 ranks: 1/4, 1/8, 1/8.
+/// The share of what a token adds to the model's KV cache that one rank of a tensor-parallel group
+/// stores: 1 / N, or 1 / H_kv where there are more ranks than KV heads, and all of it for MLA, whose
+/// latent every head reads. Test: 8 KV heads over 4, 8, 16 ranks: 1/4, 1/8, 1/8.
 template <Scalar T>
 constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
-  if (m.attention.latent) return T(1.0);
-  return kv_heads_per_rank(m.attention.kv_heads, T(tensor)) / m.attention.kv_heads;
+  const storage_format format{};
+  const bytes<T> all = detail::over_mixers(
+      m, [&](const auto& a) { return bytes<T>(detail::token_cache(a, format)); });
+  const bytes<T> own = detail::over_mixers(m, [&](const auto& a) {
+    return bytes<T>(detail::token_cache(a, format) * detail::cache_share(a, T(tensor)));
+  });
+  return upper(all.value()) > 0.0 ? T(own / all) : T(1.0);
 }
 
 /// What one device stores of a token: kv x share / pipeline.
@@ -93,11 +90,23 @@ constexpr feasibility group_fits(const basic_deployment<T>& d) {
                       d.layout.stage_ranks(), reach);
   }
   const int slices = d.layout.expert_tensor();
-  if (upper(d.model.moe.layers) > 0.0 && !divides_evenly(slices, upper(d.model.moe.intermediate))) {
+  const auto* experts = experts_of(d.model);
+  if (experts && !divides_evenly(slices, upper(experts->intermediate))) {
     return infeasible("the ranks that share an expert do not divide its width", "ranks", slices,
-                      upper(d.model.moe.intermediate));
+                      upper(experts->intermediate));
   }
   return {};
+}
+
+/// Cache and states of one sequence that one device stores.
+template <Scalar T>
+constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& context) {
+  const T tensor = T(d.layout.tensor);
+  const bytes<T> all = over_mixers(d.model, [&](const auto& a) {
+    return bytes<T>((sequence_cache(a, context, d.kv) + sequence_state(a)) *
+                    cache_share(a, tensor));
+  });
+  return named("sequence bytes per device", all) / T(d.layout.pipeline);
 }
 
 /// Cache on a device of the busiest group; sequences are spread over the groups, whole.
@@ -105,8 +114,20 @@ template <Scalar T>
 constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequences,
                                    const T& context) {
   const T in_group = scalar_max(T(sequences / T(d.layout.data)), scalar_min(sequences, T(1.0)));
-  return in_group * cache_of_sequence(d.model, context, d.kv) * kv_share(d.model, d.layout.tensor) /
-         T(d.layout.pipeline);
+  return in_group * sequence_on_device(d, context);
+}
+
+/// Whether a sequence keeps less than what its tokens add, or more.
+template <Scalar T>
+constexpr bool grows_by_token(const basic_transformer<T>& m) {
+  for (const auto& kind : m.layers.mixers) {
+    if (const auto* a = std::get_if<basic_attention_shape<T>>(&kind.shape)) {
+      if (a->window) return false;
+    } else if (!std::holds_alternative<basic_latent_attention_shape<T>>(kind.shape)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// Whether a device has room for that much cache. `needed` is all of it together; the reason says
@@ -142,9 +163,14 @@ template <Scalar T>
 constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
                                            const basic_memory_budget<T>& budget, const T& context,
                                            const T& block_size) {
-  basic_kv_capacity<T> c =
-      kv_capacity(budget, kv_bytes_per_token_and_device(d), context, block_size);
-  if (upper(d.model.sliding_layers) > 0.0 && lower(c.available.value()) > 0.0) {
+  const bytes_per_token<T> per_token = kv_bytes_per_token_and_device(d);
+  basic_kv_capacity<T> c;
+  if (upper(per_token.value()) > 0.0) {
+    c = kv_capacity(budget, per_token, context, block_size);
+  } else {
+    c.available = kv_bytes_available(budget);  // states alone: no blocks
+  }
+  if (!grows_by_token(d.model) && lower(c.available.value()) > 0.0) {
     using math::floor;
     const bytes<T> sequence = cache_on_device(d, T(d.layout.data), context);
     c.sequences = floor(T(c.available / sequence));

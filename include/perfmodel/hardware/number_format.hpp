@@ -70,6 +70,7 @@ struct storage_format {
     f(field::within("zero_bits", 0.0, 64.0, "0 to 64"), s.zero_bits...);
   }
 
+  friend constexpr bool operator==(const storage_format&, const storage_format&) = default;
   constexpr double bits() const {
     return bits_of(format) + (group ? (scale_bits + zero_bits) / *group : 0.0);
   }

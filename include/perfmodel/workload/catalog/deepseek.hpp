@@ -1,5 +1,5 @@
 // DeepSeek's models: multi-head latent attention, many small experts, some always on, and the first
-// layers dense. Without the multi-token-prediction module.
+// layers dense.
 #pragma once
 
 #include <perfmodel/workload/model/transformer.hpp>
@@ -12,24 +12,26 @@ inline constexpr storage_format fp8_blocks{number_format::fp8, 128 * 128, 32};
 
 /// head_dim 192 = 128 without position + 64 rotary. Its router's bias is the selection bias that
 /// balances the load (arXiv 2412.19437, section 2.1.2).
+inline constexpr latent_attention_shape deepseek_v3_attention{.query_heads = 128,
+                                                              .head_dim = 192,
+                                                              .value_dim = 128,
+                                                              .kv_rank = 512,
+                                                              .rope_dim = 64,
+                                                              .query_rank = 1536};
+inline constexpr expert_shape deepseek_v3_experts{.experts = 256,
+                                                  .top_k = 8,
+                                                  .intermediate = 2048,
+                                                  .shared_intermediate = 2048,
+                                                  .router_bias = true};
+
 inline constexpr transformer deepseek_v3{
     .name = "deepseek_v3",
-    .layers = 61,
     .hidden = 7168,
-    .intermediate = 18432,
     .vocabulary = 129280,
-    .attention = {.query_heads = 128,
-                  .kv_heads = 1,
-                  .head_dim = 192,
-                  .value_dim = 128,
-                  .latent = latent_shape{.query_rank = 1536, .kv_rank = 512, .rope_dim = 64}},
-    .moe = {.layers = 58,
-            .experts = 256,
-            .top_k = 8,
-            .intermediate = 2048,
-            .shared_intermediate = 2048,
-            .router_bias = true},
+    .layers = {{3, deepseek_v3_attention, dense_shape{18432}},
+               {58, deepseek_v3_attention, deepseek_v3_experts}},
     .max_context = 163840,
+    .mtp = layer_shape{1, deepseek_v3_attention, deepseek_v3_experts},
     .stored = {fp8_blocks, number_format::bf16},
 };
 
@@ -40,22 +42,17 @@ inline constexpr transformer deepseek_r1 = [] {
   return m;
 }();
 
+inline constexpr latent_attention_shape deepseek_v2_lite_attention{
+    .query_heads = 16, .head_dim = 192, .value_dim = 128, .kv_rank = 512, .rope_dim = 64};
+
 inline constexpr transformer deepseek_v2_lite{
     .name = "deepseek_v2_lite",
-    .layers = 27,
     .hidden = 2048,
-    .intermediate = 10944,
     .vocabulary = 102400,
-    .attention = {.query_heads = 16,
-                  .kv_heads = 1,
-                  .head_dim = 192,
-                  .value_dim = 128,
-                  .latent = latent_shape{.kv_rank = 512, .rope_dim = 64}},
-    .moe = {.layers = 26,
-            .experts = 64,
-            .top_k = 6,
-            .intermediate = 1408,
-            .shared_intermediate = 2816},
+    .layers = {{1, deepseek_v2_lite_attention, dense_shape{10944}},
+               {26, deepseek_v2_lite_attention,
+                expert_shape{
+                    .experts = 64, .top_k = 6, .intermediate = 1408, .shared_intermediate = 2816}}},
     .max_context = 163840,
 };
 

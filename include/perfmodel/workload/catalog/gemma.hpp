@@ -6,15 +6,20 @@
 
 namespace perfmodel::catalog {
 
+/// Five layers with a window, then one without.
+constexpr layer_list gemma_3_layers(double windows, double without, attention_shape a,
+                                    double window, double intermediate) {
+  a.qk_norm = true;
+  attention_shape windowed = a;
+  windowed.window = window;
+  return {{windows, windowed, dense_shape{intermediate}}, {without, a, dense_shape{intermediate}}};
+}
+
 inline constexpr transformer gemma_3_1b{
     .name = "gemma_3_1b",
-    .layers = 26,
     .hidden = 1152,
-    .intermediate = 6912,
     .vocabulary = 262144,
-    .attention = {.query_heads = 4, .kv_heads = 1, .head_dim = 256, .qk_norm = true},
-    .sliding_layers = 22,
-    .window = 512,
+    .layers = gemma_3_layers(22, 4, {.query_heads = 4, .kv_heads = 1, .head_dim = 256}, 512, 6912),
     .norms_per_layer = 4,
     .tied_embeddings = true,
     .max_context = 32768,
@@ -22,13 +27,10 @@ inline constexpr transformer gemma_3_1b{
 
 inline constexpr transformer gemma_3_4b{
     .name = "gemma_3_4b",
-    .layers = 34,
     .hidden = 2560,
-    .intermediate = 10240,
     .vocabulary = 262208,
-    .attention = {.query_heads = 8, .kv_heads = 4, .head_dim = 256, .qk_norm = true},
-    .sliding_layers = 29,
-    .window = 1024,
+    .layers =
+        gemma_3_layers(29, 5, {.query_heads = 8, .kv_heads = 4, .head_dim = 256}, 1024, 10240),
     .norms_per_layer = 4,
     .tied_embeddings = true,
     .max_context = 131072,
@@ -36,13 +38,10 @@ inline constexpr transformer gemma_3_4b{
 
 inline constexpr transformer gemma_3_12b{
     .name = "gemma_3_12b",
-    .layers = 48,
     .hidden = 3840,
-    .intermediate = 15360,
     .vocabulary = 262208,
-    .attention = {.query_heads = 16, .kv_heads = 8, .head_dim = 256, .qk_norm = true},
-    .sliding_layers = 40,
-    .window = 1024,
+    .layers =
+        gemma_3_layers(40, 8, {.query_heads = 16, .kv_heads = 8, .head_dim = 256}, 1024, 15360),
     .norms_per_layer = 4,
     .tied_embeddings = true,
     .max_context = 131072,
@@ -50,13 +49,10 @@ inline constexpr transformer gemma_3_12b{
 
 inline constexpr transformer gemma_3_27b{
     .name = "gemma_3_27b",
-    .layers = 62,
     .hidden = 5376,
-    .intermediate = 21504,
     .vocabulary = 262208,
-    .attention = {.query_heads = 32, .kv_heads = 16, .head_dim = 128, .qk_norm = true},
-    .sliding_layers = 52,
-    .window = 1024,
+    .layers =
+        gemma_3_layers(52, 10, {.query_heads = 32, .kv_heads = 16, .head_dim = 128}, 1024, 21504),
     .norms_per_layer = 4,
     .tied_embeddings = true,
     .max_context = 131072,

@@ -8,43 +8,38 @@ namespace perfmodel::catalog {
 /// Version 0.3: version 0.1 has 32,000 tokens of vocabulary and a window of 4096.
 inline constexpr transformer mistral_7b{
     .name = "mistral_7b",
-    .layers = 32,
     .hidden = 4096,
-    .intermediate = 14336,
     .vocabulary = 32768,
-    .attention = {.query_heads = 32, .kv_heads = 8, .head_dim = 128},
+    .layers = {{32, attention_shape{.query_heads = 32, .kv_heads = 8, .head_dim = 128},
+                dense_shape{14336}}},
     .max_context = 32768,
 };
 
 inline constexpr transformer mistral_7b_v0_1{
     .name = "mistral_7b_v0_1",
-    .layers = 32,
     .hidden = 4096,
-    .intermediate = 14336,
     .vocabulary = 32000,
-    .attention = {.query_heads = 32, .kv_heads = 8, .head_dim = 128},
-    .sliding_layers = 32,
-    .window = 4096,
+    .layers = {{32,
+                attention_shape{.query_heads = 32, .kv_heads = 8, .head_dim = 128, .window = 4096},
+                dense_shape{14336}}},
     .max_context = 32768,
 };
 
 inline constexpr transformer mistral_small_3_24b{
     .name = "mistral_small_3_24b",
-    .layers = 40,
     .hidden = 5120,
-    .intermediate = 32768,
     .vocabulary = 131072,
-    .attention = {.query_heads = 32, .kv_heads = 8, .head_dim = 128},
+    .layers = {{40, attention_shape{.query_heads = 32, .kv_heads = 8, .head_dim = 128},
+                dense_shape{32768}}},
     .max_context = 32768,
 };
 
 inline constexpr transformer mixtral_8x7b{
     .name = "mixtral_8x7b",
-    .layers = 32,
     .hidden = 4096,
     .vocabulary = 32000,
-    .attention = {.query_heads = 32, .kv_heads = 8, .head_dim = 128},
-    .moe = {.layers = 32, .experts = 8, .top_k = 2, .intermediate = 14336},
+    .layers = {{32, attention_shape{.query_heads = 32, .kv_heads = 8, .head_dim = 128},
+                expert_shape{.experts = 8, .top_k = 2, .intermediate = 14336}}},
     .max_context = 32768,
 };
 

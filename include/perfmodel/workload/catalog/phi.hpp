@@ -9,34 +9,34 @@ namespace perfmodel::catalog {
 /// The 4k version, whose window of 2047 is half its context.
 inline constexpr transformer phi_3_mini{
     .name = "phi_3_mini",
-    .layers = 32,
     .hidden = 3072,
-    .intermediate = 8192,
     .vocabulary = 32064,
-    .attention = {.query_heads = 32, .kv_heads = 32, .head_dim = 96},
-    .sliding_layers = 32,
-    .window = 2047,
+    .layers = {{32,
+                attention_shape{.query_heads = 32, .kv_heads = 32, .head_dim = 96, .window = 2047},
+                dense_shape{8192}}},
     .max_context = 4096,
 };
 
 inline constexpr transformer phi_4{
     .name = "phi_4",
-    .layers = 40,
     .hidden = 5120,
-    .intermediate = 17920,
     .vocabulary = 100352,
-    .attention = {.query_heads = 40, .kv_heads = 10, .head_dim = 128},
+    .layers = {{40, attention_shape{.query_heads = 40, .kv_heads = 10, .head_dim = 128},
+                dense_shape{17920}}},
     .max_context = 16384,
 };
 
 inline constexpr transformer phi_3_5_moe{
     .name = "phi_3_5_moe",
-    .layers = 32,
     .hidden = 4096,
     .vocabulary = 32064,
-    .attention =
-        {.query_heads = 32, .kv_heads = 8, .head_dim = 128, .qkv_bias = true, .output_bias = true},
-    .moe = {.layers = 32, .experts = 16, .top_k = 2, .intermediate = 6400},
+    .layers = {{32,
+                attention_shape{.query_heads = 32,
+                                .kv_heads = 8,
+                                .head_dim = 128,
+                                .qkv_bias = true,
+                                .output_bias = true},
+                expert_shape{.experts = 16, .top_k = 2, .intermediate = 6400}}},
     .norm_bias = true,
     .head_bias = true,
     .max_context = 131072,

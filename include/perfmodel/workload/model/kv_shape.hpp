@@ -1,46 +1,116 @@
-// What one token leaves in the KV cache of a transformer.
+// What sequences leave behind in a transformer: keys and values of each token, and states.
 #pragma once
 
 #include <perfmodel/workload/model/transformer.hpp>
 
 namespace perfmodel {
 
-/// Cached elements of one token in one layer: keys and values of every KV head, or MLA's latent
-/// and rotary key (arXiv 2405.04434, section 2.1.3), which all heads share.
+namespace detail {
+
+// Of one layer: what a token adds to the cache, what a sequence of `context` tokens keeps there, and
+// what it keeps whatever its length.
+template <class Shape>
+constexpr auto token_cache(const Shape& a, const storage_format& format) {
+  const auto entries = a.cached_elements() * bytes_of(format);
+  return a.indexer ? entries + a.indexer->bytes_per_token() : entries;
+}
 template <Scalar T>
-constexpr T kv_elements_per_layer(const basic_transformer<T>& m) {
-  const auto& a = m.attention;
-  return a.latent ? a.latent->cached() : a.kv_heads * (a.head_dim + a.value_width());
+constexpr bytes<T> token_cache(const basic_compressed_attention_shape<T>& a,
+                               const storage_format& format) {
+  if (!a.ratio) return a.cached_elements() * bytes_of(format);
+  const bytes<T> entry = a.cached_elements() * bytes_of(format);
+  return (a.indexer ? entry + a.indexer->bytes_per_token() : entry) / *a.ratio;
+}
+template <Scalar T>
+constexpr bytes<T> token_cache(const basic_recurrent_shape<T>&, const storage_format&) {
+  return {};
 }
 
-/// kv = 2 L H_kv d_h b for grouped-query attention, L (d_c + d_rope) b for MLA, in every layer,
-/// whole model. Source: Kwon et al. 2023 (arXiv 2309.06180), section 3; MLA as above.
+template <class Shape, Scalar T>
+constexpr bytes<T> sequence_cache(const Shape& a, const T& context, const storage_format& format) {
+  const bytes<T> entries = a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
+  return a.indexer ? entries + context * a.indexer->bytes_per_token() : entries;
+}
+template <Scalar T>
+constexpr bytes<T> sequence_cache(const basic_compressed_attention_shape<T>& a, const T& context,
+                                  const storage_format& format) {
+  const bytes<T> entries = a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
+  if (!a.indexer || !a.ratio) return entries;
+  return entries + context / *a.ratio * a.indexer->bytes_per_token();
+}
+template <Scalar T>
+constexpr bytes<T> sequence_cache(const basic_recurrent_shape<T>&, const T&,
+                                  const storage_format&) {
+  return {};
+}
+
+template <class Shape>
+constexpr auto sequence_state(const Shape& a) {
+  return bytes<std::remove_cvref_t<decltype(a.query_heads)>>{};
+}
+template <Scalar T>
+constexpr bytes<T> sequence_state(const basic_recurrent_shape<T>& a) {
+  return a.state_bytes();
+}
+
+/// The sum over the layers of what of(mixer) gives for one of them.
+template <Scalar T, class Of>
+constexpr auto over_mixers(const basic_transformer<T>& m, const Of& of) {
+  decltype(T(1.0) * of(basic_attention_shape<T>{})) sum{};
+  for (const auto& kind : m.layers.mixers) {
+    sum += std::visit([&](const auto& a) { return kind.layers * of(a); }, kind.shape);
+  }
+  return sum;
+}
+
+/// kv_bytes and state_bytes of a model that was checked.
+template <Scalar T>
+constexpr bytes<T> cache_of_sequence(const basic_transformer<T>& m, const T& context,
+                                     const storage_format& format) {
+  return named("KV bytes", over_mixers(m, [&](const auto& a) {
+                 return bytes<T>(sequence_cache(a, context, format));
+               }));
+}
+template <Scalar T>
+constexpr bytes<T> state_of_sequence(const basic_transformer<T>& m) {
+  return named("state bytes",
+               over_mixers(m, [](const auto& a) { return bytes<T>(sequence_state(a)); }));
+}
+}  // namespace detail
+
+/// What a token adds to the cache, whole model, before any window is full: 2 L H_kv d_h b for
+/// grouped-query attention, L (d_c + d_rope) b for MLA, plus the keys of an indexer; a compressed
+/// attention adds an entry every `ratio` tokens, a recurrent layer nothing.
+/// Source: Kwon et al. 2023 (arXiv 2309.06180), section 3; MLA, arXiv 2405.04434, section 2.1.3.
 /// Leaves out block scales unless `format` has them. Test: Llama 3 70B in bf16 is 327,680 B/token;
 /// DeepSeek-V3 70,272.
 template <Scalar T>
 constexpr bytes_per_token<T> kv_bytes_per_token(
     const basic_transformer<T>& m, const storage_format& format = number_format::bf16) {
   require_valid(format, "kv");
-  const T elements = checked(m).layers * kv_elements_per_layer(m);
-  return named("KV bytes per token", elements * (bytes_of(format) / token));
+  checked(m);
+  return named("KV bytes per token", detail::over_mixers(m, [&](const auto& a) {
+                                       return bytes<T>(detail::token_cache(a, format));
+                                     }) / token);
 }
 
-namespace detail {
-/// kv_bytes of a model that was checked.
-template <Scalar T>
-constexpr bytes<T> cache_of_sequence(const basic_transformer<T>& m, const T& context,
-                                     const storage_format& format) {
-  return named("KV bytes", token_layers(m, context) * kv_elements_per_layer(m) * bytes_of(format));
-}
-}  // namespace detail
-
-/// Cache of one sequence of `context` tokens: layers with a sliding window keep its last tokens only.
-/// Test: equals context x kv_bytes_per_token where no layer slides.
+/// Cache of one sequence of `context` tokens: layers with a window keep its last tokens only.
+/// Leaves out recurrent states: see state_bytes.
+/// Test: equals context x kv_bytes_per_token where no layer has a window.
 template <Scalar T>
 constexpr bytes<T> kv_bytes(const basic_transformer<T>& m, const std::type_identity_t<T>& context,
                             const storage_format& format = number_format::bf16) {
   require_valid(format, "kv");
   return detail::cache_of_sequence(checked(m), detail::not_negative("context", context), format);
+}
+
+/// What the recurrent layers keep of one sequence, whatever its length: value_heads x key_dim x
+/// value_dim of state, and the last inputs of their convolutions.
+/// Source: mamba_utils.py of vLLM. Test: 36 layers of Qwen3-Next's Gated DeltaNet (32 heads of 128 x
+/// 128 in fp32, a convolution of 4 over 8,192 channels) keep 77.27 MB.
+template <Scalar T>
+constexpr bytes<T> state_bytes(const basic_transformer<T>& m) {
+  return detail::state_of_sequence(checked(m));
 }
 
 }  // namespace perfmodel

@@ -5,14 +5,17 @@
 
 namespace perfmodel {
 
-/// Parameters by where they live. `linear` is what quantisation compresses (projections, dense and
-/// shared feed-forward networks of all layers), `experts` the matrices of the routed experts and
-/// `expert_biases` their biases; `other` is norms, remaining biases, routers and sinks;
-/// `embedding` and `head` are the two vocabulary tables (head 0 when tied).
+/// Parameters by where they live. `attention` is the projections of every mixer, `linear` dense and
+/// shared feed-forwards, `experts` the matrices of the routed experts and `expert_biases` their
+/// biases; `visited` is how many of these two a token uses. `other` is norms, remaining biases,
+/// routers, convolutions and sinks; `embedding` and `head` are the two vocabulary tables (head 0
+/// when tied).
 template <Scalar T = double>
 struct basic_parameter_count {
-  T linear{}, experts{}, expert_biases{}, other{}, embedding{}, head{};
-  constexpr T total() const { return linear + experts + expert_biases + other + embedding + head; }
+  T attention{}, linear{}, experts{}, expert_biases{}, visited{}, other{}, embedding{}, head{};
+  constexpr T total() const {
+    return attention + linear + experts + expert_biases + other + embedding + head;
+  }
 };
 using parameter_count = basic_parameter_count<>;
 
@@ -22,78 +25,51 @@ constexpr T flag(bool b) {
   return T(b ? 1.0 : 0.0);
 }
 
-/// Weights of the attention projections of one layer.
 template <Scalar T>
-constexpr T attention_weights(const basic_transformer<T>& m) {
-  const auto& a = m.attention;
-  if (a.latent) {
-    const auto& [query_rank, kv_rank, rope_dim] = *a.latent;
-    const T query = query_rank ? *query_rank * (m.hidden + a.query_heads * a.head_dim)
-                               : m.hidden * a.query_heads * a.head_dim;
-    return query + m.hidden * (kv_rank + rope_dim) +
-           kv_rank * a.query_heads * (a.head_dim - rope_dim + a.value_width()) +
-           a.query_heads * a.value_width() * m.hidden;
-  }
-  return m.hidden * (a.query_heads * a.head_dim + a.kv_heads * (a.head_dim + a.value_width())) +
-         a.query_heads * a.value_width() * m.hidden;
+constexpr void count_mixer(basic_parameter_count<T>& p, const T& layers, const T& hidden,
+                           const basic_mixer_shape<T>& shape) {
+  std::visit(
+      [&](const auto& a) {
+        p.attention += layers * a.weights(hidden);
+        p.other += layers * a.extras(hidden);
+      },
+      shape);
 }
-/// Biases, head norms and sinks of the attention of one layer.
 template <Scalar T>
-constexpr T attention_extras(const basic_transformer<T>& m) {
-  const auto& a = m.attention;
-  if (a.latent) return a.latent->projected() - a.latent->rope_dim;  // the norms of the latents
-  const T biases = a.query_heads * a.head_dim + a.kv_heads * (a.head_dim + a.value_width());
-  return flag<T>(a.qkv_bias) * biases + flag<T>(a.output_bias) * m.hidden +
-         flag<T>(a.qk_norm) * 2.0 * a.head_dim + flag<T>(a.sinks) * a.query_heads;
+constexpr void count_feed_forward(basic_parameter_count<T>& p, const T& layers, const T& hidden,
+                                  const basic_dense_shape<T>& x) {
+  p.linear += layers * x.weights(hidden);
+  p.other += layers * x.extras(hidden);
 }
-/// Matrices of a feed-forward network: three where it is gated, else two.
 template <Scalar T>
-constexpr T ffn_matrices(const basic_transformer<T>& m) {
-  return T(m.gated ? 3.0 : 2.0);
+constexpr void count_feed_forward(basic_parameter_count<T>& p, const T& layers, const T& hidden,
+                                  const basic_expert_shape<T>& x) {
+  const T weights = layers * x.expert_weights(hidden), biases = layers * x.expert_biases(hidden);
+  p.linear += layers * x.weights(hidden);
+  p.experts += weights;
+  p.expert_biases += biases;
+  p.visited += (weights + biases) * x.visited();
+  p.other += layers * x.extras(hidden);
 }
 
-/// Biases of a feed-forward network of that width: one per output of each matrix.
-template <Scalar T>
-constexpr T ffn_biases(const basic_transformer<T>& m, const T& width) {
-  return (ffn_matrices(m) - 1.0) * width + m.hidden;
-}
-/// Weights of one routed expert, without biases.
-template <Scalar T>
-constexpr T expert_weights(const basic_transformer<T>& m) {
-  return ffn_matrices(m) * m.hidden * m.moe.intermediate;
-}
-/// The share of routed experts that a token visits; 1 for a dense model, which has none.
-template <Scalar T>
-constexpr T routed_share(const basic_transformer<T>& m) {
-  return upper(m.moe.layers) > 0.0 ? m.moe.top_k / m.moe.experts : T(1.0);
-}
-}  // namespace detail
-
-namespace detail {
 /// parameters() of a model that was checked.
 template <Scalar T>
 constexpr basic_parameter_count<T> count_parameters(const basic_transformer<T>& m) {
-  const T dense_layers = m.layers - m.moe.layers;
   const T norm_width = m.hidden * (1.0 + flag<T>(m.norm_bias));
-  const T router = m.moe.experts * m.hidden + flag<T>(m.moe.router_bias) * m.moe.experts +
-                   flag<T>(m.moe.shared_gate) * m.hidden;
   basic_parameter_count<T> p;
-  p.linear = m.layers * attention_weights(m) +
-             dense_layers * ffn_matrices(m) * m.hidden * m.intermediate +
-             m.moe.layers * ffn_matrices(m) * m.hidden * m.moe.shared_intermediate;
-  p.experts = m.moe.layers * m.moe.experts * expert_weights(m);
-  p.expert_biases =
-      flag<T>(m.moe.expert_bias) * m.moe.layers * m.moe.experts * ffn_biases(m, m.moe.intermediate);
-  p.other = (m.layers * m.norms_per_layer + 1.0) * norm_width + m.layers * attention_extras(m) +
-            flag<T>(m.ffn_bias) * dense_layers * ffn_biases(m, m.intermediate) +
-            m.moe.layers * router + flag<T>(m.head_bias) * m.vocabulary;
+  for (const auto& kind : m.layers.mixers) count_mixer(p, kind.layers, m.hidden, kind.shape);
+  for (const auto& kind : m.layers.feed_forwards) {
+    std::visit([&](const auto& x) { count_feed_forward(p, kind.layers, m.hidden, x); }, kind.shape);
+  }
+  p.other +=
+      (m.layers.count * m.norms_per_layer + 1.0) * norm_width + flag<T>(m.head_bias) * m.vocabulary;
   p.embedding = m.vocabulary * m.hidden;
   p.head = m.tied_embeddings ? T(0.0) : m.vocabulary * m.hidden;
   return p;
 }
 }  // namespace detail
 
-/// Exact count from the shapes. Leaves out: multi-token-prediction modules, vision towers.
+/// Exact count from the shapes, of the language model alone: see mtp_parameters and `encoder`.
 /// Source: the weight tensors of the checkpoints, e.g. Llama 3 (arXiv 2407.21783, table 3).
 /// Errors: a model that checked() rejects. Tests: Llama 3 70B has 70,553,706,496; every catalogue
 /// model equals a count made tensor by tensor, and is within 0.5 % of the published one.
@@ -107,7 +83,7 @@ constexpr basic_parameter_count<T> parameters(const basic_transformer<T>& m) {
 template <Scalar T>
 constexpr T active_parameters(const basic_transformer<T>& m) {
   const basic_parameter_count<T> p = parameters(m);
-  return p.total() - (p.experts + p.expert_biases) * (1.0 - detail::routed_share(m));
+  return p.total() - (p.experts + p.expert_biases) + p.visited;
 }
 
 /// Active parameters less the input embedding, of which a token reads one row. A tied table stays:
@@ -119,19 +95,44 @@ constexpr T matmul_parameters(const basic_transformer<T>& m) {
   return m.tied_embeddings ? active_parameters(m) : active_parameters(m) - m.vocabulary * m.hidden;
 }
 
-/// Bytes of all weights: linear layers and experts each in their format, the rest (embeddings,
-/// head, norms, biases, routers) in `others`, which quantised checkpoints keep at 16 bits. Leaves
-/// out: a block of scales that is only partly filled counts by its share. Tests: Llama 3 70B in
-/// bf16 is exactly 2 bytes x parameters; gpt-oss-120b with MXFP4 experts is 60.8 GiB, as on its
-/// model card (arXiv 2508.10925, table 1).
+/// Of the multi-token-prediction modules, which parameters() leaves out: a layer each, its norms, two
+/// norms and a projection of 2 hidden to hidden. Test: DeepSeek-V3's module has 11.6e9 without
+/// the tables it shares, 14 with them, as on its model card.
+template <Scalar T>
+constexpr T mtp_parameters(const basic_transformer<T>& m) {
+  checked(m);
+  if (!m.mtp) return T(0.0);
+  basic_parameter_count<T> p;
+  if (m.mtp->mixer) detail::count_mixer(p, T(1.0), m.hidden, *m.mtp->mixer);
+  if (m.mtp->feed_forward) {
+    std::visit([&](const auto& x) { detail::count_feed_forward(p, T(1.0), m.hidden, x); },
+               *m.mtp->feed_forward);
+  }
+  const T glue = m.hidden * (2.0 * m.hidden + m.norms_per_layer + 3.0);
+  return m.mtp->times * (p.total() + glue);
+}
+
+namespace detail {
+template <Scalar T>
+constexpr bytes<T> bytes_of_weights(const basic_transformer<T>& m, const weight_storage& stored) {
+  const basic_parameter_count<T> p = count_parameters(m);
+  T others = p.expert_biases + p.other + p.embedding + p.head;
+  if (m.encoder) others += m.encoder->parameters;
+  return named("weight bytes",
+               p.attention * bytes_of(stored.attention) + p.linear * bytes_of(stored.linear) +
+                   p.experts * bytes_of(stored.experts) + others * bytes_of(stored.others));
+}
+}  // namespace detail
+
+/// Bytes of all weights: mixers, feed-forwards and experts each in their format, the rest (vocabulary
+/// tables, norms, biases, routers, an encoder) in `others`, which quantised checkpoints keep at 16
+/// bits. Leaves out: multi-token-prediction modules; a block of scales that is only partly filled
+/// counts by its share. Tests: Llama 3 70B in bf16 is exactly 2 bytes x parameters; gpt-oss-120b
+/// with MXFP4 experts is 60.8 GiB, as on its model card (arXiv 2508.10925, table 1).
 template <Scalar T>
 constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const weight_storage& stored) {
   require_valid(stored, "weights");
-  const basic_parameter_count<T> p = parameters(m);
-  const T others = p.expert_biases + p.other + p.embedding + p.head;
-  return named("weight bytes", p.linear * bytes_of(stored.linear) +
-                                   p.experts * bytes_of(stored.experts) +
-                                   others * bytes_of(stored.others));
+  return detail::bytes_of_weights(checked(m), stored);
 }
 template <Scalar T>
 constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const storage_format& weights,
@@ -140,22 +141,29 @@ constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const storage_for
 }
 
 /// FLOP of one token's forward pass: 2 per weight it is multiplied with, the head included and the
-/// embedding lookup not, and attention over `context` cached tokens, 2 (d_k + d_v) per head each.
+/// embedding lookup not, and what its mixers do over `context` cached tokens: attention
+/// 2 (d_k + d_v) per head and token it sees.
 /// Source: Kaplan et al. 2020 (arXiv 2001.08361), section 2.1, with attention in full.
-/// Leaves out norms, softmax and rotary embeddings (under 1 %), and that MLA's absorbed form
-/// multiplies with the latent, 2 (2 kv_rank + rope_dim) per head and cached token.
+/// Leaves out norms, softmax, convolutions and rotary embeddings (under 1 %), and that MLA's absorbed
+/// form multiplies with the latent.
 /// Test: context 0 is 2 x (parameters - embedding - norms) of Llama 3 70B.
 template <Scalar T>
 constexpr flops_per_token<T> flop_per_token(const basic_transformer<T>& m,
                                             const std::type_identity_t<T>& context = T(0.0)) {
   detail::not_negative("context", context);
   const basic_parameter_count<T> p = parameters(m);
-  const T router = m.moe.layers * (m.moe.experts + detail::flag<T>(m.moe.shared_gate)) * m.hidden;
-  const T head = m.vocabulary * m.hidden;
-  const T products = 2.0 * (p.linear + p.experts * detail::routed_share(m) + router + head);
-  const T attention =
-      2.0 * m.attention.query_heads * (m.attention.head_dim + m.attention.value_width());
-  return flops_per_token<T>::from_value(products + attention * detail::token_layers(m, context));
+  T weights = p.attention + p.linear + m.vocabulary * m.hidden, mixing = T(0.0);
+  for (const auto& kind : m.layers.feed_forwards) {
+    if (const auto* e = std::get_if<basic_expert_shape<T>>(&kind.shape)) {
+      weights +=
+          kind.layers * (e->visited() * e->expert_weights(m.hidden) + e->router_weights(m.hidden));
+    }
+  }
+  for (const auto& kind : m.layers.mixers) {
+    std::visit([&](const auto& a) { mixing += kind.layers * a.flop_per_token(context); },
+               kind.shape);
+  }
+  return flops_per_token<T>::from_value(2.0 * weights + mixing);
 }
 
 }  // namespace perfmodel

@@ -5,12 +5,14 @@
 
 namespace perfmodel {
 
-/// How a checkpoint stores its weights. One format for all of `linear` and `experts` in the usual
-/// case; gpt-oss compresses its experts alone. `others` is everything else.
+/// How a checkpoint stores its weights. One format for all matrices of the layers in the usual case;
+/// gpt-oss compresses its experts alone, NVIDIA's NVFP4 files leave `attention` (every mixer) as it
+/// was. `linear` is dense and shared feed-forwards, `others` everything else.
 struct weight_storage {
   storage_format linear{};
   storage_format experts{};
   number_format others = number_format::bf16;
+  storage_format attention = linear;
 
   constexpr weight_storage() = default;
   constexpr weight_storage(const storage_format& all, number_format rest = number_format::bf16)
@@ -25,6 +27,7 @@ struct weight_storage {
     f("linear", s.linear...);
     f("experts", s.experts...);
     f("others", s.others...);
+    f("attention", s.attention...);
   }
 };
 

@@ -1,0 +1,103 @@
+// Layers that keep a state of fixed size in place of a cache: linear attention and state spaces.
+#pragma once
+
+#include <perfmodel/core/fields.hpp>
+#include <perfmodel/hardware/number_format.hpp>
+#include <perfmodel/scalar/math.hpp>
+
+namespace perfmodel {
+
+enum class recurrence {
+  gated_delta_net,  ///< Yang et al. 2024, arXiv 2412.06464; Qwen3-Next, Qwen3.5
+  kimi_delta,       ///< Kimi Linear, arXiv 2510.26692: a decay for every key dimension
+  mamba2,           ///< Dao & Gu 2024, arXiv 2405.21060; keys and values are its B and C and x
+  lightning,        ///< MiniMax-01, arXiv 2501.08313: a fixed decay per head, no convolution
+};
+
+constexpr const char* name_of(recurrence r) {
+  constexpr const char* names[] = {"gated_delta_net", "kimi_delta", "mamba2", "lightning"};
+  return names[static_cast<int>(r)];
+}
+
+/// A recurrent layer: `value_heads` states of key_dim x value_dim, which a token updates and reads.
+/// `key_heads` queries and keys are shared by groups of them (Mamba-2: n_groups of B and C, key_dim
+/// its state size, value_dim its head's width). A convolution over the last `conv_kernel` tokens goes
+/// before it. Sources: the modules of these names in huggingface/transformers and vLLM's
+/// mamba_utils.py (shapes of the states).
+template <Scalar T = double>
+struct basic_recurrent_shape {
+  recurrence kind = recurrence::gated_delta_net;
+  T key_heads{};
+  T value_heads{};
+  T key_dim{};
+  T value_dim{};
+  std::optional<T> conv_kernel{};
+  number_format state_format = number_format::fp32;
+  number_format conv_format = number_format::bf16;
+  bool full_rank_gate = false;  ///< KDA's output gate in one matrix (Kimi-K3), not two thin ones
+  bool conv_bias = false;       ///< Mamba-2
+
+  constexpr T key_width() const { return key_heads * key_dim; }
+  constexpr T value_width() const { return value_heads * value_dim; }
+  constexpr T conv_channels() const { return 2.0 * key_width() + value_width(); }
+  constexpr bool corrects() const {
+    return kind == recurrence::gated_delta_net || kind == recurrence::kimi_delta;
+  }
+
+  /// Of the projections of one layer.
+  constexpr T weights(const T& hidden) const {
+    const T k = key_width(), v = value_width();
+    switch (kind) {
+      case recurrence::kimi_delta: {
+        const T thin = hidden * value_dim + value_dim * v;  // two matrices of rank value_dim
+        const T gate = full_rank_gate ? T(hidden * v) : thin;
+        return hidden * (2.0 * k + v + value_heads) + hidden * key_dim + key_dim * k + gate +
+               v * hidden;
+      }
+      case recurrence::mamba2: return hidden * (2.0 * v + 2.0 * k + value_heads) + v * hidden;
+      case recurrence::lightning: return hidden * (2.0 * k + 2.0 * v) + v * hidden;
+      default: return hidden * (2.0 * k + 2.0 * v + 2.0 * value_heads) + v * hidden;
+    }
+  }
+  /// Convolution, decays and norms of one layer.
+  constexpr T extras(const T&) const {
+    const T conv = conv_kernel ? T(*conv_kernel * conv_channels()) : T(0.0);
+    const T bias = conv_bias ? conv_channels() : T(0.0);
+    switch (kind) {
+      case recurrence::kimi_delta: return conv + value_heads + key_width() + value_dim;
+      case recurrence::mamba2: return conv + bias + 3.0 * value_heads + value_width();
+      case recurrence::lightning: return value_width();
+      default: return conv + 2.0 * value_heads + value_dim;
+    }
+  }
+
+  /// Of one sequence in one layer: the states, and the last conv_kernel - 1 inputs of the convolution.
+  constexpr bytes<T> state_bytes() const {
+    const bytes<T> states = value_heads * key_dim * value_dim * bytes_of(state_format);
+    if (!conv_kernel) return states;
+    return states + (*conv_kernel - 1.0) * conv_channels() * bytes_of(conv_format);
+  }
+  /// Of one token at a time: decay, update and reading of every state, and a delta rule's correction.
+  constexpr T flop_per_token(const T&) const {
+    return (corrects() ? 7.0 : 5.0) * value_heads * key_dim * value_dim;
+  }
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("kind", s.kind...);
+    f(field::count("key_heads"), s.key_heads...);
+    f(field::count("value_heads"), s.value_heads...);
+    f(field::count("key_dim"), s.key_dim...);
+    f(field::count("value_dim"), s.value_dim...);
+    f(field::count("conv_kernel"), s.conv_kernel...);
+    f("state_format", s.state_format...);
+    f("conv_format", s.conv_format...);
+    f("full_rank_gate", s.full_rank_gate...);
+    f("conv_bias", s.conv_bias...);
+  }
+  friend constexpr bool operator==(const basic_recurrent_shape&,
+                                   const basic_recurrent_shape&) = default;
+};
+using recurrent_shape = basic_recurrent_shape<>;
+
+}  // namespace perfmodel

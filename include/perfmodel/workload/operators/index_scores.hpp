@@ -1,0 +1,58 @@
+// The scores by which a sparse attention chooses its tokens.
+#pragma once
+
+#include <perfmodel/workload/operators/attention.hpp>
+
+namespace perfmodel {
+
+/// `sequences` of `tokens` new tokens each score every token before them, `past` of which are cached:
+/// `heads` queries of `dim` against one key of `dim` for each.
+template <Scalar T = double>
+struct basic_index_scores {
+  T sequences{}, tokens = T(1.0), past{}, heads{}, dim{};
+  number_format format = number_format::bf16;
+  storage_format cache{number_format::fp8, 128, 32};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::count("sequences"), s.sequences...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::not_negative("past"), s.past...);
+    f(field::count("heads"), s.heads...);
+    f(field::count("dim"), s.dim...);
+    f("format", s.format...);
+    f("cache", s.cache...);
+  }
+};
+using index_scores = basic_index_scores<>;
+
+namespace detail {
+/// demand_of, of valid fields.
+template <Scalar T>
+constexpr basic_demand<T> demand_of_valid(const basic_index_scores<T>& x) {
+  const T pairs = x.tokens * x.past + x.tokens * (x.tokens + 1.0) / 2.0;
+  const bytes<T> keys = x.sequences * (x.past + x.tokens) * x.dim * bytes_of(x.cache);
+  basic_demand<T> d;
+  d.name = "index_scores";
+  d.format = x.format;
+  d.matrix_flop = named("flop", 2.0 * x.sequences * pairs * x.heads * x.dim * flop);
+  d.dram.read =
+      named("index bytes", keys) + x.sequences * x.tokens * x.heads * x.dim * bytes_of(x.format);
+  d.dram.written = x.sequences * x.tokens * x.dim * bytes_of(x.cache);
+  d.l2 = d.dram;
+  return d;
+}
+}  // namespace detail
+
+/// FLOP = 2 heads dim for every pair of a new token and one that it sees; DRAM bytes = every key once,
+/// the queries, and the new keys. Source: DeepSeek-V3.2-Exp, section 1, equation 1.
+/// Leaves out: the choice of the top k; scores, which stay on the chip.
+/// Errors: a dimension below 1, past negative. Test: one token over 65,536, 64 heads of 128, is
+/// 1.07 GFLOP and 8.65 MB.
+template <Scalar T>
+constexpr basic_demand<T> demand_of(const basic_index_scores<T>& x) {
+  require_valid(x, "index_scores");
+  return detail::demand_of_valid(x);
+}
+
+}  // namespace perfmodel
