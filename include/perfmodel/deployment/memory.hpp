@@ -90,7 +90,7 @@ constexpr feasibility group_fits(const basic_deployment<T>& d) {
                       d.layout.stage_ranks(), reach);
   }
   const int slices = d.layout.expert_tensor();
-  const auto* experts = experts_of(d.model);
+  const auto experts = experts_of(d.model);
   if (experts && !divides_evenly(slices, upper(experts->intermediate))) {
     return infeasible("the ranks that share an expert do not divide its width", "ranks", slices,
                       upper(experts->intermediate));
@@ -121,8 +121,8 @@ constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequen
 template <Scalar T>
 constexpr bool grows_by_token(const basic_transformer<T>& m) {
   for (const auto& kind : m.layers.mixers) {
-    if (const auto* a = std::get_if<basic_attention_shape<T>>(&kind.shape)) {
-      if (a->window) return false;
+    if (std::holds_alternative<basic_attention_shape<T>>(kind.shape)) {
+      if (std::get<basic_attention_shape<T>>(kind.shape).window) return false;
     } else if (!std::holds_alternative<basic_latent_attention_shape<T>>(kind.shape)) {
       return false;
     }
