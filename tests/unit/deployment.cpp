@@ -22,7 +22,7 @@ TEST_CASE("deployment: projections to MLA's latents are whole on every rank") {
                    .weights = pm::fp8};
   const auto p = parameters(cat::deepseek_v3);
   const double latents = 61 * 7168.0 * (1536 + 512 + 64);
-  const double expected = (p.linear - latents) / 8 + latents + p.experts / 8 +
+  const double expected = (p.attention + p.linear - latents) / 8 + latents + p.experts / 8 +
                           2 * (p.other + (p.embedding + p.head) / 8);
   CHECK(near(weight_bytes_per_device(d).value(), expected));
 }

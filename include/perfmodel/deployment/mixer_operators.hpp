@@ -89,10 +89,10 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
   }
   if (p.prefills()) {
     // Chunks of attention are prompts of their own: as many as there are, no longer than one.
-    const T chunk =
-        a.chunked && a.window ? scalar_min(p.prompt_tokens(), *a.window) : p.prompt_tokens();
+    const bool chunks = a.chunked && a.window;
+    const T chunk = chunks ? scalar_min(p.prompt_tokens(), *a.window) : p.prompt_tokens();
     const basic_attention_prefill<T> x{
-        .batch = p.prompts() * (p.prompt_tokens() / chunk),
+        .batch = chunks ? T(p.prompts() * (p.prompt_tokens() / chunk)) : p.prompts(),
         .tokens = chunk,
         .query_heads = heads,
         .kv_heads = kv_heads,
@@ -101,8 +101,8 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
         .format = p.on.activations,
         .kv_format = p.on.kv,
         .window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window,
-        .past = a.chunked && a.window ? scalar_min(p.pass.prefill_past, T(*a.window - chunk))
-                                      : p.pass.prefill_past};
+        .past = chunks ? scalar_min(p.pass.prefill_past, T(*a.window - chunk))
+                       : p.pass.prefill_past};
     visit_prefill(p, name, layers, line, x, run);
   }
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
