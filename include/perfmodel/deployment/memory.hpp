@@ -52,7 +52,7 @@ constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
   const bytes<T> all = detail::over_mixers(
       m, [&](const auto& a) { return bytes<T>(detail::token_cache(a, format)); });
   const bytes<T> own = detail::over_mixers(m, [&](const auto& a) {
-    return bytes<T>(detail::token_cache(a, format) * detail::cache_share(a, T(tensor)));
+    return bytes<T>(detail::token_cache(a, format, detail::cache_share(a, T(tensor))));
   });
   return upper(all.value()) > 0.0 ? T(own / all) : T(1.0);
 }
@@ -103,8 +103,8 @@ template <Scalar T>
 constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& context) {
   const T tensor = T(d.layout.tensor);
   const bytes<T> all = over_mixers(d.model, [&](const auto& a) {
-    return bytes<T>((sequence_cache(a, context, d.kv) + sequence_state(a)) *
-                    cache_share(a, tensor));
+    const T share = cache_share(a, tensor);
+    return bytes<T>(sequence_cache(a, context, d.kv, share) + share * sequence_state(a));
   });
   return named("sequence bytes per device", all) / T(d.layout.pipeline);
 }

@@ -83,7 +83,11 @@ constexpr void check_shape(const basic_recurrent_shape<T>& a) {
   }
 }
 template <Scalar T>
-constexpr void check_shape(const basic_compressed_attention_shape<T>&) {}
+constexpr void check_shape(const basic_compressed_attention_shape<T>& a) {
+  if (a.indexer && !a.ratio) {
+    fail(error_code::inconsistent, "an indexer chooses among entries, which need a ratio");
+  }
+}
 template <Scalar T>
 constexpr void check_shape(const basic_dense_shape<T>&) {}
 template <Scalar T>
