@@ -140,7 +140,8 @@ json model_json(std::string_view name, const found_model& found) {
     if (x != 0.0) shape[path.text()] = number_json("shape", x);
     return pm::traced(x);
   });
-  out["attention"] = m.attention.latent ? "latent" : "grouped_query";
+  out["attention"] = std::holds_alternative<pm::latent_attention_shape>(m.layers.mixers[0].shape) ? "latent"
+                                                                                          : "grouped_query";
   out["shape"] = std::move(shape);
   return out;
 }
