@@ -57,7 +57,7 @@ model_config from_config(const Json& json, std::string_view name = {},
     throw error(error_code::invalid_config, e.what());
   }
   out.model.name = label::shortened(name.empty() ? out.architecture : name);
-  const bool has_experts = experts_of(out.model) != nullptr;
+  const bool has_experts = experts_of(out.model).has_value();
   const checkpoint_storage storage =
       storage_from_config(own, root, has_experts, out.model.layers.count, quantization);
   out.stored = storage.weights;
