@@ -71,7 +71,8 @@ inline std::vector<int> tensor_degrees(int gpus, int fabric) {
 /// attention, and the head and router, which stay in the format of `others`.
 constexpr bool computes(const accelerator& a, const plan_precision& f) {
   return supports(a, wider(f.activations, f.weights.linear.format)) &&
-         supports(a, wider(f.activations, f.weights.experts.format)) &&
+         supports(a,
+                  wider(f.expert_activations.value_or(f.activations), f.weights.experts.format)) &&
          supports(a, wider(f.activations, f.kv.format)) && supports(a, f.weights.others);
 }
 

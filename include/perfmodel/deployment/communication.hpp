@@ -54,7 +54,7 @@ constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T
   x.tokens = rows / T(d.layout.tensor);
   x.hidden = experts.expert_hidden(d.model.hidden);
   x.top_k = ranks_reached(d.layout, experts.top_k);
-  x.dispatch = wider(d.activations, d.weights.experts.format);
+  x.dispatch = wider(d.beside_experts(), d.weights.experts.format);
   x.combine = residual_format(d);
   const auto exchange = [&](number_format format) {
     return time_of_collective(d.device.fabric, exchange_tokens(x, format), links).time;

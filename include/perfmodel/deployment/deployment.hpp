@@ -19,10 +19,15 @@ struct basic_deployment {
   parallel_layout layout{};
   weight_storage weights = model.stored;
   number_format activations = number_format::bf16;
+  std::optional<number_format> expert_activations{};  ///< beside routed experts, where others are
   storage_format kv = number_format::bf16;
   T utilization = T(1.0);       ///< share of a device's memory that may be used
   bytes<T> activation_bytes{};  ///< per device, beside weights and cache
   bytes<T> runtime_bytes{};     ///< per device
+
+  constexpr number_format beside_experts() const {
+    return expert_activations.value_or(activations);
+  }
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -31,6 +36,7 @@ struct basic_deployment {
     f("layout", s.layout...);
     f("weights", s.weights...);
     f("activations", s.activations...);
+    f("expert_activations", s.expert_activations...);
     f("kv", s.kv...);
     f(field::fraction("utilization"), s.utilization...);
     f(field::not_negative("activation_bytes"), s.activation_bytes...);

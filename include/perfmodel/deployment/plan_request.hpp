@@ -15,6 +15,7 @@ struct plan_precision {
   weight_storage weights = number_format::bf16;
   number_format activations = number_format::bf16;
   storage_format kv = number_format::bf16;
+  std::optional<number_format> expert_activations{};
 };
 
 /// The precisions that a plan tries by default. Whether the answers stay good enough is the
@@ -112,6 +113,7 @@ inline deployment deployment_of(const plan_request& q, const accelerator& a,
           .layout = l,
           .weights = f.weights,
           .activations = f.activations,
+          .expert_activations = f.expert_activations,
           .kv = f.kv,
           .utilization = q.utilization,
           .activation_bytes = q.activation_bytes,

@@ -124,7 +124,7 @@ struct rank_pass {
             .top_k = e.top_k,
             .tensor_parallel = T(on.layout.expert_tensor()),
             .expert_parallel = T(on.layout.expert),
-            .format = on.activations,
+            .format = on.beside_experts(),
             .weights = on.weights.experts,
             .gated = e.gated};
   }

@@ -48,6 +48,22 @@ constexpr bytes<T> sequence_cache(const basic_recurrent_shape<T>&, const T&, con
   return {};
 }
 
+// Of one layer: what one more token adds to a sequence whose windows are full.
+template <class Shape>
+constexpr auto token_growth(const Shape& a, const storage_format& format) {
+  return token_cache(a, format);
+}
+template <Scalar T>
+constexpr bytes<T> token_growth(const basic_attention_shape<T>& a, const storage_format& format) {
+  if (!a.window) return token_cache(a, format);
+  return a.indexer ? a.indexer->bytes_per_token() : bytes<T>{};
+}
+template <Scalar T>
+constexpr bytes<T> token_growth(const basic_compressed_attention_shape<T>& a,
+                                const storage_format& format) {
+  return a.ratio ? token_cache(a, format) : bytes<T>{};
+}
+
 template <class Shape>
 constexpr auto sequence_state(const Shape& a) {
   return bytes<std::remove_cvref_t<decltype(a.query_heads)>>{};
@@ -96,6 +112,21 @@ constexpr bytes_per_token<T> kv_bytes_per_token(
   return named("KV bytes per token", detail::over_mixers(m, [&](const auto& a) {
                                        return bytes<T>(detail::token_cache(a, format));
                                      }) / token);
+}
+
+/// What one more token adds to the cache at long context, whole model: as kv_bytes_per_token, without
+/// the layers whose window is full by then.
+/// Test: equals kv_bytes(c + 1) - kv_bytes(c) for a c beyond every window; gpt-oss-120b, of whose 36
+/// layers every second has a window, 36,864 B/token in bf16.
+template <Scalar T>
+constexpr bytes_per_token<T> kv_growth_per_token(
+    const basic_transformer<T>& m, const storage_format& format = number_format::bf16) {
+  require_valid(format, "kv");
+  checked(m);
+  return named("KV bytes per token at long context",
+               detail::over_mixers(m, [&](const auto& a) {
+                 return bytes<T>(detail::token_growth(a, format));
+               }) / token);
 }
 
 /// Cache of one sequence of `context` tokens: layers with a window keep its last tokens only.
