@@ -4,6 +4,7 @@
 #include <perfmodel/analysis/explain.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/step.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
 
 #include "support/layers.hpp"
 #include "support/mixed_models.hpp"

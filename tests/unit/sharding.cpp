@@ -1,5 +1,6 @@
 // How tensor parallelism cuts each kind of mixer.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/deployment/operators.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
@@ -65,6 +66,20 @@ TEST_CASE("sharding: what several ranks have whole, and nothing else, is stored 
   check(nemotron_recurrence, 2688, 8, 0);
   check(kimi_recurrence, 2304, 8, 7 * 2304.0 * 256);
   check(minimax_recurrence, 6144, 8, 0);
+}
+
+TEST_CASE("sharding: every rank has the whole way to the experts' latent") {
+  pm::expert_shape e{.experts = 512,
+                     .top_k = 22,
+                     .intermediate = 2688,
+                     .shared_intermediate = 5376,
+                     .gated = false};
+  const auto with = [&] {
+    return copies({.hidden = 4096, .vocabulary = 1024, .layers = {{40, {}, e}}}, 8);
+  };
+  CHECK(std::abs(with()) < 1);
+  e.latent = 1024;
+  CHECK(near(with(), 7 * 40 * 2 * 4096.0 * 1024));
 }
 
 TEST_CASE(
