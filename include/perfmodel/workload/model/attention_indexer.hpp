@@ -39,8 +39,7 @@ struct basic_attention_indexer {
     f("cache", s.cache...);
     f("shared", s.shared...);
   }
-  friend constexpr bool operator==(const basic_attention_indexer&,
-                                   const basic_attention_indexer&) = default;
+  friend bool operator==(const basic_attention_indexer&, const basic_attention_indexer&) = default;
 };
 using attention_indexer = basic_attention_indexer<>;
 

@@ -87,8 +87,7 @@ struct basic_attention_shape {
     f("value_is_key", s.value_is_key...);
     f("shares_cache", s.shares_cache...);
   }
-  friend constexpr bool operator==(const basic_attention_shape&,
-                                   const basic_attention_shape&) = default;
+  friend bool operator==(const basic_attention_shape&, const basic_attention_shape&) = default;
 };
 using attention_shape = basic_attention_shape<>;
 

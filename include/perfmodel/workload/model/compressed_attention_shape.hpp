@@ -78,8 +78,8 @@ struct basic_compressed_attention_shape {
     f("overlaps", s.overlaps...);
     f("sinks", s.sinks...);
   }
-  friend constexpr bool operator==(const basic_compressed_attention_shape&,
-                                   const basic_compressed_attention_shape&) = default;
+  friend bool operator==(const basic_compressed_attention_shape&,
+                         const basic_compressed_attention_shape&) = default;
 };
 using compressed_attention_shape = basic_compressed_attention_shape<>;
 

@@ -27,7 +27,7 @@ struct basic_dense_shape {
     f("gated", s.gated...);
     f("bias", s.bias...);
   }
-  friend constexpr bool operator==(const basic_dense_shape&, const basic_dense_shape&) = default;
+  friend bool operator==(const basic_dense_shape&, const basic_dense_shape&) = default;
 };
 using dense_shape = basic_dense_shape<>;
 
@@ -89,7 +89,7 @@ struct basic_expert_shape {
     f("expert_bias", s.expert_bias...);
     f("shared_gate", s.shared_gate...);
   }
-  friend constexpr bool operator==(const basic_expert_shape&, const basic_expert_shape&) = default;
+  friend bool operator==(const basic_expert_shape&, const basic_expert_shape&) = default;
 };
 using expert_shape = basic_expert_shape<>;
 

@@ -65,8 +65,8 @@ struct basic_latent_attention_shape {
     f("indexer", s.indexer...);
     f("output_gate", s.output_gate...);
   }
-  friend constexpr bool operator==(const basic_latent_attention_shape&,
-                                   const basic_latent_attention_shape&) = default;
+  friend bool operator==(const basic_latent_attention_shape&,
+                         const basic_latent_attention_shape&) = default;
 };
 using latent_attention_shape = basic_latent_attention_shape<>;
 

@@ -103,8 +103,7 @@ struct basic_recurrent_shape {
     f("full_rank_gate", s.full_rank_gate...);
     f("conv_bias", s.conv_bias...);
   }
-  friend constexpr bool operator==(const basic_recurrent_shape&,
-                                   const basic_recurrent_shape&) = default;
+  friend bool operator==(const basic_recurrent_shape&, const basic_recurrent_shape&) = default;
 };
 using recurrent_shape = basic_recurrent_shape<>;
 
