@@ -43,8 +43,9 @@ void collect_field(const std::string& path, const X& x, field_texts& out) {
   } else if constexpr (pm::detail::Spec<const X>) {
     X::fields(
         [&](const pm::field& about, const auto& value) {
-          collect_field(path.empty() && about.name[0] != '\0' ? about.name : path + "." + about.name,
-                        value, out);
+          collect_field(
+              path.empty() && about.name[0] != '\0' ? about.name : path + "." + about.name, value,
+              out);
         },
         x);
   } else if constexpr (std::is_same_v<X, pm::label>) {

@@ -4,12 +4,13 @@
 #include <perfmodel/analysis/explain.hpp>
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/workload/catalog/deepseek.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
 #include <perfmodel/workload/model/kv_shape.hpp>
 #include <perfmodel/workload/model/parameters.hpp>
 #include <set>
 
 #include "support/mixed_models.hpp"
+#include "support/model_fields.hpp"
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
@@ -46,6 +47,23 @@ TEST_CASE("layers: models of every kind have the sizes that were published") {
   // 284.33e9 and 13.80e9 with hyper-connections, 2 x 393,243 in each of 43 layers, which are left out.
   CHECK(near(pm::parameters(deepseek_v4_flash).total(), 284.33e9 - 86 * 393243.0, 1e-4));
   CHECK(near(pm::active_parameters(deepseek_v4_flash), 13.80e9 - 86 * 393243.0, 1e-3));
+}
+
+TEST_CASE("layers: the catalogue's models of these names are these, entered a second time") {
+  const auto same = [](pm::transformer catalogued, const pm::transformer& m) {
+    catalogued.name = m.name;
+    catalogued.max_context = {};
+    catalogued.mtp = {};
+    catalogued.encoder = {};
+    catalogued.stored = {};
+    CHECK(difference(catalogued, m).empty());
+  };
+  same(pm::catalog::llama_4_scout, llama_4_scout);
+  same(pm::catalog::deepseek_v3_2, deepseek_v3_2);
+  same(pm::catalog::minimax_m3, minimax_m3);
+  same(pm::catalog::deepseek_v4_flash, deepseek_v4_flash);
+  same(pm::catalog::qwen_3_5_397b_a17b, qwen_3_5_397b);
+  same(pm::catalog::nemotron_3_nano_30b_a3b, nemotron_3_nano);
 }
 
 TEST_CASE("layers: attention in chunks keeps one chunk and sees half of one") {

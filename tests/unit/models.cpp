@@ -1,6 +1,8 @@
 // Parameter counts, weights and caches of models, against published counts and a second count.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/scalar/dual.hpp>
@@ -38,6 +40,13 @@ std::string message_of(const pm::transformer& m) {
   return "accepted";
 }
 
+/// Half a unit of the last digit of a number that was published to two or three digits.
+double rounding(double published) {
+  double unit = 1;
+  while (std::fmod(published, 10 * unit) == 0) unit *= 10;
+  return published / unit < 1000 ? unit / 2 : 0.0;
+}
+
 }  // namespace
 
 TEST_CASE("every model's counts equal those made tensor by tensor") {
@@ -57,7 +66,7 @@ TEST_CASE("every model's counts equal those made tensor by tensor") {
   CHECK(seen.size() >= 31);
 }
 
-TEST_CASE("every model is within 0.5 % of its published size") {
+TEST_CASE("every model is within 0.5 % of its published size, or its last digit") {
   std::set<std::string> seen;
   for (const auto& row : test_data("published_parameters.tsv")) {
     const catalog::model_entry* entry = catalog::find_model_entry(row.text("model"));
@@ -76,8 +85,12 @@ TEST_CASE("every model is within 0.5 % of its published size") {
   CHECK(seen.size() >= 31);
   for (const auto& entry : catalog::models) {
     INFO(entry.key << ", from " << entry.source);
-    CHECK_THAT(pm::parameters(*entry.model).total(),
-               Catch::Matchers::WithinRel(entry.published_parameters, 0.005));
+    const double published = entry.published_parameters;
+    // Its tower is no part of the catalogue's: 34 layers of 1408 and 5632, adapter and projector.
+    const double tower = entry.key == std::string_view("llama_4_scout") ? 872e6 : 0.0;
+    CHECK_THAT(
+        pm::parameters(*entry.model).total() + tower,
+        Catch::Matchers::WithinAbs(published, std::max(0.005 * published, rounding(published))));
   }
 }
 

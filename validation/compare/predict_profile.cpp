@@ -1,5 +1,6 @@
 // What a profiler and a power meter say.
 #include <algorithm>
+#include <perfmodel/deployment/deployment.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <stdexcept>
 
@@ -92,9 +93,8 @@ prediction predict_active_cycles(const question& q) {
     return p;
   }
   const double sms = q.on.device.sms.value();
-  const auto busy = [&](double batch) {
-    return (std::min)(sms, batch * model->attention.kv_heads);
-  };
+  const double kv_heads = sharded_dims_of(*model).kv_heads.value_or(1.0);
+  const auto busy = [&](double batch) { return (std::min)(sms, batch * kv_heads); };
   p.value = beside(q, "sm_active_cycles", least) * busy(q.number("batch")) / busy(least);
   p.by = "one thread block for each sequence and KV head, over the SMs";
   return p;

@@ -20,19 +20,25 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   const bytes<> other = bytes_of(d.weights.others);
   const T replicated = over_mixers(
       d.model, [&](const auto& a) { return replicated_weights(a, d.model.hidden, tensor); });
+  T latents{};  // to the experts' and back
+  for (const auto& kind : d.model.layers.feed_forwards) {
+    std::visit([&](const auto& x) { latents += kind.layers * x.latent_weights(d.model.hidden); },
+               kind.shape);
+  }
   T vocabulary = p.embedding + p.head;
   if (d.model.encoder) vocabulary += d.model.encoder->parameters;
   return named("weight bytes per device",
                (p.attention / tensor + replicated) / pipeline * bytes_of(d.weights.attention) +
-                   p.linear / tensor / pipeline * bytes_of(d.weights.linear) +
+                   (p.linear / tensor + latents * (1.0 - 1.0 / tensor)) / pipeline *
+                       bytes_of(d.weights.linear) +
                    p.experts / expert_ranks / pipeline * bytes_of(d.weights.experts) +
                    (p.expert_biases / expert_ranks + p.other) / pipeline * other +
                    vocabulary / tensor * other);
 }
 }  // namespace detail
 
-/// Weights of one device: linear layers cut by tensor and pipeline (the projections to MLA's latents
-/// and replicated KV heads are whole), routed experts by all ranks of a stage, the vocabulary tables
+/// Weights of one device: linear layers cut by tensor and pipeline (the projections to latents, of
+/// MLA or of experts, and replicated KV heads are whole), routed experts by all ranks of a stage, the vocabulary tables
 /// and an encoder by tensor, norms and routers kept whole.
 /// Leaves out: stages of unequal length. Both vocabulary tables count on every stage, though the
 /// first has one and the last the other. Tests: bf16 Llama 3 70B over 8 ranks stores 1/8 of its

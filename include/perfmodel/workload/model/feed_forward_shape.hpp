@@ -15,6 +15,7 @@ struct basic_dense_shape {
 
   constexpr T matrices() const { return T(gated ? 3.0 : 2.0); }
   constexpr T weights(const T& hidden) const { return matrices() * hidden * intermediate; }
+  constexpr T latent_weights(const T&) const { return T(0.0); }
   /// One bias per output of each matrix.
   constexpr T extras(const T& hidden) const {
     return bias ? T((matrices() - 1.0) * intermediate + hidden) : T(0.0);
@@ -51,9 +52,12 @@ struct basic_expert_shape {
   constexpr T expert_hidden(const T& hidden) const { return latent.value_or(hidden); }
   /// What every token passes: shared experts, and the way to the latent and back.
   constexpr T weights(const T& hidden) const {
-    T n = shared_intermediate ? T(matrices() * hidden * *shared_intermediate) : T(0.0);
-    if (latent) n += 2.0 * hidden * *latent;
-    return n;
+    const T shared = shared_intermediate ? T(matrices() * hidden * *shared_intermediate) : T(0.0);
+    return shared + latent_weights(hidden);
+  }
+  /// Of these, the way to the latent and back, which every rank has whole.
+  constexpr T latent_weights(const T& hidden) const {
+    return latent ? T(2.0 * hidden * *latent) : T(0.0);
   }
   /// All routed experts.
   constexpr T expert_weights(const T& hidden) const {

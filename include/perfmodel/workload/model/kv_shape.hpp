@@ -16,12 +16,18 @@ constexpr bytes<T> token_cache(const Shape<T>& a, const storage_format& format,
   const bytes<T> entries = share * a.cached_elements() * bytes_of(format);
   return a.indexer ? entries + a.indexer->bytes_per_token() : entries;
 }
+/// As below: what one more token adds where the window is full.
+template <Scalar T>
+constexpr bytes<T> token_growth(const basic_compressed_attention_shape<T>& a,
+                                const storage_format& format, const T& share = T(1.0)) {
+  if (!a.ratio) return {};
+  const bytes<T> entry = share * a.cached_elements() * bytes_of(format);
+  return (a.indexer ? entry + a.indexer->bytes_per_token() : entry) / *a.ratio;
+}
 template <Scalar T>
 constexpr bytes<T> token_cache(const basic_compressed_attention_shape<T>& a,
                                const storage_format& format, const T& share = T(1.0)) {
-  const bytes<T> entry = share * a.cached_elements() * bytes_of(format);
-  if (!a.ratio) return entry;
-  return entry + (a.indexer ? entry + a.indexer->bytes_per_token() : entry) / *a.ratio;
+  return share * a.cached_elements() * bytes_of(format) + token_growth(a, format, share);
 }
 template <Scalar T>
 constexpr bytes<T> token_cache(const basic_recurrent_shape<T>&, const storage_format&,
@@ -57,11 +63,6 @@ template <Scalar T>
 constexpr bytes<T> token_growth(const basic_attention_shape<T>& a, const storage_format& format) {
   if (!a.window) return token_cache(a, format);
   return a.indexer ? a.indexer->bytes_per_token() : bytes<T>{};
-}
-template <Scalar T>
-constexpr bytes<T> token_growth(const basic_compressed_attention_shape<T>& a,
-                                const storage_format& format) {
-  return a.ratio ? token_cache(a, format) : bytes<T>{};
 }
 
 template <class Shape>
