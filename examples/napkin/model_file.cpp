@@ -64,7 +64,11 @@ std::string without_python_numbers(std::string text) {
 json read_file(const std::string& path) {
   const std::string text = read_text_file("model", path);
   json content;
-  read_json(without_python_numbers(text), content, {.depth = 64, .keys = 65536});
+  try {
+    read_json(without_python_numbers(text), content, {.depth = 64, .keys = 65536});
+  } catch (const error& e) {
+    unreadable("model", path, cat("is no such file: ", e.what()));
+  }
   return content;
 }
 
@@ -154,7 +158,7 @@ std::string model_file_text(const found_model& found) {
   m.stored = found.stored;
   out.update(spec_json(m));
   if (found.kv) out["kv"] = common::detail::storage_json(*found.kv);
-  return out.dump(2) + "\n";
+  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace napkin
