@@ -41,7 +41,8 @@ void machines() {
 // Grouped-query attention caches 8 heads of keys and values a layer, MLA one latent vector.
 void attention_kinds() {
   pm::transformer multi_head = pm::catalog::llama_3_70b;  // had every query head its own keys
-  multi_head.attention.kv_heads = multi_head.attention.query_heads;
+  auto& attention = std::get<pm::attention_shape>(multi_head.layers.mixers[0].shape);
+  attention.kv_heads = attention.query_heads;
   const struct {
     const char* name;
     const pm::transformer* model;

@@ -40,7 +40,7 @@ template <perfmodel::Scalar T>
 void note_formats(outcome<T>& out, const inputs<T>& in) {
   const perfmodel::engine_formats f = in.formats();
   const perfmodel::weight_storage w = in.weights();
-  const bool routed = experts_of(find_model(in.text("model")).model) != nullptr;
+  const bool routed = experts_of(find_model(in.text("model")).model).has_value();
   const auto note = [&](const char* part, const perfmodel::storage_format& stored,
                         const perfmodel::operand_format& beside) {
     out.notes.push_back({cat("formats of ", part), cat(storage_text(stored), " x ",

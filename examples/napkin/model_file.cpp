@@ -1,6 +1,7 @@
 #include "model_file.hpp"
 
 #include <perfmodel/workload/config/huggingface.hpp>
+#include <perfmodel/workload/config/python_json.hpp>
 
 #include "../common/files.hpp"
 #include "../common/spec_json.hpp"
@@ -44,28 +45,11 @@ constexpr const char* schema = "perfmodel.model";
 constexpr int version = 1;
 constexpr double most_layers = 10000.0;
 
-/// Python writes Infinity, -Infinity and NaN, which are not JSON; they say that there is no limit.
-std::string without_python_numbers(std::string text) {
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      quoted = !quoted;
-    } else if (!quoted) {
-      for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
-        if (text.compare(i, word.size(), word) == 0) text.replace(i, word.size(), "null");
-      }
-    }
-  }
-  return text;
-}
-
 json read_file(const std::string& path) {
   const std::string text = read_text_file("model", path);
   json content;
   try {
-    read_json(without_python_numbers(text), content, {.depth = 64, .keys = 65536});
+    read_json(pm::json_from_python(text), content, {.depth = 64, .keys = 65536});
   } catch (const error& e) {
     unreadable("model", path, cat("is no such file: ", e.what()));
   }

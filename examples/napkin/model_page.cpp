@@ -230,7 +230,7 @@ std::vector<std::string> layer_kinds(const pm::transformer& m) {
 }
 
 double counted_active(const pm::transformer& m) {
-  return experts_of(m) == nullptr ? parameters(m).total() : matmul_parameters(m);
+  return !experts_of(m) ? parameters(m).total() : matmul_parameters(m);
 }
 
 json model_facts(const found_model& found, const pm::storage_format& kv) {

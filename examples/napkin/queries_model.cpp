@@ -31,7 +31,7 @@ struct model {
         found.stored, found.kv, find_accelerator("b200_sxm"), *pm::find_engine(in.text("engine")));
     const bool given = in.has("kv_format");
     const pm::storage_format kv = given ? pm::storage_format(in.format("kv_format")) : f.kv;
-    const bool routed = experts_of(found.model) != nullptr;
+    const bool routed = experts_of(found.model).has_value();
 
     outcome<T> out;
     out.add("parameters", "parameters", parameters(m).total());

@@ -135,7 +135,7 @@ class plan_search {
     const int fabric = a.fabric.exists() ? (std::max)(1, a.fabric.ranks) : 1;
     for (const int tensor : tensor_degrees(q_.gpus, fabric)) {
       for (const int pipeline : powers_up_to(q_.gpus / tensor)) {
-        const bool spreads = tensor > 1 && experts_of(q_.model) != nullptr;
+        const bool spreads = tensor > 1 && experts_of(q_.model).has_value();
         for (const int expert : spreads ? std::vector<int>{1, tensor} : std::vector<int>{1}) {
           laid_out(a, f, {.tensor = tensor, .pipeline = pipeline, .expert = expert}, serve);
         }

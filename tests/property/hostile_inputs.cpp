@@ -7,6 +7,7 @@
 #include <perfmodel/workload/operators/elementwise.hpp>
 #include <perfmodel/workload/operators/softmax.hpp>
 
+#include "support/layers.hpp"
 #include "support/withstand.hpp"
 
 namespace pm = perfmodel;
@@ -132,12 +133,14 @@ TEST_CASE("hostile inputs: a step, a service, and models that cannot be") {
     auto e = d;
     e.layout = {};
     auto& m = e.model;
-    (x.random.uniform() < 0.3   ? m.layers
+    auto& attention = perfmodel_test::attention(m);
+    auto& dense = perfmodel_test::dense(m);
+    (x.random.uniform() < 0.3   ? m.layers.count
      : x.random.uniform() < 0.3 ? m.hidden
                                 : m.vocabulary) = x();
-    (x.random.uniform() < 0.3   ? m.attention.head_dim
-     : x.random.uniform() < 0.3 ? m.attention.query_heads
-                                : m.intermediate) = x();
+    (x.random.uniform() < 0.3   ? attention.head_dim
+     : x.random.uniform() < 0.3 ? attention.query_heads
+                                : dense.intermediate) = x();
     return of(pm::step_bound(e, {.batch = 1, .context = 128}));
   });
   withstand("accelerator", [&](auto& x) {

@@ -27,7 +27,7 @@ std::vector<tried> try_all(const pm::plan_request& q) {
     for (const auto& f : q.precisions) {
       for (int tensor = 1; tensor <= q.gpus; tensor *= 2) {
         for (int pipeline = 1; tensor * pipeline <= q.gpus; pipeline *= 2) {
-          for (int spread = 0; spread < (q.model.moe.layers > 0 ? 2 : 1); ++spread) {
+          for (int spread = 0; spread < (pm::experts_of(q.model) ? 2 : 1); ++spread) {
             for (int replicas = 1; replicas * tensor * pipeline <= q.gpus; ++replicas) {
               pm::deployment d{.device = a,
                                .model = q.model,

@@ -2,6 +2,7 @@
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
+#include <support/layers.hpp>
 #include <support/scalars.hpp>
 
 namespace pm = perfmodel;
@@ -52,7 +53,7 @@ TEST_CASE("deployment: weights and cache of a device agree over all scalars") {
     const auto with = [m]<class T>(const T& layers, const T& hidden) {
       auto d = pm::lift<T>(
           pm::deployment{.device = cat::h100_sxm, .model = *m, .layout = {.tensor = 16}});
-      d.model.layers = layers;
+      perfmodel_test::scale_layers(d.model, T(layers / m->layers.count));
       d.model.hidden = hidden;
       return d;
     };
@@ -60,12 +61,12 @@ TEST_CASE("deployment: weights and cache of a device agree over all scalars") {
         [&]<class T>(const std::array<T, 2>& x) {
           return weight_bytes_per_device(with(x[0], x[1])).value();
         },
-        m->layers * 1.5, m->hidden);
+        m->layers.count * 1.5, m->hidden);
     check_scalars(
         [&]<class T>(const std::array<T, 2>& x) {
           return kv_bytes_per_token_and_device(with(x[0], x[1])).value();
         },
-        m->layers * 1.5, m->hidden);
+        m->layers.count * 1.5, m->hidden);
   }
 }
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <optional>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <vector>
 
+#include "support/layers.hpp"
 #include "support/near.hpp"
 #include "support/random.hpp"
 
@@ -15,6 +17,7 @@ namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
+using perfmodel_test::routed_layers_of;
 
 namespace {
 
@@ -27,87 +30,129 @@ double distinct(double experts, double top_k, double tokens) {
   return experts * (1 - std::pow(1 - top_k / experts, tokens));
 }
 
+/// The layers of one mixer, in plain numbers: grouped queries, or a latent that all heads read.
+struct mixer_by_hand {
+  double layers = 0, heads = 0, kv_heads = 0, dk = 0, dv = 0, window = 1e18;
+  std::optional<double> query_rank, kv_rank, rope;
+
+  mixer_by_hand(const pm::basic_layer_kind<pm::mixer_shape, double>& kind) : layers(kind.layers) {
+    if (kind.shape.index() == 0) {
+      const auto& a = std::get<pm::attention_shape>(kind.shape);
+      heads = a.query_heads, kv_heads = a.kv_heads;
+      dk = a.head_dim, dv = a.value_dim ? *a.value_dim : a.head_dim;
+      if (a.window) window = *a.window;
+    } else {
+      const auto& a = std::get<pm::latent_attention_shape>(kind.shape);
+      heads = a.query_heads, dk = a.head_dim, dv = a.value_dim;
+      query_rank = a.query_rank, kv_rank = a.kv_rank, rope = a.rope_dim;
+    }
+  }
+  double weights(double hidden, double t) const {
+    double n = heads / t * dv * hidden;
+    if (kv_rank) {
+      n += hidden * (query_rank.value_or(0.0) + *kv_rank + *rope);
+      n += (query_rank ? *query_rank : hidden) * heads / t * dk;
+      return n + *kv_rank * heads / t * (dk - *rope + dv);
+    }
+    return n + hidden * (heads / t * dk + cached(t));
+  }
+  double cached(double t) const {
+    return kv_rank ? *kv_rank + *rope : std::max(1.0, kv_heads / t) * (dk + dv);
+  }
+  double absorbed() const { return kv_rank ? 2 * *kv_rank + *rope : dk + dv; }
+};
+
+/// What one group holds at one stage.
+struct held_by_hand {
+  double batch, all_batch, prompts, all_prompts, each;
+  held_by_hand(const pm::parallel_layout& l, const pm::iteration& i) {
+    const double p = l.pipeline, g = l.data, floor = i.steady ? 0 : 1;
+    const bool prefills = i.prefill_tokens > 0;
+    batch = i.batch > 0 ? std::max(1.0, i.batch / (g * p)) : 0;
+    all_batch = i.batch > 0 ? std::max(1.0, i.batch / p) : 0;
+    prompts = prefills ? std::max(floor, i.prefill_sequences / (g * p)) : 0;
+    all_prompts = prefills ? std::max(floor, i.prefill_sequences / p) : 0;
+    each = i.prefill_tokens / i.prefill_sequences;
+  }
+  double rows() const { return batch + prompts * each; }
+};
+
+void add_mixers(sums& s, const pm::deployment& d, const pm::iteration& i, const held_by_hand& h) {
+  const double t = d.layout.tensor, kv = bytes_of(d.kv).value();
+  const double stored = bytes_of(d.weights.attention).value();
+  for (const mixer_by_hand a : d.model.layers.mixers) {
+    const double weights = a.weights(d.model.hidden, t);
+    s.weights += a.layers * weights * stored;
+    s.flop += a.layers * 2 * h.rows() * weights;
+    const double seen = std::min(i.context, a.window);
+    s.cache += a.layers * a.cached(t) * kv *
+               (h.batch * (seen + 1) + h.prompts * (std::min(i.prefill_past, a.window) + h.each));
+    s.flop += a.layers * h.batch * 2 * seen * a.heads / t * a.absorbed();
+    double pairs = 0;
+    if (i.prefill_tokens > 0) {
+      for (double k = 1; k <= std::round(h.each); ++k) {
+        pairs += std::min(i.prefill_past + k, a.window);
+      }
+    }
+    s.flop += a.layers * h.prompts * 2 * pairs * a.heads / t * (a.dk + a.dv);
+  }
+}
+
+void add_feed_forwards(sums& s, const pm::deployment& d, const held_by_hand& h) {
+  const double t = d.layout.tensor, g = d.layout.data, e = d.layout.expert, n = t * g;
+  const double hidden = d.model.hidden;
+  const double linear = bytes_of(d.weights.linear).value(),
+               other = bytes_of(d.weights.others).value(),
+               routed = bytes_of(d.weights.experts).value();
+  for (const auto& kind : d.model.layers.feed_forwards) {
+    if (kind.shape.index() == 0) {
+      const auto& x = std::get<pm::dense_shape>(kind.shape);
+      const double weights = (x.gated ? 3 : 2) * hidden * x.intermediate / t;
+      s.weights += kind.layers * weights * linear;
+      s.flop += kind.layers * 2 * h.rows() * weights;
+      continue;
+    }
+    const auto& x = std::get<pm::expert_shape>(kind.shape);
+    const double matrices = x.gated ? 3 : 2, expert = matrices * hidden * x.intermediate;
+    const double shared = matrices * hidden * x.shared_intermediate.value_or(0.0) / t;
+    const double router = hidden * x.experts;
+    s.weights += kind.layers * (shared * linear + router * other);
+    s.flop += kind.layers * 2 * h.rows() * (shared + router);
+    const double carrying = std::min(1.0, h.all_prompts);  // share of the passes that have a prompt
+    double touched = (1 - carrying) * distinct(x.experts, x.top_k, h.all_batch);
+    if (carrying > 0) {
+      touched += carrying * distinct(x.experts, x.top_k,
+                                     h.all_batch + std::max(1.0, h.all_prompts) * h.each);
+    }
+    s.weights += kind.layers * touched * expert * routed / n;  // e groups of n / e ranks
+    s.flop += 2 * kind.layers * (h.all_batch + h.all_prompts * h.each) * x.top_k * expert / n;
+    if (g > 1) {
+      const double others = (n - 1) * (e > 1 ? 1 - std::pow(1 - 1 / e, x.top_k) : 1);
+      const double out = bytes_of(wider(d.activations, d.weights.experts.format)).value();
+      s.tokens_sent += kind.layers * h.rows() / t * others * hidden * (out + other);
+    }
+  }
+}
+
 /// Every sum of a step, written out from the architecture and not from the operators.
 sums by_hand(const pm::deployment& d, const pm::iteration& i) {
   const pm::transformer& m = d.model;
-  const auto& a = m.attention;
-  const double t = d.layout.tensor, p = d.layout.pipeline, g = d.layout.data, e = d.layout.expert;
-  const double linear = bytes_of(d.weights.linear).value(),
-               other = bytes_of(d.weights.others).value();
-  const double routed = bytes_of(d.weights.experts).value(), kv = bytes_of(d.kv).value();
-  const bool latent = a.latent.has_value();
-  const auto [query_rank, kv_rank, rope_dim] = a.latent.value_or(pm::latent_shape{});
-
-  // What one group holds at one stage.
-  const bool prefills = i.prefill_tokens > 0;
-  const double floor = i.steady ? 0 : 1;
-  const double batch = i.batch > 0 ? std::max(1.0, i.batch / (g * p)) : 0;
-  const double all_batch = i.batch > 0 ? std::max(1.0, i.batch / p) : 0;
-  const double prompts = prefills ? std::max(floor, i.prefill_sequences / (g * p)) : 0;
-  const double all_prompts = prefills ? std::max(floor, i.prefill_sequences / p) : 0;
-  const double each = i.prefill_tokens / i.prefill_sequences;
-  const double rows = batch + prompts * each;
-
-  const double heads = a.query_heads / t;
-  const double dk = a.head_dim, dv = a.value_dim ? *a.value_dim : a.head_dim;
-  const double kv_heads = std::max(1.0, a.kv_heads / t);
-  double attention = heads * dv * m.hidden;
-  if (latent) {
-    attention += m.hidden * (query_rank.value_or(0.0) + kv_rank + rope_dim);
-    attention += (query_rank ? *query_rank : m.hidden) * heads * dk;
-    attention += kv_rank * heads * (dk - rope_dim + dv);
-  } else {
-    attention += m.hidden * (heads * dk + kv_heads * (dk + dv));
-  }
-  const double mats = m.gated ? 3 : 2;
-  const double dense = (m.layers - m.moe.layers) * mats * m.hidden * m.intermediate / t;
-  const double shared = m.moe.layers * mats * m.hidden * m.moe.shared_intermediate / t;
-  const double router = m.moe.layers * m.hidden * m.moe.experts;
+  const held_by_hand h(d.layout, i);
+  const double t = d.layout.tensor, p = d.layout.pipeline;
+  const double other = bytes_of(d.weights.others).value(), row = m.hidden * other;
   const double head = m.vocabulary * m.hidden / t;
-  const double expert = mats * m.hidden * m.moe.intermediate;
-
+  const double logits = h.batch + h.prompts * std::min(1.0, h.each);
   sums s;
-  s.weights = (m.layers * attention + dense + shared) * linear + (router + head) * other;
-  s.flop = 2 * rows * (m.layers * attention + dense + shared + router) +
-           2 * (batch + prompts * std::min(1.0, each)) * head;
-  if (m.moe.layers > 0) {
-    const double carrying = std::min(1.0, all_prompts);  // share of the passes that have a prompt
-    double touched = (1 - carrying) * distinct(m.moe.experts, m.moe.top_k, all_batch);
-    if (carrying > 0) {
-      touched += carrying * distinct(m.moe.experts, m.moe.top_k,
-                                     all_batch + std::max(1.0, all_prompts) * each);
-    }
-    s.weights += m.moe.layers * touched * expert * routed / (t * g);  // e groups of t g / e ranks
-    s.flop += 2 * m.moe.layers * (all_batch + all_prompts * each) * m.moe.top_k * expert / (t * g);
-  }
-  const double per_token = (latent ? kv_rank + rope_dim : kv_heads * (dk + dv)) * kv;
-  for (const bool slides : {false, true}) {
-    const double layers = slides ? m.sliding_layers : m.layers - m.sliding_layers;
-    const double window = slides && m.window ? *m.window : 1e18;
-    const double seen = std::min(i.context, window);
-    s.cache += layers * per_token *
-               (batch * (seen + 1) + prompts * (std::min(i.prefill_past, window) + each));
-    s.flop += layers * batch * 2 * seen * heads * (latent ? 2 * kv_rank + rope_dim : dk + dv);
-    double pairs = 0;
-    if (prefills) {
-      for (double k = 1; k <= std::round(each); ++k) pairs += std::min(i.prefill_past + k, window);
-    }
-    s.flop += layers * prompts * 2 * pairs * heads * (dk + dv);
-  }
-
-  const double row = m.hidden * other;
-  const bool exchanges = g > 1 && m.moe.layers > 0;
+  add_mixers(s, d, i, h);
+  add_feed_forwards(s, d, h);
+  s.weights += head * other;
+  s.flop += 2 * logits * head;
   if (t > 1) {
-    s.sums_sent = (2 * m.layers - (exchanges ? m.moe.layers : 0)) * rows * row;
-    s.logits_sent = (t - 1) / t * (batch + prompts * std::min(1.0, each)) * m.vocabulary * other;
+    const double exchanged = d.layout.data > 1 ? routed_layers_of(m) : 0;
+    s.sums_sent = (2 * m.layers.count - exchanged) * h.rows() * row;
+    s.logits_sent = (t - 1) / t * logits * m.vocabulary * other;
   }
-  if (exchanges) {
-    const double n = t * g;
-    const double others = (n - 1) * (e > 1 ? 1 - std::pow(1 - 1 / e, m.moe.top_k) : 1);
-    const double out = bytes_of(wider(d.activations, d.weights.experts.format)).value();
-    s.tokens_sent = m.moe.layers * rows / t * others * m.hidden * (out + other);
-  }
-  if (p > 1) s.hops_sent = (p - 1) * rows * row / t;
+  if (p > 1) s.hops_sent = (p - 1) * h.rows() * row / t;
   return s;
 }
 
@@ -125,7 +170,7 @@ pm::deployment random_deployment(random_numbers& random, const pm::transformer& 
     const auto power = [&](int most) { return 1 << static_cast<int>(random.uniform(0, most + 1)); };
     pm::deployment d{.device = roomy(), .model = m};
     d.layout = {.tensor = power(5), .pipeline = power(2), .data = power(3)};
-    if (m.moe.layers > 0) d.layout.expert = power(5);
+    if (pm::experts_of(m)) d.layout.expert = power(5);
     const bool narrow = random.uniform() < 0.5;
     if (narrow) d.weights = pm::fp8, d.activations = pm::fp8;
     if (random.uniform() < 0.5) d.kv = pm::fp8;
@@ -187,7 +232,8 @@ TEST_CASE(
       pm::deployment d = random_deployment(random, m);
       d.layout.pipeline = 1;
       const auto p = parameters(m);
-      const double router = m.moe.layers * m.moe.experts * m.hidden;
+      const auto routed = pm::experts_of(m);
+      const double router = routed ? routed_layers_of(m) * routed->experts * m.hidden : 0.0;
       const double other = bytes_of(d.weights.others).value();
       // A tied table is read as the head, so it is only the copy as an embedding that is left out.
       const double left_out = (m.tied_embeddings ? 0.0 : p.embedding / d.layout.tensor) +
@@ -205,15 +251,12 @@ TEST_CASE(
     "step: FLOP over one device are those of a token, and what absorbing MLA's projections adds") {
   for (const auto& entry : cat::models) {
     const pm::transformer& m = *entry.model;
-    const auto& a = m.attention;
     const pm::deployment d{.device = roomy(), .model = m};
     for (const double context : {1.0, 5000.0}) {
       double expected = flop_per_token(m, context).value();
-      if (m.moe.shared_gate) expected -= 2 * m.moe.layers * m.hidden;
-      if (a.latent) {
-        const double absorbed = 2 * a.latent->kv_rank + a.latent->rope_dim;
-        expected +=
-            2 * context * m.layers * a.query_heads * (absorbed - a.head_dim - a.value_width());
+      for (const mixer_by_hand a : m.layers.mixers) {
+        if (!a.kv_rank) continue;
+        expected += 2 * context * a.layers * a.heads * (a.absorbed() - a.dk - a.dv);
       }
       INFO(entry.key << " at " << context);
       CHECK(near(pm::demand_of_step(d, {.batch = 1, .context = context}).matrix_flop.value(),

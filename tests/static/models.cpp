@@ -49,7 +49,7 @@ static_assert(catalog::find_model("llama_3_70") == nullptr);
 // Copy one, change a field: a value like any other.
 constexpr pm::transformer wider = [] {
   pm::transformer m = catalog::llama_3_8b;
-  m.attention.kv_heads = 32;
+  std::get<pm::attention_shape>(m.layers.mixers[0].shape).kv_heads = 32;
   return m;
 }();
 static_assert(pm::kv_bytes_per_token(wider) == 4.0 * pm::kv_bytes_per_token(catalog::llama_3_8b));

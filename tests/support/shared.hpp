@@ -10,21 +10,24 @@
 
 namespace perfmodel_test {
 
-/// Their folder: $PERFMODEL_SHARED/measured, by default ../shared/measured beside the checkout.
+/// A folder of theirs: $PERFMODEL_SHARED/<name>, by default ../shared/<name> beside the checkout.
 ///
 /// A test that reads it has the tag [shared] and calls this before its first assertion, never inside
 /// one: it skips the test where there is no such folder, and fails it where PERFMODEL_SHARED
 /// promises one.
-inline std::string measured_folder() {
+inline std::string shared_folder(const std::string& name) {
   const char* stated = std::getenv("PERFMODEL_SHARED");
   const bool promised = stated != nullptr && *stated != '\0';
   const std::string folder =
-      (promised ? std::string(stated) : PERFMODEL_SOURCE_DIR "/../shared") + "/measured";
+      (promised ? std::string(stated) : PERFMODEL_SOURCE_DIR "/../shared") + "/" + name;
   if (!std::filesystem::is_directory(folder)) {
     if (promised) FAIL("PERFMODEL_SHARED is set, and there is no folder " << folder);
-    SKIP("needs published measurements that are not in this repository; set PERFMODEL_SHARED");
+    SKIP("needs what others published, which is not in this repository; set PERFMODEL_SHARED");
   }
   return folder;
+}
+inline std::string measured_folder() {
+  return shared_folder("measured");
 }
 /// A table of that folder.
 inline common::table_file measured_table(const std::string& file) {

@@ -429,7 +429,7 @@ template <class T>
 void answer_parameters(const inputs<T>& in, answers& out) {
   const pm::basic_transformer<T> m = model_of(in);
   const pm::basic_parameter_count<T> p = pm::parameters(m);
-  out.add(p.total(), p.linear, p.experts, p.embedding, pm::active_parameters(m),
+  out.add(p.total(), p.attention + p.linear, p.experts, p.embedding, pm::active_parameters(m),
           pm::matmul_parameters(m),
           pm::weight_bytes(m, storage_called(in.word("weights")), pm::bf16),
           pm::flop_per_token(m, in("context")));

@@ -6,6 +6,7 @@
 #include <perfmodel/workload/catalog/all.hpp>
 #include <string>
 
+#include "support/layers.hpp"
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
@@ -21,7 +22,7 @@ TEST_CASE("deployment: projections to MLA's latents are whole on every rank") {
                    .weights = pm::fp8};
   const auto p = parameters(cat::deepseek_v3);
   const double latents = 61 * 7168.0 * (1536 + 512 + 64);
-  const double expected = (p.linear - latents) / 8 + latents + p.experts / 8 +
+  const double expected = (p.attention + p.linear - latents) / 8 + latents + p.experts / 8 +
                           2 * (p.other + (p.embedding + p.head) / 8);
   CHECK(near(weight_bytes_per_device(d).value(), expected));
 }
@@ -45,7 +46,7 @@ TEST_CASE("deployment: experts are cut over all ranks of a stage, however they a
 
 TEST_CASE("deployment: an expert that its ranks cannot share is a reason, not an error") {
   pm::transformer m = cat::mixtral_8x7b;
-  m.moe.intermediate = 14335;
+  perfmodel_test::experts(m).intermediate = 14335;
   const auto f =
       fits(pm::deployment{.device = cat::h200_sxm, .model = m, .layout = {.tensor = 2}}, 1.0, 1.0);
   CHECK(std::string(f.reason) == "the ranks that share an expert do not divide its width");
@@ -69,15 +70,16 @@ TEST_CASE("deployment: capacity of 8 H100, of two groups, and of a model of wind
   CHECK(kv_capacity(groups, 8192.0).sequences == 2 * one);
 
   pm::deployment gemma{.device = cat::h200_sxm, .model = cat::gemma_3_27b};
-  const auto& m = cat::gemma_3_27b;
   const double room = kv_bytes_available(memory_budget_of(gemma)).value();
   const double per_layer = 2 * 16 * 128 * 2.0;  // 16 KV heads of 128, keys and values in bf16
   CHECK(kv_capacity(gemma, 32768.0).sequences ==
         std::floor(room / (per_layer * (10 * 32768 + 52 * 1024.0))));
-  gemma.model.sliding_layers = 0;
+  for (auto& kind : gemma.model.layers.mixers) {
+    std::get<pm::attention_shape>(kind.shape).window.reset();
+  }
   CHECK(kv_capacity(gemma, 32768.0).sequences ==
         std::floor(std::floor(room / (per_layer * 62 * 16)) / 2048));
-  CHECK(m.sliding_layers == 52);
+  CHECK(perfmodel_test::windowed_layers_of(cat::gemma_3_27b) == 52);
 }
 
 TEST_CASE("deployment: a pipeline cuts weights and cache of layers by its stages") {

@@ -8,10 +8,16 @@
 #include <perfmodel/workload/model/kv_shape.hpp>
 #include <perfmodel/workload/model/parameters.hpp>
 #include <set>
+#include <support/layers.hpp>
 #include <support/tables.hpp>
 
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
+using perfmodel_test::attention;
+using perfmodel_test::dense;
+using perfmodel_test::experts;
+using perfmodel_test::latent_attention;
+using perfmodel_test::routed_layers_of;
 using perfmodel_test::test_data;
 
 namespace {
@@ -79,8 +85,9 @@ TEST_CASE("parts of a model add up to it") {
   for (const auto& entry : catalog::models) {
     INFO(entry.key);
     const pm::parameter_count p = pm::parameters(*entry.model);
-    CHECK(p.linear + p.experts + p.expert_biases + p.other + p.embedding + p.head == p.total());
-    CHECK((p.experts > 0) == (entry.model->moe.layers > 0));
+    CHECK(p.attention + p.linear + p.experts + p.expert_biases + p.other + p.embedding + p.head ==
+          p.total());
+    CHECK((p.experts > 0) == (routed_layers_of(*entry.model) > 0));
     CHECK((p.head > 0) == !entry.model->tied_embeddings);
     CHECK(pm::active_parameters(*entry.model) <= p.total());
   }
@@ -126,16 +133,17 @@ TEST_CASE("weights: a quantised part beside parts at 16 bits") {
 
 TEST_CASE("a layer of two matrices with biases: Phi-2 by hand") {
   pm::transformer m;
-  m.layers = 32;
   m.hidden = 2560;
-  m.intermediate = 10240;
   m.vocabulary = 51200;
-  m.attention = {
-      .query_heads = 32, .kv_heads = 32, .head_dim = 80, .qkv_bias = true, .output_bias = true};
+  m.layers = {{32,
+               pm::attention_shape{.query_heads = 32,
+                                   .kv_heads = 32,
+                                   .head_dim = 80,
+                                   .qkv_bias = true,
+                                   .output_bias = true},
+               pm::dense_shape{.intermediate = 10240, .gated = false, .bias = true}}};
   m.norms_per_layer = 1;
   m.norm_bias = true;
-  m.gated = false;
-  m.ffn_bias = true;
   m.head_bias = true;
   const double layer =
       4.0 * 2560 * 2560 + 4.0 * 2560 + 2.0 * 2560 * 10240 + 10240 + 2560 + 2.0 * 2560;
@@ -144,16 +152,16 @@ TEST_CASE("a layer of two matrices with biases: Phi-2 by hand") {
 
 TEST_CASE("a shared expert and its gate: Qwen1.5-MoE-A2.7B by hand") {
   pm::transformer m;
-  m.layers = 24;
   m.hidden = 2048;
   m.vocabulary = 151936;
-  m.attention = {.query_heads = 16, .kv_heads = 16, .head_dim = 128, .qkv_bias = true};
-  m.moe = {.layers = 24,
-           .experts = 60,
-           .top_k = 4,
-           .intermediate = 1408,
-           .shared_intermediate = 5632,
-           .shared_gate = true};
+  m.layers = {
+      {24,
+       pm::attention_shape{.query_heads = 16, .kv_heads = 16, .head_dim = 128, .qkv_bias = true},
+       pm::expert_shape{.experts = 60,
+                        .top_k = 4,
+                        .intermediate = 1408,
+                        .shared_intermediate = 5632,
+                        .shared_gate = true}}};
   const double attention = 4.0 * 2048 * 2048 + 3.0 * 2048;
   const double always = attention + 3.0 * 2048 * 5632 + 2048 + 60.0 * 2048 + 2.0 * 2048;
   const double expert = 3.0 * 2048 * 1408;
@@ -178,7 +186,7 @@ TEST_CASE("FLOP per token: routed experts count by how many are visited") {
 TEST_CASE("over dual numbers a model's size has its derivative") {
   using dual = pm::dual<1>;
   auto m = pm::lift<dual>(catalog::llama_3_70b);
-  m.layers = dual::variable(80.0, 0);
+  perfmodel_test::scale_layers(m, dual::variable(80.0, 0) / 80.0);
   const double layer = 2.0 * 8192 * 8192 + 2.0 * 8192 * 1024 + 3.0 * 8192 * 28672 + 2.0 * 8192;
   CHECK(pm::parameters(m).total().value() == 70553706496.0);
   CHECK(pm::parameters(m).total().partial(0) == layer);
@@ -187,67 +195,67 @@ TEST_CASE("over dual numbers a model's size has its derivative") {
 
 TEST_CASE("models that cannot be are refused by the name of the field") {
   CHECK(message_of(catalog::llama_3_8b) == "accepted");
-  CHECK(message_of(broken([](auto& m) { m.layers = 0; })).starts_with("model.layers is 0"));
-  CHECK(message_of(broken([](auto& m) { m.hidden = -1; })).starts_with("model.hidden is -1"));
-  CHECK(message_of(broken([](auto& m) {
+  const auto llama = [](void (*change)(pm::transformer&)) { return message_of(broken(change)); };
+  CHECK(llama([](auto& m) { m.layers.count = 0; }).starts_with("model.layers.count is 0"));
+  CHECK(llama([](auto& m) { m.layers = {}; }).starts_with("model.layers.count is 0"));
+  CHECK(llama([](auto& m) { m.hidden = -1; }).starts_with("model.hidden is -1"));
+  CHECK(llama([](auto& m) {
           m.vocabulary = pm::detail::not_a_number;
-        })).starts_with("model.vocabulary is not a number"));
-  CHECK(message_of(broken([](auto& m) {
-          m.hidden = pm::detail::infinity;
-        })).starts_with("model.hidden is"));
-  CHECK(message_of(broken([](auto& m) {
-          m.intermediate = 0;
-        })).starts_with("model.intermediate is 0"));
-  CHECK(message_of(broken([](auto& m) {
-          m.attention.query_heads = 0;
-        })).starts_with("model.attention.query_heads is 0"));
-  CHECK(message_of(broken([](auto& m) {
-          m.attention.head_dim = 0;
-        })).starts_with("model.attention.head_dim is 0"));
-  CHECK(message_of(broken([](auto& m) { m.attention.kv_heads = 5; })) ==
-        "kv_heads must divide query_heads");
-  CHECK(message_of(broken([](auto& m) {
-          m.attention.value_dim = -1;
-        })).starts_with("model.attention.value_dim is -1"));
-  CHECK(message_of(broken([](auto& m) {
-          m.sliding_layers = 33;
-        })).starts_with("model.sliding_layers is 33"));
-  CHECK(message_of(broken([](auto& m) {
-          m.sliding_layers = 1;
-        })).starts_with("model.window is missing"));
-  CHECK(message_of(broken([](auto& m) {
-          m.norms_per_layer = -2;
-        })).starts_with("model.norms_per_layer is -2"));
-  CHECK(
-      message_of(broken([](auto& m) { m.max_context = 0; })).starts_with("model.max_context is 0"));
+        }).starts_with("model.vocabulary is not a number"));
+  CHECK(llama([](auto& m) { m.hidden = pm::detail::infinity; }).starts_with("model.hidden is"));
+  CHECK(llama([](auto& m) {
+          dense(m).intermediate = 0;
+        }).starts_with("model.layers.feed_forwards.0.shape.intermediate is 0"));
+  CHECK(llama([](auto& m) {
+          m.layers.mixers[0].layers = 0;
+        }).starts_with("model.layers.mixers.0.layers is 0"));
+  CHECK(llama([](auto& m) {
+          attention(m).query_heads = 0;
+        }).starts_with("model.layers.mixers.0.shape.query_heads is 0"));
+  CHECK(llama([](auto& m) {
+          attention(m).head_dim = 0;
+        }).starts_with("model.layers.mixers.0.shape.head_dim is 0"));
+  CHECK(llama([](auto& m) { attention(m).kv_heads = 5; }) == "kv_heads must divide query_heads");
+  CHECK(llama([](auto& m) {
+          attention(m).value_dim = -1;
+        }).starts_with("model.layers.mixers.0.shape.value_dim is -1"));
+  CHECK(llama([](auto& m) {
+          attention(m).window = 0;
+        }).starts_with("model.layers.mixers.0.shape.window is 0"));
+  CHECK(llama([](auto& m) { attention(m).chunked = true; }) == "chunked attention needs a window");
+  CHECK(llama([](auto& m) { m.norms_per_layer = -2; }).starts_with("model.norms_per_layer is -2"));
+  CHECK(llama([](auto& m) { m.max_context = 0; }).starts_with("model.max_context is 0"));
   const auto mixtral = [](void (*change)(pm::transformer&)) {
     return message_of(broken(change, catalog::mixtral_8x7b));
   };
-  CHECK(mixtral([](auto& m) { m.moe.layers = 33; }).starts_with("model.moe.layers is 33"));
-  CHECK(mixtral([](auto& m) { m.moe.experts = 0; }).starts_with("model.moe.experts is 0"));
-  CHECK(mixtral([](auto& m) { m.moe.top_k = 9; }).starts_with("model.moe.top_k is 9"));
-  CHECK(
-      mixtral([](auto& m) { m.moe.intermediate = 0; }).starts_with("model.moe.intermediate is 0"));
   CHECK(mixtral([](auto& m) {
-          m.moe.shared_intermediate = -1;
-        }).starts_with("model.moe.shared_intermediate is -1"));
+          experts(m).experts = 0;
+        }).starts_with("model.layers.feed_forwards.0.shape.experts is 0"));
+  CHECK(mixtral([](auto& m) {
+          experts(m).top_k = 9;
+        }).starts_with("model.layers.feed_forwards.top_k is 9"));
+  CHECK(mixtral([](auto& m) {
+          experts(m).intermediate = 0;
+        }).starts_with("model.layers.feed_forwards.0.shape.intermediate is 0"));
+  CHECK(mixtral([](auto& m) {
+          experts(m).shared_intermediate = -1;
+        }).starts_with("model.layers.feed_forwards.0.shape.shared_intermediate is -1"));
   const auto mla = [](void (*change)(pm::transformer&)) {
     return message_of(broken(change, catalog::deepseek_v3));
   };
   CHECK(mla([](auto& m) {
-          m.attention.latent->kv_rank = 0;
-        }).starts_with("model.attention.latent.kv_rank is 0"));
+          latent_attention(m).kv_rank = 0;
+        }).starts_with("model.layers.mixers.0.shape.kv_rank is 0"));
   CHECK(mla([](auto& m) {
-          m.attention.latent->rope_dim = 0;
-        }).starts_with("model.attention.latent.rope_dim is 0"));
+          latent_attention(m).rope_dim = 0;
+        }).starts_with("model.layers.mixers.0.shape.rope_dim is 0"));
   CHECK(mla([](auto& m) {
-          m.attention.value_dim = 0;
-        }).starts_with("model.attention.value_dim is 0"));
-  CHECK(mla([](auto& m) { m.attention.value_dim = {}; }) == "model.attention.value_dim is missing");
+          latent_attention(m).value_dim = 0;
+        }).starts_with("model.layers.mixers.0.shape.value_dim is 0"));
   CHECK(mla([](auto& m) {
-          m.attention.latent->query_rank = -1;
-        }).starts_with("model.attention.latent.query_rank is -1"));
-  CHECK(mla([](auto& m) { m.attention.latent->rope_dim = 192; }) ==
+          latent_attention(m).query_rank = -1;
+        }).starts_with("model.layers.mixers.0.shape.query_rank is -1"));
+  CHECK(mla([](auto& m) { latent_attention(m).rope_dim = 192; }) ==
         "head_dim must exceed rope_dim, which is part of it");
   CHECK_THROWS_AS(pm::kv_bytes(catalog::llama_3_8b, -1.0), pm::error);
   CHECK_THROWS_AS(pm::flop_per_token(catalog::llama_3_8b, -1.0), pm::error);

@@ -237,7 +237,7 @@ TEST_CASE("plan: requests that make no sense are refused by name") {
   CHECK(why([](auto& q) { q.load.batch_limit = -1; }) ==
         "PM-E010: batch_limit is -1; allowed: 1 or more");
   CHECK(why([](auto& q) { q.itl = -1.0 * pm::ms; }).starts_with("PM-E010: itl is -0.001"));
-  CHECK(why([](auto& q) { q.model.layers = 0; }).starts_with("PM-E010: model.layers is 0"));
+  CHECK(why([](auto& q) { q.model.layers = {}; }).starts_with("PM-E010: model.layers.count is 0"));
   auto q = small_request();
   pm::plan_point stranger{};
   stranger.accelerator = "l4";

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
+#include <support/layers.hpp>
 
 #include "../../validation/compare/comparison.cpp"
 #include "../../validation/compare/machine.cpp"
@@ -473,7 +474,7 @@ TEST_CASE("compare: what docs/validation/rtx_5080.md says of the kernel") {
   CHECK_THAT(value("dram_rate", 1) * value("kernel_time", 1), WithinRel(0.112e6, 5e-3));
   const double bytes = value("dram_rate", 32) * value("kernel_time", 32);
   CHECK_THAT(bytes, WithinRel(0.634e6, 5e-3));
-  const auto& a = pm::catalog::qwen_2_5_3b.attention;
+  const auto& a = perfmodel_test::attention(pm::catalog::qwen_2_5_3b);
   const double layer_token = 2.0 * 2.0 * a.kv_heads * a.head_dim;
   CHECK(layer_token == 1024.0);
   CHECK_THAT(bytes / layer_token / 32.0, WithinRel(19.3, 5e-3));

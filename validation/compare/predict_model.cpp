@@ -98,13 +98,13 @@ prediction predict_step(const question& q) {
   deployment d;
   d.device = q.on.device;
   d.model.name = "recorded";
-  d.model.layers = q.number("layers");
   d.model.hidden = q.number("hidden");
-  d.model.intermediate = q.number("intermediate");
   d.model.vocabulary = q.number("vocabulary");
-  d.model.attention.query_heads = q.number("query_heads");
-  d.model.attention.kv_heads = q.number("kv_heads");
-  d.model.attention.head_dim = q.number("head_dim");
+  d.model.layers = {{q.number("layers"),
+                     attention_shape{.query_heads = q.number("query_heads"),
+                                     .kv_heads = q.number("kv_heads"),
+                                     .head_dim = q.number("head_dim")},
+                     dense_shape{q.number("intermediate")}}};
   d.weights = q.format();
   d.activations = q.format();
   d.kv = q.format();

@@ -83,9 +83,9 @@ constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
   T sums{};
   for (const auto& kind : d.model.layers.mixers) sums += kind.layers;
   for (const auto& kind : d.model.layers.feed_forwards) {
-    const auto* experts = std::get_if<basic_expert_shape<T>>(&kind.shape);
-    if (experts && l.data > 1) {
-      t += dispatch_and_combine(d, kind.layers, *experts, share.rows, links);
+    if (l.data > 1 && std::holds_alternative<basic_expert_shape<T>>(kind.shape)) {
+      const auto& experts = std::get<basic_expert_shape<T>>(kind.shape);
+      t += dispatch_and_combine(d, kind.layers, experts, share.rows, links);
     } else {
       sums += kind.layers;
     }

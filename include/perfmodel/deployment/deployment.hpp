@@ -53,7 +53,7 @@ constexpr sharded_dims sharded_dims_of(const basic_transformer<T>& m) {
     std::visit([&](const auto& a) { detail::add_dims(a, dims); }, kind.shape);
   }
   dims.layers = math::floor(lower(m.layers.count));
-  if (const auto* e = experts_of(m)) dims.experts = math::floor(lower(e->experts));
+  if (const auto e = experts_of(m)) dims.experts = math::floor(lower(e->experts));
   return dims;
 }
 

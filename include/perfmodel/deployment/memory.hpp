@@ -52,7 +52,7 @@ constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
   const bytes<T> all = detail::over_mixers(
       m, [&](const auto& a) { return bytes<T>(detail::token_cache(a, format)); });
   const bytes<T> own = detail::over_mixers(m, [&](const auto& a) {
-    return bytes<T>(detail::token_cache(a, format) * detail::cache_share(a, T(tensor)));
+    return bytes<T>(detail::token_cache(a, format, detail::cache_share(a, T(tensor))));
   });
   return upper(all.value()) > 0.0 ? T(own / all) : T(1.0);
 }
@@ -90,7 +90,7 @@ constexpr feasibility group_fits(const basic_deployment<T>& d) {
                       d.layout.stage_ranks(), reach);
   }
   const int slices = d.layout.expert_tensor();
-  const auto* experts = experts_of(d.model);
+  const auto experts = experts_of(d.model);
   if (experts && !divides_evenly(slices, upper(experts->intermediate))) {
     return infeasible("the ranks that share an expert do not divide its width", "ranks", slices,
                       upper(experts->intermediate));
@@ -103,8 +103,8 @@ template <Scalar T>
 constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& context) {
   const T tensor = T(d.layout.tensor);
   const bytes<T> all = over_mixers(d.model, [&](const auto& a) {
-    return bytes<T>((sequence_cache(a, context, d.kv) + sequence_state(a)) *
-                    cache_share(a, tensor));
+    const T share = cache_share(a, tensor);
+    return bytes<T>(sequence_cache(a, context, d.kv, share) + share * sequence_state(a));
   });
   return named("sequence bytes per device", all) / T(d.layout.pipeline);
 }
@@ -121,8 +121,8 @@ constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequen
 template <Scalar T>
 constexpr bool grows_by_token(const basic_transformer<T>& m) {
   for (const auto& kind : m.layers.mixers) {
-    if (const auto* a = std::get_if<basic_attention_shape<T>>(&kind.shape)) {
-      if (a->window) return false;
+    if (std::holds_alternative<basic_attention_shape<T>>(kind.shape)) {
+      if (std::get<basic_attention_shape<T>>(kind.shape).window) return false;
     } else if (!std::holds_alternative<basic_latent_attention_shape<T>>(kind.shape)) {
       return false;
     }

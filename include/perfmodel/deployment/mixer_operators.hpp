@@ -89,10 +89,10 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
   }
   if (p.prefills()) {
     // Chunks of attention are prompts of their own: as many as there are, no longer than one.
-    const T chunk =
-        a.chunked && a.window ? scalar_min(p.prompt_tokens(), *a.window) : p.prompt_tokens();
+    const bool chunks = a.chunked && a.window;
+    const T chunk = chunks ? scalar_min(p.prompt_tokens(), *a.window) : p.prompt_tokens();
     const basic_attention_prefill<T> x{
-        .batch = p.prompts() * (p.prompt_tokens() / chunk),
+        .batch = chunks ? T(p.prompts() * (p.prompt_tokens() / chunk)) : p.prompts(),
         .tokens = chunk,
         .query_heads = heads,
         .kv_heads = kv_heads,
@@ -101,8 +101,8 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
         .format = p.on.activations,
         .kv_format = p.on.kv,
         .window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window,
-        .past = a.chunked && a.window ? scalar_min(p.pass.prefill_past, T(*a.window - chunk))
-                                      : p.pass.prefill_past};
+        .past =
+            chunks ? scalar_min(p.pass.prefill_past, T(*a.window - chunk)) : p.pass.prefill_past};
     visit_prefill(p, name, layers, line, x, run);
   }
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
@@ -171,39 +171,49 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
   if (a.ratio) {
     const T indexed = a.indexer ? T(a.head_dim + a.indexer->dim) : a.head_dim;
     run({.name = "compressor", .kind = linear, .times = layers},
-        p.wide(p.share.rows, hidden, T(a.compressor(hidden, indexed) / hidden)));
+        p.projection(hidden, T(a.compressor(hidden, indexed) / hidden)));
   }
   if (a.indexer) {
     run({.name = "index projections", .kind = linear, .times = layers},
         p.projection(a.query_rank, T(a.indexer->heads * a.indexer->dim)));
+    run({.name = "index weights", .kind = linear, .times = layers},
+        p.projection(hidden, a.indexer->heads));
   }
 
   const bytes<T> line = a.cached_elements() * bytes_of(p.on.kv);
   const auto attend = [&](const T& times, const T& sequences, const T& new_tokens, const T& past) {
     const T context = past + new_tokens;
+    T pairs = causal_pairs(new_tokens, past, a.window);
+    if (a.ratio) {
+      const T entries = a.indexer ? causal_pairs(new_tokens, past, T(a.indexer->top_k * *a.ratio))
+                                  : causal_pairs(new_tokens, past);
+      pairs += entries / *a.ratio;
+    }
     basic_gathered_attention<T> x{.sequences = sequences,
                                   .tokens = new_tokens,
-                                  .seen = a.seen_tokens(T(past + 0.5 * (new_tokens + 1.0))),
+                                  .seen = pairs / new_tokens,
                                   .entries = a.kept_tokens(context),
                                   .heads = heads,
                                   .width = a.head_dim,
                                   .format = p.on.activations,
                                   .kv_format = p.on.kv};
-    const T read = scalar_min(x.entries, T(new_tokens * a.seen_tokens(context)));
+    const T read = scalar_min(x.entries, pairs);
     run({"attention", attention, times, sequences * (read + new_tokens) * line}, x);
     if (!a.indexer || !a.ratio) return;
-    const T keys = context / *a.ratio;
     basic_index_scores<T> s{.sequences = sequences,
                             .tokens = new_tokens,
-                            .past = scalar_max(T(keys - new_tokens), T(0.0)),
+                            .past = past,
                             .heads = a.indexer->heads,
                             .dim = a.indexer->dim,
+                            .ratio = *a.ratio,
                             .cache = a.indexer->cache};
-    run({"index scores", attention, times, sequences * keys * a.indexer->bytes_per_token()}, s);
+    run({"index scores", attention, times,
+         sequences * context / *a.ratio * a.indexer->bytes_per_token()},
+        s);
   };
   if (p.decodes()) {
     const T& several = p.pass.tokens_per_sequence;
-    attend(layers, p.share.sequences, several, scalar_max(T(p.pass.context - several), T(0.0)));
+    attend(layers, p.share.sequences, several, scalar_max(T(p.pass.context - 1.0), T(0.0)));
   }
   if (p.prefills()) {
     attend(T(layers * p.prompt_share()), p.prompts(), p.prompt_tokens(), p.pass.prefill_past);
@@ -222,14 +232,15 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
   const T& hidden = p.model().hidden;
   const T result = a.value_width() / p.tensor;
   // All that weights() counts but the way back.
-  const T inward = a.weights(hidden) / hidden - a.value_width();
+  const T whole = a.latent_width(), inward = a.weights(hidden) / hidden - a.value_width() - whole;
   run({.name = "recurrent projections", .kind = linear, .times = layers},
-      p.projection(hidden, T(inward / p.tensor)));
+      p.projection(hidden, T(whole + inward / p.tensor)));
   basic_linear_recurrence<T> x{.heads = a.value_heads / p.tensor,
                                .key_heads = at_least_one(T(a.key_heads / p.tensor)),
                                .key_dim = a.key_dim,
                                .value_dim = a.value_dim,
                                .corrects = a.corrects(),
+                               .conv_state = a.conv_bytes() / p.tensor,
                                .format = p.residual,
                                .state_format = a.state_format};
   const bytes<T> state = 2.0 * a.state_bytes() / p.tensor;  // read and written

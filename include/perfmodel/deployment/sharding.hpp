@@ -37,11 +37,13 @@ constexpr T replicated_weights(const basic_compressed_attention_shape<T>& a, con
     whole += indexer_weights(a.indexer, hidden, a.query_rank) - hidden * a.indexer->dim +
              a.compressor(hidden, a.indexer->dim);
   }
-  return whole * (1.0 - 1.0 / tensor);
+  const T extra_groups = scalar_max(T(1.0), T(a.output_groups / tensor)) - a.output_groups / tensor;
+  return whole * (1.0 - 1.0 / tensor) + extra_groups * a.output_rank * hidden;
 }
 template <Scalar T>
-constexpr T replicated_weights(const basic_recurrent_shape<T>&, const T&, const T&) {
-  return T(0.0);
+constexpr T replicated_weights(const basic_recurrent_shape<T>& a, const T& hidden,
+                               const T& tensor) {
+  return hidden * a.latent_width() * (1.0 - 1.0 / tensor);
 }
 
 // The share of a layer's cache and states that one rank stores: 1 / N, or 1 / H_kv where there are

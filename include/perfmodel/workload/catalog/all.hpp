@@ -3,12 +3,21 @@
 
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/workload/catalog/deepseek.hpp>
+#include <perfmodel/workload/catalog/deepseek_v4.hpp>
 #include <perfmodel/workload/catalog/gemma.hpp>
+#include <perfmodel/workload/catalog/gemma_4.hpp>
+#include <perfmodel/workload/catalog/glm.hpp>
 #include <perfmodel/workload/catalog/gpt_oss.hpp>
+#include <perfmodel/workload/catalog/kimi.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/workload/catalog/llama_4.hpp>
+#include <perfmodel/workload/catalog/mimo.hpp>
+#include <perfmodel/workload/catalog/minimax.hpp>
 #include <perfmodel/workload/catalog/mistral.hpp>
+#include <perfmodel/workload/catalog/nemotron.hpp>
 #include <perfmodel/workload/catalog/phi.hpp>
 #include <perfmodel/workload/catalog/qwen.hpp>
+#include <perfmodel/workload/catalog/qwen_3_5.hpp>
 
 namespace perfmodel::catalog {
 
@@ -151,6 +160,91 @@ inline constexpr model_entry models[] = {
      "same article, three "
      "digits",
      41.9e9, basis::vendor},
+    {&mixtral_8x22b, "mixtral_8x22b",
+     "shapes: mistralai/Mixtral-8x22B-v0.1 config.json as kept in ai-dynamo/aiconfigurator "
+     "095f58a5; parameters: Mistral AI, 141e9 in all, 39e9 active",
+     141e9, basis::vendor},
+    {&deepseek_v3_2, "deepseek_v3_2",
+     "shapes: deepseek-ai/DeepSeek-V3.2 config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: model card, 671e9 and 37e9 active, without the indexers",
+     671e9, basis::vendor},
+    {&deepseek_v4_flash, "deepseek_v4_flash",
+     "shapes: deepseek-ai/DeepSeek-V4-Flash config.json as kept in ai-dynamo/aiconfigurator "
+     "095f58a5; parameters: model card, 284e9 and 13e9 active",
+     284e9, basis::vendor},
+    {&kimi_k2, "kimi_k2",
+     "shapes: moonshotai/Kimi-K2-Instruct config.json as kept in ai-dynamo/aiconfigurator "
+     "095f58a5; parameters: model card, 1.03e12 and 32e9 active",
+     1.03e12, basis::vendor},
+    {&kimi_k2_5, "kimi_k2_5",
+     "shapes: moonshotai/Kimi-K2.5 config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: those of Kimi-K2",
+     1.03e12, basis::vendor},
+    {&kimi_k3, "kimi_k3",
+     "shapes: moonshotai/Kimi-K3 config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: its name in the press, 2.8e12",
+     2.8e12, basis::vendor},
+    {&glm_5, "glm_5",
+     "shapes: zai-org/GLM-5 config.json as kept in ai-dynamo/aiconfigurator 095f58a5; parameters: "
+     "model card, 744e9 and 40e9 active",
+     744e9, basis::vendor},
+    {&glm_5_2, "glm_5_2",
+     "shapes: zai-org/GLM-5.2-FP8 config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: those of GLM-5",
+     744e9, basis::vendor},
+    {&minimax_m2_5, "minimax_m2_5",
+     "shapes: MiniMaxAI/MiniMax-M2.5 config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: model card, 230e9 and 10e9 active",
+     230e9, basis::vendor},
+    {&minimax_m3, "minimax_m3",
+     "shapes: MiniMaxAI/MiniMax-M3 config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: half of the 854 GB that a third party notes for the bf16 checkpoint",
+     427e9, basis::vendor},
+    {&mimo_v2_flash, "mimo_v2_flash",
+     "shapes: XiaomiMiMo/MiMo-V2-Flash config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: model card, 309e9 and 15e9 active",
+     309e9, basis::vendor},
+    {&llama_4_scout, "llama_4_scout",
+     "shapes: meta-llama/Llama-4-Scout-17B-16E-Instruct config.json as kept in "
+     "ai-dynamo/aiconfigurator 095f58a5; parameters: model card, 109e9 and 17e9 active, the vision "
+     "tower included",
+     109e9, basis::vendor},
+    {&gemma_4_26b_a4b, "gemma_4_26b_a4b",
+     "shapes: google/gemma-4-26B-A4B config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: model card, 25.2e9 and 3.8e9 active",
+     25.2e9, basis::vendor},
+    {&nemotron_3_nano_30b_a3b, "nemotron_3_nano_30b_a3b",
+     "shapes: nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16 config.json as kept in "
+     "ai-dynamo/aiconfigurator 095f58a5; parameters: model card, 31.6e9 and 3.6e9 active",
+     31.6e9, basis::vendor},
+    {&nemotron_3_super_120b_a12b, "nemotron_3_super_120b_a12b",
+     "shapes: nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-FP8 config.json as kept in "
+     "ai-dynamo/aiconfigurator 095f58a5; parameters: model card, 120.6e9 and 12.7e9 active",
+     120.6e9, basis::vendor},
+    {&nemotron_h_56b, "nemotron_h_56b",
+     "shapes: nvidia/Nemotron-H-56B-Base-8K config.json as kept in ai-dynamo/aiconfigurator "
+     "095f58a5; parameters: its name",
+     56e9, basis::vendor},
+    {&llama_3_3_nemotron_super_49b, "llama_3_3_nemotron_super_49b",
+     "shapes: nvidia/Llama-3_3-Nemotron-Super-49B-v1 config.json as kept in "
+     "ai-dynamo/aiconfigurator 095f58a5; parameters: model card, 49.9e9",
+     49.9e9, basis::vendor},
+    {&qwen_3_5_27b, "qwen_3_5_27b",
+     "shapes: Qwen/Qwen3.5-27B config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: its name",
+     27e9, basis::vendor},
+    {&qwen_3_5_397b_a17b, "qwen_3_5_397b_a17b",
+     "shapes: Qwen/Qwen3.5-397B-A17B config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: its name, 397e9 and 17e9 active",
+     397e9, basis::vendor},
+    {&qwen_3_vl_8b, "qwen_3_vl_8b",
+     "shapes: Qwen/Qwen3-VL-8B-Instruct config.json as kept in ai-dynamo/aiconfigurator 095f58a5; "
+     "parameters: those of Qwen3-8B",
+     8190735360, basis::vendor},
+    {&qwen_3_vl_30b_a3b, "qwen_3_vl_30b_a3b",
+     "shapes: Qwen/Qwen3-VL-30B-A3B-Instruct config.json as kept in ai-dynamo/aiconfigurator "
+     "095f58a5; parameters: those of Qwen3-30B-A3B",
+     30532122624, basis::vendor},
 };
 
 /// The row of that name, or null. Test: every name of the tool's interface is found, "" is not.

@@ -42,6 +42,23 @@ inline constexpr transformer deepseek_r1 = [] {
   return m;
 }();
 
+/// DeepSeek-V3 with sparse attention: an indexer chooses the 2048 tokens that a query attends to.
+inline constexpr latent_attention_shape deepseek_v3_2_attention = [] {
+  latent_attention_shape a = deepseek_v3_attention;
+  a.indexer = attention_indexer{.heads = 64, .dim = 128, .top_k = 2048};
+  return a;
+}();
+inline constexpr transformer deepseek_v3_2{
+    .name = "deepseek_v3_2",
+    .hidden = 7168,
+    .vocabulary = 129280,
+    .layers = {{3, deepseek_v3_2_attention, dense_shape{18432}},
+               {58, deepseek_v3_2_attention, deepseek_v3_experts}},
+    .max_context = 163840,
+    .mtp = layer_shape{1, deepseek_v3_2_attention, deepseek_v3_experts},
+    .stored = {fp8_blocks, number_format::bf16},
+};
+
 inline constexpr latent_attention_shape deepseek_v2_lite_attention{
     .query_heads = 16, .head_dim = 192, .value_dim = 128, .kv_rank = 512, .rope_dim = 64};
 

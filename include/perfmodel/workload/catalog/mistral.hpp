@@ -43,4 +43,13 @@ inline constexpr transformer mixtral_8x7b{
     .max_context = 32768,
 };
 
+inline constexpr transformer mixtral_8x22b{
+    .name = "mixtral_8x22b",
+    .hidden = 6144,
+    .vocabulary = 32000,
+    .layers = {{56, attention_shape{.query_heads = 48, .kv_heads = 8, .head_dim = 128},
+                expert_shape{.experts = 8, .top_k = 2, .intermediate = 16384}}},
+    .max_context = 65536,
+};
+
 }  // namespace perfmodel::catalog

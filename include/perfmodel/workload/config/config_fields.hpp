@@ -2,6 +2,7 @@
 // holds and what is allowed.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <perfmodel/core/error.hpp>
 #include <string>
@@ -27,6 +28,14 @@ class config_fields {
   bool names(const char* key) const { return object_->contains(key); }
   /// Named, and not null.
   bool has(const char* key) const { return names(key) && !object_->at(key).is_null(); }
+  /// The first of these names that is named and not null, else the first: fields have other names in
+  /// other families.
+  const char* either(std::initializer_list<const char*> keys) const {
+    for (const char* key : keys) {
+      if (has(key)) return key;
+    }
+    return *keys.begin();
+  }
   const Json& at(const char* key) const { return object_->at(key); }
   config_fields object(const char* key) const { return config_fields(at(key), field(key)); }
 
@@ -41,6 +50,13 @@ class config_fields {
   std::optional<double> whole_or(const char* key, const std::optional<double>& fallback,
                                  double least, double most) const {
     return has(key) ? whole(key, least, most) : fallback;
+  }
+  /// A number above 0, fractions allowed.
+  double positive(const char* key, double most) const {
+    const bool fits = has(key) && at(key).is_number() && at(key).template get<double>() > 0.0 &&
+                      at(key).template get<double>() <= most;
+    if (!fits) refuse(key, "a number, more than 0, at most " + detail::number_text(most));
+    return at(key).template get<double>();
   }
   bool flag_or(const char* key, bool fallback) const {
     if (!has(key)) return fallback;
@@ -59,6 +75,23 @@ class config_fields {
   const Json& list(const char* key) const {
     if (!at(key).is_array()) refuse(key, "a list");
     return at(key);
+  }
+  bool has_list(const char* key) const { return has(key) && at(key).is_array(); }
+  /// A list with an entry for each of so many layers.
+  const Json& list_for(const char* key, std::size_t layers) const {
+    const Json& entries = list(key);
+    if (entries.size() != layers) {
+      refuse(key, "one entry for each of " + detail::number_text(static_cast<double>(layers)) +
+                      " layers, and it has " +
+                      detail::number_text(static_cast<double>(entries.size())));
+    }
+    return entries;
+  }
+  /// Throws: what a list holds, and what it may.
+  [[noreturn]] void refuse_entry(const char* key, const Json& entry,
+                                 const std::string& allowed) const {
+    throw error(error_code::invalid_config,
+                field(key) + " holds " + value_text(entry) + "; allowed: " + allowed);
   }
 
   /// Throws: the field as it stands, and what it may be.

@@ -7,32 +7,61 @@
 
 namespace perfmodel {
 
-/// What a config.json says. `weights` is the format of most of them, `stored` that of each part.
+/// What a config.json says. `weights` is the format of most weights, `stored` that of each part, `kv`
+/// that of the cache where the checkpoint has a scheme for it.
 struct model_config {
   transformer model{};
   storage_format weights{};
   weight_storage stored{};
-  std::string architecture;  ///< architectures[0], or model_type where that is missing
+  std::optional<storage_format> kv{};
+  std::string architecture;   ///< architectures[0], or model_type where that is missing
+  bool known_family = false;  ///< else the fields alone were read, and nothing else assumed
 };
 
+namespace detail {
+/// The language model's object of a multimodal file; the file itself where it has none.
+template <class Json>
+config_fields<Json> language_part(const config_fields<Json>& root, bool& nested) {
+  nested = true;
+  for (const char* key : {"text_config", "llm_config", "language_config"}) {
+    if (root.has(key)) return root.object(key);
+  }
+  if (root.has("thinker_config")) return language_part(root.object("thinker_config"), nested);
+  nested = false;
+  return root;
+}
+}  // namespace detail
+
 /// The model that a config.json describes; its text part where it is multimodal. `name` is what to
-/// call it (by default its architecture). Missing fields take the default of the family's
-/// configuration class in huggingface/transformers.
-/// Leaves out: vision and audio towers, multi-token-prediction modules, rotary scaling.
-/// Errors: unknown_architecture, with the list of known ones; invalid_config for a field that is
-/// missing, of the wrong type, out of range, or in contradiction to another.
+/// call it (by default its architecture). Fields are read by what they mean, whatever the family;
+/// what a known family's configuration class in huggingface/transformers fills in is filled in here.
+/// `quantization` is the hf_quant_config.json beside it, where there is one.
+/// Leaves out: audio towers, rotary scaling.
+/// Errors: invalid_config for a field that is missing, of the wrong type, out of range, or in
+/// contradiction to another.
 /// Test: every config.json in tests/data/configs reads to the catalogue's model, field by field.
 template <class Json>
-model_config from_config(const Json& json, std::string_view name = {}) {
+model_config from_config(const Json& json, std::string_view name = {},
+                         const Json* quantization = nullptr) {
   const config_fields<Json> root(json, "");
-  const bool nested = root.has("text_config");
-  const config_fields<Json> own = nested ? root.object("text_config") : root;
+  bool nested = false;
+  const config_fields<Json> own = detail::language_part(root, nested);
   model_config out;
-  const model_family family = detail::family_of_config(own, root, nested, out.architecture);
-  out.model = detail::config_reader<Json>(family, own, root, nested).read();
+  const model_family family =
+      detail::family_of_config(own, root, nested, out.architecture, out.known_family);
+  try {
+    out.model = detail::read_model(detail::config_view<Json>{
+        own, root, family,
+        nested ? detail::nested_defaults(family.type) : detail::shape_defaults{}});
+  } catch (const error& e) {  // of a model that cannot be, though each field can
+    throw error(error_code::invalid_config, e.what());
+  }
   out.model.name = label::shortened(name.empty() ? out.architecture : name);
-  const bool has_experts = out.model.moe.layers > 0;
-  out.stored = storage_from_config(own, root, has_experts);
+  const bool has_experts = experts_of(out.model).has_value();
+  const checkpoint_storage storage =
+      storage_from_config(own, root, has_experts, out.model.layers.count, quantization);
+  out.stored = storage.weights;
+  out.kv = storage.kv;
   out.model.stored = out.stored;
   out.weights = has_experts ? out.stored.experts : out.stored.linear;
   return out;

@@ -1,4 +1,4 @@
-// Which model families a config.json can be of, how the file says so, and what it may leave unsaid.
+// What a family of models has that its config.json does not say.
 #pragma once
 
 #include <perfmodel/workload/config/config_fields.hpp>
@@ -6,149 +6,186 @@
 
 namespace perfmodel {
 
-/// Families that share their layer's structure and the names of their fields.
-enum class model_family {
-  any,  ///< decided by the text part's model_type alone
-  llama,
-  mistral,
-  mixtral,
-  qwen2,
-  qwen2_moe,
-  qwen3,
-  qwen3_moe,
-  gemma,
-  gemma2,
-  gemma3,
-  gpt_oss,
-  phi,
-  phi3,
-  phimoe,
-  deepseek_v2,
-  deepseek_v3,
+/// Which layers have the window of a file that lists no layers.
+enum class window_rule {
+  all_layers,   ///< where the file names a window
+  none,         ///< whatever the file names (Llama, Gemma, Phi)
+  switched_on,  ///< from max_window_layers on, where use_sliding_window says so (Qwen)
+  every_other,  ///< layers 0, 2, 4 ... (Gemma 2, gpt-oss)
+  pattern,      ///< all but each sixth, or what sliding_window_pattern says (Gemma 3)
 };
 
-constexpr const char* name_of(model_family f) {
-  constexpr const char* names[] = {"any",         "llama",      "mistral",   "mixtral", "qwen2",
-                                   "qwen2_moe",   "qwen3",      "qwen3_moe", "gemma",   "gemma2",
-                                   "gemma3",      "gpt_oss",    "phi",       "phi3",    "phimoe",
-                                   "deepseek_v2", "deepseek_v3"};
-  return names[static_cast<int>(f)];
-}
+/// The defaults of a family's configuration class in huggingface/transformers, and what its layers
+/// have in every model of it. A family that is not listed has none of this: its fields decide.
+struct model_family {
+  const char* type = "";  ///< model_type
+  bool qkv_bias = false;
+  bool output_bias = false;
+  bool reads_bias = true;  ///< attention_bias means query, key, value and output
+  bool qk_norm = false;
+  bool sinks = false;
+  bool output_gate = false;
+  bool tied = false;
+  bool norm_bias = false;
+  bool head_bias = false;
+  bool gated = true;
+  bool ffn_bias = false;
+  bool router_bias = false;
+  bool expert_bias = false;
+  bool shared_gate = false;
+  double norms_per_layer = 2;
+  window_rule windows = window_rule::all_layers;
+  std::optional<double> window{};    ///< where the file does not name the field
+  std::optional<double> kv_heads{};  ///< likewise; none: as many as query heads
+  std::optional<double> head_dim{};  ///< likewise; none: hidden_size / num_attention_heads
+};
 
-/// One value of architectures[0]. `nested`: the language model stands in text_config.
+inline constexpr model_family known_families[] = {
+    {.type = "llama", .windows = window_rule::none},
+    {.type = "mistral", .reads_bias = false, .window = 4096, .kv_heads = 8},
+    {.type = "ministral3", .reads_bias = false, .kv_heads = 8},
+    {.type = "mixtral", .reads_bias = false, .kv_heads = 8},
+    {.type = "qwen2",
+     .qkv_bias = true,
+     .reads_bias = false,
+     .windows = window_rule::switched_on,
+     .window = 4096},
+    {.type = "qwen2_moe",
+     .qkv_bias = true,
+     .reads_bias = false,
+     .shared_gate = true,
+     .windows = window_rule::switched_on,
+     .window = 4096},
+    {.type = "qwen3",
+     .qk_norm = true,
+     .windows = window_rule::switched_on,
+     .window = 4096,
+     .head_dim = 128},
+    {.type = "qwen3_moe",
+     .qk_norm = true,
+     .windows = window_rule::switched_on,
+     .window = 4096,
+     .kv_heads = 4},
+    {.type = "qwen3_next", .qk_norm = true, .output_gate = true, .shared_gate = true},
+    {.type = "qwen3_5", .qk_norm = true, .output_gate = true, .shared_gate = true},
+    {.type = "qwen3_5_moe", .qk_norm = true, .output_gate = true, .shared_gate = true},
+    {.type = "gemma", .tied = true, .windows = window_rule::none, .head_dim = 256},
+    {.type = "gemma2",
+     .tied = true,
+     .norms_per_layer = 4,
+     .windows = window_rule::every_other,
+     .window = 4096,
+     .head_dim = 256},
+    {.type = "gemma3",
+     .qk_norm = true,
+     .tied = true,
+     .norms_per_layer = 4,
+     .windows = window_rule::pattern,
+     .window = 4096,
+     .kv_heads = 4,
+     .head_dim = 256},
+    {.type = "gemma4", .qk_norm = true, .tied = true, .norms_per_layer = 4},
+    {.type = "gpt_oss",
+     .qkv_bias = true,
+     .output_bias = true,
+     .sinks = true,
+     .router_bias = true,
+     .expert_bias = true,
+     .windows = window_rule::every_other,
+     .window = 128,
+     .kv_heads = 8,
+     .head_dim = 64},
+    {.type = "phi",
+     .qkv_bias = true,
+     .output_bias = true,
+     .reads_bias = false,
+     .norm_bias = true,
+     .head_bias = true,
+     .gated = false,
+     .ffn_bias = true,
+     .norms_per_layer = 1,  // attention and MLP side by side, after one norm
+     .windows = window_rule::none},
+    {.type = "phi3", .reads_bias = false},
+    {.type = "phimoe", .norm_bias = true, .kv_heads = 8},
+    {.type = "deepseek_v2"},
+    {.type = "deepseek_v3"},
+    {.type = "glm4_moe", .router_bias = true},
+    {.type = "minimax_m2", .router_bias = true},
+    {.type = "cohere2", .tied = true, .norms_per_layer = 1},
+    {.type = "seed_oss", .qkv_bias = true, .reads_bias = false},
+    {.type = "exaone4", .qk_norm = true},
+    {.type = "olmo3"},
+    {.type = "apertus", .qk_norm = true, .gated = false},
+    {.type = "dots1", .qk_norm = true, .router_bias = true},
+    {.type = "granitemoehybrid", .tied = true},
+    {.type = "lfm2", .qk_norm = true, .tied = true},
+    {.type = "lfm2_moe", .qk_norm = true, .tied = true},
+    {.type = "step3p5", .qk_norm = true},
+    {.type = "step3p7", .qk_norm = true},
+    {.type = "hunyuan_v1_moe", .qk_norm = true, .tied = true},
+};
+
+/// Names that architectures[0] may have, of files whose model_type is missing or another.
 struct known_architecture {
   const char* name;
-  model_family family;
-  bool nested = false;
+  const char* type;
+  bool nested = false;  ///< the language model stands in text_config
 };
-
 inline constexpr known_architecture known_architectures[] = {
-    {"LlamaForCausalLM", model_family::llama},
-    {"LlavaForConditionalGeneration", model_family::any, true},
-    {"MistralForCausalLM", model_family::mistral},
-    {"Mistral3ForConditionalGeneration", model_family::mistral, true},
-    {"MixtralForCausalLM", model_family::mixtral},
-    {"Qwen2ForCausalLM", model_family::qwen2},
-    {"Qwen2VLForConditionalGeneration", model_family::qwen2},
-    {"Qwen2_5_VLForConditionalGeneration", model_family::qwen2},
-    {"Qwen2MoeForCausalLM", model_family::qwen2_moe},
-    {"Qwen3ForCausalLM", model_family::qwen3},
-    {"Qwen3MoeForCausalLM", model_family::qwen3_moe},
-    {"GemmaForCausalLM", model_family::gemma},
-    {"Gemma2ForCausalLM", model_family::gemma2},
-    {"Gemma3ForCausalLM", model_family::gemma3},
-    {"Gemma3ForConditionalGeneration", model_family::gemma3, true},
-    {"GptOssForCausalLM", model_family::gpt_oss},
-    {"PhiForCausalLM", model_family::phi},
-    {"Phi3ForCausalLM", model_family::phi3},
-    {"PhiMoEForCausalLM", model_family::phimoe},
-    {"PhimoeForCausalLM", model_family::phimoe},
-    {"DeepseekV2ForCausalLM", model_family::deepseek_v2},
-    {"DeepseekV3ForCausalLM", model_family::deepseek_v3},
+    {"LlamaForCausalLM", "llama"},
+    {"LlavaForConditionalGeneration", "", true},
+    {"MistralForCausalLM", "mistral"},
+    {"Mistral3ForConditionalGeneration", "mistral", true},
+    {"MixtralForCausalLM", "mixtral"},
+    {"Qwen2ForCausalLM", "qwen2"},
+    {"Qwen2VLForConditionalGeneration", "qwen2"},
+    {"Qwen2_5_VLForConditionalGeneration", "qwen2"},
+    {"Qwen2MoeForCausalLM", "qwen2_moe"},
+    {"Qwen3ForCausalLM", "qwen3"},
+    {"Qwen3MoeForCausalLM", "qwen3_moe"},
+    {"GemmaForCausalLM", "gemma"},
+    {"Gemma2ForCausalLM", "gemma2"},
+    {"Gemma3ForCausalLM", "gemma3"},
+    {"Gemma3ForConditionalGeneration", "gemma3", true},
+    {"GptOssForCausalLM", "gpt_oss"},
+    {"PhiForCausalLM", "phi"},
+    {"Phi3ForCausalLM", "phi3"},
+    {"PhiMoEForCausalLM", "phimoe"},
+    {"PhimoeForCausalLM", "phimoe"},
+    {"DeepseekV2ForCausalLM", "deepseek_v2"},
+    {"DeepseekV3ForCausalLM", "deepseek_v3"},
 };
-
-/// The family of a language model's model_type; `any` for one that is not known.
-constexpr model_family family_of_type(std::string_view type) {
-  for (int i = 1; i <= static_cast<int>(model_family::deepseek_v3); ++i) {
-    if (type == name_of(static_cast<model_family>(i))) return static_cast<model_family>(i);
-  }
-  if (type == "ministral3") return model_family::mistral;
-  if (type == "gemma3_text") return model_family::gemma3;
-  if (type == "qwen2_vl" || type == "qwen2_vl_text" || type == "qwen2_5_vl" ||
-      type == "qwen2_5_vl_text") {
-    return model_family::qwen2;
-  }
-  return model_family::any;
-}
 
 namespace detail {
+
+/// The family of a model_type: without _text, and of a vision model that of its language model.
+constexpr const model_family* family_of_type(std::string_view type) {
+  constexpr std::string_view text = "_text";
+  if (type.ends_with(text)) type.remove_suffix(text.size());
+  if (type == "qwen2_vl" || type == "qwen2_5_vl") type = "qwen2";
+  if (type == "qwen3_vl") type = "qwen3";
+  if (type == "qwen3_vl_moe") type = "qwen3_moe";
+  for (const model_family& f : known_families) {
+    if (type == f.type) return &f;
+  }
+  return nullptr;
+}
 
 /// What a text_config may leave out, because transformers fills it in from the family's class.
 struct shape_defaults {
   std::optional<double> layers{}, hidden{}, intermediate{}, vocabulary{}, heads{}, context{};
 };
-constexpr shape_defaults nested_defaults(model_family f) {
-  switch (f) {
-    case model_family::llama: return {32, 4096, 11008, 32000, 32, 2048};
-    case model_family::mistral: return {32, 4096, 14336, 32000, 32, 131072};
-    case model_family::gemma3: return {26, 2304, 9216, 262208, 8, 131072};
-    default: return {};
-  }
-}
-/// KV heads of a file that does not name them; none where it must.
-constexpr std::optional<double> default_kv_heads(model_family f, double query_heads) {
-  switch (f) {
-    case model_family::llama:
-    case model_family::phi:
-    case model_family::phi3: return query_heads;
-    case model_family::mistral:
-    case model_family::mixtral:
-    case model_family::phimoe:
-    case model_family::gpt_oss: return 8;
-    case model_family::gemma3:
-    case model_family::qwen3_moe: return 4;
-    default: return {};
-  }
-}
-/// Width of a head where the file does not say and it is not hidden_size / num_attention_heads.
-constexpr std::optional<double> default_head_dim(model_family f) {
-  switch (f) {
-    case model_family::gemma:
-    case model_family::gemma2:
-    case model_family::gemma3: return 256;
-    case model_family::qwen3: return 128;
-    case model_family::gpt_oss: return 64;
-    default: return {};
-  }
-}
-/// The field that counts the routed experts; null for a dense family. Files that newer versions of
-/// transformers wrote call it num_local_experts in every family.
-constexpr const char* expert_count_key(model_family f, bool has_local) {
-  switch (f) {
-    case model_family::mixtral:
-    case model_family::phimoe:
-    case model_family::gpt_oss: return "num_local_experts";
-    case model_family::qwen2_moe:
-    case model_family::qwen3_moe: return has_local ? "num_local_experts" : "num_experts";
-    case model_family::deepseek_v2:
-    case model_family::deepseek_v3: return has_local ? "num_local_experts" : "n_routed_experts";
-    default: return nullptr;
-  }
+constexpr shape_defaults nested_defaults(std::string_view type) {
+  if (type == "llama") return {32, 4096, 11008, 32000, 32, 2048};
+  if (type == "mistral") return {32, 4096, 14336, 32000, 32, 131072};
+  if (type == "gemma3") return {26, 2304, 9216, 262208, 8, 131072};
+  return {};
 }
 
-template <class Json>
-[[noreturn]] void unknown_architecture(const char* key, const std::string& name) {
-  std::string message = std::string(key) + " is " + config_fields<Json>::quoted(name) + "; known: ";
-  for (const known_architecture& a : known_architectures) {
-    message += std::string(&a == known_architectures ? "" : ", ") + a.name;
-  }
-  throw error(error_code::unknown_architecture, message);
-}
-
-/// The family by model_type and architectures[0], which have to agree.
+/// The family by model_type and architectures[0], which have to agree where both are known.
 template <class Json>
 model_family family_of_config(const config_fields<Json>& own, const config_fields<Json>& root,
-                              bool nested, std::string& architecture) {
+                              bool nested, std::string& architecture, bool& is_known) {
   const known_architecture* known = nullptr;
   if (root.has("architectures")) {
     const Json& list = root.list("architectures");
@@ -158,22 +195,21 @@ model_family family_of_config(const config_fields<Json>& own, const config_field
     for (const known_architecture& a : known_architectures) {
       if (architecture == a.name) known = &a;
     }
-    if (known == nullptr) unknown_architecture<Json>("architectures", architecture);
-    if (known->nested && !nested) root.refuse("text_config", "an object, in a " + architecture);
+    if (known != nullptr && known->nested && !nested)
+      root.refuse("text_config", "an object, in a " + architecture);
   }
   const std::string type = own.text_or("model_type", "");
-  const model_family by_type = family_of_type(type);
-  if (!type.empty() && by_type == model_family::any) unknown_architecture<Json>("model_type", type);
-  if (known == nullptr || known->family == model_family::any) {
-    if (type.empty()) own.refuse("model_type", "the name of a model family, such as llama");
-    if (architecture.empty()) architecture = type;
-    return by_type;
+  if (type.empty() && architecture.empty())
+    own.refuse("model_type", "the name of a model family, such as llama");
+  if (architecture.empty()) architecture = type;
+  const model_family* by_type = family_of_type(type);
+  const model_family* by_name = known != nullptr ? family_of_type(known->type) : nullptr;
+  if (by_type != nullptr && by_name != nullptr && by_type != by_name &&
+      !std::string_view(by_type->type).starts_with("mini")) {
+    own.refuse("model_type", std::string(by_name->type) + ", to agree with " + architecture);
   }
-  if (!type.empty() && by_type != known->family) {
-    own.refuse("model_type",
-               std::string(name_of(known->family)) + ", to agree with " + architecture);
-  }
-  return known->family;
+  is_known = by_type != nullptr || by_name != nullptr;
+  return by_type != nullptr ? *by_type : by_name != nullptr ? *by_name : model_family{};
 }
 
 }  // namespace detail

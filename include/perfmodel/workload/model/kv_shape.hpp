@@ -8,39 +8,43 @@ namespace perfmodel {
 namespace detail {
 
 // Of one layer: what a token adds to the cache, what a sequence of `context` tokens keeps there, and
-// what it keeps whatever its length.
-template <class Shape>
-constexpr auto token_cache(const Shape& a, const storage_format& format) {
-  const auto entries = a.cached_elements() * bytes_of(format);
+// what it keeps whatever its length. A rank that has a `share` of the keys and values has all keys of
+// an indexer.
+template <template <class> class Shape, Scalar T>
+constexpr bytes<T> token_cache(const Shape<T>& a, const storage_format& format,
+                               const T& share = T(1.0)) {
+  const bytes<T> entries = share * a.cached_elements() * bytes_of(format);
   return a.indexer ? entries + a.indexer->bytes_per_token() : entries;
 }
 template <Scalar T>
 constexpr bytes<T> token_cache(const basic_compressed_attention_shape<T>& a,
-                               const storage_format& format) {
-  if (!a.ratio) return a.cached_elements() * bytes_of(format);
-  const bytes<T> entry = a.cached_elements() * bytes_of(format);
-  return (a.indexer ? entry + a.indexer->bytes_per_token() : entry) / *a.ratio;
+                               const storage_format& format, const T& share = T(1.0)) {
+  const bytes<T> entry = share * a.cached_elements() * bytes_of(format);
+  if (!a.ratio) return entry;
+  return entry + (a.indexer ? entry + a.indexer->bytes_per_token() : entry) / *a.ratio;
 }
 template <Scalar T>
-constexpr bytes<T> token_cache(const basic_recurrent_shape<T>&, const storage_format&) {
+constexpr bytes<T> token_cache(const basic_recurrent_shape<T>&, const storage_format&,
+                               const T& = T(1.0)) {
   return {};
 }
 
-template <class Shape, Scalar T>
-constexpr bytes<T> sequence_cache(const Shape& a, const T& context, const storage_format& format) {
-  const bytes<T> entries = a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
+template <template <class> class Shape, Scalar T>
+constexpr bytes<T> sequence_cache(const Shape<T>& a, const T& context, const storage_format& format,
+                                  const T& share = T(1.0)) {
+  const bytes<T> entries = share * a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
   return a.indexer ? entries + context * a.indexer->bytes_per_token() : entries;
 }
 template <Scalar T>
 constexpr bytes<T> sequence_cache(const basic_compressed_attention_shape<T>& a, const T& context,
-                                  const storage_format& format) {
-  const bytes<T> entries = a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
+                                  const storage_format& format, const T& share = T(1.0)) {
+  const bytes<T> entries = share * a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
   if (!a.indexer || !a.ratio) return entries;
   return entries + context / *a.ratio * a.indexer->bytes_per_token();
 }
 template <Scalar T>
-constexpr bytes<T> sequence_cache(const basic_recurrent_shape<T>&, const T&,
-                                  const storage_format&) {
+constexpr bytes<T> sequence_cache(const basic_recurrent_shape<T>&, const T&, const storage_format&,
+                                  const T& = T(1.0)) {
   return {};
 }
 
@@ -57,7 +61,9 @@ constexpr bytes<T> token_growth(const basic_attention_shape<T>& a, const storage
 template <Scalar T>
 constexpr bytes<T> token_growth(const basic_compressed_attention_shape<T>& a,
                                 const storage_format& format) {
-  return a.ratio ? token_cache(a, format) : bytes<T>{};
+  if (!a.ratio) return {};
+  const bytes<T> entry = a.cached_elements() * bytes_of(format);
+  return (a.indexer ? entry + a.indexer->bytes_per_token() : entry) / *a.ratio;
 }
 
 template <class Shape>
@@ -96,7 +102,7 @@ constexpr bytes<T> state_of_sequence(const basic_transformer<T>& m) {
 
 /// What a token adds to the cache, whole model, before any window is full: 2 L H_kv d_h b for
 /// grouped-query attention, L (d_c + d_rope) b for MLA, plus the keys of an indexer; a compressed
-/// attention adds an entry every `ratio` tokens, a recurrent layer nothing.
+/// attention adds an entry to its window and one more every `ratio` tokens, a recurrent layer nothing.
 /// Source: Kwon et al. 2023 (arXiv 2309.06180), section 3; MLA, arXiv 2405.04434, section 2.1.3.
 /// Leaves out block scales unless `format` has them. Test: Llama 3 70B in bf16 is 327,680 B/token;
 /// DeepSeek-V3 70,272.

@@ -154,10 +154,10 @@ constexpr flops_per_token<T> flop_per_token(const basic_transformer<T>& m,
   const basic_parameter_count<T> p = parameters(m);
   T weights = p.attention + p.linear + m.vocabulary * m.hidden, mixing = T(0.0);
   for (const auto& kind : m.layers.feed_forwards) {
-    if (const auto* e = std::get_if<basic_expert_shape<T>>(&kind.shape)) {
-      weights +=
-          kind.layers * (e->visited() * e->expert_weights(m.hidden) + e->router_weights(m.hidden));
-    }
+    if (!std::holds_alternative<basic_expert_shape<T>>(kind.shape)) continue;
+    const auto& e = std::get<basic_expert_shape<T>>(kind.shape);
+    weights +=
+        kind.layers * (e.visited() * e.expert_weights(m.hidden) + e.router_weights(m.hidden));
   }
   for (const auto& kind : m.layers.mixers) {
     std::visit([&](const auto& a) { mixing += kind.layers * a.flop_per_token(context); },

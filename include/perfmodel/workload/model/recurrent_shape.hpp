@@ -40,6 +40,11 @@ struct basic_recurrent_shape {
   constexpr T key_width() const { return key_heads * key_dim; }
   constexpr T value_width() const { return value_heads * value_dim; }
   constexpr T conv_channels() const { return 2.0 * key_width() + value_width(); }
+  /// What hidden is projected to that all heads need: the thin matrices of KDA's decay and gate.
+  constexpr T latent_width() const {
+    if (kind != recurrence::kimi_delta) return T(0.0);
+    return full_rank_gate ? key_dim : T(key_dim + value_dim);
+  }
   constexpr bool corrects() const {
     return kind == recurrence::gated_delta_net || kind == recurrence::kimi_delta;
   }
@@ -71,11 +76,14 @@ struct basic_recurrent_shape {
     }
   }
 
-  /// Of one sequence in one layer: the states, and the last conv_kernel - 1 inputs of the convolution.
+  /// Of one sequence in one layer: the last conv_kernel - 1 inputs of the convolution.
+  constexpr bytes<T> conv_bytes() const {
+    if (!conv_kernel) return {};
+    return (*conv_kernel - 1.0) * conv_channels() * bytes_of(conv_format);
+  }
+  /// The states, and those.
   constexpr bytes<T> state_bytes() const {
-    const bytes<T> states = value_heads * key_dim * value_dim * bytes_of(state_format);
-    if (!conv_kernel) return states;
-    return states + (*conv_kernel - 1.0) * conv_channels() * bytes_of(conv_format);
+    return value_heads * key_dim * value_dim * bytes_of(state_format) + conv_bytes();
   }
   /// Of one token at a time: decay, update and reading of every state, and a delta rule's correction.
   constexpr T flop_per_token(const T&) const {

@@ -83,7 +83,11 @@ constexpr void check_shape(const basic_recurrent_shape<T>& a) {
   }
 }
 template <Scalar T>
-constexpr void check_shape(const basic_compressed_attention_shape<T>&) {}
+constexpr void check_shape(const basic_compressed_attention_shape<T>& a) {
+  if (a.indexer && !a.ratio) {
+    fail(error_code::inconsistent, "an indexer chooses among entries, which need a ratio");
+  }
+}
 template <Scalar T>
 constexpr void check_shape(const basic_dense_shape<T>&) {}
 template <Scalar T>
@@ -104,19 +108,15 @@ constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
   return m;
 }
 
-/// The routed experts of a model: of its layers that have any, the first kind; null where none has.
+/// The routed experts of a model: of its layers that have any, the first kind.
 template <Scalar T>
-constexpr const basic_layer_kind<basic_feed_forward_shape<T>, T>* routed_layers(
-    const basic_transformer<T>& m) {
+constexpr std::optional<basic_expert_shape<T>> experts_of(const basic_transformer<T>& m) {
   for (const auto& kind : m.layers.feed_forwards) {
-    if (std::holds_alternative<basic_expert_shape<T>>(kind.shape)) return &kind;
+    if (std::holds_alternative<basic_expert_shape<T>>(kind.shape)) {
+      return std::get<basic_expert_shape<T>>(kind.shape);
+    }
   }
-  return nullptr;
-}
-template <Scalar T>
-constexpr const basic_expert_shape<T>* experts_of(const basic_transformer<T>& m) {
-  const auto* kind = routed_layers(m);
-  return kind ? std::get_if<basic_expert_shape<T>>(&kind->shape) : nullptr;
+  return {};
 }
 
 }  // namespace perfmodel

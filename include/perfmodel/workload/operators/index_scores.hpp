@@ -5,11 +5,11 @@
 
 namespace perfmodel {
 
-/// `sequences` of `tokens` new tokens each score every token before them, `past` of which are cached:
-/// `heads` queries of `dim` against one key of `dim` for each.
+/// `sequences` of `tokens` new tokens each score every token up to their own, `past` of which are
+/// cached: `heads` queries of `dim` against one key of `dim` for every `ratio` tokens.
 template <Scalar T = double>
 struct basic_index_scores {
-  T sequences{}, tokens = T(1.0), past{}, heads{}, dim{};
+  T sequences{}, tokens = T(1.0), past{}, heads{}, dim{}, ratio = T(1.0);
   number_format format = number_format::bf16;
   storage_format cache{number_format::fp8, 128, 32};
 
@@ -20,6 +20,7 @@ struct basic_index_scores {
     f(field::not_negative("past"), s.past...);
     f(field::count("heads"), s.heads...);
     f(field::count("dim"), s.dim...);
+    f(field::count("ratio"), s.ratio...);
     f("format", s.format...);
     f("cache", s.cache...);
   }
@@ -30,21 +31,22 @@ namespace detail {
 /// demand_of, of valid fields.
 template <Scalar T>
 constexpr basic_demand<T> demand_of_valid(const basic_index_scores<T>& x) {
-  const T pairs = x.tokens * x.past + x.tokens * (x.tokens + 1.0) / 2.0;
-  const bytes<T> keys = x.sequences * (x.past + x.tokens) * x.dim * bytes_of(x.cache);
+  const T pairs = causal_pairs(x.tokens, x.past) / x.ratio;
+  const bytes<T> key = x.dim * bytes_of(x.cache) / x.ratio;  // of one token
+  const bytes<T> keys = x.sequences * (x.past + x.tokens) * key;
   basic_demand<T> d;
   d.name = "index_scores";
   d.format = x.format;
   d.matrix_flop = named("flop", 2.0 * x.sequences * pairs * x.heads * x.dim * flop);
   d.dram.read =
       named("index bytes", keys) + x.sequences * x.tokens * x.heads * x.dim * bytes_of(x.format);
-  d.dram.written = x.sequences * x.tokens * x.dim * bytes_of(x.cache);
+  d.dram.written = x.sequences * x.tokens * key;
   d.l2 = d.dram;
   return d;
 }
 }  // namespace detail
 
-/// FLOP = 2 heads dim for every pair of a new token and one that it sees; DRAM bytes = every key once,
+/// FLOP = 2 heads dim for every pair of a new token and a key that it sees; DRAM bytes = every key once,
 /// the queries, and the new keys. Source: DeepSeek-V3.2-Exp, section 1, equation 1.
 /// Leaves out: the choice of the top k; scores, which stay on the chip.
 /// Errors: a dimension below 1, past negative. Test: one token over 65,536, 64 heads of 128, is

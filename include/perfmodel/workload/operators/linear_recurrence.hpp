@@ -8,12 +8,13 @@ namespace perfmodel {
 /// One pass of one layer: `sequences` of `tokens` new tokens each (1 in decode), `heads` states of
 /// key_dim x value_dim. `key_heads` queries and keys are shared by groups of heads. More tokens than
 /// `chunk` go in chunks, as matrix products; `corrects` is the delta rule, which first reads what a
-/// key retrieves.
+/// key retrieves. `conv_state` is what a convolution before it keeps of a sequence.
 template <Scalar T = double>
 struct basic_linear_recurrence {
   T sequences{}, tokens = T(1.0), heads{}, key_heads{}, key_dim{}, value_dim{};
   bool corrects = true;
   T chunk = T(64.0);
+  bytes<T> conv_state{};
   number_format format = number_format::bf16;
   number_format state_format = number_format::fp32;
 
@@ -27,6 +28,7 @@ struct basic_linear_recurrence {
     f(field::count("value_dim"), s.value_dim...);
     f("corrects", s.corrects...);
     f(field::count("chunk"), s.chunk...);
+    f(field::not_negative("conv_state"), s.conv_state...);
     f("format", s.format...);
     f("state_format", s.state_format...);
   }
@@ -43,8 +45,8 @@ constexpr basic_demand<T> demand_of_valid(const basic_linear_recurrence<T>& x) {
   const T states = named("state products", (x.corrects ? 6.0 : 4.0) * k * v);
   const T within =
       named("products in a chunk", span * (x.corrects ? T(3.0 * k + 2.0 * v) : T(k + v)));
-  const bytes<T> state =
-      named("state bytes", x.sequences * x.heads * k * v * bytes_of(x.state_format));
+  const bytes<T> state = named(
+      "state bytes", x.sequences * (x.heads * k * v * bytes_of(x.state_format) + x.conv_state));
   const bytes<T> inputs =
       x.sequences * x.tokens * (2.0 * x.key_heads * k + x.heads * v) * bytes_of(x.format);
 
@@ -66,7 +68,7 @@ constexpr basic_demand<T> demand_of_valid(const basic_linear_recurrence<T>& x) {
 /// Sources: Yang et al., "Gated linear attention", 2023 (arXiv 2312.06635), section 4; Yang et al.,
 /// "Gated Delta Networks", 2024 (arXiv 2412.06464), section 3.3; Dao & Gu, "Transformers are SSMs",
 /// 2024 (arXiv 2405.21060), section 6.
-/// Leaves out: gates and decays (element by element), the convolution, the triangular inverse of a
+/// Leaves out: gates and decays (element by element), the convolution's FLOP, the triangular inverse of a
 /// chunk, states of chunks that a kernel stores.
 /// Errors: a dimension below 1. Tests: one token of 32 heads of 128 x 128 in fp32 moves 4.2 MB of
 /// states; chunks of one token do what decoding them one by one does.

@@ -1,0 +1,228 @@
+// The feed-forward of a layer from the fields of a config.json: dense, or experts, and where which.
+#pragma once
+
+#include <perfmodel/workload/config/mixer_fields.hpp>
+
+namespace perfmodel::detail {
+
+/// Matrices by the activation: the ones without a gate are named.
+template <class Json>
+bool is_gated(const config_view<Json>& c) {
+  const std::string act = c.own.text_or(c.own.either({"mlp_hidden_act", "hidden_act"}), "");
+  return c.family.gated && act != "relu2" && act != "xielu" && act != "relu";
+}
+
+template <class Json>
+const char* expert_count_key(const config_fields<Json>& own) {
+  return own.either({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
+}
+
+/// 0 where the model has none.
+template <class Json>
+double expert_count(const config_view<Json>& c) {
+  if (c.own.has("enable_moe_block") && !c.own.flag_or("enable_moe_block", false)) return 0;
+  return c.own.whole_or(expert_count_key(c.own), 0, 0, widest);
+}
+
+/// A field that is one number, or a list of one a layer.
+template <class Json>
+double width_of(const config_view<Json>& c, const char* key, std::size_t layer) {
+  if (!c.own.has_list(key)) return c.own.whole(key, 1, widest);
+  c.own.list_for(key, static_cast<std::size_t>(c.layers));
+  return c.own.whole_entry(key, layer, 1, widest);
+}
+
+template <class Json>
+dense_shape dense_of(const config_view<Json>& c, std::size_t layer) {
+  const config_fields<Json>& own = c.own;
+  dense_shape d;
+  const char* const key =
+      own.either({"dense_intermediate_size", "intermediate_size_mlp", "intermediate_size",
+                  "ffn_hidden_size", "n_inner", "hidden_dim"});
+  d.intermediate =
+      !own.has(key) && c.preset.intermediate ? *c.preset.intermediate : width_of(c, key, layer);
+  d.gated = is_gated(c);
+  d.bias = c.family.ffn_bias || own.flag_or("mlp_bias", false);
+  return d;
+}
+
+template <class Json>
+expert_shape experts_of(const config_view<Json>& c) {
+  const config_fields<Json>& own = c.own;
+  expert_shape e;
+  e.experts = expert_count(c);
+  e.top_k =
+      own.whole(own.either({"num_experts_per_tok", "num_experts_per_token", "experts_per_token",
+                            "top_k_experts", "moe_top_k", "moe_topk", "moe_k"}),
+                1, e.experts);
+  const char* const width =
+      own.either({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size"});
+  e.intermediate = own.whole(width, 1, widest);
+  const char* const count =
+      own.either({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"});
+  const char* const shared =
+      own.either({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
+                  "share_expert_dim", "shared_intermediate_size"});
+  double beside = 0;
+  if (own.has(shared)) {
+    beside = own.whole(shared, 0, widest);
+  } else {
+    beside = own.whole_or(count, 0, 0, widest) * e.intermediate;
+  }
+  if (own.has("intermediate_size_mlp")) beside = e.intermediate;  // Llama 4
+  if (own.flag_or("enable_moe_block", false)) {                   // Gemma 4: a dense network beside
+    beside = own.whole("intermediate_size", 1, widest);
+  }
+  if (beside > 0) e.shared_intermediate = beside;
+  const char* const latent = own.either({"moe_latent_size", "routed_expert_hidden_size"});
+  if (own.has(latent)) e.latent = own.whole(latent, 1, widest);
+  e.gated = is_gated(c);
+  e.router_bias = c.family.router_bias ||
+                  own.text_or("topk_method", own.has("n_routed_experts") && own.has("topk_group")
+                                                 ? "noaux_tc"
+                                                 : "") == "noaux_tc" ||
+                  own.flag_or("use_routing_bias", false) ||
+                  own.flag_or("use_moe_router_bias", false) ||
+                  own.flag_or("use_expert_bias", false);
+  e.expert_bias = c.family.expert_bias;
+  e.shared_gate = c.family.shared_gate && e.shared_intermediate.has_value();
+  return e;
+}
+
+/// Whether a layer has experts, by the field that its family counts or lists them with.
+template <class Json>
+class expert_rule {
+ public:
+  explicit expert_rule(const config_view<Json>& c) : c_(c), own_(c.own) {
+    const std::size_t n = static_cast<std::size_t>(c.layers);
+    for (const char* key : {"mlp_only_layers", "moe_layers"}) {
+      if (own_.has(key) && own_.list(key).size() > n)
+        own_.refuse(key, "at most one entry for each of num_hidden_layers");
+    }
+    if (own_.has_list("moe_layer_freq")) own_.list_for("moe_layer_freq", n);
+    if (own_.has("mlp_layer_types")) own_.list_for("mlp_layer_types", n);
+    listed_ = numbers(own_.text_or("moe_layers_enum", ""));
+    first_ = own_.whole_or(
+        own_.either({"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"}), 0, 0,
+        c.layers);
+  }
+
+  bool holds(std::size_t layer) const {
+    const double i = static_cast<double>(layer);
+    if (!listed_.empty()) return among(listed_, i);
+    if (own_.has("mlp_layer_types")) {
+      const Json& type = own_.at("mlp_layer_types").at(layer);
+      return type.is_string() && type != "dense";
+    }
+    if (own_.has_list("moe_layer_freq")) return own_.whole_entry("moe_layer_freq", layer, 0, 1) > 0;
+    if (own_.has("moe_layers") && own_.has_list("moe_layers")) return in_list("moe_layers", i);
+    if (i < first_) return false;
+    if (own_.has("expert_layer_period")) {  // Jamba
+      const double every = own_.whole("expert_layer_period", 1, most_layers);
+      return rest(i, every) == own_.whole_or("expert_layer_offset", 0, 0, most_layers);
+    }
+    const char* const step =
+        own_.either({"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"});
+    if (own_.has(step))
+      return rest(i + 1, own_.whole(step, 1, most_layers)) == 0 && !in_list("mlp_only_layers", i);
+    if (in_list("mlp_only_layers", i)) return false;
+    return rest(i, own_.whole_or("moe_layer_freq", 1, 1, most_layers)) == 0;
+  }
+
+ private:
+  static double rest(double a, double b) { return a - math::floor(a / b) * b; }
+  static bool among(const std::vector<double>& list, double x) {
+    for (const double y : list) {
+      if (x == y) return true;
+    }
+    return false;
+  }
+  bool in_list(const char* key, double layer) const {
+    if (!own_.has_list(key)) return false;
+    const std::size_t n = own_.list(key).size();
+    for (std::size_t k = 0; k < n; ++k) {
+      if (own_.whole_entry(key, k, 0, c_.layers - 1) == layer) return true;
+    }
+    return false;
+  }
+  /// "3,4,5" of Step-3.5.
+  static std::vector<double> numbers(const std::string& text) {
+    std::vector<double> out;
+    double x = -1;
+    for (const char ch : text + ",") {
+      if (ch >= '0' && ch <= '9') {
+        x = (x < 0 ? 0 : 10 * x) + (ch - '0');
+      } else if (x >= 0) {
+        out.push_back(x);
+        x = -1;
+      }
+    }
+    return out;
+  }
+
+  const config_view<Json>& c_;
+  const config_fields<Json>& own_;
+  std::vector<double> listed_{};
+  double first_ = 0;
+};
+
+/// One block of Nemotron-NAS's block_configs: it has its own KV heads and width, or leaves a part out.
+template <class Json>
+layer_shape block_of(const config_view<Json>& c, std::size_t layer) {
+  const config_fields<Json> block(c.own.at("block_configs").at(layer), "block_configs");
+  if (!block.has("attention")) block.refuse("attention", "an object");
+  if (!block.has("ffn")) block.refuse("ffn", "an object");
+  const auto attention = block.object("attention"), ffn = block.object("ffn");
+  for (const auto* part : {&attention, &ffn}) {
+    if (part->flag_or("replace_with_linear", false))
+      part->refuse("replace_with_linear", "false: such a layer is not modelled");
+  }
+  layer_shape out;
+  if (!attention.flag_or("no_op", false)) {
+    attention_shape a;
+    a.query_heads = heads_of(c.own, "num_attention_heads", {});
+    a.kv_heads = a.query_heads / attention.whole("n_heads_in_group", 1, a.query_heads);
+    if (a.kv_heads != math::floor(a.kv_heads))
+      attention.refuse("n_heads_in_group",
+                       "a divisor of num_attention_heads, which is " + number_text(a.query_heads));
+    a.head_dim = c.own.whole_or("head_dim", c.hidden / a.query_heads, 1, widest);
+    out.mixer = a;
+  }
+  if (!ffn.flag_or("no_op", false)) {
+    // The multiple of hidden, of the two thirds that a gated network has, up to the next 256.
+    const double width = math::floor(2.0 * ffn.positive("ffn_mult", 100.0) * c.hidden / 3.0);
+    out.feed_forward =
+        dense_shape{.intermediate = 256.0 * math::ceil(width / 256.0), .gated = is_gated(c)};
+  }
+  return out;
+}
+
+template <class Json>
+layer_list layers_of(const config_view<Json>& c) {
+  layer_list out;
+  const std::size_t n = static_cast<std::size_t>(c.layers);
+  if (c.own.has("block_configs")) {
+    c.own.list_for("block_configs", n);
+    for (std::size_t i = 0; i < n; ++i) out.add(block_of(c, i));
+    return out;
+  }
+  const layer_roles roles = roles_of(c.own, c.family, c.layers);
+  const bool has_experts = expert_count(c) > 0;
+  std::optional<expert_shape> experts;
+  const expert_rule<Json> rule(c);
+  for (std::size_t i = 0; i < n; ++i) {
+    layer_shape l{.times = 1, .mixer = mixer_of(c, roles[i].mixer, i), .feed_forward = {}};
+    const feed_role feed = roles[i].feed;
+    if (feed == feed_role::experts ||
+        (feed == feed_role::by_rule && has_experts && rule.holds(i))) {
+      if (!experts) experts = experts_of(c);
+      l.feed_forward = *experts;
+    } else if (feed != feed_role::none) {
+      l.feed_forward = dense_of(c, i);
+    }
+    out.add(l);
+  }
+  return out;
+}
+
+}  // namespace perfmodel::detail

@@ -1,0 +1,240 @@
+// The mixer of a layer from the fields of a config.json, by what they mean.
+#pragma once
+
+#include <perfmodel/workload/config/layer_roles.hpp>
+
+namespace perfmodel::detail {
+
+/// What all parts of a file are read with.
+template <class Json>
+struct config_view {
+  const config_fields<Json>& own;   ///< the language model's object
+  const config_fields<Json>& root;  ///< the whole file's
+  model_family family;
+  shape_defaults preset;
+  double hidden = 0;
+  double layers = 0;
+  std::optional<double> max_context{};
+};
+
+/// A width that is so many heads of something.
+template <class Json>
+double heads_of(const config_fields<Json>& f, const char* key,
+                const std::optional<double>& preset) {
+  return preset ? f.whole_or(key, *preset, 1, widest) : f.whole(key, 1, widest);
+}
+
+/// The sparse attentions that choose their tokens.
+template <class Json>
+std::optional<attention_indexer> indexer_of(const config_view<Json>& c, std::size_t layer) {
+  const config_fields<Json>& own = c.own;
+  attention_indexer x;
+  if (own.has("index_topk")) {
+    x.top_k = own.whole("index_topk", 1, 1e9);
+    x.heads = own.whole("index_n_heads", 1, widest);
+    x.dim = own.whole("index_head_dim", 1, widest);
+    if (own.has("indexer_types")) {
+      const Json& types = own.list_for("indexer_types", static_cast<std::size_t>(c.layers));
+      x.shared = types.at(layer).is_string() && types.at(layer) == "shared";
+    } else if (const double every = own.whole_or("index_topk_freq", 1, 1, most_layers); every > 1) {
+      const double i = static_cast<double>(layer) -
+                       own.whole_or("index_skip_topk_offset", 0, 0, most_layers) + 1;
+      x.shared = i > 0 && math::floor(i / every) * every != i;
+    }
+    return x;
+  }
+  if (!own.has("sparse_attention_config")) return {};
+  const auto sparse = own.object("sparse_attention_config");  // MiniMax-M3
+  if (!sparse.flag_or("use_sparse_attention", true)) return {};
+  const char* const where = "sparse_attention_freq";
+  if (sparse.has(where)) {
+    sparse.list_for(where, static_cast<std::size_t>(c.layers));
+    if (sparse.whole_entry(where, layer, 0, 1) == 0) return {};
+  }
+  x.heads = sparse.whole("sparse_num_index_heads", 1, widest);
+  x.dim = sparse.whole("sparse_index_dim", 1, widest);
+  x.top_k = sparse.whole("sparse_topk_blocks", 1, 1e9) * sparse.whole("sparse_block_size", 1, 1e6);
+  x.cache = bf16;
+  return x;
+}
+
+/// Fields of full layers and of those with a window may have other names: MiMo-V2's swa_..., Gemma 4's
+/// global_..., Step-3.5's attention_other_setting.
+template <class Json>
+void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a) {
+  const config_fields<Json>& own = c.own;
+  const bool windowed = role == mixer_role::window;
+  const bool apart = windowed && own.has("attention_other_setting");
+  const config_fields<Json> f = apart ? own.object("attention_other_setting") : own;
+  const auto name = [&](const char* key, const char* own_key, bool here) {
+    return here && f.has(own_key) ? own_key : key;
+  };
+  const char* const heads =
+      f.either({name("num_attention_heads", "swa_num_attention_heads", windowed),
+                "num_attention_heads", "n_heads", "n_head"});
+  a.query_heads = heads_of(f, heads, c.preset.heads);
+  const char* kv = f.either({name("num_key_value_heads", "swa_num_key_value_heads", windowed),
+                             "num_key_value_heads", "num_attention_groups", "n_kv_heads"});
+  if (!windowed && f.has("num_global_key_value_heads")) kv = "num_global_key_value_heads";
+  // Null is "no groups".
+  const double unsaid = f.names(kv) ? a.query_heads : c.family.kv_heads.value_or(a.query_heads);
+  a.kv_heads = f.whole_or(kv, unsaid, 1, a.query_heads);
+  if (math::floor(a.query_heads / a.kv_heads) * a.kv_heads != a.query_heads) {
+    f.refuse(kv, "a divisor of " + std::string(heads) + ", which is " + number_text(a.query_heads));
+  }
+  const char* width =
+      f.either({name("head_dim", "swa_head_dim", windowed), "head_dim", "attention_head_dim"});
+  if (!windowed && f.has("global_head_dim")) width = "global_head_dim";
+  const auto stated = f.whole_or(width, c.family.head_dim, 1, widest);
+  a.head_dim = stated.value_or(c.hidden / a.query_heads);
+  if (a.head_dim != math::floor(a.head_dim)) {
+    f.refuse(heads, "a divisor of hidden_size, which is " + number_text(c.hidden));
+  }
+  const char* const value = name("v_head_dim", "swa_v_head_dim", windowed);
+  if (f.has(value)) {
+    const double v = f.whole(value, 1, widest);
+    if (v != a.head_dim) a.value_dim = v;
+  }
+}
+
+template <class Json>
+attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::size_t layer) {
+  const config_fields<Json>& own = c.own;
+  const model_family& family = c.family;
+  attention_shape a;
+  head_widths(c, role, a);
+  if (role == mixer_role::chunk) {
+    a.window = own.whole("attention_chunk_size", 1, 1e10);
+    a.chunked = true;
+  } else if (role == mixer_role::window) {
+    const char* const key = own.either({"sliding_window", "sliding_window_size"});
+    const double window =
+        own.whole_or(key, own.names(key) ? 0.0 : family.window.value_or(0.0), 0, 1e10);
+    if (window >= 1 && !(c.max_context && window >= *c.max_context)) a.window = window;
+  }
+  const bool bias = family.reads_bias && own.flag_or("attention_bias", family.output_bias);
+  const bool both = bias || (!family.reads_bias && family.output_bias);
+  const bool queries = family.type == std::string_view("glm4_moe");  // and keys and values, no more
+  a.qkv_bias = both || (!family.reads_bias && own.flag_or("qkv_bias", family.qkv_bias));
+  a.output_bias = both && !queries;
+  const bool stated_norm = own.flag_or("use_qk_norm", false) && !a.chunked &&
+                           !own.has("attention_chunk_size");  // Llama 4's has no weights
+  const bool whole = own.text_or("qk_norm_type", "per_head") == "per_layer" ||
+                     family.type == std::string_view("olmo3");
+  a.qk_norm = (family.qk_norm || stated_norm) && !whole;
+  a.qk_norm_whole = whole;
+  const char* const sink =
+      role == mixer_role::window ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias";
+  a.sinks = own.flag_or(sink, family.sinks);
+  a.output_gate = own.flag_or("attn_output_gate", family.output_gate);
+  a.value_is_key = role == mixer_role::full && own.flag_or("attention_k_eq_v", false);
+  const double shared = own.whole_or("num_kv_shared_layers", 0, 0, c.layers);
+  a.shares_cache = static_cast<double>(layer) >= c.layers - shared;
+  a.indexer = indexer_of(c, layer);
+  if (own.flag_or("qk_layernorm", false))
+    own.refuse("qk_layernorm", "false: such a norm is not modelled");
+  return a;
+}
+
+template <class Json>
+latent_attention_shape latent_attention_of(const config_view<Json>& c, std::size_t layer) {
+  const config_fields<Json>& own = c.own;
+  latent_attention_shape a;
+  a.query_heads = own.whole("num_attention_heads", 1, widest);
+  a.kv_rank = own.whole("kv_lora_rank", 1, widest);
+  a.rope_dim = own.whole("qk_rope_head_dim", 1, widest);
+  a.head_dim = own.whole("qk_nope_head_dim", 1, widest) + a.rope_dim;
+  a.value_dim = own.whole("v_head_dim", 1, widest);
+  // Null is "not compressed"; a file that leaves the field out means the class's own 1536.
+  a.query_rank = own.whole_or(
+      "q_lora_rank", own.names("q_lora_rank") ? std::optional<double>() : 1536.0, 1, widest);
+  a.output_gate = own.flag_or("mla_use_output_gate", false);
+  a.indexer = indexer_of(c, layer);
+  if (own.flag_or("attention_bias", false))
+    own.refuse("attention_bias", "false: biases of MLA are not modelled");
+  return a;
+}
+
+/// DeepSeek-V4: compress_ratios has a number a layer, 0 for the window alone.
+template <class Json>
+compressed_attention_shape compressed_attention_of(const config_view<Json>& c, std::size_t layer) {
+  const config_fields<Json>& own = c.own;
+  if (static_cast<double>(own.list("compress_ratios").size()) < c.layers)
+    own.list_for("compress_ratios", static_cast<std::size_t>(c.layers));
+  compressed_attention_shape a;
+  a.query_heads = own.whole("num_attention_heads", 1, widest);
+  a.head_dim = own.whole("head_dim", 1, widest);
+  a.query_rank = own.whole("q_lora_rank", 1, widest);
+  a.output_groups = own.whole("o_groups", 1, a.query_heads);
+  a.output_rank = own.whole("o_lora_rank", 1, widest);
+  a.window = own.whole("sliding_window", 1, 1e10);
+  const double ratio = own.whole_entry("compress_ratios", layer, 0, 1e6);
+  if (ratio < 1) return a;
+  a.ratio = ratio;
+  a.overlaps = ratio == 4;  // an entry of two ratios' tokens; the indexer goes with it
+  if (a.overlaps) a.indexer = indexer_of(c, layer);
+  return a;
+}
+
+inline number_format state_format_of(const std::string& name, number_format unsaid) {
+  return name == "float32" ? fp32 : name == "bfloat16" ? bf16 : name == "float16" ? fp16 : unsaid;
+}
+
+template <class Json>
+recurrent_shape recurrent_of(const config_view<Json>& c) {
+  const config_fields<Json>& own = c.own;
+  recurrent_shape r;
+  const std::string stated =
+      own.text_or(own.either({"mamba_ssm_dtype", "mamba_ssm_cache_dtype"}), "");
+  if (own.has("linear_attn_config")) {
+    const auto k = own.object("linear_attn_config");
+    r.kind = recurrence::kimi_delta;
+    r.key_heads = r.value_heads = k.whole("num_heads", 1, widest);
+    r.key_dim = r.value_dim = k.whole("head_dim", 1, widest);
+    r.conv_kernel = k.whole("short_conv_kernel_size", 1, 1024);
+    r.full_rank_gate = k.flag_or("use_full_rank_gate", false);
+  } else if (own.has("linear_num_value_heads")) {
+    r.key_heads = own.whole("linear_num_key_heads", 1, widest);
+    r.value_heads = own.whole("linear_num_value_heads", 1, widest);
+    r.key_dim = own.whole("linear_key_head_dim", 1, widest);
+    r.value_dim = own.whole("linear_value_head_dim", 1, widest);
+    r.conv_kernel = own.whole("linear_conv_kernel_dim", 1, 1024);
+    r.state_format = state_format_of(stated, bf16);
+    if (math::floor(r.value_heads / r.key_heads) * r.key_heads != r.value_heads)
+      own.refuse("linear_num_key_heads",
+                 "a divisor of linear_num_value_heads, which is " + number_text(r.value_heads));
+  } else if (const char* heads = own.either({"mamba_num_heads", "mamba_n_heads"}); own.has(heads)) {
+    r.kind = recurrence::mamba2;
+    r.value_heads = own.whole(heads, 1, widest);
+    r.key_heads = own.whole(own.either({"n_groups", "mamba_n_groups"}), 1, r.value_heads);
+    r.key_dim = own.whole(own.either({"ssm_state_size", "mamba_d_state"}), 1, widest);
+    r.value_dim = own.whole(own.either({"mamba_head_dim", "mamba_d_head"}), 1, widest);
+    r.conv_kernel = own.whole(own.either({"conv_kernel", "mamba_d_conv"}), 1, 1024);
+    r.conv_bias = own.flag_or(own.either({"use_conv_bias", "mamba_conv_bias"}), true);
+    r.state_format = state_format_of(stated, bf16);
+    if (math::floor(r.value_heads / r.key_heads) * r.key_heads != r.value_heads)
+      own.refuse(own.either({"n_groups", "mamba_n_groups"}),
+                 "a divisor of the heads, which are " + number_text(r.value_heads));
+  } else if (own.has("attn_type_list") || own.has("layer_group_size")) {
+    r.kind = recurrence::lightning;
+    r.key_heads = r.value_heads = own.whole("num_attention_heads", 1, widest);
+    r.key_dim = r.value_dim = own.whole_or("head_dim", c.hidden / r.value_heads, 1, widest);
+    r.state_format = bf16;
+  } else {
+    own.refuse("linear_num_value_heads",
+               "the widths of its recurrent layers: linear_..., linear_attn_config or mamba_...");
+  }
+  return r;
+}
+
+template <class Json>
+std::optional<mixer_shape> mixer_of(const config_view<Json>& c, mixer_role role,
+                                    std::size_t layer) {
+  if (role == mixer_role::none) return {};
+  if (role == mixer_role::recurrent) return recurrent_of(c);
+  if (c.own.has("compress_ratios")) return compressed_attention_of(c, layer);
+  if (c.own.has("kv_lora_rank")) return latent_attention_of(c, layer);
+  return attention_of(c, role, layer);
+}
+
+}  // namespace perfmodel::detail
