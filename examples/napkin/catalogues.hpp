@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-/// The catalogue's value. Throws unknown_accelerator, with the name most like it.
+/// What the name means in the catalogue. Throws unknown_accelerator, with its relatives.
 const perfmodel::accelerator& find_accelerator(std::string_view name);
 
 struct found_model {

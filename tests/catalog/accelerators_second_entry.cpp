@@ -35,6 +35,23 @@ TEST_CASE("every stated number names a source") {
   }
 }
 
+TEST_CASE("a number of the maker's own is cited from the maker") {
+  for (const auto& a : catalog::accelerators) {
+    for (const auto& [field, e] : stated(*a.spec)) {
+      if (e.from == nullptr || e.from->how != pm::basis::vendor) continue;
+      INFO(a.key << " " << field << ": " << e.from->text);
+      const std::string_view text = e.from->text;
+      bool makers = false;
+      for (const char* place :
+           {"nvidia.com", "dam-cdn.nvd.orangelogic.com", "github.com/NVIDIA", "closed/NVIDIA",
+            "amd.com", "closed/AMD", "cloud.google.com", "awsdocs-neuron", "apple.com"}) {
+        makers = makers || text.find(place) != text.npos;
+      }
+      CHECK(makers);
+    }
+  }
+}
+
 TEST_CASE("the comparison notices whatever is planted") {
   const entries good = stated(catalog::h100_sxm);
   REQUIRE(differences(good, good).empty());

@@ -20,6 +20,11 @@ for a in $accelerators; do
     $values -eq $(grep -oE '"basis":"(vendor|vendor, by a copy|derived|measured|announced|assumed)"' <<<"$one" | wc -l) ]] ||
     fail "gpus $a: not every value has its basis and its source"
 done
+# Names as people and drivers write them.
+for name in 'H100' 'h100-sxm5-80gb' 'NVIDIA H100 80GB HBM3' 'H100 SXM'; do
+  near "ridge of $name" "$(number "$("$napkin" ridge --accelerator "$name" --json)" flop_per_byte)" 295.34 0.01
+done
+"$napkin" gpus 'RTX 4080' 2>&1 | grep -q rtx_4090 || fail 'RTX 4080 has no relative'
 list=$("$napkin" models) json=$("$napkin" models --json)
 [[ $json == '{"models":[{"name":'*']}' ]] || fail 'models --json is no object'
 for m in $models; do

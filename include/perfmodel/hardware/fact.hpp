@@ -8,7 +8,7 @@ namespace perfmodel {
 /// How a value came to be known.
 enum class basis {
   vendor,     ///< the maker's data sheet, manual or page
-  copied,     ///< the maker's figure, read in somebody else's copy
+  copied,     ///< the maker's figure (of a price: the seller's), read in a copy by others
   derived,    ///< computed from other facts, by an identity the source text states
   measured,   ///< a published measurement
   announced,  ///< said by the maker of a part not yet shipping

@@ -8,6 +8,7 @@
 #include <perfmodel/hardware/catalog/google_tpu.hpp>
 #include <perfmodel/hardware/catalog/groq.hpp>
 #include <perfmodel/hardware/catalog/intel_gaudi.hpp>
+#include <perfmodel/hardware/catalog/names.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere_rtx.hpp>
@@ -33,11 +34,14 @@ inline constexpr auto accelerators =
            apple_accelerators, jetson_accelerators, groq_accelerators, cerebras_accelerators,
            rubin_accelerators);
 
-/// The accelerator of that name, or nullptr.
-/// Test: find_accelerator("h100_sxm") == &h100_sxm; find_accelerator("h101") == nullptr.
-constexpr const accelerator* find_accelerator(std::string_view key) {
-  for (const accelerator_entry& e : accelerators) {
-    if (key == e.key) return e.spec;
+/// The accelerator of that key, or that the name means, or nullptr.
+/// Test: find_accelerator("h100_sxm") and find_accelerator("NVIDIA H100 80GB HBM3") are &h100_sxm,
+/// find_accelerator("h101") is nullptr.
+constexpr const accelerator* find_accelerator(std::string_view name) {
+  for (const std::string_view key : {name, accelerator_key(name)}) {
+    for (const accelerator_entry& e : accelerators) {
+      if (key == e.key) return e.spec;
+    }
   }
   return nullptr;
 }

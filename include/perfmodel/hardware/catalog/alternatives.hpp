@@ -13,7 +13,7 @@ inline constexpr std::array alternatives_of_others{
     alternative{"mi210", "dram.bandwidth", 1.6384e12, "B/s", "alternative", {basis::derived, "4096 bit / 8 x 3.2 GT/s"}, "before rounding"},
     alternative{"mi210", "dram.capacity", 64e9, "B", "marketing", claims::as_sold, "decimal"},
     alternative{"mi300x", "matrix.peak.bf16", 2614.9e12, "FLOP/s", "sparse", sources::mi300x_peaks, "2:4 sparse, printed as dense by some"},
-    alternative{"mi300x", "dram.capacity", 192e9, "B", "marketing", sources::mi300x_wiki, "decimal"},
+    alternative{"mi300x", "dram.capacity", 192e9, "B", "marketing", sources::mi300x_power, "decimal"},
     alternative{"mi300x", "dram.capacity", 192.0 * 1073741824.0, "B", "alternative", sources::amd_gib, "before what the driver keeps"},
     alternative{"mi300x", "fabric.bandwidth", 896e9, "B/s", "two_way", claims::both_directions, "both directions"},
     alternative{"mi325x", "fabric.bandwidth", 896e9, "B/s", "two_way", claims::both_directions, "both directions"},

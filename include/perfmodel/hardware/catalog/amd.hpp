@@ -71,7 +71,7 @@ inline constexpr accelerator mi300x{
                              sources::mi300x_links},
                .ranks = 8},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
-    .tdp = {750.0 * watt, sources::mi300x_wiki},
+    .tdp = {750.0 * watt, sources::mi300x_power},
     .price = {1.85 * usd_per_hour, sources::mi300x_price},
 };
 

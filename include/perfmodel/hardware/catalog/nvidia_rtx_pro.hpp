@@ -42,7 +42,7 @@ inline constexpr accelerator rtx_pro_6000{
                         .fp16 = {188.0 * 256.0 * 2.43 * GFLOP_per_s, sources::same_as_fp32}},
                .clock = {2.43 * GHz, sources::rtx_pro_query},
                .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {188.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
+    .registers = {.capacity = {188.0 * 256.0 * KiB, sources::cuda_guide}},
     .shared = {.capacity = {188.0 * 100.0 * KiB, sources::rtx_pro_query},
                .bandwidth = {per_clock(188, 128, 2.43 * GHz), sources::shared_banks}},
     .l2 = {.capacity = {128.0 * MiB, sources::rtx_pro_query}},

@@ -1,6 +1,5 @@
 // Where the catalogue's values were read, one object per document and basis.
-// Few makers' manuals are online as text: "table" and "page" mean a published copy of their
-// figures.
+// basis::vendor is the maker's own document; basis::copied names the copy, and the document after it.
 #pragma once
 
 #include <perfmodel/hardware/catalog/sources_nvidia.hpp>
@@ -28,39 +27,38 @@ inline constexpr source not_read{basis::assumed, "commonly given; no document wa
 inline constexpr source no_fabric{basis::derived, "PCIe x16; the board has no other link to its peers"};
 
 // Documents on several accelerators.
-inline constexpr source scaling_book{basis::vendor, "JAX scaling book, chapter on GPUs, https://github.com/jax-ml/scaling-book"};
-inline constexpr source scaling_book_other_parts{basis::assumed, "JAX scaling book (256 KiB per SM, V100 to B200), https://github.com/jax-ml/scaling-book; taken over for this part, which it does not name"};
+inline constexpr source scaling_book{basis::copied, "JAX scaling book, chapter on GPUs, https://github.com/jax-ml/scaling-book"};
 inline constexpr source cuda_guide{basis::vendor, "CUDA C++ Programming Guide, technical specifications per compute capability, https://docs.nvidia.com/cuda/cuda-c-programming-guide/"};
 inline constexpr source nvlink_page{basis::derived, "links x one-way rate: 25 GB/s each up to NVLink 4, 50 GB/s for NVLink 5, https://catalogone.com/data-center-and-cloud-computing-nvlink-nvswitch"};
 inline constexpr source c2c{basis::derived, "NVLink-C2C: half of 900 GB/s, which adds both directions; one Grace serves two GPUs"};
 inline constexpr source c2c_whole{basis::derived, "NVLink-C2C: half of 900 GB/s, which adds both directions; one Grace serves one GPU"};
 inline constexpr source cuda_total{basis::measured, "total memory in the device properties that PyTorch printed, posted in several public repositories"};
 inline constexpr source driver_memory{basis::measured, "totals shown by nvidia-smi, https://github.com/modal-labs/modal-client/pull/2797"};
-inline constexpr source system_specs{basis::vendor, "system specs of aiconfigurator 095f58a5, https://github.com/ai-dynamo/aiconfigurator"};
+inline constexpr source system_specs{basis::copied, "system specs of aiconfigurator 095f58a5, https://github.com/ai-dynamo/aiconfigurator"};
 inline constexpr source system_specs_memory{basis::measured, "driver's total in the system specs of aiconfigurator 095f58a5, https://github.com/ai-dynamo/aiconfigurator"};
 inline constexpr source all_gather_slope{basis::derived, "(latency on 8 GPUs - on 2) / 6 steps of NCCL's 512 B all_gather, protocol included; aiconfigurator 095f58a5, https://github.com/ai-dynamo/aiconfigurator"};
 inline constexpr source gpu_benches{basis::measured, "gpu-benches 1c36d509, https://github.com/te42kyfo/gpu-benches"};
 inline constexpr source hbm2_energy{basis::assumed, "3.92 pJ/bit: the HBM2 model of O'Connor et al., Fine-Grained DRAM, MICRO-50, 2017, as quoted by others"};
 inline constexpr source hbm2e_energy{basis::assumed, "about 4.3 pJ/bit for HBM2E: SK hynix, IEDM 2023, 15-6, third-hand"};
 inline constexpr source hbm3e_energy{basis::assumed, "20 % under HBM2E's 4.3 pJ/bit: SK hynix, IEDM 2023, 15-6, third-hand"};
-inline constexpr source techbytes_prices{basis::vendor, "providers' list prices of 2026-05-07, https://techbytes.app/posts/serverless-gpu-pricing-matrix-modal-replicate-lambda-2026/"};
-inline constexpr source spheron_prices{basis::vendor, "Spheron price list of 2026-03-17, https://www.spheron.network/blog/nvidia-h200-vs-b200-vs-gb200"};
+inline constexpr source techbytes_prices{basis::copied, "providers' list prices of 2026-05-07, https://techbytes.app/posts/serverless-gpu-pricing-matrix-modal-replicate-lambda-2026/"};
+inline constexpr source spheron_prices{basis::copied, "Spheron price list of 2026-03-17, https://www.spheron.network/blog/nvidia-h200-vs-b200-vs-gb200"};
 inline constexpr source runpod_2026{basis::assumed, "RunPod's lowest price of 2026-09-07, quoted in a public repository"};
 inline constexpr source runpod_prices{basis::assumed, "RunPod prices of March 2026, columns ambiguous, https://deploybase.ai/articles/runpod-gpu-pricing"};
 
 // AMD.
-inline constexpr source mi210_page{basis::vendor, "AMD's MI210 figures, https://www.anandtech.com/show/17326/"};
-inline constexpr source mi210_bf16{basis::vendor, "half of MI250, whose FP16 and BF16 rates are one column, https://zexron.com/amd-mi250-x-aldebaran-as-mcm-with-up-to-479-teraflop-s-and-560-watt-tdp"};
+inline constexpr source mi210_page{basis::copied, "AMD's MI210 figures, https://www.anandtech.com/show/17326/, of https://www.amd.com/en/products/accelerators/instinct/mi200/mi210.html"};
+inline constexpr source mi210_bf16{basis::copied, "half of MI250, whose FP16 and BF16 rates are one column, https://zexron.com/amd-mi250-x-aldebaran-as-mcm-with-up-to-479-teraflop-s-and-560-watt-tdp"};
 inline constexpr source amd_gib{basis::derived, "AMD's capacities are GiB: AMD GPU specifications, https://rocm.docs.amd.com/en/7.13.0-preview/reference/gpu-specs.html"};
 inline constexpr source mi210_bridge{basis::assumed, "3 links (read) x 50 GB/s one way (not read), https://www.anandtech.com/show/17326/"};
 inline constexpr source rocm_table{basis::vendor, "AMD GPU specifications, https://rocm.docs.amd.com/en/7.13.0-preview/reference/gpu-specs.html"};
 inline constexpr source rocm_table_taken{basis::assumed, "row of a later part in AMD GPU specifications, https://rocm.docs.amd.com/en/7.13.0-preview/reference/gpu-specs.html"};
-inline constexpr source mi300x_peaks{basis::vendor, "AMD's figures in the accelerator chapter of ml-engineering, https://github.com/stas00/ml-engineering"};
-inline constexpr source mi300x_sheet{basis::vendor, "AMD Instinct MI300X datasheet, https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/data-sheets/amd-instinct-mi300x-data-sheet.pdf"};
+inline constexpr source mi300x_peaks{basis::copied, "AMD's figures in the accelerator chapter of ml-engineering, https://github.com/stas00/ml-engineering, of https://www.amd.com/en/products/accelerators/instinct/mi300/mi300x.html"};
+inline constexpr source mi300x_sheet{basis::copied, "AMD Instinct MI300X datasheet, https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/data-sheets/amd-instinct-mi300x-data-sheet.pdf"};
 inline constexpr source mi300x_driver{basis::measured, "total_memory=196592MB in the properties that PyTorch printed, https://github.com/ROCm/legacy-rocm-build/issues/4203"};
 inline constexpr source mi300x_l2{basis::derived, "8 dies x 16 channels x 128 B per clock x clock: reads"};
-inline constexpr source mi300x_page{basis::vendor, "MI300X, https://www.emergentmind.com/topics/amd-instinct-mi300x-gpus"};
-inline constexpr source mi300x_wiki{basis::vendor, "MI300X, https://aiwiki.ai/wiki/amd_instinct_mi300x"};
+inline constexpr source mi300x_page{basis::copied, "MI300X, https://www.emergentmind.com/topics/amd-instinct-mi300x-gpus, of https://www.amd.com/en/products/accelerators/instinct/mi300/mi300x.html"};
+inline constexpr source mi300x_power{basis::vendor, "AMD's description of its system for MLPerf inference v4.1: MI300X-192GB-750W, https://github.com/mlcommons/inference_results_v4.1/blob/main/closed/AMD/systems/8xMI300X_2xEPYC-9374F.json"};
 inline constexpr source mi300x_links{basis::derived, "7 links x half of 128 GB/s, one to each peer, https://www.wheelersnetwork.com/2024/01/"};
 inline constexpr source mi325x_page{basis::vendor, "AMD, https://www.amd.com/en/products/accelerators/instinct/mi300/mi325x.html"};
 inline constexpr source mi350x_brochure{basis::copied, "AMD MI350X brochure LE-92701 (https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/product-briefs/amd-instinct-mi350x-gpu-brochure.pdf), digested in a public repository"};
@@ -70,7 +68,7 @@ inline constexpr source cdna4_paper{basis::copied, "AMD CDNA 4 white paper, tabl
 inline constexpr source cdna4_lds{basis::derived, "compute units x 256 B per clock x clock: AMD CDNA 4 white paper, p. 9"};
 inline constexpr source cdna4_l2{basis::derived, "8 dies x 16 channels x 128 B per clock x clock, reads: AMD CDNA 4 white paper, p. 9"};
 inline constexpr source mi300x_lds{basis::derived, "compute units x 128 B per clock x clock"};
-inline constexpr source mi300x_price{basis::vendor, "Vultr on demand, undated, https://gpu.blog/gpus/instinct-mi300x-mi300x"};
+inline constexpr source mi300x_price{basis::copied, "Vultr on demand, undated, https://gpu.blog/gpus/instinct-mi300x-mi300x"};
 
 // Google.
 inline constexpr source tpu_v5e_docs{basis::vendor, "Google Cloud TPU v5e, https://docs.cloud.google.com/tpu/docs/v5e"};
@@ -79,7 +77,7 @@ inline constexpr source tpu_v6e_docs{basis::vendor, "Google Cloud TPU v6e, https
 inline constexpr source tpu_v6e_links{basis::derived, "half of 800 GB/s, which adds both directions of 4 links, https://docs.cloud.google.com/tpu/docs/v6e"};
 inline constexpr source tpu7x_docs{basis::vendor, "Google Cloud TPU7x, https://docs.cloud.google.com/tpu/docs/tpu7x"};
 inline constexpr source tpu7x_links{basis::derived, "half of 1200 GB/s, which adds both directions, https://docs.cloud.google.com/tpu/docs/tpu7x"};
-inline constexpr source tpu_book{basis::vendor, "JAX scaling book, chapter on TPUs, https://github.com/jax-ml/scaling-book"};
+inline constexpr source tpu_book{basis::copied, "JAX scaling book, chapter on TPUs, https://github.com/jax-ml/scaling-book"};
 inline constexpr source tpu_vmem{basis::derived, "22 x HBM bandwidth: JAX scaling book, chapter on TPUs, https://github.com/jax-ml/scaling-book"};
 inline constexpr source tpu_hop{basis::assumed, "supposed in an exercise of the JAX scaling book, https://github.com/jax-ml/scaling-book"};
 inline constexpr source tpu_mxu{basis::derived, "4 MXUs per core x 128 x 128 x 2 FLOP"};
@@ -88,8 +86,8 @@ inline constexpr source tpu_v5p_links{basis::derived, "half of 1200 GB/s, which 
 inline constexpr source tpu_v5e_vector_clock{basis::assumed, "the MXU clock of the JAX scaling book taken over, https://github.com/jax-ml/scaling-book"};
 
 // Apple.
-inline constexpr source apple_table{basis::vendor, "Ars Technica's table of M2 and M3 Ultra, https://inforeader.com/i/?a=reader&rid=67c916097fa95"};
-inline constexpr source apple_m3_ultra_clock{basis::vendor, "7680 lanes at 1398 MHz for the 60-core M3 Ultra, https://hmc-tech.com/gpu/apple-60-core-m3-ultra-vs-nvidia-geforce-rtx-3060"};
+inline constexpr source apple_table{basis::copied, "Ars Technica's table of M2 and M3 Ultra, https://inforeader.com/i/?a=reader&rid=67c916097fa95, of https://www.apple.com/newsroom/2025/03/"};
+inline constexpr source apple_m3_ultra_clock{basis::copied, "7680 lanes at 1398 MHz for the 60-core M3 Ultra, https://hmc-tech.com/gpu/apple-60-core-m3-ultra-vs-nvidia-geforce-rtx-3060"};
 inline constexpr source apple_m2_clock{basis::measured, "1398 MHz of M2 Max, whose dies M2 Ultra has two of, https://github.com/philipturner/applegpuinfo/issues/10"};
 inline constexpr source apple_m3_clock{basis::measured, "1380 MHz of M3 Max, of whose dies M3 Ultra has two, https://github.com/philipturner/applegpuinfo/issues/15"};
 inline constexpr source apple_slc{basis::derived, "twice the 48 MB of the Max, https://github.com/philipturner/applegpuinfo/issues/4"};
@@ -109,16 +107,16 @@ inline constexpr source trainium2_guide{basis::vendor, "AWS, Trainium2 architect
 inline constexpr source trainium3_guide{basis::vendor, "AWS, Trainium3 architecture guide for NKI, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/nki/about/trainium3_arch.html"};
 
 // Groq and Cerebras.
-inline constexpr source groq_page{basis::vendor, "TechPowerUp on the Groq LPU, https://techpowerup.com/news-tags/Processor?page=3"};
+inline constexpr source groq_page{basis::copied, "TechPowerUp on the Groq LPU, https://techpowerup.com/news-tags/Processor?page=3"};
 inline constexpr source groq_clock{basis::derived, "750 TOPS / (4 planes x 320 x 320 multipliers x 2)"};
 inline constexpr source groq_vector{basis::assumed, "5120 vector ALUs x one operation per clock; which operations is not stated"};
 inline constexpr source groq_links{basis::derived, "half of 480 GB/s, which adds both directions of 16 links, https://www.linleygroup.com/newsletters/newsletter_detail.php?num=6233"};
-inline constexpr source groq_card{basis::vendor, "launch of the Groq card, https://www.danielparente.net/en/2020/01/25/groq-launches-the-first-ai-accelerator-card-capable-of-1-petaops/"};
-inline constexpr source wse3_toms{basis::vendor, "Tom's Hardware on WSE-3, https://www.tomshardware.com/tech-industry/artificial-intelligence/cerebras-launches-900000-core-125-petaflops-wafer-scale-processor-for-ai-theoretically-equivalent-to-about-62-nvidia-h100-gpus"};
-inline constexpr source wse3_tweaktown{basis::vendor, "TweakTown on WSE-3, https://www.tweaktown.com/news/96843/"};
+inline constexpr source groq_card{basis::copied, "launch of the Groq card, https://www.danielparente.net/en/2020/01/25/groq-launches-the-first-ai-accelerator-card-capable-of-1-petaops/"};
+inline constexpr source wse3_toms{basis::copied, "Tom's Hardware on WSE-3, https://www.tomshardware.com/tech-industry/artificial-intelligence/cerebras-launches-900000-core-125-petaflops-wafer-scale-processor-for-ai-theoretically-equivalent-to-about-62-nvidia-h100-gpus, of https://www.cerebras.ai/press-release/cerebras-announces-third-generation-wafer-scale-engine"};
+inline constexpr source wse3_tweaktown{basis::copied, "TweakTown on WSE-3, https://www.tweaktown.com/news/96843/"};
 inline constexpr source wse3_fabric{basis::derived, "214 Pbit/s / 8, https://www.tweaktown.com/news/96843/"};
 inline constexpr source wse3_dense{basis::derived, "125 PFLOP/s / 8, the sparsity it counts, after SemiAnalysis; 900000 cores x 8 FP16 lanes x 2 at 1.09 GHz"};
-inline constexpr source wse3_power{basis::vendor, "whole CS-3 system, https://awesomeagents.ai/hardware/cerebras-wse-3"};
+inline constexpr source wse3_power{basis::copied, "whole CS-3 system, https://awesomeagents.ai/hardware/cerebras-wse-3"};
 inline constexpr source wse3_io{basis::assumed, "1.2 Tbit/s of Ethernet per system; no document was read for it"};
 
 }  // namespace perfmodel::catalog::sources
