@@ -56,10 +56,14 @@ std::span<const std::string_view> model_names() {
 
 const pm::accelerator& find_accelerator(std::string_view name) {
   if (const pm::accelerator* found = pm::catalog::find_accelerator(name)) return *found;
+  std::string relatives;
+  for (const std::string_view key : pm::catalog::related_accelerators(name)) {
+    if (!key.empty()) relatives += (relatives.empty() ? "" : ", ") + std::string(key);
+  }
   throw error(error_code::unknown_accelerator,
-              "accelerator is " + in_quotes(name) +
-                  ", which the catalogue does not have; did you mean " +
-                  nearest(name, accelerator_names()) + "? napkin gpus lists them");
+              "accelerator is " + in_quotes(name) + ", which the catalogue does not have; " +
+                  (relatives.empty() ? "" : "its relatives there: " + relatives + "; ") +
+                  "napkin gpus lists them");
 }
 
 const found_model& find_model(std::string_view name) {

@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-/// The catalogue's value. Throws unknown_accelerator, with the name most like it.
+/// What the name means in the catalogue. Throws unknown_accelerator, with its relatives.
 const perfmodel::accelerator& find_accelerator(std::string_view name);
 
 /// The model of a file or directory (model_file.hpp), or of the catalogue: by its name there, or as a
