@@ -1,13 +1,13 @@
 #include "catalogues.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/config/huggingface.hpp>
 
-#include "../common/files.hpp"
 #include "key.hpp"
+#include "model_names.hpp"
 
 namespace napkin {
 
@@ -21,32 +21,13 @@ std::vector<std::string_view> names_of(const Entries& entries, Name name) {
   return names;
 }
 
+/// What is on the disk, or is written as a path: the rest is a name, and a hub's has one '/'.
 bool is_path(std::string_view name) {
-  return name.find('/') != name.npos || name.ends_with(".json");
-}
-
-json read_file(const std::string& path) {
-  const std::string text = read_text_file("model", path);
-  json content;
-  try {
-    read_json(text, content, {.depth = 64, .keys = 4096});
-  } catch (const error& e) {
-    throw error(error_code::unreadable_file, "model: " + in_quotes(path) + ": " + e.what());
-  }
-  return content;
-}
-
-found_model read_model(const std::string& path) {
-  const json content = read_file(path);
-  found_model found;
-  const std::filesystem::path file(path);
-  const std::string folder = file.parent_path().filename().string();
-  const pm::model_config config =
-      pm::from_config(content, folder.empty() ? file.stem().string() : folder);
-  found.model = config.model;
-  found.stored = config.stored;
-  found.source = path;
-  return found;
+  namespace fs = std::filesystem;
+  if (name.ends_with(".json") || name.starts_with('.') || name.starts_with('/')) return true;
+  const auto slashes = std::count(name.begin(), name.end(), '/');
+  std::error_code failure;
+  return slashes > 1 || (slashes == 1 && fs::exists(fs::path(name), failure));
 }
 
 /// Models stay in memory: a batch names the same few in every line.
@@ -75,10 +56,14 @@ std::span<const std::string_view> model_names() {
 
 const pm::accelerator& find_accelerator(std::string_view name) {
   if (const pm::accelerator* found = pm::catalog::find_accelerator(name)) return *found;
+  std::string relatives;
+  for (const std::string_view key : pm::catalog::related_accelerators(name)) {
+    if (!key.empty()) relatives += (relatives.empty() ? "" : ", ") + std::string(key);
+  }
   throw error(error_code::unknown_accelerator,
-              "accelerator is " + in_quotes(name) +
-                  ", which the catalogue does not have; did you mean " +
-                  nearest(name, accelerator_names()) + "? napkin gpus lists them");
+              "accelerator is " + in_quotes(name) + ", which the catalogue does not have; " +
+                  (relatives.empty() ? "" : "its relatives there: " + relatives + "; ") +
+                  "napkin gpus lists them");
 }
 
 const found_model& find_model(std::string_view name) {
@@ -86,16 +71,25 @@ const found_model& find_model(std::string_view name) {
     const std::string path(name);
     return remembered(path, [&] { return read_model(path); });
   }
-  if (const pm::catalog::model_entry* entry = pm::catalog::find_model_entry(name)) {
-    return remembered(std::string(name), [&] {
+  const pm::catalog::model_entry* entry = pm::catalog::find_model_entry(name);
+  if (entry == nullptr) entry = pm::catalog::find_model_entry(catalogue_name(name));
+  if (entry != nullptr) {
+    return remembered(std::string(entry->key), [&] {
       return found_model{
           .model = *entry->model, .stored = entry->model->stored, .source = entry->source};
     });
   }
-  throw error(error_code::unknown_model,
-              "model is " + in_quotes(name) + ", which the catalogue does not have; did you mean " +
-                  nearest(name, model_names()) +
-                  "? napkin models lists them; the path of a config.json has a / or ends in .json");
+  std::error_code failure;
+  if (std::filesystem::is_directory(name, failure)) {
+    return remembered(std::string(name), [&] { return read_model(std::string(name)); });
+  }
+  const std::string relatives = relatives_of(name);
+  throw error(
+      error_code::unknown_model,
+      cat("model is ", in_quotes(name), ", which the catalogue does not have; ",
+          relatives.empty() ? "nor any of its family" : cat("nearest of its family: ", relatives),
+          "; napkin models lists them; allowed too: the path of a directory, of a "
+          "config.json, or of a file that napkin models --export wrote"));
 }
 
 }  // namespace napkin

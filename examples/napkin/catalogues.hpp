@@ -2,25 +2,20 @@
 #pragma once
 
 #include <perfmodel/hardware/accelerator.hpp>
-#include <perfmodel/workload/model/parameters.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model_file.hpp"
+
 namespace napkin {
 
-/// The catalogue's value. Throws unknown_accelerator, with the name most like it.
+/// What the name means in the catalogue. Throws unknown_accelerator, with its relatives.
 const perfmodel::accelerator& find_accelerator(std::string_view name);
 
-struct found_model {
-  perfmodel::transformer model{};
-  perfmodel::weight_storage stored{};  ///< how its checkpoint stores the weights; bf16 by default
-  std::string source{};
-};
-
-/// A catalogue model, or the model of a config.json where `name` has a '/' or ends in .json.
-/// Throws unknown_model, unreadable_file, unknown_architecture or invalid_config.
+/// The model of a file or directory (model_file.hpp), or of the catalogue: by its name there, or as a
+/// hub writes it (Qwen/Qwen3-32B). Throws unknown_model, with relatives of it, and what read_model does.
 const found_model& find_model(std::string_view name);
 
 std::span<const std::string_view> accelerator_names();

@@ -5,6 +5,7 @@
 #include <perfmodel/deployment/load.hpp>
 
 #include "inputs.hpp"
+#include "outcome.hpp"
 
 namespace napkin {
 
@@ -21,9 +22,40 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
   d.layout.data = data;
   check(d.layout, sharded_dims_of(d.model));
   d.weights = in.weights();
-  d.activations = in.format("activation_format");
-  d.kv = in.format("kv_format");
+  const perfmodel::engine_formats formats = in.formats();
+  d.activations = formats.linear.format;
+  d.expert_activations = formats.experts.format;
+  d.kv = formats.kv;
   return d;
+}
+
+/// "fp4 in groups of 32".
+inline std::string storage_text(const perfmodel::storage_format& s) {
+  std::string text = name_of(s.format);
+  return s.group ? cat(text, " in groups of ", *s.group) : text;
+}
+
+/// Says in which formats a deployment runs, and why in these.
+template <perfmodel::Scalar T>
+void note_formats(outcome<T>& out, const inputs<T>& in) {
+  const perfmodel::engine_formats f = in.formats();
+  const perfmodel::weight_storage w = in.weights();
+  const bool routed = experts_of(find_model(in.text("model")).model).has_value();
+  const auto note = [&](const char* part, const perfmodel::storage_format& stored,
+                        const perfmodel::operand_format& beside) {
+    out.notes.push_back({cat("formats of ", part), cat(storage_text(stored), " x ",
+                                                       name_of(beside.format), ": ", beside.why)});
+    out.facts["formats"][part] = {{"weights", storage_text(stored)},
+                                  {"activations", name_of(beside.format)},
+                                  {"why", beside.why}};
+  };
+  note("layers", w.linear, f.linear);
+  if (routed) note("experts", w.experts, f.experts);
+  const char* why = in.has("kv_format")               ? "given"
+                    : find_model(in.text("model")).kv ? "the checkpoint's scheme"
+                                                      : "the checkpoint has no scheme: 16 bits";
+  out.notes.push_back({"format of the KV cache", cat(storage_text(f.kv), ": ", why)});
+  out.facts["formats"]["kv"] = {{"format", storage_text(f.kv)}, {"why", why}};
 }
 
 /// Throws inconsistent where a request gives both of concurrency and requests_per_s.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/analysis/explain.hpp>
+#include <perfmodel/deployment/engine_formats.hpp>
 #include <perfmodel/roofline.hpp>
 
 #include <algorithm>
@@ -121,6 +122,19 @@ class inputs {
     if (!has(key)) return find_model(request_.text("model")).stored;
     const auto f = format(key);
     return {f, bits_of(f) >= 16.0 ? f : perfmodel::bf16};
+  }
+  /// What multiplies with the weights, and the cache's format: as given, else what an engine takes.
+  perfmodel::engine_formats formats() const {
+    const auto* engine = asked().find("engine");
+    perfmodel::engine_formats f = perfmodel::engine_formats_of(
+        weights(), find_model(request_.text("model")).kv,
+        find_accelerator(request_.text("accelerator")),
+        engine == nullptr ? perfmodel::engine::none : *perfmodel::find_engine(text("engine")));
+    const bool multiplies = asked().find("activation_format") != nullptr;
+    if (multiplies && has("activation_format"))
+      f.linear = f.experts = {format("activation_format"), "given"};
+    if (has("kv_format")) f.kv = format("kv_format");
+    return f;
   }
 
  private:

@@ -21,7 +21,10 @@ key accelerator_key() {
   return text("accelerator", "which accelerator: `napkin gpus` lists them");
 }
 key model_key() {
-  return text("model", "a name that `napkin models` lists, or the path of a config.json");
+  return text(
+      "model",
+      "a name as `napkin models` or a hub has it, or the path of a directory, a config.json "
+      "or an exported file");
 }
 key format_key(const char* name, const char* help) {
   std::vector<std::string_view> names;
@@ -45,12 +48,14 @@ std::vector<key> degree_keys() {
 }
 
 std::vector<key> storage_keys() {
-  return {format_key("weight_format", "of the linear layers; as the checkpoint, where not given")
-              .optional(),
-          format_key("activation_format",
-                     "of the operands beside the weights; products run in the wider of the two")
-              .otherwise("bf16"),
-          format_key("kv_format", "of the KV cache").otherwise("bf16")};
+  return {
+      format_key("weight_format", "of the linear layers; as the checkpoint, where not given")
+          .optional(),
+      format_key("activation_format",
+                 "of the operands beside the weights; products run in the wider of the two; what "
+                 "engines take with the weights on the accelerator, where not given")
+          .optional(),
+      format_key("kv_format", "of the KV cache; as the checkpoint, else 16 bits").optional()};
 }
 
 std::vector<key> load_keys() {

@@ -10,6 +10,7 @@
 #include <perfmodel/workload/model/kv_shape.hpp>
 
 #include "catalogues.hpp"
+#include "model_page.hpp"
 #include "output.hpp"
 
 namespace napkin {
@@ -127,7 +128,7 @@ json model_json(std::string_view name, const found_model& found) {
   json out = {
       {"name", name},
       {"parameters", number_json("parameters", parameters(m).total())},
-      {"active_parameters", number_json("active_parameters", active_parameters(m))},
+      {"active_parameters", number_json("active_parameters", counted_active(m))},
       {"kv_bytes_per_token", number_json("kv_bytes_per_token", kv_bytes_per_token(m).value())},
       {"max_context", m.max_context ? number_json("max_context", *m.max_context) : json()}};
   if (const auto* entry = pm::catalog::find_model_entry(name)) {
@@ -140,8 +141,8 @@ json model_json(std::string_view name, const found_model& found) {
     if (x != 0.0) shape[path.text()] = number_json("shape", x);
     return pm::traced(x);
   });
-  out["attention"] = std::holds_alternative<pm::latent_attention_shape>(m.layers.mixers[0].shape) ? "latent"
-                                                                                          : "grouped_query";
+  out["layers"] = number_json("layers", m.layers.count);
+  out["layer_kinds"] = layer_kinds(m);
   out["shape"] = std::move(shape);
   return out;
 }
@@ -150,10 +151,11 @@ std::string model_text(std::string_view name, const found_model& found) {
   const json m = model_json(name, found);
   table_rows rows;
   for (const auto& [key, value] : m.items()) {
-    if (value.is_object()) continue;
+    if (value.is_structured() || value.is_null()) continue;
     rows.push_back({key, value.is_string() ? value.get<std::string>()
                                            : pm::detail::number_text(value.get<double>())});
   }
+  for (const auto& kind : m["layer_kinds"]) rows.push_back({"", kind.get<std::string>()});
   for (const auto& [key, value] : m["shape"].items()) {
     rows.push_back({key, pm::detail::number_text(value.get<double>())});
   }
@@ -203,7 +205,7 @@ std::string models_text(std::string_view name) {
     const found_model& found = find_model(n);
     const pm::transformer& m = found.model;
     rows.push_back({std::string(n), pm::detail::significant(parameters(m).total() / 1e9, 4) + "e9",
-                    pm::detail::significant(active_parameters(m) / 1e9, 4) + "e9",
+                    pm::detail::significant(counted_active(m) / 1e9, 4) + "e9",
                     pm::to_string(kv_bytes_per_token(m).value(), {{0, 1, 0, 0, 0, 0, 0}}, 4),
                     m.max_context ? pm::detail::number_text(*m.max_context) : "-", found.source});
   }

@@ -43,14 +43,15 @@ std::string key_help(const napkin::key& k) {
   return help;
 }
 
-/// --input_tokens, and --input-tokens as well.
-std::string option_names(const napkin::key& k) {
+/// --input_tokens, and --input-tokens as well; for `napkin model`, the model alone too.
+std::string option_names(const napkin::query& asked, const napkin::key& k) {
   const std::string name = k.name;
   std::string hyphens = name;
   std::replace(hyphens.begin(), hyphens.end(), '_', '-');
   std::string names = "--" + name;
   if (hyphens != name) names += ",--" + hyphens;
   if (k.alias[0] != '\0') names += napkin::cat(",--", k.alias);
+  if (std::string_view(asked.name) == name) names += "," + name;
   return names;
 }
 
@@ -63,8 +64,8 @@ class query_command {
     command_ = parent.add_subcommand(asked.name, asked.help);
     command_->allow_extras();
     for (std::size_t i = 0; i < asked.keys.size(); ++i) {
-      options_.push_back(
-          command_->add_option(option_names(asked.keys[i]), values_[i], key_help(asked.keys[i])));
+      options_.push_back(command_->add_option(option_names(asked, asked.keys[i]), values_[i],
+                                              key_help(asked.keys[i])));
       options_.back()->type_name("");
     }
     id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
@@ -231,12 +232,16 @@ struct commands {
   CLI::App* calibrating = add_calibrate(app, fitting);
   listing_command gpus{app, "gpus", "The accelerators, with the source of each value"};
   listing_command models{app, "models", "The models, with the source of their shapes"};
+  std::string exported_model{};
 
   commands() {
     app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
     app.require_subcommand(1);
     app.get_formatter()->column_width(34);
     explaining->require_subcommand(1);
+    models.command
+        ->add_option("--export", exported_model, "print that one as a file that --model takes")
+        ->type_name("");
     batch
         ->add_option("--profile", batch_profile,
                      "a file that napkin calibrate wrote, for the lines of its accelerator")
@@ -253,7 +258,11 @@ struct commands {
     if (calibrating->parsed()) std::cout << napkin::calibrate(fitting);
     if (planning.chosen()) answer(planning, napkin::plan_of, napkin::plan_json, napkin::plan_text);
     if (gpus.command->parsed()) list(gpus, napkin::accelerators_json, napkin::accelerators_text);
-    if (models.command->parsed()) list(models, napkin::models_json, napkin::models_text);
+    if (!exported_model.empty()) {
+      std::cout << napkin::model_file_text(napkin::find_model(exported_model));
+    } else if (models.command->parsed()) {
+      list(models, napkin::models_json, napkin::models_text);
+    }
     for (const auto& c : queries) {
       if (c->chosen()) answer_query(*c);
     }

@@ -53,6 +53,9 @@ struct outcome {
   std::string reason{};
   double mfu = 0.0, mbu = 0.0;                  ///< shares of the peaks; 0 where the query has none
   std::optional<calibrated_note> calibrated{};  ///< of a calibrated answer
+  json facts = json::object();                  ///< what else it says, key by key
+  table_rows notes{};                           ///< the same as text, below the results
+  std::string page{};                           ///< text in place of the results
 
   template <class U>
   void add(const char* key, const char* label, const perfmodel::bu::quantity<U, T>& q) {

@@ -54,6 +54,7 @@ json answer_json(const outcome<>& answer, const json& request) {
   json out = json::object();
   if (const auto id = request.find("id"); id != request.end()) out["id"] = *id;
   for (const auto& r : answer.results) out[r.key] = number_json(r.key, r.value);
+  out.update(answer.facts);
   out["mode"] = answer.calibrated ? "calibrated" : "bound";
   if (answer.calibrated) note_json(out, *answer.calibrated);
   if (answer.is_time) {
@@ -120,6 +121,7 @@ std::string results_text(const outcome<>& answer) {
     rows.push_back({r.label, value_text(r.value, r.unit)});
     if (answer.calibrated) add_calibration(rows, r.key, *answer.calibrated);
   }
+  rows.insert(rows.end(), answer.notes.begin(), answer.notes.end());
   if (answer.calibrated) rows.push_back({"profile", text_of(answer.calibrated->profile)});
   if (answer.is_time) {
     rows.push_back({"limited by", pm::name_of(answer.limiter)});
@@ -142,7 +144,7 @@ std::string results_text(const outcome<>& answer) {
 }  // namespace
 
 std::string answer_text(const query& asked, const outcome<>& answer, const json& request) {
-  return headline(asked, request) + results_text(answer);
+  return answer.page.empty() ? headline(asked, request) + results_text(answer) : answer.page;
 }
 
 std::string explanation_text(const query& asked, const explanation& e, const json& request) {

@@ -18,7 +18,19 @@ namespace pm = perfmodel;
 std::vector<pm::plan_precision> precisions_of(const found_model& found, const request& r) {
   std::vector<pm::plan_precision> all = pm::common_precisions();
   if (found.stored.linear.bits() < 16.0 || found.stored.experts.bits() < 16.0) {
-    all.insert(all.begin(), {"checkpoint", found.stored, pm::bf16, pm::bf16});
+    std::vector<pm::plan_precision> own;  // as engines run it on each of the accelerators
+    for (const auto name : split(r.text("accelerator"), ',')) {
+      const pm::engine_formats f =
+          pm::engine_formats_of(found.stored, found.kv, find_accelerator(name),
+                                pm::find_engine(r.text("engine")).value_or(pm::engine::none));
+      const bool known = std::any_of(own.begin(), own.end(), [&](const pm::plan_precision& p) {
+        return p.activations == f.linear.format && p.expert_activations == f.experts.format;
+      });
+      if (!known) {
+        own.push_back({"checkpoint", found.stored, f.linear.format, f.kv, f.experts.format});
+      }
+    }
+    all.insert(all.begin(), own.begin(), own.end());
   }
   if (!r.has("formats")) return all;
   const auto wanted = split(r.text("formats"), ',');

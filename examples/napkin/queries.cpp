@@ -12,7 +12,7 @@ namespace {
 std::vector<query> collect() {
   std::vector<query> all;
   for (auto* part : {kernel_queries, attention_queries, collective_queries, memory_queries,
-                     step_queries, serving_queries, speculation_queries}) {
+                     step_queries, serving_queries, speculation_queries, model_queries}) {
     for (query& q : part()) all.push_back(std::move(q));
   }
   return all;
@@ -77,7 +77,7 @@ std::optional<calibration> calibration_for(const query& asked, const request& r,
   calibration c =
       calibration_of(a, asked.part, engine == nullptr ? "none" : r.text("engine"), r.profile());
   if (asked.find("activation_format") != nullptr) {
-    c.multiplies_in(inputs<double>(r).format("activation_format"));
+    c.multiplies_in(inputs<double>(r).formats().linear.format);
   }
   return c;
 }

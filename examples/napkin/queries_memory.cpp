@@ -21,7 +21,7 @@ struct kv_capacity {
         degree("tensor_parallel", "ranks that share the model").otherwise("1"),
         format_key("weight_format", "of the linear layers; as the checkpoint, where not given")
             .optional(),
-        format_key("kv_format", "of the cache").otherwise("bf16"),
+        format_key("kv_format", "of the cache; as the checkpoint, else 16 bits").optional(),
         positive("utilization", "share of the memory that may be used", 1.0).otherwise("1"),
         count("block_size", "tokens in a block").otherwise("16"),
         count("context", "tokens of a sequence; the model's longest, where not given").optional(),
@@ -38,7 +38,7 @@ struct kv_capacity {
     d.layout.tensor = in.whole("tensor_parallel");
     check(d.layout, sharded_dims_of(d.model));
     d.weights = in.weights();
-    d.kv = in.format("kv_format");
+    d.kv = cache_format(in);
     d.device.dram.capacity = memory(in);
     d.utilization = in.number("utilization");
     d.activation_bytes = in.template amount<pm::bytes<T>>("activation_bytes");
@@ -57,6 +57,13 @@ struct kv_capacity {
   }
 
  private:
+  /// As given, else as an engine has it on the accelerator.
+  template <pm::Scalar T>
+  static pm::storage_format cache_format(inputs<T>& in) {
+    if (in.has("kv_format")) return in.format("kv_format");
+    if (in.has("accelerator")) return in.formats().kv;
+    return find_model(in.text("model")).kv.value_or(pm::bf16);
+  }
   /// weight_bytes, where given, is the whole model's: each GPU holds its tensor-parallel share.
   template <pm::Scalar T>
   static pm::basic_kv_capacity<T> capacity(inputs<T>& in, const pm::basic_deployment<T>& d,

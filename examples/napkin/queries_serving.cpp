@@ -49,6 +49,7 @@ struct serving {
     out.add("batch", "sequences decoding", copies * s.batch);
     out.explain(s.decode);
     out.set(s.feasible);
+    note_formats(out, in);
     return out;
   }
 

@@ -47,6 +47,7 @@ struct step {
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.explain(e);
+    note_formats(out, in);
     return out;
   }
 };

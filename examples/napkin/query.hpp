@@ -105,6 +105,7 @@ std::vector<query> kernel_queries();
 std::vector<query> attention_queries();
 std::vector<query> collective_queries();
 std::vector<query> memory_queries();
+std::vector<query> model_queries();
 std::vector<query> step_queries();
 std::vector<query> serving_queries();
 std::vector<query> speculation_queries();

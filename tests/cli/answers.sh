@@ -7,7 +7,7 @@
 ask ridge flop_per_byte 295.2 0.2 --accelerator h100_sxm --format bf16
 ask ridge flop_per_byte 590.7 0.2 --accelerator h100_sxm --format fp8
 ask ridge flop_per_byte 206.1 0.2 --accelerator h200_sxm
-ask ridge flop_per_byte 281.25 0.2 --accelerator b200_sxm
+ask ridge flop_per_byte 292.2 0.1 --accelerator b200_sxm
 ask ridge flop_per_byte 153 0.2 --accelerator a100_sxm_80gb
 ask ridge flop_per_byte 37.0 0.1 --accelerator h20
 

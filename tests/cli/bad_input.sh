@@ -22,8 +22,8 @@ refuses PM-E014 "${gemm[@]}" --k 3 --format fp6
 refuses PM-E014 "${gemm[@]}" --k 3 --engine none_of_them
 refuses PM-E014 "${gemm[@]}" --k 3 --mode guessed
 refuses PM-E014 gemm --accelerator rubin_ultra_nvl576 --m 1 --n 2 --k 3 --format fp8 --mode calibrated
-refuses PM-E011 gemm --accelerator h100 --m 1 --n 2 --k 3
-refuses h100_sxm gemm --accelerator h100 --m 1 --n 2 --k 3
+refuses PM-E011 gemm --accelerator h101 --m 1 --n 2 --k 3
+refuses h100_sxm gemm --accelerator h101 --m 1 --n 2 --k 3
 refuses PM-E013 gemm --accelerator v100_sxm_32gb --m 1 --n 2 --k 3 --format fp8
 refuses PM-E012 kv_capacity --accelerator h100_sxm --model llama-3-70
 refuses llama_3_70b kv_capacity --accelerator h100_sxm --model llama-3-70

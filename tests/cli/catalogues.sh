@@ -4,7 +4,8 @@
 
 accelerators='v100_sxm_32gb a100_sxm_40gb a100_sxm_80gb h100_sxm h100_pcie h200_sxm h20 b200_sxm b300_sxm gb200 gb300 l4 l40s
 rtx_4090 rtx_5080 rtx_5090 rtx_pro_6000 mi210 mi300x tpu_v5e tpu_v5p m2_ultra m3_ultra jetson_orin_nano_8gb
-jetson_orin_nx_16gb jetson_agx_orin_64gb jetson_thor groq_lpu cerebras_wse3 vera_rubin_nvl144 rubin_ultra_nvl576'
+jetson_orin_nx_16gb jetson_agx_orin_64gb jetson_thor groq_lpu cerebras_wse3 vera_rubin_nvl72 rubin_ultra_nvl576
+t4 a100_pcie_40gb a100_pcie_80gb a10 a40 rtx_a6000 rtx_3090 h100_nvl h20_141gb h800_sxm gh200_144gb rtx_pro_6000_workstation rtx_pro_6000_max_q gb10 mi325x mi350x mi355x tpu_v6e tpu7x trainium2 trainium3 gaudi_3 m4_pro m4_max_32core m4_max'
 models='llama_2_7b llama_2_70b llama_3_8b llama_3_70b llama_3_1_405b qwen_2_5_3b qwen_3_32b qwen_3_235b_a22b
 mistral_7b mixtral_8x7b gemma_3_27b gpt_oss_20b gpt_oss_120b deepseek_v3'
 
@@ -16,9 +17,14 @@ for a in $accelerators; do
   one=$("$napkin" gpus "$a" --json) || fail "gpus $a"
   values=$(grep -o '"value":' <<<"$one" | wc -l)
   [[ $values -ge 3 && $values -eq $(grep -o '"source":"[^"]' <<<"$one" | wc -l) &&
-    $values -eq $(grep -oE '"basis":"(vendor|derived|measured|announced|assumed)"' <<<"$one" | wc -l) ]] ||
+    $values -eq $(grep -oE '"basis":"(vendor|vendor, by a copy|derived|measured|announced|assumed)"' <<<"$one" | wc -l) ]] ||
     fail "gpus $a: not every value has its basis and its source"
 done
+# Names as people and drivers write them.
+for name in 'H100' 'h100-sxm5-80gb' 'NVIDIA H100 80GB HBM3' 'H100 SXM'; do
+  near "ridge of $name" "$(number "$("$napkin" ridge --accelerator "$name" --json)" flop_per_byte)" 295.34 0.01
+done
+"$napkin" gpus 'RTX 4080' 2>&1 | grep -q rtx_4090 || fail 'RTX 4080 has no relative'
 list=$("$napkin" models) json=$("$napkin" models --json)
 [[ $json == '{"models":[{"name":'*']}' ]] || fail 'models --json is no object'
 for m in $models; do

@@ -49,7 +49,8 @@ class evidence {
   /// The weakest basis of all profiles; derived where nothing takes time.
   constexpr basis weakest() const {
     constexpr basis from_weakest[] = {basis::assumed, basis::announced, basis::derived,
-                                      basis::given,   basis::measured,  basis::vendor};
+                                      basis::given,   basis::copied,    basis::measured,
+                                      basis::vendor};
     for (const basis b : from_weakest) {
       for (const profile_note& n : *this) {
         if (n.from->how == b) return b;

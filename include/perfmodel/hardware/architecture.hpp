@@ -8,11 +8,21 @@
 namespace perfmodel {
 
 /// What was fitted to machines of one kind says nothing about another: their kernels differ.
-enum class machine_kind { unknown, gpu_nvidia, gpu_amd, gpu_apple, tpu, lpu, wafer };
+enum class machine_kind {
+  unknown,
+  gpu_nvidia,
+  gpu_amd,
+  gpu_apple,
+  tpu,
+  trainium,
+  gaudi,
+  lpu,
+  wafer
+};
 
 constexpr const char* name_of(machine_kind k) {
-  constexpr const char* names[] = {"unknown", "NVIDIA GPU", "AMD GPU", "Apple GPU",
-                                   "TPU",     "LPU",        "wafer"};
+  constexpr const char* names[] = {"unknown",  "NVIDIA GPU", "AMD GPU", "Apple GPU", "TPU",
+                                   "Trainium", "Gaudi",      "LPU",     "wafer"};
   return names[static_cast<int>(k)];
 }
 
@@ -28,16 +38,23 @@ enum class chip_architecture {
   hopper,
   blackwell,        ///< B200, GB200
   blackwell_ultra,  ///< B300, GB300
-  blackwell_rtx,    ///< RTX 50, RTX PRO
+  blackwell_rtx,    ///< RTX 50, RTX PRO, GB10
   blackwell_thor,   ///< the GPU of Jetson Thor
   rubin,
   rubin_ultra,
   cdna2,
   cdna3,
+  cdna4,
   tpu_v5e,
   tpu_v5p,
+  tpu_v6e,
+  tpu7x,
+  trainium2,
+  trainium3,
+  gaudi3,
   apple_m2,
   apple_m3,
+  apple_m4,
   groq_tsp,
   wse3
 };
@@ -116,10 +133,17 @@ inline constexpr std::array architectures{
     architecture_facts{"Rubin Ultra", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2, sixteen_assumed, true, blackwell_formats},
     architecture_facts{"CDNA 2", machine_kind::gpu_amd, {}, {}, {}, false, {fp64, fp32, bf16, fp16, int8}},
     architecture_facts{"CDNA 3", machine_kind::gpu_amd, {}, {}, {}, false, {fp64, fp32, tf32, bf16, fp16, fp8, int8}},
+    architecture_facts{"CDNA 4", machine_kind::gpu_amd, {}, {}, {}, true, {fp64, fp32, bf16, fp16, fp8, int8, fp4}},
     architecture_facts{"TPU v5e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
     architecture_facts{"TPU v5p", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8, int8}},
+    architecture_facts{"TPU v6e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
+    architecture_facts{"TPU7x", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8}},
+    architecture_facts{"NeuronCore v3", machine_kind::trainium, {}, {}, {}, false, {fp32, tf32, bf16, fp16, fp8}},
+    architecture_facts{"NeuronCore v4", machine_kind::trainium, {}, {}, {}, true, {fp32, tf32, bf16, fp16, fp8, fp4}},
+    architecture_facts{"Gaudi 3", machine_kind::gaudi, {}, {}, {}, false, {bf16, fp8}},
     architecture_facts{"Apple M2 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
     architecture_facts{"Apple M3 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
+    architecture_facts{"Apple M4 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
     architecture_facts{"Tensor Streaming Processor", machine_kind::lpu, {}, {}, {}, false, {fp16, int8}},
     architecture_facts{"WSE-3", machine_kind::wafer, {}, {}, {}, false, {fp16}},
 };

@@ -7,7 +7,8 @@ namespace perfmodel {
 
 /// How a value came to be known.
 enum class basis {
-  vendor,     ///< the maker's data sheet or manual
+  vendor,     ///< the maker's data sheet, manual or page
+  copied,     ///< the maker's figure (of a price: the seller's), read in a copy by others
   derived,    ///< computed from other facts, by an identity the source text states
   measured,   ///< a published measurement
   announced,  ///< said by the maker of a part not yet shipping
@@ -18,6 +19,7 @@ enum class basis {
 constexpr const char* name_of(basis b) {
   switch (b) {
     case basis::vendor: return "vendor";
+    case basis::copied: return "vendor, by a copy";
     case basis::derived: return "derived";
     case basis::measured: return "measured";
     case basis::announced: return "announced";

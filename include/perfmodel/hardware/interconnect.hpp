@@ -14,14 +14,16 @@ enum class link_kind {
   pcie,
   infinity_fabric,
   ici,
+  neuronlink,
   ethernet,
   infiniband,
   on_wafer
 };
 
 constexpr const char* name_of(link_kind k) {
-  constexpr const char* names[] = {"none", "NVLink",   "NVLink-C2C", "PCIe",    "Infinity Fabric",
-                                   "ICI",  "Ethernet", "InfiniBand", "on-wafer"};
+  constexpr const char* names[] = {
+      "none", "NVLink",     "NVLink-C2C", "PCIe",       "Infinity Fabric",
+      "ICI",  "NeuronLink", "Ethernet",   "InfiniBand", "on-wafer"};
   return names[static_cast<int>(k)];
 }
 

@@ -1,47 +1,47 @@
 // Every accelerator of the catalogue by name, for programs that are told the name at run time.
 #pragma once
 
-#include <array>
 #include <perfmodel/hardware/catalog/amd.hpp>
 #include <perfmodel/hardware/catalog/apple.hpp>
+#include <perfmodel/hardware/catalog/aws_trainium.hpp>
 #include <perfmodel/hardware/catalog/cerebras.hpp>
 #include <perfmodel/hardware/catalog/google_tpu.hpp>
 #include <perfmodel/hardware/catalog/groq.hpp>
+#include <perfmodel/hardware/catalog/intel_gaudi.hpp>
+#include <perfmodel/hardware/catalog/names.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ampere_rtx.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
+#include <perfmodel/hardware/catalog/nvidia_grace_hopper.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/hardware/catalog/nvidia_jetson.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
+#include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rubin.hpp>
+#include <perfmodel/hardware/catalog/nvidia_spark.hpp>
+#include <perfmodel/hardware/catalog/nvidia_turing.hpp>
 #include <perfmodel/hardware/catalog/nvidia_volta.hpp>
 #include <string_view>
 
 namespace perfmodel::catalog {
 
-/// The lists of all families in one.
-template <std::size_t... Sizes>
-constexpr auto joined(const std::array<accelerator_entry, Sizes>&... families) {
-  std::array<accelerator_entry, (Sizes + ...)> all{};
-  std::size_t n = 0;
-  const auto append = [&](const auto& family) {
-    for (const accelerator_entry& e : family) all[n++] = e;
-  };
-  (append(families), ...);
-  return all;
-}
-
 inline constexpr auto accelerators =
-    joined(volta_accelerators, ampere_accelerators, hopper_accelerators, blackwell_accelerators,
-           ada_accelerators, rtx_accelerators, amd_accelerators, google_tpu_accelerators,
+    joined(volta_accelerators, turing_accelerators, ampere_accelerators, ampere_rtx_accelerators,
+           hopper_accelerators, grace_hopper_accelerators, blackwell_accelerators, ada_accelerators,
+           rtx_accelerators, rtx_pro_accelerators, spark_accelerators, amd_accelerators,
+           google_tpu_accelerators, aws_trainium_accelerators, intel_gaudi_accelerators,
            apple_accelerators, jetson_accelerators, groq_accelerators, cerebras_accelerators,
            rubin_accelerators);
 
-/// The accelerator of that name, or nullptr.
-/// Test: find_accelerator("h100_sxm") == &h100_sxm; find_accelerator("h101") == nullptr.
-constexpr const accelerator* find_accelerator(std::string_view key) {
-  for (const accelerator_entry& e : accelerators) {
-    if (key == e.key) return e.spec;
+/// The accelerator of that key, or that the name means, or nullptr.
+/// Test: find_accelerator("h100_sxm") and find_accelerator("NVIDIA H100 80GB HBM3") are &h100_sxm,
+/// find_accelerator("h101") is nullptr.
+constexpr const accelerator* find_accelerator(std::string_view name) {
+  for (const std::string_view key : {name, accelerator_key(name)}) {
+    for (const accelerator_entry& e : accelerators) {
+      if (key == e.key) return e.spec;
+    }
   }
   return nullptr;
 }

@@ -8,14 +8,15 @@
 namespace perfmodel::catalog {
 
 /// One wafer. It has no DRAM: `dram` is its on-wafer SRAM, the memory that holds the model.
-/// The maker does not say whether 125 PFLOP/s is dense: take it as an upper bound. `fabric` joins
-/// the cores of the wafer, which is one rank. The power is that of the whole CS-3 system.
+/// The maker prints 125 PFLOP/s, which its cores reach only where seven of eight products are left
+/// out as zeros. `fabric` joins the cores of the wafer, which is one rank. The power is that of the
+/// whole CS-3 system.
 inline constexpr accelerator cerebras_wse3{
     .name = "cerebras_wse3",
     .vendor = "Cerebras",
     .architecture = chip_architecture::wse3,
     .sms = {900000.0, sources::wse3_toms},
-    .matrix = {.peak = {.fp16 = {125000.0 * TFLOP_per_s, sources::wse3_toms}}},
+    .matrix = {.peak = {.fp16 = {15600.0 * TFLOP_per_s, sources::wse3_dense}}},
     .dram = {.capacity = {44.0 * GB, sources::wse3_toms},
              .bandwidth = {21000.0 * TB_per_s, sources::wse3_tweaktown}},
     .fabric = {.kind = link_kind::on_wafer,

@@ -1,4 +1,4 @@
-// Google TPU v5e and v5p. `sms` are TensorCores of four 128 x 128 matrix units each.
+// Google TPU v5e, v5p, v6e and TPU7x. `sms` are TensorCores, of four 128 x 128 matrix units each up to v5.
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
@@ -24,7 +24,8 @@ inline constexpr accelerator tpu_v5e{
     .dram = {.capacity = {16.0 * GiB, sources::tpu_book},
              .bandwidth = {819.0 * GB_per_s, sources::tpu_v5e_docs}},
     .fabric = {.kind = link_kind::ici,
-               .bandwidth = {4.0 * 50.0 * GB_per_s, sources::tpu_v5e_links},
+               .bandwidth = {one_way(two_way_bandwidth<>(400.0 * GB_per_s)),
+                             sources::tpu_v5e_links},
                .latency = {0.5 * us, sources::tpu_hop},
                .ranks = 256},
     .host = {.kind = link_kind::pcie, .bandwidth = {15.0 * GB_per_s, sources::tpu_book}},
@@ -50,9 +51,44 @@ inline constexpr accelerator tpu_v5p{
     .host = {.kind = link_kind::pcie, .bandwidth = {15.0 * GB_per_s, sources::tpu_book}},
 };
 
+/// TPU v6e (Trillium), one chip. The pod is a 2D torus of 256 chips. Its two 256 x 256 matrix units give
+/// 918 TFLOP/s at no clock that a TPU has, so that neither clock nor FLOP per clock is stated.
+inline constexpr accelerator tpu_v6e{
+    .name = "tpu_v6e",
+    .vendor = "Google",
+    .architecture = chip_architecture::tpu_v6e,
+    .sms = {1.0, sources::tpu_v6e_docs},
+    .matrix = {.peak = {.bf16 = {918.0 * TFLOP_per_s, sources::tpu_v6e_docs},
+                        .int8 = {1836.0 * TFLOP_per_s, sources::tpu_v6e_docs}}},
+    .dram = {.capacity = {32.0 * GB, sources::tpu_v6e_docs},
+             .bandwidth = {1638.0 * GB_per_s, sources::tpu_v6e_docs}},
+    .fabric = {.kind = link_kind::ici,
+               .bandwidth = {one_way(two_way_bandwidth<>(800.0 * GB_per_s)),
+                             sources::tpu_v6e_links},
+               .ranks = 256},
+    .host = {.kind = link_kind::pcie, .bandwidth = {32.0 * GB_per_s, sources::tpu_book}},
+};
+
+/// TPU7x (Ironwood), one chip. The pod is a 3D torus of 9216 chips.
+inline constexpr accelerator tpu7x{
+    .name = "tpu7x",
+    .vendor = "Google",
+    .architecture = chip_architecture::tpu7x,
+    .sms = {2.0, sources::tpu7x_docs},
+    .matrix = {.peak = {.bf16 = {2307.0 * TFLOP_per_s, sources::tpu7x_docs},
+                        .fp8 = {4614.0 * TFLOP_per_s, sources::tpu7x_docs}}},
+    .dram = {.capacity = {192.0 * GiB, sources::tpu7x_docs},
+             .bandwidth = {7380.0 * GB_per_s, sources::tpu7x_docs}},
+    .fabric = {.kind = link_kind::ici,
+               .bandwidth = {one_way(two_way_bandwidth<>(1200.0 * GB_per_s)), sources::tpu7x_links},
+               .ranks = 9216},
+};
+
 inline constexpr std::array google_tpu_accelerators{
     accelerator_entry{tpu_v5e, "Google TPU v5e, one chip"},
     accelerator_entry{tpu_v5p, "Google TPU v5p, one chip"},
+    accelerator_entry{tpu_v6e, "Google TPU v6e (Trillium), one chip"},
+    accelerator_entry{tpu7x, "Google TPU7x (Ironwood), one chip"},
 };
 
 }  // namespace perfmodel::catalog

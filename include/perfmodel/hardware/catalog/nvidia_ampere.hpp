@@ -23,13 +23,13 @@ inline constexpr accelerator a100_sxm_80gb{
                .flop_per_clock = {2048.0 * flop, sources::flop_per_clock}},
     .vector = {.peak = {.fp64 = {9.7 * TFLOP_per_s, sources::a100_table},
                         .fp32 = {19.5 * TFLOP_per_s, sources::a100_table},
-                        .bf16 = {39.0 * TFLOP_per_s, sources::not_read},
-                        .fp16 = {78.0 * TFLOP_per_s, sources::not_read}},
+                        .bf16 = {39.0 * TFLOP_per_s, sources::a100_vectors},
+                        .fp16 = {78.0 * TFLOP_per_s, sources::a100_vectors}},
                .clock = {1.41 * GHz, sources::a100_guide},
                .flop_per_clock = {128.0 * flop, sources::lanes}},
-    .registers = {.capacity = {108.0 * 256.0 * KiB, sources::scaling_book},
+    .registers = {.capacity = {108.0 * 256.0 * KiB, sources::cuda_guide},
                   .bandwidth = {operand_reads(108, 64, 1.41 * GHz), sources::operands}},
-    .shared = {.capacity = {108.0 * 164.0 * KiB, sources::not_read},
+    .shared = {.capacity = {108.0 * 164.0 * KiB, sources::ampere_guide},
                .bandwidth = {per_clock(108, 128, 1.41 * GHz), sources::shared_banks},
                .latency = {25.5 * ns, sources::gpu_benches}},
     .l2 = {.capacity = {40.0 * MiB, sources::a100_device_query},
@@ -54,6 +54,8 @@ inline constexpr source a100_40gb_pins{
     basis::derived,
     "5120 bit / 8 x 2 x 1215 MHz, deviceQuery of A100-SXM4-40GB, "
     "https://github.com/bottlerocket-os/bottlerocket/pull/3873"};
+inline constexpr source a100_pcie_memory{basis::assumed,
+                                         "nvidia-smi total of the SXM module, taken over"};
 }  // namespace sources
 
 /// A100 SXM4 40 GB: the same die and links, HBM2.
@@ -67,7 +69,35 @@ inline constexpr accelerator a100_sxm_40gb = [] {
   return a;
 }();
 
+/// A100 PCIe 80 GB: the die of the SXM modules at a lower power. Its peers are reached over PCIe; two
+/// cards can be bridged with NVLink, see alternatives.hpp.
+inline constexpr accelerator a100_pcie_80gb = [] {
+  accelerator a = a100_sxm_80gb;
+  a.name = "a100_pcie_80gb";
+  a.dram.capacity = {81920.0 * MiB, sources::a100_pcie_memory};
+  a.dram.bandwidth = {1935.0 * GB_per_s, sources::a100_guide};
+  a.fabric = {.kind = link_kind::pcie,
+              .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie},
+              .ranks = 8};  // assumed: the cards of a common server
+  a.tdp = {300.0 * watt, sources::a100_guide};
+  a.price = {};
+  return a;
+}();
+
+/// A100 PCIe 40 GB.
+inline constexpr accelerator a100_pcie_40gb = [] {
+  accelerator a = a100_pcie_80gb;
+  a.name = "a100_pcie_40gb";
+  a.dram.capacity = {40960.0 * MiB, sources::a100_pcie_memory};
+  a.dram.bandwidth = {1555.0 * GB_per_s, sources::a100_guide};
+  a.dram.energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy};
+  a.tdp = {250.0 * watt, sources::a100_guide};
+  return a;
+}();
+
 inline constexpr std::array ampere_accelerators{
+    accelerator_entry{a100_pcie_40gb, "NVIDIA A100 PCIe 40 GB"},
+    accelerator_entry{a100_pcie_80gb, "NVIDIA A100 PCIe 80 GB"},
     accelerator_entry{a100_sxm_40gb, "NVIDIA A100 SXM4 40 GB"},
     accelerator_entry{a100_sxm_80gb, "NVIDIA A100 SXM4 80 GB"},
 };

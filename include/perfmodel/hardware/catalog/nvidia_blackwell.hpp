@@ -7,8 +7,7 @@
 
 namespace perfmodel::catalog {
 
-/// B200 of an HGX board. 8 TB/s is the printed "up to"; the shipped bus carries 7.67 TB/s, see
-/// alternatives.hpp.
+/// B200 of an HGX board: 7680 of the 8192 bits of GB200's memory bus.
 inline constexpr accelerator b200_sxm{
     .name = "b200_sxm",
     .vendor = "NVIDIA",
@@ -16,11 +15,11 @@ inline constexpr accelerator b200_sxm{
     .sms = {148.0, sources::b200_driver},
     .matrix = {.peak = {.fp64 = {296.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
                         .tf32 = {1125.0 * TFLOP_per_s, sources::hgx_table},
-                        .bf16 = {2250.0 * TFLOP_per_s, sources::hgx_table},
+                        .bf16 = {2250.0 * TFLOP_per_s, sources::exemplar},
                         .fp16 = {2250.0 * TFLOP_per_s, sources::hgx_table},
-                        .fp8 = {4500.0 * TFLOP_per_s, sources::hgx_table},
+                        .fp8 = {4500.0 * TFLOP_per_s, sources::exemplar},
                         .int8 = {4500.0 * TFLOP_per_s, sources::hgx_table},
-                        .fp4 = {9000.0 * TFLOP_per_s, sources::hgx_table}},
+                        .fp4 = {9000.0 * TFLOP_per_s, sources::exemplar}},
                .clock = {clock_of(2250.0 * TFLOP_per_s, 148, 8192), sources::tensor_clock},
                .flop_per_clock = {8192.0 * flop, sources::flop_per_clock}},
     .vector = {.peak = {.fp64 = {296.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
@@ -29,28 +28,29 @@ inline constexpr accelerator b200_sxm{
                         .fp16 = {150.04 * TFLOP_per_s, sources::b200_compare}},
                .clock = {1.98 * GHz, sources::b200_compare},
                .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {148.0 * 256.0 * KiB, sources::scaling_book},
+    .registers = {.capacity = {148.0 * 256.0 * KiB, sources::cuda_guide},
                   .bandwidth = {operand_reads(148, 128, 1.98 * GHz), sources::operands}},
-    .shared = {.capacity = {148.0 * 228.0 * KiB, sources::tuning_guide},
+    .shared = {.capacity = {148.0 * 228.0 * KiB, sources::blackwell_guide},
                .bandwidth = {per_clock(148, 128, 1.98 * GHz), sources::shared_banks},
                .latency = {19.6 * ns, sources::b200_latency}},
     .l2 = {.capacity = {126.5 * MiB, sources::b200_driver},
            .bandwidth = {17.0 * TB_per_s, sources::b300_notes_taken},
            .latency = {150.0 * ns, sources::b200_latency}},
     .dram = {.capacity = {183359.0 * MiB, sources::b200_memory},
-             .bandwidth = {8.0 * TB_per_s, sources::b200_brief},
+             .bandwidth = {7.7 * TB_per_s, sources::exemplar},
              .energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy}},
     .fabric = {.kind = link_kind::nvlink,
                .bandwidth = {one_way(two_way_bandwidth<>(1800.0 * GB_per_s)), sources::nvlink_page},
                .ranks = 8,
                .in_network_reduction = true},
     .host = {.kind = link_kind::pcie,
-             .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::b200_pcie}},
-    .tdp = {1000.0 * watt, sources::b200_brief},
+             .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::exemplar_host}},
+    .tdp = {1000.0 * watt, sources::exemplar},
     .price = {6.03 * usd_per_hour, sources::spheron_prices},
 };
 
-/// B300 of an HGX board. INT8 and FP64 are cut to make room for FP4.
+/// B300 of an HGX board: 7680 of the 8192 bits of GB300's memory bus. INT8 and FP64 are cut to make
+/// room for FP4. It speaks PCIe 6; the processors of HGX and DGX B300 speak PCIe 5.
 inline constexpr accelerator b300_sxm{
     .name = "b300_sxm",
     .vendor = "NVIDIA",
@@ -58,11 +58,11 @@ inline constexpr accelerator b300_sxm{
     .sms = {148.0, sources::b300_notes},
     .matrix = {.peak = {.fp64 = {10.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
                         .tf32 = {1125.0 * TFLOP_per_s, sources::b300_table},
-                        .bf16 = {2250.0 * TFLOP_per_s, sources::b300_table},
+                        .bf16 = {2250.0 * TFLOP_per_s, sources::exemplar},
                         .fp16 = {2250.0 * TFLOP_per_s, sources::b300_table},
-                        .fp8 = {4500.0 * TFLOP_per_s, sources::b300_table},
+                        .fp8 = {4500.0 * TFLOP_per_s, sources::exemplar},
                         .int8 = {153.5 * TFLOP_per_s, sources::system_specs},
-                        .fp4 = {13125.0 * TFLOP_per_s, sources::b300_table}},
+                        .fp4 = {13500.0 * TFLOP_per_s, sources::exemplar}},
                .clock = {clock_of(2250.0 * TFLOP_per_s, 148, 8192), sources::tensor_clock},
                .flop_per_clock = {8192.0 * flop, sources::flop_per_clock}},
     .vector = {.peak = {.fp64 = {10.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
@@ -71,7 +71,7 @@ inline constexpr accelerator b300_sxm{
                         .fp16 = {2.0 * 75.0 * TFLOP_per_s, sources::twice_fp32}},
                .clock = {2.032 * GHz, sources::b300_notes},
                .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {148.0 * 256.0 * KiB, sources::scaling_book},
+    .registers = {.capacity = {148.0 * 256.0 * KiB, sources::cuda_guide},
                   .bandwidth = {operand_reads(148, 128, 2.032 * GHz), sources::operands}},
     .shared = {.capacity = {148.0 * 228.0 * KiB, sources::b300_notes},
                .bandwidth = {per_clock(148, 128, 2.032 * GHz), sources::shared_banks},
@@ -80,15 +80,16 @@ inline constexpr accelerator b300_sxm{
            .bandwidth = {17.0 * TB_per_s, sources::b300_notes},
            .latency = {157.0 * ns, sources::b300_notes}},
     .dram = {.capacity = {288400343040.0 * byte, sources::system_specs_memory},
-             .bandwidth = {8.0 * TB_per_s, sources::b300_table},
+             .bandwidth = {7.7 * TB_per_s, sources::exemplar},
              .latency = {470.0 * ns, sources::b300_notes},
              .energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy}},
     .fabric = {.kind = link_kind::nvlink,
                .bandwidth = {one_way(two_way_bandwidth<>(1800.0 * GB_per_s)), sources::nvlink_page},
                .ranks = 8,
                .in_network_reduction = true},
-    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 64.0 * GHz), sources::pcie}},
-    .tdp = {1100.0 * watt, sources::system_specs},
+    .host = {.kind = link_kind::pcie,
+             .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::exemplar_host}},
+    .tdp = {1100.0 * watt, sources::exemplar},
     .price = {6.0 * usd_per_hour, sources::b300_price},
 };
 
@@ -114,10 +115,10 @@ inline constexpr accelerator gb200{
                         .fp16 = {320.08 / 2.0 * TFLOP_per_s, sources::gb200_half}},
                .clock = {clock_of(80.02 * TFLOP_per_s, 152, 256), sources::vector_clock},
                .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {152.0 * 256.0 * KiB, sources::scaling_book},
+    .registers = {.capacity = {152.0 * 256.0 * KiB, sources::cuda_guide},
                   .bandwidth = {operand_reads(152, 128, clock_of(80.02 * TFLOP_per_s, 152, 256)),
                                 sources::operands}},
-    .shared = {.capacity = {152.0 * 228.0 * KiB, sources::tuning_guide},
+    .shared = {.capacity = {152.0 * 228.0 * KiB, sources::blackwell_guide},
                .bandwidth = {per_clock(152, 128, clock_of(80.02 * TFLOP_per_s, 152, 256)),
                              sources::shared_banks},
                .latency = {19.6 * ns, sources::b200_latency_taken}},
@@ -125,7 +126,7 @@ inline constexpr accelerator gb200{
            .bandwidth = {17.0 * TB_per_s, sources::b300_notes_taken},
            .latency = {150.0 * ns, sources::b200_latency_taken}},
     .dram = {.capacity = {189471.0 * MiB, sources::system_specs_memory},
-             .bandwidth = {8.0 * TB_per_s, sources::b200_brief},
+             .bandwidth = {8.0 * TB_per_s, sources::exemplar},
              .energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy}},
     .fabric = {.kind = link_kind::nvlink,
                .bandwidth = {one_way(two_way_bandwidth<>(1800.0 * GB_per_s)), sources::nvlink_page},
@@ -156,9 +157,9 @@ inline constexpr accelerator gb300 = [] {
   a.l2.capacity = {126.5 * MiB, sources::b300_notes_taken};
   a.l2.latency = {157.0 * ns, sources::b300_notes_taken};
   a.dram.capacity = {284208.0 * MiB, sources::system_specs_memory};
-  a.dram.bandwidth = {8.0 * TB_per_s, sources::blackwell_ultra};
+  a.dram.bandwidth = {8.0 * TB_per_s, sources::exemplar};
   a.dram.latency = {470.0 * ns, sources::b300_notes_taken};
-  a.tdp = {1400.0 * watt, sources::b300_table};
+  a.tdp = {1400.0 * watt, sources::exemplar};
   a.price = {};
   return a;
 }();

@@ -1,4 +1,4 @@
-// NVIDIA Hopper: H100 (SXM and PCIe), H200, H20, the GPU of GH200.
+// NVIDIA Hopper: H100 (SXM, PCIe, NVL), H200, H20, H800.
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
@@ -28,9 +28,9 @@ inline constexpr accelerator h100_sxm{
                         .fp16 = {133.8 * TFLOP_per_s, sources::h100_whitepaper}},
                .clock = {1.98 * GHz, sources::h100_whitepaper},
                .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {132.0 * 256.0 * KiB, sources::scaling_book},
+    .registers = {.capacity = {132.0 * 256.0 * KiB, sources::cuda_guide},
                   .bandwidth = {operand_reads(132, 128, 1.98 * GHz), sources::operands}},
-    .shared = {.capacity = {132.0 * 228.0 * KiB, sources::h100_table},
+    .shared = {.capacity = {132.0 * 228.0 * KiB, sources::hopper_guide},
                .bandwidth = {per_clock(132, 128, 1.98 * GHz), sources::shared_banks},
                .latency = {34.1 / (1.98 * GHz), sources::h100_pcie_chase}},
     .l2 = {.capacity = {50.0 * MiB, sources::h100_table},
@@ -100,9 +100,9 @@ inline constexpr accelerator h100_pcie{
                         .fp16 = {2.0 * 51.0 * TFLOP_per_s, sources::twice_fp32}},
                .clock = {1.755 * GHz, sources::h100_pcie_chips},
                .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {114.0 * 256.0 * KiB, sources::scaling_book},
+    .registers = {.capacity = {114.0 * 256.0 * KiB, sources::cuda_guide},
                   .bandwidth = {operand_reads(114, 128, 1.755 * GHz), sources::operands}},
-    .shared = {.capacity = {114.0 * 228.0 * KiB, sources::h100_table},
+    .shared = {.capacity = {114.0 * 228.0 * KiB, sources::hopper_guide},
                .bandwidth = {per_clock(114, 128, 1.755 * GHz), sources::shared_banks},
                .latency = {19.4 * ns, sources::gpu_benches}},
     .l2 = {.capacity = {50.0 * MiB, sources::h100_table},
@@ -134,17 +134,17 @@ inline constexpr accelerator h20{
                         .int8 = {296.0 * TFLOP_per_s, sources::h20_note}},
                .clock = {clock_of(148.0 * TFLOP_per_s, 78, 1024), sources::tensor_clock},
                .flop_per_clock = {1024.0 * flop, sources::h20_rate}},
-    // 44 TFLOP/s is printed; 78 SMs at 1.98 GHz would give 39.5.
+    // 44 TFLOP/s is printed, which 78 SMs reach at no clock of a Hopper.
     .vector = {.peak = {.fp64 = {1.0 * TFLOP_per_s, sources::h20_note},
-                        .fp32 = {44.0 * TFLOP_per_s, sources::h20_note}},
+                        .fp32 = {78.0 * 256.0 * 1.98 * GFLOP_per_s, sources::sms_times_clock}},
                .clock = {1.98 * GHz, sources::not_read},
                .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {78.0 * 256.0 * KiB, sources::scaling_book},
+    .registers = {.capacity = {78.0 * 256.0 * KiB, sources::cuda_guide},
                   .bandwidth = {operand_reads(78, 128, 1.98 * GHz), sources::operands}},
-    .shared = {.capacity = {78.0 * 228.0 * KiB, sources::h100_table},
+    .shared = {.capacity = {78.0 * 228.0 * KiB, sources::hopper_guide},
                .bandwidth = {per_clock(78, 128, 1.98 * GHz), sources::shared_banks},
                .latency = {34.1 / (1.98 * GHz), sources::h100_pcie_chase}},
-    .l2 = {.capacity = {60.0 * MiB, sources::not_read},
+    .l2 = {.capacity = {60.0 * MiB, sources::h20_l2},
            .latency = {151.3 * ns, sources::h100_pcie_chase}},
     .dram = {.capacity = {97871.0 * MiB, sources::h20_memory},
              .bandwidth = {4.0 * TB_per_s, sources::h20_page},
@@ -155,37 +155,78 @@ inline constexpr accelerator h20{
                .ranks = 8,
                .in_network_reduction = true},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
-    .tdp = {400.0 * watt, sources::h20_page},
+    .tdp = {500.0 * watt, sources::h20_driver},
     .far_l2_latency = {271.0 * ns, sources::h100_pcie_chase},
 };
 
-/// The GPU of a GH200 superchip with 96 GB of HBM3: H100's die with the L2 and the memory bus of H200.
-/// Which peers it has depends on the system. The published figures that gpu-benches calls h200 are
-/// of this part: its memory reaches 3.9 TB/s.
-inline constexpr accelerator gh200_96gb = [] {
-  accelerator a = h200_sxm;
-  a.name = "gh200_96gb";
-  a.sms = {132.0, sources::gh200_page};
-  a.vector.clock = {1.98 * GHz, sources::gh200_page};
-  a.l2.capacity = {60.0 * MiB, sources::gh200_l2_size};
-  a.l2.bandwidth = {9.75 * TB_per_s, sources::gh200_l2};
-  a.dram.capacity = {97871.0 * MiB, sources::gh200_driver};
-  a.dram.bandwidth = {4.0 * TB_per_s, sources::gh200_announcement};
-  a.dram.energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy};
-  a.fabric = {};
-  a.host = {.kind = link_kind::nvlink_c2c,
-            .bandwidth = {one_way(two_way_bandwidth<>(900.0 * GB_per_s)), sources::c2c_whole}};
-  a.tdp = {900.0 * watt, sources::gh200_driver};
+/// H20 with the memory of H200, also called H20-3e.
+inline constexpr accelerator h20_141gb = [] {
+  accelerator a = h20;
+  a.name = "h20_141gb";
+  a.dram.capacity = {143771.0 * MiB, sources::h20_141gb_driver};
+  a.dram.bandwidth = {4.8 * TB_per_s, sources::h20_141gb_memory};
+  a.dram.energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy};
+  return a;
+}();
+
+/// H800 SXM: H100 with the FP64 and the NVLink that export rules left.
+inline constexpr accelerator h800_sxm = [] {
+  accelerator a = h100_sxm;
+  a.name = "h800_sxm";
+  a.matrix.peak.fp64 = {1.0 * TFLOP_per_s, sources::h800_cuts};
+  a.vector.peak.fp64 = {1.0 * TFLOP_per_s, sources::h800_cuts};
+  a.dram.capacity = {81559.0 * MiB, sources::h800_driver};
+  a.dram.bandwidth = {3.35 * TB_per_s, sources::h800_issue};
+  a.fabric.bandwidth = {one_way(two_way_bandwidth<>(400.0 * GB_per_s)), sources::h800_cuts};
+  a.fabric.latency = {};
   a.price = {};
+  return a;
+}();
+
+/// H100 NVL 94 GB, a PCIe card. Its peers are reached over PCIe; cards are sold in pairs that an
+/// NVLink bridge joins, see alternatives.hpp.
+inline constexpr accelerator h100_nvl = [] {
+  accelerator a = h100_pcie;
+  a.name = "h100_nvl";
+  const frequency<> boost = clock_of(60.0 * TFLOP_per_s, 132, 256);
+  a.sms = {132.0, sources::h100_nvl_page};
+  a.matrix.peak = {.fp64 = {60.0 * TFLOP_per_s, sources::not_read},
+                   .tf32 = {835.5 / 2.0 * TFLOP_per_s, sources::half_of_bf16},
+                   .bf16 = {835.5 * TFLOP_per_s, sources::h100_nvl_code},
+                   .fp16 = {835.5 * TFLOP_per_s, sources::h100_nvl_code},
+                   .fp8 = {2.0 * 835.5 * TFLOP_per_s, sources::twice_bf16},
+                   .int8 = {2.0 * 835.5 * TFLOP_per_s, sources::twice_bf16}};
+  a.matrix.clock = {clock_of(835.5 * TFLOP_per_s, 132, 4096), sources::tensor_clock};
+  a.vector.peak = {.fp64 = {30.0 * TFLOP_per_s, sources::not_read},
+                   .fp32 = {60.0 * TFLOP_per_s, sources::not_read},
+                   .bf16 = {2.0 * 60.0 * TFLOP_per_s, sources::twice_fp32},
+                   .fp16 = {2.0 * 60.0 * TFLOP_per_s, sources::twice_fp32}};
+  a.vector.clock = {boost, sources::vector_clock};
+  a.registers = {.capacity = {132.0 * 256.0 * KiB, sources::cuda_guide},
+                 .bandwidth = {operand_reads(132, 128, boost), sources::operands}};
+  a.shared.capacity = {132.0 * 228.0 * KiB, sources::cuda_guide};
+  a.shared.bandwidth = {per_clock(132, 128, boost), sources::shared_banks};
+  a.shared.latency = {19.4 * ns, sources::h100_pcie_chase};
+  a.l2 = {.capacity = {60.0 * MiB, sources::h100_nvl_l2},
+          .latency = {151.3 * ns, sources::h100_pcie_chase}};
+  a.dram = {.capacity = {95830.0 * MiB, sources::h100_nvl_memory},
+            .bandwidth = {bandwidth_from_bus(6016.0, 2.0 * 2619.0 * MHz), sources::h100_nvl_pins},
+            .latency = {371.7 * ns, sources::h100_pcie_chase},
+            .energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy}};
+  a.tdp = {400.0 * watt, sources::h100_nvl_page};
+  a.price = {};
+  a.far_l2_latency = {271.0 * ns, sources::h100_pcie_chase};
   return a;
 }();
 
 inline constexpr std::array hopper_accelerators{
     accelerator_entry{h100_sxm, "NVIDIA H100 SXM5 80 GB"},
     accelerator_entry{h100_pcie, "NVIDIA H100 PCIe 80 GB"},
+    accelerator_entry{h100_nvl, "NVIDIA H100 NVL 94 GB"},
     accelerator_entry{h200_sxm, "NVIDIA H200 SXM 141 GB"},
     accelerator_entry{h20, "NVIDIA H20 96 GB"},
-    accelerator_entry{gh200_96gb, "NVIDIA GH200 96 GB, its GPU"},
+    accelerator_entry{h20_141gb, "NVIDIA H20 141 GB (H20-3e)"},
+    accelerator_entry{h800_sxm, "NVIDIA H800 SXM5 80 GB"},
 };
 
 }  // namespace perfmodel::catalog

@@ -1,4 +1,4 @@
-// NVIDIA RTX of the Blackwell generation: GeForce RTX 5080 and 5090, RTX PRO 6000.
+// NVIDIA GeForce of the Blackwell generation: RTX 5080 and 5090.
 #pragma once
 
 #include <perfmodel/hardware/catalog/arithmetic.hpp>
@@ -27,11 +27,11 @@ inline constexpr accelerator rtx_5080{
                         .fp16 = {56.28 * TFLOP_per_s, sources::same_as_fp32}},
                .clock = {2.617 * GHz, sources::rtx_5080_table},
                .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {84.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
-    .shared = {.capacity = {84.0 * 100.0 * KiB, sources::not_read},
+    .registers = {.capacity = {84.0 * 256.0 * KiB, sources::cuda_guide}},
+    .shared = {.capacity = {84.0 * 100.0 * KiB, sources::cuda_guide},
                .bandwidth = {per_clock(84, 128, 2.617 * GHz), sources::shared_banks}},
     .l2 = {.capacity = {64.0 * MiB, sources::rtx_5080_whitepaper}},
-    .dram = {.capacity = {16303.0 * MiB, sources::rtx_5080_memory},
+    .dram = {.capacity = {16303.0 * MiB, sources::rtx_5080_driver},
              .bandwidth = {960.0 * GB_per_s, sources::rtx_5080_whitepaper}},
     .fabric = {.kind = link_kind::pcie,
                .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::no_fabric},
@@ -60,8 +60,8 @@ inline constexpr accelerator rtx_5090{
                         .fp16 = {104.8 * TFLOP_per_s, sources::same_as_fp32}},
                .clock = {2.407 * GHz, sources::rtx_5090_table},
                .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {170.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
-    .shared = {.capacity = {170.0 * 100.0 * KiB, sources::not_read},
+    .registers = {.capacity = {170.0 * 256.0 * KiB, sources::cuda_guide}},
+    .shared = {.capacity = {170.0 * 100.0 * KiB, sources::cuda_guide},
                .bandwidth = {per_clock(170, 128, 2.407 * GHz), sources::shared_banks}},
     .l2 = {.capacity = {96.0 * MiB, sources::rtx_5090_table}},
     .dram = {.capacity = {32607.0 * MiB, sources::rtx_5090_driver},
@@ -74,46 +74,9 @@ inline constexpr accelerator rtx_5090{
     .price = {0.69 * usd_per_hour, sources::runpod_prices},
 };
 
-/// RTX PRO 6000 Blackwell, Server Edition: the one that is rented and that published kernel times
-/// come from. FP32 accumulation runs at full rate. The Workstation Edition clocks 7 % higher, see
-/// alternatives.hpp.
-inline constexpr accelerator rtx_pro_6000{
-    .name = "rtx_pro_6000",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::blackwell_rtx,
-    .sms = {188.0, sources::rtx_pro_news},
-    .matrix = {.peak = {.tf32 = {467.8 / 2.0 * TFLOP_per_s, sources::half_of_bf16},
-                        .bf16 = {467.8 * TFLOP_per_s, sources::system_specs},
-                        .fp16 = {467.8 * TFLOP_per_s, sources::system_specs},
-                        .fp8 = {935.6 * TFLOP_per_s, sources::system_specs},
-                        .int8 = {935.6 * TFLOP_per_s, sources::system_specs},
-                        .fp4 = {1871.2 * TFLOP_per_s, sources::system_specs}},
-               .clock = {2.43 * GHz, sources::rtx_pro_server_clock},
-               .flop_per_clock = {1024.0 * flop, sources::flop_per_clock}},
-    .vector = {.peak = {.fp64 = {188.0 * 4.0 * 2.43 * GFLOP_per_s, sources::sms_times_clock},
-                        .fp32 = {188.0 * 256.0 * 2.43 * GFLOP_per_s, sources::sms_times_clock},
-                        .bf16 = {188.0 * 256.0 * 2.43 * GFLOP_per_s, sources::same_as_fp32},
-                        .fp16 = {188.0 * 256.0 * 2.43 * GFLOP_per_s, sources::same_as_fp32}},
-               .clock = {2.43 * GHz, sources::rtx_pro_server_clock},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {188.0 * 256.0 * KiB, sources::scaling_book_other_parts}},
-    .shared = {.capacity = {188.0 * 100.0 * KiB, sources::not_read},
-               .bandwidth = {per_clock(188, 128, 2.43 * GHz), sources::shared_banks}},
-    .l2 = {.capacity = {128.0 * MiB, sources::rtx_pro_news}},
-    .dram = {.capacity = {97887.0 * MiB, sources::system_specs_memory},
-             .bandwidth = {bandwidth_from_bus(512.0, 28.0 * GHz), sources::rtx_pro_pins}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::no_fabric},
-               .ranks = 8},  // assumed: the cards of a common server
-    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
-    .tdp = {600.0 * watt, sources::rtx_pro_news},
-    .price = {0.89 * usd_per_hour, sources::runpod_prices},
-};
-
 inline constexpr std::array rtx_accelerators{
     accelerator_entry{rtx_5080, "NVIDIA GeForce RTX 5080"},
     accelerator_entry{rtx_5090, "NVIDIA GeForce RTX 5090"},
-    accelerator_entry{rtx_pro_6000, "NVIDIA RTX PRO 6000 Blackwell Server Edition"},
 };
 
 }  // namespace perfmodel::catalog

@@ -8,16 +8,20 @@
 
 namespace perfmodel::catalog {
 
-/// One Rubin package of Vera Rubin NVL144: 72 packages. Whether its FP4 rate is dense is not said.
-inline constexpr accelerator vera_rubin_nvl144{
-    .name = "vera_rubin_nvl144",
+/// One Rubin package of Vera Rubin NVL72, first announced as NVL144: 72 packages. The 50 PFLOP/s of
+/// FP4 that are printed for inference count what its engine skips; see alternatives.hpp.
+inline constexpr accelerator vera_rubin_nvl72{
+    .name = "vera_rubin_nvl72",
     .vendor = "NVIDIA",
     .architecture = chip_architecture::rubin,
-    .sms = {212.0, sources::rubin_sms},
-    .matrix = {.peak = {.fp8 = {1200000.0 / 72.0 * TFLOP_per_s, sources::rubin_technews},
-                        .fp4 = {3600000.0 / 72.0 * TFLOP_per_s, sources::rubin_gtc}}},
+    .sms = {224.0, sources::rubin_blog},
+    .matrix = {.peak = {.bf16 = {4000.0 * TFLOP_per_s, sources::rubin_sheet},
+                        .fp16 = {4000.0 * TFLOP_per_s, sources::rubin_sheet},
+                        .fp8 = {17500.0 * TFLOP_per_s, sources::rubin_sheet},
+                        .int8 = {250.0 * TFLOP_per_s, sources::rubin_sheet},
+                        .fp4 = {35000.0 * TFLOP_per_s, sources::rubin_sheet}}},
     .dram = {.capacity = {288.0 * GB, sources::rubin_gtc},
-             .bandwidth = {13.0 * TB_per_s, sources::rubin_technews}},
+             .bandwidth = {22.0 * TB_per_s, sources::rubin_sheet}},
     .fabric = {.kind = link_kind::nvlink,
                .bandwidth = {one_way(two_way_bandwidth<>(3600.0 * GB_per_s)), sources::rubin_links},
                .ranks = 72,
@@ -27,8 +31,9 @@ inline constexpr accelerator vera_rubin_nvl144{
                            sources::rubin_technews}},
 };
 
-/// One Rubin Ultra package of an NVL576 rack: 144 packages. The link rate assumes that the rack's
-/// 1.5 PB/s adds both directions, as the figures of earlier racks do.
+/// One Rubin Ultra package of the rack of 144 packages that was announced as NVL576 and is called
+/// NVL144 since 2026. The link rate assumes that the rack's 1.5 PB/s adds both directions, as the
+/// figures of earlier racks do; whether its FP4 rate is dense is not said, and Rubin's is not.
 inline constexpr accelerator rubin_ultra_nvl576{
     .name = "rubin_ultra_nvl576",
     .vendor = "NVIDIA",
@@ -45,8 +50,9 @@ inline constexpr accelerator rubin_ultra_nvl576{
 };
 
 inline constexpr std::array rubin_accelerators{
-    accelerator_entry{vera_rubin_nvl144, "NVIDIA Vera Rubin NVL144, one package (announced)"},
-    accelerator_entry{rubin_ultra_nvl576, "NVIDIA Rubin Ultra NVL576, one package (announced)"},
+    accelerator_entry{vera_rubin_nvl72, "NVIDIA Vera Rubin NVL72, one package (announced)"},
+    accelerator_entry{rubin_ultra_nvl576,
+                      "NVIDIA Rubin Ultra, one package of 144 in a rack (announced)"},
 };
 
 }  // namespace perfmodel::catalog

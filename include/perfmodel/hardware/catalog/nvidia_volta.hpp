@@ -21,7 +21,7 @@ inline constexpr accelerator v100_sxm_32gb{
                         .fp16 = {31.3 * TFLOP_per_s, sources::twice_fp32}},
                .clock = {1.53 * GHz, sources::v100_catalog},
                .flop_per_clock = {128.0 * flop, sources::lanes}},
-    .registers = {.capacity = {80.0 * 256.0 * KiB, sources::scaling_book},
+    .registers = {.capacity = {80.0 * 256.0 * KiB, sources::cuda_guide},
                   .bandwidth = {operand_reads(80, 64, 1.53 * GHz), sources::operands}},
     .shared = {.capacity = {80.0 * 96.0 * KiB, sources::v100_whitepaper},
                .bandwidth = {per_clock(80, 128, 1.53 * GHz), sources::shared_banks},

@@ -36,9 +36,10 @@ template <class Json>
 dense_shape dense_of(const config_view<Json>& c, std::size_t layer) {
   const config_fields<Json>& own = c.own;
   dense_shape d;
+  const bool apart = own.has("dense_intermediate_size") || own.has("intermediate_size_mlp");
   const char* const key =
-      own.either({"dense_intermediate_size", "intermediate_size_mlp", "intermediate_size",
-                  "ffn_hidden_size", "n_inner", "hidden_dim"});
+      apart ? own.either({"dense_intermediate_size", "intermediate_size_mlp"})
+            : own.either({"intermediate_size", "ffn_hidden_size", "n_inner", "hidden_dim"});
   d.intermediate =
       !own.has(key) && c.preset.intermediate ? *c.preset.intermediate : width_of(c, key, layer);
   d.gated = is_gated(c);

@@ -38,7 +38,7 @@ config_fields<Json> language_part(const config_fields<Json>& root, bool& nested)
 /// `quantization` is the hf_quant_config.json beside it, where there is one.
 /// Leaves out: audio towers, rotary scaling.
 /// Errors: invalid_config for a field that is missing, of the wrong type, out of range, or in
-/// contradiction to another.
+/// contradiction to another; unknown_architecture where that is so and the family is not known.
 /// Test: every config.json in tests/data/configs reads to the catalogue's model, field by field.
 template <class Json>
 model_config from_config(const Json& json, std::string_view name = {},
@@ -53,8 +53,11 @@ model_config from_config(const Json& json, std::string_view name = {},
     out.model = detail::read_model(detail::config_view<Json>{
         own, root, family,
         nested ? detail::nested_defaults(family.type) : detail::shape_defaults{}});
-  } catch (const error& e) {  // of a model that cannot be, though each field can
-    throw error(error_code::invalid_config, e.what());
+  } catch (const error& e) {  // also of a model that cannot be, though each field can
+    if (out.known_family) throw error(error_code::invalid_config, e.what());
+    throw error(error_code::unknown_architecture,
+                config_fields<Json>::quoted(out.architecture) +
+                    " is not a known architecture, and by its fields: " + e.what());
   }
   out.model.name = label::shortened(name.empty() ? out.architecture : name);
   const bool has_experts = experts_of(out.model).has_value();

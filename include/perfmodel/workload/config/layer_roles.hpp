@@ -2,6 +2,7 @@
 // calls them.
 #pragma once
 
+#include <algorithm>
 #include <perfmodel/workload/config/model_family.hpp>
 #include <vector>
 
@@ -144,6 +145,20 @@ double layer_count(const config_fields<Json>& own, const std::optional<double>& 
   return preset ? own.whole_or(key, *preset, 1, most_layers) : own.whole(key, 1, most_layers);
 }
 
+/// A list of layers with windows needs one, and no field that switches it off.
+template <class Json>
+void check_windows(const config_fields<Json>& own, const model_family& family,
+                   const layer_roles& roles) {
+  const bool any = std::any_of(roles.begin(), roles.end(),
+                               [](const layer_role& r) { return r.mixer == mixer_role::window; });
+  if (!any) return;
+  const bool wanted = own.flag_or("use_sliding_window", family.windows != window_rule::switched_on);
+  if (!wanted) own.refuse("use_sliding_window", "true where layer_types has sliding layers");
+  const char* const key = own.either({"sliding_window", "sliding_window_size"});
+  if (own.whole_or(key, own.names(key) ? 0.0 : family.window.value_or(0.0), 0, 1e10) < 1)
+    own.refuse(key, "1 or more where layer_types has sliding layers");
+}
+
 /// The roles of all layers. Without any field about them they all have full attention.
 template <class Json>
 layer_roles roles_of(const config_fields<Json>& own, const model_family& family, double layers) {
@@ -157,6 +172,7 @@ layer_roles roles_of(const config_fields<Json>& own, const model_family& family,
     roles = listed_roles(own, "layers_block_type", roles.size());
   } else if (own.has("layer_types")) {
     roles = listed_roles(own, "layer_types", roles.size());
+    check_windows(own, family, roles);
   } else if (own.has("attn_type_list")) {  // MiniMax-Text-01
     mark(roles, own, "attn_type_list", 0, mixer_role::recurrent);
   } else if (own.has("linear_attn_config")) {  // Kimi Linear
