@@ -124,7 +124,7 @@ std::string rejected_text(const pm::plan_result& r) {
 /// Without the prefixes that tell device, model and load apart, and cut where it is long.
 std::string short_formula(std::string formula) {
   constexpr std::size_t longest = 90;
-  for (const std::string prefix : {"model.attention.", "model.", "load.", "device."}) {
+  for (const std::string prefix : {".shape", "model.", "load.", "device."}) {
     for (std::size_t at; (at = formula.find(prefix)) != formula.npos;)
       formula.erase(at, prefix.size());
   }

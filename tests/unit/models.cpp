@@ -238,6 +238,10 @@ TEST_CASE("models that cannot be are refused by the name of the field") {
   CHECK(llama([](auto& m) { attention(m).chunked = true; }) == "chunked attention needs a window");
   CHECK(llama([](auto& m) { m.norms_per_layer = -2; }).starts_with("model.norms_per_layer is -2"));
   CHECK(llama([](auto& m) { m.max_context = 0; }).starts_with("model.max_context is 0"));
+  CHECK(llama([](auto& m) { m.layers.count = 31; }) ==
+        "layers.count is less than the layers of its kinds");
+  CHECK(llama([](auto& m) { m.layers.feed_forwards[0].layers = 33; }) ==
+        "layers.count is less than the layers of its kinds");
   const auto mixtral = [](void (*change)(pm::transformer&)) {
     return message_of(broken(change, catalog::mixtral_8x7b));
   };

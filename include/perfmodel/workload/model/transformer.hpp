@@ -97,14 +97,26 @@ constexpr void check_shape(const basic_expert_shape<T>& e) {
 
 }  // namespace detail
 
-/// Checks that a model can exist: every width positive, heads grouped evenly, top_k within experts.
+/// Checks that a model can exist: every width positive, heads grouped evenly, top_k within experts, no
+/// more layers with a mixer or a feed-forward than there are.
 /// Returns it. Errors: out_of_range or inconsistent, with the field.
 template <Scalar T>
 constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
   require_valid(m, "model");
   const auto check = [](const auto& shape) { detail::check_shape(shape); };
-  for (const auto& kind : m.layers.mixers) std::visit(check, kind.shape);
-  for (const auto& kind : m.layers.feed_forwards) std::visit(check, kind.shape);
+  double mixers = 0.0, feed_forwards = 0.0;
+  for (const auto& kind : m.layers.mixers) {
+    std::visit(check, kind.shape);
+    mixers += lower(kind.layers);
+  }
+  for (const auto& kind : m.layers.feed_forwards) {
+    std::visit(check, kind.shape);
+    feed_forwards += lower(kind.layers);
+  }
+  const double most = upper(m.layers.count) * (1.0 + 1e-9);
+  if (mixers > most || feed_forwards > most) {
+    detail::fail(error_code::inconsistent, "layers.count is less than the layers of its kinds");
+  }
   return m;
 }
 
