@@ -67,6 +67,7 @@ std::optional<service> service_of(const common::table_row& c) {
   d.activations = formats.linear.format;
   d.expert_activations = formats.experts.format;
   d.kv = formats.kv;
+  d.served_by = find_engine(c.text("backend")).value_or(engine::none);
   s.under = {.input_tokens = c.count("isl"),
              .output_tokens = c.count("osl"),
              .arrivals = closed_loop{c.count("concurrency")}};
@@ -88,8 +89,7 @@ std::vector<comparison> published_serving(const std::string& folder) {
                                   flags ? catalog::flag_kernels : catalog::barrier_kernels);
     const serving_estimate bounded = serving_bound(s->running, s->under);
     const serving_estimate said =
-        serving(s->running, s->under,
-                calibrated_for(a, find_engine(backend).value_or(engine::none)), links);
+        serving(s->running, s->under, calibrated_for(a, s->running.served_by), links);
     comparison r;
     r.table = "InferenceX, by AIConfigurator";
     r.quantity = "time per output token";
