@@ -23,8 +23,8 @@ double in_ms(const pm::duration<>& t) {
 }
 
 int main() {
-  pm::deployment node{
-      .device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}};
+  pm::deployment node = with_all_memory(pm::deployment{
+      .device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}});
   const pm::iteration one_user{.batch = 1, .context = 4096};
   const double bf16_bound = in_ms(pm::step_bound(node, one_user).time);
   const double bf16_users = pm::kv_capacity(node, 4096.0).sequences;

@@ -32,11 +32,11 @@ int main() {
     for (const int tensor : {1, 8}) {
       if (tensor > 1 && a->fabric.ranks < tensor) continue;
       for (const precision& p : precisions) {
-        const pm::deployment d{.device = *a,
-                               .model = pm::catalog::llama_3_70b,
-                               .layout = {.tensor = tensor},
-                               .weights = p.weights,
-                               .activations = p.activations};
+        const pm::deployment d = with_all_memory(pm::deployment{.device = *a,
+                                                                .model = pm::catalog::llama_3_70b,
+                                                                .layout = {.tensor = tensor},
+                                                                .weights = p.weights,
+                                                                .activations = p.activations});
         std::printf("%-14s %2d %-5s %11s ", a->name.c_str(), tensor, p.name,
                     pm::to_string(pm::weight_bytes_per_device(d)).c_str());
         if (!pm::supports(*a, p.activations)) {

@@ -25,13 +25,13 @@ void textbook() {
 // Real devices, whose capacity a driver reports, and the model's real number of parameters.
 void machines() {
   std::printf("\nLlama 3 70B in bf16 over 8 devices, 4096 tokens each\n");
-  std::printf("  %-14s %10s %10s %14s %14s\n", "", "memory", "free", "requests", "in 90 % of it");
+  std::printf("  %-14s %10s %10s %14s %14s\n", "", "memory", "free", "requests", "as vLLM keeps");
   for (const pm::accelerator* a :
        {&pm::catalog::a100_sxm_80gb, &pm::catalog::h100_sxm, &pm::catalog::h200_sxm,
         &pm::catalog::mi300x, &pm::catalog::b200_sxm}) {
-    pm::deployment d{.device = *a, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}};
-    const pm::kv_capacity_result all = pm::kv_capacity(d, 4096.0);
-    d.utilization = 0.9;  // leaves a tenth to the runtime, activations and fragmentation
+    const pm::deployment d{
+        .device = *a, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}};
+    const pm::kv_capacity_result all = pm::kv_capacity(with_all_memory(d), 4096.0);
     std::printf("  %-14s %10s %10s %14.0f %14.0f\n", a->name.c_str(),
                 pm::to_string(a->dram.capacity).c_str(), pm::to_string(all.available).c_str(),
                 all.sequences, pm::kv_capacity(d, 4096.0).sequences);

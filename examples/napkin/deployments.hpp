@@ -3,11 +3,33 @@
 
 #include <perfmodel/deployment/deployment.hpp>
 #include <perfmodel/deployment/load.hpp>
+#include <perfmodel/deployment/memory.hpp>
 
 #include "inputs.hpp"
 #include "outcome.hpp"
 
 namespace napkin {
+
+/// What a request says of reservation_keys(), engine and chunk_tokens.
+template <perfmodel::Scalar T>
+void reserve_memory(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
+  using perfmodel::bytes;
+  d.served_by = *perfmodel::find_engine(in.text("engine"));
+  if (in.has("utilization")) d.utilization = in.number("utilization");
+  if (in.has("activation_bytes"))
+    d.activation_bytes = in.template amount<bytes<T>>("activation_bytes");
+  if (in.has("runtime_bytes")) d.runtime_bytes = in.template amount<bytes<T>>("runtime_bytes");
+  if (in.has("chunk_tokens")) d.limits.tokens = in.number("chunk_tokens");
+  if (in.has("max_sequences")) d.limits.sequences = in.number("max_sequences");
+}
+/// What is kept of each GPU's memory, and for what.
+template <perfmodel::Scalar T>
+void add_reservation(outcome<T>& out, const perfmodel::basic_memory_budget<T>& b) {
+  out.add("utilization", "share of the memory in use", b.utilization);
+  out.add("weight_bytes_per_gpu", "weights, per GPU", b.weights);
+  out.add("activation_bytes", "kept for activations, per GPU", b.activations);
+  out.add("runtime_bytes", "kept for the runtime, per GPU", b.runtime);
+}
 
 /// `data` is how many data-parallel attention groups one copy of the model has.
 /// Throws impossible_layout where a degree does not fit the model.

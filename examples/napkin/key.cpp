@@ -32,13 +32,31 @@ key format_key(const char* name, const char* help) {
   return word(name, help, std::move(names));
 }
 key engine_key() {
-  return word("engine", "whose kernels run; a bound does not depend on it",
+  return word("engine",
+              "whose kernels run, and what it keeps of the memory; a bound's time does not depend "
+              "on it",
               {"none", "vllm", "sglang", "trtllm"})
       .otherwise("none");
 }
 
 key weight_copies_key(const char* help) {
   return count("weight_copies", help, 0.0, 1e6).optional();
+}
+
+std::vector<key> reservation_keys() {
+  return {positive("utilization",
+                   "share of the memory that may be used; where not given, the "
+                   "engine's: 0.9 without a name",
+                   1.0)
+              .optional(),
+          amount_of_bytes("activation_bytes",
+                          "of the largest pass, on each GPU; where not given, the engine's")
+              .optional(),
+          amount_of_bytes("runtime_bytes",
+                          "context and buffers, on each GPU; where not given, the engine's")
+              .optional(),
+          count("max_sequences", "that the engine is started for; where not given, its default")
+              .optional()};
 }
 
 std::vector<key> degree_keys() {

@@ -97,6 +97,8 @@ std::vector<key> load_keys();
 key model_key();
 key format_key(const char* name, const char* help);
 key engine_key();
+/// What is kept of a GPU's memory; where not given, as the engine keeps it.
+std::vector<key> reservation_keys();
 /// Where it is not given: as the published benchmark of the engine, see benchmark_weight_copies.
 key weight_copies_key(const char* help);
 

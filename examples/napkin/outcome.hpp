@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "key.hpp"
 #include "profiles.hpp"
 
 namespace napkin {

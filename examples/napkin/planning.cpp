@@ -61,7 +61,13 @@ pm::plan_request plan_request_of(const request& r) {
   if (!r.has("concurrency") && !r.has("requests_per_s")) q.load.arrivals = pm::closed_loop{64.0};
   if (r.has("ttft")) q.ttft = r.number("ttft") * pm::second;
   if (r.has("itl")) q.itl = r.number("itl") * pm::second;
-  q.utilization = r.number("utilization");
+  pm::deployment d;
+  reserve_memory(in, d);
+  q.utilization = d.utilization;
+  q.activation_bytes = d.activation_bytes;
+  q.runtime_bytes = d.runtime_bytes;
+  q.served_by = d.served_by;
+  q.limits = d.limits;
   q.precisions = precisions_of(found, r);
   return q;
 }
@@ -145,8 +151,8 @@ query make_plan_keys() {
       time_limit("itl", "longest inter-token latency").optional(),
       text("formats", "weight formats to try, with commas; all that are common, where not given")
           .optional(),
-      positive("utilization", "share of the memory that may be used", 1.0).otherwise("0.9"),
       engine_key()};
+  for (key& m : reservation_keys()) q.keys.push_back(std::move(m));
   for (key& l : load_keys()) q.keys.push_back(std::move(l));
   for (key& k : q.keys) {
     const std::string_view name = k.name;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <perfmodel/units/text.hpp>
 
+#include "deployments.hpp"
 #include "output.hpp"
 #include "planning.hpp"
 
@@ -22,7 +23,7 @@ json layout_json(const pm::parallel_layout& l) {
           {"expert_parallel", l.expert}};
 }
 
-json point_json(const pm::plan_point& p, const calibrated_note* note) {
+json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibrated_note* note) {
   json out = {{"accelerator", p.accelerator.c_str()},
               {"precision", p.precision.name.c_str()},
               {"weight_format", pm::name_of(p.precision.weights.linear.format)},
@@ -33,6 +34,9 @@ json point_json(const pm::plan_point& p, const calibrated_note* note) {
   out["gpus"] = p.gpus;
   out["batch_limit"] = number_json("batch_limit", p.batch_limit);
   out["batch"] = number_json("batch", p.serving.batch);
+  outcome<> kept;
+  add_reservation(kept, memory_budget_of(pm::deployment_of(q, p)));
+  for (const auto& r : kept.results) out[r.key] = number_json(r.key, r.value);
   out["ttft_s"] = number_json("ttft_s", p.serving.ttft.value());
   out["itl_s"] = number_json("itl_s", p.serving.itl.value());
   out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_rate.value());
@@ -111,6 +115,16 @@ std::string frontier_text(const planned& plan) {
   return s;
 }
 
+/// What the first point keeps of a GPU's memory.
+std::string kept_text(const planned& plan) {
+  const pm::memory_budget b =
+      memory_budget_of(pm::deployment_of(plan.request, plan.result.frontier.front()));
+  return "  Each GPU of the first uses " + pm::detail::significant(100.0 * b.utilization, 3) +
+         " % of its memory: " + pm::to_string(b.weights) + " for weights, " +
+         pm::to_string(b.activations) + " for activations, " + pm::to_string(b.runtime) +
+         " for the runtime, and " + pm::to_string(kv_bytes_available(b)) + " for the cache.\n";
+}
+
 std::string rejected_text(const pm::plan_result& r) {
   if (r.rejected.empty()) return {};
   table_rows rows;
@@ -137,6 +151,9 @@ bool is_of_whole_model(const planned& plan, std::string_view step) {
   const std::string_view name =
       step.substr(0, step.rfind(" ("));  // without the number of a repeated one
   for (const std::string_view known : {"weight bytes per device",
+                                       "kept for activations",
+                                       "kept for the runtime",
+                                       "utilization",
                                        "KV bytes available",
                                        "KV bytes per token",
                                        "KV bytes per token and device",
@@ -219,7 +236,8 @@ json plan_json(const planned& p, const json& object) {
   out["best"] = nullptr;
   json frontier = json::array();
   for (std::size_t i = 0; i < p.result.frontier.size(); ++i) {
-    frontier.push_back(point_json(p.result.frontier[i], p.notes.empty() ? nullptr : &p.notes[i]));
+    frontier.push_back(
+        point_json(p.request, p.result.frontier[i], p.notes.empty() ? nullptr : &p.notes[i]));
   }
   if (p.result.best) out["best"] = frontier[*p.result.best];
   out["frontier"] = std::move(frontier);
@@ -242,7 +260,7 @@ std::string plan_text(const planned& p, const json&) {
              ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
              : "None meets the targets; no other deployment is both cheaper and quicker than "
                "these\n";
-    s += frontier_text(p) + "\n";
+    s += frontier_text(p) + kept_text(p) + "\n";
   }
   if (!r.rejected.empty()) s += rejected_text(r) + "\n";
   if (!p.best.steps.empty()) {

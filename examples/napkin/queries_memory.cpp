@@ -1,6 +1,7 @@
 // How much KV cache fits beside the weights, and how many sequences that is.
 #include <perfmodel/deployment/memory.hpp>
 
+#include "deployments.hpp"
 #include "query.hpp"
 
 namespace napkin {
@@ -15,20 +16,24 @@ struct kv_capacity {
   static constexpr const char* help =
       "How many blocks, tokens and sequences the KV cache has room for";
   static std::vector<key> keys() {
-    return {
+    std::vector<key> k = {
         model_key(),
         text("accelerator", "whose memory it is; not needed beside memory_bytes").optional(),
         degree("tensor_parallel", "ranks that share the model").otherwise("1"),
         format_key("weight_format", "of the linear layers; as the checkpoint, where not given")
             .optional(),
         format_key("kv_format", "of the cache; as the checkpoint, else 16 bits").optional(),
-        positive("utilization", "share of the memory that may be used", 1.0).otherwise("1"),
         count("block_size", "tokens in a block").otherwise("16"),
         count("context", "tokens of a sequence; the model's longest, where not given").optional(),
         amount_of_bytes("memory_bytes", "of each GPU, in place of the accelerator's").optional(),
-        amount_of_bytes("weight_bytes", "of the whole model, in place of the computed").optional(),
-        amount_of_bytes("activation_bytes", "of one forward pass, on each GPU").otherwise("0"),
-        amount_of_bytes("runtime_bytes", "context and buffers, on each GPU").otherwise("0")};
+        amount_of_bytes("weight_bytes", "of the whole model, in place of the computed").optional()};
+    for (key& r : reservation_keys()) k.push_back(std::move(r));
+    k.push_back(count("chunk_tokens",
+                      "prompt tokens in one pass at most; where not given, the "
+                      "engine's default")
+                    .optional());
+    k.push_back(engine_key());
+    return k;
   }
 
   template <pm::Scalar T, class Mode>
@@ -40,18 +45,24 @@ struct kv_capacity {
     d.weights = in.weights();
     d.kv = cache_format(in);
     d.device.dram.capacity = memory(in);
-    d.utilization = in.number("utilization");
-    d.activation_bytes = in.template amount<pm::bytes<T>>("activation_bytes");
-    d.runtime_bytes = in.template amount<pm::bytes<T>>("runtime_bytes");
+    if (in.has("accelerator")) {
+      d.device.architecture = find_accelerator(in.text("accelerator")).architecture;
+    }
+    reserve_memory(in, d);
+    if (in.has("memory_bytes") && !in.has("utilization") && !in.given("engine")) {
+      d = all_of_it(d);
+    }
 
     const auto per_token = kv_bytes_per_token(d.model, d.kv);
-    const auto c = capacity(in, d, context(in, d.model), in.number("block_size"));
+    const pm::basic_memory_budget<T> budget = budget_of(in, d);
+    const auto c = capacity(in, d, budget, context(in, d.model), in.number("block_size"));
     outcome<T> out;
     out.add("kv_bytes_per_token", "KV cache of a token", per_token);
     out.add("kv_bytes_available", "free for it, per GPU", c.available);
     out.add("blocks", "blocks", c.blocks);
     out.add("tokens", "tokens", c.tokens);
     out.add("sequences", "sequences", c.sequences);
+    add_reservation(out, budget);
     out.set(c.feasible);
     return out;
   }
@@ -64,15 +75,27 @@ struct kv_capacity {
     if (in.has("accelerator")) return in.formats().kv;
     return find_model(in.text("model")).kv.value_or(pm::bf16);
   }
+  /// memory_bytes without a share and without an engine is what there is to use.
+  template <pm::Scalar T>
+  static pm::basic_deployment<T> all_of_it(const pm::basic_deployment<T>& d) {
+    pm::basic_deployment<T> all = with_all_memory(d);
+    if (d.activation_bytes) all.activation_bytes = d.activation_bytes;
+    if (d.runtime_bytes) all.runtime_bytes = d.runtime_bytes;
+    return all;
+  }
   /// weight_bytes, where given, is the whole model's: each GPU holds its tensor-parallel share.
   template <pm::Scalar T>
+  static pm::basic_memory_budget<T> budget_of(inputs<T>& in, const pm::basic_deployment<T>& d) {
+    if (!in.has("weight_bytes")) return memory_budget_of(d);
+    return memory_budget_of(
+        d, named("weight bytes per device", in.template amount<pm::bytes<T>>("weight_bytes") /
+                                                static_cast<double>(d.layout.tensor)));
+  }
+  template <pm::Scalar T>
   static pm::basic_kv_capacity<T> capacity(inputs<T>& in, const pm::basic_deployment<T>& d,
+                                           const pm::basic_memory_budget<T>& budget,
                                            const T& context, const T& block_size) {
-    if (!in.has("weight_bytes")) return pm::kv_capacity(d, context, block_size);
-    pm::basic_memory_budget<T> budget = memory_budget_of(d);
-    budget.weights =
-        named("weight bytes per device", in.template amount<pm::bytes<T>>("weight_bytes") /
-                                             static_cast<double>(d.layout.tensor));
+    if (!in.has("weight_bytes")) return pm::detail::capacity_of(d, budget, context, block_size);
     return pm::kv_capacity(budget, kv_bytes_per_token_and_device(d), context, block_size);
   }
   template <pm::Scalar T>

@@ -18,17 +18,18 @@ struct model {
   static std::vector<key> keys() {
     return {model_key(),
             format_key("kv_format", "of the KV cache; as the checkpoint, else 16 bits").optional(),
-            word("engine", "whose arithmetic activation_format is", {"vllm", "sglang", "trtllm"})
-                .otherwise("vllm")};
+            engine_key()};
   }
 
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const found_model& found = find_model(in.text("model"));
     const pm::basic_transformer<T> m = in.model();
-    // Formats as engines run them on a machine that multiplies in all of them.
+    // As engines run it on H100, and an NVFP4 checkpoint on B200, for which such are made.
+    const bool nvfp4 = found.stored.experts.group == 16.0 || found.stored.linear.group == 16.0;
     const pm::engine_formats f = pm::engine_formats_of(
-        found.stored, found.kv, find_accelerator("b200_sxm"), *pm::find_engine(in.text("engine")));
+        found.stored, found.kv, find_accelerator(nvfp4 ? "b200_sxm" : "h100_sxm"),
+        *pm::find_engine(in.text("engine")));
     const bool given = in.has("kv_format");
     const pm::storage_format kv = given ? pm::storage_format(in.format("kv_format")) : f.kv;
     const bool routed = experts_of(found.model).has_value();

@@ -25,6 +25,7 @@ struct serving {
             .otherwise("1"));
     for (key& l : load_keys()) k.push_back(std::move(l));
     for (key& f : storage_keys()) k.push_back(std::move(f));
+    for (key& r : reservation_keys()) k.push_back(std::move(r));
     k.push_back(engine_key());
     return k;
   }
@@ -34,7 +35,8 @@ struct serving {
     using pm::scalar_min;
     const int groups = in.whole("data_parallel");
     const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
-    const pm::basic_deployment<T> d = deployment_of(in, spread ? groups : 1);
+    pm::basic_deployment<T> d = deployment_of(in, spread ? groups : 1);
+    reserve_memory(in, d);
     if (!in.has("concurrency") && !in.has("requests_per_s")) {
       in.missing("concurrency", "or requests_per_s");
     }
@@ -47,6 +49,7 @@ struct serving {
     out.add("itl_s", "inter-token latency", s.itl);
     out.add("output_tokens_per_s", "output tokens", copies * s.output_rate);
     out.add("batch", "sequences decoding", copies * s.batch);
+    add_reservation(out, memory_budget_of(d));
     out.explain(s.decode);
     out.set(s.feasible);
     note_formats(out, in);

@@ -31,7 +31,8 @@ struct step {
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
-    const pm::basic_deployment<T> d = deployment_of(in);
+    pm::basic_deployment<T> d = deployment_of(in);
+    d.served_by = *pm::find_engine(in.text("engine"));
     pm::basic_iteration<T> i;
     i.batch = in.number("batch");
     i.context = in.number("context");

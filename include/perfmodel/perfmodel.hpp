@@ -14,6 +14,7 @@
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/cost.hpp>
+#include <perfmodel/deployment/engine_formats.hpp>
 #include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/energy.hpp>
 #include <perfmodel/fusion.hpp>

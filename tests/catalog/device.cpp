@@ -22,11 +22,6 @@ struct device {
   double sms = 0, clock_hz = 0, bus_bits = 0, memory_clock_hz = 0, l2_bytes = 0, memory_bytes = 0;
 };
 
-const pm::accelerator* entry_of(const std::string& driver_name) {
-  const std::string_view name = pm::validation::catalogue_name(driver_name);
-  return name.empty() ? nullptr : catalog::find_accelerator(name);
-}
-
 #if __has_include(<dlfcn.h>)
 template <class Function>
 Function* symbol(void* library, const char* name) {
@@ -94,7 +89,7 @@ TEST_CASE("the catalogue describes the GPUs of this machine") {
   if (found.empty()) SKIP(why_none);
   int compared = 0;
   for (const device& d : found) {
-    const pm::accelerator* a = entry_of(d.name);
+    const pm::accelerator* a = catalog::find_accelerator(d.name);
     if (a == nullptr) {
       WARN("not in the catalogue: " << d.name);
       continue;
@@ -116,14 +111,18 @@ TEST_CASE("the catalogue describes the GPUs of this machine") {
 }
 
 TEST_CASE("a driver's device name leads to its catalogue entry and to no other") {
+  // The kernels of validation, which are built without this library, have a short list of their own.
   const auto key = [](const char* name) -> std::string {
-    const pm::accelerator* a = entry_of(name);
-    return a == nullptr ? "" : std::string(a->name.view());
+    const pm::accelerator* a = catalog::find_accelerator(name);
+    const std::string found(a == nullptr ? "" : a->name.view());
+    INFO(name);
+    CHECK(pm::validation::catalogue_name(name) == found);
+    return found;
   };
   CHECK(key("NVIDIA H200") == "h200_sxm");
   CHECK(key("NVIDIA H20") == "h20");
   CHECK(key("NVIDIA GH200 480GB") == "gh200_96gb");
-  CHECK(key("NVIDIA GH200 144G HBM3e") == "");
+  CHECK(key("NVIDIA GH200 144G HBM3e") == "gh200_144gb");
   CHECK(key("NVIDIA H100 80GB HBM3") == "h100_sxm");
   CHECK(key("NVIDIA H100 PCIe") == "h100_pcie");
   CHECK(key("Tesla V100-SXM2-32GB") == "v100_sxm_32gb");
@@ -134,7 +133,16 @@ TEST_CASE("a driver's device name leads to its catalogue entry and to no other")
   CHECK(key("NVIDIA GeForce RTX 4090 D") == "");
   CHECK(key("NVIDIA GeForce RTX 5090 Laptop GPU") == "");
   CHECK(key("NVIDIA RTX PRO 6000 Blackwell Server Edition") == "rtx_pro_6000");
-  CHECK(key("NVIDIA RTX PRO 6000 Blackwell Workstation Edition") == "");
+  CHECK(key("NVIDIA RTX PRO 6000 Blackwell Workstation Edition") == "rtx_pro_6000_workstation");
+  CHECK(key("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition") == "rtx_pro_6000_max_q");
+  CHECK(key("NVIDIA A100-PCIE-40GB") == "a100_pcie_40gb");
+  CHECK(key("NVIDIA A100-SXM4-40GB") == "a100_sxm_40gb");
+  CHECK(key("NVIDIA A10") == "a10");
+  CHECK(key("NVIDIA A10G") == "");
+  CHECK(key("NVIDIA RTX A6000") == "rtx_a6000");
+  CHECK(key("NVIDIA GeForce RTX 3090 Ti") == "");
+  CHECK(key("Tesla T4") == "t4");
+  CHECK(key("NVIDIA GB10") == "gb10");
   CHECK(key("NVIDIA H200 NVL") == "");
   CHECK(key("NVIDIA H200 MIG 1g.18gb") == "");
   CHECK(key("") == "");

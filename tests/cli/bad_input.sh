@@ -43,7 +43,7 @@ refuses PM-E010 speculation --acceptance 1.5
 refuses PM-E031 speculation --acceptance 0.5,0.5 --draft_length 3
 refuses PM-E031 moe_ffn --accelerator h100_sxm --tokens 1 --hidden 2 --intermediate 2 --experts 4 --top_k 8
 refuses PM-E031 attention_decode --accelerator h100_sxm --batch 1 --context 1 --query_heads 8 --kv_heads 3 --head_dim 1
-refuses PM-E011 gpus h100
+refuses PM-E011 gpus h101
 refuses PM-E012 models nothing_like_it
 refuses PM-E004 plan --model llama_3_8b
 refuses PM-E014 plan --model llama_3_8b --gpu h100_sxm --formats bf17

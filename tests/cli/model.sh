@@ -26,7 +26,6 @@ for part in '"weight_format":"fp4"' '"kv_format":"bf16"' '"activation_format":"b
   '"layer_kinds":["18 x ' '"over_context":[{"context":1024,' '"fits_on":[{"accelerator":"h100_sxm","devices":1,"fits":true'; do
   has 'model gpt_oss_120b' "$one" "$part"
 done
-has 'model by sglang' "$("$napkin" model gpt_oss_120b --engine sglang --json)" '"activation_format":"fp8"'
 text=$("$napkin" model gpt_oss_120b)
 for part in '18 x grouped-query attention' '4 of 128 experts' 'fp4 in groups of 32' '128k' 'rtx_5090' 'what fits where'; do
   has 'the page of gpt_oss_120b' "$text" "$part"

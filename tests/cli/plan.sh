@@ -71,4 +71,23 @@ done
 # Only the formats that are asked for.
 json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --formats bf16 --json)
 [[ $json == *'"weight_format":"bf16"'* && $json != *'"weight_format":"fp8"'* ]] || fail '--formats bf16'
+# One deployment has one capacity, whoever is asked, and whatever engine keeps the memory.
+ask=(--model llama_3_8b --accelerator h100_sxm --mode bound --json)
+crowd=(--input_tokens 3072 --output_tokens 1024 --concurrency 1000)
+for engine in none vllm sglang trtllm; do
+  room=$("$napkin" kv_capacity "${ask[@]}" --context 4096 --engine $engine)
+  sequences=$(number "$room" sequences)
+  near "serving: batch with $engine" "$(number "$("$napkin" serving "${ask[@]}" "${crowd[@]}" --engine $engine)" batch)" "$sequences" 0
+  best=$(best_of "$("$napkin" plan "${ask[@]}" "${crowd[@]}" --gpus 1 --formats bf16 --engine $engine)")
+  near "plan: batch with $engine" "$(number "$best" batch)" "$sequences" 0
+  for kept in utilization activation_bytes runtime_bytes weight_bytes_per_gpu; do
+    near "plan: $kept with $engine" "$(number "$best" $kept)" "$(number "$room" $kept)" 0
+  done
+done
+# What is stated overrides it, everywhere: 0.8 of 85.5 GB less 16.06 GB of weights and 3 GB.
+stated=(--utilization 0.8 --activation_bytes 2GB --runtime_bytes 1GB)
+room=$("$napkin" kv_capacity "${ask[@]}" --context 4096 "${stated[@]}")
+near 'kv_capacity: what is stated' "$(number "$room" kv_bytes_available)" 49356125491 1
+near 'serving: what is stated' "$(number "$("$napkin" serving "${ask[@]}" "${crowd[@]}" "${stated[@]}")" batch)" \
+  "$(number "$room" sequences)" 0
 finish

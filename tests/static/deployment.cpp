@@ -18,7 +18,7 @@ constexpr pm::deployment on_h100(const pm::transformer& m, int tensor, int data 
   d.model = m;
   d.layout.tensor = tensor;
   d.layout.data = data;
-  return d;
+  return with_all_memory(d);
 }
 
 // Llama 3 70B: 80 layers of width 8192, 8 KV heads of 128, 161 norms, 128,256 words.

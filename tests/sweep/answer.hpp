@@ -201,6 +201,8 @@ pm::basic_deployment<T> deployment_of(const inputs<T>& in) {
   d.activations = format_of(in);
   d.kv = storage_called(in.word("kv"));
   d.utilization = in("utilization");
+  d.activation_bytes = pm::bytes<T>{};
+  d.runtime_bytes = pm::bytes<T>{};
   return d;
 }
 template <class T>

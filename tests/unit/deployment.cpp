@@ -59,12 +59,13 @@ TEST_CASE("deployment: an expert that its ranks cannot share is a reason, not an
 }
 
 TEST_CASE("deployment: capacity of 8 H100, of two groups, and of a model of windows") {
-  pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
+  const auto d = with_all_memory(
+      pm::deployment{.device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}});
   const double free = cat::h100_sxm.dram.capacity.value() - weight_bytes_per_device(d).value();
   const auto c = kv_capacity(d, 4096.0);
   CHECK(c.sequences == std::floor(free / (4096 * 40960.0)));
   CHECK(c.available.value() == free);
-  pm::deployment groups{.device = cat::h200_sxm, .model = cat::llama_3_8b};
+  auto groups = with_all_memory(pm::deployment{.device = cat::h200_sxm, .model = cat::llama_3_8b});
   const double one = kv_capacity(groups, 8192.0).sequences;
   groups.layout.data = 2;
   CHECK(kv_capacity(groups, 8192.0).sequences == 2 * one);

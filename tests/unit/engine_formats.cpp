@@ -50,7 +50,7 @@ TEST_CASE("NVFP4 multiplies in fp4 since Blackwell and is weight-only before") {
   CHECK(beside(nvfp4, "rtx_5090") == fp4);
 }
 
-TEST_CASE("MXFP4 experts: 16-bit operands up to Hopper; on B200 the engine decides") {
+TEST_CASE("MXFP4 experts: 16-bit operands up to Hopper and on RTX cards, fp8 on B200") {
   const pm::weight_storage stored = catalog::gpt_oss_120b.stored;
   const auto experts = [&](const char* accelerator, engine by) {
     const auto f = pm::engine_formats_of(stored, {}, *catalog::find_accelerator(accelerator), by);
@@ -63,11 +63,12 @@ TEST_CASE("MXFP4 experts: 16-bit operands up to Hopper; on B200 the engine decid
     CHECK(experts("a100_sxm_80gb", by) == bf16);
     CHECK(experts("mi300x", by) == bf16);
   }
-  CHECK(experts("b200_sxm", engine::vllm) == bf16);
+  CHECK(experts("b200_sxm", engine::vllm) == fp8);  // as its recipe sets it
   CHECK(experts("b200_sxm", engine::sglang) == fp8);
   CHECK(experts("b200_sxm", engine::trtllm) == fp8);
   CHECK(experts("b200_sxm", engine::none) == fp8);
   CHECK(experts("rtx_5090", engine::vllm) == bf16);
+  CHECK(experts("rtx_5090", engine::trtllm) == fp8);
 }
 
 TEST_CASE("MXFP4 experts beside fp8 weights run with fp8 operands in every engine on B200") {

@@ -179,6 +179,8 @@ TEST_CASE("plan: every deployment is judged once") {
   q.model = cat::mixtral_8x7b;  // 93 GB in bf16: one device holds it never, whatever its batch
   q.gpus = 1;
   q.precisions = {{"bf16"}};
+  q.activation_bytes = pm::bytes<>{};
+  q.runtime_bytes = pm::bytes<>{};
   const auto r = pm::plan_bound(q);
   REQUIRE(r.rejected.size() == 1);
   CHECK(r.rejected[0].count == 1);

@@ -72,7 +72,7 @@ TEST_CASE("step: a dense decode step over 8 ranks is its weights, its cache and 
 }
 
 TEST_CASE("step: 70B in bf16 on one H100 takes 41.5 ms a token and does not fit") {
-  const auto e = pm::step_bound(llama(1), {.batch = 1, .context = 1});
+  const auto e = pm::step_bound(with_all_memory(llama(1)), {.batch = 1, .context = 1});
   CHECK(near(e.time.value(), 2 * (80 * llama_layer + llama_head) / h100_bandwidth, 1e-4));
   CHECK_FALSE(e.feasible.feasible);
   CHECK(std::string(e.feasible.reason) ==
@@ -219,7 +219,7 @@ TEST_CASE("step: the memory of a mixed pass is its sequences' at their context a
   const double weights = 2 * ((80 * llama_layer + 2 * llama_head) / 8 + 161 * 8192.0);
   const double needed = weights + (32 * 4096 + 65536) * 40960.0;
   CHECK(near(needed, 25.7e9, 1e-3));
-  auto small = llama(8);
+  auto small = with_all_memory(llama(8));
   small.device.dram.capacity = 18.0 * pm::GB;
   CHECK(near(pm::step_bound(small, mixed).feasible.needed, needed));
   // 4 prompts of 8192 with 1024 cached each, alone.

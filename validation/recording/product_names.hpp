@@ -12,13 +12,23 @@ constexpr std::string_view catalogue_name(std::string_view driver_name) {
   struct product {
     std::string_view driver_name, name;
   };
-  constexpr std::array<product, 18> products{{
+  constexpr std::array<product, 31> products{{
       {"V100-SXM2-32GB", "v100_sxm_32gb"},
+      {"Tesla T4", "t4"},
       {"A100-SXM4-80GB", "a100_sxm_80gb"},
+      {"A100-SXM4-40GB", "a100_sxm_40gb"},
+      {"A100 80GB PCIe", "a100_pcie_80gb"},
+      {"A100-PCIE-40GB", "a100_pcie_40gb"},
+      {"NVIDIA A10", "a10"},
+      {"NVIDIA A40", "a40"},
+      {"RTX A6000", "rtx_a6000"},
+      {"GeForce RTX 3090", "rtx_3090"},
       {"H100 80GB HBM3", "h100_sxm"},
       {"H100 PCIe", "h100_pcie"},
       {"NVIDIA H200", "h200_sxm"},
       {"NVIDIA H20", "h20"},
+      {"NVIDIA H800", "h800_sxm"},
+      {"GH200 144G HBM3e", "gh200_144gb"},
       {"GH200 480GB", "gh200_96gb"},
       {"GH200 120GB", "gh200_96gb"},
       {"NVIDIA B200", "b200_sxm"},
@@ -31,8 +41,11 @@ constexpr std::string_view catalogue_name(std::string_view driver_name) {
       {"GeForce RTX 5080", "rtx_5080"},
       {"GeForce RTX 5090", "rtx_5090"},
       {"RTX PRO 6000 Blackwell Server", "rtx_pro_6000"},
+      {"RTX PRO 6000 Blackwell Workstation", "rtx_pro_6000_workstation"},
+      {"RTX PRO 6000 Blackwell Max-Q Workstation", "rtx_pro_6000_max_q"},
+      {"NVIDIA GB10", "gb10"},
   }};
-  for (const std::string_view other : {" NVL", "Laptop", " MIG "}) {
+  for (const std::string_view other : {" NVL", " Ti", "Laptop", " MIG "}) {
     if (driver_name.find(other) != std::string_view::npos) return {};
   }
   if (driver_name.ends_with(" D")) return {};

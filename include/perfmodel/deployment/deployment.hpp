@@ -1,6 +1,7 @@
 // A model on machines: what is stored in which format, and how it is cut.
 #pragma once
 
+#include <perfmodel/calibrated/engine_memory.hpp>
 #include <perfmodel/deployment/sharding.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/parallel/layout.hpp>
@@ -12,6 +13,7 @@ namespace perfmodel {
 /// `activations` is the format of the operands beside the weights; products run in the wider of the
 /// two, so bf16 activations make a weight format weight-only. `layout.data` counts data-parallel
 /// attention groups of this replica; whole copies of the replica are counted by serving and plan.
+/// Of a device's memory, what is not stated is as the engine `served_by` keeps it.
 template <Scalar T = double>
 struct basic_deployment {
   basic_accelerator<T> device{};
@@ -21,9 +23,11 @@ struct basic_deployment {
   number_format activations = number_format::bf16;
   std::optional<number_format> expert_activations{};  ///< beside routed experts, where others are
   storage_format kv = number_format::bf16;
-  T utilization = T(1.0);       ///< share of a device's memory that may be used
-  bytes<T> activation_bytes{};  ///< per device, beside weights and cache
-  bytes<T> runtime_bytes{};     ///< per device
+  std::optional<T> utilization{};              ///< share of a device's memory that may be used
+  std::optional<bytes<T>> activation_bytes{};  ///< per device, beside weights and cache
+  std::optional<bytes<T>> runtime_bytes{};     ///< per device
+  engine served_by = engine::none;
+  basic_engine_limits<T> limits{};  ///< of a pass, for which the engine keeps memory
 
   constexpr number_format beside_experts() const {
     return expert_activations.value_or(activations);
@@ -41,9 +45,20 @@ struct basic_deployment {
     f(field::fraction("utilization"), s.utilization...);
     f(field::not_negative("activation_bytes"), s.activation_bytes...);
     f(field::not_negative("runtime_bytes"), s.runtime_bytes...);
+    f("served_by", s.served_by...);
+    f("limits", s.limits...);
   }
 };
 using deployment = basic_deployment<>;
+
+/// A copy that keeps nothing of a device's memory beside weights and cache, as textbooks count.
+template <Scalar T>
+constexpr basic_deployment<T> with_all_memory(basic_deployment<T> d) {
+  d.utilization = T(1.0);
+  d.activation_bytes = bytes<T>{};
+  d.runtime_bytes = bytes<T>{};
+  return d;
+}
 
 /// What of the model the layout has to divide.
 template <Scalar T>
@@ -72,9 +87,10 @@ constexpr void check_memory(const basic_deployment<T>& d) {
   require_valid(d.weights, "weights");
   require_valid(d.kv, "kv");
   positive("device.dram.capacity", d.device.dram.capacity.quantity());
-  fraction("utilization", d.utilization);
-  not_negative("activation_bytes", d.activation_bytes);
-  not_negative("runtime_bytes", d.runtime_bytes);
+  if (d.utilization) fraction("utilization", *d.utilization);
+  if (d.activation_bytes) not_negative("activation_bytes", *d.activation_bytes);
+  if (d.runtime_bytes) not_negative("runtime_bytes", *d.runtime_bytes);
+  require_valid(d.limits, "limits");
 }
 
 /// All that a pass asks of a deployment. What it calls afterwards holds valid values.

@@ -30,7 +30,6 @@ struct operand_choice {
   const basic_accelerator<T>& on;
   engine by = engine::none;
   number_format wide = number_format::bf16;  ///< the 16-bit format in use
-  bool beside_fp8 = false;                   ///< other weights of the checkpoint are fp8
 
   constexpr const architecture_facts& chip() const { return facts_of(on.architecture); }
 
@@ -55,11 +54,8 @@ struct operand_choice {
     const operand_format widened{wide, "MXFP4 weights, widened to 16 bits in front of a product"};
     const operand_format mixed{number_format::fp8, "MXFP4 weights beside MXFP8 activations"};
     if (!supports(on, number_format::fp4)) return widened;
-    if (by == engine::trtllm || chip().kind != machine_kind::gpu_nvidia) return mixed;
-    if (!chip().scales_blocks) return widened;  // RTX cards: Marlin
-    if (by == engine::vllm && !beside_fp8) {
-      return {wide, "vLLM runs MXFP4 experts with 16-bit activations unless told otherwise"};
-    }
+    const bool marlin = chip().kind == machine_kind::gpu_nvidia && !chip().scales_blocks;
+    if (marlin && by != engine::trtllm) return widened;  // RTX cards
     return mixed;
   }
 };
@@ -73,7 +69,9 @@ struct operand_choice {
 /// vllm/model_executor/layers/fused_moe/oracle/{fp8,nvfp4,mxfp4}.py; SGLang,
 /// python/sglang/srt/layers/quantization/mxfp4.py; TensorRT-LLM,
 /// tensorrt_llm/_torch/model_config.py (get_mxfp4_quant_algo) and docs/source/features/quantization.md.
-/// Assumed for machines that none of these serves.
+/// Assumed for machines that none of these serves. vLLM runs MXFP4 experts on data-centre Blackwell with
+/// 16-bit operands unless VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8 is set, as its recipes for them do:
+/// that is what is meant here.
 /// Leaves out: weight-only NVFP4 and fp8 checkpoints (W4A16_NVFP4, FP8_PB_WO), whose bits look alike.
 /// Test: MXFP4, NVFP4, fp8, int8 and int4 on V100, A100, H100, B200, RTX 5090 and MI300X.
 template <Scalar T>
@@ -85,7 +83,6 @@ constexpr engine_formats engine_formats_of(const weight_storage& stored,
   detail::operand_choice<T> choice{on, by};
   const bool half = stored.others == fp16 || (!supports(on, bf16) && supports(on, fp16));
   choice.wide = half ? fp16 : bf16;
-  choice.beside_fp8 = stored.attention.format == fp8 || stored.linear.format == fp8;
   engine_formats out{choice.beside(stored.linear), choice.beside(stored.experts),
                      cache.value_or(choice.wide)};
   const operand_format mixers = choice.beside(stored.attention);

@@ -72,17 +72,77 @@ constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deploymen
 }
 
 namespace detail {
+
+// Values of a token that a feed-forward holds at once on one rank: gate, up and what goes on from
+// them, or a token's copies in the buffers of its experts, which one buffer serves on the way in and
+// out.
+template <Scalar T>
+constexpr T width_in_flight(const basic_dense_shape<T>& x, const basic_deployment<T>& d) {
+  return x.matrices() * x.intermediate / T(d.layout.tensor);
+}
+template <Scalar T>
+constexpr T width_in_flight(const basic_expert_shape<T>& x, const basic_deployment<T>& d) {
+  const T expert = x.intermediate / T(d.layout.expert_tensor());
+  const T copies =
+      x.top_k *
+      (scalar_max(T((x.matrices() - 1.0) * expert), x.expert_hidden(d.model.hidden)) + expert);
+  const T beside = x.shared_intermediate.value_or(T(0.0));
+  return copies + x.matrices() * beside / T(d.layout.tensor);
+}
+template <Scalar T>
+constexpr basic_pass_widths<T> pass_widths_of(const basic_deployment<T>& d) {
+  T widest{};
+  for (const auto& kind : d.model.layers.feed_forwards) {
+    const T width = std::visit([&](const auto& x) { return width_in_flight(x, d); }, kind.shape);
+    widest = scalar_max(widest, width);
+  }
+  return {d.model.hidden, widest, d.model.vocabulary, bytes_of(residual_format(d))};
+}
+
+/// The budget of a device that stores these weights.
+template <Scalar T>
+constexpr basic_memory_budget<T> budget_beside(const basic_deployment<T>& d,
+                                               const bytes<T>& weights) {
+  const bytes<T> capacity = d.device.dram.capacity.quantity();
+  if (d.utilization && d.activation_bytes && d.runtime_bytes) {
+    return {capacity, *d.utilization, weights, *d.activation_bytes, *d.runtime_bytes};
+  }
+  const auto memory = lift<T>(engine_memory_of(d.served_by));
+  const int ranks = d.layout.ranks();
+  const basic_engine_limits<T> limits =
+      engine_limits_on(d.served_by, d.limits, capacity, d.layout.tensor,
+                       d.device.architecture == chip_architecture::ampere);
+  const bytes<T> activations =
+      d.activation_bytes ? *d.activation_bytes
+                         : profiled_activations(d.served_by, memory, limits, pass_widths_of(d));
+  const bytes<T> runtime = d.runtime_bytes ? *d.runtime_bytes : engine_runtime(memory, ranks);
+  const T utilization = d.utilization
+                            ? *d.utilization
+                            : engine_utilization(d.served_by, memory, limits, capacity,
+                                                 bytes<T>(weights + activations + runtime), ranks);
+  return {capacity, utilization, weights, activations, runtime};
+}
 template <Scalar T>
 constexpr basic_memory_budget<T> budget_of(const basic_deployment<T>& d) {
-  return {d.device.dram.capacity.quantity(), d.utilization, weights_on_device(d),
-          d.activation_bytes, d.runtime_bytes};
+  return budget_beside(d, weights_on_device(d));
 }
+
 }  // namespace detail
 
+/// A device's memory and what is taken from it: the weights, and what is stated or else what the
+/// engine `served_by` keeps (calibrated/engine_memory.hpp). `weights`, where given, are those of a
+/// device. kv_capacity, fits, step, serving and plan all count with this.
+/// Test: the same sequences from each of them, for every engine.
 template <Scalar T>
 constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) {
-  checked(d.model);
+  detail::check_memory(d);
   return detail::budget_of(d);
+}
+template <Scalar T>
+constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d,
+                                                  const bytes<T>& weights) {
+  detail::check_memory(d);
+  return detail::budget_beside(d, detail::not_negative("weights", weights));
 }
 
 namespace detail {

@@ -48,9 +48,11 @@ struct plan_request {
   std::optional<duration<>> ttft{};
   std::optional<duration<>> itl{};
   std::vector<plan_precision> precisions = common_precisions();
-  double utilization = 0.9;  ///< share of memory an engine may use
-  bytes<> activation_bytes{};
-  bytes<> runtime_bytes{};
+  std::optional<double> utilization{};  ///< of memory; this and the next as in a deployment
+  std::optional<bytes<>> activation_bytes{};
+  std::optional<bytes<>> runtime_bytes{};
+  engine served_by = engine::none;
+  engine_limits limits{};
 };
 
 struct plan_point {
@@ -99,8 +101,10 @@ inline void check_request(const plan_request& q) {
   within("gpus", static_cast<double>(q.gpus), 1.0, 65536.0, "1 to 65536");
   if (q.ttft) positive("ttft", *q.ttft);
   if (q.itl) positive("itl", *q.itl);
-  positive("utilization", q.utilization);
-  fraction("utilization", q.utilization);
+  if (q.utilization) {
+    positive("utilization", *q.utilization);
+    fraction("utilization", *q.utilization);
+  }
   require_valid(q.load);
   checked(q.model);
 }
@@ -108,6 +112,8 @@ inline void check_request(const plan_request& q) {
 /// The deployment of a request that has this precision and layout.
 inline deployment deployment_of(const plan_request& q, const accelerator& a,
                                 const plan_precision& f, const parallel_layout& l) {
+  engine_limits limits = q.limits;
+  if (!limits.tokens) limits.tokens = q.load.chunk_tokens;
   return {.device = a,
           .model = q.model,
           .layout = l,
@@ -117,7 +123,9 @@ inline deployment deployment_of(const plan_request& q, const accelerator& a,
           .kv = f.kv,
           .utilization = q.utilization,
           .activation_bytes = q.activation_bytes,
-          .runtime_bytes = q.runtime_bytes};
+          .runtime_bytes = q.runtime_bytes,
+          .served_by = q.served_by,
+          .limits = limits};
 }
 
 }  // namespace detail

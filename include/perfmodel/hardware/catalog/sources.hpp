@@ -50,7 +50,7 @@ inline constexpr source runpod_prices{basis::assumed, "RunPod prices of March 20
 inline constexpr source mi210_page{basis::copied, "AMD's MI210 figures, https://www.anandtech.com/show/17326/, of https://www.amd.com/en/products/accelerators/instinct/mi200/mi210.html"};
 inline constexpr source mi210_bf16{basis::copied, "half of MI250, whose FP16 and BF16 rates are one column, https://zexron.com/amd-mi250-x-aldebaran-as-mcm-with-up-to-479-teraflop-s-and-560-watt-tdp"};
 inline constexpr source amd_gib{basis::derived, "AMD's capacities are GiB: AMD GPU specifications, https://rocm.docs.amd.com/en/7.13.0-preview/reference/gpu-specs.html"};
-inline constexpr source mi210_bridge{basis::assumed, "3 links (read) x 50 GB/s one way (not read), https://www.anandtech.com/show/17326/"};
+inline constexpr source mi210_bridge{basis::derived, "3 links (https://www.anandtech.com/show/17326/) x 50 GB/s one way (AMD on CDNA 2, https://rocm.docs.amd.com/en/docs-7.14.0/_sources/reference/gpu-arch/mi250.md)"};
 inline constexpr source rocm_table{basis::vendor, "AMD GPU specifications, https://rocm.docs.amd.com/en/7.13.0-preview/reference/gpu-specs.html"};
 inline constexpr source rocm_table_taken{basis::assumed, "row of a later part in AMD GPU specifications, https://rocm.docs.amd.com/en/7.13.0-preview/reference/gpu-specs.html"};
 inline constexpr source mi300x_peaks{basis::copied, "AMD's figures in the accelerator chapter of ml-engineering, https://github.com/stas00/ml-engineering, of https://www.amd.com/en/products/accelerators/instinct/mi300/mi300x.html"};
@@ -117,7 +117,7 @@ inline constexpr source wse3_tweaktown{basis::copied, "TweakTown on WSE-3, https
 inline constexpr source wse3_fabric{basis::derived, "214 Pbit/s / 8, https://www.tweaktown.com/news/96843/"};
 inline constexpr source wse3_dense{basis::derived, "125 PFLOP/s / 8, the sparsity it counts, after SemiAnalysis; 900000 cores x 8 FP16 lanes x 2 at 1.09 GHz"};
 inline constexpr source wse3_power{basis::copied, "whole CS-3 system, https://awesomeagents.ai/hardware/cerebras-wse-3"};
-inline constexpr source wse3_io{basis::assumed, "1.2 Tbit/s of Ethernet per system; no document was read for it"};
+inline constexpr source wse3_io{basis::copied, "1.2 Tbit/s off the wafer / 8, after SemiAnalysis"};
 
 }  // namespace perfmodel::catalog::sources
 // clang-format on

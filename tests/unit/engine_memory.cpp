@@ -1,0 +1,216 @@
+// What engines keep of a device's memory: by hand, and as they logged it.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/plan.hpp>
+#include <perfmodel/scalar/interval.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <vector>
+
+#include "../../validation/calibrate/published_memory.hpp"
+#include "support/near.hpp"
+#include "support/refusal.hpp"
+#include "support/shared.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::near;
+using perfmodel_test::refusal;
+using pm::engine;
+
+namespace {
+
+constexpr engine engines[] = {engine::none, engine::vllm, engine::sglang, engine::trtllm};
+constexpr pm::pass_widths llama_8b{.hidden = 4096, .widest = 3 * 14336, .vocabulary = 128256};
+
+double activations_of(const pm::pass_widths& w, const pm::engine_limits& limits) {
+  return profiled_activations(engine::vllm, pm::engine_memory_of(engine::vllm), limits, w).value();
+}
+pm::deployment llama_over(int tensor, engine e) {
+  return {.device = cat::h100_sxm,
+          .model = cat::llama_3_70b,
+          .layout = {.tensor = tensor},
+          .served_by = e};
+}
+double median(std::vector<double> x) {
+  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
+  return x[x.size() / 2];
+}
+
+}  // namespace
+
+TEST_CASE("engine_memory: the widest layer or the sampler, by hand") {
+  // 20,000 tokens of 16 bits: residual, normed input and output, gate, up and their product.
+  CHECK(near(activations_of(llama_8b, {20000, 256}), 20000 * 2.0 * (3 * 4096 + 3 * 14336)));
+  // 4,096 sequences, each with all logits, while the tokens' last hidden states wait.
+  const double logit = pm::engine_memory_of(engine::vllm).logit_bytes.value();
+  CHECK(near(activations_of(llama_8b, {2048, 4096}), logit * 4096 * 128256 + 2048 * 2.0 * 4096));
+  for (const double tokens : {1.0, 512.0, 8192.0, 1e5}) {
+    for (const double sequences : {1.0, 64.0, 1024.0}) {
+      const double a = activations_of(llama_8b, {tokens, sequences});
+      CHECK(a >= tokens * 2 * (3 * 4096 + 3 * 14336));
+      CHECK(a >= logit * sequences * 128256);
+      CHECK(activations_of(llama_8b, {2 * tokens, sequences}) >= a);
+      CHECK(activations_of(llama_8b, {tokens, 2 * sequences}) >= a);
+    }
+  }
+}
+
+TEST_CASE("engine_memory: experts hold a token's copies, on the way in and out") {
+  // Mixtral over 2 ranks: 2 copies of max(2 x 7168, 4096) and of 7168 values; 2048 tokens.
+  pm::deployment d{.device = cat::l40s, .model = cat::mixtral_8x7b, .layout = {.tensor = 2}};
+  d.limits = {32768, 1};
+  CHECK(near(memory_budget_of(d).activations.value(),
+             32768 * 2.0 * (3 * 4096 + 2 * (2 * 7168 + 7168))));
+}
+
+TEST_CASE("engine_memory: limits that engines start with") {
+  const auto on = [](engine e, double gib, int tensor, bool small = false) {
+    const auto l = engine_limits_on(e, {}, gib * pm::GiB, tensor, small);
+    return std::pair(*l.tokens, *l.sequences);
+  };
+  using pair = std::pair<double, double>;
+  CHECK(on(engine::vllm, 24, 1) == pair(2048, 256));
+  CHECK(on(engine::vllm, 80, 1) == pair(8192, 1024));
+  CHECK(on(engine::vllm, 80, 1, true) == pair(2048, 256));
+  CHECK(on(engine::sglang, 24, 1) == pair(2048, 24));
+  CHECK(on(engine::sglang, 24, 4) == pair(2048, 80));
+  CHECK(on(engine::sglang, 80, 1) == pair(8192, 256));
+  CHECK(on(engine::sglang, 192, 8) == pair(16384, 512));
+  CHECK(on(engine::trtllm, 80, 1) == pair(8192, 2048));
+  const auto stated = engine_limits_on(engine::vllm, {512, {}}, 80 * pm::GiB, 1, false);
+  CHECK(stated.tokens == 512);
+  CHECK(stated.sequences == 1024);
+  const auto range = engine_limits_on(
+      engine::vllm, {}, pm::bytes<pm::interval>::from_value(pm::interval(60e9, 90e9)), 1, false);
+  CHECK(range.sequences->lo() == 256);
+  CHECK(range.sequences->hi() == 1024);
+}
+
+TEST_CASE("engine_memory: SGLang's share of the memory, as its server computes it") {
+  // 512 + 1.5 x 2048 + 2 x 80 + 128 x 4 MiB of an L4's 23,034; 13,440 of 81,920.
+  pm::deployment d{.device = cat::l4,
+                   .model = cat::llama_3_8b,
+                   .layout = {.tensor = 4},
+                   .served_by = engine::sglang};
+  d.device.dram.capacity = 23034.0 * pm::MiB;
+  CHECK(near(memory_budget_of(d).utilization, 1.0 - 4256.0 / 23034.0));
+  d.layout.tensor = 1;
+  d.device.dram.capacity = 80.0 * pm::GiB;
+  CHECK(near(memory_budget_of(d).utilization, 1.0 - 13440.0 / 81920.0));
+  d.limits.tokens = 2048;  // less than 10 GiB of more than 60 is never left
+  CHECK(near(memory_budget_of(d).utilization, 0.875));
+}
+
+TEST_CASE("engine_memory: TensorRT-LLM takes nine tenths of what weights and passes leave") {
+  const auto b = memory_budget_of(llama_over(8, engine::trtllm));
+  CHECK(near(kv_bytes_available(b), 0.9 * (b.capacity - b.weights - b.activations - b.runtime)));
+}
+
+TEST_CASE("engine_memory: capacity, serving and plan keep the same, for every engine") {
+  const pm::service_load load{
+      .input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{64}};
+  std::vector<double> capacities;
+  for (const engine e : engines) {
+    for (const int tensor : {4, 8}) {
+      const pm::deployment d = llama_over(tensor, e);
+      const double room = pm::kv_capacity(d, 2560.0).sequences;
+      CHECK(pm::serving_bound(d, load).capacity == room);
+      CHECK(fits(d, room, 2560.0));
+      CHECK_FALSE(fits(d, room + 2.0, 2560.0));
+      capacities.push_back(room);
+      const auto r = pm::plan_bound({.accelerators = {cat::h100_sxm},
+                                     .model = cat::llama_3_70b,
+                                     .gpus = tensor,
+                                     .load = load,
+                                     .precisions = {{"bf16"}},
+                                     .served_by = e});
+      bool seen = false;
+      for (const auto& p : r.frontier) {
+        if (p.layout.tensor != tensor) continue;
+        seen = true;
+        CHECK(p.serving.capacity == room);
+      }
+      CHECK(seen);
+    }
+  }
+  CHECK(capacities[0] == capacities[2]);  // none as vLLM
+  CHECK(capacities[1] != capacities[5]);  // SGLang keeps more
+}
+
+TEST_CASE("engine_memory: what is stated stands, and all three are the textbook's") {
+  auto d = llama_over(8, engine::vllm);
+  const auto by_law = memory_budget_of(d);
+  CHECK(by_law.utilization == 0.9);
+  d.activation_bytes = 3.0 * pm::GB;
+  CHECK(memory_budget_of(d).activations == 3.0 * pm::GB);
+  CHECK(memory_budget_of(d).runtime == by_law.runtime);
+  d.runtime_bytes = 1.0 * pm::GB;
+  d.utilization = 0.8;
+  const auto b = memory_budget_of(d);
+  CHECK(near(kv_bytes_available(b), 0.8 * b.capacity - b.weights - 4.0 * pm::GB));
+  CHECK(near(kv_bytes_available(memory_budget_of(with_all_memory(d))), b.capacity - b.weights));
+  d.limits.sequences = 0.0;
+  CHECK(refusal([&] { (void)memory_budget_of(d); }) ==
+        "PM-E010: limits.sequences is 0; allowed: 1 or more");
+  d.limits = {};
+  d.utilization = 1.5;
+  CHECK(refusal([&] { (void)memory_budget_of(d); }) ==
+        "PM-E010: utilization is 1.5; allowed: 0 to 1");
+}
+
+TEST_CASE("engine_memory: blocks follow from a log's own split within 1 %", "[shared]") {
+  int rows = 0;
+  for (const auto& r : published::memory_rows(perfmodel_test::measured_folder())) {
+    if (r.blocks == 0) continue;
+    const pm::memory_budget b{r.total * pm::GiB, r.utilization, r.weights * pm::GiB,
+                              r.activations * pm::GiB, r.runtime * pm::GiB};
+    const double blocks = pm::kv_capacity(b, r.kv_bytes * pm::byte_per_token, 1.0).blocks;
+    INFO(r.model << " on " << r.gpu);
+    // One log states its share as 0.22; another of its lines says 22.37 %.
+    const double rounding = r.utilization < 0.5 ? 0.005 * r.total / r.cache : 0.0;
+    CHECK(std::abs(blocks / r.blocks - 1.0) < 0.01 + rounding);
+    ++rows;
+  }
+  CHECK(rows == 8);
+}
+
+TEST_CASE("engine_memory: predicted activations and runtime leave the cache of the logs",
+          "[shared]") {
+  std::vector<double> activations, started, today;
+  for (const auto& r : published::memory_rows(perfmodel_test::measured_folder())) {
+    const auto memory = pm::engine_memory_of(engine::vllm);
+    const auto off = [&](const pm::engine_limits& l) {
+      const pm::memory_budget b{r.total * pm::GiB, r.utilization, r.weights * pm::GiB,
+                                activations_of(r.widths, l) * pm::byte, engine_runtime(memory, 1)};
+      return std::abs(kv_bytes_available(b) / (r.cache * pm::GiB) - 1.0);
+    };
+    INFO(r.model << " on " << r.gpu);
+    activations.push_back(
+        std::abs(activations_of(r.widths, r.started) / (r.activations * pm::GiB.value()) - 1.0));
+    CHECK(activations.back() < 0.1);
+    started.push_back(off(r.started));
+    CHECK(started.back() < 0.1);
+    today.push_back(off(engine_limits_on(engine::vllm, {}, r.total * pm::GiB, 1, r.is_a100())));
+  }
+  REQUIRE(activations.size() == 9);
+  CHECK(median(activations) < 0.03);
+  CHECK(median(started) < 0.05);
+  CHECK(median(today) < 0.05);
+}
+
+TEST_CASE("engine_memory: SGLang's cache of QwQ 32B on four L4", "[shared]") {
+  for (const auto& r : perfmodel_test::measured_table("kv_capacity_logs_public.csv")) {
+    if (!r.text("engine").starts_with("SGLang")) continue;
+    pm::deployment d{.device = cat::l4,
+                     .model = cat::qwen_2_5_32b,
+                     .layout = {.tensor = 4},
+                     .utilization = 0.85,  // its version's default over four ranks
+                     .served_by = engine::sglang};
+    d.runtime_bytes = pm::engine_memory_of(engine::sglang).runtime;  // PCIe: 0.13 GB of NCCL
+    const auto budget = memory_budget_of(d, r.number("weights_gib") * pm::GiB);
+    CHECK(std::abs(kv_bytes_available(budget) / (r.number("kv_cache_gib_per_gpu") * pm::GiB) -
+                   1.0) < 0.05);
+  }
+}
