@@ -237,7 +237,7 @@ json model_facts(const found_model& found, const pm::storage_format& kv) {
   const pm::transformer& m = found.model;
   json out = json::object();
   for (const part& x : parts_of(found)) {
-    out["parts"][x.name] = {{"parameters", number_json(x.name, x.parameters)},
+    out["parts"][x.name] = {{"count", number_json(x.name, x.parameters)},
                             {"bytes", number_json(x.name, x.bytes())},
                             {"format", format_text(x.format)}};
   }

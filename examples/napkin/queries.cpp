@@ -77,7 +77,9 @@ std::optional<calibration> calibration_for(const query& asked, const request& r,
   calibration c =
       calibration_of(a, asked.part, engine == nullptr ? "none" : r.text("engine"), r.profile());
   if (asked.find("activation_format") != nullptr) {
-    c.multiplies_in(inputs<double>(r).formats().linear.format);
+    const inputs<double> in(r);
+    c.multiplies_in(asked.find("model") == nullptr ? in.format("activation_format")
+                                                   : in.formats().linear.format);
   }
   return c;
 }

@@ -14,6 +14,7 @@ known=$(
   for query in $queries plan; do "$napkin" "$query" --help; done
   "$napkin" collective --accelerator h100_sxm --operation all_reduce --ranks 16 --bytes 1e9 --node_ranks 8 \
     --network_bytes_per_s 50e9 --json
+  "$napkin" model gpt_oss_20b --json
   "$napkin" serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json
 )
 for word in $(words '## Keys' '## Batches' | sort -u); do

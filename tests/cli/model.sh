@@ -22,7 +22,7 @@ ask model kv_bytes_per_token 36864 0 gpt_oss_120b
 ask model active_parameters 5.13e9 0.01e9 gpt_oss_120b
 ask model weight_bytes 65.2e9 0.2e9 gpt_oss_120b
 one=$("$napkin" model gpt_oss_120b --json)
-for part in '"weight_format":"fp4"' '"kv_format":"bf16"' '"activation_format":"bf16"' '"experts":{"parameters":' \
+for part in '"weight_format":"fp4"' '"kv_format":"bf16"' '"activation_format":"bf16"' '"experts":{"count":' \
   '"layer_kinds":["18 x ' '"over_context":[{"context":1024,' '"fits_on":[{"accelerator":"h100_sxm","devices":1,"fits":true'; do
   has 'model gpt_oss_120b' "$one" "$part"
 done
