@@ -84,8 +84,10 @@ class inputs {
     return perfmodel::bf16;
   }
 
-  decltype(auto) accelerator(std::string_view key = "accelerator") {
-    const perfmodel::accelerator& a = find_accelerator(request_.text(key));
+  /// The request's own, as found and changed.
+  const perfmodel::accelerator& chip() const { return request_.accelerator(); }
+  decltype(auto) accelerator() {
+    const perfmodel::accelerator& a = chip();
     if constexpr (traces) {
       return perfmodel::trace_inputs(perfmodel::with_die_facts(a), *tape_, a.name.c_str());
     } else {

@@ -17,8 +17,14 @@ std::string key::allowed() const {
   return listed(words);
 }
 
+std::string key::allowed_unit() const {
+  if (unit == perfmodel::unit_exponents{}) return {};
+  const bool time = unit == perfmodel::exponents_of<perfmodel::duration<>>();
+  return time ? "; with its unit, or in s: 20ms" : "; with its unit, or in bytes: 80GB";
+}
+
 key accelerator_key() {
-  return text("accelerator", "which accelerator: `napkin gpus` lists them");
+  return text("accelerator", "one that `napkin gpus` lists, or the path of an accelerator file");
 }
 key model_key() {
   return text("model", "a name that `napkin models` lists, or the path of a config.json");

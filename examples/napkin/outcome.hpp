@@ -53,6 +53,7 @@ struct outcome {
   std::string reason{};
   double mfu = 0.0, mbu = 0.0;                  ///< shares of the peaks; 0 where the query has none
   std::optional<calibrated_note> calibrated{};  ///< of a calibrated answer
+  std::string hint{};  ///< of a bound that nobody asked for: how a prediction is had
 
   template <class U>
   void add(const char* key, const char* label, const perfmodel::bu::quantity<U, T>& q) {

@@ -40,8 +40,7 @@ std::vector<pm::plan_precision> precisions_of(const found_model& found, const re
 pm::plan_request plan_request_of(const request& r) {
   const found_model& found = find_model(r.text("model"));
   pm::plan_request q;
-  for (const auto name : split(r.text("accelerator"), ','))
-    q.accelerators.push_back(find_accelerator(name));
+  for (const found_accelerator& a : r.accelerators()) q.accelerators.push_back(*a);
   q.model = found.model;
   q.gpus = r.whole("gpus");
   inputs<double> in(r);
@@ -129,8 +128,10 @@ query make_plan_keys() {
   query q;
   q.name = "plan";
   q.help = "Which deployments serve a load, and which of them are worth having";
-  key accelerators = text("accelerator", "one, or several with commas: `napkin gpus` lists them");
+  key accelerators = accelerator_key();
+  accelerators.help = "one, or several with commas: names that `napkin gpus` lists, files";
   accelerators.alias = "gpu";
+  accelerators.several = true;
   q.keys = {
       model_key(),
       accelerators,
@@ -178,10 +179,16 @@ planned plan_of(const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);
   const request r(plan_keys(), object, profile);
   planned p;
+  p.accelerators = r.accelerators();
   p.request = plan_request_of(r);
   p.calibrations = calibrations_of(p.request, r, wanted);
   if (p.calibrations.empty()) {
     p.result = pm::plan_bound(p.request, progress_line());
+    for (const found_accelerator& a : r.accelerators()) {
+      if (!wanted && !has_profile(*a, profile_part::all, r.profile())) {
+        p.hints.push_back(prediction_hint(*a, profile_part::all));
+      }
+    }
   } else {
     const auto on = [&p](const pm::accelerator& a) -> const pm::calibrated& {
       return calibration_at(p.calibrations, a.name).silicon;
