@@ -18,9 +18,11 @@ std::string key::allowed() const {
 }
 
 std::string key::allowed_unit() const {
-  if (unit == perfmodel::unit_exponents{}) return {};
-  const bool time = unit == perfmodel::exponents_of<perfmodel::duration<>>();
-  return time ? "; with its unit, or in s: 20ms" : "; with its unit, or in bytes: 80GB";
+  namespace pm = perfmodel;
+  if (unit == pm::exponents_of<pm::duration<>>()) return "; with its unit, or in s: 20ms";
+  if (unit == pm::exponents_of<pm::bytes<>>()) return "; with its unit, or in bytes: 80GB";
+  if (unit == pm::exponents_of<pm::bandwidth<>>()) return "; with its unit, or in B/s: 50GB/s";
+  return {};
 }
 
 key accelerator_key() {

