@@ -277,6 +277,7 @@ TEST_CASE("a chip with another fact is not the one that was measured", "[calibra
   CHECK(measured_as(changed([](auto& a) {
           a.instruction_rows = {128.0, pm::given_by_caller};
         })) == nullptr);
+  CHECK(measured_as(h800_sxm) == &measured_h100);
   CHECK(measured_as(changed([](auto& a) { a.price = 1 * pm::usd_per_hour; })) == &measured_h100);
   CHECK(measured_as(changed([](auto& a) { a.dram.capacity = 128 * pm::GB; })) == &measured_h100);
 

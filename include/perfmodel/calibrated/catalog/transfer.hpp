@@ -46,12 +46,13 @@ constexpr void require_calibrated_kind(const accelerator& a) {
 }
 
 /// Whether kernels run alike on both: the same die at the same peaks, clock, caches, memory speed and
-/// power. The name, the price, the links and the size of the memory may differ.
-/// Test: h100_sxm with another fp8 peak is not h100_sxm, with another price it is.
+/// power. The name, the price, the links, the size of the memory and fp64, which no model runs in, may
+/// differ. Test: h800_sxm is h100_sxm, and h100_sxm with another fp8 peak is not.
 constexpr bool same_machine(const accelerator& a, const accelerator& b) {
   const auto peaks = [](const compute_unit& x, const compute_unit& y) {
-    return std::ranges::all_of(
-        all_formats, [&](number_format f) { return x.peak[f].value() == y.peak[f].value(); });
+    return std::ranges::all_of(all_formats, [&](number_format f) {
+      return f == fp64 || x.peak[f].value() == y.peak[f].value();
+    });
   };
   return a.architecture == b.architecture && a.sms.value() == b.sms.value() &&
          a.vector.clock.value() == b.vector.clock.value() && peaks(a.matrix, b.matrix) &&
