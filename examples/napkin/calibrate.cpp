@@ -8,7 +8,7 @@
 #include <perfmodel/workload/operators/gemm.hpp>
 
 #include "../common/files.hpp"
-#include "catalogues.hpp"
+#include "accelerator_file.hpp"
 #include "measurements.hpp"
 #include "output.hpp"
 #include "profile_file.hpp"
@@ -93,7 +93,8 @@ void check_out(const calibrate_request& r) {
 }  // namespace
 
 std::string calibrate(const calibrate_request& r) {
-  const pm::accelerator& a = find_accelerator(r.accelerator);
+  const found_accelerator chip = named_accelerator(r.accelerator);
+  const pm::accelerator& a = *chip;
   if (!r.out.empty()) check_out(r);
   const std::vector<measured_product> rows = read_products(r.data, a, {r.gpu, r.backend});
   check_sizes(rows);
@@ -107,7 +108,9 @@ std::string calibrate(const calibrate_request& r) {
                       pm::catalog::machine_profile_of(a).value.l2_bandwidth);
   const std::string source = std::to_string(rows.size()) + " latencies of matrix products in " +
                              r.data.substr(r.data.find_last_of('/') + 1);
-  const json content = profile_file_json(fit.profile, source, pm::score_of(fit.held_out));
+  const json content =
+      profile_file_json(fit.profile, is_file(r.accelerator) ? r.accelerator : a.name.c_str(),
+                        source, pm::score_of(fit.held_out));
   if (!r.out.empty()) {
     write_text_file("out", r.out,
                     content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");

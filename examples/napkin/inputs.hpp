@@ -85,8 +85,10 @@ class inputs {
     return perfmodel::bf16;
   }
 
-  decltype(auto) accelerator(std::string_view key = "accelerator") {
-    const perfmodel::accelerator& a = find_accelerator(request_.text(key));
+  /// The request's own, as found and changed.
+  const perfmodel::accelerator& chip() const { return request_.accelerator(); }
+  decltype(auto) accelerator() {
+    const perfmodel::accelerator& a = chip();
     if constexpr (traces) {
       return perfmodel::trace_inputs(perfmodel::with_die_facts(a), *tape_, a.name.c_str());
     } else {
@@ -127,8 +129,7 @@ class inputs {
   perfmodel::engine_formats formats() const {
     const auto* engine = asked().find("engine");
     perfmodel::engine_formats f = perfmodel::engine_formats_of(
-        weights(), find_model(request_.text("model")).kv,
-        find_accelerator(request_.text("accelerator")),
+        weights(), find_model(request_.text("model")).kv, chip(),
         engine == nullptr ? perfmodel::engine::none : *perfmodel::find_engine(text("engine")));
     const bool multiplies = asked().find("activation_format") != nullptr;
     if (multiplies && has("activation_format"))

@@ -17,8 +17,16 @@ std::string key::allowed() const {
   return listed(words);
 }
 
+std::string key::allowed_unit() const {
+  namespace pm = perfmodel;
+  if (unit == pm::exponents_of<pm::duration<>>()) return "; with its unit, or in s: 20ms";
+  if (unit == pm::exponents_of<pm::bytes<>>()) return "; with its unit, or in bytes: 80GB";
+  if (unit == pm::exponents_of<pm::bandwidth<>>()) return "; with its unit, or in B/s: 50GB/s";
+  return {};
+}
+
 key accelerator_key() {
-  return text("accelerator", "which accelerator: `napkin gpus` lists them");
+  return text("accelerator", "one that `napkin gpus` lists, or the path of an accelerator file");
 }
 key model_key() {
   return text(

@@ -20,19 +20,17 @@ enum class key_kind {
   text,  ///< a name of a catalogue, or a path
 };
 
-/// What a number counts: decides the suffixes that the command line takes (40ms, 80GB).
-enum class key_unit { none, time, bytes };
-
 struct key {
   const char* name = "";
   key_kind kind = key_kind::number;
   const char* help = "";
   number_range range{};
-  key_unit unit = key_unit::none;
+  perfmodel::unit_exponents unit{};  ///< that the command line takes: 40ms, 80 GB
   bool required = true;
   std::string fallback{};  ///< of an optional key; "" where leaving it out has its own meaning
   std::vector<std::string_view> words{};
   const char* alias = "";  ///< a second name on the command line
+  bool several = false;    ///< a text that is a list with commas
 
   /// Optional, with the value it then has.
   key otherwise(std::string value) const {
@@ -50,6 +48,8 @@ struct key {
   }
 
   std::string allowed() const;
+  /// What the command line takes beside that: "; with its unit, or in s: 20ms".
+  std::string allowed_unit() const;
 };
 
 inline key number(const char* name, const char* help, const number_range& range) {
@@ -70,12 +70,12 @@ inline key positive(const char* name, const char* help, double most = 1e15) {
 }
 inline key amount_of_bytes(const char* name, const char* help) {
   key k = number(name, help, 0.0, 1e24);
-  k.unit = key_unit::bytes;
+  k.unit = perfmodel::exponents_of<perfmodel::bytes<>>();
   return k;
 }
 inline key time_limit(const char* name, const char* help) {
   key k = positive(name, help, 1e12);
-  k.unit = key_unit::time;
+  k.unit = perfmodel::exponents_of<perfmodel::duration<>>();
   return k;
 }
 inline key flag(const char* name, const char* help) {

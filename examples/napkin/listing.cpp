@@ -9,6 +9,7 @@
 #include <perfmodel/workload/catalog/all.hpp>
 #include <perfmodel/workload/model/kv_shape.hpp>
 
+#include "accelerator_file.hpp"
 #include "catalogues.hpp"
 #include "model_page.hpp"
 #include "output.hpp"
@@ -115,12 +116,16 @@ std::string accelerator_text(const pm::catalog::accelerator_entry& entry) {
   return s + "  Peaks are dense; link bandwidths are one way and per accelerator.\n";
 }
 
-const pm::catalog::accelerator_entry& entry_of(std::string_view name) {
-  const pm::accelerator& found = find_accelerator(name);
+/// Of the catalogue, or of a file.
+pm::catalog::accelerator_entry entry_of(const found_accelerator& a) {
   for (const auto& e : pm::catalog::accelerators) {
-    if (e.spec == &found) return e;
+    if (e.spec == a.get()) return e;
   }
-  return pm::catalog::accelerators.front();
+  pm::catalog::accelerator_entry e{};
+  e.key = a->name.c_str();
+  e.title = "from a file";
+  e.spec = a.get();
+  return e;
 }
 
 json model_json(std::string_view name, const found_model& found) {
@@ -165,14 +170,20 @@ std::string model_text(std::string_view name, const found_model& found) {
 }  // namespace
 
 json accelerators_json(std::string_view name) {
-  if (!name.empty()) return accelerator_json(entry_of(name));
+  if (!name.empty()) {
+    const found_accelerator a = named_accelerator(name);
+    return accelerator_json(entry_of(a));
+  }
   json all = json::array();
   for (const auto& e : pm::catalog::accelerators) all.push_back(accelerator_json(e));
   return {{"accelerators", std::move(all)}};
 }
 
 std::string accelerators_text(std::string_view name) {
-  if (!name.empty()) return accelerator_text(entry_of(name));
+  if (!name.empty()) {
+    const found_accelerator a = named_accelerator(name);
+    return accelerator_text(entry_of(a)) + absence_text(*a);
+  }
   table_rows rows = {{"accelerator", "memory", "bandwidth", "fp32", "bf16", "fp16", "fp8", "int8",
                       "fp4", "fabric", "TDP", "basis"}};
   for (const auto& e : pm::catalog::accelerators) {

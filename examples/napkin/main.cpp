@@ -37,7 +37,7 @@ CLI::Validator a_path() {
 }
 
 std::string key_help(const napkin::key& k) {
-  std::string help = std::string(k.help) + " [" + k.allowed() + "]";
+  std::string help = std::string(k.help) + " [" + k.allowed() + k.allowed_unit() + "]";
   if (!k.required && !k.fallback.empty()) help += napkin::cat(" (default ", k.fallback, ')');
   if (k.required) help += " REQUIRED";
   return help;
@@ -79,6 +79,17 @@ class query_command {
                      "a file that napkin calibrate wrote, for the machine's own")
         ->type_name("")
         ->check(a_path());
+    if (asked.find("accelerator") != nullptr) {
+      command_
+          ->add_option("--set", set_,
+                       "fact=value: the accelerator with another fact, such as "
+                       "dram.bandwidth=6TB/s; again for each")
+          ->type_name("")
+          ->expected(1)
+          ->take_all();
+      price_option_ =
+          command_->add_option("--price", price_, "of one accelerator, in USD/h")->type_name("");
+    }
     command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
   }
 
@@ -86,13 +97,11 @@ class query_command {
   bool as_json() const { return as_json_; }
   const napkin::query& asked() const { return asked_; }
 
-  /// The profile of --profile; null where there is none. Throws where it is not the request's.
-  std::unique_ptr<napkin::given_profile> profile(const json& request) const {
+  /// The profile of --profile; null where there is none.
+  std::unique_ptr<napkin::given_profile> profile() const {
     if (profile_.empty()) return nullptr;
     auto p = napkin::read_profile(profile_);
-    const auto at = request.find("accelerator");
-    if (at != request.end() && at->is_string())
-      napkin::check_profile_of(*p, at->get_ref<const std::string&>());
+    p->must_match = true;
     return p;
   }
 
@@ -104,6 +113,10 @@ class query_command {
     for (std::size_t i = 0; i < options_.size(); ++i) {
       const napkin::key& k = asked_.keys[i];
       if (options_[i]->count() > 0) object[k.name] = napkin::from_command_line(&k, values_[i]);
+    }
+    for (const std::string& fact : set_) napkin::add_set(object, fact);
+    if (price_option_ != nullptr && price_option_->count() > 0) {
+      object["price"] = napkin::from_command_line(nullptr, price_);
     }
     add_unknown(object);
     return object;
@@ -129,7 +142,9 @@ class query_command {
   std::vector<CLI::Option*> options_{};
   CLI::Option* id_option_ = nullptr;
   CLI::Option* mode_option_ = nullptr;
-  std::string id_{}, mode_{}, profile_{};
+  CLI::Option* price_option_ = nullptr;
+  std::string id_{}, mode_{}, profile_{}, price_{};
+  std::vector<std::string> set_{};
   bool as_json_ = false;
 };
 
@@ -164,7 +179,7 @@ void print(const json& object) {
 template <class Compute, class ToJson, class ToText>
 void answer(const query_command& c, Compute compute, ToJson to_json, ToText to_text) {
   const json request = c.request();
-  const auto profile = c.profile(request);
+  const auto profile = c.profile();
   const auto found = compute(request, profile.get());
   const json object = to_json(found, request);  // refuses what is not finite
   if (c.as_json()) {
@@ -200,7 +215,9 @@ void list(const listing_command& c, ToJson to_json, ToText to_text) {
 CLI::App* add_calibrate(CLI::App& app, napkin::calibrate_request& r) {
   CLI::App* command = app.add_subcommand(
       "calibrate", "A machine's profile from measured latencies of matrix products");
-  command->add_option("--accelerator", r.accelerator, "whose: `napkin gpus` lists them")
+  command
+      ->add_option("--accelerator", r.accelerator,
+                   "whose: one that `napkin gpus` lists, or an accelerator file")
       ->required()
       ->type_name("");
   command->add_option("--data", r.data, "a CSV with dtype, m, n, k and latency_us, or a recording")
@@ -231,6 +248,7 @@ struct commands {
   napkin::calibrate_request fitting{};
   CLI::App* calibrating = add_calibrate(app, fitting);
   listing_command gpus{app, "gpus", "The accelerators, with the source of each value"};
+  std::string exported{};
   listing_command models{app, "models", "The models, with the source of their shapes"};
   std::string exported_model{};
 
@@ -241,6 +259,9 @@ struct commands {
     explaining->require_subcommand(1);
     models.command
         ->add_option("--export", exported_model, "print that one as a file that --model takes")
+        ->type_name("");
+    gpus.command
+        ->add_option("--export", exported, "print that one as a file that --accelerator takes")
         ->type_name("");
     batch
         ->add_option("--profile", batch_profile,
@@ -257,7 +278,11 @@ struct commands {
     }
     if (calibrating->parsed()) std::cout << napkin::calibrate(fitting);
     if (planning.chosen()) answer(planning, napkin::plan_of, napkin::plan_json, napkin::plan_text);
-    if (gpus.command->parsed()) list(gpus, napkin::accelerators_json, napkin::accelerators_text);
+    if (!exported.empty()) {
+      std::cout << napkin::accelerator_file_text(*napkin::named_accelerator(exported));
+    } else if (gpus.command->parsed()) {
+      list(gpus, napkin::accelerators_json, napkin::accelerators_text);
+    }
     if (!exported_model.empty()) {
       std::cout << napkin::model_file_text(napkin::find_model(exported_model));
     } else if (models.command->parsed()) {

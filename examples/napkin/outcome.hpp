@@ -57,6 +57,7 @@ struct outcome {
   json facts = json::object();                  ///< what else it says, key by key
   table_rows notes{};                           ///< the same as text, below the results
   std::string page{};                           ///< text in place of the results
+  std::string hint{};  ///< of a bound that nobody asked for: how a prediction is had
 
   template <class U>
   void add(const char* key, const char* label, const perfmodel::bu::quantity<U, T>& q) {

@@ -24,8 +24,12 @@ std::string headline(const query& asked, const json& object) {
   const char* separator = ": ";
   for (const auto& [name, v] : object.items()) {
     if (name == "query" || name == "id" || name == "mode") continue;
-    s += separator + name + " " + (v.is_string() ? one_line(v.get<std::string>()) : write_json(v));
-    separator = ", ";
+    const json& facts = name == "set" ? v : json{{name, v}};
+    for (const auto& [fact, x] : facts.items()) {
+      s += cat(separator, name == "set" ? "set " : "", fact, " ",
+               x.is_string() ? one_line(x.get<std::string>()) : write_json(x));
+      separator = ", ";
+    }
   }
   return s + "\n";
 }
@@ -138,7 +142,8 @@ std::string results_text(const outcome<>& answer) {
          (answer.calibrated ? "  This is a prediction, from fitted parameters; the bound is what "
                               "data sheets allow.\n"
           : answer.is_time  ? "  This is a bound from data sheets: nothing runs faster.\n"
-                            : "");
+                            : "") +
+         (answer.hint.empty() ? "" : cat("  ", answer.hint, ".\n"));
 }
 
 }  // namespace

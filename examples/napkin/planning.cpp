@@ -15,14 +15,14 @@ namespace pm = perfmodel;
 
 /// The common precisions, and the checkpoint's own where it is quantised; of those in `formats`
 /// only, where it is given.
-std::vector<pm::plan_precision> precisions_of(const found_model& found, const request& r) {
+std::vector<pm::plan_precision> precisions_of(const found_model& found, const request& r,
+                                              const std::vector<pm::accelerator>& accelerators) {
   std::vector<pm::plan_precision> all = pm::common_precisions();
   if (found.stored.linear.bits() < 16.0 || found.stored.experts.bits() < 16.0) {
     std::vector<pm::plan_precision> own;  // as engines run it on each of the accelerators
-    for (const auto name : split(r.text("accelerator"), ',')) {
-      const pm::engine_formats f =
-          pm::engine_formats_of(found.stored, found.kv, find_accelerator(name),
-                                pm::find_engine(r.text("engine")).value_or(pm::engine::none));
+    for (const pm::accelerator& a : accelerators) {
+      const pm::engine_formats f = pm::engine_formats_of(
+          found.stored, found.kv, a, pm::find_engine(r.text("engine")).value_or(pm::engine::none));
       const bool known = std::any_of(own.begin(), own.end(), [&](const pm::plan_precision& p) {
         return p.activations == f.linear.format && p.expert_activations == f.experts.format;
       });
@@ -52,8 +52,7 @@ std::vector<pm::plan_precision> precisions_of(const found_model& found, const re
 pm::plan_request plan_request_of(const request& r) {
   const found_model& found = find_model(r.text("model"));
   pm::plan_request q;
-  for (const auto name : split(r.text("accelerator"), ','))
-    q.accelerators.push_back(find_accelerator(name));
+  for (const found_accelerator& a : r.accelerators()) q.accelerators.push_back(*a);
   q.model = found.model;
   q.gpus = r.whole("gpus");
   inputs<double> in(r);
@@ -68,7 +67,7 @@ pm::plan_request plan_request_of(const request& r) {
   q.runtime_bytes = d.runtime_bytes;
   q.served_by = d.served_by;
   q.limits = d.limits;
-  q.precisions = precisions_of(found, r);
+  q.precisions = precisions_of(found, r, q.accelerators);
   return q;
 }
 
@@ -141,8 +140,10 @@ query make_plan_keys() {
   query q;
   q.name = "plan";
   q.help = "Which deployments serve a load, and which of them are worth having";
-  key accelerators = text("accelerator", "one, or several with commas: `napkin gpus` lists them");
+  key accelerators = accelerator_key();
+  accelerators.help = "one, or several with commas: names that `napkin gpus` lists, files";
   accelerators.alias = "gpu";
+  accelerators.several = true;
   q.keys = {
       model_key(),
       accelerators,
@@ -190,10 +191,16 @@ planned plan_of(const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);
   const request r(plan_keys(), object, profile);
   planned p;
+  p.accelerators = r.accelerators();
   p.request = plan_request_of(r);
   p.calibrations = calibrations_of(p.request, r, wanted);
   if (p.calibrations.empty()) {
     p.result = pm::plan_bound(p.request, progress_line());
+    for (const found_accelerator& a : r.accelerators()) {
+      if (!wanted && !has_profile(*a, profile_part::all, r.profile())) {
+        p.hints.push_back(prediction_hint(*a, profile_part::all));
+      }
+    }
   } else {
     const auto on = [&p](const pm::accelerator& a) -> const pm::calibrated& {
       return calibration_at(p.calibrations, a.name).silicon;

@@ -208,9 +208,10 @@ std::string load_text(const pm::plan_request& q) {
 
 /// What the times are, and from what.
 std::string basis_text(const planned& p) {
-  if (p.calibrations.empty()) return "These are bounds from data sheets: nothing runs faster.\n";
-  std::string s =
-      "These are predictions from fitted parameters (ITL's bound beside it; --mode bound has only "
+  std::string s = "These are bounds from data sheets: nothing runs faster.\n";
+  for (const std::string& hint : p.hints) s += cat("  ", hint, ".\n");
+  if (p.calibrations.empty()) return s;
+  s = "These are predictions from fitted parameters (ITL's bound beside it; --mode bound has only "
       "bounds):\n";
   for (const calibration& c : p.calibrations) {  // once each, by the point with the most sources
     const profile_note* most = nullptr;
@@ -269,8 +270,8 @@ std::string plan_text(const planned& p, const json&) {
   }
   return s + basis_text(p) +
          "Whether a precision keeps the answers good enough is not judged here. Prices are the "
-         "catalogue's:\n"
-         "`napkin gpus <accelerator>`.\n";
+         "catalogue's\n"
+         "(`napkin gpus <accelerator>`) unless --price gives another.\n";
 }
 
 }  // namespace napkin

@@ -1,10 +1,9 @@
 #include "profile_file.hpp"
 
-#include <algorithm>
 #include <perfmodel/calibrated/gemm.hpp>
 
 #include "../common/files.hpp"
-#include "catalogues.hpp"
+#include "accelerator_file.hpp"
 
 namespace napkin {
 
@@ -103,8 +102,8 @@ void parse(const json_field& file, given_profile& into) {
   if (file["version"].number() != version) {
     file["version"].refuse(json_fault::not_allowed, cat(version));
   }
-  const pm::accelerator& a = find_accelerator(file["accelerator"].text());
-  into.machine.name = a.name;
+  const found_accelerator a = named_accelerator(file["accelerator"].text());
+  into.machine.name = a->name;
   into.text = file["source"].text();
   read_parameters(file["parameters"], into.machine);
   into.machine.log_sigma = file["spread"].number({.most = 10.0});
@@ -115,13 +114,13 @@ void parse(const json_field& file, given_profile& into) {
     score[name].number({.most = 1e30});
   }
   score["bias"].number({.least = -1e30, .most = 1e30});
-  try_out(a, into.machine.value);
+  try_out(*a, into.machine.value);
 }
 
 }  // namespace
 
-json profile_file_json(const pm::machine_profile& p, const std::string& source,
-                       const pm::prediction_score& held_out) {
+json profile_file_json(const pm::machine_profile& p, const std::string& accelerator,
+                       const std::string& source, const pm::prediction_score& held_out) {
   json parameters = json::object();
   each_parameter(p, [&](const pm::field&, const std::string& key, const auto& value,
                         const auto& standard_error) {
@@ -134,7 +133,7 @@ json profile_file_json(const pm::machine_profile& p, const std::string& source,
   });
   return {{"schema", schema},
           {"version", version},
-          {"accelerator", p.name.c_str()},
+          {"accelerator", accelerator},
           {"source", source},
           {"spread", number_json("spread", p.log_sigma)},
           {"held_out",
@@ -160,13 +159,6 @@ std::unique_ptr<given_profile> read_profile(const std::string& path) {
   p->from = {pm::basis::measured, p->text.c_str()};
   p->machine.from = &p->from;
   return p;
-}
-
-void check_profile_of(const given_profile& p, std::string_view accelerators) {
-  const auto names = split(accelerators, ',');
-  if (std::find(names.begin(), names.end(), p.machine.name.view()) != names.end()) return;
-  throw error(error_code::inconsistent, cat("the profile is of ", p.machine.name.view(),
-                                            ", and the accelerator is ", in_quotes(accelerators)));
 }
 
 }  // namespace napkin

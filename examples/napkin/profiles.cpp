@@ -3,6 +3,8 @@
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/deployment/operators.hpp>
 
+#include "../common/text.hpp"
+
 namespace napkin {
 
 namespace {
@@ -14,21 +16,6 @@ bool is_of(const given_profile* given, const pm::accelerator& a) {
   return given != nullptr && given->machine.name == a.name;
 }
 
-void check_stated(const pm::accelerator& a, profile_part part) {
-  const auto needs = [&a](const char* what, double x) {
-    if (x > 0.0) return;
-    throw pm::error(pm::error_code::unknown_name,
-                    std::string("mode is \"calibrated\", and the catalogue does not state the ") +
-                        what + " of " + a.name.c_str() + "; allowed: bound");
-  };
-  if (part == profile_part::links || part == profile_part::none) return;
-  needs("SMs", a.sms.value());
-  if (part == profile_part::attention || part == profile_part::all) {
-    needs("clock", a.vector.clock.value());
-    needs("L2 capacity", a.l2.capacity.value());
-  }
-}
-
 }  // namespace
 
 bool has_profile(const pm::accelerator& a, profile_part part, const given_profile* given) {
@@ -37,10 +24,48 @@ bool has_profile(const pm::accelerator& a, profile_part part, const given_profil
   return part == profile_part::links && catalog::measured_collectives(a) != nullptr;
 }
 
+std::string needed_for_prediction(const pm::accelerator& a, profile_part part) {
+  std::vector<std::string_view> missing;
+  const auto needs = [&](const char* what, bool stated) {
+    if (!stated) missing.push_back(what);
+  };
+  const bool unknown = a.architecture == pm::chip_architecture::unknown;
+  needs("architecture", !unknown);
+  if (part != profile_part::links && (unknown || catalog::can_be_calibrated(a))) {
+    needs("sms", a.sms.is_stated());
+    if (part == profile_part::attention || part == profile_part::all) {
+      needs("vector.clock", a.vector.clock.is_stated());
+      needs("l2.capacity", a.l2.capacity.is_stated());
+    }
+  }
+  return common::listed(missing);
+}
+
+std::string prediction_hint(const pm::accelerator& a, profile_part part) {
+  const std::string needed = needed_for_prediction(a, part);
+  const std::string of_it = common::cat(" for ", a.name.view(), ": ");
+  if (!needed.empty()) return common::cat("No prediction", of_it, "nobody states its ", needed);
+  if (!catalog::can_be_calibrated(a)) {
+    return common::cat("No prediction", of_it, "nothing was fitted to a machine of its kind, ",
+                       pm::name_of(pm::facts_of(a.architecture).kind));
+  }
+  return common::cat(
+      "A prediction", of_it, "--mode calibrated, ",
+      part == profile_part::links
+          ? std::string("by links like its own")
+          : common::cat("with what was fitted to ", catalog::donor_of(a).device().name.view()),
+      " and a wider interval");
+}
+
 calibration calibration_of(const pm::accelerator& a, profile_part part, std::string_view engine,
                            const given_profile* given) {
+  const std::string needed = needed_for_prediction(a, part);
+  if (!needed.empty()) {
+    throw pm::error(pm::error_code::unknown_name,
+                    common::cat("mode is \"calibrated\", and nobody states the ", needed, " of ",
+                                a.name.view(), "; allowed: bound"));
+  }
   catalog::require_calibrated_kind(a);
-  check_stated(a, part);
   calibration c;
   c.accelerator = a.name;
   c.silicon = pm::calibrated_for(a, pm::find_engine(engine).value_or(pm::engine::none));

@@ -41,6 +41,7 @@ struct given_profile {
   perfmodel::machine_profile machine{};
   std::string text{};
   perfmodel::source from{};
+  bool must_match = false;  ///< a request without its accelerator is refused
 
   given_profile() = default;
   given_profile(const given_profile&) = delete;
@@ -50,9 +51,14 @@ struct given_profile {
 /// Whether the accelerator has a profile of its own, shipped or given, for that part.
 bool has_profile(const perfmodel::accelerator& a, profile_part part, const given_profile* given);
 
+/// The facts without which nothing can be predicted, as "sms, vector.clock"; "" where all are stated.
+std::string needed_for_prediction(const perfmodel::accelerator& a, profile_part part);
+/// Of an accelerator without a profile of its own: how a prediction is had, or why there is none.
+std::string prediction_hint(const perfmodel::accelerator& a, profile_part part);
+
 /// calibrated_for the accelerator and the engine of that name. A given profile of the same name
 /// stands for the machine. Throws inconsistent for a kind of machine that nobody measured, and
-/// unknown_name where the catalogue lacks a value that the part's law needs.
+/// unknown_name where a fact is not stated that the part's law needs.
 calibration calibration_of(const perfmodel::accelerator& a, profile_part part,
                            std::string_view engine, const given_profile* given);
 

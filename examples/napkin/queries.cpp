@@ -70,7 +70,7 @@ namespace {
 std::optional<calibration> calibration_for(const query& asked, const request& r,
                                            std::optional<mode> wanted) {
   if (asked.part == profile_part::none || wanted == mode::bound) return {};
-  const perfmodel::accelerator& a = find_accelerator(r.text("accelerator"));
+  const perfmodel::accelerator& a = r.accelerator();
   const bool own_link = asked.find("link_bytes_per_s") == nullptr || !r.has("link_bytes_per_s");
   if (!wanted && !(own_link && has_profile(a, asked.part, r.profile()))) return {};
   const key* engine = asked.find("engine");
@@ -90,7 +90,11 @@ outcome<> answer_of(const query& asked, const json& object, const given_profile*
   const std::optional<mode> wanted = mode_in(object);
   const request r(asked, object, profile);
   const std::optional<calibration> c = calibration_for(asked, r, wanted);
-  return asked.answer(r, c ? &*c : nullptr);
+  outcome<> answer = asked.answer(r, c ? &*c : nullptr);
+  if (!c && !wanted && asked.part != profile_part::none) {
+    answer.hint = prediction_hint(r.accelerator(), asked.part);
+  }
+  return answer;
 }
 explanation explanation_of(const query& asked, const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);

@@ -28,13 +28,9 @@ struct collective {
         word("algorithm", "which algorithm; the quickest, where not given",
              {"ring", "tree", "one_shot", "two_shot", "in_network"})
             .optional(),
-        positive("link_bytes_per_s", "one way and per accelerator, in place of the catalogue's",
-                 1e18)
-            .optional(),
-        positive("network_bytes_per_s",
-                 "between nodes, one way and per accelerator: ranks may then fill several nodes",
-                 1e18)
-            .optional(),
+        rate("link_bytes_per_s", "one way and per accelerator, in place of the accelerator's"),
+        rate("network_bytes_per_s",
+             "between nodes, one way and per accelerator: ranks may then fill several nodes"),
         degree("node_ranks", "accelerators of a node; as many as the fabric joins, where not given")
             .optional(),
         word("launch", "replayed from a graph or launched on a stream", {"graph", "stream"})
@@ -77,6 +73,11 @@ struct collective {
   }
 
  private:
+  static key rate(const char* name, const char* help) {
+    key k = positive(name, help, 1e18).optional();
+    k.unit = pm::exponents_of<pm::bandwidth<>>();
+    return k;
+  }
   /// Inside nodes on the fabric, between them on a network.
   template <pm::Scalar T, class Mode>
   static outcome<T> over_nodes(inputs<T>& in, const pm::basic_interconnect<T>& fabric,

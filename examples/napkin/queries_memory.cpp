@@ -46,7 +46,7 @@ struct kv_capacity {
     d.kv = cache_format(in);
     d.device.dram.capacity = memory(in);
     if (in.has("accelerator")) {
-      d.device.architecture = find_accelerator(in.text("accelerator")).architecture;
+      d.device.architecture = in.chip().architecture;
     }
     reserve_memory(in, d);
     if (in.has("memory_bytes") && !in.has("utilization") && !in.given("engine")) {

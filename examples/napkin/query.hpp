@@ -53,7 +53,7 @@ double benchmark_copies(const inputs<T>& in) {
   const perfmodel::number_format f = in.format("format");
   return perfmodel::catalog::benchmark_weight_copies(*perfmodel::find_engine(in.text("engine")),
                                                      in.plain("n") * in.plain("k") * bytes_of(f), f,
-                                                     find_accelerator(in.text("accelerator")));
+                                                     in.chip());
 }
 
 /// What a calibration counts on, over the scalar of `in`. Whole models run with cold weights; a

@@ -1,65 +1,22 @@
 #include "request.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "../common/amount.hpp"
 #include "query.hpp"
 
 namespace napkin {
 
 namespace {
 
-std::optional<double> parse_number(std::string_view s, std::string_view& rest) {
-  const std::size_t sign = !s.empty() && (s[0] == '-' || s[0] == '+') ? 1 : 0;
-  if (s.size() <= sign || !(s[sign] == '.' || (s[sign] >= '0' && s[sign] <= '9'))) return {};
-  double x = 0.0;
-  const auto begin = s.data() + (s[0] == '+' ? 1 : 0);
-  const auto [end, failure] = std::from_chars(begin, s.data() + s.size(), x);
-  if (failure == std::errc::result_out_of_range) {
-    throw error(error_code::out_of_range,
-                cat("the number ", in_quotes(s), " is beyond what a double holds"));
-  }
-  if (failure != std::errc()) return {};
-  rest = std::string_view(end, static_cast<std::size_t>(s.data() + s.size() - end));
-  return x;
-}
-
-// CLI::AsNumberWithUnit does the same and keeps six digits.
-struct suffix {
-  const char* text;
-  double factor;
-};
-constexpr suffix times[] = {{"s", 1.0},   {"ms", 1e-3},  {"us", 1e-6},
-                            {"ns", 1e-9}, {"min", 60.0}, {"h", 3600.0}};
-constexpr suffix sizes[] = {{"B", 1.0},
-                            {"kB", 1e3},
-                            {"KB", 1e3},
-                            {"MB", 1e6},
-                            {"GB", 1e9},
-                            {"TB", 1e12},
-                            {"KiB", 1024.0},
-                            {"MiB", 1048576.0},
-                            {"GiB", 1073741824.0},
-                            {"TiB", 1099511627776.0}};
-
-std::optional<double> factor_of(key_unit unit, std::string_view text) {
-  if (text.empty()) return 1.0;
-  const std::span<const suffix> known = unit == key_unit::time    ? std::span<const suffix>(times)
-                                        : unit == key_unit::bytes ? std::span<const suffix>(sizes)
-                                                                  : std::span<const suffix>();
-  for (const suffix& s : known) {
-    if (text == s.text) return s.factor;
-  }
-  return {};
-}
-
 json scalar_value(const key* declared, std::string_view text) {
-  std::string_view rest;
-  if (const auto x = parse_number(text, rest)) {
-    const key_unit unit = declared == nullptr ? key_unit::none : declared->unit;
-    if (const auto factor = factor_of(unit, rest)) return number_json("the value", *x * *factor);
+  const unit_exponents unit = declared == nullptr ? unit_exponents{} : declared->unit;
+  if (const auto x = parse_amount(text, unit)) return number_json("the value", *x);
+  if (unit != unit_exponents{}) {
+    throw error(code::wrong_type, cat(declared->name, " is ", in_quotes(text), "; allowed: ",
+                                      declared->allowed(), declared->allowed_unit()));
   }
   if (text == "true") return true;
   if (text == "false") return false;
@@ -111,6 +68,40 @@ void assign_default(const key& k, value& out) {
   }
 }
 
+/// What a request asks of its accelerator beside the name; null where it does not.
+const json* member(const json& object, const char* name) {
+  const auto at = object.find(name);
+  return at == object.end() ? nullptr : &*at;
+}
+
+/// Those of the key accelerator: one, or with `several` a list with commas.
+std::vector<found_accelerator> accelerators_of(std::string_view names, bool several,
+                                               const json& object) {
+  std::vector<found_accelerator> all;
+  for (const auto name : several ? split(names, ',') : std::vector{names}) {
+    found_accelerator a = changed_accelerator(named_accelerator(name), member(object, "set"),
+                                              member(object, "price"));
+    for (const found_accelerator& other : all) {
+      if (!(other->name == a->name)) continue;
+      throw error(error_code::inconsistent, cat("accelerator has two of the name ", a->name.view(),
+                                                "; give one of them another name"));
+    }
+    all.push_back(std::move(a));
+  }
+  return all;
+}
+
+/// A profile that was given for a request is of one of its accelerators.
+void check_profile(const given_profile* p, const std::vector<found_accelerator>& accelerators) {
+  if (p == nullptr || !p->must_match) return;
+  for (const found_accelerator& a : accelerators) {
+    if (a->name == p->machine.name) return;
+  }
+  throw error(error_code::inconsistent,
+              cat("the profile is of ", p->machine.name.view(), ", and the accelerator is ",
+                  listed(accelerators, [](const auto& a) { return a->name.view(); })));
+}
+
 }  // namespace
 
 void missing_key(const query& asked, std::string_view name, const std::string& hint) {
@@ -120,15 +111,18 @@ void missing_key(const query& asked, std::string_view name, const std::string& h
 
 request::request(const query& asked, const json& object, const given_profile* profile)
     : asked_(asked), profile_(profile), values_(asked.keys.size()) {
+  const key* chips = asked.find("accelerator");
   for (const auto& [name, v] : object.items()) {
     if (std::find(std::begin(common_keys), std::end(common_keys), name) != std::end(common_keys))
       continue;
+    if (chips != nullptr && (name == "set" || name == "price")) continue;
     const key* k = asked.find(name);
     if (k == nullptr) {
       std::vector<std::string_view> names;
       for (const key& known : asked.keys) names.push_back(known.name);
-      throw error(code::unknown_key, in_quotes(name) + " is no key of " + asked.name +
-                                         "; allowed: " + listed(names) + ", id, mode");
+      throw error(code::unknown_key,
+                  cat(in_quotes(name), " is no key of ", asked.name, "; allowed: ", listed(names),
+                      ", id, mode", chips == nullptr ? "" : ", set, price"));
     }
     value& slot = values_[static_cast<std::size_t>(k - asked.keys.data())];
     slot.given = true;
@@ -140,6 +134,18 @@ request::request(const query& asked, const json& object, const given_profile* pr
     if (k.required) missing_key(asked, k.name, k.help);
     assign_default(k, values_[i]);
   }
+  if (chips == nullptr) return;
+  if (has("accelerator")) {
+    accelerators_ = accelerators_of(text("accelerator"), chips->several, object);
+    check_profile(profile, accelerators_);
+  } else if (member(object, "set") != nullptr || member(object, "price") != nullptr) {
+    missing_key(asked, "accelerator", "set and price say something of it");
+  }
+}
+
+const perfmodel::accelerator& request::accelerator() const {
+  if (accelerators_.empty()) throw std::logic_error("a request without an accelerator");
+  return *accelerators_.front();
 }
 
 const value& request::at(std::string_view name) const {
@@ -158,6 +164,20 @@ json from_command_line(const key* declared, const std::string& text) {
   json list = json::array();
   for (const std::string_view item : items) list.push_back(scalar_value(declared, item));
   return list;
+}
+
+void add_set(json& request, std::string_view fact) {
+  const std::size_t equals = fact.find('=');
+  if (equals == fact.npos || equals == 0 || equals + 1 == fact.size()) {
+    throw error(code::wrong_type, cat("set is ", in_quotes(fact),
+                                      "; allowed: fact=value, such as dram.bandwidth=6TB/s"));
+  }
+  const std::string name(fact.substr(0, equals));
+  json& set = request["set"];
+  if (set.contains(name)) {
+    throw error(error_code::inconsistent, cat("set has ", in_quotes(name), " twice"));
+  }
+  set[name] = fact.substr(equals + 1);
 }
 
 json id_from_command_line(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "accelerator_file.hpp"
 #include "key.hpp"
 
 namespace napkin {
@@ -31,6 +32,10 @@ class request {
   const query& asked() const { return asked_; }
   /// The profile that --profile read; null where there is none.
   const given_profile* profile() const { return profile_; }
+  /// Of the key accelerator, as set and price change it; the first of several. Throws logic_error where
+  /// the request names none.
+  const perfmodel::accelerator& accelerator() const;
+  const std::vector<found_accelerator>& accelerators() const { return accelerators_; }
   bool has(std::string_view name) const { return at(name).present; }
   double number(std::string_view name) const { return at(name).number; }
   int whole(std::string_view name) const { return static_cast<int>(at(name).number); }
@@ -44,11 +49,15 @@ class request {
   const query& asked_;
   const given_profile* profile_ = nullptr;
   std::vector<value> values_;
+  std::vector<found_accelerator> accelerators_{};
 };
 
 /// The value of --name on the command line as JSON: a number, with a unit where the key has one;
 /// true or false; an array where there are commas; else a string.
 json from_command_line(const key* declared, const std::string& text);
+/// Adds a --set to a request: fact=value. Throws wrong_type where it is none, inconsistent where the
+/// fact is set already.
+void add_set(json& request, std::string_view fact);
 /// The value of --id: a number keeps its digits.
 json id_from_command_line(const std::string& text);
 

@@ -73,6 +73,14 @@ sed -E 's/"accelerator": .*/"accelerator": "h20",/' "$profile" >"$scratch/h20.js
 [[ $("$napkin" gemm --accelerator h20 --m 1 --n 128 --k 128 --profile "$scratch/h20.json" --json) == *'"mode":"calibrated"'* ]] ||
   fail 'a profile for h20'
 
+# A chip of one's own, from its file; a changed chip is not the one that the profile is of.
+"$napkin" gpus --export h100_sxm | sed 's/"name": "h100_sxm"/"name": "my_gpu"/' >"$scratch/my_gpu.json"
+"$napkin" calibrate --accelerator "$scratch/my_gpu.json" --data "$scratch/us.csv" --out "$scratch/own.json" >/dev/null || fail 'calibrate of a file'
+[[ $("$napkin" gemm --accelerator "$scratch/my_gpu.json" --m 1 --n 128 --k 128 --profile "$scratch/own.json" --json) == \
+  *'"profile":{"name":"my_gpu","basis":"measured"'* ]] || fail 'a profile of a file'
+refuses 'the profile is of my_gpu, and the accelerator is h100_sxm' "${gemm[@]}" --profile "$scratch/own.json"
+refuses 'the profile is of h100_sxm, and the accelerator is h100_sxm_changed' "${gemm[@]}" --profile "$profile" --set dram.bandwidth=4TB/s
+
 # --- profiles that are none -------------------------------------------------------------------------
 broken() { # <code> <what in it> <to what>
   sed -E "s/$2/$3/" "$profile" >"$scratch/broken.json"

@@ -261,6 +261,49 @@ TEST_CASE("every machine has a profile, and a loan is less certain", "[calibrate
   CHECK(find_engine("nobody") == nullptr);
 }
 
+TEST_CASE("a chip with another fact is not the one that was measured", "[calibrated]") {
+  using namespace pm::catalog;
+  const auto changed = [](auto change) {
+    pm::accelerator a = h100_sxm;
+    change(a);
+    return a;
+  };
+  const pm::accelerator faster_memory =
+      changed([](auto& a) { a.dram.bandwidth = 6 * pm::TB_per_s; });
+  CHECK(measured_as(faster_memory) == nullptr);
+  CHECK(measured_as(changed([](auto& a) { a.matrix.peak.fp8 = 3 * pm::PFLOP_per_s; })) == nullptr);
+  CHECK(measured_as(changed([](auto& a) { a.vector.peak.fp32 = 1 * pm::PFLOP_per_s; })) == nullptr);
+  CHECK(measured_as(changed([](auto& a) { a.l2.bandwidth = 20 * pm::TB_per_s; })) == nullptr);
+  CHECK(measured_as(changed([](auto& a) {
+          a.instruction_rows = {128.0, pm::given_by_caller};
+        })) == nullptr);
+  CHECK(measured_as(h800_sxm) == &measured_h100);
+  CHECK(measured_as(changed([](auto& a) { a.price = 1 * pm::usd_per_hour; })) == &measured_h100);
+  CHECK(measured_as(changed([](auto& a) { a.dram.capacity = 128 * pm::GB; })) == &measured_h100);
+
+  // 6 and 3.35 TB/s are ln 1.791 = 0.583 apart; 0.15 times that is 0.0874, more than a sibling's 0.06.
+  CHECK_THAT(machine_distance(faster_memory, h100_sxm), WithinRel(std::log(6.0 / 3.35), 1e-12));
+  CHECK_THAT(machine_distance(h100_sxm, faster_memory), WithinRel(std::log(6.0 / 3.35), 1e-12));
+  CHECK_THAT(machine_profile_of(faster_memory).log_sigma,
+             WithinRel(std::hypot(profile_h100_sxm.log_sigma, 0.15 * std::log(6.0 / 3.35)), 1e-9));
+  CHECK_THAT(
+      attention_profile_of(faster_memory).log_sigma,
+      WithinRel(std::hypot(attention_h100_sxm.log_sigma, 0.15 * std::log(6.0 / 3.35)), 1e-9));
+  // Nearby it is what was seen of a machine predicted from its sibling, whatever the distance.
+  const pm::accelerator nearby = changed([](auto& a) { a.dram.bandwidth = 3.4 * pm::TB_per_s; });
+  CHECK(transfer_log_sigma(nearby, h100_sxm) == 0.06);
+  // The measured pairs are as they were seen: 0.06 among siblings, 0.13 between architectures.
+  CHECK_THAT(machine_distance(h100_sxm, h200_sxm), WithinRel(std::log(4.8 / 3.35), 1e-12));
+  CHECK(transfer_log_sigma(h100_sxm, h200_sxm) == 0.06);
+  for (const pm::accelerator* a : {&a100_sxm_80gb, &l40s, &b200_sxm}) {
+    CHECK(transfer_log_sigma(*a, donor_of(*a).device()) == 0.13);
+  }
+  CHECK(attention_transfer_log_sigma(a100_sxm_80gb, l40s) == 0.2);
+  CHECK(attention_transfer_log_sigma(b200_sxm, h200_sxm) == 0.4);
+  // What is not stated is no distance.
+  CHECK(machine_distance(pm::accelerator{}, h100_sxm) == 0.0);
+}
+
 TEST_CASE("a streaming kernel by hand", "[calibrated]") {
   // 1e6 elements of 2 bytes in and out, 4 MB: at 0.8 TB/s 5 us.
   const pm::accelerator a = round_device();

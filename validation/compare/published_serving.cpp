@@ -1,7 +1,6 @@
 // Whole services: the time per output token of a closed loop, by the laws of serving and of a step.
 #include <optional>
 #include <perfmodel/calibrated/for_accelerator.hpp>
-#include <perfmodel/deployment/engine_formats.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
@@ -26,25 +25,8 @@ struct service {
   service_load under{};
 };
 
-/// A checkpoint of a model, and what it says of its cache.
-struct checkpoint {
-  weight_storage weights{};
-  std::optional<storage_format> kv{};
-};
-
-/// The checkpoint that a row's precision names: the makers' own in fp8 and MXFP4, NVIDIA's in NVFP4, which
-/// leave DeepSeek's attention in bf16; NVIDIA's keep the cache in fp8.
-checkpoint checkpoint_of(const common::table_row& c, const transformer& m) {
-  const storage_format fp8_blocks(fp8, 128.0 * 128.0, 32.0), nvfp4(fp4, 16.0, 8.0);
-  if (c.text("model") == "gpt-oss-120b") return {m.stored, {}};
-  const bool nvidia = c.text("model").starts_with("Llama") || c.text("precision") == "fp4";
-  if (!nvidia) return {weight_storage(fp8_blocks), {}};
-  checkpoint of{weight_storage(c.text("precision") == "fp4" ? nvfp4 : storage_format(fp8)), fp8};
-  if (c.text("model").starts_with("DeepSeek")) of.weights.attention = bf16;
-  return of;
-}
-
-/// Formats are those that a user gets who names none.
+/// Formats are the narrowest that a row's label allows: the file does not say which layers stay
+/// wide.
 std::optional<service> service_of(const common::table_row& c) {
   const transformer* m = model_of(c.text("model"));
   if (m == nullptr || !c.has("attention_dp") || !c.has("ttft_ms") || !c.has("tpot_ms")) return {};
@@ -52,7 +34,7 @@ std::optional<service> service_of(const common::table_row& c) {
   deployment& d = s.running;
   d.layout = {.tensor = c.whole("tp"),
               .pipeline = c.whole("pp"),
-              .expert = experts_of(*m) ? c.whole("moe_ep") : 1,
+              .expert = m->moe.layers > 0 ? c.whole("moe_ep") : 1,
               .data = c.whole("attention_dp")};
   if (!layout_feasible(d.layout, sharded_dims_of(*m))) return {};
   const accelerator* a = published::device_named(c.text("gpu"));
@@ -60,13 +42,12 @@ std::optional<service> service_of(const common::table_row& c) {
   const bool blackwell = c.text("gpu") == "b200_sxm";
   d.device = blackwell && d.layout.ranks() > 8 ? catalog::gb200 : *a;  // a rack
   d.model = *m;
-  const checkpoint stored = checkpoint_of(c, *m);
-  const engine_formats formats = engine_formats_of(
-      stored.weights, stored.kv, d.device, find_engine(c.text("backend")).value_or(engine::none));
-  d.weights = stored.weights;
-  d.activations = formats.linear.format;
-  d.expert_activations = formats.experts.format;
-  d.kv = formats.kv;
+  const bool gpt_oss = c.text("model") == "gpt-oss-120b";
+  const bool four_bit = c.text("precision") == "fp4";
+  const number_format linear = gpt_oss ? bf16 : four_bit ? fp4 : fp8;
+  d.weights = weight_storage(storage_format(linear), storage_format(four_bit ? fp4 : fp8), bf16);
+  d.activations = four_bit && blackwell ? fp4 : fp8;
+  d.kv = fp8;
   d.served_by = find_engine(c.text("backend")).value_or(engine::none);
   s.under = {.input_tokens = c.count("isl"),
              .output_tokens = c.count("osl"),

@@ -70,8 +70,8 @@ struct operand_choice {
 /// python/sglang/srt/layers/quantization/mxfp4.py; TensorRT-LLM,
 /// tensorrt_llm/_torch/model_config.py (get_mxfp4_quant_algo) and docs/source/features/quantization.md.
 /// Assumed for machines that none of these serves. vLLM runs MXFP4 experts on data-centre Blackwell with
-/// 16-bit operands unless VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8 is set, as its recipes for them do:
-/// that is what is meant here.
+/// 16-bit operands unless VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8 is set, as public launch scripts for gpt-oss
+/// on B200 set it: that is what is meant here.
 /// Leaves out: weight-only NVFP4 and fp8 checkpoints (W4A16_NVFP4, FP8_PB_WO), whose bits look alike.
 /// Test: MXFP4, NVFP4, fp8, int8 and int4 on V100, A100, H100, B200, RTX 5090 and MI300X.
 template <Scalar T>

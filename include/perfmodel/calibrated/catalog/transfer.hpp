@@ -45,13 +45,22 @@ constexpr void require_calibrated_kind(const accelerator& a) {
   }
 }
 
-/// Whether kernels run alike on both: the same die at the same clock, memory speed and power. The
-/// name, the price and the size of the memory may differ.
+/// Whether kernels run alike on both: the same die at the same peaks, clock, caches, memory speed and
+/// power. The name, the price, the links, the size of the memory and fp64, which no model runs in, may
+/// differ. Test: h800_sxm is h100_sxm, and h100_sxm with another fp8 peak is not.
 constexpr bool same_machine(const accelerator& a, const accelerator& b) {
+  const auto peaks = [](const compute_unit& x, const compute_unit& y) {
+    return std::ranges::all_of(all_formats, [&](number_format f) {
+      return f == fp64 || x.peak[f].value() == y.peak[f].value();
+    });
+  };
   return a.architecture == b.architecture && a.sms.value() == b.sms.value() &&
-         a.vector.clock.value() == b.vector.clock.value() &&
-         a.matrix.peak.bf16.value() == b.matrix.peak.bf16.value() &&
-         a.l2.capacity.value() == b.l2.capacity.value() &&
+         a.vector.clock.value() == b.vector.clock.value() && peaks(a.matrix, b.matrix) &&
+         peaks(a.vector, b.vector) && a.l2.capacity.value() == b.l2.capacity.value() &&
+         a.l2.bandwidth.value() == b.l2.bandwidth.value() &&
+         a.instruction_rows.value() == b.instruction_rows.value() &&
+         a.l2_partitions.value() == b.l2_partitions.value() &&
+         a.special_functions.value() == b.special_functions.value() &&
          a.dram.bandwidth.value() == b.dram.bandwidth.value() && a.tdp.value() == b.tdp.value();
 }
 
@@ -86,22 +95,47 @@ constexpr const measured_machine& donor_of(const accelerator& a) {
   return same_machine(a, relatives[0]->device()) ? *relatives[1] : *relatives[0];
 }
 
+/// Whether their kernels are of one generation.
+constexpr bool same_generation(const accelerator& a, const accelerator& donor) {
+  return a.architecture == donor.architecture ||
+         (a.architecture == chip_architecture::blackwell_ultra &&
+          donor.architecture == chip_architecture::blackwell);
+}
+
+/// How far apart two machines are: the largest |ln| of the ratios of their dense 16-bit peaks, of
+/// their DRAM bandwidths and of their SMs x clock, of those that both state.
+/// Test: 0.36 between H100 and H200, 0.82 between H200 and B200.
+constexpr double machine_distance(const accelerator& a, const accelerator& b) {
+  double most = 0.0;
+  const auto consider = [&most](double x, double y) {
+    if (!(x > 0.0 && y > 0.0)) return;
+    const double apart = math::log(x / y);
+    most = (std::max)(most, apart < 0.0 ? -apart : apart);
+  };
+  const auto peak16 = [](const accelerator& x) {
+    return (std::max)(x.matrix.peak.bf16.value(), x.matrix.peak.fp16.value());
+  };
+  consider(peak16(a), peak16(b));
+  consider(a.dram.bandwidth.value(), b.dram.bandwidth.value());
+  consider(a.sms.value() * a.vector.clock.value(), b.sms.value() * b.vector.clock.value());
+  return most;
+}
+
 /// What a transfer adds to the donor's own log_sigma, in quadrature, so that both cover what was seen
 /// where each measured machine was predicted from another: 0.06 within a generation (H100 and H200:
 /// together 0.07 seen), 0.13 between architectures (together 0.11 seen of A100, 0.14 of B200 and
-/// L40S).
+/// L40S). Beyond these pairs it grows as it does among them: 0.15 x machine_distance (0.05, 0.12 and
+/// 0.13 there).
 constexpr double transfer_log_sigma(const accelerator& a, const accelerator& donor) {
-  const bool siblings = a.architecture == donor.architecture ||
-                        (a.architecture == chip_architecture::blackwell_ultra &&
-                         donor.architecture == chip_architecture::blackwell);
-  return siblings ? 0.06 : 0.13;
+  return (std::max)(same_generation(a, donor) ? 0.06 : 0.13, 0.15 * machine_distance(a, donor));
 }
-/// The same for attention: 0.06 within a generation, 0.2 between architectures that run
-/// FlashAttention-2, 0.4 elsewhere (B200 from H200: 0.4, most of it decode).
+/// The same for attention: within a generation as above, else 0.2 between architectures that run
+/// FlashAttention-2, 0.4 elsewhere (B200 from H200: 0.4, most of it decode), or more at a distance.
 constexpr double attention_transfer_log_sigma(const accelerator& a, const accelerator& donor) {
-  if (transfer_log_sigma(a, donor) < 0.1) return 0.06;
+  const double any = transfer_log_sigma(a, donor);
+  if (same_generation(a, donor)) return any;
   const auto older = [](const accelerator& x) { return instruction_rows_of(x) < 64.0; };
-  return older(donor) && older(a) ? 0.2 : 0.4;
+  return (std::max)(any, older(donor) && older(a) ? 0.2 : 0.4);
 }
 
 constexpr double in_quadrature(double a, double b) {

@@ -36,6 +36,7 @@ inline constexpr std::array alternatives_of_others{
     // AWS, Intel
     alternative{"trainium2", "dram.bandwidth", 3e12, "B/s", "alternative", sources::trainium2_guide, "rounded"},
     alternative{"trainium3", "dram.bandwidth", 4.7e12, "B/s", "alternative", sources::trainium3_guide, "another page of AWS"},
+    alternative{"gaudi_3", "matrix.peak.bf16", 1677e12, "FLOP/s", "alternative", sources::mi300x_peaks, "the same chapter, which does not say of which module"},
     alternative{"gaudi_3", "l2.bandwidth", 19.2e12, "B/s", "alternative", claims::unsourced, "other papers"},
     alternative{"gaudi_3", "fabric.bandwidth", 600e9, "B/s", "alternative", claims::unsourced, "all 24 ports, of which 3 leave the node"},
     alternative{"gaudi_3", "tdp", 1200, "W", "alternative", claims::unsourced, "with liquid cooling"},

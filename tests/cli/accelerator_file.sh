@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# Bring your own accelerator: files, --set, --price; what they change, and what they refuse.
+. "$(dirname "$0")/lib.bash"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# --- what --export writes is the accelerator: the same answers, and the same file again ---------------
+same() { # <name> <query> <arguments...>
+  local a=$1 named filed
+  shift
+  named=$("$napkin" "$@" --accelerator "$a" --json 2>&1)
+  filed=$("$napkin" "$@" --accelerator "$scratch/$a.json" --json 2>&1)
+  [[ $named == "$filed" ]] || fail "napkin $* of the file of $a: ${filed:0:300}, not ${named:0:300}"
+}
+for a in $("$napkin" gpus --json | grep -oE '"name":"[a-z0-9_]+","title"' | cut -d'"' -f4); do
+  "$napkin" gpus --export "$a" >"$scratch/$a.json" || fail "gpus --export $a"
+  "$napkin" gpus --export "$scratch/$a.json" | cmp -s - "$scratch/$a.json" || fail "the file of $a is not exported alike"
+  [[ $("$napkin" gpus "$a" --json | sed 's/.*"values"://; s/,"alternatives".*//') == \
+    $("$napkin" gpus "$scratch/$a.json" --json | sed 's/.*"values"://; s/,"alternatives".*//') ]] ||
+    fail "gpus says something else of the file of $a"
+  same "$a" step --model llama_3_8b --batch 4 --context 1000
+  same "$a" collective --operation all_reduce --ranks 2 --bytes 1MiB
+done
+for a in h100_sxm rtx_4090 mi300x; do
+  same $a gemm --m 8 --n 4096 --k 4096 --mode calibrated
+  same $a plan --model llama_3_8b --gpus 1
+done
+
+# --- a file of one's own ------------------------------------------------------------------------------
+own=$scratch/own_chip.json
+cat >"$own" <<'END'
+{"matrix.peak.bf16": {"value": "1.2 PFLOP/s", "source": "our own sheet", "basis": "announced"},
+ "dram.bandwidth": 6e12, "dram.capacity": "128 GB",
+ "fabric.kind": "nvlink", "fabric.bandwidth": "1800 GB/s two way", "fabric.ranks": 8}
+END
+gemm=(gemm --m 1 --n 8192 --k 8192)
+# By hand: (8192 x 8192 + 2 x 8192) x 2 bytes at 6 TB/s.
+ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator "$own"
+# By hand: a buffer of 900 MB on two ranks crosses a link of 900 GB/s, one way.
+ask collective time_s 1e-3 1e-9 --operation all_reduce --ranks 2 --bytes 900MB --accelerator "$own"
+explained=$("$napkin" explain "${gemm[@]}" --accelerator "$own")
+[[ $explained == *'own_chip.dram.bandwidth'*'[given: stated in '* && $explained == *'[announced: our own sheet]'* ]] ||
+  fail "explain of a file does not say the sources: $explained"
+# What is not stated costs something, and each answer that lacks it says so.
+said=$("$napkin" gpus "$own")
+for fact in vector.peak.fp32 price 'architecture, sms, vector.clock, l2.capacity'; do
+  [[ $said == *"  $fact "* ]] || fail "gpus does not say what the absence of $fact costs: $said"
+done
+[[ $("$napkin" "${gemm[@]}" --accelerator "$own") == *'No prediction for own_chip: nobody states its architecture, sms'* ]] ||
+  fail 'a bound does not say what a prediction needs'
+[[ $("$napkin" gemm --m 1 --n 1 --k 1 --accelerator mi300x) == *'No prediction for mi300x: nothing was fitted'* ]] ||
+  fail 'a bound of mi300x does not say why there is no prediction'
+[[ $("$napkin" "${gemm[@]}" --accelerator h20) == *'--mode calibrated, with what was fitted to h100_sxm'* ]] ||
+  fail 'a bound of h20 does not say how a prediction is had'
+[[ $("$napkin" "${gemm[@]}" --accelerator h20 --mode bound) != *'rediction'* ]] || fail 'a hint that nobody needs'
+refuses 'nobody states the architecture, sms, vector.clock, l2.capacity of own_chip' step --model llama_3_8b --batch 1 \
+  --context 1 --accelerator "$own" --mode calibrated
+
+# --- another fact: the same as in a file, the caller is its source, the prediction is less certain ----
+changed=(--set matrix.peak.bf16=1.2PFLOP/s --set 'dram.bandwidth=6 TB/s' --set dram.capacity=128GB
+  --set 'fabric.bandwidth=900GB/s')
+ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator h100_sxm --set dram.bandwidth=6TB/s
+ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator h100_sxm --set dram.bandwidth=6e12
+[[ $("$napkin" explain "${gemm[@]}" --accelerator h100_sxm "${changed[@]}") == *'dram.bandwidth '*'= 6 TB/s '*'[given: given by the caller]'* ]] ||
+  fail 'explain does not say that --set is the caller'\''s'
+spread() { # the upper over the lower end of the interval
+  "$napkin" "$@" --json | sed -nE 's/.*"interval_80_s":\[([^,]*),([^]]*)\].*/\1 \2/p' | awk '{ print $2 / $1 }'
+}
+step=(step --model llama_3_70b --tensor_parallel 8 --batch 16 --context 4096)
+for query in "${gemm[*]}" "${step[*]}" 'attention_decode --batch 4 --context 999 --query_heads 32 --kv_heads 8 --head_dim 128' \
+  'moe_ffn --tokens 64 --hidden 4096 --intermediate 2048 --experts 64 --top_k 4'; do
+  read -ra asked <<<"$query --mode calibrated --accelerator h100_sxm"
+  awk -v own="$(spread "${asked[@]}")" -v borrowed="$(spread "${asked[@]}" "${changed[@]}")" \
+    'BEGIN { exit !(own > 1 && borrowed > 1.05 * own) }' || fail "$query: a changed chip is as certain as h100_sxm"
+done
+answer=$("$napkin" "${step[@]}" --mode calibrated --accelerator h100_sxm "${changed[@]}" --json)
+[[ $answer == *'"profile":{"name":"h100_sxm_changed","basis":"assumed"'* ]] || fail "whose profile: $answer"
+# Further away is less certain: 0.15 ln(12 / 3.35) is 0.19.
+awk -v near="$(spread "${gemm[@]}" --accelerator h100_sxm --mode calibrated --set dram.bandwidth=4TB/s)" \
+  -v far="$(spread "${gemm[@]}" --accelerator h100_sxm --mode calibrated --set dram.bandwidth=12TB/s)" \
+  'BEGIN { exit !(far > 1.2 * near) }' || fail 'a machine far away is as certain as one nearby'
+# A changed chip has no profile of its own; another price or memory is the same machine.
+mode_of() { "$napkin" "$@" --json | grep -o '"mode":"[a-z]*"'; }
+for fact in dram.bandwidth=4TB/s matrix.peak.fp8=3PFLOP/s sms=100 l2.capacity=40MiB tdp=600W architecture=ampere; do
+  [[ $(mode_of "${gemm[@]}" --accelerator h100_sxm --set $fact) == '"mode":"bound"' ]] || fail "$fact changes nothing"
+done
+for fact in 'price=1 USD/h' dram.capacity=70GB fabric.bandwidth=100GB/s fabric.ranks=4 fabric.in_network_reduction=false; do
+  [[ $(mode_of "${gemm[@]}" --accelerator h100_sxm --set "$fact") == '"mode":"calibrated"' ]] || fail "$fact makes it another"
+done
+# The file of h100_sxm with another fact is not h100_sxm either, whatever its name.
+sed 's/3.35 TB/4 TB/' "$scratch/h100_sxm.json" >"$scratch/edited.json"
+[[ $(mode_of "${gemm[@]}" --accelerator "$scratch/edited.json") == '"mode":"bound"' ]] || fail 'an edited file has the profile of h100_sxm'
+
+# --- everywhere: batch, plan, prices ------------------------------------------------------------------
+line() { "$napkin" batch <<<"$1"; }
+product='"query":"gemm","m":1,"n":8192,"k":8192'
+near 'set in a batch' "$(number "$(line "{$product,\"accelerator\":\"h100_sxm\",\"set\":{\"dram.bandwidth\":6e12}}")" time_s)" 2.2375083e-05 1e-11
+near 'set as text in a batch' "$(number "$(line "{$product,\"accelerator\":\"h100_sxm\",\"set\":{\"dram.bandwidth\":\"6 TB/s\"},\"price\":2}")" time_s)" \
+  2.2375083e-05 1e-11
+near 'a file in a batch' "$(number "$(line "{$product,\"accelerator\":\"$own\"}")" time_s)" 2.2375083e-05 1e-11
+plan=(plan --model llama_3_8b --gpus 1 --formats bf16 --mode bound --json)
+usd() { sed -nE 's/.*"best":\{[^}]*"usd_per_million_tokens":([0-9.e-]+).*/\1/p' <<<"$1"; }
+one=$(usd "$("$napkin" "${plan[@]}" --accelerator h100_sxm --price 2)")
+two=$(usd "$("$napkin" "${plan[@]}" --accelerator h100_sxm --set 'price=4 USD/h')")
+near 'twice the price' "$(awk -v a="$one" -v b="$two" 'BEGIN { print b / a }')" 2 1e-6
+answer=$("$napkin" plan --model llama_3_8b --gpus 1 --formats bf16 --accelerator "$own,h100_sxm" --price 2) || fail 'a plan of a file'
+[[ $answer == *own_chip* && $answer == *'No prediction for own_chip'* ]] || fail "a plan of a file: $answer"
+
+# --- units ------------------------------------------------------------------------------------------
+for itl in 20ms '20 ms' 0.02 0.02s '0.02 s' 20000us; do
+  [[ $("$napkin" plan --model llama_3_8b --accelerator h100_sxm --gpus 1 --itl "$itl") == *'ITL within 20 ms'* ]] || fail "--itl $itl"
+done
+"$napkin" plan --help | grep -qE -e '--itl .*in s: 20ms' || fail 'plan --help does not say the unit of --itl'
+refuses 'itl is "20 parsec"' plan --model llama_3_8b --accelerator h100_sxm --itl '20 parsec'
+refuses 'itl is "20 GB"' plan --model llama_3_8b --accelerator h100_sxm --itl '20 GB'
+ask collective wire_bytes 80e9 0 --accelerator h100_sxm --operation all_reduce --ranks 2 --bytes '80 GB'
+
+# --- what is refused: the field, its value, what is allowed -------------------------------------------
+gemm+=(--accelerator h100_sxm)
+refuses 'PM-E003: set.dram.bandwith is no fact of an accelerator; did you mean dram.bandwidth' "${gemm[@]}" --set dram.bandwith=6TB/s
+refuses 'PM-E003: set.dram is no fact' "${gemm[@]}" --set dram=1
+refuses 'PM-E003: set.name is no fact' "${gemm[@]}" --set name=h200_sxm
+refuses 'PM-E005: set.dram.bandwidth is "6 TB"; allowed: a number in B/s, or one with its unit: 1 GB/s' "${gemm[@]}" --set 'dram.bandwidth=6 TB'
+refuses 'PM-E005: set.dram.bandwidth is "nan"' "${gemm[@]}" --set dram.bandwidth=nan
+refuses 'PM-E005: set.price is "2"; allowed: a price with its unit: 2.5 USD/h' "${gemm[@]}" --set price=2
+refuses 'PM-E005: set.l2.capacity is "50 MiB one way"' "${gemm[@]}" --set 'l2.capacity=50 MiB one way'
+refuses 'PM-E005: set is "dram.bandwidth"; allowed: fact=value' "${gemm[@]}" --set dram.bandwidth
+refuses 'PM-E005: set is "dram.bandwidth="' "${gemm[@]}" --set dram.bandwidth=
+refuses 'PM-E010: set.dram.bandwidth is "-6 TB/s"; allowed: more than 0' "${gemm[@]}" --set 'dram.bandwidth=-6 TB/s'
+refuses 'PM-E010: set.sms is "0"; allowed: more than 0' "${gemm[@]}" --set sms=0
+refuses 'PM-E010: set.tdp is "1e31"; allowed: at most 1e30' "${gemm[@]}" --set tdp=1e31
+refuses 'PM-E010: set.fabric.ranks is "2.5"; allowed: a whole number' "${gemm[@]}" --set fabric.ranks=2.5
+refuses 'PM-E014: set.fabric.kind is "token ring"; allowed: none, NVLink' "${gemm[@]}" --set 'fabric.kind=token ring'
+refuses 'PM-E014: set.architecture is "hoper"; allowed: unknown, Volta' "${gemm[@]}" --set architecture=hoper
+refuses 'PM-E031: set has "sms" twice' "${gemm[@]}" --set sms=1 --set sms=2
+refuses 'PM-E010: price is -1; allowed: a number, more than 0' "${gemm[@]}" --price -1
+refuses 'PM-E005: price is "cheap"' "${gemm[@]}" --price cheap
+refuses 'PM-E003: "price" is no key of speculation' speculation --acceptance 0.8 --price 2
+refuses 'PM-E004: accelerator is missing' kv_capacity --model llama_3_8b --memory_bytes 80GB --set sms=1
+refuses 'PM-E031: accelerator has two of the name h100_sxm' plan --model llama_3_8b --accelerator "h100_sxm,$scratch/h100_sxm.json"
+[[ $(line "{$product,\"accelerator\":\"h100_sxm\",\"set\":{\"tdp\":null}}") == *'PM-E005","message":"set.tdp is null; allowed: a number in W'* ]] ||
+  fail 'set of null in a batch'
+[[ $(line "{$product,\"accelerator\":\"h100_sxm\",\"set\":[]}") == *'set is an array; allowed: an object'* ]] || fail 'set of an array'
+
+bad() { # <what it says> <content of a file>
+  printf '%s' "$2" >"$scratch/bad.json"
+  refuses "$1" gemm --m 1 --n 1 --k 1 --accelerator "$scratch/bad.json"
+}
+whole='"matrix.peak.bf16": 1e15, "dram.bandwidth": 6e12'
+bad 'bad.json": not JSON' '{"dram.bandwidth": '
+bad 'bad.json": the file is an array; allowed: an object' '[]'
+bad 'PM-E004: accelerator: ' '{}'
+bad 'dram.bandwidth is missing' '{"matrix.peak.bf16": 1e15}'
+bad 'matrix.peak.bf16 is missing; needed: a peak' '{"dram.bandwidth": 6e12}'
+bad 'fabric.kind is missing' "{$whole, \"fabric.bandwidth\": 1e9}"
+bad 'host.bandwidth is missing' "{$whole, \"host.kind\": \"PCIe\"}"
+bad 'dram.speed is no fact of an accelerator; did you mean' "{$whole, \"dram.speed\": 1}"
+bad 'dram.bandwidth.unit is not a key; allowed: value, basis, source' '{"dram.bandwidth": {"value": 1, "unit": "TB/s"}}'
+bad 'dram.bandwidth.value is missing' '{"dram.bandwidth": {"source": "x"}}'
+bad 'dram.bandwidth is null' '{"dram.bandwidth": null}'
+bad 'dram.bandwidth is -1; allowed: more than 0' '{"dram.bandwidth": -1}'
+bad 'dram.bandwidth.value is "6 TFLOP/s"; allowed: a number in B/s' '{"dram.bandwidth": {"value": "6 TFLOP/s"}}'
+bad 'dram.bandwidth.basis is "rumour"; allowed: vendor, ' '{"dram.bandwidth": {"value": 1, "basis": "rumour"}}'
+bad 'dram.bandwidth.source is ""' '{"dram.bandwidth": {"value": 1, "source": ""}}'
+bad 'price is 2; allowed: a price with its unit' "{$whole, \"price\": 2}"
+bad 'stands there twice' "{$whole, \"dram.bandwidth\": 1}"
+bad 'schema is "perfmodel.profile"; allowed: perfmodel.accelerator' '{"schema": "perfmodel.profile"}'
+bad 'version is 2; allowed: 1' '{"version": 2}'
+bad 'fabric.in_network_reduction is 1; allowed: true or false' "{$whole, \"fabric.in_network_reduction\": 1}"
+bad 'up to 47 characters' "{$whole, \"name\": \"$(printf '%060d' 7)\"}"
+refuses PM-E040 gemm --m 1 --n 1 --k 1 --accelerator "$scratch/nowhere.json"
+refuses PM-E040 gemm --m 1 --n 1 --k 1 --accelerator "$scratch/"
+refuses PM-E011 gpus --export h99
+finish
