@@ -45,7 +45,7 @@ std::optional<measured_service> read_row(const common::table_row& row) {
   pm::deployment& d = r.deployment;
   d.layout = {.tensor = row.whole("tp"),
               .pipeline = row.whole("pp"),
-              .expert = m->moe.layers > 0 ? row.whole("moe_ep") : 1,
+              .expert = pm::experts_of(*m) ? row.whole("moe_ep") : 1,
               .data = row.whole("attention_dp")};
   if (!pm::layout_feasible(d.layout, pm::sharded_dims_of(*m))) return {};
   const bool wide = d.layout.ranks() > 8;  // only a rack joins more

@@ -146,9 +146,9 @@ deployment qwen_on_rtx_5080() {
 }
 transformer with_heads(double query_heads, double kv_heads, double layers = 80) {
   transformer m = llama_3_70b;
-  m.layers = {
-      {layers, attention_shape{.query_heads = query_heads, .kv_heads = kv_heads, .head_dim = 128},
-       dense_shape{28672}}};
+  m.layers = {{layers,
+               attention_shape{.query_heads = query_heads, .kv_heads = kv_heads, .head_dim = 128},
+               dense_shape{28672}}};
   return m;
 }
 

@@ -34,7 +34,7 @@ std::optional<service> service_of(const common::table_row& c) {
   deployment& d = s.running;
   d.layout = {.tensor = c.whole("tp"),
               .pipeline = c.whole("pp"),
-              .expert = m->moe.layers > 0 ? c.whole("moe_ep") : 1,
+              .expert = experts_of(*m) ? c.whole("moe_ep") : 1,
               .data = c.whole("attention_dp")};
   if (!layout_feasible(d.layout, sharded_dims_of(*m))) return {};
   const accelerator* a = published::device_named(c.text("gpu"));

@@ -52,6 +52,26 @@ constexpr void visit_prefill(const rank_pass<T>& p, const char* name, const T& l
   run(o, x);
 }
 
+/// Chunks of attention are prompts of their own: as many as there are, no longer than one.
+template <Scalar T>
+constexpr basic_attention_prefill<T> prompts_of(const rank_pass<T>& p,
+                                                const basic_attention_shape<T>& a, const T& heads,
+                                                const T& kv_heads) {
+  const bool chunks = a.chunked && a.window;
+  const T chunk = chunks ? scalar_min(p.prompt_tokens(), *a.window) : p.prompt_tokens();
+  return {
+      .batch = chunks ? T(p.prompts() * (p.prompt_tokens() / chunk)) : p.prompts(),
+      .tokens = chunk,
+      .query_heads = heads,
+      .kv_heads = kv_heads,
+      .head_dim = a.head_dim,
+      .value_dim = a.value_dim,
+      .format = p.on.activations,
+      .kv_format = p.on.kv,
+      .window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window,
+      .past = chunks ? scalar_min(p.pass.prefill_past, T(*a.window - chunk)) : p.pass.prefill_past};
+}
+
 template <Scalar T, class Run>
 constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
                            const basic_attention_shape<T>& a, Run&& run) {
@@ -87,24 +107,7 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
                                       .window = window};
     run({name, attention, layers, p.share.sequences * (seen + several) * line}, x);
   }
-  if (p.prefills()) {
-    // Chunks of attention are prompts of their own: as many as there are, no longer than one.
-    const bool chunks = a.chunked && a.window;
-    const T chunk = chunks ? scalar_min(p.prompt_tokens(), *a.window) : p.prompt_tokens();
-    const basic_attention_prefill<T> x{
-        .batch = chunks ? T(p.prompts() * (p.prompt_tokens() / chunk)) : p.prompts(),
-        .tokens = chunk,
-        .query_heads = heads,
-        .kv_heads = kv_heads,
-        .head_dim = a.head_dim,
-        .value_dim = a.value_dim,
-        .format = p.on.activations,
-        .kv_format = p.on.kv,
-        .window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window,
-        .past =
-            chunks ? scalar_min(p.pass.prefill_past, T(*a.window - chunk)) : p.pass.prefill_past};
-    visit_prefill(p, name, layers, line, x, run);
-  }
+  if (p.prefills()) visit_prefill(p, name, layers, line, prompts_of(p, a, heads, kv_heads), run);
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
 }
 
