@@ -53,7 +53,7 @@ echo '{"model_type": "llama"}' >"$scratch/lacks.json"
 echo '{"architectures": ["NoSuchModel"], "model_type": "nothing"}' >"$scratch/unknown.json"
 echo '{broken' >"$scratch/broken.json"
 refuses PM-E021 kv_capacity --accelerator h100_sxm --model "$scratch/lacks.json"
-refuses PM-E021 kv_capacity --accelerator h100_sxm --model "$scratch/unknown.json"
+refuses PM-E020 kv_capacity --accelerator h100_sxm --model "$scratch/unknown.json"
 refuses PM-E040 kv_capacity --accelerator h100_sxm --model "$scratch/broken.json"
 if [[ -w /dev/full ]]; then
   "$napkin" gpus >/dev/full 2>/dev/null
