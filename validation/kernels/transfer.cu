@@ -320,7 +320,7 @@ int main(int argc, char** argv) {
   return pv::run_experiment(
       argc, argv,
       {.name = "transfer",
-       .law = "link.hpp: time = alpha + bytes / bandwidth; collectives.hpp: bytes a rank sends",
+       .law = "interconnect.hpp: time = alpha + bytes / bandwidth; collectives.hpp: bytes a rank sends",
        .program = "validation/kernels/transfer.cu",
        .faults = {"drop_chunk", "miscount", "swap_bytes", "drop_tail"}},
       measure);
