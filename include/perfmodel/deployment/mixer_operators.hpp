@@ -160,6 +160,47 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
       p.projection(T(heads * a.value_dim), hidden));
 }
 
+template <Scalar T>
+struct new_tokens_of {
+  T times{}, sequences{}, tokens{}, past{};
+};
+
+/// Attention over a window and the entries before it, and the scores that choose these.
+template <Scalar T, class Run>
+constexpr void visit_entries(const rank_pass<T>& p, const basic_compressed_attention_shape<T>& a,
+                             const new_tokens_of<T>& x, Run&& run) {
+  using enum operator_class;
+  const T context = x.past + x.tokens;
+  T pairs = causal_pairs(x.tokens, x.past, a.window);
+  if (a.ratio) {
+    const T entries = a.indexer ? causal_pairs(x.tokens, x.past, T(a.indexer->top_k * *a.ratio))
+                                : causal_pairs(x.tokens, x.past);
+    pairs += entries / *a.ratio;
+  }
+  basic_gathered_attention<T> g{.sequences = x.sequences,
+                                .tokens = x.tokens,
+                                .seen = pairs / x.tokens,
+                                .entries = a.kept_tokens(context),
+                                .heads = a.query_heads / p.tensor,
+                                .width = a.head_dim,
+                                .format = p.on.activations,
+                                .kv_format = p.on.kv};
+  const bytes<T> line = a.cached_elements() * bytes_of(p.on.kv);
+  const T read = scalar_min(g.entries, pairs);
+  run({"attention", attention, x.times, x.sequences * (read + x.tokens) * line}, g);
+  if (!a.indexer || !a.ratio) return;
+  basic_index_scores<T> s{.sequences = x.sequences,
+                          .tokens = x.tokens,
+                          .past = x.past,
+                          .heads = a.indexer->heads,
+                          .dim = a.indexer->dim,
+                          .ratio = *a.ratio,
+                          .cache = a.indexer->cache};
+  run({"index scores", attention, x.times,
+       x.sequences * context / *a.ratio * a.indexer->bytes_per_token()},
+      s);
+}
+
 template <Scalar T, class Run>
 constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
                            const basic_compressed_attention_shape<T>& a, Run&& run) {
@@ -183,43 +224,15 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
         p.projection(hidden, a.indexer->heads));
   }
 
-  const bytes<T> line = a.cached_elements() * bytes_of(p.on.kv);
-  const auto attend = [&](const T& times, const T& sequences, const T& new_tokens, const T& past) {
-    const T context = past + new_tokens;
-    T pairs = causal_pairs(new_tokens, past, a.window);
-    if (a.ratio) {
-      const T entries = a.indexer ? causal_pairs(new_tokens, past, T(a.indexer->top_k * *a.ratio))
-                                  : causal_pairs(new_tokens, past);
-      pairs += entries / *a.ratio;
-    }
-    basic_gathered_attention<T> x{.sequences = sequences,
-                                  .tokens = new_tokens,
-                                  .seen = pairs / new_tokens,
-                                  .entries = a.kept_tokens(context),
-                                  .heads = heads,
-                                  .width = a.head_dim,
-                                  .format = p.on.activations,
-                                  .kv_format = p.on.kv};
-    const T read = scalar_min(x.entries, pairs);
-    run({"attention", attention, times, sequences * (read + new_tokens) * line}, x);
-    if (!a.indexer || !a.ratio) return;
-    basic_index_scores<T> s{.sequences = sequences,
-                            .tokens = new_tokens,
-                            .past = past,
-                            .heads = a.indexer->heads,
-                            .dim = a.indexer->dim,
-                            .ratio = *a.ratio,
-                            .cache = a.indexer->cache};
-    run({"index scores", attention, times,
-         sequences * context / *a.ratio * a.indexer->bytes_per_token()},
-        s);
-  };
   if (p.decodes()) {
     const T& several = p.pass.tokens_per_sequence;
-    attend(layers, p.share.sequences, several, scalar_max(T(p.pass.context - 1.0), T(0.0)));
+    const T past = scalar_max(T(p.pass.context - 1.0), T(0.0));
+    visit_entries(p, a, {layers, p.share.sequences, several, past}, run);
   }
   if (p.prefills()) {
-    attend(T(layers * p.prompt_share()), p.prompts(), p.prompt_tokens(), p.pass.prefill_past);
+    visit_entries(p, a,
+                  {layers * p.prompt_share(), p.prompts(), p.prompt_tokens(), p.pass.prefill_past},
+                  run);
   }
   // Each group of heads has a latent of its own.
   run({.name = "output latents", .kind = linear, .times = layers * groups},
