@@ -125,7 +125,7 @@ TEST_CASE("models as people have them are answered by a pass, a capacity and a p
     CHECK(predicted.time >= bound.time);
     CHECK(predicted.time.value() < 0.5);
     CHECK(step_bound(d, mixed).time > bound.time);
-    const auto capacity = kv_capacity(d, 8000.0);
+    const auto capacity = kv_capacity(with_all_memory(d), 8000.0);
     const bool holds = weight_bytes_per_device(d) < d.device.dram.capacity.quantity();
     CHECK(static_cast<bool>(capacity.feasible) == holds);
     CHECK((capacity.sequences > 0.0) == holds);
