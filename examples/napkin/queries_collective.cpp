@@ -73,8 +73,8 @@ struct collective {
   }
 
  private:
-  static key rate(const char* name, const char* help) {
-    key k = positive(name, help, 1e18).optional();
+  static key rate(const char* key_name, const char* what) {
+    key k = positive(key_name, what, 1e18).optional();
     k.unit = pm::exponents_of<pm::bandwidth<>>();
     return k;
   }
