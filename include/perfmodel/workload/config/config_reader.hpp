@@ -33,7 +33,7 @@ transformer read_model(config_view<Json> c) {
     own.refuse("is_encoder_decoder", "false: models with an encoder of text are not modelled");
   c.layers = layer_count(own, c.preset.layers);
   const auto size = [&](const char* key, const std::optional<double>& preset) {
-    return preset ? own.whole_or(key, *preset, 1, widest) : own.whole(key, 1, widest);
+    return preset ? own.whole_or(key, *preset, 1, most_width) : own.whole(key, 1, most_width);
   };
   c.hidden = m.hidden =
       size(own.either({"hidden_size", "n_embd", "d_model", "dim"}), c.preset.hidden);

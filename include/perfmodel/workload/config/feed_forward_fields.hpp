@@ -21,15 +21,15 @@ const char* expert_count_key(const config_fields<Json>& own) {
 template <class Json>
 double expert_count(const config_view<Json>& c) {
   if (c.own.has("enable_moe_block") && !c.own.flag_or("enable_moe_block", false)) return 0;
-  return c.own.whole_or(expert_count_key(c.own), 0, 0, widest);
+  return c.own.whole_or(expert_count_key(c.own), 0, 0, most_width);
 }
 
 /// A field that is one number, or a list of one a layer.
 template <class Json>
 double width_of(const config_view<Json>& c, const char* key, std::size_t layer) {
-  if (!c.own.has_list(key)) return c.own.whole(key, 1, widest);
+  if (!c.own.has_list(key)) return c.own.whole(key, 1, most_width);
   c.own.list_for(key, static_cast<std::size_t>(c.layers));
-  return c.own.whole_entry(key, layer, 1, widest);
+  return c.own.whole_entry(key, layer, 1, most_width);
 }
 
 template <class Json>
@@ -58,7 +58,7 @@ expert_shape experts_of(const config_view<Json>& c) {
                 1, e.experts);
   const char* const width =
       own.either({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size"});
-  e.intermediate = own.whole(width, 1, widest);
+  e.intermediate = own.whole(width, 1, most_width);
   const char* const count =
       own.either({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"});
   const char* const shared =
@@ -66,17 +66,17 @@ expert_shape experts_of(const config_view<Json>& c) {
                   "share_expert_dim", "shared_intermediate_size"});
   double beside = 0;
   if (own.has(shared)) {
-    beside = own.whole(shared, 0, widest);
+    beside = own.whole(shared, 0, most_width);
   } else {
-    beside = own.whole_or(count, 0, 0, widest) * e.intermediate;
+    beside = own.whole_or(count, 0, 0, most_width) * e.intermediate;
   }
   if (own.has("intermediate_size_mlp")) beside = e.intermediate;  // Llama 4
   if (own.flag_or("enable_moe_block", false)) {                   // Gemma 4: a dense network beside
-    beside = own.whole("intermediate_size", 1, widest);
+    beside = own.whole("intermediate_size", 1, most_width);
   }
   if (beside > 0) e.shared_intermediate = beside;
   const char* const latent = own.either({"moe_latent_size", "routed_expert_hidden_size"});
-  if (own.has(latent)) e.latent = own.whole(latent, 1, widest);
+  if (own.has(latent)) e.latent = own.whole(latent, 1, most_width);
   e.gated = is_gated(c);
   e.router_bias = c.family.router_bias ||
                   own.text_or("topk_method", own.has("n_routed_experts") && own.has("topk_group")
@@ -186,7 +186,7 @@ layer_shape block_of(const config_view<Json>& c, std::size_t layer) {
     if (a.kv_heads != math::floor(a.kv_heads))
       attention.refuse("n_heads_in_group",
                        "a divisor of num_attention_heads, which is " + number_text(a.query_heads));
-    a.head_dim = c.own.whole_or("head_dim", c.hidden / a.query_heads, 1, widest);
+    a.head_dim = c.own.whole_or("head_dim", c.hidden / a.query_heads, 1, most_width);
     out.mixer = a;
   }
   if (!ffn.flag_or("no_op", false)) {

@@ -8,7 +8,7 @@
 
 namespace perfmodel::detail {
 
-inline constexpr double most_layers = 10000, widest = 1e8;
+inline constexpr double most_layers = 10000, most_width = 1e8;
 
 enum class mixer_role { full, window, chunk, recurrent, none };
 enum class feed_role { by_rule, dense, experts, none };  ///< by_rule: the fields of the experts say

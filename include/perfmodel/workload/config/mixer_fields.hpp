@@ -21,7 +21,7 @@ struct config_view {
 template <class Json>
 double heads_of(const config_fields<Json>& f, const char* key,
                 const std::optional<double>& preset) {
-  return preset ? f.whole_or(key, *preset, 1, widest) : f.whole(key, 1, widest);
+  return preset ? f.whole_or(key, *preset, 1, most_width) : f.whole(key, 1, most_width);
 }
 
 /// The sparse attentions that choose their tokens.
@@ -31,8 +31,8 @@ std::optional<attention_indexer> indexer_of(const config_view<Json>& c, std::siz
   attention_indexer x;
   if (own.has("index_topk")) {
     x.top_k = own.whole("index_topk", 1, 1e9);
-    x.heads = own.whole("index_n_heads", 1, widest);
-    x.dim = own.whole("index_head_dim", 1, widest);
+    x.heads = own.whole("index_n_heads", 1, most_width);
+    x.dim = own.whole("index_head_dim", 1, most_width);
     if (own.has("indexer_types")) {
       const Json& types = own.list_for("indexer_types", static_cast<std::size_t>(c.layers));
       x.shared = types.at(layer).is_string() && types.at(layer) == "shared";
@@ -51,8 +51,8 @@ std::optional<attention_indexer> indexer_of(const config_view<Json>& c, std::siz
     sparse.list_for(where, static_cast<std::size_t>(c.layers));
     if (sparse.whole_entry(where, layer, 0, 1) == 0) return {};
   }
-  x.heads = sparse.whole("sparse_num_index_heads", 1, widest);
-  x.dim = sparse.whole("sparse_index_dim", 1, widest);
+  x.heads = sparse.whole("sparse_num_index_heads", 1, most_width);
+  x.dim = sparse.whole("sparse_index_dim", 1, most_width);
   x.top_k = sparse.whole("sparse_topk_blocks", 1, 1e9) * sparse.whole("sparse_block_size", 1, 1e6);
   x.cache = bf16;
   return x;
@@ -85,14 +85,14 @@ void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a
   const char* width =
       f.either({name("head_dim", "swa_head_dim", windowed), "head_dim", "attention_head_dim"});
   if (!windowed && f.has("global_head_dim")) width = "global_head_dim";
-  const auto stated = f.whole_or(width, c.family.head_dim, 1, widest);
+  const auto stated = f.whole_or(width, c.family.head_dim, 1, most_width);
   a.head_dim = stated.value_or(c.hidden / a.query_heads);
   if (a.head_dim != math::floor(a.head_dim)) {
     f.refuse(heads, "a divisor of hidden_size, which is " + number_text(c.hidden));
   }
   const char* const value = name("v_head_dim", "swa_v_head_dim", windowed);
   if (f.has(value)) {
-    const double v = f.whole(value, 1, widest);
+    const double v = f.whole(value, 1, most_width);
     if (v != a.head_dim) a.value_dim = v;
   }
 }
@@ -140,14 +140,14 @@ template <class Json>
 latent_attention_shape latent_attention_of(const config_view<Json>& c, std::size_t layer) {
   const config_fields<Json>& own = c.own;
   latent_attention_shape a;
-  a.query_heads = own.whole("num_attention_heads", 1, widest);
-  a.kv_rank = own.whole("kv_lora_rank", 1, widest);
-  a.rope_dim = own.whole("qk_rope_head_dim", 1, widest);
-  a.head_dim = own.whole("qk_nope_head_dim", 1, widest) + a.rope_dim;
-  a.value_dim = own.whole("v_head_dim", 1, widest);
+  a.query_heads = own.whole("num_attention_heads", 1, most_width);
+  a.kv_rank = own.whole("kv_lora_rank", 1, most_width);
+  a.rope_dim = own.whole("qk_rope_head_dim", 1, most_width);
+  a.head_dim = own.whole("qk_nope_head_dim", 1, most_width) + a.rope_dim;
+  a.value_dim = own.whole("v_head_dim", 1, most_width);
   // Null is "not compressed"; a file that leaves the field out means the class's own 1536.
   a.query_rank = own.whole_or(
-      "q_lora_rank", own.names("q_lora_rank") ? std::optional<double>() : 1536.0, 1, widest);
+      "q_lora_rank", own.names("q_lora_rank") ? std::optional<double>() : 1536.0, 1, most_width);
   a.output_gate = own.flag_or("mla_use_output_gate", false);
   a.indexer = indexer_of(c, layer);
   if (own.flag_or("attention_bias", false))
@@ -162,11 +162,11 @@ compressed_attention_shape compressed_attention_of(const config_view<Json>& c, s
   if (static_cast<double>(own.list("compress_ratios").size()) < c.layers)
     own.list_for("compress_ratios", static_cast<std::size_t>(c.layers));
   compressed_attention_shape a;
-  a.query_heads = own.whole("num_attention_heads", 1, widest);
-  a.head_dim = own.whole("head_dim", 1, widest);
-  a.query_rank = own.whole("q_lora_rank", 1, widest);
+  a.query_heads = own.whole("num_attention_heads", 1, most_width);
+  a.head_dim = own.whole("head_dim", 1, most_width);
+  a.query_rank = own.whole("q_lora_rank", 1, most_width);
   a.output_groups = own.whole("o_groups", 1, a.query_heads);
-  a.output_rank = own.whole("o_lora_rank", 1, widest);
+  a.output_rank = own.whole("o_lora_rank", 1, most_width);
   a.window = own.whole("sliding_window", 1, 1e10);
   const double ratio = own.whole_entry("compress_ratios", layer, 0, 1e6);
   if (ratio < 1) return a;
@@ -189,15 +189,15 @@ recurrent_shape recurrent_of(const config_view<Json>& c) {
   if (own.has("linear_attn_config")) {
     const auto k = own.object("linear_attn_config");
     r.kind = recurrence::kimi_delta;
-    r.key_heads = r.value_heads = k.whole("num_heads", 1, widest);
-    r.key_dim = r.value_dim = k.whole("head_dim", 1, widest);
+    r.key_heads = r.value_heads = k.whole("num_heads", 1, most_width);
+    r.key_dim = r.value_dim = k.whole("head_dim", 1, most_width);
     r.conv_kernel = k.whole("short_conv_kernel_size", 1, 1024);
     r.full_rank_gate = k.flag_or("use_full_rank_gate", false);
   } else if (own.has("linear_num_value_heads")) {
-    r.key_heads = own.whole("linear_num_key_heads", 1, widest);
-    r.value_heads = own.whole("linear_num_value_heads", 1, widest);
-    r.key_dim = own.whole("linear_key_head_dim", 1, widest);
-    r.value_dim = own.whole("linear_value_head_dim", 1, widest);
+    r.key_heads = own.whole("linear_num_key_heads", 1, most_width);
+    r.value_heads = own.whole("linear_num_value_heads", 1, most_width);
+    r.key_dim = own.whole("linear_key_head_dim", 1, most_width);
+    r.value_dim = own.whole("linear_value_head_dim", 1, most_width);
     r.conv_kernel = own.whole("linear_conv_kernel_dim", 1, 1024);
     r.state_format = state_format_of(stated, bf16);
     if (math::floor(r.value_heads / r.key_heads) * r.key_heads != r.value_heads)
@@ -205,10 +205,10 @@ recurrent_shape recurrent_of(const config_view<Json>& c) {
                  "a divisor of linear_num_value_heads, which is " + number_text(r.value_heads));
   } else if (const char* heads = own.either({"mamba_num_heads", "mamba_n_heads"}); own.has(heads)) {
     r.kind = recurrence::mamba2;
-    r.value_heads = own.whole(heads, 1, widest);
+    r.value_heads = own.whole(heads, 1, most_width);
     r.key_heads = own.whole(own.either({"n_groups", "mamba_n_groups"}), 1, r.value_heads);
-    r.key_dim = own.whole(own.either({"ssm_state_size", "mamba_d_state"}), 1, widest);
-    r.value_dim = own.whole(own.either({"mamba_head_dim", "mamba_d_head"}), 1, widest);
+    r.key_dim = own.whole(own.either({"ssm_state_size", "mamba_d_state"}), 1, most_width);
+    r.value_dim = own.whole(own.either({"mamba_head_dim", "mamba_d_head"}), 1, most_width);
     r.conv_kernel = own.whole(own.either({"conv_kernel", "mamba_d_conv"}), 1, 1024);
     r.conv_bias = own.flag_or(own.either({"use_conv_bias", "mamba_conv_bias"}), true);
     r.state_format = state_format_of(stated, bf16);
@@ -217,8 +217,8 @@ recurrent_shape recurrent_of(const config_view<Json>& c) {
                  "a divisor of the heads, which are " + number_text(r.value_heads));
   } else if (own.has("attn_type_list") || own.has("layer_group_size")) {
     r.kind = recurrence::lightning;
-    r.key_heads = r.value_heads = own.whole("num_attention_heads", 1, widest);
-    r.key_dim = r.value_dim = own.whole_or("head_dim", c.hidden / r.value_heads, 1, widest);
+    r.key_heads = r.value_heads = own.whole("num_attention_heads", 1, most_width);
+    r.key_dim = r.value_dim = own.whole_or("head_dim", c.hidden / r.value_heads, 1, most_width);
     r.state_format = bf16;
   } else {
     own.refuse("linear_num_value_heads",
