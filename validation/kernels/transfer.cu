@@ -317,11 +317,11 @@ void measure(const pv::session& s, pv::recording& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return pv::run_experiment(
-      argc, argv,
-      {.name = "transfer",
-       .law = "interconnect.hpp: time = alpha + bytes / bandwidth; collectives.hpp: bytes a rank sends",
-       .program = "validation/kernels/transfer.cu",
-       .faults = {"drop_chunk", "miscount", "swap_bytes", "drop_tail"}},
-      measure);
+  return pv::run_experiment(argc, argv,
+                            {.name = "transfer",
+                             .law = "interconnect.hpp: time = alpha + bytes / bandwidth; "
+                                    "collectives.hpp: bytes a rank sends",
+                             .program = "validation/kernels/transfer.cu",
+                             .faults = {"drop_chunk", "miscount", "swap_bytes", "drop_tail"}},
+                            measure);
 }
