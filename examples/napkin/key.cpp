@@ -107,12 +107,18 @@ std::string plain(std::string_view name) {
   return s;
 }
 
-/// Letters to insert, remove or replace; where one name is a part of the other, half of the rest.
+/// As edits; where one name is a part of the other, half of the rest.
 double distance(const std::string& a, const std::string& b) {
   if (!a.empty() && !b.empty() && (a.find(b) != a.npos || b.find(a) != b.npos)) {
     const auto longer = std::max(a.size(), b.size()), shorter = std::min(a.size(), b.size());
     return 0.5 * static_cast<double>(longer - shorter) / static_cast<double>(longer);
   }
+  return static_cast<double>(edits(a, b));
+}
+
+}  // namespace
+
+std::size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -124,10 +130,8 @@ double distance(const std::string& a, const std::string& b) {
       row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
     }
   }
-  return static_cast<double>(row[b.size()]);
+  return row[b.size()];
 }
-
-}  // namespace
 
 std::string nearest(std::string_view name, std::span<const std::string_view> names) {
   const std::string wanted = plain(name);

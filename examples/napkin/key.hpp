@@ -105,6 +105,8 @@ key weight_copies_key(const char* help);
 /// Every query has these beside its own.
 inline constexpr std::string_view common_keys[] = {"query", "id", "mode"};
 
+/// Letters to insert, remove or replace.
+std::size_t edits(std::string_view a, std::string_view b);
 /// The name of `names` that is most like `name`, for "did you mean".
 std::string nearest(std::string_view name, std::span<const std::string_view> names);
 

@@ -5,6 +5,7 @@
 #include <perfmodel/workload/config/python_json.hpp>
 #include <perfmodel/workload/model/parameters.hpp>
 #include <string>
+#include <support/layers.hpp>
 
 namespace pm = perfmodel;
 using nlohmann::json;
@@ -160,11 +161,7 @@ TEST_CASE("layers by lists, letters and intervals; contradictions are refused", 
 TEST_CASE("which layers have experts, as every family says it", "[models]") {
   const auto routed_layers = [](json file) {
     file["intermediate_size"] = 128;
-    double n = 0;
-    for (const auto& kind : pm::from_config(file).model.layers.feed_forwards) {
-      if (std::holds_alternative<pm::expert_shape>(kind.shape)) n += kind.layers;
-    }
-    return n;
+    return perfmodel_test::routed_layers_of(pm::from_config(file).model);
   };
   CHECK(routed_layers(routed) == 12);
   CHECK(routed_layers(with(routed, "first_k_dense_replace", 3)) == 9);

@@ -9,6 +9,7 @@
 #include <perfmodel/workload/config/huggingface.hpp>
 #include <perfmodel/workload/model/kv_shape.hpp>
 #include <set>
+#include <support/layers.hpp>
 #include <support/model_fields.hpp>
 #include <support/tables.hpp>
 
@@ -64,19 +65,10 @@ double dense_width_of(const pm::model_config& c) {
   return first_of<pm::dense_shape>(c.model.layers.feed_forwards)->intermediate;
 }
 double routed_layers_of(const pm::model_config& c) {
-  double n = 0;
-  for (const auto& kind : c.model.layers.feed_forwards) {
-    if (std::holds_alternative<pm::expert_shape>(kind.shape)) n += kind.layers;
-  }
-  return n;
+  return perfmodel_test::routed_layers_of(c.model);
 }
 double windows_of(const pm::model_config& c) {
-  double n = 0;
-  for (const auto& kind : c.model.layers.mixers) {
-    const auto* a = std::get_if<pm::attention_shape>(&kind.shape);
-    if (a != nullptr && a->window) n += kind.layers;
-  }
-  return n;
+  return perfmodel_test::windowed_layers_of(c.model);
 }
 double window_of(const pm::model_config& c) {
   for (const auto& kind : c.model.layers.mixers) {

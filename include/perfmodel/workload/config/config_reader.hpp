@@ -15,11 +15,12 @@ std::optional<layer_shape> mtp_of(const config_view<Json>& c, const layer_list& 
   if (modules < 1 || layers.mixers.empty()) return {};
   layer_shape l{.times = modules, .mixer = {}, .feed_forward = {}};
   const auto own_entry = static_cast<std::size_t>(c.layers);
-  if (c.own.has_list("compress_ratios") && c.own.list("compress_ratios").size() > own_entry)
+  if (c.own.has_list("compress_ratios") && c.own.list("compress_ratios").size() > own_entry) {
     l.mixer = compressed_attention_of(c, own_entry);
-  for (const auto& kind : layers.mixers) {  // attention, where there are recurrent layers too
-    if (l.mixer && std::holds_alternative<compressed_attention_shape>(*l.mixer)) break;
-    if (!l.mixer || !std::holds_alternative<recurrent_shape>(kind.shape)) l.mixer = kind.shape;
+  } else {
+    for (const auto& kind : layers.mixers) {  // attention, where there are recurrent layers too
+      if (!l.mixer || !std::holds_alternative<recurrent_shape>(kind.shape)) l.mixer = kind.shape;
+    }
   }
   for (const auto& kind : layers.feed_forwards) l.feed_forward = kind.shape;
   return l;
