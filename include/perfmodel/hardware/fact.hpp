@@ -14,6 +14,7 @@ enum class basis {
   announced,  ///< said by the maker of a part not yet shipping
   assumed,    ///< nobody's figure: a guess that says so
   given,      ///< set by the caller
+  not_stated, ///< nothing is known
 };
 
 constexpr const char* name_of(basis b) {
@@ -25,6 +26,7 @@ constexpr const char* name_of(basis b) {
     case basis::announced: return "announced";
     case basis::assumed: return "assumed";
     case basis::given: return "given";
+    case basis::not_stated: return "not stated";
   }
   return "given";
 }
@@ -36,6 +38,7 @@ struct source {
 };
 
 inline constexpr source given_by_caller{};
+inline constexpr source not_stated{basis::not_stated, "not stated"};
 
 /// A quantity with its source. It is the quantity: laws use it as such, and assigning a bare
 /// quantity makes it the caller's own value. A fact left out, or set to {}, is not stated; a fact of 0
@@ -48,12 +51,12 @@ class fact : public Q {
   constexpr fact() = default;
   constexpr fact(const Q& q) : fact(q, given_by_caller) {}
   constexpr fact(const Q& q, const source& s) : Q(q), from_(&s) {}
-  constexpr const source& from() const { return is_stated() ? *from_ : given_by_caller; }
+  constexpr const source& from() const { return *from_; }
   constexpr const Q& quantity() const { return *this; }
-  constexpr bool is_stated() const { return from_ != nullptr; }
+  constexpr bool is_stated() const { return from_->how != basis::not_stated; }
 
  private:
-  const source* from_ = nullptr;
+  const source* from_ = &not_stated;
 };
 
 /// The same fact over another scalar.
