@@ -188,8 +188,8 @@ std::vector<titled_table> published_tables(const published_scores& s) {
         {"Whole services: time per output token",
          "One number saw these rows: the floor of an engine's own all-reduce on NVLink 5 was "
          "chosen between two measurements by how B200's Llama scales. The prediction has the "
-         "kernels and the collectives; the host, the scheduler, uneven experts and uneven "
-         "lengths are left out. Formats are the narrowest that a row's label allows.",
+         "kernels and the collectives; the host, the scheduler, uneven experts and the spread of "
+         "lengths are left out. Formats are those that a user gets who names none.",
          grouped(s.serving, {"model", "GPU", "engine", "format", "load"}, [](const comparison& c) {
            return group_key{c.shape, c.device, c.engine, c.format, c.regime};
          })});
