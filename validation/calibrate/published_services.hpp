@@ -1,0 +1,175 @@
+// Services that others ran and published, as deployments with the formats that a user gets who names none.
+#pragma once
+
+#include <optional>
+#include <perfmodel/deployment/engine_formats.hpp>
+#include <perfmodel/deployment/load.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <string>
+#include <vector>
+
+#include "tables.hpp"
+
+namespace published {
+
+/// A service as a table has it: what was run, the time per output token and to the first.
+struct service {
+  std::string table{}, model{}, gpu{}, engine{}, version{}, precision{};
+  pm::parallel_layout layout{};
+  pm::service_load load{};
+  double seconds = 0.0;
+  double first = 0.0;          ///< seconds to the first token, the mean
+  bool may_speculate = false;  ///< more tokens a step than one, for all that the table says
+};
+
+struct published_model {
+  const char* begins;  ///< its name in a table, without the organisation
+  const char* called;  ///< in a report
+  const pm::transformer& is;
+};
+inline constexpr published_model published_models[] = {
+    {"DeepSeek-", "DeepSeek-R1", pm::catalog::deepseek_r1},
+    {"deepseek-r1", "DeepSeek-R1", pm::catalog::deepseek_r1},
+    {"Llama-3.1-70B", "Llama-3.1-70B", pm::catalog::llama_3_1_70b},
+    {"Qwen3-235B-A22B", "Qwen3-235B-A22B", pm::catalog::qwen_3_235b_a22b},
+    {"Qwen3.5-397B-A17B", "Qwen3.5-397B-A17B", pm::catalog::qwen_3_5_397b_a17b},
+    {"gpt-oss-120b", "gpt-oss-120b", pm::catalog::gpt_oss_120b}};
+
+inline const published_model* model_of(std::string_view name) {
+  name.remove_prefix(name.rfind('/') + 1);  // all of it where there is none
+  for (const published_model& m : published_models) {
+    if (name.starts_with(m.begins)) return &m;
+  }
+  return nullptr;
+}
+
+/// A checkpoint, and what it says of its cache.
+struct checkpoint {
+  pm::weight_storage weights{};
+  std::optional<pm::storage_format> kv{};
+};
+
+/// The checkpoint that a model and a precision name: the maker's own in bf16, fp8 and MXFP4; for Llama in
+/// fp8, and in fp4, NVIDIA's, which keep the cache in fp8 and DeepSeek's and Qwen's attention in bf16; in
+/// fp4 on AMD, AMD's.
+inline checkpoint checkpoint_of(const service& s, const published_model& m,
+                                const pm::accelerator& a) {
+  using enum pm::number_format;
+  const std::string_view model = m.called;
+  if (model == "gpt-oss-120b" || s.precision == "bf16") return {m.is.stored, {}};
+  const bool four_bit = s.precision == "fp4", llama = model.starts_with("Llama");
+  if (!four_bit && !llama) return {pm::weight_storage(pm::catalog::fp8_blocks), {}};
+  if (!four_bit) return {pm::weight_storage(fp8), fp8};
+  const bool amd = pm::facts_of(a.architecture).kind == pm::machine_kind::gpu_amd;
+  checkpoint c{pm::weight_storage(amd ? pm::catalog::mxfp4 : pm::storage_format(fp4, 16.0, 8.0)),
+               fp8};
+  if (!llama) c.weights.attention = bf16;
+  if (amd) c.kv.reset();
+  return c;
+}
+
+/// With the formats that a user gets who names none.
+inline pm::deployment deployment_of(const service& s, const published_model& m,
+                                    const pm::accelerator& a) {
+  const checkpoint stored = checkpoint_of(s, m, a);
+  pm::deployment d{.device = a, .model = m.is, .layout = s.layout, .weights = stored.weights};
+  d.served_by = pm::find_engine(s.engine).value_or(pm::engine::none);
+  const pm::engine_formats f = pm::engine_formats_of(stored.weights, stored.kv, a, d.served_by);
+  d.activations = f.linear.format;
+  d.expert_activations = f.experts.format;
+  d.kv = f.kv;
+  return d;
+}
+
+/// Lengths are means: InferenceX draws each from 80 to 100 % of its isl and osl.
+inline pm::service_load load_of(const common::table_row& c, double of_lengths) {
+  return {.input_tokens = of_lengths * c.count("isl"),
+          .output_tokens = of_lengths * c.count("osl"),
+          .arrivals = pm::closed_loop{c.count("concurrency")}};
+}
+
+/// The ranks of AIConfigurator's rows. The dump of 2026-04-06 multiplies the degree of attention by that of
+/// experts once too often where experts are spread: its tp 64 with 8 x 8 are the same runs, digit by digit,
+/// as tp 8 with 1 x 8 in the dump before it. Rows without a degree of data parallelism have all ranks that
+/// the experts are on.
+inline std::optional<pm::parallel_layout> aic_layout(const common::table_row& c) {
+  const int experts = c.whole("moe_ep"), expert_tensor = c.whole("moe_tp");
+  pm::parallel_layout l{.tensor = c.whole("tp"), .pipeline = c.whole("pp"), .expert = experts};
+  if (c.has("attention_dp")) {
+    l.data = c.whole("attention_dp");
+    if (c.text("src") == "dump-2026-04-06" && expert_tensor > 1) {
+      (l.data > 1 ? l.data : l.tensor) /= experts;
+    }
+  } else if (c.text("concurrency") == c.text("batch_per_replica")) {
+    l.data = experts * expert_tensor / l.tensor;
+  } else {
+    return {};
+  }
+  return l;
+}
+
+/// DeepSeek-R1 by these versions of TensorRT-LLM: the same service (8 ranks, fp8, 64 requests of 1,024 and
+/// 8,192 tokens) takes 22.4 ms a token in 1.2.0rc6.post2 and 12.2 in post3, below the bound of a token at a
+/// time; 1.1.0rc2.post2 has rows of both kinds. InferenceX runs it with and without MTP; the dump has no
+/// column that says which.
+inline bool may_speculate(const common::table_row& c) {
+  const std::string& version = c.text("version");
+  return c.text("model").starts_with("DeepSeek-") && c.text("backend") == "trtllm" &&
+         (version == "1.2.0rc6.post3" || version == "1.1.0rc2.post2");
+}
+
+inline std::vector<service> aic_services(const std::string& folder) {
+  std::vector<service> out;
+  for (const auto& c : rows_of(folder, "aic_e2e_serving_public.csv")) {
+    if (!c.has("ttft_ms") || !c.has("tpot_ms") || !c.has("concurrency")) continue;
+    const auto layout = aic_layout(c);
+    if (!layout) continue;
+    const bool dump = c.text("src").find("dump") != std::string::npos;
+    out.push_back({.table = "InferenceX, by AIConfigurator",
+                   .model = c.text("model"),
+                   .gpu = c.text("gpu"),
+                   .engine = c.text("backend"),
+                   .version = c.has("version") ? c.text("version") : "",
+                   .precision = c.text("precision"),
+                   .layout = *layout,
+                   .load = load_of(c, dump ? 0.9 : 1.0),
+                   .seconds = c.seconds("tpot_ms", 1e-3),
+                   .first = c.seconds("ttft_ms", 1e-3),
+                   .may_speculate = may_speculate(c)});
+  }
+  return out;
+}
+
+/// Those that prefill and decode on the same devices, without speculation.
+inline std::vector<service> inferencex_services(const std::string& folder) {
+  std::vector<service> out;
+  for (const auto& c : rows_of(folder, "inferencex_serving_public.csv")) {
+    if (c.text("disagg") != "false" || c.text("spec_decoding") != "none") continue;
+    if (!c.has("tpot_mean_ms") || !c.has("ttft_mean_ms")) continue;
+    const int ranks = c.whole("tp");
+    const bool data = c.text("dp_attention") == "true";
+    const std::string& framework = c.text("framework");
+    out.push_back(
+        {.table = "InferenceX",
+         .model = c.text("model"),
+         .gpu = c.text("gpu").substr(0, c.text("gpu").find('-')),
+         .engine = framework == "trt" ? "trtllm" : framework,
+         .version = c.text("image").substr(c.text("image").rfind(':') + 1),
+         .precision = c.text("precision"),
+         .layout = {.tensor = data ? 1 : ranks, .expert = c.whole("ep"), .data = data ? ranks : 1},
+         .load = load_of(c, 0.9),
+         .seconds = c.seconds("tpot_mean_ms", 1e-3),
+         .first = c.seconds("ttft_mean_ms", 1e-3)});
+  }
+  return out;
+}
+
+/// All of them that are complete.
+inline std::vector<service> services(const std::string& folder) {
+  std::vector<service> out = aic_services(folder);
+  for (service& s : inferencex_services(folder)) out.push_back(std::move(s));
+  return out;
+}
+
+}  // namespace published
