@@ -1,0 +1,163 @@
+// Which sequences an iteration of a simulated engine works on, and on how many tokens of each.
+#pragma once
+
+#include <deque>
+#include <stdexcept>
+
+#include "simulator/scheduler.hpp"
+
+namespace perfmodel_test::simulator {
+
+struct planned {
+  sequence* who = nullptr;
+  int tokens = 0;  ///< of a prompt, or of an evicted sequence's
+};
+
+/// First come, first served. Sources: vLLM 0.19 (v1/core/sched/scheduler.py), SGLang 0.5
+/// (managers/schedule_policy.py), TensorRT-LLM 1.0 (docs: in-flight batching, capacity scheduler).
+class engine {
+ public:
+  explicit engine(const scheduler& s)
+      : s_(s), rows_(1 + static_cast<int>(s.acceptance.size())), pool_(s) {}
+
+  void enqueue(sequence& q) {
+    const int longest = q.want.input + q.want.output + block_tokens;
+    if (s_.kv_blocks > 0 && longest > s_.kv_blocks * block_tokens) {
+      throw std::invalid_argument("a request that the cache never holds");
+    }
+    waiting_.push_back(&q);
+  }
+  /// The next iteration; empty where there is nothing to do.
+  const std::vector<planned>& next() {
+    plan_.clear();
+    moved_ = 0;
+    switch (s_.kind) {
+      case scheduling::mixed: mix(); break;
+      case scheduling::prefill_first:
+        admit(continue_prompts());
+        if (plan_.empty()) decode();
+        break;
+      case scheduling::static_batch:
+        if (running_.empty()) {
+          while (can_take()) take();
+        }
+        continue_prompts();
+        if (plan_.empty()) decode();
+        break;
+    }
+    return plan_;
+  }
+  /// Takes out what is done: of a static batch nothing before all are.
+  void retire() {
+    const auto done = [](const sequence* q) { return q->done(); };
+    if (s_.kind == scheduling::static_batch &&
+        !std::all_of(running_.begin(), running_.end(), done)) {
+      return;
+    }
+    for (sequence* q : running_) {
+      if (q->done()) pool_.release(*q);
+    }
+    std::erase_if(running_, done);
+  }
+  std::size_t admitted() const { return running_.size(); }
+  int rows() const { return rows_; }
+  int blocks_used() const { return pool_.used(); }
+  /// Tokens of the cache that the iteration swaps, out and in.
+  int moved() const { return moved_; }
+  int evictions() const { return evictions_; }
+
+ private:
+  void mix() {
+    int budget = s_.token_budget;
+    for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
+      sequence& q = *running_[i];
+      const int wanted = q.decodes() ? rows_ : q.known() - q.computed;
+      if (!make_room(q)) break;
+      plan_.push_back({&q, std::min(wanted, budget)});
+      budget -= plan_.back().tokens;
+    }
+    admit(budget);
+  }
+  /// Chunks of prompts that were begun; what is left of the budget.
+  int continue_prompts() {
+    int budget = s_.token_budget;
+    for (sequence* q : running_) {
+      if (budget == 0 || q->decodes()) continue;
+      plan_.push_back({q, std::min(q->known() - q->computed, budget)});
+      budget -= plan_.back().tokens;
+    }
+    return budget;
+  }
+  void decode() {
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+      if (!make_room(*running_[i])) break;
+      plan_.push_back({running_[i], 1});
+    }
+  }
+  void admit(int budget) {
+    while (budget > 0 && !waiting_.empty()) {
+      const int rest = waiting_.front()->known() - present(*waiting_.front());
+      if (rest > budget && !s_.split_prompts && rest <= s_.token_budget) return;
+      if (!can_take()) return;
+      plan_.push_back({take(), std::min(rest, budget)});
+      budget -= plan_.back().tokens;
+    }
+  }
+  /// Tokens that are in the cache when a sequence is admitted.
+  static int present(const sequence& q) {
+    return q.swapped ? q.computed : std::min(q.want.cached, q.known() - 1);
+  }
+  /// Whether the first in line has its place and its blocks.
+  bool can_take() {
+    if (waiting_.empty() || running_.size() >= static_cast<std::size_t>(s_.max_sequences)) {
+      return false;
+    }
+    sequence& q = *waiting_.front();
+    const bool grows = s_.kind != scheduling::static_batch && s_.reserve == reservation::grow;
+    return pool_.hold(q, grows ? q.known() : q.want.input + q.want.output);
+  }
+  sequence* take() {
+    sequence* q = waiting_.front();
+    waiting_.pop_front();
+    running_.push_back(q);
+    if (q->swapped) moved_ += q->computed;
+    q->computed = present(*q);
+    q->swapped = false;
+    return q;
+  }
+  /// Blocks for the tokens that the iteration computes, the newest sequences' if there are no others.
+  /// No room: the sequence was the newest itself.
+  bool make_room(sequence& q) {
+    if (q.done()) return true;
+    const int drafted = q.decodes() ? rows_ - 1 : 0;
+    while (!pool_.hold(q, std::min(q.known() + drafted, q.want.input + q.want.output))) {
+      sequence& newest = *running_.back();
+      evict(newest);
+      if (&newest == &q) return false;
+    }
+    return true;
+  }
+  void evict(sequence& q) {
+    pool_.release(q);
+    ++q.preemptions;
+    ++evictions_;
+    if (s_.evict == eviction::swap) {
+      q.swapped = true;
+      moved_ += q.computed;
+    } else {
+      q.computed = 0;
+    }
+    running_.pop_back();
+    waiting_.push_front(&q);
+  }
+
+  const scheduler& s_;
+  int rows_;  ///< of a sequence that decodes: 1, and what is drafted
+  block_pool pool_;
+  std::deque<sequence*> waiting_{};
+  std::vector<sequence*> running_{};  ///< in the order of admission
+  std::vector<planned> plan_{};
+  int moved_ = 0, evictions_ = 0;
+};
+
+}  // namespace perfmodel_test::simulator

@@ -1,0 +1,95 @@
+// How a simulated engine schedules, and what it asks the time of.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "simulator/load.hpp"
+
+namespace perfmodel_test::simulator {
+
+enum class scheduling {
+  mixed,          ///< decodes first, prompts fill the budget: vLLM; with whole prompts TensorRT-LLM
+  prefill_first,  ///< prompts alone while any can be admitted, else all decode: SGLang
+  static_batch,   ///< a batch is taken, prefilled and decoded to its last token before the next
+};
+enum class reservation {
+  grow,          ///< the tokens there are, and a block more when they need one: vLLM
+  whole_length,  ///< prompt and answer, on admission: TensorRT-LLM, "guaranteed no evict"
+};
+enum class eviction { recompute, swap };
+
+/// `token_budget` bounds the tokens of a mixed iteration and the prompt tokens of any other. Without
+/// `split_prompts` only a prompt longer than the budget is cut. `acceptance` of drafted tokens is by
+/// position, each given that those before it were accepted; without it nothing is drafted.
+struct scheduler {
+  scheduling kind = scheduling::mixed;
+  int token_budget = 8192;
+  bool split_prompts = true;
+  int max_sequences = 256;
+  int kv_blocks = 0;  ///< 0: as many as are asked for
+  reservation reserve = reservation::grow;
+  bool prefix_shared = false;  ///< cached tokens of a prompt take no blocks of its own
+  eviction evict = eviction::recompute;
+  double swap_s_per_token = 0;  ///< out, and again in
+  double host_per_iteration = 0, host_per_sequence = 0;
+  double host_per_request = 0;  ///< before it is in the queue
+  std::vector<double> acceptance{};
+};
+inline constexpr int block_tokens = 16;
+
+/// One iteration: sequences that decode over a mean context, prompts with tokens of theirs and what
+/// is cached before these, a mean over the tokens.
+struct pass {
+  int decoding = 0;
+  double context = 0;
+  int rows_per_sequence = 1;
+  int prompts = 0;
+  int prompt_tokens = 0;
+  double past = 0;
+
+  bool operator==(const pass&) const = default;
+};
+using pass_time = std::function<double(const pass&)>;
+
+/// A request in the engine. `computed` of its `known` tokens are in the cache.
+struct sequence {
+  int index = 0;
+  job want{};
+  double arrival = 0, ready = 0, started = -1, first = 0, last = 0;
+  int computed = 0, generated = 0, blocks = 0, preemptions = 0;
+  bool swapped = false;
+
+  int known() const { return want.input + generated; }
+  bool decodes() const { return generated > 0 && computed == want.input + generated - 1; }
+  bool done() const { return generated >= want.output; }
+};
+
+/// Blocks of the cache, none of them shared.
+class block_pool {
+ public:
+  explicit block_pool(const scheduler& s) : s_(s) {}
+  /// Whether the sequence has, now, blocks for so many tokens.
+  bool hold(sequence& q, int tokens) {
+    if (s_.kv_blocks == 0) return true;
+    const int own = tokens - (s_.prefix_shared ? q.want.cached : 0);
+    const int needed = (own + block_tokens - 1) / block_tokens;
+    const int more = needed - q.blocks;
+    if (more <= 0) return true;
+    if (used_ + more > s_.kv_blocks) return false;
+    q.blocks += more;
+    used_ += more;
+    return true;
+  }
+  void release(sequence& q) {
+    used_ -= q.blocks;
+    q.blocks = 0;
+  }
+  int used() const { return used_; }
+
+ private:
+  const scheduler& s_;
+  int used_ = 0;
+};
+
+}  // namespace perfmodel_test::simulator

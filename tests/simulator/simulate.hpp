@@ -1,0 +1,183 @@
+// A service, simulated request by request and iteration by iteration: the second method beside the
+// closed forms of a load.
+#pragma once
+
+#include <deque>
+#include <stdexcept>
+
+#include "simulator/engine.hpp"
+#include "simulator/outcome.hpp"
+
+namespace perfmodel_test::simulator {
+
+class simulation {
+ public:
+  simulation(const load& l, const scheduler& s, const pass_time& time, std::uint64_t seed)
+      : l_(l),
+        s_(s),
+        time_(time),
+        random_(seed),
+        engine_(s),
+        last_(static_cast<int>(l.jobs.size()) - l.tail) {
+    out_.requests.resize(static_cast<std::size_t>(last_ - l.warm_up));
+  }
+  outcome run() {
+    if (l_.arrivals.empty()) {
+      for (int i = 0; i < l_.concurrency; ++i) send();
+    }
+    while (counted_ < out_.requests.size()) {
+      for (; !coming_.empty() && coming_.front()->ready <= now_.time; coming_.pop_front()) {
+        engine_.enqueue(*coming_.front());
+      }
+      const std::vector<planned>& plan = engine_.next();
+      if (plan.empty()) {
+        advance(next_event());
+      } else {
+        iterate(plan);
+      }
+    }
+    if (!closed_) window_ends_ = now_;
+    out_.during = window_ends_ - window_begins_;
+    return out_;
+  }
+
+ private:
+  bool counts(int index) const { return index >= l_.warm_up && index < last_; }
+
+  /// A request arrives now.
+  void send() {
+    const std::size_t index = sequences_.size();
+    if (index >= l_.jobs.size() && !l_.endless) return;
+    sequence& q = sequences_.emplace_back();
+    q.index = static_cast<int>(index);
+    q.want = l_.jobs[index % l_.jobs.size()];
+    q.arrival = now_.time;
+    q.ready = now_.time + s_.host_per_request;
+    coming_.push_back(&q);
+    ++present_;
+    if (q.index == l_.warm_up) window_begins_ = now_;
+    if (q.index == last_) {
+      window_ends_ = now_;
+      closed_ = true;
+    }
+  }
+  bool more_arrivals() const { return sequences_.size() < l_.arrivals.size(); }
+
+  double next_event() const {
+    if (coming_.empty() && !more_arrivals()) throw std::logic_error("the simulation is stuck");
+    double at = std::numeric_limits<double>::infinity();
+    if (!coming_.empty()) at = coming_.front()->ready;
+    if (more_arrivals()) at = std::min(at, l_.arrivals[sequences_.size()]);
+    return at;
+  }
+  void tick(double to) {
+    const double passed = to - now_.time;
+    now_.in_system += present_ * passed;
+    now_.admitted += static_cast<double>(engine_.admitted()) * passed;
+    now_.time = to;
+  }
+  void advance(double to) {
+    while (more_arrivals() && l_.arrivals[sequences_.size()] <= to) {
+      tick(l_.arrivals[sequences_.size()]);
+      send();
+    }
+    tick(to);
+  }
+
+  pass shape_of(const std::vector<planned>& plan) const {
+    pass p;
+    p.rows_per_sequence = engine_.rows();
+    for (const planned& e : plan) {
+      if (e.who->decodes()) {
+        ++p.decoding;
+        p.context += e.who->computed;
+      } else {
+        ++p.prompts;
+        p.prompt_tokens += e.tokens;
+        p.past += static_cast<double>(e.tokens) * e.who->computed;
+      }
+    }
+    p.context /= std::max(1, p.decoding);
+    p.past /= std::max(1, p.prompt_tokens);
+    return p;
+  }
+  void iterate(const std::vector<planned>& plan) {
+    const pass p = shape_of(plan);
+    for (const planned& e : plan) {
+      if (e.who->started < 0) e.who->started = now_.time;
+    }
+    advance(now_.time + time_(p) + s_.host_per_iteration +
+            s_.host_per_sequence * static_cast<double>(plan.size()) +
+            s_.swap_s_per_token * engine_.moved());
+    now_.preemptions = engine_.evictions();
+    now_.decoding += p.decoding;
+    now_.decodes += p.decoding > 0 ? 1 : 0;
+    for (const planned& e : plan) {
+      sequence& q = *e.who;
+      if (q.done()) continue;  // stays in a static batch
+      if (q.decodes()) {
+        const int tokens = std::min(round(), q.want.output - q.generated);
+        q.computed += tokens;
+        give_out(q, tokens);
+      } else {
+        q.computed += e.tokens;
+        if (q.computed == q.known()) give_out(q, 1);
+      }
+    }
+    engine_.retire();
+  }
+  /// Tokens of a sequence's round: one, and what is accepted before the first that is not.
+  int round() {
+    int tokens = 1;
+    for (const double p : s_.acceptance) {
+      if (random_.uniform() >= p) break;
+      ++tokens;
+    }
+    return tokens;
+  }
+  void give_out(sequence& q, int tokens) {
+    if (q.generated == 0) {
+      q.first = now_.time;
+    } else if (counts(q.index)) {
+      out_.gaps.add(now_.time - q.last);
+    }
+    q.last = now_.time;
+    q.generated += tokens;
+    now_.tokens += tokens;
+    if (q.done()) finish(q);
+  }
+  void finish(const sequence& q) {
+    --present_;
+    ++now_.finished;
+    if (counts(q.index)) {
+      record& r = out_.requests[static_cast<std::size_t>(q.index - l_.warm_up)];
+      r = {q.arrival,          q.started - q.ready, q.first - q.arrival, 0,
+           q.last - q.arrival, q.want.input,        q.want.output,       q.preemptions};
+      r.tpot = (r.e2e - r.ttft) / std::max(1, q.want.output - 1);
+      ++counted_;
+    }
+    if (l_.arrivals.empty()) send();
+  }
+
+  const load& l_;
+  const scheduler& s_;
+  const pass_time& time_;
+  random_numbers random_;
+  engine engine_;
+  std::deque<sequence> sequences_{};  ///< all there were; they stay where they are
+  std::deque<sequence*> coming_{};    ///< not yet in the queue
+  totals now_{}, window_begins_{}, window_ends_{};
+  outcome out_{};
+  std::size_t counted_ = 0;
+  int last_;  ///< requests before this count
+  int present_ = 0;
+  bool closed_ = false;
+};
+
+/// The seed draws what is accepted of a draft; lengths and arrivals were drawn with the load.
+inline outcome simulate(const load& l, const scheduler& s, const pass_time& time,
+                        std::uint64_t seed = 1) {
+  return simulation(l, s, time, seed).run();
+}
+
+}  // namespace perfmodel_test::simulator
