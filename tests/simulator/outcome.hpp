@@ -10,9 +10,10 @@
 
 namespace perfmodel_test::simulator {
 
-/// Seconds. `queued` is from the queue's end to the first iteration, so without the host's time.
+/// Seconds. `queued` is the wait for the first iteration, without the host's time before it; `held`
+/// is its part after the iteration that was under way, which is what vLLM reports as queued.
 struct record {
-  double arrival = 0, queued = 0, ttft = 0, tpot = 0, e2e = 0;
+  double arrival = 0, queued = 0, held = 0, ttft = 0, tpot = 0, e2e = 0;
   int input = 0, output = 0, preemptions = 0;
 };
 

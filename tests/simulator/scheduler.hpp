@@ -56,7 +56,7 @@ using pass_time = std::function<double(const pass&)>;
 struct sequence {
   int index = 0;
   job want{};
-  double arrival = 0, ready = 0, started = -1, first = 0, last = 0;
+  double arrival = 0, ready = 0, in_line = 0, started = -1, first = 0, last = 0;
   int computed = 0, generated = 0, blocks = 0, preemptions = 0;
   bool swapped = false;
 

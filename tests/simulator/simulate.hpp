@@ -27,6 +27,7 @@ class simulation {
     }
     while (counted_ < out_.requests.size()) {
       for (; !coming_.empty() && coming_.front()->ready <= now_.time; coming_.pop_front()) {
+        coming_.front()->in_line = now_.time;
         engine_.enqueue(*coming_.front());
       }
       const std::vector<planned>& plan = engine_.next();
@@ -151,8 +152,14 @@ class simulation {
     ++now_.finished;
     if (counts(q.index)) {
       record& r = out_.requests[static_cast<std::size_t>(q.index - l_.warm_up)];
-      r = {q.arrival,          q.started - q.ready, q.first - q.arrival, 0,
-           q.last - q.arrival, q.want.input,        q.want.output,       q.preemptions};
+      r = {.arrival = q.arrival,
+           .queued = q.started - q.ready,
+           .held = q.started - q.in_line,
+           .ttft = q.first - q.arrival,
+           .e2e = q.last - q.arrival,
+           .input = q.want.input,
+           .output = q.want.output,
+           .preemptions = q.preemptions};
       r.tpot = (r.e2e - r.ttft) / std::max(1, q.want.output - 1);
       ++counted_;
     }

@@ -61,6 +61,7 @@ TEST_CASE("simulator: decodes first, then prompts up to the budget, by hand") {
   check_request(o.requests[1], 0, 3.6, 4.6);
   check_request(o.requests[2], 1.5, 3.1, 3.1);
   CHECK(near(o.during.time, 4.6));
+  CHECK(o.requests[2].held == 0);  // it waited for the iteration that was under way
   CHECK(near(o.batch(), 1.5));
   // With each decode at 0.5 s a token of C's would come 0.5 s later.
   check_request(sim::simulate(three_requests(), s, seconds_of(0.5)).requests[2], 1.5, 3.6, 3.6);
@@ -75,6 +76,7 @@ TEST_CASE("simulator: whole prompts beside decodes, by hand") {
   check_request(o.requests[0], 0, 1.6, 4.6);
   check_request(o.requests[1], 1.6, 3.4, 4.6);
   check_request(o.requests[2], 2.9, 4.1, 4.1);
+  CHECK(near(o.requests[2].held, 1.8));
   // A prompt longer than the budget is cut: 10 and 3 tokens.
   const sim::load long_prompt{.jobs = {{13, 2}}, .arrivals = {0}};
   check_request(sim::simulate(long_prompt, s, seconds_of()).requests[0], 0, 3.3, 4.3);
