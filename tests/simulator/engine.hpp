@@ -95,6 +95,7 @@ class engine {
     }
   }
   void admit(int budget) {
+    if (waits_for_more()) return;
     while (budget > 0 && !waiting_.empty()) {
       const int rest = waiting_.front()->known() - present(*waiting_.front());
       if (rest > budget && !s_.split_prompts && rest <= s_.token_budget) return;
@@ -102,6 +103,15 @@ class engine {
       plan_.push_back({take(), std::min(rest, budget)});
       budget -= plan_.back().tokens;
     }
+  }
+  /// Beside decodes prompts wait until there are enough of them, or too long.
+  bool waits_for_more() {
+    if (s_.wait_iterations == 0 || waiting_.empty() || running_.empty()) return false;
+    double tokens = 0;
+    for (const sequence* q : waiting_) tokens += q->known();
+    const bool waits = waited_ < s_.wait_iterations && tokens < s_.wait_share * s_.token_budget;
+    waited_ = waits ? waited_ + 1 : 0;
+    return waits;
   }
   /// Tokens that are in the cache when a sequence is admitted.
   static int present(const sequence& q) {
@@ -157,7 +167,7 @@ class engine {
   std::deque<sequence*> waiting_{};
   std::vector<sequence*> running_{};  ///< in the order of admission
   std::vector<planned> plan_{};
-  int moved_ = 0, evictions_ = 0;
+  int moved_ = 0, evictions_ = 0, waited_ = 0;
 };
 
 }  // namespace perfmodel_test::simulator

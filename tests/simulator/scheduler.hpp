@@ -22,6 +22,10 @@ enum class eviction { recompute, swap };
 /// `token_budget` bounds the tokens of a mixed iteration and the prompt tokens of any other. Without
 /// `split_prompts` only a prompt longer than the budget is cut. `acceptance` of drafted tokens is by
 /// position, each given that those before it were accepted; without it nothing is drafted.
+/// Requests that come while only decodes run are looked at every `poll_interval` iterations, and wait
+/// up to `wait_iterations` more until they have `wait_share` of the budget: SGLang's
+/// scheduler-recv-interval, TensorRT-LLM's batch_wait_*. A client sees every `stream_interval`-th
+/// token, and what came with it; with `stream_first` the first at once.
 struct scheduler {
   scheduling kind = scheduling::mixed;
   int token_budget = 8192;
@@ -35,6 +39,10 @@ struct scheduler {
   double host_per_iteration = 0, host_per_sequence = 0;
   double host_per_request = 0;  ///< before it is in the queue
   std::vector<double> acceptance{};
+  int poll_interval = 1, wait_iterations = 0;
+  double wait_share = 1;
+  int stream_interval = 1;
+  bool stream_first = true;
 };
 inline constexpr int block_tokens = 16;
 
@@ -57,7 +65,7 @@ struct sequence {
   int index = 0;
   job want{};
   double arrival = 0, ready = 0, in_line = 0, started = -1, first = 0, last = 0;
-  int computed = 0, generated = 0, blocks = 0, preemptions = 0;
+  int computed = 0, generated = 0, seen = 0, blocks = 0, preemptions = 0;
   bool swapped = false;
 
   int known() const { return want.input + generated; }

@@ -26,13 +26,11 @@ class simulation {
       for (int i = 0; i < l_.concurrency; ++i) send();
     }
     while (counted_ < out_.requests.size()) {
-      for (; !coming_.empty() && coming_.front()->ready <= now_.time; coming_.pop_front()) {
-        coming_.front()->in_line = now_.time;
-        engine_.enqueue(*coming_.front());
-      }
+      if (++polled_ >= s_.poll_interval) receive();
       const std::vector<planned>& plan = engine_.next();
       if (plan.empty()) {
-        advance(next_event());
+        polled_ = s_.poll_interval;
+        if (coming_.empty() || coming_.front()->ready > now_.time) advance(next_event());
       } else {
         iterate(plan);
       }
@@ -45,6 +43,14 @@ class simulation {
  private:
   bool counts(int index) const { return index >= l_.warm_up && index < last_; }
 
+  /// The engine looks at what has come.
+  void receive() {
+    polled_ = 0;
+    for (; !coming_.empty() && coming_.front()->ready <= now_.time; coming_.pop_front()) {
+      coming_.front()->in_line = now_.time;
+      engine_.enqueue(*coming_.front());
+    }
+  }
   /// A request arrives now.
   void send() {
     const std::size_t index = sequences_.size();
@@ -113,6 +119,7 @@ class simulation {
     now_.preemptions = engine_.evictions();
     now_.decoding += p.decoding;
     now_.decodes += p.decoding > 0 ? 1 : 0;
+    if (p.prompts > 0) polled_ = s_.poll_interval;
     for (const planned& e : plan) {
       sequence& q = *e.who;
       if (q.done()) continue;  // stays in a static batch
@@ -137,15 +144,22 @@ class simulation {
     return tokens;
   }
   void give_out(sequence& q, int tokens) {
-    if (q.generated == 0) {
+    q.generated += tokens;
+    now_.tokens += tokens;
+    const bool first = s_.stream_first && q.seen == 0;
+    if (first || q.done() || q.generated / s_.stream_interval > q.seen / s_.stream_interval)
+      show(q);
+    if (q.done()) finish(q);
+  }
+  /// The client sees all there are.
+  void show(sequence& q) {
+    if (q.seen == 0) {
       q.first = now_.time;
     } else if (counts(q.index)) {
       out_.gaps.add(now_.time - q.last);
     }
     q.last = now_.time;
-    q.generated += tokens;
-    now_.tokens += tokens;
-    if (q.done()) finish(q);
+    q.seen = q.generated;
   }
   void finish(const sequence& q) {
     --present_;
@@ -178,6 +192,7 @@ class simulation {
   std::size_t counted_ = 0;
   int last_;  ///< requests before this count
   int present_ = 0;
+  int polled_ = 0;  ///< iterations since the engine looked
   bool closed_ = false;
 };
 

@@ -172,6 +172,26 @@ TEST_CASE("simulator: prefixes, host times and rounds of a draft, by hand") {
   CHECK(near(40000 / some.gaps.count(), 1 + 0.7 + 0.35, 0.02));
 }
 
+TEST_CASE("simulator: engines that look late, wait for more, or send several tokens, by hand") {
+  // A's prompt ends at 1.6. B comes at 2.1, seen at 5.6, four decodes after the prompt.
+  sim::load l{.jobs = {{6, 20}, {2, 1}}, .arrivals = {0, 2.1}};
+  check_request(sim::simulate(l, {.poll_interval = 4}, seconds_of()).requests[1], 3.5, 4.7, 4.7);
+  // Seen at 2.6, and passed over three times; C's 3 tokens make it half of the budget at 3.6.
+  const sim::scheduler waits{.token_budget = 10, .wait_iterations = 3, .wait_share = 0.5};
+  check_request(sim::simulate(l, waits, seconds_of()).requests[1], 3.5, 4.7, 4.7);
+  l.jobs.push_back({3, 1});
+  l.arrivals.push_back(3.0);
+  check_request(sim::simulate(l, waits, seconds_of()).requests[1], 1.5, 3.0, 3.0);
+  // Tokens at 1.4, 2.4, .. 7.4, shown by threes.
+  const sim::load one{.jobs = {{10, 7, 6}}, .arrivals = {0}};
+  const outcome o = sim::simulate(one, {.stream_interval = 3}, seconds_of());
+  check_request(o.requests[0], 0, 1.4, 7.4);
+  CHECK(o.gaps.count() == 3);
+  CHECK(near(o.gaps.at(1), 3, 0.005));
+  const sim::scheduler late{.stream_interval = 3, .stream_first = false};
+  check_request(sim::simulate(one, late, seconds_of()).requests[0], 0, 3.4, 7.4);
+}
+
 TEST_CASE("simulator: closed loops of one and of many equal requests, by hand") {
   const std::vector<sim::job> equal(60, sim::job{20, 5});
   // Alone: a prompt of 3 s and four steps of 1 s.
