@@ -117,6 +117,28 @@ constexpr duration<T> operator_time(const basic_accelerator<T>& device,
   }
 }
 
+/// What a device waits for its host, stage after stage: policy.host_time(sequences), where the policy
+/// knows the engine.
+template <Scalar T, class Policy>
+constexpr duration<T> host_time_of_pass(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                        const Policy& policy) {
+  if constexpr (requires(const T& sequences) { policy.host_time(sequences); }) {
+    return T(d.layout.pipeline) * policy.host_time(share_of(d.layout, i).sequences);
+  } else {
+    return {};
+  }
+}
+
+/// Beside what links take: policy.rank_wait() of each collective, where the policy knows the engine.
+template <Scalar T, class Policy>
+constexpr duration<T> waiting_of_pass(const basic_deployment<T>& d, const Policy& policy) {
+  if constexpr (requires { policy.rank_wait(); }) {
+    return collectives_of_pass(d) * policy.rank_wait();
+  } else {
+    return {};
+  }
+}
+
 /// The prediction of a pass, of valid values.
 template <Scalar T, class Policy, class Cost>
 constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
@@ -136,9 +158,12 @@ constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
     if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name, by_class[c]);
     on_chip += by_class[c];
   }
+  const duration<T> host = host_time_of_pass(d, i, policy);
+  if (upper(host.value()) > 0.0) on_chip += e.terms.add(limiter::launch, "host", host);
   const basic_step_demand<T> s = sum.on(d.device);
   const duration<T> memory = (s.weights + s.cache) / d.device.dram.bandwidth;
-  finish(e, on_chip, s, memory, duration<T>{}, communication_of_pass(d, i, links));
+  const duration<T> communication = communication_of_pass(d, i, links) + waiting_of_pass(d, policy);
+  finish(e, on_chip, s, memory, duration<T>{}, communication);
   return e;
 }
 
@@ -187,7 +212,8 @@ constexpr basic_estimate<T> step_bound(const basic_deployment<T>& d, const basic
 /// The prediction of a pass under a policy: the sum over all operators of what each takes (its own
 /// model, where the policy has one, else its roofline, launches included) + communication.
 /// A policy that prices collectives too, as a calibration does, is all it takes; else say how links
-/// are priced, or they are whole. Terms: linear, attention, experts, other, communication.
+/// are priced, or they are whole. Terms: linear, attention, experts, other, host,
+/// communication; an engine adds its host's time, and its ranks' waiting to the last.
 /// Leaves out and errors: as step_bound. Tests: never below step_bound with efficiencies below 1.
 template <Scalar T, class Policy, class Cost>
 constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_iteration<T>& i,

@@ -188,6 +188,14 @@ TEST_CASE("an engine quantises activations; a library does not", "[calibrated]")
   // Reads m k and k n of 1 byte; writes 16-bit results: (1e6 + 0.64e6 + 2 0.64e6) / 0.8 TB/s.
   CHECK_THAT(in_us(e, "memory"), WithinRel((1.64 + 1.28) / 0.8, 1e-9));
   CHECK_THAT(in_us(plain_product, "memory"), WithinRel((1.64 + 0.64) / 0.8, 1e-9));
+  // In a model a part of it is fused away; in a benchmark that replays the product nothing is.
+  pm::engine_profile fuses = engine;
+  fuses.tensor_scale_share = 0.2;
+  CHECK_THAT(in_us(calibrated_estimate(round_device(), g, {plain, fuses}), "quantise"),
+             WithinRel(5.0, 1e-9));
+  CHECK_THAT(
+      in_us(calibrated_estimate(round_device(), g, {plain, fuses}, pm::replaying(1.0)), "quantise"),
+      WithinRel(25.0, 1e-9));
   // A scale per block: one kernel at DRAM speed, and half the matrix rate, unless the matrix units
   // apply the scales.
   pm::gemm blocks = g;
@@ -383,7 +391,8 @@ TEST_CASE("each number that no machine and no engine has is refused at the door"
                                      {"matrix_floor", "tile_fill", "split_cost", "power_slowdown"});
   perfmodel_test::refuses_each_field(
       pm::catalog::engine_vllm, door,
-      {"tensor_scale_floor", "quantise_floor", "quantise_cycles", "log_sigma"});
+      {"tensor_scale_floor", "quantise_floor", "quantise_cycles", "tensor_scale_share",
+       "quantise_share", "step_host", "sequence_host", "rank_wait", "request_host", "log_sigma"});
   for (const double copies : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK(refusal([&] { pm::replaying(copies); }).starts_with("PM-E010: weight_copies is "));
   }

@@ -211,8 +211,12 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const duration<T> launch = e.terms.add(limiter::launch, "launch", c.machine.matrix_floor);
   e.time = launch + overlapped + slowed;
   if (path.quantises) {
-    e.time +=
-        e.terms.add(limiter::launch, "quantise", detail::quantise_time(a, g, c.engine, path, dram));
+    duration<T> quantise = detail::quantise_time(a, g, c.engine, path, dram);
+    if (conditions.cache == cache_state::cold) {  // in a model, not replayed alone
+      const bool tensor = path.finds_tensor_scale;
+      quantise = (tensor ? c.engine.tensor_scale_share : c.engine.quantise_share) * quantise;
+    }
+    e.time += e.terms.add(limiter::launch, "quantise", quantise);
   }
   e.limiter = e.terms.limiting();
   e.time = named("time", e.time);

@@ -39,8 +39,9 @@ template <Scalar T = double>
 using basic_machine_profile = fitted_profile<basic_machine_parameters<T>>;
 using machine_profile = basic_machine_profile<>;
 
-/// What a serving engine adds around a low-precision matrix product: kernels that quantise the
-/// activations while it runs. A plain library product has none of it (the defaults).
+/// What a serving engine adds. Around a low-precision matrix product: kernels that quantise the
+/// activations while it runs. Around a pass: time of the host that the device waits for. Around a
+/// request: reading it and answering. A plain library has none of it (the defaults).
 template <Scalar T = double>
 struct basic_engine_profile {
   label name{"none"};
@@ -48,7 +49,13 @@ struct basic_engine_profile {
   duration<T> quantise_floor{};      ///< launches, where every scale is per block or token
   T quantise_cycles{};               ///< SM cycles per activation, without block scales
   T block_scale_share = T(1.0);      ///< of the matrix rate that products with block scales keep
-  T log_sigma{};                     ///< as of a machine profile, over both
+  T tensor_scale_share = T(1.0);     ///< of that time left in a model, where a scale is per tensor
+  T quantise_share = T(1.0);         ///< the same elsewhere: the rest is fused away
+  duration<T> step_host{};           ///< of a pass: scheduling, sampling, starting the graph
+  duration<T> sequence_host{};       ///< of a sequence and pass
+  duration<T> rank_wait{};     ///< of a collective in a model, whose ranks do not come together
+  duration<T> request_host{};  ///< of a request: HTTP, tokens of the prompt and back
+  T log_sigma{};               ///< as of a machine profile, over the products
   const source* from = &given_by_caller;
 
   template <class F, class... S>
@@ -58,6 +65,12 @@ struct basic_engine_profile {
     f(field::not_negative("quantise_floor"), s.quantise_floor...);
     f(field::not_negative("quantise_cycles"), s.quantise_cycles...);
     f(field::positive("block_scale_share"), s.block_scale_share...);
+    f(field::not_negative("tensor_scale_share"), s.tensor_scale_share...);
+    f(field::not_negative("quantise_share"), s.quantise_share...);
+    f(field::not_negative("step_host"), s.step_host...);
+    f(field::not_negative("sequence_host"), s.sequence_host...);
+    f(field::not_negative("rank_wait"), s.rank_wait...);
+    f(field::not_negative("request_host"), s.request_host...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);
   }

@@ -66,6 +66,13 @@ struct basic_calibrated {
     return d.launches * kernel_time;
   }
 
+  /// Of a pass that works on so many sequences in a data-parallel group.
+  constexpr duration<T> host_time(const T& sequences) const {
+    return engine.step_host + sequences * engine.sequence_host;
+  }
+  /// Of a collective, for the last of its ranks.
+  constexpr const duration<T>& rank_wait() const { return engine.rank_wait; }
+
   constexpr bool selects(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
     return cost_on(l).selects(l, s);
   }

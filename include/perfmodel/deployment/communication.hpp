@@ -74,6 +74,24 @@ constexpr duration<T> stage_transfers(const basic_deployment<T>& d, const T& row
   return named("stage transfers", T(l.pipeline - 1) * time_of_collective(between, hop, links).time);
 }
 
+/// How often the ranks of a stage wait for each other in a pass, logits aside.
+template <Scalar T>
+constexpr T collectives_of_pass(const basic_deployment<T>& d) {
+  T n{};
+  if (d.layout.tensor > 1) {
+    for (const auto& kind : d.model.layers.mixers) n += kind.layers;
+  }
+  for (const auto& kind : d.model.layers.feed_forwards) {
+    const bool routed = std::holds_alternative<basic_expert_shape<T>>(kind.shape);
+    if (d.layout.data > 1 && routed) {
+      n += 2.0 * kind.layers;  // dispatch and combine
+    } else if (d.layout.tensor > 1) {
+      n += kind.layers;
+    }
+  }
+  return n;
+}
+
 template <Scalar T, class Cost>
 constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
                                             const basic_iteration<T>& i, const Cost& links) {

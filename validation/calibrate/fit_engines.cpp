@@ -1,0 +1,57 @@
+// Fits what serving engines add to a pass to the time per output token of whole services, scores them
+// on models, accelerators and versions held out, and prints the entries of
+// calibrated/catalog/machines.hpp.
+//   fit_engines [folder of the measurements]
+#include "fit_rows.hpp"
+#include "published_engines.hpp"
+
+namespace {
+
+namespace pm = perfmodel;
+using published::engine_row;
+
+void print_by(const char* what, const std::vector<engine_row>& rows,
+              const std::vector<double>& residual) {
+  std::map<std::string, std::vector<double>> by;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    by[rows[i].model + ' ' + rows[i].gpu].push_back(residual[i]);
+  }
+  for (const auto& [group, r] : by) published::print_score(what, group, r);
+}
+
+template <class Model>
+void fit(pm::engine by, const std::string& folder) {
+  const auto rows = published::engine_rows(folder, by);
+  if (rows.empty()) return;
+  std::printf("%s, %zu services\n", pm::name_of(by), rows.size());
+  const published::engine_prediction<Model> predict(rows);
+  const auto found = published::fit_engine<Model>(rows);
+  print_by("in sample", rows, found.residual);
+  published::print_score("in sample", pm::name_of(by), found.residual);
+  pm::fit_options options;
+  options.refuse = false;  // a part of the rows may leave open what all tell
+  const auto unseen = [&](const char* what, const auto& part) {
+    const auto residual = fit_rows::held_out(Model::parameters, rows, predict, part, options);
+    if (residual.empty()) return;
+    print_by(what, rows, residual);
+    published::print_score(what, pm::name_of(by), residual);
+  };
+  unseen("models held out", [](const engine_row& r) { return r.model; });
+  unseen("accelerators held out", [](const engine_row& r) { return r.gpu; });
+  unseen("versions held out", [](const engine_row& r) { return r.version; });
+  published::print_parameters(Model::parameters, found);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string folder = argc > 1 ? argv[1] : "../shared/measured";
+  if (published::services(folder).empty()) {
+    std::puts("no published services in that folder");
+    return 1;
+  }
+  fit<published::vllm_model>(pm::engine::vllm, folder);
+  fit<published::sglang_model>(pm::engine::sglang, folder);
+  fit<published::trtllm_model>(pm::engine::trtllm, folder);
+  return 0;
+}

@@ -1,0 +1,147 @@
+// What an engine adds to a pass, from the time per output token of the services it ran.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <perfmodel/analysis/calibration.hpp>
+#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/serving.hpp>
+#include <utility>
+
+#include "published_services.hpp"
+
+namespace published {
+
+/// A service whose accelerator is calibrated; runs of the same service by the same version are one row.
+struct engine_row {
+  std::string model{}, gpu{}, version{};
+  pm::deployment running{};
+  pm::service_load load{};
+  double seconds = 0.0, first = 0.0;
+};
+
+/// Not by vLLM on Qwen3-235B: its experts ran 2 to 3 times as long as the same version's own latencies.
+inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine by) {
+  std::map<std::string, std::pair<engine_row, double>> rows;
+  for (const service& s : services(folder)) {
+    const published_model* m = model_of(s.model);
+    const pm::accelerator* a = pm::catalog::find_accelerator(s.gpu);
+    if (m == nullptr || a == nullptr || !pm::catalog::can_be_calibrated(*a)) continue;
+    const std::string model = m->called;
+    if (s.may_speculate || pm::find_engine(s.engine) != by) continue;
+    if (by == pm::engine::vllm && model.starts_with("Qwen3-235B")) continue;
+    const pm::deployment d = deployment_of(s, *m, *a);
+    if (!layout_feasible(d.layout, sharded_dims_of(d.model))) continue;
+    std::string key = model + s.gpu + s.version + s.precision;
+    for (const double x :
+         {s.load.input_tokens, s.load.output_tokens, s.load.concurrency(), 1.0 * d.layout.tensor,
+          1.0 * d.layout.expert, 1.0 * d.layout.data, 1.0 * d.layout.pipeline}) {
+      key += ' ' + std::to_string(std::lround(x));
+    }
+    auto& [row, runs] = rows[key];
+    row = {model,
+           a->name.c_str(),
+           s.version,
+           d,
+           s.load,
+           row.seconds + std::log(s.seconds),
+           row.first + std::log(s.first)};
+    runs += 1.0;
+  }
+  std::vector<engine_row> out;
+  for (auto& [key, entry] : rows) {
+    auto& [row, runs] = entry;
+    row.seconds = std::exp(row.seconds / runs);
+    row.first = std::exp(row.first / runs);
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+/// The numbers of an engine profile that services tell.
+enum class engine_number {
+  tensor_scale_share,
+  quantise_share,
+  step_host,
+  sequence_host,
+  rank_wait
+};
+
+constexpr pm::fitted_parameter fitted(engine_number n) {
+  constexpr pm::fitted_parameter all[] = {{"tensor_scale_share", 0.5, 0.0, 2.0},
+                                          {"quantise_share", 0.5, 0.0, 2.0},
+                                          {"step_host [us]", 300.0, 0.0, 10000.0},
+                                          {"sequence_host [us]", 10.0, 0.0, 100.0},
+                                          {"rank_wait [us]", 3.0, 0.0, 30.0}};
+  return all[static_cast<std::size_t>(n)];
+}
+
+template <pm::Scalar T>
+constexpr void set(pm::basic_engine_profile<T>& e, engine_number n, const T& value) {
+  switch (n) {
+    case engine_number::tensor_scale_share: e.tensor_scale_share = value; break;
+    case engine_number::quantise_share: e.quantise_share = value; break;
+    case engine_number::step_host: e.step_host = value * pm::us; break;
+    case engine_number::sequence_host: e.sequence_host = value * pm::us; break;
+    case engine_number::rank_wait: e.rank_wait = value * pm::us; break;
+  }
+}
+
+/// Those that are fitted of one engine; the others stay as its profile has them.
+template <engine_number... Numbers>
+struct engine_model {
+  static constexpr std::size_t count = sizeof...(Numbers);
+  static constexpr std::array<pm::fitted_parameter, count> parameters{fitted(Numbers)...};
+
+  template <pm::Scalar T>
+  static constexpr void put(pm::basic_engine_profile<T>& e, const std::array<T, count>& v) {
+    constexpr std::array<engine_number, count> numbers{Numbers...};
+    for (std::size_t i = 0; i < count; ++i) set(e, numbers[i], v[i]);
+  }
+};
+using enum engine_number;
+using vllm_model = engine_model<step_host>;
+using sglang_model = engine_model<step_host, sequence_host>;
+using trtllm_model = engine_model<tensor_scale_share, quantise_share, rank_wait>;
+
+/// The time per output token of rows, with given numbers.
+template <class Model>
+class engine_prediction {
+ public:
+  using point = pm::dual<Model::count>;
+
+  explicit engine_prediction(const std::vector<engine_row>& rows) {
+    for (const engine_row& r : rows) {
+      const auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
+      rows_.push_back(
+          {pm::lift<point>(r.running), pm::lift<point>(r.load), pm::lift<point>(silicon)});
+    }
+  }
+  point operator()(const std::array<point, Model::count>& v, std::size_t i) const {
+    const lifted& r = rows_[i];
+    auto silicon = r.silicon;
+    Model::put(silicon.engine, v);
+    return serving(r.running, r.load, silicon).itl.value();
+  }
+
+ private:
+  struct lifted {
+    pm::basic_deployment<point> running;
+    pm::basic_service_load<point> load;
+    pm::basic_calibrated<point> silicon;
+  };
+  std::vector<lifted> rows_;
+};
+
+/// Fitted to all rows of an engine.
+template <class Model>
+pm::fit_result<Model::count> fit_engine(const std::vector<engine_row>& rows) {
+  pm::fit_options options;
+  options.largest_error = std::numeric_limits<double>::infinity();
+  const auto measured = seconds_of(rows);
+  return pm::fit_log_ratios(Model::parameters, std::span<const double>(measured),
+                            engine_prediction<Model>(rows), options);
+}
+
+}  // namespace published
