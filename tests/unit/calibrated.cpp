@@ -470,6 +470,10 @@ TEST_CASE("the policy picks kernels by format, and the fabric by the kind of lin
   };
   CHECK(silicon.estimate(c::l40s, x).time == experts(c::triton_experts));
   x.weights = pm::fp8;
+  CHECK(silicon.estimate(c::l40s, x).time == experts(c::widened_experts));
+  x.weights = pm::storage_format(pm::fp4, 32.0, 8.0);
+  CHECK(silicon.estimate(c::l40s, x).time == experts(c::widened_experts));
+  x.format = x.weights.format = pm::fp8;
   CHECK(silicon.estimate(c::l40s, x).time == experts(c::triton_fp8_experts));
   x.expert_parallel = 2;
   CHECK(silicon.estimate(c::l40s, x).time == experts(c::cutlass_experts));

@@ -345,7 +345,8 @@ TEST_CASE("every attention and expert profile of the catalogue is valid", "[cali
        {&c::flash_attention_2, &c::flash_attention_3, &c::flashinfer, &c::tensorrt_llm}) {
     CHECK(refusal([&] { require_valid(*k); }) == "nothing refused");
   }
-  for (const auto* k : {&c::triton_experts, &c::triton_fp8_experts, &c::cutlass_experts}) {
+  for (const auto* k : {&c::triton_experts, &c::triton_fp8_experts, &c::cutlass_experts,
+                        &c::trtllm_experts, &c::trtllm_fp8_experts, &c::widened_experts}) {
     CHECK(refusal([&] { require_valid(*k); }) == "nothing refused");
   }
   for (const pm::accelerator* a : {&c::a100_sxm_80gb, &c::h100_sxm, &c::h200_sxm, &c::h20,

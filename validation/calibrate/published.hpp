@@ -20,6 +20,8 @@ inline const pm::attention_kernels& attention_kernels_of(const std::string& back
 
 inline const pm::moe_kernels& moe_kernels_of(const std::string& backend) {
   if (backend.find("cutlass") != std::string::npos) return pm::catalog::cutlass_experts;
+  if (backend.find("trtllmbf16") != std::string::npos) return pm::catalog::trtllm_experts;
+  if (backend.find("trtllmfp8") != std::string::npos) return pm::catalog::trtllm_fp8_experts;
   if (backend.find("fp8moe") != std::string::npos) return pm::catalog::triton_fp8_experts;
   return pm::catalog::triton_experts;
 }
@@ -106,6 +108,7 @@ struct moe_row {
   const pm::accelerator* device = nullptr;
   const pm::moe_kernels* kernels = nullptr;
   double seconds = 0.0;
+  bool fitted = true;  ///< sglang's rows, from A100, were not
 
   std::string kind() const { return kernels->name.c_str(); }
   template <class T>
@@ -141,7 +144,8 @@ inline std::vector<moe_row> moe_rows(const std::string& folder) {
                            .format = format_of(r.text("dtype"))},
               .device = device_named(r.text("gpu")),
               .kernels = &moe_kernels_of(r.text("backend")),
-              .seconds = r.seconds()};
+              .seconds = r.seconds(),
+              .fitted = !r.text("backend").starts_with("sglang")};
     if (x.device != nullptr) out.push_back(x);
   }
   return out;

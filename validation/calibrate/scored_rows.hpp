@@ -133,7 +133,7 @@ inline void add_experts(std::vector<scored_row>& out, const std::vector<moe_row>
     s.measured = r.seconds;
     s.log_sigma = profile.log_sigma;
     s.l2_warm = s.bytes <= 2.0 * r.device->l2.capacity.value();
-    s.fitted = true;
+    s.fitted = r.fitted;
     out.push_back(std::move(s));
   }
 }

@@ -28,9 +28,11 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.attention = attention.value;
   c.attention_kernels = catalog::attention_kernels_of(a, bf16);
   c.narrow_attention_kernels = catalog::attention_kernels_of(a, fp8);
-  c.moe_kernels = catalog::triton_experts;
-  c.narrow_moe_kernels = catalog::triton_fp8_experts;
-  c.spread_moe_kernels = catalog::cutlass_experts;
+  const bool as_b200 = catalog::relatives_of(a.architecture)[0] == &catalog::measured_b200;
+  c.moe_kernels = as_b200 ? catalog::trtllm_experts : catalog::triton_experts;
+  c.widened_moe_kernels = catalog::widened_experts;
+  c.narrow_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::triton_fp8_experts;
+  c.spread_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::cutlass_experts;
   c.links = calibrated_collectives_on(a, links, kernels);
   c.network = calibrated_collectives_on(a, network);
   const auto note = [](profile_part part, const auto& p) {

@@ -31,8 +31,8 @@ namespace detail {
 /// Both are powers of two themselves, at most 256.
 template <Scalar T>
 constexpr T moe_tile_rows(const T& expert_tokens, const basic_moe_kernels<T>& k) {
-  T rows(16.0);
-  for (double r : {16.0, 32.0, 64.0, 128.0}) rows += r * any(T(expert_tokens - r));
+  T rows(8.0);
+  for (double r : {8.0, 16.0, 32.0, 64.0, 128.0}) rows += r * any(T(expert_tokens - r));
   return scalar_max(k.least_tile_rows, scalar_min(k.most_tile_rows, rows));
 }
 

@@ -15,8 +15,8 @@ namespace perfmodel {
 
 /// An execution policy, with its own model of each operator that was measured, and a cost policy of
 /// links inside a node and between nodes. It picks attention kernels by the format of the cache and
-/// expert kernels by the format of the weights and by whether experts are spread over ranks. Made by
-/// calibrated_for; lift<T> takes it to another scalar.
+/// expert kernels by the formats of the weights and of the products, and by whether experts are spread
+/// over ranks. Made by calibrated_for; lift<T> takes it to another scalar.
 template <Scalar T = double>
 struct basic_calibrated {
   basic_machine_parameters<T> machine{};
@@ -24,11 +24,12 @@ struct basic_calibrated {
   basic_attention_parameters<T> attention{};
   basic_attention_kernels<T> attention_kernels{};         ///< of a 16-bit cache
   basic_attention_kernels<T> narrow_attention_kernels{};  ///< of a narrower one
-  basic_moe_kernels<T> moe_kernels{};                     ///< of 16-bit weights
-  basic_moe_kernels<T> narrow_moe_kernels{};              ///< of narrower ones
-  basic_moe_kernels<T> spread_moe_kernels{};              ///< the same, experts spread over ranks
-  basic_calibrated_collectives<T> links{};                ///< inside a node
-  basic_calibrated_collectives<T> network{};              ///< between nodes: InfiniBand, Ethernet
+  basic_moe_kernels<T> moe_kernels{};          ///< as they are stored: 16 bits, or 4 beside 8 or 4
+  basic_moe_kernels<T> widened_moe_kernels{};  ///< of narrower weights beside 16-bit operands
+  basic_moe_kernels<T> narrow_moe_kernels{};   ///< of 8-bit products
+  basic_moe_kernels<T> spread_moe_kernels{};   ///< the same, experts spread over ranks
+  basic_calibrated_collectives<T> links{};     ///< inside a node
+  basic_calibrated_collectives<T> network{};   ///< between nodes: InfiniBand, Ethernet
   duration<T> kernel_time = lift<T>(graph_kernel_time);
   basic_call_conditions<T> conditions{};
   std::array<profile_note, 6> notes{};  ///< by profile_part
@@ -41,6 +42,7 @@ struct basic_calibrated {
     f("attention_kernels", s.attention_kernels...);
     f("narrow_attention_kernels", s.narrow_attention_kernels...);
     f("moe_kernels", s.moe_kernels...);
+    f("widened_moe_kernels", s.widened_moe_kernels...);
     f("narrow_moe_kernels", s.narrow_moe_kernels...);
     f("spread_moe_kernels", s.spread_moe_kernels...);
     f("links", s.links...);
@@ -131,7 +133,9 @@ constexpr basic_attention_calibration<T> calibration_for(const Attention& x,
 template <Scalar T>
 constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
                                                    const basic_calibrated<T>& c) {
-  if (!(x.weights.bits() < 16.0)) return {c.machine, c.moe_kernels};
+  const bool sixteen_bit = bits_of(wider(x.format, x.weights.format)) >= 16.0;
+  if (sixteen_bit && x.weights.bits() < 16.0) return {c.machine, c.widened_moe_kernels};
+  if (sixteen_bit || bits_of(x.weights.format) < 8.0) return {c.machine, c.moe_kernels};
   return {c.machine, upper(x.expert_parallel) > 1.0 ? c.spread_moe_kernels : c.narrow_moe_kernels};
 }
 

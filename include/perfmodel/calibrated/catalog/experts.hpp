@@ -36,5 +36,33 @@ inline constexpr moe_kernels cutlass_experts{.name = "cutlass_experts",
                                              .buffer_share = 0.6799,
                                              .matrix_ratio = 0.7279,
                                              .dram_saturation = 2.562};
+/// TensorRT-LLM's generated kernels, which vllm takes from FlashInfer on Blackwell, in bf16; fitted to B200's
+/// rows, two shapes (standard errors 5 to 30 %). The formats whose scales the hardware applies (MXFP4, NVFP4) are
+/// taken to run as these do, at their own peak: no rows of them are published.
+inline constexpr moe_kernels trtllm_experts{.name = "trtllm_experts",
+                                            .least_tile_rows = 8.0,
+                                            .floor = 12.14 * us,
+                                            .buffer_share = 1.0,
+                                            .matrix_ratio = 0.5981,
+                                            .dram_saturation = 2.989};
+/// The same with weights in fp8 blocks of 128 x 128, whose scales are applied in software.
+inline constexpr moe_kernels trtllm_fp8_experts{.name = "trtllm_fp8_experts",
+                                                .least_tile_rows = 8.0,
+                                                .most_tile_rows = 64.0,
+                                                .all_rows_buffered = true,
+                                                .floor = 32.67 * us,
+                                                .buffer_share = 0.981,
+                                                .matrix_ratio = 0.265,
+                                                .dram_saturation = 2.643};
+/// 4-bit weights beside 16-bit operands (Marlin, and Triton's kernels for MXFP4), unpacked on the way to
+/// Triton's products. Nobody published such kernels' rows: the matrix rate is fitted to 218 services of gpt-oss
+/// by vllm on H200, together with a host time of a step and of a sequence (fit_moe.cpp): 0.33, between 0.31 and
+/// 0.40 where layouts, lengths or batches are left out.
+inline constexpr moe_kernels widened_experts = [] {
+  moe_kernels k = triton_experts;
+  k.name = "widened_experts";
+  k.matrix_ratio = 0.33;
+  return k;
+}();
 
 }  // namespace perfmodel::catalog

@@ -16,7 +16,7 @@ inline constexpr source transferred_gemm{
 inline constexpr source transferred_attention{
     basis::assumed, "the attention profile of the nearest measured accelerator, by architecture"};
 inline constexpr source moe_elsewhere{
-    basis::assumed, "the libraries' numbers from H100 and H200, the machine's own shares"};
+    basis::assumed, "the libraries' numbers from H100, H200 and B200, the machine's own shares"};
 }  // namespace sources
 
 /// A machine whose products and attention were measured.
@@ -195,8 +195,9 @@ constexpr attention_profile attention_profile_of(const accelerator& a) {
   return own != nullptr ? *own->attention : transferred_attention_profile(a);
 }
 
-/// The machine profile of an accelerator, as expert kernels reach it. The libraries' numbers
-/// come from H100 and H200; no other accelerator was seen, so log_sigma is 0.25 elsewhere.
+/// The machine profile of an accelerator, as expert kernels reach it. Triton's and CUTLASS's numbers come
+/// from H100 and H200, TensorRT-LLM's from two shapes on B200, which tell too little to say less than 0.25
+/// there and elsewhere.
 constexpr machine_profile moe_profile_of(const accelerator& a) {
   machine_profile p = machine_profile_of(a);
   const measured_machine* own = measured_as(a);
