@@ -2,7 +2,7 @@
 #pragma once
 
 #include <perfmodel/deployment/deployment.hpp>
-#include <perfmodel/deployment/load.hpp>
+#include <perfmodel/service/load.hpp>
 #include <perfmodel/deployment/memory.hpp>
 
 #include "inputs.hpp"

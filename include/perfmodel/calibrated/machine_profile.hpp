@@ -55,6 +55,7 @@ struct basic_engine_profile {
   duration<T> sequence_host{};       ///< of a sequence and pass
   duration<T> rank_wait{};     ///< of a collective in a model, whose ranks do not come together
   duration<T> request_host{};  ///< of a request: HTTP, tokens of the prompt and back
+  T request_iterations{};      ///< that run, or are scheduled, before one that a request can join
   T log_sigma{};               ///< as of a machine profile, over the products
   const source* from = &given_by_caller;
 
@@ -71,6 +72,7 @@ struct basic_engine_profile {
     f(field::not_negative("sequence_host"), s.sequence_host...);
     f(field::not_negative("rank_wait"), s.rank_wait...);
     f(field::not_negative("request_host"), s.request_host...);
+    f(field::not_negative("request_iterations"), s.request_iterations...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);
   }

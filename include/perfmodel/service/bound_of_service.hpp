@@ -1,0 +1,141 @@
+// The best that a service under load can do: every iteration at its bound and perfectly mixed.
+#pragma once
+
+#include <perfmodel/deployment/balance.hpp>
+#include <perfmodel/metrics.hpp>
+#include <perfmodel/queueing.hpp>
+#include <perfmodel/service/load.hpp>
+#include <perfmodel/service/serving_estimate.hpp>
+#include <perfmodel/step.hpp>
+
+namespace perfmodel {
+
+namespace detail {
+
+/// The mean iteration that a request at batch B decodes in: B tokens, each halfway through its
+/// answer, and input / output prompt tokens for each of the others that it meets, which is what a
+/// steady state prefills per token it emits, in chunks that have half of the rest of their prompt
+/// before them.
+template <Scalar T>
+constexpr basic_iteration<T> mean_iteration(const basic_service_load<T>& l, const T& batch,
+                                            const T& others) {
+  const T chunk = chunk_of(l);
+  const T prompt_tokens = others * l.input_tokens / l.output_tokens;
+  basic_iteration<T> i{scalar_max(batch, T(1.0)), l.input_tokens + l.output_tokens / 2.0,
+                       prompt_tokens};
+  if (!(upper(prompt_tokens) > 0.0)) return i;
+  i.prefill_past = scalar_max(T((l.input_tokens - chunk) / 2.0), T(0.0));
+  const T prompts =
+      prompt_tokens / chunk;  // above 0 in every lane; a range stays narrow enough to divide by
+  i.prefill_sequences = scalar_max(prompts, T(Range<T> ? 0.01 * upper(prompts) : 1e-9));
+  i.steady = true;
+  return i;
+}
+
+/// From the first iteration of a prompt to its first token: the prompt alone, or its chunks, each
+/// with the others' tokens. A chunk enters the first stage of a pipeline when the one before it has
+/// left that stage.
+template <Scalar T, class Pass>
+constexpr duration<T> first_token_time(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                                       const T& others, const duration<T>& whole_prompt,
+                                       const Pass& pass) {
+  using math::ceil;
+  if (!l.chunk_tokens) return whole_prompt;
+  const T chunk = chunk_of(l);
+  const T chunks = named("chunks", ceil(l.input_tokens / chunk));
+  const basic_iteration<T> mixed{others, l.input_tokens + l.output_tokens / 2.0, chunk,
+                                 (l.input_tokens - chunk) / 2.0, T(1.0)};
+  const double stages = d.layout.pipeline;
+  return (chunks + (stages - 1.0)) / stages * pass(mixed).time;
+}
+
+/// In a closed loop of B a request meets B - 1 others, and those beyond B wait by Little's law.
+template <Scalar T, class Pass>
+constexpr void serve_closed(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
+                            const basic_service_load<T>& l, const T& room, const Pass& pass) {
+  const T& concurrency = l.concurrency();
+  s.batch = named("batch", scalar_min(concurrency, room));
+  const T others = scalar_max(T(s.batch - 1.0), T(0.0));
+  s.decode = pass(mean_iteration(l, s.batch, others));
+  s.itl = named("inter-token latency", s.decode.time);
+  const duration<T> first = first_token_time(d, l, others, s.prefill.time, pass);
+  const duration<T> in_service = named("service time", first + (l.output_tokens - 1.0) * s.itl);
+  s.wait = named("wait", scalar_max(T(concurrency - s.batch), T(0.0)) / s.batch * in_service);
+  s.throughput = s.batch * request / in_service;
+  s.ttft = named("time to first token", s.wait + first);
+}
+
+/// The wait of an M/D/1 queue. One that is overloaded has no steady state: the wait at nearly full
+/// use stands for it, so that what cannot keep up is not quicker than its bound.
+template <Scalar T>
+constexpr duration<T> wait_before_prefill(const basic_queue_estimate<T>& q,
+                                          const duration<T>& service) {
+  constexpr double full = 1.0 - 1e-6;
+  return q.feasible ? q.wait : duration<T>(full / (1.0 - full) / 2.0 * service);
+}
+
+/// In an open loop a request arrives at random and meets all B, with B = rate x output x ITL(B).
+template <Scalar T, class Pass>
+constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
+                          const basic_service_load<T>& l, const T& room, const Pass& pass) {
+  const request_rate<T>& rate = l.rate();
+  const T tokens_per_s = rate.value() * l.output_tokens;
+  const auto arriving = [&](const T& batch) -> T {
+    return tokens_per_s * pass(mean_iteration(l, batch, batch)).time.value();
+  };
+  s.batch = named("batch", balanced_batch(room, arriving));
+  s.decode = pass(mean_iteration(l, s.batch, s.batch));
+  s.itl = named("inter-token latency", s.decode.time);
+  const duration<T> at_most = pass(mean_iteration(l, room, room)).time;
+  if (s.feasible && upper(tokens_per_s) * upper(at_most.value()) > lower(room)) {
+    s.feasible = infeasible("requests arrive faster than the largest batch that fits serves them",
+                            "req/s", upper(rate.value()),
+                            lower(room) / upper(at_most.value()) / upper(l.output_tokens));
+  }
+  const duration<T> first = first_token_time(d, l, s.batch, s.prefill.time, pass);
+  // One data-parallel group, and its first stage.
+  const duration<T> prompt = first / T(d.layout.pipeline);
+  const basic_queue_estimate<T> q = md1(rate / T(d.layout.data), prompt);
+  if (s.feasible && !q.feasible) s.feasible = q.feasible;
+  s.wait = named("wait", wait_before_prefill(q, prompt));
+  s.throughput = rate;
+  s.ttft = named("time to first token", s.wait + first);
+}
+
+/// What bound and prediction share: the steady state around pass(iteration) -> estimate.
+template <Scalar T, class Pass>
+constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
+                                                 const basic_service_load<T>& l, const Pass& pass) {
+  basic_serving_estimate<T> s;
+  const T longest = l.input_tokens + l.output_tokens;
+  const basic_memory_budget<T> budget = budget_of(d);
+  s.feasible = group_fits(d);
+  if (s.feasible) s.feasible = memory_holds(budget, cache_on_device(d, T(d.layout.data), longest));
+  const basic_kv_capacity<T> memory = capacity_of(d, budget, longest, T(16.0));
+  if (s.feasible && !memory.feasible) s.feasible = memory.feasible;
+  s.capacity = memory.sequences;
+  T room = scalar_max(s.capacity, T(1.0));
+  if (l.batch_limit) room = scalar_min(room, *l.batch_limit);
+  s.prefill = pass(basic_iteration<T>{.prefill_tokens = l.input_tokens});
+  if (l.is_closed()) {
+    serve_closed(s, d, l, room, pass);
+  } else {
+    serve_open(s, d, l, room, pass);
+  }
+  s.e2e = named("end to end", s.ttft + (l.output_tokens - 1.0) * s.itl);
+  s.output_rate = named("output tokens per second",
+                        s.throughput * (l.output_tokens * lift<T>(token_per_request)));
+  return s;
+}
+
+template <Scalar T, class Cost>
+constexpr basic_serving_estimate<T> bound_of_service(const basic_deployment<T>& d,
+                                                     const basic_service_load<T>& l,
+                                                     const Cost& links) {
+  return steady_state(d, l,
+                      [&](const basic_iteration<T>& i) { return bound_of_pass(d, i, links); });
+}
+
+}  // namespace detail
+
+}  // namespace perfmodel

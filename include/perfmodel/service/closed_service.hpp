@@ -1,0 +1,116 @@
+// A closed loop: so many requests in the system at all times, in steady state or over a run.
+#pragma once
+
+#include <perfmodel/service/state.hpp>
+
+namespace perfmodel {
+
+namespace detail {
+
+/// How many of n others end in the same iteration as a request, on average. Requests that start
+/// together end together unless the lengths of answers differ: after k answers their ends have a
+/// standard deviation of sqrt(k) cv O tokens, so that a normal density of others, 1 / (2 sqrt(pi)
+/// sigma), ends with each; after many, one in each O. `answers` is the mean of 1 / sqrt(k).
+template <Scalar T>
+constexpr T ending_together(const basic_service_terms<T>& s, const T& n, const T& answers) {
+  constexpr double two_root_pi = 3.5449077018110318;
+  const T spread = two_root_pi * s.output_cv * s.output_tokens;
+  const T clustered = scalar_min(T(1.0), T(answers / scalar_max(spread, T(1e-9))));
+  return n * scalar_max(T(1.0 / s.gaps()), clustered);
+}
+
+/// The mean of 1 / sqrt(k) over k = 1 .. waves, by the integral from 1/2 on.
+template <Scalar T>
+constexpr T mean_inverse_root(const T& waves) {
+  using math::sqrt;
+  return scalar_min(T(1.0), T(2.0 * (sqrt(T(waves + 0.5)) - 0.70710678118654752) / waves));
+}
+
+/// The wait behind other prompts in a loop of B, where each prompt keeps one server busy for S and
+/// comes back after Z: Schweitzer's approximation of mean value analysis, R = S (1 + (B - 1) R /
+/// (R + Z)), of which prompts of equal length wait half; never less than what a full server makes
+/// them wait, B S - Z.
+template <Scalar T>
+constexpr duration<T> wait_in_loop(const T& b, const duration<T>& service, const duration<T>& away,
+                                   const T& variation) {
+  using math::sqrt;
+  const duration<T> excess = b * service - away;
+  const T root =
+      sqrt(T((excess.value() * excess.value()) + 4.0 * T(service.value() * away.value())));
+  const duration<T> time = 0.5 * (excess + duration<T>::from_value(root));
+  const T share = scalar_min(T(1.0), T((1.0 + variation * variation) / 2.0));
+  return max(max(share * (time - service), excess - service), duration<T>{});
+}
+
+}  // namespace detail
+
+/// A closed loop of `concurrency`, of which `room` are in service at once, at most. Over a run of
+/// `requests`, the first of which start together, a share w = B / N of them is the first wave, whose
+/// prompts wait for each other from the first to the last; the others meet those that come with them.
+/// Each request in service meets the prompts of B - 1 others during its answer.
+/// Prefill first: a prompt stops the others, so that none ends meanwhile and nothing queues. Mixed
+/// chunks: decoding goes on beside them, and prompts queue for the budget. Static batches: the next
+/// ones wait for the longest answer.
+/// Sources: Little 1961 for those that wait for a place; Schweitzer 1979 (mean value analysis);
+/// Yu et al., "Orca", OSDI 2022; Agrawal et al., "Sarathi-Serve", OSDI 2024.
+/// Leaves out: how a run ends, when fewer and fewer are left; preemption.
+/// Tests: the simulator of tests/simulator; Little's law; one request alone.
+template <Scalar T>
+constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
+                                                const basic_prompt_passes<T>& p,
+                                                const basic_closed_loop<T>& loop) {
+  using math::log;
+  using math::sqrt;
+  const T b = scalar_min(loop.concurrency, s.room);
+  const T others = scalar_max(T(b - 1.0), T(0.0));
+  const T first_wave = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
+  const T later = 1.0 - first_wave;
+  const bool mixed = s.kind == scheduling::mixed_chunks;
+  const bool fixed = s.kind == scheduling::static_batches;
+
+  // Prompts that a request meets while it decodes: all others', or what full iterations take.
+  T met = fixed ? T(0.0) : T(others * (loop.requests ? later : T(1.0)));
+  if (mixed) met = scalar_min(met, T(s.gaps() / p.decodes));
+  basic_service_state<T> state;
+  state.gap = detail::gaps_of(s, p, T(met / s.gaps()));
+  const duration<T> answer = s.gaps() * state.gap.mean();
+
+  const duration<T> own = s.request_host + s.request_iterations * state.gap.mean() + p.alone;
+  const T waves = loop.requests ? scalar_max(T(1.0), T(*loop.requests / b - 1.0)) : T(1e9);
+  T companions = detail::ending_together(s, others, detail::mean_inverse_root(waves));
+  if (mixed) companions = scalar_min(companions, scalar_max(T(others / s.gaps()), T(p.together)));
+  duration<T> delay = detail::behind(p, companions);
+  if (mixed) {
+    const duration<T> away = max(answer + own - p.packed, p.packed);
+    delay = max(delay, detail::wait_in_loop(b, p.packed, away, s.input_cv));
+  }
+  if (fixed) {
+    const T longest = s.output_cv * sqrt(T(2.0 * log(scalar_max(b, T(1.0)))));
+    delay = detail::behind(p, others) + longest * answer;
+  }
+  const duration<T> in_service =
+      own + delay + scalar_max(T(s.output_tokens - 1.0), T(0.0)) * state.gap.mean();
+  state.throughput = b * request / in_service;
+  const duration<T> place =
+      scalar_max(T(loop.concurrency - b), T(0.0)) / b * in_service;  // Little's law
+  state.wait = place + delay;
+  state.batch = mixed ? scalar_max(T(b * (answer / in_service)), scalar_min(b, T(1.0))) : b;
+
+  if (upper(first_wave) > 0.0) {
+    const T prompts = others + 1.0;
+    const duration<T> soonest = scalar_min(prompts, p.together) * p.packed;
+    const duration<T> start = max(p.alone, min(soonest, prompts * p.packed));
+    state.first_token.add(
+        {first_wave, s.request_host + start, max(prompts * p.packed - start, duration<T>{})});
+  }
+  const T meets = detail::any_of(companions);
+  if (!(lower(meets) > 1e-9)) {
+    state.first_token.add({later, own + place, {}, delay});
+    return state;
+  }
+  state.first_token.add({later * (1.0 - meets), own + place});
+  state.first_token.add({later * meets, own + place, {}, delay / meets});
+  return state;
+}
+
+}  // namespace perfmodel

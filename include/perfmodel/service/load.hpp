@@ -1,0 +1,132 @@
+// What a service is asked to do: lengths, and requests that always wait or that arrive at a rate.
+#pragma once
+
+#include <optional>
+#include <perfmodel/core/fields.hpp>
+#include <perfmodel/service/scheduler.hpp>
+#include <perfmodel/units/constants.hpp>
+#include <span>
+#include <variant>
+
+namespace perfmodel {
+
+/// So many requests are in the system: each that leaves is replaced at once. A run of so many
+/// `requests` starts `concurrency` of them together, as benchmarks do; without a number it never ends,
+/// and nobody remembers its start.
+template <Scalar T = double>
+struct basic_closed_loop {
+  T concurrency{};
+  std::optional<T> requests{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::count("concurrency"), s.concurrency...);
+    f(field::count("requests"), s.requests...);
+  }
+};
+using closed_loop = basic_closed_loop<>;
+
+/// Requests arrive at this mean rate, whatever the service does. `cv` is the coefficient of variation
+/// of the gaps between arrivals (1: Poisson, 0: a clock), `together` how many arrive at once.
+template <Scalar T = double>
+struct basic_open_loop {
+  request_rate<T> rate{};
+  T cv = T(1.0);
+  T together = T(1.0);
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::positive("rate"), s.rate...);
+    f(field::within("cv", 0.0, 100.0, "0 to 100"), s.cv...);
+    f(field::count("together"), s.together...);
+  }
+};
+using open_loop = basic_open_loop<>;
+
+/// What one replica is asked to do: {.input_tokens = 2048, .output_tokens = 512, .arrivals =
+/// closed_loop{64}}, or open_loop{4.0 * request_per_s}. Lengths are means, with a coefficient of
+/// variation; lengths_of makes both of a list. `prefix_hit` is the share of a prompt that is found in
+/// the cache. `chunk_tokens` bounds the prompt tokens of one iteration and `batch_limit` the sequences
+/// that are admitted at once; without them, and without a `scheduler`, they are as the engine has them.
+template <Scalar T = double>
+struct basic_service_load {
+  T input_tokens{};
+  T output_tokens{};
+  std::variant<basic_closed_loop<T>, basic_open_loop<T>> arrivals{};
+  std::optional<T> chunk_tokens{};
+  std::optional<T> batch_limit{};
+  T input_cv{};
+  T output_cv{};
+  T prefix_hit{};
+  std::optional<scheduling> scheduler{};
+
+  constexpr bool is_closed() const {
+    return std::holds_alternative<basic_closed_loop<T>>(arrivals);
+  }
+  /// Of a closed loop.
+  constexpr const T& concurrency() const {
+    return std::get<basic_closed_loop<T>>(arrivals).concurrency;
+  }
+  /// Of an open loop.
+  constexpr const request_rate<T>& rate() const {
+    return std::get<basic_open_loop<T>>(arrivals).rate;
+  }
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::count("input_tokens"), s.input_tokens...);
+    f(field::count("output_tokens"), s.output_tokens...);
+    f("arrivals", s.arrivals...);
+    f(field::count("chunk_tokens"), s.chunk_tokens...);
+    f(field::count("batch_limit"), s.batch_limit...);
+    f(field::within("input_cv", 0.0, 100.0, "0 to 100"), s.input_cv...);
+    f(field::within("output_cv", 0.0, 100.0, "0 to 100"), s.output_cv...);
+    f(field::within("prefix_hit", 0.0, 0.999, "0 to 0.999: the last token is always computed"),
+      s.prefix_hit...);
+    f("scheduler", s.scheduler...);
+  }
+};
+using service_load = basic_service_load<>;
+
+/// Mean and coefficient of variation of a list of lengths.
+struct length_spread {
+  double mean = 0.0;
+  double cv = 0.0;
+};
+
+/// Errors: an empty list; a length below 1. Test: 100 and 300 have mean 200 and cv 1/2.
+constexpr length_spread lengths_of(std::span<const double> lengths) {
+  double sum = 0.0;
+  for (const double x : lengths) sum += detail::count("length", x);
+  const double mean = sum / detail::count("lengths", static_cast<double>(lengths.size()));
+  double squares = 0.0;
+  for (const double x : lengths) squares += (x - mean) * (x - mean);
+  return {mean, math::sqrt(squares / static_cast<double>(lengths.size())) / mean};
+}
+
+/// The load that each of several replicas has; some idle where there are fewer requests.
+template <Scalar T>
+constexpr basic_service_load<T> shared_out(basic_service_load<T> l,
+                                           const std::type_identity_t<T>& replicas) {
+  if (l.is_closed()) {
+    auto& loop = std::get<basic_closed_loop<T>>(l.arrivals);
+    loop.concurrency = scalar_max(T(1.0), loop.concurrency / replicas);
+    if (loop.requests) loop.requests = scalar_max(loop.concurrency, T(*loop.requests / replicas));
+  } else {
+    auto& loop = std::get<basic_open_loop<T>>(l.arrivals);
+    loop.rate = loop.rate / replicas;
+  }
+  return l;
+}
+
+namespace detail {
+
+/// Prompt tokens that one iteration takes of a prompt.
+template <Scalar T>
+constexpr T chunk_of(const basic_service_load<T>& l) {
+  return l.chunk_tokens ? scalar_min(*l.chunk_tokens, l.input_tokens) : l.input_tokens;
+}
+
+}  // namespace detail
+
+}  // namespace perfmodel

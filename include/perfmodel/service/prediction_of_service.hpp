@@ -1,0 +1,142 @@
+// A service under load as its scheduler runs it, each iteration predicted.
+#pragma once
+
+#include <perfmodel/deployment/balance.hpp>
+#include <perfmodel/service/closed_service.hpp>
+#include <perfmodel/service/open_service.hpp>
+#include <perfmodel/service/serving_estimate.hpp>
+#include <perfmodel/step.hpp>
+
+namespace perfmodel::detail {
+
+/// What a policy knows of the engine around its iterations.
+template <Scalar T, class Policy>
+constexpr basic_service_terms<T> engine_terms(const Policy& policy) {
+  basic_service_terms<T> terms;
+  if constexpr (requires { policy.engine.request_host; }) {
+    terms.request_host = policy.engine.request_host;
+    terms.request_iterations = policy.engine.request_iterations;
+  }
+  return terms;
+}
+
+/// A service by pass(iteration) -> estimate.
+template <Scalar T, class Pass>
+class service_prediction {
+ public:
+  constexpr service_prediction(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                               const basic_service_terms<T>& engine, const Pass& pass)
+      : d_(d), l_(l), pass_(pass), terms_(engine) {
+    terms_.kind = l.scheduler.value_or(scheduling_of(d.served_by));
+    terms_.output_tokens = l.output_tokens;
+    terms_.output_cv = l.output_cv;
+    terms_.input_cv = l.input_cv;
+  }
+
+  constexpr basic_serving_estimate<T> estimate() {
+    admit();
+    if (l_.is_closed()) {
+      closed(std::get<basic_closed_loop<T>>(l_.arrivals));
+    } else {
+      open(std::get<basic_open_loop<T>>(l_.arrivals));
+    }
+    return summed_up();
+  }
+
+ private:
+  /// What fits, and how many sequences the scheduler admits.
+  constexpr void admit() {
+    const T longest = l_.input_tokens + l_.output_tokens;
+    const basic_memory_budget<T> budget = budget_of(d_);
+    s_.feasible = group_fits(d_);
+    if (s_.feasible) {
+      s_.feasible = memory_holds(budget, cache_on_device(d_, T(d_.layout.data), longest));
+    }
+    const basic_kv_capacity<T> memory = capacity_of(d_, budget, longest, T(16.0));
+    if (s_.feasible && !memory.feasible) s_.feasible = memory.feasible;
+    s_.capacity = memory.sequences;
+    terms_.room = scalar_max(s_.capacity, T(1.0));
+    if (l_.batch_limit) terms_.room = scalar_min(terms_.room, *l_.batch_limit);
+  }
+
+  constexpr basic_prompt_passes<T> passes_at(const T& batch) {
+    const T decoding = scalar_max(batch, T(1.0));
+    s_.decode = pass_(basic_iteration<T>{decoding, l_.input_tokens + l_.output_tokens / 2.0});
+    return prompt_passes_of(d_, l_, terms_.kind, decoding, s_.decode.time, pass_);
+  }
+
+  /// Mixed with prompts fewer sequences decode than are in service: a second round at that many.
+  constexpr void closed(const basic_closed_loop<T>& loop) {
+    const T in_service = scalar_min(loop.concurrency, terms_.room);
+    state_ = closed_service(terms_, passes_at(in_service), loop);
+    if (terms_.kind == scheduling::mixed_chunks) {
+      state_ = closed_service(terms_, passes_at(state_.batch), loop);
+    }
+  }
+
+  constexpr void open(const basic_open_loop<T>& loop) {
+    const T arrivals = T(loop.rate * l_.output_tokens * duration<T>::from_value(T(1.0)) / request);
+    const auto arriving = [&](const T& batch) -> T {
+      const basic_prompt_passes<T> p = passes_at(batch);
+      const T load = T(loop.rate * p.packed / request);
+      if (!(lower(load) < 1.0)) return T(2.0 * terms_.room);
+      return arrivals * gap_at(p, loop.rate).value();
+    };
+    const T batch = named("batch", balanced_batch(terms_.room, arriving));
+    const basic_prompt_passes<T> p = passes_at(batch);
+    const T load = named("share of time for prompts", T(loop.rate * p.packed / request));
+    if (s_.feasible && !(upper(load) < 1.0)) {
+      s_.feasible = infeasible("prompts arrive faster than they can be computed", "req/s",
+                               upper(loop.rate.value()), 1.0 / upper(p.packed.value()));
+    } else if (s_.feasible && upper(T(arrivals * gap_at(p, loop.rate).value())) >
+                                  lower(terms_.room) * (1.0 + 1e-9)) {
+      s_.feasible = infeasible(
+          "requests arrive faster than the largest batch that fits serves them", "req/s",
+          upper(loop.rate.value()),
+          lower(terms_.room) / upper(T(l_.output_tokens * gap_at(p, loop.rate).value())));
+    }
+    state_ = open_service(terms_, p, batch, loop);
+  }
+
+  constexpr basic_serving_estimate<T> summed_up() {
+    using math::sqrt;
+    s_.batch = named("batch", state_.batch);
+    s_.wait = named("wait", state_.wait);
+    s_.throughput = state_.throughput;
+    s_.first_token = state_.first_token;
+    s_.gap = state_.gap;
+    s_.ttft = named("time to first token", state_.first_token.mean());
+    s_.itl = named("inter-token latency", state_.gap.mean());
+    s_.decode.terms.add(limiter::none, "prompts", max(s_.itl - s_.decode.time, duration<T>{}));
+    s_.decode.time = s_.itl;
+    s_.prefill = pass_(basic_iteration<T>{.prefill_tokens = l_.input_tokens});
+    const duration<T> answer = scalar_max(T(l_.output_tokens - 1.0), T(0.0)) * s_.itl;
+    s_.e2e = named("end to end", s_.ttft + answer);
+    const duration<T> sd = state_.first_token.deviation();
+    s_.e2e_cv = sqrt(T(sd.value() * sd.value() +
+                       l_.output_cv * l_.output_cv * (answer.value() * answer.value()))) /
+                s_.e2e.value();
+    s_.output_rate = named("output tokens per second",
+                           s_.throughput * (l_.output_tokens * lift<T>(token_per_request)));
+    return s_;
+  }
+
+  const basic_deployment<T>& d_;
+  const basic_service_load<T>& l_;
+  const Pass& pass_;
+  basic_service_terms<T> terms_{};
+  basic_service_state<T> state_{};
+  basic_serving_estimate<T> s_{};
+};
+
+template <Scalar T, class Policy, class Cost>
+constexpr basic_serving_estimate<T> prediction_of_service(const basic_deployment<T>& d,
+                                                          const basic_service_load<T>& l,
+                                                          const Policy& policy, const Cost& links) {
+  const auto pass = [&](const basic_iteration<T>& i) {
+    return prediction_of_pass(d, i, policy, links);
+  };
+  return service_prediction<T, decltype(pass)>(d, l, engine_terms<T>(policy), pass).estimate();
+}
+
+}  // namespace perfmodel::detail

@@ -1,0 +1,82 @@
+// What the iterations of a service take, as its scheduler puts prompts into them.
+#pragma once
+
+#include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/iteration.hpp>
+#include <perfmodel/service/load.hpp>
+#include <perfmodel/units/constants.hpp>
+
+namespace perfmodel {
+
+/// Times that a service under load is made of. Where prompts are mixed with decoding, the times of
+/// prompts include the decoding that their iterations do.
+template <Scalar T = double>
+struct basic_prompt_passes {
+  duration<T> decode{};  ///< an iteration without prompts
+  duration<T> alone{};   ///< all iterations of a prompt that finds no other
+  duration<T> stall{};   ///< what such a prompt adds to the gaps between the tokens of others
+  duration<T> next{};    ///< what one more prompt adds to iterations that have one
+  duration<T> packed{};  ///< of one prompt, where many wait and every iteration is full
+  T together = T(1.0);   ///< prompts that a full iteration takes
+  T chunks = T(1.0);     ///< iterations of one prompt
+  T decodes{};  ///< iterations of decoding that come with one prompt, full ones: 0 if apart
+};
+using prompt_passes = basic_prompt_passes<>;
+
+namespace detail {
+
+/// Prompt tokens that an iteration may take, beside those of `decoding` sequences.
+template <Scalar T>
+constexpr T prompt_budget(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                          const scheduling kind, const T& decoding) {
+  if (l.chunk_tokens) return *l.chunk_tokens;
+  const basic_engine_limits<T> limits =
+      engine_limits_on(d.served_by, d.limits, d.device.dram.capacity.quantity(), d.layout.tensor,
+                       d.device.architecture == chip_architecture::ampere);
+  if (kind != scheduling::mixed_chunks) return *limits.tokens;
+  return scalar_max(T(*limits.tokens - decoding / T(d.layout.data)), T(*limits.tokens / 16.0));
+}
+
+/// The times at `decoding` sequences, whose own iteration takes `decode`, by pass(iteration) ->
+/// estimate. Each data-parallel group has a budget of its own.
+template <Scalar T, class Pass>
+constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
+                                                  const basic_service_load<T>& l,
+                                                  const scheduling kind, const T& decoding,
+                                                  const duration<T>& decode, const Pass& pass) {
+  using math::ceil;
+  const T context = l.input_tokens + l.output_tokens / 2.0;
+  const T hit = l.prefix_hit * l.input_tokens;
+  const T computed = l.input_tokens - hit;
+  const T budget = prompt_budget(d, l, kind, decoding);
+  const T chunk = scalar_min(budget, computed);
+  const double stages = d.layout.pipeline;
+  const T beside = kind == scheduling::mixed_chunks ? decoding : T(0.0);
+
+  basic_prompt_passes<T> p;
+  p.decode = decode;
+  p.chunks = ceil(computed / chunk);
+  const T past = hit + (computed - chunk) / 2.0;  // the mean over the chunks
+  const auto time_of = [&](const T& prompts) {
+    basic_iteration<T> i{beside, context, prompts * chunk, past, prompts};
+    i.steady = true;
+    return pass(i).time;
+  };
+  const T full_chunks = computed / chunk;
+  const duration<T> one = time_of(T(1.0));
+  const duration<T> cut = kind == scheduling::mixed_chunks ? p.decode : duration<T>{};
+  p.alone = (full_chunks + (stages - 1.0)) / stages * one + (p.chunks - full_chunks) * cut;
+  p.stall = max(p.alone - p.chunks * cut, duration<T>{});
+  p.together = scalar_max(T(budget / computed), T(1.0)) * T(d.layout.data);
+  const duration<T> full = time_of(p.together);
+  p.packed = full_chunks / stages * full / p.together;
+  if (kind == scheduling::mixed_chunks) p.decodes = full_chunks / p.together;
+  p.next = upper(p.together) > 1.0
+               ? max(full - one, duration<T>{}) / scalar_max(T(p.together - 1.0), T(1e-9))
+               : max(p.packed - p.decodes * p.decode, duration<T>{});
+  return p;
+}
+
+}  // namespace detail
+
+}  // namespace perfmodel

@@ -1,0 +1,74 @@
+// What a scheduler makes of a load: the flow of a service, and how its latencies are distributed.
+#pragma once
+
+#include <perfmodel/service/latency_distribution.hpp>
+#include <perfmodel/service/prompt_passes.hpp>
+
+namespace perfmodel {
+
+/// A service in its steady state, or over a run. Latencies are what a client sees.
+template <Scalar T = double>
+struct basic_service_state {
+  T batch{};  ///< sequences that decode at once, mean
+  request_rate<T> throughput{};
+  duration<T> wait{};  ///< for a place in the batch, and behind other prompts
+  basic_latency_distribution<T> first_token{};
+  basic_latency_distribution<T>
+      gap{};  ///< between tokens of a request, the stalls of prompts included
+};
+using service_state = basic_service_state<>;
+
+/// What of a service its flow asks for beside the times of its iterations.
+template <Scalar T = double>
+struct basic_service_terms {
+  scheduling kind = scheduling::mixed_chunks;
+  T output_tokens = T(1.0);
+  T output_cv{};
+  T input_cv{};
+  duration<T> request_host{};  ///< of a request, outside the engine's iterations
+  T request_iterations{};      ///< that a request lets go by before it can join one
+  T room = T(1.0);             ///< sequences that are admitted at once
+
+  constexpr T gaps() const { return scalar_max(T(output_tokens - 1.0), T(1.0)); }
+};
+using service_terms = basic_service_terms<>;
+
+namespace detail {
+
+/// 1 - exp(-mean): that a Poisson number is not 0.
+template <Scalar T>
+constexpr T any_of(const T& mean) {
+  using math::exp;
+  return 1.0 - exp(T(-mean));
+}
+
+/// The gaps between tokens where, on average, `prompts` begin in each: without a prompt, or with one,
+/// and behind it those that come with it. A prompt in chunks stalls a gap with each.
+template <Scalar T>
+constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
+                                                const basic_prompt_passes<T>& p, const T& prompts) {
+  basic_latency_distribution<T> gap;
+  const bool chunked = s.kind == scheduling::mixed_chunks && upper(p.chunks) > 1.0;
+  const T stalls = chunked ? scalar_min(T(prompts * p.chunks), T(1.0)) : any_of(prompts);
+  gap.add({1.0 - stalls, p.decode});
+  if (!(upper(stalls) > 0.0)) return gap;
+  const T some = scalar_max(stalls, T(1e-12));
+  if (chunked) {
+    gap.add({stalls, p.decode + prompts / some * p.stall});
+  } else {
+    gap.add(
+        {stalls, p.decode + p.stall, {}, scalar_max(T(prompts - stalls), T(0.0)) / some * p.next});
+  }
+  return gap;
+}
+
+/// What a prompt waits for `others` that come with it, those before it on average: half of them, and
+/// of those in the same iteration the rest too.
+template <Scalar T>
+constexpr duration<T> behind(const basic_prompt_passes<T>& p, const T& others) {
+  return 0.5 * others * p.packed + 0.5 * scalar_min(others, T(p.together - 1.0)) * p.next;
+}
+
+}  // namespace detail
+
+}  // namespace perfmodel
