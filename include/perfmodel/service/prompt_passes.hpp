@@ -38,7 +38,7 @@ constexpr T prompt_budget(const basic_deployment<T>& d, const basic_service_load
 }
 
 /// The times at `decoding` sequences, whose own iteration takes `decode`, by pass(iteration) ->
-/// estimate. Each data-parallel group has a budget of its own.
+/// estimate. Each data-parallel group has a budget of its own, for each stage of a pipeline.
 template <Scalar T, class Pass>
 constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
                                                   const basic_service_load<T>& l,
@@ -59,7 +59,6 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   const T past = hit + (computed - chunk) / 2.0;  // the mean over the chunks
   const auto time_of = [&](const T& prompts) {
     basic_iteration<T> i{beside, context, prompts * chunk, past, prompts};
-    i.steady = true;
     return pass(i).time;
   };
   const T full_chunks = computed / chunk;
@@ -67,13 +66,13 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   const duration<T> cut = kind == scheduling::mixed_chunks ? p.decode : duration<T>{};
   p.alone = (full_chunks + (stages - 1.0)) / stages * one + (p.chunks - full_chunks) * cut;
   p.stall = max(p.alone - p.chunks * cut, duration<T>{});
-  p.together = scalar_max(T(budget / computed), T(1.0)) * T(d.layout.data);
+  p.together = scalar_max(T(budget / computed), T(1.0)) * (stages * d.layout.data);
   const duration<T> full = time_of(p.together);
-  p.packed = full_chunks / stages * full / p.together;
+  p.packed = full_chunks / p.together * full;
   if (kind == scheduling::mixed_chunks) p.decodes = full_chunks / p.together;
-  p.next = upper(p.together) > 1.0
-               ? max(full - one, duration<T>{}) / scalar_max(T(p.together - 1.0), T(1e-9))
-               : max(p.packed - p.decodes * p.decode, duration<T>{});
+  p.next = upper(p.together) > 1.0 ? full_chunks * max(full - one, duration<T>{}) /
+                                         scalar_max(T(p.together - 1.0), T(1e-9))
+                                   : max(p.packed - p.decodes * p.decode, duration<T>{});
   return p;
 }
 
