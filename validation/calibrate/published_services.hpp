@@ -3,8 +3,8 @@
 
 #include <optional>
 #include <perfmodel/deployment/engine_formats.hpp>
-#include <perfmodel/deployment/load.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/service/load.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <string>
 #include <vector>
@@ -20,6 +20,8 @@ struct service {
   pm::service_load load{};
   double seconds = 0.0;
   double first = 0.0;          ///< seconds to the first token, the mean
+  double first_p50 = 0.0;      ///< 0: the table has none
+  double first_p99 = 0.0;
   bool may_speculate = false;  ///< more tokens a step than one, for all that the table says
 };
 
@@ -82,11 +84,18 @@ inline pm::deployment deployment_of(const service& s, const published_model& m,
   return d;
 }
 
-/// Lengths are means: InferenceX draws each from 80 to 100 % of its isl and osl.
-inline pm::service_load load_of(const common::table_row& c, double of_lengths) {
+/// A run of InferenceX: lengths are drawn evenly from 80 to 100 % of isl and osl, whose mean is 0.9 of
+/// them and whose coefficient of variation is 0.2 / sqrt(12) / 0.9, and there are ten requests for each
+/// that runs at once. Other runs have lengths of isl and osl, and no number of requests.
+inline pm::service_load load_of(const common::table_row& c, bool inferencex) {
+  const double of_lengths = inferencex ? 0.9 : 1.0, cv = inferencex ? 0.0642 : 0.0;
+  pm::closed_loop loop{c.count("concurrency")};
+  if (inferencex) loop.requests = 10.0 * loop.concurrency;
   return {.input_tokens = of_lengths * c.count("isl"),
           .output_tokens = of_lengths * c.count("osl"),
-          .arrivals = pm::closed_loop{c.count("concurrency")}};
+          .arrivals = loop,
+          .input_cv = cv,
+          .output_cv = cv};
 }
 
 /// The ranks of AIConfigurator's rows. The dump of 2026-04-06 multiplies the degree of attention by that of
@@ -133,7 +142,7 @@ inline std::vector<service> aic_services(const std::string& folder) {
                    .version = c.has("version") ? c.text("version") : "",
                    .precision = c.text("precision"),
                    .layout = *layout,
-                   .load = load_of(c, dump ? 0.9 : 1.0),
+                   .load = load_of(c, dump),
                    .seconds = c.seconds("tpot_ms", 1e-3),
                    .first = c.seconds("ttft_ms", 1e-3),
                    .may_speculate = may_speculate(c)});
@@ -158,9 +167,11 @@ inline std::vector<service> inferencex_services(const std::string& folder) {
          .version = c.text("image").substr(c.text("image").rfind(':') + 1),
          .precision = c.text("precision"),
          .layout = {.tensor = data ? 1 : ranks, .expert = c.whole("ep"), .data = data ? ranks : 1},
-         .load = load_of(c, 0.9),
+         .load = load_of(c, true),
          .seconds = c.seconds("tpot_mean_ms", 1e-3),
-         .first = c.seconds("ttft_mean_ms", 1e-3)});
+         .first = c.seconds("ttft_mean_ms", 1e-3),
+         .first_p50 = c.seconds("ttft_p50_ms", 1e-3),
+         .first_p99 = c.seconds("ttft_p99_ms", 1e-3)});
   }
   return out;
 }
