@@ -1,0 +1,60 @@
+// Published services of one engine, played through the simulator with the settings that they were run
+// with: what of the time to first token is the schedule, without a host's time and with nothing fitted.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <simulator/passes.hpp>
+#include <simulator/simulate.hpp>
+
+#include "../../validation/calibrate/published_services.hpp"
+#include "support/shared.hpp"
+
+namespace pm = perfmodel;
+namespace sim = perfmodel_test::simulator;
+using sim::record;
+
+namespace {
+
+/// SemiAnalysisAI/InferenceX, benchmarks/dsr1_fp8_h200.sh: SGLang with chunks of 32,768 tokens, which
+/// sends every tenth token, the first ones too.
+constexpr auto sglang_on_h200 = [](const pm::service_load& l) {
+  return sim::scheduler{.kind = sim::scheduling::prefill_first,
+                        .token_budget = 32768,
+                        .max_sequences = l.output_tokens < 1000 ? 512 : 256,
+                        .stream_interval = 10,
+                        .stream_first = false};
+};
+
+/// Ten waves of `concurrency`, lengths 80 to 100 % of the nominal ones.
+sim::load ten_waves(const pm::service_load& l) {
+  perfmodel_test::random_numbers r(3);
+  const int concurrency = static_cast<int>(l.concurrency());
+  const auto spread = [](double mean) { return sim::uniform(8.0 / 9 * mean, 10.0 / 9 * mean); };
+  return {
+      .jobs = sim::draw_jobs(r, 10 * concurrency, spread(l.input_tokens), spread(l.output_tokens)),
+      .concurrency = concurrency};
+}
+
+}  // namespace
+
+TEST_CASE("published services: DeepSeek-R1 by SGLang, mean time to first token",
+          "[calibrated][shared]") {
+  const std::string folder = perfmodel_test::measured_folder();
+  int rows = 0;
+  double errors = 0, errors_of_prompts_alone = 0;
+  for (const published::service& s : published::inferencex_services(folder)) {
+    if (s.engine != "sglang" || s.gpu != "h200" || s.load.output_tokens > 1000) continue;
+    const published::published_model& m = *published::model_of(s.model);
+    const pm::deployment d = published::deployment_of(s, m, *pm::catalog::find_accelerator(s.gpu));
+    const auto pass = sim::predicted_pass(d, pm::calibrated_for(d.device, d.served_by));
+    const sim::outcome o = sim::simulate(ten_waves(s.load), sglang_on_h200(s.load), pass);
+    const sim::pass prompt{.prompts = 1, .prompt_tokens = static_cast<int>(s.load.input_tokens)};
+    ++rows;
+    errors += std::abs(o.of(&record::ttft).mean() / s.first - 1);
+    errors_of_prompts_alone += std::abs(pass(prompt) / s.first - 1);
+  }
+  REQUIRE(rows > 10);
+  CAPTURE(rows, errors / rows, errors_of_prompts_alone / rows);
+  CHECK(errors < 0.2 * rows);
+  CHECK(errors_of_prompts_alone > 0.6 * rows);
+}
