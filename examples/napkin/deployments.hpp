@@ -57,6 +57,16 @@ inline std::string storage_text(const perfmodel::storage_format& s) {
   return s.group ? cat(text, " in groups of ", *s.group) : text;
 }
 
+/// Says in which format the cache is kept, and why in this.
+template <perfmodel::Scalar T>
+void note_cache_format(outcome<T>& out, const inputs<T>& in, const perfmodel::storage_format& kv) {
+  const char* why = in.has("kv_format")               ? "given"
+                    : find_model(in.text("model")).kv ? "the checkpoint's scheme"
+                                                      : "the checkpoint has no scheme: 16 bits";
+  out.notes.push_back({"format of the KV cache", cat(storage_text(kv), ": ", why)});
+  out.facts["formats"]["kv"] = {{"format", storage_text(kv)}, {"why", why}};
+}
+
 /// Says in which formats a deployment runs, and why in these.
 template <perfmodel::Scalar T>
 void note_formats(outcome<T>& out, const inputs<T>& in) {
@@ -73,11 +83,7 @@ void note_formats(outcome<T>& out, const inputs<T>& in) {
   };
   note("layers", w.linear, f.linear);
   if (routed) note("experts", w.experts, f.experts);
-  const char* why = in.has("kv_format")               ? "given"
-                    : find_model(in.text("model")).kv ? "the checkpoint's scheme"
-                                                      : "the checkpoint has no scheme: 16 bits";
-  out.notes.push_back({"format of the KV cache", cat(storage_text(f.kv), ": ", why)});
-  out.facts["formats"]["kv"] = {{"format", storage_text(f.kv)}, {"why", why}};
+  note_cache_format(out, in, f.kv);
 }
 
 /// Throws inconsistent where a request gives both of concurrency and requests_per_s.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <perfmodel/units/text.hpp>
 
 #include "deployments.hpp"
@@ -23,12 +24,26 @@ json layout_json(const pm::parallel_layout& l) {
           {"expert_parallel", l.expert}};
 }
 
+/// What a point stores, and what multiplies with it, by part.
+std::map<std::string, std::string> formats_of(const pm::plan_request& q,
+                                              const pm::plan_precision& p) {
+  const auto text = [](const pm::storage_format& stored, pm::number_format beside) {
+    return cat(storage_text(stored), " x ", name_of(beside));
+  };
+  std::map<std::string, std::string> out = {{"layers", text(p.weights.linear, p.activations)},
+                                            {"kv", storage_text(p.kv)}};
+  if (experts_of(q.model))
+    out["experts"] = text(p.weights.experts, p.expert_activations.value_or(p.activations));
+  return out;
+}
+
 json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibrated_note* note) {
   json out = {{"accelerator", p.accelerator.c_str()},
               {"precision", p.precision.name.c_str()},
               {"weight_format", pm::name_of(p.precision.weights.linear.format)},
               {"activation_format", pm::name_of(p.precision.activations)},
-              {"kv_format", pm::name_of(p.precision.kv.format)}};
+              {"kv_format", pm::name_of(p.precision.kv.format)},
+              {"formats", formats_of(q, p.precision)}};
   out.update(layout_json(p.layout));
   out["replicas"] = p.replicas;
   out["gpus"] = p.gpus;
@@ -112,6 +127,20 @@ std::string frontier_text(const planned& plan) {
   std::string s = table(rows, predicted ? "llllrrrrrrrrrl" : "llllrrrrrrrrl");
   if (shown < n)
     s += "  (" + std::to_string(shown) + " of " + std::to_string(n) + " points; --json has all)\n";
+  return s;
+}
+
+/// What stands behind the precisions of the frontier.
+std::string formats_text(const planned& plan) {
+  std::map<std::string, std::string> lines;
+  for (const pm::plan_point& p : plan.result.frontier) {
+    std::string& line = lines[p.precision.name.c_str()];
+    line.clear();
+    for (const auto& [part, format] : formats_of(plan.request, p.precision))
+      line += cat(line.empty() ? "" : "; ", part, ' ', format);
+  }
+  std::string s;
+  for (const auto& [name, line] : lines) s += cat("  ", name, ": ", line, ".\n");
   return s;
 }
 
@@ -261,7 +290,7 @@ std::string plan_text(const planned& p, const json&) {
              ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
              : "None meets the targets; no other deployment is both cheaper and quicker than "
                "these\n";
-    s += frontier_text(p) + kept_text(p) + "\n";
+    s += frontier_text(p) + formats_text(p) + kept_text(p) + "\n";
   }
   if (!r.rejected.empty()) s += rejected_text(r) + "\n";
   if (!p.best.steps.empty()) {

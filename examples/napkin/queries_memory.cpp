@@ -64,10 +64,23 @@ struct kv_capacity {
     out.add("sequences", "sequences", c.sequences);
     add_reservation(out, budget);
     out.set(c.feasible);
+    if (!in.has("weight_bytes")) note_weights(out, in);
+    note_cache_format(out, in, d.kv);
     return out;
   }
 
  private:
+  template <pm::Scalar T>
+  static void note_weights(outcome<T>& out, const inputs<T>& in) {
+    const pm::weight_storage stored = in.weights();
+    const char* why = in.has("weight_format") ? "given" : "the checkpoint's";
+    const auto note = [&](const char* part, const pm::storage_format& s) {
+      out.notes.push_back({cat("format of ", part), cat(storage_text(s), ": ", why)});
+      out.facts["formats"][part] = {{"weights", storage_text(s)}, {"why", why}};
+    };
+    note("layers", stored.linear);
+    if (experts_of(find_model(in.text("model")).model)) note("experts", stored.experts);
+  }
   /// As given, else as an engine has it on the accelerator.
   template <pm::Scalar T>
   static pm::storage_format cache_format(inputs<T>& in) {

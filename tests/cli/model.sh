@@ -138,4 +138,8 @@ has 'fp8 on a100_sxm_80gb' "$(formats --model llama_3_70b --accelerator a100_sxm
 has 'fp8 on h100_sxm' "$(formats --model llama_3_70b --accelerator h100_sxm --weight_format fp8)" '"activations":"fp8"'
 has 'as given' "$(formats --model llama_3_70b --accelerator h100_sxm --weight_format fp8 --activation_format bf16)" \
   '"activations":"bf16","why":"given"'
+has 'kv_capacity of gpt_oss_120b' "$("$napkin" kv_capacity --model gpt_oss_120b --accelerator h200_sxm --json)" \
+  '"experts":{"weights":"fp4 in groups of 32","why":"the checkpoint'"'"'s"},"kv":{"format":"bf16"'
+has 'plan of gpt_oss_120b' "$("$napkin" plan --model gpt_oss_120b --accelerator b200_sxm --gpus 1 --formats bf16 --mode bound --json)" \
+  '"formats":{"experts":"fp4 in groups of 32 x fp8","kv":"bf16","layers":"bf16 x bf16"}'
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run_page.sh <page.md> <work folder> <source folder> <napkin or ''> <compiler> <flags...>
 #
-# Takes each ```cpp block of the page. One that defines `int main` is compiled and run; any other is
+# Takes each ```cpp block of the page. One that defines `int main` is compiled, and run in the work folder; any other is
 # compiled as it stands, at namespace scope. A block without an #include of its own is put behind
 # the #include lines, namespace aliases and using-directives of the page's earlier blocks, and where
 # there are none, behind <perfmodel/perfmodel.hpp>.
@@ -139,7 +139,7 @@ for block in "$work"/[0-9]*; do
   elif "${compile[@]}" "$program.cpp" -o "$program"; then
     printed=$work/printed.$line
     printed_by=$line
-    (cd "$source_dir" && "$program") >"$printed" </dev/null || complain "$line" 'fails'
+    (cd "$work" && "$program") >"$printed" </dev/null || complain "$line" 'fails'
   else
     complain "$line" 'does not compile'
     printed_by=

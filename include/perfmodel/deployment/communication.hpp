@@ -77,19 +77,16 @@ constexpr duration<T> stage_transfers(const basic_deployment<T>& d, const T& row
 /// How often the ranks of a stage wait for each other in a pass, logits aside.
 template <Scalar T>
 constexpr T collectives_of_pass(const basic_deployment<T>& d) {
-  T n{};
-  if (d.layout.tensor > 1) {
-    for (const auto& kind : d.model.layers.mixers) n += kind.layers;
-  }
-  for (const auto& kind : d.model.layers.feed_forwards) {
-    const bool routed = std::holds_alternative<basic_expert_shape<T>>(kind.shape);
-    if (d.layout.data > 1 && routed) {
-      n += 2.0 * kind.layers;  // dispatch and combine
-    } else if (d.layout.tensor > 1) {
-      n += kind.layers;
+  const double sum = d.layout.tensor > 1 ? 1.0 : 0.0;
+  const auto of_feed_forward = [&](const auto& x) {
+    const bool exchanged = requires {
+      x.experts;
     }
-  }
-  return n;
+    &&d.layout.data > 1;
+    return T(exchanged ? 2.0 : sum);  // dispatch and combine
+  };
+  return over_layers(d.model.layers.mixers, [&](const auto&) { return T(sum); }) +
+         over_layers(d.model.layers.feed_forwards, of_feed_forward);
 }
 
 template <Scalar T, class Cost>

@@ -18,13 +18,11 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   const T pipeline = T(d.layout.pipeline);
   const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
   const bytes<> other = bytes_of(d.weights.others);
-  const T replicated = over_mixers(
-      d.model, [&](const auto& a) { return replicated_weights(a, d.model.hidden, tensor); });
-  T latents{};  // to the experts' and back
-  for (const auto& kind : d.model.layers.feed_forwards) {
-    std::visit([&](const auto& x) { latents += kind.layers * x.latent_weights(d.model.hidden); },
-               kind.shape);
-  }
+  const T replicated = over_layers(d.model.layers.mixers, [&](const auto& a) {
+    return replicated_weights(a, d.model.hidden, tensor);
+  });
+  const T latents = over_layers(d.model.layers.feed_forwards,  // to the experts' and back
+                                [&](const auto& x) { return x.latent_weights(d.model.hidden); });
   T vocabulary = p.embedding + p.head;
   if (d.model.encoder) vocabulary += d.model.encoder->parameters;
   return named("weight bytes per device",
@@ -55,9 +53,9 @@ constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
 template <Scalar T>
 constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
   const storage_format format{};
-  const bytes<T> all = detail::over_mixers(
-      m, [&](const auto& a) { return bytes<T>(detail::token_cache(a, format)); });
-  const bytes<T> own = detail::over_mixers(m, [&](const auto& a) {
+  const bytes<T> all = detail::over_layers(
+      m.layers.mixers, [&](const auto& a) { return bytes<T>(detail::token_cache(a, format)); });
+  const bytes<T> own = detail::over_layers(m.layers.mixers, [&](const auto& a) {
     return bytes<T>(detail::token_cache(a, format, detail::cache_share(a, T(tensor))));
   });
   return upper(all.value()) > 0.0 ? T(own / all) : T(1.0);
@@ -168,7 +166,7 @@ constexpr feasibility group_fits(const basic_deployment<T>& d) {
 template <Scalar T>
 constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& context) {
   const T tensor = T(d.layout.tensor);
-  const bytes<T> all = over_mixers(d.model, [&](const auto& a) {
+  const bytes<T> all = over_layers(d.model.layers.mixers, [&](const auto& a) {
     const T share = cache_share(a, tensor);
     return bytes<T>(sequence_cache(a, context, d.kv, share) + share * sequence_state(a));
   });

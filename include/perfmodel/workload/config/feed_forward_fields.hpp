@@ -96,10 +96,8 @@ class expert_rule {
  public:
   explicit expert_rule(const config_view<Json>& c) : c_(c), own_(c.own) {
     const std::size_t n = static_cast<std::size_t>(c.layers);
-    for (const char* key : {"mlp_only_layers", "moe_layers"}) {
-      if (own_.has(key) && own_.list(key).size() > n)
-        own_.refuse(key, "at most one entry for each of num_hidden_layers");
-    }
+    dense_ = layers_in("mlp_only_layers");
+    routed_ = layers_in("moe_layers");
     if (own_.has_list("moe_layer_freq")) own_.list_for("moe_layer_freq", n);
     if (own_.has("mlp_layer_types")) own_.list_for("mlp_layer_types", n);
     listed_ = numbers(own_.text_or("moe_layers_enum", ""));
@@ -116,7 +114,7 @@ class expert_rule {
       return type.is_string() && type != "dense";
     }
     if (own_.has_list("moe_layer_freq")) return own_.whole_entry("moe_layer_freq", layer, 0, 1) > 0;
-    if (own_.has("moe_layers") && own_.has_list("moe_layers")) return in_list("moe_layers", i);
+    if (own_.has_list("moe_layers")) return among(routed_, i);
     if (i < first_) return false;
     if (own_.has("expert_layer_period")) {  // Jamba
       const double every = own_.whole("expert_layer_period", 1, most_layers);
@@ -124,9 +122,8 @@ class expert_rule {
     }
     const char* const step =
         own_.either({"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"});
-    if (own_.has(step))
-      return rest(i + 1, own_.whole(step, 1, most_layers)) == 0 && !in_list("mlp_only_layers", i);
-    if (in_list("mlp_only_layers", i)) return false;
+    if (among(dense_, i)) return false;
+    if (own_.has(step)) return rest(i + 1, own_.whole(step, 1, most_layers)) == 0;
     return rest(i, own_.whole_or("moe_layer_freq", 1, 1, most_layers)) == 0;
   }
 
@@ -138,13 +135,16 @@ class expert_rule {
     }
     return false;
   }
-  bool in_list(const char* key, double layer) const {
-    if (!own_.has_list(key)) return false;
+  std::vector<double> layers_in(const char* key) const {
+    std::vector<double> out;
+    if (!own_.has(key)) return out;
     const std::size_t n = own_.list(key).size();
+    if (static_cast<double>(n) > c_.layers)
+      own_.refuse(key, "at most one entry for each of num_hidden_layers");
     for (std::size_t k = 0; k < n; ++k) {
-      if (own_.whole_entry(key, k, 0, c_.layers - 1) == layer) return true;
+      out.push_back(own_.whole_entry(key, k, 0, c_.layers - 1));
     }
-    return false;
+    return out;
   }
   /// "3,4,5" of Step-3.5.
   static std::vector<double> numbers(const std::string& text) {
@@ -163,7 +163,7 @@ class expert_rule {
 
   const config_view<Json>& c_;
   const config_fields<Json>& own_;
-  std::vector<double> listed_{};
+  std::vector<double> listed_{}, dense_{}, routed_{};
   double first_ = 0;
 };
 

@@ -130,11 +130,10 @@ bool leaves_out(const std::vector<std::string>& patterns, const char* const (&mo
 
 /// MIXED_PRECISION: a list of the quantised modules, each with its recipe.
 template <class Json>
-void mixed_precision(const config_fields<Json>& q, weight_storage& stored) {
+weight_storage mixed_precision(const config_fields<Json>& q, number_format wide) {
   if (!q.has("quantized_layers")) q.refuse("quantized_layers", "an object of modules");
   const config_fields<Json> modules = q.object("quantized_layers");
-  const number_format wide = stored.others;
-  stored.attention = stored.linear = stored.experts = wide;
+  weight_storage stored(wide, wide);
   for (const auto& item : q.at("quantized_layers").items()) {
     const std::string name = item.key();
     const config_fields<Json> recipe(item.value(), modules.field(name.c_str()));
@@ -150,6 +149,7 @@ void mixed_precision(const config_fields<Json>& q, weight_storage& stored) {
       stored.attention = format;
     }
   }
+  return stored;
 }
 
 }  // namespace detail
@@ -187,10 +187,7 @@ storage_format storage_by_method(const config_fields<Json>& q, const std::string
     return {int4, 64, twice ? 8.0 + 32.0 / 256.0 : 32.0};
   }
   if (method == "compressed-tensors") return compressed_tensors(q);
-  if (method == "modelopt") {
-    if (q.text_or("quant_algo", "") == "MIXED_PRECISION") return bf16;  // module by module
-    return modelopt(q, "quant_algo");
-  }
+  if (method == "modelopt") return modelopt(q, "quant_algo");
   q.refuse("quant_method", "fp8, mxfp4, gptq, awq, bitsandbytes, compressed-tensors, modelopt");
 }
 
@@ -202,11 +199,9 @@ void read_quantization(const config_fields<Json>& q, const std::string& method, 
   const number_format wide = w.others;
   if (method == "mxfp4" && !has_experts)
     q.refuse("quant_method", "mxfp4 only where there are experts to store in it");
-  const storage_format narrow = storage_by_method(q, method);
-  w = weight_storage(narrow, wide);
+  const bool mixed = method == "modelopt" && q.text_or("quant_algo", "") == "MIXED_PRECISION";
+  w = mixed ? mixed_precision(q, wide) : weight_storage(storage_by_method(q, method), wide);
   if (method == "mxfp4") w.linear = w.attention = wide;
-  if (method == "modelopt" && q.text_or("quant_algo", "") == "MIXED_PRECISION")
-    mixed_precision(q, w);
   const char* const left_out = q.either({"ignore", "exclude_modules", "modules_to_not_convert"});
   if (method != "mxfp4" && method != "bitsandbytes" && q.has(left_out)) {
     const std::vector<std::string> patterns = patterns_of(q, left_out);

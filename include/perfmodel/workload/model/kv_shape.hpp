@@ -74,28 +74,19 @@ constexpr bytes<T> sequence_state(const basic_recurrent_shape<T>& a) {
   return a.state_bytes();
 }
 
-/// The sum over the layers of what of(mixer) gives for one of them.
-template <Scalar T, class Of>
-constexpr auto over_mixers(const basic_transformer<T>& m, const Of& of) {
-  decltype(T(1.0) * of(basic_attention_shape<T>{})) sum{};
-  for (const auto& kind : m.layers.mixers) {
-    sum += std::visit([&](const auto& a) { return kind.layers * of(a); }, kind.shape);
-  }
-  return sum;
-}
-
 /// kv_bytes and state_bytes of a model that was checked.
 template <Scalar T>
 constexpr bytes<T> cache_of_sequence(const basic_transformer<T>& m, const T& context,
                                      const storage_format& format) {
-  return named("KV bytes", over_mixers(m, [&](const auto& a) {
+  return named("KV bytes", over_layers(m.layers.mixers, [&](const auto& a) {
                  return bytes<T>(sequence_cache(a, context, format));
                }));
 }
 template <Scalar T>
 constexpr bytes<T> state_of_sequence(const basic_transformer<T>& m) {
-  return named("state bytes",
-               over_mixers(m, [](const auto& a) { return bytes<T>(sequence_state(a)); }));
+  return named("state bytes", over_layers(m.layers.mixers, [](const auto& a) {
+                 return bytes<T>(sequence_state(a));
+               }));
 }
 }  // namespace detail
 
@@ -110,7 +101,7 @@ constexpr bytes_per_token<T> kv_bytes_per_token(
     const basic_transformer<T>& m, const storage_format& format = number_format::bf16) {
   require_valid(format, "kv");
   checked(m);
-  return named("KV bytes per token", detail::over_mixers(m, [&](const auto& a) {
+  return named("KV bytes per token", detail::over_layers(m.layers.mixers, [&](const auto& a) {
                                        return bytes<T>(detail::token_cache(a, format));
                                      }) / token);
 }
@@ -125,7 +116,7 @@ constexpr bytes_per_token<T> kv_growth_per_token(
   require_valid(format, "kv");
   checked(m);
   return named("KV bytes per token at long context",
-               detail::over_mixers(m, [&](const auto& a) {
+               detail::over_layers(m.layers.mixers, [&](const auto& a) {
                  return bytes<T>(detail::token_growth(a, format));
                }) / token);
 }

@@ -101,4 +101,19 @@ class basic_layer_list {
 };
 using layer_list = basic_layer_list<>;
 
+namespace detail {
+
+/// The sum over the layers of what of(shape) gives for one of them; `kinds` are mixers or feed-forwards.
+template <class Kinds, class Of>
+constexpr auto over_layers(const Kinds& kinds, const Of& of) {
+  using kind = std::remove_cvref_t<decltype(*kinds.begin())>;
+  decltype(kind{}.layers * of(std::variant_alternative_t<0, decltype(kind::shape)>{})) sum{};
+  for (const kind& k : kinds) {
+    sum += std::visit([&](const auto& shape) { return k.layers * of(shape); }, k.shape);
+  }
+  return sum;
+}
+
+}  // namespace detail
+
 }  // namespace perfmodel

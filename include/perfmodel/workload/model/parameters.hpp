@@ -152,17 +152,16 @@ constexpr flops_per_token<T> flop_per_token(const basic_transformer<T>& m,
                                             const std::type_identity_t<T>& context = T(0.0)) {
   detail::not_negative("context", context);
   const basic_parameter_count<T> p = parameters(m);
-  T weights = p.attention + p.linear + m.vocabulary * m.hidden, mixing = T(0.0);
-  for (const auto& kind : m.layers.feed_forwards) {
-    if (!std::holds_alternative<basic_expert_shape<T>>(kind.shape)) continue;
-    const auto& e = std::get<basic_expert_shape<T>>(kind.shape);
-    weights +=
-        kind.layers * (e.visited() * e.expert_weights(m.hidden) + e.router_weights(m.hidden));
-  }
-  for (const auto& kind : m.layers.mixers) {
-    std::visit([&](const auto& a) { mixing += kind.layers * a.flop_per_token(context); },
-               kind.shape);
-  }
+  const T experts = detail::over_layers(m.layers.feed_forwards, [&](const auto& x) {
+    if constexpr (requires { x.experts; }) {
+      return T(x.visited() * x.expert_weights(m.hidden) + x.router_weights(m.hidden));
+    } else {
+      return T(0.0);  // among p.linear
+    }
+  });
+  const T mixing = detail::over_layers(m.layers.mixers,
+                                       [&](const auto& a) { return T(a.flop_per_token(context)); });
+  const T weights = p.attention + p.linear + m.vocabulary * m.hidden + experts;
   return flops_per_token<T>::from_value(2.0 * weights + mixing);
 }
 
