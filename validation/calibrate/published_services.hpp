@@ -19,8 +19,8 @@ struct service {
   pm::parallel_layout layout{};
   pm::service_load load{};
   double seconds = 0.0;
-  double first = 0.0;          ///< seconds to the first token, the mean
-  double first_p50 = 0.0;      ///< 0: the table has none
+  double first = 0.0;      ///< seconds to the first token, the mean
+  double first_p50 = 0.0;  ///< 0: the table has none
   double first_p99 = 0.0;
   bool may_speculate = false;  ///< more tokens a step than one, for all that the table says
 };

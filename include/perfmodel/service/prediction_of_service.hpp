@@ -56,7 +56,20 @@ class service_prediction {
     if (s_.feasible && !memory.feasible) s_.feasible = memory.feasible;
     s_.capacity = memory.sequences;
     terms_.room = scalar_max(s_.capacity, T(1.0));
+    if (s_.feasible && grows_into_memory(d_.served_by)) {
+      terms_.room = scalar_max(terms_.room, growing(budget));
+    }
     if (l_.batch_limit) terms_.room = scalar_min(terms_.room, *l_.batch_limit);
+  }
+
+  /// Sequences at all stages of their answers that fit, with a standard deviation of their lengths to
+  /// spare: an answer that has grown for as long as any has O / sqrt(12) of it.
+  constexpr T growing(const basic_memory_budget<T>& budget) const {
+    using math::sqrt;
+    const T context = l_.input_tokens + l_.output_tokens / 2.0;
+    const T mean = capacity_of(d_, budget, context, T(16.0)).sequences;
+    const T spread = l_.output_tokens / (3.4641016151377544 * context);
+    return mean - spread * sqrt(mean);
   }
 
   constexpr basic_prompt_passes<T> passes_at(const T& batch) {

@@ -25,4 +25,12 @@ constexpr scheduling scheduling_of(engine e) {
   return e == engine::sglang ? scheduling::prefill_first : scheduling::mixed_chunks;
 }
 
+/// Whether an engine admits a request that fits with the tokens it has, and lets it grow (TensorRT-LLM
+/// keeps room for the whole answer). Sources: vLLM, v1/core/sched/scheduler.py; SGLang,
+/// managers/schedule_policy.py (a share of the answer to come is counted); TensorRT-LLM,
+/// docs/source/features/paged-attention-ifb-scheduler.md (GUARANTEED_NO_EVICT).
+constexpr bool grows_into_memory(engine e) {
+  return e != engine::trtllm;
+}
+
 }  // namespace perfmodel
