@@ -56,6 +56,7 @@ struct basic_engine_profile {
   duration<T> rank_wait{};     ///< of a collective in a model, whose ranks do not come together
   duration<T> request_host{};  ///< of a request: HTTP, tokens of the prompt and back
   T request_iterations{};      ///< that run, or are scheduled, before one that a request can join
+  T prompt_time = T(1.0);      ///< of an iteration with prompts, times that of its kernels
   T log_sigma{};               ///< as of a machine profile, over the products
   const source* from = &given_by_caller;
 
@@ -73,6 +74,7 @@ struct basic_engine_profile {
     f(field::not_negative("rank_wait"), s.rank_wait...);
     f(field::not_negative("request_host"), s.request_host...);
     f(field::not_negative("request_iterations"), s.request_iterations...);
+    f(field::positive("prompt_time"), s.prompt_time...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);
   }

@@ -16,6 +16,7 @@ constexpr basic_service_terms<T> engine_terms(const Policy& policy) {
   if constexpr (requires { policy.engine.request_host; }) {
     terms.request_host = policy.engine.request_host;
     terms.request_iterations = policy.engine.request_iterations;
+    terms.prompt_time = policy.engine.prompt_time;
   }
   return terms;
 }
@@ -75,7 +76,10 @@ class service_prediction {
   constexpr basic_prompt_passes<T> passes_at(const T& batch) {
     const T decoding = scalar_max(batch, T(1.0));
     s_.decode = pass_(basic_iteration<T>{decoding, l_.input_tokens + l_.output_tokens / 2.0});
-    return prompt_passes_of(d_, l_, terms_.kind, decoding, s_.decode.time, pass_);
+    const auto with_prompts = [&](const basic_iteration<T>& i) {
+      return terms_.prompt_time * pass_(i).time;
+    };
+    return prompt_passes_of(d_, l_, terms_.kind, decoding, s_.decode.time, with_prompts);
   }
 
   /// Mixed with prompts fewer sequences decode than are in service: a second round at that many.

@@ -37,13 +37,13 @@ constexpr T prompt_budget(const basic_deployment<T>& d, const basic_service_load
   return scalar_max(T(*limits.tokens - decoding / T(d.layout.data)), T(*limits.tokens / 16.0));
 }
 
-/// The times at `decoding` sequences, whose own iteration takes `decode`, by pass(iteration) ->
-/// estimate. Each data-parallel group has a budget of its own, for each stage of a pipeline.
+/// The times at `decoding` sequences, whose own iteration takes `decode`, by time_with(iteration). Each data-parallel group has a budget of its own, for each stage of a pipeline.
 template <Scalar T, class Pass>
 constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
                                                   const basic_service_load<T>& l,
                                                   const scheduling kind, const T& decoding,
-                                                  const duration<T>& decode, const Pass& pass) {
+                                                  const duration<T>& decode,
+                                                  const Pass& time_with) {
   using math::ceil;
   const T context = l.input_tokens + l.output_tokens / 2.0;
   const T hit = l.prefix_hit * l.input_tokens;
@@ -59,7 +59,7 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   const T past = hit + (computed - chunk) / 2.0;  // the mean over the chunks
   const auto time_of = [&](const T& prompts) {
     basic_iteration<T> i{beside, context, prompts * chunk, past, prompts};
-    return pass(i).time;
+    return time_with(i);
   };
   const T full_chunks = computed / chunk;
   const duration<T> one = time_of(T(1.0));
