@@ -26,20 +26,26 @@ constexpr T mean_inverse_root(const T& waves) {
   return scalar_min(T(1.0), T(2.0 * (sqrt(T(waves + 0.5)) - 0.70710678118654752) / waves));
 }
 
-/// The wait behind other prompts in a loop of B, where each prompt keeps one server busy for S and
-/// comes back after Z: Schweitzer's approximation of mean value analysis, R = S (1 + (B - 1) R /
-/// (R + Z)), of which prompts of equal length wait half; never less than what a full server makes
-/// them wait, B S - Z.
+/// By how many means the longest of n answers is longer than the mean: cv sqrt(2 ln n), of a normal.
 template <Scalar T>
-constexpr duration<T> wait_in_loop(const T& b, const duration<T>& service, const duration<T>& away,
-                                   const T& variation) {
+constexpr T longest_of(const T& n, const T& cv) {
+  using math::log;
   using math::sqrt;
-  const duration<T> excess = b * service - away;
-  const T root =
-      sqrt(T((excess.value() * excess.value()) + 4.0 * T(service.value() * away.value())));
-  const duration<T> time = 0.5 * (excess + duration<T>::from_value(root));
+  return cv * sqrt(T(2.0 * log(scalar_max(n, T(1.0)))));
+}
+
+/// Iterations that a prompt waits behind others in a loop of B, where each prompt keeps the budget busy
+/// for S iterations and comes back after Z of them: its clock is the iteration, since the others go on
+/// by one token in each. Schweitzer's approximation of mean value analysis, R = S (1 + (B - 1) R / (R +
+/// Z)), of which prompts of equal length wait half; never less than what a full server makes them wait,
+/// B S - Z.
+template <Scalar T>
+constexpr T wait_in_loop(const T& b, const T& service, const T& away, const T& variation) {
+  using math::sqrt;
+  const T excess = b * service - away;
+  const T time = 0.5 * (excess + sqrt(T(excess * excess + 4.0 * (service * away))));
   const T share = scalar_min(T(1.0), T((1.0 + variation * variation) / 2.0));
-  return max(max(share * (time - service), excess - service), duration<T>{});
+  return scalar_max(scalar_max(T(share * (time - service)), T(excess - service)), T(0.0));
 }
 
 }  // namespace detail
@@ -53,14 +59,13 @@ constexpr duration<T> wait_in_loop(const T& b, const duration<T>& service, const
 /// ones wait for the longest answer.
 /// Sources: Little 1961 for those that wait for a place; Schweitzer 1979 (mean value analysis);
 /// Yu et al., "Orca", OSDI 2022; Agrawal et al., "Sarathi-Serve", OSDI 2024.
-/// Leaves out: how a run ends, when fewer and fewer are left; preemption.
+/// Of a run, throughput is its requests over all its time, the last answers included.
+/// Leaves out: that the last wave of a run meets fewer others; preemption.
 /// Tests: the simulator of tests/simulator; Little's law; one request alone.
 template <Scalar T>
 constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
                                                 const basic_prompt_passes<T>& p,
                                                 const basic_closed_loop<T>& loop) {
-  using math::log;
-  using math::sqrt;
   const T b = scalar_min(loop.concurrency, s.room);
   const T others = scalar_max(T(b - 1.0), T(0.0));
   const T first_wave = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
@@ -81,16 +86,20 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   if (mixed) companions = scalar_min(companions, scalar_max(T(others / s.gaps()), T(p.together)));
   duration<T> delay = detail::behind(p, companions);
   if (mixed) {
-    const duration<T> away = max(answer + own - p.packed, p.packed);
-    delay = max(delay, detail::wait_in_loop(b, p.packed, away, s.input_cv));
+    const T waits = detail::wait_in_loop(b, p.decodes, s.gaps(), s.input_cv);
+    delay = max(delay, waits / p.decodes * p.packed);
   }
   if (fixed) {
-    const T longest = s.output_cv * sqrt(T(2.0 * log(scalar_max(b, T(1.0)))));
-    delay = detail::behind(p, others) + longest * answer;
+    delay = detail::behind(p, others) + detail::longest_of(b, s.output_cv) * answer;
   }
   const duration<T> in_service =
       own + delay + scalar_max(T(s.output_tokens - 1.0), T(0.0)) * state.gap.mean();
   state.throughput = b * request / in_service;
+  if (loop.requests) {
+    const duration<T> longest = in_service + detail::longest_of(b, s.output_cv) * answer;
+    const T before = scalar_max(T(*loop.requests - b), T(0.0));
+    state.throughput = *loop.requests * request / (before / b * in_service + longest);
+  }
   const duration<T> place =
       scalar_max(T(loop.concurrency - b), T(0.0)) / b * in_service;  // Little's law
   state.wait = place + delay;
@@ -103,13 +112,12 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
     state.first_token.add(
         {first_wave, s.request_host + start, max(prompts * p.packed - start, duration<T>{})});
   }
-  const T meets = detail::any_of(companions);
-  if (!(lower(meets) > 1e-9)) {
-    state.first_token.add({later, own + place, {}, delay});
-    return state;
-  }
-  state.first_token.add({later * (1.0 - meets), own + place});
-  state.first_token.add({later * meets, own + place, {}, delay / meets});
+  const T meets = scalar_max(detail::any_of(companions), T(1e-9));
+  const duration<T> from = own + place;
+  state.first_token.add(
+      detail::with_length(T(later * (1.0 - meets)), from, p.alone, {}, s.input_cv));
+  state.first_token.add(
+      detail::with_length(T(later * meets), from, p.alone, delay / meets, s.input_cv));
   return state;
 }
 

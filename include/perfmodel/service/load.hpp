@@ -127,6 +127,13 @@ constexpr T chunk_of(const basic_service_load<T>& l) {
   return l.chunk_tokens ? scalar_min(*l.chunk_tokens, l.input_tokens) : l.input_tokens;
 }
 
+/// The cache that a sequence has while it decodes, on average over tokens: long answers have more of
+/// them, so that half of an answer is O (1 + cv^2) / 2.
+template <Scalar T>
+constexpr T mean_context(const basic_service_load<T>& l) {
+  return l.input_tokens + l.output_tokens * (1.0 + l.output_cv * l.output_cv) / 2.0;
+}
+
 }  // namespace detail
 
 }  // namespace perfmodel

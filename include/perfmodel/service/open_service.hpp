@@ -1,80 +1,99 @@
 // An open loop: requests arrive at a rate, whatever the service does.
 #pragma once
 
-#include <perfmodel/queueing.hpp>
 #include <perfmodel/service/state.hpp>
 
 namespace perfmodel {
 
 namespace detail {
 
-/// The mean gap between tokens at `rate`: t = D + the prompts that arrive in t. Each gap with a prompt
-/// has a first one and further ones, so (1 - rate next) t = D + (stall - next) (1 - exp(-rate t)).
-/// Without end where prompts alone fill the time.
+/// Requests that find every place taken, and how long they wait.
 template <Scalar T>
-constexpr duration<T> gap_at(const basic_prompt_passes<T>& p, const request_rate<T>& rate) {
-  const T load = T(rate * p.next / request);
-  const T idle = scalar_max(T(1.0 - load), T(1e-9));
-  duration<T> t = p.decode / idle;
-  for (int i = 0; i < 4; ++i) {
-    const T prompts = scalar_min(T(rate * t / request), T(1e9));
-    t = max(p.decode + any_of(prompts) * (p.stall - p.next), p.decode) / idle;
-  }
-  return t;
-}
+struct place_wait {
+  T share{};
+  duration<T> each{};  ///< mean of those that wait
+};
 
-/// The share of arrivals that find every place taken and what they wait: places are as many servers
-/// with Poisson arrivals, of which (room - batch) / sqrt(batch) standard deviations are free
-/// (Halfin and Whitt, Operations Research 29(3), 1981); answers of equal length wait half.
+/// Requests in the system as a birth and death process: births at the rate, deaths at n / C(n) with C
+/// the time of a closed loop of n. Around n*, where rate x C(n*) = n*, n is normal with a variance of
+/// n* / (1 - e), e = d ln C / d ln n: a service that slows as it fills holds on to its fluctuations.
+/// Beyond the places its distribution is geometric, with the ratio rate / (places / C(places)).
 template <Scalar T>
-constexpr duration<T> wait_for_place(const T& room, const T& batch, const duration<T>& holding,
-                                     const T& cv) {
+constexpr place_wait<T> wait_for_place(const basic_service_terms<T>& s,
+                                       const basic_open_loop<T>& arrivals, const T& in_service,
+                                       const request_rate<T>& most) {
   using math::exp;
+  using math::log;
   using math::sqrt;
-  const T free = scalar_max(T(room - batch), T(1e-6 * room));
-  const T z = free / sqrt(scalar_max(batch, T(1e-9)));
+  const request_rate<T>& rate = arrivals.rate;
+  const T ratio = scalar_min(T(rate / most), T(1.0 - 1e-6));
+  const T n = scalar_min(scalar_max(in_service, T(1e-9)), T((1.0 - 1e-6) * s.room));
+  // C(places) / C(n*) = (places / most) / (n* / rate) and its exponent over places / n*
+  const T slows = scalar_max(T(0.0), scalar_min(T(0.95), T(1.0 + log(ratio) / log(T(s.room / n)))));
+  const T bursts = arrivals.together * (1.0 + arrivals.cv * arrivals.cv) / 2.0;
+  const T deviation = sqrt(T(bursts * n / (1.0 - slows)));
+  const T z = (s.room - n) / deviation;
   if (lower(z) > 6.0) return {};
-  // phi(z) / Phi(z), with the logistic approximation of the normal distribution.
   const T below = 1.0 / (1.0 + exp(T(-1.5976 * z - 0.070566 * z * z * z)));
-  const T density = 0.3989422804014327 * exp(T(-0.5 * z * z));
-  const T all_taken = 1.0 / (1.0 + z * below / density);
-  return all_taken * (1.0 + cv * cv) / 2.0 / free * holding;
+  const T density = 0.3989422804014327 * exp(T(-0.5 * z * z)) / deviation;
+  const T all = below + density * ratio / (1.0 - ratio);
+  const T varies = 0.8 * bursts * (1.0 + s.output_cv * s.output_cv);
+  return {density / (1.0 - ratio) / all, varies * ratio / (1.0 - ratio) * (request / rate)};
 }
 
 }  // namespace detail
 
-/// An open loop in its steady state at `batch` sequences, to which `p` belongs. A request waits for the
-/// end of the iteration that it finds, behind prompts that came before it (a queue with one server and
+/// An open loop, beside the closed loop in which a request meets as many others as here: `p` and `loop`
+/// are of that. `most` is the rate of a closed loop with every place taken. A request waits for the end
+/// of the iteration that it finds, behind prompts that came before it (a queue with one server and
 /// vacations: while no prompt waits the engine decodes), and for a place.
 /// Sources: Pollaczek and Khinchine; Levy and Yechiali, Management Science 22(2), 1975 (vacations);
-/// Allen and Cunneen for other gaps than Poisson's. Leaves out: that the batch fluctuates; preemption.
+/// Allen and Cunneen for other gaps than Poisson's. Leaves out: preemption.
 /// Tests: the simulator of tests/simulator; no load is a prompt alone; M/D/1.
 template <Scalar T>
 constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
-                                              const basic_prompt_passes<T>& p, const T& batch,
-                                              const basic_open_loop<T>& loop) {
-  basic_service_state<T> state;
-  state.batch = batch;
-  state.throughput = loop.rate;
-  const duration<T> t = detail::gap_at(p, loop.rate);
-  const T prompts = T(loop.rate * t / request);
-  state.gap = detail::gaps_of(s, p, prompts);
+                                              const basic_prompt_passes<T>& p,
+                                              const basic_service_state<T>& loop,
+                                              const basic_open_loop<T>& arrivals,
+                                              const request_rate<T>& most) {
+  basic_service_state<T> state = loop;
+  const duration<T> t = loop.gap.mean();
+  state.throughput = arrivals.rate;
+  state.batch = T(arrivals.rate * s.output_tokens * t / request);
 
-  const T busy = scalar_min(T(loop.rate * p.packed / request), T(1.0 - 1e-6));
-  const T variation = (loop.cv * loop.cv + s.input_cv * s.input_cv) / 2.0;
+  // Mixed with prompts, decoding keeps the clock: prompts of a gap, each so many full iterations.
+  const bool mixed = s.kind == scheduling::mixed_chunks;
+  const T prompts = T(arrivals.rate * t / request);
+  const T share = mixed ? T(prompts * p.decodes) : T(arrivals.rate * p.packed / request);
+  const T busy = scalar_min(share, T(1.0 - 1e-6));
+  const T variation = (arrivals.cv * arrivals.cv + s.input_cv * s.input_cv) / 2.0;
   const duration<T> queue = busy / (1.0 - busy) * variation * p.packed;
-  const duration<T> burst = detail::behind(p, T(loop.together - 1.0));
-  const duration<T> holding = s.output_tokens * t;
-  const duration<T> place = detail::wait_for_place(s.room, batch, holding, s.output_cv);
-  const T found = detail::any_of(batch);  // that it finds the engine in an iteration
-  const duration<T> residual = 0.5 * found * p.decode;
-  const T more = scalar_max(T(s.request_iterations - 1.0), T(0.0));
-  state.wait = queue + burst + place;
+  const duration<T> burst = detail::behind(p, T(arrivals.together - 1.0)) / (1.0 - busy);
 
-  const duration<T> own = s.request_host + found * more * t + p.alone + burst;
-  state.first_token.add({1.0 - busy, own, 2.0 * residual});
+  const T found = detail::any_of(state.batch);  // that it finds the engine in an iteration
+  const duration<T> spread = mixed ? loop.gap.deviation() : duration<T>{};
+  const duration<T> found_time = mixed ? t : p.decode;
+  const duration<T> residual =
+      0.5 * found *
+      (found_time + duration<T>::from_value(spread.value() * spread.value() / found_time.value()));
+  // Those that came in the same iteration join the same one.
+  const T joined = scalar_min(T(arrivals.rate * residual / request * 2.0), T(p.together - 1.0));
+  const T more = scalar_max(T(s.request_iterations - 1.0), T(0.0));
+  const duration<T> own =
+      s.request_host + found * more * t + p.alone + burst + (mixed ? joined : T(0.0)) * p.next;
+  const duration<T> at_once = own + residual + queue + (s.output_tokens - 1.0) * t;
+  const detail::place_wait<T> place =
+      detail::wait_for_place(s, arrivals, T(arrivals.rate * at_once / request), most);
+  state.wait = queue + burst + place.share * place.each;
+
   const T queued = scalar_max(busy, T(1e-9));
-  state.first_token.add({queued, own + residual, {}, (queue + place) / queued});
+  const T placed = 1.0 - place.share;
+  state.first_token = {};
+  state.first_token.add(
+      detail::with_length(T(placed * (1.0 - queued)), own, p.alone, residual, s.input_cv));
+  state.first_token.add(
+      detail::with_length(T(placed * queued), own + residual, p.alone, queue / queued, s.input_cv));
+  state.first_token.add({place.share, own + residual, {}, queue + place.each});
   return state;
 }
 

@@ -67,7 +67,7 @@ class service_prediction {
   /// spare: an answer that has grown for as long as any has O / sqrt(12) of it.
   constexpr T growing(const basic_memory_budget<T>& budget) const {
     using math::sqrt;
-    const T context = l_.input_tokens + l_.output_tokens / 2.0;
+    const T context = mean_context(l_);
     const T mean = capacity_of(d_, budget, context, T(16.0)).sequences;
     const T spread = l_.output_tokens / (3.4641016151377544 * context);
     return mean - spread * sqrt(mean);
@@ -75,7 +75,7 @@ class service_prediction {
 
   constexpr basic_prompt_passes<T> passes_at(const T& batch) {
     const T decoding = scalar_max(batch, T(1.0));
-    s_.decode = pass_(basic_iteration<T>{decoding, l_.input_tokens + l_.output_tokens / 2.0});
+    s_.decode = pass_(basic_iteration<T>{decoding, mean_context(l_)});
     const auto with_prompts = [&](const basic_iteration<T>& i) {
       return terms_.prompt_time * pass_(i).time;
     };
@@ -85,34 +85,34 @@ class service_prediction {
   /// Mixed with prompts fewer sequences decode than are in service: a second round at that many.
   constexpr void closed(const basic_closed_loop<T>& loop) {
     const T in_service = scalar_min(loop.concurrency, terms_.room);
-    state_ = closed_service(terms_, passes_at(in_service), loop);
+    passes_ = passes_at(in_service);
+    state_ = closed_service(terms_, passes_, loop);
     if (terms_.kind == scheduling::mixed_chunks) {
-      state_ = closed_service(terms_, passes_at(state_.batch), loop);
+      passes_ = passes_at(state_.batch);
+      state_ = closed_service(terms_, passes_, loop);
     }
   }
 
-  constexpr void open(const basic_open_loop<T>& loop) {
-    const T arrivals = T(loop.rate * l_.output_tokens * duration<T>::from_value(T(1.0)) / request);
-    const auto arriving = [&](const T& batch) -> T {
-      const basic_prompt_passes<T> p = passes_at(batch);
-      const T load = T(loop.rate * p.packed / request);
-      if (!(lower(load) < 1.0)) return T(2.0 * terms_.room);
-      return arrivals * gap_at(p, loop.rate).value();
-    };
-    const T batch = named("batch", balanced_batch(terms_.room, arriving));
-    const basic_prompt_passes<T> p = passes_at(batch);
-    const T load = named("share of time for prompts", T(loop.rate * p.packed / request));
-    if (s_.feasible && !(upper(load) < 1.0)) {
-      s_.feasible = infeasible("prompts arrive faster than they can be computed", "req/s",
-                               upper(loop.rate.value()), 1.0 / upper(p.packed.value()));
-    } else if (s_.feasible && upper(T(arrivals * gap_at(p, loop.rate).value())) >
-                                  lower(terms_.room) * (1.0 + 1e-9)) {
-      s_.feasible = infeasible(
-          "requests arrive faster than the largest batch that fits serves them", "req/s",
-          upper(loop.rate.value()),
-          lower(terms_.room) / upper(T(l_.output_tokens * gap_at(p, loop.rate).value())));
+  /// A request in service meets as many others as are there on average, whatever it does: n requests in
+  /// the system have n = rate x C(n + 1), C the time of a closed loop (exact for a birth and death
+  /// process whose C is linear). Arrivals in bursts meet more, those by a clock fewer. A loop with every
+  /// place taken says which rate is the largest.
+  constexpr void open(const basic_open_loop<T>& arrivals) {
+    closed({terms_.room});
+    const request_rate<T> most = state_.throughput;
+    if (s_.feasible && !(upper(arrivals.rate.value()) < lower(most.value()))) {
+      s_.feasible = infeasible("requests arrive faster than a full service answers them", "req/s",
+                               upper(arrivals.rate.value()), lower(most.value()));
     }
-    state_ = open_service(terms_, p, batch, loop);
+    const T itself = (1.0 + arrivals.cv * arrivals.cv) / 2.0 + (arrivals.together - 1.0) / 2.0;
+    const auto in_system = [&](const T& others) -> T {
+      const T b = scalar_max(T(1.0), scalar_min(T(others + itself), terms_.room));
+      closed({b});
+      return scalar_min(T(b * (arrivals.rate / state_.throughput)), T(2.0 * terms_.room));
+    };
+    const T others = named("requests in service", balanced_batch(terms_.room, in_system));
+    (void)in_system(others);
+    state_ = open_service(terms_, passes_, state_, arrivals, most);
   }
 
   constexpr basic_serving_estimate<T> summed_up() {
@@ -143,6 +143,7 @@ class service_prediction {
   const Pass& pass_;
   basic_service_terms<T> terms_{};
   basic_service_state<T> state_{};
+  basic_prompt_passes<T> passes_{};
   basic_serving_estimate<T> s_{};
 };
 

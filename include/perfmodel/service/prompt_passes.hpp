@@ -45,7 +45,7 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
                                                   const duration<T>& decode,
                                                   const Pass& time_with) {
   using math::ceil;
-  const T context = l.input_tokens + l.output_tokens / 2.0;
+  const T context = mean_context(l);
   const T hit = l.prefix_hit * l.input_tokens;
   const T computed = l.input_tokens - hit;
   const T budget = prompt_budget(d, l, kind, decoding);

@@ -43,6 +43,16 @@ constexpr T any_of(const T& mean) {
   return 1.0 - exp(T(-mean));
 }
 
+/// Where a latency begins and how long its exponential tail is, when `own` of it varies with the length
+/// of a prompt: as a shifted exponential of that standard deviation.
+template <Scalar T>
+constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& from,
+                                            const duration<T>& own, const duration<T>& tail,
+                                            const T& cv) {
+  const duration<T> varies = scalar_min(cv, T(1.0)) * own;
+  return {weight, from - varies, {}, tail + varies};
+}
+
 /// The gaps between tokens where, on average, `prompts` begin in each: without a prompt, or with one,
 /// and behind it those that come with it. A prompt in chunks stalls a gap with each.
 template <Scalar T>
@@ -55,10 +65,10 @@ constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
   if (!(upper(stalls) > 0.0)) return gap;
   const T some = scalar_max(stalls, T(1e-12));
   if (chunked) {
-    gap.add({stalls, p.decode + prompts / some * p.stall});
+    gap.add(with_length(stalls, p.decode + prompts / some * p.stall, {}, {}, s.input_cv));
   } else {
-    gap.add(
-        {stalls, p.decode + p.stall, {}, scalar_max(T(prompts - stalls), T(0.0)) / some * p.next});
+    const duration<T> more = scalar_max(T(prompts - stalls), T(0.0)) / some * p.next;
+    gap.add(with_length(stalls, p.decode + p.stall, p.stall, more, s.input_cv));
   }
   return gap;
 }
