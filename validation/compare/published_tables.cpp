@@ -93,11 +93,12 @@ picture serving_picture(const std::vector<comparison>& rows) {
   p.name = "serving_tpot";
   p.title = "Time per output token of whole services";
   p.caption =
-      "Points: closed-loop runs of InferenceX, over the prediction (blue) and the bound (grey). "
-      "Line: "
-      "equal. To see: kernels and links explain most of the time. "
-      "Host, scheduler and uneven experts are not modelled and lift points above the line; "
-      "DeepSeek-R1 at small batches is quicker than predicted, by half and more.";
+      "Points: closed-loop runs of InferenceX and AIConfigurator, over the prediction (blue) and "
+      "the "
+      "bound (grey). Line: equal. To see: kernels and links explain most of the time; what an "
+      "engine's "
+      "host, scheduler and uneven experts add lifts points above the line. DeepSeek-R1's points "
+      "below it may be runs with MTP.";
   p.x_label = "predicted [ms]";
   p.y_label = "measured [ms]";
   p.plain_x = true;
@@ -117,7 +118,7 @@ picture serving_picture(const std::vector<comparison>& rows) {
                  {"equal", mark::line, 7, {{1.0, 1.0, 0.0}, {300.0, 300.0, 0.0}}}};
     }
     q.lines[0].rows.push_back({1e3 * c.bound, 1e3 * c.measured, 0.0});
-    q.lines[1].rows.push_back({1e3 * c.predicted, 1e3 * c.measured, 0.0});
+    if (c.predicts()) q.lines[1].rows.push_back({1e3 * c.predicted, 1e3 * c.measured, 0.0});
   }
   for (auto& [name, q] : panels) p.panels.push_back(std::move(q));
   return p;
