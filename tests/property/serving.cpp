@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <optional>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
-#include <string>
 
+#include "../../validation/calibrate/published_services.hpp"
 #include "support/near.hpp"
 #include "support/random.hpp"
 #include "support/shared.hpp"
@@ -17,76 +16,24 @@ namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
 
-namespace {
-
-const pm::transformer* model_of(const std::string& name) {
-  if (name.starts_with("DeepSeek-")) return &cat::deepseek_r1;
-  if (name == "Llama-3.1-70B") return &cat::llama_3_1_70b;
-  if (name.starts_with("Qwen3-235B-A22B")) return &cat::qwen_3_235b_a22b;
-  if (name == "gpt-oss-120b") return &cat::gpt_oss_120b;
-  return nullptr;  // Qwen3.5 has linear attention
-}
-
-struct measured_service {
-  pm::deployment deployment{};
-  pm::service_load load{};
-  double ttft = 0, tpot = 0;  ///< seconds
-};
-
-/// Formats are the narrowest that the row's label allows, since the file does not say which layers
-/// stay wide.
-std::optional<measured_service> read_row(const common::table_row& row) {
-  const pm::transformer* m = model_of(row.text("model"));
-  if (m == nullptr || !row.has("attention_dp") || !row.has("ttft_ms") || !row.has("tpot_ms")) {
-    return {};
-  }
-  const std::string& gpu = row.text("gpu");
-  measured_service r;
-  pm::deployment& d = r.deployment;
-  d.layout = {.tensor = row.whole("tp"),
-              .pipeline = row.whole("pp"),
-              .expert = pm::experts_of(*m) ? row.whole("moe_ep") : 1,
-              .data = row.whole("attention_dp")};
-  if (!pm::layout_feasible(d.layout, pm::sharded_dims_of(*m))) return {};
-  const bool wide = d.layout.ranks() > 8;  // only a rack joins more
-  if (gpu == "h100_sxm") d.device = cat::h100_sxm;
-  if (gpu == "h200_sxm") d.device = cat::h200_sxm;
-  if (gpu == "b200_sxm") d.device = wide ? cat::gb200 : cat::b200_sxm;
-  d.model = *m;
-  const bool gpt_oss = row.text("model") == "gpt-oss-120b";
-  const bool four_bit = row.text("precision") == "fp4";
-  const bool blackwell = gpu == "b200_sxm";
-  const pm::number_format linear = four_bit && !gpt_oss ? pm::fp4 : gpt_oss ? pm::bf16 : pm::fp8;
-  d.weights = pm::weight_storage(pm::storage_format(linear),
-                                 pm::storage_format(four_bit ? pm::fp4 : pm::fp8), pm::bf16);
-  d.activations = four_bit && blackwell ? pm::fp4 : pm::fp8;
-  d.kv = pm::fp8;
-  r.load = {.input_tokens = row.count("isl"),
-            .output_tokens = row.count("osl"),
-            .arrivals = pm::closed_loop{row.count("concurrency")}};
-  r.ttft = row.seconds("ttft_ms", 1e-3);
-  r.tpot = row.seconds("tpot_ms", 1e-3);
-  return r;
-}
-
-}  // namespace
-
 TEST_CASE("serving: no published service beats the bound", "[shared]") {
   int rows = 0;
-  for (const auto& row : perfmodel_test::measured_table("aic_e2e_serving_public.csv")) {
-    const auto r = read_row(row);
-    if (!r) continue;
+  for (const published::service& s : published::services(perfmodel_test::measured_folder())) {
+    const published::published_model* m = published::model_of(s.model);
+    const pm::accelerator* a = cat::find_accelerator(s.gpu);
+    if (m == nullptr || a == nullptr || s.may_speculate) continue;
+    const pm::deployment d = published::deployment_of(s, *m, *a);
+    if (!layout_feasible(d.layout, sharded_dims_of(d.model))) continue;
     ++rows;
-    const auto s = pm::serving_bound(r->deployment, r->load);
-    if (s.itl.value() > r->tpot || s.prefill.time.value() > r->ttft) {
-      INFO(r->deployment.model.name.view()
-           << ": bound " << s.itl.value() * 1e3 << " ms, prompt alone "
-           << s.prefill.time.value() * 1e3 << " ms");
-      CHECK(s.itl.value() <= r->tpot);
-      CHECK(s.prefill.time.value() <= r->ttft);
+    const auto bound = pm::serving_bound(d, s.load);
+    if (bound.itl.value() > s.seconds || bound.prefill.time.value() > s.first) {
+      INFO(s.model << " on " << s.gpu << ": bound " << bound.itl.value() * 1e3
+                   << " ms, prompt alone " << bound.prefill.time.value() * 1e3 << " ms");
+      CHECK(bound.itl.value() <= s.seconds);
+      CHECK(bound.prefill.time.value() <= s.first);
     }
   }
-  CHECK(rows == 878);  // of 1221; the rest: linear attention, or attention groups not stated
+  CHECK(rows == 1671);  // of 1926; the rest: disaggregated, speculating, or of another layout
 }
 
 TEST_CASE("serving: more load is never quicker, and never less throughput") {
