@@ -2,6 +2,8 @@
 #pragma once
 
 #include <perfmodel/service/bound_of_service.hpp>
+#include <perfmodel/service/goodput.hpp>
+#include <perfmodel/service/prediction_of_disaggregated.hpp>
 #include <perfmodel/service/prediction_of_service.hpp>
 
 namespace perfmodel {
@@ -50,6 +52,75 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
     return serving(d, l, policy, detail::links_of<T>(policy));
   else
     return {};
+}
+/// Prompts on some replicas and answers on others, each with passes under its pool's policy. Prompts
+/// wait for one of c replicas (a closed loop: mean value analysis with one server c times as quick;
+/// an open one: Sakasegawa's M/G/c), their cache is sent, of which `exposed_transfer` is waited for, and
+/// answers decode without stalls, B of them by Little's law; those that find no place wait for one.
+/// The first wave of a run is computed from the first prompt to the last.
+/// Sources: Zhong et al., "DistServe", OSDI 2024; Patel et al., "Splitwise", ISCA 2024; Seidmann,
+/// Schweitzer and Shalev-Oren 1987 (c servers in a network).
+/// Leaves out: prompts spread unevenly over replicas; transfers that wait for each other; prompts
+/// computed before an answer has a place; what an engine lets go by before a request joins.
+/// Not feasible: a pool that does not fit; arrivals beyond what a pool or the link keeps up with.
+/// Tests: Little's law; a request alone is a prefill, a transfer and its steps; a simulation of both
+/// pools; published services.
+template <Scalar T, class Prefill, class Decode>
+constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& d,
+                                                  const basic_service_load<T>& l,
+                                                  const Prefill& prefill_policy,
+                                                  const Decode& decode_policy) {
+  detail::check_pools(d);
+  require_valid(l);
+  const auto prefill = [&](const basic_iteration<T>& i) {
+    return detail::prediction_of_pass(d.prefill.deployment, i, prefill_policy,
+                                      detail::links_of<T>(prefill_policy));
+  };
+  const auto decode = [&](const basic_iteration<T>& i) {
+    return detail::prediction_of_pass(d.decode.deployment, i, decode_policy,
+                                      detail::links_of<T>(decode_policy));
+  };
+  const basic_service_terms<T> engine = detail::engine_terms<T>(prefill_policy);
+  return detail::disaggregated_prediction<T, decltype(prefill), decltype(decode)>(d, l, engine,
+                                                                                  prefill, decode)
+      .estimate();
+}
+template <Scalar T, class Policy>
+constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& d,
+                                                  const basic_service_load<T>& l,
+                                                  const Policy& policy) {
+  if constexpr (require_execution_policy<Policy, T>())
+    return serving(d, l, policy, policy);
+  else
+    return {};
+}
+/// When disaggregation pays: the goodput of the pools, and of the same number of devices as replicas of
+/// `collocated`, which prefill and decode, all under one policy or each under its own.
+/// Test: it pays where an ITL target leaves no room for the stalls of prompts, not where it is loose.
+template <Scalar T, class Prefill, class Decode, class Collocated>
+constexpr basic_goodput_estimate<T> gain_of_disaggregation(const basic_disaggregated<T>& pools,
+                                                           const basic_deployment<T>& collocated,
+                                                           const basic_service_load<T>& load,
+                                                           const basic_latency_targets<T>& targets,
+                                                           const Prefill& prefill_policy,
+                                                           const Decode& decode_policy,
+                                                           const Collocated& collocated_policy) {
+  const T replicas = pools.devices() / T(collocated.layout.ranks());
+  const auto apart = [&](const basic_service_load<T>& l) {
+    return serving(pools, l, prefill_policy, decode_policy);
+  };
+  const auto together = [&](const basic_service_load<T>& l) {
+    return serving(collocated, shared_out(l, replicas), collocated_policy);
+  };
+  return {goodput(load, targets, apart), goodput(load, targets, together)};
+}
+template <Scalar T, class Policy>
+constexpr basic_goodput_estimate<T> gain_of_disaggregation(const basic_disaggregated<T>& pools,
+                                                           const basic_deployment<T>& collocated,
+                                                           const basic_service_load<T>& load,
+                                                           const basic_latency_targets<T>& targets,
+                                                           const Policy& policy) {
+  return gain_of_disaggregation(pools, collocated, load, targets, policy, policy, policy);
 }
 /// Say which: serving_bound(d, l), or serving(d, l, policy).
 template <Scalar T>

@@ -56,7 +56,7 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   basic_prompt_passes<T> p;
   p.decode = decode;
   p.chunks = ceil(computed / chunk);
-  const T past = hit + (computed - chunk) / 2.0;  // the mean over the chunks
+  const T past = hit + scalar_max(T(computed - chunk), T(0.0)) / 2.0;  // the mean over the chunks
   const auto time_of = [&](const T& prompts) {
     basic_iteration<T> i{beside, context, prompts * chunk, past, prompts};
     return time_with(i);

@@ -1,0 +1,127 @@
+// A service whose prompts are computed by some replicas and whose answers by others.
+#pragma once
+
+#include <perfmodel/deployment/memory.hpp>
+#include <perfmodel/service/serving_estimate.hpp>
+
+namespace perfmodel {
+
+/// So many replicas of one deployment.
+template <Scalar T = double>
+struct basic_replica_pool {
+  basic_deployment<T> deployment{};
+  T replicas = T(1.0);
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("deployment", s.deployment...);
+    f(field::within("replicas", 1.0, 1e6, "1 to 1000000"), s.replicas...);
+  }
+};
+using replica_pool = basic_replica_pool<>;
+
+/// The way of a prompt's cache from those that computed it. `per_device` is what each device sends or
+/// takes. `streamed`: each layer's cache leaves while the next layer is computed.
+template <Scalar T = double>
+struct basic_cache_link {
+  bandwidth<T> per_device{};
+  duration<T> latency{};
+  bool streamed = true;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::positive("per_device"), s.per_device...);
+    f(field::not_negative("latency"), s.latency...);
+    f("streamed", s.streamed...);
+  }
+};
+using cache_link = basic_cache_link<>;
+
+/// A pool that computes prompts and one that decodes, of the same model, each with its own layout,
+/// formats and even accelerator: {.prefill = {h100, 3}, .decode = {h200, 2}, .link = {50 * GB_per_s}}.
+/// A prompt's token comes with its cache, or, where `decode_starts` (the decoder is sent the prompt
+/// and finds its cache), after one step of decoding more.
+template <Scalar T = double>
+struct basic_disaggregated {
+  basic_replica_pool<T> prefill{};
+  basic_replica_pool<T> decode{};
+  basic_cache_link<T> link{};
+  bool decode_starts = false;
+
+  /// Of both pools.
+  constexpr T devices() const {
+    return prefill.replicas * T(prefill.deployment.layout.ranks()) +
+           decode.replicas * T(decode.deployment.layout.ranks());
+  }
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("prefill", s.prefill...);
+    f("decode", s.decode...);
+    f("link", s.link...);
+    f("decode_starts", s.decode_starts...);
+  }
+};
+using disaggregated = basic_disaggregated<>;
+
+enum class service_stage { prefill, transfer, decode };
+
+constexpr const char* name_of(service_stage s) {
+  constexpr const char* names[] = {"prefill", "transfer", "decode"};
+  return names[static_cast<int>(s)];
+}
+
+/// The whole service (batch and capacity are of all that decode), and what of it is how busy: the
+/// throughput over the most that each stage could have. `balanced_ratio` is how many replicas that
+/// prefill one that decodes keeps busy, at the largest batch that is admitted.
+template <Scalar T = double>
+struct basic_disaggregated_estimate : basic_serving_estimate<T> {
+  per_lane<T, service_stage> binding{};  ///< the busiest stage
+  T prefill_busy{};
+  T transfer_busy{};
+  T decode_busy{};
+  T balanced_ratio{};
+  duration<T> transfer{};  ///< of a prompt's cache
+  duration<T> exposed{};   ///< the part of it after the prompt is computed
+};
+using disaggregated_estimate = basic_disaggregated_estimate<>;
+
+namespace detail {
+
+template <Scalar T>
+constexpr void check_pools(const basic_disaggregated<T>& d) {
+  require_valid(d);
+  check_deployment(d.prefill.deployment);
+  check_deployment(d.decode.deployment);
+}
+
+}  // namespace detail
+
+/// The transfer of a prompt's cache: the bytes of one device, of the pool where it has more of them,
+/// over the link.
+/// Leaves out: other transfers at the same time, and that layouts which differ cut the cache apart.
+/// Test: 70B: 80 layers x 4 KiB x 2048 tokens = 671 MB, over 8 ranks 84 MB, 1.68 ms at 50 GB/s.
+template <Scalar T>
+constexpr duration<T> transfer_time(const basic_disaggregated<T>& d,
+                                    const std::type_identity_t<T>& prompt_tokens) {
+  const bytes<T> sent = detail::sequence_on_device(d.prefill.deployment, prompt_tokens);
+  const bytes<T> taken = detail::sequence_on_device(d.decode.deployment, prompt_tokens);
+  return named("transfer", d.link.latency + max(sent, taken) / d.link.per_device);
+}
+
+/// What of a transfer of L layers is left when a prompt that takes so long is computed: the last
+/// layer's, and where the link is the slower of the two, what piled up before it:
+/// t + max(0, (L - 1) (t - c)) with t and c the times of a layer. Source: two stages in a row; Patel
+/// et al., "Splitwise", ISCA 2024, section IV-C (transfer by layers).
+/// Test: the schedule of layers, one by one; all of it where it is not streamed.
+template <Scalar T>
+constexpr duration<T> exposed_transfer(const basic_cache_link<T>& link, const duration<T>& transfer,
+                                       const duration<T>& prompt,
+                                       const std::type_identity_t<T>& layers) {
+  if (!link.streamed) return transfer;
+  const duration<T> sent = (transfer - link.latency) / layers;
+  const duration<T> behind = max(sent - prompt / layers, duration<T>{});
+  return named("exposed transfer", link.latency + sent + (layers - 1.0) * behind);
+}
+
+}  // namespace perfmodel

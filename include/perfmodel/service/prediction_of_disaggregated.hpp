@@ -1,0 +1,227 @@
+// Prompts on some replicas, answers on others: the flow through both pools, and latencies.
+#pragma once
+
+#include <perfmodel/service/disaggregated.hpp>
+#include <perfmodel/service/prediction_of_service.hpp>
+
+namespace perfmodel::detail {
+
+/// The chance that an arrival waits for one of `servers`, rho^(sqrt(2 (c + 1)) - 1). Over c (1 - rho)
+/// it is the mean wait in services of M/M/c. Source: Sakasegawa, Annals of the Institute of
+/// Statistical Mathematics 29, 1977. Test: one server is M/M/1; within 0.05 of Erlang's C, 2 to 16
+/// servers 0.5 to 0.95 busy.
+template <Scalar T>
+constexpr T chance_of_waiting(const T& busy, const T& servers) {
+  using math::exp;
+  using math::log;
+  using math::sqrt;
+  return exp(T((sqrt(T(2.0 * (servers + 1.0))) - 1.0) * log(busy)));
+}
+
+/// A disaggregated service by prefill(iteration) -> estimate and decode(iteration) -> estimate.
+template <Scalar T, class Prefill, class Decode>
+class disaggregated_prediction {
+ public:
+  constexpr disaggregated_prediction(const basic_disaggregated<T>& d,
+                                     const basic_service_load<T>& l,
+                                     const basic_service_terms<T>& engine, const Prefill& prefill,
+                                     const Decode& decode)
+      : d_(d), l_(l), engine_(engine), prefill_(prefill), decode_(decode) {
+    steps_ = scalar_max(T(l.output_tokens - 1.0), T(1.0)) + T(d.decode_starts ? 1.0 : 0.0);
+  }
+
+  constexpr basic_disaggregated_estimate<T> estimate() {
+    admit_prompts();
+    admit_answers();
+    before_decode();
+    if (l_.is_closed()) {
+      closed(std::get<basic_closed_loop<T>>(l_.arrivals));
+    } else {
+      open(std::get<basic_open_loop<T>>(l_.arrivals));
+    }
+    return summed_up();
+  }
+
+ private:
+  constexpr const basic_deployment<T>& prompts_on() const { return d_.prefill.deployment; }
+  constexpr const basic_deployment<T>& answers_on() const { return d_.decode.deployment; }
+
+  /// Prompts run alone, as many together as the budget takes and as fit beside the weights.
+  constexpr void admit_prompts() {
+    const basic_deployment<T>& on = prompts_on();
+    const basic_memory_budget<T> budget = budget_of(on);
+    s_.feasible = group_fits(on);
+    if (s_.feasible) {
+      s_.feasible = memory_holds(budget, cache_on_device(on, T(on.layout.data), l_.input_tokens));
+    }
+    const T fit = capacity_of(on, budget, l_.input_tokens, T(16.0)).sequences / T(on.layout.data);
+    basic_service_load<T> load = l_;
+    load.chunk_tokens =
+        scalar_min(prompt_budget(on, l_, scheduling::prefill_first, T(0.0)),
+                   T(scalar_max(fit, T(1.0)) * (1.0 - l_.prefix_hit) * l_.input_tokens));
+    p_ = prompt_passes_of(on, load, scheduling::prefill_first, T(0.0), duration<T>{}, prefill_);
+    s_.prefill = prefill_(basic_iteration<T>{.prefill_tokens = l_.input_tokens});
+    slot_ = named("time of the prefill pool for a prompt", p_.packed / d_.prefill.replicas);
+  }
+
+  constexpr void admit_answers() {
+    const basic_deployment<T>& on = answers_on();
+    const T longest = l_.input_tokens + l_.output_tokens;
+    const basic_memory_budget<T> budget = budget_of(on);
+    if (s_.feasible) s_.feasible = group_fits(on);
+    if (s_.feasible) {
+      s_.feasible = memory_holds(budget, cache_on_device(on, T(on.layout.data), longest));
+    }
+    const basic_kv_capacity<T> memory = capacity_of(on, budget, longest, T(16.0));
+    if (s_.feasible && !memory.feasible) s_.feasible = memory.feasible;
+    s_.capacity = memory.sequences * d_.decode.replicas;
+    room_ = scalar_max(memory.sequences, T(1.0));
+    if (l_.batch_limit) room_ = scalar_min(room_, *l_.batch_limit);
+    at_room_ = steps_ * step_at(room_) / (room_ * d_.decode.replicas);
+  }
+
+  constexpr void before_decode() {
+    s_.transfer = transfer_time(d_, l_.input_tokens);
+    s_.exposed = exposed_transfer(d_.link, s_.transfer, p_.alone, answers_on().model.layers.count);
+    own_ = engine_.request_host + p_.alone + s_.exposed;
+    const duration<T> sent = sequence_on_device(prompts_on(), l_.input_tokens) / d_.link.per_device;
+    const duration<T> taken =
+        sequence_on_device(answers_on(), l_.input_tokens) / d_.link.per_device;
+    link_slot_ = max(sent / (d_.prefill.replicas * T(prompts_on().layout.data)),
+                     taken / (d_.decode.replicas * T(answers_on().layout.data)));
+  }
+
+  constexpr duration<T> step_at(const T& batch) const { return decode_at(batch).time; }
+  constexpr basic_estimate<T> decode_at(const T& batch) const {
+    return decode_(
+        basic_iteration<T>{scalar_max(batch, T(1.0)), l_.input_tokens + l_.output_tokens / 2.0});
+  }
+
+  /// From a request to its place in a decoding batch, over a run: the first wave's prompts all come at
+  /// once, later ones as answers end.
+  constexpr duration<T> before_answer(const T& in_system, const duration<T>& answer) const {
+    const duration<T> later = own_ + wait_in_loop(in_system, slot_, away(answer), l_.input_cv);
+    const duration<T> first = engine_.request_host + s_.exposed + 0.5 * (wave_from_ + wave_to_);
+    return first_wave_ * first + (1.0 - first_wave_) * later;
+  }
+  constexpr duration<T> away(const duration<T>& answer) const {
+    return max(own_ + answer - slot_, slot_);
+  }
+
+  constexpr void closed(const basic_closed_loop<T>& loop) {
+    const T& all = loop.concurrency;
+    if (loop.requests) first_wave_ = scalar_min(T(1.0), T(all / *loop.requests));
+    const T of_each = scalar_max(T(all / d_.prefill.replicas), T(1.0));
+    wave_from_ = max(p_.alone, scalar_min(of_each, p_.together) * p_.packed);
+    wave_to_ = max(wave_from_, all * slot_);
+    const auto arriving = [&](const T& batch) -> T {
+      const duration<T> answer = steps_ * step_at(batch);
+      // Over a run the first wave waits less than the rest, and no prompt is computed in less time.
+      const duration<T> cycle = max(answer + before_answer(all, answer), all * slot_);
+      return all / d_.decode.replicas * T(answer / cycle);
+    };
+    batch_ = named("batch", balanced_batch(room_, arriving));
+    const duration<T> answer = steps_ * step_at(batch_);
+    s_.throughput = d_.decode.replicas * batch_ * request / answer;
+    const duration<T> queue = wait_in_loop(all, slot_, away(answer), l_.input_cv);
+    // What a full pool makes everybody wait; the rest of the wait differs from request to request.
+    const duration<T> certain = max(all * slot_ - away(answer) - slot_, duration<T>{});
+    place_ =
+        max(all * request / s_.throughput - answer - before_answer(all, answer), duration<T>{});
+    if (upper(T(batch_ / room_)) < 1.0 - 1e-9)
+      place_ = {};  // the balance is exact but for rounding
+    distribute(certain, max(queue - certain, duration<T>{}));
+  }
+
+  constexpr void open(const basic_open_loop<T>& loop) {
+    const T in_system = T(loop.rate * steps_ * duration<T>::from_value(T(1.0)) / request);
+    const auto arriving = [&](const T& batch) -> T {
+      return in_system * step_at(batch).value() / d_.decode.replicas;
+    };
+    batch_ = named("batch", balanced_batch(room_, arriving));
+    s_.throughput = loop.rate;
+    keep_up(loop.rate, slot_, "prompts arrive faster than the prefill pool computes them");
+    keep_up(loop.rate, link_slot_, "prompts arrive faster than the link moves their cache");
+    keep_up(loop.rate, at_room_,
+            "requests arrive faster than the largest batch of the decode pool serves them");
+    const T busy = scalar_min(T(loop.rate * slot_ / request), T(1.0 - 1e-6));
+    const T variation = (loop.cv * loop.cv + l_.input_cv * l_.input_cv) / 2.0;
+    const duration<T> queue =
+        variation * chance_of_waiting(busy, d_.prefill.replicas) / (1.0 - busy) * slot_;
+    place_ = wait_for_place(T(d_.decode.replicas * room_), T(d_.decode.replicas * batch_),
+                            duration<T>(steps_ * step_at(batch_)), l_.output_cv);
+    distribute(0.5 * (loop.together - 1.0) * slot_, queue);
+  }
+
+  constexpr void keep_up(const request_rate<T>& rate, const duration<T>& slot, const char* reason) {
+    if (s_.feasible && !(upper(T(rate * slot / request)) < 1.0)) {
+      s_.feasible = infeasible(reason, "req/s", upper(rate.value()), 1.0 / upper(slot.value()));
+    }
+  }
+
+  /// A wait of all requests, and one of those that find the prefill pool busy.
+  constexpr void distribute(const duration<T>& certain, const duration<T>& queue) {
+    const duration<T> step = step_at(batch_);
+    const duration<T> start = place_ + (d_.decode_starts ? step : duration<T>{});
+    const T later = 1.0 - first_wave_;
+    s_.wait = place_ + (later * (certain + queue) +
+                        first_wave_ * (0.5 * (wave_from_ + wave_to_) - p_.alone));
+    if (upper(first_wave_) > 0.0) {
+      s_.first_token.add({first_wave_, engine_.request_host + s_.exposed + start + wave_from_,
+                          wave_to_ - wave_from_});
+    }
+    const T busy = scalar_min(T(s_.throughput * slot_ / request), T(1.0 - 1e-6));
+    const T waits = scalar_max(chance_of_waiting(busy, d_.prefill.replicas), T(1e-9));
+    const duration<T> own = own_ + start + certain;
+    s_.first_token.add({later * (1.0 - waits), own});
+    // In an open loop a queue's tail is exponential; one of a closed loop has no more than all others.
+    if (l_.is_closed()) {
+      s_.first_token.add({later * waits, own, 2.0 / waits * queue});
+    } else {
+      s_.first_token.add({later * waits, own, {}, queue / waits});
+    }
+    s_.gap.add({T(1.0), step});
+  }
+
+  constexpr basic_disaggregated_estimate<T> summed_up() {
+    using math::sqrt;
+    s_.batch = d_.decode.replicas * batch_;
+    s_.decode = decode_at(batch_);
+    s_.itl = named("inter-token latency", s_.decode.time);
+    s_.ttft = named("time to first token", s_.first_token.mean());
+    const duration<T> answer = scalar_max(T(l_.output_tokens - 1.0), T(0.0)) * s_.itl;
+    s_.e2e = named("end to end", s_.ttft + answer);
+    const T sd = s_.first_token.deviation().value();
+    const T spread = l_.output_cv * answer.value();
+    s_.e2e_cv = sqrt(T(sd * sd + spread * spread)) / s_.e2e.value();
+    s_.output_rate = named("output tokens per second",
+                           s_.throughput * (l_.output_tokens * lift<T>(token_per_request)));
+    s_.prefill_busy = T(s_.throughput * slot_ / request);
+    s_.transfer_busy = T(s_.throughput * link_slot_ / request);
+    s_.decode_busy = T(s_.throughput * at_room_ / request);
+    s_.balanced_ratio = named("balanced ratio", T(p_.packed / (at_room_ * d_.decode.replicas)));
+    const std::array<T, 3> idle{-s_.prefill_busy, -s_.transfer_busy, -s_.decode_busy};
+    s_.binding = on_each_lane<T>([&](std::size_t lane) {
+      return static_cast<service_stage>(index_of_least(idle, idle.size(), lane));
+    });
+    return s_;
+  }
+
+  const basic_disaggregated<T>& d_;
+  const basic_service_load<T>& l_;
+  const basic_service_terms<T>& engine_;
+  const Prefill& prefill_;
+  const Decode& decode_;
+  basic_prompt_passes<T> p_{};
+  basic_disaggregated_estimate<T> s_{};
+  T steps_{};                ///< of decoding, of one request
+  T room_{}, batch_{};       ///< of one replica that decodes
+  duration<T> slot_{};       ///< in which the prefill pool completes one prompt, when it is full
+  duration<T> link_slot_{};  ///< the same of the links
+  duration<T> at_room_{};    ///< the same of the decode pool
+  duration<T> own_{}, place_{};
+  duration<T> wave_from_{}, wave_to_{};  ///< the first and last prompts of the first wave
+  T first_wave_{};                       ///< the share of requests that it is
+};
+
+}  // namespace perfmodel::detail
