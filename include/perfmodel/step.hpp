@@ -159,7 +159,8 @@ constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
     on_chip += by_class[c];
   }
   const duration<T> host = host_time_of_pass(d, i, policy);
-  if (upper(host.value()) > 0.0) on_chip += e.terms.add(limiter::launch, "host", host);
+  if (upper(host.value()) > 0.0) e.terms.add(limiter::launch, "host", host);
+  on_chip += host;
   const basic_step_demand<T> s = sum.on(d.device);
   const duration<T> memory = (s.weights + s.cache) / d.device.dram.bandwidth;
   const duration<T> communication = communication_of_pass(d, i, links) + waiting_of_pass(d, policy);

@@ -392,7 +392,8 @@ TEST_CASE("each number that no machine and no engine has is refused at the door"
   perfmodel_test::refuses_each_field(
       pm::catalog::engine_vllm, door,
       {"tensor_scale_floor", "quantise_floor", "quantise_cycles", "tensor_scale_share",
-       "quantise_share", "step_host", "sequence_host", "rank_wait", "request_host", "log_sigma"});
+       "quantise_share", "step_host", "sequence_host", "rank_wait", "request_host",
+       "request_iterations", "log_sigma"});
   for (const double copies : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK(refusal([&] { pm::replaying(copies); }).starts_with("PM-E010: weight_copies is "));
   }

@@ -40,6 +40,9 @@ void fit(pm::engine by, const std::string& folder) {
   unseen("accelerators held out", [](const engine_row& r) { return r.gpu; });
   unseen("versions held out", [](const engine_row& r) { return r.version; });
   published::print_parameters(Model::parameters, found);
+  const auto requests = published::fit_requests(rows);
+  published::print_score("time to first token", "to 8 requests", requests.residual);
+  published::print_parameters(published::request_parameters, requests);
 }
 
 }  // namespace

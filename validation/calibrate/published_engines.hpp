@@ -102,7 +102,7 @@ struct engine_model {
 };
 using enum engine_number;
 using vllm_model = engine_model<step_host>;
-using sglang_model = engine_model<step_host, sequence_host>;
+using sglang_model = engine_model<quantise_share, step_host, sequence_host>;
 using trtllm_model = engine_model<tensor_scale_share, quantise_share, rank_wait>;
 
 /// The time per output token of rows, with given numbers.
@@ -133,6 +133,27 @@ class engine_prediction {
   };
   std::vector<lifted> rows_;
 };
+
+/// The host's time of a request, from the first token of few requests at once: what is left when the
+/// length of the prompt takes what it may, `prefills` times the predicted time.
+inline constexpr std::array<pm::fitted_parameter, 2> request_parameters{
+    {{"request_host [ms]", 20.0, 0.0, 1000.0}, {"prefills", 1.0, 0.5, 5.0}}};
+inline pm::fit_result<2> fit_requests(const std::vector<engine_row>& rows) {
+  std::vector<double> measured, predicted;
+  for (const engine_row& r : rows) {
+    if (r.load.concurrency() > 8.0) continue;
+    auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
+    silicon.engine.request_host = pm::duration<>{};
+    const auto s = serving(r.running, r.load, silicon);
+    if (s.capacity < r.load.concurrency()) continue;  // some would wait for a place
+    measured.push_back(r.first);
+    predicted.push_back(s.ttft.value());
+  }
+  const auto predict = [&](const std::array<pm::dual<2>, 2>& v, std::size_t i) {
+    return 1e-3 * v[0] + v[1] * predicted[i];
+  };
+  return pm::fit_log_ratios(request_parameters, std::span<const double>(measured), predict);
+}
 
 /// Fitted to all rows of an engine.
 template <class Model>

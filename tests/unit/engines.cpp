@@ -1,0 +1,159 @@
+// What an engine adds to a pass: its host's time, its ranks' waiting; by hand, and as properties.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <map>
+#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/step.hpp>
+#include <perfmodel/workload/catalog/deepseek.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+#include <string>
+
+#include "../../validation/calibrate/published_engines.hpp"
+#include "support/shared.hpp"
+
+namespace pm = perfmodel;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+constexpr pm::engine engines[] = {pm::engine::none, pm::engine::vllm, pm::engine::sglang,
+                                  pm::engine::trtllm};
+
+pm::deployment llama(const pm::parallel_layout& layout) {
+  return {.device = pm::catalog::h100_sxm,
+          .model = pm::catalog::llama_3_1_70b,
+          .layout = layout,
+          .weights = pm::number_format::fp8,
+          .activations = pm::fp8};
+}
+
+pm::calibrated without_host(pm::calibrated c) {
+  c.engine.step_host = c.engine.sequence_host = c.engine.rank_wait = pm::duration<>{};
+  return c;
+}
+pm::calibrated round_host() {
+  pm::calibrated c = without_host(pm::calibrated_for(pm::catalog::h100_sxm));
+  c.engine.step_host = 1000.0 * pm::us;
+  c.engine.sequence_host = 10.0 * pm::us;
+  c.engine.rank_wait = 5.0 * pm::us;
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("engines: a library has no host, and its ranks do not wait", "[engines]") {
+  const pm::deployment d = llama({.tensor = 8});
+  const pm::calibrated silicon = pm::calibrated_for(d.device);
+  const pm::estimate e = step(d, {.batch = 64, .context = 4096}, silicon);
+  CHECK(e.terms.find("host") == nullptr);
+  CHECK(e.time == step(d, {.batch = 64, .context = 4096}, without_host(silicon)).time);
+}
+
+TEST_CASE("engines: host's time of a pass and its sequences, by hand", "[engines]") {
+  const pm::iteration i{.batch = 64, .context = 4096};
+  const auto host = [&](const pm::parallel_layout& layout) {
+    return step(llama(layout), i, round_host()).terms["host"].value();
+  };
+  CHECK_THAT(host({}), WithinRel(1000e-6 + 64 * 10e-6, 1e-12));
+  CHECK_THAT(host({.tensor = 8}), WithinRel(1640e-6, 1e-12));
+  CHECK_THAT(host({.data = 4}), WithinRel(1000e-6 + 16 * 10e-6, 1e-12));
+  // Two stages, of 32 sequences each.
+  CHECK_THAT(host({.pipeline = 2}), WithinRel(2.0 * (1000e-6 + 32 * 10e-6), 1e-12));
+}
+
+TEST_CASE("engines: ranks wait once for each collective", "[engines]") {
+  const pm::iteration i{.batch = 64, .context = 4096};
+  const auto waiting = [&](const pm::deployment& d) {
+    pm::calibrated calm = round_host();
+    calm.engine.rank_wait = pm::duration<>{};
+    return (step(d, i, round_host()).time - step(d, i, calm).time).value();
+  };
+  CHECK(waiting(llama({})) == 0.0);
+  CHECK_THAT(waiting(llama({.tensor = 8})), WithinRel(160 * 5e-6, 1e-9));
+  pm::deployment r1 = llama({.expert = 8, .data = 8});
+  r1.model = pm::catalog::deepseek_r1;
+  CHECK_THAT(waiting(r1), WithinRel(2 * 58 * 5e-6, 1e-9));  // dispatch and combine
+  r1.layout = {.tensor = 8};
+  CHECK_THAT(waiting(r1), WithinRel(2 * 61 * 5e-6, 1e-9));
+}
+
+TEST_CASE("engines: slower than without its host, and never quicker with more sequences",
+          "[engines]") {
+  for (const pm::engine by : engines) {
+    INFO(pm::name_of(by));
+    const pm::calibrated silicon = pm::calibrated_for(pm::catalog::h100_sxm, by);
+    double before = 0.0;
+    for (const double batch : {1.0, 2.0, 7.0, 32.0, 100.0, 256.0}) {
+      const pm::deployment d = llama({.tensor = 4});
+      const double t = step(d, {.batch = batch, .context = 2048}, silicon).time.value();
+      CHECK(t >= before);
+      CHECK(t >= step(d, {.batch = batch, .context = 2048}, without_host(silicon)).time.value());
+      before = t;
+    }
+  }
+}
+
+TEST_CASE("engines: a host that takes no time still has a derivative", "[engines]") {
+  using point = pm::dual<1>;
+  auto silicon = pm::lift<point>(pm::calibrated_for(pm::catalog::h100_sxm));
+  silicon.engine.step_host = point::variable(0.0, 0) * pm::us;
+  const auto e =
+      step(pm::lift<point>(llama({.tensor = 8})),
+           pm::basic_iteration<point>{.batch = point(8.0), .context = point(512.0)}, silicon);
+  CHECK_THAT(e.time.value().partial(0), WithinRel(1e-6, 1e-12));
+}
+
+namespace {
+
+/// Mean |predicted / measured - 1| of an engine's services by model and accelerator.
+std::map<std::string, double> errors_of(const std::vector<published::engine_row>& rows) {
+  std::map<std::string, std::vector<double>> by;
+  for (const auto& r : rows) {
+    const auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
+    const double t = serving(r.running, r.load, silicon).itl.value();
+    by[r.model + ' ' + r.gpu].push_back(std::log(r.seconds / t));
+  }
+  std::map<std::string, double> out;
+  for (const auto& [group, residual] : by) out[group] = pm::score_of(residual).mean;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("engines: the catalogue holds what the services say", "[engines][shared]") {
+  const std::string folder = perfmodel_test::measured_folder();
+  const auto rows = published::engine_rows(folder, pm::engine::vllm);
+  REQUIRE(rows.size() > 300);
+  const auto fit = published::fit_engine<published::vllm_model>(rows);
+  CHECK_THAT(pm::catalog::engine_vllm.step_host.value(), WithinRel(1e-6 * fit.value[0], 5e-3));
+}
+
+TEST_CASE("engines: time per output token of services", "[engines][shared]") {
+  const std::string folder = perfmodel_test::measured_folder();
+  const std::map<pm::engine, std::map<std::string, double>> limits{
+      {pm::engine::vllm,
+       {{"Llama-3.1-70B h200_sxm", 0.09},
+        {"gpt-oss-120b b200_sxm", 0.10},
+        {"gpt-oss-120b h200_sxm", 0.05}}},
+      {pm::engine::sglang,
+       {{"DeepSeek-R1 b200_sxm", 0.17},
+        {"DeepSeek-R1 h200_sxm", 0.14},
+        {"Qwen3-235B-A22B h200_sxm", 0.14},
+        {"Qwen3.5-397B-A17B b200_sxm", 0.15},
+        {"Qwen3.5-397B-A17B h200_sxm", 0.18}}},
+      {pm::engine::trtllm,
+       {{"DeepSeek-R1 b200_sxm", 0.13},
+        {"Llama-3.1-70B b200_sxm", 0.095},
+        {"Llama-3.1-70B h200_sxm", 0.095},
+        {"Qwen3-235B-A22B h100_sxm", 0.13},
+        {"gpt-oss-120b b200_sxm", 0.15},
+        {"gpt-oss-120b h200_sxm", 0.21}}}};
+  for (const auto& [by, expected] : limits) {
+    const auto errors = errors_of(published::engine_rows(folder, by));
+    for (const auto& [group, limit] : expected) {
+      INFO(pm::name_of(by) << ' ' << group);
+      CHECK(errors.at(group) < limit);
+    }
+  }
+}
