@@ -76,9 +76,9 @@ class widened_fit {
     const auto predict = [this](const std::array<scalar, 3>& v, std::size_t i) {
       auto silicon = silicon_;
       silicon.widened_moe_kernels.matrix_ratio = v[0];
-      const auto load = pm::lift<scalar>(rows_[i].load);
-      return serving(deployments_[i], load, silicon).itl.value() +
-             1e-6 * (v[1] + v[2] * load.concurrency());
+      silicon.engine.step_host = v[1] * pm::us;
+      silicon.engine.sequence_host = v[2] * pm::us;
+      return serving(deployments_[i], pm::lift<scalar>(rows_[i].load), silicon).itl.value();
     };
     const auto measured = published::seconds_of(rows_);
     const auto fit = pm::fit_log_ratios(parameters_, std::span<const double>(measured), predict);
