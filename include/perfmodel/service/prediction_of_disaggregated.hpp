@@ -59,7 +59,10 @@ class disaggregated_prediction {
     load.chunk_tokens =
         scalar_min(prompt_budget(on, l_, scheduling::prefill_first, T(0.0)),
                    T(scalar_max(fit, T(1.0)) * (1.0 - l_.prefix_hit) * l_.input_tokens));
-    p_ = prompt_passes_of(on, load, scheduling::prefill_first, T(0.0), duration<T>{}, prefill_);
+    const auto with_prompts = [&](const basic_iteration<T>& i) {
+      return engine_.prompt_time * prefill_(i).time;
+    };
+    p_ = prompt_passes_of(on, load, scheduling::prefill_first, T(0.0), duration<T>{}, with_prompts);
     s_.prefill = prefill_(basic_iteration<T>{.prefill_tokens = l_.input_tokens});
     slot_ = named("time of the prefill pool for a prompt", p_.packed / d_.prefill.replicas);
   }
@@ -100,9 +103,13 @@ class disaggregated_prediction {
   /// From a request to its place in a decoding batch, over a run: the first wave's prompts all come at
   /// once, later ones as answers end.
   constexpr duration<T> before_answer(const T& in_system, const duration<T>& answer) const {
-    const duration<T> later = own_ + wait_in_loop(in_system, slot_, away(answer), l_.input_cv);
+    const duration<T> later = own_ + prompt_wait(in_system, answer);
     const duration<T> first = engine_.request_host + s_.exposed + 0.5 * (wave_from_ + wave_to_);
     return first_wave_ * first + (1.0 - first_wave_) * later;
+  }
+  constexpr duration<T> prompt_wait(const T& in_system, const duration<T>& answer) const {
+    return duration<T>::from_value(
+        wait_in_loop(in_system, slot_.value(), away(answer).value(), l_.input_cv));
   }
   constexpr duration<T> away(const duration<T>& answer) const {
     return max(own_ + answer - slot_, slot_);
@@ -123,7 +130,7 @@ class disaggregated_prediction {
     batch_ = named("batch", balanced_batch(room_, arriving));
     const duration<T> answer = steps_ * step_at(batch_);
     s_.throughput = d_.decode.replicas * batch_ * request / answer;
-    const duration<T> queue = wait_in_loop(all, slot_, away(answer), l_.input_cv);
+    const duration<T> queue = prompt_wait(all, answer);
     // What a full pool makes everybody wait; the rest of the wait differs from request to request.
     const duration<T> certain = max(all * slot_ - away(answer) - slot_, duration<T>{});
     place_ =
@@ -148,8 +155,12 @@ class disaggregated_prediction {
     const T variation = (loop.cv * loop.cv + l_.input_cv * l_.input_cv) / 2.0;
     const duration<T> queue =
         variation * chance_of_waiting(busy, d_.prefill.replicas) / (1.0 - busy) * slot_;
-    place_ = wait_for_place(T(d_.decode.replicas * room_), T(d_.decode.replicas * batch_),
-                            duration<T>(steps_ * step_at(batch_)), l_.output_cv);
+    basic_service_terms<T> places = engine_;
+    places.room = d_.decode.replicas * room_;
+    places.output_cv = l_.output_cv;
+    const place_wait<T> taken = wait_for_place(places, loop, T(d_.decode.replicas * batch_),
+                                               request_rate<T>(request / at_room_));
+    place_ = taken.share * taken.each;
     distribute(0.5 * (loop.together - 1.0) * slot_, queue);
   }
 
