@@ -158,7 +158,8 @@ TEST_CASE("service: short simulations say what the long ones that were recorded 
         r.workload.spread < 0.5 && r.workload.output < 300 && r.arrivals.together == 1;
     if (!even) continue;  // needs a long one
     ++checked;
-    const sim::figures f = sim::simulated(r.workload, r.arrivals, passes.at(r.service.name), 400);
+    const sim::figures f =
+        sim::simulated(r.service, r.workload, r.arrivals, passes.at(r.service.name), 400);
     CAPTURE(r.name());
     CHECK(near(f.itl, r.simulated.itl, 0.07));
     CHECK(near(f.ttft, r.simulated.ttft, 0.1));

@@ -12,21 +12,30 @@
 
 namespace perfmodel_test::simulator {
 
-/// A deployment whose cache holds all places of every workload below.
+/// A deployment. Its cache holds all places of every workload, or is `small`.
 struct service {
   const char* name;
   perfmodel::deployment deployment;
+  bool small = false;
 };
 inline const perfmodel::derated measured_like{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
 
-inline const std::array<service, 2>& services() {
+inline const std::array<service, 4>& services() {
   namespace pm = perfmodel;
-  static const std::array<service, 2> all{
-      service{"8B", {.device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_1_8b}},
-      service{"70B",
-              {.device = pm::catalog::h100_sxm,
-               .model = pm::catalog::llama_3_1_70b,
-               .layout = {.tensor = 4}}}};
+  const pm::deployment one{.device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_1_8b};
+  static const std::array<service, 4> all = [&] {
+    pm::deployment four = one, grows = one;
+    four.model = pm::catalog::llama_3_1_70b;
+    four.layout.tensor = 4;
+    grows.utilization = 0.25;  // some 40,000 tokens beside the weights
+    grows.activation_bytes = grows.runtime_bytes = 0.0 * pm::byte;
+    grows.served_by = pm::engine::vllm;
+    pm::deployment reserves = grows;
+    reserves.served_by = pm::engine::trtllm;
+    return std::array<service, 4>{service{"8B", one}, service{"70B", four},
+                                  service{"8B, small cache that grows", grows, true},
+                                  service{"8B, small cache reserved", reserves, true}};
+  }();
   return all;
 }
 
@@ -38,8 +47,14 @@ struct workload {
   int budget, places;
   double cached = 0;  ///< share of a prompt
 
-  scheduler settings() const {
-    return {.kind = kind, .token_budget = budget, .max_sequences = places};
+  scheduler settings(const service& s) const {
+    scheduler r{.kind = kind, .token_budget = budget, .max_sequences = places};
+    if (s.small) {
+      r.kv_blocks = static_cast<int>(perfmodel::kv_capacity(s.deployment, block_tokens).blocks);
+      const bool grows = s.deployment.served_by == perfmodel::engine::vllm;
+      r.reserve = grows ? reservation::grow : reservation::whole_length;
+    }
+    return r;
   }
   std::vector<job> jobs(int n) const {
     random_numbers r(7);
@@ -58,6 +73,11 @@ inline constexpr workload workloads[] = {
     {"long prompts, prefill first", 8000, 400, 0.3, scheduling::prefill_first, 8192, 32},
     {"chat, static batches", 1024, 256, 0.3, scheduling::static_batch, 8192, 32},
 };
+
+/// Small caches with few of them: the first and one with spread.
+inline bool compared(const service& s, const workload& w) {
+  return !s.small || &w == &workloads[0] || &w == &workloads[2];
+}
 
 /// A closed loop where there is a `concurrency`, a run of `requests` where there are any; else arrivals.
 struct arrival_case {
@@ -101,8 +121,9 @@ inline load load_of(const workload& w, const arrival_case& a, int n) {
   return l;
 }
 
-inline figures simulated(const workload& w, const arrival_case& a, const pass_time& pass, int n) {
-  const outcome o = simulate(load_of(w, a, n), w.settings(), pass);
+inline figures simulated(const service& s, const workload& w, const arrival_case& a,
+                         const pass_time& pass, int n) {
+  const outcome o = simulate(load_of(w, a, n), w.settings(s), pass);
   const sample ttft = o.of(&record::ttft), e2e = o.of(&record::e2e);
   return {ttft.mean(),     o.gaps.mean(),     e2e.mean(),        o.throughput(), around_90(ttft),
           around_99(ttft), around_90(o.gaps), around_99(o.gaps), around_90(e2e), around_99(e2e)};

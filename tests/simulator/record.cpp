@@ -34,8 +34,9 @@ int main() {
   for (const sim::service& s : sim::services()) {
     const sim::pass_time pass = sim::predicted_pass(s.deployment, sim::measured_like);
     for (const sim::workload& w : sim::workloads) {
+      if (!compared(s, w)) continue;
       const auto add = [&](const sim::arrival_case& a, int n) {
-        const sim::figures f = sim::simulated(w, a, pass, n);
+        const sim::figures f = sim::simulated(s, w, a, pass, n);
         write(s, w, a, f);
         return f.throughput;
       };
@@ -52,7 +53,7 @@ int main() {
         std::snprintf(name, sizeof name, "open %.2f", share);
         add({.name = name, .rate = share * best}, n);
       }
-      if (&w != &sim::workloads[0]) continue;
+      if (&w != &sim::workloads[0] || s.small) continue;
       add({.name = "open 0.80, bursts", .rate = 0.8 * best, .variation = 2}, 100000);
       add({.name = "open 0.80, regular", .rate = 0.8 * best, .variation = 0.3}, 100000);
       add({.name = "open 0.60, four at once", .rate = 0.6 * best, .together = 4}, 100000);
