@@ -79,9 +79,9 @@ TEST_CASE("requests of a run: an overloaded 8B service, quantiles of waits, TTFT
   REQUIRE(r.ttft.size() == 300);
   CHECK(r.most_running() == 128);
   const sim::outcome o = played(r, pm::catalog::llama_3_1_8b, 128);
-  CHECK(worst_quantile(o.of(&record::held), r.queued, 0.005) < 0.13);
+  CHECK(worst_quantile(o.of(&record::held), r.queued, 0.005) < 0.20);
   CHECK(worst_quantile(o.of(&record::ttft), r.ttft) < 0.20);
-  CHECK(worst_quantile(o.of(&record::e2e), r.e2e) < 0.08);
+  CHECK(worst_quantile(o.of(&record::e2e), r.e2e) < 0.12);
 }
 
 TEST_CASE("requests of a run: a mixture of experts, whose pass is predicted too slow",

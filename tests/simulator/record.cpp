@@ -42,13 +42,15 @@ int main() {
       };
       double best = 0;
       for (const int c : {1, w.places / 16, w.places / 4, w.places, 2 * w.places}) {
-        best = add({.name = "closed", .concurrency = c}, std::max(2000, 50 * c));  // the largest's
+        const double reached = add({.name = "closed", .concurrency = c}, std::max(2000, 50 * c));
+        best = s.small ? reached : std::max(best, reached);  // evictions: more requests get less
       }
       if (w.kind == sim::scheduling::static_batch) continue;
       const int half = w.places / 2;
       add({.name = "run", .concurrency = half, .requests = 10 * half}, 0);
       for (const double share : {0.3, 0.6, 0.8, 0.9, 0.95}) {
-        const int n = share < 0.85 ? 50000 : share < 0.92 ? 150000 : 300000;
+        const int full = s.small ? 150000 : 200000, longest = s.small ? 300000 : 500000;
+        const int n = share < 0.85 ? 50000 : share < 0.92 ? full : longest;
         char name[16];
         std::snprintf(name, sizeof name, "open %.2f", share);
         add({.name = name, .rate = share * best}, n);
