@@ -5,6 +5,7 @@
 #include <perfmodel/service/goodput.hpp>
 #include <perfmodel/service/prediction_of_disaggregated.hpp>
 #include <perfmodel/service/prediction_of_service.hpp>
+#include <perfmodel/service/speculative_service.hpp>
 
 namespace perfmodel {
 
@@ -53,6 +54,25 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
   else
     return {};
 }
+/// A service that speculates: each of its iterations is a round (speculative_round) that emits E tokens
+/// of a sequence, which come together; prompts join the rounds, and are computed by a drafter with layers
+/// too. ITL = round / E; of the gaps, 1 / E are the round and the others 0. The drafter's weights and
+/// cache take from what sequences fit.
+/// Leaves out: that E varies from round to round; drafts switched off as the batch grows.
+/// Tests: alone, a request is a prefill and (O - 1) / E rounds; capacity by hand; acceptance 0 is slower
+/// than none.
+template <Scalar T, class Policy>
+constexpr basic_speculative_serving_estimate<T> serving(const basic_deployment<T>& d,
+                                                        const basic_service_load<T>& l,
+                                                        const basic_speculation<T>& drafts,
+                                                        const Policy& policy) {
+  detail::check_deployment(d);
+  require_valid(l);
+  detail::check_speculation(drafts);
+  return detail::speculative_service(d, l, drafts, detail::engine_terms<T>(policy),
+                                     detail::passes_under<T>(policy));
+}
+
 /// Prompts on some replicas and answers on others, each with passes under its pool's policy. Prompts
 /// wait for one of c replicas (a closed loop: mean value analysis with one server c times as quick;
 /// an open one: Sakasegawa's M/G/c), their cache is sent, of which `exposed_transfer` is waited for, and

@@ -3,16 +3,26 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
+#include <perfmodel/core/error.hpp>
 
 namespace perfmodel {
 
-/// Up to N items. Errors: none of its own; who adds asks full() first.
+/// Up to N items. Who adds asks full() first.
 /// Test: holds what was added, in order, in a constant expression.
 template <class X, std::size_t N>
 class short_list {
  public:
   using value_type = X;
   static constexpr std::size_t capacity = N;
+
+  constexpr short_list() = default;
+  /// Errors: more than it holds.
+  constexpr short_list(std::initializer_list<X> items) {
+    if (items.size() > N)
+      detail::out_of_range("items", static_cast<double>(items.size()), "as many as fit");
+    for (const X& x : items) push_back(x);
+  }
 
   constexpr std::size_t size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }

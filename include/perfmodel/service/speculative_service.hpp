@@ -1,0 +1,137 @@
+// A service whose iterations are rounds of speculation.
+#pragma once
+
+#include <perfmodel/service/prediction_of_service.hpp>
+#include <perfmodel/service/speculation.hpp>
+
+namespace perfmodel {
+
+/// What a service with speculation does. `decode` is its mean round, whose time is E x itl; the gaps
+/// between tokens are 0 but for the first of each round.
+template <Scalar T = double>
+struct basic_speculative_serving_estimate : basic_serving_estimate<T> {
+  T emitted{};  ///< E, tokens of a sequence in a round
+};
+using speculative_serving_estimate = basic_speculative_serving_estimate<>;
+
+namespace detail {
+
+/// The service of rounds: an answer of O tokens is 1 + (O - 1) / E of them.
+template <Scalar T, class Pass>
+constexpr basic_speculative_serving_estimate<T> speculative_service(
+    const basic_deployment<T>& d, const basic_service_load<T>& l, const basic_speculation<T>& s,
+    const basic_service_terms<T>& engine, const Pass& pass) {
+  const T emitted = emitted_by(s, s.length);
+  const T longest = l.input_tokens + l.output_tokens;
+  const basic_kv_capacity<T> memory = speculative_capacity(d, s, longest);
+  const basic_kv_capacity<T> growing = speculative_capacity(d, s, T(mean_context(l)));
+  const T room = grows_into_memory(d.served_by) ? growing.sequences : memory.sequences;
+
+  basic_service_load<T> rounds = l;
+  rounds.output_tokens = 1.0 + scalar_max(T(l.output_tokens - 1.0), T(0.0)) / emitted;
+  const T limit = scalar_max(room, T(1.0));
+  rounds.batch_limit = l.batch_limit ? scalar_min(*l.batch_limit, limit) : limit;
+  const T cached = mean_context(l) - mean_context(rounds);
+
+  const bool prefills = s.by == drafter::model || s.by == drafter::layer;
+  const auto round = [&](basic_iteration<T> i) {
+    basic_iteration<T> prompts = i;
+    prompts.batch = T(0.0);
+    duration<T> draft{};
+    if (upper(i.prefill_tokens) > 0.0 && prefills) {
+      draft += pass(drafting_deployment(d, s), prompts).time;
+    }
+    if (upper(i.batch) > 0.0) {
+      i.context += cached;
+      draft += drafting_time(d, s, i.batch, i.context, pass);
+      i.tokens_per_sequence = s.width * T(s.length) + 1.0;
+    }
+    basic_estimate<T> e = pass(d, i);
+    e.time += e.terms.add(limiter::none, "draft", draft);
+    return e;
+  };
+  basic_speculative_serving_estimate<T> out{
+      service_prediction<T, decltype(round)>(d, rounds, engine, round).estimate()};
+  out.emitted = emitted;
+  out.capacity = memory.sequences;
+  if (out.feasible && !memory.feasible) out.feasible = memory.feasible;
+  if (out.feasible && upper(memory.sequences) < 1.0) {
+    out.feasible =
+        infeasible("not one sequence fits beside the weights of model and drafter", "B",
+                   upper(sequence_on_device(d, longest).value()), lower(memory.available.value()));
+  }
+  const basic_latency_distribution<T> between = out.gap;
+  out.gap = {};
+  for (std::size_t i = 0; i < between.size(); ++i) {
+    basic_latency_part<T> part = between[i];
+    part.weight = part.weight / emitted;
+    out.gap.add(part);
+  }
+  out.gap.add({1.0 - 1.0 / emitted, {}});
+  out.itl = named("inter-token latency", out.itl / emitted);
+  out.output_rate = named("output tokens per second",
+                          out.throughput * (l.output_tokens * lift<T>(token_per_request)));
+  return out;
+}
+
+}  // namespace detail
+
+/// A round where the model runs: length x (a pass of the drafter) + a pass of the model over width x
+/// length + 1 tokens of each sequence, against a plain step. At small batches both passes of the model
+/// read the same weights; at large ones checking costs FLOP; at long contexts the cache is most of both
+/// again, and is read once for all the tokens.
+/// Sources: Leviathan et al. 2023, theorem 3.8, with the times of the batch; Cai et al., "Medusa", 2024;
+/// Li et al., "EAGLE", 2024; Sadhukhan et al., "MagicDec", 2024 (long contexts).
+/// Leaves out: rejection sampling; masks of a tree; the drafter's cache of tokens that were rejected.
+/// Tests: its times are those of `step`; at a large batch the speed-up falls, and rises with the context.
+template <Scalar T, class Policy>
+constexpr basic_round_estimate<T> speculative_round(const basic_deployment<T>& d,
+                                                    const basic_speculation<T>& s,
+                                                    const std::type_identity_t<T>& batch,
+                                                    const std::type_identity_t<T>& context,
+                                                    const Policy& policy) {
+  detail::check_deployment(d);
+  detail::check_speculation(s);
+  return detail::round_of(d, s, detail::count("batch", batch), detail::count("context", context),
+                          detail::passes_under<T>(policy));
+}
+
+/// The draft length that is quickest at a batch and a context, up to `s.length`; 0 where none is
+/// quicker than plain steps. Test: falls with the batch; 0 where compute binds.
+template <Scalar T, class Policy>
+constexpr per_lane<T, int> best_draft_length(const basic_deployment<T>& d, basic_speculation<T> s,
+                                             const std::type_identity_t<T>& batch,
+                                             const std::type_identity_t<T>& context,
+                                             const Policy& policy) {
+  std::array<T, std::size_t(longest_draft) + 1> slower{T(-1.0)};
+  const int longest = s.length;
+  for (s.length = 1; s.length <= longest; ++s.length) {
+    slower[std::size_t(s.length)] = -speculative_round(d, s, batch, context, policy).speedup();
+  }
+  return detail::on_each_lane<T>([&](std::size_t lane) {
+    return static_cast<int>(detail::index_of_least(slower, std::size_t(longest) + 1, lane));
+  });
+}
+
+/// The largest batch of up to `most` at which the speculation still pays in every lane, by doubling and
+/// bisection from 1; 0 where it never does. Test: pays there, and not a sequence above.
+template <Scalar T, class Policy>
+constexpr int last_batch_that_pays(const basic_deployment<T>& d, const basic_speculation<T>& s,
+                                   const std::type_identity_t<T>& context, int most,
+                                   const Policy& policy) {
+  const auto pays = [&](int batch) {
+    return lower(speculative_round(d, s, T(batch), context, policy).speedup()) > 1.0;
+  };
+  if (!pays(1)) return 0;
+  int paying = 1, missing = most + 1;
+  for (int batch = 2; batch <= most && missing > most; batch *= 2) {
+    (pays(batch) ? paying : missing) = batch;
+  }
+  while (missing - paying > 1) {
+    const int middle = paying + (missing - paying) / 2;
+    (pays(middle) ? paying : missing) = middle;
+  }
+  return paying;
+}
+
+}  // namespace perfmodel
