@@ -21,7 +21,6 @@ struct engine_row {
   double seconds = 0.0, first = 0.0;
 };
 
-/// Not by vLLM on Qwen3-235B: its experts ran 2 to 3 times as long as the same version's own latencies.
 inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine by) {
   std::map<std::string, std::pair<engine_row, double>> rows;
   for (const service& s : services(folder)) {
@@ -29,8 +28,7 @@ inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine
     const pm::accelerator* a = pm::catalog::find_accelerator(s.gpu);
     if (m == nullptr || a == nullptr || !pm::catalog::can_be_calibrated(*a)) continue;
     const std::string model = m->called;
-    if (s.may_speculate || pm::find_engine(s.engine) != by) continue;
-    if (by == pm::engine::vllm && model.starts_with("Qwen3-235B")) continue;
+    if (!tells_of_engine(s, by)) continue;
     const pm::deployment d = deployment_of(s, *m, *a);
     if (!layout_feasible(d.layout, sharded_dims_of(d.model))) continue;
     std::string key = model + s.gpu + s.version + s.precision;

@@ -187,10 +187,15 @@ std::vector<titled_table> published_tables(const published_scores& s) {
   if (!s.serving.empty()) {
     out.push_back(
         {"Whole services: time per output token",
-         "One number saw these rows: the floor of an engine's own all-reduce on NVLink 5 was "
-         "chosen between two measurements by how B200's Llama scales. The prediction has the "
-         "kernels and the collectives; the host, the scheduler, uneven experts and the spread of "
-         "lengths are left out. Formats are those that a user gets who names none.",
+         "What an engine adds (docs/laws/engines.md, which has the errors held out) was fitted to "
+         "these "
+         "rows, and the rate of experts with 4-bit weights on Hopper to gpt-oss by vLLM; the floor "
+         "of an "
+         "engine's own all-reduce on NVLink 5 was chosen between two measurements by how B200's "
+         "Llama "
+         "scales. Uneven experts are left out. Formats are those that a user gets who names none. "
+         "AMD's "
+         "accelerators have a bound alone.",
          grouped(s.serving, {"model", "GPU", "engine", "format", "load"}, [](const comparison& c) {
            return group_key{c.shape, c.device, c.engine, c.format, c.regime};
          })});
