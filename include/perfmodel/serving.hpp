@@ -96,9 +96,9 @@ constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& 
     return detail::prediction_of_pass(d.prefill.deployment, i, prefill_policy,
                                       detail::links_of<T>(prefill_policy));
   };
+  const Decode steady = detail::uninterrupted(decode_policy, d.decode.deployment.served_by);
   const auto decode = [&](const basic_iteration<T>& i) {
-    return detail::prediction_of_pass(d.decode.deployment, i, decode_policy,
-                                      detail::links_of<T>(decode_policy));
+    return detail::prediction_of_pass(d.decode.deployment, i, steady, detail::links_of<T>(steady));
   };
   const basic_service_terms<T> engine = detail::engine_terms<T>(prefill_policy);
   return detail::disaggregated_prediction<T, decltype(prefill), decltype(decode)>(d, l, engine,

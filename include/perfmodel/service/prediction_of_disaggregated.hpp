@@ -18,6 +18,21 @@ constexpr T chance_of_waiting(const T& busy, const T& servers) {
   return exp(T((sqrt(T(2.0 * (servers + 1.0))) - 1.0) * log(busy)));
 }
 
+/// The policy of replicas that only decode. SGLang prepares a step while the one before it runs ("SGLang
+/// v0.4: Zero-Overhead Batch Scheduler", lmsys.org, December 2024), and no prompt comes between them:
+/// the host time that is fitted to its services, where prompts do, is not taken.
+/// Test: published services, 14 % off without that time and 26 % with it.
+template <class Policy>
+constexpr Policy uninterrupted(Policy policy, engine served_by) {
+  if constexpr (requires { policy.engine.step_host; }) {
+    if (served_by == engine::sglang) {
+      policy.engine.step_host *= 0.0;
+      policy.engine.sequence_host *= 0.0;
+    }
+  }
+  return policy;
+}
+
 /// A disaggregated service by prefill(iteration) -> estimate and decode(iteration) -> estimate.
 template <Scalar T, class Prefill, class Decode>
 class disaggregated_prediction {
