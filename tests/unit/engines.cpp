@@ -126,7 +126,9 @@ TEST_CASE("engines: the catalogue holds what the services say", "[engines][share
   const auto rows = published::engine_rows(folder, pm::engine::vllm);
   REQUIRE(rows.size() > 300);
   const auto fit = published::fit_engine<published::vllm_model>(rows);
-  CHECK_THAT(pm::catalog::engine_vllm.step_host.value(), WithinRel(1e-6 * fit.value[0], 5e-3));
+  // To half a standard error: the laws of a service that stand behind it have errors of their own.
+  const double shipped = pm::catalog::engine_vllm.step_host.value() * 1e6;
+  CHECK(std::abs(shipped - fit.value[0]) < 0.5 * fit.standard_error[0]);
 }
 
 TEST_CASE("engines: time per output token of services", "[engines][shared]") {

@@ -143,10 +143,10 @@ inline constexpr engine_profile engine_trtllm{.name = "trtllm",
                                               .quantise_floor = 3.208 * us,
                                               .quantise_cycles = 0.5550,
                                               .block_scale_share = 0.6737,
-                                              .tensor_scale_share = 0.1123,  // 0.037
-                                              .quantise_share = 0.5787,      // 0.047
-                                              .rank_wait = 7.181 * us,       // 0.52
-                                              .request_host = 43.49 * ms,    // 2.6
+                                              .tensor_scale_share = 0.1161,  // 0.036
+                                              .quantise_share = 0.5846,      // 0.046
+                                              .rank_wait = 7.049 * us,       // 0.51
+                                              .request_host = 40.92 * ms,    // 2.4
                                               .log_sigma = 0.126,
                                               .from = &sources::aic_gemm_and_services};
 /// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8,
@@ -157,17 +157,17 @@ inline constexpr engine_profile engine_vllm{.name = "vllm",
                                             .quantise_floor = 3.978 * us,
                                             .quantise_cycles = 0.6739,
                                             .block_scale_share = 0.6593,
-                                            .step_host = 799.3 * us,     // 19
-                                            .request_host = 20.50 * ms,  // 0.45
+                                            .step_host = 777.6 * us,     // 19
+                                            .request_host = 19.81 * ms,  // 0.44
                                             .log_sigma = 0.129,
                                             .from = &sources::aic_gemm_and_services};
 /// vLLM's products; services of DeepSeek-R1, Qwen3-235B and Qwen3.5-397B on H200 and B200.
 inline constexpr engine_profile engine_sglang = [] {
   engine_profile e = engine_vllm;
   e.name = "sglang";
-  e.quantise_share = 0.2271;     // 0.22
-  e.step_host = 3243.0 * us;     // 190
-  e.sequence_host = 24.50 * us;  // 4.3
+  e.quantise_share = 0.1996;     // 0.22
+  e.step_host = 3279.0 * us;     // 190
+  e.sequence_host = 22.62 * us;  // 4.2
   e.request_host = 219.8 * ms;   // 11
   e.from = &sources::services_and_vllm;
   return e;
