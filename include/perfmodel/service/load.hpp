@@ -59,6 +59,8 @@ struct basic_service_load {
   T output_cv{};
   T prefix_hit{};
   std::optional<scheduling> scheduler{};
+  T first_tokens = T(1.0);  ///< of an answer that are sent first, together
+  T held_iterations{};      ///< that the scheduler lets a request wait, on purpose
 
   constexpr bool is_closed() const {
     return std::holds_alternative<basic_closed_loop<T>>(arrivals);
@@ -84,6 +86,8 @@ struct basic_service_load {
     f(field::within("prefix_hit", 0.0, 0.999, "0 to 0.999: the last token is always computed"),
       s.prefix_hit...);
     f("scheduler", s.scheduler...);
+    f(field::count("first_tokens"), s.first_tokens...);
+    f(field::not_negative("held_iterations"), s.held_iterations...);
   }
 };
 using service_load = basic_service_load<>;
