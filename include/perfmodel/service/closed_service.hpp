@@ -81,8 +81,12 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const duration<T> answer = s.gaps() * state.gap.mean();
 
   const duration<T> own = s.request_host + s.request_iterations * state.gap.mean() + p.alone;
-  const T waves = loop.requests ? scalar_max(T(1.0), T(*loop.requests / b - 1.0)) : T(1e9);
-  T companions = detail::ending_together(s, others, detail::mean_inverse_root(waves));
+  // Prompts that come with a request's own: of a loop that nobody started, at random.
+  T companions = others / s.gaps();
+  if (loop.requests) {
+    const T waves = scalar_max(T(1.0), T(*loop.requests / b - 1.0));
+    companions = detail::ending_together(s, others, detail::mean_inverse_root(waves));
+  }
   if (mixed) companions = scalar_min(companions, scalar_max(T(others / s.gaps()), T(p.together)));
   duration<T> delay = detail::behind(p, companions);
   if (mixed) {

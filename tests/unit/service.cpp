@@ -1,0 +1,223 @@
+// A service put together by hand: distributions of latency, waves, queues, schedulers.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/scalar/dual.hpp>
+#include <perfmodel/scalar/interval.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <string>
+
+#include "support/near.hpp"
+#include "support/refusal.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::near;
+using perfmodel_test::refusal;
+
+namespace {
+
+pm::duration<> s(double seconds) {
+  return pm::duration<>::from_value(seconds);
+}
+
+// 10 ms to decode; a prompt takes 40 ms alone, and 100 ms beside another three.
+constexpr pm::prompt_passes passes{.decode = 10 * pm::ms,
+                                   .alone = 40 * pm::ms,
+                                   .stall = 30 * pm::ms,
+                                   .next = 20 * pm::ms,
+                                   .packed = 25 * pm::ms,
+                                   .together = 4.0,
+                                   .chunks = 1.0,
+                                   .decodes = 0.25};
+
+pm::service_terms terms(pm::scheduling kind, double output, double room = 1000.0) {
+  pm::service_terms t;
+  t.kind = kind;
+  t.output_tokens = output;
+  t.room = room;
+  return t;
+}
+
+}  // namespace
+
+TEST_CASE("latency: an even part is a ruler, an exponential its own quantiles") {
+  pm::latency_distribution even;
+  even.add({1.0, s(1), s(10)});
+  CHECK(near(even.mean(), s(6)));
+  CHECK(near(even.quantile(0.25), s(3.5)));
+  CHECK(near(even.quantile(1.0), s(11)));
+  CHECK(near(even.share_within(s(3.5)), 0.25));
+  CHECK(near(even.deviation(), s(10 / std::sqrt(12.0))));
+  pm::latency_distribution tail;
+  tail.add({1.0, s(2), {}, s(5)});
+  CHECK(near(tail.mean(), s(7)));
+  CHECK(near(tail.deviation(), s(5)));
+  for (const double p : {0.5, 0.9, 0.99}) CHECK(near(tail.quantile(p), s(2 - 5 * std::log(1 - p))));
+}
+
+TEST_CASE("latency: a mixture has the shares of its parts") {
+  pm::latency_distribution l;
+  l.add({0.6, s(1)});          // a step
+  l.add({0.3, s(2), s(2)});    // 2 to 4
+  l.add({0.1, s(10), s(10)});  // 10 to 20
+  CHECK(l.quantile(0.0) == s(1));
+  CHECK(l.quantile(0.59) == s(1));
+  CHECK(near(l.quantile(0.75), s(3)));
+  CHECK(near(l.quantile(0.95), s(15)));
+  CHECK(near(l.share_within(s(3)), 0.75));
+  CHECK(near(l.mean(), s(0.6 * 1 + 0.3 * 3 + 0.1 * 15)));
+  double last = 0;
+  for (double p = 0; p <= 1; p += 0.01) {
+    CHECK(l.quantile(p).value() >= last);
+    last = l.quantile(p).value();
+  }
+  CHECK(refusal([&] { (void)l.quantile(1.5); }) == "PM-E010: share is 1.5; allowed: 0 to 1");
+}
+
+TEST_CASE(
+    "latency: derivatives are those of the part that a quantile lies in, ranges hold both ends") {
+  using d = pm::dual<1>;
+  const auto x = d::variable(10.0, 0);
+  const auto seconds = [](const d& v) { return pm::duration<d>::from_value(v); };
+  pm::basic_latency_distribution<d> l;
+  l.add({d(0.5), seconds(d(1.0))});
+  l.add({d(0.5), seconds(d(2.0)), seconds(x)});
+  CHECK(near(l.quantile(0.75).value().value(), 7.0));
+  CHECK(near(l.quantile(0.75).value().partial(0), 0.5));  // halfway along the spread
+  CHECK(l.quantile(0.25).value().partial(0) == 0.0);
+  using r = pm::interval;
+  pm::basic_latency_distribution<r> wide;
+  wide.add({r(1.0), pm::duration<r>::from_value(r(1.0, 2.0)),
+            pm::duration<r>::from_value(r(8.0, 10.0))});
+  CHECK(near(wide.quantile(0.5).value().lo(), 5.0));
+  CHECK(near(wide.quantile(0.5).value().hi(), 7.0));
+}
+
+TEST_CASE("service: one request alone is its prompt and its decode steps") {
+  for (const auto kind : {pm::scheduling::mixed_chunks, pm::scheduling::prefill_first,
+                          pm::scheduling::static_batches}) {
+    auto t = terms(kind, 101);
+    t.request_host = 7 * pm::ms;
+    const auto one = pm::closed_service(t, passes, pm::closed_loop{1});
+    CHECK(near(one.first_token.mean(), 47 * pm::ms, 1e-6));
+    CHECK(near(one.gap.mean(), 10 * pm::ms));
+    CHECK(near(1 / one.throughput.value(), 0.047 + 100 * 0.01, 1e-6));
+  }
+}
+
+TEST_CASE("service: a request meets the prompts of all others while it decodes") {
+  // Prefill first, no prompt beside another: 9 others stop 1000 gaps for 40 ms each.
+  auto apart = passes;
+  apart.together = 1;
+  apart.next = apart.packed = apart.stall = 40 * pm::ms;
+  apart.decodes = 0;
+  const auto ten =
+      pm::closed_service(terms(pm::scheduling::prefill_first, 1001), apart, pm::closed_loop{10});
+  CHECK(near(ten.gap.mean(), (10.0 + 9 * 40.0 / 1000) * pm::ms));
+  CHECK(near(ten.gap.quantile(0.5), 10 * pm::ms));
+  CHECK(ten.gap.quantile(0.999) >= 50 * pm::ms);  // 0.9 % of the gaps have a prompt
+}
+
+TEST_CASE("service: the first wave of a run is served one after the other") {
+  // 40 requests, the first 20 at once, one prompt at a time: they wait 40 to 800 ms, 420 on average.
+  auto apart = passes;
+  apart.together = 1;
+  apart.next = apart.packed = 40 * pm::ms;
+  auto t = terms(pm::scheduling::prefill_first, 1001);
+  t.output_cv = 0.5;
+  const auto run = pm::closed_service(t, apart, pm::closed_loop{20, 40});
+  CHECK(near(run.first_token[0].weight, 0.5));
+  CHECK(near(run.first_token[0].from, 40 * pm::ms));
+  CHECK(near(run.first_token[0].from + run.first_token[0].spread, 800 * pm::ms));
+  CHECK(near(run.first_token.quantile(0.99), (40.0 + 0.98 * 760.0) * pm::ms, 1e-6));
+  // Of the second wave 19 others end within 2 sqrt(pi) 500 tokens: 0.0107 with each.
+  CHECK(run.first_token.quantile(0.4) == 40 * pm::ms);
+}
+
+TEST_CASE("service: those that find no place wait by Little's law") {
+  const auto t = terms(pm::scheduling::prefill_first, 101, 10);
+  const auto ten = pm::closed_service(t, passes, pm::closed_loop{10});
+  const auto thirty = pm::closed_service(t, passes, pm::closed_loop{30});
+  CHECK(near(ten.throughput, thirty.throughput));
+  CHECK(near(thirty.first_token.mean() - ten.first_token.mean(), s(20 / ten.throughput.value())));
+}
+
+TEST_CASE("service: a chunk budget that cannot keep up is full, and its prompts wait") {
+  // 100 sequences of 10 gaps, each prompt takes 2 full iterations: 200 iterations a round.
+  auto chunks = passes;
+  chunks.together = 1;
+  chunks.chunks = chunks.decodes = 2;
+  chunks.alone = chunks.packed = 100 * pm::ms;
+  chunks.stall = chunks.next = 80 * pm::ms;
+  const auto full =
+      pm::closed_service(terms(pm::scheduling::mixed_chunks, 11), chunks, pm::closed_loop{100});
+  CHECK(near(full.gap.mean(), 50 * pm::ms));  // every gap is a full iteration
+  CHECK(near(1 / full.throughput.value(), 0.1, 0.02));
+  CHECK(full.first_token.mean() > 9 * pm::second);
+}
+
+TEST_CASE("service: static batches wait for the longest answer") {
+  auto t = terms(pm::scheduling::static_batches, 101);
+  t.output_cv = 0.2;
+  const auto even =
+      pm::closed_service(terms(pm::scheduling::static_batches, 101), passes, pm::closed_loop{16});
+  const auto varied = pm::closed_service(t, passes, pm::closed_loop{16});
+  CHECK(near(even.gap.mean(), 10 * pm::ms));
+  CHECK(near(varied.first_token.mean() - even.first_token.mean(),
+             0.2 * std::sqrt(2 * std::log(16.0)) * pm::second, 1e-6));
+}
+
+TEST_CASE("service: 64k prompts in chunks of 2048 do not stop the others") {
+  // What chunking buys: the 99th percentile of the gaps, for a longer wait of the prompt.
+  pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_70b, .layout = {.tensor = 8}};
+  const pm::derated silicon{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
+  pm::service_load l{.input_tokens = 65536, .output_tokens = 1000, .arrivals = pm::closed_loop{8}};
+  l.scheduler = pm::scheduling::prefill_first;
+  l.chunk_tokens = 65536;
+  const auto whole = pm::serving(d, l, silicon);
+  l.scheduler = pm::scheduling::mixed_chunks;
+  l.chunk_tokens = 2048;
+  const auto chunked = pm::serving(d, l, silicon);
+  CHECK(whole.gap.quantile(0.997) > 20.0 * chunked.gap.quantile(0.997));
+  CHECK(chunked.ttft > whole.ttft);
+  CHECK(near(chunked.gap.quantile(0.5), whole.gap.quantile(0.5), 0.1));
+}
+
+TEST_CASE("service: half a prompt found in the cache is half a prompt to compute") {
+  pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
+  const pm::derated silicon{.compute_efficiency = 0.7};
+  pm::service_load l{.input_tokens = 4096, .output_tokens = 100, .arrivals = pm::closed_loop{1}};
+  const auto none = pm::serving(d, l, silicon);
+  l.prefix_hit = 0.5;
+  const auto half = pm::serving(d, l, silicon);
+  CHECK(half.ttft < 0.56 * none.ttft);  // its attention still sees the other half
+  CHECK(half.ttft > 0.5 * none.ttft);
+  l.prefix_hit = 1.0;
+  CHECK(refusal([&] { (void)pm::serving(d, l, silicon); }) ==
+        "PM-E010: prefix_hit is 1; allowed: 0 to 0.999: the last token is always computed");
+}
+
+TEST_CASE("service: arrivals faster than a full service answers them say which rate would do") {
+  pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
+  const pm::derated silicon{.compute_efficiency = 0.7};
+  pm::service_load l{.input_tokens = 1024, .output_tokens = 256};
+  l.batch_limit = 64;
+  l.arrivals = pm::open_loop{1000 * pm::request_per_s};
+  const auto over = pm::serving(d, l, silicon);
+  CHECK_FALSE(over.feasible);
+  CHECK(std::string(over.feasible.reason) ==
+        "requests arrive faster than a full service answers them");
+  l.arrivals = pm::closed_loop{64};
+  CHECK(near(over.feasible.available, pm::serving(d, l, silicon).throughput.value()));
+  l.arrivals = pm::open_loop{0.9 * over.feasible.available * pm::request_per_s};
+  CHECK(pm::serving(d, l, silicon).feasible);
+}
+
+TEST_CASE("service: lengths of a list") {
+  const double two[] = {100, 300};
+  CHECK(pm::lengths_of(two).mean == 200);
+  CHECK(near(pm::lengths_of(two).cv, 0.5));
+  CHECK(refusal([] { (void)pm::lengths_of({}); }) == "PM-E010: lengths is 0; allowed: 1 or more");
+}
