@@ -19,6 +19,25 @@ void print_by(const char* what, const std::vector<engine_row>& rows,
   for (const auto& [group, r] : by) published::print_score(what, group, r);
 }
 
+void report_requests(const std::vector<engine_row>& rows) {
+  const auto found = published::fit_requests(rows);
+  print_by("first token, in sample", rows, found.residual);
+  published::print_score("first token, in sample", "all", found.residual);
+  pm::fit_options options;
+  options.refuse = false;
+  const published::request_prediction predict(rows);
+  std::vector<engine_row> first = rows;  // held_out scores `seconds`
+  for (engine_row& r : first) r.seconds = r.first;
+  const auto unseen = [&](const char* what, const auto& part) {
+    const auto residual =
+        fit_rows::held_out(published::request_parameters, first, predict, part, options);
+    if (!residual.empty()) print_by(what, first, residual);
+  };
+  unseen("first token, models held out", [](const engine_row& r) { return r.model; });
+  unseen("first token, accelerators held out", [](const engine_row& r) { return r.gpu; });
+  published::print_parameters(published::request_parameters, found);
+}
+
 template <class Model>
 void fit(pm::engine by, const std::string& folder) {
   const auto rows = published::engine_rows(folder, by);
@@ -40,9 +59,7 @@ void fit(pm::engine by, const std::string& folder) {
   unseen("accelerators held out", [](const engine_row& r) { return r.gpu; });
   unseen("versions held out", [](const engine_row& r) { return r.version; });
   published::print_parameters(Model::parameters, found);
-  const auto requests = published::fit_requests(rows);
-  published::print_score("time to first token", "to 8 requests", requests.residual);
-  published::print_parameters(published::request_parameters, requests);
+  report_requests(published::rows_of_requests(rows));
 }
 
 }  // namespace

@@ -132,25 +132,61 @@ class engine_prediction {
   std::vector<lifted> rows_;
 };
 
-/// The host's time of a request, from the first token of few requests at once: what is left when the
-/// length of the prompt takes what it may, `prefills` times the predicted time.
-inline constexpr std::array<pm::fitted_parameter, 2> request_parameters{
-    {{"request_host [ms]", 20.0, 0.0, 1000.0}, {"prefills", 1.0, 0.5, 5.0}}};
-inline pm::fit_result<2> fit_requests(const std::vector<engine_row>& rows) {
-  std::vector<double> measured, predicted;
+/// What an engine does around its iterations, from the mean time to the first token of services where
+/// nobody waits for a place: the host's time of a request, iterations that it lets go by, and what an
+/// iteration with prompts takes over its kernels. Not from Qwen3.5 by SGLang, of whose runs it is not
+/// known after how many tokens the first were sent.
+inline constexpr std::array<pm::fitted_parameter, 3> request_parameters{
+    {{"request_host [ms]", 20.0, 0.0, 1000.0},
+     {"request_iterations", 2.0, 0.0, 10.0},
+     {"prompt_time", 1.2, 0.5, 5.0}}};
+
+inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& rows) {
+  std::vector<engine_row> out;
   for (const engine_row& r : rows) {
-    if (r.load.concurrency() > 8.0) continue;
-    auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
-    silicon.engine.request_host = pm::duration<>{};
-    const auto s = serving(r.running, r.load, silicon);
-    if (s.capacity < r.load.concurrency()) continue;  // some would wait for a place
-    measured.push_back(r.first);
-    predicted.push_back(s.ttft.value());
+    if (r.running.served_by == pm::engine::sglang && r.model.starts_with("Qwen3.5")) continue;
+    const auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
+    if (serving(r.running, r.load, silicon).capacity < r.load.concurrency()) continue;
+    out.push_back(r);
   }
-  const auto predict = [&](const std::array<pm::dual<2>, 2>& v, std::size_t i) {
-    return 1e-3 * v[0] + v[1] * predicted[i];
+  return out;
+}
+
+class request_prediction {
+ public:
+  using point = pm::dual<3>;
+
+  explicit request_prediction(const std::vector<engine_row>& rows) {
+    for (const engine_row& r : rows) {
+      rows_.push_back({pm::lift<point>(r.running), pm::lift<point>(r.load),
+                       pm::lift<point>(pm::calibrated_for(r.running.device, r.running.served_by))});
+    }
+  }
+  point operator()(const std::array<point, 3>& v, std::size_t i) const {
+    const lifted& r = rows_[i];
+    auto silicon = r.silicon;
+    silicon.engine.request_host = v[0] * pm::ms;
+    silicon.engine.request_iterations = v[1];
+    silicon.engine.prompt_time = v[2];
+    return serving(r.running, r.load, silicon).ttft.value();
+  }
+
+ private:
+  struct lifted {
+    pm::basic_deployment<point> running;
+    pm::basic_service_load<point> load;
+    pm::basic_calibrated<point> silicon;
   };
-  return pm::fit_log_ratios(request_parameters, std::span<const double>(measured), predict);
+  std::vector<lifted> rows_;
+};
+
+inline pm::fit_result<3> fit_requests(const std::vector<engine_row>& rows) {
+  std::vector<double> measured;
+  for (const engine_row& r : rows) measured.push_back(r.first);
+  pm::fit_options options;
+  options.largest_error = std::numeric_limits<double>::infinity();
+  return pm::fit_log_ratios(request_parameters, std::span<const double>(measured),
+                            request_prediction(rows), options);
 }
 
 /// Fitted to all rows of an engine.

@@ -84,13 +84,14 @@ inline pm::deployment deployment_of(const service& s, const published_model& m,
   return d;
 }
 
-/// A run of InferenceX: lengths are drawn evenly from 80 to 100 % of isl and osl, whose mean is 0.9 of
-/// them and whose coefficient of variation is 0.2 / sqrt(12) / 0.9, and there are ten requests for each
-/// that runs at once. Other runs have lengths of isl and osl, and no number of requests.
+/// A run of ten requests for each that runs at once, all of these started together. InferenceX draws
+/// lengths evenly from 80 to 100 % of isl and osl, whose mean is 0.9 of them and whose coefficient of
+/// variation is 0.2 / sqrt(12) / 0.9. Of the others the number of requests is assumed; their lengths are
+/// isl and osl, so that a wave ends together as it began.
 inline pm::service_load load_of(const common::table_row& c, bool inferencex) {
   const double of_lengths = inferencex ? 0.9 : 1.0, cv = inferencex ? 0.0642 : 0.0;
-  pm::closed_loop loop{c.count("concurrency")};
-  if (inferencex) loop.requests = 10.0 * loop.concurrency;
+  const double concurrency = c.count("concurrency");
+  const pm::closed_loop loop{concurrency, 10.0 * concurrency};
   return {.input_tokens = of_lengths * c.count("isl"),
           .output_tokens = of_lengths * c.count("osl"),
           .arrivals = loop,
