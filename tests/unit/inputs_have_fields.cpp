@@ -33,6 +33,8 @@ bool is_result(const std::string& name) {
                                                 "basic_kv_capacity",     "basic_operator",
                                                 "basic_outlier_split",   "basic_parameter_count",
                                                 "basic_power_cap",       "basic_schedule",
+                                                "basic_prompt_passes",   "basic_service_state",
+                                                "basic_service_terms",   "basic_latency_part",
                                                 "basic_step_demand",     "basic_term",
                                                 "basic_time_range"};
   return name.ends_with("_estimate") || results.contains(name);

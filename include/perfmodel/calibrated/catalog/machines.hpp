@@ -143,10 +143,12 @@ inline constexpr engine_profile engine_trtllm{.name = "trtllm",
                                               .quantise_floor = 3.208 * us,
                                               .quantise_cycles = 0.5550,
                                               .block_scale_share = 0.6737,
-                                              .tensor_scale_share = 0.1161,  // 0.036
-                                              .quantise_share = 0.5846,      // 0.046
-                                              .rank_wait = 7.049 * us,       // 0.51
-                                              .request_host = 40.92 * ms,    // 2.4
+                                              .tensor_scale_share = 0.0840,  // 0.035
+                                              .quantise_share = 0.5464,      // 0.045
+                                              .rank_wait = 6.603 * us,       // 0.50
+                                              .request_host = 34.76 * ms,    // 1.9
+                                              .request_iterations = 1.600,   // 0.36
+                                              .prompt_time = 1.173,          // 0.025
                                               .log_sigma = 0.126,
                                               .from = &sources::aic_gemm_and_services};
 /// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8,
@@ -157,18 +159,22 @@ inline constexpr engine_profile engine_vllm{.name = "vllm",
                                             .quantise_floor = 3.978 * us,
                                             .quantise_cycles = 0.6739,
                                             .block_scale_share = 0.6593,
-                                            .step_host = 777.6 * us,     // 19
-                                            .request_host = 19.81 * ms,  // 0.44
+                                            .step_host = 703.4 * us,      // 20
+                                            .request_host = 14.05 * ms,   // 0.70
+                                            .request_iterations = 2.333,  // 0.19
+                                            .prompt_time = 1.285,         // 0.014
                                             .log_sigma = 0.129,
                                             .from = &sources::aic_gemm_and_services};
 /// vLLM's products; services of DeepSeek-R1, Qwen3-235B and Qwen3.5-397B on H200 and B200.
 inline constexpr engine_profile engine_sglang = [] {
   engine_profile e = engine_vllm;
   e.name = "sglang";
-  e.quantise_share = 0.1996;     // 0.22
-  e.step_host = 3279.0 * us;     // 190
-  e.sequence_host = 22.62 * us;  // 4.2
-  e.request_host = 219.8 * ms;   // 11
+  e.quantise_share = 0.1646;     // 0.22
+  e.step_host = 3273.0 * us;     // 180
+  e.sequence_host = 10.91 * us;  // 4.1
+  e.request_host = 20.26 * ms;   // 30
+  e.request_iterations = 0.0;    // 2.7
+  e.prompt_time = 1.476;         // 0.12
   e.from = &sources::services_and_vllm;
   return e;
 }();
