@@ -48,6 +48,27 @@ constexpr T wait_in_loop(const T& b, const T& service, const T& away, const T& v
   return scalar_max(scalar_max(T(share * (time - service)), T(excess - service)), T(0.0));
 }
 
+/// The times to the first token of a closed loop: the first wave, of so many prompts, from the first to
+/// the last; of the others those that meet no prompt, and those that do.
+template <Scalar T>
+constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T>& s,
+                                                     const basic_prompt_passes<T>& p,
+                                                     const T& prompts, const T& first_wave,
+                                                     const duration<T>& from,
+                                                     const duration<T>& delay, const T& meets) {
+  basic_latency_distribution<T> times;
+  if (upper(first_wave) > 0.0) {
+    const duration<T> soonest = scalar_min(prompts, p.together) * p.packed;
+    const duration<T> last = prompts * p.packed;
+    const duration<T> start = max(p.alone, min(soonest, last));
+    times.add({first_wave, s.request_host + start, max(last - start, duration<T>{})});
+  }
+  const T later = 1.0 - first_wave;
+  times.add(with_length(T(later * (1.0 - meets)), from, p.alone, {}, s.input_cv));
+  times.add(with_length(T(later * meets), from, p.alone, delay / meets, s.input_cv));
+  return times;
+}
+
 }  // namespace detail
 
 /// A closed loop of `concurrency`, of which `room` are in service at once, at most. Over a run of
@@ -77,10 +98,11 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   T met = fixed ? T(0.0) : T(others * (loop.requests ? later : T(1.0)));
   if (mixed) met = scalar_min(met, T(s.gaps() / p.decodes));
   basic_service_state<T> state;
-  state.gap = detail::gaps_of(s, p, T(met / s.gaps()));
-  const duration<T> answer = s.gaps() * state.gap.mean();
+  state.gap = detail::gaps_of(s, p, named("prompts in a gap", T(met / s.gaps())));
+  const duration<T> mean_gap = named("mean gap", state.gap.mean());
+  const duration<T> answer = s.gaps() * mean_gap;
 
-  const duration<T> own = s.request_host + s.request_iterations * state.gap.mean() + p.alone;
+  const duration<T> own = s.request_host + s.request_iterations * mean_gap + p.alone;
   // Prompts that come with a request's own: of a loop that nobody started, at random.
   T companions = others / s.gaps();
   if (loop.requests) {
@@ -88,6 +110,7 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
     companions = detail::ending_together(s, others, detail::mean_inverse_root(waves));
   }
   if (mixed) companions = scalar_min(companions, scalar_max(T(others / s.gaps()), T(p.together)));
+  companions = named("prompts beside", companions);
   duration<T> delay = detail::behind(p, companions);
   if (mixed) {
     const T waits = detail::wait_in_loop(b, p.decodes, s.gaps(), s.input_cv);
@@ -96,8 +119,9 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   if (fixed) {
     delay = detail::behind(p, others) + detail::longest_of(b, s.output_cv) * answer;
   }
-  const duration<T> in_service =
-      own + delay + scalar_max(T(s.output_tokens - 1.0), T(0.0)) * state.gap.mean();
+  delay = named("behind other prompts", delay);
+  const duration<T> in_service = named(
+      "time in service", own + delay + scalar_max(T(s.output_tokens - 1.0), T(0.0)) * mean_gap);
   state.throughput = b * request / in_service;
   if (loop.requests) {
     const duration<T> longest = in_service + detail::longest_of(b, s.output_cv) * answer;
@@ -107,21 +131,15 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const duration<T> place =
       scalar_max(T(loop.concurrency - b), T(0.0)) / b * in_service;  // Little's law
   state.wait = place + delay;
-  state.batch = mixed ? scalar_max(T(b * (answer / in_service)), scalar_min(b, T(1.0))) : b;
-
-  if (upper(first_wave) > 0.0) {
-    const T prompts = others + 1.0;
-    const duration<T> soonest = scalar_min(prompts, p.together) * p.packed;
-    const duration<T> start = max(p.alone, min(soonest, prompts * p.packed));
-    state.first_token.add(
-        {first_wave, s.request_host + start, max(prompts * p.packed - start, duration<T>{})});
+  state.batch = b;
+  if (mixed) {
+    state.batch = named("sequences decoding",
+                        scalar_max(T(b * (answer / in_service)), scalar_min(b, T(1.0))));
   }
-  const T meets = scalar_max(detail::any_of(companions), T(1e-9));
-  const duration<T> from = own + place;
-  state.first_token.add(
-      detail::with_length(T(later * (1.0 - meets)), from, p.alone, {}, s.input_cv));
-  state.first_token.add(
-      detail::with_length(T(later * meets), from, p.alone, delay / meets, s.input_cv));
+
+  state.first_token = detail::first_tokens(s, p, T(others + 1.0), first_wave,
+                                           named("own first token", duration<T>(own + place)),
+                                           delay, scalar_max(detail::any_of(companions), T(1e-9)));
   return state;
 }
 

@@ -57,17 +57,18 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
                                               const basic_open_loop<T>& arrivals,
                                               const request_rate<T>& most) {
   basic_service_state<T> state = loop;
-  const duration<T> t = loop.gap.mean();
+  const duration<T> t = named("mean gap", loop.gap.mean());
   state.throughput = arrivals.rate;
-  state.batch = T(arrivals.rate * s.output_tokens * t / request);
+  state.batch = named("sequences decoding", T(arrivals.rate * s.output_tokens * t / request));
 
   // Mixed with prompts, decoding keeps the clock: prompts of a gap, each so many full iterations.
   const bool mixed = s.kind == scheduling::mixed_chunks;
   const T prompts = T(arrivals.rate * t / request);
   const T share = mixed ? T(prompts * p.decodes) : T(arrivals.rate * p.packed / request);
-  const T busy = scalar_min(share, T(1.0 - 1e-6));
+  const T busy = named("share of time for prompts", scalar_min(share, T(1.0 - 1e-6)));
   const T variation = (arrivals.cv * arrivals.cv + s.input_cv * s.input_cv) / 2.0;
-  const duration<T> queue = busy / (1.0 - busy) * variation * p.packed;
+  const duration<T> queue =
+      named("behind other prompts", busy / (1.0 - busy) * variation * p.packed);
   const duration<T> burst = detail::behind(p, T(arrivals.together - 1.0)) / (1.0 - busy);
 
   const T found = detail::any_of(state.batch);  // that it finds the engine in an iteration
@@ -79,21 +80,22 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
   // Those that came in the same iteration join the same one.
   const T joined = scalar_min(T(arrivals.rate * residual / request * 2.0), T(p.together - 1.0));
   const T more = scalar_max(T(s.request_iterations - 1.0), T(0.0));
-  const duration<T> own =
-      s.request_host + found * more * t + p.alone + burst + (mixed ? joined : T(0.0)) * p.next;
+  const duration<T> own = named("own first token", s.request_host + found * more * t + p.alone +
+                                                       burst + (mixed ? joined : T(0.0)) * p.next);
   const duration<T> at_once = own + residual + queue + (s.output_tokens - 1.0) * t;
   const detail::place_wait<T> place =
       detail::wait_for_place(s, arrivals, T(arrivals.rate * at_once / request), most);
-  state.wait = queue + burst + place.share * place.each;
+  const T taken = named("share that finds no place", place.share);
+  state.wait = queue + burst + taken * place.each;
 
   const T queued = scalar_max(busy, T(1e-9));
-  const T placed = 1.0 - place.share;
+  const T placed = 1.0 - taken;
   state.first_token = {};
   state.first_token.add(
       detail::with_length(T(placed * (1.0 - queued)), own, p.alone, residual, s.input_cv));
   state.first_token.add(
       detail::with_length(T(placed * queued), own + residual, p.alone, queue / queued, s.input_cv));
-  state.first_token.add({place.share, own + residual, {}, queue + place.each});
+  state.first_token.add({taken, own + residual, {}, queue + place.each});
   return state;
 }
 

@@ -62,6 +62,7 @@ class service_prediction {
       terms_.room = scalar_max(terms_.room, growing(budget));
     }
     if (l_.batch_limit) terms_.room = scalar_min(terms_.room, *l_.batch_limit);
+    terms_.room = named("places", terms_.room);
   }
 
   /// Sequences at all stages of their answers that fit, with a standard deviation of their lengths to
@@ -75,7 +76,7 @@ class service_prediction {
   }
 
   constexpr basic_prompt_passes<T> passes_at(const T& batch) {
-    const T decoding = scalar_max(batch, T(1.0));
+    const T decoding = named("sequences in a pass", scalar_max(batch, T(1.0)));
     s_.decode = pass_(basic_iteration<T>{decoding, mean_context(l_)});
     const auto with_prompts = [&](const basic_iteration<T>& i) {
       return terms_.prompt_time * pass_(i).time;

@@ -45,11 +45,11 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
                                                   const duration<T>& decode,
                                                   const Pass& time_with) {
   using math::ceil;
-  const T context = mean_context(l);
+  const T context = named("mean context", mean_context(l));
   const T hit = l.prefix_hit * l.input_tokens;
   const T computed = l.input_tokens - hit;
   const T budget = prompt_budget(d, l, kind, decoding);
-  const T chunk = scalar_min(budget, computed);
+  const T chunk = named("tokens of a chunk", scalar_min(budget, computed));
   const double stages = d.layout.pipeline;
   const T beside = kind == scheduling::mixed_chunks ? decoding : T(0.0);
 
@@ -73,6 +73,11 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   p.next = upper(p.together) > 1.0 ? full_chunks * max(full - one, duration<T>{}) /
                                          scalar_max(T(p.together - 1.0), T(1e-9))
                                    : max(p.packed - p.decodes * p.decode, duration<T>{});
+  p.alone = named("prompt", p.alone);
+  p.stall = named("stall", p.stall);
+  p.next = named("next prompt", p.next);
+  p.packed = named("prompt among many", p.packed);
+  p.together = named("prompts together", p.together);
   return p;
 }
 
