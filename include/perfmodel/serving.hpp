@@ -16,8 +16,8 @@ namespace perfmodel {
 /// bounded; E2E = TTFT + (output - 1) ITL; throughput = B / (E2E - wait) closed, the arrivals open.
 /// Sources: Yu et al., "Orca", OSDI 2022 (iteration-level batching); Agrawal et al., "Sarathi-Serve",
 /// OSDI 2024 (chunked prefill); Little 1961.
-/// Leaves out: tails, length spread, host time, prefix hits, and that a chunk budget below what a
-/// steady state prefills per iteration holds prompts up.
+/// Leaves out: tails, length spread, host time, and that a chunk budget below what a steady state
+/// prefills per iteration holds prompts up.
 /// Not feasible: the model does not fit; arrivals beyond what the largest batch sustains.
 /// Errors: as step_bound; tokens, concurrency, a chunk or a limit below 1; no rate.
 /// Tests: at concurrency 1 E2E is the sum of its steps; throughput x E2E = requests in the system;

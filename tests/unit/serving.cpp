@@ -117,6 +117,30 @@ TEST_CASE("serving: the mean pass decodes a batch and takes the prompts of the o
   CHECK(near(s.ttft, s.prefill.time));
 }
 
+TEST_CASE("serving: the bound computes what the cache does not have, of prompts that there are") {
+  const auto itl_of = [](const pm::service_load& l) {
+    return pm::serving_bound(llama_70b(), l).itl;
+  };
+  pm::service_load l{.input_tokens = 2048, .output_tokens = 512};
+  const auto decode = pm::step_bound(llama_70b(), {.batch = 64, .context = 2304}).time;
+
+  l.arrivals = pm::closed_loop{64, 64};  // all in one wave: no prompt comes while they decode
+  CHECK(near(itl_of(l), decode));
+  l.arrivals = pm::closed_loop{64, 128};  // half of them
+  CHECK(near(itl_of(l),
+             pm::step_bound(llama_70b(), {64, 2304, 63 * 4 / 2.0, 0, 63 / 1024.0, true}).time));
+  l.arrivals = pm::closed_loop{64};
+  l.scheduler = pm::scheduling::static_batches;
+  CHECK(near(itl_of(l), decode));
+
+  l.scheduler.reset();
+  l.prefix_hit = 0.5;
+  CHECK(near(itl_of(l),
+             pm::step_bound(llama_70b(), {64, 2304, 63 * 2, 1024, 63 / 512.0, true}).time));
+  CHECK(near(pm::serving_bound(llama_70b(), l).ttft,
+             pm::step_bound(llama_70b(), {.prefill_tokens = 1024, .prefill_past = 1024}).time));
+}
+
 TEST_CASE("serving: a chunked prompt alone is its chunks, each reading the cache of those before") {
   const auto d = llama(1);
   const auto s = pm::serving_bound(d, {.input_tokens = 4000,

@@ -4,7 +4,7 @@
 #include <perfmodel/deployment/balance.hpp>
 #include <perfmodel/metrics.hpp>
 #include <perfmodel/queueing.hpp>
-#include <perfmodel/service/load.hpp>
+#include <perfmodel/service/prompt_passes.hpp>
 #include <perfmodel/service/serving_estimate.hpp>
 #include <perfmodel/step.hpp>
 
@@ -14,17 +14,17 @@ namespace detail {
 
 /// The mean iteration that a request at batch B decodes in: B tokens, each halfway through its
 /// answer, and input / output prompt tokens for each of the others that it meets, which is what a
-/// steady state prefills per token it emits, in chunks that have half of the rest of their prompt
-/// before them.
+/// steady state prefills per token it emits, in chunks that have what the cache had of their prompt and
+/// half of the rest before them.
 template <Scalar T>
 constexpr basic_iteration<T> mean_iteration(const basic_service_load<T>& l, const T& batch,
                                             const T& others) {
   const T chunk = chunk_of(l);
-  const T prompt_tokens = others * l.input_tokens / l.output_tokens;
+  const T prompt_tokens = others * computed_tokens(l) / l.output_tokens;
   basic_iteration<T> i{scalar_max(batch, T(1.0)), l.input_tokens + l.output_tokens / 2.0,
                        prompt_tokens};
   if (!(upper(prompt_tokens) > 0.0)) return i;
-  i.prefill_past = scalar_max(T((l.input_tokens - chunk) / 2.0), T(0.0));
+  i.prefill_past = past_of_chunk(l);
   const T prompts =
       prompt_tokens / chunk;  // above 0 in every lane; a range stays narrow enough to divide by
   i.prefill_sequences = scalar_max(prompts, T(Range<T> ? 0.01 * upper(prompts) : 1e-9));
@@ -42,21 +42,25 @@ constexpr duration<T> first_token_time(const basic_deployment<T>& d, const basic
   using math::ceil;
   if (!l.chunk_tokens) return whole_prompt;
   const T chunk = chunk_of(l);
-  const T chunks = named("chunks", ceil(l.input_tokens / chunk));
+  const T chunks = named("chunks", ceil(computed_tokens(l) / chunk));
   const basic_iteration<T> mixed{others, l.input_tokens + l.output_tokens / 2.0, chunk,
-                                 (l.input_tokens - chunk) / 2.0, T(1.0)};
+                                 past_of_chunk(l), T(1.0)};
   const double stages = d.layout.pipeline;
   return (chunks + (stages - 1.0)) / stages * pass(mixed).time;
 }
 
-/// In a closed loop of B a request meets B - 1 others, and those beyond B wait by Little's law.
+/// In a closed loop of B a request meets B - 1 others, and those beyond B wait by Little's law. The first
+/// B requests of a run meet no prompt while they decode, and static batches let none in.
 template <Scalar T, class Pass>
 constexpr void serve_closed(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
                             const basic_service_load<T>& l, const T& room, const Pass& pass) {
   const T& concurrency = l.concurrency();
   s.batch = named("batch", scalar_min(concurrency, room));
   const T others = scalar_max(T(s.batch - 1.0), T(0.0));
-  s.decode = pass(mean_iteration(l, s.batch, others));
+  const auto& requests = std::get<basic_closed_loop<T>>(l.arrivals).requests;
+  T met = requests ? T(others * scalar_max(T(1.0 - s.batch / *requests), T(0.0))) : others;
+  if (l.scheduler == scheduling::static_batches) met = T(0.0);
+  s.decode = pass(mean_iteration(l, s.batch, met));
   s.itl = named("inter-token latency", s.decode.time);
   const duration<T> first = first_token_time(d, l, others, s.prefill.time, pass);
   const duration<T> in_service = named("service time", first + (l.output_tokens - 1.0) * s.itl);
@@ -116,7 +120,7 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
   s.capacity = memory.sequences;
   T room = scalar_max(s.capacity, T(1.0));
   if (l.batch_limit) room = scalar_min(room, *l.batch_limit);
-  s.prefill = pass(basic_iteration<T>{.prefill_tokens = l.input_tokens});
+  s.prefill = pass(prompt_alone(l));
   if (l.is_closed()) {
     serve_closed(s, d, l, room, pass);
   } else {

@@ -125,10 +125,23 @@ constexpr basic_service_load<T> shared_out(basic_service_load<T> l,
 
 namespace detail {
 
+/// Prompt tokens that the cache does not have.
+template <Scalar T>
+constexpr T computed_tokens(const basic_service_load<T>& l) {
+  return l.input_tokens - l.prefix_hit * l.input_tokens;
+}
+
 /// Prompt tokens that one iteration takes of a prompt.
 template <Scalar T>
 constexpr T chunk_of(const basic_service_load<T>& l) {
-  return l.chunk_tokens ? scalar_min(*l.chunk_tokens, l.input_tokens) : l.input_tokens;
+  return l.chunk_tokens ? scalar_min(*l.chunk_tokens, computed_tokens(l)) : computed_tokens(l);
+}
+
+/// Tokens before those of a chunk, the mean over the chunks of a prompt.
+template <Scalar T>
+constexpr T past_of_chunk(const basic_service_load<T>& l) {
+  return l.prefix_hit * l.input_tokens +
+         scalar_max(T((computed_tokens(l) - chunk_of(l)) / 2.0), T(0.0));
 }
 
 /// The cache that a sequence has while it decodes, on average over tokens: long answers have more of

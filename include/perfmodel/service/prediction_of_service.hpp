@@ -128,7 +128,7 @@ class service_prediction {
     s_.itl = named("inter-token latency", state_.gap.mean());
     s_.decode.terms.add(limiter::none, "prompts", max(s_.itl - s_.decode.time, duration<T>{}));
     s_.decode.time = s_.itl;
-    s_.prefill = pass_(basic_iteration<T>{.prefill_tokens = l_.input_tokens});
+    s_.prefill = pass_(prompt_alone(l_));
     const duration<T> answer = scalar_max(T(l_.output_tokens - 1.0), T(0.0)) * s_.itl;
     s_.e2e = named("end to end", s_.ttft + answer);
     const duration<T> sd = state_.first_token.deviation();

@@ -25,6 +25,12 @@ using prompt_passes = basic_prompt_passes<>;
 
 namespace detail {
 
+/// A prompt on its own, but for what the cache has of it.
+template <Scalar T>
+constexpr basic_iteration<T> prompt_alone(const basic_service_load<T>& l) {
+  return {.prefill_tokens = computed_tokens(l), .prefill_past = l.prefix_hit * l.input_tokens};
+}
+
 /// Prompt tokens that an iteration may take, beside those of `decoding` sequences.
 template <Scalar T>
 constexpr T prompt_budget(const basic_deployment<T>& d, const basic_service_load<T>& l,
@@ -47,7 +53,7 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   using math::ceil;
   const T context = named("mean context", mean_context(l));
   const T hit = l.prefix_hit * l.input_tokens;
-  const T computed = l.input_tokens - hit;
+  const T computed = computed_tokens(l);
   const T budget = prompt_budget(d, l, kind, decoding);
   const T chunk = named("tokens of a chunk", scalar_min(budget, computed));
   const double stages = d.layout.pipeline;
