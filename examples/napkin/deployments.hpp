@@ -2,8 +2,8 @@
 #pragma once
 
 #include <perfmodel/deployment/deployment.hpp>
-#include <perfmodel/service/load.hpp>
 #include <perfmodel/deployment/memory.hpp>
+#include <perfmodel/service/load.hpp>
 
 #include "inputs.hpp"
 #include "outcome.hpp"
@@ -86,23 +86,47 @@ void note_formats(outcome<T>& out, const inputs<T>& in) {
   note_cache_format(out, in, f.kv);
 }
 
-/// Throws inconsistent where a request gives both of concurrency and requests_per_s.
+/// Requests that always wait, or that arrive; a closed loop of none where the request has neither.
+/// Throws inconsistent where it has both, or what belongs to the other.
+template <perfmodel::Scalar T>
+auto arrivals_of(inputs<T>& in) -> decltype(perfmodel::basic_service_load<T>{}.arrivals) {
+  using perfmodel::scalar_min;
+  const auto refuse = [](const char* why) {
+    throw perfmodel::error(perfmodel::error_code::inconsistent, why);
+  };
+  const bool closed = in.has("concurrency"), open = in.has("requests_per_s");
+  if (closed && open) refuse("give one of concurrency and requests_per_s, and not both");
+  if (open) {
+    if (in.plain("requests") > 0.0) {
+      refuse("requests are those of a run at a concurrency; requests_per_s has no end");
+    }
+    return perfmodel::basic_open_loop<T>{
+        in.template amount<perfmodel::request_rate<T>>("requests_per_s"), in.number("arrival_cv")};
+  }
+  if (in.given("arrival_cv")) refuse("arrival_cv is of requests_per_s; a concurrency has none");
+  perfmodel::basic_closed_loop<T> loop{closed ? in.number("concurrency") : T(0.0)};
+  if (in.plain("requests") > 0.0) {
+    loop.requests = in.number("requests");
+    if (closed) loop.concurrency = scalar_min(loop.concurrency, *loop.requests);
+  }
+  return loop;
+}
+
+/// What a request says of load_keys().
 template <perfmodel::Scalar T>
 perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
   perfmodel::basic_service_load<T> l;
   l.input_tokens = in.number("input_tokens");
   l.output_tokens = in.number("output_tokens");
-  if (in.has("concurrency") && in.has("requests_per_s")) {
-    throw perfmodel::error(perfmodel::error_code::inconsistent,
-                           "give one of concurrency and requests_per_s, and not both");
-  }
-  if (in.has("concurrency")) {
-    l.arrivals = perfmodel::basic_closed_loop<T>{in.number("concurrency")};
-  } else if (in.has("requests_per_s")) {
-    l.arrivals = perfmodel::basic_open_loop<T>{
-        in.template amount<perfmodel::request_rate<T>>("requests_per_s")};
-  }
+  l.arrivals = arrivals_of(in);
+  l.input_cv = in.number("input_cv");
+  l.output_cv = in.number("output_cv");
+  l.prefix_hit = in.number("prefix_hit");
   if (in.has("chunk_tokens")) l.chunk_tokens = in.number("chunk_tokens");
+  for (const auto s : {perfmodel::scheduling::mixed_chunks, perfmodel::scheduling::prefill_first,
+                       perfmodel::scheduling::static_batches}) {
+    if (in.text("scheduler") == name_of(s)) l.scheduler = s;
+  }
   return l;
 }
 

@@ -84,6 +84,13 @@ std::vector<key> storage_keys() {
       format_key("kv_format", "of the KV cache; as the checkpoint, else 16 bits").optional()};
 }
 
+namespace {
+/// A coefficient of variation.
+key variation(const char* name, const char* help) {
+  return number(name, help, 0.0, 100.0);
+}
+}  // namespace
+
 std::vector<key> load_keys() {
   return {
       number("input_tokens", "of a prompt, on average", 1.0, 1e9),
@@ -91,7 +98,23 @@ std::vector<key> load_keys() {
       number("concurrency", "requests in the system at all times; or requests_per_s", 1.0, 1e9)
           .optional(),
       positive("requests_per_s", "arrivals; or concurrency", 1e9).optional(),
-      count("chunk_tokens", "prompt tokens in one pass at most; a whole prompt, where not given")
+      count("requests",
+            "that a run of this concurrency has in all, the first of them started together; 0: no "
+            "end, a steady state",
+            0.0, 1e9)
+          .otherwise("0"),
+      variation("arrival_cv", "of the time between arrivals at requests_per_s; 1: Poisson")
+          .otherwise("1"),
+      variation("input_cv", "of the lengths of prompts").otherwise("0"),
+      variation("output_cv", "of the lengths of answers").otherwise("0"),
+      number("prefix_hit", "share of a prompt that is found in the cache", 0.0, 0.999)
+          .otherwise("0"),
+      count("chunk_tokens",
+            "prompt tokens in one pass at most; where not given, the engine's budget, of a bound a "
+            "whole prompt")
+          .optional(),
+      word("scheduler", "where not given, the engine's: prefill_first of sglang, else mixed_chunks",
+           {"mixed_chunks", "prefill_first", "static_batches"})
           .optional()};
 }
 

@@ -92,7 +92,7 @@ inline key word(const char* name, const char* help, std::vector<std::string_view
 key accelerator_key();
 std::vector<key> degree_keys();
 std::vector<key> storage_keys();
-/// Tokens of a request, one of concurrency and requests_per_s, and chunk_tokens.
+/// Lengths of requests and their spread, how they come, and what the scheduler does with them.
 std::vector<key> load_keys();
 key model_key();
 key format_key(const char* name, const char* help);

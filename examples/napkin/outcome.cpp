@@ -1,7 +1,9 @@
 #include "outcome.hpp"
 
+#include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/units/text.hpp>
+#include <stdexcept>
 
 namespace napkin {
 
@@ -26,16 +28,24 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
   calibrated_note note;
   const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
   note.profile = note_of(c, stands_on);
-  for (std::size_t i = 0; i < answer.results.size(); ++i) {
-    const std::string_view key = answer.results[i].key;
-    const result<double>& least = bound.results[i];
-    if (key == "ttft_s") note.bounds.push_back({"bound_ttft_s", "bound", least.value, least.unit});
-    if (key != "time_s" && key != "itl_s") continue;
-    note.bounds.push_back({"bound_time_s", "bound", least.value, least.unit});
-    const auto range = perfmodel::range_of(
-        perfmodel::duration<>::from_value(answer.results[i].value), stands_on.log_sigma());
-    note.low = range.low.value();
-    note.high = range.high.value();
+  const auto bound_of = [&bound](const char* key, const result<double>& r) -> result<double> {
+    for (const auto& b : bound.results) {
+      if (std::string_view(b.key) == r.key) return {key, "bound", b.value, b.unit};
+    }
+    throw std::logic_error(std::string("no bound of ") + r.key);
+  };
+  for (const auto& r : answer.results) {
+    const std::string_view key = r.key;
+    const auto time = perfmodel::duration<>::from_value(r.value);
+    if (key == "ttft_s") {
+      note.bounds.push_back(bound_of("bound_ttft_s", r));
+      const perfmodel::evidence prompt = evidence_of(c, part, answer.prompt_terms);
+      note.first_token =
+          perfmodel::range_of(time, perfmodel::first_token_log_sigma(prompt.log_sigma()));
+    } else if (key == "time_s" || key == "itl_s") {
+      note.bounds.push_back(bound_of("bound_time_s", r));
+      note.range = perfmodel::range_of(time, stands_on.log_sigma());
+    }
   }
   answer.calibrated = std::move(note);
 }

@@ -36,10 +36,12 @@ T named_result(const char* key, const T& x, perfmodel::unit_exponents unit) {
 /// An infeasibility in a sentence with its numbers; "" where feasible.
 std::string sentence(const perfmodel::feasibility& f);
 
-/// What a calibrated answer says beside its time: the bound, an interval and the profile.
+/// What a calibrated answer says beside its time: the bound, the profile, and between which times 80 %
+/// of measurements are expected.
 struct calibrated_note {
   std::vector<result<double>> bounds{};  ///< bound_time_s, and in a service bound_ttft_s
-  double low = 0.0, high = 0.0;          ///< where 80 % of measurements are expected, in s
+  perfmodel::time_range range{};         ///< of time_s, of itl_s in a service
+  std::optional<perfmodel::time_range> first_token{};  ///< of ttft_s
   profile_note profile{};
 };
 
@@ -50,6 +52,7 @@ struct outcome {
   bool has_feasibility = false;  ///< then feasible and reason stand
   perfmodel::limiter limiter = perfmodel::limiter::none;
   perfmodel::basic_terms<T> terms{};
+  perfmodel::basic_terms<T> prompt_terms{};  ///< of a service: of a prompt alone
   bool feasible = true;
   std::string reason{};
   double mfu = 0.0, mbu = 0.0;                  ///< shares of the peaks; 0 where the query has none
@@ -87,7 +90,7 @@ struct outcome {
 };
 
 /// Adds to a calibrated answer what it says beside its time; `bound` is the same query's bound. The
-/// interval is that of time_s, of itl_s in a service.
+/// intervals are of time_s, or in a service of itl_s and ttft_s.
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
                       profile_part part);
 

@@ -48,8 +48,14 @@ std::string share_text(double share) {
 
 void note_json(json& out, const calibrated_note& note) {
   for (const auto& b : note.bounds) out[b.key] = number_json(b.key, b.value);
-  out["interval_80_s"] = {number_json("interval_80_s", note.low),
-                          number_json("interval_80_s", note.high)};
+  const auto interval = [&out](const char* key, const pm::time_range& r) {
+    out[key] = {number_json(key, r.low.value()), number_json(key, r.high.value())};
+  };
+  interval("interval_80_s", note.range);
+  if (note.first_token) {
+    interval("ttft_interval_80_s", *note.first_token);
+    interval("itl_interval_80_s", note.range);
+  }
   const profile_note& p = note.profile;
   out["profile"] = {{"name", p.name}, {"basis", pm::name_of(p.basis)}, {"source", p.source}};
 }
@@ -102,7 +108,7 @@ json explanation_json(const query& asked, const explanation& e, const json& requ
 
 namespace {
 
-/// Below a time: its bound, and below the one that the terms are of, its interval.
+/// Below a time: its bound and its interval.
 void add_calibration(table_rows& rows, std::string_view key, const calibrated_note& note) {
   const bool first_token = key == "ttft_s";
   const bool main = key == "time_s" || key == "itl_s";
@@ -112,10 +118,9 @@ void add_calibration(table_rows& rows, std::string_view key, const calibrated_no
       rows.push_back({"  bound", value_text(b.value, b.unit)});
     }
   }
-  if (main) {
-    rows.push_back({"  80 % interval",
-                    value_text(note.low, seconds) + " to " + value_text(note.high, seconds)});
-  }
+  const pm::time_range& r = first_token ? *note.first_token : note.range;
+  rows.push_back({"  80 % interval", value_text(r.low.value(), seconds) + " to " +
+                                         value_text(r.high.value(), seconds)});
 }
 
 std::string results_text(const outcome<>& answer) {

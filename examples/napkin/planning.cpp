@@ -57,7 +57,10 @@ pm::plan_request plan_request_of(const request& r) {
   q.gpus = r.whole("gpus");
   inputs<double> in(r);
   q.load = load_of(in);
-  if (!r.has("concurrency") && !r.has("requests_per_s")) q.load.arrivals = pm::closed_loop{64.0};
+  if (q.load.is_closed() && !r.has("concurrency")) {
+    auto& loop = std::get<pm::closed_loop>(q.load.arrivals);
+    loop.concurrency = std::min(64.0, loop.requests.value_or(64.0));
+  }
   if (r.has("ttft")) q.ttft = r.number("ttft") * pm::second;
   if (r.has("itl")) q.itl = r.number("itl") * pm::second;
   pm::deployment d;
@@ -86,6 +89,7 @@ outcome<T> outcome_of(const pm::basic_serving_estimate<T>& s) {
   out.add("itl_s", "", s.itl);
   out.add("output_tokens_per_s", "", s.output_rate);
   out.terms = s.decode.terms;
+  out.prompt_terms = s.prefill.terms;
   return out;
 }
 

@@ -36,6 +36,19 @@ refuses PM-E010 step --accelerator h100_sxm --model llama_3_70b --tensor_paralle
 refuses PM-E004 serving --accelerator h100_sxm --model llama_3_8b --input_tokens 1 --output_tokens 1
 refuses PM-E031 serving --accelerator h100_sxm --model llama_3_8b --input_tokens 1 --output_tokens 1 \
   --concurrency 1 --requests_per_s 1
+serving=(serving --accelerator h100_sxm --model llama_3_8b --input_tokens 10 --output_tokens 10)
+refuses PM-E031 "${serving[@]}" --concurrency 1 --arrival_cv 2
+refuses PM-E031 "${serving[@]}" --requests_per_s 1 --requests 10
+refuses 'PM-E010: prefix_hit is 1; allowed: a number, 0 to 0.999' "${serving[@]}" --concurrency 1 --prefix_hit 1
+for bad in 'prefix_hit -0.1' 'input_cv -1' 'output_cv 101' 'requests -1' 'requests 1.5' 'ttft_limit_s 0' 'itl_limit_s -1' \
+  'chunk_tokens 0'; do
+  read -ra words <<<"--$bad"
+  refuses "PM-E010: ${bad/ / is }; allowed: " "${serving[@]}" --concurrency 1 "${words[@]}"
+done
+refuses 'PM-E010: arrival_cv is -1; allowed: ' "${serving[@]}" --requests_per_s 1 --arrival_cv -1
+refuses 'PM-E010: requests_per_s is 0; allowed: ' "${serving[@]}" --requests_per_s 0
+refuses 'PM-E014: scheduler is "fifo"; allowed: mixed_chunks' "${serving[@]}" --concurrency 1 --scheduler fifo
+refuses 'PM-E010: prefix_hit is 2; allowed: ' plan --model llama_3_8b --gpu h100_sxm --prefix_hit 2
 refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 0
 refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 0 --bytes 1
 refuses PM-E031 collective --accelerator h100_sxm --operation all_to_all --ranks 8 --bytes 1 --implementation two_shot

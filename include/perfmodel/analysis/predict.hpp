@@ -6,15 +6,25 @@
 
 namespace perfmodel {
 
-/// As prediction, of a service: `low` and `high` are around the inter-token latency.
+/// As prediction, of a service: `low` and `high` are around the inter-token latency, `first_token`
+/// around the time to first token.
 template <Scalar T = double>
 struct basic_service_prediction {
   basic_serving_estimate<T> estimate{};
   basic_serving_estimate<T> bound{};
   duration<T> low{}, high{};
+  basic_time_range<T> first_token{};
   evidence stands_on{};
 };
 using service_prediction = basic_service_prediction<>;
+
+/// Of a time to first token, from that of its prompt's kernels: host time and the order of requests are
+/// between the two, and no profile has them. Source: 1,515 runs of services that InferenceX published
+/// (Apache-2.0), 80 % of which are within a factor of 3.8, exp(z90 1.05), of their prediction.
+constexpr double first_token_log_sigma(double prompt) {
+  constexpr double around_kernels = 1.05;
+  return math::sqrt(prompt * prompt + around_kernels * around_kernels);
+}
 
 namespace detail {
 
@@ -49,7 +59,7 @@ constexpr prediction<basic_estimate<T>> predict(const basic_deployment<T>& d,
   return prediction_of(e, step_bound(d, i), detail::evidence_of_pass(d, e, silicon));
 }
 
-/// The same of a service; the interval is that of its mean iteration.
+/// The same of a service; the intervals are those of its mean iteration and of its first tokens.
 /// Errors: as serving. Test: as above, of the inter-token latency.
 template <Scalar T>
 constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d,
@@ -58,7 +68,9 @@ constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d,
   const basic_serving_estimate<T> s = serving(d, l, silicon);
   const evidence stands_on = detail::evidence_of_pass(d, s.decode, silicon);
   const auto range = range_of(s.itl, stands_on.log_sigma());
-  return {s, serving_bound(d, l), range.low, range.high, stands_on};
+  const double prompt = detail::evidence_of_pass(d, s.prefill, silicon).log_sigma();
+  const auto first = range_of(s.ttft, first_token_log_sigma(prompt));
+  return {s, serving_bound(d, l), range.low, range.high, first, stands_on};
 }
 
 }  // namespace perfmodel

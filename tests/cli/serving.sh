@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# A service under load: what hangs together in one answer, and what changes the answer which way.
+. "$(dirname "$0")/lib.bash"
+
+llama=(serving --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --engine vllm --input_tokens 2048
+  --output_tokens 512)
+answer() { "$napkin" "${llama[@]}" "$@" --json; }
+
+# same <what> <expression of an answer's keys> <expected> <relative tolerance> <answer>
+# The expression is awk's; each key of the answer is a variable.
+same() {
+  local value
+  value=$(value_of "$2" "$5")
+  near "$1" "$value" "$3" "$(awk -v e="$3" -v t="$4" 'BEGIN { print (e < 0 ? -e : e) * t }')"
+}
+# holds <what> <condition on an answer's keys> <answer>
+holds() { [[ $(value_of "$2" "$3") == 1 ]] || fail "$1: not $2 in $3"; }
+value_of() {
+  local keys
+  keys=$(grep -oE '"[a-z0-9_]+":-?[0-9][0-9.eE+-]*' <<<"$2" | sed -E 's/"([a-z0-9_]+)":(.*)/-v \1=\2/' | sort -u -t= -k1,1)
+  # shellcheck disable=SC2086
+  awk $keys "BEGIN { printf \"%.15g\", $1 }"
+}
+
+steady=$(answer --concurrency 64)
+same "Little's law" 'requests_per_s * e2e_s' 64 1e-9 "$steady"
+same 'a request is its first token and the gaps after it' '(ttft_s + 511 * itl_s) / e2e_s' 1 1e-9 "$steady"
+same 'an answer has 512 tokens' 'output_tokens_per_s / requests_per_s' 512 1e-9 "$steady"
+same 'without limits every request counts' 'goodput_requests_per_s / requests_per_s' 1 1e-12 "$steady"
+holds 'percentiles' \
+  'ttft_p50_s <= ttft_p90_s && ttft_p90_s <= ttft_p99_s && itl_p50_s <= itl_p90_s && itl_p90_s <= itl_p99_s' "$steady"
+holds 'percentiles' 'e2e_s < e2e_p99_s && itl_p50_s < itl_s && itl_s < itl_p99_s' "$steady"
+holds 'a prediction is no better than its bound' 'bound_ttft_s < ttft_s && bound_time_s < itl_s' "$steady"
+# Intervals lie around their times, alike by ratio; the one without a name is that of itl_s.
+ends() { sed -nE "s/.*\"$1\":\[([^]]*)\].*/\1/p" <<<"$steady"; }
+for of in ttft itl; do
+  near "the interval of $of" "$(awk -F, -v t="$(number "$steady" ${of}_s)" '{ print $1 * $2 / t / t }' <<<"$(ends ${of}_interval_80_s)")" 1 1e-9
+done
+[[ $(ends interval_80_s) == "$(ends itl_interval_80_s)" ]] || fail 'interval_80_s is not that of itl_s'
+
+# Goodput: nine of ten requests are within the 90th percentile; none where every gap is too long.
+limit=$(number "$steady" ttft_p90_s)
+same 'within the 90th percentile' 'goodput_requests_per_s / requests_per_s' 0.9 1e-6 "$(answer --concurrency 64 --ttft_limit_s "$limit")"
+itl=$(number "$steady" itl_s)
+for factor in 0.99 1.01; do
+  limit=$(awk -v x="$itl" -v f=$factor 'BEGIN { printf "%.12g", x * f }')
+  same "an ITL limit of $factor" 'goodput_requests_per_s / requests_per_s' "$(awk -v f=$factor 'BEGIN { print (f > 1) }')" 1e-9 \
+    "$(answer --concurrency 64 --itl_limit_s "$limit")"
+done
+
+# A bound has no distribution and no engine.
+bound=$(answer --concurrency 64 --mode bound)
+same "Little's law of the bound" 'requests_per_s * e2e_s' 64 1e-9 "$bound"
+[[ $bound != *_p[0-9]* && $bound != *interval* && $bound != *goodput* ]] || fail "a bound has a distribution: $bound"
+
+# In a run of one wave nobody decodes beside a prompt: the gaps are those of a step.
+wave=$(answer --concurrency 64 --requests 64 --scheduler prefill_first)
+step=$("$napkin" step --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --engine vllm --batch 64 --context 2304 --json)
+same 'ITL of one wave' itl_s "$(number "$step" time_s)" 1e-9 "$wave"
+
+# less <what> <key> <answer> <answer>: of the first it is less.
+less() {
+  awk -v a="$(number "$3" "$2")" -v b="$(number "$4" "$2")" 'BEGIN { exit !(a < b) }' ||
+    fail "$1: $2 is $(number "$3" "$2"), not less than $(number "$4" "$2")"
+}
+run=$(answer --concurrency 64 --requests 640)
+less 'a first wave waits' ttft_p99_s "$steady" "$run"
+less 'longer runs forget it' ttft_s "$(answer --concurrency 64 --requests 64000)" "$run"
+hit=$(answer --concurrency 64 --prefix_hit 0.5)
+less 'half of the prompt from the cache' ttft_s "$hit" "$steady"
+less 'half of the prompt from the cache' itl_s "$hit" "$steady"
+less 'half of the prompt from the cache' bound_ttft_s "$hit" "$steady"
+same 'all requests open' requests_per_s 4 1e-12 "$(answer --requests_per_s 4)"
+less 'a clock queues less than chance' ttft_s "$(answer --requests_per_s 4 --arrival_cv 0)" "$(answer --requests_per_s 4)"
+less 'chance less than bursts' ttft_s "$(answer --requests_per_s 4)" "$(answer --requests_per_s 4 --arrival_cv 3)"
+less 'prompts of one length' ttft_s "$(answer --requests_per_s 4)" "$(answer --requests_per_s 4 --input_cv 2)"
+less 'answers of one length' e2e_p99_s "$steady" "$(answer --concurrency 64 --output_cv 1)"
+less 'static batches meet no prompts' itl_p99_s "$(answer --concurrency 64 --scheduler static_batches)" "$steady"
+# Prompts of 64k: a stall for the whole of one, or for 2048 tokens of it.
+book=(--input_tokens 64000 --output_tokens 500 --concurrency 8 --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8)
+whole=$("$napkin" serving "${book[@]}" --chunk_tokens 64000 --json)
+cut=$("$napkin" serving "${book[@]}" --chunk_tokens 2048 --json)
+holds 'what chunks buy' "itl_p99_s < $(number "$whole" itl_p99_s) / 10" "$cut"
+less 'what they cost' ttft_s "$whole" "$cut"
+
+# What cannot keep up is an answer, with the largest rate that can. Copies have it each.
+for copies in 1 2; do
+  full=$(answer --requests_per_s 40 --data_parallel $copies)
+  [[ $full == *'"feasible":false'* ]] || fail "40 requests/s are feasible: $full"
+  most=$(sed -nE 's/.*, ([0-9.e+-]+) req\/s available.*/\1/p' <<<"$full")
+  for factor in 0.99 1.01; do
+    rate=$(awk -v x="$most" -v f=$factor 'BEGIN { print x * f }')
+    [[ $(answer --requests_per_s "$rate" --data_parallel $copies) == *"\"feasible\":$([[ $factor == 0.99 ]] && echo true || echo false)"* ]] ||
+      fail "of $copies copies: $factor of the rate that is said to be available"
+  done
+done
+
+# plan takes the same load.
+plan=(plan --model llama_3_8b --accelerator h100_sxm --gpus 1 --input_tokens 2048 --output_tokens 64 --concurrency 16)
+price() {
+  local best=${1#*'"best":'}
+  number "${best%%\}*}," usd_per_million_tokens
+}
+awk -v a="$(price "$("$napkin" "${plan[@]}" --prefix_hit 0.9 --json)")" -v b="$(price "$("$napkin" "${plan[@]}" --json)")" \
+  'BEGIN { exit !(a > 0 && a < b) }' || fail 'plan: a prompt in the cache is not cheaper'
+"$napkin" "${plan[@]}" --requests 160 --output_cv 0.5 --scheduler prefill_first --json >/dev/null || fail 'plan refuses the load of a run'
+finish
