@@ -44,7 +44,8 @@ constexpr duration<T> first_token_time(const basic_deployment<T>& d, const basic
   const T chunk = chunk_of(l);
   const T chunks = named("chunks", ceil(computed_tokens(l) / chunk));
   const basic_iteration<T> mixed{others, l.input_tokens + l.output_tokens / 2.0, chunk,
-                                 past_of_chunk(l), T(1.0)};
+                                 l.prefix_hit * l.input_tokens + (computed_tokens(l) - chunk) / 2.0,
+                                 T(1.0)};
   const double stages = d.layout.pipeline;
   return (chunks + (stages - 1.0)) / stages * pass(mixed).time;
 }
