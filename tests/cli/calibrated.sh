@@ -8,7 +8,7 @@ mode() {
   shift
   answer=$("$napkin" "$@" --json) || fail "napkin $*"
   [[ $answer == *"\"mode\":\"$expected\""* ]] || fail "napkin $*: not $expected: $answer"
-  local company='"bound_time_s":[0-9.e-]+,.*"interval_80_s":\[[0-9.e-]+,[0-9.e-]+\],"profile":\{"name":"[^"]+","basis":"[a-z]+","source":"[^"]'
+  local company='"bound_time_s":[0-9.e-]+,.*"interval_80_s":\[[0-9.e-]+,[0-9.e-]+\],.*"profile":\{"name":"[^"]+","basis":"[a-z]+","source":"[^"]'
   if [[ $expected == calibrated ]]; then
     [[ $answer =~ $company ]] || fail "napkin $*: no bound, interval or profile: $answer"
   else
