@@ -211,9 +211,9 @@ class basic_latency_distribution {
       double distance = detail::infinity;
       const auto itself = [](const T& x) { return x; };
       const auto look = [&](const T& end) {
-        const double far = mid(end) > at ? mid(end) - at : at - mid(end);
-        if (far < distance) {
-          distance = far;
+        const double away = mid(end) > at ? mid(end) - at : at - mid(end);
+        if (away < distance) {
+          distance = away;
           nearest = end;
         }
       };

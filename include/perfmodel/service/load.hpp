@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <perfmodel/core/fields.hpp>
+#include <perfmodel/scalar/math.hpp>
 #include <perfmodel/service/scheduler.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <span>
