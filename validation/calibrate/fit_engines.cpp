@@ -20,22 +20,22 @@ void print_by(const char* what, const std::vector<engine_row>& rows,
 }
 
 void report_requests(const std::vector<engine_row>& rows) {
-  const auto found = published::fit_requests(rows);
+  const auto found = published::fit_engine<published::request_model>(rows);
   print_by("first token, in sample", rows, found.residual);
   published::print_score("first token, in sample", "all", found.residual);
   pm::fit_options options;
   options.refuse = false;
-  const published::request_prediction predict(rows);
+  const published::engine_prediction<published::request_model> predict(rows);
   std::vector<engine_row> first = rows;  // held_out scores `seconds`
   for (engine_row& r : first) r.seconds = r.first;
   const auto unseen = [&](const char* what, const auto& part) {
     const auto residual =
-        fit_rows::held_out(published::request_parameters, first, predict, part, options);
+        fit_rows::held_out(published::request_model::parameters, first, predict, part, options);
     if (!residual.empty()) print_by(what, first, residual);
   };
   unseen("first token, models held out", [](const engine_row& r) { return r.model; });
   unseen("first token, accelerators held out", [](const engine_row& r) { return r.gpu; });
-  published::print_parameters(published::request_parameters, found);
+  published::print_parameters(published::request_model::parameters, found);
 }
 
 template <class Model>

@@ -97,13 +97,18 @@ struct engine_model {
     constexpr std::array<engine_number, count> numbers{Numbers...};
     for (std::size_t i = 0; i < count; ++i) set(e, numbers[i], v[i]);
   }
+  template <pm::Scalar T>
+  static constexpr T answer(const pm::basic_serving_estimate<T>& s) {
+    return s.itl.value();
+  }
+  static double measured(const engine_row& r) { return r.seconds; }
 };
 using enum engine_number;
 using vllm_model = engine_model<step_host>;
 using sglang_model = engine_model<quantise_share, step_host, sequence_host>;
 using trtllm_model = engine_model<tensor_scale_share, quantise_share, rank_wait>;
 
-/// The time per output token of rows, with given numbers.
+/// What a model answers of rows, with given numbers.
 template <class Model>
 class engine_prediction {
  public:
@@ -120,7 +125,7 @@ class engine_prediction {
     const lifted& r = rows_[i];
     auto silicon = r.silicon;
     Model::put(silicon.engine, v);
-    return serving(r.running, r.load, silicon).itl.value();
+    return Model::answer(serving(r.running, r.load, silicon));
   }
 
  private:
@@ -136,10 +141,25 @@ class engine_prediction {
 /// nobody waits for a place: the host's time of a request, iterations that it lets go by, and what an
 /// iteration with prompts takes over its kernels. Not from Qwen3.5 by SGLang, of whose runs it is not
 /// known after how many tokens the first were sent.
-inline constexpr std::array<pm::fitted_parameter, 3> request_parameters{
-    {{"request_host [ms]", 20.0, 0.0, 1000.0},
-     {"request_iterations", 2.0, 0.0, 10.0},
-     {"prompt_time", 1.2, 0.5, 5.0}}};
+struct request_model {
+  static constexpr std::size_t count = 3;
+  static constexpr std::array<pm::fitted_parameter, count> parameters{
+      {{"request_host [ms]", 20.0, 0.0, 1000.0},
+       {"request_iterations", 2.0, 0.0, 10.0},
+       {"prompt_time", 1.2, 0.5, 5.0}}};
+
+  template <pm::Scalar T>
+  static constexpr void put(pm::basic_engine_profile<T>& e, const std::array<T, count>& v) {
+    e.request_host = v[0] * pm::ms;
+    e.request_iterations = v[1];
+    e.prompt_time = v[2];
+  }
+  template <pm::Scalar T>
+  static constexpr T answer(const pm::basic_serving_estimate<T>& s) {
+    return s.ttft.value();
+  }
+  static double measured(const engine_row& r) { return r.first; }
+};
 
 inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& rows) {
   std::vector<engine_row> out;
@@ -152,49 +172,13 @@ inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& r
   return out;
 }
 
-class request_prediction {
- public:
-  using point = pm::dual<3>;
-
-  explicit request_prediction(const std::vector<engine_row>& rows) {
-    for (const engine_row& r : rows) {
-      rows_.push_back({pm::lift<point>(r.running), pm::lift<point>(r.load),
-                       pm::lift<point>(pm::calibrated_for(r.running.device, r.running.served_by))});
-    }
-  }
-  point operator()(const std::array<point, 3>& v, std::size_t i) const {
-    const lifted& r = rows_[i];
-    auto silicon = r.silicon;
-    silicon.engine.request_host = v[0] * pm::ms;
-    silicon.engine.request_iterations = v[1];
-    silicon.engine.prompt_time = v[2];
-    return serving(r.running, r.load, silicon).ttft.value();
-  }
-
- private:
-  struct lifted {
-    pm::basic_deployment<point> running;
-    pm::basic_service_load<point> load;
-    pm::basic_calibrated<point> silicon;
-  };
-  std::vector<lifted> rows_;
-};
-
-inline pm::fit_result<3> fit_requests(const std::vector<engine_row>& rows) {
-  std::vector<double> measured;
-  for (const engine_row& r : rows) measured.push_back(r.first);
-  pm::fit_options options;
-  options.largest_error = std::numeric_limits<double>::infinity();
-  return pm::fit_log_ratios(request_parameters, std::span<const double>(measured),
-                            request_prediction(rows), options);
-}
-
 /// Fitted to all rows of an engine.
 template <class Model>
 pm::fit_result<Model::count> fit_engine(const std::vector<engine_row>& rows) {
   pm::fit_options options;
   options.largest_error = std::numeric_limits<double>::infinity();
-  const auto measured = seconds_of(rows);
+  std::vector<double> measured;
+  for (const engine_row& r : rows) measured.push_back(Model::measured(r));
   return pm::fit_log_ratios(Model::parameters, std::span<const double>(measured),
                             engine_prediction<Model>(rows), options);
 }

@@ -5,6 +5,7 @@
 #include <perfmodel/metrics.hpp>
 #include <perfmodel/queueing.hpp>
 #include <perfmodel/service/prompt_passes.hpp>
+#include <perfmodel/service/service_memory.hpp>
 #include <perfmodel/service/serving_estimate.hpp>
 #include <perfmodel/step.hpp>
 
@@ -24,7 +25,7 @@ constexpr basic_iteration<T> mean_iteration(const basic_service_load<T>& l, cons
   basic_iteration<T> i{scalar_max(batch, T(1.0)), l.input_tokens + l.output_tokens / 2.0,
                        prompt_tokens};
   if (!(upper(prompt_tokens) > 0.0)) return i;
-  i.prefill_past = past_of_chunk(l);
+  i.prefill_past = past_of_chunk(l, chunk);
   const T prompts =
       prompt_tokens / chunk;  // above 0 in every lane; a range stays narrow enough to divide by
   i.prefill_sequences = scalar_max(prompts, T(Range<T> ? 0.01 * upper(prompts) : 1e-9));
@@ -112,12 +113,8 @@ template <Scalar T, class Pass>
 constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
                                                  const basic_service_load<T>& l, const Pass& pass) {
   basic_serving_estimate<T> s;
-  const T longest = l.input_tokens + l.output_tokens;
-  const basic_memory_budget<T> budget = budget_of(d);
-  s.feasible = group_fits(d);
-  if (s.feasible) s.feasible = memory_holds(budget, cache_on_device(d, T(d.layout.data), longest));
-  const basic_kv_capacity<T> memory = capacity_of(d, budget, longest, T(16.0));
-  if (s.feasible && !memory.feasible) s.feasible = memory.feasible;
+  const service_memory<T> memory = service_memory_of(d, T(l.input_tokens + l.output_tokens));
+  s.feasible = memory.feasible;
   s.capacity = memory.sequences;
   T room = scalar_max(s.capacity, T(1.0));
   if (l.batch_limit) room = scalar_min(room, *l.batch_limit);
@@ -128,8 +125,7 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
     serve_open(s, d, l, room, pass);
   }
   s.e2e = named("end to end", s.ttft + (l.output_tokens - 1.0) * s.itl);
-  s.output_rate = named("output tokens per second",
-                        s.throughput * (l.output_tokens * lift<T>(token_per_request)));
+  s.output_rate = output_rate_of(l, s.throughput);
   return s;
 }
 

@@ -90,12 +90,11 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const T b = scalar_min(loop.concurrency, s.room);
   const T others = scalar_max(T(b - 1.0), T(0.0));
   const T first_wave = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
-  const T later = 1.0 - first_wave;
   const bool mixed = s.kind == scheduling::mixed_chunks;
   const bool fixed = s.kind == scheduling::static_batches;
 
   // Prompts that a request meets while it decodes: all others', or what full iterations take.
-  T met = fixed ? T(0.0) : T(others * (loop.requests ? later : T(1.0)));
+  T met = fixed ? T(0.0) : T(others * (1.0 - first_wave));
   if (mixed) met = scalar_min(met, T(s.gaps() / p.decodes));
   basic_service_state<T> state;
   state.gap = detail::gaps_of(s, p, named("prompts in a gap", T(met / s.gaps())));

@@ -70,10 +70,6 @@ class piecewise_latency {
   std::size_t count_ = 0;
 };
 
-}  // namespace detail
-
-namespace detail {
-
 /// The standard normal quantile, within 4.5e-4. Source: Abramowitz and Stegun, "Handbook of Mathematical
 /// Functions", 26.2.23.
 constexpr double normal_quantile(double share) {

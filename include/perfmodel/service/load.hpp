@@ -140,9 +140,16 @@ constexpr T chunk_of(const basic_service_load<T>& l) {
 
 /// Tokens before those of a chunk, the mean over the chunks of a prompt.
 template <Scalar T>
-constexpr T past_of_chunk(const basic_service_load<T>& l) {
-  return l.prefix_hit * l.input_tokens +
-         scalar_max(T((computed_tokens(l) - chunk_of(l)) / 2.0), T(0.0));
+constexpr T past_of_chunk(const basic_service_load<T>& l, const T& chunk) {
+  return l.prefix_hit * l.input_tokens + scalar_max(T((computed_tokens(l) - chunk) / 2.0), T(0.0));
+}
+
+/// Of the answers to so many requests.
+template <Scalar T>
+constexpr token_rate<T> output_rate_of(const basic_service_load<T>& l,
+                                       const request_rate<T>& throughput) {
+  return named("output tokens per second",
+               throughput * (l.output_tokens * lift<T>(token_per_request)));
 }
 
 /// The cache that a sequence has while it decodes, on average over tokens: long answers have more of

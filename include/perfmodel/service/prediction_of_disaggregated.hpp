@@ -84,14 +84,8 @@ class disaggregated_prediction {
 
   constexpr void admit_answers() {
     const basic_deployment<T>& on = answers_on();
-    const T longest = l_.input_tokens + l_.output_tokens;
-    const basic_memory_budget<T> budget = budget_of(on);
-    if (s_.feasible) s_.feasible = group_fits(on);
-    if (s_.feasible) {
-      s_.feasible = memory_holds(budget, cache_on_device(on, T(on.layout.data), longest));
-    }
-    const basic_kv_capacity<T> memory = capacity_of(on, budget, longest, T(16.0));
-    if (s_.feasible && !memory.feasible) s_.feasible = memory.feasible;
+    const service_memory<T> memory = service_memory_of(on, T(l_.input_tokens + l_.output_tokens));
+    if (s_.feasible) s_.feasible = memory.feasible;
     s_.capacity = memory.sequences * d_.decode.replicas;
     room_ = scalar_max(memory.sequences, T(1.0));
     if (l_.batch_limit) room_ = scalar_min(room_, *l_.batch_limit);
@@ -210,18 +204,11 @@ class disaggregated_prediction {
   }
 
   constexpr basic_disaggregated_estimate<T> summed_up() {
-    using math::sqrt;
     s_.batch = d_.decode.replicas * batch_;
     s_.decode = decode_at(batch_);
     s_.itl = named("inter-token latency", s_.decode.time);
     s_.ttft = named("time to first token", s_.first_token.mean());
-    const duration<T> answer = scalar_max(T(l_.output_tokens - 1.0), T(0.0)) * s_.itl;
-    s_.e2e = named("end to end", s_.ttft + answer);
-    const T sd = s_.first_token.deviation().value();
-    const T spread = l_.output_cv * answer.value();
-    s_.e2e_cv = sqrt(T(sd * sd + spread * spread)) / s_.e2e.value();
-    s_.output_rate = named("output tokens per second",
-                           s_.throughput * (l_.output_tokens * lift<T>(token_per_request)));
+    add_whole_requests(s_, l_);
     s_.prefill_busy = T(s_.throughput * slot_ / request);
     s_.transfer_busy = T(s_.throughput * link_slot_ / request);
     s_.decode_busy = T(s_.throughput * at_room_ / request);

@@ -4,6 +4,7 @@
 #include <perfmodel/deployment/balance.hpp>
 #include <perfmodel/service/closed_service.hpp>
 #include <perfmodel/service/open_service.hpp>
+#include <perfmodel/service/service_memory.hpp>
 #include <perfmodel/service/serving_estimate.hpp>
 #include <perfmodel/step.hpp>
 
@@ -48,18 +49,12 @@ class service_prediction {
  private:
   /// What fits, and how many sequences the scheduler admits.
   constexpr void admit() {
-    const T longest = l_.input_tokens + l_.output_tokens;
-    const basic_memory_budget<T> budget = budget_of(d_);
-    s_.feasible = group_fits(d_);
-    if (s_.feasible) {
-      s_.feasible = memory_holds(budget, cache_on_device(d_, T(d_.layout.data), longest));
-    }
-    const basic_kv_capacity<T> memory = capacity_of(d_, budget, longest, T(16.0));
-    if (s_.feasible && !memory.feasible) s_.feasible = memory.feasible;
+    const service_memory<T> memory = service_memory_of(d_, T(l_.input_tokens + l_.output_tokens));
+    s_.feasible = memory.feasible;
     s_.capacity = memory.sequences;
     terms_.room = scalar_max(s_.capacity, T(1.0));
     if (s_.feasible && grows_into_memory(d_.served_by)) {
-      terms_.room = scalar_max(terms_.room, growing(budget));
+      terms_.room = scalar_max(terms_.room, growing(memory.budget));
     }
     if (l_.batch_limit) terms_.room = scalar_min(terms_.room, *l_.batch_limit);
     terms_.room = named("places", terms_.room);
@@ -118,7 +113,6 @@ class service_prediction {
   }
 
   constexpr basic_serving_estimate<T> summed_up() {
-    using math::sqrt;
     s_.batch = named("batch", state_.batch);
     s_.wait = named("wait", state_.wait);
     s_.throughput = state_.throughput;
@@ -129,14 +123,7 @@ class service_prediction {
     s_.decode.terms.add(limiter::none, "prompts", max(s_.itl - s_.decode.time, duration<T>{}));
     s_.decode.time = s_.itl;
     s_.prefill = pass_(prompt_alone(l_));
-    const duration<T> answer = scalar_max(T(l_.output_tokens - 1.0), T(0.0)) * s_.itl;
-    s_.e2e = named("end to end", s_.ttft + answer);
-    const duration<T> sd = state_.first_token.deviation();
-    s_.e2e_cv = sqrt(T(sd.value() * sd.value() +
-                       l_.output_cv * l_.output_cv * (answer.value() * answer.value()))) /
-                s_.e2e.value();
-    s_.output_rate = named("output tokens per second",
-                           s_.throughput * (l_.output_tokens * lift<T>(token_per_request)));
+    add_whole_requests(s_, l_);
     return s_;
   }
 

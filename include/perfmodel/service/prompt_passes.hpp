@@ -52,7 +52,6 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
                                                   const Pass& time_with) {
   using math::ceil;
   const T context = named("mean context", mean_context(l));
-  const T hit = l.prefix_hit * l.input_tokens;
   const T computed = computed_tokens(l);
   const T budget = prompt_budget(d, l, kind, decoding);
   const T chunk = named("tokens of a chunk", scalar_min(budget, computed));
@@ -62,7 +61,7 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   basic_prompt_passes<T> p;
   p.decode = decode;
   p.chunks = ceil(computed / chunk);
-  const T past = hit + scalar_max(T(computed - chunk), T(0.0)) / 2.0;  // the mean over the chunks
+  const T past = past_of_chunk(l, chunk);
   const auto time_of = [&](const T& prompts) {
     basic_iteration<T> i{beside, context, prompts * chunk, past, prompts};
     return time_with(i);

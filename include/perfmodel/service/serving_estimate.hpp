@@ -3,6 +3,7 @@
 
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/service/latency_distribution.hpp>
+#include <perfmodel/service/load.hpp>
 
 namespace perfmodel {
 
@@ -36,5 +37,21 @@ struct basic_serving_estimate {
   }
 };
 using serving_estimate = basic_serving_estimate<>;
+
+namespace detail {
+
+/// What follows for whole requests from first tokens, gaps and throughput.
+template <Scalar T>
+constexpr void add_whole_requests(basic_serving_estimate<T>& s, const basic_service_load<T>& l) {
+  using math::sqrt;
+  const duration<T> answer = scalar_max(T(l.output_tokens - 1.0), T(0.0)) * s.itl;
+  s.e2e = named("end to end", s.ttft + answer);
+  const T sd = s.first_token.deviation().value();
+  const T spread = l.output_cv * answer.value();
+  s.e2e_cv = sqrt(T(sd * sd + spread * spread)) / s.e2e.value();
+  s.output_rate = output_rate_of(l, s.throughput);
+}
+
+}  // namespace detail
 
 }  // namespace perfmodel

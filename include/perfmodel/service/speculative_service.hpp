@@ -69,8 +69,7 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(
   }
   out.gap.add({1.0 - 1.0 / emitted, {}});
   out.itl = named("inter-token latency", out.itl / emitted);
-  out.output_rate = named("output tokens per second",
-                          out.throughput * (l.output_tokens * lift<T>(token_per_request)));
+  out.output_rate = output_rate_of(l, out.throughput);
   return out;
 }
 

@@ -1,0 +1,28 @@
+// What of a service fits: whether one request does, and how many at once.
+#pragma once
+
+#include <perfmodel/deployment/memory.hpp>
+
+namespace perfmodel::detail {
+
+template <Scalar T>
+struct service_memory {
+  basic_memory_budget<T> budget{};
+  T sequences{};  ///< of `longest` tokens, at once
+  feasibility feasible{};
+};
+
+/// Of requests that grow to `longest` tokens.
+template <Scalar T>
+constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d, const T& longest) {
+  service_memory<T> m{.budget = budget_of(d), .feasible = group_fits(d)};
+  if (m.feasible) {
+    m.feasible = memory_holds(m.budget, cache_on_device(d, T(d.layout.data), longest));
+  }
+  const basic_kv_capacity<T> capacity = capacity_of(d, m.budget, longest, T(16.0));
+  if (m.feasible && !capacity.feasible) m.feasible = capacity.feasible;
+  m.sequences = capacity.sequences;
+  return m;
+}
+
+}  // namespace perfmodel::detail
