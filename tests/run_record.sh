@@ -56,13 +56,13 @@ record() {  # <status> <out> <options...>
 }
 # What runs long enough to be stopped in the middle: starts it, and waits for its first points.
 start() {
-  "$source_dir/validation/record.sh" "$1" --quick --programs 'launch shared_memory' >"$work/said" 2>&1 &
+  "$source_dir/validation/record.sh" "$1" --quick --programs 'launch memory_stream' >"$work/said" 2>&1 &
   recorder=$!
   for ((i = 0; i < 600; ++i)); do
-    if tar -tzf "$1/recordings.tar.gz" 2>/dev/null | grep -q shared_memory.json; then return; fi
+    if tar -tzf "$1/recordings.tar.gz" 2>/dev/null | grep -q memory_stream.json; then return; fi
     sleep 0.1
   done
-  fail "$1: no points of shared_memory after a minute: $(cat "$work/said")"
+  fail "$1: no points of memory_stream after a minute: $(cat "$work/said")"
 }
 
 # One that does not compile costs itself alone.
@@ -78,7 +78,7 @@ kill -TERM "$recorder"
 wait "$recorder" || code=$?
 [[ $code -eq 143 ]] || fail "SIGTERM: exit status $code"
 holds "$work/stopped" launch points
-holds "$work/stopped" shared_memory 'failed: the rest'
+holds "$work/stopped" memory_stream 'failed: the rest'
 grep -q 'stopped by a signal' "$work/unpacked/record.log" || fail 'the log does not say what happened'
 
 start "$work/killed"
@@ -91,7 +91,7 @@ for ((i = 0; i < 300; ++i)); do
 done
 if goes_on; then fail 'a program of a killed run goes on'; fi
 holds "$work/killed" launch points
-holds "$work/killed" shared_memory 'failed: the rest'
+holds "$work/killed" memory_stream 'failed: the rest'
 
 code=0
 "$emulated/emulated_shared_memory" --seconds 1 --out "$work/timed.json" >/dev/null 2>&1 || code=$?

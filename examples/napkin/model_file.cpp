@@ -20,7 +20,7 @@ static kind_words kinds_of(const compressed_attention_shape&) {
   return {"compressed_attention"};
 }
 static kind_words kinds_of(const recurrent_shape&) {
-  return common::words_of(recurrence::lightning);
+  return common::words_of(recurrence::short_convolution);
 }
 static kind_words kinds_of(const dense_shape&) {
   return {"dense"};
@@ -29,7 +29,7 @@ static kind_words kinds_of(const expert_shape&) {
   return {"experts"};
 }
 static constexpr recurrence last_of(recurrence) {
-  return recurrence::lightning;
+  return recurrence::short_convolution;
 }
 
 }  // namespace perfmodel

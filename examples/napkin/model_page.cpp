@@ -62,8 +62,9 @@ struct in_words {
     return s + chosen_text(a.indexer);
   }
   std::string operator()(const pm::recurrent_shape& a) const {
-    constexpr const char* names[] = {"Gated DeltaNet", "Kimi Delta Attention", "Mamba-2",
-                                     "lightning attention"};
+    constexpr const char* names[] = {
+        "Gated DeltaNet", "Kimi Delta Attention", "Mamba-2", "lightning attention", "Mamba",
+        "RWKV-7",         "short convolution"};
     return cat(names[static_cast<int>(a.kind)], ", ", count_text(a.key_heads), " key and ",
                count_text(a.value_heads), " value heads, states of ", count_text(a.key_dim), " x ",
                count_text(a.value_dim), " in ", name_of(a.state_format));

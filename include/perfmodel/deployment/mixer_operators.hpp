@@ -256,6 +256,7 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
                                .key_dim = a.key_dim,
                                .value_dim = a.value_dim,
                                .corrects = a.corrects(),
+                               .chunk = T(a.scans() ? 1.0 : 64.0),
                                .conv_state = a.conv_bytes() / p.tensor,
                                .format = p.residual,
                                .state_format = a.state_format};

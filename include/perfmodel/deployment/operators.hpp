@@ -48,6 +48,26 @@ constexpr void visit_feed_forward(const rank_pass<T>& p, const T& layers,
   }
 }
 
+/// Embeddings of the layers' own: their rows, the projection of hidden beside them, and in each layer a
+/// gate of that width and the way back.
+template <Scalar T, class Run>
+constexpr void visit_layer_embedding(const rank_pass<T>& p, const basic_layer_embedding<T>& e,
+                                     Run&& run) {
+  using enum operator_class;
+  const T &hidden = p.model().hidden, &layers = p.model().layers.count;
+  run({.name = "embedding", .times = T(1.0)}, basic_embedding<T>{.tokens = p.share.rows,
+                                                                 .vocabulary = e.vocabulary,
+                                                                 .hidden = layers * e.width,
+                                                                 .format = p.residual});
+  const storage_format& stored = p.on.weights.linear;
+  run({.name = "to the layers' embedding", .kind = linear, .times = T(1.0)},
+      p.product(hidden, T(layers * e.width / p.tensor), stored));
+  run({.name = "to the layer's embedding", .kind = linear, .times = layers},
+      p.product(hidden, T(e.width / p.tensor), stored));
+  run({.name = "from the layer's embedding", .kind = linear, .times = layers},
+      p.product(T(e.width / p.tensor), hidden, stored));
+}
+
 /// The model's layers, kind by kind: run(operator, workload) for each.
 template <Scalar T, class Run>
 constexpr void visit_layers(const rank_pass<T>& p, Run&& run) {
@@ -56,6 +76,7 @@ constexpr void visit_layers(const rank_pass<T>& p, Run&& run) {
                                                                  .vocabulary = m.vocabulary,
                                                                  .hidden = m.hidden,
                                                                  .format = p.residual});
+  if (m.layer_embedding) visit_layer_embedding(p, *m.layer_embedding, run);
   run({.name = "norms", .times = m.layers.count * m.norms_per_layer + 1.0},
       basic_norm<T>{.rows = p.share.rows, .width = m.hidden, .format = p.residual});
   for (const auto& kind : m.layers.mixers) {

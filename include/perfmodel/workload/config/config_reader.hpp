@@ -39,9 +39,9 @@ transformer read_model(config_view<Json> c) {
   c.hidden = m.hidden =
       size(own.either({"hidden_size", "n_embd", "d_model", "dim"}), c.preset.hidden);
   m.vocabulary = size("vocab_size", c.preset.vocabulary);
-  c.max_context = m.max_context =
-      own.whole_or(own.either({"max_position_embeddings", "max_seq_len", "n_positions"}),
-                   c.preset.context, 1, 1e10);
+  c.max_context = m.max_context = own.whole_or(
+      own.either({"max_position_embeddings", "max_seq_len", "n_positions", "model_max_length"}),
+      c.preset.context, 1, 1e10);
   m.tied_embeddings =
       (own.has("tie_word_embeddings") ? own : c.root).flag_or("tie_word_embeddings", c.family.tied);
   m.norms_per_layer = own.has("hybrid_override_pattern") ? 1 : c.family.norms_per_layer;
@@ -50,6 +50,10 @@ transformer read_model(config_view<Json> c) {
   m.layers = layers_of(c);
   m.mtp = mtp_of(c, m.layers);
   m.encoder = encoder_of(c.root, m.hidden);
+  if (const double width = own.whole_or("hidden_size_per_layer_input", 0, 0, most_width);
+      width >= 1)
+    m.layer_embedding = layer_embedding{
+        width, own.whole_or("vocab_size_per_layer_input", m.vocabulary, 1, most_width)};
   return checked(m);
 }
 

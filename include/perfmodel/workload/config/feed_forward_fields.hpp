@@ -1,6 +1,7 @@
 // The feed-forward of a layer from the fields of a config.json: dense, or experts, and where which.
 #pragma once
 
+#include <perfmodel/workload/config/expert_rule.hpp>
 #include <perfmodel/workload/config/mixer_fields.hpp>
 
 namespace perfmodel::detail {
@@ -32,16 +33,52 @@ double width_of(const config_view<Json>& c, const char* key, std::size_t layer) 
   return c.own.whole_entry(key, layer, 1, most_width);
 }
 
+/// A field that some files repeat for every layer (Hunyuan): one number all the same.
+template <class Json>
+double same_for_all(const config_view<Json>& c, const char* key, double least, double most) {
+  if (!c.own.has_list(key)) return c.own.whole(key, least, most);
+  const std::size_t n = c.own.list_for(key, static_cast<std::size_t>(c.layers)).size();
+  const double first = c.own.whole_entry(key, 0, least, most);
+  for (std::size_t i = 1; i < n; ++i) {
+    if (c.own.whole_entry(key, i, least, most) != first)
+      c.own.refuse(key, "a list of equal numbers");
+  }
+  return first;
+}
+
+/// Whether a layer has the cache of an earlier one, and twice the width in its place (Gemma 4 E2B).
+template <class Json>
+bool is_double_wide(const config_view<Json>& c, std::size_t layer) {
+  if (!c.own.flag_or("use_double_wide_mlp", false)) return false;
+  return static_cast<double>(layer) >=
+         c.layers - c.own.whole_or("num_kv_shared_layers", 0, 0, c.layers);
+}
+
+/// LFM2: of the width named, two thirds for a gated network, times a factor, up to the next multiple.
+template <class Json>
+double adjusted_width(const config_fields<Json>& own, double width) {
+  if (!own.flag_or("block_auto_adjust_ff_dim", false)) return width;
+  const double factor =
+      own.has("block_ffn_dim_multiplier") ? own.positive("block_ffn_dim_multiplier", 100.0) : 1.0;
+  const double multiple = own.whole_or("block_multiple_of", 256, 1, most_width);
+  return multiple * math::ceil(factor * math::floor(2.0 * width / 3.0) / multiple);
+}
+
 template <class Json>
 dense_shape dense_of(const config_view<Json>& c, std::size_t layer) {
   const config_fields<Json>& own = c.own;
   dense_shape d;
   const bool apart = own.has("dense_intermediate_size") || own.has("intermediate_size_mlp");
-  const char* const key =
-      apart ? own.either({"dense_intermediate_size", "intermediate_size_mlp"})
-            : own.either({"intermediate_size", "ffn_hidden_size", "n_inner", "hidden_dim"});
-  d.intermediate =
-      !own.has(key) && c.preset.intermediate ? *c.preset.intermediate : width_of(c, key, layer);
+  const char* const key = apart
+                              ? own.either({"dense_intermediate_size", "intermediate_size_mlp"})
+                              : own.either({"intermediate_size", "block_ff_dim", "ffn_hidden_size",
+                                            "ffn_dim", "n_inner", "hidden_dim"});
+  if (own.has(key) || !(c.preset.intermediate || c.family.widening)) {
+    d.intermediate = adjusted_width(own, width_of(c, key, layer));
+  } else {
+    d.intermediate = c.preset.intermediate ? *c.preset.intermediate : *c.family.widening * c.hidden;
+  }
+  if (is_double_wide(c, layer)) d.intermediate *= 2.0;
   d.gated = is_gated(c);
   d.bias = c.family.ffn_bias || own.flag_or("mlp_bias", false);
   return d;
@@ -53,14 +90,15 @@ expert_shape experts_of(const config_view<Json>& c) {
   expert_shape e;
   e.experts = expert_count(c);
   e.top_k =
-      own.whole(own.either({"num_experts_per_tok", "num_experts_per_token", "experts_per_token",
-                            "top_k_experts", "moe_top_k", "moe_topk", "moe_k"}),
-                1, e.experts);
+      same_for_all(c,
+                   own.either({"num_experts_per_tok", "num_experts_per_token", "experts_per_token",
+                               "top_k_experts", "moe_top_k", "moe_topk", "moe_k"}),
+                   1, e.experts);
   const char* const width =
       own.either({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size"});
-  e.intermediate = own.whole(width, 1, most_width);
-  const char* const count =
-      own.either({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"});
+  e.intermediate = same_for_all(c, width, 1, most_width);
+  const char* const count = own.either(
+      {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert"});
   const char* const shared =
       own.either({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
                   "share_expert_dim", "shared_intermediate_size"});
@@ -68,7 +106,7 @@ expert_shape experts_of(const config_view<Json>& c) {
   if (own.has(shared)) {
     beside = own.whole(shared, 0, most_width);
   } else {
-    beside = own.whole_or(count, 0, 0, most_width) * e.intermediate;
+    beside = own.has(count) ? same_for_all(c, count, 0, most_width) * e.intermediate : 0.0;
   }
   if (own.has("intermediate_size_mlp")) beside = e.intermediate;  // Llama 4
   if (own.flag_or("enable_moe_block", false)) {                   // Gemma 4: a dense network beside
@@ -89,83 +127,6 @@ expert_shape experts_of(const config_view<Json>& c) {
   e.shared_gate = c.family.shared_gate && e.shared_intermediate.has_value();
   return e;
 }
-
-/// Whether a layer has experts, by the field that its family counts or lists them with.
-template <class Json>
-class expert_rule {
- public:
-  explicit expert_rule(const config_view<Json>& c) : c_(c), own_(c.own) {
-    const std::size_t n = static_cast<std::size_t>(c.layers);
-    dense_ = layers_in("mlp_only_layers");
-    routed_ = layers_in("moe_layers");
-    if (own_.has_list("moe_layer_freq")) own_.list_for("moe_layer_freq", n);
-    if (own_.has("mlp_layer_types")) own_.list_for("mlp_layer_types", n);
-    listed_ = numbers(own_.text_or("moe_layers_enum", ""));
-    first_ = own_.whole_or(
-        own_.either({"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"}), 0, 0,
-        c.layers);
-  }
-
-  bool holds(std::size_t layer) const {
-    const double i = static_cast<double>(layer);
-    if (!listed_.empty()) return among(listed_, i);
-    if (own_.has("mlp_layer_types")) {
-      const Json& type = own_.at("mlp_layer_types").at(layer);
-      return type.is_string() && type != "dense";
-    }
-    if (own_.has_list("moe_layer_freq")) return own_.whole_entry("moe_layer_freq", layer, 0, 1) > 0;
-    if (own_.has_list("moe_layers")) return among(routed_, i);
-    if (i < first_) return false;
-    if (own_.has("expert_layer_period")) {  // Jamba
-      const double every = own_.whole("expert_layer_period", 1, most_layers);
-      return rest(i, every) == own_.whole_or("expert_layer_offset", 0, 0, most_layers);
-    }
-    const char* const step =
-        own_.either({"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"});
-    if (among(dense_, i)) return false;
-    if (own_.has(step)) return rest(i + 1, own_.whole(step, 1, most_layers)) == 0;
-    return rest(i, own_.whole_or("moe_layer_freq", 1, 1, most_layers)) == 0;
-  }
-
- private:
-  static double rest(double a, double b) { return a - math::floor(a / b) * b; }
-  static bool among(const std::vector<double>& list, double x) {
-    for (const double y : list) {
-      if (x == y) return true;
-    }
-    return false;
-  }
-  std::vector<double> layers_in(const char* key) const {
-    std::vector<double> out;
-    if (!own_.has(key)) return out;
-    const std::size_t n = own_.list(key).size();
-    if (static_cast<double>(n) > c_.layers)
-      own_.refuse(key, "at most one entry for each of num_hidden_layers");
-    for (std::size_t k = 0; k < n; ++k) {
-      out.push_back(own_.whole_entry(key, k, 0, c_.layers - 1));
-    }
-    return out;
-  }
-  /// "3,4,5" of Step-3.5.
-  static std::vector<double> numbers(const std::string& text) {
-    std::vector<double> out;
-    double x = -1;
-    for (const char ch : text + ",") {
-      if (ch >= '0' && ch <= '9') {
-        x = (x < 0 ? 0 : 10 * x) + (ch - '0');
-      } else if (x >= 0) {
-        out.push_back(x);
-        x = -1;
-      }
-    }
-    return out;
-  }
-
-  const config_view<Json>& c_;
-  const config_fields<Json>& own_;
-  std::vector<double> listed_{}, dense_{}, routed_{};
-  double first_ = 0;
-};
 
 /// One block of Nemotron-NAS's block_configs: it has its own KV heads and width, or leaves a part out.
 template <class Json>
@@ -212,7 +173,16 @@ layer_list layers_of(const config_view<Json>& c) {
   std::optional<expert_shape> experts;
   const expert_rule<Json> rule(c);
   for (std::size_t i = 0; i < n; ++i) {
-    layer_shape l{.times = 1, .mixer = mixer_of(c, roles[i].mixer, i), .feed_forward = {}};
+    mixer_role mixer = roles[i].mixer;
+    if (mixer == mixer_role::both) {
+      out.add({.times = 1, .mixer = mixer_of(c, mixer_role::recurrent, i), .feed_forward = {}});
+      mixer = mixer_role::full;
+    }
+    layer_shape l{.times = 1, .mixer = mixer_of(c, mixer, i), .feed_forward = {}};
+    if (c.family.recurrent && c.family.norms_per_layer == 1) {  // Mamba
+      out.add(l);
+      continue;
+    }
     const feed_role feed = roles[i].feed;
     if (feed == feed_role::experts ||
         (feed == feed_role::by_rule && has_experts && rule.holds(i))) {

@@ -36,7 +36,8 @@ config_fields<Json> language_part(const config_fields<Json>& root, bool& nested)
 /// call it (by default its architecture). Fields are read by what they mean, whatever the family;
 /// what a known family's configuration class in huggingface/transformers fills in is filled in here.
 /// `quantization` is the hf_quant_config.json beside it, where there is one.
-/// Leaves out: audio towers, rotary scaling.
+/// Leaves out: audio towers, rotary scaling, learned positions, residual variants (AltUp,
+/// hyper-connections).
 /// Errors: invalid_config for a field that is missing, of the wrong type, out of range, or in
 /// contradiction to another; unknown_architecture where that is so and the family is not known.
 /// Test: every config.json in tests/data/configs reads to the catalogue's model, field by field.

@@ -10,7 +10,9 @@ namespace perfmodel::detail {
 
 inline constexpr double most_layers = 10000, most_width = 1e8;
 
-enum class mixer_role { full, window, chunk, recurrent, none };
+/// both: a recurrent mixer and full attention beside each other (Falcon-H1), as two layers, of which the
+/// second has the feed-forward.
+enum class mixer_role { full, window, chunk, recurrent, both, none };
 enum class feed_role { by_rule, dense, experts, none };  ///< by_rule: the fields of the experts say
 
 struct layer_role {
@@ -24,11 +26,18 @@ struct role_name {
   layer_role role;
 };
 inline constexpr role_name role_names[] = {
-    {"full_attention", {mixer_role::full}},        {"attention", {mixer_role::full}},
-    {"sliding_attention", {mixer_role::window}},   {"chunked_attention", {mixer_role::chunk}},
-    {"linear_attention", {mixer_role::recurrent}}, {"mamba", {mixer_role::recurrent}},
-    {"mamba2", {mixer_role::recurrent}},           {"kda", {mixer_role::recurrent}},
-    {"mlp", {mixer_role::none, feed_role::dense}}, {"moe", {mixer_role::none, feed_role::experts}},
+    {"full_attention", {mixer_role::full}},
+    {"attention", {mixer_role::full}},
+    {"sliding_attention", {mixer_role::window}},
+    {"chunked_attention", {mixer_role::chunk}},
+    {"linear_attention", {mixer_role::recurrent}},
+    {"mamba", {mixer_role::recurrent}},
+    {"mamba2", {mixer_role::recurrent}},
+    {"kda", {mixer_role::recurrent}},
+    {"conv", {mixer_role::recurrent}},
+    {"hybrid", {mixer_role::both}},
+    {"mlp", {mixer_role::none, feed_role::dense}},
+    {"moe", {mixer_role::none, feed_role::experts}},
 };
 
 /// A list of names, one a layer. In layers_block_type the blocks of Nemotron-H stand alone.
@@ -185,6 +194,17 @@ layer_roles roles_of(const config_fields<Json>& own, const model_family& family,
   } else if (own.has("attn_layer_indices")) {  // Bamba
     for (layer_role& r : roles) r.mixer = mixer_role::recurrent;
     mark_listed(roles, own, "attn_layer_indices", 0, mixer_role::full);
+  } else if (own.has("attn_layer_period")) {  // Jamba
+    const double every = own.whole("attn_layer_period", 1, most_layers);
+    mark_between(roles, every, own.whole_or("attn_layer_offset", 0, 0, most_layers),
+                 mixer_role::recurrent);
+  } else if (own.has("full_attn_idxs")) {  // LFM2
+    for (layer_role& r : roles) r.mixer = mixer_role::recurrent;
+    mark_listed(roles, own, "full_attn_idxs", 0, mixer_role::full);
+  } else if (own.has("mamba_d_ssm")) {  // Falcon-H1
+    for (layer_role& r : roles) r.mixer = mixer_role::both;
+  } else if (own.has("decay_low_rank_dim") || family.recurrent) {
+    for (layer_role& r : roles) r.mixer = mixer_role::recurrent;
   } else if (own.has("layer_group_size")) {  // Ring, Ling 2.5
     const double every = own.whole("layer_group_size", 1, most_layers);
     mark_between(roles, every, every - 1, mixer_role::recurrent);

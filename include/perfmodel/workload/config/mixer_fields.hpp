@@ -1,21 +1,9 @@
 // The mixer of a layer from the fields of a config.json, by what they mean.
 #pragma once
 
-#include <perfmodel/workload/config/layer_roles.hpp>
+#include <perfmodel/workload/config/recurrent_fields.hpp>
 
 namespace perfmodel::detail {
-
-/// What all parts of a file are read with.
-template <class Json>
-struct config_view {
-  const config_fields<Json>& own;   ///< the language model's object
-  const config_fields<Json>& root;  ///< the whole file's
-  model_family family;
-  shape_defaults preset;
-  double hidden = 0;
-  double layers = 0;
-  std::optional<double> max_context{};
-};
 
 /// A width that is so many heads of something.
 template <class Json>
@@ -174,57 +162,6 @@ compressed_attention_shape compressed_attention_of(const config_view<Json>& c, s
   a.overlaps = ratio == 4;  // an entry of two ratios' tokens; the indexer goes with it
   if (a.overlaps) a.indexer = indexer_of(c, layer);
   return a;
-}
-
-inline number_format state_format_of(const std::string& name, number_format unsaid) {
-  return name == "float32" ? fp32 : name == "bfloat16" ? bf16 : name == "float16" ? fp16 : unsaid;
-}
-
-template <class Json>
-recurrent_shape recurrent_of(const config_view<Json>& c) {
-  const config_fields<Json>& own = c.own;
-  recurrent_shape r;
-  const std::string stated =
-      own.text_or(own.either({"mamba_ssm_dtype", "mamba_ssm_cache_dtype"}), "");
-  if (own.has("linear_attn_config")) {
-    const auto k = own.object("linear_attn_config");
-    r.kind = recurrence::kimi_delta;
-    r.key_heads = r.value_heads = k.whole("num_heads", 1, most_width);
-    r.key_dim = r.value_dim = k.whole("head_dim", 1, most_width);
-    r.conv_kernel = k.whole("short_conv_kernel_size", 1, 1024);
-    r.full_rank_gate = k.flag_or("use_full_rank_gate", false);
-  } else if (own.has("linear_num_value_heads")) {
-    r.key_heads = own.whole("linear_num_key_heads", 1, most_width);
-    r.value_heads = own.whole("linear_num_value_heads", 1, most_width);
-    r.key_dim = own.whole("linear_key_head_dim", 1, most_width);
-    r.value_dim = own.whole("linear_value_head_dim", 1, most_width);
-    r.conv_kernel = own.whole("linear_conv_kernel_dim", 1, 1024);
-    r.state_format = state_format_of(stated, bf16);
-    if (math::floor(r.value_heads / r.key_heads) * r.key_heads != r.value_heads)
-      own.refuse("linear_num_key_heads",
-                 "a divisor of linear_num_value_heads, which is " + number_text(r.value_heads));
-  } else if (const char* heads = own.either({"mamba_num_heads", "mamba_n_heads"}); own.has(heads)) {
-    r.kind = recurrence::mamba2;
-    r.value_heads = own.whole(heads, 1, most_width);
-    r.key_heads = own.whole(own.either({"n_groups", "mamba_n_groups"}), 1, r.value_heads);
-    r.key_dim = own.whole(own.either({"ssm_state_size", "mamba_d_state"}), 1, most_width);
-    r.value_dim = own.whole(own.either({"mamba_head_dim", "mamba_d_head"}), 1, most_width);
-    r.conv_kernel = own.whole(own.either({"conv_kernel", "mamba_d_conv"}), 1, 1024);
-    r.conv_bias = own.flag_or(own.either({"use_conv_bias", "mamba_conv_bias"}), true);
-    r.state_format = state_format_of(stated, bf16);
-    if (math::floor(r.value_heads / r.key_heads) * r.key_heads != r.value_heads)
-      own.refuse(own.either({"n_groups", "mamba_n_groups"}),
-                 "a divisor of the heads, which are " + number_text(r.value_heads));
-  } else if (own.has("attn_type_list") || own.has("layer_group_size")) {
-    r.kind = recurrence::lightning;
-    r.key_heads = r.value_heads = own.whole("num_attention_heads", 1, most_width);
-    r.key_dim = r.value_dim = own.whole_or("head_dim", c.hidden / r.value_heads, 1, most_width);
-    r.state_format = bf16;
-  } else {
-    own.refuse("linear_num_value_heads",
-               "the widths of its recurrent layers: linear_..., linear_attn_config or mamba_...");
-  }
-  return r;
 }
 
 template <class Json>

@@ -33,11 +33,13 @@ struct model_family {
   bool router_bias = false;
   bool expert_bias = false;
   bool shared_gate = false;
+  bool recurrent = false;  ///< every mixer is; a Mamba has no feed-forward beside it
   double norms_per_layer = 2;
   window_rule windows = window_rule::all_layers;
   std::optional<double> window{};    ///< where the file does not name the field
   std::optional<double> kv_heads{};  ///< likewise; none: as many as query heads
   std::optional<double> head_dim{};  ///< likewise; none: hidden_size / num_attention_heads
+  std::optional<double> widening{};  ///< of a feed-forward whose width the file does not name
 };
 
 inline constexpr model_family known_families[] = {
@@ -123,6 +125,46 @@ inline constexpr model_family known_families[] = {
     {.type = "step3p5", .qk_norm = true},
     {.type = "step3p7", .qk_norm = true},
     {.type = "hunyuan_v1_moe", .qk_norm = true, .tied = true},
+    {.type = "hunyuan_v1_dense", .qk_norm = true, .tied = true},
+    {.type = "falcon_h1"},
+    {.type = "jamba"},
+    {.type = "mamba", .tied = true, .recurrent = true, .norms_per_layer = 1},
+    {.type = "rwkv7", .norm_bias = true, .gated = false, .recurrent = true},
+    {.type = "gemma3n", .qk_norm = true, .tied = true, .norms_per_layer = 4},
+    {.type = "cohere", .tied = true, .norms_per_layer = 1},
+    {.type = "falcon",
+     .tied = true,
+     .norm_bias = true,
+     .gated = false,
+     .norms_per_layer = 1,
+     .windows = window_rule::none,
+     .kv_heads = 1,
+     .widening = 4},
+    {.type = "gpt2",
+     .qkv_bias = true,
+     .output_bias = true,
+     .reads_bias = false,
+     .tied = true,
+     .norm_bias = true,
+     .gated = false,
+     .ffn_bias = true,
+     .widening = 4},
+    {.type = "gpt_neox",
+     .qkv_bias = true,
+     .output_bias = true,
+     .reads_bias = false,
+     .norm_bias = true,
+     .gated = false,
+     .ffn_bias = true},
+    {.type = "opt",
+     .qkv_bias = true,
+     .output_bias = true,
+     .reads_bias = false,
+     .tied = true,
+     .norm_bias = true,
+     .gated = false,
+     .ffn_bias = true},
+    {.type = "starcoder2", .norm_bias = true, .gated = false, .windows = window_rule::none},
 };
 
 /// Names that architectures[0] may have, of files whose model_type is missing or another.

@@ -9,7 +9,7 @@ namespace perfmodel {
 /// shared feed-forwards, `experts` the matrices of the routed experts and `expert_biases` their
 /// biases; `visited` is how many of these two a token uses. `other` is norms, remaining biases,
 /// routers, convolutions and sinks; `embedding` and `head` are the two vocabulary tables (head 0
-/// when tied).
+/// when tied), `embedding` with the layers' own.
 template <Scalar T = double>
 struct basic_parameter_count {
   T attention{}, linear{}, experts{}, expert_biases{}, visited{}, other{}, embedding{}, head{};
@@ -65,6 +65,12 @@ constexpr basic_parameter_count<T> count_parameters(const basic_transformer<T>& 
       (m.layers.count * m.norms_per_layer + 1.0) * norm_width + flag<T>(m.head_bias) * m.vocabulary;
   p.embedding = m.vocabulary * m.hidden;
   p.head = m.tied_embeddings ? T(0.0) : m.vocabulary * m.hidden;
+  if (m.layer_embedding) {
+    const T width = m.layer_embedding->width, all = m.layers.count * width;
+    p.embedding += m.layer_embedding->vocabulary * all;
+    p.linear += 3.0 * m.hidden * all;  // to it once, and in each layer to a gate and back
+    p.other += width + m.layers.count * m.hidden;
+  }
   return p;
 }
 }  // namespace detail
@@ -86,13 +92,17 @@ constexpr T active_parameters(const basic_transformer<T>& m) {
   return p.total() - (p.experts + p.expert_biases) + p.visited;
 }
 
-/// Active parameters less the input embedding, of which a token reads one row. A tied table stays:
+/// Active parameters less the input embeddings, of which a token reads one row. A tied table stays:
 /// it is multiplied as the head. This is the convention of gpt-oss's 3.6e9 and 5.1e9 and of
 /// DeepSeek-V3's 36.6e9 (its README_WEIGHTS); Mixtral's 12.9e9 counts the embedding.
 /// Test: DeepSeek-V3 36,625,618,432.
 template <Scalar T>
 constexpr T matmul_parameters(const basic_transformer<T>& m) {
-  return m.tied_embeddings ? active_parameters(m) : active_parameters(m) - m.vocabulary * m.hidden;
+  const T table = m.vocabulary * m.hidden;
+  const T rows = m.layer_embedding
+                     ? T(m.layer_embedding->vocabulary * m.layers.count * m.layer_embedding->width)
+                     : T(0.0);
+  return m.tied_embeddings ? active_parameters(m) - rows : active_parameters(m) - table - rows;
 }
 
 /// Of the multi-token-prediction modules, which parameters() leaves out: a layer each, its norms, two

@@ -22,6 +22,22 @@ struct basic_encoder_shape {
 };
 using encoder_shape = basic_encoder_shape<>;
 
+/// Embeddings that every layer has of its own (Gemma 3n, Gemma 4 E2B and E4B): a table of `vocabulary`
+/// rows, each `width` wide for each layer; hidden is projected to as much once, and in each layer
+/// to `width` and back.
+template <Scalar T = double>
+struct basic_layer_embedding {
+  T width{};
+  T vocabulary{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::count("width"), s.width...);
+    f(field::count("vocabulary"), s.vocabulary...);
+  }
+};
+using layer_embedding = basic_layer_embedding<>;
+
 /// The whole model: {.hidden = 8192, .vocabulary = 128256, .layers = {{80, attention_shape{...},
 /// dense_shape{28672}}}}. `mtp` are its multi-token-prediction modules, each a layer, two norms and a
 /// projection of 2 hidden to hidden; they share the vocabulary tables (DeepSeek-V3, arXiv 2412.19437,
@@ -39,6 +55,7 @@ struct basic_transformer {
   std::optional<T> max_context{};  ///< tokens the model was trained for, where that is stated
   std::optional<basic_layer_shape<T>> mtp{};
   std::optional<basic_encoder_shape<T>> encoder{};
+  std::optional<basic_layer_embedding<T>> layer_embedding{};
   weight_storage stored{};  ///< as its maker publishes the weights; bf16 unless stated
 
   template <class F, class... S>
@@ -54,6 +71,7 @@ struct basic_transformer {
     f(field::count("max_context"), s.max_context...);
     f("mtp", s.mtp...);
     f("encoder", s.encoder...);
+    f("layer_embedding", s.layer_embedding...);
     f("stored", s.stored...);
   }
 };

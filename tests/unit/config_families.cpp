@@ -1,0 +1,182 @@
+// Families whose layers are of other kinds: states for every channel, short convolutions, mixers beside
+// each other, embeddings of the layers' own.
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+#include <perfmodel/deployment/operators.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/workload/config/huggingface.hpp>
+#include <perfmodel/workload/model/parameters.hpp>
+
+namespace pm = perfmodel;
+using Catch::Approx;
+using nlohmann::json;
+
+namespace {
+
+const json lfm2 = {{"model_type", "lfm2"},
+                   {"architectures", {"Lfm2ForCausalLM"}},
+                   {"hidden_size", 2048},
+                   {"num_hidden_layers", 16},
+                   {"num_attention_heads", 32},
+                   {"num_key_value_heads", 8},
+                   {"block_ff_dim", 12288},
+                   {"block_auto_adjust_ff_dim", true},
+                   {"block_ffn_dim_multiplier", 1.0},
+                   {"block_multiple_of", 256},
+                   {"conv_L_cache", 3},
+                   {"conv_dim", 2048},
+                   {"full_attn_idxs", {2, 5, 8, 10, 12, 14}},
+                   {"vocab_size", 65536}};
+
+const json mamba = {{"model_type", "mamba"},
+                    {"architectures", {"MambaForCausalLM"}},
+                    {"hidden_size", 2560},
+                    {"num_hidden_layers", 64},
+                    {"expand", 2},
+                    {"state_size", 16},
+                    {"time_step_rank", 160},
+                    {"conv_kernel", 4},
+                    {"use_conv_bias", true},
+                    {"vocab_size", 50280},
+                    {"tie_word_embeddings", true}};
+
+const json jamba = {{"model_type", "jamba"},       {"architectures", {"JambaForCausalLM"}},
+                    {"hidden_size", 4096},         {"intermediate_size", 14336},
+                    {"num_hidden_layers", 32},     {"num_attention_heads", 32},
+                    {"num_key_value_heads", 8},    {"attn_layer_offset", 4},
+                    {"attn_layer_period", 8},      {"expert_layer_offset", 1},
+                    {"expert_layer_period", 2},    {"num_experts", 16},
+                    {"num_experts_per_tok", 2},    {"mamba_d_conv", 4},
+                    {"mamba_d_state", 16},         {"mamba_dt_rank", 256},
+                    {"mamba_expand", 2},           {"vocab_size", 65536},
+                    {"tie_word_embeddings", false}};
+
+const json falcon_h1 = {{"model_type", "falcon_h1"},   {"architectures", {"FalconH1ForCausalLM"}},
+                        {"hidden_size", 3072},         {"intermediate_size", 12288},
+                        {"num_hidden_layers", 44},     {"num_attention_heads", 12},
+                        {"num_key_value_heads", 2},    {"head_dim", 128},
+                        {"mamba_d_ssm", 3072},         {"mamba_n_heads", 24},
+                        {"mamba_d_head", 128},         {"mamba_d_state", 256},
+                        {"mamba_n_groups", 1},         {"mamba_d_conv", 4},
+                        {"vocab_size", 130048},        {"max_position_embeddings", 262144},
+                        {"tie_word_embeddings", false}};
+
+const json rwkv7 = {{"model_type", "rwkv7"},
+                    {"architectures", {"RWKV7ForCausalLM"}},
+                    {"hidden_size", 2560},
+                    {"num_hidden_layers", 32},
+                    {"head_dim", 64},
+                    {"hidden_act", "sqrelu"},
+                    {"intermediate_size", 10240},
+                    {"decay_low_rank_dim", 96},
+                    {"a_low_rank_dim", 96},
+                    {"v_low_rank_dim", 64},
+                    {"gate_low_rank_dim", 320},
+                    {"vocab_size", 65536}};
+
+json gemma_with_layer_embeddings() {
+  json types = json::array();
+  for (int i = 0; i < 35; ++i) types.push_back(i % 5 == 4 ? "full_attention" : "sliding_attention");
+  return {{"model_type", "gemma4_text"},
+          {"hidden_size", 1536},
+          {"intermediate_size", 6144},
+          {"num_hidden_layers", 35},
+          {"num_attention_heads", 8},
+          {"num_key_value_heads", 1},
+          {"head_dim", 256},
+          {"global_head_dim", 512},
+          {"layer_types", types},
+          {"sliding_window", 512},
+          {"num_kv_shared_layers", 20},
+          {"use_double_wide_mlp", true},
+          {"hidden_size_per_layer_input", 256},
+          {"vocab_size_per_layer_input", 262144},
+          {"vocab_size", 262144}};
+}
+
+pm::transformer read(const json& file) {
+  return pm::from_config(file).model;
+}
+std::string refusal_of(json file, const char* key, const json& value) {
+  file[key] = value;
+  try {
+    (void)pm::from_config(file);
+  } catch (const pm::error& e) {
+    return e.what();
+  }
+  return "nothing refused";
+}
+template <class Shape>
+Shape mixer(const pm::transformer& m) {
+  for (const auto& kind : m.layers.mixers) {
+    if (const auto* x = std::get_if<Shape>(&kind.shape)) return *x;
+  }
+  FAIL("no such mixer");
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("parameters of other families are as published", "[models]") {
+  // LiquidAI/LFM2-1.2B's card has 1,170,340,608; state-spaces/mamba-2.8b-hf has 2,768,345,600 tensors'
+  // elements, as a count by hand gives: 64 (26,214,400 + 25,600 + 983,040 + 824,320 + 81,920 + 5,120 +
+  // 13,107,200 + 2,560) + 2,560 + 128,716,800.
+  CHECK(parameters(read(lfm2)).total() == 1170340608.0);
+  CHECK(parameters(read(mamba)).total() == 2768345600.0);
+  // Jamba 1.5 Mini: 51,570,323,328, of which 28 x 288 are norms of its step sizes, B and C.
+  CHECK(parameters(read(jamba)).total() == 51570323328.0 - 28.0 * 288.0);
+  CHECK(active_parameters(read(jamba)) == Approx(12e9).epsilon(0.02));  // published "12B active"
+  CHECK(parameters(read(falcon_h1)).total() == Approx(7.59e9).epsilon(1e-3));  // its name's "7B"
+  CHECK(parameters(read(rwkv7)).total() == Approx(2.95e9).epsilon(0.005));
+}
+
+TEST_CASE("layers keep the states of their kind", "[models][kv]") {
+  // 10 convolutions of 2048 channels keep 2 tokens of 2 bytes.
+  CHECK(pm::state_bytes(read(lfm2)).value() == 10.0 * 2048 * 2 * 2);
+  CHECK(kv_bytes_per_token(read(lfm2), pm::bf16).value() == 6.0 * 2 * 8 * 64 * 2);
+  // 64 layers of 5120 channels: 16 states of 4 bytes, and 3 inputs of 2 bytes.
+  CHECK(pm::state_bytes(read(mamba)).value() == 64.0 * 5120 * (16 * 4 + 3 * 2));
+  CHECK(kv_bytes_per_token(read(mamba), pm::bf16).value() == 0.0);
+  // Jamba: one layer of eight attends.
+  CHECK(kv_bytes_per_token(read(jamba), pm::bf16).value() == 4.0 * 2 * 8 * 128 * 2);
+  // Falcon-H1: 44 layers have both.
+  CHECK(kv_bytes_per_token(read(falcon_h1), pm::bf16).value() == 44.0 * 2 * 2 * 128 * 2);
+  CHECK(mixer<pm::recurrent_shape>(read(falcon_h1)).kind == pm::recurrence::mamba2);
+  CHECK(pm::state_bytes(read(falcon_h1)).value() ==
+        44.0 * (24.0 * 256 * 128 * 2 + 3.0 * (2 * 256 + 3072) * 2));
+  // RWKV-7: 40 states of 64 x 64 in fp32, and the token before this one of mixer and feed-forward.
+  CHECK(pm::state_bytes(read(rwkv7)).value() == 32.0 * (40.0 * 64 * 64 * 4 + 2.0 * 2560 * 2));
+}
+
+TEST_CASE("layers with embeddings of their own read rows of a table", "[models]") {
+  const pm::transformer m = read(gemma_with_layer_embeddings());
+  REQUIRE(m.layer_embedding);
+  const pm::parameter_count p = parameters(m);
+  CHECK(p.embedding == 262144.0 * 1536 + 262144.0 * 35 * 256);
+  // 15 feed-forwards of 6144, 20 of twice that; to 35 x 256 once, to a gate and back in each layer.
+  CHECK(p.linear == 3.0 * 1536 * 6144 * (15 + 2 * 20) + 3.0 * 1536 * 35 * 256);
+  // Gemma 4 E2B: "2.3B effective", without what is only looked up.
+  CHECK(matmul_parameters(m) == Approx(2.3e9).epsilon(0.02));
+  // A pass reads the layers' rows, and not their table.
+  const pm::deployment d{.device = pm::catalog::h100_sxm, .model = m};
+  double read_bytes = 0.0;
+  for_each_operator(
+      d, pm::iteration{.batch = 1, .context = 1024},
+      [&](const pm::basic_operator<>& o) { read_bytes += o.times * o.weights.value(); });
+  CHECK(read_bytes == Approx(2.0 * matmul_parameters(m)).epsilon(0.001));
+}
+
+TEST_CASE("fields that other families have are checked", "[models][errors]") {
+  CHECK(refusal_of(lfm2, "conv_L_cache", 1).find("conv_L_cache is 1; allowed") == 0);
+  CHECK(refusal_of(lfm2, "full_attn_idxs", {16}).find("full_attn_idxs holds 16; allowed") == 0);
+  CHECK(refusal_of(jamba, "attn_layer_period", 0).find("attn_layer_period is 0; allowed") == 0);
+  CHECK(refusal_of(rwkv7, "head_dim", 63).find("head_dim is 63; allowed: a divisor") == 0);
+  CHECK(refusal_of(mamba, "time_step_rank", "auto").find("time_step_rank is \"auto\"") == 0);
+  json repeated = jamba;
+  repeated["num_experts_per_tok"] = json(std::vector<int>(32, 2));
+  CHECK(parameters(read(repeated)).total() == parameters(read(jamba)).total());
+  repeated["num_experts_per_tok"][7] = 3;
+  CHECK(refusal_of(repeated, "model_type", "jamba").find("a list of equal numbers") !=
+        std::string::npos);
+}
