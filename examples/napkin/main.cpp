@@ -22,6 +22,7 @@ using napkin::json;
 constexpr int success = 0;
 constexpr int some_lines_failed = 1;
 constexpr int unusable = 2;
+constexpr int out_of_reach = 3;
 
 int fail(const std::string& message) {
   std::cerr << "napkin: " << napkin::one_line(message) << std::endl;
@@ -67,6 +68,7 @@ class query_command {
       options_.push_back(command_->add_option(option_names(asked, asked.keys[i]), values_[i],
                                               key_help(asked.keys[i])));
       options_.back()->type_name("");
+      if (asked.keys[i].kind == napkin::key_kind::flag) options_.back()->expected(0, 1);
     }
     id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
     mode_option_ =
@@ -112,7 +114,9 @@ class query_command {
     if (mode_option_->count() > 0) object["mode"] = mode_;
     for (std::size_t i = 0; i < options_.size(); ++i) {
       const napkin::key& k = asked_.keys[i];
-      if (options_[i]->count() > 0) object[k.name] = napkin::from_command_line(&k, values_[i]);
+      if (options_[i]->count() == 0) continue;
+      const bool bare = k.kind == napkin::key_kind::flag && values_[i].empty();
+      object[k.name] = napkin::from_command_line(&k, bare ? "true" : values_[i]);
     }
     for (const std::string& fact : set_) napkin::add_set(object, fact);
     if (price_option_ != nullptr && price_option_->count() > 0) {
@@ -177,7 +181,7 @@ void print(const json& object) {
 
 /// Computes what a command asks for, and prints it as JSON or as text.
 template <class Compute, class ToJson, class ToText>
-void answer(const query_command& c, Compute compute, ToJson to_json, ToText to_text) {
+auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_text) {
   const json request = c.request();
   const auto profile = c.profile();
   const auto found = compute(request, profile.get());
@@ -187,6 +191,12 @@ void answer(const query_command& c, Compute compute, ToJson to_json, ToText to_t
   } else {
     std::cout << to_text(found, request);
   }
+  return found;
+}
+/// out_of_reach where no deployment meets the targets.
+int plan(const query_command& c) {
+  const auto found = answer(c, napkin::plan_of, napkin::plan_json, napkin::plan_text);
+  return found.result.best ? success : out_of_reach;
 }
 void answer_query(const query_command& c) {
   const napkin::query& q = c.asked();
@@ -277,7 +287,7 @@ struct commands {
       return napkin::answer_batch(std::cin, std::cout, profile.get()) ? success : some_lines_failed;
     }
     if (calibrating->parsed()) std::cout << napkin::calibrate(fitting);
-    if (planning.chosen()) answer(planning, napkin::plan_of, napkin::plan_json, napkin::plan_text);
+    if (planning.chosen()) return plan(planning);
     if (!exported.empty()) {
       std::cout << napkin::accelerator_file_text(*napkin::named_accelerator(exported));
     } else if (gpus.command->parsed()) {

@@ -1,7 +1,7 @@
 // napkin plan: which deployments serve a load, and which of them are worth having.
 #pragma once
 
-#include <perfmodel/plan.hpp>
+#include <perfmodel/analysis/plan_review.hpp>
 
 #include "query.hpp"
 
@@ -10,16 +10,26 @@ namespace napkin {
 /// The keys of `plan`; it is no query, since it answers with many points.
 const query& plan_keys();
 
+/// What a request asks; `predicted`: of engines, where it names none.
+perfmodel::plan_request plan_request_of(const request& r, bool predicted);
+
+/// The profiles of one accelerator under one engine.
+struct plan_calibration {
+  perfmodel::engine served_by = perfmodel::engine::none;
+  calibration profiles{};
+};
+
 struct planned {
   std::vector<found_accelerator> accelerators{};  ///< whose sources the rest refers to
   perfmodel::plan_request request{};
   perfmodel::plan_result result{};
-  perfmodel::derivation
-      best{};  ///< of the best point, or of the cheapest where none meets the targets
-  std::vector<std::string> operators{};     ///< names of what a pass computes; none in bound mode
-  std::vector<calibration> calibrations{};  ///< of each accelerator; none in bound mode
+  std::optional<std::size_t> derived{};  ///< the first point of one pool without drafts
+  perfmodel::derivation best{};          ///< of that
+  std::vector<std::string> operators{};  ///< names of what a pass computes; none in bound mode
+  std::vector<plan_calibration> calibrations{};  ///< none in bound mode
   std::vector<std::string> hints{};      ///< where nobody asked for bounds: how predictions are had
   std::vector<calibrated_note> notes{};  ///< of each point of the frontier; none in bound mode
+  std::vector<perfmodel::plan_review> reviews{};  ///< of each point of the frontier
 };
 
 /// Reports its progress on stderr once it takes longer than a second.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <perfmodel/units/text.hpp>
 
@@ -21,7 +22,8 @@ bool limited_by_wait(const pm::plan_point& p) {
 json layout_json(const pm::parallel_layout& l) {
   return {{"tensor_parallel", l.tensor},
           {"pipeline_parallel", l.pipeline},
-          {"expert_parallel", l.expert}};
+          {"expert_parallel", l.expert},
+          {"data_parallel", l.data}};
 }
 
 /// What a point stores, and what multiplies with it, by part.
@@ -37,34 +39,85 @@ std::map<std::string, std::string> formats_of(const pm::plan_request& q,
   return out;
 }
 
-json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibrated_note* note) {
-  json out = {{"accelerator", p.accelerator.c_str()},
-              {"precision", p.precision.name.c_str()},
-              {"weight_format", pm::name_of(p.precision.weights.linear.format)},
-              {"activation_format", pm::name_of(p.precision.activations)},
-              {"kv_format", pm::name_of(p.precision.kv.format)},
-              {"formats", formats_of(q, p.precision)}};
-  out.update(layout_json(p.layout));
+/// How a point runs beside its layout.
+void add_choices(json& out, const pm::plan_request& q, const pm::plan_point& p) {
   out["replicas"] = p.replicas;
   out["gpus"] = p.gpus;
+  if (p.prefill) {
+    out["prefill"] = layout_json(p.prefill->layout);
+    out["prefill"]["replicas"] = p.prefill->replicas;
+  }
+  if (p.drafts) out["draft_length"] = q.drafts[*p.drafts].length;
+  if (p.chunk_tokens) out["chunk_tokens"] = number_json("chunk_tokens", *p.chunk_tokens);
   out["batch_limit"] = number_json("batch_limit", p.batch_limit);
   out["batch"] = number_json("batch", p.serving.batch);
   outcome<> kept;
   add_reservation(kept, memory_budget_of(pm::deployment_of(q, p)));
   for (const auto& r : kept.results) out[r.key] = number_json(r.key, r.value);
-  out["ttft_s"] = number_json("ttft_s", p.serving.ttft.value());
-  out["itl_s"] = number_json("itl_s", p.serving.itl.value());
+}
+
+/// Means; of a prediction percentiles too.
+void add_latencies(json& out, const pm::serving_estimate& s) {
+  const auto add = [&out](const char* key, const pm::duration<>& t) {
+    out[key] = number_json(key, t.value());
+  };
+  add("ttft_s", s.ttft);
+  add("itl_s", s.itl);
+  add("e2e_s", s.e2e);
+  add("wait_s", s.wait);
+  if (s.first_token.size() == 0) return;
+  add("ttft_p50_s", s.first_token.quantile(0.5));
+  add("ttft_p90_s", s.first_token.quantile(0.9));
+  add("ttft_p99_s", s.first_token.quantile(0.99));
+  add("itl_p50_s", s.gap.quantile(0.5));
+  add("itl_p90_s", s.gap.quantile(0.9));
+  add("itl_p99_s", s.gap.quantile(0.99));
+  add("e2e_p99_s", s.e2e_quantile(0.99));
+}
+
+json money_json(const char* key, const std::optional<pm::money<>>& m) {
+  return m ? number_json(key, m->value()) : json(nullptr);
+}
+
+template <std::size_t N>
+json elasticities_json(const std::array<pm::elasticity, N>& all) {
+  json out = json::object();
+  for (const pm::elasticity& e : all) out[e.resource] = number_json(e.resource, e.value);
+  return out;
+}
+
+json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibrated_note* note,
+                const pm::plan_review* review) {
+  json out = {{"accelerator", p.accelerator.c_str()},
+              {"engine", pm::name_of(p.served_by)},
+              {"precision", p.precision.name.c_str()},
+              {"weight_format", pm::name_of(p.precision.weights.linear.format)},
+              {"activation_format", pm::name_of(p.precision.activations)},
+              {"kv_format", pm::name_of(p.precision.kv.format)}};
+  out.update(layout_json(p.layout));
+  add_choices(out, q, p);
+  add_latencies(out, p.serving);
   out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_rate.value());
-  if (note != nullptr) note_json(out, *note);
   out["gpu_s_per_million_tokens"] =
       number_json("gpu_s_per_million_tokens", p.gpu_time_per_million.value());
-  out["usd_per_million_tokens"] =
-      p.cost_per_million ? number_json("usd_per_million_tokens", p.cost_per_million->value())
-                         : json(nullptr);
+  out["usd_per_million_tokens"] = money_json("usd_per_million_tokens", p.cost_per_million);
+  if (review != nullptr) {
+    out["usd_per_million_input_tokens"] =
+        money_json("usd_per_million_input_tokens", review->per_million_input);
+    out["usd_per_million_output_tokens"] =
+        money_json("usd_per_million_output_tokens", review->per_million_output);
+    out["binding"] = pm::name_of(review->binding);
+  }
   out["limiter"] = pm::name_of(p.serving.decode.limiter);
+  if (note != nullptr) note_json(out, *note);
+  out["formats"] = formats_of(q, p.precision);
   json terms = json::object();
   for (const auto& t : p.serving.decode.terms) terms[t.name] = number_json(t.name, t.time.value());
   out["terms"] = std::move(terms);
+  if (review != nullptr) {
+    out["elasticities"] = {{"cost", elasticities_json(review->cost)},
+                           {"itl", elasticities_json(review->latency)}};
+  }
   out["meets_targets"] = p.meets_targets;
   return out;
 }
@@ -86,6 +139,7 @@ json rejection_json(const pm::plan_rejection& r) {
 std::string layout_text(const pm::parallel_layout& l) {
   std::string s = "TP" + std::to_string(l.tensor);
   if (l.pipeline > 1) s += " PP" + std::to_string(l.pipeline);
+  if (l.data > 1) s += " DP" + std::to_string(l.data);
   if (l.expert > 1) s += " EP" + std::to_string(l.expert);
   return s;
 }
@@ -103,31 +157,107 @@ std::string bound_text(const calibrated_note& note) {
   return {};
 }
 
+/// Pools, drafts and budgets, where a point has them.
+std::string choices_text(const pm::plan_request& q, const pm::plan_point& p) {
+  std::string s;
+  const auto add = [&s](const std::string& part) { s += (s.empty() ? "" : ", ") + part; };
+  if (p.prefill) {
+    add(cat("prefill apart: ", p.prefill->replicas, " x ", layout_text(p.prefill->layout)));
+  }
+  if (p.drafts) add(cat("drafts of ", q.drafts[*p.drafts].length));
+  if (p.chunk_tokens) add(cat("chunks of ", pm::detail::significant(*p.chunk_tokens, 6)));
+  return s.empty() ? "-" : s;
+}
+
+/// "35 ms (30-41)", with the interval in the unit of the time.
+std::string with_interval(const pm::duration<>& t, const pm::time_range& r) {
+  const std::string text = pm::to_string(t);
+  const std::string unit = text.substr(text.find(' ') + 1);
+  const double scale = unit == "s" ? 1.0 : unit == "ms" ? 1e3 : 1e6;
+  return cat(text, " (", pm::detail::significant(scale * r.low.value(), 2), "-",
+             pm::detail::significant(scale * r.high.value(), 2), ')');
+}
+
+/// What a point is, what it does, what it costs, and what holds it back.
+std::vector<std::string> row_text(const planned& plan, std::size_t at) {
+  const pm::plan_point& p = plan.result.frontier[at];
+  const pm::plan_review& review = plan.reviews[at];
+  const calibrated_note* note = plan.notes.empty() ? nullptr : &plan.notes[at];
+  const auto usd = [](const std::optional<pm::money<>>& m) { return m ? money(m->value()) : "-"; };
+  const bool ranged = note != nullptr && note->first_token.has_value();
+  std::vector<std::string> row = {
+      at == plan.result.best ? "*" : "",
+      p.accelerator.c_str(),
+      pm::name_of(p.served_by),
+      p.precision.name.c_str(),
+      layout_text(p.layout),
+      choices_text(plan.request, p),
+      std::to_string(p.replicas),
+      std::to_string(p.gpus),
+      pm::detail::significant(p.serving.batch, 3),
+      ranged ? with_interval(p.serving.ttft, *note->first_token) : pm::to_string(p.serving.ttft),
+      ranged ? with_interval(p.serving.itl, note->range) : pm::to_string(p.serving.itl)};
+  if (note != nullptr) row.push_back(note->bounds.empty() ? "-" : bound_text(*note));
+  row.push_back(pm::detail::significant(p.output_rate.value(), 4));
+  if (plan.result.all_priced) {
+    row.push_back(usd(p.cost_per_million));
+    row.push_back(usd(review.per_million_input));
+    row.push_back(usd(review.per_million_output));
+  } else {
+    row.push_back(pm::detail::significant(p.gpu_time_per_million.value() / 3600.0, 3));
+  }
+  row.push_back(std::string(pm::name_of(p.serving.decode.limiter)) +
+                (limited_by_wait(p) ? ", then the queue" : ""));
+  row.push_back(pm::name_of(review.binding));
+  return row;
+}
+
 std::string frontier_text(const planned& plan) {
   const pm::plan_result& r = plan.result;
-  const bool predicted = !plan.notes.empty();
-  table_rows rows = {{"", "accelerator", "precision", "layout", "copies", "GPUs", "batch", "TTFT",
-                      "ITL", "tokens/s", "USD/Mtok", "GPU-h/Mtok", "limited by"}};
-  if (predicted) rows[0].insert(rows[0].begin() + 9, "bound");
+  std::vector<std::string> head = {"",       "accelerator", "engine", "precision", "layout", "with",
+                                   "copies", "GPUs",        "batch",  "TTFT",      "ITL"};
+  std::string align = "llllllrrrrr";
+  if (!plan.notes.empty()) head.push_back("bound");
+  head.push_back("tokens/s");
+  const std::vector<std::string> costs = r.all_priced
+                                             ? std::vector<std::string>{"USD/Mtok", "in", "out"}
+                                             : std::vector<std::string>{"GPU-h/Mtok"};
+  head.insert(head.end(), costs.begin(), costs.end());
+  align.append(head.size() - align.size(), 'r');
+  head.insert(head.end(), {"limited by", "held by"});
+  align += "ll";
+  table_rows rows = {head};
   const std::size_t n = r.frontier.size(), shown = std::min(n, most_rows);
   for (std::size_t i = 0; i < shown; ++i) {
-    const std::size_t at =
-        shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1);  // evenly, both ends included
-    const pm::plan_point& p = r.frontier[at];
-    rows.push_back({at == r.best ? "*" : "", p.accelerator.c_str(), p.precision.name.c_str(),
-                    layout_text(p.layout), std::to_string(p.replicas), std::to_string(p.gpus),
-                    pm::detail::significant(p.serving.batch, 3), pm::to_string(p.serving.ttft),
-                    pm::to_string(p.serving.itl), pm::detail::significant(p.output_rate.value(), 4),
-                    p.cost_per_million ? money(p.cost_per_million->value()) : "-",
-                    pm::detail::significant(p.gpu_time_per_million.value() / 3600.0, 3),
-                    std::string(pm::name_of(p.serving.decode.limiter)) +
-                        (limited_by_wait(p) ? ", then the queue" : "")});
-    if (predicted) rows.back().insert(rows.back().begin() + 9, bound_text(plan.notes[at]));
+    rows.push_back(row_text(  // evenly, both ends included
+        plan, shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1)));
   }
-  std::string s = table(rows, predicted ? "llllrrrrrrrrrl" : "llllrrrrrrrrl");
+  std::string s = table(rows, align.c_str());
   if (shown < n)
     s += "  (" + std::to_string(shown) + " of " + std::to_string(n) + " points; --json has all)\n";
   return s;
+}
+
+/// What the columns say that need words, and what the first point's cost depends on.
+std::string review_text(const planned& plan) {
+  std::string s;
+  if (!plan.notes.empty()) {
+    s += "  In brackets the interval that holds 80 % of measurements, in the same unit.\n";
+  }
+  if (plan.result.all_priced) {
+    s += "  USD for a million output tokens, which pay for all; and for a million of each kind, "
+         "by the time of prompts and of answers.\n";
+  }
+  s += "  Held by: what a fuller batch, which costs less, would run into.\n";
+  std::vector<pm::elasticity> all(plan.reviews[0].cost.begin(), plan.reviews[0].cost.end());
+  std::erase_if(all, [](const pm::elasticity& e) { return std::abs(e.value) < 0.005; });
+  std::stable_sort(all.begin(), all.end(), [](const pm::elasticity& x, const pm::elasticity& y) {
+    return std::abs(x.value) > std::abs(y.value);
+  });
+  if (all.empty()) return s;
+  return s + "  One per cent more of it changes the cost of the first by: " +
+         listed(all, [](const auto& e) { return cat(e.resource, ' ', fixed(e.value, 2), " %"); }) +
+         ".\n";
 }
 
 /// What stands behind the precisions of the frontier.
@@ -230,9 +360,47 @@ std::string load_text(const pm::plan_request& q) {
                   number(q.load.output_tokens) + ", ";
   s += q.load.is_closed() ? number(q.load.concurrency()) + " requests at a time"
                           : number(q.load.rate().value()) + " requests/s";
-  if (q.ttft) s += ", TTFT within " + pm::to_string(*q.ttft);
-  if (q.itl) s += ", ITL within " + pm::to_string(*q.itl);
+  const auto target = [&s](const char* name, const std::optional<pm::duration<>>& limit,
+                           const std::optional<double>& percentile) {
+    if (!limit) return;
+    const std::string of =
+        percentile ? "p" + pm::detail::significant(*percentile, 4) : std::string("mean");
+    s += cat(", ", of, ' ', name, " within ", pm::to_string(*limit));
+  };
+  target("TTFT", q.ttft, q.ttft_percentile);
+  target("ITL", q.itl, q.itl_percentile);
+  target("E2E", q.e2e, q.e2e_percentile);
   return s + "\n";
+}
+
+/// Whose services were tried.
+std::string engines_text(const planned& p) {
+  if (p.calibrations.empty()) {
+    return p.request.engines.empty()
+               ? "A bound is of the machine, whatever the engine; memory is kept "
+                 "as without one (--engine).\n"
+               : "";
+  }
+  std::string s;
+  for (const pm::accelerator& a : p.request.accelerators) {
+    std::vector<std::string_view> names;
+    for (const plan_calibration& c : p.calibrations) {
+      if (c.profiles.accelerator == a.name) names.push_back(pm::name_of(c.served_by));
+    }
+    s += cat("Engines on ", a.name.view(), ": ", listed(names), ".\n");
+  }
+  return s;
+}
+
+/// Which missed point misses by the least.
+std::string nearest_text(const planned& plan) {
+  const pm::plan_point& p = *plan.result.nearest;
+  return cat("Nearest: ", p.replicas, " x ", layout_text(p.layout), " of ", p.accelerator.view(),
+             " with ", pm::name_of(p.served_by), " in ", p.precision.name.view(), ": TTFT ",
+             pm::to_string(p.serving.ttft), ", ITL ", pm::to_string(p.serving.itl), ", E2E ",
+             pm::to_string(p.serving.e2e), ", of which ", pm::to_string(p.serving.wait),
+             " wait for a place; its worst target is missed by a factor of ",
+             pm::detail::significant(plan.result.miss, 3), ".\n");
 }
 
 /// What the times are, and from what.
@@ -242,7 +410,9 @@ std::string basis_text(const planned& p) {
   if (p.calibrations.empty()) return s;
   s = "These are predictions from fitted parameters (ITL's bound beside it; --mode bound has only "
       "bounds):\n";
-  for (const calibration& c : p.calibrations) {  // once each, by the point with the most sources
+  for (const plan_calibration& k :
+       p.calibrations) {  // once each, by the point with the most sources
+    const calibration& c = k.profiles;
     const profile_note* most = nullptr;
     for (const calibrated_note& n : p.notes) {
       const bool own = n.profile.name == c.accelerator.c_str();
@@ -261,16 +431,21 @@ json plan_json(const planned& p, const json& object) {
   if (const auto id = object.find("id"); id != object.end()) out["id"] = *id;
   out["mode"] = p.calibrations.empty() ? "bound" : "calibrated";
   out["evaluated"] = p.result.evaluated;
+  out["passed_over"] = p.result.passed_over;
   out["feasible"] = p.result.feasible;
   out["meets_targets"] = p.result.best.has_value();
   out["best"] = nullptr;
   json frontier = json::array();
   for (std::size_t i = 0; i < p.result.frontier.size(); ++i) {
-    frontier.push_back(
-        point_json(p.request, p.result.frontier[i], p.notes.empty() ? nullptr : &p.notes[i]));
+    frontier.push_back(point_json(p.request, p.result.frontier[i],
+                                  p.notes.empty() ? nullptr : &p.notes[i], &p.reviews[i]));
   }
   if (p.result.best) out["best"] = frontier[*p.result.best];
   out["frontier"] = std::move(frontier);
+  if (p.result.nearest) {
+    out["nearest"] = point_json(p.request, *p.result.nearest, nullptr, nullptr);
+    out["nearest_miss"] = number_json("nearest_miss", p.result.miss);
+  }
   json rejected = json::array();
   for (const auto& x : p.result.rejected) rejected.push_back(rejection_json(x));
   out["rejected"] = std::move(rejected);
@@ -282,19 +457,23 @@ std::string plan_text(const planned& p, const json&) {
   const pm::plan_result& r = p.result;
   std::string s = load_text(p.request);
   s += std::to_string(r.evaluated) + " deployments evaluated, " + std::to_string(r.feasible) +
-       " feasible.\n\n";
+       " feasible; " + std::to_string(r.passed_over) +
+       " more passed over, where another is as cheap and as quick, and sooner.\n" +
+       engines_text(p) + "\n";
+  if (!r.best && r.nearest) s += nearest_text(p);
   if (r.frontier.empty()) {
-    s += "Nothing fits.\n\n";
+    s += r.nearest ? "Everybody waits too long, whatever serves.\n\n" : "Nothing fits.\n\n";
   } else {
     s += r.best
              ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
              : "None meets the targets; no other deployment is both cheaper and quicker than "
                "these\n";
-    s += frontier_text(p) + formats_text(p) + kept_text(p) + "\n";
+    s += frontier_text(p) + review_text(p) + formats_text(p) + kept_text(p) + "\n";
   }
   if (!r.rejected.empty()) s += rejected_text(r) + "\n";
   if (!p.best.steps.empty()) {
-    s += "How the first of these comes about, for one copy (formulas in full: --json)\n" +
+    s += cat("How the first of these", *p.derived > 0 ? " with one pool and no drafts" : "",
+             " comes about, for one copy (formulas in full: --json)\n") +
          derivation_text(p) + "\n";
   }
   return s + basis_text(p) +

@@ -8,6 +8,7 @@
 #include <perfmodel/policy/execution.hpp>
 #include <perfmodel/roofline.hpp>
 
+#include <perfmodel/analysis/plan_review.hpp>
 #include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/analysis/sensitivity.hpp>

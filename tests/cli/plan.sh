@@ -20,8 +20,8 @@ sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"
   fail 'a point of the frontier beats another'
 
 text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" 2>&1) || fail 'plan as text'
-for expected in 'USD/Mtok' 'limited by' 'Worth having' 'What cannot be' 'How the first of these' 'ITL    bound' \
-  'feed-forward' 'predictions from fitted parameters' 'h200_sxm (measured: fitted to the GEMM'; do
+for expected in 'USD/Mtok' 'limited by' 'Worth having' 'What cannot be' 'How the first of these' 'ITL    bound' 'held by' 'One per cent more of it' \
+  'Engines on h200_sxm: vllm, sglang, trtllm' 'feed-forward' 'predictions from fitted parameters' 'h200_sxm (measured: fitted to the GEMM'; do
   [[ $text == *"$expected"* ]] || fail "plan as text has no '$expected'"
 done
 [[ $(wc -l <<<"$text") -lt 130 ]] || fail "a plan takes $(wc -l <<<"$text") lines to read"
@@ -31,22 +31,25 @@ for key in '"bound_time_s":' '"bound_ttft_s":' '"interval_80_s":\[' '"profile":{
   [[ $(grep -o "$key" <<<"$json" | wc -l) -eq $points ]] || fail "not every point of a plan has its $key"
 done
 best_of() { sed 's/.*"best":{//; s/"meets_targets".*//' <<<"$1"; }
+engine_of() { sed -E 's/.*"engine":"([^"]*)".*/\1/' <<<"$1"; }
 best=$(best_of "$json")
 tensor=$(number "$best" tensor_parallel) limit=$(number "$best" batch_limit)
 chip=$(sed -E 's/.*"accelerator":"([^"]*)".*/\1/' <<<"$best")
 [[ $best == *'"precision":"fp8 + fp8 KV"'* && $limit == 64 ]] || fail "the best point is now $best"
 serving=$("$napkin" serving --model "$config" --accelerator "$chip" --tensor_parallel "$tensor" --input_tokens 2048 \
-  --output_tokens 512 --concurrency 64 --weight_format fp8 --activation_format fp8 --kv_format fp8 --json)
+  --output_tokens 512 --concurrency 64 --weight_format fp8 --activation_format fp8 --kv_format fp8 --engine "$(engine_of "$best")" --json)
 near 'ITL of the best point' "$(number "$best" itl_s)" "$(number "$serving" itl_s)" 1e-12
 near 'the bound of it' "$(number "$best" bound_time_s)" "$(number "$serving" bound_time_s)" 1e-12
 # The wire counts: a point of several ranks is what serving answers, too.
-several=$(best_of "$("$napkin" plan --model "$config" --accelerator h200_sxm "${load[@]}" --itl 15ms --formats fp8 --json)")
+several=$(best_of "$("$napkin" plan --model "$config" --accelerator h200_sxm "${load[@]}" --itl 25ms --formats fp8 --json)")
 tensor=$(number "$several" tensor_parallel) replicas=$(number "$several" replicas)
-[[ $tensor -gt 1 ]] || fail "the cheapest point within 15 ms has $tensor ranks"
+[[ $tensor -gt 1 ]] || fail "the cheapest point within 25 ms has $tensor ranks"
 kv=$(sed -E 's/.*"kv_format":"([^"]*)".*/\1/' <<<"$several")
+budget=()
+[[ -z $(number "$several" chunk_tokens) ]] || budget=(--chunk_tokens "$(number "$several" chunk_tokens)")
 serving=$("$napkin" serving --model "$config" --accelerator h200_sxm --tensor_parallel "$tensor" --input_tokens 2048 \
-  --output_tokens 512 --concurrency 64 --data_parallel "$replicas" --weight_format fp8 --activation_format fp8 \
-  --kv_format "$kv" --json)
+  --output_tokens 512 --concurrency 64 --data_parallel "$replicas" --pipeline_parallel "$(number "$several" pipeline_parallel)" --weight_format fp8 --activation_format fp8 \
+  --kv_format "$kv" --engine "$(engine_of "$several")" "${budget[@]}" --json)
 near 'ITL of a point of several ranks' "$(number "$several" itl_s)" "$(number "$serving" itl_s)" 1e-12
 # Bounds where they are asked for, or where an accelerator has no profile.
 text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" --mode bound 2>&1) || fail 'plan --mode bound'
@@ -56,12 +59,16 @@ text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" --mode bound
 [[ $("$napkin" plan --model llama_3_8b --gpu h20 --gpus 1 --mode calibrated --json) == *'"basis":"assumed"'* ]] ||
   fail 'a calibrated plan for an accelerator that has no profile'
 # Targets that nothing meets, memory that nothing fits: results, not errors.
-json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us --json) || fail 'targets that nothing meets'
-[[ $json == *'"meets_targets":false,"best":null,"frontier":[{'* ]] || fail "targets that nothing meets: ${json:0:200}"
-json=$("$napkin" plan --model deepseek_v3 --gpu l4 --gpus 1 --json) || fail 'a model that fits nowhere'
+json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us --json)
+[[ $? -eq 3 ]] || fail 'targets that nothing meets: exit status'
+[[ $json == *'"meets_targets":false,"best":null,"frontier":[{'*'"nearest":{'*'"nearest_miss":'* ]] || fail "targets that nothing meets: ${json:0:200}"
+[[ $("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us) == *'Nearest: 1 x TP1 of h100_sxm with '*'missed by a factor of '* ]] ||
+  fail 'which point came nearest'
+json=$("$napkin" plan --model deepseek_v3 --gpu l4 --gpus 1 --json)
+[[ $? -eq 3 ]] || fail 'a model that fits nowhere: exit status'
 [[ $json == *'"best":null,"frontier":[],"rejected":[{'* ]] || fail "a model that fits nowhere: ${json:0:200}"
-# Each target rules out what misses it: 15 ms between tokens, then 100 ms to the first one.
-for target in itl:15ms:0.015 ttft:100ms:0.1; do
+# Each target rules out what misses it: 15 ms between tokens, then 200 ms to the first one.
+for target in itl:15ms:0.015 ttft:200ms:0.2; do
   IFS=: read -r name text_value limit <<<"$target"
   json=$("$napkin" plan --model "$config" --accelerator h200_sxm "${load[@]}" --"$name" "$text_value" --json)
   [[ $json == *'"meets_targets":true,"best":{'* ]] || fail "--$name $text_value: nothing meets it"
@@ -72,14 +79,70 @@ done
 # Only the formats that are asked for.
 json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --formats bf16 --json)
 [[ $json == *'"weight_format":"bf16"'* && $json != *'"weight_format":"fp8"'* ]] || fail '--formats bf16'
+# Formats apart: fp8 weights with a bf16 cache, 16-bit operands beside them.
+json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --weight-format fp8 --activation-format bf16 --kv-format bf16,fp8 --json)
+for key in '"weight_format":"fp8"' '"activation_format":"bf16"' '"kv_format":"fp8"'; do
+  [[ $json == *"$key"* ]] || fail "formats apart: no $key"
+done
+[[ $json != *'"activation_format":"fp8"'* && $json != *'"weight_format":"bf16"'* ]] || fail 'formats that nobody asked for'
+refuses 'kv_format has "fp9"; allowed: ' plan --model llama_3_8b --gpu h100_sxm --kv-format fp9
+refuses 'formats is another name of weight_format' plan --model llama_3_8b --gpu h100_sxm --formats fp8 --weight-format fp8
+# Engines: those that are asked for; of a bound none.
+one=(plan --model llama_3_8b --gpu h100_sxm --gpus 1)
+json=$("$napkin" "${one[@]}" --engine vllm,sglang --json)
+[[ $json == *'"engine":"'* && $json != *'"engine":"trtllm"'* && $json != *'"engine":"none"'* ]] || fail '--engine vllm,sglang'
+[[ $("$napkin" "${one[@]}" --json) != *'"engine":"none"'* ]] || fail 'a prediction of no engine that nobody asked for'
+[[ $("$napkin" "${one[@]}" --mode bound --json) == *'"engine":"none"'* ]] || fail 'the bound of an engine'
+refuses 'engine is "tgi"; allowed: none, vllm, sglang, trtllm' "${one[@]}" --engine tgi
+# Targets on percentiles, and what has none.
+json=$("$napkin" "${one[@]}" --ttft 200ms --ttft-percentile 90 --e2e 3s --e2e-percentile 99 --json) || fail 'targets on percentiles'
+sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/"ttft_p90_s":/\n&/g' <<<"$json" |
+  awk -F'[:,]' 'NR > 1 && $2 > 0.2 { bad = 1 } END { exit !(NR > 1 && !bad) }' || fail 'a point misses its p90 TTFT'
+sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/"e2e_p99_s":/\n&/g' <<<"$json" |
+  awk -F'[:,]' 'NR > 1 && $2 > 3 { bad = 1 } END { exit !(NR > 1 && !bad) }' || fail 'a point misses its p99 E2E'
+[[ $("$napkin" "${one[@]}" --ttft 200ms --ttft-percentile 90 --itl 50ms) == *', p90 TTFT within 200 ms, mean ITL within 50 ms'* ]] ||
+  fail 'the text does not say which part of requests a target is of'
+refuses 'ttft is missing' "${one[@]}" --ttft-percentile 90
+refuses 'percentiles, drafts and disaggregated are of predictions' "${one[@]}" --ttft 1s --ttft-percentile 90 --mode bound
+refuses 'ttft_percentile is 20; allowed: a number, 50 to 99.9' "${one[@]}" --ttft 1s --ttft-percentile 20
+# Nobody waits for minutes, unless they may.
+json=$("$napkin" "${one[@]}" --concurrency 4096 --input-tokens 8192 --output-tokens 1024 --json)
+[[ $? -eq 3 && $json == *'requests wait longer for a place than the longest wait: '* ]] || fail 'queues of minutes'
+"$napkin" "${one[@]}" --concurrency 4096 --input-tokens 8192 --output-tokens 1024 --longest-wait 100000s --json >/dev/null ||
+  fail 'a wait that is allowed'
+# Pools, drafts, and what a hit in the cache saves.
+large=(plan --model llama_3_70b --gpu h200_sxm "${load[@]}" --weight-format fp8 --kv-format fp8)
+json=$("$napkin" "${large[@]}" --disaggregated --json) || fail 'pools'
+[[ $json == *'"prefill":{"tensor_parallel":'*'"replicas":'* ]] || fail 'no point with pools'
+json=$("$napkin" "${large[@]}" --disaggregated --draft-length 3 --acceptance 0.8 --json) || fail 'pools and drafts'
+[[ $json == *'"draft_length":3'* ]] || fail 'no point with drafts'
+refuses 'kv_link_bytes_per_s is between pools' "${large[@]}" --kv-link-bandwidth 50GB/s
+"$napkin" "${large[@]}" --disaggregated --kv-link-bandwidth 50GB/s --json >/dev/null || fail '--kv-link-bandwidth'
+refuses 'acceptance is missing' "${large[@]}" --draft-length 3
+refuses 'llama_3_70b has no heads for it' "${large[@]}" --mtp 2
+usd_of() { number "$(best_of "$1")" usd_per_million_tokens; }
+awk -v a="$(usd_of "$("$napkin" "${large[@]}" --prefix-hit 0.5 --json)")" -v b="$(usd_of "$("$napkin" "${large[@]}" --json)")" \
+  'BEGIN { exit !(a > 0 && a < b) }' || fail 'a prefix that is found costs as much'
+# Money: a request costs what its tokens do; what its cost depends on.
+json=$("$napkin" "${large[@]}" --json)
+best=$(best_of "$json")
+near 'USD of a request' "$(awk -v i="$(number "$best" usd_per_million_input_tokens)" -v o="$(number "$best" usd_per_million_output_tokens)" \
+  'BEGIN { print 2048 * i + 512 * o }')" "$(awk -v t="$(number "$best" usd_per_million_tokens)" 'BEGIN { print 512 * t }')" 0.001
+for key in '"binding":"' '"elasticities":{"cost":{"matrix.peak":' '"price":1' '"itl_interval_80_s":[' '"ttft_interval_80_s":['; do
+  [[ $json == *"$key"* ]] || fail "plan --json has no $key"
+done
+# Experts spread over data-parallel attention are tried.
+[[ $("$napkin" plan --model gpt_oss_120b --gpu h100_sxm --gpus 8 --concurrency 512 --mode bound --json) == *'"data_parallel":'[248]* ]] ||
+  fail 'no data-parallel attention'
 # One deployment has one capacity, whoever is asked, and whatever engine keeps the memory.
 ask=(--model llama_3_8b --accelerator h100_sxm --mode bound --json)
 crowd=(--input_tokens 3072 --output_tokens 1024 --concurrency 1000)
+patient=(--longest_wait 10000s)  # of a thousand requests most wait
 for engine in none vllm sglang trtllm; do
   room=$("$napkin" kv_capacity "${ask[@]}" --context 4096 --engine $engine)
   sequences=$(number "$room" sequences)
   near "serving: batch with $engine" "$(number "$("$napkin" serving "${ask[@]}" "${crowd[@]}" --engine $engine)" batch)" "$sequences" 0
-  best=$(best_of "$("$napkin" plan "${ask[@]}" "${crowd[@]}" --gpus 1 --formats bf16 --engine $engine)")
+  best=$(best_of "$("$napkin" plan "${ask[@]}" "${crowd[@]}" --gpus 1 --formats bf16 --engine $engine "${patient[@]}")")
   near "plan: batch with $engine" "$(number "$best" batch)" "$sequences" 0
   for kept in utilization activation_bytes runtime_bytes weight_bytes_per_gpu; do
     near "plan: $kept with $engine" "$(number "$best" $kept)" "$(number "$room" $kept)" 0

@@ -19,38 +19,48 @@ struct tried {
   bool met;
 };
 
+/// One layout of a request, with every number of replicas and every batch limit.
+void try_layout(const pm::plan_request& q, pm::deployment d, std::vector<tried>& all) {
+  const double longest = q.load.input_tokens + q.load.output_tokens;
+  const int ranks = d.layout.ranks();
+  for (int replicas = 1; replicas * ranks <= q.gpus; ++replicas) {
+    if (!pm::fits(d, 1.0, longest) || replicas > q.load.concurrency()) continue;
+    pm::service_load share = q.load;
+    const double own = q.load.concurrency() / replicas;
+    share.arrivals = pm::closed_loop{own};
+    for (double limit = 1; limit < 2 * own; limit *= 2) {
+      share.batch_limit = std::fmin(limit, own);
+      const auto s = pm::serving_bound(d, share);
+      if (!s.feasible || s.wait > q.longest_wait) continue;
+      const double rate = replicas * s.output_rate.value();
+      const double cost = replicas * ranks * d.device.price.value() * 1e6 / rate;
+      all.push_back({cost, s.itl.value(), s.ttft.value(),
+                     (!q.itl || s.itl <= *q.itl) && (!q.ttft || s.ttft <= *q.ttft)});
+    }
+  }
+}
+
 /// All deployments of a request, with loops of its own over a grid that plan() documents.
 std::vector<tried> try_all(const pm::plan_request& q) {
   std::vector<tried> all;
-  const double longest = q.load.input_tokens + q.load.output_tokens;
   for (const auto& a : q.accelerators) {
     for (const auto& f : q.precisions) {
+      pm::deployment d{.device = a,
+                       .model = q.model,
+                       .weights = f.weights,
+                       .activations = f.activations,
+                       .kv = f.kv,
+                       .utilization = q.utilization};
       for (int tensor = 1; tensor <= q.gpus; tensor *= 2) {
         for (int pipeline = 1; tensor * pipeline <= q.gpus; pipeline *= 2) {
           for (int spread = 0; spread < (pm::experts_of(q.model) ? 2 : 1); ++spread) {
-            for (int replicas = 1; replicas * tensor * pipeline <= q.gpus; ++replicas) {
-              pm::deployment d{.device = a,
-                               .model = q.model,
-                               .weights = f.weights,
-                               .activations = f.activations,
-                               .kv = f.kv,
-                               .utilization = q.utilization};
-              d.layout = {.tensor = tensor, .pipeline = pipeline, .expert = spread ? tensor : 1};
-              if (!pm::fits(d, 1.0, longest) || replicas > q.load.concurrency()) continue;
-              pm::service_load share = q.load;
-              const double own = q.load.concurrency() / replicas;
-              share.arrivals = pm::closed_loop{own};
-              for (double limit = 1; limit < 2 * own; limit *= 2) {
-                share.batch_limit = std::fmin(limit, own);
-                const auto s = pm::serving_bound(d, share);
-                if (!s.feasible) continue;
-                const double rate = replicas * s.output_rate.value();
-                const double cost = replicas * tensor * pipeline * a.price.value() * 1e6 / rate;
-                all.push_back({cost, s.itl.value(), s.ttft.value(),
-                               (!q.itl || s.itl <= *q.itl) && (!q.ttft || s.ttft <= *q.ttft)});
-              }
-            }
+            d.layout = {.tensor = tensor, .pipeline = pipeline, .expert = spread ? tensor : 1};
+            try_layout(q, d, all);
           }
+        }
+        for (int data = 2; pm::experts_of(q.model) && tensor * data <= q.gpus; data *= 2) {
+          d.layout = {.tensor = tensor, .expert = tensor * data, .data = data};
+          try_layout(q, d, all);
         }
       }
     }

@@ -125,7 +125,7 @@ TEST_CASE("engine_memory: capacity, serving and plan keep the same, for every en
                                      .gpus = tensor,
                                      .load = load,
                                      .precisions = {{"bf16"}},
-                                     .served_by = e});
+                                     .engines = {e}});
       bool seen = false;
       for (const auto& p : r.frontier) {
         if (p.layout.tensor != tensor) continue;

@@ -1,21 +1,21 @@
-// What a plan is asked and what it answers: precisions, targets, points, and what was left out.
+// What a plan is asked: a load, targets, and what may be tried.
 #pragma once
 
 #include <optional>
-#include <perfmodel/cost.hpp>
 #include <perfmodel/serving.hpp>
-#include <string>
 #include <vector>
 
 namespace perfmodel {
 
-/// Formats to try together: weights, the operands beside them, and the KV cache.
+/// Formats to try together: weights, the operands beside them, and the KV cache. `run_by`: by this
+/// engine alone, where engines run a checkpoint differently.
 struct plan_precision {
   label name{};
   weight_storage weights = number_format::bf16;
   number_format activations = number_format::bf16;
   storage_format kv = number_format::bf16;
   std::optional<number_format> expert_activations{};
+  std::optional<engine> run_by{};
 };
 
 /// The precisions that a plan tries by default. Whether the answers stay good enough is the
@@ -38,8 +38,17 @@ inline std::vector<plan_precision> common_precisions() {
   };
 }
 
+/// Pools apart: prompts on some replicas, answers on others. Without a link the cache goes over the
+/// fabric, where it joins both pools, else over the host's link, behind which a network is.
+struct plan_pools {
+  std::optional<cache_link> link{};
+  bool decode_starts = false;  ///< as in a disaggregated service
+};
+
 /// What is asked: serve `load` (of the whole service, not of a replica) on at most `gpus` devices of
-/// one of the accelerators, within the targets that are given.
+/// one of the accelerators, within the targets that are given. A target is on the mean, or on what a
+/// percentile of requests (of itl: of gaps) stays within. Nobody waits longer than `longest_wait` for
+/// a place.
 struct plan_request {
   std::vector<accelerator> accelerators{};
   transformer model{};
@@ -47,53 +56,34 @@ struct plan_request {
   service_load load{};
   std::optional<duration<>> ttft{};
   std::optional<duration<>> itl{};
+  std::optional<duration<>> e2e{};
+  std::optional<double> ttft_percentile{};  ///< 50 to 99.9; of the mean where not given
+  std::optional<double> itl_percentile{};
+  std::optional<double> e2e_percentile{};
+  duration<> longest_wait = 60.0 * second;
   std::vector<plan_precision> precisions = common_precisions();
   std::optional<double> utilization{};  ///< of memory; this and the next as in a deployment
   std::optional<bytes<>> activation_bytes{};
   std::optional<bytes<>> runtime_bytes{};
-  engine served_by = engine::none;
+  std::vector<engine> engines{};  ///< empty: those that a policy by engine has, see engines_on
   engine_limits limits{};
-};
-
-struct plan_point {
-  label accelerator{};
-  plan_precision precision{};
-  parallel_layout layout{};
-  int replicas = 1;
-  int gpus = 1;                               ///< in use: replicas x ranks
-  double batch_limit = 0;                     ///< sequences per replica the scheduler admits
-  serving_estimate serving{};                 ///< of one replica
-  token_rate<> output_rate{};                 ///< of the whole service
-  duration<> gpu_time_per_million{};          ///< device time that a million output tokens take
-  std::optional<money<>> cost_per_million{};  ///< where the accelerator has a price
-  bool meets_targets = true;
-};
-
-/// Deployments left out, by reason: the one that came nearest stands for all of them.
-struct plan_rejection {
-  label accelerator{};
-  label precision{};
-  parallel_layout layout{};
-  std::string reason{};
-  const char* unit = "";
-  double needed = 0;
-  double available = 0;
-  long count = 0;
-};
-
-/// `frontier` holds the points that no other beats on both inter-token latency and cost, cheapest
-/// first; of those within the targets, where any are. `best` indexes the cheapest one of these;
-/// `all_priced` says whether cost is money or, where a price is missing, device time.
-struct plan_result {
-  std::vector<plan_point> frontier{};
-  std::vector<plan_rejection> rejected{};
-  long evaluated = 0;
-  long feasible = 0;
-  bool all_priced = true;
-  std::optional<std::size_t> best{};
+  /// Prompt tokens of a pass, tried beside the engine's own where its scheduler cuts prompts and the
+  /// load does not say. Predictions only, as the next two.
+  std::vector<double> chunk_budgets{512.0, 2048.0, 8192.0};
+  std::vector<speculation> drafts{};  ///< each is tried, and none; a model that drafts is cut alike
+  std::optional<plan_pools> pools{};  ///< tried too, where given
 };
 
 namespace detail {
+
+inline void check_percentile(const char* name, const std::optional<double>& percentile,
+                             const std::optional<duration<>>& target) {
+  if (!percentile) return;
+  within(name, *percentile, 50.0, 99.9, "50 to 99.9");
+  if (!target) {
+    fail(error_code::inconsistent, "a percentile without its target; allowed: both, or neither");
+  }
+}
 
 inline void check_request(const plan_request& q) {
   if (q.accelerators.empty()) fail(error_code::out_of_range, "accelerators: give at least one");
@@ -101,47 +91,34 @@ inline void check_request(const plan_request& q) {
   within("gpus", static_cast<double>(q.gpus), 1.0, 65536.0, "1 to 65536");
   if (q.ttft) positive("ttft", *q.ttft);
   if (q.itl) positive("itl", *q.itl);
+  if (q.e2e) positive("e2e", *q.e2e);
+  check_percentile("ttft_percentile", q.ttft_percentile, q.ttft);
+  check_percentile("itl_percentile", q.itl_percentile, q.itl);
+  check_percentile("e2e_percentile", q.e2e_percentile, q.e2e);
+  positive("longest_wait", q.longest_wait);
   if (q.utilization) {
     positive("utilization", *q.utilization);
     fraction("utilization", *q.utilization);
   }
+  for (const double tokens : q.chunk_budgets) count("chunk_budgets", tokens);
+  for (const speculation& s : q.drafts) check_speculation(s);
+  if (q.pools && q.pools->link) require_valid(*q.pools->link, "pools.link");
   require_valid(q.load);
   checked(q.model);
 }
 
-/// The deployment of a request that has this precision and layout.
-inline deployment deployment_of(const plan_request& q, const accelerator& a,
-                                const plan_precision& f, const parallel_layout& l) {
-  engine_limits limits = q.limits;
-  if (!limits.tokens) limits.tokens = q.load.chunk_tokens;
-  return {.device = a,
-          .model = q.model,
-          .layout = l,
-          .weights = f.weights,
-          .activations = f.activations,
-          .expert_activations = f.expert_activations,
-          .kv = f.kv,
-          .utilization = q.utilization,
-          .activation_bytes = q.activation_bytes,
-          .runtime_bytes = q.runtime_bytes,
-          .served_by = q.served_by,
-          .limits = limits};
+/// What only predictions have. A bound has no distribution, and no engine that speculates.
+inline void check_bound_request(const plan_request& q) {
+  if (q.ttft_percentile || q.itl_percentile || q.e2e_percentile) {
+    fail(error_code::inconsistent,
+         "percentiles are of predictions; a bound has means: plan(request, policy)");
+  }
+  if (!q.drafts.empty() || q.pools) {
+    fail(error_code::inconsistent,
+         "drafts and pools are of predictions; a bound has neither: plan(request, policy)");
+  }
 }
 
 }  // namespace detail
-
-/// The deployment behind a point, to evaluate or explain it again.
-inline deployment deployment_of(const plan_request& q, const plan_point& p) {
-  for (const accelerator& a : q.accelerators) {
-    if (a.name == p.accelerator) return detail::deployment_of(q, a, p.precision, p.layout);
-  }
-  detail::fail(error_code::unknown_accelerator, "this point is not of this request");
-}
-/// The share of the load that one replica of a point serves.
-inline service_load load_of(const plan_request& q, const plan_point& p) {
-  service_load share = shared_out(q.load, p.replicas);
-  share.batch_limit = p.batch_limit;
-  return share;
-}
 
 }  // namespace perfmodel

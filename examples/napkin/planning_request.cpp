@@ -1,0 +1,317 @@
+#include <algorithm>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
+
+#include "deployments.hpp"
+#include "planning.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+[[noreturn]] void contradiction(const std::string& why) {
+  throw pm::error(pm::error_code::inconsistent, why);
+}
+
+/// A list of names with commas.
+key list(const char* name, const char* help) {
+  key k = text(name, help).optional();
+  k.several = true;
+  return k;
+}
+key percentile(const char* name, const char* help) {
+  return number(name, help, 50.0, 99.9).optional();
+}
+
+std::vector<key> target_keys() {
+  return {
+      time_limit("ttft", "longest time to first token").optional(),
+      percentile("ttft_percentile", "of requests that are within ttft; the mean, where not given"),
+      time_limit("itl", "longest inter-token latency").optional(),
+      percentile("itl_percentile", "of gaps that are within itl; the mean, where not given"),
+      time_limit("e2e", "longest time of a whole request").optional(),
+      percentile("e2e_percentile", "of requests that are within e2e; the mean, where not given"),
+      time_limit("longest_wait", "that requests wait for a place, on average").otherwise("60")};
+}
+
+/// What may be tried beside layouts, copies and batches.
+std::vector<key> choice_keys() {
+  key acceptance =
+      number("acceptance",
+             "probability that a draft token is kept, given those before it: one, or one for each "
+             "position; of mtp 0.85 is assumed, where not given",
+             0.0, 1.0)
+          .optional();
+  acceptance.kind = key_kind::numbers;
+  key link =
+      positive("kv_link_bytes_per_s",
+               "of each GPU, between pools; where not given, the fabric where it joins them, "
+               "else the link to the host")
+          .optional();
+  link.unit = pm::exponents_of<pm::bandwidth<>>();
+  link.alias = "kv-link-bandwidth";
+  return {
+      list("engine",
+           "vllm, sglang, trtllm or none, with commas; where not given, all that run on the "
+           "accelerator, and of a bound none"),
+      list("weight_format",
+           "formats of the weights to try, with commas; all that are common, where "
+           "not given"),
+      list("activation_format",
+           "formats of the operands beside the weights, with commas; what engines take with the "
+           "weights, where not given"),
+      list("kv_format", "formats of the cache, with commas; 16 and 8 bits, where not given"),
+      list("formats", "as weight_format"),
+      flag("disaggregated", "try pools too: prompts on some copies, answers on others")
+          .otherwise("false"),
+      link,
+      count("draft_length", "tokens of an n-gram draft, tried beside none", 1.0, 64.0).optional(),
+      count("mtp", "tokens that the model's own heads draft, tried beside none", 1.0, 64.0)
+          .optional(),
+      acceptance};
+}
+
+query make_plan_keys() {
+  query q;
+  q.name = "plan";
+  q.help = "Which deployments serve a load, and which of them are worth having";
+  key accelerators = accelerator_key();
+  accelerators.help = "one, or several with commas: names that `napkin gpus` lists, files";
+  accelerators.alias = "gpu";
+  accelerators.several = true;
+  q.keys = {model_key(), accelerators,
+            count("gpus", "that there are, of each", 1.0, 65536.0).otherwise("8")};
+  for (key& t : target_keys()) q.keys.push_back(std::move(t));
+  for (key& c : choice_keys()) q.keys.push_back(std::move(c));
+  for (key& m : reservation_keys()) q.keys.push_back(std::move(m));
+  for (key& l : load_keys()) q.keys.push_back(std::move(l));
+  for (key& k : q.keys) {
+    const std::string_view name = k.name;
+    if (name == "input_tokens") k = k.otherwise("1024");
+    if (name == "output_tokens") k = k.otherwise("256");
+    if (name == "concurrency") k.help = "requests at all times; 64, without requests_per_s too";
+    if (name == "chunk_tokens") {
+      k.help =
+          "prompt tokens in one pass at most; where not given, the engine's budget, and 512, "
+          "2048 and 8192 where it cuts prompts";
+    }
+  }
+  return q;
+}
+
+/// The formats of a list; empty where the request has none.
+std::vector<pm::number_format> formats_in(const request& r, const char* name) {
+  std::vector<pm::number_format> all;
+  if (!r.has(name)) return all;
+  for (const auto wanted : split(r.text(name), ',')) {
+    const auto known = std::find_if(pm::all_formats.begin(), pm::all_formats.end(),
+                                    [&](pm::number_format f) { return pm::name_of(f) == wanted; });
+    if (known == pm::all_formats.end()) {
+      std::vector<std::string_view> names;
+      for (const auto f : pm::all_formats) names.push_back(pm::name_of(f));
+      throw pm::error(pm::error_code::unknown_name,
+                      cat(name, " has ", in_quotes(wanted), "; allowed: ", listed(names)));
+    }
+    all.push_back(*known);
+  }
+  return all;
+}
+
+/// The checkpoint as each engine runs it on each accelerator.
+void add_checkpoint(const found_model& found, const pm::plan_request& q, bool predicted,
+                    std::vector<pm::plan_precision>& all) {
+  for (const pm::accelerator& a : q.accelerators) {
+    pm::engine_list engines;
+    if (predicted && q.engines.empty()) engines = pm::engines_on(a);
+    for (const pm::engine e : q.engines) engines.push_back(e);
+    if (engines.empty()) engines.push_back(pm::engine::none);
+    const auto of = [&](pm::engine e) {
+      return pm::engine_formats_of(found.stored, found.kv, a, e);
+    };
+    const auto same = [](const pm::engine_formats& x, const pm::engine_formats& y) {
+      return x.linear.format == y.linear.format && x.experts.format == y.experts.format;
+    };
+    const bool alike = std::all_of(engines.begin(), engines.end(),
+                                   [&](pm::engine e) { return same(of(e), of(engines[0])); });
+    for (const pm::engine e : engines) {
+      const pm::engine_formats f = of(e);
+      pm::plan_precision own{"checkpoint", found.stored, f.linear.format, f.kv, f.experts.format};
+      if (!alike) own.run_by = e;
+      const bool known = std::any_of(all.begin(), all.end(), [&](const pm::plan_precision& p) {
+        return p.activations == own.activations && p.expert_activations == own.expert_activations &&
+               p.run_by == own.run_by;
+      });
+      if (!known) all.push_back(own);
+    }
+  }
+}
+
+/// "fp8 x bf16 + fp8 KV": where a request sets formats apart, each combination has a name of its own.
+void rename(pm::plan_precision& p) {
+  std::string name =
+      p.name == pm::label("checkpoint") ? "checkpoint" : pm::name_of(p.weights.linear.format);
+  if (p.activations != p.weights.linear.format) name += cat(" x ", pm::name_of(p.activations));
+  p.name = pm::label(cat(name, " + ", pm::name_of(p.kv.format), " KV").c_str());
+}
+
+/// Each precision with each of the formats, of which the list may be empty.
+template <class Set>
+std::vector<pm::plan_precision> with_each(const std::vector<pm::plan_precision>& all,
+                                          const std::vector<pm::number_format>& formats,
+                                          const Set& set) {
+  if (formats.empty()) return all;
+  std::vector<pm::plan_precision> out;
+  for (pm::plan_precision p : all) {
+    for (const pm::number_format f : formats) {
+      set(p, f);
+      rename(p);
+      const bool known = std::any_of(out.begin(), out.end(), [&](const pm::plan_precision& x) {
+        return x.name == p.name && x.run_by == p.run_by &&
+               x.weights.linear.format == p.weights.linear.format;
+      });
+      if (!known) out.push_back(p);
+    }
+  }
+  return out;
+}
+
+/// The common precisions, and the checkpoint's own where it is quantised, with what the request says
+/// of their formats.
+std::vector<pm::plan_precision> precisions_of(const found_model& found, const request& r,
+                                              const pm::plan_request& q, bool predicted) {
+  std::vector<pm::plan_precision> all;
+  if (found.stored.linear.bits() < 16.0 || found.stored.experts.bits() < 16.0)
+    add_checkpoint(found, q, predicted, all);
+  for (const pm::plan_precision& p : pm::common_precisions()) all.push_back(p);
+  if (r.has("formats") && r.has("weight_format"))
+    contradiction("formats is another name of weight_format; give one of them");
+  std::vector<pm::number_format> weights = formats_in(r, "formats");
+  if (weights.empty()) weights = formats_in(r, "weight_format");
+  if (!weights.empty()) {
+    std::erase_if(all, [&](const pm::plan_precision& p) {
+      return std::find(weights.begin(), weights.end(), p.weights.linear.format) == weights.end();
+    });
+    for (const pm::number_format f : weights) {
+      if (std::any_of(all.begin(), all.end(),
+                      [&](const auto& p) { return p.weights.linear.format == f; }))
+        continue;
+      const pm::number_format wide = pm::bits_of(f) >= 16.0 ? f : pm::bf16;
+      all.push_back({pm::label(pm::name_of(f)), {f, wide}, f, wide});
+    }
+  }
+  all = with_each(all, formats_in(r, "activation_format"), [](auto& p, pm::number_format f) {
+    p.activations = f;
+    p.expert_activations.reset();
+  });
+  return with_each(all, formats_in(r, "kv_format"), [](auto& p, pm::number_format f) { p.kv = f; });
+}
+
+std::vector<pm::engine> engines_in(const request& r) {
+  std::vector<pm::engine> all;
+  if (!r.has("engine")) return all;
+  for (const auto name : split(r.text("engine"), ',')) {
+    const auto e = pm::find_engine(name);
+    if (!e) {
+      throw pm::error(pm::error_code::unknown_name,
+                      cat("engine is ", in_quotes(name), "; allowed: none, vllm, sglang, trtllm"));
+    }
+    if (std::find(all.begin(), all.end(), *e) == all.end()) all.push_back(*e);
+  }
+  return all;
+}
+
+/// The drafts that are tried beside none.
+std::vector<pm::speculation> drafts_in(const request& r, const pm::transformer& m) {
+  const bool own = r.has("mtp"), drafted = r.has("draft_length");
+  if (!own && !drafted) {
+    if (r.has("acceptance"))
+      missing_key(r.asked(), "draft_length", "acceptance is of drafts; or mtp");
+    return {};
+  }
+  if (own && drafted) contradiction("give one of mtp and draft_length, and not both");
+  if (own && !m.mtp) {
+    contradiction(cat("mtp is ", r.whole("mtp"), ", and ", m.name.view(),
+                      " has no heads for it; allowed: draft_length"));
+  }
+  pm::speculation s;
+  s.by = own ? pm::drafter::layer : pm::drafter::lookup;
+  s.length = r.whole(own ? "mtp" : "draft_length");
+  if (!r.has("acceptance")) {
+    if (!own) missing_key(r.asked(), "acceptance", "how often a draft token is kept");
+    s.acceptance.push_back(0.85);  // DeepSeek-V3's report, 5.4.3: 0.85 to 0.9 of second tokens
+    return {s};
+  }
+  const std::vector<double>& each = r.at("acceptance").numbers;
+  if (each.size() > s.acceptance.capacity)
+    contradiction(cat("acceptance has ", each.size(), " positions; allowed: 1 to 8"));
+  for (const double a : each) s.acceptance.push_back(a);
+  if (each.empty()) s.acceptance.push_back(r.number("acceptance"));
+  return {s};
+}
+
+void set_targets(const request& r, pm::plan_request& q) {
+  const auto target = [&](const char* name, std::optional<pm::duration<>>& limit,
+                          std::optional<double>& share) {
+    const std::string of = cat(name, "_percentile");
+    if (r.has(name)) limit = r.number(name) * pm::second;
+    if (!r.has(of)) return;
+    if (!limit) missing_key(r.asked(), name, cat(of, " is of it"));
+    share = r.number(of);
+  };
+  target("ttft", q.ttft, q.ttft_percentile);
+  target("itl", q.itl, q.itl_percentile);
+  target("e2e", q.e2e, q.e2e_percentile);
+  q.longest_wait = r.number("longest_wait") * pm::second;
+}
+
+}  // namespace
+
+const query& plan_keys() {
+  static const query q = make_plan_keys();
+  return q;
+}
+
+pm::plan_request plan_request_of(const request& r, bool predicted) {
+  const found_model& found = find_model(r.text("model"));
+  pm::plan_request q;
+  for (const found_accelerator& a : r.accelerators()) q.accelerators.push_back(*a);
+  q.model = found.model;
+  q.gpus = r.whole("gpus");
+  inputs<double> in(r);
+  q.load = load_of(in);
+  if (q.load.is_closed() && !r.has("concurrency")) {
+    auto& loop = std::get<pm::closed_loop>(q.load.arrivals);
+    loop.concurrency = std::min(64.0, loop.requests.value_or(64.0));
+  }
+  set_targets(r, q);
+  const auto bytes_in = [&](const char* name) -> std::optional<pm::bytes<>> {
+    if (!r.has(name)) return {};
+    return pm::bytes<>::from_value(r.number(name));
+  };
+  if (r.has("utilization")) q.utilization = r.number("utilization");
+  q.activation_bytes = bytes_in("activation_bytes");
+  q.runtime_bytes = bytes_in("runtime_bytes");
+  if (r.has("chunk_tokens")) q.limits.tokens = r.number("chunk_tokens");
+  if (r.has("max_sequences")) q.limits.sequences = r.number("max_sequences");
+  q.engines = engines_in(r);
+  q.precisions = precisions_of(found, r, q, predicted);
+  q.drafts = drafts_in(r, q.model);
+  if (r.has("kv_link_bytes_per_s") && !r.flag("disaggregated"))
+    contradiction("kv_link_bytes_per_s is between pools; it needs disaggregated");
+  const bool percentiles = q.ttft_percentile || q.itl_percentile || q.e2e_percentile;
+  if (!predicted && (percentiles || !q.drafts.empty() || r.flag("disaggregated"))) {
+    contradiction(
+        "percentiles, drafts and disaggregated are of predictions; allowed: mode "
+        "calibrated");
+  }
+  if (r.flag("disaggregated")) {
+    q.pools.emplace();
+    if (r.has("kv_link_bytes_per_s")) {
+      q.pools->link = {.per_device = pm::bandwidth<>::from_value(r.number("kv_link_bytes_per_s"))};
+    }
+  }
+  return q;
+}
+
+}  // namespace napkin

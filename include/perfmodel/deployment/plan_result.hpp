@@ -1,0 +1,151 @@
+// What a plan answers: points that are worth having, and what was left out.
+#pragma once
+
+#include <optional>
+#include <perfmodel/deployment/plan_request.hpp>
+#include <string>
+#include <vector>
+
+namespace perfmodel {
+
+/// Replicas that compute prompts alone.
+struct plan_pool {
+  parallel_layout layout{};
+  int replicas = 1;
+};
+
+struct plan_point {
+  label accelerator{};
+  plan_precision precision{};
+  engine served_by = engine::none;
+  parallel_layout layout{};              ///< where prompts have a pool of their own, of the other
+  std::optional<double> chunk_tokens{};  ///< prompt tokens of a pass; none: the engine's own
+  std::optional<std::size_t> drafts{};   ///< which of the request's drafts
+  std::optional<plan_pool> prefill{};    ///< the pool that computes prompts, where they are apart
+  int replicas = 1;
+  int gpus = 1;                               ///< in use, of both pools
+  double batch_limit = 0;                     ///< sequences per replica the scheduler admits
+  serving_estimate serving{};                 ///< of one replica; of pools the whole service
+  token_rate<> output_rate{};                 ///< of the whole service
+  duration<> gpu_time_per_million{};          ///< device time that a million output tokens take
+  std::optional<money<>> cost_per_million{};  ///< where the accelerator has a price
+  bool meets_targets = true;
+};
+
+/// Deployments left out, by reason: the one that came nearest stands for all of them.
+struct plan_rejection {
+  label accelerator{};
+  label precision{};
+  parallel_layout layout{};
+  std::string reason{};
+  const char* unit = "";
+  double needed = 0;
+  double available = 0;
+  long count = 0;
+};
+
+/// `frontier` holds the points that no other beats on both inter-token latency and cost, cheapest
+/// first; of those within the targets, where any are. `best` indexes the cheapest one of these;
+/// where there is none, `nearest` is the point whose worst miss is the smallest, and `miss` that:
+/// over its target. `all_priced` says whether cost is money or, where a price is missing, device time.
+/// `passed_over` were settled without an evaluation, since another is as cheap and as quick, and is
+/// sooner; they count as neither evaluated nor feasible.
+struct plan_result {
+  std::vector<plan_point> frontier{};
+  std::vector<plan_rejection> rejected{};
+  long evaluated = 0;
+  long passed_over = 0;
+  long feasible = 0;
+  bool all_priced = true;
+  std::optional<std::size_t> best{};
+  std::optional<plan_point> nearest{};
+  double miss = 1.0;
+};
+
+namespace detail {
+
+/// The deployment of a request that has these formats, layout and engine.
+inline deployment deployment_of(const plan_request& q, const accelerator& a,
+                                const plan_precision& f, const parallel_layout& l, engine e,
+                                const std::optional<double>& chunk_tokens) {
+  engine_limits limits = q.limits;
+  if (!limits.tokens) limits.tokens = chunk_tokens ? chunk_tokens : q.load.chunk_tokens;
+  return {.device = a,
+          .model = q.model,
+          .layout = l,
+          .weights = f.weights,
+          .activations = f.activations,
+          .expert_activations = f.expert_activations,
+          .kv = f.kv,
+          .utilization = q.utilization,
+          .activation_bytes = q.activation_bytes,
+          .runtime_bytes = q.runtime_bytes,
+          .served_by = e,
+          .limits = limits};
+}
+
+/// Drafts where a deployment runs: a model that drafts is on the same devices, cut alike.
+inline speculation drafts_on(speculation s, const deployment& d) {
+  if (s.draft) {
+    s.draft->device = d.device;
+    s.draft->layout = d.layout;
+  }
+  return s;
+}
+
+/// The way of a cache between pools of so many devices together; none where nothing joins them.
+inline std::optional<cache_link> link_of(const plan_pools& pools, const accelerator& a,
+                                         int devices) {
+  if (pools.link) return pools.link;
+  const auto over = [](const interconnect& l) -> std::optional<cache_link> {
+    if (!l.exists() || !l.bandwidth.is_stated()) return std::nullopt;
+    cache_link link{.per_device = l.bandwidth.quantity()};
+    if (l.latency.is_stated()) link.latency = l.latency.quantity();
+    return link;
+  };
+  return a.fabric.exists() && a.fabric.ranks >= devices ? over(a.fabric) : over(a.host);
+}
+
+inline const accelerator& accelerator_of(const plan_request& q, const plan_point& p) {
+  for (const accelerator& a : q.accelerators) {
+    if (a.name == p.accelerator) return a;
+  }
+  fail(error_code::unknown_accelerator, "this point is not of this request");
+}
+
+}  // namespace detail
+
+/// The deployment behind a point, to evaluate or explain it again; of pools, that which decodes.
+inline deployment deployment_of(const plan_request& q, const plan_point& p) {
+  return detail::deployment_of(q, detail::accelerator_of(q, p), p.precision, p.layout, p.served_by,
+                               p.chunk_tokens);
+}
+/// The pools behind a point that has two.
+inline disaggregated pools_of(const plan_request& q, const plan_point& p) {
+  const deployment d = deployment_of(q, p);
+  if (!p.prefill || !q.pools) {
+    detail::fail(error_code::inconsistent, "this point has one pool");
+  }
+  disaggregated pools{.prefill = {d, static_cast<double>(p.prefill->replicas)},
+                      .decode = {d, static_cast<double>(p.replicas)},
+                      .decode_starts = q.pools->decode_starts};
+  pools.prefill.deployment.layout = p.prefill->layout;
+  if (const auto link = detail::link_of(*q.pools, d.device, p.gpus)) pools.link = *link;
+  return pools;
+}
+/// The share of the load that one replica of a point serves; of pools, the whole load.
+inline service_load load_of(const plan_request& q, const plan_point& p) {
+  service_load share = p.prefill ? q.load : shared_out(q.load, p.replicas);
+  share.batch_limit = p.batch_limit;
+  if (p.chunk_tokens) share.chunk_tokens = p.chunk_tokens;
+  return share;
+}
+/// What a point with drafts speculates with.
+inline speculation drafts_of(const plan_request& q, const plan_point& p) {
+  if (!p.drafts || *p.drafts >= q.drafts.size()) {
+    detail::fail(error_code::inconsistent, "this point has no drafts");
+  }
+  return detail::drafts_on(q.drafts[*p.drafts], deployment_of(q, p));
+}
+
+}  // namespace perfmodel
