@@ -31,17 +31,14 @@ void add_reservation(outcome<T>& out, const perfmodel::basic_memory_budget<T>& b
   out.add("runtime_bytes", "kept for the runtime, per GPU", b.runtime);
 }
 
-/// `data` is how many data-parallel attention groups one copy of the model has.
 /// Throws impossible_layout where a degree does not fit the model.
 template <perfmodel::Scalar T>
-perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
+perfmodel::basic_deployment<T> deployment_of(inputs<T>& in,
+                                             const perfmodel::parallel_layout& layout) {
   perfmodel::basic_deployment<T> d;
   d.device = in.accelerator();
   d.model = in.model();
-  d.layout.tensor = in.whole("tensor_parallel");
-  d.layout.pipeline = in.whole("pipeline_parallel");
-  d.layout.expert = in.whole("expert_parallel");
-  d.layout.data = data;
+  d.layout = layout;
   check(d.layout, sharded_dims_of(d.model));
   d.weights = in.weights();
   const perfmodel::engine_formats formats = in.formats();
@@ -49,6 +46,14 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
   d.expert_activations = formats.experts.format;
   d.kv = formats.kv;
   return d;
+}
+/// `data` is how many data-parallel attention groups one copy of the model has.
+template <perfmodel::Scalar T>
+perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
+  return deployment_of(in, perfmodel::parallel_layout{.tensor = in.whole("tensor_parallel"),
+                                                      .pipeline = in.whole("pipeline_parallel"),
+                                                      .expert = in.whole("expert_parallel"),
+                                                      .data = data});
 }
 
 /// "fp4 in groups of 32".

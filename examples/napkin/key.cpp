@@ -67,6 +67,11 @@ std::vector<key> reservation_keys() {
               .optional()};
 }
 
+key measured_key() {
+  return time_limit("measured_s", "a measurement of it, of serving itl_s: held against the answer")
+      .optional();
+}
+
 std::vector<key> degree_keys() {
   return {degree("tensor_parallel", "ranks that share each layer").otherwise("1"),
           degree("pipeline_parallel", "stages that share the layers").otherwise("1"),

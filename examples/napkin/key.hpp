@@ -97,6 +97,8 @@ std::vector<key> load_keys();
 key model_key();
 key format_key(const char* name, const char* help);
 key engine_key();
+/// What was measured of the time that a query answers.
+key measured_key();
 /// What is kept of a GPU's memory; where not given, as the engine keeps it.
 std::vector<key> reservation_keys();
 /// Where it is not given: as the published benchmark of the engine, see benchmark_weight_copies.

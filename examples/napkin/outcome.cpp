@@ -50,4 +50,25 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
   answer.calibrated = std::move(note);
 }
 
+void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s) {
+  const auto ratio_to = [&](const outcome<>& of) {
+    for (const auto& r : of.results) {
+      if (std::string_view(r.key) == "time_s" || std::string_view(r.key) == "itl_s") {
+        return measured_s / r.value;
+      }
+    }
+    throw std::logic_error("no time to hold a measurement against");
+  };
+  const auto text = [](double x) { return perfmodel::detail::significant(x, 4); };
+  if (answer.calibrated) {
+    answer.facts["measured_over_predicted"] = number_json("measured_s", ratio_to(answer));
+    answer.notes.push_back({"measured over predicted", text(ratio_to(answer))});
+  }
+  const double over = ratio_to(bound);
+  answer.facts["measured_over_bound"] = number_json("measured_s", over);
+  answer.facts["possible"] = over >= 1.0;
+  answer.notes.push_back({"measured over bound",
+                          text(over) + (over >= 1.0 ? "" : ": impossible, nothing runs faster")});
+}
+
 }  // namespace napkin

@@ -94,4 +94,7 @@ struct outcome {
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
                       profile_part part);
 
+/// Adds what a measurement of its time (in a service of itl_s) is beside the answer and its bound.
+void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s);
+
 }  // namespace napkin

@@ -1,8 +1,9 @@
 // A model under load: latencies, how they are distributed, and throughput.
 #include <perfmodel/serving.hpp>
+#include <perfmodel/units/text.hpp>
 
-#include "deployments.hpp"
 #include "query.hpp"
+#include "service_keys.hpp"
 
 namespace napkin {
 
@@ -12,6 +13,7 @@ namespace pm = perfmodel;
 
 struct serving {
   static constexpr const char* name = "serving";
+  static constexpr bool takes_a_measurement = true;
   static constexpr profile_part part = profile_part::all;
   static constexpr const char* help =
       "Time to first token, inter-token latency and throughput under load. Predictions have "
@@ -19,70 +21,154 @@ struct serving {
       "all or none by the mean inter-token latency, which hardly differs between requests";
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};
-    for (key& d : degree_keys()) k.push_back(std::move(d));
+    const auto append = [&k](std::vector<key> more) {
+      for (key& one : more) k.push_back(std::move(one));
+    };
+    append(degree_keys());
     k.push_back(
         degree("data_parallel",
                "copies of the model that share the load; attention groups of one copy, where "
                "expert_parallel exceeds tensor_parallel")
             .otherwise("1"));
-    for (key& l : load_keys()) k.push_back(std::move(l));
-    for (key& f : storage_keys()) k.push_back(std::move(f));
-    for (key& r : reservation_keys()) k.push_back(std::move(r));
+    append(load_keys());
+    k.push_back(
+        count("stream_interval", "tokens of an answer that are sent together").otherwise("1"));
+    k.push_back(
+        number("held_iterations", "that the scheduler lets a request wait, on purpose", 0.0, 1e6)
+            .otherwise("0"));
+    append(storage_keys());
+    append(reservation_keys());
     k.push_back(engine_key());
-    k.push_back(time_limit("ttft_limit_s", "longest time to first token, for goodput").optional());
-    k.push_back(time_limit("itl_limit_s", "longest inter-token latency, for goodput").optional());
+    append(draft_keys());
+    append(pool_keys());
+    append(target_keys());
     return k;
   }
 
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
+    return has_pools(in) ? of_pools(in, mode) : of_copies(in, mode);
+  }
+
+ private:
+  template <pm::Scalar T>
+  static pm::basic_service_load<T> load_in(inputs<T>& in) {
+    if (!in.has("concurrency") && !in.has("requests_per_s")) {
+      in.missing("concurrency", "or requests_per_s");
+    }
+    pm::basic_service_load<T> l = load_of(in);
+    l.first_tokens = in.number("stream_interval");
+    l.held_iterations = in.number("held_iterations");
+    return l;
+  }
+
+  /// Copies of one deployment, each with its share of the load.
+  template <pm::Scalar T, class Mode>
+  static outcome<T> of_copies(inputs<T>& in, const Mode& mode) {
     using pm::scalar_min;
     const int groups = in.whole("data_parallel");
     const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
     pm::basic_deployment<T> d = deployment_of(in, spread ? groups : 1);
     reserve_memory(in, d);
-    if (!in.has("concurrency") && !in.has("requests_per_s")) {
-      in.missing("concurrency", "or requests_per_s");
-    }
-    const pm::basic_service_load<T> l = load_of(in);
+    const auto drafts = drafts_of(in, d);
+    const pm::basic_service_load<T> l = load_in(in);
     T copies = T(spread ? 1.0 : static_cast<double>(groups));
     if (l.is_closed()) copies = scalar_min(copies, l.concurrency());  // more: some idle
-    const pm::basic_service_load<T> share = pm::shared_out(l, copies);
-    const auto s = service_of(d, share, mode);
+    const auto share = pm::shared_out(l, copies);
+    const auto answered = [&](const auto& serve) {
+      const auto s = serve(share);
+      outcome<T> out = outcome_of(in, s, copies);
+      if constexpr (requires { s.emitted; }) {
+        out.add("emitted_tokens", "tokens of a sequence in a round", s.emitted);
+      }
+      add_reservation(out, memory_budget_of(d));
+      out.set(of_all_copies(s.feasible, copies, share, mode, serve));
+      add_largest_rate(out, in, share, copies, serve);
+      return out;
+    };
+    if (!drafts) {
+      return answered([&](const pm::basic_service_load<T>& x) { return served(mode, d, x); });
+    }
+    outcome<T> out =
+        answered([&](const pm::basic_service_load<T>& x) { return served(mode, d, x, *drafts); });
+    note_drafts(out, in);
+    return out;
+  }
+
+  /// Prompts in one pool and answers in another.
+  template <pm::Scalar T, class Mode>
+  static outcome<T> of_pools(inputs<T>& in, const Mode& mode) {
+    const pm::basic_disaggregated<T> d = pools_of(in);
+    const pm::basic_service_load<T> l = load_in(in);
+    const auto serve = [&](const pm::basic_service_load<T>& x) { return served(mode, d, x); };
+    const auto s = serve(l);
+    outcome<T> out = outcome_of(in, s, T(1.0));
+    out.add("transfer_s", "transfer of a prompt's cache", s.transfer);
+    out.add("prefill_busy", "prefill pool, share in use", s.prefill_busy);
+    out.add("transfer_busy", "link, share in use", s.transfer_busy);
+    out.add("decode_busy", "decode pool, share in use", s.decode_busy);
+    out.add("balanced_ratio", "replicas that prefill, for one that decodes", s.balanced_ratio);
+    add_reservation(out, memory_budget_of(d.decode.deployment));
+    out.notes.push_back({"busiest", name_of(stage_of(s))});
+    out.facts["binding"] = name_of(stage_of(s));
+    out.set(s.feasible);
+    add_largest_rate(out, in, l, T(1.0), serve);
+    return out;
+  }
+
+  template <pm::Scalar T>
+  static pm::service_stage stage_of(const pm::basic_disaggregated_estimate<T>& s) {
+    return s.binding;
+  }
+
+  template <class Mode, class D, class... More>
+  static auto served(const Mode& mode, const D& d, const More&... more) {
+    if constexpr (std::same_as<Mode, bound_mode>) {
+      return pm::serving_bound(d, more...);
+    } else {
+      return pm::serving(d, more..., mode);
+    }
+  }
+
+  /// What services of all kinds answer.
+  template <pm::Scalar T, class S>
+  static outcome<T> outcome_of(inputs<T>& in, const S& s, const T& copies) {
     outcome<T> out;
-    add_latencies(out, s);
+    add_latencies(out, static_cast<const pm::basic_serving_estimate<T>&>(s));
     const auto throughput = copies * s.throughput;
     out.add("requests_per_s", "requests", throughput);
     if (s.first_token.size() > 0) {
-      out.add("goodput_requests_per_s", "  within the limits", share_within(in, s) * throughput);
+      out.add("goodput_requests_per_s", "  within the limits",
+              share_within(in, static_cast<const pm::basic_serving_estimate<T>&>(s)) * throughput);
     }
     out.add("output_tokens_per_s", "output tokens", copies * s.output_rate);
     out.add("batch", "sequences decoding", copies * s.batch);
-    add_reservation(out, memory_budget_of(d));
     out.explain(s.decode);
     out.prompt_terms = s.prefill.terms;
-    out.set(s.feasible);
-    if constexpr (std::same_as<T, double>) {  // a derivation has no need of it
-      out.set(of_all_copies(s.feasible, copies, [&](double rate) {
-        pm::service_load slower = share;
-        std::get<pm::open_loop>(slower.arrivals).rate = rate * pm::request_per_s;
-        return service_of(d, slower, mode).feasible.feasible;
-      }));
-    }
     note_formats(out, in);
     return out;
   }
 
- private:
-  template <pm::Scalar T, class Mode>
-  static pm::basic_serving_estimate<T> service_of(const pm::basic_deployment<T>& d,
-                                                  const pm::basic_service_load<T>& l,
-                                                  const Mode& mode) {
-    if constexpr (std::same_as<Mode, bound_mode>) {
-      return pm::serving_bound(d, l);
-    } else {
-      return pm::serving(d, l, mode);
+  /// Where there are targets: the most that arrive by chance and meet them. A derivation has no need of it.
+  template <pm::Scalar T, class Serve>
+  static void add_largest_rate(outcome<T>& out, const inputs<T>& in,
+                               const pm::basic_service_load<T>& share, const T& copies,
+                               const Serve& serve) {
+    if constexpr (std::same_as<T, double>) {
+      const auto targets = targets_of(in);
+      if (!targets) return;
+      const double rate = copies * pm::largest_rate(share, *targets, serve).value();
+      out.facts["largest_rate_requests_per_s"] = number_json("largest_rate_requests_per_s", rate);
+      out.notes.push_back({"largest rate within the limits",
+                           pm::to_string(rate, pm::exponents_of<pm::request_rate<>>(), 4)});
     }
+  }
+
+  template <pm::Scalar T>
+  static void note_drafts(outcome<T>& out, const inputs<T>& in) {
+    if (in.has("acceptance")) return;
+    out.notes.push_back({"acceptance", "0.85, assumed: DeepSeek-V3 reports 0.85 to 0.9"});
+    out.facts["acceptance"] = assumed_acceptance;
   }
 
   /// Without its steps: a percentile is read off a mixture, which has no formula to show.
@@ -121,18 +207,19 @@ struct serving {
     return s.first_token.share_within(in.plain("ttft_limit_s") * pm::second);
   }
 
-  /// Where one copy has too many arrivals: those of all copies, and the most that are feasible, which
-  /// a bisection finds by serves(rate of a copy).
-  template <class Serves>
-  static pm::feasibility of_all_copies(pm::feasibility f, double copies, const Serves& serves) {
+  /// Where one copy has too many arrivals: those of all copies, and the most that are feasible. A
+  /// prediction knows these; of a bound, which has more than one reason, a bisection finds them.
+  template <pm::Scalar T, class Mode, class Serve>
+  static pm::feasibility of_all_copies(pm::feasibility f, const T& copies,
+                                       pm::basic_service_load<T> share, const Mode&,
+                                       const Serve& serve) {
+    using pm::mid;
     if (f.feasible || std::string_view(f.unit) != "req/s") return f;
-    double low = 0.0, high = f.needed;
-    for (int i = 0; i < 20; ++i) {
-      const double middle = 0.5 * (low + high);
-      (serves(middle) ? low : high) = middle;
+    if constexpr (std::same_as<Mode, bound_mode> && std::same_as<T, double>) {
+      f.available = pm::largest_rate(share, pm::service_targets{}, serve).value();
     }
-    f.needed *= copies;
-    f.available = low * copies;
+    f.needed *= mid(copies);
+    f.available *= mid(copies);
     return f;
   }
 };

@@ -12,6 +12,7 @@ namespace pm = perfmodel;
 
 struct step {
   static constexpr const char* name = "step";
+  static constexpr bool takes_a_measurement = true;
   static constexpr profile_part part = profile_part::all;
   static constexpr const char* help =
       "One iteration of a model: decode, prefill, or both in one pass";

@@ -69,6 +69,12 @@ perfmodel::basic_calibrated<T> silicon_of(const calibration& c, inputs<T>& in) {
                        });
 }
 
+/// Whether a query takes a measurement of its time.
+template <class Q>
+inline constexpr bool measurable = requires {
+  Q::takes_a_measurement;
+};
+
 /// A query from a struct Q with name, help, part, keys() and
 /// `template <Scalar T, class Mode> static outcome<T> run(inputs<T>&, const Mode&)`.
 template <class Q>
@@ -78,17 +84,21 @@ query declare() {
   q.help = Q::help;
   q.keys = Q::keys();
   q.part = Q::part;
+  if constexpr (measurable<Q>) q.keys.push_back(measured_key());
   q.answer = [](const request& r, const calibration* c) {
     inputs<double> in(r);
-    outcome<> bound = Q::run(in, bound_mode{});
+    const outcome<> bound = Q::run(in, bound_mode{});
+    outcome<> answer = bound;
     if constexpr (Q::part != profile_part::none) {
       if (c != nullptr) {
-        outcome<> answer = Q::run(in, silicon_of(*c, in));
+        answer = Q::run(in, silicon_of(*c, in));
         note_calibration(answer, bound, *c, Q::part);
-        return answer;
       }
     }
-    return bound;
+    if constexpr (measurable<Q>) {
+      if (r.has("measured_s")) note_measured(answer, bound, r.number("measured_s"));
+    }
+    return answer;
   };
   q.explain = [](const request& r, const calibration* c) {
     perfmodel::trace tape;

@@ -40,6 +40,8 @@
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
+#include <perfmodel/service/host_tier.hpp>
+#include <perfmodel/service/preemption.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/speculative.hpp>
 #include <perfmodel/step.hpp>

@@ -1,6 +1,7 @@
 // A deployment under load: time to first token, inter-token latency, throughput.
 #pragma once
 
+#include <perfmodel/service/bound_of_disaggregated.hpp>
 #include <perfmodel/service/bound_of_service.hpp>
 #include <perfmodel/service/goodput.hpp>
 #include <perfmodel/service/prediction_of_disaggregated.hpp>
@@ -30,6 +31,40 @@ constexpr basic_serving_estimate<T> serving_bound(const basic_deployment<T>& d,
   detail::check_deployment(d);
   require_valid(l);
   return detail::bound_of_service(d, l, links);
+}
+
+/// The same where it speculates: each iteration is a round at its bound, which emits E tokens of a
+/// sequence. ITL = round / E. Test: never above the prediction; acceptance 1 and a free drafter divide the
+/// iterations by k + 1.
+template <Scalar T, class Cost = full_link>
+constexpr basic_speculative_serving_estimate<T> serving_bound(const basic_deployment<T>& d,
+                                                              const basic_service_load<T>& l,
+                                                              const basic_speculation<T>& drafts,
+                                                              const Cost& links = {}) {
+  detail::check_deployment(d);
+  require_valid(l);
+  detail::check_speculation(drafts);
+  const auto pass = [&](const basic_deployment<T>& of, const basic_iteration<T>& i) {
+    return detail::bound_of_pass(of, i, links);
+  };
+  const auto serve = [&](const basic_service_load<T>& rounds, const auto& round) {
+    return detail::steady_state(d, rounds, round);
+  };
+  return detail::speculative_service(d, l, drafts, pass, serve);
+}
+/// The same of a disaggregated service, in which no prompt waits for an iteration of decoding. A closed loop
+/// bounds each answer by itself: TTFT a prompt and its transfer that wait for nothing, ITL the step of
+/// one sequence (who is slower at prompts has fewer to decode), and throughput, and E2E by Little's law,
+/// what flows through both pools. An open loop: the queue before the prefill pool, and B = rate x steps x
+/// ITL(B).
+/// Test: never above the prediction, whichever stage binds.
+template <Scalar T, class Cost = full_link>
+constexpr basic_disaggregated_estimate<T> serving_bound(const basic_disaggregated<T>& d,
+                                                        const basic_service_load<T>& l,
+                                                        const Cost& links = {}) {
+  detail::check_pools(d);
+  require_valid(l);
+  return detail::bound_of_disaggregated(d, l, links);
 }
 
 /// What a scheduler makes of the load, with each pass predicted under a policy, as step does: decoding
@@ -69,8 +104,13 @@ constexpr basic_speculative_serving_estimate<T> serving(const basic_deployment<T
   detail::check_deployment(d);
   require_valid(l);
   detail::check_speculation(drafts);
-  return detail::speculative_service(d, l, drafts, detail::engine_terms<T>(policy),
-                                     detail::passes_under<T>(policy));
+  const basic_service_terms<T> engine = detail::engine_terms<T>(policy);
+  const auto serve = [&](const basic_service_load<T>& rounds, const auto& round) {
+    return detail::service_prediction<T, std::remove_cvref_t<decltype(round)>>(d, rounds, engine,
+                                                                               round)
+        .estimate();
+  };
+  return detail::speculative_service(d, l, drafts, detail::passes_under<T>(policy), serve);
 }
 
 /// Prompts on some replicas and answers on others, each with passes under its pool's policy. Prompts
@@ -113,6 +153,15 @@ constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& 
     return serving(d, l, policy, policy);
   else
     return {};
+}
+/// The largest chunk budget whose gaps stay within a target, of a deployment under a policy.
+/// Test: met with it, and not with one token more.
+template <Scalar T, class Policy>
+constexpr int chunk_budget_for(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                               const basic_latency_target<T>& itl, const Policy& policy,
+                               int most = 1 << 20) {
+  return chunk_budget_for(
+      l, itl, most, [&](const basic_service_load<T>& load) { return serving(d, load, policy); });
 }
 /// When disaggregation pays: the goodput of the pools, and of the same number of devices as replicas of
 /// `collocated`, which prefill and decode, all under one policy or each under its own.

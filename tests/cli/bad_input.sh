@@ -48,6 +48,28 @@ done
 refuses 'PM-E010: arrival_cv is -1; allowed: ' "${serving[@]}" --requests_per_s 1 --arrival_cv -1
 refuses 'PM-E010: requests_per_s is 0; allowed: ' "${serving[@]}" --requests_per_s 0
 refuses 'PM-E014: scheduler is "fifo"; allowed: mixed_chunks' "${serving[@]}" --concurrency 1 --scheduler fifo
+# Drafts and pools that contradict each other, or say half of it.
+one=("${serving[@]}" --concurrency 1)
+refuses 'PM-E010: acceptance is 1.5; allowed: ' "${one[@]}" --draft_length 2 --acceptance 1.5
+refuses 'PM-E004: acceptance is missing' "${one[@]}" --draft_length 2
+refuses 'PM-E004: draft_length is missing' "${one[@]}" --acceptance 0.5
+refuses 'PM-E031: mtp is 1, and llama_3_8b has no heads' "${one[@]}" --mtp 1
+refuses 'PM-E031: give one of mtp and draft_length' "${one[@]}" --mtp 1 --draft_length 2 --acceptance 0.5
+refuses 'PM-E031: give one of drafter and draft_model' "${one[@]}" --draft_length 2 --acceptance 0.5 --drafter heads \
+  --draft_model llama_3_8b
+refuses 'PM-E031: acceptance has 9 positions' "${one[@]}" --draft_length 2 --acceptance 0.9,0.9,0.9,0.9,0.9,0.9,0.9,0.9,0.9
+refuses 'PM-E014: drafter is "crystal_ball"' "${one[@]}" --draft_length 2 --acceptance 0.5 --drafter crystal_ball
+link=(--kv_link_bytes_per_s 50GB/s)
+both=(--prefill_tensor_parallel 1 --decode_tensor_parallel 1)
+refuses 'PM-E031: prefill_ and decode_ keys lay out two pools' "${one[@]}" "${both[@]}" "${link[@]}" --tensor_parallel 2
+refuses 'PM-E031: drafts are of a service in one pool' "${one[@]}" "${both[@]}" "${link[@]}" --draft_length 2 --acceptance 0.5
+refuses 'PM-E004: decode_tensor_parallel is missing' "${one[@]}" --prefill_tensor_parallel 1 "${link[@]}"
+refuses 'PM-E004: kv_link_bytes_per_s is missing' "${one[@]}" "${both[@]}"
+refuses 'PM-E010: kv_link_bytes_per_s is 0; allowed: ' "${one[@]}" "${both[@]}" --kv_link_bytes_per_s 0
+refuses 'PM-E010: prefill_replicas is 0; allowed: ' "${one[@]}" "${both[@]}" "${link[@]}" --prefill_replicas 0
+refuses 'PM-E030: ' "${one[@]}" --prefill_tensor_parallel 3 --decode_tensor_parallel 1 "${link[@]}"
+refuses 'PM-E010: measured_s is 0; allowed: ' "${one[@]}" --measured_s 0
+refuses 'PM-E010: limit_share is 1; allowed: ' "${one[@]}" --limit_share 1
 refuses 'PM-E010: prefix_hit is 2; allowed: ' plan --model llama_3_8b --gpu h100_sxm --prefix_hit 2
 refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 0
 refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 0 --bytes 1

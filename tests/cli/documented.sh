@@ -16,6 +16,9 @@ known=$(
     --network_bytes_per_s 50e9 --json
   "$napkin" model gpt_oss_20b --json
   "$napkin" serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json
+  one=(serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json)
+  "$napkin" "${one[@]}" --draft_length 2 --acceptance 0.5 --itl_limit_s 1 --measured_s 1
+  "$napkin" "${one[@]}" --prefill_tensor_parallel 1 --decode_tensor_parallel 1 --kv_link_bytes_per_s 50e9
 )
 for word in $(words '## Keys' '## Batches' | sort -u); do
   grep -qw -e "$word" <<<"$known" || fail "the page has \`$word\`, which no query takes or answers"

@@ -95,6 +95,67 @@ for copies in 1 2; do
   done
 done
 
+# Tokens that are sent ten at a time, and requests that are held back, come later.
+less 'tokens sent together' ttft_s "$steady" "$(answer --concurrency 64 --stream_interval 10)"
+less 'requests held back' ttft_s "$steady" "$(answer --concurrency 64 --held_iterations 5)"
+
+# The largest rate within limits: goodput is nine tenths there, and fewer just above. Without limits none is said.
+[[ $steady != *largest_rate* ]] || fail 'a largest rate without limits'
+limits=(--ttft_limit_s 0.5 --itl_limit_s 0.1)
+rate=$(number "$(answer --requests_per_s 1 "${limits[@]}")" largest_rate_requests_per_s)
+same 'at the largest rate' '(goodput_requests_per_s / requests_per_s >= 0.8999)' 1 0 "$(answer --requests_per_s "$rate" "${limits[@]}")"
+above=$(awk -v x="$rate" 'BEGIN { print x * 1.01 }')
+same 'above it' '(goodput_requests_per_s / requests_per_s < 0.9)' 1 0 "$(answer --requests_per_s "$above" "${limits[@]}")"
+less 'more requests within the limit' largest_rate_requests_per_s "$(answer --concurrency 1 "${limits[@]}" --limit_share 0.99)" \
+  "$(answer --concurrency 1 "${limits[@]}")"
+
+# A measurement beside the answer, and beside the bound.
+measured=$(awk -v x="$itl" 'BEGIN { printf "%.12g", x * 1.1 }')
+held=$(answer --concurrency 64 --measured_s "$measured")
+same 'measured over predicted' measured_over_predicted 1.1 1e-9 "$held"
+same 'measured over bound' 'measured_over_bound * bound_time_s / itl_s' 1.1 1e-9 "$held"
+[[ $held == *'"possible":true'* && $(answer --concurrency 64 --measured_s 1us) == *'"possible":false'* ]] || fail 'what is possible'
+[[ $("$napkin" gemm --accelerator h100_sxm --m 1 --n 8192 --k 8192 --measured_s 1ms --mode bound --json) == *'"measured_over_bound":'* ]] ||
+  fail 'gemm takes no measurement'
+
+# Drafts: every accepted token shortens the gaps; a bound has them too, and is never above.
+lookup=$(answer --concurrency 8 --draft_length 4 --acceptance 0.7,0.6,0.5)
+# 1 + 0.7 (1 + 0.6 (1 + 0.5 (1 + 0.5)))
+same 'tokens of a round' emitted_tokens 2.435 1e-9 "$lookup"
+less 'drafts that are kept' itl_s "$lookup" "$(answer --concurrency 8)"
+holds 'the bound of drafts' 'bound_time_s < itl_s && bound_ttft_s < ttft_s' "$lookup"
+less 'a model that drafts costs its passes' itl_s "$lookup" "$(answer --concurrency 8 --draft_length 4 --acceptance 0.7,0.6,0.5 --draft_model llama_3_8b)"
+deepseek=(serving --model deepseek_v3 --accelerator h200_sxm --tensor_parallel 8 --engine sglang --input_tokens 2048
+  --output_tokens 512 --concurrency 8 --json)
+heads=$("$napkin" "${deepseek[@]}" --mtp 1)
+same 'a head of its own, kept 85 of 100 times' emitted_tokens 1.85 1e-9 "$heads"
+less 'a head of its own' itl_s "$heads" "$("$napkin" "${deepseek[@]}")"
+
+# Pools: 80 layers x 4 KiB x 2048 tokens over 8 GPUs are 83.9 MB, at 50 GB/s.
+pools() {
+  "$napkin" serving --model llama_3_70b --accelerator h100_sxm --engine vllm --input_tokens 2048 --output_tokens 512 \
+    --prefill_tensor_parallel 8 --decode_tensor_parallel 8 --kv_link_bytes_per_s 50GB/s "$@" --json
+}
+apart=$(pools --concurrency 64 --prefill_replicas 2)
+same 'a transfer' transfer_s 0.0016777216 1e-9 "$apart"
+same "Little's law of pools" 'requests_per_s * e2e_s' 64 1e-6 "$apart"
+holds 'the bound of pools' 'bound_time_s < itl_s && bound_ttft_s < ttft_s' "$apart"
+less 'no prompt stalls an answer' itl_p99_s "$apart" "$steady"
+for binds in '1 prefill' '20 decode'; do
+  [[ $(pools --concurrency 2000 --prefill_replicas ${binds% *}) == *"\"binding\":\"${binds#* }\""* ]] || fail "with $binds"
+done
+half=$(pools --concurrency 64 --prefill_replicas 2 --mode bound)
+same "Little's law of the bound of pools" 'requests_per_s * e2e_s' 64 1e-6 "$half"
+[[ $half != *_p[0-9]* ]] || fail "a bound of pools has a distribution: $half"
+full=$(pools --requests_per_s 400)
+most=$(sed -nE 's/.*, ([0-9.e+-]+) req\/s available.*/\1/p' <<<"$full")
+for factor in 0.99 1.01; do
+  rate=$(awk -v x="$most" -v f=$factor 'BEGIN { print x * f }')
+  [[ $(pools --requests_per_s "$rate") == *"\"feasible\":$([[ $factor == 0.99 ]] && echo true || echo false)"* ]] ||
+    fail "pools: $factor of the rate that is said to be available"
+done
+"$napkin" explain "${llama[@]}" --concurrency 8 --draft_length 2 --acceptance 0.5 >/dev/null || fail 'no derivation of drafts'
+
 # plan takes the same load.
 plan=(plan --model llama_3_8b --accelerator h100_sxm --gpus 1 --input_tokens 2048 --output_tokens 64 --concurrency 16)
 price() {

@@ -2,6 +2,7 @@
 // other.
 #pragma once
 
+#include <perfmodel/service/largest_rate.hpp>
 #include <perfmodel/service/load.hpp>
 #include <perfmodel/service/serving_estimate.hpp>
 
@@ -46,17 +47,7 @@ constexpr request_rate<T> goodput(basic_service_load<T> load, const basic_latenc
     load.arrivals = loop;
     return meets(serve(load), t);
   };
-  double meeting = 1e-6, missing = 1e9;
-  if (!within(meeting)) return {};
-  for (double rate = 1.0; missing > 1e8 && rate < 1e8; rate *= 4.0) {
-    (within(rate) ? meeting : missing) = rate;
-  }
-  while (missing - meeting > 1e-6 * missing) {
-    const double middle =
-        meeting > 0.01 * missing ? 0.5 * (meeting + missing) : math::sqrt(meeting * missing);
-    (within(middle) ? meeting : missing) = middle;
-  }
-  return request_rate<T>::from_value(T(meeting));
+  return request_rate<T>::from_value(T(detail::largest_rate_that(within)));
 }
 
 /// Goodput of the same devices both ways.

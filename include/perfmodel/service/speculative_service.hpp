@@ -1,6 +1,7 @@
 // A service whose iterations are rounds of speculation.
 #pragma once
 
+#include <perfmodel/service/bound_of_service.hpp>
 #include <perfmodel/service/prediction_of_service.hpp>
 #include <perfmodel/service/speculation.hpp>
 
@@ -16,11 +17,29 @@ using speculative_serving_estimate = basic_speculative_serving_estimate<>;
 
 namespace detail {
 
-/// The service of rounds: an answer of O tokens is 1 + (O - 1) / E of them.
-template <Scalar T, class Pass>
-constexpr basic_speculative_serving_estimate<T> speculative_service(
-    const basic_deployment<T>& d, const basic_service_load<T>& l, const basic_speculation<T>& s,
-    const basic_service_terms<T>& engine, const Pass& pass) {
+/// Of the gaps between tokens one in E is that of rounds, and the others 0. A bound has none.
+template <Scalar T>
+constexpr basic_latency_distribution<T> gaps_of_rounds(const basic_latency_distribution<T>& rounds,
+                                                       const T& emitted) {
+  basic_latency_distribution<T> gap;
+  if (rounds.size() == 0) return gap;
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    basic_latency_part<T> part = rounds[i];
+    part.weight = part.weight / emitted;
+    gap.add(part);
+  }
+  gap.add({1.0 - 1.0 / emitted, {}});
+  return gap;
+}
+
+/// The service of rounds: an answer of O tokens is 1 + (O - 1) / E of them; serve(load, round) says what a
+/// service makes of a load whose passes are round(iteration).
+template <Scalar T, class Pass, class Serve>
+constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_deployment<T>& d,
+                                                                    const basic_service_load<T>& l,
+                                                                    const basic_speculation<T>& s,
+                                                                    const Pass& pass,
+                                                                    const Serve& serve) {
   const T emitted = emitted_by(s, s.length);
   const T longest = l.input_tokens + l.output_tokens;
   const basic_kv_capacity<T> memory = speculative_capacity(d, s, longest);
@@ -39,7 +58,11 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(
     prompts.batch = T(0.0);
     duration<T> draft{};
     if (upper(i.prefill_tokens) > 0.0 && prefills) {
-      draft += pass(drafting_deployment(d, s), prompts).time;
+      // A mean iteration has a part of a prompt's pass; any other has whole prompts.
+      const T part = scalar_min(prompts.prefill_sequences, T(1.0));
+      prompts.prefill_tokens /= part;
+      prompts.prefill_sequences /= part;
+      draft += part * pass(drafting_deployment(d, s), prompts).time;
     }
     if (upper(i.batch) > 0.0) {
       i.context += cached;
@@ -50,8 +73,7 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(
     e.time += e.terms.add(limiter::none, "draft", draft);
     return e;
   };
-  basic_speculative_serving_estimate<T> out{
-      service_prediction<T, decltype(round)>(d, rounds, engine, round).estimate()};
+  basic_speculative_serving_estimate<T> out{serve(rounds, round)};
   out.emitted = emitted;
   out.capacity = memory.sequences;
   if (out.feasible && !memory.feasible) out.feasible = memory.feasible;
@@ -60,14 +82,7 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(
         infeasible("not one sequence fits beside the weights of model and drafter", "B",
                    upper(sequence_on_device(d, longest).value()), lower(memory.available.value()));
   }
-  const basic_latency_distribution<T> between = out.gap;
-  out.gap = {};
-  for (std::size_t i = 0; i < between.size(); ++i) {
-    basic_latency_part<T> part = between[i];
-    part.weight = part.weight / emitted;
-    out.gap.add(part);
-  }
-  out.gap.add({1.0 - 1.0 / emitted, {}});
+  out.gap = gaps_of_rounds(out.gap, emitted);
   out.itl = named("inter-token latency", out.itl / emitted);
   out.output_rate = output_rate_of(l, out.throughput);
   return out;

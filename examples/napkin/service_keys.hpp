@@ -1,0 +1,160 @@
+// What a request for a service says beside one deployment and its load: drafts, pools, targets.
+#pragma once
+
+#include <optional>
+#include <perfmodel/serving.hpp>
+
+#include "deployments.hpp"
+
+namespace napkin {
+
+/// draft_length, acceptance, mtp, drafter, draft_model.
+std::vector<key> draft_keys();
+/// Of both pools of a disaggregated service, and the link between them.
+std::vector<key> pool_keys();
+/// ttft_limit_s, itl_limit_s and limit_share.
+std::vector<key> target_keys();
+
+/// What draft tokens of a model's own heads are taken to be kept with, where nobody says: DeepSeek-V3's report,
+/// section 5.4.3, has 85 to 90 % of its second tokens; of another model or a third token it is assumed.
+inline constexpr double assumed_acceptance = 0.85;
+
+namespace detail {
+
+[[noreturn]] inline void contradiction(const std::string& why) {
+  throw perfmodel::error(perfmodel::error_code::inconsistent, why);
+}
+
+template <perfmodel::Scalar T>
+bool any_given(const inputs<T>& in, std::initializer_list<const char*> keys) {
+  for (const char* k : keys) {
+    if (in.given(k)) return true;
+  }
+  return false;
+}
+
+template <perfmodel::Scalar T>
+perfmodel::basic_deployment<T> drafting(inputs<T>& in, perfmodel::basic_deployment<T> d) {
+  const found_model& found = find_model(in.text("draft_model"));
+  d.model = in.model("draft_model");
+  check(d.layout, sharded_dims_of(d.model));
+  d.weights = found.stored;
+  const perfmodel::engine_formats f =
+      perfmodel::engine_formats_of(found.stored, found.kv, in.chip(), d.served_by);
+  d.activations = f.linear.format;
+  d.expert_activations = f.experts.format;
+  d.kv = f.kv;
+  return d;
+}
+
+/// One pool, whose keys begin with `prefix`, and how many copies of its deployment it has.
+template <perfmodel::Scalar T>
+perfmodel::basic_replica_pool<T> pool_of(inputs<T>& in, const std::string& prefix) {
+  const auto whole = [&](const char* name) { return in.whole(prefix + name); };
+  if (!in.has(prefix + "tensor_parallel")) {
+    in.missing(prefix + "tensor_parallel", "a service in pools says how each is laid out");
+  }
+  perfmodel::parallel_layout layout{.tensor = whole("tensor_parallel"),
+                                    .expert = whole("expert_parallel")};
+  const int data = whole("data_parallel");
+  const bool groups = layout.expert > layout.tensor;
+  if (groups) layout.data = data;
+  perfmodel::basic_replica_pool<T> pool{deployment_of(in, layout), T(whole("replicas"))};
+  reserve_memory(in, pool.deployment);
+  if (!groups) pool.replicas = pool.replicas * T(data);
+  return pool;
+}
+
+}  // namespace detail
+
+/// Whether a request has pools. Throws inconsistent where it has one deployment too.
+template <perfmodel::Scalar T>
+bool has_pools(const inputs<T>& in) {
+  bool pools = in.given("kv_link_bytes_per_s");
+  for (const key& k : pool_keys()) pools = pools || in.given(k.name);
+  if (!pools) return false;
+  if (detail::any_given(
+          in, {"tensor_parallel", "pipeline_parallel", "expert_parallel", "data_parallel"})) {
+    detail::contradiction(
+        "prefill_ and decode_ keys lay out two pools; tensor_parallel, pipeline_parallel, "
+        "expert_parallel and data_parallel are of a service in one");
+  }
+  if (detail::any_given(in, {"draft_length", "mtp", "acceptance", "drafter", "draft_model"})) {
+    detail::contradiction("drafts are of a service in one pool; nothing is known of both together");
+  }
+  return true;
+}
+
+template <perfmodel::Scalar T>
+perfmodel::basic_disaggregated<T> pools_of(inputs<T>& in) {
+  perfmodel::basic_disaggregated<T> d{detail::pool_of(in, "prefill_"),
+                                      detail::pool_of(in, "decode_")};
+  if (!in.has("kv_link_bytes_per_s")) {
+    in.missing("kv_link_bytes_per_s", "of each GPU, over which the cache of a prompt is sent");
+  }
+  d.link.per_device = in.template amount<perfmodel::bandwidth<T>>("kv_link_bytes_per_s");
+  return d;
+}
+
+/// The speculation of a request; none where it has no drafts. Throws missing_key and inconsistent.
+template <perfmodel::Scalar T>
+std::optional<perfmodel::basic_speculation<T>> drafts_of(inputs<T>& in,
+                                                         const perfmodel::basic_deployment<T>& d) {
+  using perfmodel::drafter;
+  const bool own = in.has("mtp"), drafted = in.has("draft_length");
+  if (!own && !drafted) {
+    for (const char* k : {"acceptance", "drafter", "draft_model"}) {
+      if (in.given(k)) in.missing("draft_length", cat(k, " is of drafts; or mtp"));
+    }
+    return {};
+  }
+  if (own && drafted) detail::contradiction("give one of mtp and draft_length, and not both");
+  if (own && detail::any_given(in, {"drafter", "draft_model"}))
+    detail::contradiction("mtp is drafted by the model's own heads; drafter is of draft_length");
+  if (own && !d.model.mtp) {
+    detail::contradiction(cat("mtp is ", in.whole("mtp"), ", and ", in.text("model"),
+                              " has no heads for it; allowed: draft_length"));
+  }
+  perfmodel::basic_speculation<T> s;
+  s.length = in.whole(own ? "mtp" : "draft_length");
+  if (own) s.by = drafter::layer;
+  constexpr std::pair<const char*, drafter> names[] = {{"lookup", drafter::lookup},
+                                                       {"layer", drafter::layer},
+                                                       {"heads", drafter::heads},
+                                                       {"part", drafter::part}};
+  for (const auto& [name, by] : names) {
+    if (in.has("drafter") && in.text("drafter") == name) s.by = by;
+  }
+  if (in.has("draft_model")) {
+    if (in.given("drafter")) detail::contradiction("give one of drafter and draft_model");
+    s.by = drafter::model;
+    s.draft = detail::drafting(in, d);
+  }
+  if (!in.has("acceptance")) {
+    if (!own) in.missing("acceptance", "how often a draft token is kept");
+    s.acceptance.push_back(T(assumed_acceptance));
+    return s;
+  }
+  const std::vector<T> each = in.numbers("acceptance");
+  if (each.size() > s.acceptance.capacity) {
+    detail::contradiction(cat("acceptance has ", each.size(), " positions; allowed: 1 to ",
+                              s.acceptance.capacity, ", the last of them for those beyond too"));
+  }
+  for (const T& a : each) s.acceptance.push_back(a);
+  if (each.empty()) s.acceptance.push_back(in.number("acceptance"));
+  return s;
+}
+
+/// None where a request has no limits.
+template <perfmodel::Scalar T>
+std::optional<perfmodel::service_targets> targets_of(const inputs<T>& in) {
+  if (!in.has("ttft_limit_s") && !in.has("itl_limit_s")) return {};
+  perfmodel::service_targets t;
+  if (in.has("ttft_limit_s")) {
+    t.ttft = {in.plain("ttft_limit_s") * perfmodel::second, in.plain("limit_share")};
+  }
+  if (in.has("itl_limit_s")) t.itl = {in.plain("itl_limit_s") * perfmodel::second, {}};
+  return t;
+}
+
+}  // namespace napkin

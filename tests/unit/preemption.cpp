@@ -1,0 +1,87 @@
+// Sequences that are evicted: by hand, and as the simulator has them.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/service/preemption.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <string>
+
+#include "simulator/simulate.hpp"
+#include "support/near.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+namespace sim = perfmodel_test::simulator;
+using perfmodel_test::near;
+
+namespace {
+
+const pm::deployment llama = pm::with_all_memory(pm::deployment{.device = cat::h100_sxm,
+                                                                .model = cat::llama_3_70b,
+                                                                .layout = {.tensor = 8},
+                                                                .served_by = pm::engine::vllm});
+pm::service_load closed(double concurrency) {
+  return {.input_tokens = 2000, .output_tokens = 1000, .arrivals = pm::closed_loop{concurrency}};
+}
+const pm::datasheet policy{};
+
+/// Evictions of a request where three times as many wait as fit on average.
+double simulated(int input, int output) {
+  constexpr int places = 40;
+  perfmodel_test::random_numbers r(5);
+  sim::load l;
+  l.jobs = sim::draw_jobs(r, 1000, sim::constant(input), sim::lognormal(output, 0.5));
+  l.concurrency = 3 * places;
+  l.warm_up = l.tail = 200;
+  sim::scheduler s;
+  s.max_sequences = 100000;
+  s.kv_blocks = places * (input + output / 2) / sim::block_tokens;
+  const auto time = [](const sim::pass& p) {
+    return 0.01 + 1e-5 * p.prompt_tokens + 1e-7 * p.context * p.decoding;
+  };
+  const auto run = sim::simulate(l, s, time, 3);
+  double evictions = 0;
+  for (const auto& q : run.requests) evictions += q.preemptions;
+  return evictions / static_cast<double>(run.requests.size());
+}
+
+}  // namespace
+
+TEST_CASE("preemption: what is computed anew, and what is sent out and in") {
+  const auto e = pm::preemption_of(llama, closed(4000), 50.0 * pm::GB_per_s, policy);
+  // 1000 / 2100 times, 2100 tokens each: 327,680 B per token over 8 ranks.
+  CHECK(near(e.times, 1000.0 / 2100));
+  CHECK(near(e.tokens, 2100));
+  CHECK(near(e.swap.value(), 2 * 1000.0 / 2100 * 327680 * 2100 / 8 / 50e9));
+  CHECK(near(e.recompute, 1000.0 / 2100 * pm::step(llama, {.prefill_tokens = 2100}, policy).time));
+  CHECK(e.cheaper == pm::preemption::swap);
+  CHECK(near(e.time(), e.swap));
+  const auto slow = pm::preemption_of(llama, closed(4000), 1.0 * pm::GB_per_s, policy);
+  CHECK(slow.cheaper == pm::preemption::recompute);
+  CHECK(near(slow.time(), slow.recompute));
+  CHECK(pm::preemption_of(llama, closed(4000), {}, policy).cheaper == pm::preemption::recompute);
+  CHECK(std::string(name_of(slow.cheaper)) == "recompute");
+}
+
+TEST_CASE("preemption: none where all fit, or where whole answers have their place") {
+  CHECK(pm::preemption_of(llama, closed(100), 50.0 * pm::GB_per_s, policy).times == 0);
+  auto reserves = llama;
+  reserves.served_by = pm::engine::trtllm;
+  CHECK(pm::preemption_of(reserves, closed(4000), 50.0 * pm::GB_per_s, policy).times == 0);
+  auto open = closed(1);
+  open.arrivals = pm::open_loop{.rate = 1.0 * pm::request_per_s};
+  CHECK(pm::preemption_of(llama, open, 50.0 * pm::GB_per_s, policy).times == 0);
+}
+
+TEST_CASE("preemption: as often as the simulator evicts") {
+  for (const int input : {200, 500, 1000, 2000}) {
+    for (const int output : {500, 1000, 2000}) {
+      const double evicted = simulated(input, output);
+      const double law = pm::preemptions_of_full_service(double(input), double(output));
+      INFO(input << " and " << output << ": " << evicted << ", law " << law);
+      CHECK(std::fabs(law / evicted - 1) < 0.15);
+    }
+  }
+  // Short answers leave room in their blocks.
+  CHECK(simulated(2000, 100) <= pm::preemptions_of_full_service(2000.0, 100.0));
+}
