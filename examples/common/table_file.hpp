@@ -63,6 +63,7 @@ class table_row {
       : header_(std::move(header)), cells_(std::move(cells)), line_(line) {}
 
   const std::string& file() const { return header_->file; }
+  int line() const { return line_; }
   [[noreturn]] void fail(error_code code, std::string_view what) const {
     throw error(code, cat(header_->file, ':', line_, ": ", what));
   }

@@ -73,29 +73,36 @@ std::string parameters_text(const pm::machine_fit& fit) {
   return table(rows, "lrrl");
 }
 
-/// A profile goes into a file of its own: nothing waits for a reader of a pipe, and the measurements
-/// stay.
-void check_out(const calibrate_request& r) {
+}  // namespace
+
+void check_out(const std::string& out, const std::vector<std::string>& measured) {
   namespace fs = std::filesystem;
   std::error_code unknown;
-  const auto status = fs::status(r.out, unknown);
+  const auto status = fs::status(out, unknown);
   if (!fs::exists(status)) return;
   if (!fs::is_regular_file(status) && !fs::is_character_file(status)) {
-    unreadable("out", r.out, "is not a file");
+    unreadable("out", out, "is not a file");
   }
-  if (fs::equivalent(r.out, r.data, unknown)) {
-    throw error(error_code::inconsistent, "out: " + in_quotes(r.out) +
+  for (const std::string& file : measured) {
+    if (!fs::equivalent(out, file, unknown)) continue;
+    throw error(error_code::inconsistent, "out: " + in_quotes(out) +
                                               " is the file of the measurements, which would be "
                                               "lost; give another");
   }
 }
 
-}  // namespace
-
 std::string calibrate(const calibrate_request& r) {
+  if (!r.runs.empty()) return calibrate_runs(r);
+  if (r.data.empty())
+    throw error(code::missing_key, "data is missing; or give runs (--data, --runs)");
+  if (!r.constants.empty()) {
+    throw error(
+        error_code::inconsistent,
+        cat(r.constants.begin().key(), " is of runs; data are latencies of matrix products"));
+  }
   const found_accelerator chip = named_accelerator(r.accelerator);
   const pm::accelerator& a = *chip;
-  if (!r.out.empty()) check_out(r);
+  if (!r.out.empty()) check_out(r.out, {r.data});
   const std::vector<measured_product> rows = read_products(r.data, a, {r.gpu, r.backend});
   check_sizes(rows);
   std::vector<pm::gemm_measurement> measurements;

@@ -10,6 +10,7 @@
 #include "output.hpp"
 #include "planning.hpp"
 #include "profile_file.hpp"
+#include "service_runs.hpp"
 
 #ifndef PERFMODEL_VERSION
 #define PERFMODEL_VERSION "unknown"
@@ -222,27 +223,64 @@ void list(const listing_command& c, ToJson to_json, ToText to_text) {
   }
 }
 
-CLI::App* add_calibrate(CLI::App& app, napkin::calibrate_request& r) {
-  CLI::App* command = app.add_subcommand(
-      "calibrate", "A machine's profile from measured latencies of matrix products");
-  command
-      ->add_option("--accelerator", r.accelerator,
-                   "whose: one that `napkin gpus` lists, or an accelerator file")
-      ->required()
-      ->type_name("");
-  command->add_option("--data", r.data, "a CSV with dtype, m, n, k and latency_us, or a recording")
-      ->required()
-      ->type_name("")
-      ->check(a_path());
-  command->add_option("--gpu", r.gpu, "only the rows of this gpu")->type_name("");
-  command->add_option("--backend", r.backend, "only the rows of this backend")->type_name("");
-  command->add_option("--out", r.out, "the file that the profile is written to")
-      ->type_name("")
-      ->check(a_path());
-  command->add_flag("--json", r.as_json, "print the profile as one JSON object")
-      ->disable_flag_override();
-  return command;
-}
+/// `napkin calibrate`, with the keys of a run as options.
+class calibrate_command {
+ public:
+  explicit calibrate_command(CLI::App& app)
+      : command_(app.add_subcommand(
+            "calibrate",
+            "A machine's profile from measured latencies of matrix products (--data), or an "
+            "engine's from runs of your own service (--runs)")),
+        keys_(napkin::run_keys()),
+        values_(keys_.size()) {
+    command_
+        ->add_option("--accelerator", r_.accelerator,
+                     "whose: one that `napkin gpus` lists, or an accelerator file")
+        ->required()
+        ->type_name("");
+    add_path("--data", r_.data, "a CSV with dtype, m, n, k and latency_us, or a recording");
+    command_
+        ->add_option(
+            "--runs", r_.runs,
+            "benchmark runs: a CSV with the keys below, itl_ms and ttft_ms, or what vllm bench "
+            "serve or SGLang's bench_serving wrote; one file or more")
+        ->type_name("")
+        ->check(a_path());
+    command_->add_option("--gpu", r_.gpu, "only the rows of this gpu")->type_name("");
+    command_->add_option("--backend", r_.backend, "only the rows of this backend")->type_name("");
+    add_path("--out", r_.out, "the file that the profile is written to");
+    command_->add_flag("--json", r_.as_json, "print the profile as one JSON object")
+        ->disable_flag_override();
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (keys_[i].name == std::string_view("accelerator")) continue;
+      std::string names = napkin::cat("--", keys_[i].name), hyphens = names;
+      std::replace(hyphens.begin() + 2, hyphens.end(), '_', '-');
+      if (hyphens != names) names += "," + hyphens;
+      command_->add_option(names, values_[i], napkin::cat("of all runs: ", keys_[i].help))
+          ->type_name("");
+    }
+  }
+
+  bool parsed() const { return command_->parsed(); }
+  napkin::calibrate_request request() const {
+    napkin::calibrate_request r = r_;
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (values_[i].empty()) continue;
+      r.constants[keys_[i].name] = napkin::from_command_line(&keys_[i], values_[i]);
+    }
+    return r;
+  }
+
+ private:
+  void add_path(const char* name, std::string& into, const char* help) {
+    command_->add_option(name, into, help)->type_name("")->check(a_path());
+  }
+
+  CLI::App* command_;
+  std::vector<napkin::key> keys_;
+  std::vector<std::string> values_;
+  napkin::calibrate_request r_{};
+};
 
 /// The commands of the program, each with its options.
 struct commands {
@@ -255,8 +293,7 @@ struct commands {
   CLI::App* batch =
       app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
   std::string batch_profile{};
-  napkin::calibrate_request fitting{};
-  CLI::App* calibrating = add_calibrate(app, fitting);
+  calibrate_command calibrating{app};
   listing_command gpus{app, "gpus", "The accelerators, with the source of each value"};
   std::string exported{};
   listing_command models{app, "models", "The models, with the source of their shapes"};
@@ -286,7 +323,7 @@ struct commands {
       const auto profile = batch_profile.empty() ? nullptr : napkin::read_profile(batch_profile);
       return napkin::answer_batch(std::cin, std::cout, profile.get()) ? success : some_lines_failed;
     }
-    if (calibrating->parsed()) std::cout << napkin::calibrate(fitting);
+    if (calibrating.parsed()) std::cout << napkin::calibrate(calibrating.request());
     if (planning.chosen()) return plan(planning);
     if (!exported.empty()) {
       std::cout << napkin::accelerator_file_text(*napkin::named_accelerator(exported));

@@ -40,11 +40,13 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
     if (key == "ttft_s") {
       note.bounds.push_back(bound_of("bound_ttft_s", r));
       const perfmodel::evidence prompt = evidence_of(c, part, answer.prompt_terms);
-      note.first_token =
-          perfmodel::range_of(time, perfmodel::first_token_log_sigma(prompt.log_sigma()));
+      note.first_token = perfmodel::range_of(
+          time,
+          c.widths ? c.widths->first_token : perfmodel::first_token_log_sigma(prompt.log_sigma()));
     } else if (key == "time_s" || key == "itl_s") {
       note.bounds.push_back(bound_of("bound_time_s", r));
-      note.range = perfmodel::range_of(time, stands_on.log_sigma());
+      const bool own = c.widths && key == "itl_s";
+      note.range = perfmodel::range_of(time, own ? c.widths->token : stands_on.log_sigma());
     }
   }
   answer.calibrated = std::move(note);

@@ -4,6 +4,7 @@
 
 #include "../common/files.hpp"
 #include "accelerator_file.hpp"
+#include "service_profile.hpp"
 
 namespace napkin {
 
@@ -151,7 +152,12 @@ std::unique_ptr<given_profile> read_profile(const std::string& path) {
   try {
     json content;
     read_json(text, content);
-    parse(json_field(content), *p);
+    const json_field file(content);
+    if (is_service_profile(file)) {
+      parse_service_profile(file, *p);
+    } else {
+      parse(file, *p);
+    }
   } catch (const error& e) {
     throw error(e.code(), cat("profile: ", in_quotes(path), ": ", e.what()));
   }

@@ -13,7 +13,7 @@ namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 
 bool is_of(const given_profile* given, const pm::accelerator& a) {
-  return given != nullptr && given->machine.name == a.name;
+  return given != nullptr && !given->service && given->machine.name == a.name;
 }
 
 }  // namespace
@@ -77,6 +77,27 @@ calibration calibration_of(const pm::accelerator& a, profile_part part, std::str
   return c;
 }
 
+void put_own_service(calibration& c, const given_profile& given, const asked_service& asked) {
+  if (!given.service || !(given.machine.name == c.accelerator)) return;
+  const own_service& own = *given.service;
+  if (own.model != asked.model || own.by != asked.by) {
+    if (!given.must_match) return;
+    throw pm::error(
+        pm::error_code::inconsistent,
+        common::cat("the profile is of ", own.model, " by ", pm::name_of(own.by),
+                    ", and the service is ", asked.model, " by ", pm::name_of(asked.by)));
+  }
+  for (std::size_t i = 0; i < pm::service_parameters; ++i) {
+    set_value(c.silicon.engine, static_cast<pm::service_parameter>(i), own.value[i]);
+  }
+  c.silicon.notes[static_cast<std::size_t>(pm::profile_part::quantisation)].from = &given.from;
+  c.own_service = given.text;
+  if (own.tensor == asked.tensor && own.pipeline == asked.pipeline && own.expert == asked.expert &&
+      own.data == asked.data) {
+    c.widths = {own.token_log_sigma, own.first_token_log_sigma};
+  }
+}
+
 pm::evidence evidence_of(const calibration& c, profile_part part,
                          const pm::basic_terms<double>& terms) {
   const auto time = [&](pm::operator_class k) { return terms.time_of(pm::name_of(k)); };
@@ -114,6 +135,9 @@ profile_note note_of(const calibration& c, const pm::evidence& stands_on) {
                                        ", the nearest measured accelerator by architecture";
     if (note.source.find(text) == std::string::npos)
       note.source += (note.source.empty() ? "" : "; ") + text;
+  }
+  if (!c.own_service.empty() && note.source.find(c.own_service) == std::string::npos) {
+    note.source += (note.source.empty() ? "" : "; ") + c.own_service;
   }
   return note;
 }

@@ -1,7 +1,9 @@
 // What a calibrated answer counts on: the profiles of one accelerator, and what it stands on.
 #pragma once
 
+#include <optional>
 #include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/calibrated/service_posterior.hpp>
 #include <string>
 #include <string_view>
 
@@ -16,11 +18,29 @@ inline constexpr double copies_in_benchmarks = 6.0;
 /// Which profile the time of a query comes from; none: calibration has no meaning there.
 enum class profile_part { none, matrix, attention, experts, links, all };
 
+/// The engine as runs of one's own service told of it, for the service that was run: intervals are as
+/// wide as they say on the layout of those runs.
+struct own_service {
+  std::string model{};
+  perfmodel::engine by = perfmodel::engine::none;
+  int tensor = 1, pipeline = 1, expert = 1, data = 1;
+  perfmodel::service_numbers value{};  ///< by service_parameter
+  double token_log_sigma = 0.0, first_token_log_sigma = 0.0;
+};
+
+/// The widths of the intervals around a service's times.
+struct service_widths {
+  double token = 0.0, first_token = 0.0;
+};
+
 /// The profiles of one accelerator under one engine.
 struct calibration {
   perfmodel::label accelerator{};
   perfmodel::calibrated silicon{};
   bool narrow_products = false;  ///< products in less than 16 bits, which an engine quantises for
+  std::string
+      own_service{};  ///< what its engine's parameters were fitted to, where that is a service
+  std::optional<service_widths> widths{};  ///< where runs of the service itself have told
 
   /// A whole model's products run with activations of that format.
   void multiplies_in(perfmodel::number_format activations) {
@@ -35,10 +55,11 @@ struct profile_note {
   std::string source{};
 };
 
-/// A machine profile that was read from a file. `machine.from` refers into it, so it stays in
-/// place.
+/// A profile that was read from a file: of a machine, or of a `service` on the machine of that name.
+/// `machine.from` refers into it, so it stays in place.
 struct given_profile {
   perfmodel::machine_profile machine{};
+  std::optional<own_service> service{};
   std::string text{};
   perfmodel::source from{};
   bool must_match = false;  ///< a request without its accelerator is refused
@@ -61,6 +82,16 @@ std::string prediction_hint(const perfmodel::accelerator& a, profile_part part);
 /// unknown_name where a fact is not stated that the part's law needs.
 calibration calibration_of(const perfmodel::accelerator& a, profile_part part,
                            std::string_view engine, const given_profile* given);
+
+/// What was asked of a service: its model, engine and layout.
+struct asked_service {
+  std::string_view model{};
+  perfmodel::engine by = perfmodel::engine::none;
+  int tensor = 1, pipeline = 1, expert = 1, data = 1;
+};
+/// Puts the engine of a profile of a service in. Throws inconsistent where that is of another model or
+/// engine and `given` must match; else leaves the calibration as it is.
+void put_own_service(calibration& c, const given_profile& given, const asked_service& asked);
 
 /// Of the profiles behind a time: the weakest basis, and each source once.
 profile_note note_of(const calibration& c, const perfmodel::evidence& stands_on);

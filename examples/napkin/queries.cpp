@@ -63,6 +63,11 @@ const query& query_of(const json& object) {
   return find_query(at->get_ref<const std::string&>());
 }
 
+bool takes_services(const query& asked) {
+  return asked.part == profile_part::all && asked.find("model") != nullptr &&
+         asked.find("engine") != nullptr && !asked.find("model")->several;
+}
+
 namespace {
 
 /// What a request counts on: nothing but data sheets in bound mode, which is the default where the
@@ -80,6 +85,20 @@ std::optional<calibration> calibration_for(const query& asked, const request& r,
     const inputs<double> in(r);
     c.multiplies_in(asked.find("model") == nullptr ? in.format("activation_format")
                                                    : in.formats().linear.format);
+  }
+  if (r.profile() != nullptr && takes_services(asked)) {
+    bool as_run = true;  // in one pool, without drafts
+    for (const char* key : {"prefill_tensor_parallel", "decode_tensor_parallel", "mtp",
+                            "draft_length", "drafter", "draft_model"}) {
+      if (asked.find(key) != nullptr && r.at(key).given) as_run = false;
+    }
+    const auto degree = [&](const char* key) { return asked.find(key) ? r.whole(key) : 1; };
+    put_own_service(
+        c, *r.profile(),
+        {find_model(r.text("model")).model.name.view(), *perfmodel::find_engine(r.text("engine")),
+         degree("tensor_parallel"), degree("pipeline_parallel"), degree("expert_parallel"),
+         degree("data_parallel")});
+    if (!as_run) c.widths.reset();
   }
   return c;
 }

@@ -132,6 +132,9 @@ outcome<> answer_of(const query& asked, const json& object, const given_profile*
 explanation explanation_of(const query& asked, const json& object,
                            const given_profile* profile = nullptr);
 
+/// Whether a query is of a model by an engine, so that a profile of a service says something of it.
+bool takes_services(const query& asked);
+
 /// The mode that an object asks for; none where it does not. Throws wrong_type, unknown_name.
 std::optional<mode> mode_in(const json& object);
 

@@ -92,8 +92,13 @@ std::vector<found_accelerator> accelerators_of(std::string_view names, bool seve
 }
 
 /// A profile that was given for a request is of one of its accelerators.
-void check_profile(const given_profile* p, const std::vector<found_accelerator>& accelerators) {
+void check_profile(const query& asked, const given_profile* p,
+                   const std::vector<found_accelerator>& accelerators) {
   if (p == nullptr || !p->must_match) return;
+  if (p->service && !takes_services(asked)) {
+    throw error(error_code::inconsistent, cat("the profile is of a service, which says nothing of ",
+                                              asked.name, "; allowed: step, serving"));
+  }
   for (const found_accelerator& a : accelerators) {
     if (a->name == p->machine.name) return;
   }
@@ -137,7 +142,7 @@ request::request(const query& asked, const json& object, const given_profile* pr
   if (chips == nullptr) return;
   if (has("accelerator")) {
     accelerators_ = accelerators_of(text("accelerator"), chips->several, object);
-    check_profile(profile, accelerators_);
+    check_profile(asked_, profile, accelerators_);
   } else if (member(object, "set") != nullptr || member(object, "price") != nullptr) {
     missing_key(asked, "accelerator", "set and price say something of it");
   }

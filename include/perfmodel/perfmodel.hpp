@@ -12,8 +12,10 @@
 #include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/analysis/sensitivity.hpp>
+#include <perfmodel/analysis/service_run.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/calibrated/service_posterior.hpp>
 #include <perfmodel/cost.hpp>
 #include <perfmodel/deployment/engine_formats.hpp>
 #include <perfmodel/deployment/require_fits.hpp>

@@ -154,6 +154,7 @@ constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
   basic_estimate<T> e;
   duration<T> on_chip{};
   for (std::size_t c = 0; c < by_class.size(); ++c) {
+    by_class[c] = as_it_runs(by_class[c], policy);
     const char* name = name_of(static_cast<operator_class>(c));
     if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name, by_class[c]);
     on_chip += by_class[c];
@@ -163,7 +164,8 @@ constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
   on_chip += host;
   const basic_step_demand<T> s = sum.on(d.device);
   const duration<T> memory = (s.weights + s.cache) / d.device.dram.bandwidth;
-  const duration<T> communication = communication_of_pass(d, i, links) + waiting_of_pass(d, policy);
+  const duration<T> communication = as_it_runs(
+      duration<T>(communication_of_pass(d, i, links) + waiting_of_pass(d, policy)), policy);
   finish(e, on_chip, s, memory, duration<T>{}, communication);
   return e;
 }

@@ -1,6 +1,7 @@
 // What an accelerator reaches of its data sheet: few physical parameters, fitted to measurements.
 #pragma once
 
+#include <optional>
 #include <perfmodel/calibrated/engine.hpp>
 #include <perfmodel/calibrated/fitted_profile.hpp>
 #include <perfmodel/core/error.hpp>
@@ -53,11 +54,12 @@ struct basic_engine_profile {
   T quantise_share = T(1.0);         ///< the same elsewhere: the rest is fused away
   duration<T> step_host{};           ///< of a pass: scheduling, sampling, starting the graph
   duration<T> sequence_host{};       ///< of a sequence and pass
-  duration<T> rank_wait{};     ///< of a collective in a model, whose ranks do not come together
-  duration<T> request_host{};  ///< of a request: HTTP, tokens of the prompt and back
-  T request_iterations{};      ///< that run, or are scheduled, before one that a request can join
-  T prompt_time = T(1.0);      ///< of an iteration with prompts, times that of its kernels
-  T log_sigma{};               ///< as of a machine profile, over the products
+  duration<T> rank_wait{};       ///< of a collective in a model, whose ranks do not come together
+  duration<T> request_host{};    ///< of a request: HTTP, tokens of the prompt and back
+  T request_iterations{};        ///< that run, or are scheduled, before one that a request can join
+  T prompt_time = T(1.0);        ///< of an iteration with prompts, times that of its kernels
+  std::optional<T> pass_time{};  ///< of a pass, times its kernels and links: of one's own service
+  T log_sigma{};                 ///< as of a machine profile, over the products
   const source* from = &given_by_caller;
 
   template <class F, class... S>
@@ -75,6 +77,7 @@ struct basic_engine_profile {
     f(field::not_negative("request_host"), s.request_host...);
     f(field::not_negative("request_iterations"), s.request_iterations...);
     f(field::positive("prompt_time"), s.prompt_time...);
+    f(field::positive("pass_time"), s.pass_time...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);
   }

@@ -74,6 +74,8 @@ struct basic_calibrated {
   }
   /// Of a collective, for the last of its ranks.
   constexpr const duration<T>& rank_wait() const { return engine.rank_wait; }
+  /// What kernels and links take of a service, times what they take alone.
+  constexpr const std::optional<T>& pass_time() const { return engine.pass_time; }
 
   constexpr bool selects(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
     return cost_on(l).selects(l, s);

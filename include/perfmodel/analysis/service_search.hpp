@@ -1,0 +1,173 @@
+// The most probable shift of an engine's parameters, given runs and how services differ.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <cmath>
+#include <optional>
+#include <perfmodel/analysis/least_squares.hpp>
+#include <perfmodel/analysis/service_run.hpp>
+#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/calibrated/service_posterior.hpp>
+#include <perfmodel/serving.hpp>
+#include <span>
+#include <vector>
+
+namespace perfmodel {
+
+namespace detail {
+
+/// The search for the most probable shift of the parameters. Rows 2 i and 2 i + 1 are of run i: its
+/// time per token, and its time to the first.
+class service_search {
+ public:
+  static constexpr int n = static_cast<int>(service_parameters);
+  using vector = Eigen::Matrix<double, n, 1>;
+  using matrix = Eigen::Matrix<double, n, n>;
+  using slopes = Eigen::Matrix<double, Eigen::Dynamic, n>;
+
+  service_search(std::span<const service_run> runs, const calibrated& silicon,
+                 const service_spread& spread)
+      : runs_(runs), silicon_(silicon), spread_(spread) {
+    for (const service_run& r : runs) {
+      measured_.push_back(r.itl ? std::log(r.itl->value()) : infinity);
+      measured_.push_back(r.ttft ? std::log(r.ttft->value()) : infinity);
+    }
+    move_to(vector::Zero());
+  }
+
+  /// Gauss and Newton's steps, halved until they lead downhill.
+  void descend() {
+    for (int pass = 0; pass < 40; ++pass) {
+      differentiate();
+      const vector step = held_step();
+      const service_search from = *this;
+      double share = 1.0;
+      for (move_to(from.x + step); cost >= from.cost && share > 1e-4; share *= 0.5) {
+        move_to(from.x + 0.5 * share * step);
+      }
+      if (cost >= from.cost) *this = from;
+      if (from.cost - cost <= 1e-10 * from.cost) break;
+    }
+    differentiate();
+  }
+
+  /// Of the posterior, a normal one at the point found.
+  matrix covariance() const {
+    matrix c = precision().ldlt().solve(matrix::Identity());
+    for (int j = 0; j < n; ++j) {
+      if (sigma(j) > 0.0) continue;
+      c.row(j).setZero();
+      c.col(j).setZero();
+    }
+    return c;
+  }
+  /// ln(measured / predicted) of the rows of a kind: 0 per token, 1 to the first.
+  std::vector<std::optional<double>> residuals(std::size_t kind) const {
+    std::vector<std::optional<double>> out;
+    for (std::size_t i = kind; i < measured_.size(); i += 2) {
+      out.push_back(is_measured(i) ? std::optional(measured_[i] - predicted[i]) : std::nullopt);
+    }
+    return out;
+  }
+
+  vector x;
+  std::vector<double> predicted{};  ///< logarithms
+  slopes slope;                     ///< of them
+  double cost = 0.0;
+
+ private:
+  /// Beyond two standard deviations a row counts linearly: one bad run moves little.
+  static constexpr double outlier = 2.0;
+
+  double sigma(int j) const { return spread_.of[static_cast<std::size_t>(j)]; }
+  double noise(std::size_t row) const {
+    return row % 2 == 0 ? spread_.token_noise : spread_.first_token_noise;
+  }
+  bool is_measured(std::size_t row) const { return measured_[row] < infinity; }
+
+  /// The least shift that a parameter may have: none is below 0.
+  double least(int j) const {
+    const auto p = static_cast<service_parameter>(j);
+    return is_factor(p) ? -infinity : -value_of(silicon_.engine, p);
+  }
+  std::vector<double> predict(const vector& at) const {
+    service_numbers by{};
+    for (int j = 0; j < n; ++j) by[static_cast<std::size_t>(j)] = at[j];
+    calibrated own = silicon_;
+    own.engine = moved(silicon_.engine, by);
+    std::vector<double> out;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const serving_estimate s = serving(runs_[i].running, runs_[i].load, own);
+      for (const double t : {s.itl.value(), s.ttft.value()}) {
+        check_time("the prediction of run", t, i);
+        out.push_back(std::log(t));
+      }
+    }
+    return out;
+  }
+  void move_to(const vector& to) {
+    x = to;
+    for (int j = 0; j < n; ++j) x[j] = sigma(j) > 0.0 ? (std::max)(x[j], least(j)) : 0.0;
+    predicted = predict(x);
+    cost = 0.0;
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      if (is_measured(i)) cost += huber_loss((measured_[i] - predicted[i]) / noise(i), outlier);
+    }
+    for (int j = 0; j < n; ++j) {
+      if (sigma(j) > 0.0) cost += 0.5 * (x[j] / sigma(j)) * (x[j] / sigma(j));
+    }
+  }
+  /// By small steps upwards, where no parameter meets its limit.
+  void differentiate() {
+    slope.setZero(static_cast<int>(predicted.size()), n);
+    for (int j = 0; j < n; ++j) {
+      if (!(sigma(j) > 0.0)) continue;
+      const double step = 1e-3 * sigma(j);
+      vector beside = x;
+      beside[j] += step;
+      const std::vector<double> there = predict(beside);
+      for (std::size_t i = 0; i < there.size(); ++i)
+        slope(static_cast<int>(i), j) = (there[i] - predicted[i]) / step;
+    }
+  }
+  matrix precision() const {
+    matrix a = matrix::Zero();
+    for (int j = 0; j < n; ++j) a(j, j) = sigma(j) > 0.0 ? 1.0 / (sigma(j) * sigma(j)) : 1.0;
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      const auto row = slope.row(static_cast<int>(i));
+      if (is_measured(i)) a += weight(i) * row.transpose() * row;
+    }
+    return a;
+  }
+  double weight(std::size_t i) const {
+    return huber_weight((measured_[i] - predicted[i]) / noise(i), outlier) / (noise(i) * noise(i));
+  }
+  /// A parameter at its limit that the runs push outward stays there.
+  vector held_step() const {
+    matrix a = precision();
+    vector b = vector::Zero();
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      if (!is_measured(i)) continue;
+      b += weight(i) * (measured_[i] - predicted[i]) * slope.row(static_cast<int>(i)).transpose();
+    }
+    for (int j = 0; j < n; ++j) {
+      if (sigma(j) > 0.0) b[j] -= x[j] / (sigma(j) * sigma(j));
+      if (sigma(j) > 0.0 && (x[j] > least(j) || b[j] > 0.0)) continue;
+      a.row(j).setZero();
+      a.col(j).setZero();
+      a(j, j) = 1.0;
+      b[j] = 0.0;
+    }
+    return a.ldlt().solve(b);
+  }
+
+  std::span<const service_run> runs_;
+  calibrated silicon_;
+  service_spread spread_;
+  std::vector<double> measured_{};
+};
+
+}  // namespace detail
+
+}  // namespace perfmodel

@@ -1,0 +1,100 @@
+// What runs of one's own service told of its engine, and what stays uncertain.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <perfmodel/calibrated/machine_profile.hpp>
+#include <perfmodel/units/constants.hpp>
+
+namespace perfmodel {
+
+/// What may differ between a service and the shipped profile of its engine.
+enum class service_parameter {
+  pass_time,          ///< a factor
+  step_host,          ///< seconds more
+  sequence_host,      ///< seconds more
+  prompt_time,        ///< a factor
+  request_host,       ///< seconds more
+  request_iterations  ///< iterations more
+};
+inline constexpr std::size_t service_parameters = 6;
+
+constexpr const char* name_of(service_parameter p) {
+  constexpr const char* names[] = {"pass_time",   "step_host",    "sequence_host",
+                                   "prompt_time", "request_host", "request_iterations"};
+  return names[static_cast<std::size_t>(p)];
+}
+/// Whether it multiplies, so that its logarithm has the normal error; the others are added.
+constexpr bool is_factor(service_parameter p) {
+  return p == service_parameter::pass_time || p == service_parameter::prompt_time;
+}
+
+/// One number of each parameter, or of each pair of them.
+using service_numbers = std::array<double, service_parameters>;
+using service_matrix = std::array<service_numbers, service_parameters>;
+
+/// How services differ from the shipped profile of their engine: the standard deviation of each
+/// parameter (of its logarithm, where it is a factor), and those of the logarithms of a run's times
+/// that are left when all parameters are its service's own.
+struct service_spread {
+  service_numbers of{};
+  double token_noise = 0.0;
+  double first_token_noise = 0.0;
+  const source* from = &given_by_caller;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("of", s.of...);
+    f(field::positive("token_noise"), s.token_noise...);
+    f(field::positive("first_token_noise"), s.first_token_noise...);
+    f("from", s.from...);
+  }
+};
+
+/// The number of a profile.
+constexpr double value_of(const engine_profile& e, service_parameter p) {
+  switch (p) {
+    case service_parameter::pass_time: return e.pass_time.value_or(1.0);
+    case service_parameter::step_host: return e.step_host.value();
+    case service_parameter::sequence_host: return e.sequence_host.value();
+    case service_parameter::prompt_time: return e.prompt_time;
+    case service_parameter::request_host: return e.request_host.value();
+    case service_parameter::request_iterations: return e.request_iterations;
+  }
+  return 0.0;
+}
+constexpr void set_value(engine_profile& e, service_parameter p, double x) {
+  switch (p) {
+    case service_parameter::pass_time: e.pass_time = x; break;
+    case service_parameter::step_host: e.step_host = x * second; break;
+    case service_parameter::sequence_host: e.sequence_host = x * second; break;
+    case service_parameter::prompt_time: e.prompt_time = x; break;
+    case service_parameter::request_host: e.request_host = x * second; break;
+    case service_parameter::request_iterations: e.request_iterations = x; break;
+  }
+}
+
+/// A profile moved by so much: factors by exp(x), the others by x, none below 0.
+/// Test: by nothing it is the same, but for a pass_time of 1.
+constexpr engine_profile moved(engine_profile e, const service_numbers& by) {
+  for (std::size_t i = 0; i < service_parameters; ++i) {
+    const auto p = static_cast<service_parameter>(i);
+    const double shipped = value_of(e, p);
+    set_value(e, p, is_factor(p) ? shipped * math::exp(by[i]) : scalar_max(shipped + by[i], 0.0));
+  }
+  return e;
+}
+
+/// An engine as one service runs it: its profile, by how much that moved from the shipped one, with
+/// which covariance, and the widths of the intervals around its predictions (log_sigma, as of a
+/// fitted_profile).
+struct service_posterior {
+  engine_profile engine{};
+  service_numbers shift{};
+  service_numbers standard_error{};
+  service_matrix covariance{};
+  double token_log_sigma = 0.0;
+  double first_token_log_sigma = 0.0;
+};
+
+}  // namespace perfmodel

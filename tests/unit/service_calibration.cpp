@@ -1,0 +1,187 @@
+// An engine's parameters from runs of one's own service: synthetic services, and by hand.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+#include <perfmodel/analysis/calibrate_service.hpp>
+#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+#include <vector>
+
+namespace pm = perfmodel;
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+using enum pm::service_parameter;
+
+namespace {
+
+constexpr std::size_t at(pm::service_parameter p) {
+  return static_cast<std::size_t>(p);
+}
+
+/// Few numbers as of published services.
+constexpr pm::service_spread spread{
+    .of = {0.1, 500e-6, 15e-6, 0.25, 20e-3, 2.0}, .token_noise = 0.05, .first_token_noise = 0.15};
+
+pm::deployment llama() {
+  return {.device = pm::catalog::h200_sxm,
+          .model = pm::catalog::llama_3_1_70b,
+          .layout = {.tensor = 4},
+          .served_by = pm::engine::vllm};
+}
+pm::calibrated shipped() {
+  return pm::calibrated_for(pm::catalog::h200_sxm, pm::engine::vllm);
+}
+/// As measured on an engine with those numbers.
+pm::service_run run_of(const pm::engine_profile& engine, double input, double output,
+                       double concurrency) {
+  pm::calibrated silicon = shipped();
+  silicon.engine = engine;
+  const pm::service_load load{.input_tokens = input,
+                              .output_tokens = output,
+                              .arrivals = pm::closed_loop{concurrency, 10.0 * concurrency}};
+  const pm::serving_estimate s = serving(llama(), load, silicon);
+  return {llama(), load, s.itl, s.ttft};
+}
+std::vector<pm::service_run> runs_of(const pm::engine_profile& engine) {
+  std::vector<pm::service_run> runs;
+  for (const double input : {128.0, 1024.0, 8192.0}) {
+    for (const double concurrency : {1.0, 4.0, 16.0, 64.0}) {
+      runs.push_back(run_of(engine, input, 512.0, concurrency));
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("service calibration: pass_time multiplies kernels and links, and not the host",
+          "[calibrated]") {
+  const pm::iteration i{.batch = 64, .context = 4096};
+  pm::calibrated slow = shipped();
+  slow.engine.pass_time = 1.5;
+  const pm::estimate alone = step(llama(), i, shipped()), slower = step(llama(), i, slow);
+  const double host = alone.terms["host"].value();
+  CHECK(host > 0.0);
+  CHECK_THAT(slower.time.value(), WithinRel(1.5 * (alone.time.value() - host) + host, 1e-12));
+  slow.engine.pass_time = 1.0;
+  CHECK(step(llama(), i, slow).time == alone.time);
+}
+
+TEST_CASE("service calibration: runs as predicted move nothing", "[calibrated]") {
+  const auto runs = runs_of(shipped().engine);
+  const auto found = pm::calibrate_service(runs, shipped(), spread);
+  for (const double shift : found.posterior.shift) CHECK_THAT(shift, WithinAbs(0.0, 1e-9));
+  for (std::size_t j = 0; j < pm::service_parameters; ++j) {
+    CHECK(found.posterior.standard_error[j] <= spread.of[j]);
+    CHECK(found.told[j] >= 0.0);
+    CHECK(found.told[j] < 1.0);
+  }
+}
+
+TEST_CASE("service calibration: a synthetic service is found again", "[calibrated]") {
+  pm::service_numbers own{};
+  own[at(pass_time)] = 0.12;
+  own[at(step_host)] = 400e-6;
+  own[at(sequence_host)] = 12e-6;
+  own[at(prompt_time)] = -0.2;
+  const auto runs = runs_of(moved(shipped().engine, own));
+  const auto found = pm::calibrate_service(runs, shipped(), spread);
+  for (std::size_t j = 0; j < pm::service_parameters; ++j) {
+    CAPTURE(pm::name_of(static_cast<pm::service_parameter>(j)), found.posterior.shift[j]);
+    CHECK(std::abs(found.posterior.shift[j] - own[j]) <= 2.0 * found.posterior.standard_error[j]);
+  }
+  CHECK(found.told[at(pass_time)] > 0.8);
+  CHECK_THAT(found.posterior.shift[at(pass_time)], WithinAbs(0.12, 0.03));
+  double before = 0.0, after = 0.0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    CHECK(std::abs(*found.token_after[i]) < 0.02);
+    before += std::abs(*found.token_before[i]);
+    after += std::abs(*found.token_after[i]);
+  }
+  CHECK(before > 10.0 * after);
+  // A prediction for a load that was not run: the truth is inside the interval.
+  const pm::service_run other = run_of(moved(shipped().engine, own), 4096, 1024, 32);
+  pm::calibrated silicon = shipped();
+  silicon.engine = found.posterior.engine;
+  const pm::serving_estimate s = serving(other.running, other.load, silicon);
+  CHECK(std::abs(std::log(*other.itl / s.itl)) < 0.01);
+  CHECK(std::abs(std::log(*other.ttft / s.ttft)) < pm::z90 * found.posterior.first_token_log_sigma);
+}
+
+TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]") {
+  // Without a host a token takes pass_time x its kernels, a straight line of logarithms: with equal
+  // noise and prior the posterior is halfway, and its variance a half of the prior's.
+  pm::calibrated silicon = shipped();
+  silicon.engine.step_host = silicon.engine.sequence_host = pm::duration<>{};
+  pm::service_spread only{.of = {0.1}, .token_noise = 0.1, .first_token_noise = 0.1};
+  const pm::service_load alone{
+      .input_tokens = 512, .output_tokens = 512, .arrivals = pm::closed_loop{1}};
+  const pm::serving_estimate s = serving(llama(), alone, silicon);
+  const pm::service_run run{llama(), alone, std::exp(0.08) * s.itl, {}};
+  const auto found = pm::calibrate_service(std::span(&run, 1), silicon, only);
+  CHECK_THAT(found.posterior.shift[at(pass_time)], WithinRel(0.04, 1e-3));
+  CHECK_THAT(found.posterior.standard_error[at(pass_time)], WithinRel(0.1 / std::sqrt(2.0), 1e-3));
+  CHECK_THAT(found.told[at(pass_time)], WithinRel(0.5, 1e-3));
+  CHECK(found.posterior.shift[at(step_host)] == 0.0);
+  CHECK(found.told[at(step_host)] == 0.0);
+  // Around one more such run: its noise, and what is open of the factor.
+  CHECK_THAT(found.posterior.token_log_sigma, WithinRel(0.1 * std::sqrt(1.5), 1e-3));
+  CHECK_FALSE(found.first_token_after.front());
+}
+
+TEST_CASE("service calibration: what one load cannot tell apart", "[calibrated]") {
+  // One batch size: time of a sequence and of a pass act alike on the time per token.
+  pm::service_spread wide{
+      .of = {0.0, 5e-3, 500e-6, 0.0, 0.0, 0.0}, .token_noise = 0.01, .first_token_noise = 0.5};
+  const pm::service_run run = run_of(shipped().engine, 1024, 512, 16);
+  const auto found = pm::calibrate_service(std::vector{run, run, run}, shipped(), wide);
+  REQUIRE(found.confused.size() == 1);
+  CHECK(found.confused.front() == std::pair{step_host, sequence_host});
+  const auto apart = pm::calibrate_service(runs_of(shipped().engine), shipped(), wide);
+  CHECK(apart.posterior.standard_error[at(sequence_host)] <
+        0.5 * found.posterior.standard_error[at(sequence_host)]);
+}
+
+TEST_CASE("service calibration: limits and outliers", "[calibrated]") {
+  // Much quicker than its kernels: no host's time is below 0.
+  std::vector<pm::service_run> runs = runs_of(shipped().engine);
+  for (pm::service_run& r : runs) r.itl = 0.7 * *r.itl;
+  const auto quick = pm::calibrate_service(runs, shipped(), spread);
+  CHECK(quick.posterior.engine.step_host.value() >= 0.0);
+  CHECK(quick.posterior.shift[at(pass_time)] < -0.1);
+  // One bad run of twelve, three times as slow, moves the factor by less than its error.
+  runs = runs_of(shipped().engine);
+  runs[5].itl = 3.0 * *runs[5].itl;
+  const auto odd = pm::calibrate_service(runs, shipped(), spread);
+  CHECK(std::abs(odd.posterior.shift[at(pass_time)]) <
+        1.5 * odd.posterior.standard_error[at(pass_time)]);
+  CHECK(*odd.token_after[5] > 0.9);
+}
+
+TEST_CASE("service calibration: runs that are none", "[calibrated]") {
+  const auto code_of = [](const std::vector<pm::service_run>& runs) {
+    try {
+      (void)pm::calibrate_service(runs, shipped(), spread);
+    } catch (const pm::error& e) {
+      return e.code();
+    }
+    FAIL("no error");
+    return pm::error_code{};
+  };
+  const pm::service_run good = run_of(shipped().engine, 1024, 512, 16);
+  CHECK(code_of({}) == pm::error_code::unidentifiable);
+  pm::service_run bad = good;
+  bad.itl.reset();
+  bad.ttft.reset();
+  CHECK(code_of({good, bad}) == pm::error_code::unidentifiable);
+  bad = good;
+  bad.itl = 0.0 * pm::second;
+  CHECK(code_of({good, bad}) == pm::error_code::out_of_range);
+  bad = good;
+  bad.running.served_by = pm::engine::trtllm;
+  CHECK(code_of({good, bad}) == pm::error_code::inconsistent);
+  bad = good;
+  bad.running.device = pm::catalog::h100_sxm;
+  CHECK(code_of({good, bad}) == pm::error_code::inconsistent);
+}
