@@ -104,8 +104,8 @@ class plan_reviewer {
     const service_load own = load_of(q_, p_);
     service_load fuller = own;
     const bool closed = q_.load.is_closed();
+    if (closed && memory_binds()) return plan_constraint::memory;
     if (closed && own.concurrency() > p_.batch_limit) {
-      if (full_of_memory()) return plan_constraint::memory;
       fuller.batch_limit = 2.0 * p_.batch_limit;
     } else {
       if (p_.replicas == 1) return plan_constraint::load;
@@ -121,11 +121,15 @@ class plan_reviewer {
     if (miss.itl >= miss.of_targets()) return plan_constraint::itl;
     return miss.ttft >= miss.e2e ? plan_constraint::ttft : plan_constraint::e2e;
   }
-  /// Whether no more than the point's sequences are admitted at once.
-  bool full_of_memory() const {
-    service_load twice = load_of(q_, p_);
-    twice.batch_limit = 2.0 * p_.batch_limit;
-    return serve(on(device_), twice).batch <= 1.001 * p_.serving.batch;
+  /// Whether nothing but memory keeps more sequences out: a tenth more of it lets some in.
+  bool memory_binds() const {
+    service_load free = load_of(q_, p_);
+    free.batch_limit = q_.load.batch_limit;
+    const auto batch = [&](double memory) {
+      return serve(on(with_more(device_, 3, memory)), free).batch;
+    };
+    const double as_it_is = batch(1.0);
+    return as_it_is <= 1.005 * p_.serving.batch && batch(1.1) > 1.005 * as_it_is;
   }
   plan_constraint busiest() const {
     switch (serve_pools(on(device_), load_of(q_, p_)).binding) {
@@ -184,7 +188,7 @@ class plan_reviewer {
 }  // namespace detail
 
 /// Why a point of plan_bound is as it is: the point with a fuller batch (twice its limit, where requests
-/// wait; else one replica fewer) says what binds; every resource of the accelerator, 1 % more and less,
+/// wait; else one replica fewer) says what binds, or memory, where a tenth more lets more in; every resource of the accelerator, 1 % more and less,
 /// says how its cost and its inter-token latency depend on it, at the same batch limit. A request costs
 /// I x per input token + O x per output token, divided by the device time of prompts and of answers.
 /// Leaves out: prompts that share an iteration, which cost less than one alone.
