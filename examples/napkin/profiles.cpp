@@ -20,7 +20,12 @@ bool is_of(const given_profile* given, const pm::accelerator& a) {
 
 bool has_profile(const pm::accelerator& a, profile_part part, const given_profile* given) {
   if (part == profile_part::none) return false;
-  if (is_of(given, a) || catalog::measured_as(a) != nullptr) return true;
+  if (is_of(given, a)) return true;
+  if (catalog::measured_as(a) != nullptr) {
+    // Of AMD's nobody published attention or collectives: what needs them is a bound unless asked for.
+    return !catalog::is_measured_amd(a) || part == profile_part::matrix ||
+           part == profile_part::experts;
+  }
   return part == profile_part::links && catalog::measured_collectives(a) != nullptr;
 }
 
@@ -48,6 +53,10 @@ std::string prediction_hint(const pm::accelerator& a, profile_part part) {
   if (!catalog::can_be_calibrated(a)) {
     return common::cat("No prediction", of_it, "nothing was fitted to a machine of its kind, ",
                        pm::name_of(pm::facts_of(a.architecture).kind));
+  }
+  if (catalog::is_measured_amd(a) && catalog::measured_as(a) != nullptr) {
+    return common::cat("A prediction", of_it,
+                       "--mode calibrated, with borrowed attention and links and a wider interval");
   }
   return common::cat(
       "A prediction", of_it, "--mode calibrated, ",

@@ -31,7 +31,8 @@ std::optional<comparison> compared(const published::service& s) {
   if (!s.may_speculate) r.held_to = r.bound;
   r.by = "serving, calibrated operators and collectives";
   if (catalog::can_be_calibrated(*a)) {
-    r.fitted = tells_of_engine(s, d.served_by);
+    const bool nvidia = facts_of(a->architecture).kind == machine_kind::gpu_nvidia;
+    r.fitted = nvidia && tells_of_engine(s, d.served_by);
     r.predicted = serving(d, s.load, calibrated_for(*a, d.served_by)).itl.value();
   }
   return r;

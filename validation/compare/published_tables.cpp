@@ -194,8 +194,9 @@ std::vector<titled_table> published_tables(const published_scores& s) {
          "engine's own all-reduce on NVLink 5 was chosen between two measurements by how B200's "
          "Llama "
          "scales. Uneven experts are left out. Formats are those that a user gets who names none. "
-         "AMD's "
-         "accelerators have a bound alone.",
+         "To services on AMD's accelerators nothing was fitted: the engine's host times are those "
+         "on "
+         "NVIDIA's, attention and links are borrowed (docs/laws/calibrated_amd.md).",
          grouped(s.serving, {"model", "GPU", "engine", "format", "load"}, [](const comparison& c) {
            return group_key{c.shape, c.device, c.engine, c.format, c.regime};
          })});

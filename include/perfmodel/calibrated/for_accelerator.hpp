@@ -7,10 +7,25 @@
 
 namespace perfmodel {
 
+namespace detail {
+
+/// The kernels that every engine calls on AMD's. 16-bit experts on CDNA 4 share a place in the policy with
+/// MXFP4 beside 8 bits, which services run there.
+constexpr void run_aiter(calibrated& c, const accelerator& a) {
+  const bool cdna4 = a.architecture == chip_architecture::cdna4;
+  c.engine.block_scale_share = catalog::block_scale_share_of(a);
+  c.moe_kernels = cdna4 ? catalog::aiter_mxfp4_experts : catalog::aiter_bf16_experts;
+  c.widened_moe_kernels = catalog::aiter_widened_experts;
+  c.narrow_moe_kernels = catalog::aiter_fp8_experts;
+  c.spread_moe_kernels = catalog::aiter_fp8_experts;
+}
+
+}  // namespace detail
+
 /// const auto silicon = calibrated_for(catalog::h100_sxm, engine::vllm); step(d, i, silicon).
 /// What was fitted to the accelerator itself, else to its nearest relative, with a wider interval.
-/// Expert kernels are vLLM's, as are the all-reduce kernels of `none`.
-/// Errors: inconsistent for a kind of machine that nobody measured: AMD, Apple, TPU, LPU, wafer.
+/// Expert kernels are vLLM's, on AMD AITER's; the all-reduce kernels of `none` are vLLM's too.
+/// Errors: inconsistent for a kind of machine that nobody measured: CDNA 2, Apple, TPU, LPU, wafer.
 /// Tests: tests/property/calibrated_recorded.cpp; each member is the catalogue's.
 constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::none) {
   catalog::require_calibrated_kind(a);
@@ -33,6 +48,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.widened_moe_kernels = catalog::widened_experts;
   c.narrow_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::triton_fp8_experts;
   c.spread_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::cutlass_experts;
+  if (catalog::is_measured_amd(a)) detail::run_aiter(c, a);
   c.links = calibrated_collectives_on(a, links, kernels);
   c.network = calibrated_collectives_on(a, network);
   const auto note = [](profile_part part, const auto& p) {

@@ -80,7 +80,8 @@ struct architecture_facts {
   fact<number<>> instruction_rows{};  ///< of one matrix instruction; a smaller tile is padded to it
   fact<number<>> l2_partitions{};     ///< each keeps its own copy of what its SMs read
   fact<number<>> special_functions{};  ///< exponentials per clock and SM
-  bool scales_blocks = false;          ///< whether the matrix units apply the scales of fp8 blocks
+  bool scales_blocks = false;          ///< whether the matrix units apply the scales of fp8 blocks;
+                                       ///< CDNA 4's apply those of 32 values, not of 128
   format_set matrix_formats{};
 };
 
@@ -94,6 +95,12 @@ inline constexpr source a100_l2{
 inline constexpr source one_l2{basis::assumed, "no maker speaks of partitions of this L2"};
 inline constexpr source exponentials{
     basis::vendor, "NVIDIA CUDA programming guide, throughput of native arithmetic instructions"};
+inline constexpr source cdna_mfma{
+    basis::vendor, "AMD Instinct MI300 and CDNA 4 ISA, V_MFMA: 16 or 32 rows and columns"};
+inline constexpr source cdna_l2{
+    basis::vendor, "AMD GPU specifications, rocm.docs.amd.com: an L2 in each of eight dies"};
+inline constexpr source cdna_exponentials{
+    basis::assumed, "a quarter of the 64 lanes of a compute unit, as on GCN; twice that on CDNA 4"};
 inline constexpr source exponentials_assumed{
     basis::assumed, "16, as on Hopper: Shah et al., FlashAttention-3, 2024, section 3.1"};
 }  // namespace sources
@@ -107,6 +114,10 @@ inline constexpr fact<number<>> whole_l2{1.0, sources::one_l2};
 inline constexpr fact<number<>> split_l2{2.0, sources::a100_l2};
 inline constexpr fact<number<>> sixteen{16.0, sources::exponentials};
 inline constexpr fact<number<>> sixteen_assumed{16.0, sources::exponentials_assumed};
+inline constexpr fact<number<>> rows_of_mfma{16.0, sources::cdna_mfma};
+inline constexpr fact<number<>> l2_of_each_die{8.0, sources::cdna_l2};
+inline constexpr fact<number<>> quarter_rate{16.0, sources::cdna_exponentials};
+inline constexpr fact<number<>> half_rate{32.0, sources::cdna_exponentials};
 
 inline constexpr format_set turing_formats{fp16, int8, int4};
 inline constexpr format_set ampere_formats{fp64, tf32, bf16, fp16, int8, int4};
@@ -132,8 +143,8 @@ inline constexpr std::array architectures{
     architecture_facts{"Rubin", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2, sixteen_assumed, true, blackwell_formats},
     architecture_facts{"Rubin Ultra", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2, sixteen_assumed, true, blackwell_formats},
     architecture_facts{"CDNA 2", machine_kind::gpu_amd, {}, {}, {}, false, {fp64, fp32, bf16, fp16, int8}},
-    architecture_facts{"CDNA 3", machine_kind::gpu_amd, {}, {}, {}, false, {fp64, fp32, tf32, bf16, fp16, fp8, int8}},
-    architecture_facts{"CDNA 4", machine_kind::gpu_amd, {}, {}, {}, true, {fp64, fp32, bf16, fp16, fp8, int8, fp4}},
+    architecture_facts{"CDNA 3", machine_kind::gpu_amd, rows_of_mfma, l2_of_each_die, quarter_rate, false, {fp64, fp32, tf32, bf16, fp16, fp8, int8}},
+    architecture_facts{"CDNA 4", machine_kind::gpu_amd, rows_of_mfma, l2_of_each_die, half_rate, false, {fp64, fp32, bf16, fp16, fp8, int8, fp4}},
     architecture_facts{"TPU v5e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
     architecture_facts{"TPU v5p", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8, int8}},
     architecture_facts{"TPU v6e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},

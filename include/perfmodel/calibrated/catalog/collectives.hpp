@@ -21,6 +21,8 @@ inline constexpr source pcie_public{
     "hop, rate and two sockets fitted to tables of RTX PRO 6000, A100 and A800 PCIe and RTX 4090: "
     "gardenlinux issue 4556; flashinfer pull request 5023; Omni-Infinity; rtx6kpro; sglang pull "
     "request 32479; NVIDIA/nccl issue 1530; vLLM issue 50576; SimuMax. The rest is Hopper's"};
+inline constexpr source infinity_fabric_borrowed{
+    basis::assumed, "Hopper's times and shares of NVLink: nobody published AMD's collectives"};
 inline constexpr source network_default{
     basis::assumed, "hop as p2p_latency_s in aiconfigurator's system files; the rest as on NVLink"};
 }  // namespace sources
@@ -154,12 +156,14 @@ inline constexpr collective_profile collectives_nvlink5{
 ///   more than 0.66 of the link; an all-reduce kernel of two ranks waits one hop longer than on
 ///   NVLink and reaches 0.6 of the link (rtx6kpro: 0.55; sglang-V100 pull request 2: 0.62).
 ///   Spread: 0.27 on tables left out, stated wider, for servers differ.
+///   Infinity Fabric: Hopper's, without additions in a switch, at any rate; spread assumed.
 ///   Networks: hop 10 us, the rest as on NVLink, spread assumed.
 /// Tests: a fabric of twice the bandwidth takes half as long in the limit; public tables.
 constexpr collective_profile collective_profile_of(const interconnect& l) {
   const bool pcie = l.kind == link_kind::pcie;
   const bool network = l.kind == link_kind::infiniband || l.kind == link_kind::ethernet;
-  if (!pcie && !network && l.bandwidth.quantity() > 450.0 * GB_per_s) {
+  const bool amd = l.kind == link_kind::infinity_fabric;
+  if (!pcie && !network && !amd && l.bandwidth.quantity() > 450.0 * GB_per_s) {
     return collectives_nvlink5;
   }
   collective_profile p = collectives_h100_sxm;
@@ -168,7 +172,11 @@ constexpr collective_profile collective_profile_of(const interconnect& l) {
   p.name = name_of(l.kind);
   p.from = &sources::nvlink_default;
   p.log_sigma = 0.43;
-  if (pcie) {
+  if (amd) {
+    p.value.in_network_share = {};  // no switch adds
+    p.from = &sources::infinity_fabric_borrowed;
+    p.log_sigma = 0.6;
+  } else if (pcie) {
     p.value.hop = 1.61 * us;
     p.standard_error.hop = 0.12 * us;
     // 20.0 GB/s; a link of no bandwidth has no share, and is refused elsewhere.

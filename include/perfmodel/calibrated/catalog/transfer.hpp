@@ -1,9 +1,10 @@
-// The profiles of any NVIDIA GPU: its own where it was measured, else a relative's, by the facts of
-// the two.
+// The profiles of any NVIDIA GPU and of AMD's CDNA 3 and 4: its own where it was measured, else a
+// relative's, by the facts of the two.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <perfmodel/calibrated/catalog/amd.hpp>
 #include <perfmodel/calibrated/catalog/attention.hpp>
 #include <perfmodel/calibrated/catalog/experts.hpp>
 #include <perfmodel/calibrated/catalog/machines.hpp>
@@ -19,7 +20,7 @@ inline constexpr source moe_elsewhere{
     basis::assumed, "the libraries' numbers from H100, H200 and B200, the machine's own shares"};
 }  // namespace sources
 
-/// A machine whose products and attention were measured.
+/// A machine whose products and attention were measured; of AMD's the products and experts alone.
 struct measured_machine {
   const machine_profile* machine;
   const attention_profile* attention;
@@ -33,10 +34,18 @@ inline constexpr measured_machine measured_b200{&profile_b200_sxm, &attention_b2
 inline constexpr measured_machine measured_l40s{&profile_l40s, &attention_l40s};
 inline constexpr std::array measured_machines{&measured_a100, &measured_h100, &measured_h200,
                                               &measured_b200, &measured_l40s};
+inline constexpr measured_machine measured_mi300x{&profile_mi300x, &attention_mi300x};
+inline constexpr measured_machine measured_mi355x{&profile_mi355x, &attention_mi355x};
+inline constexpr std::array measured_amd{&measured_mi300x, &measured_mi355x};
+
+/// CDNA 3 and 4, whose tuned kernels were published.
+constexpr bool is_measured_amd(const accelerator& a) {
+  return a.architecture == chip_architecture::cdna3 || a.architecture == chip_architecture::cdna4;
+}
 
 /// Whether a profile can be lent at all: kernels of one kind of machine say nothing of another's.
 constexpr bool can_be_calibrated(const accelerator& a) {
-  return facts_of(a.architecture).kind == machine_kind::gpu_nvidia;
+  return facts_of(a.architecture).kind == machine_kind::gpu_nvidia || is_measured_amd(a);
 }
 /// Errors: inconsistent, for a machine of a kind that nobody measured.
 constexpr void require_calibrated_kind(const accelerator& a) {
@@ -69,6 +78,9 @@ constexpr const measured_machine* measured_as(const accelerator& a) {
   for (const measured_machine* m : measured_machines) {
     if (same_machine(a, m->device())) return m;
   }
+  for (const measured_machine* m : measured_amd) {
+    if (same_machine(a, m->device())) return m;
+  }
   return nullptr;
 }
 
@@ -82,6 +94,8 @@ constexpr std::array<const measured_machine*, 3> relatives_of(chip_architecture 
     case chip_architecture::rubin:
     case chip_architecture::rubin_ultra: return {&measured_b200, &measured_h200, &measured_h100};
     case chip_architecture::hopper: return {&measured_h100, &measured_h200, &measured_a100};
+    case chip_architecture::cdna3: return {&measured_mi300x, &measured_mi355x, &measured_mi355x};
+    case chip_architecture::cdna4: return {&measured_mi355x, &measured_mi300x, &measured_mi300x};
     default: return {&measured_l40s, &measured_a100, &measured_h100};
   }
 }
@@ -125,8 +139,9 @@ constexpr double machine_distance(const accelerator& a, const accelerator& b) {
 /// where each measured machine was predicted from another: 0.06 within a generation (H100 and H200:
 /// together 0.07 seen), 0.13 between architectures (together 0.11 seen of A100, 0.14 of B200 and
 /// L40S). Beyond these pairs it grows as it does among them: 0.15 x machine_distance (0.05, 0.12 and
-/// 0.13 there).
+/// 0.13 there). Among AMD's, MI355X by MI300X's showed 0.16; within a generation none was seen: 0.13, taken.
 constexpr double transfer_log_sigma(const accelerator& a, const accelerator& donor) {
+  if (is_measured_amd(a)) return same_generation(a, donor) ? 0.13 : 0.16;
   return (std::max)(same_generation(a, donor) ? 0.06 : 0.13, 0.15 * machine_distance(a, donor));
 }
 /// The same for attention: within a generation as above, else 0.2 between architectures that run
@@ -197,10 +212,15 @@ constexpr attention_profile attention_profile_of(const accelerator& a) {
 
 /// The machine profile of an accelerator, as expert kernels reach it. Triton's and CUTLASS's numbers come
 /// from H100 and H200, TensorRT-LLM's from two shapes on B200, which tell too little to say less than 0.25
-/// there and elsewhere.
+/// there and elsewhere. AITER's stand in the same tables as its products.
 constexpr machine_profile moe_profile_of(const accelerator& a) {
   machine_profile p = machine_profile_of(a);
   const measured_machine* own = measured_as(a);
+  if (is_measured_amd(a)) {
+    p.log_sigma = aiter_experts_log_sigma;
+    p.from = own != nullptr ? &sources::aiter_moe : &sources::moe_elsewhere;
+    return p;
+  }
   const bool seen = own == &measured_h100 || own == &measured_h200;
   p.log_sigma = seen ? 0.096 : 0.25;
   p.from = seen ? &sources::aic_moe : &sources::moe_elsewhere;
