@@ -45,8 +45,9 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
           c.widths ? c.widths->first_token : perfmodel::first_token_log_sigma(prompt.log_sigma()));
     } else if (key == "time_s" || key == "itl_s") {
       note.bounds.push_back(bound_of("bound_time_s", r));
-      const bool own = c.widths && key == "itl_s";
-      note.range = perfmodel::range_of(time, own ? c.widths->token : stands_on.log_sigma());
+      const double kernels = stands_on.log_sigma();
+      const double tokens = c.widths ? c.widths->token : perfmodel::token_log_sigma(kernels);
+      note.range = perfmodel::range_of(time, key == "itl_s" ? tokens : kernels);
     }
   }
   answer.calibrated = std::move(note);
