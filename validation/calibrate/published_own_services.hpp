@@ -23,7 +23,8 @@ inline std::vector<own_service> own_services(const std::string& folder, std::siz
     const published_model* m = model_of(s.model);
     const pm::accelerator* a = pm::catalog::find_accelerator(s.gpu);
     const auto engine = pm::find_engine(s.engine);
-    if (m == nullptr || a == nullptr || !engine || !pm::catalog::can_be_calibrated(*a)) continue;
+    if (m == nullptr || a == nullptr || !engine) continue;
+    if (pm::facts_of(a->architecture).kind != pm::machine_kind::gpu_nvidia) continue;
     if (!tells_of_engine(s, *engine)) continue;
     const pm::deployment d = deployment_of(s, *m, *a);
     if (!layout_feasible(d.layout, sharded_dims_of(d.model))) continue;
