@@ -21,7 +21,7 @@ using blocks = std::vector<amd_moe_row>;
 
 /// What is fitted to products of MI355X, which has rows of every format. The share of the peak is not: large
 /// products wait for operands in these rows, and the peak that a chip reaches in bf16 is published. Neither is
-/// the share of DRAM, which experts tell: they read far more weights.
+/// the share of DRAM, which products and experts see differently.
 struct all_formats_model {
   static constexpr std::size_t count = 5;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
