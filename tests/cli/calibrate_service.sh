@@ -121,6 +121,6 @@ refuses PM-E031 "${calibrate[@]}" --runs "$scratch/slow.csv" --out "$scratch/slo
 refuses PM-E004 calibrate --accelerator h200_sxm
 refuses PM-E004 calibrate --accelerator h200_sxm --runs "$scratch/slow.csv"
 refuses PM-E011 calibrate --accelerator h99 --model llama_3_1_70b --runs "$scratch/slow.csv"
-refuses PM-E031 calibrate --accelerator mi300x --model llama_3_1_70b --tensor_parallel 4 --engine vllm --runs "$scratch/slow.csv"
+refuses PM-E031 calibrate --accelerator mi210 --model llama_3_1_70b --tensor_parallel 4 --engine vllm --runs "$scratch/slow.csv"
 
 finish
