@@ -48,8 +48,9 @@ inline constexpr std::array<const char*, 6> plan_resources = {"matrix.peak",    
                                                               "l2.bandwidth",   "fabric.bandwidth"};
 
 /// An accelerator with so many times as much of one of them.
-inline accelerator with_more(const accelerator& a, std::size_t resource, double factor) {
-  return map_scalars<double>(a, [&](const field_path& path, double x) {
+template <Scalar T>
+basic_accelerator<T> with_more(const basic_accelerator<T>& a, std::size_t resource, double factor) {
+  return map_scalars<T>(a, [&](const field_path& path, const T& x) -> T {
     const std::size_t of[] = {0, 1, 2, 4, 5};
     const std::size_t known = resource_of(path);
     const bool own = known < 5 ? of[known] == resource : resource == 3 && path.is("dram.capacity");
@@ -195,8 +196,9 @@ class plan_reviewer {
 /// Errors: a point of another request.
 /// Tests: by hand on data sheets, a step that DRAM binds has -1 there; the two prices sum to the cost of
 /// a request; a point with a target just above its own ITL is held by that target.
-inline plan_review review_of_bound(const plan_request& q, const plan_point& p) {
-  return detail::plan_reviewer(q, p, detail::bound_of_plan{}).review();
+template <class Bound = detail::bound_of_plan>
+plan_review review_of_bound(const plan_request& q, const plan_point& p) {
+  return detail::plan_reviewer(q, p, Bound{}).review();
 }
 /// The same of plan(q, policy), with the policy of the point's accelerator and engine.
 template <class Policy>

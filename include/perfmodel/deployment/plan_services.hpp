@@ -11,10 +11,14 @@ namespace perfmodel::detail {
 struct bound_of_plan {
   static constexpr bool predicts = false;
 
-  constexpr serving_estimate operator()(const deployment& d, const service_load& l) const {
+  template <Scalar T>
+  constexpr basic_serving_estimate<T> operator()(const basic_deployment<T>& d,
+                                                 const basic_service_load<T>& l) const {
     return bound_of_service(d, l, full_link{});
   }
-  constexpr basic_estimate<double> pass(const deployment& d, const iteration& i) const {
+  template <Scalar T>
+  constexpr basic_estimate<T> pass(const basic_deployment<T>& d,
+                                   const basic_iteration<T>& i) const {
     return step_bound(d, i);
   }
 };

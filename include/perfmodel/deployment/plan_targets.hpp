@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <perfmodel/deployment/plan_request.hpp>
 
 namespace perfmodel::detail {
@@ -18,7 +19,8 @@ struct plan_misses {
 };
 
 /// On means, or on the percentiles that the request names.
-inline plan_misses misses_of(const plan_request& q, const serving_estimate& s) {
+template <std::same_as<serving_estimate> Estimate>
+plan_misses misses_of(const plan_request& q, const Estimate& s) {
   plan_misses m;
   const auto over = [](const duration<>& value, const duration<>& limit) {
     return value.value() / limit.value();
