@@ -5,7 +5,8 @@ set(perfmodel_include_dir "${PROJECT_SOURCE_DIR}/include")
 file(GLOB_RECURSE perfmodel_headers CONFIGURE_DEPENDS "${perfmodel_include_dir}/perfmodel/*.hpp")
 
 set(perfmodel_eigen_headers "")
-foreach(name analysis/least_squares.hpp analysis/calibration.hpp analysis/calibrate_machine.hpp scalar/lanes.hpp)
+foreach(name analysis/least_squares.hpp analysis/calibration.hpp analysis/calibrate_machine.hpp
+    analysis/service_search.hpp analysis/calibrate_service.hpp scalar/lanes.hpp)
   set(header "${perfmodel_include_dir}/perfmodel/${name}")
   if(header IN_LIST perfmodel_headers)
     list(REMOVE_ITEM perfmodel_headers "${header}")
