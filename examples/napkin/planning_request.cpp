@@ -3,6 +3,7 @@
 
 #include "deployments.hpp"
 #include "planning.hpp"
+#include "service_keys.hpp"
 
 namespace napkin {
 
@@ -10,9 +11,7 @@ namespace {
 
 namespace pm = perfmodel;
 
-[[noreturn]] void contradiction(const std::string& why) {
-  throw pm::error(pm::error_code::inconsistent, why);
-}
+using detail::contradiction;
 
 /// A list of names with commas.
 key list(const char* name, const char* help) {
@@ -24,7 +23,7 @@ key percentile(const char* name, const char* help) {
   return number(name, help, 50.0, 99.9).optional();
 }
 
-std::vector<key> target_keys() {
+std::vector<key> plan_target_keys() {
   return {
       time_limit("ttft", "longest time to first token").optional(),
       percentile("ttft_percentile", "of requests that are within ttft; the mean, where not given"),
@@ -82,7 +81,7 @@ query make_plan_keys() {
   accelerators.several = true;
   q.keys = {model_key(), accelerators,
             count("gpus", "that there are, of each", 1.0, 65536.0).otherwise("8")};
-  for (key& t : target_keys()) q.keys.push_back(std::move(t));
+  for (key& t : plan_target_keys()) q.keys.push_back(std::move(t));
   for (key& c : choice_keys()) q.keys.push_back(std::move(c));
   for (key& m : reservation_keys()) q.keys.push_back(std::move(m));
   for (key& l : load_keys()) q.keys.push_back(std::move(l));
@@ -222,32 +221,14 @@ std::vector<pm::engine> engines_in(const request& r) {
 }
 
 /// The drafts that are tried beside none.
-std::vector<pm::speculation> drafts_in(const request& r, const pm::transformer& m) {
-  const bool own = r.has("mtp"), drafted = r.has("draft_length");
-  if (!own && !drafted) {
-    if (r.has("acceptance"))
-      missing_key(r.asked(), "draft_length", "acceptance is of drafts; or mtp");
+std::vector<pm::speculation> drafts_in(inputs<double>& in, const pm::transformer& m) {
+  auto s = detail::drafted_tokens(in, m, m.name.view());
+  if (!s) {
+    if (in.has("acceptance")) in.missing("draft_length", "acceptance is of drafts; or mtp");
     return {};
   }
-  if (own && drafted) contradiction("give one of mtp and draft_length, and not both");
-  if (own && !m.mtp) {
-    contradiction(cat("mtp is ", r.whole("mtp"), ", and ", m.name.view(),
-                      " has no heads for it; allowed: draft_length"));
-  }
-  pm::speculation s;
-  s.by = own ? pm::drafter::layer : pm::drafter::lookup;
-  s.length = r.whole(own ? "mtp" : "draft_length");
-  if (!r.has("acceptance")) {
-    if (!own) missing_key(r.asked(), "acceptance", "how often a draft token is kept");
-    s.acceptance.push_back(0.85);  // DeepSeek-V3's report, 5.4.3: 0.85 to 0.9 of second tokens
-    return {s};
-  }
-  const std::vector<double>& each = r.at("acceptance").numbers;
-  if (each.size() > s.acceptance.capacity)
-    contradiction(cat("acceptance has ", each.size(), " positions; allowed: 1 to 8"));
-  for (const double a : each) s.acceptance.push_back(a);
-  if (each.empty()) s.acceptance.push_back(r.number("acceptance"));
-  return {s};
+  detail::add_acceptance(in, *s);
+  return {*s};
 }
 
 void set_targets(const request& r, pm::plan_request& q) {
@@ -296,7 +277,7 @@ pm::plan_request plan_request_of(const request& r, bool predicted) {
   if (r.has("max_sequences")) q.limits.sequences = r.number("max_sequences");
   q.engines = engines_in(r);
   q.precisions = precisions_of(found, r, q, predicted);
-  q.drafts = drafts_in(r, q.model);
+  q.drafts = drafts_in(in, q.model);
   if (r.has("kv_link_bytes_per_s") && !r.flag("disaggregated"))
     contradiction("kv_link_bytes_per_s is between pools; it needs disaggregated");
   const bool percentiles = q.ttft_percentile || q.itl_percentile || q.e2e_percentile;

@@ -47,6 +47,41 @@ perfmodel::basic_deployment<T> drafting(inputs<T>& in, perfmodel::basic_deployme
   return d;
 }
 
+/// How many tokens the model's own heads draft, or n-grams where nothing else is said; none where a
+/// request drafts nothing.
+template <perfmodel::Scalar T>
+std::optional<perfmodel::basic_speculation<T>> drafted_tokens(
+    inputs<T>& in, const perfmodel::basic_transformer<T>& m, std::string_view model) {
+  const bool own = in.has("mtp"), drafted = in.has("draft_length");
+  if (!own && !drafted) return {};
+  if (own && drafted) contradiction("give one of mtp and draft_length, and not both");
+  if (own && !m.mtp) {
+    contradiction(cat("mtp is ", in.whole("mtp"), ", and ", model,
+                      " has no heads for it; allowed: draft_length"));
+  }
+  perfmodel::basic_speculation<T> s;
+  s.by = own ? perfmodel::drafter::layer : perfmodel::drafter::lookup;
+  s.length = in.whole(own ? "mtp" : "draft_length");
+  return s;
+}
+
+/// How often these are kept; of the model's own heads, what is assumed where nobody says.
+template <perfmodel::Scalar T>
+void add_acceptance(inputs<T>& in, perfmodel::basic_speculation<T>& s) {
+  if (!in.has("acceptance")) {
+    if (!in.has("mtp")) in.missing("acceptance", "how often a draft token is kept");
+    s.acceptance.push_back(T(assumed_acceptance));
+    return;
+  }
+  const std::vector<T> each = in.numbers("acceptance");
+  if (each.size() > s.acceptance.capacity) {
+    contradiction(cat("acceptance has ", each.size(), " positions; allowed: 1 to ",
+                      s.acceptance.capacity, ", the last of them for those beyond too"));
+  }
+  for (const T& a : each) s.acceptance.push_back(a);
+  if (each.empty()) s.acceptance.push_back(in.number("acceptance"));
+}
+
 /// One pool, whose keys begin with `prefix`, and how many copies of its deployment it has.
 template <perfmodel::Scalar T>
 perfmodel::basic_replica_pool<T> pool_of(inputs<T>& in, const std::string& prefix) {
@@ -102,46 +137,28 @@ std::optional<perfmodel::basic_speculation<T>> drafts_of(inputs<T>& in,
                                                          const perfmodel::basic_deployment<T>& d) {
   using perfmodel::drafter;
   const bool own = in.has("mtp"), drafted = in.has("draft_length");
-  if (!own && !drafted) {
+  if (own && !drafted && detail::any_given(in, {"drafter", "draft_model"}))
+    detail::contradiction("mtp is drafted by the model's own heads; drafter is of draft_length");
+  auto s = detail::drafted_tokens(in, d.model, in.text("model"));
+  if (!s) {
     for (const char* k : {"acceptance", "drafter", "draft_model"}) {
       if (in.given(k)) in.missing("draft_length", cat(k, " is of drafts; or mtp"));
     }
     return {};
   }
-  if (own && drafted) detail::contradiction("give one of mtp and draft_length, and not both");
-  if (own && detail::any_given(in, {"drafter", "draft_model"}))
-    detail::contradiction("mtp is drafted by the model's own heads; drafter is of draft_length");
-  if (own && !d.model.mtp) {
-    detail::contradiction(cat("mtp is ", in.whole("mtp"), ", and ", in.text("model"),
-                              " has no heads for it; allowed: draft_length"));
-  }
-  perfmodel::basic_speculation<T> s;
-  s.length = in.whole(own ? "mtp" : "draft_length");
-  if (own) s.by = drafter::layer;
   constexpr std::pair<const char*, drafter> names[] = {{"lookup", drafter::lookup},
                                                        {"layer", drafter::layer},
                                                        {"heads", drafter::heads},
                                                        {"part", drafter::part}};
   for (const auto& [name, by] : names) {
-    if (in.has("drafter") && in.text("drafter") == name) s.by = by;
+    if (in.has("drafter") && in.text("drafter") == name) s->by = by;
   }
   if (in.has("draft_model")) {
     if (in.given("drafter")) detail::contradiction("give one of drafter and draft_model");
-    s.by = drafter::model;
-    s.draft = detail::drafting(in, d);
+    s->by = drafter::model;
+    s->draft = detail::drafting(in, d);
   }
-  if (!in.has("acceptance")) {
-    if (!own) in.missing("acceptance", "how often a draft token is kept");
-    s.acceptance.push_back(T(assumed_acceptance));
-    return s;
-  }
-  const std::vector<T> each = in.numbers("acceptance");
-  if (each.size() > s.acceptance.capacity) {
-    detail::contradiction(cat("acceptance has ", each.size(), " positions; allowed: 1 to ",
-                              s.acceptance.capacity, ", the last of them for those beyond too"));
-  }
-  for (const T& a : each) s.acceptance.push_back(a);
-  if (each.empty()) s.acceptance.push_back(in.number("acceptance"));
+  detail::add_acceptance(in, *s);
   return s;
 }
 
