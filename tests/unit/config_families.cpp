@@ -2,6 +2,7 @@
 // each other, embeddings of the layers' own.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <perfmodel/deployment/operators.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
@@ -129,6 +130,60 @@ TEST_CASE("parameters of other families are as published", "[models]") {
   CHECK(active_parameters(read(jamba)) == Approx(12e9).epsilon(0.02));  // published "12B active"
   CHECK(parameters(read(falcon_h1)).total() == Approx(7.59e9).epsilon(1e-3));  // its name's "7B"
   CHECK(parameters(read(rwkv7)).total() == Approx(2.95e9).epsilon(0.005));
+}
+
+// Files written from the models' public cards, with the counts that the cards or the checkpoints state.
+TEST_CASE("families whose fields have other names, or are in groups", "[models]") {
+  std::ifstream file(PERFMODEL_SOURCE_DIR "/tests/data/config_families.json");
+  REQUIRE(file);
+  for (const json& row : json::parse(file)) {
+    INFO(row["name"].get<std::string>());
+    const pm::transformer m = read(row["config"]);
+    double total = parameters(m).total();
+    if (row["name"] == "ernie_vl") total += m.encoder->parameters;
+    CHECK(total == Approx(row["parameters"].get<double>()).epsilon(row["within"].get<double>()));
+    if (row.contains("active"))
+      CHECK(matmul_parameters(m) == Approx(row["active"].get<double>()).epsilon(0.055));
+  }
+}
+
+TEST_CASE("what layers share, and what a layer has twice", "[models][kv]") {
+  std::ifstream file(PERFMODEL_SOURCE_DIR "/tests/data/config_families.json");
+  json configs;
+  for (const json& row : json::parse(file)) configs[row["name"].get<std::string>()] = row["config"];
+  const auto line = [&](const char* name) {
+    return kv_bytes_per_token(read(configs[name]), pm::bf16).value();
+  };
+  CHECK(line("hunyuan_large") == 32.0 * 2 * 8 * 128 * 2);     // each second of 64 layers
+  CHECK(line("longcat_flash") == 28.0 * 2 * (512 + 64) * 2);  // two attentions in each of 28
+  CHECK(line("glm4_9b") == 40.0 * 2 * 2 * 128 * 2);           // two groups
+  CHECK(line("step3") == 61.0 * 2 * 256 * 2);                 // one head of 256
+  // Of the 12 experts that a token takes out of 512 and 256 that do nothing, 8 work on average.
+  const pm::transformer m = read(configs["longcat_flash"]);
+  CHECK(pm::experts_of(m)->top_k == 8.0);
+  CHECK(pm::experts_of(m)->shared_intermediate == 12288.0);
+  // Step-3: queries through 2048 columns, so 7168 x (2048 + 512) + 2048 x 16384 + 16384 x 7168.
+  CHECK(mixer<pm::attention_shape>(read(configs["step3"])).weights(7168.0) ==
+        7168.0 * 2560 + 2048.0 * 16384 + 16384.0 * 7168);
+  // All of them go through a pass: 2 FLOP for each weight but the tables'.
+  const pm::deployment d{.device = pm::catalog::h100_sxm, .model = read(configs["step3"])};
+  double weights = 0.0;
+  for_each_operator(d, pm::iteration{.batch = 1, .context = 1}, [&](const pm::basic_operator<>& o) {
+    if (o.name == std::string_view("query projection")) weights += o.times * o.weights.value();
+  });
+  CHECK(weights == 61.0 * 2048 * 16384 * 2);
+  json shared = configs["gpt2"];
+  shared["num_mem_blocks"] = 2;
+  CHECK(refusal_of(shared, "n_head", 12).find("num_mem_blocks is 2") == 0);
+}
+
+TEST_CASE("a tower for sound counts as one for images", "[models]") {
+  json spoken = lfm2;
+  spoken["audio_config"] = {
+      {"d_model", 1280}, {"encoder_layers", 32}, {"encoder_ffn_dim", 5120}, {"num_mel_bins", 128}};
+  // Whisper large-v3's encoder has 636.8 M, of which 1500 x 1280 are positions.
+  const double bridge = 1280.0 * 2048;
+  CHECK(read(spoken).encoder->parameters - bridge == Approx(636.8e6 - 1.92e6).epsilon(0.005));
 }
 
 TEST_CASE("layers keep the states of their kind", "[models][kv]") {

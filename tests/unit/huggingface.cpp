@@ -246,7 +246,8 @@ TEST_CASE("gpt-oss, Phi and Gemma by the rules of their classes") {
   const double layer =
       4.0 * 2560 * 2560 + 4.0 * 2560 + 2.0 * 2560 * 10240 + 10240 + 2560 + 2.0 * 2560;
   CHECK(parameters_of(phi) == 2.0 * 51200 * 2560 + 51200 + 32.0 * layer + 2.0 * 2560);
-  CHECK_REFUSED(with(phi, "qk_layernorm", true), "qk_layernorm is true");
+  // A norm for each head's queries and keys, as in StableLM.
+  CHECK(parameters_of(with(phi, "qk_layernorm", true)) - parameters_of(phi) == 32.0 * 2 * 32 * 80);
   json gemma2 = {{"architectures", {"Gemma2ForCausalLM"}},
                  {"model_type", "gemma2"},
                  {"hidden_size", 3584},

@@ -80,12 +80,16 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
   const T heads = a.query_heads / p.tensor;
   const T kv_heads = kv_heads_per_rank(a.kv_heads, p.tensor);
   const T result = heads * a.value_width();
-  T inward = heads * a.head_dim;
+  T inward = a.query_rank ? *a.query_rank : T(heads * a.head_dim);
   if (!a.shares_cache) {
     inward += kv_heads * (a.value_is_key ? a.head_dim : T(a.head_dim + a.value_width()));
   }
   if (a.output_gate) inward += result;
   run({.name = "qkv projection", .kind = linear, .times = layers}, p.projection(hidden, inward));
+  if (a.query_rank) {
+    run({.name = "query projection", .kind = linear, .times = layers},
+        p.projection(*a.query_rank, T(heads * a.head_dim)));
+  }
   if (a.indexer) visit_indexer(p, layers, *a.indexer, hidden, run);
 
   const char* const name = a.window ? "sliding attention" : "attention";

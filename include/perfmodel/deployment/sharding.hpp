@@ -20,7 +20,9 @@ constexpr T replicated_weights(const basic_attention_shape<T>& a, const T& hidde
   const T extra_heads = kv_heads_per_rank(a.kv_heads, tensor) - a.kv_heads / tensor;
   const T width = a.value_is_key ? a.head_dim : T(a.head_dim + a.value_width());
   const T projections = a.shares_cache ? T(0.0) : T(hidden * width * extra_heads);
-  return projections + indexer_weights(a.indexer, hidden, hidden) * (1.0 - 1.0 / tensor);
+  const T whole = indexer_weights(a.indexer, hidden, hidden) +
+                  (a.query_rank ? T(hidden * *a.query_rank) : T(0.0));
+  return projections + whole * (1.0 - 1.0 / tensor);
 }
 template <Scalar T>
 constexpr T replicated_weights(const basic_latent_attention_shape<T>& a, const T& hidden,

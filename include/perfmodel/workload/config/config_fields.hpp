@@ -37,6 +37,8 @@ class config_fields {
     return *keys.begin();
   }
   const Json& at(const char* key) const { return object_->at(key); }
+  const Json& all() const { return *object_; }
+  const std::string& path() const { return path_; }
   config_fields object(const char* key) const { return config_fields(at(key), field(key)); }
 
   /// A whole number from least to most; required.

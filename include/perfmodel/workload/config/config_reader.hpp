@@ -26,6 +26,20 @@ std::optional<layer_shape> mtp_of(const config_view<Json>& c, const layer_list& 
   return l;
 }
 
+/// Parameters of the experts for images, which a text never uses: as a tower's (Ernie 4.5 VL).
+template <class Json>
+double image_experts(const config_view<Json>& c, const layer_list& layers) {
+  const char* const count = expert_count_key(c.own);
+  const char* const width = "moe_intermediate_size";
+  if (!c.own.has_list(count) || !c.own.has_list(width)) return 0;
+  double routed = 0;
+  for (const auto& kind : layers.feed_forwards) {
+    if (std::holds_alternative<expert_shape>(kind.shape)) routed += kind.layers;
+  }
+  return routed * 3 * c.hidden * c.own.whole_entry(count, 1, 1, most_width) *
+         c.own.whole_entry(width, 1, 1, most_width);
+}
+
 template <class Json>
 transformer read_model(config_view<Json> c) {
   const config_fields<Json>& own = c.own;
@@ -38,10 +52,13 @@ transformer read_model(config_view<Json> c) {
   };
   c.hidden = m.hidden =
       size(own.either({"hidden_size", "n_embd", "d_model", "dim"}), c.preset.hidden);
-  m.vocabulary = size("vocab_size", c.preset.vocabulary);
-  c.max_context = m.max_context = own.whole_or(
-      own.either({"max_position_embeddings", "max_seq_len", "n_positions", "model_max_length"}),
-      c.preset.context, 1, 1e10);
+  m.vocabulary = size(own.either({"vocab_size", "padded_vocab_size"}), c.preset.vocabulary);
+  c.max_context = m.max_context =
+      own.whole_or(own.either({"max_position_embeddings", "max_position_embedding", "max_seq_len",
+                               "n_positions", "model_max_length", "seq_length"}),
+                   c.preset.context, 1, 1e10);
+  if (c.family.extra_positions && m.max_context)
+    m.positions = *m.max_context + *c.family.extra_positions;
   m.tied_embeddings =
       (own.has("tie_word_embeddings") ? own : c.root).flag_or("tie_word_embeddings", c.family.tied);
   m.norms_per_layer = own.has("hybrid_override_pattern") ? 1 : c.family.norms_per_layer;
@@ -50,6 +67,10 @@ transformer read_model(config_view<Json> c) {
   m.layers = layers_of(c);
   m.mtp = mtp_of(c, m.layers);
   m.encoder = encoder_of(c.root, m.hidden);
+  if (const double images = image_experts(c, m.layers); images > 0) {
+    if (!m.encoder) m.encoder = encoder_shape{};
+    m.encoder->parameters += images;
+  }
   if (const double width = own.whole_or("hidden_size_per_layer_input", 0, 0, most_width);
       width >= 1)
     m.layer_embedding = layer_embedding{

@@ -16,9 +16,14 @@ class expert_rule {
     if (own_.has_list("moe_layer_freq")) own_.list_for("moe_layer_freq", n);
     if (own_.has("mlp_layer_types")) own_.list_for("mlp_layer_types", n);
     listed_ = numbers(own_.text_or("moe_layers_enum", ""));
-    first_ = own_.whole_or(
-        own_.either({"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"}), 0, 0,
-        c.layers);
+    const char* const first =
+        own_.either({"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"});
+    if (own_.has_list(first)) {  // of the experts for text, and of those for images
+      if (own_.list(first).empty()) own_.refuse(first, "a number, or a list of them");
+      first_ = own_.whole_entry(first, 0, 0, c.layers);
+    } else {
+      first_ = own_.whole_or(first, 0, 0, c.layers);
+    }
   }
 
   bool holds(std::size_t layer) const {

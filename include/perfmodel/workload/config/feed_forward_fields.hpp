@@ -18,11 +18,19 @@ const char* expert_count_key(const config_fields<Json>& own) {
   return own.either({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
 }
 
+/// Of experts for text and others for images, those for text, which a file names first (Ernie 4.5 VL).
+template <class Json>
+double text_entry(const config_fields<Json>& own, const char* key) {
+  if (own.list(key).size() != 2) own.refuse(key, "a number, or two of them: for text, for images");
+  return own.whole_entry(key, 0, 1, most_width);
+}
+
 /// 0 where the model has none.
 template <class Json>
 double expert_count(const config_view<Json>& c) {
   if (c.own.has("enable_moe_block") && !c.own.flag_or("enable_moe_block", false)) return 0;
-  return c.own.whole_or(expert_count_key(c.own), 0, 0, most_width);
+  const char* const key = expert_count_key(c.own);
+  return c.own.has_list(key) ? text_entry(c.own, key) : c.own.whole_or(key, 0, 0, most_width);
 }
 
 /// A field that is one number, or a list of one a layer.
@@ -69,16 +77,19 @@ dense_shape dense_of(const config_view<Json>& c, std::size_t layer) {
   const config_fields<Json>& own = c.own;
   dense_shape d;
   const bool apart = own.has("dense_intermediate_size") || own.has("intermediate_size_mlp");
-  const char* const key = apart
-                              ? own.either({"dense_intermediate_size", "intermediate_size_mlp"})
-                              : own.either({"intermediate_size", "block_ff_dim", "ffn_hidden_size",
-                                            "ffn_dim", "n_inner", "hidden_dim"});
-  if (own.has(key) || !(c.preset.intermediate || c.family.widening)) {
+  const char* const key =
+      apart ? own.either({"dense_intermediate_size", "intermediate_size_mlp"})
+            : own.either({"intermediate_size", "block_ff_dim", "ffn_hidden_size", "ffn_dim",
+                          "n_inner", "hidden_dim", "ff_intermediate_size"});
+  if (own.has("expansion_ratio")) {
+    d.intermediate = own.positive("expansion_ratio", 1000.0) * c.hidden;
+  } else if (own.has(key) || !(c.preset.intermediate || c.family.widening)) {
     d.intermediate = adjusted_width(own, width_of(c, key, layer));
   } else {
     d.intermediate = c.preset.intermediate ? *c.preset.intermediate : *c.family.widening * c.hidden;
   }
   if (is_double_wide(c, layer)) d.intermediate *= 2.0;
+  if (c.family.doubled) d.intermediate *= 0.5;
   d.gated = is_gated(c);
   d.bias = c.family.ffn_bias || own.flag_or("mlp_bias", false);
   return d;
@@ -94,9 +105,13 @@ expert_shape experts_of(const config_view<Json>& c) {
                    own.either({"num_experts_per_tok", "num_experts_per_token", "experts_per_token",
                                "top_k_experts", "moe_top_k", "moe_topk", "moe_k"}),
                    1, e.experts);
-  const char* const width =
-      own.either({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size"});
-  e.intermediate = same_for_all(c, width, 1, most_width);
+  const char* const width = own.either(
+      {"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size", "ffn_hidden_size"});
+  e.intermediate = own.has_list(expert_count_key(own)) ? text_entry(own, width)
+                                                       : same_for_all(c, width, 1, most_width);
+  // Of the experts a token chooses, some do nothing (LongCat): so many do, on average.
+  if (const double idle = own.whole_or("zero_expert_num", 0, 0, most_width); idle > 0)
+    e.top_k *= e.experts / (e.experts + idle);
   const char* const count = own.either(
       {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert"});
   const char* const shared =
@@ -108,10 +123,13 @@ expert_shape experts_of(const config_view<Json>& c) {
   } else {
     beside = own.has(count) ? same_for_all(c, count, 0, most_width) * e.intermediate : 0.0;
   }
-  if (own.has("intermediate_size_mlp")) beside = e.intermediate;  // Llama 4
-  if (own.flag_or("enable_moe_block", false)) {                   // Gemma 4: a dense network beside
+  if (own.has("intermediate_size_mlp")) beside = e.intermediate;       // Llama 4
+  if (own.flag_or("parallel_attn_mlp_res", false)) beside = c.hidden;  // Arctic
+  // A dense network beside: Gemma 4, Grok-2, and of LongCat's two parts of a layer the first.
+  if (own.flag_or("enable_moe_block", false) || own.flag_or("residual_moe", false)) {
     beside = own.whole("intermediate_size", 1, most_width);
   }
+  if (own.has("zero_expert_num")) beside = own.whole("ffn_hidden_size", 1, most_width);
   if (beside > 0) e.shared_intermediate = beside;
   const char* const latent = own.either({"moe_latent_size", "routed_expert_hidden_size"});
   if (own.has(latent)) e.latent = own.whole(latent, 1, most_width);
@@ -162,6 +180,8 @@ layer_shape block_of(const config_view<Json>& c, std::size_t layer) {
 template <class Json>
 layer_list layers_of(const config_view<Json>& c) {
   layer_list out;
+  if (c.own.has("num_mem_blocks"))
+    c.own.refuse("num_mem_blocks", "no such field: blocks that layers share are not modelled");
   const std::size_t n = static_cast<std::size_t>(c.layers);
   if (c.own.has("block_configs")) {
     c.own.list_for("block_configs", n);
@@ -192,6 +212,10 @@ layer_list layers_of(const config_view<Json>& c) {
       l.feed_forward = dense_of(c, i);
     }
     out.add(l);
+    if (c.own.has("zero_expert_num")) {  // LongCat: a second attention, and a dense network alone
+      l.feed_forward = dense_of(c, i);
+      out.add(l);
+    }
   }
   return out;
 }

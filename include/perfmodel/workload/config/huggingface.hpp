@@ -30,14 +30,27 @@ config_fields<Json> language_part(const config_fields<Json>& root, bool& nested)
   nested = false;
   return root;
 }
+/// The language model's object with the fields of its attention and feed-forward on one level with the
+/// others (DBRX, MPT put them into objects of their own).
+template <class Json>
+Json on_one_level(const config_fields<Json>& own) {
+  Json out = own.all();
+  for (const char* key : {"attn_config", "ffn_config"}) {
+    if (!own.has(key)) continue;
+    const Json& part = own.object(key).all();
+    for (auto it = part.begin(); it != part.end(); ++it) {
+      if (!out.contains(it.key())) out[it.key()] = it.value();
+    }
+  }
+  return out;
+}
 }  // namespace detail
 
 /// The model that a config.json describes; its text part where it is multimodal. `name` is what to
 /// call it (by default its architecture). Fields are read by what they mean, whatever the family;
 /// what a known family's configuration class in huggingface/transformers fills in is filled in here.
 /// `quantization` is the hf_quant_config.json beside it, where there is one.
-/// Leaves out: audio towers, rotary scaling, learned positions, residual variants (AltUp,
-/// hyper-connections).
+/// Leaves out: audio towers, rotary scaling, residual variants (AltUp, hyper-connections).
 /// Errors: invalid_config for a field that is missing, of the wrong type, out of range, or in
 /// contradiction to another; unknown_architecture where that is so and the family is not known.
 /// Test: every config.json in tests/data/configs reads to the catalogue's model, field by field.
@@ -46,7 +59,9 @@ model_config from_config(const Json& json, std::string_view name = {},
                          const Json* quantization = nullptr) {
   const config_fields<Json> root(json, "");
   bool nested = false;
-  const config_fields<Json> own = detail::language_part(root, nested);
+  const config_fields<Json> language = detail::language_part(root, nested);
+  const Json fields = detail::on_one_level(language);
+  const config_fields<Json> own(fields, language.path());
   model_config out;
   const model_family family =
       detail::family_of_config(own, root, nested, out.architecture, out.known_family);

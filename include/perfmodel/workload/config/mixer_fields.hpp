@@ -61,8 +61,10 @@ void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a
       f.either({name("num_attention_heads", "swa_num_attention_heads", windowed),
                 "num_attention_heads", "n_heads", "n_head"});
   a.query_heads = heads_of(f, heads, c.preset.heads);
-  const char* kv = f.either({name("num_key_value_heads", "swa_num_key_value_heads", windowed),
-                             "num_key_value_heads", "num_attention_groups", "n_kv_heads"});
+  const char* kv =
+      f.either({name("num_key_value_heads", "swa_num_key_value_heads", windowed),
+                "num_key_value_heads", "num_attention_groups", "n_kv_heads", "kv_n_heads"});
+  if (f.flag_or("multi_query_attention", false)) kv = "multi_query_group_num";  // GLM-4
   if (!windowed && f.has("num_global_key_value_heads")) kv = "num_global_key_value_heads";
   // Null is "no groups".
   const double unsaid = f.names(kv) ? a.query_heads : c.family.kv_heads.value_or(a.query_heads);
@@ -70,8 +72,8 @@ void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a
   if (math::floor(a.query_heads / a.kv_heads) * a.kv_heads != a.query_heads) {
     f.refuse(kv, "a divisor of " + std::string(heads) + ", which is " + number_text(a.query_heads));
   }
-  const char* width =
-      f.either({name("head_dim", "swa_head_dim", windowed), "head_dim", "attention_head_dim"});
+  const char* width = f.either({name("head_dim", "swa_head_dim", windowed), "head_dim",
+                                "attention_head_dim", "kv_channels"});
   if (!windowed && f.has("global_head_dim")) width = "global_head_dim";
   const auto stated = f.whole_or(width, c.family.head_dim, 1, most_width);
   a.head_dim = stated.value_or(c.hidden / a.query_heads);
@@ -83,6 +85,15 @@ void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a
     const double v = f.whole(value, 1, most_width);
     if (v != a.head_dim) a.value_dim = v;
   }
+  a.query_rank = f.whole_or("share_q_dim", std::optional<double>(), 1, most_width);
+}
+
+/// Of so many layers in turn the first has a cache, which the others use (Hunyuan-Large).
+template <class Json>
+bool shares_by_groups(const config_view<Json>& c, std::size_t layer) {
+  if (!c.own.flag_or("use_cla", false)) return false;
+  const auto group = static_cast<std::size_t>(c.own.whole("cla_share_factor", 1, most_layers));
+  return layer % group != 0;
 }
 
 template <class Json>
@@ -103,12 +114,13 @@ attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::s
   const bool bias = family.reads_bias && own.flag_or("attention_bias", family.output_bias);
   const bool both = bias || (!family.reads_bias && family.output_bias);
   const bool queries = family.type == std::string_view("glm4_moe");  // and keys and values, no more
-  a.qkv_bias = both || (!family.reads_bias && own.flag_or("qkv_bias", family.qkv_bias));
+  a.qkv_bias = both || (!family.reads_bias &&
+                        own.flag_or(own.either({"qkv_bias", "add_qkv_bias"}), family.qkv_bias));
   a.output_bias = both && !queries;
   const bool stated_norm = own.flag_or("use_qk_norm", false) && !a.chunked &&
                            !own.has("attention_chunk_size");  // Llama 4's has no weights
   const bool whole = own.text_or("qk_norm_type", "per_head") == "per_layer" ||
-                     family.type == std::string_view("olmo3");
+                     own.flag_or("qk_layernorm", false) || family.type == std::string_view("olmo3");
   a.qk_norm = (family.qk_norm || stated_norm) && !whole;
   a.qk_norm_whole = whole;
   const char* const sink =
@@ -117,10 +129,8 @@ attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::s
   a.output_gate = own.flag_or("attn_output_gate", family.output_gate);
   a.value_is_key = role == mixer_role::full && own.flag_or("attention_k_eq_v", false);
   const double shared = own.whole_or("num_kv_shared_layers", 0, 0, c.layers);
-  a.shares_cache = static_cast<double>(layer) >= c.layers - shared;
+  a.shares_cache = static_cast<double>(layer) >= c.layers - shared || shares_by_groups(c, layer);
   a.indexer = indexer_of(c, layer);
-  if (own.flag_or("qk_layernorm", false))
-    own.refuse("qk_layernorm", "false: such a norm is not modelled");
   return a;
 }
 
@@ -132,7 +142,9 @@ latent_attention_shape latent_attention_of(const config_view<Json>& c, std::size
   a.kv_rank = own.whole("kv_lora_rank", 1, most_width);
   a.rope_dim = own.whole("qk_rope_head_dim", 1, most_width);
   a.head_dim = own.whole("qk_nope_head_dim", 1, most_width) + a.rope_dim;
-  a.value_dim = own.whole("v_head_dim", 1, most_width);
+  a.value_dim = c.family.type == std::string_view("minicpm3")
+                    ? own.whole_or("v_head_dim", c.hidden / a.query_heads, 1, most_width)
+                    : own.whole("v_head_dim", 1, most_width);
   // Null is "not compressed"; a file that leaves the field out means the class's own 1536.
   a.query_rank = own.whole_or(
       "q_lora_rank", own.names("q_lora_rank") ? std::optional<double>() : 1536.0, 1, most_width);

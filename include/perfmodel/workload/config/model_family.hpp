@@ -33,6 +33,7 @@ struct model_family {
   bool router_bias = false;
   bool expert_bias = false;
   bool shared_gate = false;
+  bool doubled = false;    ///< the width that the file names is the gate's and the other's together
   bool recurrent = false;  ///< every mixer is; a Mamba has no feed-forward beside it
   double norms_per_layer = 2;
   window_rule windows = window_rule::all_layers;
@@ -40,6 +41,7 @@ struct model_family {
   std::optional<double> kv_heads{};  ///< likewise; none: as many as query heads
   std::optional<double> head_dim{};  ///< likewise; none: hidden_size / num_attention_heads
   std::optional<double> widening{};  ///< of a feed-forward whose width the file does not name
+  std::optional<double> extra_positions{};  ///< positions are learned: of the context, and so many
 };
 
 inline constexpr model_family known_families[] = {
@@ -110,6 +112,9 @@ inline constexpr model_family known_families[] = {
     {.type = "phi3", .reads_bias = false},
     {.type = "phimoe", .norm_bias = true, .kv_heads = 8},
     {.type = "deepseek_v2"},
+    {.type = "minicpm", .tied = true, .windows = window_rule::none},
+    {.type = "minicpm3", .tied = true},
+    {.type = "molmo", .reads_bias = false, .doubled = true},
     {.type = "deepseek_v3"},
     {.type = "glm4_moe", .router_bias = true},
     {.type = "minimax_m2", .router_bias = true},
@@ -148,7 +153,27 @@ inline constexpr model_family known_families[] = {
      .norm_bias = true,
      .gated = false,
      .ffn_bias = true,
+     .widening = 4,
+     .extra_positions = 0},
+    {.type = "gptj",
+     .norm_bias = true,
+     .head_bias = true,
+     .gated = false,
+     .ffn_bias = true,
+     .norms_per_layer = 1,
      .widening = 4},
+    {.type = "bloom",
+     .qkv_bias = true,
+     .output_bias = true,
+     .reads_bias = false,
+     .tied = true,
+     .norm_bias = true,
+     .gated = false,
+     .ffn_bias = true,
+     .widening = 4},
+    {.type = "mpt", .tied = true, .gated = false, .windows = window_rule::none, .widening = 4},
+    {.type = "dbrx", .windows = window_rule::none},
+    {.type = "chatglm", .reads_bias = false, .windows = window_rule::none},
     {.type = "gpt_neox",
      .qkv_bias = true,
      .output_bias = true,
@@ -163,7 +188,8 @@ inline constexpr model_family known_families[] = {
      .tied = true,
      .norm_bias = true,
      .gated = false,
-     .ffn_bias = true},
+     .ffn_bias = true,
+     .extra_positions = 2},
     {.type = "starcoder2", .norm_bias = true, .gated = false, .windows = window_rule::none},
 };
 

@@ -15,6 +15,7 @@ struct basic_attention_shape {
   T kv_heads{};
   T head_dim{};
   std::optional<T> value_dim{};
+  std::optional<T> query_rank{};  ///< queries come through a projection so wide (Step-3)
   std::optional<T> window{};
   std::optional<basic_attention_indexer<T>> indexer{};
   bool chunked = false;
@@ -33,11 +34,12 @@ struct basic_attention_shape {
   /// Weights of the projections of one layer.
   constexpr T weights(const T& hidden) const {
     const T result = query_heads * value_width();
-    T inward = query_heads * head_dim;
+    T inward = query_rank ? *query_rank : T(query_heads * head_dim);
     if (!shares_cache) inward += value_is_key ? T(kv_heads * head_dim) : key_value_width();
     if (output_gate) inward += result;
     const T indexing = indexer ? indexer->weights(hidden, hidden) : T(0.0);
-    return hidden * inward + result * hidden + indexing;
+    const T queries = query_rank ? T(*query_rank * query_heads * head_dim) : T(0.0);
+    return hidden * inward + queries + result * hidden + indexing;
   }
   /// Biases, norms and sinks of one layer.
   constexpr T extras(const T& hidden) const {
@@ -75,6 +77,7 @@ struct basic_attention_shape {
     f(field::count("kv_heads"), s.kv_heads...);
     f(field::count("head_dim"), s.head_dim...);
     f(field::count("value_dim"), s.value_dim...);
+    f(field::count("query_rank"), s.query_rank...);
     f(field::count("window"), s.window...);
     f("indexer", s.indexer...);
     f("chunked", s.chunked...);

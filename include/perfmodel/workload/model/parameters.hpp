@@ -9,7 +9,7 @@ namespace perfmodel {
 /// shared feed-forwards, `experts` the matrices of the routed experts and `expert_biases` their
 /// biases; `visited` is how many of these two a token uses. `other` is norms, remaining biases,
 /// routers, convolutions and sinks; `embedding` and `head` are the two vocabulary tables (head 0
-/// when tied), `embedding` with the layers' own.
+/// when tied), `embedding` with the layers' own and the learned positions.
 template <Scalar T = double>
 struct basic_parameter_count {
   T attention{}, linear{}, experts{}, expert_biases{}, visited{}, other{}, embedding{}, head{};
@@ -63,7 +63,7 @@ constexpr basic_parameter_count<T> count_parameters(const basic_transformer<T>& 
   }
   p.other +=
       (m.layers.count * m.norms_per_layer + 1.0) * norm_width + flag<T>(m.head_bias) * m.vocabulary;
-  p.embedding = m.vocabulary * m.hidden;
+  p.embedding = (m.vocabulary + m.positions.value_or(T(0.0))) * m.hidden;
   p.head = m.tied_embeddings ? T(0.0) : m.vocabulary * m.hidden;
   if (m.layer_embedding) {
     const T width = m.layer_embedding->width, all = m.layers.count * width;
@@ -99,9 +99,10 @@ constexpr T active_parameters(const basic_transformer<T>& m) {
 template <Scalar T>
 constexpr T matmul_parameters(const basic_transformer<T>& m) {
   const T table = m.vocabulary * m.hidden;
-  const T rows = m.layer_embedding
-                     ? T(m.layer_embedding->vocabulary * m.layers.count * m.layer_embedding->width)
-                     : T(0.0);
+  T rows = m.positions.value_or(T(0.0)) * m.hidden;
+  if (m.layer_embedding) {
+    rows += m.layer_embedding->vocabulary * m.layers.count * m.layer_embedding->width;
+  }
   return m.tied_embeddings ? active_parameters(m) - rows : active_parameters(m) - table - rows;
 }
 

@@ -53,6 +53,7 @@ struct basic_transformer {
   bool tied_embeddings = false;
   bool head_bias = false;
   std::optional<T> max_context{};  ///< tokens the model was trained for, where that is stated
+  std::optional<T> positions{};    ///< rows of a learned table of positions (GPT-2, OPT)
   std::optional<basic_layer_shape<T>> mtp{};
   std::optional<basic_encoder_shape<T>> encoder{};
   std::optional<basic_layer_embedding<T>> layer_embedding{};
@@ -69,6 +70,7 @@ struct basic_transformer {
     f("tied_embeddings", s.tied_embeddings...);
     f("head_bias", s.head_bias...);
     f(field::count("max_context"), s.max_context...);
+    f(field::count("positions"), s.positions...);
     f("mtp", s.mtp...);
     f("encoder", s.encoder...);
     f("layer_embedding", s.layer_embedding...);
