@@ -21,10 +21,10 @@ bool is_of(const given_profile* given, const pm::accelerator& a) {
 bool has_profile(const pm::accelerator& a, profile_part part, const given_profile* given) {
   if (part == profile_part::none) return false;
   if (is_of(given, a)) return true;
-  if (catalog::measured_as(a) != nullptr) {
-    // Of AMD's nobody published attention or collectives: what needs them is a bound unless asked for.
-    return !catalog::is_measured_amd(a) || part == profile_part::matrix ||
-           part == profile_part::experts;
+  if (const auto* own = catalog::measured_as(a); own != nullptr) {
+    // Where attention is borrowed, what needs it is a bound unless asked for.
+    if (!own->attention->transferred() || part == profile_part::matrix) return true;
+    if (part == profile_part::experts) return catalog::is_measured_amd(a);
   }
   return part == profile_part::links && catalog::measured_collectives(a) != nullptr;
 }

@@ -79,9 +79,12 @@ TEST_CASE("requests of a run: an overloaded 8B service, quantiles of waits, TTFT
   REQUIRE(r.ttft.size() == 300);
   CHECK(r.most_running() == 128);
   const sim::outcome o = played(r, pm::catalog::llama_3_1_8b, 128);
-  CHECK(worst_quantile(o.of(&record::held), r.queued, 0.005) < 0.20);
-  CHECK(worst_quantile(o.of(&record::ttft), r.ttft) < 0.20);
-  CHECK(worst_quantile(o.of(&record::e2e), r.e2e) < 0.12);
+  CHECK(worst_quantile(o.of(&record::held), r.queued, 0.005) < 0.28);
+  CHECK(worst_quantile(o.of(&record::ttft), r.ttft) < 0.33);
+  CHECK(worst_quantile(o.of(&record::e2e), r.e2e) < 0.155);
+  // Passes are predicted a tenth too short, which a queue multiplies.
+  CHECK(worst_quantile(played(r, pm::catalog::llama_3_1_8b, 128, 1.11).of(&record::e2e), r.e2e) <
+        0.03);
 }
 
 TEST_CASE("requests of a run: a mixture of experts, whose pass is predicted too slow",
@@ -90,8 +93,8 @@ TEST_CASE("requests of a run: a mixture of experts, whose pass is predicted too 
                                   "Qwen3-30B-A3B-Instruct-2507");
   REQUIRE(r.ttft.size() == 300);
   CHECK(r.most_running() == 256);  // though the file says 128
-  CHECK(worst_quantile(played(r, pm::catalog::qwen_3_30b_a3b, 256).of(&record::e2e), r.e2e) < 0.85);
+  CHECK(worst_quantile(played(r, pm::catalog::qwen_3_30b_a3b, 256).of(&record::e2e), r.e2e) < 0.52);
   // The schedule is right: with one factor on all passes every quantile is.
-  const sim::outcome o = played(r, pm::catalog::qwen_3_30b_a3b, 256, 0.63);
+  const sim::outcome o = played(r, pm::catalog::qwen_3_30b_a3b, 256, 0.74);
   CHECK(worst_quantile(o.of(&record::e2e), r.e2e) < 0.05);
 }

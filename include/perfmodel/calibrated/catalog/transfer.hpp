@@ -8,6 +8,7 @@
 #include <perfmodel/calibrated/catalog/attention.hpp>
 #include <perfmodel/calibrated/catalog/experts.hpp>
 #include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/catalog/workstation.hpp>
 
 namespace perfmodel::catalog {
 
@@ -34,6 +35,9 @@ inline constexpr measured_machine measured_b200{&profile_b200_sxm, &attention_b2
 inline constexpr measured_machine measured_l40s{&profile_l40s, &attention_l40s};
 inline constexpr std::array measured_machines{&measured_a100, &measured_h100, &measured_h200,
                                               &measured_b200, &measured_l40s};
+/// Its products alone; its attention is L40S's.
+inline constexpr measured_machine measured_rtx_pro_6000{&profile_rtx_pro_6000,
+                                                        &attention_rtx_pro_6000};
 inline constexpr measured_machine measured_mi300x{&profile_mi300x, &attention_mi300x};
 inline constexpr measured_machine measured_mi355x{&profile_mi355x, &attention_mi355x};
 inline constexpr std::array measured_amd{&measured_mi300x, &measured_mi355x};
@@ -81,7 +85,7 @@ constexpr const measured_machine* measured_as(const accelerator& a) {
   for (const measured_machine* m : measured_amd) {
     if (same_machine(a, m->device())) return m;
   }
-  return nullptr;
+  return same_machine(a, measured_rtx_pro_6000.device()) ? &measured_rtx_pro_6000 : nullptr;
 }
 
 /// The measured machines that an architecture may borrow from, the nearest first.
@@ -93,6 +97,8 @@ constexpr std::array<const measured_machine*, 3> relatives_of(chip_architecture 
     case chip_architecture::blackwell_ultra:
     case chip_architecture::rubin:
     case chip_architecture::rubin_ultra: return {&measured_b200, &measured_h200, &measured_h100};
+    case chip_architecture::blackwell_rtx:
+      return {&measured_rtx_pro_6000, &measured_l40s, &measured_a100};
     case chip_architecture::hopper: return {&measured_h100, &measured_h200, &measured_a100};
     case chip_architecture::cdna3: return {&measured_mi300x, &measured_mi355x, &measured_mi355x};
     case chip_architecture::cdna4: return {&measured_mi355x, &measured_mi300x, &measured_mi300x};
@@ -100,13 +106,30 @@ constexpr std::array<const measured_machine*, 3> relatives_of(chip_architecture 
   }
 }
 
-/// The machine whose profiles an accelerator is given that has none of its own; for one that was
-/// measured, the nearest other.
-/// Test: h20 takes h100_sxm's, gb200 b200_sxm's, rtx_4090 l40s's; h100_sxm without its own, h200's.
-constexpr const measured_machine& donor_of(const accelerator& a) {
+/// GeForce, whose matrix units add up in fp32 at half rate: 8-bit integers run at four times that. Neither
+/// power nor ECC holds it back as they do L40S.
+constexpr bool is_geforce(const accelerator& a) {
+  return a.matrix.peak.int8.value() > 3.0 * a.matrix.peak.bf16.value() &&
+         a.matrix.peak.bf16.value() > 0.0 &&
+         (a.architecture == chip_architecture::ada ||
+          a.architecture == chip_architecture::ampere_rtx ||
+          a.architecture == chip_architecture::blackwell_rtx);
+}
+
+/// The first of the relatives, for one that is that itself the next.
+constexpr const measured_machine& nearest_relative_of(const accelerator& a) {
   require_calibrated_kind(a);
   const auto relatives = relatives_of(a.architecture);
   return same_machine(a, relatives[0]->device()) ? *relatives[1] : *relatives[0];
+}
+
+/// The machine whose products an accelerator is given that has none of its own; for one that was measured,
+/// the nearest other. GeForce takes RTX PRO 6000's.
+/// Test: h20 takes h100_sxm's, gb200 b200_sxm's, rtx_4090 rtx_pro_6000's, l4 l40s's; h100_sxm without its own,
+/// h200's.
+constexpr const measured_machine& donor_of(const accelerator& a) {
+  const measured_machine& nearest = nearest_relative_of(a);
+  return is_geforce(a) ? measured_rtx_pro_6000 : nearest;
 }
 
 /// Whether their kernels are of one generation.
@@ -195,7 +218,7 @@ constexpr machine_profile machine_profile_of(const accelerator& a) {
 /// The attention profile of the nearest other machine: its times, rate and shares as they are (scaled
 /// by the clock they predicted worse); the L2 as the transferred machine profile has it.
 constexpr attention_profile transferred_attention_profile(const accelerator& a) {
-  const measured_machine& donor = donor_of(a);
+  const measured_machine& donor = nearest_relative_of(a);
   attention_profile p = *donor.attention;
   p.name = a.name;
   p.value.l2_bandwidth = {};

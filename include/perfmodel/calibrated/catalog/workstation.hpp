@@ -1,0 +1,49 @@
+// What RTX PRO 6000 was seen to reach in products and streaming kernels, for itself and for GeForce.
+#pragma once
+
+#include <perfmodel/calibrated/catalog/attention.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
+
+namespace perfmodel::catalog {
+
+namespace sources {
+inline constexpr source workstation_gemm{
+    basis::measured,
+    "fitted to vLLM 0.19's kernels that casys-kaist/LLMServingSim 5daddb21 (MIT) published"};
+inline constexpr source workstation_attention{
+    basis::assumed, "L40S's attention profile, which has the same kernels"};
+}  // namespace sources
+
+// Printed by validation/calibrate/fit_workstation.cpp. The floor is of kernels started one by one, without
+// the launch. power_slowdown is at its limit: nothing slows long products beyond the share.
+inline constexpr machine_profile profile_rtx_pro_6000{
+    .name = "rtx_pro_6000",
+    .donor = &rtx_pro_6000,
+    .value = {.matrix_floor = 2.889 * us,
+              .matrix_share = 0.9696,
+              .dram_share = 0.9303,
+              .operand_bandwidth = 13.77 * TB_per_s,
+              .tile_fill = 3.584 * us,
+              .split_cost = 0.9340 * us,
+              .l2_bandwidth = 3.990 * TB_per_s},
+    .standard_error = {.matrix_floor = 0.20 * us,
+                       .matrix_share = 0.0059,
+                       .dram_share = 0.0047,
+                       .operand_bandwidth = 0.15 * TB_per_s,
+                       .tile_fill = 0.15 * us,
+                       .split_cost = 0.22 * us,
+                       .power_slowdown = 0.028},
+    .log_sigma = 0.090,
+    .from = &sources::workstation_gemm};
+
+/// L40S's, stated as wide as between architectures.
+inline constexpr attention_profile attention_rtx_pro_6000 = [] {
+  attention_profile p = attention_l40s;
+  p.name = "rtx_pro_6000";
+  p.log_sigma = 0.2236;  // 0.1 of L40S's own and 0.2 in quadrature
+  p.from = &sources::workstation_attention;
+  return p;
+}();
+
+}  // namespace perfmodel::catalog

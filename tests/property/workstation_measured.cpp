@@ -1,0 +1,105 @@
+// RTX PRO 6000's profile against the kernels of vLLM that others measured on it, and what GeForce takes of
+// it. The limits are a little above what docs/laws/calibrated_workstation.md says.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+#include <perfmodel/calibrated/catalog/transfer.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ampere_rtx.hpp>
+#include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
+
+#include "../../validation/calibrate/published_workstation.hpp"
+#include "support/shared.hpp"
+
+namespace pm = perfmodel;
+namespace catalog = pm::catalog;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+double predicted(const published::workstation_row& r, const pm::machine_parameters& p) {
+  return calibrated_estimate(*r.device, r.product(), {p}, pm::replaying(r.copies)).time.value();
+}
+
+}  // namespace
+
+TEST_CASE("products of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
+  const auto rows = published::workstation_rows(perfmodel_test::measured_folder());
+  const pm::machine_profile& own = catalog::profile_rtx_pro_6000;
+  std::vector<double> residual;
+  int faster = 0;
+  for (const auto& r : rows) {
+    if (!r.is_product()) continue;
+    residual.push_back(std::log(r.seconds / predicted(r, own.value)));
+    // Llama's layer is 436 MB or half of it, more than the 128 MiB of L2; Qwen's is less.
+    const double layer = r.copies * r.product().n * r.product().k * 2.0;
+    const bool cold = r.copies == 0.0 || layer > 1.5 * r.device->l2.capacity.value();
+    if (cold && r.seconds < r.bound().value()) ++faster;
+  }
+  CHECK(residual.size() == 1536);
+  CHECK(pm::score_of(residual).mean < 0.063);
+  CHECK(faster == 0);
+  CHECK(pm::coverage_of(residual, own.log_sigma) > 0.78);
+  CHECK(pm::coverage_of(residual, own.log_sigma) < 0.90);
+}
+
+TEST_CASE("streaming kernels of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
+  const auto rows = published::workstation_rows(perfmodel_test::measured_folder());
+  const pm::memory_bound_kernels eager{.name = "vllm_0_19", .kernel_time = 2.34 * pm::us};
+  std::vector<double> norms, all;
+  for (const auto& r : rows) {
+    if (r.is_product()) continue;
+    const auto e = r.streamed(*r.device, catalog::profile_rtx_pro_6000.value, eager);
+    all.push_back(std::log(r.seconds / e.time.value()));
+    if (r.layer.ends_with("layernorm")) norms.push_back(all.back());
+  }
+  CHECK(all.size() == 2101);
+  CHECK(pm::score_of(all).mean < 0.17);
+  CHECK(pm::score_of(norms).mean < 0.13);
+}
+
+TEST_CASE("GeForce takes RTX PRO 6000's products, workstation cards of Ada L40S's",
+          "[calibrated]") {
+  for (const pm::accelerator* a : {&catalog::rtx_4090, &catalog::rtx_5090, &catalog::rtx_5080,
+                                   &catalog::rtx_3090, &catalog::rtx_pro_6000_max_q}) {
+    INFO(a->name.c_str());
+    CHECK(&catalog::donor_of(*a) == &catalog::measured_rtx_pro_6000);
+    CHECK(catalog::machine_profile_of(*a).log_sigma > catalog::profile_rtx_pro_6000.log_sigma);
+  }
+  for (const pm::accelerator* a : {&catalog::l4, &catalog::rtx_pro_6000, &catalog::a40}) {
+    INFO(a->name.c_str());
+    CHECK(&catalog::donor_of(*a) == &catalog::measured_l40s);
+  }
+  CHECK(catalog::measured_as(catalog::rtx_pro_6000) == &catalog::measured_rtx_pro_6000);
+  // Attention stays L40S's.
+  CHECK(catalog::attention_profile_of(catalog::rtx_4090).donor == &catalog::l40s);
+  CHECK(catalog::attention_profile_of(catalog::rtx_pro_6000).transferred());
+  // 600 W for 467.8 TFLOP/s are less a FLOP than a 4090's 450 W for 165.2: nothing slows down.
+  const pm::machine_profile p = catalog::machine_profile_of(catalog::rtx_4090);
+  CHECK(p.value.power_slowdown == 0.0);
+  CHECK_THAT(p.value.operand_bandwidth.value(),
+             WithinRel(13.77e12 * (128.0 * 2.52) / (188.0 * 2.43), 1e-9));
+}
+
+// Nothing was fitted to a 4090. llama.cpp reads 15 GB of 16-bit weights for each token and computes little:
+// 54.84 tokens a second are 82 % of the memory's data sheet, more than L40S's share.
+TEST_CASE("a 4090 reads weights as fast as RTX PRO 6000's share says", "[calibrated][shared]") {
+  const auto table = perfmodel_test::measured_table("llamacpp_xiongjiedai_public.csv");
+  int rows = 0;
+  for (const auto& row : table) {
+    if (row.text("device") != "4090 24GB" || row.text("model_quant") != "8B F16" ||
+        row.text("test") != "tg" || row.count("n_tokens") > 1024.0) {
+      continue;
+    }
+    ++rows;
+    const double seconds = 1.0 / row.number("tokens_per_s");
+    const double weights =
+        2.0 * 7.50e9;  // 8.03e9 but for the embedding, of which a token reads one row
+    const auto reading = [&](const pm::machine_profile& p) {
+      return weights / (p.value.dram_share * catalog::rtx_4090.dram.bandwidth.value());
+    };
+    CHECK(reading(catalog::machine_profile_of(catalog::rtx_4090)) < seconds);
+    CHECK(reading(catalog::machine_profile_of(catalog::rtx_4090)) > 0.85 * seconds);
+    CHECK(reading(catalog::profile_l40s) > seconds);
+  }
+  CHECK(rows == 2);
+}

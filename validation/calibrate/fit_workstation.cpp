@@ -1,0 +1,130 @@
+// Fits products and streaming kernels of RTX PRO 6000 to vLLM's kernels that LLMServingSim published, and
+// scores them on shapes, kinds of layer and models held out. Prints the entry of
+// calibrated/catalog/workstation.hpp.
+//   fit_workstation [folder of the measurements]
+#include <cstdio>
+#include <map>
+#include <perfmodel/analysis/calibrate_machine.hpp>
+#include <perfmodel/roofline.hpp>
+
+#include "fit_rows.hpp"
+#include "published_workstation.hpp"
+
+namespace {
+
+namespace pm = perfmodel;
+using published::print_score;
+using published::workstation_row;
+using rows = std::vector<workstation_row>;
+
+/// As the streaming kernels below say it.
+constexpr pm::bandwidth<> l2 = *pm::catalog::profile_rtx_pro_6000.value.l2_bandwidth;
+
+pm::machine_fit fit_of(const rows& data) {
+  std::vector<pm::gemm_measurement> measured;
+  for (const auto& r : data) measured.push_back({r.product(), r.seconds * pm::second, r.copies});
+  return pm::fit_machine(pm::catalog::rtx_pro_6000, measured, 5, l2);
+}
+
+double log_ratio(const workstation_row& r, const pm::machine_parameters& p) {
+  const auto t = pm::calibrated_estimate(*r.device, r.product(), {p}, pm::replaying(r.copies));
+  return std::log(r.seconds / t.time.value());
+}
+
+/// Residuals of rows whose part no fit has seen, each fit started at what all rows say.
+template <class Part>
+void print_unseen(const char* what, const rows& data, const pm::machine_parameters& best,
+                  Part&& part) {
+  using scalar = pm::dual<7>;
+  const auto device = pm::lift<scalar>(pm::catalog::rtx_pro_6000);
+  const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
+    return pm::calibrated_estimate(device, pm::lift<scalar>(data[i].product()),
+                                   {pm::machine_parameters_of(v, l2)},
+                                   pm::replaying(scalar(data[i].copies)))
+        .time.value();
+  };
+  auto parameters = pm::fitted_machine_parameters(pm::catalog::rtx_pro_6000);
+  parameters[3].start = best.operand_bandwidth.value() * 1e-12;
+  print_score(what, "rtx_pro_6000", fit_rows::held_out(parameters, data, predict, part));
+}
+
+void print_by(const char* what, const rows& data, const std::vector<double>& residual) {
+  std::map<std::string, std::vector<double>> by;
+  for (std::size_t i = 0; i < data.size(); ++i) by[data[i].group].push_back(residual[i]);
+  for (const auto& [group, r] : by) print_score(what, group, r);
+}
+
+void report_products(const rows& data) {
+  const auto fit = fit_of(data);
+  print_score("products, in sample", "rtx_pro_6000", fit.residual);
+  print_score("shapes (n, k) left out", "rtx_pro_6000", fit.held_out);
+  print_by("  left out", data, fit.held_out);
+  print_unseen("kinds of layer left out", data, fit.profile.value,
+               [](const auto& r) { return r.layer; });
+  print_unseen("models left out", data, fit.profile.value, [](const auto& r) { return r.model; });
+  std::vector<double> bound, shipped, by_relative;
+  const auto relative = pm::catalog::transferred_machine_profile(pm::catalog::rtx_pro_6000);
+  for (const auto& r : data) {
+    bound.push_back(std::log(r.seconds / pm::roofline(*r.device, r.product()).time.value()));
+    shipped.push_back(log_ratio(r, pm::catalog::profile_rtx_pro_6000.value));
+    by_relative.push_back(log_ratio(r, relative.value));
+  }
+  print_score("the bound", "rtx_pro_6000", bound);
+  print_score("without its own profile", "rtx_pro_6000", by_relative);
+  print_score("shipped", "rtx_pro_6000", shipped);
+  published::print_coverage("rtx_pro_6000", fit.held_out, fit.profile.log_sigma);
+  const auto line = [](const char* name, double value, double error) {
+    std::printf("    %-22s %#9.4g +- %.2g\n", name, value, error);
+  };
+  const pm::machine_parameters &p = fit.profile.value, &s = fit.profile.standard_error;
+  line("matrix_floor [us]", p.matrix_floor.value() * 1e6, s.matrix_floor.value() * 1e6);
+  line("matrix_share", p.matrix_share, s.matrix_share);
+  line("dram_share", p.dram_share, s.dram_share);
+  line("operands [TB/s]", p.operand_bandwidth.value() * 1e-12, s.operand_bandwidth.value() * 1e-12);
+  line("tile_fill [us]", p.tile_fill.value() * 1e6, s.tile_fill.value() * 1e6);
+  line("split_cost [us]", p.split_cost.value() * 1e6, s.split_cost.value() * 1e6);
+  line("power_slowdown", p.power_slowdown, s.power_slowdown);
+}
+
+/// What is fitted of streaming kernels: when they start and end, and the L2's bandwidth.
+constexpr std::array<pm::fitted_parameter, 2> of_streaming = {
+    {{"kernel_time [us]", 2.0, 0.5, 10.0}, {"l2_bandwidth [TB/s]", 4.0, 0.5, 20.0}}};
+
+void report_streaming(const rows& data) {
+  using scalar = pm::dual<2>;
+  const auto device = pm::lift<scalar>(pm::catalog::rtx_pro_6000);
+  const auto predict = [&](const std::array<scalar, 2>& v, std::size_t i) {
+    auto machine = pm::lift<scalar>(pm::catalog::profile_rtx_pro_6000.value);
+    machine.l2_bandwidth = v[1] * pm::TB_per_s;
+    return data[i]
+        .streamed(device, machine,
+                  pm::basic_memory_bound_kernels<scalar>{.kernel_time = v[0] * pm::us})
+        .time.value();
+  };
+  const auto measured = published::seconds_of(data);
+  const auto fit = pm::fit_log_ratios(of_streaming, std::span<const double>(measured), predict);
+  print_score("streaming, in sample", "rtx_pro_6000", fit.residual);
+  print_score("kinds of layer left out", "rtx_pro_6000",
+              fit_rows::held_out(of_streaming, data, predict,
+                                 [](const workstation_row& r) { return r.layer; }));
+  print_by("  in sample", data, fit.residual);
+  std::vector<double> bound;
+  for (const auto& r : data) bound.push_back(std::log(r.seconds / r.bound().value()));
+  print_score("the bound", "rtx_pro_6000", bound);
+  published::print_parameters(of_streaming, fit);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string folder = argc > 1 ? argv[1] : "../shared/measured";
+  const rows all = published::workstation_rows(folder);
+  if (all.empty()) {
+    std::puts("no published kernels of RTX PRO 6000 in that folder");
+    return 1;
+  }
+  rows products, streaming;
+  for (const auto& r : all) (r.is_product() ? products : streaming).push_back(r);
+  report_products(products);
+  report_streaming(streaming);
+}

@@ -1,0 +1,124 @@
+// Rows of vLLM 0.19's kernels on RTX PRO 6000 that LLMServingSim published, as this project's workloads.
+#pragma once
+
+#include <perfmodel/calibrated/elementwise.hpp>
+#include <perfmodel/calibrated/gemm.hpp>
+#include <perfmodel/roofline.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tables.hpp"
+
+namespace published {
+
+/// What the two models of the tables are.
+struct workstation_model {
+  double hidden, query_heads, kv_heads, head_dim, intermediate, vocabulary;
+  double experts_read;  ///< of a token; the benchmark's tokens all choose the same
+};
+inline const workstation_model& workstation_model_named(const std::string& name) {
+  static constexpr workstation_model llama{4096, 32, 8, 128, 14336, 128256, 0};
+  static constexpr workstation_model qwen{2048, 32, 4, 128, 768, 151936, 8};
+  return name.starts_with("Qwen") ? qwen : llama;
+}
+
+/// The latency of one kernel of a layer.
+struct workstation_row {
+  std::string model, layer, group;  ///< group: layer and width, "qkv_proj 6144x4096"
+  std::variant<pm::gemm, pm::elementwise, pm::norm, pm::embedding> workload;
+  double copies =
+      0.0;  ///< of the weights, that the layer's bytes amount to, over the same layer again
+  const pm::accelerator* device = &pm::catalog::rtx_pro_6000;
+  double seconds = 0.0;
+
+  bool is_product() const { return std::holds_alternative<pm::gemm>(workload); }
+  const pm::gemm& product() const { return std::get<pm::gemm>(workload); }
+  pm::duration<> bound() const {
+    return std::visit([&](const auto& w) { return pm::roofline(*device, w).time; }, workload);
+  }
+  /// Whatever the run before left in L2 is found there.
+  template <class T>
+  pm::basic_estimate<T> streamed(const pm::basic_accelerator<T>& a,
+                                 const pm::basic_machine_parameters<T>& p,
+                                 const pm::basic_memory_bound_kernels<T>& k) const {
+    const auto of = [&]<class Work>(const Work& w) -> pm::basic_estimate<T> {
+      if constexpr (std::same_as<Work, pm::gemm>) {
+        return {};
+      } else {
+        return pm::calibrated_estimate(a, pm::lift<T>(w), {p, k}, {.cache = pm::cache_state::warm});
+      }
+    };
+    return std::visit(of, workload);
+  }
+};
+
+/// Bytes of a layer's weights on one device, of which the benchmark runs the same one again and again.
+inline double workstation_layer_bytes(const workstation_model& m, double tp) {
+  const double heads = (2.0 * m.query_heads + 2.0 * m.kv_heads) * m.head_dim;
+  const double ffn =
+      3.0 * m.intermediate * m.hidden * (m.experts_read > 0.0 ? m.experts_read : 1.0);
+  return 2.0 * (heads * m.hidden + ffn) / tp;
+}
+
+/// Columns and depth of a layer's product; 0 for layers that are none.
+inline pm::gemm workstation_product(const std::string& layer, const workstation_model& m,
+                                    double tp) {
+  pm::gemm g{.format = pm::bf16, .weights = pm::bf16, .output = pm::bf16};
+  const double q = m.query_heads * m.head_dim / tp;
+  if (layer == "qkv_proj") g.n = q + 2.0 * m.kv_heads * m.head_dim / tp, g.k = m.hidden;
+  if (layer == "o_proj") g.n = m.hidden, g.k = q;
+  if (layer == "gate_up_proj") g.n = 2.0 * m.intermediate / tp, g.k = m.hidden;
+  if (layer == "down_proj") g.n = m.hidden, g.k = m.intermediate / tp;
+  if (layer == "lm_head") g.n = m.vocabulary / tp, g.k = m.hidden;
+  return g;
+}
+
+/// The streaming kernels, but the normalisation of heads, whose blocks are too short to stream, and the
+/// sampler, which is many kernels. The first normalisation of a layer adds nothing, the last one does.
+inline bool set_streaming(workstation_row& r, const workstation_model& m, double tokens,
+                          double tp) {
+  const double heads = (m.query_heads + m.kv_heads) * m.head_dim / tp;
+  if (r.layer == "layernorm" || r.layer == "final_layernorm") {
+    r.workload =
+        pm::norm{.rows = tokens, .width = m.hidden, .residual = r.layer == "final_layernorm"};
+  } else if (r.layer == "rotary_emb") {
+    r.workload = pm::elementwise{.elements = tokens * heads, .flop_per_element = 3.0};
+  } else if (r.layer == "act_fn") {
+    r.workload = pm::elementwise{
+        .elements = tokens * m.intermediate / tp, .inputs = 2.0, .flop_per_element = 5.0};
+  } else if (r.layer == "embedding") {
+    r.workload = pm::embedding{.tokens = tokens, .vocabulary = m.vocabulary, .hidden = m.hidden};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Products and streaming kernels; neither experts nor the sampler.
+inline std::vector<workstation_row> workstation_rows(const std::string& folder) {
+  std::vector<workstation_row> rows;
+  for (const auto& c : rows_of(folder, "rtx_pro_6000_ops_public.csv")) {
+    const workstation_model& m = workstation_model_named(c.text("model"));
+    const double tp = c.count("tp");
+    const double tokens = c.count(c.has("tokens") ? "tokens" : "sequences");
+    workstation_row r;
+    r.model = c.text("model");
+    r.group = r.layer = c.text("layer");
+    r.seconds = c.seconds();
+    pm::gemm g = workstation_product(r.layer, m, tp);
+    if (g.k > 0.0) {
+      g.m = tokens;
+      r.group = common::cat(r.layer, ' ', std::to_string(static_cast<int>(g.n)), 'x',
+                            std::to_string(static_cast<int>(g.k)));
+      if (r.layer != "lm_head") r.copies = workstation_layer_bytes(m, tp) / (2.0 * g.n * g.k);
+      r.workload = g;
+    } else if (!set_streaming(r, m, tokens, tp)) {
+      continue;
+    }
+    rows.push_back(r);
+  }
+  return rows;
+}
+
+}  // namespace published
