@@ -51,17 +51,6 @@ struct serving {
   }
 
  private:
-  template <pm::Scalar T>
-  static pm::basic_service_load<T> load_in(inputs<T>& in) {
-    if (!in.has("concurrency") && !in.has("requests_per_s")) {
-      in.missing("concurrency", "or requests_per_s");
-    }
-    pm::basic_service_load<T> l = load_of(in);
-    l.first_tokens = in.number("stream_interval");
-    l.held_iterations = in.number("held_iterations");
-    return l;
-  }
-
   /// Copies of one deployment, each with its share of the load.
   template <pm::Scalar T, class Mode>
   static outcome<T> of_copies(inputs<T>& in, const Mode& mode) {
@@ -71,7 +60,7 @@ struct serving {
     pm::basic_deployment<T> d = deployment_of(in, spread ? groups : 1);
     reserve_memory(in, d);
     const auto drafts = drafts_of(in, d);
-    const pm::basic_service_load<T> l = load_in(in);
+    const pm::basic_service_load<T> l = service_load_of(in);
     T copies = T(spread ? 1.0 : static_cast<double>(groups));
     if (l.is_closed()) copies = scalar_min(copies, l.concurrency());  // more: some idle
     const auto share = pm::shared_out(l, copies);
@@ -99,7 +88,7 @@ struct serving {
   template <pm::Scalar T, class Mode>
   static outcome<T> of_pools(inputs<T>& in, const Mode& mode) {
     const pm::basic_disaggregated<T> d = pools_of(in);
-    const pm::basic_service_load<T> l = load_in(in);
+    const pm::basic_service_load<T> l = service_load_of(in);
     const auto serve = [&](const pm::basic_service_load<T>& x) { return served(mode, d, x); };
     const auto s = serve(l);
     outcome<T> out = outcome_of(in, s, T(1.0));

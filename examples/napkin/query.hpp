@@ -119,6 +119,7 @@ std::vector<query> model_queries();
 std::vector<query> step_queries();
 std::vector<query> serving_queries();
 std::vector<query> speculation_queries();
+std::vector<query> advise_queries();
 
 /// Every query, in the order of the documentation.
 std::span<const query> all_queries();

@@ -162,6 +162,17 @@ std::optional<perfmodel::basic_speculation<T>> drafts_of(inputs<T>& in,
   return s;
 }
 
+/// The load of a service. Throws missing_key where nothing says how much of it there is.
+template <perfmodel::Scalar T>
+perfmodel::basic_service_load<T> service_load_of(inputs<T>& in) {
+  if (!in.has("concurrency") && !in.has("requests_per_s"))
+    in.missing("concurrency", "or requests_per_s");
+  perfmodel::basic_service_load<T> l = load_of(in);
+  l.first_tokens = in.number("stream_interval");
+  l.held_iterations = in.number("held_iterations");
+  return l;
+}
+
 /// None where a request has no limits.
 template <perfmodel::Scalar T>
 std::optional<perfmodel::service_targets> targets_of(const inputs<T>& in) {

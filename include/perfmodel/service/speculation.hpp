@@ -3,6 +3,7 @@
 
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/speculative.hpp>
+#include <perfmodel/step.hpp>
 
 namespace perfmodel {
 

@@ -1,0 +1,156 @@
+// What to change of a service: every trick, its gain there, and what the best bring together.
+#include <cmath>
+#include <perfmodel/advise.hpp>
+#include <perfmodel/serving.hpp>
+
+#include "query.hpp"
+#include "service_keys.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+std::vector<key> keys_of_serving() {
+  std::vector<key> k = serving_queries().front().keys;
+  std::erase_if(k,
+                [](const key& one) { return std::string_view(one.name) == measured_key().name; });
+  return k;
+}
+
+/// What a service in one pool or in two is made of.
+pm::advised_service service_of(inputs<double>& in) {
+  pm::advised_service s;
+  s.load = service_load_of(in);
+  if (has_pools(in)) {
+    s.pools = pools_of(in);
+    s.runs = s.pools->decode.deployment;
+    return s;
+  }
+  const int groups = in.whole("data_parallel");
+  const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
+  s.runs = deployment_of(in, spread ? groups : 1);
+  reserve_memory(in, s.runs);
+  s.drafts = drafts_of(in, s.runs);
+  if (!spread) s.copies = groups;
+  return s;
+}
+
+constexpr bound_mode data_sheets{};
+
+template <class Mode, class... What>
+pm::serving_estimate served(const Mode& mode, const What&... what) {
+  if constexpr (std::same_as<Mode, bound_mode>) {
+    return pm::serving_bound(what...);
+  } else {
+    return pm::serving(what..., mode);
+  }
+}
+
+template <class Mode>
+pm::service_answer asks(const Mode& mode) {
+  return [&mode](const pm::advised_service& s) -> pm::serving_estimate {
+    if (s.pools) return served(mode, *s.pools, s.load);
+    double copies = s.copies;
+    if (s.load.is_closed()) copies = std::fmin(copies, s.load.concurrency());
+    const pm::service_load share = pm::shared_out(s.load, copies);
+    return s.drafts ? served(mode, s.runs, share, *s.drafts) : served(mode, s.runs, share);
+  };
+}
+
+json json_of(const pm::trick& t) {
+  return {{"name", t.name},
+          {"family", t.family},
+          {"applies", t.applies},
+          {"in_use", t.in_use},
+          {"enables", t.enables},
+          {"gain", number_json("gain", t.gain)},
+          {"devices", number_json("devices", t.devices)},
+          {"costs", t.costs},
+          {"harmful_when", t.harmful_when},
+          {"harmful", t.harmful},
+          {"why", t.why}};
+}
+
+std::string verdict_of(const pm::trick& t) {
+  if (t.enables) return "needed";
+  if (t.harmful) return "harms here";
+  if (!t.applies) return t.in_use ? "in use" : "not here";
+  return t.in_use ? "in use" : t.gain > 1.0 + 1e-3 ? "helps" : "nothing";
+}
+
+void add_text(outcome<>& out, const pm::advice& a) {
+  const auto ratio = [](double x) { return cat("x", pm::detail::significant(x, 3)); };
+  for (const pm::trick& t : a.tricks) {
+    out.notes.push_back({t.name, cat(ratio(t.gain), ", ", verdict_of(t), ": ", t.why)});
+  }
+  std::string names;
+  for (const std::string& n : a.together) names += (names.empty() ? "" : " + ") + n;
+  out.notes.push_back({"best together", names.empty() ? "nothing" : names});
+  out.notes.push_back(
+      {"  gain", cat(ratio(a.combined), ", asked with all of them; the product would be ",
+                     ratio(a.product))});
+}
+
+outcome<> answered(const pm::advice& a) {
+  outcome<> out;
+  out.add("e2e_s", "a request now, mean", a.now.e2e);
+  out.add("ttft_s", "  time to first token", a.now.ttft);
+  out.add("itl_s", "  inter-token latency", a.now.itl);
+  out.add("combined_e2e_s", "a request with the best together", a.then.e2e);
+  out.add("combined_gain", "gain of the best together", a.combined);
+  out.facts["objective"] = "e2e_s: the mean time of a whole request, waiting included";
+  out.facts["product_of_gains"] = number_json("product_of_gains", a.product);
+  out.facts["combined"] = a.together;
+  json tricks = json::array();
+  for (const pm::trick& t : a.tricks) tricks.push_back(json_of(t));
+  out.facts["tricks"] = std::move(tricks);
+  add_text(out, a);
+  out.set(a.now.feasible);
+  return out;
+}
+
+outcome<> answer(const request& r, const calibration* c) {
+  inputs<double> in(r);
+  const pm::advised_service s = service_of(in);
+  pm::advice_targets targets;
+  if (in.has("ttft_limit_s")) targets.ttft = in.plain("ttft_limit_s") * pm::second;
+  if (in.has("itl_limit_s")) targets.itl = in.plain("itl_limit_s") * pm::second;
+  if (c == nullptr) return answered(pm::advise(s, asks(data_sheets), targets));
+  const pm::calibrated silicon = silicon_of(*c, in);
+  outcome<> out = answered(pm::advise(s, asks(silicon), targets));
+  const outcome<> bound = [&] {
+    const pm::serving_estimate e = asks(data_sheets)(s);
+    outcome<> o;
+    o.add("ttft_s", "", e.ttft);
+    o.add("itl_s", "", e.itl);
+    return o;
+  }();
+  note_calibration(out, bound, *c, profile_part::all);
+  return out;
+}
+
+explanation no_derivation(const request&, const calibration*) {
+  throw pm::error(pm::error_code::inconsistent,
+                  "advise compares many services and has no derivation of its own; allowed: "
+                  "explain serving with the same keys");
+}
+
+}  // namespace
+
+std::vector<query> advise_queries() {
+  query q;
+  q.name = "advise";
+  q.help =
+      "What to change of a service: every trick with its gain for this model, machine and load, "
+      "what "
+      "it costs and whether it harms here, ranked; and the gain of the best of them together";
+  q.keys = keys_of_serving();
+  q.part = profile_part::all;
+  q.answer = answer;
+  q.explain = no_derivation;
+  return {q};
+}
+
+}  // namespace napkin

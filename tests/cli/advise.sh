@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# What to change of a service: tricks that help and harm, what the best bring together, and bad input.
+. "$(dirname "$0")/lib.bash"
+
+chat=(--engine vllm --input_tokens 2048 --output_tokens 512)
+llama=(advise --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 "${chat[@]}")
+# trick <name> <answer>: its object.
+trick() { grep -oE '\{[^{}]*"name":"'"$1"'"[^{}]*\}' <<<"$2"; }
+# harms <name> <true or false> <answer>
+harms() { [[ $(trick "$1" "$3") == *"\"harmful\":$2"* ]] || fail "$1 is not harmful:$2 in $(trick "$1" "$3")"; }
+# gains <name> <least> <most> <answer>
+gains() {
+  local gain
+  gain=$(number "$(trick "$1" "$4")" gain)
+  awk -v g="$gain" -v a="$2" -v b="$3" 'BEGIN { exit !(g >= a && g <= b) }' || fail "$1 gains '$gain', not $2 to $3"
+}
+
+crowd=$("$napkin" "${llama[@]}" --concurrency 32 --json) || fail "advise: exit status not 0"
+for key in name applies gain costs harmful_when harmful why; do
+  [[ $(trick fp8 "$crowd") == *"\"$key\":"* ]] || fail "no $key in $crowd"
+done
+harms fp8 false "$crowd"
+gains fp8 1.05 1.97 "$crowd"
+harms fp4 true "$crowd"
+harms prefix_cache true "$crowd"
+combined=$(number "$crowd" combined_gain)
+awk -v c="$combined" -v p="$(number "$crowd" product_of_gains)" 'BEGIN { exit !(c > 1.2 && c != p) }' ||
+  fail "together: $combined"
+# By hand: 139.0 GB for a token of one sequence, in fp8 70.6.
+alone=$("$napkin" advise --model llama_3_70b --accelerator h100_sxm --tensor_parallel 4 --input_tokens 1 --output_tokens 512 \
+  --concurrency 1 --mode bound --json)
+gains fp8 1.95 1.975 "$alone"
+# Experts dealt to ranks: fewer, whole ones to read for one sequence, all-to-alls for a crowd of Qwen's.
+routed=(advise --accelerator h200_sxm --tensor_parallel 8 --input_tokens 2048 --output_tokens 512)
+helps=$("$napkin" "${routed[@]}" --model deepseek_v3 --engine sglang --concurrency 1 --json)
+harms expert_parallel false "$helps"
+gains expert_parallel 1.02 1.5 "$helps"
+harmed=$("$napkin" "${routed[@]}" --model qwen_3_235b_a22b --engine vllm --concurrency 512 --json)
+harms expert_parallel true "$harmed"
+
+# A target: half of what a token takes now is met by tricks, and by none that miss it.
+text=$("$napkin" "${llama[@]}" --concurrency 32 --itl_limit_s 0.01) || fail "advise with a target: exit status not 0"
+[[ $text == *"best together"* ]] || fail "no set in '$text'"
+
+refuses PM-E "${llama[@]}"
+refuses PM-E "${llama[@]}" --concurrency -1
+refuses PM-E "${llama[@]}" --concurrency 32 --itl_limit_s 0
+refuses PM-E advise
+refuses PM-E explain "${llama[@]}" --concurrency 32
+refuses PM-E "${llama[@]}" --concurrency 32 --nonsense 1
+
+finish

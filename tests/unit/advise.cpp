@@ -1,0 +1,252 @@
+// Advice by bounds: each trick where it helps and where it harms, by numbers from elsewhere.
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/advise.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+
+#include "support/near.hpp"
+#include "support/refusal.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::near;
+using perfmodel_test::refusal;
+
+namespace {
+
+pm::serving_estimate bound_of(const pm::advised_service& s) {
+  if (s.pools) return pm::serving_bound(*s.pools, s.load);
+  const auto share = pm::shared_out(s.load, s.copies);
+  return s.drafts ? pm::serving_bound(s.runs, share, *s.drafts) : pm::serving_bound(s.runs, share);
+}
+
+constexpr pm::derated usual{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
+pm::serving_estimate predicted(const pm::advised_service& s) {
+  if (s.pools) return pm::serving(*s.pools, s.load, usual);
+  const auto share = pm::shared_out(s.load, s.copies);
+  return s.drafts ? pm::serving(s.runs, share, *s.drafts, usual)
+                  : pm::serving(s.runs, share, usual);
+}
+
+struct load {
+  double input, output, concurrency;
+};
+pm::advised_service service(const pm::transformer& m, const pm::accelerator& a, int tensor,
+                            const load& l, double copies = 1.0) {
+  pm::advised_service s;
+  s.runs =
+      pm::with_all_memory(pm::deployment{.device = a, .model = m, .layout = {.tensor = tensor}});
+  const pm::engine_formats f = pm::engine_formats_of(m.stored, {}, a);
+  s.runs.activations = f.linear.format;
+  s.runs.expert_activations = f.experts.format;
+  s.load = {.input_tokens = l.input,
+            .output_tokens = l.output,
+            .arrivals = pm::closed_loop{l.concurrency}};
+  s.copies = copies;
+  return s;
+}
+
+template <class Change>
+pm::advised_service with(pm::advised_service s, const Change& change) {
+  change(s);
+  return s;
+}
+
+/// The gain is expected between both; `harms` is what the predicate says.
+struct expected {
+  const char* trick;
+  double least, most;
+  bool harms;
+};
+struct example {
+  const char* what;
+  pm::advised_service service;
+  std::vector<expected> tricks;
+  bool predicts = false;
+};
+
+const auto& dense = cat::llama_3_70b;
+const auto& narrow = cat::llama_3_8b;
+const auto& routed = cat::deepseek_v3;
+
+std::vector<example> examples() {
+  std::vector<example> all;
+  // 70B, one sequence, 4 GPUs. Read for a token: 80 layers of 855.6e6 weights and a head of 1.051e9 in 16
+  // bits. fp8: (136.9 + 2.1) / (68.45 + 2.1) = 1.970; int4 with 16 bits for 128: 139.0 / 37.39 = 3.717;
+  // 2:4 at most 16/9 = 1.778; two ranks for one read half: 2; half the ranks read twice: 1/2; fp32: 2.
+  // E of 4 drafts at 0.7 is 2.773 (geometric), a layer drafts each.
+  all.push_back({"70B alone",
+                 service(dense, cat::h100_sxm, 4, {1, 512, 1}),
+                 {{"fp8", 1.95, 1.975, false},
+                  {"weight_only_int4", 3.65, 3.72, false},
+                  {"sparsity_2_4", 1.75, 1.778, false},
+                  {"tensor_parallel", 1.98, 2.0, false},
+                  {"speculative_decoding", 2.3, 2.773, false},
+                  {"mixed_precision", 1.99, 2.01, false},
+                  {"fp4", 1.0, 1.0, true},
+                  {"kv_cache_quantization", 1.0, 1.001, true},
+                  {"pipeline_parallel", 0.495, 0.505, true},
+                  {"data_parallel", 0.495, 0.505, true},
+                  {"disaggregation", 0.45, 0.55, true},
+                  {"compute_communication_overlap", 0.97, 0.99, true},
+                  {"continuous_batching", 1.0, 1.0, true},
+                  {"paged_attention", 1.0, 1.0, true},
+                  {"prefix_cache", 1.0, 1.0, true},
+                  {"flash_attention", 1.0, 1.0001, true}}});
+  // 1000 sequences of 272 tokens: FLOP of a step 2 x 8.03e9 x 1003 / 989e12 = 16.3 ms at most, the weights'
+  // 15 GB take 4.5 ms: compute is the limit, and a pass has no idle compute for drafts.
+  all.push_back({"8B, a short crowd",
+                 service(narrow, cat::h100_sxm, 1, {16, 512, 1024}),
+                 {{"weight_only_int4", 0.99, 1.01, true},
+                  {"speculative_decoding", 0.5, 0.95, true},
+                  {"continuous_batching", 2.0, 20.0, false},
+                  {"paged_attention", 2.0, 20.0, false}}});
+  // 1024 on one GPU with room for 517: two copies have room for all, and share no all-reduce.
+  all.push_back(
+      {"8B, a crowd that memory limits",
+       service(narrow, cat::h100_sxm, 1, {512, 512, 1024}),
+       {{"kv_cache_quantization", 1.2, 2.0, false}, {"tensor_parallel", 1.5, 2.0, true}}});
+  // PCIe, 32 GB/s one way: 2 all-reduces of 32 layers outweigh half of the weights.
+  all.push_back({"8B over PCIe",
+                 service(narrow, cat::l40s, 2, {2048, 256, 64}, 2.0),
+                 {{"tensor_parallel", 0.7, 0.9, true},
+                  {"compute_communication_overlap", 1.1, 1.5, false},
+                  {"context_parallel", 1.0, 1.001, true}}});
+  all.push_back({"8B over PCIe, prompts",
+                 service(narrow, cat::rtx_pro_6000, 2, {8192, 16, 64}),
+                 {{"data_parallel", 1.3, 1.6, false},
+                  {"pipeline_parallel", 1.3, 1.6, false},
+                  {"disaggregation", 0.5, 0.9, true}}});
+  // 65,536 tokens: scores of 4 x 32 x 65536^2 x 2 B in 32 layers at 3.35 TB/s are 10.5 s of a prompt.
+  all.push_back({"8B, long prompts",
+                 service(narrow, cat::h100_sxm, 1, {65536, 512, 4}),
+                 {{"flash_attention", 1.9, 2.3, false},
+                  {"sparse_attention", 1.01, 1.5, false},
+                  {"context_parallel", 1.01, 1.2, false}}});
+  all.push_back({"8B, short contexts",
+                 service(narrow, cat::a100_sxm_80gb, 1, {32, 512, 4}),
+                 {{"fp8", 1.0, 1.0, true}, {"sparse_attention", 0.5, 0.99, true}}});
+  // 32 layers of 218.1e6 weights and a head of 525e6: 15.01 GB, in fp4 with 8 bits for 16: 4.98: 3.02.
+  all.push_back(
+      {"8B in fp4", service(narrow, cat::b200_sxm, 1, {32, 512, 4}), {{"fp4", 2.9, 3.02, false}}});
+  all.push_back(
+      {"a TPU", service(narrow, cat::tpu_v5e, 1, {16, 16, 1}), {{"sparsity_2_4", 1.0, 1.0, true}}});
+  // MLA's cache is the same on each rank of a tensor group: 8 times what a group by itself has.
+  all.push_back({"DeepSeek-V3, a crowd",
+                 service(routed, cat::h200_sxm, 8, {2048, 512, 512}),
+                 {{"wide_expert_parallel", 1.5, 2.5, false}, {"mtp", 1.2, 2.573, false}}});
+  all.push_back({"DeepSeek-V3 alone",
+                 service(routed, cat::h200_sxm, 8, {2048, 512, 1}),
+                 {{"wide_expert_parallel", 0.2, 0.9, true}}});
+  // A pass of 64 tokens reads 15 GB for 64 tokens of work: 128 passes of 4.5 ms / 0.8 for a prompt of 8192
+  // that 8192 x 16e9 / (0.7 x 989e12) = 190 ms compute.
+  const auto chunks = [](double of) {
+    return with(service(narrow, cat::h100_sxm, 1, {8192, 256, 16}),
+                [of](pm::advised_service& s) { s.load.chunk_tokens = of; });
+  };
+  all.push_back({"chunks of 1024", chunks(1024), {{"chunked_prefill", 1.02, 1.3, false}}, true});
+  all.push_back({"chunks of 64", chunks(64), {{"chunked_prefill", 0.2, 0.7, true}}, true});
+  // Answers of 128 after prompts of 8192: 190 ms of prompt for 128 steps of about 10 ms.
+  all.push_back({"8B, four copies, long prompts",
+                 service(narrow, cat::h100_sxm, 1, {8192, 128, 64}, 4.0),
+                 {{"disaggregation", 1.02, 1.3, false}, {"weight_only_int4", 1.0, 1.2, true}},
+                 true});
+  all.push_back({"shared prefixes",
+                 with(service(narrow, cat::h100_sxm, 1, {8192, 128, 64}),
+                      [](pm::advised_service& s) { s.load.prefix_hit = 0.9; }),
+                 {{"prefix_cache", 1.5, 10.0, false}}});
+  all.push_back({"no 16-bit unit",
+                 with(service(narrow, cat::h100_sxm, 1, {32, 32, 1}),
+                      [](pm::advised_service& s) {
+                        const auto fp32 = s.runs.device.vector.peak.fp32;
+                        s.runs.device.matrix.peak = s.runs.device.vector.peak = {};
+                        s.runs.device.vector.peak.fp32 = fp32;
+                        s.runs.weights = pm::weight_storage(pm::fp32, pm::fp32);
+                        s.runs.activations = pm::fp32;
+                        s.runs.expert_activations = pm::fp32;
+                        s.runs.kv = pm::fp32;
+                      }),
+                 {{"mixed_precision", 1.0, 1.0, true}}});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("advise: each trick helps in one case and harms in another") {
+  for (const example& e : examples()) {
+    pm::service_answer ask = bound_of;
+    if (e.predicts) ask = predicted;
+    const pm::advice a = pm::advise(e.service, ask);
+    for (const expected& x : e.tricks) {
+      const pm::trick* t = a.find(x.trick);
+      REQUIRE(t != nullptr);
+      INFO(e.what << ": " << x.trick << " x" << t->gain << ": " << t->why);
+      CHECK(t->gain >= x.least);
+      CHECK(t->gain <= x.most);
+      CHECK(t->harmful == x.harms);
+    }
+  }
+}
+
+TEST_CASE("advise: the best together is asked, not multiplied") {
+  const auto s = service(dense, cat::h100_sxm, 4, {1, 512, 1});
+  const pm::advice a = pm::advise(s, bound_of);
+  pm::advised_service both = s;
+  for (const std::string& name : a.together) a.find(name)->apply(both);
+  CHECK(near(a.combined, bound_of(s).e2e / bound_of(both).e2e));
+  CHECK(a.combined < 0.95 * a.product);  // int4 leaves less for drafts to save
+  for (const std::string& name : a.together) CHECK(a.combined >= a.find(name)->gain);
+  int of_weights = 0;
+  for (const std::string& name : a.together)
+    of_weights += std::string(a.find(name)->sets) == "weights";
+  CHECK(of_weights == 1);
+}
+
+TEST_CASE("advise: a target that is missed harms") {
+  const auto s = service(narrow, cat::h100_sxm, 1, {2048, 512, 16});
+  const pm::advice free = pm::advise(s, bound_of);
+  const pm::trick* t = free.find("speculative_decoding");
+  CHECK(!t->harmful);
+  pm::advised_service drafting = s;
+  t->apply(drafting);
+  const pm::duration<> now = bound_of(s).ttft, then = bound_of(drafting).ttft;
+  REQUIRE(then > now);  // the drafter computes prompts too
+  const pm::advice strict = pm::advise(s, bound_of, {.ttft = 0.5 * (now + then)});
+  CHECK(strict.find("speculative_decoding")->harmful);
+}
+
+TEST_CASE("advise: what it takes to fit") {
+  const auto s = service(dense, cat::h100_sxm, 1, {2048, 512, 1});
+  const pm::advice a = pm::advise(s, bound_of);
+  CHECK(!a.now.feasible);
+  CHECK(a.find("weight_only_int4")->enables);  // 141 GB against 80
+  CHECK(a.then.feasible);
+  CHECK(a.tricks.front().enables);
+}
+
+TEST_CASE("advise: bad input is refused by name") {
+  auto s = service(narrow, cat::h100_sxm, 1, {32, 32, 1});
+  s.copies = 0.5;
+  CHECK(refusal([&] { (void)pm::advise(s, bound_of); }).find("copies is 0.5") != std::string::npos);
+  s.copies = 1.0;
+  s.load.input_tokens = 0.0;
+  CHECK(refusal([&] { (void)pm::advise(s, bound_of); }).find("input_tokens") != std::string::npos);
+  s.load.input_tokens = 32.0;
+  CHECK(refusal([&] { (void)pm::advise(s, bound_of, {.itl = -1.0 * pm::ms}); }).find("itl") !=
+        std::string::npos);
+}
+
+TEST_CASE("advice laws by hand") {
+  using pm::ms;
+  CHECK(near(pm::structured_sparsity_gain(8.0 * ms, 0.0 * ms, 1.0 * ms), 16.0 / 9.0));
+  CHECK(near(pm::structured_sparsity_gain(1.0 * ms, 0.0 * ms, 8.0 * ms), 2.0));
+  CHECK(near(pm::structured_sparsity_gain(0.0 * ms, 8.0 * ms, 1.0 * ms), 1.0));
+  CHECK(near(pm::overlap_gain(600.0 * ms, 400.0 * ms, 132.0, 8.0),
+             1000.0 / (600.0 + 400.0 * 8 / 132)));
+  CHECK(pm::overlap_gain(600.0 * ms, 400.0 * ms, 132.0, 8.0, 0.0) < 1.0);
+  CHECK(pm::static_batch_stretch(1.0, 1.0) == 1.0);
+  CHECK(pm::static_batch_stretch(64.0, 0.0) == 1.0);
+  CHECK(pm::static_batch_stretch(64.0, 1.0) > 3.0);
+  CHECK(refusal([] { (void)pm::static_batch_stretch(0.5, 1.0); }) != "");
+}
