@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <perfmodel/advice/attention.hpp>
 #include <perfmodel/advice/formats.hpp>
+#include <perfmodel/advice/kernels.hpp>
+#include <perfmodel/advice/memory.hpp>
 #include <perfmodel/advice/parallelism.hpp>
 #include <perfmodel/advice/scheduling.hpp>
 #include <perfmodel/advice/speculation.hpp>
@@ -101,10 +103,12 @@ inline void combine(advice& out, const adviser& a) {
 /// Tests: each trick helps in one case and harms in one, by numbers from elsewhere; the set is as
 /// asked of all at once, and never slower than its best member.
 inline advice advise(const advised_service& service, const service_answer& ask,
-                     const advice_targets& targets = {}, const advice_acceptance& assumed = {}) {
+                     const advice_targets& targets = {}, const advice_acceptance& assumed = {},
+                     const kernel_facts& kernels = {}) {
   require_valid(service);
   require_valid(targets);
   require_valid(assumed);
+  require_valid(kernels);
   const adviser a(service, ask, targets);
   advice out;
   out.now = a.now();
@@ -116,6 +120,8 @@ inline advice advise(const advised_service& service, const service_answer& ask,
   add(scheduling_tricks(a));
   add(speculation_tricks(a, assumed));
   add(attention_tricks(a));
+  add(kernel_tricks(a, kernels));
+  add(memory_tricks(a));
   std::ranges::stable_sort(out.tricks, [](const trick& x, const trick& y) {
     const int i = detail::rank_of(x), j = detail::rank_of(y);
     return i != j ? i < j : x.gain > y.gain;
