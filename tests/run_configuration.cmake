@@ -8,6 +8,17 @@ if(NOT COMPILER OR COMPILER MATCHES "NOTFOUND$")
   return()
 endif()
 
+# A compiler without the sanitizers' libraries cannot link what this preset builds.
+set(probe "${BINARY_DIR}-probe")
+file(WRITE "${probe}/probe.cpp" "int main() {}\n")
+execute_process(COMMAND "${COMPILER}" -fsanitize=address,undefined probe.cpp -o probe
+  WORKING_DIRECTORY "${probe}" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+file(REMOVE_RECURSE "${probe}")
+if(NOT status EQUAL 0)
+  message("skipped: ${COMPILER} does not link with its sanitizers")
+  return()
+endif()
+
 function(step)
   message("--- ${ARGN}")
   execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${SOURCE_DIR}" RESULT_VARIABLE status)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What including a header costs: the instructions that GCC's compiler proper executes to parse it,
-# against those for <boost/units/quantity.hpp> alone. Counted by callgrind, so it does not depend on the
+# against those for <boost/units/quantity.hpp> alone. Counted by cachegrind, so it does not depend on the
 # load: two runs differ by about one instruction in a thousand. Fails where a header costs more than
 # its limit.
 #
@@ -22,13 +22,13 @@ trap 'rm -rf "$work"' EXIT
 instructions() {
   local source=$work/source.cpp
   echo "#include <$1>" >"$source"
-  if ! valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+  if ! valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null \
     "$cc1plus" -quiet -std=c++20 -fsyntax-only ${multiarch:+-imultiarch "$multiarch"} -D_GNU_SOURCE \
     -I "$root/include" "$source" >/dev/null 2>"$work/log"; then
     cat "$work/log" >&2
     return 1
   fi
-  awk '/Collected *:/ { print $NF }' "$work/log"
+  awk '/I *refs:/ { gsub(",", "", $NF); print $NF }' "$work/log"
 }
 
 reference=$(instructions boost/units/quantity.hpp)

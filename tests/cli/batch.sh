@@ -24,7 +24,8 @@ peak_kib() { # <how many lines>
   echo "$answers ${peak:-0} $(grep -o '"id":[0-9]*' <<<"$reply")"
 }
 
-lines=100000
+lines=100000 later=20000
+if grep -q __asan_init "$napkin"; then lines=5000 later=3000; fi  # a hundred times as slow
 answers=$(requests $lines | "$napkin" batch)
 status=$?
 [[ $status -eq 0 ]] || fail "exit status $status of a batch without errors"
@@ -36,12 +37,12 @@ near 'flop of line 4095' "$(number "$(sed -n 4095p <<<"$answers")" flop)" $((2 *
 # An answer comes before the next request has to: the reader here waits for each, 20 s at most.
 read -r small first _ < <(peak_kib 10)
 [[ $small -eq 10 ]] || fail "only $small of 10 answers came before the input ended"
-read -r large second id < <(peak_kib 20000)
-[[ $large -eq 20000 && $id == '"id":20000' ]] || fail "only $large of 20000 answers came, the last one $id"
+read -r large second id < <(peak_kib $later)
+[[ $large -eq $later && $id == "\"id\":$later" ]] || fail "only $large of $later answers came, the last one $id"
 room=4096
 if grep -q __asan_init "$napkin"; then room=32768; fi  # a sanitizer's own tables grow with the work
 if [[ $first -gt 0 && $second -gt $((first + room)) ]]; then
-  fail "20000 lines take $second KiB at their peak, 10 take $first KiB"
+  fail "$later lines take $second KiB at their peak, 10 take $first KiB"
 fi
 
 # The last line needs no end; Windows ends are fine; no input is no error.
