@@ -3,6 +3,7 @@
 #include <perfmodel/advise.hpp>
 #include <perfmodel/serving.hpp>
 
+#include "queries_diagnose.hpp"
 #include "query.hpp"
 #include "service_keys.hpp"
 
@@ -150,7 +151,7 @@ std::vector<query> advise_queries() {
   q.part = profile_part::all;
   q.answer = answer;
   q.explain = no_derivation;
-  return {q};
+  return {q, diagnose_query()};
 }
 
 }  // namespace napkin

@@ -30,6 +30,19 @@ double checked_number(const key& k, const json_field& v) {
   return x;
 }
 
+/// Numbers of an object as name=number with commas.
+std::string pairs_text(const key& k, const json& object) {
+  std::string s;
+  for (const auto& [name, x] : object.items()) {
+    if (!x.is_number()) {
+      throw error(code::wrong_type,
+                  cat(k.name, ".", one_line(name), " is ", brief(x), "; allowed: a number"));
+    }
+    s += cat(s.empty() ? "" : ",", name, "=", write_json(x));
+  }
+  return s;
+}
+
 void assign(const key& k, const json& given, value& out) {
   const json_field v(given, k.name);
   out.present = true;
@@ -46,6 +59,10 @@ void assign(const key& k, const json& given, value& out) {
     case key_kind::flag: out.flag = v.truth(); return;
     case key_kind::text:
     case key_kind::word: break;
+  }
+  if (k.several && given.is_object()) {
+    out.text = pairs_text(k, given);
+    return;
   }
   if (!given.is_string()) v.refuse(json_fault::wrong_type, k.allowed());
   out.text = given.get_ref<const std::string&>();

@@ -1,0 +1,152 @@
+// What a measured pass may suffer from: each cause with what to do about it and what to look at next.
+#pragma once
+
+#include <optional>
+#include <perfmodel/core/fields.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/units/named.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace perfmodel {
+
+enum class bottleneck {
+  none,
+  measurement,
+  input_pipeline,
+  host,
+  launch,
+  communication,
+  stragglers,
+  allocation,
+  unfused_traffic,
+  many_small_kernels,
+  memory_bandwidth,
+  memory_latency,
+  access_pattern,
+  compute
+};
+
+constexpr const char* name_of(bottleneck b) {
+  constexpr const char* names[] = {"none",
+                                   "measurement",
+                                   "input_pipeline",
+                                   "host",
+                                   "launch",
+                                   "communication",
+                                   "stragglers",
+                                   "allocation",
+                                   "unfused_traffic",
+                                   "many_small_kernels",
+                                   "memory_bandwidth",
+                                   "memory_latency",
+                                   "access_pattern",
+                                   "compute"};
+  return names[static_cast<int>(b)];
+}
+
+/// What takes such a cause away, and what tells whether it was the cause.
+constexpr const char* lever_of(bottleneck b) {
+  constexpr const char* levers[] = {
+      "nothing stands out",
+      "none: correct the measurement or the shape",
+      "more workers, prefetching, tokenising ahead",
+      "take work off the host: no Python per kernel, schedule one pass ahead, faster cores",
+      "CUDA graphs, a compiler, fusion: fewer launches",
+      "overlap: buckets, pieces, another layout; a faster path (one-shot, in-network)",
+      "even shares: capacity of experts, splits of tensors, lengths balanced, a slow device out",
+      "buffers that stay: memory planning, a pool, recomputation",
+      "fuse: scores and intermediates stay on the chip (FlashAttention, fused norms)",
+      "fuse what is no matrix product; one kernel for a chain",
+      "fewer bytes: narrower formats, larger batches, speculation, reuse by tiles",
+      "more loads under way: wider loads, more warps or stages, blocks for all SMs (split-K)",
+      "coalesce and align, another layout, blocks of the cache, a smaller hot set for the L2",
+      "narrower formats the units multiply, sparsity, less work; more devices"};
+  return levers[static_cast<int>(b)];
+}
+constexpr const char* check_of(bottleneck b) {
+  constexpr const char* checks[] = {
+      "measure shares and counters of a trace",
+      "warm caches, repeated inputs, clocks, a cache in fp8, the shape, the unit",
+      "utilisation that drops periodically; the time with synthetic inputs",
+      "the CPU row of a trace: is the launching thread always busy?",
+      "the time with graphs on; the capture's warm-up and its memory",
+      "whether bars of collectives lie in gaps of the compute row; bucket sizes",
+      "the same collective on each rank: who comes last, and is it always the same?",
+      "the allocator's trace: sizes that recur each pass",
+      "DRAM bytes of the pass against those of the model; peaks of memory",
+      "the distribution of kernel lengths; the share of GEMMs",
+      "DRAM throughput of the longest kernel: above 80 % of the peak it is done",
+      "stalls on long scoreboards, occupancy, blocks against SMs",
+      "sectors per request (4 are best for 4-byte elements, 16 for 16-byte), L2 hits",
+      "tensor pipe in use; clocks and power; tiles that are padded"};
+  return checks[static_cast<int>(b)];
+}
+
+/// One cause, the share of the time it is taken to explain, and by what.
+struct finding {
+  bottleneck cause = bottleneck::none;
+  double share = 0.0;
+  std::string evidence{};
+  bool inferred = false;  ///< nobody measured it as such
+};
+
+/// Shares of the time of a trace, as far as they are known; they need not sum to 1.
+template <Scalar T = double>
+struct basic_trace_shares {
+  std::optional<T> input{};          ///< waiting for data, files, tokenisers
+  std::optional<T> host{};           ///< waiting for the CPU, launches left out
+  std::optional<T> launch{};         ///< gaps between kernels
+  std::optional<T> communication{};  ///< collectives that nothing hides
+  std::optional<T> waiting{};        ///< for other devices
+  std::optional<T> allocation{};
+  std::optional<T> gemm{};
+  std::optional<T> attention{};
+  std::optional<T> elementwise{};  ///< norms, activations, copies
+  std::optional<T> sampling{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::fraction("input"), s.input...);
+    f(field::fraction("host"), s.host...);
+    f(field::fraction("launch"), s.launch...);
+    f(field::fraction("communication"), s.communication...);
+    f(field::fraction("waiting"), s.waiting...);
+    f(field::fraction("allocation"), s.allocation...);
+    f(field::fraction("gemm"), s.gemm...);
+    f(field::fraction("attention"), s.attention...);
+    f(field::fraction("elementwise"), s.elementwise...);
+    f(field::fraction("sampling"), s.sampling...);
+  }
+};
+using trace_shares = basic_trace_shares<>;
+
+/// What was measured of a pass: its time, and what counters and traces say beside. Everything is of one
+/// device; `gpu_busy` is the share of the time in which any kernel ran.
+template <Scalar T = double>
+struct basic_measured_pass {
+  duration<T> time{};
+  std::optional<bandwidth<T>> dram{};
+  std::optional<flop_rate<T>> achieved{};
+  std::optional<T> gpu_busy{};
+  std::optional<duration<T>> launch_gaps{};
+  std::optional<T> l2_hit{};
+  std::optional<T> sectors{};  ///< per request of a warp
+  basic_trace_shares<T> shares{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::positive("time"), s.time...);
+    f(field::not_negative("dram"), s.dram...);
+    f(field::not_negative("achieved"), s.achieved...);
+    f(field::fraction("gpu_busy"), s.gpu_busy...);
+    f(field::not_negative("launch_gaps"), s.launch_gaps...);
+    f(field::fraction("l2_hit"), s.l2_hit...);
+    f(field::within("sectors", 1.0, 64.0, "1 to 64"), s.sectors...);
+    f("shares", s.shares...);
+  }
+};
+using measured_pass = basic_measured_pass<>;
+
+}  // namespace perfmodel

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# What a measured pass suffers from: causes by what was measured, and bad input.
+. "$(dirname "$0")/lib.bash"
+
+llama=(diagnose --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --batch 32 --context 4096)
+# causes <cause> <arguments...>: the answer names it.
+causes() {
+  local cause=$1 answer
+  shift
+  answer=$("$napkin" "${llama[@]}" "$@" --json) || fail "napkin diagnose $*: exit status not 0"
+  [[ $answer == *"\"cause\":\"$cause\""* ]] || fail "napkin diagnose $*: no $cause in $answer"
+  # Keys are sorted: alternatives come first, and name their causes too.
+  [[ ${answer#*]} == *"\"cause\":\"$cause\""* ]] || fail "napkin diagnose $*: $cause is an alternative only: $answer"
+  for key in evidence lever check alternatives; do
+    [[ $answer == *"\"$key\":"* ]] || fail "napkin diagnose $*: no $key in $answer"
+  done
+}
+
+causes launch --time_s 12ms --shares launch=0.35,gemm=0.4
+causes launch --time_s 0.012 --launch_gaps_s 0.005
+causes communication --time_s 0.012 --shares communication=0.4
+causes stragglers --time_s 0.012 --shares waiting=0.3
+causes allocation --time_s 0.04 --shares allocation=0.6
+causes input_pipeline --time_s 0.03 --shares input=0.5
+causes host --time_s 0.02 --gpu_busy 0.5
+causes memory_bandwidth --time_s 0.0082 --dram_bytes_per_s 2.8TB/s --achieved_flop_per_s 15e12
+causes memory_latency --time_s 0.015 --sectors_per_request 4
+causes access_pattern --time_s 0.015 --sectors_per_request 32
+causes access_pattern --time_s 0.015 --sectors_per_request 4 --l2_hit 0.05 --dram_bytes_per_s 2.6e12
+causes unfused_traffic --time_s 0.04 --dram_bytes_per_s 2e12
+causes measurement --time_s 0.001
+
+object='{"query":"diagnose","model":"llama_3_70b","accelerator":"h100_sxm","tensor_parallel":8,"batch":32,"context":4096,"time_s":0.012'
+by_object=$("$napkin" batch <<<"$object,\"shares\":{\"launch\":0.35,\"gemm\":0.4}}")
+by_text=$("$napkin" batch <<<"$object,\"shares\":\"launch=0.35,gemm=0.4\"}")
+[[ $by_object == "$by_text" && $by_object == *'"cause":"launch"'* ]] || fail "an object of shares: $by_object, $by_text"
+for bad in '{"launch":"a"}' '{"nonsense":0.1}' '{"launch":1.5}' '{}' '[]' '3'; do
+  answer=$("$napkin" batch <<<"$object,\"shares\":$bad}")
+  [[ $answer == *'"error"'*PM-E* ]] || fail "shares $bad: $answer"
+done
+
+refuses PM-E "${llama[@]}"
+refuses PM-E "${llama[@]}" --time_s 0
+refuses PM-E "${llama[@]}" --time_s 0.01 --gpu_busy 1.1
+refuses PM-E "${llama[@]}" --time_s 0.01 --shares launch
+refuses PM-E "${llama[@]}" --time_s 0.01 --shares nonsense=0.1
+refuses PM-E "${llama[@]}" --time_s 0.01 --shares launch=2
+refuses PM-E "${llama[@]}" --time_s 0.01 --sectors_per_request 0
+refuses PM-E diagnose
+refuses PM-E explain "${llama[@]}" --time_s 0.01
+
+finish
