@@ -11,6 +11,7 @@
 #include "planning.hpp"
 #include "profile_file.hpp"
 #include "service_runs.hpp"
+#include "summary.hpp"
 
 #ifndef PERFMODEL_VERSION
 #define PERFMODEL_VERSION "unknown"
@@ -153,6 +154,33 @@ class query_command {
   bool as_json_ = false;
 };
 
+/// `napkin explain <query> ...`: a query's keys, and how much of its derivation is shown.
+class explain_command {
+ public:
+  explain_command(CLI::App& parent, const napkin::query& asked) : of_(parent, asked) {
+    CLI::App* own = parent.get_subcommand(asked.name);
+    own->add_option("--depth", options_.depth, "steps so far from the result [1 to 1000]")
+        ->type_name("")
+        ->check(CLI::Range(1, 1000).description(""));
+    own->add_flag("--all", options_.all, "every step and every input")->disable_flag_override();
+    own->add_flag("--markdown", options_.markdown, "as Markdown")->disable_flag_override();
+  }
+  bool chosen() const { return of_.chosen(); }
+  void run() const {
+    const json request = of_.request();
+    const auto profile = of_.profile();
+    std::cout << (of_.as_json()
+                      ? napkin::write_json(
+                            napkin::explain_json(of_.asked(), request, profile.get())) +
+                            "\n"
+                      : napkin::explain_text(of_.asked(), request, profile.get(), options_));
+  }
+
+ private:
+  query_command of_;
+  napkin::explain_options options_{};
+};
+
 using query_commands = std::vector<std::unique_ptr<query_command>>;
 
 query_commands add_queries(CLI::App& parent) {
@@ -205,13 +233,6 @@ void answer_query(const query_command& c) {
       c, [&](const json& r, const auto* p) { return napkin::answer_of(q, r, p); },
       napkin::answer_json,
       [&](const auto& found, const json& r) { return napkin::answer_text(q, found, r); });
-}
-void explain(const query_command& c) {
-  const napkin::query& q = c.asked();
-  answer(
-      c, [&](const json& r, const auto* p) { return napkin::explanation_of(q, r, p); },
-      [&](const auto& found, const json& r) { return napkin::explanation_json(q, found, r); },
-      [&](const auto& found, const json& r) { return napkin::explanation_text(q, found, r); });
 }
 /// A catalogue, or one entry of it.
 template <class ToJson, class ToText>
@@ -287,9 +308,9 @@ struct commands {
   CLI::App app{"napkin: how fast a large model runs on a machine, and what limits it", "napkin"};
   query_commands queries = add_queries(app);
   query_command planning{app, napkin::plan_keys()};
-  CLI::App* explaining =
-      app.add_subcommand("explain", "The derivation of a query's answer, step by step");
-  query_commands explanations = add_queries(*explaining);
+  CLI::App* explaining = app.add_subcommand(
+      "explain", "An answer on one screen, to be done again by hand; --all: its whole derivation");
+  std::vector<std::unique_ptr<explain_command>> explanations{};
   CLI::App* batch =
       app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
   std::string batch_profile{};
@@ -304,6 +325,9 @@ struct commands {
     app.require_subcommand(1);
     app.get_formatter()->column_width(34);
     explaining->require_subcommand(1);
+    for (const napkin::query& q : napkin::all_queries()) {
+      explanations.push_back(std::make_unique<explain_command>(*explaining, q));
+    }
     models.command
         ->add_option("--export", exported_model, "print that one as a file that --model takes")
         ->type_name("");
@@ -339,7 +363,7 @@ struct commands {
       if (c->chosen()) answer_query(*c);
     }
     for (const auto& c : explanations) {
-      if (c->chosen()) explain(*c);
+      if (c->chosen()) c->run();
     }
     return success;
   }

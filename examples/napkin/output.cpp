@@ -18,7 +18,8 @@ std::string value_text(double x, const pm::unit_exponents& unit) {
   if (counts && x == std::floor(x) && std::fabs(x) < 1e15) return pm::detail::number_text(x);
   return pm::to_string(x, unit, digits);
 }
-/// "gemm: accelerator h100_sxm, m 1, n 8192": what was asked.
+}  // namespace
+
 std::string headline(const query& asked, const json& object) {
   std::string s = asked.name;
   const char* separator = ": ";
@@ -33,8 +34,6 @@ std::string headline(const query& asked, const json& object) {
   }
   return s + "\n";
 }
-
-}  // namespace
 
 std::string unit_text(const pm::unit_exponents& unit) {
   const auto w = pm::detail::words_of(unit);
@@ -97,13 +96,6 @@ json derivation_json(const pm::derivation& d) {
         {{"name", s.name}, {"formula", s.formula}, {"numbers", s.numbers}, {"value", s.value}});
   }
   return {{"inputs", std::move(inputs)}, {"steps", std::move(steps)}};
-}
-
-json explanation_json(const query& asked, const explanation& e, const json& request) {
-  json out = {{"query", asked.name}};
-  out.update(derivation_json(e.derivation));
-  out["result"] = answer_json(e.answer, request);
-  return out;
 }
 
 namespace {

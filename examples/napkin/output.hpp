@@ -17,9 +17,9 @@ void note_json(json& out, const calibrated_note& note);
 json error_json(const perfmodel::error& e, const json& id, std::size_t line);
 /// {"inputs":[...], "steps":[...]}.
 json derivation_json(const perfmodel::derivation& d);
-/// The answer as `result`, with its inputs and steps.
-json explanation_json(const query& asked, const explanation& e, const json& request);
 
+/// "gemm: accelerator h100_sxm, m 1, n 8192": what was asked.
+std::string headline(const query& asked, const json& object);
 std::string answer_text(const query& asked, const outcome<>& answer, const json& request);
 std::string explanation_text(const query& asked, const explanation& e, const json& request);
 

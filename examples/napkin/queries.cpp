@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "query.hpp"
+#include "summary.hpp"
 
 namespace napkin {
 
@@ -105,6 +106,11 @@ std::optional<calibration> calibration_for(const query& asked, const request& r,
 }
 
 }  // namespace
+
+std::optional<calibration> calibration_of_request(const query& asked, const request& r,
+                                                  std::optional<mode> wanted) {
+  return calibration_for(asked, r, wanted);
+}
 
 outcome<> answer_of(const query& asked, const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);

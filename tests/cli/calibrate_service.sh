@@ -53,7 +53,8 @@ near 'a load that was not run' "$(number "$after" itl_s)" "$(awk -v t="$(number 
 width() { sed -nE 's/.*"interval_80_s":\[([0-9.e-]+),([0-9.e-]+)\].*/\2 \1/p' <<<"$1" | awk '{ print $1 / $2 }'; }
 awk -v a="$(width "$after")" -v b="$(width "$before")" 'BEGIN { exit !(a > 1 && a < b) }' ||
   fail "the interval is not narrower: $(width "$after"), $(width "$before")"
-"$napkin" explain serving "${service[@]}" "${load[@]}" --profile "$scratch/profile.json" | grep -q 'engine.pass_time' ||
+"$napkin" explain serving "${service[@]}" "${load[@]}" --profile "$scratch/profile.json" --all |
+  grep -q 'engine.pass_time' ||
   fail 'explain serving --profile'
 "$napkin" step "${service[@]}" --batch 16 --context 1000 --profile "$scratch/profile.json" >/dev/null || fail 'step --profile'
 wide=$("$napkin" serving --model llama_3_1_70b --accelerator h200_sxm --tensor_parallel 8 --engine vllm "${load[@]}" --profile "$scratch/profile.json" --json)

@@ -10,6 +10,7 @@ same() { # <query> <arguments...>: `result` of the derivation is the answer, to 
   [[ $derivation == '{"query":"'"$1"'","inputs":[{"name":'* ]] || fail "explain $*: no inputs"
   [[ $derivation == *'"steps":[{"name":'* ]] || fail "explain $*: no steps"
   "$napkin" explain "$@" >/dev/null || fail "explain $* as text"
+  "$napkin" explain "$@" --all >/dev/null || fail "explain $* --all"
 }
 same ridge --accelerator h100_sxm
 same gemm --accelerator h100_sxm --m 17 --n 8192 --k 4097
@@ -25,7 +26,7 @@ same serving --model llama_3_70b --accelerator h200_sxm --tensor_parallel 8 --in
 same speculation --acceptance 0.8,0.7,0.6 --draft_cost_ratio 0.05
 
 # As a prediction: each parameter of the profile is an input with its source.
-text=$("$napkin" explain gemm --accelerator h100_sxm --m 1 --n 8192 --k 8192)
+text=$("$napkin" explain gemm --accelerator h100_sxm --m 1 --n 8192 --k 8192 --all)
 for expected in '^  profile.dram_share *= .* \[measured: fitted to ' 'DRAM rate = .*profile.dram_share' 'matrix rate = ' \
   '^    bound +40.07 us'; do
   grep -qE "$expected" <<<"$text" || fail "explain gemm: no line with $expected"
@@ -40,9 +41,81 @@ for query in "attention_decode --batch 3 --context 1000 --query_heads 64 --kv_he
   same $query --accelerator h100_sxm --mode bound
 done
 
-text=$("$napkin" explain gemm --accelerator h100_sxm --m 1 --n 8192 --k 8192 --mode bound)
+text=$("$napkin" explain gemm --accelerator h100_sxm --m 1 --n 8192 --k 8192 --mode bound --all)
 for expected in 'dram.bandwidth *= 3.35 TB/s *\[vendor, by a copy: ' '^  m *= 1 *\[given\]' 'flop = 2 x m x n x k' \
   'memory = .* / h100_sxm.dram.bandwidth' '^  time +40.07 us'; do
   grep -qE "$expected" <<<"$text" || fail "explain gemm: no line with $expected"
 done
+
+# On one screen, and every step with numbers is done again here, by their units alone.
+by_hand() { # <text>: the number of steps that were done again; a line for each that differs by over 1 %
+  sed -E 's/^ *[0-9.]+ % +//' <<<"$1" | awk '
+    function unit(u) {
+      if (u == "ms") return 1e-3
+      if (u == "us") return 1e-6
+      if (u == "ns") return 1e-9
+      return u ~ /^[kMGTP](B|FLOP)/ ? 10 ^ (3 * index("kMGTP", substr(u, 1, 1))) : 1
+    }
+    / = [0-9.]+ [mun]?s$/ && /[0-9] [kMGT]?(B|FLOP) .*\/ |[0-9] x [0-9.]+ [mun]?s/ {
+      line = $0; gsub(/[()]/, " ", line); n = split(line, w, " "); x = 1; sign = 1
+      for (i = 1; i <= n && w[i] != "="; ++i) {
+        if (w[i] == "of") break
+        if (w[i] == "/") { sign = -1; continue }
+        if (w[i] ~ /^[0-9.]+$/) { v = w[i] * unit(w[i + 1]); x = sign > 0 ? x * v : x / v }
+      }
+      y = w[n - 1] * unit(w[n]); ++count
+      if (x / y > 1.01 || x / y < 0.99) print "not by hand: " $0
+    }
+    END { print count + 0 }'
+}
+screen() { # <least steps by hand> <arguments...>
+  local text least=$1 found
+  shift
+  text=$("$napkin" explain "$@") || fail "explain $*"
+  [[ $(wc -l <<<"$text") -le 40 ]] || fail "explain $*: $(wc -l <<<"$text") lines"
+  [[ -z $(awk 'length > 100' <<<"$text") ]] || fail "explain $*: wider than 100 columns"
+  ! grep -qE '\([0-9]+\) =' <<<"$text" || fail "explain $*: a name with a number"
+  found=$(by_hand "$text")
+  [[ $found =~ ^[0-9]+$ && $found -ge $least ]] || fail "explain $*: $found"
+}
+step=(step --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --batch 16 --context 4096)
+service=(serving --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --input_tokens 1000 --output_tokens 500
+  --concurrency 32 --engine vllm)
+screen 5 "${step[@]}"
+screen 4 "${step[@]}" --mode bound
+screen 8 "${service[@]}"
+screen 4 step --model deepseek_v3 --accelerator h200_sxm --tensor_parallel 8 --batch 64 --context 4096
+text=$("$napkin" explain "${step[@]}")
+# 70.55e9 weights of 2 bytes; 80 layers x 2 x 8 heads x 128 x 2 bytes of cache for a token.
+for expected in 'weights: 70.55e9 x 2 B = 141.1 GB; / 8 = 17.64 GB' '16 sequences x 4096 tokens x 327.7 kB = 21.47 GB' \
+  'limit: DRAM bandwidth, .* are left' '^  \[1\] DRAM bandwidth 3.35 TB/s: '; do
+  grep -q -- "$expected" <<<"$text" || fail "explain step: no line with $expected"
+done
+text=$("$napkin" explain "${service[@]}")
+for part in '^decode: inter-token latency' '^prefill: time to first token'; do
+  grep -q "$part" <<<"$text" || fail "explain serving: no part $part"
+done
+# The steps add up to the answer, of a pass and of a service.
+for asked in "${step[*]}" "${service[*]}" "${step[*]} --mode bound" "${service[*]} --mode bound"; do
+  # shellcheck disable=SC2086
+  json=$("$napkin" explain $asked --json) || fail "explain $asked --json"
+  sums=$(grep -oE '"(amounts|if_lifted|time_s)":[0-9.e+-]*' <<<"${json#*'"summary"'}" | tr ':' ' ' | awk '
+    $1 ~ /amounts/ { inside = 1; sum = 0; next }
+    $1 ~ /if_lifted/ { if (inside) { print sum / time; inside = 0 } skip = 1; next }
+    skip { skip = 0; next }
+    inside { sum += $2; next }
+    { time = $2 }')
+  [[ -n $sums ]] || fail "explain $asked: no sums"
+  for sum in $sums; do near "explain $asked: sum of the steps over the time" "$sum" 1 1e-6; done
+  [[ $asked == serving* ]] && key=itl_s || key=time_s
+  first=$(grep -oE '"time_s":[0-9.e+-]+' <<<"${json#*'"summary"'}" | head -n 1)
+  near "explain $asked: time of the first part" "${first#*:}" "$(number "${json##*'"result"'}" "$key")" 1e-12
+done
+[[ $("$napkin" explain "${step[@]}" --markdown) == *'| share | step | by hand | time |'* ]] || fail 'no table in Markdown'
+few=$("$napkin" explain "${step[@]}" --depth 2 | wc -l)
+more=$("$napkin" explain "${step[@]}" --depth 5 | wc -l)
+[[ $few -lt $more ]] || fail "--depth 2 has $few lines, --depth 5 $more"
+refuses '' explain "${step[@]}" --depth 0
+refuses '' explain "${step[@]}" --depth x
+refuses PM-E explain step
 finish

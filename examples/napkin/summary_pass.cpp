@@ -1,0 +1,321 @@
+// The operators of a pass, each with what it moves and what it takes.
+#include <algorithm>
+#include <map>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/units/text.hpp>
+
+#include "deployments.hpp"
+#include "service_keys.hpp"
+#include "summary.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+std::string digits(double x) {
+  return pm::detail::significant(x, 4);
+}
+template <class Q>
+std::string with_unit(const Q& x) {
+  return pm::to_string(x.value(), pm::exponents_of<Q>(), 4);
+}
+
+/// What operators of one name do in a pass.
+struct group {
+  pm::number_format format = pm::bf16;
+  double calls = 0.0, bytes = 0.0, weights = 0.0, cache = 0.0, flop = 0.0, time = 0.0;
+};
+using groups = std::vector<std::pair<std::string, group>>;
+
+group& group_of(groups& all, const std::string& name) {
+  for (auto& [known, g] : all) {
+    if (known == name) return g;
+  }
+  return all.emplace_back(name, group{}).second;
+}
+
+/// "80 x 176.2 MB of weights / (3.35 TB/s x 0.861)": by what takes longest at the data sheet's rate; a call's
+/// time alone, where neither rate explains a quarter of it.
+summary_step step_of(const std::string& name, const group& g, const pm::accelerator& device) {
+  const double dram = device.dram.bandwidth.quantity().value();
+  const double peak = g.flop > 0.0 ? pm::peak(device, g.format).value() : 1.0;
+  const double by_memory = g.bytes / dram, by_compute = g.flop / peak;
+  const double longest = std::max(by_memory, by_compute);
+  summary_step s{.name = name, .how = {}, .time_s = g.time, .limit = "launches and latency"};
+  const std::string calls = g.calls == 1.0 ? "" : digits(g.calls) + " x ";
+  const auto each = [&](double x) { return x / g.calls; };
+  if (longest < 0.25 * g.time) {
+    s.how = calls + with_unit(pm::duration<>::from_value(each(g.time)));
+    return s;
+  }
+  const std::string reached = digits(longest / g.time);
+  const std::string share = std::abs(longest / g.time - 1.0) < 1e-9 ? "" : " x " + reached;
+  const auto over = [&](const std::string& amount, const std::string& rate) {
+    return calls + amount + " / " + (share.empty() ? rate : "(" + rate + share + ")");
+  };
+  if (by_memory >= by_compute) {
+    s.limit = "DRAM bandwidth";
+    const char* what = g.weights > 0.8 * g.bytes ? " weights"
+                       : g.cache > 0.8 * g.bytes ? " cache"
+                                                 : "";
+    s.how = over(with_unit(pm::bytes<>::from_value(each(g.bytes))) + what,
+                 with_unit(device.dram.bandwidth.quantity()));
+  } else {
+    s.limit = "FLOP rate";
+    s.how = over(with_unit(pm::flops<>::from_value(each(g.flop))),
+                 with_unit(pm::flop_rate<>::from_value(peak)));
+  }
+  return s;
+}
+
+/// What links and the host add to a pass: `n` times the same.
+void add_times(summary_part& part, const char* name, double n, const std::string& each,
+               double seconds, const char* limit) {
+  if (!(seconds > 0.0)) return;
+  const std::string one = with_unit(pm::duration<>::from_value(seconds / n));
+  part.steps.push_back({name, n == 1.0 ? "" : digits(n) + " x " + one + each, seconds, limit});
+}
+
+template <class Links>
+void add_links(summary_part& part, const pm::deployment& d, const pm::iteration& i, double factor,
+               double waiting, const Links& links) {
+  const double all = pm::detail::communication_of_pass(d, i, links).value();
+  const auto share = pm::detail::share_of(d.layout, i);
+  const double logits =
+      d.layout.tensor > 1 ? pm::detail::gathered_logits(d, share.logits, links).value() : 0.0;
+  const double n = std::max(1.0, pm::detail::collectives_of_pass(d));
+  const std::string row =
+      with_unit(pm::bytes<>(share.rows * d.model.hidden * bytes_of(residual_format(d))));
+  add_times(part, "collectives", n, " of " + row, factor * (all - logits + waiting), "links");
+  add_times(part, "gathered logits", 1.0, "", factor * logits, "links");
+}
+
+/// Where the bytes of a pass come from.
+void add_amounts(summary_part& part, const pm::deployment& d, const pm::iteration& i,
+                 const groups& all) {
+  double weights = 0.0, cache = 0.0;
+  for (const auto& [name, g] : all) {
+    weights += g.weights;
+    cache += g.cache;
+  }
+  const auto bytes = [](double x) { return with_unit(pm::bytes<>::from_value(x)); };
+  const double parameters = pm::parameters(d.model).total();
+  const double stored = pm::weight_bytes(d.model, d.weights).value();
+  part.amounts.push_back(cat("weights: ", digits(parameters / 1e9), "e9 x ",
+                             digits(stored / parameters), " B = ", bytes(stored), "; / ",
+                             d.layout.ranks(), " = ", bytes(stored / d.layout.ranks()),
+                             ", of which a pass reads ", bytes(weights)));
+  if (!(i.batch > 0.0)) return;
+  const double token = pm::kv_growth_per_token(d.model, d.kv).value();
+  part.amounts.push_back(cat("cache: ", digits(i.batch), " sequences x ", digits(i.context),
+                             " tokens x ", bytes(token), " = ", bytes(i.batch * i.context * token),
+                             "; a pass moves ", bytes(cache), " of it on each"));
+}
+
+void finish(summary_part& part, const groups& all, const pm::accelerator& device, double time) {
+  for (const auto& [name, g] : all) {
+    if (g.time > 0.0) part.steps.push_back(step_of(name, g, device));
+  }
+  double sum = 0.0;
+  for (const auto& s : part.steps) sum += s.time_s;
+  part.time_s = time;
+  if (std::fabs(time - sum) > 1e-6 * time)
+    part.steps.push_back({"the rest", "", time - sum, "other"});
+  std::stable_sort(part.steps.begin(), part.steps.end(),
+                   [](const auto& a, const auto& b) { return a.time_s > b.time_s; });
+}
+
+summary_part predicted_pass(const pm::deployment& d, const pm::iteration& i,
+                            const pm::calibrated& policy) {
+  summary_part part;
+  groups all;
+  const double factor = policy.pass_time() ? *policy.pass_time() : 1.0;
+  pm::for_each_operator(d, i, [&](const pm::basic_operator<double>& o, const auto& workload) {
+    group& g = group_of(all, o.name);
+    g.format = o.demand.format;
+    g.calls += o.times;
+    g.bytes += o.times * o.demand.dram.total().value();
+    g.weights += o.times * o.weights.value();
+    g.cache += o.times * o.cache.value();
+    g.flop += o.times * o.demand.matrix_flop.value();
+    g.time +=
+        factor * o.times * pm::detail::operator_time(d.device, o.demand, workload, policy).value();
+  });
+  add_links(part, d, i, factor, pm::detail::waiting_of_pass(d, policy).value(), policy);
+  add_times(part, "host of the engine", 1.0, "",
+            pm::detail::host_time_of_pass(d, i, policy).value(), "host");
+  add_amounts(part, d, i, all);
+  double time = 0.0;
+  for (const auto& [name, g] : all) time += g.time;
+  for (const auto& s : part.steps) time += s.time_s;
+  finish(part, all, d.device, time);
+  return part;
+}
+
+/// Of a bound what the slowest resource does counts; the others hide behind it.
+summary_part bound_pass(const pm::deployment& d, const pm::iteration& i) {
+  summary_part part;
+  groups all;
+  const auto e = pm::step_bound(d, i);
+  const double memory = e.terms["weights"].value() + e.terms["kv_cache"].value();
+  const double compute = e.terms["compute"].value();
+  pm::for_each_operator(d, i, [&](const pm::basic_operator<double>& o) {
+    group& g = group_of(all, o.name);
+    g.format = o.demand.format;
+    g.calls += o.times;
+    g.weights += o.times * o.weights.value();
+    g.cache += o.times * o.cache.value();
+    if (memory >= compute) {
+      g.bytes += o.times * (o.weights + o.cache).value();
+      g.time = g.bytes / d.device.dram.bandwidth.quantity().value();
+    } else if (o.demand.matrix_flop.value() > 0.0) {
+      const double flop = o.times * o.demand.matrix_flop.value();
+      g.flop += flop;
+      g.time += flop / pm::peak(d.device, o.demand.format).value();
+    }
+  });
+  add_links(part, d, i, 1.0, 0.0, bound_mode{});
+  add_amounts(part, d, i, all);
+  finish(part, all, d.device, e.time.value());
+  return part;
+}
+
+/// Passes of one deployment; what a calibration is made of is asked once.
+class passes {
+ public:
+  passes(const pm::deployment& d, const std::optional<calibration>& c) : d_(d) {
+    const auto as_is = [](const auto& spec, const char*, const pm::source*) { return spec; };
+    if (c) policy_ = silicon_of<double>(*c, 0.0, as_is);
+  }
+  summary_part operator()(const pm::iteration& i) const {
+    return policy_ ? predicted_pass(d_, i, *policy_) : bound_pass(d_, i);
+  }
+
+  /// The pass that a service's inter-token latency is of, as the service itself asks for it.
+  std::pair<pm::serving_estimate, pm::iteration> decoding(const pm::service_load& l) const {
+    std::vector<std::pair<pm::iteration, double>> asked;
+    const auto noting = [&asked](const pm::iteration& i, const pm::estimate& e) {
+      asked.emplace_back(i, e.time.value());
+      return e;
+    };
+    pm::serving_estimate s;
+    if (policy_) {
+      const auto pass = [&](const pm::iteration& i) {
+        return noting(i, pm::detail::prediction_of_pass(d_, i, *policy_, *policy_));
+      };
+      s = pm::detail::service_prediction<double, decltype(pass)>(
+              d_, l, pm::detail::engine_terms<double>(*policy_), pass)
+              .estimate();
+    } else {
+      const auto pass = [&](const pm::iteration& i) {
+        return noting(i, pm::detail::bound_of_pass(d_, i, bound_mode{}));
+      };
+      s = pm::detail::steady_state(d_, l, pass);
+    }
+    pm::iteration found;
+    for (const auto& [i, time] : asked) {
+      if (policy_ ? i.prefill_tokens == 0.0 && i.batch > 0.0 : time == s.decode.time.value())
+        found = i;
+    }
+    return {s, found};
+  }
+
+ private:
+  const pm::deployment& d_;
+  std::optional<pm::calibrated> policy_{};
+};
+
+std::string pass_text(const pm::iteration& i) {
+  std::string s;
+  if (i.batch > 0.0) {
+    s = cat("a pass of ", digits(i.batch), " sequences at ", digits(i.context), " tokens");
+  }
+  if (i.prefill_tokens > 0.0) {
+    s += cat(s.empty() ? "a pass of " : " and ", digits(i.prefill_tokens), " prompt tokens");
+  }
+  return s;
+}
+
+summary of_step(inputs<double>& in, const std::optional<calibration>& c) {
+  pm::deployment d = deployment_of(in);
+  d.served_by = *pm::find_engine(in.text("engine"));
+  pm::iteration i{.batch = in.number("batch"),
+                  .context = in.number("context"),
+                  .prefill_tokens = in.number("prefill_tokens")};
+  if (in.has("tokens_per_sequence")) i.tokens_per_sequence = in.number("tokens_per_sequence");
+  summary s;
+  s.parts.push_back(passes(d, c)(i));
+  s.parts.back().name =
+      i.prefill_tokens > 0.0 ? (i.batch > 0.0 ? "decode with prefill" : "prefill") : "decode";
+  s.parts.back().what = pass_text(i);
+  return s;
+}
+
+/// Adds what of a time is beside its pass.
+void add_rest(summary_part& part, double whole, const char* name, const char* limit) {
+  const double rest = whole - part.time_s;
+  part.time_s = whole;
+  if (rest > 1e-9 * whole) part.steps.push_back({name, "", rest, limit});
+  std::stable_sort(part.steps.begin(), part.steps.end(),
+                   [](const auto& a, const auto& b) { return a.time_s > b.time_s; });
+}
+
+summary of_service(inputs<double>& in, const std::optional<calibration>& c) {
+  const int groups_of_data = in.whole("data_parallel");
+  const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
+  pm::deployment d = deployment_of(in, spread ? groups_of_data : 1);
+  reserve_memory(in, d);
+  if (has_pools(in) || drafts_of(in, d)) return {};
+  pm::service_load l = load_of(in);
+  l.first_tokens = in.number("stream_interval");
+  l.held_iterations = in.number("held_iterations");
+  double copies = spread ? 1.0 : groups_of_data;
+  if (l.is_closed()) copies = std::min(copies, l.concurrency());
+  const passes pass(d, c);
+  const auto [service, decode] = pass.decoding(pm::shared_out(l, copies));
+  summary s;
+  s.parts.push_back(pass(decode));
+  s.parts.back().name = "decode: inter-token latency";
+  s.parts.back().what = pass_text(decode);
+  add_rest(s.parts.back(), service.itl.value(), "prompts of others", "prompts of others");
+  const pm::iteration prompt = pm::detail::prompt_alone(l);
+  s.parts.push_back(pass(prompt));
+  s.parts.back().name = "prefill: time to first token";
+  s.parts.back().what = pass_text(prompt);
+  add_rest(s.parts.back(), service.ttft.value(), "waiting, host",
+           "waiting for other prompts and the host");
+  return s;
+}
+
+void add_sources(summary& s, const inputs<double>& in, const std::optional<calibration>& c,
+                 const json& answer) {
+  const pm::accelerator& a = in.chip();
+  const auto add = [&s](const std::string& what, const pm::source& from) {
+    s.sources.push_back(what + ": " + pm::name_of(from.how) + ": " + from.text);
+  };
+  add("DRAM bandwidth " + with_unit(a.dram.bandwidth.quantity()), a.dram.bandwidth.from());
+  s.sources.push_back(find_model(in.text("model")).source);
+  if (c)
+    s.sources.push_back(
+        "shares reached, times of calls: " + answer["profile"]["name"].get<std::string>() + ", " +
+        answer["profile"]["basis"].get<std::string>() + ": " +
+        answer["profile"]["source"].get<std::string>());
+}
+
+}  // namespace
+
+summary summary_of_passes(const query& asked, const json& object, const given_profile* profile,
+                          const json& answer) {
+  const std::string_view name = asked.name;
+  if (name != "step" && name != "serving") return {};
+  const request r(asked, object, profile);
+  const std::optional<calibration> c = calibration_of_request(asked, r, mode_in(object));
+  inputs<double> in(r);
+  summary s = name == "step" ? of_step(in, c) : of_service(in, c);
+  if (!s.parts.empty()) add_sources(s, in, c, answer);
+  return s;
+}
+
+}  // namespace napkin
