@@ -1,0 +1,151 @@
+// Euler's theorem on homogeneous laws: where scaling inputs x_i by L^w_i scales a result by L^k, the
+// elasticities e_i of the result have sum w_i e_i = k. And each partial against central differences.
+#include <perfmodel/cost.hpp>
+#include <perfmodel/energy.hpp>
+#include <perfmodel/iron_law.hpp>
+#include <perfmodel/littles_law.hpp>
+#include <perfmodel/metrics.hpp>
+#include <perfmodel/overlap.hpp>
+#include <perfmodel/queueing.hpp>
+#include <perfmodel/roofline.hpp>
+#include <support/scalars.hpp>
+
+namespace pm = perfmodel;
+
+namespace {
+
+template <class T>
+pm::duration<T> s(const T& x) {
+  return pm::duration<T>::from_value(x);
+}
+template <class T>
+pm::bytes<T> b(const T& x) {
+  return pm::bytes<T>::from_value(x);
+}
+template <class T>
+pm::bandwidth<T> bps(const T& x) {
+  return pm::bandwidth<T>::from_value(x);
+}
+template <class T>
+pm::request_rate<T> rps(const T& x) {
+  return pm::request_rate<T>::from_value(x);
+}
+template <class T>
+pm::token_rate<T> tps(const T& x) {
+  return pm::token_rate<T>::from_value(x);
+}
+template <class T>
+pm::flops<T> work(const T& x) {
+  return pm::flops<T>::from_value(x);
+}
+template <class T>
+pm::flop_rate<T> fps(const T& x) {
+  return pm::flop_rate<T>::from_value(x);
+}
+template <class T>
+pm::price<T> usd(const T& x) {
+  return pm::price<T>::from_value(x);
+}
+
+/// A law at x, whose result scales by L^degree where input i scales by L^weights[i].
+template <std::size_t N, class F>
+void check_law(const char* name, const std::array<double, N>& x,
+               const std::array<double, N>& weights, double degree, F&& f) {
+  INFO(name);
+  std::array<pm::dual<N>, N> seeded{};
+  for (std::size_t i = 0; i < N; ++i) seeded[i] = pm::dual<N>::variable(x[i], i);
+  const pm::dual<N> y = f(seeded);
+  REQUIRE(y.value() != 0.0);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < N; ++i) {
+    auto up = x, down = x;
+    up[i] *= 1.0 + 1e-5;
+    down[i] *= 1.0 - 1e-5;
+    const double slope = (f(up) - f(down)) / (up[i] - down[i]) * x[i] / y.value();
+    const double elasticity = y.partial(i) * x[i] / y.value();
+    INFO("input " << i << ": elasticity " << elasticity << ", by central differences " << slope);
+    CHECK(std::abs(elasticity - slope) <= 1e-6 * std::fmax(1.0, std::abs(slope)));
+    sum += weights[i] * elasticity;
+  }
+  INFO("sum of weighted elasticities " << sum << ", degree " << degree);
+  CHECK(std::abs(sum - degree) <= 1e-9);
+}
+
+}  // namespace
+
+TEST_CASE("elasticities of machine laws have the sum that Euler's theorem says") {
+  check_law<5>(
+      "iron law: twice the rates and half the overhead", {17.5e9, 3.35e12, 2e12, 989e12, 1e-4},
+      {0, 1, 0, 1, -1}, -1, []<class T>(const std::array<T, 5>& x) {
+        return pm::iron_law(b(x[0]), bps(x[1]), work(x[2]), fps(x[3]), s(x[4])).time.value();
+      });
+  check_law<5>("iron law: twice of everything that is done", {17.5e9, 3.35e12, 2e12, 989e12, 1e-4},
+               {1, 0, 1, 0, 1}, 1, []<class T>(const std::array<T, 5>& x) {
+                 return pm::iron_law(b(x[0]), bps(x[1]), work(x[2]), fps(x[3]), s(x[4]),
+                                     pm::basic_overlap<T>{T(1.5)})
+                     .time.value();
+               });
+  check_law<2>("ridge point", {989.4e12, 3.35e12}, {1, 1}, 0,
+               []<class T>(const std::array<T, 2>& x) {
+                 return pm::ridge_point(fps(x[0]), bps(x[1])).value();
+               });
+  check_law<3>("attainable bandwidth", {3.35e12, 0.5e6, 300e-9}, {1, 0, -1}, 1,
+               []<class T>(const std::array<T, 3>& x) {
+                 return pm::attainable_bandwidth(bps(x[0]), b(x[1]), s(x[2])).value();
+               });
+  check_law<2>("bandwidth from concurrency", {1e6, 300e-9}, {1, 0}, 1,
+               []<class T>(const std::array<T, 2>& x) {
+                 return pm::bandwidth_from_concurrency(b(x[0]), s(x[1])).value();
+               });
+  check_law<2>(
+      "power of a memory", {3.35e12, 56e-12}, {1, 1}, 2, []<class T>(const std::array<T, 2>& x) {
+        return pm::memory_power(bps(x[0]), pm::energy_per_byte<T>::from_value(x[1])).value();
+      });
+  check_law<3>("buckets behind a backward pass", {0.166, 0.0625, 20.0}, {1, 1, 0}, 1,
+               []<class T>(const std::array<T, 3>& x) {
+                 return pm::bucketed_backward(s(x[0]), s(x[1]), x[2]).value();
+               });
+  check_law<3>("two buffers", {2e-6, 3e-6, 40.0}, {1, 1, 0}, 1,
+               []<class T>(const std::array<T, 3>& x) {
+                 return pm::double_buffered_time(s(x[0]), s(x[1]), x[2]).value();
+               });
+}
+
+TEST_CASE("elasticities of queues and prices have the sum that Euler's theorem says") {
+  check_law<2>("M/M/1", {7.0, 0.1}, {1, -1}, -1, []<class T>(const std::array<T, 2>& x) {
+    return pm::mm1(rps(x[0]), s(x[1])).time.value();
+  });
+  check_law<4>("G/G/1", {7.0, 0.1, 1.5, 0.7}, {1, -1, 0, 0}, -1,
+               []<class T>(const std::array<T, 4>& x) {
+                 return pm::gg1(rps(x[0]), s(x[1]), x[2], x[3]).time.value();
+               });
+  check_law<2>("processor sharing", {7.0, 0.1}, {1, -1}, -1,
+               []<class T>(const std::array<T, 2>& x) {
+                 return pm::processor_sharing(rps(x[0]), s(x[1])).time.value();
+               });
+  check_law<2>("M/M/8", {70.0, 0.1}, {1, -1}, -1, []<class T>(const std::array<T, 2>& x) {
+    return pm::mmc(rps(x[0]), s(x[1]), 8).time.value();
+  });
+  check_law<2>("requests in a system", {7.0, 0.1}, {1, -1}, 0,
+               []<class T>(const std::array<T, 2>& x) {
+                 return pm::requests_in_system(rps(x[0]), s(x[1])).value();
+               });
+  check_law<2>("latency of streams", {64.0, 533.3}, {1, 1}, 0,
+               []<class T>(const std::array<T, 2>& x) {
+                 return pm::inter_token_latency_of(x[0], tps(x[1])).value();
+               });
+  check_law<3>("cost of a token: twice the GPUs at twice the rate", {4.0, 7.5e-4, 533.3}, {1, 0, 1},
+               0, []<class T>(const std::array<T, 3>& x) {
+                 return pm::cost_per_million_tokens(x[0], usd(x[1]), tps(x[2])).value();
+               });
+  check_law<3>(
+      "price that a cost implies", {8.0, 1.2e-4, 50.0}, {0, 1, 1}, 2,
+      []<class T>(const std::array<T, 3>& x) {
+        return pm::implied_price(x[0], pm::money_per_token<T>::from_value(x[1]), tps(x[2])).value();
+      });
+  check_law<3>(
+      "rate for a cost: price and cost in cents", {4.0, 7.5e-4, 2e-6}, {0, 1, 1}, 0,
+      []<class T>(const std::array<T, 3>& x) {
+        return pm::rate_for_cost(x[0], usd(x[1]), pm::money_per_token<T>::from_value(x[2])).value();
+      });
+}
