@@ -104,6 +104,7 @@ outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode,
   out.add("bytes", "DRAM traffic", d.dram.total());
   if (intensity) out.add("flop_per_byte", "intensity", d.intensity());
   out.explain(e);
+  if constexpr (requires { mode.notes; }) out.log_sigma = perfmodel::stated_log_sigma(x, mode);
   return out;
 }
 

@@ -39,13 +39,17 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
     const auto time = perfmodel::duration<>::from_value(r.value);
     if (key == "ttft_s") {
       note.bounds.push_back(bound_of("bound_ttft_s", r));
-      const perfmodel::evidence prompt = evidence_of(c, part, answer.prompt_terms);
+      calibration of_prompts = c;
+      of_prompts.kinds.attends = c.kinds.attends == perfmodel::attention_kind::narrow_decode
+                                     ? perfmodel::attention_kind::narrow_prefill
+                                     : perfmodel::attention_kind::prefill;
+      const perfmodel::evidence prompt = evidence_of(of_prompts, part, answer.prompt_terms);
       note.first_token = perfmodel::range_of(
           time,
           c.widths ? c.widths->first_token : perfmodel::first_token_log_sigma(prompt.log_sigma()));
     } else if (key == "time_s" || key == "itl_s") {
       note.bounds.push_back(bound_of("bound_time_s", r));
-      const double kernels = stands_on.log_sigma();
+      const double kernels = answer.log_sigma.value_or(stands_on.log_sigma());
       const double tokens = c.widths ? c.widths->token : perfmodel::token_log_sigma(kernels);
       note.range = perfmodel::range_of(time, key == "itl_s" ? tokens : kernels);
     }

@@ -60,6 +60,7 @@ struct outcome {
   json facts = json::object();                  ///< what else it says, key by key
   table_rows notes{};                           ///< the same as text, below the results
   std::string page{};                           ///< text in place of the results
+  std::optional<double> log_sigma{};            ///< of the interval of one operator
   std::string hint{};  ///< of a bound that nobody asked for: how a prediction is had
 
   template <class U>

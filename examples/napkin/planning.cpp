@@ -45,7 +45,9 @@ bool is_plain(const pm::plan_point& p) {
 
 /// What a point says beside its times; a bound where it has one pool and no drafts.
 calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, calibration c) {
-  c.multiplies_in(pm::wider(p.precision.activations, p.precision.weights.linear.format));
+  const pm::plan_precision& f = p.precision;
+  c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
+         p.layout.expert > 1);
   outcome<> answer = outcome_of(p.serving);
   const outcome<> bound =
       is_plain(p) ? outcome_of(pm::serving_bound(pm::deployment_of(q, p), pm::load_of(q, p)))

@@ -111,12 +111,12 @@ pm::evidence evidence_of(const calibration& c, profile_part part,
                          const pm::basic_terms<double>& terms) {
   const auto time = [&](pm::operator_class k) { return terms.time_of(pm::name_of(k)); };
   using pm::operator_class;
-  pm::time_by_profile t;
+  pm::time_by_profile t = c.kinds;
   switch (part) {
     case profile_part::none: break;
     case profile_part::matrix:
       t.products = 1.0 * pm::second;
-      t.quantises = terms.time_of("quantise").value() > 0.0;
+      if (terms.time_of("quantise").value() > 0.0) t.product = pm::product_kind::eight_bit;
       break;
     case profile_part::attention: t.attention = 1.0 * pm::second; break;
     case profile_part::experts: t.experts = 1.0 * pm::second; break;
@@ -129,7 +129,6 @@ pm::evidence evidence_of(const calibration& c, profile_part part,
       t.attention = time(operator_class::attention);
       t.experts = time(operator_class::experts);
       t.links = terms.time_of("communication");
-      t.quantises = c.narrow_products;
   }
   return evidence_of(c.silicon, t);
 }

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <optional>
-#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/calibrated/operator_prediction.hpp>
 #include <perfmodel/calibrated/service_posterior.hpp>
+#include <perfmodel/workload/model/weight_storage.hpp>
 #include <string>
 #include <string_view>
 
@@ -37,14 +38,17 @@ struct service_widths {
 struct calibration {
   perfmodel::label accelerator{};
   perfmodel::calibrated silicon{};
-  bool narrow_products = false;  ///< products in less than 16 bits, which an engine quantises for
+  perfmodel::time_by_profile kinds{};  ///< what kinds of operators a whole model has
   std::string
       own_service{};  ///< what its engine's parameters were fitted to, where that is a service
   std::optional<service_widths> widths{};  ///< where runs of the service itself have told
 
-  /// A whole model's products run with activations of that format.
-  void multiplies_in(perfmodel::number_format activations) {
-    narrow_products = bits_of(activations) < 16.0;
+  /// A whole model's weights, what multiplies with them, its cache, and whether experts are spread.
+  void runs(const perfmodel::weight_storage& weights, perfmodel::number_format linear,
+            perfmodel::number_format experts, const perfmodel::storage_format& cache, bool spread) {
+    kinds.product = perfmodel::product_kind_of(linear, weights.linear);
+    kinds.attends = perfmodel::attention_kind_of(cache, false);
+    kinds.expert = perfmodel::expert_kind_of(experts, weights.experts, spread);
   }
 };
 

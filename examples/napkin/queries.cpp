@@ -83,10 +83,11 @@ std::optional<calibration> calibration_for(const query& asked, const request& r,
   const key* engine = asked.find("engine");
   calibration c =
       calibration_of(a, asked.part, engine == nullptr ? "none" : r.text("engine"), r.profile());
-  if (asked.find("activation_format") != nullptr) {
+  if (asked.find("activation_format") != nullptr && asked.find("model") != nullptr) {
     const inputs<double> in(r);
-    c.multiplies_in(asked.find("model") == nullptr ? in.format("activation_format")
-                                                   : in.formats().linear.format);
+    const perfmodel::engine_formats f = in.formats();
+    const bool spread = asked.find("expert_parallel") != nullptr && r.whole("expert_parallel") > 1;
+    c.runs(in.weights(), f.linear.format, f.experts.format, f.kv, spread);
   }
   if (r.profile() != nullptr && takes_services(asked)) {
     bool as_run = true;  // in one pool, without drafts

@@ -89,7 +89,7 @@ TEST_CASE("a row whose own table gave a number of its prediction counts as fitte
   CHECK(unseen["LLMCompass PyTorch"] == 17);
 }
 
-TEST_CASE("of rows that were fitted, the 80 % interval holds as many", "[calibrated][shared]") {
+TEST_CASE("of rows that were fitted, the 80 % interval holds as many and somewhat more", "[calibrated][shared]") {
   std::map<std::string, std::vector<double>> residual;
   for (const scored_row& r : rows()) {
     // Experts and element-wise operators state one spread for all machines.
@@ -104,8 +104,9 @@ TEST_CASE("of rows that were fitted, the 80 % interval holds as many", "[calibra
   for (const auto& [who, x] : residual) {
     const double inside = pm::coverage_of(x, 1.0);
     INFO(who << " " << inside);
-    CHECK(inside > 0.70);
-    CHECK(inside < 0.90);
+    // Widths are set on groups left out (coverage_measured.cpp): in sample they hold more.
+    CHECK(inside > 0.72);
+    CHECK(inside < 0.95);
   }
 }
 

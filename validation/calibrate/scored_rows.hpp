@@ -2,8 +2,7 @@
 #pragma once
 
 #include <cmath>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
-#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/roofline.hpp>
 #include <string>
 #include <vector>
@@ -71,6 +70,12 @@ inline void set_predictions(scored_row& s, const pm::accelerator& a, const pm::d
   s.bound = roofline(a, d).time.value();
 }
 
+/// log_sigma that a prediction of the operator states.
+template <class Workload>
+double stated_width(const pm::accelerator& a, const Workload& x, pm::engine e = pm::engine::none) {
+  return pm::stated_log_sigma(x, pm::calibrated_for(a, e));
+}
+
 }  // namespace detail
 
 inline void add_gemms(std::vector<scored_row>& out, const std::vector<gemm_row>& rows,
@@ -88,8 +93,8 @@ inline void add_gemms(std::vector<scored_row>& out, const std::vector<gemm_row>&
     s.shape = detail::shape_of(r.workload.m, r.workload.n, r.workload.k);
     detail::set_predictions(s, *r.device, demand_of(r.workload), e);
     s.measured = r.seconds;
+    s.log_sigma = detail::stated_width(*r.device, r.workload, *pm::find_engine(r.engine));
     const bool narrow = bits_of(r.workload.format) < 16.0;
-    s.log_sigma = narrow ? std::fmax(engine.log_sigma, profile.log_sigma) : profile.log_sigma;
     s.l2_warm = r.copies > 0.0 && r.weight_bytes() <= 2.0 * r.device->l2.capacity.value();
     const bool weights_only = !narrow && r.workload.weights.bits() < bits_of(r.workload.format);
     s.fitted = fitted && !r.warmth_unknown() && !weights_only;
@@ -111,7 +116,8 @@ inline void add_attention(std::vector<scored_row>& out, const std::vector<attent
     detail::set_predictions(s, *r.device, d,
                             r.estimate(pm::catalog::machine_profile_of(*r.device), profile));
     s.measured = r.seconds;
-    s.log_sigma = profile.log_sigma;
+    s.log_sigma = r.decode ? detail::stated_width(*r.device, r.decode_workload())
+                           : detail::stated_width(*r.device, r.prefill_workload());
     s.l2_warm = s.bytes <= 2.0 * r.device->l2.capacity.value();
     s.fitted = true;
     out.push_back(std::move(s));
@@ -131,7 +137,7 @@ inline void add_experts(std::vector<scored_row>& out, const std::vector<moe_row>
                                r.workload.expert_parallel);
     detail::set_predictions(s, *r.device, demand_of(r.workload), r.estimate(profile.value));
     s.measured = r.seconds;
-    s.log_sigma = profile.log_sigma;
+    s.log_sigma = detail::stated_width(*r.device, r.workload);
     s.l2_warm = s.bytes <= 2.0 * r.device->l2.capacity.value();
     s.fitted = r.fitted;
     out.push_back(std::move(s));

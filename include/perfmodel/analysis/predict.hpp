@@ -1,7 +1,7 @@
 // A calibrated prediction of a pass or of a service, with its bound and its 80 % interval.
 #pragma once
 
-#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/calibrated/operator_prediction.hpp>
 #include <perfmodel/serving.hpp>
 
 namespace perfmodel {
@@ -38,7 +38,7 @@ namespace detail {
 /// runs at the machine's share of DRAM bandwidth, which is of the same profile as its products.
 template <Scalar T>
 constexpr evidence evidence_of_pass(const basic_deployment<T>& d, const basic_estimate<T>& e,
-                                    const basic_calibrated<T>& silicon) {
+                                    const basic_calibrated<T>& silicon, bool of_prompts = false) {
   basic_time_by_profile<T> by;
   for (const auto& t : e.terms) {
     const std::string_view name = t.name;
@@ -48,7 +48,9 @@ constexpr evidence evidence_of_pass(const basic_deployment<T>& d, const basic_es
                                                                  : by.products;
     of += t.time;
   }
-  by.quantises = bits_of(wider(d.activations, d.weights.linear.format)) < 16.0;
+  by.product = product_kind_of(d.activations, d.weights.linear);
+  by.attends = attention_kind_of(d.kv, of_prompts);
+  by.expert = expert_kind_of(d.beside_experts(), d.weights.experts, d.layout.expert > 1);
   return evidence_of(silicon, by);
 }
 
@@ -74,7 +76,7 @@ constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d,
   const basic_serving_estimate<T> s = serving(d, l, silicon);
   const evidence stands_on = detail::evidence_of_pass(d, s.decode, silicon);
   const auto range = range_of(s.itl, token_log_sigma(stands_on.log_sigma()));
-  const double prompt = detail::evidence_of_pass(d, s.prefill, silicon).log_sigma();
+  const double prompt = detail::evidence_of_pass(d, s.prefill, silicon, true).log_sigma();
   const auto first = range_of(s.ttft, first_token_log_sigma(prompt));
   return {s, serving_bound(d, l), range.low, range.high, first, stands_on};
 }

@@ -3,7 +3,8 @@
 
 #include <perfmodel/calibrated/catalog/collectives.hpp>
 #include <perfmodel/calibrated/catalog/experts.hpp>
-#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/calibrated/catalog/widths.hpp>
+#include <perfmodel/calibrated/operator_prediction.hpp>
 
 namespace perfmodel {
 
@@ -51,13 +52,15 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   if (catalog::is_measured_amd(a)) detail::run_aiter(c, a);
   c.links = calibrated_collectives_on(a, links, kernels);
   c.network = calibrated_collectives_on(a, network);
-  const auto note = [](profile_part part, const auto& p) {
-    return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma};
+  const auto note = [](profile_part part, const auto& p, const kind_widths& widths = {}) {
+    return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma, widths};
   };
-  c.notes = {note(profile_part::products, machine),
-             profile_note{profile_part::quantisation, nullptr, c.engine.from, c.engine.log_sigma},
-             note(profile_part::attention, attention),
-             note(profile_part::experts, experts),
+  c.notes = {note(profile_part::products, machine, catalog::product_widths_of(a)),
+             profile_note{.part = profile_part::quantisation,
+                          .from = c.engine.from,
+                          .log_sigma = c.engine.log_sigma},
+             note(profile_part::attention, attention, catalog::attention_widths_of(a)),
+             note(profile_part::experts, experts, catalog::expert_widths_of(a)),
              note(profile_part::links, links),
              note(profile_part::network, network)};
   require_valid(c, "silicon");

@@ -1,6 +1,8 @@
 // A prediction beside its bound: the interval around it, and what it stands on.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <perfmodel/calibrated/fitted_profile.hpp>
 #include <perfmodel/core/estimate.hpp>
 
@@ -15,12 +17,23 @@ constexpr const char* name_of(profile_part p) {
   return names[static_cast<int>(p)];
 }
 
+/// log_sigma of each kind of an operator under one profile, see interval.hpp; 0: nobody measured it.
+using kind_widths = std::array<double, 6>;
+
 /// What one profile is worth. `donor` is the machine it was fitted to where that is another.
 struct profile_note {
   profile_part part = profile_part::products;
   const accelerator* donor = nullptr;
   const source* from = &given_by_caller;
   double log_sigma = 0.0;
+  kind_widths by_kind{};
+
+  /// Of one kind of operators: its own where it was measured.
+  template <class Kind>
+  constexpr double width_of(Kind k) const {
+    const double own = by_kind[static_cast<std::size_t>(k)];
+    return own > 0.0 ? own : log_sigma;
+  }
 };
 
 /// What a sum of times stands on. Its log_sigma is the mean of its parts', weighted by time, as

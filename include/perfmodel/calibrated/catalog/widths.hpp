@@ -1,0 +1,70 @@
+// How far profiles are off on shapes that their fits have not seen, by kind of operator: log_sigma.
+#pragma once
+
+#include <perfmodel/calibrated/catalog/transfer.hpp>
+#include <perfmodel/calibrated/interval.hpp>
+
+namespace perfmodel::catalog {
+
+/// log_sigma of one measured machine by kind, in the order of product_kind, attention_kind and expert_kind;
+/// 0: not measured. 84 to 89 % of the rows that fits without their n, their k, a third of the m (products),
+/// their head counts, batches or lengths (attention), or their model's shape (experts) had not seen are
+/// inside: shapes further away than these groups were 1.2 to 1.5 times as far off as the same rows in sample.
+/// docs/validation/coverage.md has the table, tests/property/coverage_measured.cpp repeats it.
+struct measured_widths {
+  const measured_machine* on;
+  kind_widths products{}, attention{}, experts{};
+};
+inline constexpr std::array<measured_widths, 8> all_measured_widths = {{
+    {&measured_a100, {0.10, 0.0, 0.0, 0.0, 0.155, 0.28}, {0.118, 0.0, 0.108, 0.0}, {0.35}},
+    {&measured_h100,
+     {0.090, 0.104, 0.112},
+     {0.090, 0.100, 0.091, 0.085},
+     {0.135, 0.0, 0.09, 0.105}},
+    {&measured_h200, {0.094, 0.100, 0.133}, {0.100, 0.087, 0.076, 0.107}, {0.15, 0.0, 0.112, 0.12}},
+    {&measured_b200,
+     {0.118, 0.17, 0.145, 0.24},
+     {0.130, 0.113, 0.122, 0.170},
+     {0.40, 0.0, 0.16, 0.16}},
+    {&measured_l40s, {0.160, 0.157, 0.275}, {0.110, 0.128, 0.114, 0.170}, {}},
+    {&measured_rtx_pro_6000, {0.105}},
+    {&measured_mi300x, {0.0, 0.0, 0.16}, {}, {0.062, 0.0, 0.225}},
+    {&measured_mi355x, {0.26, 0.19, 0.25, 0.0, 0.35}, {}, {0.145, 0.14, 0.20}},
+}};
+
+namespace detail {
+
+constexpr const measured_widths& widths_of(const measured_machine& on) {
+  for (const measured_widths& w : all_measured_widths) {
+    if (w.on == &on) return w;
+  }
+  return all_measured_widths[0];
+}
+constexpr kind_widths widened(kind_widths widths, double more) {
+  for (double& w : widths) w = w > 0.0 ? in_quadrature(w, more) : 0.0;
+  return widths;
+}
+
+}  // namespace detail
+
+/// By kind of products, attention and experts on an accelerator: its own, or its donor's and what a loan adds.
+/// Test: h100_sxm's are the table's; h20's are wider.
+constexpr kind_widths product_widths_of(const accelerator& a) {
+  if (const measured_machine* own = measured_as(a)) return detail::widths_of(*own).products;
+  const measured_machine& donor = donor_of(a);
+  return detail::widened(detail::widths_of(donor).products, transfer_log_sigma(a, donor.device()));
+}
+constexpr kind_widths attention_widths_of(const accelerator& a) {
+  if (const measured_machine* own = measured_as(a)) return detail::widths_of(*own).attention;
+  const measured_machine& donor = nearest_relative_of(a);
+  return detail::widened(detail::widths_of(donor).attention,
+                         attention_transfer_log_sigma(a, donor.device()));
+}
+/// Of AMD's by chip or its relative; elsewhere none but the machine's own: moe_profile_of states what is taken.
+constexpr kind_widths expert_widths_of(const accelerator& a) {
+  if (const measured_machine* own = measured_as(a)) return detail::widths_of(*own).experts;
+  if (!is_measured_amd(a)) return {};
+  return detail::widths_of(donor_of(a)).experts;
+}
+
+}  // namespace perfmodel::catalog

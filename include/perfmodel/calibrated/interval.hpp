@@ -1,0 +1,87 @@
+// How wide the interval of one operator is: by its kind, and by how far its shape is from those fitted.
+#pragma once
+
+#include <perfmodel/calibrated/prediction.hpp>
+#include <perfmodel/scalar/math.hpp>
+#include <perfmodel/workload/operators/attention.hpp>
+#include <perfmodel/workload/operators/attention_decode.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/workload/operators/moe.hpp>
+
+namespace perfmodel {
+
+// Kinds of operators that one profile predicts differently well; each is an index of kind_widths.
+enum class product_kind { sixteen_bit, eight_bit, eight_bit_blocks, four_bit, integer, widened };
+enum class attention_kind { decode, narrow_decode, prefill, narrow_prefill };
+enum class expert_kind { as_stored, widened, narrow, spread };
+
+/// Of products that multiply in `format` with weights stored so; `widened` weights are narrower.
+constexpr product_kind product_kind_of(number_format format, const storage_format& weights) {
+  const number_format multiplied = wider(format, weights.format);
+  if (bits_of(multiplied) >= 16.0) {
+    return weights.bits() < 16.0 ? product_kind::widened : product_kind::sixteen_bit;
+  }
+  if (bits_of(multiplied) < 8.0) return product_kind::four_bit;
+  if (multiplied == number_format::int8) return product_kind::integer;
+  return weights.group ? product_kind::eight_bit_blocks : product_kind::eight_bit;
+}
+constexpr attention_kind attention_kind_of(const storage_format& cache, bool of_a_prompt) {
+  const bool narrow = cache.bits() < 16.0;
+  if (of_a_prompt) return narrow ? attention_kind::narrow_prefill : attention_kind::prefill;
+  return narrow ? attention_kind::narrow_decode : attention_kind::decode;
+}
+/// As detail::calibration_for picks their kernels.
+constexpr expert_kind expert_kind_of(number_format format, const storage_format& weights,
+                                     bool spread) {
+  const bool sixteen_bit = bits_of(wider(format, weights.format)) >= 16.0;
+  if (sixteen_bit && weights.bits() < 16.0) return expert_kind::widened;
+  if (sixteen_bit || bits_of(weights.format) < 8.0) return expert_kind::as_stored;
+  return spread ? expert_kind::spread : expert_kind::narrow;
+}
+
+namespace detail {
+
+/// How far x is outside a range, in ln; 0 within.
+constexpr double outside(double x, double least, double most) {
+  if (x < least) return math::log(least / x);
+  return x > most ? math::log(x / most) : 0.0;
+}
+constexpr double widening(double per_e_fold, double squared_distance) {
+  return math::sqrt(1.0 + per_e_fold * per_e_fold * squared_distance);
+}
+constexpr double square(double x) {
+  return x * x;
+}
+
+}  // namespace detail
+
+/// The range of shapes that predictions were held against; widths are of it. Beyond it the width grows to
+/// sqrt(1 + (slope d)^2) of itself, d the distance in ln over all dimensions.
+/// Products: n and k of 1,024 and more (above 16,384 layers of real models, that no fit saw, are no worse).
+/// Where a fit sees none below 2,048, those of 1,024 are 1.2 (H100) to 2 (B200, L40S) times as far off:
+/// slope 2.5. Attention: heads of 128 alone were published, slope 1.5, assumed. Experts: 1.5, assumed.
+/// Test: of a product with n = 512 it is sqrt(1 + (2.5 ln 2)^2).
+template <Scalar T>
+constexpr double interval_growth(const basic_gemm<T>& g) {
+  using detail::outside;
+  using detail::square;
+  return detail::widening(
+      2.5, square(outside(mid(g.n), 1024, 65536)) + square(outside(mid(g.k), 1024, 65536)));
+}
+template <Scalar T, template <class> class Attention>
+  requires requires(const Attention<T>& x) {
+    x.head_dim;
+  }
+constexpr double interval_growth(const Attention<T>& x) {
+  return detail::widening(1.5, detail::square(detail::outside(mid(x.head_dim), 128, 128)));
+}
+template <Scalar T>
+constexpr double interval_growth(const basic_moe_ffn<T>& x) {
+  using detail::outside;
+  using detail::square;
+  return detail::widening(1.5, square(outside(mid(x.hidden), 2048, 6144)) +
+                                   square(outside(mid(x.intermediate), 768, 16384)) +
+                                   square(outside(mid(x.experts), 8, 128)));
+}
+
+}  // namespace perfmodel

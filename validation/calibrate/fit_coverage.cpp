@@ -1,0 +1,43 @@
+// Prints how far fits are off on groups of rows that they have not seen: per operator, chip and kind the
+// log_sigma that would hold 72, 80 and 90 % of them, and the one that calibrated/catalog/widths.hpp states.
+// With --record, tests/data/left_out.tsv.
+//   fit_coverage [folder of the measurements] [--record]
+#include <cstdio>
+#include <cstring>
+
+#include "left_out.hpp"
+
+namespace {
+
+namespace pm = perfmodel;
+
+double width_at(const std::vector<double>& residual, double share) {
+  std::vector<double> off;
+  for (const double r : residual) off.push_back(std::abs(r));
+  return pm::detail::quantile(off, share) / pm::z90;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool record = argc > 2 && std::strcmp(argv[2], "--record") == 0;
+  const auto all = left_out::all_of(argc > 1 ? argv[1] : "../shared/measured");
+  if (all.empty()) {
+    std::puts("no measurements in that folder");
+    return 1;
+  }
+  if (record) std::puts("operator\tchip\tkind\trows\tholds_72\tholds_80\tholds_90");
+  for (const auto& [who, residual] : all) {
+    const double at72 = width_at(residual, 0.72), at80 = width_at(residual, 0.80),
+                 at90 = width_at(residual, 0.90), stated = left_out::stated_width(who);
+    if (record) {
+      std::string cells = who;
+      for (char& c : cells) c = c == ' ' ? '\t' : c;
+      std::printf("%s\t%zu\t%.3f\t%.3f\t%.3f\n", cells.c_str(), residual.size(), at72, at80, at90);
+    } else {
+      std::printf("%-40s n %5zu  72 %% %.3f  80 %% %.3f  90 %% %.3f  stated %.3f holds %2.0f %%\n",
+                  who.c_str(), residual.size(), at72, at80, at90, stated,
+                  100.0 * pm::coverage_of(residual, stated));
+    }
+  }
+}
