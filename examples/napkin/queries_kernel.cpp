@@ -138,10 +138,20 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
          {"expert_parallel", "ranks that the experts are dealt to"},
          {"format", "of weights and activations"}},
         {word("routing",
-              "how tokens go to experts, for the calibrated time: as benchmarks deal them, or "
-              "at random",
-              {"balanced", "random"})
+              "how tokens go to experts, for the calibrated time: as benchmarks deal them, at "
+              "random, or "
+              "all to the same half of the experts",
+              {"balanced", "random", "grouped"})
              .otherwise("balanced"),
+         word("kernels",
+              "whose grouped products, for the calibrated time; where not given, the engine's",
+              {"triton", "cutlass", "trtllm"})
+             .optional(),
+         number("imbalance", "rows of the busiest rank over the mean, for the calibrated time", 1.0,
+                1e6)
+             .otherwise("1"),
+         number("capacity_factor", "rows that a rank takes at most, over the mean", 1.0, 1e6)
+             .optional(),
          weight_copies_key("as of gemm"), engine_key()});
   }
   template <pm::Scalar T, class Mode>
@@ -158,13 +168,31 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
   }
 
  private:
+  /// Of one library, whatever the accelerator.
+  template <pm::Scalar T>
+  static void take_kernels(pm::basic_calibrated<T>& c, std::string_view library) {
+    namespace cat = pm::catalog;
+    const bool triton = library == "triton", cutlass = library == "cutlass";
+    c.moe_kernels = pm::lift<T>(triton || cutlass ? cat::triton_experts : cat::trtllm_experts);
+    c.narrow_moe_kernels = pm::lift<T>(triton    ? cat::triton_fp8_experts
+                                       : cutlass ? cat::cutlass_experts
+                                                 : cat::trtllm_fp8_experts);
+    c.spread_moe_kernels = c.narrow_moe_kernels;
+  }
   template <pm::Scalar T, class Mode>
   static pm::basic_estimate<T> estimate(inputs<T>& in, const pm::basic_moe_ffn<T>& x,
                                         const Mode& mode) {
-    const pm::expert_routing how =
-        in.text("routing") == "random" ? pm::expert_routing::random : pm::expert_routing::balanced;
     if constexpr (requires { mode.conditions; }) {
-      return calibrated_estimate(in.accelerator(), x, mode, {.routing = how});
+      pm::basic_call_conditions<T> how;
+      const std::string_view routing = in.text("routing");
+      how.routing = routing == "random"    ? pm::expert_routing::random
+                    : routing == "grouped" ? pm::expert_routing::grouped
+                                           : pm::expert_routing::balanced;
+      how.imbalance = in.number("imbalance");
+      if (in.has("capacity_factor")) how.capacity_factor = in.number("capacity_factor");
+      Mode silicon = mode;
+      if (in.has("kernels")) take_kernels(silicon, in.text("kernels"));
+      return calibrated_estimate(in.accelerator(), x, silicon, how);
     } else {
       return pm::roofline(in.accelerator(), demand_of(x), mode);
     }

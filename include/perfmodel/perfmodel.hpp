@@ -50,6 +50,7 @@
 #include <perfmodel/units/literals.hpp>
 #include <perfmodel/units/text.hpp>
 #include <perfmodel/warp.hpp>
+#include <perfmodel/workload/operators/expert_load.hpp>
 #include <perfmodel/workload/operators/flash_attention.hpp>
 #include <perfmodel/workload/operators/quantized.hpp>
 #include <perfmodel/workload/operators/rope.hpp>

@@ -121,6 +121,23 @@ TEST_CASE("expert profiles hit published latencies", "[calibrated][shared]") {
   }
 }
 
+TEST_CASE("256 experts whose tokens agree on groups, that no fit has seen",
+          "[calibrated][shared]") {
+  const auto rows = published::moe_rows(perfmodel_test::measured_folder(), true);
+  REQUIRE_FALSE(rows.empty());
+  score grouped, balanced;
+  for (published::moe_row x : rows) {
+    if (x.kernels != &pm::catalog::triton_fp8_experts) continue;
+    const auto p = pm::catalog::moe_profile_of(*x.device);
+    grouped.add(x.estimate(p.value).time.value(), x.seconds, p.log_sigma);
+    x.routing = pm::expert_routing::balanced;
+    balanced.add(x.estimate(p.value).time.value(), x.seconds, p.log_sigma);
+  }
+  CHECK(grouped.n == 54);
+  CHECK(grouped.mean() < 0.16);
+  CHECK(balanced.mean() > 0.4);
+}
+
 TEST_CASE("no published attention is faster than its bound, unless L2 was warm",
           "[calibrated][shared]") {
   const auto rows = published::attention_rows(perfmodel_test::measured_folder());

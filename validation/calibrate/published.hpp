@@ -108,29 +108,31 @@ struct moe_row {
   const pm::accelerator* device = nullptr;
   const pm::moe_kernels* kernels = nullptr;
   double seconds = 0.0;
-  bool fitted = true;  ///< sglang's rows, from A100, were not
+  pm::expert_routing routing = pm::expert_routing::balanced;
+  bool fitted = true;  ///< sglang's rows, from A100, were not, nor those with 256 experts
 
   std::string kind() const { return kernels->name.c_str(); }
   template <class T>
   pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
                                  const pm::basic_machine_parameters<T>& p) const {
     return pm::calibrated_estimate(a, pm::lift<T>(workload), {p, pm::lift<T>(*kernels)},
-                                   {.routing = pm::expert_routing::balanced});
+                                   {.routing = routing});
   }
   pm::estimate estimate(const pm::machine_parameters& p) const { return estimate(*device, p); }
 };
 
 /// Rows whose router may not choose freely: of 256 experts in 8 groups a token takes 4 groups, and in
 /// the published benchmark every token the same ones, so half of the experts are never read (64 tokens
-/// take no longer than 151 experts do at the full bandwidth). No law here has that routing.
+/// take no longer than 151 experts do at the full bandwidth).
 inline bool routed_by_groups(const std::string& experts) {
   return experts == "256";
 }
 
-inline std::vector<moe_row> moe_rows(const std::string& folder) {
+/// `grouped`: those rows, and no others.
+inline std::vector<moe_row> moe_rows(const std::string& folder, bool grouped = false) {
   std::vector<moe_row> out;
   for (const auto& r : rows_of(folder, "aic_moe_balanced_public.csv")) {
-    if (routed_by_groups(r.text("num_experts"))) continue;
+    if (routed_by_groups(r.text("num_experts")) != grouped) continue;
     moe_row x{.gpu = r.text("gpu"),
               .group = common::cat(r.text("hidden_size"), 'x', r.text("inter_size"), 'x',
                                    r.text("num_experts")),
@@ -145,7 +147,8 @@ inline std::vector<moe_row> moe_rows(const std::string& folder) {
               .device = device_named(r.text("gpu")),
               .kernels = &moe_kernels_of(r.text("backend")),
               .seconds = r.seconds(),
-              .fitted = !r.text("backend").starts_with("sglang")};
+              .routing = grouped ? pm::expert_routing::grouped : pm::expert_routing::balanced,
+              .fitted = !grouped && !r.text("backend").starts_with("sglang")};
     if (x.device != nullptr) out.push_back(x);
   }
   return out;

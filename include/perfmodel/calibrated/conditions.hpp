@@ -1,6 +1,7 @@
 // How a call is made: what it finds in L2, and where tokens go.
 #pragma once
 
+#include <optional>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/scalar/math.hpp>
@@ -12,8 +13,9 @@ namespace perfmodel {
 /// other layers pass in between; in a benchmark that replays one call it may.
 enum class cache_state { warm, cold };
 
-/// How tokens choose experts: at random, or so that every expert has as many.
-enum class expert_routing { random, balanced };
+/// How tokens choose experts: at random; so that every expert has as many; or so, and every token the same
+/// half of the experts, as a router by groups (DeepSeek's, 4 of 8) deals tokens that agree.
+enum class expert_routing { random, balanced, grouped };
 
 /// The default is a call inside a model, for every operator. A benchmark of one product reads
 /// `weight_copies` copies of its weights in turn, so that a warm L2 holds what fits of all of them.
@@ -22,12 +24,18 @@ struct basic_call_conditions {
   cache_state cache = cache_state::cold;
   T weight_copies = T(1.0);
   expert_routing routing = expert_routing::random;
+  T imbalance =
+      T(1.0);  ///< rows of the busiest rank over the mean of all, where experts are spread
+  std::optional<T>
+      capacity_factor{};  ///< no rank takes more than this many times the mean; the rest is dropped
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("cache", s.cache...);
     f(field::positive("weight_copies"), s.weight_copies...);
     f("routing", s.routing...);
+    f(field::count("imbalance"), s.imbalance...);
+    f(field::count("capacity_factor"), s.capacity_factor...);
   }
 };
 using call_conditions = basic_call_conditions<>;

@@ -83,6 +83,33 @@ constexpr duration<T> block_time(const expert_groups<T>& g, const basic_moe_ffn<
   return grouped_gemm_time(g, up, x.hidden, r, k) + grouped_gemm_time(g, x.hidden, width, r, k);
 }
 
+/// Rows and experts of the rank that the others wait for.
+template <Scalar T>
+struct routed_work {
+  T rows{}, touched{};
+};
+
+/// Rows are the mean's times the imbalance, or the capacity factor where that is less, and at most what all
+/// tokens choose among the rank's experts. Grouped: of half of the experts, all on the same ranks.
+template <Scalar T>
+constexpr routed_work<T> routed_to_rank(const basic_moe_ffn<T>& x,
+                                        const basic_call_conditions<T>& conditions) {
+  const T own = x.experts / x.expert_parallel;
+  const bool grouped = conditions.routing == expert_routing::grouped;
+  const T dealt = grouped ? scalar_max(x.top_k, T(0.5 * x.experts)) : x.experts;
+  const T active = grouped ? scalar_min(own, dealt) : own;
+  T rows = x.tokens * x.top_k * active / dealt;
+  if (upper(x.expert_parallel) > 1.0) {
+    detail::count("imbalance", conditions.imbalance);
+    const T taken = conditions.capacity_factor.value_or(conditions.imbalance);
+    const T busiest = scalar_min(conditions.imbalance, detail::count("capacity_factor", taken));
+    rows = scalar_min(T(rows * busiest), T(x.tokens * scalar_min(x.top_k, active)));
+  }
+  const T expected = scalar_max(T(1.0), experts_touched(x));
+  const T evenly = scalar_min(active, scalar_max(T(1.0), rows));
+  return {rows, conditions.routing == expert_routing::random ? expected : evenly};
+}
+
 /// Written and read between the kernels, 2 bytes each time: around the products the rows of all
 /// choices, on every rank; between them the rank's own, or again all where the library buffers them,
 /// which then converts them for 8-bit products.
@@ -104,9 +131,10 @@ constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const
 
 /// A block of experts on one rank: two grouped products of the experts touched (balanced routing
 /// touches as many as there are rows; random routing the expected number) and of the shared ones,
-/// buffers between the kernels, and their launches.
+/// buffers between the kernels, and their launches. Of ranks that share the experts it is the busiest:
+/// conditions.imbalance, conditions.capacity_factor.
 /// Source: the kernels (vllm fused_moe), fitted to AIConfigurator's published latencies.
-/// Leaves out: imbalance, dispatch and combine between ranks, tuned tiles of single shapes.
+/// Leaves out: imbalance among the experts of one rank, whose tiles share its SMs; dispatch and combine between ranks, tuned tiles of single shapes.
 /// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
 /// Tests: by hand, on one rank and on two; published latencies of two accelerators.
 template <Scalar T>
@@ -117,11 +145,9 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const basic_moe_kernels<T>& k = c.kernels;
   const basic_demand<T> needs = demand_of(x);
   const T width = x.intermediate / x.tensor_parallel;
-  const T rank_rows = x.tokens * x.top_k / x.expert_parallel;
-  const T balanced = scalar_min(T(x.experts / x.expert_parallel), scalar_max(T(1.0), rank_rows));
-  const T expected = scalar_max(T(1.0), experts_touched(x));
-  const T touched = named("experts touched",
-                          conditions.routing == expert_routing::balanced ? balanced : expected);
+  const detail::routed_work<T> routed = detail::routed_to_rank(x, conditions);
+  const T& rank_rows = routed.rows;
+  const T touched = named("experts touched", routed.touched);
   const bandwidth<T> dram = detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const detail::grouped_rates<T> rates{
       k.matrix_ratio * c.machine.matrix_share * peak(a, needs.format), c.machine.dram_share * dram,
@@ -144,8 +170,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const duration<T> floor_time = e.terms.add(limiter::launch, "floor", k.floor);
   e.time = named("time", products + buffered + floor_time);
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  const bytes<T> beyond =
-      (touched - expected) * ffn_matrices(x.gated) * x.hidden * width * rates.weight;
+  const bytes<T> beyond = (touched - scalar_max(T(1.0), experts_touched(x))) *
+                          ffn_matrices(x.gated) * x.hidden * width * rates.weight;
   e.mbu = (needs.dram.total() + beyond) / dram / e.time;
   return e;
 }
