@@ -89,7 +89,8 @@ TEST_CASE("a row whose own table gave a number of its prediction counts as fitte
   CHECK(unseen["LLMCompass PyTorch"] == 17);
 }
 
-TEST_CASE("of rows that were fitted, the 80 % interval holds as many and somewhat more", "[calibrated][shared]") {
+TEST_CASE("of rows that were fitted, the 80 % interval holds as many and somewhat more",
+          "[calibrated][shared]") {
   std::map<std::string, std::vector<double>> residual;
   for (const scored_row& r : rows()) {
     // Experts and element-wise operators state one spread for all machines.
