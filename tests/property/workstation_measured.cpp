@@ -80,6 +80,49 @@ TEST_CASE("GeForce takes RTX PRO 6000's products, workstation cards of Ada L40S'
              WithinRel(13.77e12 * (128.0 * 2.52) / (188.0 * 2.43), 1e-9));
 }
 
+TEST_CASE("a chunk beside decodes on RTX PRO 6000", "[calibrated][shared]") {
+  const auto rows = published::mixed_attention_rows(perfmodel_test::measured_folder());
+  const pm::mixed_attention_calibration c{catalog::profile_rtx_pro_6000.value,
+                                          catalog::mixed_attention_rtx_pro_6000};
+  std::vector<double> residual;
+  int faster = 0;
+  for (const auto& r : rows) {
+    const auto e = calibrated_estimate(catalog::rtx_pro_6000, r.prompt, r.decodes, c);
+    residual.push_back(std::log(r.seconds / e.time.value()));
+    if (r.seconds < r.bound(catalog::rtx_pro_6000)) ++faster;
+    if (e.time.value() < r.bound(catalog::rtx_pro_6000)) ++faster;
+  }
+  CHECK(residual.size() == 4814);
+  CHECK(pm::score_of(residual).mean < 0.070);
+  CHECK(faster == 0);
+  CHECK(pm::coverage_of(residual, catalog::mixed_attention_log_sigma) > 0.78);
+  CHECK(pm::coverage_of(residual, catalog::mixed_attention_log_sigma) < 0.84);
+}
+
+TEST_CASE("tiles of a chunk beside decodes by hand", "[calibrated]") {
+  // 188 SMs: 64 rows of one head are one tile of two blocks of keys; four decodes of 128 keys and one head are
+  // four tiles of two steps. All run at once, and the prompt's half block more is the longest.
+  const auto& p = catalog::mixed_attention_rtx_pro_6000;
+  const pm::attention_prefill x{
+      .batch = 1, .tokens = 64, .query_heads = 1, .kv_heads = 1, .head_dim = 128, .past = 192};
+  const pm::attention_decode y{
+      .batch = 4, .context = 128, .query_heads = 1, .kv_heads = 1, .head_dim = 128};
+  const auto e =
+      calibrated_estimate(catalog::rtx_pro_6000, x, y, {catalog::profile_rtx_pro_6000.value, p});
+  const double step = 2.0 * 64 * 128 * 256 / (0.6217 * 467.8e12 / 188.0);
+  CHECK_THAT(e.terms["tiles"].value(), WithinRel(1.741e-6 + 2.5 * step, 1e-9));
+  const double bytes = 2.0 * 128 * (2 * 64 + 2 * 256) + 4 * 2.0 * 128 * (2 + 2 * 128);
+  CHECK_THAT(e.terms["memory"].value(), WithinRel(bytes / (0.9303 * 1597e9), 1e-2));
+  // 128 contexts of 16,384 tokens fill the SMs with one head: four heads of a group read their keys
+  // 4 x 128 / 188 times.
+  pm::attention_decode large{
+      .batch = 128, .context = 16384, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
+  CHECK_THAT(pm::detail::key_reads(catalog::rtx_pro_6000, large),
+             WithinRel(4.0 * 128.0 / 188.0, 1e-3));
+  large.batch = 16;
+  CHECK(pm::detail::key_reads(catalog::rtx_pro_6000, large) == 1.0);
+}
+
 // Nothing was fitted to a 4090. llama.cpp reads 15 GB of 16-bit weights for each token and computes little:
 // 54.84 tokens a second are 82 % of the memory's data sheet, more than L40S's share.
 TEST_CASE("a 4090 reads weights as fast as RTX PRO 6000's share says", "[calibrated][shared]") {

@@ -114,6 +114,46 @@ void report_streaming(const rows& data) {
   published::print_parameters(of_streaming, fit);
 }
 
+constexpr std::array<pm::fitted_parameter, 5> of_mixed_attention = {
+    {{"floor [us]", 3.0, 0.5, 30.0},
+     {"tile_latency [us]", 2.0, 0.05, 20.0},
+     {"idle_tile [us]", 0.3, 0.0, 3.0},
+     {"matrix_share", 0.6, 0.1, 1.1},
+     {"tail", 0.4, 0.0, 1.0}}};
+
+void report_mixed_attention(const std::vector<published::mixed_attention_row>& data) {
+  using scalar = pm::dual<5>;
+  const auto device = pm::lift<scalar>(pm::catalog::rtx_pro_6000);
+  const auto machine = pm::lift<scalar>(pm::catalog::profile_rtx_pro_6000.value);
+  const auto predict = [&](const std::array<scalar, 5>& v, std::size_t i) {
+    const pm::basic_mixed_attention_parameters<scalar> p{.floor = v[0] * pm::us,
+                                                         .tile_latency = v[1] * pm::us,
+                                                         .idle_tile = v[2] * pm::us,
+                                                         .matrix_share = v[3],
+                                                         .tail = v[4]};
+    return pm::calibrated_estimate(device, pm::lift<scalar>(data[i].prompt),
+                                   pm::lift<scalar>(data[i].decodes), {machine, p})
+        .time.value();
+  };
+  const auto measured = published::seconds_of(data);
+  const auto fit =
+      pm::fit_log_ratios(of_mixed_attention, std::span<const double>(measured), predict);
+  print_score("mixed attention, in sample", "rtx_pro_6000", fit.residual);
+  const auto unseen = [&](const char* what, auto part) {
+    print_score(what, "rtx_pro_6000", fit_rows::held_out(of_mixed_attention, data, predict, part));
+  };
+  using row = published::mixed_attention_row;
+  unseen("models left out", [](const row& r) { return r.model; });
+  unseen("numbers of decodes left out", [](const row& r) { return r.decodes_group; });
+  unseen("chunks left out", [](const row& r) { return r.chunk_group; });
+  std::vector<double> bound;
+  for (const row& r : data)
+    bound.push_back(std::log(r.seconds / r.bound(pm::catalog::rtx_pro_6000)));
+  print_score("the bound", "rtx_pro_6000", bound);
+  published::print_parameters(of_mixed_attention, fit);
+  std::printf("    spread %.3g\n", pm::log_sigma_of(fit.residual));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -127,4 +167,5 @@ int main(int argc, char** argv) {
   for (const auto& r : all) (r.is_product() ? products : streaming).push_back(r);
   report_products(products);
   report_streaming(streaming);
+  report_mixed_attention(published::mixed_attention_rows(folder));
 }

@@ -1,6 +1,7 @@
 // Rows of vLLM 0.19's kernels on RTX PRO 6000 that LLMServingSim published, as this project's workloads.
 #pragma once
 
+#include <perfmodel/calibrated/attention_mixed.hpp>
 #include <perfmodel/calibrated/elementwise.hpp>
 #include <perfmodel/calibrated/gemm.hpp>
 #include <perfmodel/roofline.hpp>
@@ -119,6 +120,50 @@ inline std::vector<workstation_row> workstation_rows(const std::string& folder) 
     rows.push_back(r);
   }
   return rows;
+}
+
+/// The latency of one attention kernel over a chunk of a prompt and decodes.
+struct mixed_attention_row {
+  std::string model, decodes_group, context_group, chunk_group;
+  pm::attention_prefill prompt;
+  pm::attention_decode decodes;
+  double seconds = 0.0;
+
+  /// FLOP and bytes of both parts at the data sheet's rates.
+  double bound(const pm::accelerator& a) const {
+    const auto x = demand_of(prompt), y = demand_of(decodes);
+    return std::max((x.matrix_flop + y.matrix_flop).value() / pm::peak(a, pm::bf16).value(),
+                    (x.dram.total() + y.dram.total()).value() / a.dram.bandwidth.value());
+  }
+};
+
+/// Rows with both parts.
+inline std::vector<mixed_attention_row> mixed_attention_rows(const std::string& folder) {
+  std::vector<mixed_attention_row> out;
+  for (const auto& c : rows_of(folder, "rtx_pro_6000_attention_mixed_public.csv")) {
+    const workstation_model& m = workstation_model_named(c.text("model"));
+    if (c.text("decode_sequences") == "0" || c.text("prefill_chunk_tokens") == "0") continue;
+    const double tp = c.count("tp");
+    mixed_attention_row r;
+    r.model = c.text("model");
+    r.decodes_group = c.text("decode_sequences");
+    r.context_group = c.text("decode_kv_tokens_each");
+    r.chunk_group = c.text("prefill_chunk_tokens");
+    r.prompt = {.batch = 1.0,
+                .tokens = c.count("prefill_chunk_tokens"),
+                .query_heads = m.query_heads / tp,
+                .kv_heads = m.kv_heads / tp,
+                .head_dim = m.head_dim,
+                .past = c.number("prefill_past_tokens")};
+    r.decodes = {.batch = c.count("decode_sequences"),
+                 .context = c.count("decode_kv_tokens_each"),
+                 .query_heads = m.query_heads / tp,
+                 .kv_heads = m.kv_heads / tp,
+                 .head_dim = m.head_dim};
+    r.seconds = c.seconds();
+    out.push_back(r);
+  }
+  return out;
 }
 
 }  // namespace published
