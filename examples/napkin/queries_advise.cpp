@@ -76,7 +76,7 @@ json json_of(const pm::trick& t) {
 
 std::string verdict_of(const pm::trick& t) {
   if (t.enables) return "needed";
-  if (t.harmful) return "harms here";
+  if (t.harmful) return t.applies && t.gain >= 1.0 - 1e-3 ? "no use here" : "harms here";
   if (!t.applies) return t.in_use ? "in use" : "not here";
   return t.in_use ? "in use" : t.gain > 1.0 + 1e-3 ? "helps" : "nothing";
 }

@@ -1,5 +1,6 @@
 // What was measured of a pass in, the cause out.
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <perfmodel/diagnose.hpp>
 
 #include "../common/amount.hpp"
@@ -17,11 +18,14 @@ constexpr std::string_view share_names[] = {"input",       "host",       "launch
                                             "waiting",     "allocation", "gemm",   "attention",
                                             "elementwise", "sampling"};
 
-/// A share, from 0 to 1. Throws not_allowed or unknown_name with what is allowed.
+/// In the order of their names.
+std::array<std::optional<double>*, std::size(share_names)> slots_of(pm::trace_shares& s) {
+  return {&s.input,      &s.host, &s.launch,    &s.communication, &s.waiting,
+          &s.allocation, &s.gemm, &s.attention, &s.elementwise,   &s.sampling};
+}
+
+/// A share, from 0 to 1. Throws unknown_name and out_of_range with what is allowed.
 void put_share(pm::trace_shares& shares, std::string_view name, const std::string& text) {
-  std::optional<double>* slots[] = {
-      &shares.input,      &shares.host, &shares.launch,    &shares.communication, &shares.waiting,
-      &shares.allocation, &shares.gemm, &shares.attention, &shares.elementwise,   &shares.sampling};
   const auto at = std::find(std::begin(share_names), std::end(share_names), name);
   if (at == std::end(share_names)) {
     throw pm::error(pm::error_code::unknown_name,
@@ -33,7 +37,7 @@ void put_share(pm::trace_shares& shares, std::string_view name, const std::strin
     throw pm::error(pm::error_code::out_of_range,
                     cat("shares.", name, " is ", in_quotes(text), "; allowed: 0 to 1"));
   }
-  *slots[at - std::begin(share_names)] = *x;
+  *slots_of(shares)[static_cast<std::size_t>(at - std::begin(share_names))] = *x;
 }
 
 /// "launch=0.3,communication=0.2".
@@ -60,7 +64,8 @@ std::vector<key> measured_keys() {
       text("shares",
            "of the time, as name=share with commas, in JSON an object: input, host, launch, "
            "communication, waiting, allocation, gemm, attention, elementwise, sampling");
-  shares.several = true;
+  shares.words.assign(std::begin(share_names), std::end(share_names));
+  shares.range = {.least = 0.0, .most = 1.0};
   return {
       time_limit("time_s", "of the pass, as measured"),
       dram.optional(),
@@ -72,7 +77,7 @@ std::vector<key> measured_keys() {
       shares.optional()};
 }
 
-pm::measured_pass measured_in(const inputs<double>& in) {
+pm::measured_pass measured_in(inputs<double>& in) {
   pm::measured_pass m;
   m.time = in.plain("time_s") * pm::second;
   const auto given = [&](const char* key, auto& slot, auto unit) {
@@ -84,7 +89,11 @@ pm::measured_pass measured_in(const inputs<double>& in) {
   given("gpu_busy", m.gpu_busy, 1.0);
   given("l2_hit", m.l2_hit, 1.0);
   given("sectors_per_request", m.sectors, 1.0);
-  if (in.has("shares")) m.shares = shares_of(in.text("shares"));
+  const std::vector<double> named = in.numbers("shares");
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (named[i] >= 0.0) *slots_of(m.shares)[i] = named[i];
+  }
+  if (named.empty() && in.has("shares")) m.shares = shares_of(in.text("shares"));
   return m;
 }
 

@@ -30,17 +30,20 @@ double checked_number(const key& k, const json_field& v) {
   return x;
 }
 
-/// Numbers of an object as name=number with commas.
-std::string pairs_text(const key& k, const json& object) {
-  std::string s;
-  for (const auto& [name, x] : object.items()) {
-    if (!x.is_number()) {
-      throw error(code::wrong_type,
-                  cat(k.name, ".", one_line(name), " is ", brief(x), "; allowed: a number"));
+/// Numbers of an object by name, in the order of the key's words; below 0 where one is not given.
+void assign_named(const key& k, const json_field& given, value& out) {
+  if (given.raw().empty()) given.refuse(json_fault::not_allowed, k.allowed());
+  const key one = number(k.name, k.help, k.range);
+  out.numbers.assign(k.words.size(), -1.0);
+  for (const auto& [name, x] : given.raw().items()) {
+    const auto at = std::find(k.words.begin(), k.words.end(), name);
+    if (at == k.words.end()) {
+      throw error(error_code::unknown_name,
+                  cat(k.name, " has ", in_quotes(one_line(name)), "; allowed: ", listed(k.words)));
     }
-    s += cat(s.empty() ? "" : ",", name, "=", write_json(x));
+    out.numbers[static_cast<std::size_t>(at - k.words.begin())] =
+        checked_number(one, json_field(x, cat(k.name, ".", name)));
   }
-  return s;
 }
 
 void assign(const key& k, const json& given, value& out) {
@@ -60,8 +63,8 @@ void assign(const key& k, const json& given, value& out) {
     case key_kind::text:
     case key_kind::word: break;
   }
-  if (k.several && given.is_object()) {
-    out.text = pairs_text(k, given);
+  if (k.kind == key_kind::text && !k.words.empty() && given.is_object()) {
+    assign_named(k, v, out);
     return;
   }
   if (!given.is_string()) v.refuse(json_fault::wrong_type, k.allowed());

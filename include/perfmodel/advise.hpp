@@ -42,7 +42,7 @@ inline bool worth_trying(const trick& t) {
 
 /// First what is not in use and helps, by gain; then what is in use; then what does not apply.
 inline int rank_of(const trick& t) {
-  if (t.enables) return 0;
+  if (t.enables && !t.in_use) return 0;
   if (!t.applies) return 3;
   return t.in_use ? 2 : 1;
 }
