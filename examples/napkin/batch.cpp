@@ -3,6 +3,7 @@
 #include <istream>
 #include <ostream>
 
+#include "audit.hpp"
 #include "output.hpp"
 
 namespace napkin {
@@ -49,13 +50,14 @@ class line_reader {
   bool too_long_ = false;
 };
 
-json answer_line(const std::string& line, bool too_long, json& object,
-                 const given_profile* profile) {
+json answer_line(const std::string& line, bool too_long, json& object, const given_profile* profile,
+                 batch_of what) {
   if (too_long) throw error(code::malformed_request, "the line is longer than 1 MiB");
   if (line.find_first_not_of(" \t\r") == line.npos) {
     throw error(code::malformed_request, "the line is empty; a request is an object");
   }
   read_json(line, object);
+  if (what == batch_of::claims || is_claim(object)) return audit_json(object, profile);
   return answer_json(answer_of(query_of(object), object, profile), object);
 }
 
@@ -68,7 +70,8 @@ json id_of(const json& object) {
 
 }  // namespace
 
-bool answer_batch(std::istream& in, std::ostream& out, const given_profile* profile) {
+bool answer_batch(std::istream& in, std::ostream& out, const given_profile* profile,
+                  batch_of what) {
   line_reader lines(in, out);
   bool all_answered = true;
   std::string line;
@@ -76,7 +79,7 @@ bool answer_batch(std::istream& in, std::ostream& out, const given_profile* prof
     json object;
     json answer;
     try {
-      answer = answer_line(line, lines.too_long(), object, profile);
+      answer = answer_line(line, lines.too_long(), object, profile, what);
     } catch (const perfmodel::error& e) {
       answer = error_json(e, id_of(object), number);
       all_answered = false;

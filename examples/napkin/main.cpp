@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "audit.hpp"
 #include "batch.hpp"
 #include "calibrate.hpp"
 #include "listing.hpp"
@@ -303,6 +304,36 @@ class calibrate_command {
   napkin::calibrate_request r_{};
 };
 
+/// `napkin audit`: claims on stdin, or one as --key value.
+class audit_command {
+ public:
+  explicit audit_command(CLI::App& app)
+      : command_(
+            app.add_subcommand("audit",
+                               "Whether published numbers can be true: claims on stdin as JSON "
+                               "Lines, or one as --quantity, --value, --unit and its keys")) {
+    command_->allow_extras();
+    command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
+  }
+  bool parsed() const { return command_->parsed(); }
+  int run() const {
+    const std::vector<std::string> extras = command_->remaining();
+    if (extras.empty()) {
+      const bool all = napkin::answer_batch(std::cin, std::cout, nullptr, napkin::batch_of::claims);
+      return all ? success : some_lines_failed;
+    }
+    const json claim = napkin::claim_from_command_line(extras);
+    const json verdict = napkin::audit_json(claim);
+    std::cout << (as_json_ ? napkin::write_json(verdict) + "\n"
+                           : napkin::audit_text(claim, verdict));
+    return success;
+  }
+
+ private:
+  CLI::App* command_;
+  bool as_json_ = false;
+};
+
 /// The commands of the program, each with its options.
 struct commands {
   CLI::App app{"napkin: how fast a large model runs on a machine, and what limits it", "napkin"};
@@ -314,6 +345,7 @@ struct commands {
   CLI::App* batch =
       app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
   std::string batch_profile{};
+  audit_command auditing{app};
   calibrate_command calibrating{app};
   listing_command gpus{app, "gpus", "The accelerators, with the source of each value"};
   std::string exported{};
@@ -347,6 +379,7 @@ struct commands {
       const auto profile = batch_profile.empty() ? nullptr : napkin::read_profile(batch_profile);
       return napkin::answer_batch(std::cin, std::cout, profile.get()) ? success : some_lines_failed;
     }
+    if (auditing.parsed()) return auditing.run();
     if (calibrating.parsed()) std::cout << napkin::calibrate(calibrating.request());
     if (planning.chosen()) return plan(planning);
     if (!exported.empty()) {

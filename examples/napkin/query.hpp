@@ -120,6 +120,9 @@ std::vector<query> step_queries();
 std::vector<query> serving_queries();
 std::vector<query> speculation_queries();
 std::vector<query> advise_queries();
+std::vector<query> machine_queries();
+std::vector<query> time_queries();
+std::vector<query> room_queries();
 
 /// Every query, in the order of the documentation.
 std::span<const query> all_queries();

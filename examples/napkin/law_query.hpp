@@ -1,0 +1,41 @@
+// Queries of single laws: their keys are the law's arguments, with the law's units.
+#pragma once
+
+#include "query.hpp"
+
+namespace napkin {
+
+/// A quantity of 0 or more, or of more than 0: bytes, s, FLOP/s. The command line takes its unit.
+template <perfmodel::Quantity Q>
+key amount(const char* name, const char* help) {
+  key k = number(name, help, 0.0, 1e30);
+  k.unit = perfmodel::exponents_of<Q>();
+  return k;
+}
+template <perfmodel::Quantity Q>
+key positive_amount(const char* name, const char* help) {
+  return amount<Q>(name, help).above_zero();
+}
+/// A share between 0 and 1.
+inline key share(const char* name, const char* help) {
+  return number(name, help, 0.0, 1.0);
+}
+/// Several numbers, or one.
+inline key list_of(key k) {
+  k.kind = key_kind::numbers;
+  return k;
+}
+/// The numbers of a key that takes one or several.
+template <perfmodel::Scalar T>
+std::vector<T> all_of(inputs<T>& in, const char* name) {
+  std::vector<T> all = in.numbers(name);
+  if (all.empty()) all.push_back(in.number(name));
+  return all;
+}
+
+/// What every query of a law has: no machine is measured for it.
+struct law_query {
+  static constexpr profile_part part = profile_part::none;
+};
+
+}  // namespace napkin

@@ -1,0 +1,160 @@
+// What stands between a kernel and full bandwidth: tiles, spills, hot tables, narrow loads, host copies.
+#pragma once
+
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/scalar/math.hpp>
+#include <perfmodel/units/named.hpp>
+
+namespace perfmodel {
+
+/// Bytes that a tiled product C[m,n] = A[m,k] B[k,n] moves from the level below its tiles: each tile of
+/// tm x tn reads its rows of A and columns of B, m n k b (1/tm + 1/tn), and C is written once.
+/// Source: Hong and Kung, "I/O complexity", 1981. Leaves out what a cache between serves twice, padding.
+/// Errors: a dimension or a tile below 1. Test: 4096^3 in fp16 by 128 x 128 moves 2.18 GB, 21.7 times
+/// its 100.7 MB.
+template <Scalar T>
+constexpr bytes<T> tile_traffic(const T& m, const std::type_identity_t<T>& n,
+                                const std::type_identity_t<T>& k,
+                                const std::type_identity_t<T>& tile_m,
+                                const std::type_identity_t<T>& tile_n,
+                                const std::type_identity_t<bytes<T>>& element) {
+  const T products = detail::count("m", m) * detail::count("n", n) * detail::count("k", k);
+  const T reads =
+      products / detail::count("tile_m", tile_m) + products / detail::count("tile_n", tile_n);
+  return named("tile traffic", (reads + m * n) * detail::positive("element", element));
+}
+
+/// FLOP per byte of the reads of such a tile: 2 / (b (1/tm + 1/tn)).
+/// Test: 128 x 128 in fp16 is 64 FLOP/byte, below the ridge of an H100; 256 x 128 is 85.3.
+template <Scalar T>
+constexpr intensity<T> tile_intensity(const T& tile_m, const std::type_identity_t<T>& tile_n,
+                                      const std::type_identity_t<bytes<T>>& element) {
+  const T each =
+      T(1.0) / detail::count("tile_m", tile_m) + T(1.0) / detail::count("tile_n", tile_n);
+  return named("tile intensity",
+               T(2.0) * lift<T>(flop) / (each * detail::positive("element", element)));
+}
+
+/// Bytes that go to memory and back because a kernel wants more registers than a thread has: each of them
+/// is stored and loaded once per use. Source: NVIDIA, "CUDA C++ Programming Guide", local memory.
+/// Leaves out that the L1 keeps some of them. Errors: a negative number.
+/// Tests: 300 registers where 255 are allowed, 1e6 threads: 45 x 4 B x 2 each, 360 MB; none below.
+template <Scalar T>
+constexpr bytes<T> spilled_bytes(const T& wanted, const std::type_identity_t<T>& allowed,
+                                 const std::type_identity_t<T>& threads,
+                                 const std::type_identity_t<T>& uses = T(1.0)) {
+  const T over = scalar_max(
+      T(detail::not_negative("wanted", wanted) - detail::positive("allowed", allowed)), T(0.0));
+  return named("spilled", T(8.0) * over * detail::not_negative("threads", threads) *
+                              detail::not_negative("uses", uses) * lift<T>(byte));
+}
+
+/// Share of the accesses to a hot table that a persistence window of the L2 serves: what of it fits the
+/// set-aside, times the window's hit ratio. Source: NVIDIA, "CUDA C++ Programming Guide", L2 persistence.
+/// Leaves out that the rest of the traffic has less L2. Tests: 20 MB of set-aside hold half of 40 MB; a
+/// ratio of 0.6 of it 0.3.
+template <Scalar T>
+constexpr T persistent_hits(const bytes<T>& hot, const bytes<T>& set_aside,
+                            const std::type_identity_t<T>& hit_ratio = T(1.0)) {
+  const T fits = scalar_min(
+      T(detail::not_negative("set_aside", set_aside) / detail::positive("hot", hot)), T(1.0));
+  return named("hits", fits * detail::fraction("hit_ratio", hit_ratio));
+}
+
+/// Time of moving bytes of which a share comes from a quicker level: D (h / near + (1 - h) / far).
+/// Tests: no hits is D / far; all hits D / near; half of 2 GB at 5 and 2.5 TB/s takes 600 us.
+template <Scalar T>
+constexpr duration<T> time_with_hits(const bytes<T>& moved, const std::type_identity_t<T>& hits,
+                                     const perfmodel::bandwidth<T>& quick,
+                                     const perfmodel::bandwidth<T>& slow) {
+  const bytes<T> served = detail::fraction("hits", hits) * detail::not_negative("moved", moved);
+  return named("time", served / detail::positive("quick", quick) +
+                           (moved - served) / detail::positive("slow", slow));
+}
+
+/// Load instructions of a warp that move so many bytes in pieces of `width` per lane: bytes / (32 w).
+/// Source: NVIDIA, "CUDA C++ Best Practices Guide". Errors: a width that no load has.
+/// Tests: 1 MiB in 16 bytes takes 2048 of them, in 2 bytes 16,384.
+template <Scalar T>
+constexpr T load_instructions(const bytes<T>& moved, int width) {
+  if (width != 1 && width != 2 && width != 4 && width != 8 && width != 16)
+    detail::within("width", static_cast<double>(width), 1.0, 0.0, "1, 2, 4, 8 or 16");
+  return named("loads", detail::not_negative("moved", moved) /
+                            (lift<T>(byte) * T(32.0 * static_cast<double>(width))));
+}
+
+/// The widest load, of 16 bytes at most, that keeps aligned on rows of so many elements of 1, 2, 4 or 8
+/// bytes: a row of 4097 halves starts at any multiple of 2.
+/// Tests: 4096 halves 16 bytes, 4097 of them 2, 4100 of them 8; 4097 floats 4.
+constexpr int aligned_width(long long row_elements, int element_bytes) {
+  detail::count("row_elements", static_cast<double>(row_elements));
+  detail::within("element_bytes", static_cast<double>(element_bytes), 1.0, 16.0, "1 to 16");
+  int width = 16;
+  while (width > element_bytes && row_elements * element_bytes % width != 0) width /= 2;
+  return width;
+}
+
+/// Time of n exponentials, sines or square roots: n / (SMs x per clock x clock).
+/// Source: NVIDIA, "CUDA C++ Programming Guide", throughput of arithmetic instructions (16 a clock and SM).
+/// Errors: an accelerator of which nobody states it. Test: 1e9 on an H100 at its clock take 239 us.
+template <Scalar T>
+constexpr duration<T> special_function_time(const basic_accelerator<T>& a,
+                                            const std::type_identity_t<T>& n) {
+  const T per_clock = special_functions_of(a) * detail::positive("sms", a.sms.quantity().value());
+  return named("special functions",
+               detail::not_negative("n", n) /
+                   (per_clock * detail::positive("vector.clock", a.vector.clock.quantity())));
+}
+
+/// Time of a copy between host and device: latency + D / link. From pageable memory the driver copies into
+/// a pinned buffer first, and where the two do not overlap both times count.
+/// Source: NVIDIA, "CUDA C++ Best Practices Guide", section on pinned memory. Leaves out registration.
+/// Tests: 63 GB at 63 GB/s take 1 s pinned, and 1 + 6.3 s with a host that copies 10 GB/s.
+template <Scalar T>
+constexpr duration<T> host_copy_time(const bytes<T>& moved, const perfmodel::bandwidth<T>& link,
+                                     const duration<T>& latency = {}) {
+  return named("host copy",
+               detail::not_negative("latency", latency) +
+                   detail::not_negative("moved", moved) / detail::positive("link", link));
+}
+template <Scalar T>
+constexpr duration<T> pageable_copy_time(const bytes<T>& moved, const perfmodel::bandwidth<T>& link,
+                                         const perfmodel::bandwidth<T>& host_copy,
+                                         const duration<T>& latency = {}) {
+  return named("pageable copy", host_copy_time(moved, link, latency) +
+                                    moved / detail::positive("host_copy", host_copy));
+}
+
+/// A share of a machine, as MIG cuts it: SMs, peaks and registers by `compute` of its slices, DRAM and L2 by
+/// `memory` of theirs. Links and the clock stay. Source: NVIDIA, "Multi-Instance GPU User Guide".
+/// Leaves out that a slice's SM count is rounded to whole GPCs. Errors: shares not above 0 or above 1.
+/// Test: 3/7 of the compute and 4/8 of the memory of an H100: 424 TFLOP/s and 1.675 TB/s.
+template <Scalar T>
+constexpr basic_accelerator<T> slice_of(const basic_accelerator<T>& a,
+                                        const std::type_identity_t<T>& compute,
+                                        const std::type_identity_t<T>& memory) {
+  detail::fraction("compute", detail::positive("compute", compute));
+  detail::fraction("memory", detail::positive("memory", memory));
+  basic_accelerator<T> part = a;
+  const auto scale = [](auto& f, const T& share) {
+    using held = std::remove_cvref_t<decltype(f)>;
+    if (f.is_stated()) f = held(typename held::quantity_type(share * f.quantity()), f.from());
+  };
+  scale(part.sms, compute);
+  for (auto* unit : {&part.matrix, &part.vector}) {
+    std::remove_cvref_t<decltype(unit->peak)>::fields(
+        [&](const field&, auto& rate) { scale(rate, compute); }, unit->peak);
+  }
+  scale(part.registers.capacity, compute);
+  scale(part.registers.bandwidth, compute);
+  scale(part.shared.capacity, compute);
+  scale(part.shared.bandwidth, compute);
+  scale(part.l2.capacity, memory);
+  scale(part.l2.bandwidth, memory);
+  scale(part.dram.capacity, memory);
+  scale(part.dram.bandwidth, memory);
+  return part;
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Claims of documents and their verdicts: those that tests/data/claims.jsonl expects, and where the table of
+# recomputed numbers is at hand those that it has.
+. "$(dirname "$0")/lib.bash"
+claims=$source_dir/tests/data/claims.jsonl
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# text_of <key> <file>: what stands at the key of each line, or nothing.
+text_of() { sed -E "/.*\"$1\":\"([^\"]*)\".*/! s/.*//; s/.*\"$1\":\"([^\"]*)\".*/\1/" "$2"; }
+
+"$napkin" audit <"$claims" >"$work/verdicts" || fail "a claim that cannot be read: $(grep -m1 '"error"' "$work/verdicts")"
+lines=$(wc -l <"$claims")
+[[ $lines -ge 350 && $(wc -l <"$work/verdicts") -eq $lines ]] || fail "$lines claims, $(wc -l <"$work/verdicts") verdicts"
+text_of id "$claims" >"$work/ids"
+text_of expected "$claims" >"$work/expected"
+text_of verdict "$work/verdicts" >"$work/found"
+differ=$(paste "$work/ids" "$work/expected" "$work/found" | awk -F'\t' '$2 != $3')
+[[ -z $differ ]] || fail "claim, expected, found: $differ"
+text_of expected_slip "$claims" >"$work/expected_slip"
+text_of slip "$work/verdicts" >"$work/slip"
+differ=$(paste "$work/ids" "$work/expected_slip" "$work/slip" | awk -F'\t' '$2 != "" && $2 != $3')
+[[ -z $differ ]] || fail "claim, expected slip, found: $differ"
+
+# A batch answers claims among requests.
+both=$(head -n 1 "$claims" | sed 's/^{/{"query":"audit",/' | "$napkin" batch)
+[[ $both == "$(head -n 1 "$work/verdicts")" ]] || fail "in a batch: $both"
+
+# One at the command line, and each verdict once. 989.4 / 2; 1979 is the sparse peak; no kernel outruns 3.35 TB/s.
+one() { # <verdict> <arguments...>
+  local verdict=$1 answer
+  shift
+  answer=$("$napkin" audit "$@" --json) || fail "napkin audit $*: exit status $?"
+  [[ $answer == *"\"verdict\":\"$verdict\""* ]] || fail "napkin audit $*: $answer, not $verdict"
+}
+one reproduced --quantity ridge --value 295 --unit FLOP/B --accelerator h100_sxm
+one rounding --quantity storage --key compression --value 4 --format int4 --group 64 --scale_bits 16
+one wrong --quantity peak --value 1979 --unit TFLOP/s --accelerator h100_sxm
+one possible --quantity iron_law --value 20 --unit ms --bytes 17.5GB --bytes_per_s 3.35TB/s
+one impossible --quantity iron_law --value 4 --unit ms --bytes 17.5e9 --bytes_per_s 3.35e12
+one needs --quantity iron_law --value 4 --unit ms --bytes 17.5e9
+[[ $("$napkin" audit --quantity peak --value 1979 --unit TFLOP/s --accelerator h100_sxm) == *'sparse for dense'* ]] ||
+  fail 'the slip in text'
+
+refuses PM-E002 audit --quantity nothing --value 1
+refuses PM-E004 audit --quantity ridge --accelerator h100_sxm
+refuses PM-E003 audit --quantity ridge --value 1 --acelerator h100_sxm
+refuses PM-E003 audit --quantity ridge --value 1 --key time_s --accelerator h100_sxm
+refuses PM-E005 audit --quantity ridge --value x --accelerator h100_sxm
+refuses PM-E014 audit --quantity ridge --value 1 --unit furlongs --accelerator h100_sxm
+refuses PM-E031 audit --quantity ridge --value 295 --unit ms --accelerator h100_sxm
+for line in '7' '{"value":1}' '{"quantity":"ridge","value":[2,1],"accelerator":"h100_sxm"}' \
+  '{"quantity":"ridge","value":1,"digits":0,"accelerator":"h100_sxm"}' \
+  '{"quantity":"ridge","value":1,"over":3,"accelerator":"h100_sxm"}'; do
+  answer=$("$napkin" audit <<<"$line")
+  [[ $? -eq 1 && $answer == *'"error"'* ]] || fail "napkin audit <<<'$line': $answer"
+done
+
+# The table of recomputed numbers: agrees and rounding are reproduced or rounding, errors wrong or impossible.
+table=${PERFMODEL_SHARED:-$source_dir/../shared}/reference/cases.csv
+if [[ -f $table ]]; then
+  kinds='agrees|rounding|seed_error|measured_not_computable|policy\/judgement|inconsistent_between_docs'
+  sed -nE "s/^([0-9]{3}-[0-9]{3}),.*,($kinds),.*/\1\t\2/p" "$table" | sort >"$work/table"
+  paste "$work/ids" "$work/found" | sort | join -t$'\t' - "$work/table" >"$work/joined"
+  summary=$(awk -F'\t' '
+    { right = $2 == "wrong" || $2 == "impossible"; fine = $2 == "reproduced" || $2 == "rounding" }
+    $3 == "seed_error" { ++n; ++errors; if (right) { ++same; ++found_errors } else print $1, $3, $2 }
+    $3 == "agrees" || $3 == "rounding" { ++n; if (fine) ++same; else print $1, $3, $2 }
+    END { printf "ALL %d %d %d %d %d\n", NR, n, same, errors, found_errors }' "$work/joined")
+  read -r _ all n same errors found_errors < <(grep '^ALL' <<<"$summary")
+  echo "$all claims of the table; $same of $n verdicts agree; $found_errors of $errors errors found"
+  grep -v '^ALL' <<<"$summary"
+  [[ $all -ge 380 && $((same * 100)) -ge $((n * 95)) && $found_errors -ge 75 ]] || fail "too few: $summary"
+fi
+finish

@@ -1,0 +1,83 @@
+// Tiles, spills, hot tables, narrow loads, special functions, host copies, slices of a machine.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <perfmodel/data_paths.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/roofline.hpp>
+#include <perfmodel/units/literals.hpp>
+
+using namespace perfmodel;
+using namespace perfmodel::literals;
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+
+TEST_CASE("a tile of shared memory sets the traffic and the intensity", "[data_paths]") {
+  // 4096^3 x 2 B x 2 / 128 = 2147 MB, and C, 33.6 MB: 21.7 times the 100.7 MB that are read once.
+  const double moved = tile_traffic(4096.0, 4096.0, 4096.0, 128.0, 128.0, 2_B).value();
+  CHECK_THAT(moved, WithinRel(2147483648.0 + 33554432.0, 1e-12));
+  CHECK_THAT(moved / 100663296.0, WithinRel(21.67, 1e-3));
+  CHECK_THAT(tile_intensity(128.0, 128.0, 2_B).value(), WithinRel(64.0, 1e-12));
+  CHECK_THAT(tile_intensity(256.0, 128.0, 2_B).value(), WithinRel(85.33, 1e-3));
+  // A taller tile always reads less.
+  CHECK(tile_traffic(4096.0, 4096.0, 4096.0, 256.0, 128.0, 2_B) <
+        tile_traffic(4096.0, 4096.0, 4096.0, 128.0, 128.0, 2_B));
+  CHECK_THROWS_AS(tile_intensity(0.0, 128.0, 2_B), error);
+}
+
+TEST_CASE("what no register holds goes to memory and back", "[data_paths]") {
+  CHECK_THAT(spilled_bytes(300.0, 255.0, 1e6).value(), WithinRel(45.0 * 8.0 * 1e6, 1e-12));
+  CHECK(spilled_bytes(255.0, 255.0, 1e6).value() == 0.0);
+  CHECK(spilled_bytes(64.0, 255.0, 1e6).value() == 0.0);
+  CHECK_THROWS_AS(spilled_bytes(-1.0, 255.0, 1e6), error);
+}
+
+TEST_CASE("a window of the L2 serves what of the hot table fits it", "[data_paths]") {
+  CHECK_THAT(persistent_hits(40_MB, 20_MB), WithinRel(0.5, 1e-12));
+  CHECK_THAT(persistent_hits(40_MB, 20_MB, 0.6), WithinRel(0.3, 1e-12));
+  CHECK(persistent_hits(10_MB, 20_MB) == 1.0);
+  CHECK(persistent_hits(10_MB, 0_MB) == 0.0);
+  CHECK_THROWS_AS(persistent_hits(10_MB, 20_MB, 1.5), error);
+  // Half of 2 GB at 5 TB/s is 200 us, the other half at 2.5 TB/s 400 us.
+  CHECK_THAT(time_with_hits(2_GB, 0.5, 5 * TB_per_s, 2.5 * TB_per_s).value(),
+             WithinRel(600e-6, 1e-12));
+  CHECK_THAT(time_with_hits(2_GB, 0.0, 5 * TB_per_s, 2.5 * TB_per_s).value(),
+             WithinRel(800e-6, 1e-12));
+}
+
+TEST_CASE("narrow loads take more instructions, and odd rows allow no wide ones", "[data_paths]") {
+  CHECK(load_instructions(1_MiB, 16) == 2048.0);
+  CHECK(load_instructions(1_MiB, 2) == 16384.0);
+  CHECK_THROWS_AS(load_instructions(1_MiB, 3), error);
+  CHECK(aligned_width(4096, 2) == 16);
+  CHECK(aligned_width(4097, 2) == 2);
+  CHECK(aligned_width(4100, 2) == 8);
+  CHECK(aligned_width(4097, 4) == 4);
+  CHECK(aligned_width(7, 1) == 1);
+}
+
+TEST_CASE("exponentials have units of their own", "[data_paths]") {
+  const accelerator h = catalog::h100_sxm;
+  const double per_s = 132.0 * 16.0 * h.vector.clock.value();
+  CHECK_THAT(special_function_time(h, 1e9).value(), WithinRel(1e9 / per_s, 1e-12));
+  CHECK_THAT(special_function_time(h, 1e9).value(), WithinRel(239e-6, 0.01));
+}
+
+TEST_CASE("a pageable copy is copied twice", "[data_paths]") {
+  CHECK_THAT(host_copy_time(63_GB, 63 * GB_per_s).value(), WithinRel(1.0, 1e-12));
+  CHECK_THAT(host_copy_time(0_GB, 63 * GB_per_s, 2_us).value(), WithinRel(2e-6, 1e-12));
+  CHECK_THAT(pageable_copy_time(63_GB, 63 * GB_per_s, 10 * GB_per_s).value(),
+             WithinRel(7.3, 1e-12));
+}
+
+TEST_CASE("a slice of a machine is a machine", "[data_paths]") {
+  const accelerator part = slice_of(catalog::h100_sxm, 3.0 / 7.0, 0.5);
+  CHECK_THAT(peak(part, bf16).value(), WithinRel(424.03e12, 1e-4));
+  CHECK_THAT(part.dram.bandwidth.value(), WithinRel(1.675e12, 1e-12));
+  CHECK_THAT(part.sms.value(), WithinRel(132.0 * 3.0 / 7.0, 1e-12));
+  CHECK(part.fabric.bandwidth.value() == catalog::h100_sxm.fabric.bandwidth.value());
+  // Less compute for its bandwidth: the ridge moves down by 6/7.
+  CHECK_THAT(ridge_point(part, bf16).value(),
+             WithinRel(ridge_point(catalog::h100_sxm, bf16).value() * 6.0 / 7.0, 1e-12));
+  CHECK_THROWS_AS(slice_of(catalog::h100_sxm, 0.0, 0.5), error);
+  CHECK_THROWS_AS(slice_of(catalog::h100_sxm, 1.5, 0.5), error);
+}
