@@ -19,6 +19,7 @@
 #include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/calibrated/service_posterior.hpp>
 #include <perfmodel/cost.hpp>
+#include <perfmodel/data_paths.hpp>
 #include <perfmodel/deployment/engine_formats.hpp>
 #include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/energy.hpp>
@@ -44,6 +45,7 @@
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
+#include <perfmodel/schedules.hpp>
 #include <perfmodel/service/host_tier.hpp>
 #include <perfmodel/service/preemption.hpp>
 #include <perfmodel/serving.hpp>

@@ -3,6 +3,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/data_paths.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/hardware/node.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/units/literals.hpp>
 
@@ -80,4 +81,12 @@ TEST_CASE("a slice of a machine is a machine", "[data_paths]") {
              WithinRel(ridge_point(catalog::h100_sxm, bf16).value() * 6.0 / 7.0, 1e-12));
   CHECK_THROWS_AS(slice_of(catalog::h100_sxm, 0.0, 0.5), error);
   CHECK_THROWS_AS(slice_of(catalog::h100_sxm, 1.5, 0.5), error);
+}
+
+TEST_CASE("a node is its devices together", "[data_paths]") {
+  // 8 x 81,559 MiB, 8 x 3.35 TB/s, 8 x 989.4 TFLOP/s.
+  const node eight{catalog::h100_sxm, 8, {}};
+  CHECK_THAT(capacity(eight).value(), WithinRel(8.0 * 81559.0 * 1048576.0, 1e-12));
+  CHECK_THAT(dram_bandwidth(eight).value(), WithinRel(26.8e12, 1e-12));
+  CHECK_THAT(peak(eight, bf16).value(), WithinRel(7915.2e12, 1e-12));
 }
