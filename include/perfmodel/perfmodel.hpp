@@ -13,8 +13,8 @@
 #include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/analysis/sensitivity.hpp>
 #include <perfmodel/analysis/service_run.hpp>
-#include <perfmodel/calibrated/attention_mixed.hpp>
 #include <perfmodel/audit.hpp>
+#include <perfmodel/calibrated/attention_mixed.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/calibrated/service_posterior.hpp>
