@@ -5,6 +5,7 @@
 
 #include "audit.hpp"
 #include "output.hpp"
+#include "sensitivity.hpp"
 
 namespace napkin {
 
@@ -58,6 +59,7 @@ json answer_line(const std::string& line, bool too_long, json& object, const giv
   }
   read_json(line, object);
   if (what == batch_of::claims || is_claim(object)) return audit_json(object, profile);
+  if (asks_sensitivity(object)) return sensitivity_json(object, profile);
   return answer_json(answer_of(query_of(object), object, profile), object);
 }
 

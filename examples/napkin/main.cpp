@@ -11,6 +11,7 @@
 #include "output.hpp"
 #include "planning.hpp"
 #include "profile_file.hpp"
+#include "sensitivity.hpp"
 #include "service_runs.hpp"
 #include "summary.hpp"
 
@@ -182,6 +183,44 @@ class explain_command {
   napkin::explain_options options_{};
 };
 
+/// `napkin sensitivity <query> --key value ...`: a query's keys, and what is asked of its answer.
+class sensitivity_command {
+ public:
+  sensitivity_command(CLI::App& parent, const napkin::query& asked) : of_(parent, asked) {
+    CLI::App* own = parent.get_subcommand(asked.name);
+    const auto several = [own](const char* names, std::vector<std::string>& into,
+                               const char* help) {
+      own->add_option(names, into, help)->type_name("")->expected(1)->take_all();
+    };
+    own->add_option("--result", key_, "which of the answers; by default its time")->type_name("");
+    several("--crossover", crossover_, "name=least..most: where along it the limit changes");
+    several("--against", against_,
+            "key=value of a second request: where along it the winner changes");
+    several("--what-if", what_if_, "name=least..most: the range of the answer over it");
+  }
+  bool chosen() const { return of_.chosen(); }
+  void run() const {
+    json object = {{"query", "sensitivity"}, {"of", of_.request()}};
+    if (object["of"].contains("id")) {
+      object["id"] = object["of"]["id"];
+      object["of"].erase("id");
+    }
+    if (!key_.empty()) object["key"] = key_;
+    for (const auto& x : crossover_) napkin::add_range(object["crossover"], "crossover", x);
+    for (const auto& x : against_) napkin::add_other(object["against"], of_.asked(), x);
+    for (const auto& x : what_if_) napkin::add_range(object["what_if"], "what-if", x);
+    const auto profile = of_.profile();
+    const json found = napkin::sensitivity_json(object, profile.get());
+    std::cout << (of_.as_json() ? napkin::write_json(found) + "\n"
+                                : napkin::sensitivity_text(object, found));
+  }
+
+ private:
+  query_command of_;
+  std::string key_{};
+  std::vector<std::string> crossover_{}, against_{}, what_if_{};
+};
+
 using query_commands = std::vector<std::unique_ptr<query_command>>;
 
 query_commands add_queries(CLI::App& parent) {
@@ -342,6 +381,9 @@ struct commands {
   CLI::App* explaining = app.add_subcommand(
       "explain", "An answer on one screen, to be done again by hand; --all: its whole derivation");
   std::vector<std::unique_ptr<explain_command>> explanations{};
+  CLI::App* sensing = app.add_subcommand(
+      "sensitivity", "What a query's answer hangs on: elasticities, crossovers, ranges");
+  std::vector<std::unique_ptr<sensitivity_command>> sensitivities{};
   CLI::App* batch =
       app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
   std::string batch_profile{};
@@ -359,6 +401,10 @@ struct commands {
     explaining->require_subcommand(1);
     for (const napkin::query& q : napkin::all_queries()) {
       explanations.push_back(std::make_unique<explain_command>(*explaining, q));
+    }
+    sensing->require_subcommand(1);
+    for (const napkin::query& q : napkin::all_queries()) {
+      sensitivities.push_back(std::make_unique<sensitivity_command>(*sensing, q));
     }
     models.command
         ->add_option("--export", exported_model, "print that one as a file that --model takes")
@@ -394,6 +440,9 @@ struct commands {
     }
     for (const auto& c : queries) {
       if (c->chosen()) answer_query(*c);
+    }
+    for (const auto& c : sensitivities) {
+      if (c->chosen()) c->run();
     }
     for (const auto& c : explanations) {
       if (c->chosen()) c->run();

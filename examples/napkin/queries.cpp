@@ -113,6 +113,17 @@ std::optional<calibration> calibration_of_request(const query& asked, const requ
   return calibration_for(asked, r, wanted);
 }
 
+answers_beside::answers_beside(const query& asked, const json& object, const given_profile* profile)
+    : asked_(asked),
+      object_(object),
+      base_(asked, object_, profile),
+      calibration_(calibration_for(asked, base_, mode_in(object))),
+      profile_(profile) {}
+outcome<> answers_beside::operator()(const json& object) const {
+  const request r(asked_, object, profile_);
+  return asked_.answer(r, calibration_ ? &*calibration_ : nullptr);
+}
+
 outcome<> answer_of(const query& asked, const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);
   const request r(asked, object, profile);

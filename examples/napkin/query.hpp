@@ -136,6 +136,24 @@ outcome<> answer_of(const query& asked, const json& object, const given_profile*
 explanation explanation_of(const query& asked, const json& object,
                            const given_profile* profile = nullptr);
 
+/// Answers requests that differ from one in numbers alone, all by the calibration of that one: a chip
+/// with another bandwidth keeps the shares that were fitted to it.
+class answers_beside {
+ public:
+  /// Throws what the request itself would.
+  answers_beside(const query& asked, const json& object, const given_profile* profile);
+  outcome<> operator()(const json& object) const;
+  const request& base() const { return base_; }
+  const query& asked() const { return asked_; }
+
+ private:
+  const query& asked_;
+  json object_;
+  request base_;
+  std::optional<calibration> calibration_;
+  const given_profile* profile_;
+};
+
 /// Whether a query is of a model by an engine, so that a profile of a service says something of it.
 bool takes_services(const query& asked);
 

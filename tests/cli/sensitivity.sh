@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# What an answer hangs on: elasticities and crossovers that a hand computes, and clear refusals.
+. "$(dirname "$0")/lib.bash"
+
+# elasticity <json> <input>: of that input.
+elasticity() { sed -nE "s/.*\"input\":\"$2\",\"elasticity\":(-?[0-9][0-9.eE+-]*)[,}].*/\1/p" <<<"$1" | head -n 1; }
+hangs() { # <input> <expected> <tolerance> <arguments...>
+  local input=$1 expected=$2 tolerance=$3 answer
+  shift 3
+  answer=$("$napkin" sensitivity "$@" --json) || fail "napkin sensitivity $*"
+  near "sensitivity $*: $input" "$(elasticity "$answer" "$input")" "$expected" "$tolerance"
+}
+
+# Bytes over bandwidth: 2 (m k + k n + m n), of which those with an n are (k n + m n).
+thin="gemm --accelerator h100_sxm --mode bound --m 1 --n 8192 --k 8192"
+# shellcheck disable=SC2086
+{
+  hangs dram.bandwidth -1 1e-6 $thin
+  hangs n "$(awk 'BEGIN { k = 8192; print (k * k + k) / (k * k + 2 * k) }')" 1e-6 $thin
+  hangs matrix.peak.bf16 0 1e-9 $thin
+}
+# 2 m n k FLOP over the peak.
+for input in m n k; do
+  hangs $input 1 1e-6 gemm --accelerator h100_sxm --mode bound --m 8192 --n 8192 --k 8192
+done
+hangs matrix.peak.bf16 -1 1e-6 gemm --accelerator h100_sxm --mode bound --m 8192 --n 8192 --k 8192
+hangs dram.bandwidth -1 1e-6 ridge --accelerator h100_sxm
+hangs matrix.peak.bf16 1 1e-6 ridge --accelerator h100_sxm
+# Of one GPU every term is work over a rate: the time is homogeneous of degree -1 in all rates (Euler).
+answer=$("$napkin" sensitivity step --model llama_3_8b --accelerator h100_sxm --mode bound --batch 96 --context 2048 --json)
+near "the sum over all rates" "$(grep -oE '"input":"(matrix|vector)\.peak\.[a-z0-9]+","elasticity":[^,}]*|"input":"(dram|l2|fabric)\.bandwidth","elasticity":[^,}]*' \
+  <<<"$answer" | sed 's/.*://' | awk '{ s += $1 } END { print s }')" -1 1e-6
+# A prediction keeps the shares that were fitted: it hangs on bandwidth, and by less than all of it.
+answer=$("$napkin" sensitivity step --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --batch 8 --context 2048 --json)
+[[ $answer == *'"mode":"calibrated"'* ]] || fail "sensitivity of a step is not calibrated"
+awk -v e="$(elasticity "$answer" dram.bandwidth)" 'BEGIN { exit !(e < -0.4 && e > -1) }' ||
+  fail "a decode step hangs on DRAM bandwidth by $(elasticity "$answer" dram.bandwidth)"
+first=$(grep -oE '"input":"[a-z_0-9.]*"' <<<"$answer" | head -n 1)
+[[ $first == '"input":"dram.bandwidth"' || $first == '"input":"tensor_parallel"' ]] || fail "the largest is $first"
+hangs requests_per_s 1 1e-4 serving --accelerator h100_sxm --model llama_3_8b --input_tokens 512 --output_tokens 64 \
+  --requests_per_s 0.5 --result requests_per_s
+
+# The ridge, 295.343 FLOP/B, is met where 8192 m / (2 m + 8192) is as much: m = 318.29.
+answer=$("$napkin" sensitivity gemm --accelerator h100_sxm --mode bound --m 1 --n 8192 --k 8192 --crossover m=1..4096 --json)
+[[ $answer == *'"crossovers":[{"input":"m","value":319,"from":"memory","to":"compute"}]'* ]] || fail "ridge: $answer"
+# With the bandwidth of an H200 an H100 is as quick as one.
+answer=$("$napkin" sensitivity gemm --accelerator h100_sxm --mode bound --m 1 --n 8192 --k 8192 \
+  --crossover dram.bandwidth=3TB/s..6TB/s --against accelerator=h200_sxm --json)
+near "the bandwidth that wins" "$(sed -nE 's/.*"value":([0-9.]+),"from":"the other is less","to":"this is less".*/\1/p' <<<"$answer")" 4.8 0.001
+# 134,250,496 bytes over 4 and 3 TB/s.
+answer=$("$napkin" sensitivity gemm --accelerator h100_sxm --mode bound --m 1 --n 8192 --k 8192 \
+  --what-if dram.bandwidth=3TB/s..4TB/s --what-if m=1..2 --json)
+near "what if, least" "$(sed -nE 's/.*"what_if":\{"low":([0-9.e-]+),.*/\1/p' <<<"$answer")" 33.562624e-6 1e-12
+[[ $answer == *'"alone":[{"input":"dram.bandwidth","low":'* ]] || fail "what if: the larger is not first: $answer"
+
+"$napkin" sensitivity step --model llama_3_8b --accelerator h100_sxm --batch 8 --context 2048 >/dev/null || fail "as text"
+line='{"id":7,"query":"sensitivity","of":{"query":"ridge","accelerator":"h100_sxm"}}'
+[[ $(echo "$line" | "$napkin" batch) == '{"id":7,"key":"flop_per_byte","value":295.343'*'"mode":"bound"}' ]] || fail "batch"
+
+refuses PM-E004 sensitivity gemm --accelerator h100_sxm --m 1 --n 1
+refuses PM-E003 sensitivity ridge --accelerator h100_sxm --crossover batch=1..2
+refuses PM-E005 sensitivity ridge --accelerator h100_sxm --what-if dram.bandwidth=3
+refuses PM-E004 sensitivity ridge --accelerator h100_sxm --against accelerator=h200_sxm
+bad() { # <code> <line>
+  [[ $(echo "$2" | "$napkin" batch) == *"\"code\":\"$1\""* ]] || fail "batch: $2 is not $1"
+}
+bad PM-E004 '{"query":"sensitivity"}'
+bad PM-E005 '{"query":"sensitivity","of":3}'
+bad PM-E003 '{"query":"sensitivity","of":{"query":"ridge","accelerator":"h100_sxm"},"more":1}'
+bad PM-E005 '{"query":"sensitivity","of":{"query":"ridge","accelerator":"h100_sxm"},"what_if":{}}'
+bad PM-E005 '{"query":"sensitivity","of":{"query":"ridge","accelerator":"h100_sxm"},"crossover":{"dram.bandwidth":[2,1]}}'
+bad PM-E002 '{"query":"sensitivity","of":{"query":"sensitivity"}}'
+"$napkin" sensitivity ridge --accelerator h100_sxm --result time_s 2>&1 | grep -q 'key is "time_s"; allowed: flop_per_byte' ||
+  fail "a result that is not there"
+finish
