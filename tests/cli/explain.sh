@@ -99,7 +99,8 @@ done
 for asked in "${step[*]}" "${service[*]}" "${step[*]} --mode bound" "${service[*]} --mode bound"; do
   # shellcheck disable=SC2086
   json=$("$napkin" explain $asked --json) || fail "explain $asked --json"
-  sums=$(grep -oE '"(amounts|if_lifted|time_s)":[0-9.e+-]*' <<<"${json#*'"summary"'}" | tr ':' ' ' | awk '
+  screen=$(sed 's/.*"summary"://' <<<"$json") result=$(sed 's/.*"result"://' <<<"$json")
+  sums=$(grep -oE '"(amounts|if_lifted|time_s)":[0-9.e+-]*' <<<"$screen" | tr ':' ' ' | awk '
     $1 ~ /amounts/ { inside = 1; sum = 0; next }
     $1 ~ /if_lifted/ { if (inside) { print sum / time; inside = 0 } skip = 1; next }
     skip { skip = 0; next }
@@ -108,8 +109,8 @@ for asked in "${step[*]}" "${service[*]}" "${step[*]} --mode bound" "${service[*
   [[ -n $sums ]] || fail "explain $asked: no sums"
   for sum in $sums; do near "explain $asked: sum of the steps over the time" "$sum" 1 1e-6; done
   [[ $asked == serving* ]] && key=itl_s || key=time_s
-  first=$(grep -oE '"time_s":[0-9.e+-]+' <<<"${json#*'"summary"'}" | head -n 1)
-  near "explain $asked: time of the first part" "${first#*:}" "$(number "${json##*'"result"'}" "$key")" 1e-12
+  first=$(grep -oE '"time_s":[0-9.e+-]+' <<<"$screen" | head -n 1)
+  near "explain $asked: time of the first part" "${first#*:}" "$(number "$result" "$key")" 1e-12
 done
 [[ $("$napkin" explain "${step[@]}" --markdown) == *'| share | step | by hand | time |'* ]] || fail 'no table in Markdown'
 few=$("$napkin" explain "${step[@]}" --depth 2 | wc -l)
