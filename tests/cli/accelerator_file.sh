@@ -38,7 +38,7 @@ gemm=(gemm --m 1 --n 8192 --k 8192)
 ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator "$own"
 # By hand: a buffer of 900 MB on two ranks crosses a link of 900 GB/s, one way.
 ask collective time_s 1e-3 1e-9 --operation all_reduce --ranks 2 --bytes 900MB --accelerator "$own"
-explained=$("$napkin" explain "${gemm[@]}" --accelerator "$own")
+explained=$("$napkin" explain "${gemm[@]}" --accelerator "$own" --all)
 [[ $explained == *'own_chip.dram.bandwidth'*'[given: stated in '* && $explained == *'[announced: our own sheet]'* ]] ||
   fail "explain of a file does not say the sources: $explained"
 # What is not stated costs something, and each answer that lacks it says so.
@@ -61,7 +61,7 @@ changed=(--set matrix.peak.bf16=1.2PFLOP/s --set 'dram.bandwidth=6 TB/s' --set d
   --set 'fabric.bandwidth=900GB/s')
 ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator h100_sxm --set dram.bandwidth=6TB/s
 ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator h100_sxm --set dram.bandwidth=6e12
-[[ $("$napkin" explain "${gemm[@]}" --accelerator h100_sxm "${changed[@]}") == *'dram.bandwidth '*'= 6 TB/s '*'[given: given by the caller]'* ]] ||
+[[ $("$napkin" explain "${gemm[@]}" --accelerator h100_sxm "${changed[@]}" --all) == *'dram.bandwidth '*'= 6 TB/s '*'[given: given by the caller]'* ]] ||
   fail 'explain does not say that --set is the caller'\''s'
 spread() { # the upper over the lower end of the interval
   "$napkin" "$@" --json | sed -nE 's/.*"interval_80_s":\[([^,]*),([^]]*)\].*/\1 \2/p' | awk '{ print $2 / $1 }'

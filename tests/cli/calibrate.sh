@@ -61,7 +61,7 @@ for query in gemm step; do
   without=$(number "$("$napkin" "${asked[@]}" --json)" time_s)
   awk -v a="$with" -v b="$without" 'BEGIN { exit !(a > 5 * b) }' || fail "$query: --profile changes nothing: $with, $without"
 done
-"$napkin" explain "${gemm[@]}" --profile "$slow" | grep -qE 'profile.matrix_floor += 1 ms' || fail 'explain --profile'
+"$napkin" explain "${gemm[@]}" --profile "$slow" --all | grep -qE 'profile.matrix_floor += 1 ms' || fail 'explain --profile'
 plan=$("$napkin" plan --model llama_3_8b --accelerator h100_sxm --gpus 1 --profile "$slow" --json) || fail 'plan --profile'
 [[ $plan == *'read from '* ]] || fail 'plan --profile does not name it'
 # A batch takes it for the lines of its accelerator.
