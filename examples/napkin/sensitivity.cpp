@@ -217,16 +217,16 @@ json changes_along(const json& object, const input& x, const json& range, const 
   const auto [low, high] = ends_of(range, x, "crossover");
   const double from = number_of(low), to = number_of(high);
   const auto unit_of = [&](const json& v) { return v.is_number() ? x.rest : rest_of(v); };
-  if (!(from > 0.0) || !(to > from) || unit_of(low) != unit_of(high)) {
+  const std::string unit = unit_of(low);
+  if (!(from > 0.0) || !(to > from) || unit_of(high) != unit) {
     throw error(code::wrong_type,
                 cat("crossover.", x.name, " is ", write_json(range),
                     "; allowed: two numbers above 0 in one unit, the lesser first"));
   }
   constexpr int points = 64;
   const auto value_at = [&](double v) {
-    return x.is_fact && !unit_of(low).empty()
-               ? json(perfmodel::detail::significant(v, 17) + " " + unit_of(low))
-               : json(v);
+    return x.is_fact && !unit.empty() ? json(perfmodel::detail::significant(v, 17) + " " + unit)
+                                      : json(v);
   };
   const auto at = [&](double v) { return state(with(object, x, value_at(v))); };
   const auto place = [&](int i) {
