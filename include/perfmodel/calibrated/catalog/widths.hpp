@@ -32,39 +32,35 @@ inline constexpr std::array<measured_widths, 8> all_measured_widths = {{
     {&measured_mi355x, {0.26, 0.19, 0.25, 0.0, 0.35}, {}, {0.145, 0.14, 0.20}},
 }};
 
-namespace detail {
-
-constexpr const measured_widths& widths_of(const measured_machine& on) {
+constexpr const measured_widths& measured_widths_of(const measured_machine& on) {
   for (const measured_widths& w : all_measured_widths) {
     if (w.on == &on) return w;
   }
   return all_measured_widths[0];
 }
-constexpr kind_widths widened(kind_widths widths, double more) {
+constexpr kind_widths widened_by(kind_widths widths, double more) {
   for (double& w : widths) w = w > 0.0 ? in_quadrature(w, more) : 0.0;
   return widths;
 }
 
-}  // namespace detail
-
 /// By kind of products, attention and experts on an accelerator: its own, or its donor's and what a loan adds.
 /// Test: h100_sxm's are the table's; h20's are wider.
 constexpr kind_widths product_widths_of(const accelerator& a) {
-  if (const measured_machine* own = measured_as(a)) return detail::widths_of(*own).products;
+  if (const measured_machine* own = measured_as(a)) return measured_widths_of(*own).products;
   const measured_machine& donor = donor_of(a);
-  return detail::widened(detail::widths_of(donor).products, transfer_log_sigma(a, donor.device()));
+  return widened_by(measured_widths_of(donor).products, transfer_log_sigma(a, donor.device()));
 }
 constexpr kind_widths attention_widths_of(const accelerator& a) {
-  if (const measured_machine* own = measured_as(a)) return detail::widths_of(*own).attention;
+  if (const measured_machine* own = measured_as(a)) return measured_widths_of(*own).attention;
   const measured_machine& donor = nearest_relative_of(a);
-  return detail::widened(detail::widths_of(donor).attention,
-                         attention_transfer_log_sigma(a, donor.device()));
+  return widened_by(measured_widths_of(donor).attention,
+                    attention_transfer_log_sigma(a, donor.device()));
 }
 /// Of AMD's by chip or its relative; elsewhere none but the machine's own: moe_profile_of states what is taken.
 constexpr kind_widths expert_widths_of(const accelerator& a) {
-  if (const measured_machine* own = measured_as(a)) return detail::widths_of(*own).experts;
+  if (const measured_machine* own = measured_as(a)) return measured_widths_of(*own).experts;
   if (!is_measured_amd(a)) return {};
-  return detail::widths_of(donor_of(a)).experts;
+  return measured_widths_of(donor_of(a)).experts;
 }
 
 }  // namespace perfmodel::catalog
