@@ -49,7 +49,7 @@ class diagnostician {
  public:
   diagnostician(const deployment& d, const iteration& i, const measured_pass& m,
                 const duration<>& cpu, const diagnosis_thresholds& limits)
-      : d_(d), m_(m), limits_(limits), demand_(demand_of_step(d, i)) {
+      : m_(m), limits_(limits), demand_(demand_of_step(d, i)) {
     out_.bound = step_bound(d, i);
     out_.stage = decode_stage_of(d, i, cpu);
     expected_ = demand_.weights + demand_.cache;
@@ -213,7 +213,6 @@ class diagnostician {
     return b <= bottleneck::launch ? 1 : 2;
   }
 
-  const deployment& d_;
   const measured_pass& m_;
   const diagnosis_thresholds& limits_;
   step_demand demand_{};
