@@ -9,31 +9,17 @@
 #include <perfmodel/queueing.hpp>
 #include <perfmodel/roofline.hpp>
 #include <support/scalars.hpp>
+#include <support/short_quantities.hpp>
 
 namespace pm = perfmodel;
+using perfmodel_test::b;
+using perfmodel_test::bps;
+using perfmodel_test::rps;
+using perfmodel_test::s;
+using perfmodel_test::tps;
 
 namespace {
 
-template <class T>
-pm::duration<T> s(const T& x) {
-  return pm::duration<T>::from_value(x);
-}
-template <class T>
-pm::bytes<T> b(const T& x) {
-  return pm::bytes<T>::from_value(x);
-}
-template <class T>
-pm::bandwidth<T> bps(const T& x) {
-  return pm::bandwidth<T>::from_value(x);
-}
-template <class T>
-pm::request_rate<T> rps(const T& x) {
-  return pm::request_rate<T>::from_value(x);
-}
-template <class T>
-pm::token_rate<T> tps(const T& x) {
-  return pm::token_rate<T>::from_value(x);
-}
 template <class T>
 pm::flops<T> work(const T& x) {
   return pm::flops<T>::from_value(x);

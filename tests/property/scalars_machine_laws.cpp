@@ -9,34 +9,15 @@
 #include <perfmodel/overlap.hpp>
 #include <perfmodel/queueing.hpp>
 #include <support/scalars.hpp>
+#include <support/short_quantities.hpp>
 
 namespace pm = perfmodel;
+using perfmodel_test::b;
+using perfmodel_test::bps;
 using perfmodel_test::check_scalars;
-
-namespace {
-
-template <class T>
-pm::duration<T> s(const T& x) {
-  return pm::duration<T>::from_value(x);
-}
-template <class T>
-pm::bytes<T> b(const T& x) {
-  return pm::bytes<T>::from_value(x);
-}
-template <class T>
-pm::bandwidth<T> bps(const T& x) {
-  return pm::bandwidth<T>::from_value(x);
-}
-template <class T>
-pm::request_rate<T> rps(const T& x) {
-  return pm::request_rate<T>::from_value(x);
-}
-template <class T>
-pm::token_rate<T> tps(const T& x) {
-  return pm::token_rate<T>::from_value(x);
-}
-
-}  // namespace
+using perfmodel_test::rps;
+using perfmodel_test::s;
+using perfmodel_test::tps;
 
 TEST_CASE("the iron law agrees over all scalars") {
   const auto law = []<class T>(const std::array<T, 6>& x) {

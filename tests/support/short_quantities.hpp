@@ -1,0 +1,31 @@
+// Numbers over any scalar as quantities, for tests that run a law over several scalars.
+#pragma once
+
+#include <perfmodel/units/quantity.hpp>
+
+namespace perfmodel_test {
+
+namespace pm = perfmodel;
+
+template <class T>
+pm::duration<T> s(const T& x) {
+  return pm::duration<T>::from_value(x);
+}
+template <class T>
+pm::bytes<T> b(const T& x) {
+  return pm::bytes<T>::from_value(x);
+}
+template <class T>
+pm::bandwidth<T> bps(const T& x) {
+  return pm::bandwidth<T>::from_value(x);
+}
+template <class T>
+pm::request_rate<T> rps(const T& x) {
+  return pm::request_rate<T>::from_value(x);
+}
+template <class T>
+pm::token_rate<T> tps(const T& x) {
+  return pm::token_rate<T>::from_value(x);
+}
+
+}  // namespace perfmodel_test
