@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/deployment/deployment.hpp>
+#include <perfmodel/deployment/iteration.hpp>
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/service/load.hpp>
 
@@ -115,6 +116,17 @@ auto arrivals_of(inputs<T>& in) -> decltype(perfmodel::basic_service_load<T>{}.a
     if (closed) loop.concurrency = scalar_min(loop.concurrency, *loop.requests);
   }
   return loop;
+}
+
+/// The pass that a request of `step` says.
+template <perfmodel::Scalar T>
+perfmodel::basic_iteration<T> iteration_of(inputs<T>& in) {
+  perfmodel::basic_iteration<T> i;
+  i.batch = in.number("batch");
+  i.context = in.number("context");
+  i.prefill_tokens = in.number("prefill_tokens");
+  if (in.has("tokens_per_sequence")) i.tokens_per_sequence = in.number("tokens_per_sequence");
+  return i;
 }
 
 /// What a request says of load_keys().

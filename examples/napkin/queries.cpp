@@ -70,12 +70,8 @@ bool takes_services(const query& asked) {
          asked.find("engine") != nullptr && !asked.find("model")->several;
 }
 
-namespace {
-
-/// What a request counts on: nothing but data sheets in bound mode, which is the default where the
-/// accelerator has no profile.
-std::optional<calibration> calibration_for(const query& asked, const request& r,
-                                           std::optional<mode> wanted) {
+std::optional<calibration> calibration_of_request(const query& asked, const request& r,
+                                                  std::optional<mode> wanted) {
   if (asked.part == profile_part::none || wanted == mode::bound) return {};
   const perfmodel::accelerator& a = r.accelerator();
   const bool own_link = asked.find("link_bytes_per_s") == nullptr || !r.has("link_bytes_per_s");
@@ -106,18 +102,11 @@ std::optional<calibration> calibration_for(const query& asked, const request& r,
   return c;
 }
 
-}  // namespace
-
-std::optional<calibration> calibration_of_request(const query& asked, const request& r,
-                                                  std::optional<mode> wanted) {
-  return calibration_for(asked, r, wanted);
-}
-
 answers_beside::answers_beside(const query& asked, const json& object, const given_profile* profile)
     : asked_(asked),
       object_(object),
       base_(asked, object_, profile),
-      calibration_(calibration_for(asked, base_, mode_in(object))),
+      calibration_(calibration_of_request(asked, base_, mode_in(object))),
       profile_(profile) {}
 outcome<> answers_beside::operator()(const json& object) const {
   const request r(asked_, object, profile_);
@@ -127,7 +116,7 @@ outcome<> answers_beside::operator()(const json& object) const {
 outcome<> answer_of(const query& asked, const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);
   const request r(asked, object, profile);
-  const std::optional<calibration> c = calibration_for(asked, r, wanted);
+  const std::optional<calibration> c = calibration_of_request(asked, r, wanted);
   outcome<> answer = asked.answer(r, c ? &*c : nullptr);
   if (!c && !wanted && asked.part != profile_part::none) {
     answer.hint = prediction_hint(r.accelerator(), asked.part);
@@ -137,7 +126,7 @@ outcome<> answer_of(const query& asked, const json& object, const given_profile*
 explanation explanation_of(const query& asked, const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);
   const request r(asked, object, profile);
-  const std::optional<calibration> c = calibration_for(asked, r, wanted);
+  const std::optional<calibration> c = calibration_of_request(asked, r, wanted);
   return asked.explain(r, c ? &*c : nullptr);
 }
 

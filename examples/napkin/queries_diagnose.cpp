@@ -136,10 +136,7 @@ outcome<> answer(const request& r, const calibration*) {
   inputs<double> in(r);
   pm::deployment d = deployment_of(in);
   d.served_by = *pm::find_engine(in.text("engine"));
-  pm::iteration i{.batch = in.number("batch"), .context = in.number("context")};
-  i.prefill_tokens = in.number("prefill_tokens");
-  if (in.has("tokens_per_sequence")) i.tokens_per_sequence = in.number("tokens_per_sequence");
-  return outcome_of(pm::diagnose(d, i, measured_in(in)));
+  return outcome_of(pm::diagnose(d, iteration_of(in), measured_in(in)));
 }
 
 explanation no_derivation(const request&, const calibration*) {

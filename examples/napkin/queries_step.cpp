@@ -34,11 +34,7 @@ struct step {
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
     pm::basic_deployment<T> d = deployment_of(in);
     d.served_by = *pm::find_engine(in.text("engine"));
-    pm::basic_iteration<T> i;
-    i.batch = in.number("batch");
-    i.context = in.number("context");
-    i.prefill_tokens = in.number("prefill_tokens");
-    if (in.has("tokens_per_sequence")) i.tokens_per_sequence = in.number("tokens_per_sequence");
+    const pm::basic_iteration<T> i = iteration_of(in);
     const auto e = [&] {
       if constexpr (std::same_as<Mode, bound_mode>) {
         return pm::step_bound(d, i);

@@ -34,7 +34,8 @@ struct summary {
 summary summary_of_passes(const query& asked, const json& object, const given_profile* profile,
                           const json& answer);
 
-/// The calibration that a request's answer counts on; none of a bound.
+/// What a request counts on: nothing but data sheets in bound mode, which is the default where the
+/// accelerator has no profile.
 std::optional<calibration> calibration_of_request(const query& asked, const request& r,
                                                   std::optional<mode> wanted);
 

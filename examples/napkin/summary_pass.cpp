@@ -241,10 +241,7 @@ std::string pass_text(const pm::iteration& i) {
 summary of_step(inputs<double>& in, const std::optional<calibration>& c) {
   pm::deployment d = deployment_of(in);
   d.served_by = *pm::find_engine(in.text("engine"));
-  pm::iteration i{.batch = in.number("batch"),
-                  .context = in.number("context"),
-                  .prefill_tokens = in.number("prefill_tokens")};
-  if (in.has("tokens_per_sequence")) i.tokens_per_sequence = in.number("tokens_per_sequence");
+  const pm::iteration i = iteration_of(in);
   summary s;
   s.parts.push_back(passes(d, c)(i));
   s.parts.back().name =
@@ -268,9 +265,7 @@ summary of_service(inputs<double>& in, const std::optional<calibration>& c) {
   pm::deployment d = deployment_of(in, spread ? groups_of_data : 1);
   reserve_memory(in, d);
   if (has_pools(in) || drafts_of(in, d)) return {};
-  pm::service_load l = load_of(in);
-  l.first_tokens = in.number("stream_interval");
-  l.held_iterations = in.number("held_iterations");
+  const pm::service_load l = service_load_of(in);
   double copies = spread ? 1.0 : groups_of_data;
   if (l.is_closed()) copies = std::min(copies, l.concurrency());
   const passes pass(d, c);
