@@ -22,6 +22,9 @@ struct speculation {
     acceptance.kind = key_kind::numbers;
     return {
         acceptance,
+        number("later_acceptance",
+               "that of every draft token but the first, where acceptance is one number", 0.0, 1.0)
+            .optional(),
         count("draft_length", "tokens in a draft; the best length, where not given", 1.0, 4096.0)
             .optional(),
         number("draft_cost_ratio", "time of a draft step over that of a target step", 0.0, 1e6)
@@ -32,13 +35,21 @@ struct speculation {
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const std::vector<T> positions = in.numbers("acceptance");
     const T cost = in.number("draft_cost_ratio");
-    return positions.empty() ? constant(in, in.number("acceptance"), cost)
-                             : by_position(in, positions, cost);
+    const bool later = in.has("later_acceptance");
+    if (!positions.empty() && later) {
+      throw pm::error(pm::error_code::inconsistent,
+                      "later_acceptance is given beside an acceptance for each position; allowed: "
+                      "beside one number");
+    }
+    if (!positions.empty()) return by_position(in, positions, cost);
+    const T first = in.number("acceptance");
+    if (!later) return constant(in, first, cost);
+    return constant(in, pm::basic_acceptance<T>(first, in.number("later_acceptance")), cost);
   }
 
  private:
-  template <pm::Scalar T>
-  static outcome<T> constant(inputs<T>& in, const T& acceptance, const T& cost) {
+  template <pm::Scalar T, class Acceptance>
+  static outcome<T> constant(inputs<T>& in, const Acceptance& acceptance, const T& cost) {
     const int k =
         in.has("draft_length") ? in.whole("draft_length") : pm::best_draft_length(acceptance, cost);
     return answer(pm::speculate(acceptance, k, cost), pm::best_draft_length(acceptance, cost));

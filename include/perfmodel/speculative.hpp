@@ -6,6 +6,7 @@
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/workload/acceptance.hpp>
+#include <perfmodel/workload/acceptance_runs.hpp>
 
 namespace perfmodel {
 

@@ -98,6 +98,7 @@ ask kv_capacity blocks $(((200000000000 - 671000000000 / 8) / (70272 * 16))) 0 -
 ask speculation emitted_tokens 3.3616 1e-9 --acceptance 0.8 --draft_length 4
 ask speculation emitted_tokens 3.3616 1e-9 --acceptance 0.8,0.8,0.8,0.8 --draft_length 4
 ask speculation emitted_tokens 2.04 1e-9 --acceptance 0.8,0.3,0.9 --draft_length 2
+ask speculation emitted_tokens 1.392 1e-9 --acceptance 0.2 --later_acceptance 0.6 --draft_length 3
 ask speculation break_even_acceptance 0.167 0.0005 --acceptance 0.8 --draft_length 4 --draft_cost_ratio 0.05
 ask speculation best_draft_length 10 0 --acceptance 0.8 --draft_cost_ratio 0.025
 ask speculation best_draft_length 6 0 --acceptance 0.8 --draft_cost_ratio 0.08

@@ -1,4 +1,5 @@
 // Speculative decoding, worked by hand.
+#include <array>
 #include <perfmodel/speculative.hpp>
 
 namespace pm = perfmodel;
@@ -28,6 +29,25 @@ static_assert(near_to(pm::accepted_tokens(std::span<const double>(falling)).quan
                       1.395, 1e-15));
 static_assert(near_to(pm::emitted_tokens(std::span<const double>(falling)).quantity().value(),
                       2.395, 1e-15));
+
+// The first and all later ones: 0.2 (1 + 0.6 + 0.36) = 0.392
+constexpr pm::basic_acceptance<double> found_then_kept(0.2, 0.6);
+static_assert(near_to(pm::accepted_tokens(found_then_kept, 3).quantity().value(), 0.392, 1e-15));
+static_assert(near_to(pm::speculate(found_then_kept, 3, 0.0).speedup, 1.392, 1e-15));
+
+// A copy that holds for 5 tokens fills 6 positions, which keep 5, 4, 3, 2, 1, 0: by drafts of 2 two rounds
+// of 3 tokens. Two such copies and four positions without: 16 tokens in 2 x 2 + 4 rounds.
+constexpr std::array<double, 6> one_run{1, 1, 1, 1, 1, 1};
+constexpr std::array<double, 6> more_runs{6, 2, 2, 2, 2, 2};
+constexpr std::array<double, 1> no_run{7};
+constexpr double by_runs(std::span<const double> counts, int k) {
+  return pm::emitted_tokens_of_runs(counts, k).quantity().value();
+}
+static_assert(by_runs(one_run, 2) == 3.0);
+static_assert(by_runs(one_run, 5) == 6.0);
+static_assert(by_runs(one_run, 64) == 6.0);
+static_assert(by_runs(more_runs, 2) == 2.0);
+static_assert(by_runs(no_run, 4) == 1.0);
 
 // An array goes as it is, as do whole numbers, and a prefix of the positions.
 static_assert(near_to(pm::accepted_tokens(falling).quantity().value(), 1.395, 1e-15));

@@ -26,6 +26,18 @@ TEST_CASE("acceptance and draft length out of range name their field") {
   CHECK_THROWS_AS(pm::emitted_tokens(std::span<const double>(bad)), pm::error);
   CHECK_THROWS_AS(pm::emitted_tokens(std::span<const double>{}), pm::error);
   CHECK_THROWS_AS(pm::round_time(4, pm::speculative_steps{}), pm::error);
+  CHECK_THROWS_WITH(pm::basic_acceptance<double>(0.5, 1.5),
+                    ContainsSubstring("later_acceptance is 1.5"));
+}
+
+TEST_CASE("runs of copies name the count that is wrong") {
+  const auto of = [](std::vector<double> counts, int k) {
+    return pm::emitted_tokens_of_runs(std::span<const double>(counts), k);
+  };
+  CHECK_THROWS_WITH(of({}, 2), ContainsSubstring("counts has no entry"));
+  CHECK_THROWS_WITH(of({1.0, -2.0}, 2), ContainsSubstring("counts is -2"));
+  CHECK_THROWS_WITH(of({0.0, 2.0}, 2), ContainsSubstring("counts[0] is 0"));
+  CHECK_THROWS_AS(of({1.0, 1.0}, 0), pm::error);
 }
 
 TEST_CASE("a draft slower than its target pays at no acceptance, and that is an answer") {
