@@ -132,7 +132,7 @@ summary_part predicted_pass(const pm::deployment& d, const pm::iteration& i,
   summary_part part;
   groups all;
   const double factor = policy.pass_time() ? *policy.pass_time() : 1.0;
-  pm::for_each_operator(d, i, [&](const pm::basic_operator<double>& o, const auto& workload) {
+  const auto add = [&](const pm::basic_operator<double>& o, const pm::duration<>& time) {
     group& g = group_of(all, o.name);
     g.format = o.demand.format;
     g.calls += o.times;
@@ -140,9 +140,10 @@ summary_part predicted_pass(const pm::deployment& d, const pm::iteration& i,
     g.weights += o.times * o.weights.value();
     g.cache += o.times * o.cache.value();
     g.flop += o.times * o.demand.matrix_flop.value();
-    g.time +=
-        factor * o.times * pm::detail::operator_time(d.device, o.demand, workload, policy).value();
-  });
+    g.time += factor * time.value();
+  };
+  pm::detail::visit_operator_times(d, i, policy, add);
+  pm::detail::visit_small_kernel_times(d, i, policy, add);
   add_links(part, d, i, factor, pm::detail::waiting_of_pass(d, policy).value(), policy);
   add_times(part, "host of the engine", 1.0, "",
             pm::detail::host_time_of_pass(d, i, policy).value(), "host");

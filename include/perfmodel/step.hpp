@@ -3,9 +3,7 @@
 
 #include <perfmodel/deployment/communication.hpp>
 #include <perfmodel/deployment/memory.hpp>
-#include <perfmodel/deployment/operators.hpp>
-#include <perfmodel/policy/execution.hpp>
-#include <perfmodel/roofline.hpp>
+#include <perfmodel/deployment/operator_times.hpp>
 
 namespace perfmodel {
 
@@ -105,18 +103,6 @@ constexpr basic_estimate<T> bound_of_pass(const basic_deployment<T>& d, const ba
   return e;
 }
 
-/// A policy that knows an operator better than its demand has policy.estimate(device, operator).
-template <Scalar T, class W, class Policy>
-constexpr duration<T> operator_time(const basic_accelerator<T>& device,
-                                    const basic_demand<T>& demand, const W& workload,
-                                    const Policy& policy) {
-  if constexpr (requires { policy.estimate(device, workload); }) {
-    return policy.estimate(device, workload).time;
-  } else {
-    return roofline(device, demand, policy).time;
-  }
-}
-
 /// What a device waits for its host, stage after stage: policy.host_time(sequences), where the policy
 /// knows the engine.
 template <Scalar T, class Policy>
@@ -146,11 +132,12 @@ constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
                                                const Cost& links) {
   demand_sum<T> sum;
   std::array<duration<T>, 4> by_class{};
-  visit_operators(d, i, [&](const basic_operator<T>& o, const auto& workload) {
+  const auto add = [&](const basic_operator<T>& o, const duration<T>& time) {
     sum.add(o);
-    by_class[static_cast<std::size_t>(o.kind)] +=
-        named(o.name, o.times * operator_time(d.device, o.demand, workload, policy));
-  });
+    by_class[static_cast<std::size_t>(o.kind)] += named(o.name, time);
+  };
+  visit_operator_times(d, i, policy, add);
+  visit_small_kernel_times(d, i, policy, add);
   basic_estimate<T> e;
   duration<T> on_chip{};
   for (std::size_t c = 0; c < by_class.size(); ++c) {
@@ -217,7 +204,9 @@ constexpr basic_estimate<T> step_bound(const basic_deployment<T>& d, const basic
 /// A policy that prices collectives too, as a calibration does, is all it takes; else say how links
 /// are priced, or they are whole. Terms: linear, attention, experts, other, host,
 /// communication; an engine adds its host's time, and its ranks' waiting to the last.
-/// Leaves out and errors: as step_bound. Tests: never below step_bound with efficiencies below 1.
+/// Small kernels (rotary embeddings, sampling) count where the policy has measured them, and a chunk beside
+/// decodes is one kernel where it has that. Errors: as step_bound. Tests: never below step_bound with
+/// efficiencies below 1; what was measured apart is in it.
 template <Scalar T, class Policy, class Cost>
 constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  const Policy& policy, const Cost& links) {

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
+#include <map>
 #include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere_rtx.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
@@ -55,6 +56,22 @@ TEST_CASE("streaming kernels of vLLM's layers on RTX PRO 6000", "[calibrated][sh
   CHECK(all.size() == 2101);
   CHECK(pm::score_of(all).mean < 0.17);
   CHECK(pm::score_of(norms).mean < 0.13);
+}
+
+TEST_CASE("small kernels of a pass on RTX PRO 6000, as a pass counts them",
+          "[calibrated][shared]") {
+  std::map<std::string, std::vector<double>> residual;
+  for (const auto& r : published::small_kernel_rows(perfmodel_test::measured_folder())) {
+    const double t = r.predicted(catalog::rtx_pro_6000, catalog::profile_rtx_pro_6000.value,
+                                 catalog::small_kernels_rtx_pro_6000);
+    residual[r.layer].push_back(std::log(r.seconds / t));
+  }
+  const auto mean = [&](const char* layer) { return pm::score_of(residual[layer]).mean; };
+  CHECK(mean("final_layernorm") < 0.13);
+  CHECK(mean("rotary_emb") < 0.115);
+  CHECK(mean("act_fn") < 0.40);
+  CHECK(mean("qk_norm") < 0.25);
+  CHECK(mean("sampler") < 0.30);
 }
 
 TEST_CASE("GeForce takes RTX PRO 6000's products, workstation cards of Ada L40S's",

@@ -114,6 +114,40 @@ void report_streaming(const rows& data) {
   published::print_parameters(of_streaming, fit);
 }
 
+/// What a pass's small kernels have besides: their norms of heads, their sampler.
+constexpr std::array<pm::fitted_parameter, 3> of_small_kernels = {
+    {{"head_norm_cycles", 0.5, 0.0, 5.0},
+     {"sampler_floor [us]", 15.0, 1.0, 100.0},
+     {"sampler_passes", 2.0, 0.1, 20.0}}};
+
+void report_small_kernels(const std::vector<published::small_kernel_row>& all) {
+  using scalar = pm::dual<3>;
+  std::vector<published::small_kernel_row> data;
+  for (const auto& r : all) {
+    if (r.layer == "qk_norm" || r.layer == "sampler") data.push_back(r);
+  }
+  const auto device = pm::lift<scalar>(pm::catalog::rtx_pro_6000);
+  const auto machine = pm::lift<scalar>(pm::catalog::profile_rtx_pro_6000.value);
+  const auto shipped = pm::lift<scalar>(pm::catalog::small_kernels_rtx_pro_6000);
+  const auto predict = [&](const std::array<scalar, 3>& v, std::size_t i) {
+    auto s = shipped;
+    s.head_norm_cycles = v[0];
+    s.sampler_floor = v[1] * pm::us;
+    s.sampler_passes = v[2];
+    return data[i].predicted(device, machine, s);
+  };
+  const auto measured = published::seconds_of(data);
+  const auto fit = pm::fit_log_ratios(of_small_kernels, std::span<const double>(measured), predict);
+  published::print_parameters(of_small_kernels, fit);
+  std::map<std::string, std::vector<double>> by;
+  for (const auto& r : all) {
+    const double t = r.predicted(pm::catalog::rtx_pro_6000, pm::catalog::profile_rtx_pro_6000.value,
+                                 pm::catalog::small_kernels_rtx_pro_6000);
+    by[r.layer].push_back(std::log(r.seconds / t));
+  }
+  for (const auto& [layer, residual] : by) print_score("small kernels, shipped", layer, residual);
+}
+
 constexpr std::array<pm::fitted_parameter, 5> of_mixed_attention = {
     {{"floor [us]", 3.0, 0.5, 30.0},
      {"tile_latency [us]", 2.0, 0.05, 20.0},
@@ -167,5 +201,6 @@ int main(int argc, char** argv) {
   for (const auto& r : all) (r.is_product() ? products : streaming).push_back(r);
   report_products(products);
   report_streaming(streaming);
+  report_small_kernels(published::small_kernel_rows(folder));
   report_mixed_attention(published::mixed_attention_rows(folder));
 }

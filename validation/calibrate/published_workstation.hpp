@@ -4,6 +4,7 @@
 #include <perfmodel/calibrated/attention_mixed.hpp>
 #include <perfmodel/calibrated/elementwise.hpp>
 #include <perfmodel/calibrated/gemm.hpp>
+#include <perfmodel/calibrated/small_kernels.hpp>
 #include <perfmodel/roofline.hpp>
 #include <string>
 #include <variant>
@@ -115,6 +116,67 @@ inline std::vector<workstation_row> workstation_rows(const std::string& folder) 
       if (r.layer != "lm_head") r.copies = workstation_layer_bytes(m, tp) / (2.0 * g.n * g.k);
       r.workload = g;
     } else if (!set_streaming(r, m, tokens, tp)) {
+      continue;
+    }
+    rows.push_back(r);
+  }
+  return rows;
+}
+
+/// The latency of one small kernel of a pass, as a pass counts it: a norm with a residual is two of them.
+struct small_kernel_row {
+  std::string model, layer;
+  pm::small_kernel kind{};
+  std::variant<pm::elementwise, pm::norm> workload;
+  std::optional<pm::norm> beside{};
+  double seconds = 0.0;
+
+  template <class T>
+  T predicted(const pm::basic_accelerator<T>& a, const pm::basic_machine_parameters<T>& m,
+              const pm::basic_small_kernels<T>& s) const {
+    const auto of = [&](const auto& w) {
+      return pm::small_kernel_time(a, kind, pm::lift<T>(w), m, s).value();
+    };
+    T time = std::visit(of, workload);
+    if (beside) {
+      time += pm::calibrated_estimate(a, pm::lift<T>(*beside), {m, {.kernel_time = s.kernel_time}},
+                                      {.cache = pm::cache_state::warm})
+                  .time.value();
+    }
+    return time;
+  }
+};
+
+/// Rows of norms of heads are the same for one device and two: both have all heads.
+inline std::vector<small_kernel_row> small_kernel_rows(const std::string& folder) {
+  std::vector<small_kernel_row> rows;
+  for (const auto& c : rows_of(folder, "rtx_pro_6000_ops_public.csv")) {
+    const workstation_model& m = workstation_model_named(c.text("model"));
+    const double tp = c.count("tp");
+    const double tokens = c.count(c.has("tokens") ? "tokens" : "sequences");
+    const double heads = m.query_heads + m.kv_heads;
+    small_kernel_row r;
+    r.model = c.text("model");
+    r.layer = c.text("layer");
+    r.seconds = c.seconds();
+    if (r.layer == "final_layernorm") {
+      r.kind = pm::small_kernel::residual;
+      r.workload = pm::elementwise{.elements = tokens * m.hidden};
+      r.beside = pm::norm{.rows = tokens, .width = m.hidden};
+    } else if (r.layer == "rotary_emb") {
+      r.kind = pm::small_kernel::rotary;
+      r.workload = pm::elementwise{.elements = tokens * heads * m.head_dim / tp};
+    } else if (r.layer == "qk_norm") {
+      r.kind = pm::small_kernel::head_norm;
+      r.workload = pm::norm{.rows = tokens * heads, .width = m.head_dim};
+    } else if (r.layer == "act_fn") {
+      r.kind = pm::small_kernel::activation;
+      r.workload = pm::elementwise{.elements = tokens * m.intermediate / tp, .inputs = 2.0};
+    } else if (r.layer == "sampler") {
+      r.kind = pm::small_kernel::sampler;
+      r.workload = pm::elementwise{
+          .elements = tokens * m.vocabulary, .outputs = 0.0, .format = pm::number_format::fp32};
+    } else {
       continue;
     }
     rows.push_back(r);

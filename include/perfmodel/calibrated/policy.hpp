@@ -1,17 +1,25 @@
 // What was measured of one accelerator under one engine, as one policy that every law takes.
 #pragma once
 
+#include <concepts>
+#include <optional>
 #include <perfmodel/calibrated/attention.hpp>
+#include <perfmodel/calibrated/attention_mixed.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/elementwise.hpp>
 #include <perfmodel/calibrated/gemm.hpp>
 #include <perfmodel/calibrated/moe.hpp>
 #include <perfmodel/calibrated/prediction.hpp>
+#include <perfmodel/calibrated/small_kernels.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/workload/operators/embedding.hpp>
 #include <perfmodel/workload/operators/swiglu.hpp>
 
 namespace perfmodel {
+
+/// Most decodes that were measured beside a chunk; each beyond takes what it takes without one, which a run of
+/// 256 agrees with: docs/laws/calibrated_workstation.md.
+inline constexpr double most_decodes_beside = 128.0;
 
 /// An execution policy, with its own model of each operator that was measured, and a cost policy of
 /// links inside a node and between nodes. It picks attention kernels by the format of the cache and
@@ -30,6 +38,8 @@ struct basic_calibrated {
   basic_moe_kernels<T> spread_moe_kernels{};   ///< the same, experts spread over ranks
   basic_calibrated_collectives<T> links{};     ///< inside a node
   basic_calibrated_collectives<T> network{};   ///< between nodes: InfiniBand, Ethernet
+  std::optional<basic_mixed_attention_parameters<T>> mixed_attention{};  ///< where measured
+  basic_small_kernels<T> small_kernels{};  ///< that a pass has besides, where measured
   duration<T> kernel_time = lift<T>(graph_kernel_time);
   basic_call_conditions<T> conditions{};
   std::array<profile_note, 6> notes{};  ///< by profile_part
@@ -47,6 +57,8 @@ struct basic_calibrated {
     f("spread_moe_kernels", s.spread_moe_kernels...);
     f("links", s.links...);
     f("network", s.network...);
+    f("mixed_attention", s.mixed_attention...);
+    f("small_kernels", s.small_kernels...);
     f(field::not_negative("kernel_time"), s.kernel_time...);
     f("conditions", s.conditions...);
     f("notes", s.notes...);
@@ -91,13 +103,43 @@ struct basic_calibrated {
       requires(const basic_calibrated& c) {
     calibrated_estimate(a, x, c, c.conditions);
   }
-  { return calibrated_estimate(a, x, *this, conditions); }
+  { return calibrated_estimate(a, x, *this, conditions_of(x)); }
+
+  /// A chunk of prompts beside decodes as one kernel, where it was measured: heads of 128, 16-bit caches, no
+  /// window.
+  constexpr std::optional<duration<T>> beside(const basic_accelerator<T>& a,
+                                              const basic_attention_prefill<T>& prompts,
+                                              const basic_attention_decode<T>& decodes) const {
+    const bool measured = mixed_attention && !prompts.window && !decodes.window &&
+                          prompts.head_dim == T(128.0) && prompts.kv_format.bits() >= 16.0;
+    if (!measured) return std::nullopt;
+    basic_attention_decode<T> held = decodes;
+    held.batch = scalar_min(held.batch, T(most_decodes_beside));
+    const duration<T> together =
+        calibrated_estimate(a, prompts, held, {machine, *mixed_attention}).time;
+    if (!(upper(decodes.batch) > most_decodes_beside)) return together;
+    return together + (estimate(a, decodes).time - estimate(a, held).time);
+  }
+  template <class Streamed>
+  constexpr duration<T> small_kernel_time(const basic_accelerator<T>& a, small_kernel k,
+                                          const Streamed& x) const {
+    return perfmodel::small_kernel_time(a, k, x, machine, small_kernels);
+  }
 
   constexpr const profile_note& note(profile_part p) const {
     return notes[static_cast<std::size_t>(p)];
   }
 
  private:
+  /// What streams in a pass whose small kernels were measured finds what the kernel before it wrote.
+  template <class Operator>
+  constexpr basic_call_conditions<T> conditions_of(const Operator&) const {
+    basic_call_conditions<T> found = conditions;
+    if (std::same_as<Operator, basic_norm<T>> && small_kernels.any()) {
+      found.cache = cache_state::warm;
+    }
+    return found;
+  }
   constexpr const basic_calibrated_collectives<T>& cost_on(const basic_interconnect<T>& l) const {
     return l.kind == link_kind::infiniband || l.kind == link_kind::ethernet ? network : links;
   }

@@ -112,8 +112,8 @@ constexpr void visit_operators(const basic_deployment<T>& d, const basic_iterati
 
 /// Calls visit(operator) or visit(operator, workload) for every operator of a pass, all layers, on
 /// one rank of the tensor-parallel group of the busiest data-parallel group. A pipeline works on
-/// 1 / pipeline of the sequences at a time. Leaves out: rotary embeddings, sampling, quantisation
-/// of activations, biases.
+/// 1 / pipeline of the sequences at a time. Leaves out: quantisation of activations, biases, and what
+/// for_each_small_kernel has: rotary embeddings, sampling and others.
 /// Errors: a model or layout that cannot be, or an empty iteration.
 /// Tests: with every expert touched the weights add up to weight_bytes_per_device less the embedding
 /// table, norms and biases, on one stage; FLOP over one device are flop_per_token, plus, for MLA,

@@ -1,0 +1,181 @@
+// Small kernels of a pass, counted by hand, and where a prediction has them.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <map>
+#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
+#include <perfmodel/step.hpp>
+#include <perfmodel/workload/catalog/deepseek.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/workload/catalog/qwen.hpp>
+
+namespace pm = perfmodel;
+using Catch::Matchers::WithinRel;
+using pm::small_kernel;
+
+namespace {
+
+/// 16-bit elements that all kernels of a kind move in a pass, and how many kernels.
+struct moved {
+  double times = 0, elements = 0;
+};
+std::map<small_kernel, moved> moved_by(const pm::deployment& d, const pm::iteration& i) {
+  std::map<small_kernel, moved> by;
+  pm::for_each_small_kernel(d, i, [&](small_kernel k, double times, const auto& w) {
+    by[k].times += times;
+    by[k].elements += times * demand_of(w).dram.total().value() / 2;
+  });
+  return by;
+}
+pm::deployment llama(int tensor = 1) {
+  return {.device = pm::catalog::rtx_pro_6000,
+          .model = pm::catalog::llama_3_1_8b,
+          .layout = {.tensor = tensor}};
+}
+
+}  // namespace
+
+TEST_CASE("small kernels of Llama 3.1 8B by hand") {
+  // 10 sequences and a prompt of 90 tokens: 100 rows of 4096, 32 + 8 heads of 128, 32 layers.
+  const pm::iteration i{.batch = 10, .context = 500, .prefill_tokens = 90};
+  auto by = moved_by(llama(), i);
+  CHECK(by[small_kernel::residual].times == 64.0);
+  CHECK(by[small_kernel::residual].elements == 64.0 * 2 * 100 * 4096);
+  CHECK(by[small_kernel::rotary].times == 32.0);
+  CHECK(by[small_kernel::rotary].elements == 32.0 * 2 * 100 * 40 * 128);
+  CHECK(by[small_kernel::cache_write].elements == 32.0 * 2 * 100 * 8 * 256);
+  CHECK(by[small_kernel::activation].elements == 32.0 * 3 * 100 * 14336);
+  CHECK(by.count(small_kernel::head_norm) == 0);
+  // fp32 logits of 10 tokens and the prompt's last, read once
+  CHECK(by[small_kernel::sampler].times == 1.0);
+  CHECK(by[small_kernel::sampler].elements == 11.0 * 128256 * 2);
+
+  auto halves = moved_by(llama(2), i);
+  for (const small_kernel k :
+       {small_kernel::rotary, small_kernel::cache_write, small_kernel::activation}) {
+    CHECK(halves[k].elements == by[k].elements / 2);
+    CHECK(halves[k].times == by[k].times);
+  }
+  CHECK(halves[small_kernel::residual].elements == by[small_kernel::residual].elements);
+}
+
+TEST_CASE("small kernels: norms of heads, a latent, and experts that have their own") {
+  const pm::iteration i{.batch = 10, .context = 500};
+  pm::deployment d = llama();
+  d.model = pm::catalog::qwen_3_30b_a3b;
+  auto qwen = moved_by(d, i);
+  CHECK(qwen.count(small_kernel::activation) == 0);
+  // 36 heads of 128, and their weights of 128 elements
+  CHECK(qwen[small_kernel::head_norm].elements == 48.0 * (2 * 10 * 36 * 128 + 128));
+  d.model = pm::catalog::deepseek_v3;
+  auto deepseek = moved_by(d, i);
+  CHECK(deepseek[small_kernel::rotary].elements == 61.0 * 2 * 10 * 129 * 64);
+  CHECK(deepseek[small_kernel::cache_write].elements == 61.0 * 2 * 10 * 576);
+  CHECK(deepseek[small_kernel::activation].times == 3.0);
+}
+
+TEST_CASE("small kernels: one by hand") {
+  const pm::machine_parameters m = pm::catalog::profile_rtx_pro_6000.value;
+  const pm::accelerator& a = pm::catalog::rtx_pro_6000;
+  const pm::small_kernels s{.kernel_time = 2 * pm::us,
+                            .head_norm_cycles = 2,
+                            .sampler_floor = 20 * pm::us,
+                            .sampler_passes = 3};
+  // 4 MB are in the 128 MiB of L2 whole.
+  const pm::elementwise x{.elements = 1e6};
+  const double bytes = 4e6 / 3.99e12;
+  const auto time = [&](small_kernel k, const auto& w) {
+    return pm::small_kernel_time(a, k, w, m, s).value();
+  };
+  CHECK_THAT(time(small_kernel::rotary, x), WithinRel(2e-6 + bytes, 1e-6));
+  CHECK_THAT(time(small_kernel::residual, x), WithinRel(bytes, 1e-6));
+  CHECK_THAT(time(small_kernel::sampler, x), WithinRel(20e-6 + 3 * bytes, 1e-6));
+  // 2 cycles for each of 1e6 elements on 188 SMs at 2.43 GHz are 4.4 us: much more than their bytes.
+  const pm::norm heads{.rows = 1e6 / 128, .width = 128};
+  CHECK(time(small_kernel::head_norm, heads) > 2e-6 + 2e6 / (188 * 2.43e9));
+  CHECK(time(small_kernel::head_norm, heads) < 2e-6 + 1.1 * 2e6 / (188 * 2.43e9));
+}
+
+TEST_CASE("small kernels: a prediction has those that were measured, a bound none") {
+  const pm::iteration i{.batch = 16, .context = 1000, .prefill_tokens = 512};
+  const pm::calibrated with = pm::calibrated_for(pm::catalog::rtx_pro_6000, pm::engine::vllm);
+  pm::calibrated without = with;
+  without.small_kernels = {};
+  double small = 0;
+  pm::for_each_small_kernel(llama(), i, [&](small_kernel k, double times, const auto& w) {
+    if (k == small_kernel::cache_write) return;  // not measured
+    small += times *
+             pm::small_kernel_time(llama().device, k, w, with.machine, with.small_kernels).value();
+  });
+  const auto has = pm::step(llama(), i, with), has_not = pm::step(llama(), i, without);
+  CHECK(small > 0.5e-3);
+  // Norms find in L2 what was written for them, so the difference is a little less.
+  CHECK(has.terms["other"].value() < has_not.terms["other"].value() + small);
+  CHECK(has.terms["other"].value() > small);
+  CHECK(has.terms["linear"].value() == has_not.terms["linear"].value());
+  CHECK_FALSE(pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm).small_kernels.any());
+  CHECK(pm::step_bound(llama(), i).time.value() < has_not.time.value());
+}
+
+TEST_CASE("a chunk beside decodes is one kernel of a pass where it was measured") {
+  const pm::calibrated c = pm::calibrated_for(pm::catalog::rtx_pro_6000, pm::engine::vllm);
+  const pm::mixed_attention_calibration both{c.machine, *c.mixed_attention};
+  const pm::iteration i{.batch = 64, .context = 1000, .prefill_tokens = 512, .prefill_past = 256};
+  const pm::attention_prefill x{
+      .batch = 1, .tokens = 512, .query_heads = 32, .kv_heads = 8, .head_dim = 128, .past = 256};
+  pm::attention_decode y{
+      .batch = 64, .context = 1000, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
+  const auto of = [&](const pm::iteration& pass) {
+    return pm::step(llama(), pass, c).terms["attention"].value();
+  };
+  const double mixed = calibrated_estimate(pm::catalog::rtx_pro_6000, x, y, both).time.value();
+  CHECK_THAT(of(i), WithinRel(32 * mixed, 1e-12));
+  CHECK(of(i) >
+        of({.batch = 64, .context = 1000}) + of({.prefill_tokens = 512, .prefill_past = 256}));
+
+  // In a mean of passes half of them have the chunk.
+  pm::iteration half = i;
+  half.prefill_tokens = 256;
+  half.prefill_sequences = 0.5;
+  half.steady = true;
+  const double alone = c.estimate(pm::catalog::rtx_pro_6000, y).time.value();
+  CHECK_THAT(of(half), WithinRel(16 * mixed + 16 * alone, 1e-12));
+
+  // Beyond the 128 decodes that were measured each takes what it takes without a chunk.
+  pm::iteration many = i;
+  many.batch = 200;
+  y.batch = 128;
+  const double most = calibrated_estimate(pm::catalog::rtx_pro_6000, x, y, both).time.value();
+  const double first = c.estimate(pm::catalog::rtx_pro_6000, y).time.value();
+  y.batch = 200;
+  const double all = c.estimate(pm::catalog::rtx_pro_6000, y).time.value();
+  CHECK_THAT(of(many), WithinRel(32 * (most + all - first), 1e-12));
+
+  // Heads of 256 were not measured: two kernels.
+  const pm::attention_prefill wide{
+      .batch = 1, .tokens = 512, .query_heads = 32, .kv_heads = 8, .head_dim = 256};
+  const pm::attention_decode wide_decodes{
+      .batch = 64, .context = 1000, .query_heads = 32, .kv_heads = 8, .head_dim = 256};
+  CHECK_FALSE(c.beside(pm::catalog::rtx_pro_6000, wide, wide_decodes).has_value());
+  CHECK_FALSE(pm::calibrated_for(pm::catalog::h100_sxm).mixed_attention.has_value());
+}
+
+TEST_CASE("a pass on RTX PRO 6000 is not shorter for more decodes, longer chunks or contexts") {
+  const pm::calibrated c = pm::calibrated_for(pm::catalog::rtx_pro_6000, pm::engine::vllm);
+  const auto time = [&](double batch, double context, double chunk) {
+    const pm::iteration i{.batch = batch, .context = context, .prefill_tokens = chunk};
+    return pm::step(llama(), i, c).time.value();
+  };
+  for (double batch = 1; batch <= 256; batch *= 2) {
+    for (double context = 128; context <= 8192; context *= 4) {
+      for (double chunk = 16; chunk <= 2048; chunk *= 2) {
+        INFO(batch << " decodes over " << context << " beside " << chunk);
+        CHECK(time(2 * batch, context, chunk) >= time(batch, context, chunk));
+        CHECK(time(batch, 2 * context, chunk) >= time(batch, context, chunk));
+        CHECK(time(batch, context, 2 * chunk) >= time(batch, context, chunk));
+        CHECK(time(batch, context, chunk) >= time(batch, context, 0));
+      }
+    }
+  }
+}
