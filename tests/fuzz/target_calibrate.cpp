@@ -1,0 +1,17 @@
+// `napkin calibrate`: a table of products, fitted; the profile that it writes is read again.
+#include "../../examples/napkin/calibrate.hpp"
+#include "../../examples/napkin/profile_file.hpp"
+#include "fuzz.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const fuzz::input_file file("products.csv");
+  static const fuzz::input_file written("profile.json");
+  return fuzz::one_input([&] {
+    napkin::calibrate_request request;
+    request.accelerator = "h100_sxm";
+    request.data = file.holding({reinterpret_cast<const char*>(data), size});
+    request.out = written.holding("");
+    napkin::calibrate(request);
+    napkin::read_profile(request.out);
+  });
+}

@@ -1,0 +1,7 @@
+// config.json as Hugging Face has it.
+#include "model_target.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const fuzz::input_file file("config.json");
+  return fuzz::model_input(file, data, size);
+}

@@ -1,0 +1,23 @@
+// A profile that `napkin calibrate` writes, and what is answered by it.
+#include "../../examples/napkin/output.hpp"
+#include "../../examples/napkin/profile_file.hpp"
+#include "fuzz.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const fuzz::input_file file("profile.json");
+  return fuzz::one_input([&] {
+    const auto profile =
+        napkin::read_profile(file.holding({reinterpret_cast<const char*>(data), size}));
+    for (
+        const char* asked :
+        {R"({"query":"gemm","accelerator":"h100_sxm","m":64,"n":4096,"k":4096,"format":"bf16"})",
+         R"({"query":"step","accelerator":"h100_sxm","model":"llama_3_8b","batch":4,"context":900})"}) {
+      const fuzz::json request = fuzz::json::parse(asked);
+      try {
+        const auto answer = napkin::answer_of(napkin::query_of(request), request, profile.get());
+        fuzz::check_answer(napkin::answer_json(answer, request), asked);
+      } catch (const perfmodel::error&) {
+      }
+    }
+  });
+}

@@ -1,0 +1,15 @@
+// A recording of a kernel program (docs/recordings.md). Its reader has errors of its own.
+#include "../../validation/recording/read_recording.hpp"
+#include "fuzz.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const fuzz::input_file file("recording.json");
+  return fuzz::one_input([&] {
+    const std::string& path = file.holding({reinterpret_cast<const char*>(data), size});
+    try {
+      perfmodel::validation::read_recording(path);
+    } catch (const perfmodel::validation::recording_error& e) {
+      throw perfmodel::error(perfmodel::error_code::inconsistent, e.what());
+    }
+  });
+}

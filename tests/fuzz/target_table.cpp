@@ -1,0 +1,16 @@
+// Tables and JSON of measured runs of a service, and tables of measured products.
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+
+#include "../../examples/napkin/measurements.hpp"
+#include "../../examples/napkin/service_runs.hpp"
+#include "fuzz.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const fuzz::input_file file("runs.csv");
+  const std::string& path = file.holding({reinterpret_cast<const char*>(data), size});
+  fuzz::one_input([&] { napkin::read_products(path, perfmodel::catalog::h100_sxm, {}); });
+  return fuzz::one_input([&] {
+    napkin::read_runs({path},
+                      {{"model", "llama_3_8b"}, {"engine", "vllm"}, {"tensor_parallel", 1}});
+  });
+}
