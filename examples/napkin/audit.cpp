@@ -1,5 +1,6 @@
 #include "audit.hpp"
 
+#include <perfmodel/analysis/needed_input.hpp>
 #include <perfmodel/audit.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/units/text.hpp>
@@ -229,7 +230,7 @@ std::vector<pm::slip_input> inputs_of(const query& asked, const json& question) 
   std::vector<pm::slip_input> all;
   for (const key& k : asked.keys) {
     const auto given = question.find(k.name);
-    pm::slip_input i{k.name, {}, {}, {}, !k.required};
+    pm::slip_input i{k.name, {}, {}, {}, !k.required, k.range.whole};
     if (given != question.end() && given->is_number()) {
       i.number = given->get<double>();
     } else if (k.kind == key_kind::word) {
@@ -261,16 +262,15 @@ std::string words_of(const pm::found_slip& s) {
   return text;
 }
 
-std::optional<pm::found_slip> slip_of(const json& claim, const pm::claimed_value& c,
-                                      const law_answer& a, const json& question,
-                                      const given_profile* profile) {
-  const query& asked = quantity_of(claim);
-  auto inputs = inputs_of(asked, question);
-  pm::slip_input keys{"key", {}, a.key, {}, false};
-  for (const auto& r : answer_of(asked, question, profile).results) keys.words.emplace_back(r.key);
-  inputs.push_back(std::move(keys));
-  const auto ask = [&](std::span<const pm::slip_question> changes) -> std::optional<double> {
-    json q = question, asked_for = claim;
+/// The question of a claim asked again with some of it changed.
+class asked_again {
+ public:
+  asked_again(const json& claim, const json& question, const law_answer& a,
+              const given_profile* profile)
+      : claim_(claim), question_(question), unit_(a.unit), profile_(profile) {}
+
+  std::optional<double> operator()(std::span<const pm::slip_question> changes) const {
+    json q = question_, asked_for = claim_;
     for (const pm::slip_question& changed : changes) {
       const std::string name(changed.input);
       if (name == "key") {
@@ -284,13 +284,45 @@ std::optional<pm::found_slip> slip_of(const json& claim, const pm::claimed_value
       }
     }
     try {
-      const law_answer other = answer_to(asked_for, q, profile);
-      return other.unit == a.unit ? std::optional(other.value) : std::nullopt;
+      const law_answer other = answer_to(asked_for, q, profile_);
+      return other.unit == unit_ ? std::optional(other.value) : std::nullopt;
     } catch (const error&) {
       return {};
     }
-  };
-  return pm::slip_behind(c, a.value, a.unit, inputs, ask);
+  }
+
+ private:
+  const json& claim_;
+  const json& question_;
+  pm::unit_exponents unit_;
+  const given_profile* profile_;
+};
+
+std::optional<pm::found_slip> slip_of(const json& claim, const pm::claimed_value& c,
+                                      const law_answer& a, const json& question,
+                                      const given_profile* profile) {
+  const query& asked = quantity_of(claim);
+  auto inputs = inputs_of(asked, question);
+  pm::slip_input keys{"key", {}, a.key, {}, false};
+  for (const auto& r : answer_of(asked, question, profile).results) keys.words.emplace_back(r.key);
+  inputs.push_back(std::move(keys));
+  return pm::slip_behind(c, a.value, a.unit, inputs, asked_again(claim, question, a, profile));
+}
+
+/// What each input would have to be, the three nearest. Of a range, for the end that is nearer.
+json needed_of(const json& claim, const pm::claimed_value& c, const law_answer& a,
+               const json& question, const given_profile* profile) {
+  constexpr std::size_t most = 3;
+  json out = json::array();
+  const auto inputs = inputs_of(quantity_of(claim), question);
+  const double value = a.value < c.low ? c.low : c.high;
+  for (const auto& n : pm::needed_inputs(value, inputs, asked_again(claim, question, a, profile))) {
+    if (out.size() == most) break;
+    out.push_back({{"key", n.name},
+                   {"said", number_json("said", n.said)},
+                   {"needed", number_json("needed", n.needed)}});
+  }
+  return out;
 }
 
 /// Operands that were still in the L2 outrun DRAM: an input that a claim of a kernel has to state.
@@ -360,6 +392,8 @@ json audit_json(const json& claim, const given_profile* profile) {
   out["reason"] = reason;
   if (v == pm::verdict::wrong || (v == pm::verdict::impossible && a.feasible)) {
     if (const auto s = slip_of(claim, c, a, question, profile)) out["slip"] = words_of(*s);
+    if (json needed = needed_of(claim, c, a, question, profile); !needed.empty())
+      out["would_take"] = std::move(needed);
   }
   return out;
 }
@@ -400,7 +434,15 @@ std::string audit_text(const json& claim, const json& found) {
   if (const std::string unit = claim.value("unit", ""); !unit.empty()) s += cat(" ", unit);
   s += "\n";
   if (found.contains("slip")) s += cat("  as if: ", found["slip"].get<std::string>(), "\n");
-  return s;
+  if (found.contains("slip") || !found.contains("would_take")) return s;
+  const char* before = "  it would take: ";
+  for (const json& n : found["would_take"]) {
+    s += cat(before, n["key"].get<std::string>(), " ",
+             pm::detail::significant(n["needed"].get<double>(), 4), " for ",
+             pm::detail::significant(n["said"].get<double>(), 4));
+    before = ", or ";
+  }
+  return s + "\n";
 }
 
 }  // namespace napkin

@@ -41,6 +41,9 @@ one impossible --quantity iron_law --value 4 --unit ms --bytes 17.5e9 --bytes_pe
 one needs --quantity iron_law --value 4 --unit ms --bytes 17.5e9
 [[ $("$napkin" audit --quantity peak --value 1979 --unit TFLOP/s --accelerator h100_sxm) == *'sparse for dense'* ]] ||
   fail 'the slip in text'
+# 280 x 0.085 = 23.8 streams, or 4 / 280 = 14.29 ms.
+answer=$("$napkin" audit --quantity throughput --value 280 --unit tok/s --streams 4 --itl_s 85ms)
+[[ $answer == *'it would take: streams 23.8 for 4, or itl_s 0.01429 for 0.085'* ]] || fail "what it would take: $answer"
 
 refuses PM-E002 audit --quantity nothing --value 1
 refuses PM-E004 audit --quantity ridge --accelerator h100_sxm

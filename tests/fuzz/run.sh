@@ -38,7 +38,8 @@ for target in "${targets[@]}"; do
   corpus=$corpora/fuzz/corpus/$target
   [[ $target != config ]] || corpus=$corpora/data/configs
   result='no finding' executions='-' took='-' coverage='-'
-  if "$program" -help=1 2>/dev/null | grep -q '^Usage: '; then
+  help=$("$program" -help=1 2>&1 || true)
+  if [[ $help == *'-max_total_time'* ]]; then
     # libFuzzer: what it adds goes to a folder of its own, the corpus stays as it is.
     mkdir -p "$found/corpus_$target"
     limit=(-max_total_time="$seconds")

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
+#include <perfmodel/analysis/needed_input.hpp>
 #include <perfmodel/audit.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <string>
@@ -133,4 +134,32 @@ TEST_CASE("every slip is well formed", "[audit]") {
     if (s.change == slip_change::as_input) CHECK(s.other[0] != '\0');
     if (s.place == slip_place::word) CHECK(s.change == slip_change::another);
   }
+}
+
+TEST_CASE("what a claim would take: 280 tokens/s of 4 streams at 85 ms", "[audit]") {
+  // Little's law: rate = streams / time. 280 x 0.085 = 23.8 streams, or 4 / 280 = 14.29 ms.
+  const std::vector<slip_input> inputs{{"streams", 4.0, "", {}, false, false},
+                                       {"seconds", 0.085, "", {}, false, false},
+                                       {"none", 0.0, "", {}, false, false}};
+  const auto ask = [](std::span<const slip_question> q) -> std::optional<double> {
+    const double x = q[0].number.value();
+    return q[0].input == "streams" ? x / 0.085 : q[0].input == "seconds" ? 4.0 / x : 1.0;
+  };
+  const auto found = needed_inputs(280.0, inputs, ask);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].name == "streams");
+  CHECK_THAT(found[0].needed, WithinRel(23.8, 1e-9));
+  CHECK(found[1].name == "seconds");
+  CHECK_THAT(found[1].needed, WithinRel(0.0142857142857, 1e-9));
+  // No count of a step that jumps, nothing beyond a factor of a thousand, no law that refuses.
+  const std::vector<slip_input> counts{{"n", 4.0, "", {}, false, true}};
+  const auto steps = [](std::span<const slip_question> q) -> std::optional<double> {
+    return *q[0].number;
+  };
+  CHECK(needed_inputs(2.4, counts, steps).empty());
+  REQUIRE(needed_inputs(300.2, counts, steps).size() == 1);
+  CHECK(needed_inputs(300.2, counts, steps)[0].needed == 300.0);
+  CHECK(needed_inputs(1e7, counts, steps).empty());
+  const auto refuses = [](std::span<const slip_question>) { return std::optional<double>(); };
+  CHECK(needed_inputs(5.0, counts, refuses).empty());
 }

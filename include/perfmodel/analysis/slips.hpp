@@ -99,6 +99,7 @@ struct slip_input {
   std::string word{};
   std::vector<std::string> words{};
   bool optional = false;  ///< may be left out
+  bool whole = false;     ///< takes whole numbers alone
 };
 
 /// What is asked again: an input with another value; neither: left out.
