@@ -1,6 +1,5 @@
 #include "audit.hpp"
 
-#include <perfmodel/analysis/needed_input.hpp>
 #include <perfmodel/audit.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/units/text.hpp>

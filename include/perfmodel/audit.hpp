@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <perfmodel/analysis/needed_input.hpp>
 #include <perfmodel/analysis/slips.hpp>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/core/estimate.hpp>

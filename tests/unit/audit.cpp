@@ -2,7 +2,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/analysis/needed_input.hpp>
 #include <perfmodel/audit.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <string>
