@@ -157,6 +157,56 @@ constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
   return e;
 }
 
+/// The time of that prediction alone, without its demand, terms and shares.
+template <Scalar T, class Policy, class Cost>
+constexpr duration<T> time_of_pass(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                   const Policy& policy, const Cost& links) {
+  if constexpr (requires(const T& x) { x.name_step("", unit_exponents{}); }) {
+    return prediction_of_pass(d, i, policy, links).time;  // a derivation has its terms
+  } else {
+    std::array<duration<T>, 4> by_class{};
+    const auto add = [&](operator_class c, const duration<T>& all) {
+      by_class[static_cast<std::size_t>(c)] += all;
+    };
+    operator_times<T, Policy> times(d.device, policy);
+    visit_layers(rank_pass<T>{d, i}, [&](const operator_head<T>& o, const auto& workload) {
+      add(o.kind, o.times * times.of(workload, [&] { return demand_of_valid(workload); }));
+    });
+    visit_small_kernel_times(d, i, policy, [&](const basic_operator<T>& o, const duration<T>& all) {
+      add(o.kind, all);
+    });
+    duration<T> time{};
+    for (const duration<T>& kernels : by_class) time += as_it_runs(kernels, policy);
+    time += host_time_of_pass(d, i, policy);
+    const duration<T> waiting = waiting_of_pass(d, policy);
+    return time + as_it_runs(duration<T>(communication_of_pass(d, i, links) + waiting), policy);
+  }
+}
+
+/// Passes of one deployment under a policy: what each takes, and its whole prediction.
+template <Scalar T, class Policy, class Cost>
+struct predicted_pass {
+  const basic_deployment<T>& on;
+  const Policy& policy;
+  const Cost& links;
+
+  constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) const {
+    return prediction_of_pass(on, i, policy, links);
+  }
+  constexpr duration<T> time(const basic_iteration<T>& i) const {
+    return time_of_pass(on, i, policy, links);
+  }
+};
+/// What an iteration takes by pass(iteration) -> estimate, or pass.time(iteration) where it has one.
+template <Scalar T, class Pass>
+constexpr duration<T> time_by(const Pass& pass, const basic_iteration<T>& i) {
+  if constexpr (requires { pass.time(i); }) {
+    return pass.time(i);
+  } else {
+    return pass(i).time;
+  }
+}
+
 /// A calibration knows its links as well as its kernels; with any other policy links are whole.
 template <Scalar T, class Policy>
 constexpr decltype(auto) links_of(const Policy& policy) {

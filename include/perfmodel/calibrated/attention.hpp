@@ -66,6 +66,70 @@ inline constexpr double decode_block_tokens = 128.0;
 /// Query rows of a decode tile: a group of heads fills a part of it.
 inline constexpr double decode_tile_rows = 64.0;
 
+namespace detail {
+
+/// What a kernel takes, and what of it DRAM moves.
+template <Scalar T>
+struct attention_time {
+  duration<T> time{};
+  bytes<T> from_dram{};
+};
+
+template <Scalar T, class Terms>
+constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
+                                              const basic_attention_decode<T>& w,
+                                              const basic_demand<T>& needs,
+                                              const basic_attention_calibration<T>& c,
+                                              const basic_call_conditions<T>& conditions,
+                                              Terms&& terms) {
+  using math::ceil;
+  using math::floor;
+  const basic_attention_parameters<T>& p = c.attention;
+  const basic_attention_kernels<T>& k = c.kernels;
+  const T seen = attended_tokens(w);
+  const T value_dim = w.value_width();
+  const T group = w.query_heads / w.kv_heads;
+  const T units = named("tiles", T(w.batch * w.kv_heads * ceil(T(group / decode_tile_rows))));
+  const T sms = positive("sms", a.sms).value();
+  const T slots = sms * k.blocks_per_sm;
+  const T blocks = ceil(T(seen / decode_block_tokens));
+  const T wanted =
+      scalar_min(scalar_max(T(1.0), T(floor(T(slots / units)))), scalar_min(k.max_splits, blocks));
+  const T chunk = named("KV blocks per split", T(ceil(T(blocks / wanted))));
+  const T splits = named("splits", scalar_max(T(1.0), T(ceil(T(blocks / chunk)))));
+  const T waves = named("waves", scalar_max(T(1.0), T(units * splits / slots)));
+
+  const T elements = chunk * decode_block_tokens * (w.head_dim + value_dim);
+  const duration<T> block_time = named("block time", p.tile_latency + elements / p.element_rate);
+  const duration<T> compute = waves * block_time;
+  const auto memory =
+      warm_memory_of(a, c, needs.dram.total(), needs.dram.total(), conditions.cache);
+
+  const T split_kernel = any(T(splits - 1.0));
+  const T reorder_kernel = k.reorders_heads
+                               ? any(T(w.batch - 1.0)) * any(T(w.kv_heads - 1.0)) *
+                                     any(T(group - 1.0))
+                               : T(0.0);
+  const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
+  const T scheduled = 1.0 - any(T(w.batch - k.scheduled_sequences));
+
+  const duration<T> blocks_take = terms.add(limiter::latency, "blocks", compute);
+  const duration<T> memory_takes = terms.add(limiter::memory, "memory", memory.time);
+  const duration<T> combined =
+      named("blocks beside memory", soft_max(blocks_take, memory_takes));
+  duration<T> fixed = terms.add(limiter::launch, "floor", p.floor);
+  fixed += terms.add(limiter::latency, "splits", (splits - 1.0) * k.split_cycles / clock);
+  fixed += terms.add(limiter::launch, "further kernels",
+                       (split_kernel + reorder_kernel) * k.kernel_cycles / clock);
+  fixed += terms.add(limiter::launch, "metadata", scheduled * w.batch * k.sequence_cost);
+  if (w.kv_format.format != w.format) {
+    fixed += terms.add(limiter::launch, "conversion", k.narrow_kv_time);
+  }
+  return {named("time", fixed + combined), memory.from_dram};
+}
+
+}  // namespace detail
+
 /// A group of heads fills a part of a tile; the context is split while slots are free, in whole
 /// blocks; then blocks and memory hide each other in part.
 /// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
@@ -80,55 +144,14 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_decode<T>& w,
                                                 const basic_attention_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  using math::ceil;
-  using math::floor;
-  const basic_attention_parameters<T>& p = c.attention;
-  const basic_attention_kernels<T>& k = c.kernels;
   const basic_demand<T> needs = demand_of(w);
-  const T seen = attended_tokens(w);
-  const T value_dim = w.value_width();
-  const T group = w.query_heads / w.kv_heads;
-  const T units = named("tiles", T(w.batch * w.kv_heads * ceil(T(group / decode_tile_rows))));
-  const T sms = detail::positive("sms", a.sms).value();
-  const T slots = sms * k.blocks_per_sm;
-  const T blocks = ceil(T(seen / decode_block_tokens));
-  const T wanted =
-      scalar_min(scalar_max(T(1.0), T(floor(T(slots / units)))), scalar_min(k.max_splits, blocks));
-  const T chunk = named("KV blocks per split", T(ceil(T(blocks / wanted))));
-  const T splits = named("splits", scalar_max(T(1.0), T(ceil(T(blocks / chunk)))));
-  const T waves = named("waves", scalar_max(T(1.0), T(units * splits / slots)));
-
-  const T elements = chunk * decode_block_tokens * (w.head_dim + value_dim);
-  const duration<T> block_time = named("block time", p.tile_latency + elements / p.element_rate);
-  const duration<T> compute = waves * block_time;
-  const auto memory =
-      detail::warm_memory_of(a, c, needs.dram.total(), needs.dram.total(), conditions.cache);
-
-  const T split_kernel = detail::any(T(splits - 1.0));
-  const T reorder_kernel = k.reorders_heads
-                               ? detail::any(T(w.batch - 1.0)) * detail::any(T(w.kv_heads - 1.0)) *
-                                     detail::any(T(group - 1.0))
-                               : T(0.0);
-  const frequency<T> clock = detail::positive("vector.clock", a.vector.clock.quantity());
-  const T scheduled = 1.0 - detail::any(T(w.batch - k.scheduled_sequences));
-
   basic_estimate<T> e;
-  const duration<T> blocks_take = e.terms.add(limiter::latency, "blocks", compute);
-  const duration<T> memory_takes = e.terms.add(limiter::memory, "memory", memory.time);
-  const duration<T> combined =
-      named("blocks beside memory", detail::soft_max(blocks_take, memory_takes));
-  e.limiter = e.terms.limiting();
-  duration<T> fixed = e.terms.add(limiter::launch, "floor", p.floor);
-  fixed += e.terms.add(limiter::latency, "splits", (splits - 1.0) * k.split_cycles / clock);
-  fixed += e.terms.add(limiter::launch, "further kernels",
-                       (split_kernel + reorder_kernel) * k.kernel_cycles / clock);
-  fixed += e.terms.add(limiter::launch, "metadata", scheduled * w.batch * k.sequence_cost);
-  if (w.kv_format.format != w.format) {
-    fixed += e.terms.add(limiter::launch, "conversion", k.narrow_kv_time);
-  }
-  e.time = named("time", fixed + combined);
+  const detail::attention_time<T> t =
+      detail::time_of_attention(a, w, needs, c, conditions, e.terms);
+  e.time = t.time;
+  e.limiter = e.terms.limiting(2);  // blocks, memory
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  e.mbu = memory.from_dram / a.dram.bandwidth.quantity() / e.time;
+  e.mbu = t.from_dram / a.dram.bandwidth.quantity() / e.time;
   return e;
 }
 
@@ -225,6 +248,43 @@ constexpr duration<T> combining_time(const basic_accelerator<T>& a,
          positive("vector.clock", a.vector.clock.quantity());
 }
 
+template <Scalar T, class Terms>
+constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
+                                              const basic_attention_prefill<T>& w,
+                                              const basic_demand<T>& needs,
+                                              const basic_attention_calibration<T>& c,
+                                              const basic_call_conditions<T>& conditions,
+                                              Terms&& terms) {
+  const basic_attention_parameters<T>& p = c.attention;
+  const basic_attention_kernels<T>& k = c.kernels;
+  const prefill_tiles<T> tiles = tiles_of(w, k.tile_rows);
+  const T sms = positive("sms", a.sms).value();
+  const T waves = named("waves", T(tiles.count / sms));
+  const T splits = prefill_splits(w, k, sms);
+  const duration<T> pair = pair_time(a, w, c, sms);
+  const duration<T> start = p.tile_latency / (2.0 * k.blocks_per_sm);
+  const duration<T> mean = named("mean tile", start + tiles.pairs * pair);
+  const duration<T> longest =
+      named("longest tile", start + k.tile_rows * tiles.longest_columns * pair / splits);
+  const duration<T> tail = 0.3 * scalar_min(T(1.0), waves) * longest;
+  const auto memory = prefill_memory_of(a, w, c, needs.dram.total(), conditions.cache);
+
+  const duration<T> tiles_take =
+      terms.add(limiter::compute, "tiles", max(longest, duration<T>(waves * mean + tail)));
+  const duration<T> memory_takes = terms.add(limiter::memory, "memory", memory.time);
+  duration<T> fixed =
+      terms.add(limiter::launch, "floor", p.floor + p.tile_latency / k.blocks_per_sm);
+  if (w.kv_format.format != w.format) {
+    fixed += terms.add(limiter::launch, "conversion", 2.0 * k.narrow_kv_time);
+  }
+  if (upper(splits) > 1.0) {
+    fixed += terms.add(limiter::memory, "splits", combining_time(a, w, k, splits, sms));
+  }
+  const duration<T> both =
+      k.overlaps_memory ? soft_max(tiles_take, memory_takes) : tiles_take + memory_takes;
+  return {named("time", fixed + both), memory.from_dram};
+}
+
 }  // namespace detail
 
 /// Waves of tiles, of which the longest leave a tail; then memory, beside them where a neighbour
@@ -239,38 +299,14 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_prefill<T>& w,
                                                 const basic_attention_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  const basic_attention_parameters<T>& p = c.attention;
-  const basic_attention_kernels<T>& k = c.kernels;
   const basic_demand<T> needs = demand_of(w);
-  const detail::prefill_tiles<T> tiles = detail::tiles_of(w, k.tile_rows);
-  const T sms = detail::positive("sms", a.sms).value();
-  const T waves = named("waves", T(tiles.count / sms));
-  const T splits = detail::prefill_splits(w, k, sms);
-  const duration<T> pair = detail::pair_time(a, w, c, sms);
-  const duration<T> start = p.tile_latency / (2.0 * k.blocks_per_sm);
-  const duration<T> mean = named("mean tile", start + tiles.pairs * pair);
-  const duration<T> longest =
-      named("longest tile", start + k.tile_rows * tiles.longest_columns * pair / splits);
-  const duration<T> tail = 0.3 * scalar_min(T(1.0), waves) * longest;
-  const auto memory = detail::prefill_memory_of(a, w, c, needs.dram.total(), conditions.cache);
-
   basic_estimate<T> e;
-  const duration<T> tiles_take =
-      e.terms.add(limiter::compute, "tiles", max(longest, duration<T>(waves * mean + tail)));
-  const duration<T> memory_takes = e.terms.add(limiter::memory, "memory", memory.time);
-  e.limiter = e.terms.limiting();
-  duration<T> fixed =
-      e.terms.add(limiter::launch, "floor", p.floor + p.tile_latency / k.blocks_per_sm);
-  if (w.kv_format.format != w.format) {
-    fixed += e.terms.add(limiter::launch, "conversion", 2.0 * k.narrow_kv_time);
-  }
-  if (upper(splits) > 1.0) {
-    fixed += e.terms.add(limiter::memory, "splits", detail::combining_time(a, w, k, splits, sms));
-  }
-  e.time = named("time", fixed + (k.overlaps_memory ? detail::soft_max(tiles_take, memory_takes)
-                                                    : tiles_take + memory_takes));
+  const detail::attention_time<T> t =
+      detail::time_of_attention(a, w, needs, c, conditions, e.terms);
+  e.time = t.time;
+  e.limiter = e.terms.limiting(2);  // tiles, memory
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  e.mbu = memory.from_dram / a.dram.bandwidth.quantity() / e.time;
+  e.mbu = t.from_dram / a.dram.bandwidth.quantity() / e.time;
   return e;
 }
 

@@ -56,30 +56,39 @@ using streaming_calibration = basic_streaming_calibration<>;
 
 namespace detail {
 
-template <Scalar T>
-constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_demand<T>& d,
-                                     const T& elements, const T& cycles,
-                                     const basic_streaming_calibration<T>& c, cache_state state) {
+/// What moves and is computed, beside each other, and a launch.
+template <Scalar T, class Terms>
+constexpr duration<T> streaming_time(const basic_accelerator<T>& a, const basic_demand<T>& d,
+                                     const T& elements, const T& cycles, const T& warm,
+                                     const basic_machine_parameters<T>& machine,
+                                     const duration<T>& kernel_time, Terms&& terms) {
   const bytes<T> moved = d.dram.total();
   const bandwidth<T> dram =
-      c.machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity());
-  const bool has_l2 = c.machine.l2_bandwidth && a.l2.capacity.is_stated();
-  const T warm =
-      state == cache_state::cold || !has_l2 ? T(0.0) : resident(moved, a.l2.capacity.quantity());
+      machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity());
   duration<T> memory = (1.0 - warm) * moved / dram;
-  if (has_l2) memory = memory + warm * moved / *c.machine.l2_bandwidth;
+  if (machine.l2_bandwidth) memory = memory + warm * moved / *machine.l2_bandwidth;
   duration<T> work{};
   if (upper(cycles) > 0.0) {
     work = cycles * elements /
            (count("sms", a.sms.value()) * positive("vector.clock", a.vector.clock.quantity()));
   }
+  memory = terms.add(limiter::memory, "memory", memory);
+  if (upper(work.value()) > 0.0) work = terms.add(limiter::vector_compute, "elements", work);
+  const duration<T> launch = terms.add(limiter::launch, "launch", d.launches * kernel_time);
+  return named("time", launch + soft_max(memory, work));
+}
+
+template <Scalar T>
+constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_demand<T>& d,
+                                     const T& elements, const T& cycles,
+                                     const basic_streaming_calibration<T>& c, cache_state state) {
+  const bool has_l2 = c.machine.l2_bandwidth && a.l2.capacity.is_stated();
+  const bytes<T> moved = d.dram.total();
+  const T warm =
+      state == cache_state::cold || !has_l2 ? T(0.0) : resident(moved, a.l2.capacity.quantity());
   basic_estimate<T> e;
-  memory = e.terms.add(limiter::memory, "memory", memory);
-  if (upper(work.value()) > 0.0) work = e.terms.add(limiter::vector_compute, "elements", work);
-  e.limiter = e.terms.limiting();
-  const duration<T> launch =
-      e.terms.add(limiter::launch, "launch", d.launches * c.kernels.kernel_time);
-  e.time = named("time", launch + soft_max(memory, work));
+  e.time = streaming_time(a, d, elements, cycles, warm, c.machine, c.kernels.kernel_time, e.terms);
+  e.limiter = e.terms.limiting(e.terms.size() - 1);  // but the launch
   e.mbu = (1.0 - warm) * moved / a.dram.bandwidth.quantity() / e.time;
   return e;
 }

@@ -59,18 +59,19 @@ struct product_path {
 template <Scalar T>
 constexpr product_path<T> product_path_of(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                           number_format format,
-                                          const basic_gemm_calibration<T>& c) {
+                                          const basic_machine_parameters<T>& machine,
+                                          const basic_engine_profile<T>& engine) {
   const bool narrow = bits_of(format) < 16.0;
   const bool block_scaled = g.weights.group.has_value();
   const bool tensor_scaled =
       format == number_format::fp4 || (format == number_format::fp8 && !block_scaled);
   const bool by_matrix_units =
       format == number_format::fp8 && facts_of(a.architecture).scales_blocks;
-  T share = c.machine.matrix_share;
-  if (narrow && block_scaled && !by_matrix_units) share = share * c.engine.block_scale_share;
+  T share = machine.matrix_share;
+  if (narrow && block_scaled && !by_matrix_units) share = share * engine.block_scale_share;
   product_path<T> p;
   p.matrix = named("matrix rate", share * peak(a, format));
-  p.quantise_launches = tensor_scaled ? c.engine.tensor_scale_floor : c.engine.quantise_floor;
+  p.quantise_launches = tensor_scaled ? engine.tensor_scale_floor : engine.quantise_floor;
   p.quantises = narrow && upper(p.quantise_launches.value()) > 0.0;
   p.finds_tensor_scale = tensor_scaled && !block_scaled;
   p.splits = !(narrow && block_scaled) && !(g.weights.bits() < bits_of(format));
@@ -181,6 +182,43 @@ inline constexpr duration<> power_settles = duration<>::from_value(1e-3);
 
 }  // namespace detail
 
+namespace detail {
+
+/// The time of a valid product, whose parts are added to `terms`.
+template <Scalar T, class Terms>
+constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                      const basic_demand<T>& d,
+                                      const basic_machine_parameters<T>& machine,
+                                      const basic_engine_profile<T>& engine,
+                                      const basic_call_conditions<T>& conditions, Terms&& terms) {
+  const product_path<T> path = product_path_of(a, g, d.format, machine, engine);
+  const bandwidth<T> dram =
+      named("DRAM rate",
+            machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity()));
+  const duration<T> compute =
+      terms.add(limiter::compute, "compute", compute_time(a, g, machine, path));
+  const duration<T> memory = terms.add(limiter::memory, "memory",
+                                       memory_time(a, g, d, machine, path, dram, conditions));
+  const duration<T> overlapped = named("overlapped", mostly_overlapped(compute, memory));
+  const duration<T> dense = named("dense time", d.matrix_flop / path.matrix);
+  const duration<T> slowed =
+      terms.add(limiter::compute, "power",
+                machine.power_slowdown * (dense / (overlapped + power_settles)) * dense);
+  const duration<T> launch = terms.add(limiter::launch, "launch", machine.matrix_floor);
+  duration<T> time = launch + overlapped + slowed;
+  if (path.quantises) {
+    duration<T> quantise = quantise_time(a, g, engine, path, dram);
+    if (conditions.cache == cache_state::cold) {  // in a model, not replayed alone
+      const bool tensor = path.finds_tensor_scale;
+      quantise = (tensor ? engine.tensor_scale_share : engine.quantise_share) * quantise;
+    }
+    time += terms.add(limiter::launch, "quantise", quantise);
+  }
+  return named("time", time);
+}
+
+}  // namespace detail
+
 /// Sources: tiles and waves, NVIDIA "Matrix Multiplication Background User's Guide", sections 4 and
 /// 5; split-k, CUTLASS "Efficient GEMM in CUDA"; the forms of the overlap and of the slowdown by
 /// power are this project's own, chosen on measurements (docs/laws/calibrated_gemm.md).
@@ -194,32 +232,9 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_gemm_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
   const basic_demand<T> d = demand_of(g);
-  const detail::product_path<T> path = detail::product_path_of(a, g, d.format, c);
-  const bandwidth<T> dram =
-      named("DRAM rate",
-            c.machine.dram_share * detail::positive("dram.bandwidth", a.dram.bandwidth.quantity()));
   basic_estimate<T> e;
-  const duration<T> compute =
-      e.terms.add(limiter::compute, "compute", detail::compute_time(a, g, c.machine, path));
-  const duration<T> memory = e.terms.add(
-      limiter::memory, "memory", detail::memory_time(a, g, d, c.machine, path, dram, conditions));
-  const duration<T> overlapped = named("overlapped", detail::mostly_overlapped(compute, memory));
-  const duration<T> dense = named("dense time", d.matrix_flop / path.matrix);
-  const duration<T> slowed = e.terms.add(
-      limiter::compute, "power",
-      c.machine.power_slowdown * (dense / (overlapped + detail::power_settles)) * dense);
-  const duration<T> launch = e.terms.add(limiter::launch, "launch", c.machine.matrix_floor);
-  e.time = launch + overlapped + slowed;
-  if (path.quantises) {
-    duration<T> quantise = detail::quantise_time(a, g, c.engine, path, dram);
-    if (conditions.cache == cache_state::cold) {  // in a model, not replayed alone
-      const bool tensor = path.finds_tensor_scale;
-      quantise = (tensor ? c.engine.tensor_scale_share : c.engine.quantise_share) * quantise;
-    }
-    e.time += e.terms.add(limiter::launch, "quantise", quantise);
-  }
+  e.time = detail::time_of_product(a, g, d, c.machine, c.engine, conditions, e.terms);
   e.limiter = e.terms.limiting();
-  e.time = named("time", e.time);
   e.mfu = d.matrix_flop / peak(a, d.format) / e.time;
   e.mbu = d.dram.total() / a.dram.bandwidth.quantity() / e.time;
   return e;

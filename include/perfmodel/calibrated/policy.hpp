@@ -126,6 +126,14 @@ struct basic_calibrated {
     return perfmodel::small_kernel_time(a, k, x, machine, small_kernels);
   }
 
+  /// What a valid operator of a pass takes, without terms and shares.
+  template <class Operator>
+  constexpr duration<T> time(const basic_accelerator<T>& a, const Operator& x) const requires
+      requires(const basic_calibrated& c) {
+    calibrated_time(a, x, c, c.conditions);
+  }
+  { return calibrated_time(a, x, *this, conditions); }
+
   constexpr const profile_note& note(profile_part p) const {
     return notes[static_cast<std::size_t>(p)];
   }
@@ -241,6 +249,55 @@ constexpr basic_estimate<T> calibrated_estimate(
   e.mfu = (up.mfu * up.time + down.mfu * down.time) / e.time;
   e.mbu = (up.mbu * up.time + down.mbu * down.time) / e.time;
   return e;
+}
+
+/// The time of calibrated_estimate without its terms and shares, of a valid operator: what a pass
+/// asks of most of its operators. Test: the same to the last digits.
+template <Scalar T>
+constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                      const basic_calibrated<T>& c,
+                                      const basic_call_conditions<T>& conditions) {
+  return detail::time_of_product(a, g, detail::demand_of_valid(g), c.machine, c.engine, conditions,
+                                 detail::no_terms{});
+}
+template <Scalar T>
+constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const basic_swiglu<T>& x,
+                                      const basic_calibrated<T>& c,
+                                      const basic_call_conditions<T>& conditions) {
+  if (!x.fused) return calibrated_estimate(a, x, c, conditions).time;
+  basic_gemm<T> g{.m = x.tokens,
+                  .n = (ffn_matrices(x.gated) - 1.0) * x.intermediate,
+                  .k = x.hidden,
+                  .format = x.format,
+                  .weights = x.weights,
+                  .output = x.format};
+  const duration<T> up = named("up", calibrated_time(a, g, c, conditions));
+  g.n = x.hidden;
+  g.k = x.intermediate;
+  return up + named("down", calibrated_time(a, g, c, conditions));
+}
+template <Scalar T, class Attention>
+  requires requires(const Attention& x, const basic_attention_calibration<T>& c) {
+    x.kv_heads;
+    detail::calibration_for(x, basic_calibrated<T>{});
+  }
+constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Attention& x,
+                                      const basic_calibrated<T>& c,
+                                      const basic_call_conditions<T>& conditions) {
+  return detail::time_of_attention(a, x, detail::demand_of_valid(x), detail::calibration_for(x, c),
+                                   conditions, detail::no_terms{})
+      .time;
+}
+template <Scalar T, class Streamed>
+  requires requires(const Streamed& x) {
+    { x.rows* x.width } -> std::same_as<T>;
+  }
+constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Streamed& x,
+                                      const basic_calibrated<T>& c,
+                                      const basic_call_conditions<T>& conditions) {
+  if (conditions.cache != cache_state::cold) return calibrated_estimate(a, x, c, conditions).time;
+  return detail::streaming_time(a, detail::demand_of_valid(x), T(x.rows * x.width), T(0.0), T(0.0),
+                                c.machine, c.kernel_time, detail::no_terms{});
 }
 
 }  // namespace perfmodel

@@ -89,17 +89,17 @@ class basic_terms {
     for (const auto& t : *this) s = max(s, t.time);
     return s;
   }
-  /// The kind of the largest term, per lane.
-  constexpr per_lane<T, perfmodel::limiter> limiting() const {
+  /// The kind of the largest of the first so many terms, per lane.
+  constexpr per_lane<T, perfmodel::limiter> limiting(std::size_t of = 12) const {
     per_lane<T, perfmodel::limiter> out{};
     for (std::size_t lane = 0; lane < lanes_of<T>::count; ++lane) {
       double largest = 0.0;
       perfmodel::limiter kind = limiter::none;
-      for (const auto& t : *this) {
-        const double x = lanes_of<T>::lane(t.time.value(), lane);
+      for (std::size_t i = 0; i < count_ && i < of; ++i) {
+        const double x = lanes_of<T>::lane(items_[i].time.value(), lane);
         if (x > largest) {
           largest = x;
-          kind = t.kind;
+          kind = items_[i].kind;
         }
       }
       if constexpr (lanes_of<T>::count == 1)
@@ -121,6 +121,18 @@ class basic_terms {
   std::array<basic_term<T>, 12> items_{};
   std::size_t count_ = 0;
 };
+
+namespace detail {
+
+/// In place of terms, where only the time is asked for: names each part for the derivation.
+struct no_terms {
+  template <Scalar T>
+  constexpr duration<T> add(perfmodel::limiter, const char* name, const duration<T>& time) const {
+    return named(name, time);
+  }
+};
+
+}  // namespace detail
 
 /// time, limiter, terms; mfu and mbu are the shares of peak compute and DRAM bandwidth in use.
 /// Test: a bound's mfu and mbu never exceed 1.

@@ -3,14 +3,17 @@
 
 #include <array>
 #include <perfmodel/scalar/choose.hpp>
+#include <perfmodel/scalar/math.hpp>
 #include <utility>
 
 namespace perfmodel::detail {
 
 /// Looks for the batch b at which as many sequences are in service as arrive during their answers,
-/// `arriving` (b) = b, between 0 and `largest`. Doubles b until it suffices, then closes in from both
-/// sides: by secants, with a bisection every third time, which converges for any function. Where
-/// `arriving` jumps past b it takes the upper side, at which no queue grows.
+/// `arriving` (b) = b, between 0 and `largest`. Over ln b the logarithm of arriving / b is close to a
+/// line: it grows, and then closes in from both sides, by inverse interpolation of its last three
+/// points (Brent, "Algorithms for minimization without derivatives", 1973, section 4.2), and by bisection
+/// where two of these have not halved it, which converges for any function. Where `arriving` jumps past
+/// b it takes the upper side, at which no queue grows.
 class balance_search {
  public:
   constexpr explicit balance_search(double largest)
@@ -23,47 +26,54 @@ class balance_search {
     if (done_) return;
     const double excess = arriving - guess_;
     const bool exact = excess <= 1e-13 * guess_ && excess >= -1e-13 * guess_;
-    if (exact || (excess > 0.0 && guess_ >= largest_)) {
-      done_ = true;
-    } else if (excess > 0.0) {
-      if (last_ > 0) above_.excess *= 0.5;  // Illinois: the end that stays counts for less
-      below_ = {guess_, excess};
-      last_ = 1;
-      bounded_ ? close_in() : grow(arriving);
-    } else {
-      if (last_ < 0) below_.excess *= 0.5;
-      above_ = {guess_, excess};
-      last_ = -1;
-      bounded_ = true;
-      close_in();
-    }
+    done_ = exact || (excess > 0.0 && guess_ >= largest_);
+    if (done_) return;
+    (excess > 0.0 ? below_ : above_) = guess_;
+    seen_ = {point{guess_, math::log(arriving / guess_)}, seen_[0], seen_[1]};
+    ++steps_;
+    above_ < infinity ? close_in(arriving) : grow(arriving);
   }
 
  private:
   struct point {
-    double batch = 0.0;
-    double excess = 0.0;
+    double batch = 1.0;
+    double ratio = infinity;  ///< ln (arriving / batch)
   };
 
   constexpr void grow(double arriving) {
-    guess_ = scalar_min(largest_, scalar_max(arriving, 2.0 * guess_));
+    const double next = interpolated();
+    const double doubled = scalar_max(arriving, 2.0 * guess_);
+    guess_ = scalar_min(largest_, next > arriving && next < 8.0 * doubled ? next : doubled);
   }
-  constexpr void close_in() {
-    const double width = above_.batch - below_.batch;
-    const double share = below_.excess / (below_.excess - above_.excess);
-    const bool bisects = ++steps_ % 3 == 0 || !(share > 0.0 && share < 1.0);
-    guess_ = below_.batch + (bisects ? 0.5 : share) * width;
-    if (width <= 1e-14 * above_.batch || steps_ > 300) {
-      guess_ = above_.batch;
+  constexpr void close_in(double arriving) {
+    const double next = steps_ == 1 ? arriving : interpolated();
+    guess_ = next > below_ && next < above_ ? next : 0.5 * (below_ + above_);
+    if (above_ - below_ <= 1e-14 * above_ || steps_ > 300) {
+      guess_ = above_;
       done_ = true;
     }
   }
 
+  static constexpr double size(double x) { return x < 0.0 ? -x : x; }
+
+  /// Where the ratio of the last three points, or of two, would be 0; none where it has not halved.
+  constexpr double interpolated() const {
+    const auto& [a, b, c] = seen_;
+    if (steps_ < 2 || size(a.ratio) > 0.5 * size(c.ratio)) return not_a_number;
+    const double to_b = math::log(b.batch / a.batch), to_c = math::log(c.batch / a.batch);
+    const double by_two = to_b * a.ratio / (a.ratio - b.ratio);
+    const double by_three = to_b * a.ratio / (b.ratio - a.ratio) * c.ratio / (b.ratio - c.ratio) +
+                            to_c * a.ratio / (c.ratio - a.ratio) * b.ratio / (c.ratio - b.ratio);
+    const double at = a.batch * math::exp(by_three);
+    return at > below_ && at < above_ ? at : a.batch * math::exp(by_two);
+  }
+
   double largest_;
   double guess_;
-  point below_{}, above_{};
-  int steps_ = 0, last_ = 0;
-  bool bounded_ = false, done_ = false;
+  std::array<point, 3> seen_{};
+  double below_ = 0.0, above_ = infinity;
+  int steps_ = 0;
+  bool done_ = false;
 };
 
 /// The balanced batch of every lane; arriving(batch, lane values out) is asked for all at once.

@@ -10,43 +10,71 @@
 
 namespace perfmodel::detail {
 
-/// A policy that knows an operator better than its demand has policy.estimate(device, operator).
-template <Scalar T, class W, class Policy>
-constexpr duration<T> operator_time(const basic_accelerator<T>& device,
-                                    const basic_demand<T>& demand, const W& workload,
-                                    const Policy& policy) {
-  if constexpr (requires { policy.estimate(device, workload); }) {
-    return policy.estimate(device, workload).time;
-  } else {
-    return roofline(device, demand, policy).time;
-  }
-}
+/// Whether a policy has one kernel for prompts beside decodes, policy.beside(device, prompts, decodes).
+template <class Policy, class T>
+concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerator<T>& device,
+                                    const basic_attention_prefill<T>& prompts,
+                                    const basic_attention_decode<T>& decodes) {
+  policy.beside(device, prompts, decodes);
+};
 
-/// visit(operator, time of all of them) for what for_each_operator visits, of valid values. Where the
-/// policy has one kernel for prompts beside decodes, policy.beside(device, prompts, decodes), the prompts
-/// take what that kernel takes beyond the decodes alone: of `times` passes with decodes the prompts join a share.
+/// What operators take, one after the other as a pass has them: policy.time(device, operator), or the time
+/// of policy.estimate(device, operator), of a policy that knows an operator better than its demand, else
+/// the roofline's. Where the policy has one kernel for prompts beside decodes, prompts take what that takes
+/// beyond the decodes alone: of `times` passes with decodes the prompts join a share.
+template <Scalar T, class Policy>
+class operator_times {
+ public:
+  constexpr operator_times(const basic_accelerator<T>& device, const Policy& policy)
+      : device_(device), policy_(policy) {}
+
+  /// demand(): of the operator, where it is asked for.
+  template <class W, class Demand>
+  constexpr duration<T> of(const W& workload, const Demand& demand) {
+    if constexpr (!has_mixed_kernel<Policy, T>) {
+      return alone(workload, demand);
+    } else if constexpr (std::same_as<W, basic_attention_prefill<T>>) {
+      std::optional<duration<T>> both;
+      if (decodes_) both = policy_.beside(device_, workload, *decodes_);
+      decodes_.reset();
+      return both ? duration<T>(*both - of_decodes_) : alone(workload, demand);
+    } else {
+      const duration<T> one = alone(workload, demand);
+      decodes_.reset();
+      if constexpr (std::same_as<W, basic_attention_decode<T>>) {
+        decodes_ = workload;
+        of_decodes_ = one;
+      }
+      return one;
+    }
+  }
+
+ private:
+  template <class W, class Demand>
+  constexpr duration<T> alone(const W& workload, const Demand& demand) const {
+    if constexpr (requires { policy_.time(device_, workload); }) {
+      return policy_.time(device_, workload);
+    } else if constexpr (requires { policy_.estimate(device_, workload); }) {
+      return policy_.estimate(device_, workload).time;
+    } else {
+      return roofline(device_, demand(), policy_).time;
+    }
+  }
+
+  const basic_accelerator<T>& device_;
+  const Policy& policy_;
+  std::optional<basic_attention_decode<T>> decodes_{};
+  duration<T> of_decodes_{};
+};
+
+/// visit(operator, time of all of them) for what for_each_operator visits, of valid values.
 template <Scalar T, class Policy, class Visit>
 constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                     const Policy& policy, Visit&& visit) {
-  std::optional<basic_attention_decode<T>> decodes;
-  duration<T> of_decodes{};
-  visit_operators(d, i, [&]<class W>(const basic_operator<T>& o, const W& workload) {
-    duration<T> one{};
-    if constexpr (std::same_as<W, basic_attention_prefill<T>>) {
-      std::optional<duration<T>> both;
-      if constexpr (requires { policy.beside(d.device, workload, *decodes); }) {
-        if (decodes) both = policy.beside(d.device, workload, *decodes);
-      }
-      one = both ? duration<T>(*both - of_decodes)
-                 : operator_time(d.device, o.demand, workload, policy);
-    } else {
-      one = operator_time(d.device, o.demand, workload, policy);
-    }
-    decodes.reset();
-    if constexpr (std::same_as<W, basic_attention_decode<T>>) {
-      decodes = workload;
-      of_decodes = one;
-    }
+  operator_times<T, Policy> times(d.device, policy);
+  visit_operators(d, i, [&](const basic_operator<T>& o, const auto& workload) {
+    const duration<T> one =
+        times.of(workload, [&]() -> const basic_demand<T>& { return o.demand; });
     visit(o, duration<T>(o.times * one));
   });
 }

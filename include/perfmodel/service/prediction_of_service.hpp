@@ -72,11 +72,11 @@ class service_prediction {
 
   constexpr basic_prompt_passes<T> passes_at(const T& batch) {
     const T decoding = named("sequences in a pass", scalar_max(batch, T(1.0)));
-    s_.decode = pass_(basic_iteration<T>{decoding, mean_context(l_)});
+    decode_ = basic_iteration<T>{decoding, mean_context(l_)};
     const auto with_prompts = [&](const basic_iteration<T>& i) {
-      return terms_.prompt_time * pass_(i).time;
+      return terms_.prompt_time * time_by(pass_, i);
     };
-    return prompt_passes_of(d_, l_, terms_.kind, decoding, s_.decode.time, with_prompts);
+    return prompt_passes_of(d_, l_, terms_.kind, decoding, time_by(pass_, decode_), with_prompts);
   }
 
   /// Mixed with prompts fewer sequences decode than are in service: a second round at that many.
@@ -103,13 +103,23 @@ class service_prediction {
     }
     const T itself = (1.0 + arrivals.cv * arrivals.cv) / 2.0 + (arrivals.together - 1.0) / 2.0;
     const auto in_system = [&](const T& others) -> T {
+      asked_ = others;
       const T b = scalar_max(T(1.0), scalar_min(T(others + itself), terms_.room));
       closed({b});
       return scalar_min(T(b * (arrivals.rate / state_.throughput)), T(2.0 * terms_.room));
     };
     const T others = named("requests in service", balanced_batch(terms_.room, in_system));
-    (void)in_system(others);
+    if (!ends_at(others)) (void)in_system(others);
     state_ = open_service(terms_, passes_, state_, arrivals, most);
+  }
+
+  /// Whether the state is that of the root already, which the search looked at last.
+  constexpr bool ends_at(const T& root) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return root == asked_;
+    } else {
+      return false;  // derivatives come from the root itself
+    }
   }
 
   constexpr basic_serving_estimate<T> summed_up() {
@@ -120,6 +130,7 @@ class service_prediction {
     s_.gap = state_.gap;
     s_.ttft = named("time to first token", state_.first_token.mean());
     s_.itl = named("inter-token latency", state_.gap.mean());
+    s_.decode = pass_(decode_);
     s_.decode.terms.add(limiter::none, "prompts", max(s_.itl - s_.decode.time, duration<T>{}));
     s_.decode.time = s_.itl;
     s_.prefill = pass_(prompt_alone(l_));
@@ -133,6 +144,8 @@ class service_prediction {
   basic_service_terms<T> terms_{};
   basic_service_state<T> state_{};
   basic_prompt_passes<T> passes_{};
+  basic_iteration<T> decode_{};  ///< the one without prompts
+  T asked_{};                    ///< of the balance, last
   basic_serving_estimate<T> s_{};
 };
 
@@ -140,10 +153,8 @@ template <Scalar T, class Policy, class Cost>
 constexpr basic_serving_estimate<T> prediction_of_service(const basic_deployment<T>& d,
                                                           const basic_service_load<T>& l,
                                                           const Policy& policy, const Cost& links) {
-  const auto pass = [&](const basic_iteration<T>& i) {
-    return prediction_of_pass(d, i, policy, links);
-  };
-  return service_prediction<T, decltype(pass)>(d, l, engine_terms<T>(policy), pass).estimate();
+  const predicted_pass<T, Policy, Cost> pass{d, policy, links};
+  return service_prediction<T, predicted_pass<T, Policy, Cost>>(d, l, engine_terms<T>(policy), pass).estimate();
 }
 
 }  // namespace perfmodel::detail
