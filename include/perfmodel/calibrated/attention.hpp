@@ -106,21 +106,19 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
       warm_memory_of(a, c, needs.dram.total(), needs.dram.total(), conditions.cache);
 
   const T split_kernel = any(T(splits - 1.0));
-  const T reorder_kernel = k.reorders_heads
-                               ? any(T(w.batch - 1.0)) * any(T(w.kv_heads - 1.0)) *
-                                     any(T(group - 1.0))
-                               : T(0.0);
+  const T reorder_kernel =
+      k.reorders_heads ? any(T(w.batch - 1.0)) * any(T(w.kv_heads - 1.0)) * any(T(group - 1.0))
+                       : T(0.0);
   const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
   const T scheduled = 1.0 - any(T(w.batch - k.scheduled_sequences));
 
   const duration<T> blocks_take = terms.add(limiter::latency, "blocks", compute);
   const duration<T> memory_takes = terms.add(limiter::memory, "memory", memory.time);
-  const duration<T> combined =
-      named("blocks beside memory", soft_max(blocks_take, memory_takes));
+  const duration<T> combined = named("blocks beside memory", soft_max(blocks_take, memory_takes));
   duration<T> fixed = terms.add(limiter::launch, "floor", p.floor);
   fixed += terms.add(limiter::latency, "splits", (splits - 1.0) * k.split_cycles / clock);
   fixed += terms.add(limiter::launch, "further kernels",
-                       (split_kernel + reorder_kernel) * k.kernel_cycles / clock);
+                     (split_kernel + reorder_kernel) * k.kernel_cycles / clock);
   fixed += terms.add(limiter::launch, "metadata", scheduled * w.batch * k.sequence_cost);
   if (w.kv_format.format != w.format) {
     fixed += terms.add(limiter::launch, "conversion", k.narrow_kv_time);

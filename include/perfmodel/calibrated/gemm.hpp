@@ -192,13 +192,12 @@ constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic
                                       const basic_engine_profile<T>& engine,
                                       const basic_call_conditions<T>& conditions, Terms&& terms) {
   const product_path<T> path = product_path_of(a, g, d.format, machine, engine);
-  const bandwidth<T> dram =
-      named("DRAM rate",
-            machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity()));
+  const bandwidth<T> dram = named(
+      "DRAM rate", machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity()));
   const duration<T> compute =
       terms.add(limiter::compute, "compute", compute_time(a, g, machine, path));
-  const duration<T> memory = terms.add(limiter::memory, "memory",
-                                       memory_time(a, g, d, machine, path, dram, conditions));
+  const duration<T> memory =
+      terms.add(limiter::memory, "memory", memory_time(a, g, d, machine, path, dram, conditions));
   const duration<T> overlapped = named("overlapped", mostly_overlapped(compute, memory));
   const duration<T> dense = named("dense time", d.matrix_flop / path.matrix);
   const duration<T> slowed =

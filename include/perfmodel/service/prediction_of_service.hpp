@@ -154,7 +154,8 @@ constexpr basic_serving_estimate<T> prediction_of_service(const basic_deployment
                                                           const basic_service_load<T>& l,
                                                           const Policy& policy, const Cost& links) {
   const predicted_pass<T, Policy, Cost> pass{d, policy, links};
-  return service_prediction<T, predicted_pass<T, Policy, Cost>>(d, l, engine_terms<T>(policy), pass).estimate();
+  return service_prediction<T, predicted_pass<T, Policy, Cost>>(d, l, engine_terms<T>(policy), pass)
+      .estimate();
 }
 
 }  // namespace perfmodel::detail
