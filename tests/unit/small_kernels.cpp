@@ -118,6 +118,19 @@ TEST_CASE("small kernels: a prediction has those that were measured, a bound non
   CHECK(pm::step_bound(llama(), i).time.value() < has_not.time.value());
 }
 
+TEST_CASE("small kernels of a layer on any chip, captured or eager") {
+  const pm::deployment d{.device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_1_8b};
+  const pm::iteration i{.batch = 16, .context = 1000};
+  pm::calibrated silicon = pm::calibrated_for(d.device);
+  const double fused = pm::step(d, i, silicon).time.value();
+  silicon.small_kernels = pm::unfused_layer_kernels();
+  const double captured = pm::step(d, i, silicon).time.value();
+  silicon.small_kernels = pm::unfused_layer_kernels(pm::stream_kernel_time);
+  const double eager = pm::step(d, i, silicon).time.value();
+  CHECK(captured > fused + 96 * 1.0e-6);  // norms find their input in L2 now
+  CHECK_THAT(eager - captured, WithinRel(96 * 1.3e-6, 1e-6));
+}
+
 TEST_CASE("a chunk beside decodes is one kernel of a pass where it was measured") {
   const pm::calibrated c = pm::calibrated_for(pm::catalog::rtx_pro_6000, pm::engine::vllm);
   const pm::mixed_attention_calibration both{c.machine, *c.mixed_attention};

@@ -39,12 +39,10 @@ void report_requests(const std::vector<engine_row>& rows) {
 }
 
 template <class Model>
-void fit(pm::engine by, const std::string& folder) {
-  const auto rows = published::engine_rows(folder, by);
-  if (rows.empty()) return;
-  std::printf("%s, %zu services\n", pm::name_of(by), rows.size());
-  const published::engine_prediction<Model> predict(rows);
-  const auto found = published::fit_engine<Model>(rows);
+void report_passes(pm::engine by, const std::vector<engine_row>& rows,
+                   const pm::small_kernels& counted = {}) {
+  const published::engine_prediction<Model> predict(rows, counted);
+  const auto found = published::fit_engine<Model>(rows, counted);
   print_by("in sample", rows, found.residual);
   published::print_score("in sample", pm::name_of(by), found.residual);
   pm::fit_options options;
@@ -59,7 +57,18 @@ void fit(pm::engine by, const std::string& folder) {
   unseen("accelerators held out", [](const engine_row& r) { return r.gpu; });
   unseen("versions held out", [](const engine_row& r) { return r.version; });
   published::print_parameters(Model::parameters, found);
+}
+
+/// What is shipped, and what it would be if a pass had the small kernels of its layers, each launched apart.
+template <class Model>
+void fit(pm::engine by, const std::string& folder) {
+  const auto rows = published::engine_rows(folder, by);
+  if (rows.empty()) return;
+  std::printf("%s, %zu services\n", pm::name_of(by), rows.size());
+  report_passes<Model>(by, rows);
   report_requests(published::rows_of_requests(rows));
+  std::printf("%s, passes with the small kernels of a layer\n", pm::name_of(by));
+  report_passes<Model>(by, rows, pm::unfused_layer_kernels());
 }
 
 }  // namespace

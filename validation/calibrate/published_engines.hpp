@@ -116,9 +116,11 @@ class engine_prediction {
  public:
   using point = pm::dual<Model::count>;
 
-  explicit engine_prediction(const std::vector<engine_row>& rows) {
+  explicit engine_prediction(const std::vector<engine_row>& rows,
+                             const pm::small_kernels& counted = {}) {
     for (const engine_row& r : rows) {
-      const auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
+      auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
+      if (counted.any()) silicon.small_kernels = counted;
       rows_.push_back(
           {pm::lift<point>(r.running), pm::lift<point>(r.load), pm::lift<point>(silicon)});
     }
@@ -176,13 +178,14 @@ inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& r
 
 /// Fitted to all rows of an engine.
 template <class Model>
-pm::fit_result<Model::count> fit_engine(const std::vector<engine_row>& rows) {
+pm::fit_result<Model::count> fit_engine(const std::vector<engine_row>& rows,
+                                        const pm::small_kernels& counted = {}) {
   pm::fit_options options;
   options.largest_error = std::numeric_limits<double>::infinity();
   std::vector<double> measured;
   for (const engine_row& r : rows) measured.push_back(Model::measured(r));
   return pm::fit_log_ratios(Model::parameters, std::span<const double>(measured),
-                            engine_prediction<Model>(rows), options);
+                            engine_prediction<Model>(rows, counted), options);
 }
 
 }  // namespace published
