@@ -132,7 +132,7 @@ struct basic_calibrated {
       requires(const basic_calibrated& c) {
     calibrated_time(a, x, c, c.conditions);
   }
-  { return calibrated_time(a, x, *this, conditions); }
+  { return calibrated_time(a, x, *this, conditions_of(x)); }
 
   constexpr const profile_note& note(profile_part p) const {
     return notes[static_cast<std::size_t>(p)];
@@ -140,13 +140,14 @@ struct basic_calibrated {
 
  private:
   /// What streams in a pass whose small kernels were measured finds what the kernel before it wrote.
-  template <class Operator>
-  constexpr basic_call_conditions<T> conditions_of(const Operator&) const {
+  constexpr basic_call_conditions<T> conditions_of(const basic_norm<T>&) const {
     basic_call_conditions<T> found = conditions;
-    if (std::same_as<Operator, basic_norm<T>> && small_kernels.any()) {
-      found.cache = cache_state::warm;
-    }
+    if (small_kernels.any()) found.cache = cache_state::warm;
     return found;
+  }
+  template <class Operator>
+  constexpr const basic_call_conditions<T>& conditions_of(const Operator&) const {
+    return conditions;
   }
   constexpr const basic_calibrated_collectives<T>& cost_on(const basic_interconnect<T>& l) const {
     return l.kind == link_kind::infiniband || l.kind == link_kind::ethernet ? network : links;
