@@ -6,6 +6,7 @@
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/scalar/traced.hpp>
 #include <perfmodel/units/text.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -107,59 +108,96 @@ class derivation_writer {
     return needed ? std::string("(") + s + ")" : s;
   }
 
-  expression binary(const trace::node& n, const char* sign, int binding, bool right_strict) const {
-    const expression a = express(n.left), b = express(n.right);
-    const bool wrap_a = a.binding < binding;
-    const bool wrap_b = right_strict ? b.binding <= binding : b.binding < binding;
-    return {wrap(a.names, wrap_a) + sign + wrap(b.names, wrap_b),
-            wrap(a.numbers, wrap_a) + sign + wrap(b.numbers, wrap_b), binding};
-  }
-  expression call(const char* name, const trace::node& n) const {
-    std::string names, numbers;
-    arguments(n, n.op == op::minimum || n.op == op::maximum ? n.op : op::constant, names, numbers);
-    return {std::string(name) + "(" + names + ")", std::string(name) + "(" + numbers + ")", 3};
-  }
-  // min(min(a, b), c) is written min(a, b, c).
-  void arguments(const trace::node& n, op flat, std::string& names, std::string& numbers) const {
-    for (const int i : {n.left, n.right}) {
-      if (i < 0) continue;
-      if (t_[i].op == flat) {
-        arguments(t_[i], flat, names, numbers);
-        continue;
+  static bool flattens(op o) { return o == op::minimum || o == op::maximum; }
+
+  /// What a node is written over: its sides; min(min(a, b), c) is written min(a, b, c).
+  std::vector<int> operands(int i) const {
+    const op outer = t_[i].op;
+    std::vector<int> todo{t_[i].right, t_[i].left}, out;
+    while (!todo.empty()) {
+      const int j = todo.back();
+      todo.pop_back();
+      if (j < 0) continue;
+      if (flattens(outer) && t_[j].op == outer) {
+        todo.push_back(t_[j].right);
+        todo.push_back(t_[j].left);
+      } else {
+        out.push_back(j);
       }
-      const expression e = express(i);
+    }
+    return out;
+  }
+
+  using parts = std::span<const expression>;
+  static expression binary(const parts& p, const char* sign, int binding, bool right_strict) {
+    const bool wrap_a = p[0].binding < binding;
+    const bool wrap_b = right_strict ? p[1].binding <= binding : p[1].binding < binding;
+    return {wrap(p[0].names, wrap_a) + sign + wrap(p[1].names, wrap_b),
+            wrap(p[0].numbers, wrap_a) + sign + wrap(p[1].numbers, wrap_b), binding};
+  }
+  static expression call(const char* name, const parts& p) {
+    std::string names, numbers;
+    for (const expression& e : p) {
       names += (names.empty() ? "" : ", ") + e.names;
       numbers += (numbers.empty() ? "" : ", ") + e.numbers;
     }
+    return {std::string(name) + "(" + names + ")", std::string(name) + "(" + numbers + ")", 3};
   }
-  expression express(int i) const {
-    const trace::node& n = t_[i];
-    switch (n.op) {
-      case op::constant: {
-        const std::string s = significant(n.value, 4);
-        return {s, s, 3};
-      }
+  expression atom(int i) const {
+    if (t_[i].op != op::constant) return {name_at(i), value_text(i), 3};
+    const std::string s = significant(t_[i].value, 4);
+    return {s, s, 3};
+  }
+  static expression written(op o, const parts& p) {
+    switch (o) {
+      case op::constant:
       case op::input:
-      case op::step: return {name_at(i), value_text(i), 3};
-      case op::add: return binary(n, " + ", 1, false);
-      case op::subtract: return binary(n, " - ", 1, true);
-      case op::multiply: return binary(n, " x ", 2, false);
-      case op::divide: return binary(n, " / ", 2, true);
-      case op::negate: {
-        const expression a = express(n.left);
-        return {std::string("-") + wrap(a.names, a.binding < 3),
-                std::string("-") + wrap(a.numbers, a.binding < 3), 2};
-      }
-      case op::minimum: return call("min", n);
-      case op::maximum: return call("max", n);
-      case op::ceil: return call("ceil", n);
-      case op::floor: return call("floor", n);
-      case op::log: return call("ln", n);
-      case op::exp: return call("exp", n);
-      case op::sqrt: return call("sqrt", n);
-      case op::pow: return call("pow", n);
+      case op::step: break;
+      case op::add: return binary(p, " + ", 1, false);
+      case op::subtract: return binary(p, " - ", 1, true);
+      case op::multiply: return binary(p, " x ", 2, false);
+      case op::divide: return binary(p, " / ", 2, true);
+      case op::negate:
+        return {"-" + wrap(p[0].names, p[0].binding < 3),
+                "-" + wrap(p[0].numbers, p[0].binding < 3), 2};
+      case op::minimum: return call("min", p);
+      case op::maximum: return call("max", p);
+      case op::ceil: return call("ceil", p);
+      case op::floor: return call("floor", p);
+      case op::log: return call("ln", p);
+      case op::exp: return call("exp", p);
+      case op::sqrt: return call("sqrt", p);
+      case op::pow: return call("pow", p);
     }
     return {};
+  }
+
+  /// The formula of a node down to named steps and inputs. Input may make it as deep as it likes, hence a
+  /// stack of its own.
+  expression express(int root) const {
+    struct frame {
+      int node;
+      std::size_t operands;  // that are written; 0: not yet
+    };
+    std::vector<frame> todo{{root, 0}};
+    std::vector<expression> done;
+    while (!todo.empty()) {
+      const frame f = todo.back();
+      todo.pop_back();
+      const op o = t_[f.node].op;
+      if (o == op::constant || o == op::input || o == op::step) {
+        done.push_back(atom(f.node));
+      } else if (f.operands == 0) {
+        const std::vector<int> below = operands(f.node);
+        todo.push_back({f.node, below.size()});
+        for (auto i = below.rbegin(); i != below.rend(); ++i) todo.push_back({*i, 0});
+      } else {
+        expression e = written(o, parts(done).last(f.operands));
+        done.resize(done.size() - f.operands);
+        done.push_back(std::move(e));
+      }
+    }
+    return std::move(done.back());
   }
 
   const trace& t_;
