@@ -184,6 +184,7 @@ constexpr basic_collective_estimate<T> collective_time(const basic_interconnect<
                                                        const Cost& cost = {}) {
   require_cost_policy<Cost, T>();
   require_valid(c);
+  detail::message_size(c.message.quantity());
   return detail::time_of_collective(fabric, c, cost);
 }
 

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 #include <perfmodel/collectives.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
@@ -236,4 +237,17 @@ TEST_CASE("names of the enumerators") {
   CHECK(std::string(pm::name_of(pm::collective_implementation::custom)) == "custom");
   CHECK(std::string(pm::name_of(pm::launch_mode::graph)) == "graph");
   CHECK(std::string(pm::name_of(pm::launch_mode::stream)) == "stream");
+}
+
+TEST_CASE("a message too small for a rate is refused", "[collectives]") {
+  pm::collective c{.ranks = 4, .message = pm::message_bytes<>(1e-300 * pm::byte)};
+  CHECK_THROWS_WITH(
+      pm::collective_time(pm::catalog::h100_sxm.fabric, c),
+      Catch::Matchers::ContainsSubstring("message is 1e-300; allowed: 0, or from 1e-12 B on"));
+  // The smallest one: its rate times its time is the message.
+  c.message = pm::message_bytes<>(1e-12 * pm::byte);
+  const auto e = pm::collective_time(pm::catalog::h100_sxm.fabric, c);
+  CHECK(std::abs(e.algbw.quantity() * e.time / (1e-12 * pm::byte) - 1.0) < 1e-12);
+  c.message = pm::message_bytes<>(0.0 * pm::byte);
+  CHECK(pm::collective_time(pm::catalog::h100_sxm.fabric, c).time == 0.0 * pm::second);
 }

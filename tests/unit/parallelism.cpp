@@ -18,7 +18,7 @@ namespace {
 
 pm::error_code refusal(const pm::parallel_layout& l, const pm::sharded_dims& d) {
   try {
-    (void)pm::check(l, d);
+    (void)pm::require_layout(l, d);
   } catch (const pm::error& e) {
     return e.code();
   }
@@ -33,16 +33,18 @@ TEST_CASE("an impossible layout says what does not divide what") {
   const pm::sharded_dims model{
       .query_heads = 64, .kv_heads = 8, .layers = 80, .experts = 0, .accelerators = 16};
   CHECK_THROWS_WITH(
-      pm::check({.tensor = 3}, model),
+      pm::require_layout({.tensor = 3}, model),
       ContainsSubstring("layout.tensor does not divide the query heads: 3 against 64"));
-  CHECK_THROWS_WITH(pm::check({.tensor = 12}, {.kv_heads = 8}), ContainsSubstring("KV heads"));
-  CHECK_THROWS_WITH(pm::check({.pipeline = 96}, {.layers = 80}),
+  CHECK_THROWS_WITH(pm::require_layout({.tensor = 12}, {.kv_heads = 8}),
+                    ContainsSubstring("KV heads"));
+  CHECK_THROWS_WITH(pm::require_layout({.pipeline = 96}, {.layers = 80}),
                     ContainsSubstring("96 against 80"));
-  CHECK_THROWS_WITH(pm::check({.tensor = 8, .data = 4}, model), ContainsSubstring("32 against 16"));
-  CHECK_THROWS_WITH(pm::check({.expert = 2}, model), ContainsSubstring("layout.expert"));
-  CHECK_THROWS_WITH(pm::check({.expert = 2}, {.experts = 8}),
+  CHECK_THROWS_WITH(pm::require_layout({.tensor = 8, .data = 4}, model),
+                    ContainsSubstring("32 against 16"));
+  CHECK_THROWS_WITH(pm::require_layout({.expert = 2}, model), ContainsSubstring("layout.expert"));
+  CHECK_THROWS_WITH(pm::require_layout({.expert = 2}, {.experts = 8}),
                     ContainsSubstring("ranks of a stage"));
-  CHECK_THROWS_WITH(pm::check({.tensor = 6, .expert = 6}, {.experts = 8}),
+  CHECK_THROWS_WITH(pm::require_layout({.tensor = 6, .expert = 6}, {.experts = 8}),
                     ContainsSubstring("6 against 8"));
   CHECK(refusal({.tensor = 3}, model) == pm::error_code::impossible_layout);
   CHECK(refusal({.tensor = 1000000, .pipeline = 1000000, .data = 1000000}, {}) ==
@@ -56,7 +58,8 @@ TEST_CASE("a degree below 1 is out of range, under its own name") {
   CHECK(refusal({.expert = 0}, {}) == out_of_range);
   CHECK(refusal({.data = 0}, {}) == out_of_range);
   CHECK(refusal({.context = 0}, {}) == out_of_range);
-  CHECK_THROWS_WITH(pm::check({.context = 0}, {}), ContainsSubstring("layout.context is 0"));
+  CHECK_THROWS_WITH(pm::require_layout({.context = 0}, {}),
+                    ContainsSubstring("layout.context is 0"));
 }
 
 TEST_CASE("counts beyond an int are divided as they are") {

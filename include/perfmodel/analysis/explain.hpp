@@ -79,7 +79,7 @@ class derivation_writer {
       if (f.node < 0) continue;
       const auto at = static_cast<std::size_t>(f.node);
       if (f.expanded) {
-        emit(f.node);
+        write_step(f.node);
         continue;
       }
       if (seen_[at]) continue;
@@ -90,7 +90,7 @@ class derivation_writer {
     }
   }
 
-  void emit(int i) {
+  void write_step(int i) {
     const trace::node& n = t_[i];
     if (n.op == op::input) {
       names_[static_cast<std::size_t>(i)] = unique(n.name);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/analysis/sensitivity.hpp>
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/plan.hpp>
 
 namespace perfmodel {
@@ -27,7 +28,7 @@ constexpr const char* name_of(plan_constraint c) {
   constexpr const char* names[] = {"latency",      "memory",     "load",       "TTFT target",
                                    "ITL target",   "E2E target", "wait",       "arrivals",
                                    "prefill pool", "cache link", "decode pool"};
-  return names[static_cast<int>(c)];
+  return detail::entry_of(names, c, "plan_constraint");
 }
 
 /// Elasticities are d ln(result) / d ln(resource): -1 halves the result where the resource doubles.

@@ -91,13 +91,13 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
   const T group = w.query_heads / w.kv_heads;
   const T units = named("tiles", T(w.batch * w.kv_heads * ceil(T(group / decode_tile_rows))));
   const T sms = positive("sms", a.sms).value();
-  const T slots = sms * k.blocks_per_sm;
+  const T resident = sms * k.blocks_per_sm;
   const T blocks = ceil(T(seen / decode_block_tokens));
-  const T wanted =
-      scalar_min(scalar_max(T(1.0), T(floor(T(slots / units)))), scalar_min(k.max_splits, blocks));
+  const T wanted = scalar_min(scalar_max(T(1.0), T(floor(T(resident / units)))),
+                              scalar_min(k.max_splits, blocks));
   const T chunk = named("KV blocks per split", T(ceil(T(blocks / wanted))));
   const T splits = named("splits", scalar_max(T(1.0), T(ceil(T(blocks / chunk)))));
-  const T waves = named("waves", scalar_max(T(1.0), T(units * splits / slots)));
+  const T waves = named("waves", scalar_max(T(1.0), T(units * splits / resident)));
 
   const T elements = chunk * decode_block_tokens * (w.head_dim + value_dim);
   const duration<T> block_time = named("block time", p.tile_latency + elements / p.element_rate);
@@ -128,7 +128,7 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
 
 }  // namespace detail
 
-/// A group of heads fills a part of a tile; the context is split while slots are free, in whole
+/// A group of heads fills a part of a tile; the context is split while resident are free, in whole
 /// blocks; then blocks and memory hide each other in part.
 /// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
 /// 2023; flash_api.cpp num_splits_heuristic), fitted to AIConfigurator's published latencies.
@@ -156,7 +156,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
 namespace detail {
 
 /// Parts that a prefill kernel cuts the keys into where its tiles, of 128 rows of a group's
-/// queries, do not fill the slots: as many as fit, of at least 128 keys. Source: FlashInfer,
+/// queries, do not fill the resident: as many as fit, of at least 128 keys. Source: FlashInfer,
 /// scheduler.cuh.
 template <Scalar T>
 constexpr T prefill_splits(const basic_attention_prefill<T>& w, const basic_attention_kernels<T>& k,

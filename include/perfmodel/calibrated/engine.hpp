@@ -1,6 +1,8 @@
 // The serving engines whose kernels were measured.
 #pragma once
 
+#include <perfmodel/core/entry_of.hpp>
+
 #include <optional>
 #include <string_view>
 
@@ -11,7 +13,7 @@ enum class engine { none, vllm, sglang, trtllm };
 
 constexpr const char* name_of(engine e) {
   constexpr const char* names[] = {"none", "vllm", "sglang", "trtllm"};
-  return names[static_cast<int>(e)];
+  return detail::entry_of(names, e, "engine");
 }
 
 /// The engine of a name; tensorrt_llm is another name of trtllm.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <perfmodel/calibrated/fitted_profile.hpp>
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/core/estimate.hpp>
 
 namespace perfmodel {
@@ -14,7 +15,7 @@ enum class profile_part { products, quantisation, attention, experts, links, net
 constexpr const char* name_of(profile_part p) {
   constexpr const char* names[] = {"GEMM",   "engine",     "attention",
                                    "expert", "collective", "network"};
-  return names[static_cast<int>(p)];
+  return detail::entry_of(names, p, "profile_part");
 }
 
 /// log_sigma of each kind of an operator under one profile, see interval.hpp; 0: nobody measured it.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <perfmodel/calibrated/machine_profile.hpp>
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/units/constants.hpp>
 
 namespace perfmodel {
@@ -22,7 +23,7 @@ inline constexpr std::size_t service_parameters = 6;
 constexpr const char* name_of(service_parameter p) {
   constexpr const char* names[] = {"pass_time",   "step_host",    "sequence_host",
                                    "prompt_time", "request_host", "request_iterations"};
-  return names[static_cast<std::size_t>(p)];
+  return detail::entry_of(names, p, "service_parameter");
 }
 /// Whether it multiplies, so that its logarithm has the normal error; the others are added.
 constexpr bool is_factor(service_parameter p) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/calibrated/elementwise.hpp>
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/workload/small_kernel.hpp>
 
 namespace perfmodel {
@@ -19,7 +20,7 @@ struct basic_small_kernels {
 
   constexpr bool counts(small_kernel k) const {
     const bool all[] = {residual, rotary, head_norm, activation, cache_write, sampler};
-    return all[static_cast<std::size_t>(k)];
+    return detail::entry_of(all, k, "small_kernel");
   }
   constexpr bool any() const {
     return residual || rotary || head_norm || activation || cache_write || sampler;

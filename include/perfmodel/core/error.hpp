@@ -8,6 +8,14 @@
 #include <perfmodel/units/quantity.hpp>
 #include <string>
 
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error \
+    "perfmodel refuses what is not a number, and -ffast-math takes that away: add -fno-finite-math-only"
+#endif
+#if !defined(__cpp_exceptions)
+#error "perfmodel reports bad input by exceptions: compile without -fno-exceptions"
+#endif
+
 namespace perfmodel {
 
 /// Stable codes; code_text() prints them as PM-E and three digits. 1 to 9 are left to programs.

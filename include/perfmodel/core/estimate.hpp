@@ -1,6 +1,7 @@
 // What a law answers: a time, the term that limits it, every term by name, and whether it can be.
 #pragma once
 
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/units/named.hpp>
 #include <string>
@@ -14,7 +15,7 @@ enum class limiter { none, compute, vector_compute, memory, l2, shared, link, la
 constexpr const char* name_of(limiter l) {
   constexpr const char* names[] = {"none",   "compute", "vector_compute", "memory", "l2",
                                    "shared", "link",    "latency",        "launch"};
-  return names[static_cast<int>(l)];
+  return detail::entry_of(names, l, "limiter");
 }
 
 /// Why something cannot be. `needed` and `available` are in the unit that `text` names.

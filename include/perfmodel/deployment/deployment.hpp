@@ -97,7 +97,7 @@ constexpr void check_memory(const basic_deployment<T>& d) {
 template <Scalar T>
 constexpr void check_deployment(const basic_deployment<T>& d) {
   check_memory(d);
-  check(d.layout, sharded_dims_of(d.model));
+  require_layout(d.layout, sharded_dims_of(d.model));
   positive("device.dram.bandwidth", d.device.dram.bandwidth.quantity());
   if (d.layout.context != 1) {
     out_of_range("layout.context", d.layout.context,

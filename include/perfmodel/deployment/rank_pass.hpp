@@ -1,6 +1,7 @@
 // A pass as one rank sees it: the shapes of its products and experts.
 #pragma once
 
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/deployment/deployment.hpp>
 #include <perfmodel/deployment/iteration.hpp>
 #include <perfmodel/parallel/tensor.hpp>
@@ -15,7 +16,7 @@ enum class operator_class { linear, attention, experts, other };
 
 constexpr const char* name_of(operator_class c) {
   constexpr const char* names[] = {"linear", "attention", "experts", "other"};
-  return names[static_cast<int>(c)];
+  return detail::entry_of(names, c, "operator_class");
 }
 
 /// `times` equal operators. `weights` and `cache` are the bytes of weights and of KV cache or states

@@ -33,7 +33,7 @@ constexpr deployment cut_over(const accelerator& a, const transformer& m, int te
 constexpr bytes<> bytes_needed(const deployment& d, double batch, double context) {
   sharded_dims parts = sharded_dims_of(d.model);
   parts.accelerators = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
-  check(d.layout, parts);
+  require_layout(d.layout, parts);
   return weight_bytes_per_device(d) + batch * kv_bytes(d.model, context, d.kv) *
                                           kv_share(d.model, d.layout.tensor) / d.layout.pipeline;
 }

@@ -1,6 +1,7 @@
 // The four stages of decoding: launches, the L2, DRAM, compute.
 #pragma once
 
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/step.hpp>
 
 namespace perfmodel {
@@ -10,7 +11,7 @@ enum class decode_stage { launch, l2, bandwidth, compute };
 
 constexpr const char* name_of(decode_stage s) {
   constexpr const char* names[] = {"launch", "l2", "bandwidth", "compute"};
-  return names[static_cast<int>(s)];
+  return detail::entry_of(names, s, "decode_stage");
 }
 
 /// The stage of a step: the longest of n launches at `cpu` each, its bytes (from the L2 where those of the whole

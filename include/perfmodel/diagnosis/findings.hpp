@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/units/named.hpp>
@@ -43,7 +44,7 @@ constexpr const char* name_of(bottleneck b) {
                                    "memory_latency",
                                    "access_pattern",
                                    "compute"};
-  return names[static_cast<int>(b)];
+  return detail::entry_of(names, b, "bottleneck");
 }
 
 /// What takes such a cause away, and what tells whether it was the cause.
@@ -63,7 +64,7 @@ constexpr const char* lever_of(bottleneck b) {
       "more loads under way: wider loads, more warps or stages, blocks for all SMs (split-K)",
       "coalesce and align, another layout, blocks of the cache, a smaller hot set for the L2",
       "narrower formats the units multiply, sparsity, less work; more devices"};
-  return levers[static_cast<int>(b)];
+  return detail::entry_of(levers, b, "bottleneck");
 }
 constexpr const char* check_of(bottleneck b) {
   constexpr const char* checks[] = {
@@ -81,7 +82,7 @@ constexpr const char* check_of(bottleneck b) {
       "stalls on long scoreboards, occupancy, blocks against SMs",
       "sectors per request (4 are best for 4-byte elements, 16 for 16-byte), L2 hits",
       "tensor pipe in use; clocks and power; tiles that are padded"};
-  return checks[static_cast<int>(b)];
+  return detail::entry_of(checks, b, "bottleneck");
 }
 
 /// One cause, the share of the time it is taken to explain, and by what.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 
@@ -23,7 +24,7 @@ enum class machine_kind {
 constexpr const char* name_of(machine_kind k) {
   constexpr const char* names[] = {"unknown",  "NVIDIA GPU", "AMD GPU", "Apple GPU", "TPU",
                                    "Trainium", "Gaudi",      "LPU",     "wafer"};
-  return names[static_cast<int>(k)];
+  return detail::entry_of(names, k, "machine_kind");
 }
 
 /// The order is that of `detail::architectures`.
@@ -165,7 +166,7 @@ static_assert(architectures.size() == static_cast<std::size_t>(chip_architecture
 
 /// Test: the rows above, and every peak of the catalogue is in a format its architecture takes.
 constexpr const architecture_facts& facts_of(chip_architecture a) {
-  return detail::architectures[static_cast<std::size_t>(a)];
+  return detail::entry_of(detail::architectures, a, "chip_architecture");
 }
 constexpr const char* name_of(chip_architecture a) {
   return facts_of(a).name;

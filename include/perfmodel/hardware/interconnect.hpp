@@ -1,6 +1,7 @@
 // What connects accelerators with each other and with their host.
 #pragma once
 
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/units/convention.hpp>
@@ -24,7 +25,7 @@ constexpr const char* name_of(link_kind k) {
   constexpr const char* names[] = {
       "none", "NVLink",     "NVLink-C2C", "PCIe",       "Infinity Fabric",
       "ICI",  "NeuronLink", "Ethernet",   "InfiniBand", "on-wafer"};
-  return names[static_cast<int>(k)];
+  return detail::entry_of(names, k, "link_kind");
 }
 
 /// Bandwidth is one-way and per accelerator, summed over its links. `ranks` is how many

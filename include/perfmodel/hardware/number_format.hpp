@@ -1,6 +1,7 @@
 // Number formats, their size, and block-scaled quantisation of weights and caches.
 #pragma once
 
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <string_view>
@@ -25,13 +26,13 @@ inline constexpr std::array<number_format, 9> all_formats = {fp64, fp32, tf32, b
 constexpr const char* name_of(number_format f) {
   constexpr const char* names[] = {"fp64", "fp32", "tf32", "bf16", "fp16",
                                    "fp8",  "int8", "fp4",  "int4"};
-  return names[static_cast<int>(f)];
+  return detail::entry_of(names, f, "number_format");
 }
 
 /// Bits of one element in memory. TF32 is a mode of the multiplier: it is stored as 32 bits.
 constexpr double bits_of(number_format f) {
   constexpr double bits[] = {64, 32, 32, 16, 16, 8, 8, 4, 4};
-  return bits[static_cast<int>(f)];
+  return detail::entry_of(bits, f, "number_format");
 }
 
 /// Bytes of one element, without scales: bf16 2, fp8 1, int4 0.5.

@@ -1,6 +1,7 @@
 // The collective operations and the algorithms they run in: steps, and bytes that each rank sends.
 #pragma once
 
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/units/convention.hpp>
@@ -28,15 +29,15 @@ enum class launch_mode { graph, stream };
 constexpr const char* name_of(collective_op c) {
   constexpr const char* names[] = {"all_reduce", "all_gather", "reduce_scatter",
                                    "all_to_all", "broadcast",  "point_to_point"};
-  return names[static_cast<int>(c)];
+  return detail::entry_of(names, c, "collective_op");
 }
 constexpr const char* name_of(collective_algorithm a) {
   constexpr const char* names[] = {"ring", "tree", "one_shot", "two_shot", "in_network", "best"};
-  return names[static_cast<int>(a)];
+  return detail::entry_of(names, a, "collective_algorithm");
 }
 constexpr const char* name_of(collective_implementation i) {
   constexpr const char* names[] = {"any", "nccl", "one_shot", "two_shot", "custom"};
-  return names[static_cast<int>(i)];
+  return detail::entry_of(names, i, "collective_implementation");
 }
 constexpr const char* name_of(launch_mode l) {
   return l == launch_mode::graph ? "graph" : "stream";
@@ -66,6 +67,19 @@ struct basic_collective {
   }
 };
 using collective = basic_collective<>;
+
+namespace detail {
+/// 0, or no less than what a rate can still be told of: below, message / time is no number's quotient.
+template <Scalar T>
+constexpr const bytes<T>& message_size(const bytes<T>& message) {
+  constexpr double least = 1e-12;
+  not_negative("message", message);
+  for (const double x : {lower(message.value()), upper(message.value())}) {
+    if (x > 0.0 && x < least) out_of_range("message", x, "0, or from 1e-12 B on");
+  }
+  return message;
+}
+}  // namespace detail
 
 namespace detail {
 /// Number of ranks as a number; at least 1, at most a million.

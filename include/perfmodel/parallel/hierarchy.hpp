@@ -89,7 +89,7 @@ constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy
                                                            const Between& between_cost = {}) {
   detail::rank_count("ranks", c.ranks);
   detail::rank_count("ranks_inside", h.ranks_inside);
-  detail::not_negative("message", c.message.quantity());
+  detail::message_size(c.message.quantity());
   const int n = c.ranks < h.ranks_inside ? c.ranks : h.ranks_inside;
   if (c.ranks % n != 0) {
     detail::fail(error_code::impossible_layout, "ranks: not a multiple of ranks_inside");

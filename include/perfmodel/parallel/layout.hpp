@@ -101,7 +101,7 @@ namespace detail {
 }  // namespace detail
 
 /// The layout, once checked. Errors: `impossible_layout` with the reason and both numbers.
-constexpr const parallel_layout& check(const parallel_layout& l, const sharded_dims& d) {
+constexpr const parallel_layout& require_layout(const parallel_layout& l, const sharded_dims& d) {
   const feasibility f = layout_feasible(l, d);
   if (!f.feasible) detail::impossible_layout(f);
   return l;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <perfmodel/collectives.hpp>
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/overlap.hpp>
@@ -15,7 +16,7 @@ enum class zero_stage { none, optimizer, gradients, parameters };
 
 constexpr const char* name_of(zero_stage s) {
   constexpr const char* names[] = {"none", "optimizer", "gradients", "parameters"};
-  return names[static_cast<int>(s)];
+  return detail::entry_of(names, s, "zero_stage");
 }
 
 /// Bytes per parameter of each training state. The defaults are mixed-precision Adam's: 16-bit

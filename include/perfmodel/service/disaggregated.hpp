@@ -1,6 +1,7 @@
 // A service whose prompts are computed by some replicas and whose answers by others.
 #pragma once
 
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/service/serving_estimate.hpp>
 
@@ -68,7 +69,7 @@ enum class service_stage { prefill, transfer, decode };
 
 constexpr const char* name_of(service_stage s) {
   constexpr const char* names[] = {"prefill", "transfer", "decode"};
-  return names[static_cast<int>(s)];
+  return detail::entry_of(names, s, "service_stage");
 }
 
 /// The whole service (batch and capacity are of all that decode), and what of it is how busy: the

@@ -90,16 +90,16 @@ class pool_flow {
 
   /// Arrivals that a stage does not keep up with: the one that keeps up with the fewest.
   constexpr void keep_up_with(const request_rate<T>& rate) {
-    const duration<T> slots[] = {slot_, link_slot_, at_room_};
+    const duration<T> paces[] = {slot_, link_slot_, at_room_};
     constexpr const char* reasons[] = {
         "prompts arrive faster than the prefill pool computes them",
         "prompts arrive faster than the link moves their cache",
         "requests arrive faster than the largest batch of the decode pool serves them"};
     std::size_t tightest = 0;
-    for (std::size_t i = 1; i < std::size(slots); ++i) {
-      if (upper(slots[i].value()) > upper(slots[tightest].value())) tightest = i;
+    for (std::size_t i = 1; i < std::size(paces); ++i) {
+      if (upper(paces[i].value()) > upper(paces[tightest].value())) tightest = i;
     }
-    const duration<T>& slot = slots[tightest];
+    const duration<T>& slot = paces[tightest];
     if (s_.feasible && !(upper(T(rate * slot / request)) < 1.0)) {
       s_.feasible =
           infeasible(reasons[tightest], "req/s", upper(rate.value()), 1.0 / upper(slot.value()));

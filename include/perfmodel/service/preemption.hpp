@@ -2,6 +2,7 @@
 // and how they come back.
 #pragma once
 
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/service/load.hpp>
 #include <perfmodel/service/service_memory.hpp>
@@ -14,7 +15,7 @@ enum class preemption { recompute, swap };
 
 constexpr const char* name_of(preemption p) {
   constexpr const char* names[] = {"recompute", "swap"};
-  return names[static_cast<int>(p)];
+  return detail::entry_of(names, p, "preemption");
 }
 
 /// Of one request, from its arrival to its last token.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/calibrated/engine.hpp>
+#include <perfmodel/core/entry_of.hpp>
 
 namespace perfmodel {
 
@@ -13,7 +14,7 @@ enum class scheduling { mixed_chunks, prefill_first, static_batches };
 
 constexpr const char* name_of(scheduling s) {
   constexpr const char* names[] = {"mixed_chunks", "prefill_first", "static_batches"};
-  return names[static_cast<int>(s)];
+  return detail::entry_of(names, s, "scheduling");
 }
 
 /// What an engine does unless told otherwise. Sources: vLLM, docs/configuration/optimization.md

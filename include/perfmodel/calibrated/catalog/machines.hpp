@@ -3,6 +3,7 @@
 
 #include <perfmodel/calibrated/engine.hpp>
 #include <perfmodel/calibrated/machine_profile.hpp>
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
@@ -184,7 +185,7 @@ inline constexpr engine_profile engine_none{};
 constexpr const engine_profile& engine_profile_of(engine e) {
   constexpr const engine_profile* all[] = {&engine_none, &engine_vllm, &engine_sglang,
                                            &engine_trtllm};
-  return *all[static_cast<std::size_t>(e)];
+  return *perfmodel::detail::entry_of(all, e, "engine");
 }
 
 /// The same of a name; null for one that is not known.

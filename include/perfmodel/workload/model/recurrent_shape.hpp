@@ -2,6 +2,7 @@
 // convolutions.
 #pragma once
 
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/scalar/math.hpp>
@@ -21,7 +22,7 @@ enum class recurrence {
 constexpr const char* name_of(recurrence r) {
   constexpr const char* names[] = {"gated_delta_net", "kimi_delta", "mamba2",           "lightning",
                                    "mamba",           "rwkv7",      "short_convolution"};
-  return names[static_cast<int>(r)];
+  return detail::entry_of(names, r, "recurrence");
 }
 
 /// A recurrent layer: `value_heads` states of key_dim x value_dim, which a token updates and reads.

@@ -123,14 +123,14 @@ constexpr void check_shape(const basic_expert_shape<T>& e) {
 template <Scalar T>
 constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
   require_valid(m, "model");
-  const auto check = [](const auto& shape) { detail::check_shape(shape); };
+  const auto check_each = [](const auto& shape) { detail::check_shape(shape); };
   double mixers = 0.0, feed_forwards = 0.0;
   for (const auto& kind : m.layers.mixers) {
-    std::visit(check, kind.shape);
+    std::visit(check_each, kind.shape);
     mixers += lower(kind.layers);
   }
   for (const auto& kind : m.layers.feed_forwards) {
-    std::visit(check, kind.shape);
+    std::visit(check_each, kind.shape);
     feed_forwards += lower(kind.layers);
   }
   const double most = upper(m.layers.count) * (1.0 + 1e-9);

@@ -1,0 +1,37 @@
+// What is no value of an enumeration is refused by name, before a table is read beyond its end.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/collectives.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/roofline.hpp>
+#include <perfmodel/workload/operators/gemm.hpp>
+
+namespace pm = perfmodel;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+template <class Enum>
+constexpr Enum beyond = static_cast<Enum>(99);
+
+}  // namespace
+
+TEST_CASE("a value that is not in its enumeration is out of range", "[errors]") {
+  CHECK_THROWS_WITH(pm::bits_of(beyond<pm::number_format>),
+                    ContainsSubstring("number_format is 99; allowed: one of its named values"));
+  CHECK_THROWS_WITH(pm::bits_of(static_cast<pm::number_format>(-1)),
+                    ContainsSubstring("number_format is -1"));
+  CHECK_THROWS_WITH(pm::name_of(beyond<pm::limiter>), ContainsSubstring("limiter is 99"));
+  CHECK_THROWS_WITH(pm::name_of(beyond<pm::collective_op>), ContainsSubstring("collective_op"));
+  CHECK_THROWS_WITH(pm::name_of(beyond<pm::link_kind>), ContainsSubstring("link_kind"));
+  CHECK_THROWS_WITH(pm::facts_of(beyond<pm::chip_architecture>),
+                    ContainsSubstring("chip_architecture is 99"));
+  CHECK_THROWS_WITH(pm::catalog::engine_profile_of(beyond<pm::engine>),
+                    ContainsSubstring("engine is 99"));
+}
+
+TEST_CASE("a law of a format that does not exist is an error", "[errors]") {
+  const pm::gemm product{.m = 64, .n = 64, .k = 64, .weights = beyond<pm::number_format>};
+  CHECK_THROWS_AS(pm::roofline(pm::catalog::h100_sxm, product), pm::error);
+}
