@@ -12,6 +12,10 @@ if(PERFMODEL_BUILD_EXAMPLES)
   find_package(CLI11 2.1 REQUIRED)
 endif()
 
+if(PERFMODEL_BUILD_EXAMPLES OR PERFMODEL_BUILD_TESTS)
+  find_package(Threads REQUIRED)  # of plan; a C library before glibc 2.34 has them apart
+endif()
+
 if(PERFMODEL_BUILD_BENCHMARKS)
   find_package(benchmark REQUIRED)
 endif()

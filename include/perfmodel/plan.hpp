@@ -22,7 +22,7 @@ struct no_progress {
 /// with a reason, never errors.
 /// Errors: a request that makes no sense; percentiles, drafts or pools, which only predictions have.
 /// Tests: no point of the frontier dominates another; every feasible point is dominated by or on it;
-/// more devices never make the best dearer at equal targets.
+/// more devices never make the best dearer at equal targets; the same with any number of threads.
 template <class Progress = detail::no_progress>
 plan_result plan_bound(const plan_request& q, Progress progress = {}) {
   detail::check_request(q);
@@ -39,7 +39,9 @@ plan_result plan_bound(const plan_request& q, Progress progress = {}) {
 /// The same with every deployment predicted, as serving does, and with more to try: engines, token
 /// budgets of a pass, drafts, and pools. `policy` is one for all, a function from an accelerator to its
 /// policy, or from an accelerator and an engine, such as calibrated_for: with it every engine of the
-/// accelerator is tried, where the request names none. `links` as `policy`.
+/// accelerator is tried, where the request names none. `links` as `policy`. `threads` of the request
+/// evaluate deployments, and ask the policies at the same time; the answer is that of one, and `progress`
+/// is called by the caller's.
 /// Tests: each point is what serving answers, of pools and with drafts too; the engine of the best is
 /// that of the best of the plans by engine; a longer list of what may be tried never costs more.
 template <class Policy, class Links, class Progress>

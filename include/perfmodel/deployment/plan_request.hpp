@@ -72,6 +72,7 @@ struct plan_request {
   std::vector<double> chunk_budgets{512.0, 2048.0, 8192.0};
   std::vector<speculation> drafts{};  ///< each is tried, and none; a model that drafts is cut alike
   std::optional<plan_pools> pools{};  ///< tried too, where given
+  int threads = 0;                    ///< that work on it; 0: as many as the machine runs at once
 };
 
 namespace detail {
@@ -89,6 +90,7 @@ inline void check_request(const plan_request& q) {
   if (q.accelerators.empty()) fail(error_code::out_of_range, "accelerators: give at least one");
   if (q.precisions.empty()) fail(error_code::out_of_range, "precisions: give at least one");
   within("gpus", static_cast<double>(q.gpus), 1.0, 65536.0, "1 to 65536");
+  within("threads", static_cast<double>(q.threads), 0.0, 1024.0, "0 to 1024");
   if (q.ttft) positive("ttft", *q.ttft);
   if (q.itl) positive("itl", *q.itl);
   if (q.e2e) positive("e2e", *q.e2e);

@@ -1,0 +1,170 @@
+// What a plan keeps of the deployments that it tried, one after the other.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <perfmodel/deployment/plan_front.hpp>
+#include <perfmodel/deployment/plan_targets.hpp>
+#include <vector>
+
+namespace perfmodel::detail {
+
+/// What is tried beside replicas and batch limits.
+struct plan_candidate {
+  const deployment* on = nullptr;
+  const plan_precision* precision = nullptr;
+  std::optional<double> chunk_tokens{};
+  std::optional<std::size_t> drafts{};
+  const speculation* speculates = nullptr;
+  double room = 1.0;  ///< sequences that fit one replica
+};
+
+/// So many copies, and how they serve.
+struct plan_copies {
+  int replicas = 1;
+  int gpus = 1;
+  double limit = 0.0;
+  double output_rate = 0.0;  ///< of the whole service, where pools serve it
+  std::optional<plan_pool> prefill{};
+};
+
+/// Whether smaller batch limits may yet meet the targets, where another deployment does.
+inline bool tries_on(const plan_request& q, const serving_estimate& s) {
+  return !q.ttft || q.ttft_percentile || s.wait <= *q.ttft;
+}
+
+/// The points met, those missed while none was met, what was rejected, and how many were tried.
+template <class Progress>
+class plan_ledger {
+ public:
+  plan_ledger(const plan_request& q, Progress& progress) : q_(q), progress_(progress) {
+    for (const accelerator& a : q.accelerators) r_.all_priced &= a.price.is_stated();
+  }
+
+  bool any_met() const { return !met_.points.empty(); }
+  void pass_over() { ++r_.passed_over; }
+  void next_run() {}
+  void reject(const label& accelerator, const plan_precision& f, const parallel_layout& l,
+              const feasibility& why) {
+    note_rejection(r_, accelerator, f, l, why);
+  }
+
+  /// Whether smaller batch limits are worth a try.
+  bool note(const plan_candidate& c, plan_copies n, const serving_estimate& s) {
+    if (++r_.evaluated % 256 == 0) progress_(r_.evaluated);
+    if (!s.feasible) {
+      reject(c.on->device.name, *c.precision, c.on->layout, s.feasible);
+      return true;
+    }
+    if (!n.prefill) n.output_rate = n.replicas * s.output_rate.value();
+    const plan_misses miss = misses_of(q_, s);
+    const bool met = miss.worst() <= 1.0;
+    if (!met && !any_met() && (!r_.nearest || miss.worst() < r_.miss)) {
+      r_.nearest = point_of(c, n, s, false);
+      r_.miss = miss.worst();
+    }
+    if (miss.wait > 1.0) {
+      reject(c.on->device.name, *c.precision, c.on->layout,
+             infeasible("requests wait longer for a place than the longest wait", "s",
+                        s.wait.value(), q_.longest_wait.value()));
+      return false;
+    }
+    ++r_.feasible;
+    if (met && !any_met()) missed_.clear();
+    if (met || !any_met()) {
+      const double time = n.gpus * million_tokens.value() / n.output_rate;
+      const plan_merit merit{r_.all_priced ? time * c.on->device.price.value() : time,
+                             s.itl.value(), s.ttft.value(), n.gpus};
+      pareto_front& front = met ? met_ : missed_;
+      if (front.takes(merit)) front.add(merit, point_of(c, n, s, met));
+    }
+    return met || !any_met() || tries_on(q_, s);
+  }
+  plan_result ranked() {
+    if (any_met()) {
+      r_.best = 0;
+      r_.nearest.reset();
+      r_.miss = 1.0;
+    }
+    r_.frontier = std::move(r_.best ? met_.points : missed_.points);
+    std::sort(r_.frontier.begin(), r_.frontier.end(),
+              [&](const plan_point& x, const plan_point& y) {
+                return expense(x, r_.all_priced) < expense(y, r_.all_priced);
+              });
+    return std::move(r_);
+  }
+
+ private:
+  plan_point point_of(const plan_candidate& c, const plan_copies& n, const serving_estimate& s,
+                      bool met) const {
+    plan_point p{.accelerator = c.on->device.name,
+                 .precision = *c.precision,
+                 .served_by = c.on->served_by,
+                 .layout = c.on->layout,
+                 .chunk_tokens = c.chunk_tokens,
+                 .drafts = c.drafts,
+                 .prefill = n.prefill,
+                 .replicas = n.replicas,
+                 .gpus = n.gpus,
+                 .batch_limit = n.limit,
+                 .serving = s};
+    p.output_rate = token_rate<>::from_value(n.output_rate);
+    p.gpu_time_per_million = p.gpus * million_tokens / p.output_rate;
+    if (c.on->device.price.is_stated()) {
+      p.cost_per_million = p.gpu_time_per_million * c.on->device.price;
+    }
+    p.meets_targets = met;
+    return p;
+  }
+
+  const plan_request& q_;
+  Progress& progress_;
+  plan_result r_{};
+  pareto_front met_{}, missed_{};
+};
+
+/// What one piece of a plan's work tried, to be noted later, in the order in which it was tried. Batch limits
+/// of one deployment are a run, which ends where the ledger has seen enough of it.
+class plan_record {
+ public:
+  /// `met`: whether the ledger has met the targets with what is noted before.
+  plan_record(const plan_request& q, const std::atomic<bool>& met) : q_(&q), met_(&met) {}
+
+  /// False only where the ledger will say so too.
+  bool note(const plan_candidate& c, const plan_copies& n, const serving_estimate& s) {
+    tried_.push_back({c, n, s, run_});
+    if (!s.feasible) return true;
+    if (s.wait > q_->longest_wait) return false;
+    return !met_->load(std::memory_order_relaxed) || tries_on(*q_, s) ||
+           misses_of(*q_, s).worst() <= 1.0;
+  }
+  void pass_over() { tried_.push_back({{}, {}, std::nullopt, run_}); }
+  void next_run() { ++run_; }
+
+  template <class Ledger>
+  void into(Ledger& ledger) const {
+    long ended = -1;
+    for (const attempt& x : tried_) {
+      if (x.run == ended) continue;
+      if (!x.serves) {
+        ledger.pass_over();
+      } else if (!ledger.note(x.candidate, x.copies, *x.serves)) {
+        ended = x.run;
+      }
+    }
+  }
+
+ private:
+  struct attempt {
+    plan_candidate candidate{};
+    plan_copies copies{};
+    std::optional<serving_estimate> serves{};
+    long run = 0;
+  };
+  const plan_request* q_;
+  const std::atomic<bool>* met_;
+  std::vector<attempt> tried_{};
+  long run_ = 0;
+};
+
+}  // namespace perfmodel::detail
