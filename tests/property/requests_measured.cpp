@@ -91,7 +91,7 @@ TEST_CASE("requests of a run: a mixture of experts, of which the run uses few",
                                   "Qwen3-30B-A3B-Instruct-2507");
   REQUIRE(r.ttft.size() == 300);
   CHECK(r.most_running() == 256);  // though the file says 128
-  CHECK(worst_quantile(played(r, pm::catalog::qwen_3_30b_a3b, 256).of(&record::e2e), r.e2e) < 0.66);
+  CHECK(worst_quantile(played(r, pm::catalog::qwen_3_30b_a3b, 256).of(&record::e2e), r.e2e) < 0.60);
   // With experts chosen at random nothing could be as quick as the run was: not even the bound.
   const pm::deployment d{.device = pm::catalog::rtx_pro_6000, .model = pm::catalog::qwen_3_30b_a3b};
   const sim::scheduler vllm{.token_budget = 2048, .max_sequences = 256};
@@ -103,11 +103,11 @@ TEST_CASE("requests of a run: a mixture of experts, of which the run uses few",
   for (const double q : {0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99}) {
     CHECK(bound.at(q) > 1.05 * measured.at(q));
   }
-  // Choices among 48 of the 128 explain waits, first tokens and ends.
+  // Choices among 56 of the 128 explain waits, first tokens and ends.
   pm::transformer few = pm::catalog::qwen_3_30b_a3b;
-  std::get<pm::expert_shape>(few.layers.feed_forwards.begin()->shape).experts = 48;
+  std::get<pm::expert_shape>(few.layers.feed_forwards.begin()->shape).experts = 56;
   const sim::outcome o = played(r, few, 256);
-  CHECK(worst_quantile(o.of(&record::held), r.queued, 0.1) < 0.14);
-  CHECK(worst_quantile(o.of(&record::ttft), r.ttft) < 0.14);
-  CHECK(worst_quantile(o.of(&record::e2e), r.e2e) < 0.03);
+  CHECK(worst_quantile(o.of(&record::held), r.queued, 0.1) < 0.06);
+  CHECK(worst_quantile(o.of(&record::ttft), r.ttft) < 0.12);
+  CHECK(worst_quantile(o.of(&record::e2e), r.e2e) < 0.025);
 }

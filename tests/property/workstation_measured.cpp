@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <map>
+#include <perfmodel/calibrated/catalog/experts.hpp>
 #include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere_rtx.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
@@ -72,6 +73,22 @@ TEST_CASE("small kernels of a pass on RTX PRO 6000, as a pass counts them",
   CHECK(mean("act_fn") < 0.40);
   CHECK(mean("qk_norm") < 0.25);
   CHECK(mean("sampler") < 0.30);
+}
+
+TEST_CASE("Triton's experts on RTX PRO 6000, whose L2 holds their buffers",
+          "[calibrated][shared]") {
+  std::vector<double> own, as_hopper;
+  for (const auto& r : published::expert_rows(perfmodel_test::measured_folder())) {
+    const auto residual = [&](const pm::moe_kernels& k) {
+      const auto& machine = catalog::profile_rtx_pro_6000.value;
+      return std::log(r.seconds / r.predicted(catalog::rtx_pro_6000, machine, k));
+    };
+    own.push_back(residual(catalog::triton_experts_rtx_pro_6000));
+    as_hopper.push_back(residual(catalog::triton_experts));
+  }
+  CHECK(own.size() == 28);
+  CHECK(pm::score_of(own).mean < 0.025);
+  CHECK(pm::score_of(as_hopper).mean > 0.08);
 }
 
 TEST_CASE("GeForce takes RTX PRO 6000's products, workstation cards of Ada L40S's",

@@ -148,6 +148,34 @@ void report_small_kernels(const std::vector<published::small_kernel_row>& all) {
   for (const auto& [layer, residual] : by) print_score("small kernels, shipped", layer, residual);
 }
 
+constexpr std::array<pm::fitted_parameter, 1> of_experts = {{{"buffer_share", 1.0, 0.1, 10.0}}};
+
+/// Triton's experts as on Hopper, but for the rate of their buffers.
+void report_experts(const std::vector<published::expert_row>& data) {
+  using scalar = pm::dual<1>;
+  const auto device = pm::lift<scalar>(pm::catalog::rtx_pro_6000);
+  const auto machine = pm::lift<scalar>(pm::catalog::profile_rtx_pro_6000.value);
+  const auto predict = [&](const std::array<scalar, 1>& v, std::size_t i) {
+    auto k = pm::lift<scalar>(pm::catalog::triton_experts);
+    k.buffer_share = v[0];
+    return data[i].predicted(device, machine, k);
+  };
+  const auto measured = published::seconds_of(data);
+  const auto fit = pm::fit_log_ratios(of_experts, std::span<const double>(measured), predict);
+  std::vector<double> as_hopper;
+  for (const auto& r : data) {
+    const double t = r.predicted(pm::catalog::rtx_pro_6000, pm::catalog::profile_rtx_pro_6000.value,
+                                 pm::catalog::triton_experts);
+    as_hopper.push_back(std::log(r.seconds / t));
+  }
+  print_score("experts as on Hopper", "rtx_pro_6000", as_hopper);
+  print_score("experts, in sample", "rtx_pro_6000", fit.residual);
+  print_score("numbers of experts left out", "rtx_pro_6000",
+              fit_rows::held_out(of_experts, data, predict,
+                                 [](const published::expert_row& r) { return r.group; }));
+  published::print_parameters(of_experts, fit);
+}
+
 constexpr std::array<pm::fitted_parameter, 5> of_mixed_attention = {
     {{"floor [us]", 3.0, 0.5, 30.0},
      {"tile_latency [us]", 2.0, 0.05, 20.0},
@@ -201,6 +229,7 @@ int main(int argc, char** argv) {
   for (const auto& r : all) (r.is_product() ? products : streaming).push_back(r);
   report_products(products);
   report_streaming(streaming);
+  report_experts(published::expert_rows(folder));
   report_small_kernels(published::small_kernel_rows(folder));
   report_mixed_attention(published::mixed_attention_rows(folder));
 }

@@ -4,6 +4,7 @@
 #include <perfmodel/calibrated/attention_mixed.hpp>
 #include <perfmodel/calibrated/elementwise.hpp>
 #include <perfmodel/calibrated/gemm.hpp>
+#include <perfmodel/calibrated/moe.hpp>
 #include <perfmodel/calibrated/small_kernels.hpp>
 #include <perfmodel/roofline.hpp>
 #include <string>
@@ -179,6 +180,39 @@ inline std::vector<small_kernel_row> small_kernel_rows(const std::string& folder
     } else {
       continue;
     }
+    rows.push_back(r);
+  }
+  return rows;
+}
+
+/// The latency of Qwen3's experts, of which the benchmark's tokens choose among a few.
+struct expert_row {
+  std::string group;  ///< how many
+  pm::moe_ffn workload;
+  double seconds = 0.0;
+
+  template <class T>
+  T predicted(const pm::basic_accelerator<T>& a, const pm::basic_machine_parameters<T>& m,
+              const pm::basic_moe_kernels<T>& k) const {
+    return pm::calibrated_estimate(a, pm::lift<T>(workload), {m, k},
+                                   {.routing = pm::expert_routing::balanced})
+        .time.value();
+  }
+};
+
+/// Without the rows of 8 experts, whose 75 MB stay in L2 from run to run.
+inline std::vector<expert_row> expert_rows(const std::string& folder) {
+  std::vector<expert_row> rows;
+  for (const auto& c : rows_of(folder, "rtx_pro_6000_ops_public.csv")) {
+    if (c.text("layer") != "moe" || c.text("activated_experts") == "8") continue;
+    expert_row r;
+    r.group = c.text("activated_experts");
+    r.workload = {.tokens = c.count("tokens"),
+                  .hidden = 2048.0,
+                  .intermediate = 768.0,
+                  .experts = c.count("activated_experts"),
+                  .top_k = 8.0};
+    r.seconds = c.seconds();
     rows.push_back(r);
   }
   return rows;

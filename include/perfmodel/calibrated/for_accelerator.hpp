@@ -51,6 +51,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.spread_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::cutlass_experts;
   if (catalog::is_measured_amd(a)) detail::run_aiter(c, a);
   if (catalog::same_machine(a, catalog::rtx_pro_6000)) {
+    c.moe_kernels = catalog::triton_experts_rtx_pro_6000;
     c.mixed_attention = catalog::mixed_attention_rtx_pro_6000;
     c.small_kernels = catalog::small_kernels_rtx_pro_6000;
     c.kernel_time = c.small_kernels.kernel_time;

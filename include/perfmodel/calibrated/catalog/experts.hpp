@@ -21,7 +21,15 @@ inline constexpr moe_kernels triton_experts{.name = "triton_experts",
                                             .buffer_share = 0.5982,
                                             .matrix_ratio = 0.8169,
                                             .dram_saturation = 2.221};
-/// The same with weights in fp8 blocks of 128 x 128: tiles of 64 rows, whatever the tokens.
+/// The same on RTX PRO 6000, whose L2 of 128 MiB holds the buffers of 2,048 tokens: only their rate is fitted, to
+/// vLLM's kernel there (fit_workstation.cpp); standard error 0.10.
+inline constexpr moe_kernels triton_experts_rtx_pro_6000 = [] {
+  moe_kernels k = triton_experts;
+  k.name = "triton_experts_rtx_pro_6000";
+  k.buffer_share = 1.547;
+  return k;
+}();
+/// Triton's in fp8 blocks of 128 x 128: tiles of 64 rows, whatever the tokens.
 inline constexpr moe_kernels triton_fp8_experts{.name = "triton_fp8_experts",
                                                 .least_tile_rows = 64.0,
                                                 .most_tile_rows = 64.0,
