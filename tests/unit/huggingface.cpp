@@ -437,6 +437,15 @@ TEST_CASE("how the weights are stored") {
   CHECK_REFUSED(with(llama_text, "torch_dtype", 16), "torch_dtype is 16");
 }
 
+TEST_CASE("a list of layers that an object leaves out is named") {
+  json kimi = config("kimi_k3");
+  json& own = kimi.contains("text_config") ? kimi["text_config"] : kimi;
+  own["linear_attn_config"].erase("kda_layers");
+  CHECK(holds(refusal_of(kimi).text, "linear_attn_config.kda_layers is missing; allowed: a list"));
+  own["linear_attn_config"]["kda_layers"] = 3;
+  CHECK(holds(refusal_of(kimi).text, "linear_attn_config.kda_layers is 3; allowed: a list"));
+}
+
 TEST_CASE("an architecture that is not known is read by its fields, and said to be unknown") {
   for (const char* name : {"MambaForCausalLM", "NextYearForCausalLM", "llamaforcausallm"}) {
     const json file = with(with(llama_text, "architectures", {name}), "model_type", "next_year");

@@ -36,7 +36,10 @@ class config_fields {
     }
     return *keys.begin();
   }
-  const Json& at(const char* key) const { return object_->at(key); }
+  const Json& at(const char* key) const {
+    if (!names(key)) refuse(key, "a value");
+    return object_->at(key);
+  }
   const Json& all() const { return *object_; }
   const std::string& path() const { return path_; }
   config_fields object(const char* key) const { return config_fields(at(key), field(key)); }
@@ -70,12 +73,19 @@ class config_fields {
     if (!at(key).is_string()) refuse(key, "text");
     return at(key).template get<std::string>();
   }
-  /// One entry of a list, already known to be a list.
+  /// One entry of a list.
+  const Json& entry(const char* key, std::size_t i) const {
+    const Json& entries = list(key);
+    if (i >= entries.size())
+      refuse(key,
+             "a list of more than " + detail::number_text(static_cast<double>(i)) + " entries");
+    return entries.at(i);
+  }
   double whole_entry(const char* key, std::size_t i, double least, double most) const {
-    return whole_value(at(key).at(i), key, least, most);
+    return whole_value(entry(key, i), key, least, most);
   }
   const Json& list(const char* key) const {
-    if (!at(key).is_array()) refuse(key, "a list");
+    if (!has_list(key)) refuse(key, "a list");
     return at(key);
   }
   bool has_list(const char* key) const { return has(key) && at(key).is_array(); }

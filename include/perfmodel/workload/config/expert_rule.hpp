@@ -30,7 +30,7 @@ class expert_rule {
     const double i = static_cast<double>(layer);
     if (!listed_.empty()) return among(listed_, i);
     if (own_.has("mlp_layer_types")) {
-      const Json& type = own_.at("mlp_layer_types").at(layer);
+      const Json& type = own_.entry("mlp_layer_types", layer);
       return type.is_string() && type != "dense";
     }
     if (own_.has_list("moe_layer_freq")) return own_.whole_entry("moe_layer_freq", layer, 0, 1) > 0;

@@ -149,7 +149,7 @@ expert_shape experts_of(const config_view<Json>& c) {
 /// One block of Nemotron-NAS's block_configs: it has its own KV heads and width, or leaves a part out.
 template <class Json>
 layer_shape block_of(const config_view<Json>& c, std::size_t layer) {
-  const config_fields<Json> block(c.own.at("block_configs").at(layer), "block_configs");
+  const config_fields<Json> block(c.own.entry("block_configs", layer), "block_configs");
   if (!block.has("attention")) block.refuse("attention", "an object");
   if (!block.has("ffn")) block.refuse("ffn", "an object");
   const auto attention = block.object("attention"), ffn = block.object("ffn");
