@@ -1,0 +1,83 @@
+# mutants.awk <header>: one line for each mutant, "line TAB from TAB length TAB replacement TAB kind". The text
+# between is what a person gets wrong in a formula; comments, strings, includes and templates' brackets stay.
+
+function mutant(from, length_of, replacement, kind) {
+  printf "%d\t%d\t%d\t%s\t%s\n", NR, from, length_of, replacement, kind
+}
+
+# each(<what>, <replacement>, <kind>): every place of a fixed text in the code of this line.
+function each(what, replacement, kind,    at, rest, base) {
+  rest = code
+  base = 0
+  while ((at = index(rest, what)) > 0) {
+    mutant(base + at, length(what), replacement, kind)
+    base += at + length(what) - 1
+    rest = substr(rest, at + length(what))
+  }
+}
+
+# blanked(<line>): the line with strings and comments as spaces, so that columns stay.
+function blanked(s,    i, c, inside, out) {
+  inside = 0
+  out = ""
+  for (i = 1; i <= length(s); i++) {
+    c = substr(s, i, 1)
+    if (!inside && substr(s, i, 2) == "//") {
+      while (length(out) < length(s)) out = out " "
+      return out
+    }
+    if (c == "\"") {
+      inside = !inside
+      out = out " "
+    } else if (inside && c == "\\") {
+      out = out "  "
+      i++
+    } else {
+      out = out (inside ? " " : c)
+    }
+  }
+  return out
+}
+
+/^[ \t]*#/ { next }
+/static constexpr void fields/ { skipping = 1 }
+skipping { if ($0 ~ /^  }$/) skipping = 0; next }
+/static_assert|template <|concept |requires|operator|namespace/ { next }
+{
+  code = blanked($0)
+  # A formula has an operator or a call; declarations of interfaces have none of these.
+  each(" + ", " - ", "plus for minus")
+  each(" - ", " + ", "minus for plus")
+  each(" * ", " / ", "times for divided by")
+  each(" / ", " * ", "divided by for times")
+  each("ceil(", "floor(", "ceil for floor")
+  each("floor(", "ceil(", "floor for ceil")
+  each("scalar_min(", "scalar_max(", "min for max")
+  each("scalar_max(", "scalar_min(", "max for min")
+  each(" <= ", " < ", "at most for less")
+  each(" >= ", " > ", "at least for more")
+  each(" < ", " <= ", "less for at most")
+  each(" > ", " >= ", "more for at least")
+  each("2.0", "1.0", "a factor of two dropped")
+  each("0.5", "1.0", "a half dropped")
+  each(" + 1.0", "", "one more dropped")
+  each(" - 1.0", "", "one less dropped")
+  # A last factor or term that is a name: dropped.
+  rest = code
+  base = 0
+  while (match(rest, / [*\/+-] [a-z_][a-z_.]*[;,)]/) > 0) {
+    mutant(base + RSTART, RLENGTH - 1, "", "a term dropped")
+    base += RSTART + RLENGTH - 1
+    rest = substr(rest, RSTART + RLENGTH)
+  }
+  # f(a, b) of two plain names: swapped.
+  rest = code
+  base = 0
+  while (match(rest, /\([a-z_][a-z_.]*, [a-z_][a-z_.]*\)/) > 0) {
+    inside = substr(rest, RSTART + 1, RLENGTH - 2)
+    comma = index(inside, ", ")
+    mutant(base + RSTART, RLENGTH, "(" substr(inside, comma + 2) ", " substr(inside, 1, comma - 1) ")", "arguments swapped")
+    base += RSTART + RLENGTH - 1
+    rest = substr(rest, RSTART + RLENGTH)
+  }
+}
