@@ -80,6 +80,21 @@ class plan_ledger {
     }
     return met || !any_met() || tries_on(q_, s);
   }
+  /// Serves the points kept again, with the terms of their passes, that are of this engine here.
+  template <class Serve>
+  void complete(const accelerator& a, engine e, const Serve& serve) {
+    const auto whole = [&](plan_point& p) {
+      const bool plain = !p.drafts && !p.prefill;
+      if (!plain || p.accelerator != a.name || p.served_by != e) return;
+      if (p.serving.decode.terms.empty()) {
+        p.serving = serve.whole(deployment_of(q_, p), load_of(q_, p));
+      }
+    };
+    for (plan_point& p : met_.points) whole(p);
+    for (plan_point& p : missed_.points) whole(p);
+    if (r_.nearest) whole(*r_.nearest);
+  }
+
   plan_result ranked() {
     if (any_met()) {
       r_.best = 0;

@@ -130,21 +130,10 @@ class plan_search {
     }
     if (threads_ < 2) {
       for (piece& p : pieces) search(a, p, serve, ledger_);
-      return;
+    } else {
+      search_ahead(a, pieces, serve);
     }
-    std::atomic<bool> met = ledger_.any_met();
-    in_order(
-        pieces.size(), threads_,
-        [&](std::size_t i) {
-          plan_record tried(q_, met);
-          if (pieces[i].why) search(a, pieces[i], serve, tried);
-          return tried;
-        },
-        [&](std::size_t i, const plan_record& tried) {
-          if (!pieces[i].why) search(a, pieces[i], serve, ledger_);
-          tried.into(ledger_);
-          met = ledger_.any_met();
-        });
+    if constexpr (Serve::predicts) ledger_.complete(a, e, serve);
   }
 
   plan_result ranked() { return ledger_.ranked(); }
@@ -160,6 +149,24 @@ class plan_search {
     std::vector<deployment> able{};
     std::deque<deployment> kept{};
   };
+
+  /// Threads record what they try; it is noted in the order of the pieces.
+  template <class Serve>
+  void search_ahead(const accelerator& a, std::deque<piece>& pieces, const Serve& serve) {
+    std::atomic<bool> met = ledger_.any_met();
+    in_order(
+        pieces.size(), threads_,
+        [&](std::size_t i) {
+          plan_record tried(q_, met);
+          if (pieces[i].why) search(a, pieces[i], serve, tried);
+          return tried;
+        },
+        [&](std::size_t i, const plan_record& tried) {
+          if (!pieces[i].why) search(a, pieces[i], serve, ledger_);
+          tried.into(ledger_);
+          met = ledger_.any_met();
+        });
+  }
 
   template <class Serve>
   void with(const accelerator& a, const plan_precision& f, engine e, std::deque<piece>& pieces) {

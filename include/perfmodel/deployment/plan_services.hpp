@@ -35,7 +35,11 @@ class prediction_of_plan {
         links_(links),
         terms_(engine_terms<double>(policy)) {}
 
+  /// Without the terms of its passes, which only points of a frontier show.
   constexpr serving_estimate operator()(const deployment& d, const service_load& l) const {
+    return flow_of_service(d, l, policy_, links_);
+  }
+  constexpr serving_estimate whole(const deployment& d, const service_load& l) const {
     return prediction_of_service(d, l, policy_, links_);
   }
   constexpr serving_estimate operator()(const deployment& d, const service_load& l,

@@ -37,13 +37,23 @@ class service_prediction {
   }
 
   constexpr basic_serving_estimate<T> estimate() {
+    flow();
+    s_.decode = pass_(decode_);
+    s_.decode.terms.add(limiter::none, "prompts", max(s_.itl - s_.decode.time, duration<T>{}));
+    s_.decode.time = s_.itl;
+    s_.prefill = pass_(prompt_alone(l_));
+    return s_;
+  }
+  /// Without the terms of its passes: `decode` and `prefill` are left as they are.
+  constexpr const basic_serving_estimate<T>& flow() {
     admit();
     if (l_.is_closed()) {
       closed(std::get<basic_closed_loop<T>>(l_.arrivals));
     } else {
       open(std::get<basic_open_loop<T>>(l_.arrivals));
     }
-    return summed_up();
+    sum_up();
+    return s_;
   }
 
  private:
@@ -122,7 +132,7 @@ class service_prediction {
     }
   }
 
-  constexpr basic_serving_estimate<T> summed_up() {
+  constexpr void sum_up() {
     s_.batch = named("batch", state_.batch);
     s_.wait = named("wait", state_.wait);
     s_.throughput = state_.throughput;
@@ -130,12 +140,7 @@ class service_prediction {
     s_.gap = state_.gap;
     s_.ttft = named("time to first token", state_.first_token.mean());
     s_.itl = named("inter-token latency", state_.gap.mean());
-    s_.decode = pass_(decode_);
-    s_.decode.terms.add(limiter::none, "prompts", max(s_.itl - s_.decode.time, duration<T>{}));
-    s_.decode.time = s_.itl;
-    s_.prefill = pass_(prompt_alone(l_));
     add_whole_requests(s_, l_);
-    return s_;
   }
 
   const basic_deployment<T>& d_;
@@ -156,6 +161,14 @@ constexpr basic_serving_estimate<T> prediction_of_service(const basic_deployment
   const predicted_pass<T, Policy, Cost> pass{d, policy, links};
   return service_prediction<T, predicted_pass<T, Policy, Cost>>(d, l, engine_terms<T>(policy), pass)
       .estimate();
+}
+template <Scalar T, class Policy, class Cost>
+constexpr basic_serving_estimate<T> flow_of_service(const basic_deployment<T>& d,
+                                                    const basic_service_load<T>& l,
+                                                    const Policy& policy, const Cost& links) {
+  const predicted_pass<T, Policy, Cost> pass{d, policy, links};
+  return service_prediction<T, predicted_pass<T, Policy, Cost>>(d, l, engine_terms<T>(policy), pass)
+      .flow();
 }
 
 }  // namespace perfmodel::detail
