@@ -40,7 +40,7 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in,
   d.device = in.accelerator();
   d.model = in.model();
   d.layout = layout;
-  check(d.layout, sharded_dims_of(d.model));
+  require_layout(d.layout, sharded_dims_of(d.model));
   d.weights = in.weights();
   const perfmodel::engine_formats formats = in.formats();
   d.activations = formats.linear.format;

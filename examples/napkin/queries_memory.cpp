@@ -41,7 +41,7 @@ struct kv_capacity {
     pm::basic_deployment<T> d;
     d.model = in.model();
     d.layout.tensor = in.whole("tensor_parallel");
-    check(d.layout, sharded_dims_of(d.model));
+    require_layout(d.layout, sharded_dims_of(d.model));
     d.weights = in.weights();
     d.kv = cache_format(in);
     d.device.dram.capacity = memory(in);

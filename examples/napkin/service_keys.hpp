@@ -37,7 +37,7 @@ template <perfmodel::Scalar T>
 perfmodel::basic_deployment<T> drafting(inputs<T>& in, perfmodel::basic_deployment<T> d) {
   const found_model& found = find_model(in.text("draft_model"));
   d.model = in.model("draft_model");
-  check(d.layout, sharded_dims_of(d.model));
+  require_layout(d.layout, sharded_dims_of(d.model));
   d.weights = found.stored;
   const perfmodel::engine_formats f =
       perfmodel::engine_formats_of(found.stored, found.kv, in.chip(), d.served_by);
