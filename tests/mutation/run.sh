@@ -25,7 +25,7 @@ while [[ $# -gt 0 ]]; do
   shift
 done
 
-# tests_of <header>: its tests by tests.txt, and those that have its name.
+# tests_of <header>: its tests by tests.txt, those that have its name, and what includes it of static and unit.
 tests_of() {
   local stem suite
   stem=$(basename "$1" .hpp)
@@ -34,7 +34,8 @@ tests_of() {
     for suite in static unit property; do
       if [[ -f $root/tests/$suite/$stem.cpp ]]; then echo "$suite/$stem.cpp"; fi
     done
-  } | awk '!seen[$0]++' | sort -t/ -k1,1r -k2  # static before property and unit: what is cheap first
+    (cd "$root/tests" && grep -lF "<perfmodel/$1>" static/*.cpp unit/*.cpp) || true
+  } | awk '!seen[$0]++ { print (/^static/ ? 0 : /^unit/ ? 1 : 2), $0 }' | sort -s -n -k1,1 | cut -d ' ' -f 2
 }
 
 if [[ ${#headers[@]} -eq 0 ]]; then
