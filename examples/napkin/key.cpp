@@ -68,8 +68,10 @@ std::vector<key> reservation_keys() {
 }
 
 key measured_key() {
-  return time_limit("measured_s", "a measurement of it, of serving itl_s: held against the answer")
-      .optional();
+  key k =
+      time_limit("measured_s", "a measurement of it, of serving itl_s: held against the answer");
+  k.alias = "measured";
+  return k.optional();
 }
 
 std::vector<key> degree_keys() {

@@ -183,6 +183,31 @@ class explain_command {
   napkin::explain_options options_{};
 };
 
+/// `napkin explain plan --row N ...`: plan's keys, and which row of its table.
+class explain_row_command {
+ public:
+  explicit explain_row_command(CLI::App& parent) : of_(parent, napkin::plan_keys()) {
+    CLI::App* own = parent.get_subcommand(napkin::plan_keys().name);
+    own->add_option("--row", row_, "of the table, from 1, cheapest first (default 1)")
+        ->type_name("");
+    own->add_flag("--markdown", markdown_, "as Markdown")->disable_flag_override();
+  }
+  bool chosen() const { return of_.chosen(); }
+  void run() const {
+    const json request = of_.request();
+    const auto profile = of_.profile();
+    std::cout << (of_.as_json()
+                      ? napkin::write_json(napkin::plan_row_json(request, profile.get(), row_)) +
+                            "\n"
+                      : napkin::plan_row_text(request, profile.get(), row_, markdown_));
+  }
+
+ private:
+  query_command of_;
+  double row_ = 1.0;
+  bool markdown_ = false;
+};
+
 /// `napkin sensitivity <query> --key value ...`: a query's keys, and what is asked of its answer.
 class sensitivity_command {
  public:
@@ -381,6 +406,7 @@ struct commands {
   CLI::App* explaining = app.add_subcommand(
       "explain", "An answer on one screen, to be done again by hand; --all: its whole derivation");
   std::vector<std::unique_ptr<explain_command>> explanations{};
+  explain_row_command explaining_row{*explaining};
   CLI::App* sensing = app.add_subcommand(
       "sensitivity", "What a query's answer hangs on: elasticities, crossovers, ranges");
   std::vector<std::unique_ptr<sensitivity_command>> sensitivities{};
@@ -447,6 +473,7 @@ struct commands {
     for (const auto& c : explanations) {
       if (c->chosen()) c->run();
     }
+    if (explaining_row.chosen()) explaining_row.run();
     return success;
   }
 };

@@ -112,6 +112,7 @@ outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode,
 template <template <class> class Operator>
 struct operator_query {
   static constexpr profile_part part = profile_part::matrix;
+  static constexpr bool takes_a_measurement = true;
 
   template <perfmodel::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {

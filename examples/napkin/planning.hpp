@@ -37,5 +37,15 @@ planned plan_of(const json& object, const given_profile* profile = nullptr);
 
 json plan_json(const planned& p, const json& object);
 std::string plan_text(const planned& p, const json& object);
+/// What the table of plan_text says of one point, as words: each column's head and value.
+std::vector<std::pair<std::string, std::string>> columns_of(const planned& p, std::size_t at);
+/// What one per cent more of each resource does to a number of a point; "" where nothing does anything.
+std::string elasticities_text(const std::array<perfmodel::elasticity, 7>& all);
+
+/// One screen for point `row` of the frontier, from 1, cheapest first: what holds it, what its cost depends
+/// on, and what its two times are spent on. Throws out_of_range.
+std::string plan_row_text(const json& object, const given_profile* profile, double row,
+                          bool as_markdown);
+json plan_row_json(const json& object, const given_profile* profile, double row);
 
 }  // namespace napkin

@@ -212,25 +212,30 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
   return row;
 }
 
-std::string frontier_text(const planned& plan) {
-  const pm::plan_result& r = plan.result;
+std::vector<std::string> frontier_head(const planned& plan) {
   std::vector<std::string> head = {"",       "accelerator", "engine", "precision", "layout", "with",
                                    "copies", "GPUs",        "batch",  "TTFT",      "ITL"};
-  std::string align = "llllllrrrrr";
   if (!plan.notes.empty()) head.push_back("bound");
   head.push_back("tokens/s");
-  const std::vector<std::string> costs = r.all_priced
+  const std::vector<std::string> costs = plan.result.all_priced
                                              ? std::vector<std::string>{"USD/Mtok", "in", "out"}
                                              : std::vector<std::string>{"GPU-h/Mtok"};
   head.insert(head.end(), costs.begin(), costs.end());
-  align.append(head.size() - align.size(), 'r');
   head.insert(head.end(), {"limited by", "held by"});
+  return head;
+}
+
+std::string frontier_text(const planned& plan) {
+  const pm::plan_result& r = plan.result;
+  table_rows rows = {frontier_head(plan)};
+  std::string align = "llllllrrrrr";
+  align.append(rows[0].size() - 2 - align.size(), 'r');
   align += "ll";
-  table_rows rows = {head};
   const std::size_t n = r.frontier.size(), shown = std::min(n, most_rows);
-  for (std::size_t i = 0; i < shown; ++i) {
-    rows.push_back(row_text(  // evenly, both ends included
-        plan, shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1)));
+  for (std::size_t i = 0; i < shown; ++i) {  // evenly, both ends included
+    const std::size_t at = shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1);
+    rows.push_back(row_text(plan, at));
+    if (shown < n) rows.back()[0] = cat(at + 1, rows.back()[0]);
   }
   std::string s = table(rows, align.c_str());
   if (shown < n)
@@ -249,15 +254,10 @@ std::string review_text(const planned& plan) {
          "by the time of prompts and of answers.\n";
   }
   s += "  Held by: what a fuller batch, which costs less, would run into.\n";
-  std::vector<pm::elasticity> all(plan.reviews[0].cost.begin(), plan.reviews[0].cost.end());
-  std::erase_if(all, [](const pm::elasticity& e) { return std::abs(e.value) < 0.005; });
-  std::stable_sort(all.begin(), all.end(), [](const pm::elasticity& x, const pm::elasticity& y) {
-    return std::abs(x.value) > std::abs(y.value);
-  });
-  if (all.empty()) return s;
-  return s + "  One per cent more of it changes the cost of the first by: " +
-         listed(all, [](const auto& e) { return cat(e.resource, ' ', fixed(e.value, 2), " %"); }) +
-         ".\n";
+  const std::string all = elasticities_text(plan.reviews[0].cost);
+  return all.empty()
+             ? s
+             : s + "  One per cent more of it changes the cost of the first by: " + all + ".\n";
 }
 
 /// What stands behind the precisions of the frontier.
@@ -425,6 +425,22 @@ std::string basis_text(const planned& p) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> columns_of(const planned& p, std::size_t at) {
+  const std::vector<std::string> head = frontier_head(p), row = row_text(p, at);
+  std::vector<std::pair<std::string, std::string>> all;
+  for (std::size_t i = 1; i < head.size(); ++i) all.emplace_back(head[i], row[i]);
+  return all;
+}
+
+std::string elasticities_text(const std::array<pm::elasticity, 7>& of) {
+  std::vector<pm::elasticity> all(of.begin(), of.end());
+  std::erase_if(all, [](const pm::elasticity& e) { return std::abs(e.value) < 0.005; });
+  std::stable_sort(all.begin(), all.end(), [](const pm::elasticity& x, const pm::elasticity& y) {
+    return std::abs(x.value) > std::abs(y.value);
+  });
+  return listed(all, [](const auto& e) { return cat(e.resource, ' ', fixed(e.value, 2), " %"); });
+}
 
 json plan_json(const planned& p, const json& object) {
   json out = json::object();

@@ -3,6 +3,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "measured.hpp"
 #include "query.hpp"
 #include "summary.hpp"
 
@@ -121,6 +122,7 @@ outcome<> answer_of(const query& asked, const json& object, const given_profile*
   if (!c && !wanted && asked.part != profile_part::none) {
     answer.hint = prediction_hint(r.accelerator(), asked.part);
   }
+  if (asked.find("measured_s") != nullptr) add_assumptions(answer, asked, object, profile);
   return answer;
 }
 explanation explanation_of(const query& asked, const json& object, const given_profile* profile) {

@@ -40,7 +40,6 @@ struct attention_query : operator_query<Attention> {
 
 struct attention_prefill : attention_query<pm::basic_attention_prefill> {
   static constexpr const char* name = "attention_prefill";
-  static constexpr bool takes_a_measurement = true;
   static constexpr const char* help =
       "Attention of a prompt over itself, fused (FlashAttention), one layer";
   static std::vector<key> keys() {
@@ -51,7 +50,6 @@ struct attention_prefill : attention_query<pm::basic_attention_prefill> {
 
 struct attention_decode : attention_query<pm::basic_attention_decode> {
   static constexpr const char* name = "attention_decode";
-  static constexpr bool takes_a_measurement = true;
   static constexpr const char* help =
       "Attention of one new token per sequence over its KV cache, one layer";
   static std::vector<key> keys() {

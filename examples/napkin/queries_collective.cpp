@@ -12,6 +12,7 @@ namespace pm = perfmodel;
 
 struct collective {
   static constexpr const char* name = "collective";
+  static constexpr bool takes_a_measurement = true;
   static constexpr profile_part part = profile_part::links;
   static constexpr const char* help = "A collective operation among the accelerators of one fabric";
   static std::vector<key> keys() {

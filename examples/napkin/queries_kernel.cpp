@@ -30,7 +30,6 @@ struct ridge {
 
 struct gemm : operator_query<pm::basic_gemm> {
   static constexpr const char* name = "gemm";
-  static constexpr bool takes_a_measurement = true;
   static constexpr const char* help = "A matrix product C[m,n] = A[m,k] B[k,n]";
   static std::vector<key> keys() {
     return keys_of(

@@ -6,6 +6,8 @@
 
 #include "../common/amount.hpp"
 #include "output.hpp"
+#include "summary.hpp"
+#include "uncertainty.hpp"
 
 namespace napkin {
 
@@ -389,6 +391,10 @@ json sensitivity_json(const json& object, const given_profile* profile) {
     out["crossovers"] = crossovers_of(answers, result, of, inputs, object, profile);
   if (object.contains("what_if"))
     out["what_if"] = what_if_of(answers, result, of, inputs, object["what_if"]);
+  if (now.calibrated) {
+    const auto c = calibration_of_request(asked, answers.base(), mode_in(of));
+    out["interval"] = width_json(width_parts_of(now, c ? &*c : nullptr, asked.part));
+  }
   out["mode"] = now.calibrated ? "calibrated" : "bound";
   return out;
 }
@@ -411,6 +417,7 @@ std::string sensitivity_text(const json& object, const json& found) {
   }
   s += table(rows, "lrl");
   if (flat > 0) s += cat("  and ", flat, " on which it does not depend there\n");
+  if (found.contains("interval")) s += width_text(found["interval"]);
   if (found.contains("crossovers")) {
     if (found["crossovers"].empty()) s += "  nothing changes there\n";
     for (const json& c : found["crossovers"]) {

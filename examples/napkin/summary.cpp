@@ -23,7 +23,8 @@ std::string words(double share) {
   return cat(fixed(100.0 * share, 1), " %");
 }
 
-/// Paragraphs no wider than a terminal, later lines further in.
+}  // namespace
+
 std::string wrapped(const std::string& text, std::size_t indent) {
   std::string out, line(indent, ' ');
   for (const std::string_view word : split(text, ' ')) {
@@ -36,6 +37,8 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   }
   return out + line + "\n";
 }
+
+namespace {
 
 /// How many of the steps make most of it.
 std::size_t shown_of(const summary_part& part) {
@@ -240,6 +243,14 @@ std::string short_derivation(const query& asked, const explanation& e, const jso
   return s + footnotes(sources_of(e.derivation), options.markdown);
 }
 
+}  // namespace
+
+std::string summary_text(const summary& s, bool as_markdown) {
+  std::string text;
+  for (const summary_part& p : s.parts) text += part_text(p, as_markdown);
+  return text + footnotes(s.sources, as_markdown);
+}
+
 json summary_json(const summary& s) {
   json parts = json::array();
   for (const summary_part& p : s.parts) {
@@ -256,6 +267,7 @@ json summary_json(const summary& s) {
                 {"time_s", number_json("time_s", p.time_s)},
                 {"amounts", p.amounts},
                 {"steps", std::move(steps)}};
+    if (p.tokens != 1.0) one["tokens"] = number_json("tokens", p.tokens);
     const auto limits = limits_of(p);
     if (limits.size() > 1) {
       one["if_lifted"] = {{"limit", limits[0].first},
@@ -266,8 +278,6 @@ json summary_json(const summary& s) {
   }
   return {{"parts", std::move(parts)}, {"sources", s.sources}};
 }
-
-}  // namespace
 
 json explain_json(const query& asked, const json& object, const given_profile* profile) {
   const explanation e = explanation_of(asked, object, profile);
@@ -295,10 +305,7 @@ std::string explain_text(const query& asked, const json& object, const given_pro
   }
   std::string title = headline(asked, object);
   title.pop_back();
-  std::string text = wrapped(title, 0) + head_text(answer);
-  for (const summary_part& p : s.parts) text += part_text(p, options.markdown);
-  text += footnotes(s.sources, options.markdown);
-  return text +
+  return wrapped(title, 0) + head_text(answer) + summary_text(s, options.markdown) +
          (options.markdown ? "" : "  --depth 3 has the steps behind these, --all every one.\n");
 }
 

@@ -1,6 +1,9 @@
 // An answer as a napkin has it: the few steps that make most of it, each to be done again by hand.
 #pragma once
 
+#include <perfmodel/service/disaggregated.hpp>
+#include <perfmodel/service/load.hpp>
+#include <perfmodel/service/speculation.hpp>
 #include <string>
 #include <vector>
 
@@ -20,6 +23,7 @@ struct summary_part {
   std::string name{};  ///< "decode", "prefill"
   std::string what{};  ///< of which pass, in words
   double time_s = 0.0;
+  double tokens = 1.0;                 ///< of each sequence, that a round of drafts gives
   std::vector<summary_step> steps{};   ///< largest first; together time_s
   std::vector<std::string> amounts{};  ///< where the bytes come from
 };
@@ -28,8 +32,25 @@ struct summary {
   std::vector<std::string> sources{};
 };
 
+/// A service, whatever asked for it: one copy of a deployment with its share of a load, or two pools.
+struct served_load {
+  perfmodel::deployment deployment{};
+  perfmodel::service_load load{};
+  std::optional<perfmodel::speculation> drafts{};
+  std::optional<perfmodel::disaggregated> pools{};
+};
+/// What its time to first token and its inter-token latency are spent on; with drafts, a round of them. A
+/// bound where there is no calibration. Without sources.
+summary summary_of_service(const served_load& x, const calibration* c);
+
+/// Its parts and sources: text, with rows no wider than a terminal, or Markdown.
+std::string summary_text(const summary& s, bool as_markdown);
+json summary_json(const summary& s);
+/// A paragraph no wider than a terminal, later lines further in.
+std::string wrapped(const std::string& text, std::size_t indent);
+
 /// What a request of a step or a service spends its time on, operator by operator; empty where the
-/// query has no operators (or runs them in several pools, or with drafts).
+/// query has no operators.
 /// `answer` is the request's own, as JSON.
 summary summary_of_passes(const query& asked, const json& object, const given_profile* profile,
                           const json& answer);

@@ -183,55 +183,63 @@ summary_part bound_pass(const pm::deployment& d, const pm::iteration& i) {
   return part;
 }
 
-/// Passes of one deployment; what a calibration is made of is asked once.
-class passes {
- public:
-  passes(const pm::deployment& d, const std::optional<calibration>& c) : d_(d) {
-    const auto as_is = [](const auto& spec, const char*, const pm::source*) { return spec; };
-    if (c) policy_ = silicon_of<double>(*c, 0.0, as_is);
-  }
-  summary_part operator()(const pm::iteration& i) const {
-    return policy_ ? predicted_pass(d_, i, *policy_) : bound_pass(d_, i);
-  }
+/// Whose terms a prediction takes; none of a bound.
+std::optional<pm::calibrated> policy_of(const calibration* c) {
+  if (c == nullptr) return {};
+  const auto as_is = [](const auto& spec, const char*, const pm::source*) { return spec; };
+  return silicon_of<double>(*c, 0.0, as_is);
+}
+pm::estimate time_of_pass(const pm::deployment& d, const pm::iteration& i,
+                          const std::optional<pm::calibrated>& policy) {
+  return policy ? pm::detail::prediction_of_pass(d, i, *policy, *policy)
+                : pm::detail::bound_of_pass(d, i, bound_mode{});
+}
+summary_part pass_of(const pm::deployment& d, const pm::iteration& i,
+                     const std::optional<pm::calibrated>& policy) {
+  return policy ? predicted_pass(d, i, *policy) : bound_pass(d, i);
+}
 
-  /// The pass that a service's inter-token latency is of, as the service itself asks for it.
-  std::pair<pm::serving_estimate, pm::iteration> decoding(const pm::service_load& l) const {
-    std::vector<std::pair<pm::iteration, double>> asked;
-    const auto noting = [&asked](const pm::iteration& i, const pm::estimate& e) {
-      asked.emplace_back(i, e.time.value());
-      return e;
-    };
-    pm::serving_estimate s;
-    if (policy_) {
-      const auto pass = [&](const pm::iteration& i) {
-        return noting(i, pm::detail::prediction_of_pass(d_, i, *policy_, *policy_));
-      };
-      s = pm::detail::service_prediction<double, decltype(pass)>(
-              d_, l, pm::detail::engine_terms<double>(*policy_), pass)
-              .estimate();
-    } else {
-      const auto pass = [&](const pm::iteration& i) {
-        return noting(i, pm::detail::bound_of_pass(d_, i, bound_mode{}));
-      };
-      s = pm::detail::steady_state(d_, l, pass);
-    }
-    pm::iteration found;
-    for (const auto& [i, time] : asked) {
-      if (policy_ ? i.prefill_tokens == 0.0 && i.batch > 0.0 : time == s.decode.time.value())
-        found = i;
-    }
-    return {s, found};
-  }
-
- private:
-  const pm::deployment& d_;
-  std::optional<pm::calibrated> policy_{};
+/// A service with the pass that its inter-token latency is of, as the service itself asks for it. With drafts
+/// that pass checks them, and is a part of a round.
+struct decoding {
+  pm::speculative_serving_estimate service{};
+  pm::iteration pass{};
 };
+decoding decoding_of(const served_load& x, const std::optional<pm::calibrated>& policy) {
+  std::vector<std::pair<pm::iteration, double>> asked;
+  const pm::deployment& d = x.deployment;
+  const auto pass = [&](const pm::deployment& of, const pm::iteration& i) {
+    const pm::estimate e = time_of_pass(of, i, policy);
+    if (&of == &d) asked.emplace_back(i, e.time.value());
+    return e;
+  };
+  const auto serve = [&](const pm::service_load& l, const auto& round) -> pm::serving_estimate {
+    if (!policy) return pm::detail::steady_state(d, l, round);
+    return pm::detail::service_prediction<double, std::remove_cvref_t<decltype(round)>>(
+               d, l, pm::detail::engine_terms<double>(*policy), round)
+        .estimate();
+  };
+  decoding found;
+  if (x.drafts) {
+    found.service = pm::detail::speculative_service(d, x.load, *x.drafts, pass, serve);
+  } else {
+    found.service = {serve(x.load, [&](const pm::iteration& i) { return pass(d, i); }), 1.0};
+  }
+  const pm::estimate& decode = found.service.decode;
+  const double own = decode.time.value() - decode.terms.time_of("draft").value();
+  for (const auto& [i, time] : asked) {
+    if (policy ? i.prefill_tokens == 0.0 && i.batch > 0.0 : std::fabs(time - own) <= 1e-12 * own)
+      found.pass = i;
+  }
+  return found;
+}
 
 std::string pass_text(const pm::iteration& i) {
   std::string s;
   if (i.batch > 0.0) {
     s = cat("a pass of ", digits(i.batch), " sequences at ", digits(i.context), " tokens");
+    if (i.tokens_per_sequence > 1.0)
+      s += cat(", ", digits(i.tokens_per_sequence), " tokens of each");
   }
   if (i.prefill_tokens > 0.0) {
     s += cat(s.empty() ? "a pass of " : " and ", digits(i.prefill_tokens), " prompt tokens");
@@ -244,7 +252,7 @@ summary of_step(inputs<double>& in, const std::optional<calibration>& c) {
   d.served_by = *pm::find_engine(in.text("engine"));
   const pm::iteration i = iteration_of(in);
   summary s;
-  s.parts.push_back(passes(d, c)(i));
+  s.parts.push_back(pass_of(d, i, policy_of(c ? &*c : nullptr)));
   s.parts.back().name =
       i.prefill_tokens > 0.0 ? (i.batch > 0.0 ? "decode with prefill" : "prefill") : "decode";
   s.parts.back().what = pass_text(i);
@@ -260,29 +268,94 @@ void add_rest(summary_part& part, double whole, const char* name, const char* li
                    [](const auto& a, const auto& b) { return a.time_s > b.time_s; });
 }
 
-summary of_service(inputs<double>& in, const std::optional<calibration>& c) {
+/// A prompt's pass, and what is beside it until the first token.
+summary_part prompt_of(const pm::deployment& d, const pm::service_load& l,
+                       const std::optional<pm::calibrated>& policy) {
+  const pm::iteration prompt = pm::detail::prompt_alone(l);
+  summary_part part = pass_of(d, prompt, policy);
+  part.name = "prefill: time to first token";
+  part.what = pass_text(prompt);
+  return part;
+}
+constexpr const char* waiting = "waiting for other prompts and the host";
+
+/// A round of drafts: the pass that checks them, those that draft, and how many tokens it gives.
+void add_drafts(summary_part& part, const served_load& x, const decoding& found) {
+  const pm::speculation& s = *x.drafts;
+  const pm::estimate& round = found.service.decode;
+  const double draft = round.terms.time_of("draft").value();
+  part.name = "decode: a round of drafts";
+  part.tokens = found.service.emitted;
+  part.time_s += draft;
+  add_times(part, "drafts", s.by == pm::drafter::heads ? 1.0 : double(s.length), "", draft,
+            "drafts");
+  std::string kept = "1", each = "";
+  for (int k = 1; k <= s.length; ++k) {
+    const std::size_t at = std::min(static_cast<std::size_t>(k), s.acceptance.size()) - 1;
+    each += (each.empty() ? "" : " x ") + digits(s.acceptance[at]);
+    if (k <= 4) kept += " + " + each;
+    if (k == 5) kept += " + ...";
+  }
+  const auto time = [](double t) { return with_unit(pm::duration<>::from_value(t)); };
+  part.amounts.push_back(
+      cat("tokens that a round gives of each sequence: ", kept, " = ", digits(part.tokens),
+          "; inter-token latency: ", time(found.service.itl.value() * part.tokens), " / ",
+          digits(part.tokens), " = ", time(found.service.itl.value())));
+}
+
+summary of_pools(const served_load& x, const std::optional<pm::calibrated>& policy) {
+  const pm::disaggregated& d = *x.pools;
+  const pm::deployment& on = d.decode.deployment;
+  const auto s = policy ? pm::serving(d, x.load, *policy) : pm::serving_bound(d, x.load);
+  const bool alone = !policy && x.load.is_closed();  // what each answer is bound by
+  const pm::iteration decode{alone ? 1.0 : std::max(1.0, s.batch / d.decode.replicas),
+                             pm::detail::mean_context(x.load)};
+  std::optional<pm::calibrated> steady;
+  if (policy) steady = pm::detail::uninterrupted(*policy, on.served_by);
+  summary out;
+  out.parts.push_back(pass_of(on, decode, steady));
+  summary_part& answers = out.parts.back();
+  answers.name = "decode pool: inter-token latency";
+  answers.what =
+      cat(pass_text(decode), ", on each of ", digits(d.decode.replicas), " x ", on.layout.ranks());
+  add_rest(answers, s.itl.value(), "the rest", "other");
+  summary_part prompts = prompt_of(d.prefill.deployment, x.load, policy);
+  prompts.name = "prefill pool: time to first token";
+  prompts.what +=
+      cat(", on one of ", digits(d.prefill.replicas), " x ", d.prefill.deployment.layout.ranks());
+  add_times(prompts, "rest of the transfer", 1.0, "", s.exposed.value(), "the link between pools");
+  prompts.time_s += s.exposed.value();
+  const double sent = s.transfer.value() - d.link.latency.value();
+  prompts.amounts.push_back(
+      cat("cache of a prompt, from one GPU: ",
+          with_unit(pm::bytes<>::from_value(sent * d.link.per_device.value())), " / ",
+          with_unit(d.link.per_device), " = ", with_unit(pm::duration<>::from_value(sent)),
+          d.link.streamed ? ", sent layer by layer while the prompt runs" : ""));
+  prompts.amounts.push_back(cat("busy: prefill pool ", digits(100.0 * s.prefill_busy), " %, link ",
+                                digits(100.0 * s.transfer_busy), " %, decode pool ",
+                                digits(100.0 * s.decode_busy), " %"));
+  add_rest(prompts, s.ttft.value(), "waiting, host", waiting);
+  out.parts.push_back(std::move(prompts));
+  return out;
+}
+
+served_load service_in(inputs<double>& in) {
+  served_load x;
+  if (has_pools(in)) {
+    x.pools = pools_of(in);
+    x.load = service_load_of(in);
+    return x;
+  }
   const int groups_of_data = in.whole("data_parallel");
   const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
-  pm::deployment d = deployment_of(in, spread ? groups_of_data : 1);
-  reserve_memory(in, d);
-  if (has_pools(in) || drafts_of(in, d)) return {};
+  x.deployment = deployment_of(in, spread ? groups_of_data : 1);
+  reserve_memory(in, x.deployment);
+  x.drafts = drafts_of(in, x.deployment);
   const pm::service_load l = service_load_of(in);
   double copies = spread ? 1.0 : groups_of_data;
   if (l.is_closed()) copies = std::min(copies, l.concurrency());
-  const passes pass(d, c);
-  const auto [service, decode] = pass.decoding(pm::shared_out(l, copies));
-  summary s;
-  s.parts.push_back(pass(decode));
-  s.parts.back().name = "decode: inter-token latency";
-  s.parts.back().what = pass_text(decode);
-  add_rest(s.parts.back(), service.itl.value(), "prompts of others", "prompts of others");
-  const pm::iteration prompt = pm::detail::prompt_alone(l);
-  s.parts.push_back(pass(prompt));
-  s.parts.back().name = "prefill: time to first token";
-  s.parts.back().what = pass_text(prompt);
-  add_rest(s.parts.back(), service.ttft.value(), "waiting, host",
-           "waiting for other prompts and the host");
-  return s;
+  x.load = pm::shared_out(l, copies);
+  return x;
 }
 
 void add_sources(summary& s, const inputs<double>& in, const std::optional<calibration>& c,
@@ -302,6 +375,25 @@ void add_sources(summary& s, const inputs<double>& in, const std::optional<calib
 
 }  // namespace
 
+summary summary_of_service(const served_load& x, const calibration* c) {
+  const std::optional<pm::calibrated> policy = policy_of(c);
+  if (x.pools) return of_pools(x, policy);
+  const decoding found = decoding_of(x, policy);
+  const pm::speculative_serving_estimate& service = found.service;
+  summary s;
+  s.parts.push_back(pass_of(x.deployment, found.pass, policy));
+  summary_part& answers = s.parts.back();
+  answers.name = "decode: inter-token latency";
+  answers.what = pass_text(found.pass);
+  if (x.drafts) add_drafts(answers, x, found);
+  add_rest(answers, service.itl.value() * service.emitted, "prompts of others",
+           "prompts of others");
+  summary_part prompts = prompt_of(x.deployment, x.load, policy);
+  add_rest(prompts, service.ttft.value(), "waiting, host", waiting);
+  s.parts.push_back(std::move(prompts));
+  return s;
+}
+
 summary summary_of_passes(const query& asked, const json& object, const given_profile* profile,
                           const json& answer) {
   const std::string_view name = asked.name;
@@ -309,7 +401,8 @@ summary summary_of_passes(const query& asked, const json& object, const given_pr
   const request r(asked, object, profile);
   const std::optional<calibration> c = calibration_of_request(asked, r, mode_in(object));
   inputs<double> in(r);
-  summary s = name == "step" ? of_step(in, c) : of_service(in, c);
+  summary s =
+      name == "step" ? of_step(in, c) : summary_of_service(service_in(in), c ? &*c : nullptr);
   if (!s.parts.empty()) add_sources(s, in, c, answer);
   return s;
 }

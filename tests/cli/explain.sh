@@ -112,6 +112,38 @@ for asked in "${step[*]}" "${service[*]}" "${step[*]} --mode bound" "${service[*
   first=$(grep -oE '"time_s":[0-9.e+-]+' <<<"$screen" | head -n 1)
   near "explain $asked: time of the first part" "${first#*:}" "$(number "$result" "$key")" 1e-12
 done
+# Drafts: a round gives 1 + 0.7 + 0.7^2 + 0.7^3 = 2.533 tokens, and the parts are of a round.
+drafts=("${service[@]}" --draft_length 3 --acceptance 0.7)
+pools=(serving --model llama_3_70b --accelerator h100_sxm --prefill_tensor_parallel 4 --prefill_replicas 2
+  --decode_tensor_parallel 8 --kv_link_bytes_per_s 50e9 --input_tokens 2048 --output_tokens 256 --concurrency 16)
+plan=(plan --model llama_3_70b --accelerator h100_sxm --engine vllm --weight_format bf16 --kv_format bf16
+  --concurrency 32)
+screen 6 "${drafts[@]}"
+screen 6 "${pools[@]}"
+screen 4 "${pools[@]}" --mode bound
+screen 4 "${drafts[@]}" --mode bound
+screen 6 "${plan[@]}" --row 1
+text=$("$napkin" explain "${drafts[@]}")
+grep -q '1 + 0.7 + 0.7 x 0.7 + 0.7 x 0.7 x 0.7 = 2.533; inter-token latency' <<<"$text" || fail "drafts: $text"
+# The cache of 2048 tokens, 80 x 2 x 8 x 128 x 2 B each, over 4 GPUs and 50 GB/s.
+text=$("$napkin" explain "${pools[@]}")
+grep -q 'cache of a prompt, from one GPU: 167.8 MB / 50 GB/s = 3.355 ms' <<<"$text" || fail "pools: $text"
+grep -q '^decode pool: inter-token latency' <<<"$text" || fail "pools: $text"
+for asked in "${drafts[*]}" "${pools[*]}" "${plan[*]} --row 2"; do
+  # shellcheck disable=SC2086
+  json=$("$napkin" explain $asked --json) || fail "explain $asked --json"
+  screen=$(sed 's/.*"summary"://' <<<"$json") result=$(sed 's/.*"result"://' <<<"$json")
+  first=$(grep -oE '"time_s":[0-9.e+-]+' <<<"$screen" | head -n 1)
+  tokens=1
+  [[ $asked == *draft_length* ]] && tokens=2.533
+  near "explain $asked: time of the first part" "${first#*:}" \
+    "$(awk -v t="$(number "$result" itl_s)" -v n="$tokens" 'BEGIN { print t * n }')" 1e-8
+done
+row=$("$napkin" explain "${plan[@]}" --row 2 --json)
+all=$("$napkin" "${plan[@]}" --json)
+grep -qF -- "$(sed 's/.*"result"://; s/}$//' <<<"$row")" <<<"$all" || fail 'row 2 is no point of the plan'
+refuses 'PM-E010: row is 1000' explain "${plan[@]}" --row 1000
+refuses 'PM-E010: row is 0' explain "${plan[@]}" --row 0
 [[ $("$napkin" explain "${step[@]}" --markdown) == *'| share | step | by hand | time |'* ]] || fail 'no table in Markdown'
 few=$("$napkin" explain "${step[@]}" --depth 2 | wc -l)
 more=$("$napkin" explain "${step[@]}" --depth 5 | wc -l)

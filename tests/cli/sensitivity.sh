@@ -72,4 +72,22 @@ bad PM-E005 '{"query":"sensitivity","of":{"query":"ridge","accelerator":"h100_sx
 bad PM-E002 '{"query":"sensitivity","of":{"query":"sensitivity"}}'
 "$napkin" sensitivity ridge --accelerator h100_sxm --result time_s 2>&1 | grep -q 'key is "time_s"; allowed: flop_per_byte' ||
   fail "a result that is not there"
+# The interval's parts: their shares sum to 1, each is as its time times its width, and together they are as wide
+# as the interval, which is exp(+- 1.2816 s) of the time, s their mean by time.
+answer=$("$napkin" sensitivity step --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --batch 16 \
+  --context 4096 --json) || fail 'sensitivity step'
+sums=$(sed 's/.*"interval"://' <<<"$answer" | tr '{}' '\n\n' | tr ',:' '  ' | awk '
+  /"low_s"/ { width = log($4 / $2) / 2 / 1.281551566 }
+  /"part"/ { t = $(NF - 4); s = $(NF - 2); w = $NF; time += t; all += t * s; shares += w; own[++n] = t * s; share[n] = w }
+  END { for (i = 1; i <= n; ++i) { d = share[i] - own[i] / all; if (d < 0) d = -d; if (d > off) off = d }
+        printf "%.9f %.9f %.9f %d", shares, all / time / width, off, n }')
+read -r shares width off parts <<<"$sums"
+near 'shares of the width' "$shares" 1 1e-6
+near 'width of the parts over that of the interval' "$width" 1 1e-4
+near 'share of a part' "$off" 0 1e-6
+[[ $parts -eq 3 ]] || fail "an interval of $parts parts, not products, attention and collectives"
+text=$("$napkin" sensitivity gemm --accelerator h100_sxm --m 64 --n 8192 --k 8192)
+grep -q 'interval: 80 % within .*; of its width the kernel 100.0 %' <<<"$text" || fail "gemm: $text"
+[[ $("$napkin" sensitivity gemm --accelerator h100_sxm --m 64 --n 8192 --k 8192 --mode bound --json) != *'"interval"'* ]] ||
+  fail 'a bound has an interval'
 finish

@@ -1,0 +1,112 @@
+// One row of a plan's table on one screen: what holds it, what it costs, and what its times are spent on.
+#include <cmath>
+#include <perfmodel/units/text.hpp>
+
+#include "planning.hpp"
+#include "summary.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+/// What stands in the way of a fuller batch, as a sentence.
+std::string held_by(pm::plan_constraint c) {
+  switch (c) {
+    case pm::plan_constraint::latency:
+      return "latency: nothing keeps its batch from being fuller, which would cost less and be "
+             "slower";
+    case pm::plan_constraint::memory:
+      return "memory: a fuller batch would cost less, and its cache has no room";
+    case pm::plan_constraint::load:
+      return "load: a fuller batch would cost less, and there are no more requests";
+    case pm::plan_constraint::rate:
+      return "arrivals: with one copy less, requests would come faster than they are answered";
+    case pm::plan_constraint::wait:
+      return "wait: with a fuller batch requests would wait too long for a place";
+    case pm::plan_constraint::prefill_pool:
+    case pm::plan_constraint::transfer:
+    case pm::plan_constraint::decode_pool: return cat(pm::name_of(c), ": the busiest stage");
+    default: return cat(pm::name_of(c), ": a fuller batch would cost less, and miss it");
+  }
+}
+
+/// A point of a plan, asked by its row.
+struct planned_row {
+  planned plan{};
+  std::size_t at = 0;
+
+  planned_row(const json& object, const given_profile* profile, double row)
+      : plan(plan_of(object, profile)) {
+    const std::size_t n = plan.result.frontier.size();
+    if (!(row >= 1.0) || !(row <= static_cast<double>(n)) || row != std::floor(row)) {
+      throw error(error_code::out_of_range,
+                  n == 0 ? cat("row is ", row, ", and the plan has none: nothing fits")
+                         : cat("row is ", row, "; allowed: 1 to ", n, ", the rows of this plan"));
+    }
+    at = static_cast<std::size_t>(row) - 1;
+  }
+  const pm::plan_point& point() const { return plan.result.frontier[at]; }
+
+  summary screen(const json& object) const {
+    const pm::plan_request& q = plan.request;
+    served_load x{pm::deployment_of(q, point()), pm::load_of(q, point()), {}, {}};
+    if (point().drafts) x.drafts = pm::drafts_of(q, point());
+    if (point().prefill) x.pools = pm::pools_of(q, point());
+    const calibration* found = nullptr;
+    for (const plan_calibration& c : plan.calibrations) {
+      const bool same = c.profiles.accelerator == point().accelerator;
+      if (same && c.served_by == point().served_by) found = &c.profiles;
+    }
+    summary s = summary_of_service(x, found);
+    const auto& bandwidth = x.deployment.device.dram.bandwidth;
+    s.sources.push_back(
+        cat("DRAM bandwidth ",
+            pm::to_string(bandwidth.quantity().value(), pm::exponents_of<pm::bandwidth<>>(), 4),
+            ": ", pm::name_of(bandwidth.from().how), ": ", bandwidth.from().text));
+    s.sources.push_back(find_model(object.at("model").get<std::string>()).source);
+    if (!plan.notes.empty())
+      s.sources.push_back("shares reached, times of calls: " + text_of(plan.notes[at].profile));
+    return s;
+  }
+};
+
+}  // namespace
+
+std::string plan_row_text(const json& object, const given_profile* profile, double row,
+                          bool as_markdown) {
+  const planned_row x(object, profile, row);
+  std::string line = cat("row ", x.at + 1, " of ", x.plan.result.frontier.size(), ": ");
+  const auto columns = columns_of(x.plan, x.at);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto& [head, value] = columns[i];
+    const bool own = i < 4;  // accelerator, engine, precision, layout need no name
+    line += cat(i == 0 ? "" : ", ", own ? "" : head + " ", value);
+  }
+  const pm::plan_review& review = x.plan.reviews[x.at];
+  std::string s = wrapped(line, 0);
+  s += wrapped("held by " + held_by(review.binding), 2);
+  for (const auto& [what, all] :
+       {std::pair{"cost", &review.cost}, std::pair{"ITL", &review.latency}}) {
+    const std::string text = elasticities_text(*all);
+    if (!text.empty()) s += wrapped(cat("1 % more of it changes the ", what, " by: ", text), 2);
+  }
+  return s + summary_text(x.screen(object), as_markdown);
+}
+
+json plan_row_json(const json& object, const given_profile* profile, double row) {
+  const planned_row x(object, profile, row);
+  json all = plan_json(x.plan, object);
+  json out = json::object();
+  if (all.contains("id")) out["id"] = all["id"];
+  out["query"] = "plan";
+  out["mode"] = all["mode"];
+  out["row"] = x.at + 1;
+  out["of"] = x.plan.result.frontier.size();
+  out["summary"] = summary_json(x.screen(object));
+  out["result"] = std::move(all["frontier"][x.at]);
+  return out;
+}
+
+}  // namespace napkin

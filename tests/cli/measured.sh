@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# A measurement below the bound is impossible, and says which assumption would make it possible.
+. "$(dirname "$0")/lib.bash"
+
+# with <answer> <assumption>: the bound under it, or nothing
+bound_with() {
+  sed -nE "s/.*\\{\"assumption\":\"$2\",\"change\":[^}]*\\}*,\"bound_time_s\":([0-9.eE+-]+)\\}.*/\\1/p" <<<"$1"
+}
+
+# Cache: 64 x 8192 x 8 heads x 128 x 2 x 2 bytes = 2.147 GB, 641 us at 3.35 TB/s; 320.5 us with half of it.
+decode=(attention_decode --accelerator h100_sxm --batch 64 --context 8192 --query_heads 64 --kv_heads 8 --head_dim 128)
+answer=$("$napkin" "${decode[@]}" --measured 400us --json)
+[[ $answer == *'"possible":false'* ]] || fail 'a decode attention quicker than its bytes is possible'
+near 'an fp8 cache' "$(bound_with "$answer" 'fp8 cache')" 321e-6 2e-6
+# 400 us are 1.34 GB: less 2.1 MB of queries and results, 64 x 4096 bytes a token, 5104 tokens.
+context=$(sed -nE 's/.*"assumption":"context of ([0-9]+) at most, not 8192".*/\1/p' <<<"$answer")
+near 'the largest context' "$context" 5104 3
+[[ -z $(bound_with "$answer" 'a warm L2') ]] || fail '2 GB are in L2'
+text=$("$napkin" "${decode[@]}" --measured 400us)
+grep -q 'it would be possible with *fp8 cache (bound 32[01]' <<<"$text" || fail "no words: $text"
+answer=$("$napkin" "${decode[@]}" --measured 900us --json)
+[[ $answer == *'"possible":true'* && $answer != *possible_with* ]] || fail 'what is possible needs no assumption'
+# The key in JSON, and a measurement that no assumption makes possible.
+answer=$(echo '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":1,"k":1,"measured_s":1e-15}' | "$napkin" batch)
+[[ $answer == *'"possible_with":[]'* ]] || fail "a product in 1 fs: $answer"
+
+# Weights of 33.6 MB: 10 us from DRAM, 3.44 us from an L2 of 50 MiB at 9.75 TB/s.
+answer=$("$napkin" gemm --accelerator h100_sxm --m 1 --n 4096 --k 4096 --measured 4us --json)
+near 'a warm L2' "$(bound_with "$answer" 'a warm L2')" 3.44e-6 2e-8
+# 2 x 8192^3 FLOP: 1111 us at 989.4 TFLOP/s, 556 with sparsity.
+answer=$("$napkin" gemm --accelerator h100_sxm --m 8192 --n 8192 --k 8192 --measured 600us --json)
+near 'sparsity' "$(bound_with "$answer" 'the peak with sparsity')" 555.6e-6 1e-6
+# Links: half the time, but for their latency.
+collective=(collective --accelerator h100_sxm --operation all_gather --ranks 8 --bytes 1GiB)
+whole=$(number "$("$napkin" "${collective[@]}" --mode bound --json)" time_s)
+some=$(awk -v t="$whole" 'BEGIN { print 0.6 * t }')
+answer=$("$napkin" "${collective[@]}" --measured_s "$some" --json)
+near 'links both ways' "$(bound_with "$answer" 'links counted both ways')" "$(awk -v t="$whole" 'BEGIN { print t / 2 }')" 1e-5
+# A step, of which more ranks make a part.
+answer=$("$napkin" step --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --batch 1 --context 1024 \
+  --measured 3ms --json)
+near 'fp8 weights' "$(bound_with "$answer" 'fp8 weights')" 2.8e-3 0.2e-3
+for query in "moe_ffn --accelerator h100_sxm --tokens 16 --hidden 2048 --intermediate 768 --experts 128 --top_k 8" \
+  "elementwise --accelerator h100_sxm --elements 1000000"; do
+  # shellcheck disable=SC2086
+  answer=$("$napkin" $query --measured 1us --json) || fail "$query --measured"
+  [[ $answer == *'"measured_over_bound":'* ]] || fail "$query: held against nothing"
+done
+finish
