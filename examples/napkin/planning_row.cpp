@@ -81,6 +81,7 @@ std::string plan_row_text(const json& object, const given_profile* profile, doub
   const auto columns = columns_of(x.plan, x.at);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto& [head, value] = columns[i];
+    if (value == "-") continue;
     const bool own = i < 4;  // accelerator, engine, precision, layout need no name
     line += cat(i == 0 ? "" : ", ", own ? "" : head + " ", value);
   }

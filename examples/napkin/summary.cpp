@@ -104,7 +104,8 @@ std::string part_text(const summary_part& part, bool as_markdown) {
     for (const auto& a : part.amounts) s += cat("- ", a, "\n");
     return s + cat("- ", lifted_text(part), "\n");
   }
-  s = cat(part.name, " ", time_text(part.time_s), part.what.empty() ? "" : ", ", part.what, "\n");
+  s = wrapped(cat(part.name, " ", time_text(part.time_s), part.what.empty() ? "" : ", ", part.what),
+              0);
   s += table(rows_of(part, false), "rlll");
   for (const auto& a : part.amounts) s += wrapped(a, 2);
   return s + wrapped(lifted_text(part), 2);
@@ -247,7 +248,14 @@ std::string short_derivation(const query& asked, const explanation& e, const jso
 
 std::string summary_text(const summary& s, bool as_markdown) {
   std::string text;
-  for (const summary_part& p : s.parts) text += part_text(p, as_markdown);
+  std::vector<std::string> said;
+  for (summary_part p : s.parts) {
+    std::erase_if(p.amounts, [&](const std::string& a) {
+      return std::find(said.begin(), said.end(), a) != said.end();
+    });
+    said.insert(said.end(), p.amounts.begin(), p.amounts.end());
+    text += part_text(p, as_markdown);
+  }
   return text + footnotes(s.sources, as_markdown);
 }
 

@@ -317,12 +317,12 @@ summary of_pools(const served_load& x, const std::optional<pm::calibrated>& poli
   summary_part& answers = out.parts.back();
   answers.name = "decode pool: inter-token latency";
   answers.what =
-      cat(pass_text(decode), ", on each of ", digits(d.decode.replicas), " x ", on.layout.ranks());
+      cat(pass_text(decode), " (", digits(d.decode.replicas), " x ", on.layout.ranks(), ")");
   add_rest(answers, s.itl.value(), "the rest", "other");
   summary_part prompts = prompt_of(d.prefill.deployment, x.load, policy);
   prompts.name = "prefill pool: time to first token";
   prompts.what +=
-      cat(", on one of ", digits(d.prefill.replicas), " x ", d.prefill.deployment.layout.ranks());
+      cat(" (", digits(d.prefill.replicas), " x ", d.prefill.deployment.layout.ranks(), ")");
   add_times(prompts, "rest of the transfer", 1.0, "", s.exposed.value(), "the link between pools");
   prompts.time_s += s.exposed.value();
   const double sent = s.transfer.value() - d.link.latency.value();
@@ -330,7 +330,7 @@ summary of_pools(const served_load& x, const std::optional<pm::calibrated>& poli
       cat("cache of a prompt, from one GPU: ",
           with_unit(pm::bytes<>::from_value(sent * d.link.per_device.value())), " / ",
           with_unit(d.link.per_device), " = ", with_unit(pm::duration<>::from_value(sent)),
-          d.link.streamed ? ", sent layer by layer while the prompt runs" : ""));
+          d.link.streamed ? ", sent layer by layer" : ""));
   prompts.amounts.push_back(cat("busy: prefill pool ", digits(100.0 * s.prefill_busy), " %, link ",
                                 digits(100.0 * s.transfer_busy), " %, decode pool ",
                                 digits(100.0 * s.decode_busy), " %"));

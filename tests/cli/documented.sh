@@ -6,7 +6,7 @@ page=$source_dir/docs/napkin.md
 # words <from> <to>: what stands in `code` between two lines of the page.
 words() { sed -n "/^$1/,/^$2/p" "$page" | grep -oE '`[a-z][a-z0-9_]*`' | tr -d '`'; }
 
-queries=$("$napkin" explain --help | awk 'on { print $1 } /^Subcommands:/ { on = 1 }')
+queries=$("$napkin" explain --help | awk 'on { print $1 } /^Subcommands:/ { on = 1 }' | grep -vx plan)  # rows of a plan
 [[ $(words '## Queries' '<!--' | xargs) == $(xargs <<<"$queries") ]] ||
   fail "the queries of the page are not those of --help: $(xargs <<<"$queries")"
 
@@ -18,6 +18,7 @@ known=$(
   "$napkin" serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json
   one=(serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json)
   "$napkin" "${one[@]}" --draft_length 2 --acceptance 0.5 --itl_limit_s 1 --measured_s 1
+  "$napkin" gemm --accelerator h100_sxm --m 64 --n 64 --k 64 --measured_s 1e-12 --json
   "$napkin" "${one[@]}" --prefill_tensor_parallel 1 --decode_tensor_parallel 1 --kv_link_bytes_per_s 50e9
 )
 for word in $(words '## Keys' '## Batches' | sort -u); do

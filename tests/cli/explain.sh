@@ -124,7 +124,7 @@ screen 4 "${pools[@]}" --mode bound
 screen 4 "${drafts[@]}" --mode bound
 screen 6 "${plan[@]}" --row 1
 text=$("$napkin" explain "${drafts[@]}")
-grep -q '1 + 0.7 + 0.7 x 0.7 + 0.7 x 0.7 x 0.7 = 2.533; inter-token latency' <<<"$text" || fail "drafts: $text"
+grep -q '1 + 0.7 + 0.7 x 0.7 + 0.7 x 0.7 x 0.7 = 2.533;' <<<"$text" || fail "drafts: $text"
 # The cache of 2048 tokens, 80 x 2 x 8 x 128 x 2 B each, over 4 GPUs and 50 GB/s.
 text=$("$napkin" explain "${pools[@]}")
 grep -q 'cache of a prompt, from one GPU: 167.8 MB / 50 GB/s = 3.355 ms' <<<"$text" || fail "pools: $text"
@@ -137,7 +137,7 @@ for asked in "${drafts[*]}" "${pools[*]}" "${plan[*]} --row 2"; do
   tokens=1
   [[ $asked == *draft_length* ]] && tokens=2.533
   near "explain $asked: time of the first part" "${first#*:}" \
-    "$(awk -v t="$(number "$result" itl_s)" -v n="$tokens" 'BEGIN { print t * n }')" 1e-8
+    "$(awk -v t="$(number "$result" itl_s)" -v n="$tokens" 'BEGIN { printf "%.12g", t * n }')" 1e-8
 done
 row=$("$napkin" explain "${plan[@]}" --row 2 --json)
 all=$("$napkin" "${plan[@]}" --json)
