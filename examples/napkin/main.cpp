@@ -60,43 +60,26 @@ std::string option_names(const napkin::query& asked, const napkin::key& k) {
   return names;
 }
 
+/// The words of a command line. A command that is not among them needs no options, only its line in
+/// the help.
+class words {
+ public:
+  words(int argc, char** argv) : all_(argv, argv + argc) {}
+  bool mention(std::string_view name) const {
+    return std::find(all_.begin(), all_.end(), name) != all_.end();
+  }
+
+ private:
+  std::vector<std::string_view> all_;
+};
+
 /// A query on the command line: --key value for each of its keys. What is no key is kept, so that
 /// the request's own check answers it.
 class query_command {
  public:
-  query_command(CLI::App& parent, const napkin::query& asked)
-      : asked_(asked), values_(asked.keys.size()) {
-    command_ = parent.add_subcommand(asked.name, asked.help);
-    command_->allow_extras();
-    for (std::size_t i = 0; i < asked.keys.size(); ++i) {
-      options_.push_back(command_->add_option(option_names(asked, asked.keys[i]), values_[i],
-                                              key_help(asked.keys[i])));
-      options_.back()->type_name("");
-      if (asked.keys[i].kind == napkin::key_kind::flag) options_.back()->expected(0, 1);
-    }
-    id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
-    mode_option_ =
-        command_
-            ->add_option("--mode", mode_,
-                         "bound or calibrated; calibrated where the accelerator has a profile")
-            ->type_name("");
-    command_
-        ->add_option("--profile", profile_,
-                     "a file that napkin calibrate wrote, for the machine's own")
-        ->type_name("")
-        ->check(a_path());
-    if (asked.find("accelerator") != nullptr) {
-      command_
-          ->add_option("--set", set_,
-                       "fact=value: the accelerator with another fact, such as "
-                       "dram.bandwidth=6TB/s; again for each")
-          ->type_name("")
-          ->expected(1)
-          ->take_all();
-      price_option_ =
-          command_->add_option("--price", price_, "of one accelerator, in USD/h")->type_name("");
-    }
-    command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
+  query_command(CLI::App& parent, const napkin::query& asked, const words& said)
+      : asked_(asked), command_(parent.add_subcommand(asked.name, asked.help)) {
+    if (said.mention(asked.name)) add_options();
   }
 
   bool chosen() const { return command_->parsed(); }
@@ -131,6 +114,41 @@ class query_command {
   }
 
  private:
+  void add_options() {
+    const napkin::query& asked = asked_;
+    values_.resize(asked.keys.size());
+    command_->allow_extras();
+    for (std::size_t i = 0; i < asked.keys.size(); ++i) {
+      options_.push_back(command_->add_option(option_names(asked, asked.keys[i]), values_[i],
+                                              key_help(asked.keys[i])));
+      options_.back()->type_name("");
+      if (asked.keys[i].kind == napkin::key_kind::flag) options_.back()->expected(0, 1);
+    }
+    id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
+    mode_option_ =
+        command_
+            ->add_option("--mode", mode_,
+                         "bound or calibrated; calibrated where the accelerator has a profile")
+            ->type_name("");
+    command_
+        ->add_option("--profile", profile_,
+                     "a file that napkin calibrate wrote, for the machine's own")
+        ->type_name("")
+        ->check(a_path());
+    if (asked.find("accelerator") != nullptr) {
+      command_
+          ->add_option("--set", set_,
+                       "fact=value: the accelerator with another fact, such as "
+                       "dram.bandwidth=6TB/s; again for each")
+          ->type_name("")
+          ->expected(1)
+          ->take_all();
+      price_option_ =
+          command_->add_option("--price", price_, "of one accelerator, in USD/h")->type_name("");
+    }
+    command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
+  }
+
   /// Unknown options become unknown keys of the request; anything else is not expected at all.
   void add_unknown(json& object) const {
     const std::vector<std::string> extras = command_->remaining();
@@ -145,8 +163,8 @@ class query_command {
   }
 
   const napkin::query& asked_;
-  CLI::App* command_ = nullptr;
-  std::vector<std::string> values_;
+  CLI::App* command_;
+  std::vector<std::string> values_{};
   std::vector<CLI::Option*> options_{};
   CLI::Option* id_option_ = nullptr;
   CLI::Option* mode_option_ = nullptr;
@@ -159,7 +177,8 @@ class query_command {
 /// `napkin explain <query> ...`: a query's keys, and how much of its derivation is shown.
 class explain_command {
  public:
-  explain_command(CLI::App& parent, const napkin::query& asked) : of_(parent, asked) {
+  explain_command(CLI::App& parent, const napkin::query& asked, const words& said)
+      : of_(parent, asked, said) {
     CLI::App* own = parent.get_subcommand(asked.name);
     own->add_option("--depth", options_.depth, "steps so far from the result [1 to 1000]")
         ->type_name("")
@@ -211,7 +230,8 @@ class explain_row_command {
 /// `napkin sensitivity <query> --key value ...`: a query's keys, and what is asked of its answer.
 class sensitivity_command {
  public:
-  sensitivity_command(CLI::App& parent, const napkin::query& asked) : of_(parent, asked) {
+  sensitivity_command(CLI::App& parent, const napkin::query& asked, const words& said)
+      : of_(parent, asked, said) {
     CLI::App* own = parent.get_subcommand(asked.name);
     const auto several = [own](const char* names, std::vector<std::string>& into,
                                const char* help) {
@@ -246,12 +266,12 @@ class sensitivity_command {
   std::vector<std::string> crossover_{}, against_{}, what_if_{};
 };
 
-using query_commands = std::vector<std::unique_ptr<query_command>>;
-
-query_commands add_queries(CLI::App& parent) {
-  query_commands commands;
+/// A command of each query.
+template <class Command>
+std::vector<std::unique_ptr<Command>> of_queries(CLI::App& parent, const words& said) {
+  std::vector<std::unique_ptr<Command>> commands;
   for (const napkin::query& q : napkin::all_queries()) {
-    commands.push_back(std::make_unique<query_command>(parent, q));
+    commands.push_back(std::make_unique<Command>(parent, q, said));
   }
   return commands;
 }
@@ -401,8 +421,8 @@ class audit_command {
 /// The commands of the program, each with its options.
 struct commands {
   CLI::App app{"napkin: how fast a large model runs on a machine, and what limits it", "napkin"};
-  query_commands queries = add_queries(app);
-  query_command planning{app, napkin::plan_keys()};
+  std::vector<std::unique_ptr<query_command>> queries{};
+  query_command planning;
   CLI::App* explaining = app.add_subcommand(
       "explain", "An answer on one screen, to be done again by hand; --all: its whole derivation");
   std::vector<std::unique_ptr<explain_command>> explanations{};
@@ -420,18 +440,16 @@ struct commands {
   listing_command models{app, "models", "The models, with the source of their shapes"};
   std::string exported_model{};
 
-  commands() {
+  explicit commands(const words& said)
+      : queries(of_queries<query_command>(app, said)), planning(app, napkin::plan_keys(), said) {
     app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
     app.require_subcommand(1);
     app.get_formatter()->column_width(34);
     explaining->require_subcommand(1);
-    for (const napkin::query& q : napkin::all_queries()) {
-      explanations.push_back(std::make_unique<explain_command>(*explaining, q));
-    }
+    if (said.mention("explain")) explanations = of_queries<explain_command>(*explaining, said);
     sensing->require_subcommand(1);
-    for (const napkin::query& q : napkin::all_queries()) {
-      sensitivities.push_back(std::make_unique<sensitivity_command>(*sensing, q));
-    }
+    if (said.mention("sensitivity"))
+      sensitivities = of_queries<sensitivity_command>(*sensing, said);
     models.command
         ->add_option("--export", exported_model, "print that one as a file that --model takes")
         ->type_name("");
@@ -479,7 +497,7 @@ struct commands {
 };
 
 int run(int argc, char** argv) {
-  commands all;
+  commands all(words(argc, argv));
   int status = success;
   try {
     all.app.parse(argc, argv);

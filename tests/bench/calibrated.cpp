@@ -8,6 +8,8 @@
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/plan.hpp>
+#include <perfmodel/serving.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
 
@@ -133,5 +135,51 @@ void calibrated_step_of_llama_70b(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(calibrated_step_of_llama_70b);
+
+/// With its percentiles.
+void calibrated_service(benchmark::State& state, const pm::service_load& load) {
+  const pm::deployment d{.device = catalog::h100_sxm,
+                         .model = catalog::llama_3_70b,
+                         .layout = {.tensor = 8},
+                         .served_by = pm::engine::vllm};
+  const pm::calibrated silicon = pm::calibrated_for(catalog::h100_sxm, pm::engine::vllm);
+  pm::service_load l = load;
+  for (auto _ : state) {
+    l.input_tokens = l.input_tokens < 2100.0 ? l.input_tokens + 1.0 : 2048.0;
+    const pm::serving_estimate s = pm::serving(d, l, silicon);
+    for (const double share : {0.5, 0.9, 0.99}) {
+      benchmark::DoNotOptimize(s.first_token.quantile(share));
+      benchmark::DoNotOptimize(s.gap.quantile(share));
+    }
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+void calibrated_service_closed(benchmark::State& state) {
+  calibrated_service(
+      state, {.input_tokens = 2048.0, .output_tokens = 256.0, .arrivals = pm::closed_loop{64.0}});
+}
+BENCHMARK(calibrated_service_closed);
+void calibrated_service_open(benchmark::State& state) {
+  calibrated_service(state, {.input_tokens = 2048.0,
+                             .output_tokens = 256.0,
+                             .arrivals = pm::open_loop{.rate = 4.0 * pm::request / pm::second}});
+}
+BENCHMARK(calibrated_service_open);
+
+/// Deployments of up to 64 devices, by so many threads.
+void calibrated_plan(benchmark::State& state) {
+  pm::plan_request q{
+      .accelerators = {catalog::h100_sxm},
+      .model = catalog::llama_3_70b,
+      .gpus = 64,
+      .load = {.input_tokens = 2048.0, .output_tokens = 512.0, .arrivals = pm::closed_loop{512.0}},
+      .engines = {pm::engine::vllm}};
+  q.threads = static_cast<int>(state.range(0));
+  const pm::calibrated silicon = pm::calibrated_for(catalog::h100_sxm, pm::engine::vllm);
+  long evaluated = 0;
+  for (auto _ : state) evaluated += pm::plan(q, silicon).evaluated;
+  state.SetItemsProcessed(evaluated);
+}
+BENCHMARK(calibrated_plan)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <perfmodel/deployment/plan_front.hpp>
 #include <perfmodel/deployment/plan_targets.hpp>
 #include <vector>
@@ -42,7 +43,7 @@ class plan_ledger {
   }
 
   bool any_met() const { return !met_.points.empty(); }
-  void pass_over() { ++r_.passed_over; }
+  void pass_over(long limits = 1) { r_.passed_over += limits; }
   void next_run() {}
   void reject(const label& accelerator, const plan_precision& f, const parallel_layout& l,
               const feasibility& why) {
@@ -147,23 +148,27 @@ class plan_record {
 
   /// False only where the ledger will say so too.
   bool note(const plan_candidate& c, const plan_copies& n, const serving_estimate& s) {
-    tried_.push_back({c, n, s, run_});
+    tried_.push_back({.candidate = c, .copies = n, .serves = s, .run = run_});
     if (!s.feasible) return true;
     if (s.wait > q_->longest_wait) return false;
     return !met_->load(std::memory_order_relaxed) || tries_on(*q_, s) ||
            misses_of(*q_, s).worst() <= 1.0;
   }
-  void pass_over() { tried_.push_back({{}, {}, std::nullopt, run_}); }
+  void pass_over() {
+    const bool after_one = !tried_.empty() && tried_.back().run == run_;
+    ++(after_one ? tried_.back().passed_over : passed_over_);
+  }
   void next_run() { ++run_; }
 
   template <class Ledger>
   void into(Ledger& ledger) const {
     long ended = -1;
+    ledger.pass_over(passed_over_);
     for (const attempt& x : tried_) {
       if (x.run == ended) continue;
-      if (!x.serves) {
-        ledger.pass_over();
-      } else if (!ledger.note(x.candidate, x.copies, *x.serves)) {
+      if (ledger.note(x.candidate, x.copies, x.serves)) {
+        ledger.pass_over(x.passed_over);
+      } else {
         ended = x.run;
       }
     }
@@ -173,13 +178,15 @@ class plan_record {
   struct attempt {
     plan_candidate candidate{};
     plan_copies copies{};
-    std::optional<serving_estimate> serves{};
+    serving_estimate serves{};
     long run = 0;
+    long passed_over = 0;  ///< of the run, after it
   };
   const plan_request* q_;
   const std::atomic<bool>* met_;
-  std::vector<attempt> tried_{};
+  std::deque<attempt> tried_{};
   long run_ = 0;
+  long passed_over_ = 0;  ///< before a run had an attempt
 };
 
 }  // namespace perfmodel::detail
