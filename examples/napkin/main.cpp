@@ -205,7 +205,8 @@ class explain_command {
 /// `napkin explain plan --row N ...`: plan's keys, and which row of its table.
 class explain_row_command {
  public:
-  explicit explain_row_command(CLI::App& parent) : of_(parent, napkin::plan_keys()) {
+  explain_row_command(CLI::App& parent, const words& said)
+      : of_(parent, napkin::plan_keys(), said) {
     CLI::App* own = parent.get_subcommand(napkin::plan_keys().name);
     own->add_option("--row", row_, "of the table, from 1, cheapest first (default 1)")
         ->type_name("");
@@ -426,7 +427,7 @@ struct commands {
   CLI::App* explaining = app.add_subcommand(
       "explain", "An answer on one screen, to be done again by hand; --all: its whole derivation");
   std::vector<std::unique_ptr<explain_command>> explanations{};
-  explain_row_command explaining_row{*explaining};
+  explain_row_command explaining_row;
   CLI::App* sensing = app.add_subcommand(
       "sensitivity", "What a query's answer hangs on: elasticities, crossovers, ranges");
   std::vector<std::unique_ptr<sensitivity_command>> sensitivities{};
@@ -441,7 +442,9 @@ struct commands {
   std::string exported_model{};
 
   explicit commands(const words& said)
-      : queries(of_queries<query_command>(app, said)), planning(app, napkin::plan_keys(), said) {
+      : queries(of_queries<query_command>(app, said)),
+        planning(app, napkin::plan_keys(), said),
+        explaining_row(*explaining, said) {
     app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
     app.require_subcommand(1);
     app.get_formatter()->column_width(34);
