@@ -1,4 +1,5 @@
 // Speculation: expected against measured; KV capacity: what start-up logs say.
+#include <array>
 #include <cmath>
 #include <map>
 #include <perfmodel/kv_cache.hpp>
@@ -108,17 +109,8 @@ std::vector<comparison> kv_logs(const std::string& folder) {
   return out;
 }
 
-}  // namespace
-
-std::vector<comparison> published_tokens(const std::string& folder) {
-  std::vector<comparison> out = leviathan(folder);
-  for (auto& c : traced_tokens(folder)) out.push_back(std::move(c));
-  for (auto& c : kv_logs(folder)) out.push_back(std::move(c));
-  return out;
-}
-
-std::vector<picture> token_pictures(const std::string& folder) {
-  std::vector<picture> out;
+/// Points and three laws over the draft length, a panel for each text and drafter.
+picture acceptance_picture(const std::string& folder) {
   picture lengths;
   lengths.name = "acceptance";
   lengths.title = "Tokens per pass over the draft length, Llama 3.1 8B";
@@ -154,8 +146,11 @@ std::vector<picture> token_pictures(const std::string& folder) {
     p.lines[line].rows.push_back({c.size, c.predicted, 0.0});
   }
   for (auto& [name, p] : panels) lengths.panels.push_back(std::move(p));
-  if (!lengths.empty()) out.push_back(std::move(lengths));
+  return lengths;
+}
 
+/// Leviathan's table: measured, and expected there, over the law.
+picture speedup_picture(const std::string& folder) {
   picture speedups;
   speedups.name = "speculation";
   speedups.title = "Speed-up of speculative decoding";
@@ -182,9 +177,24 @@ std::vector<picture> token_pictures(const std::string& folder) {
     const bool measured = c.quantity == "speed-up of speculation";
     p.lines[measured ? 0 : 1].rows.push_back({c.predicted, c.measured, 0.0});
   }
-  const bool any = !p.lines[0].rows.empty();
-  speedups.panels.push_back(std::move(p));
-  if (any) out.push_back(std::move(speedups));
+  if (!p.lines[0].rows.empty()) speedups.panels.push_back(std::move(p));
+  return speedups;
+}
+
+}  // namespace
+
+std::vector<comparison> published_tokens(const std::string& folder) {
+  std::vector<comparison> out = leviathan(folder);
+  for (auto& c : traced_tokens(folder)) out.push_back(std::move(c));
+  for (auto& c : kv_logs(folder)) out.push_back(std::move(c));
+  return out;
+}
+
+std::vector<picture> token_pictures(const std::string& folder) {
+  std::vector<picture> out;
+  for (picture& p : std::array{acceptance_picture(folder), speedup_picture(folder)}) {
+    if (!p.empty()) out.push_back(std::move(p));
+  }
   return out;
 }
 
