@@ -23,7 +23,7 @@ struct width_parts {
 /// layers and over each other, as their interval takes it: t_i s_i / sum t_j s_j, the part's time and its
 /// log_sigma. Engine and scheduler err by themselves, so that shares are of the variance: s^2 of the
 /// kernels together, and the rest. docs/laws/sensitivity.md.
-/// Test: kernels of 3 ms at 0.1 and 1 ms at 0.5: 0.375 and 0.625.
+/// Test: tests/cli/sensitivity.sh: the shares sum to 1, go as time times width, and give the interval again.
 width_parts width_parts_of(const outcome<>& answer, const calibration* c, profile_part part);
 json width_json(const width_parts& w);
 std::string width_text(const json& interval);  ///< what width_json gives, as a line
