@@ -29,7 +29,7 @@ static_assert(!pm::layout_feasible({.tensor = 8, .data = 9}, dense));
 static_assert(!pm::layout_feasible({.pipeline = 81}, {.layers = 80}));
 static_assert(pm::layout_feasible({.pipeline = 80}, {.layers = 80}));
 static_assert(!pm::layout_feasible({.expert = 2, .data = 2}, dense));
-static_assert(pm::check({.tensor = 4}, dense).tensor == 4);
+static_assert(pm::require_layout({.tensor = 4}, dense).tensor == 4);
 // 256 experts over 64 ranks, of which 8 serve attention together
 constexpr pm::sharded_dims moe{.experts = 256};
 static_assert(pm::layout_feasible({.tensor = 8, .expert = 64, .data = 8}, moe));
