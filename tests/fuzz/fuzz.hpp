@@ -27,17 +27,20 @@ tally& counted();
 /// Ends the program with a message: a property is broken.
 [[noreturn]] void finding(const std::string& what, const std::string& where);
 
-/// A file that holds the input, since the readers take paths; it goes with the program.
+/// A file that holds the input, since the readers take paths: another path for each input, since some
+/// remember what they read. It goes with the program.
 class input_file {
  public:
   explicit input_file(const char* name);
   ~input_file();
   input_file(const input_file&) = delete;
   input_file& operator=(const input_file&) = delete;
-  const std::string& holding(std::string_view content) const;
+  const std::string& holding(std::string_view content);
 
  private:
+  std::string name_;
   std::filesystem::path folder_;
+  std::uint64_t inputs_ = 0;
   std::string path_;
 };
 

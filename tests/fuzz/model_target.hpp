@@ -27,7 +27,7 @@ inline void ask_of_model(const std::string& path) {
   }
 }
 
-inline int model_input(const input_file& file, const std::uint8_t* data, std::size_t size) {
+inline int model_input(input_file& file, const std::uint8_t* data, std::size_t size) {
   return one_input([&] {
     const std::string& path = file.holding({reinterpret_cast<const char*>(data), size});
     napkin::read_model(path);

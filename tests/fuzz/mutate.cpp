@@ -22,17 +22,19 @@ void finding(const std::string& what, const std::string& where) {
 }
 
 input_file::input_file(const char* name)
-    : folder_(std::filesystem::temp_directory_path() /
-              napkin::cat("perfmodel_fuzz_", std::random_device{}())) {
-  std::filesystem::create_directories(folder_);
-  path_ = (folder_ / name).string();
-}
+    : name_(name),
+      folder_(std::filesystem::temp_directory_path() /
+              napkin::cat("perfmodel_fuzz_", std::random_device{}())) {}
 input_file::~input_file() {
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
-const std::string& input_file::holding(std::string_view content) const {
-  std::ofstream(path_, std::ios::binary | std::ios::trunc)
+const std::string& input_file::holding(std::string_view content) {
+  std::filesystem::remove_all(folder_);
+  const std::filesystem::path own = folder_ / std::to_string(++inputs_);
+  std::filesystem::create_directories(own);
+  path_ = (own / name_).string();
+  std::ofstream(path_, std::ios::binary)
       .write(content.data(), static_cast<std::streamsize>(content.size()));
   return path_;
 }

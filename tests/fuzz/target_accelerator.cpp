@@ -4,7 +4,7 @@
 #include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const fuzz::input_file file("accelerator.json");
+  static fuzz::input_file file("accelerator.json");
   return fuzz::one_input([&] {
     const std::string& path = file.holding({reinterpret_cast<const char*>(data), size});
     napkin::accelerator_file_json(*napkin::named_accelerator(path));

@@ -4,8 +4,8 @@
 #include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const fuzz::input_file file("products.csv");
-  static const fuzz::input_file written("profile.json");
+  static fuzz::input_file file("products.csv");
+  static fuzz::input_file written("profile.json");
   return fuzz::one_input([&] {
     napkin::calibrate_request request;
     request.accelerator = "h100_sxm";

@@ -2,6 +2,6 @@
 #include "model_target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const fuzz::input_file file("model.json");
+  static fuzz::input_file file("model.json");
   return fuzz::model_input(file, data, size);
 }

@@ -4,7 +4,7 @@
 #include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const fuzz::input_file file("profile.json");
+  static fuzz::input_file file("profile.json");
   return fuzz::one_input([&] {
     const auto profile =
         napkin::read_profile(file.holding({reinterpret_cast<const char*>(data), size}));

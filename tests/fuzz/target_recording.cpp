@@ -3,7 +3,7 @@
 #include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const fuzz::input_file file("recording.json");
+  static fuzz::input_file file("recording.json");
   return fuzz::one_input([&] {
     const std::string& path = file.holding({reinterpret_cast<const char*>(data), size});
     try {
