@@ -2,6 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <perfmodel/calibrated/catalog/machines.hpp>
+#include <perfmodel/calibrated/interval.hpp>
+#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/collectives.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/roofline.hpp>
@@ -27,6 +29,11 @@ TEST_CASE("a value that is not in its enumeration is out of range", "[errors]") 
   CHECK_THROWS_WITH(pm::name_of(beyond<pm::link_kind>), ContainsSubstring("link_kind"));
   CHECK_THROWS_WITH(pm::facts_of(beyond<pm::chip_architecture>),
                     ContainsSubstring("chip_architecture is 99"));
+  CHECK_THROWS_WITH(pm::name_of(beyond<pm::launch_mode>), ContainsSubstring("launch_mode is 99"));
+  CHECK_THROWS_WITH(pm::profile_note{}.width_of(beyond<pm::product_kind>),
+                    ContainsSubstring("is 99"));
+  CHECK_THROWS_WITH(pm::calibrated{}.note(beyond<pm::profile_part>),
+                    ContainsSubstring("profile_part is 99"));
   CHECK_THROWS_WITH(pm::catalog::engine_profile_of(beyond<pm::engine>),
                     ContainsSubstring("engine is 99"));
 }

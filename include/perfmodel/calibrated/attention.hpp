@@ -135,8 +135,10 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
 /// Leaves out: contexts of unequal length in a batch, page-table latency, power.
 /// Errors: as demand_of(attention_decode); an accelerator without sms, clock, L2 or DRAM; bandwidth of
 /// the L2 not known. The calibration is valid already: see calibrated_for.
-/// Tests: by hand, term by term; longer contexts and larger batches are never faster; published
-/// latencies of five accelerators.
+/// Where it changes the number of splits, a longer context or a larger batch can be quicker, by up to a
+/// third.
+/// Tests: by hand, term by term; twice the context or the batch is never faster; published latencies of
+/// five accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_decode<T>& w,

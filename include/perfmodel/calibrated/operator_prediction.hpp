@@ -28,7 +28,7 @@ namespace detail {
 template <Scalar T>
 constexpr double product_width(const basic_calibrated<T>& c, product_kind k) {
   const profile_note& products = c.note(profile_part::products);
-  if (products.by_kind[static_cast<std::size_t>(k)] > 0.0) return products.width_of(k);
+  if (entry_of(products.by_kind, k, "product_kind") > 0.0) return products.width_of(k);
   const double engine = c.note(profile_part::quantisation).log_sigma;
   return quantises(k) && engine > products.log_sigma ? engine : products.log_sigma;
 }

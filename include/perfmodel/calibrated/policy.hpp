@@ -11,6 +11,7 @@
 #include <perfmodel/calibrated/moe.hpp>
 #include <perfmodel/calibrated/prediction.hpp>
 #include <perfmodel/calibrated/small_kernels.hpp>
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/workload/operators/embedding.hpp>
 #include <perfmodel/workload/operators/swiglu.hpp>
@@ -135,7 +136,7 @@ struct basic_calibrated {
   { return calibrated_time(a, x, *this, conditions_of(x)); }
 
   constexpr const profile_note& note(profile_part p) const {
-    return notes[static_cast<std::size_t>(p)];
+    return perfmodel::detail::entry_of(notes, p, "profile_part");
   }
 
  private:

@@ -32,7 +32,7 @@ struct profile_note {
   /// Of one kind of operators: its own where it was measured.
   template <class Kind>
   constexpr double width_of(Kind k) const {
-    const double own = by_kind[static_cast<std::size_t>(k)];
+    const double own = detail::entry_of(by_kind, k, "kind of operators");
     return own > 0.0 ? own : log_sigma;
   }
 };

@@ -40,7 +40,8 @@ constexpr const char* name_of(collective_implementation i) {
   return detail::entry_of(names, i, "collective_implementation");
 }
 constexpr const char* name_of(launch_mode l) {
-  return l == launch_mode::graph ? "graph" : "stream";
+  constexpr const char* names[] = {"graph", "stream"};
+  return detail::entry_of(names, l, "launch_mode");
 }
 
 /// One collective. `message` is the whole buffer as nccl-tests counts it: what every rank holds
