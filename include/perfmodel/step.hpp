@@ -1,6 +1,9 @@
 // How long one pass of a model takes on its devices: decode, prefill, or both at once.
 #pragma once
 
+// First: a wrong policy is told so in fewer lines.
+#include <perfmodel/policy/execution.hpp>
+
 #include <perfmodel/deployment/communication.hpp>
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/deployment/operator_times.hpp>

@@ -146,8 +146,9 @@ class plan_record {
   /// `met`: whether the ledger has met the targets with what is noted before.
   plan_record(const plan_request& q, const std::atomic<bool>& met) : q_(&q), met_(&met) {}
 
-  /// False only where the ledger will say so too.
-  bool note(const plan_candidate& c, const plan_copies& n, const serving_estimate& s) {
+  /// False only where the ledger will say so too. A template, so that it is compiled where one plans.
+  template <class Estimate>
+  bool note(const plan_candidate& c, const plan_copies& n, const Estimate& s) {
     tried_.push_back({.candidate = c, .copies = n, .serves = s, .run = run_});
     if (!s.feasible) return true;
     if (s.wait > q_->longest_wait) return false;
