@@ -91,13 +91,13 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
   const T group = w.query_heads / w.kv_heads;
   const T units = named("tiles", T(w.batch * w.kv_heads * ceil(T(group / decode_tile_rows))));
   const T sms = positive("sms", a.sms).value();
-  const T resident = sms * k.blocks_per_sm;
+  const T places = sms * k.blocks_per_sm;
   const T blocks = ceil(T(seen / decode_block_tokens));
-  const T wanted = scalar_min(scalar_max(T(1.0), T(floor(T(resident / units)))),
-                              scalar_min(k.max_splits, blocks));
+  const T wanted =
+      scalar_min(scalar_max(T(1.0), T(floor(T(places / units)))), scalar_min(k.max_splits, blocks));
   const T chunk = named("KV blocks per split", T(ceil(T(blocks / wanted))));
   const T splits = named("splits", scalar_max(T(1.0), T(ceil(T(blocks / chunk)))));
-  const T waves = named("waves", scalar_max(T(1.0), T(units * splits / resident)));
+  const T waves = named("waves", scalar_max(T(1.0), T(units * splits / places)));
 
   const T elements = chunk * decode_block_tokens * (w.head_dim + value_dim);
   const duration<T> block_time = named("block time", p.tile_latency + elements / p.element_rate);
@@ -126,39 +126,8 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
   return {named("time", fixed + combined), memory.from_dram};
 }
 
-}  // namespace detail
-
-/// A group of heads fills a part of a tile; the context is split while resident are free, in whole
-/// blocks; then blocks and memory hide each other in part.
-/// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
-/// 2023; flash_api.cpp num_splits_heuristic), fitted to AIConfigurator's published latencies.
-/// Leaves out: contexts of unequal length in a batch, page-table latency, power.
-/// Errors: as demand_of(attention_decode); an accelerator without sms, clock, L2 or DRAM; bandwidth of
-/// the L2 not known. The calibration is valid already: see calibrated_for.
-/// Where it changes the number of splits, a longer context or a larger batch can be quicker, by up to a
-/// third.
-/// Tests: by hand, term by term; twice the context or the batch is never faster; published latencies of
-/// five accelerators.
-template <Scalar T>
-constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
-                                                const basic_attention_decode<T>& w,
-                                                const basic_attention_calibration<T>& c,
-                                                const basic_call_conditions<T>& conditions = {}) {
-  const basic_demand<T> needs = demand_of(w);
-  basic_estimate<T> e;
-  const detail::attention_time<T> t =
-      detail::time_of_attention(a, w, needs, c, conditions, e.terms);
-  e.time = t.time;
-  e.limiter = e.terms.limiting(2);  // blocks, memory
-  e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  e.mbu = t.from_dram / a.dram.bandwidth.quantity() / e.time;
-  return e;
-}
-
-namespace detail {
-
 /// Parts that a prefill kernel cuts the keys into where its tiles, of 128 rows of a group's
-/// queries, do not fill the resident: as many as fit, of at least 128 keys. Source: FlashInfer,
+/// queries, do not fill the places: as many as fit, of at least 128 keys. Source: FlashInfer,
 /// scheduler.cuh.
 template <Scalar T>
 constexpr T prefill_splits(const basic_attention_prefill<T>& w, const basic_attention_kernels<T>& k,
@@ -171,10 +140,6 @@ constexpr T prefill_splits(const basic_attention_prefill<T>& w, const basic_atte
   const T fitting = floor(T(sms * k.blocks_per_sm / tiles));
   return scalar_max(T(1.0), scalar_min(fitting, T(ceil(T((w.tokens + w.past) / 128.0)))));
 }
-
-}  // namespace detail
-
-namespace detail {
 
 /// The query rows of a layer, cut into tiles of one head each: of a causal mask the last rows see
 /// most columns.
@@ -285,7 +250,41 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
   return {named("time", fixed + both), memory.from_dram};
 }
 
+/// What a kernel takes, with its terms and its shares of the peaks.
+template <Scalar T, class Attention>
+constexpr basic_estimate<T> estimate_of_attention(const basic_accelerator<T>& a, const Attention& w,
+                                                  const basic_attention_calibration<T>& c,
+                                                  const basic_call_conditions<T>& conditions) {
+  const basic_demand<T> needs = demand_of(w);
+  basic_estimate<T> e;
+  const attention_time<T> t = time_of_attention(a, w, needs, c, conditions, e.terms);
+  e.time = t.time;
+  e.limiter = e.terms.limiting(2);  // blocks or tiles, memory
+  e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
+  e.mbu = t.from_dram / a.dram.bandwidth.quantity() / e.time;
+  return e;
+}
+
 }  // namespace detail
+
+/// A group of heads fills a part of a tile; the context is split while places are free, in whole
+/// blocks; then blocks and memory hide each other in part.
+/// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
+/// 2023; flash_api.cpp num_splits_heuristic), fitted to AIConfigurator's published latencies.
+/// Leaves out: contexts of unequal length in a batch, page-table latency, power.
+/// Errors: as demand_of(attention_decode); an accelerator without sms, clock, L2 or DRAM; bandwidth of
+/// the L2 not known. The calibration is valid already: see calibrated_for.
+/// Where it changes the number of splits, a longer context or a larger batch can be quicker, by up to a
+/// third.
+/// Tests: by hand, term by term; twice the context or the batch is never faster; published latencies of
+/// five accelerators.
+template <Scalar T>
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
+                                                const basic_attention_decode<T>& w,
+                                                const basic_attention_calibration<T>& c,
+                                                const basic_call_conditions<T>& conditions = {}) {
+  return detail::estimate_of_attention(a, w, c, conditions);
+}
 
 /// Waves of tiles, of which the longest leave a tail; then memory, beside them where a neighbour
 /// block computes meanwhile. A library with partial_row_cycles cuts the keys where SMs are free.
@@ -299,15 +298,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_prefill<T>& w,
                                                 const basic_attention_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  const basic_demand<T> needs = demand_of(w);
-  basic_estimate<T> e;
-  const detail::attention_time<T> t =
-      detail::time_of_attention(a, w, needs, c, conditions, e.terms);
-  e.time = t.time;
-  e.limiter = e.terms.limiting(2);  // tiles, memory
-  e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  e.mbu = t.from_dram / a.dram.bandwidth.quantity() / e.time;
-  return e;
+  return detail::estimate_of_attention(a, w, c, conditions);
 }
 
 }  // namespace perfmodel
