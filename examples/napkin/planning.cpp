@@ -43,17 +43,13 @@ bool is_plain(const pm::plan_point& p) {
   return !p.drafts && !p.prefill;
 }
 
-/// What a point says beside its times; a bound where it has one pool and no drafts.
+/// What a point says beside its times.
 calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, calibration c) {
   const pm::plan_precision& f = p.precision;
   c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
          p.layout.expert > 1);
   outcome<> answer = outcome_of(p.serving);
-  const outcome<> bound =
-      is_plain(p) ? outcome_of(pm::serving_bound(pm::deployment_of(q, p), pm::load_of(q, p)))
-                  : answer;
-  note_calibration(answer, bound, c, profile_part::all);
-  if (!is_plain(p)) answer.calibrated->bounds.clear();
+  note_calibration(answer, outcome_of(pm::bound_of_point(q, p)), c, profile_part::all);
   return *answer.calibrated;
 }
 

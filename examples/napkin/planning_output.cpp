@@ -197,7 +197,7 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
       pm::detail::significant(p.serving.batch, 3),
       ranged ? with_interval(p.serving.ttft, *note->first_token) : pm::to_string(p.serving.ttft),
       ranged ? with_interval(p.serving.itl, note->range) : pm::to_string(p.serving.itl)};
-  if (note != nullptr) row.push_back(note->bounds.empty() ? "-" : bound_text(*note));
+  if (note != nullptr) row.push_back(bound_text(*note));
   row.push_back(pm::detail::significant(p.output_rate.value(), 4));
   if (plan.result.all_priced) {
     row.push_back(usd(p.cost_per_million));

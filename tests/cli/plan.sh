@@ -116,6 +116,8 @@ json=$("$napkin" "${large[@]}" --disaggregated --json) || fail 'pools'
 [[ $json == *'"prefill":{"tensor_parallel":'*'"replicas":'* ]] || fail 'no point with pools'
 json=$("$napkin" "${large[@]}" --disaggregated --draft-length 3 --acceptance 0.8 --json) || fail 'pools and drafts'
 [[ $json == *'"draft_length":3'* ]] || fail 'no point with drafts'
+points=$(grep -o '"itl_s":' <<<"$json" | wc -l)
+[[ $(grep -o '"bound_time_s":' <<<"$json" | wc -l) -eq $points ]] || fail 'not every point with pools or drafts has its bound'
 refuses 'kv_link_bytes_per_s is between pools' "${large[@]}" --kv-link-bandwidth 50GB/s
 "$napkin" "${large[@]}" --disaggregated --kv-link-bandwidth 50GB/s --json >/dev/null || fail '--kv-link-bandwidth'
 refuses 'acceptance is missing' "${large[@]}" --draft-length 3
