@@ -104,8 +104,10 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
       t.step, max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands)));
   const duration<T> whole = named(t.whole, waves * (g.k * step + machine.tile_fill));
   if (!splits) return whole;
-  const T least_parts = scalar_min(T(sm.count / grid), T(g.k / T(least_split_depth)));
-  const T parts = named(t.parts, scalar_max(T(1.0), T(floor(least_parts))));
+  // As many as SMs are free for; where k allows fewer, so many that each is a step deep in the mean.
+  const T fitting = floor(T(sm.count / grid));
+  const T parts =
+      named(t.parts, scalar_max(T(1.0), scalar_min(fitting, T(g.k / T(least_split_depth)))));
   const bytes<T> sums = g.m * g.n * parts * bytes_of(number_format::fp32);
   const duration<T> split = waves * (g.k / parts * step + machine.tile_fill) + machine.split_cost +
                             sums / machine.operand_bandwidth;
@@ -180,6 +182,16 @@ constexpr duration<T> mostly_overlapped(const duration<T>& a, const duration<T>&
 
 inline constexpr duration<> power_settles = duration<>::from_value(1e-3);
 
+/// What a product that takes t takes with power, t + s dense^2 / (t + settles), is least where t + settles is
+/// sqrt(s) dense: quicker memory than that saves nothing. At a slowdown s of at most 1 no t is below it.
+template <Scalar T>
+constexpr duration<T> paced_by_power(const duration<T>& t, const duration<T>& dense,
+                                     const T& slowdown) {
+  using math::sqrt;
+  if (!(upper(slowdown) > 1.0)) return t;
+  return max(t, duration<T>(sqrt(slowdown) * dense - lift<T>(power_settles)));
+}
+
 }  // namespace detail
 
 namespace detail {
@@ -200,9 +212,10 @@ constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic
       terms.add(limiter::memory, "memory", memory_time(a, g, d, machine, path, dram, conditions));
   const duration<T> overlapped = named("overlapped", mostly_overlapped(compute, memory));
   const duration<T> dense = named("dense time", d.matrix_flop / path.matrix);
-  const duration<T> slowed =
-      terms.add(limiter::compute, "power",
-                machine.power_slowdown * (dense / (overlapped + power_settles)) * dense);
+  const duration<T> paced = paced_by_power(overlapped, dense, machine.power_slowdown);
+  const duration<T> slowed = terms.add(
+      limiter::compute, "power",
+      machine.power_slowdown * (dense / (paced + power_settles)) * dense + (paced - overlapped));
   const duration<T> launch = terms.add(limiter::launch, "launch", machine.matrix_floor);
   duration<T> time = launch + overlapped + slowed;
   if (path.quantises) {
@@ -224,7 +237,9 @@ constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic
 /// Leaves out: the library's choice among its kernels, clocks other than the fitted card's.
 /// Errors: as demand_of(gemm); an operand_bandwidth of 0; a format the accelerator lacks; facts that
 /// neither it nor its architecture states. The calibration is valid already: see calibrated_for.
-/// Tests: never below the bound for shares up to 1 and cold weights; one wave more costs one tile.
+/// Tests: never below the bound for shares up to 1 and cold weights; one wave more costs one tile; a larger
+/// product, or less bandwidth, is never quicker, but by less than 1 % where more rows or columns leave SMs for
+/// fewer parts of k, and so fewer partial sums.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_gemm<T>& g,

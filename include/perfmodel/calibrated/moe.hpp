@@ -58,7 +58,8 @@ struct expert_groups {
 };
 
 /// One product of every group, `columns` wide and `depth` deep, whose rows are padded to tiles: the
-/// matrix time beside the weights' time. Less than a wave leaves SMs idle; few tiles draw little.
+/// matrix time beside the weights' time. Less than a wave leaves SMs idle. Few tiles draw little; tiles
+/// of other rows and the same columns read the same weights, and draw no more.
 template <Scalar T>
 constexpr duration<T> grouped_gemm_time(const expert_groups<T>& g, const T& columns, const T& depth,
                                         const grouped_rates<T>& r, const basic_moe_kernels<T>& k) {
@@ -68,7 +69,8 @@ constexpr duration<T> grouped_gemm_time(const expert_groups<T>& g, const T& colu
   const T padded = g.count * g.row_tiles * g.tile_rows * column_tiles * k.tile_columns;
   const duration<T> compute = named(
       "matrix time", 2.0 * padded * depth * flop / r.matrix * scalar_max(T(1.0), T(1.0 / waves)));
-  const T drawn = scalar_min(T(1.0), T(k.dram_saturation * waves));
+  const T readers = named("tiles that read weights", T(g.count * column_tiles / r.sms));
+  const T drawn = scalar_min(T(1.0), T(k.dram_saturation * readers));
   const duration<T> memory =
       named("weights' time", g.count * columns * depth * r.weight / (drawn * r.weights));
   return soft_max(compute, memory);
@@ -136,7 +138,8 @@ constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const
 /// Source: the kernels (vllm fused_moe), fitted to AIConfigurator's published latencies.
 /// Leaves out: imbalance among the experts of one rank, whose tiles share its SMs; dispatch and combine between ranks, tuned tiles of single shapes.
 /// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
-/// Tests: by hand, on one rank and on two; published latencies of two accelerators.
+/// Tests: by hand, on one rank and on two; more tokens are never quicker; published latencies of two
+/// accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_moe_ffn<T>& x,

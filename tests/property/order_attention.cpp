@@ -1,0 +1,158 @@
+// Longer contexts, larger batches and more tokens never take less time, but where a law says so.
+// $PERFMODEL_SAMPLES samples of each property.
+#include <catch2/catch_test_macros.hpp>
+#include <functional>
+#include <perfmodel/roofline.hpp>
+#include <sstream>
+
+#include "support/order.hpp"
+
+namespace pm = perfmodel;
+using perfmodel_test::calibrated_machine;
+using perfmodel_test::calibrated_machines;
+using perfmodel_test::one_of;
+using perfmodel_test::order;
+using perfmodel_test::power_of_two;
+using perfmodel_test::random_numbers;
+using perfmodel_test::samples;
+using perfmodel_test::whole;
+
+namespace {
+
+template <class Attention>
+void random_heads(Attention& w, random_numbers& x) {
+  w.kv_heads = power_of_two(x, 0, 5);
+  w.query_heads = w.kv_heads * power_of_two(x, 0, 4);
+  w.head_dim = 64.0 * power_of_two(x, 0, 2);
+  if (x.uniform() < 0.3) w.kv_format = pm::fp8;
+  if (x.uniform() < 0.3) w.window = whole(x, 16, 8192);
+}
+pm::attention_decode random_decode(random_numbers& x) {
+  pm::attention_decode w{.batch = whole(x, 1, 512), .context = whole(x, 1, 2e5)};
+  random_heads(w, x);
+  return w;
+}
+pm::attention_prefill random_prefill(random_numbers& x) {
+  pm::attention_prefill w{.batch = whole(x, 1, 32), .tokens = whole(x, 1, 2e4)};
+  random_heads(w, x);
+  if (x.uniform() < 0.3) w.past = whole(x, 1, 1e5);
+  if (!w.window && w.past == 0.0 && x.uniform() < 0.1) w.causal = false;
+  return w;
+}
+
+template <class Attention>
+std::string told(const calibrated_machine& m, const Attention& w) {
+  std::ostringstream out;
+  Attention::fields(
+      [&](const pm::field& f, const auto& x) {
+        if constexpr (requires { out << x; }) out << f.name << ' ' << x << ' ';
+      },
+      w);
+  out << (w.kv_format.bits() < 16.0 ? "fp8 cache " : "") << "window " << w.window.value_or(0.0)
+      << " on " << m.device->name.c_str();
+  return out.str();
+}
+
+/// The parts that a kernel cuts keys into.
+double parts(const calibrated_machine& m, const pm::attention_decode& w) {
+  const auto& k =
+      w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels : m.silicon.attention_kernels;
+  return pm::detail::splits_of(w, k, m.device->sms.value()).count;
+}
+double parts(const calibrated_machine& m, const pm::attention_prefill& w) {
+  const auto& k =
+      w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels : m.silicon.attention_kernels;
+  return pm::detail::prefill_splits(w, k, m.device->sms.value());
+}
+
+/// What combining parts takes: a term of its own, a kernel that decode shares with reordering.
+double combining(const pm::estimate& e) {
+  double seconds = 0.0;
+  for (const char* term : {"splits", "further kernels"}) {
+    if (const auto* t = e.terms.find(term)) seconds += t->time.value();
+  }
+  return seconds;
+}
+
+pm::call_conditions random_conditions(random_numbers& x) {
+  return {.cache = x.uniform() < 0.5 ? pm::cache_state::cold : pm::cache_state::warm};
+}
+
+using pm::attention_decode;
+using pm::attention_prefill;
+struct decode_change {
+  const char* name;
+  std::function<void(attention_decode&, random_numbers&)> more;
+};
+const decode_change decode_changes[] = {
+    {"batch", [](attention_decode& w, random_numbers& x) { w.batch += whole(x, 1, 100); }},
+    {"context", [](attention_decode& w, random_numbers& x) { w.context += whole(x, 1, 2000); }},
+    {"window", [](attention_decode& w, random_numbers& x) {
+       w.window = w.window.value_or(64.0);
+       *w.window += whole(x, 1, 1000);
+     }}};
+struct prefill_change {
+  const char* name;
+  std::function<void(attention_prefill&, random_numbers&)> more;
+};
+const prefill_change prefill_changes[] = {
+    {"batch", [](attention_prefill& w, random_numbers& x) { w.batch += whole(x, 1, 10); }},
+    {"tokens", [](attention_prefill& w, random_numbers& x) { w.tokens += whole(x, 1, 500); }},
+    {"past", [](attention_prefill& w, random_numbers& x) { w.past += whole(x, 1, 2000); }},
+    {"window", [](attention_prefill& w, random_numbers& x) {
+       w.window = w.window.value_or(64.0);
+       *w.window += whole(x, 1, 1000);
+     }}};
+
+}  // namespace
+
+TEST_CASE("calibrated decode attention: more takes longer, but where its law says so",
+          "[calibrated][order]") {
+  random_numbers x(61);
+  order but_for_combining("but for combining"), fewer_parts("unless there are fewer parts"),
+      by_half("by less than half");
+  const long n = samples();
+  for (long i = 0; i < n; ++i) {
+    const calibrated_machine& m = one_of(x, calibrated_machines());
+    attention_decode w = random_decode(x);
+    const auto& change = one_of(x, decode_changes);
+    if (std::string(change.name) == "window" && !w.window) w.window = 64.0;
+    attention_decode more = w;
+    change.more(more, x);
+    const auto conditions = random_conditions(x);
+    const auto before = calibrated_estimate(*m.device, w, m.silicon, conditions);
+    const auto after = calibrated_estimate(*m.device, more, m.silicon, conditions);
+    const auto where = [&] {
+      return std::string(change.name) + " of " + told(m, w) + "; " + told(m, more);
+    };
+    const double t = before.time.value(), u = after.time.value();
+    but_for_combining.rises(t - combining(before), u - combining(after), where);
+    fewer_parts.rises(t, u, where, [&] { return parts(m, more) < parts(m, w); });
+    by_half.rises(t / 2.0, u, where);
+  }
+}
+
+TEST_CASE("calibrated prefill attention: more takes longer, but where its law says so",
+          "[calibrated][order]") {
+  random_numbers x(62);
+  order same_parts("with as many parts"), by_three_quarters("by no more than three quarters");
+  const long n = samples();
+  for (long i = 0; i < n; ++i) {
+    const calibrated_machine& m = one_of(x, calibrated_machines());
+    attention_prefill w = random_prefill(x);
+    const auto& change = one_of(x, prefill_changes);
+    const std::string what = change.name;
+    if (what == "window" && !w.window) w.window = 64.0;
+    if (what == "window" || what == "past") w.causal = true;
+    attention_prefill more = w;
+    change.more(more, x);
+    const auto conditions = random_conditions(x);
+    const double t = calibrated_estimate(*m.device, w, m.silicon, conditions).time.value();
+    const double u = calibrated_estimate(*m.device, more, m.silicon, conditions).time.value();
+    const auto where = [&] {
+      return std::string(change.name) + " of " + told(m, w) + "; " + told(m, more);
+    };
+    same_parts.rises(t, u, where, [&] { return parts(m, more) != parts(m, w); });
+    by_three_quarters.rises(t / 4.0, u, where);
+  }
+}

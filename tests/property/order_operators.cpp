@@ -1,0 +1,142 @@
+// More of anything never takes less time, and more bandwidth never more: products, experts, streams and
+// collectives, bound and calibrated. $PERFMODEL_SAMPLES samples of each property.
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/calibrated/collectives.hpp>
+#include <perfmodel/collectives.hpp>
+#include <perfmodel/roofline.hpp>
+#include <sstream>
+#include <type_traits>
+
+#include "support/order.hpp"
+
+namespace pm = perfmodel;
+using perfmodel_test::calibrated_machine;
+using perfmodel_test::calibrated_machines;
+using perfmodel_test::one_of;
+using perfmodel_test::order;
+using perfmodel_test::power_of_two;
+using perfmodel_test::random_numbers;
+using perfmodel_test::samples;
+using perfmodel_test::whole;
+
+namespace {
+
+template <class Operator>
+std::string told(const calibrated_machine& m, const Operator& w) {
+  std::ostringstream out;
+  Operator::fields(
+      [&](const pm::field& f, const auto& x) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(x)>, double>) {
+          out << f.name << ' ' << x << ' ';
+        }
+      },
+      w);
+  out << "on " << m.device->name.c_str();
+  return out.str();
+}
+
+pm::gemm random_gemm(random_numbers& x) {
+  pm::gemm g{.m = whole(x, 1, 2e4), .n = whole(x, 1, 3e4), .k = whole(x, 1, 3e4)};
+  const double kind = x.uniform();
+  if (kind < 0.2) g.weights = pm::fp8;
+  if (kind > 0.8) g.weights = pm::storage_format(pm::int4, 128, 16);
+  return g;
+}
+pm::moe_ffn random_experts(random_numbers& x) {
+  pm::moe_ffn w{.tokens = whole(x, 1, 2e4),
+                .hidden = 64.0 * whole(x, 1, 128),
+                .intermediate = 64.0 * whole(x, 1, 256),
+                .experts = power_of_two(x, 1, 8)};
+  w.top_k = std::min(w.experts, power_of_two(x, 0, 3));
+  if (x.uniform() < 0.3) w.shared_experts = 1.0;
+  if (x.uniform() < 0.3) w.expert_parallel = 2.0;
+  if (x.uniform() < 0.2) w.weights = pm::fp8;
+  return w;
+}
+
+/// The same with up to three times the DRAM bandwidth.
+pm::accelerator with_more_bandwidth(const pm::accelerator& a, random_numbers& x) {
+  pm::accelerator out = a;
+  out.dram.bandwidth = x.uniform(1.0, 3.0) * a.dram.bandwidth.quantity();
+  return out;
+}
+
+/// More of an operator, and more bandwidth, in bound and in calibrated mode.
+template <class Random, class More, class Excused>
+void check_order(const std::string& name, std::uint64_t seed, Random&& random, More&& more,
+                 Excused&& excused) {
+  random_numbers x(seed);
+  order bound(name + ", bound"), calibrated(name + ", calibrated"),
+      hardly(name + ", calibrated, by less than 1 %"), bandwidth(name + ", DRAM bandwidth, bound"),
+      fitted_bandwidth(name + ", DRAM bandwidth, calibrated");
+  const long n = samples();
+  for (long i = 0; i < n; ++i) {
+    const calibrated_machine& m = one_of(x, calibrated_machines());
+    const auto w = random(x);
+    auto larger = w;
+    more(larger, x);
+    pm::call_conditions conditions;
+    conditions.routing =
+        x.uniform() < 0.5 ? pm::expert_routing::random : pm::expert_routing::balanced;
+    const pm::accelerator faster = with_more_bandwidth(*m.device, x);
+    const auto where = [&] { return told(m, w) + "; " + told(m, larger); };
+    const auto times = [&](const pm::accelerator& a, const auto& o) {
+      return calibrated_estimate(a, o, m.silicon, conditions).time.value();
+    };
+    const double before = pm::roofline(*m.device, w).time.value(), t = times(*m.device, w);
+    bound.rises(before, pm::roofline(*m.device, larger).time.value(), where);
+    calibrated.rises(t, times(*m.device, larger), where, [&] { return excused(m, w, larger); });
+    hardly.rises(0.99 * t, times(*m.device, larger), where);
+    bandwidth.rises(pm::roofline(faster, w).time.value(), before, where);
+    fitted_bandwidth.rises(times(faster, w), t, where);
+  }
+}
+template <class Random, class More>
+void check_order(const std::string& name, std::uint64_t seed, Random&& random, More&& more) {
+  check_order(name, seed, random, more, [](const auto&...) { return false; });
+}
+
+/// Whether k of the larger product is cut into fewer parts, for any of the tiles.
+bool fewer_parts(const calibrated_machine& m, const pm::gemm& g, const pm::gemm& larger) {
+  const auto parts = [&](const pm::gemm& h, const auto& t) {
+    return std::floor(m.device->sms.value() /
+                      (std::ceil(h.m / t.rows) * std::ceil(h.n / t.columns)));
+  };
+  for (const auto& t : pm::detail::output_tiles) {
+    if (parts(larger, t) < parts(g, t)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("experts: more tokens take longer", "[calibrated][order]") {
+  check_order("tokens of experts", 71, random_experts,
+              [](pm::moe_ffn& w, random_numbers& x) { w.tokens += whole(x, 1, 300); });
+}
+
+TEST_CASE("matrix products: larger ones take longer", "[calibrated][order]") {
+  check_order(
+      "rows", 72, random_gemm, [](pm::gemm& g, random_numbers& x) { g.m += whole(x, 1, 500); },
+      fewer_parts);
+  check_order(
+      "columns", 73, random_gemm, [](pm::gemm& g, random_numbers& x) { g.n += whole(x, 1, 500); },
+      fewer_parts);
+  check_order("depth", 74, random_gemm,
+              [](pm::gemm& g, random_numbers& x) { g.k += whole(x, 1, 500); });
+}
+
+TEST_CASE("streaming operators: more elements take longer", "[calibrated][order]") {
+  check_order(
+      "elements", 75,
+      [](random_numbers& x) {
+        return pm::elementwise{.elements = whole(x, 1, 1e8), .inputs = whole(x, 1, 4)};
+      },
+      [](pm::elementwise& e, random_numbers& x) { e.elements += whole(x, 1, 1e6); });
+  check_order(
+      "rows of a norm", 76,
+      [](random_numbers& x) {
+        return pm::norm{.rows = whole(x, 1, 1e5), .width = whole(x, 1, 2e4)};
+      },
+      [](pm::norm& e, random_numbers& x) { e.rows += whole(x, 1, 1e3); });
+}

@@ -1,0 +1,97 @@
+// Properties of order over random samples: what must never get less, how often it did, and where.
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/random.hpp"
+
+namespace perfmodel_test {
+
+/// Samples of one property: $PERFMODEL_SAMPLES, or what the check has time for.
+inline long samples(long usual = 100000) {
+  const char* stated = std::getenv("PERFMODEL_SAMPLES");
+  const long n = stated == nullptr ? 0 : std::strtol(stated, nullptr, 10);
+  return n > 0 ? n : usual;
+}
+
+/// A whole number, uniform in the logarithm.
+inline double whole(random_numbers& x, double lo, double hi) {
+  return std::floor(x.log_uniform(lo, hi + 1.0));
+}
+inline double power_of_two(random_numbers& x, int least, int most) {
+  return std::exp2(std::floor(x.uniform(least, most + 1)));
+}
+template <class List>
+const auto& one_of(random_numbers& x, const List& list) {
+  return list[static_cast<std::size_t>(x.uniform(0, static_cast<double>(std::size(list))))];
+}
+
+/// Counts pairs that are out of order; at the end there must be none, and some must have been asked.
+class order {
+ public:
+  explicit order(std::string what) : what_(std::move(what)) {}
+  order(const order&) = delete;
+  order& operator=(const order&) = delete;
+  ~order() {
+    INFO(what_ << ": " << broken_ << " of " << asked_ << " out of order, the worst by "
+               << 100.0 * worst_ << " %: " << where_);
+    CHECK(broken_ == 0);
+    CHECK(asked_ > 0);
+  }
+
+  /// `where()` says which inputs these are, where they are out of order; `excused()` whether the law names it.
+  template <class Where, class Excused>
+  void rises(double before, double after, Where&& where, Excused&& excused) {
+    ++asked_;
+    if (after >= before * (1.0 - 1e-12) || excused()) return;
+    ++broken_;
+    if (1.0 - after / before <= worst_ && broken_ > 1) return;
+    worst_ = 1.0 - after / before;
+    where_ = where();
+  }
+  template <class Where>
+  void rises(double before, double after, Where&& where) {
+    rises(before, after, where, [] { return false; });
+  }
+
+ private:
+  std::string what_, where_;
+  long asked_ = 0, broken_ = 0;
+  double worst_ = 0.0;
+};
+
+/// An accelerator with what was measured of it, or of its nearest relative.
+struct calibrated_machine {
+  const perfmodel::accelerator* device = nullptr;
+  perfmodel::calibrated silicon{};
+};
+
+/// All of the catalogue that have a profile or a relative's, and bf16.
+inline const std::vector<calibrated_machine>& calibrated_machines() {
+  static const std::vector<calibrated_machine> all = [] {
+    std::vector<calibrated_machine> out;
+    for (const perfmodel::catalog::accelerator_entry& e : perfmodel::catalog::accelerators) {
+      try {
+        const auto silicon = calibrated_for(*e.spec, perfmodel::engine::vllm);
+        const perfmodel::attention_prefill w{
+            .batch = 1, .tokens = 64, .query_heads = 8, .kv_heads = 8, .head_dim = 64};
+        calibrated_estimate(*e.spec, w, silicon, {.cache = perfmodel::cache_state::warm});
+        out.push_back({e.spec, silicon});
+      } catch (const perfmodel::error&) {
+        continue;
+      }
+    }
+    return out;
+  }();
+  return all;
+}
+
+}  // namespace perfmodel_test
