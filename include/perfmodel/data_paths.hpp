@@ -1,4 +1,5 @@
-// What stands between a kernel and full bandwidth: tiles, spills, hot tables, narrow loads, host copies.
+// What stands between a kernel and full bandwidth: tiles, spills, accumulators, hot tables, narrow loads, bulk
+// copies, selections, host copies.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -93,6 +94,80 @@ constexpr int aligned_width(long long row_elements, int element_bytes) {
   int width = 16;
   while (width > element_bytes && row_elements * element_bytes % width != 0) width /= 2;
   return width;
+}
+
+/// Bulk copies (TMA) that bring a tile of rows of so many bytes into swizzled shared memory: a box has 256
+/// rows at most and is no wider than its swizzle of 32, 64 or 128 bytes. One thread issues each, where
+/// load_instructions() is of all warps, and no register holds what it brings.
+/// Source: NVIDIA, CUDA driver API, cuTensorMapEncodeTiled. Leaves out boxes without a swizzle, the barrier.
+/// Errors: another swizzle, less than a row or 16 bytes. Tests: a tile of 128 x 64 halves is one copy, where
+/// 16-byte loads are 32 instructions; 256 x 128 halves 2 copies, 257 rows of them 4.
+template <Scalar T>
+constexpr T bulk_copies(const T& rows, const bytes<T>& row, int swizzle = 128) {
+  using math::ceil;
+  if (swizzle != 32 && swizzle != 64 && swizzle != 128)
+    detail::within("swizzle", static_cast<double>(swizzle), 1.0, 0.0, "32, 64 or 128");
+  const T width = T(row / lift<T>(byte));
+  detail::within("row", width, 16.0, 1e30, "16 bytes or more");
+  return named("bulk copies", ceil(T(detail::count("rows", rows) / 256.0)) *
+                                  ceil(T(width / static_cast<double>(swizzle))));
+}
+
+/// Time for which instructions are issued one after the other: n c / clock, of c cycles each.
+/// Test: 4 copies of 8 cycles at 1.6 GHz take 20 ns.
+template <Scalar T>
+constexpr duration<T> issue_time(const T& instructions, const std::type_identity_t<T>& cycles,
+                                 const perfmodel::frequency<T>& clock) {
+  return named("issue time", detail::not_negative("instructions", instructions) *
+                                 detail::not_negative("cycles", cycles) /
+                                 detail::positive("clock", clock));
+}
+
+/// Registers of a thread that hold a tile of fp32 accumulators: tm tn / threads. Where they are in tensor
+/// memory (tensor_memory_columns) a thread has as many more for the rest.
+/// Source: NVIDIA, PTX ISA, wgmma: an m64n256 in fp32 is 128 registers of each thread of a warpgroup.
+/// Tests: 64 x 256 of 128 threads are 128; 128 x 256 of them 256, more than the 255 that a thread may have.
+template <Scalar T>
+constexpr T accumulator_registers(const T& tile_m, const std::type_identity_t<T>& tile_n,
+                                  const std::type_identity_t<T>& threads) {
+  return named("accumulator registers", detail::count("tile_m", tile_m) *
+                                            detail::count("tile_n", tile_n) /
+                                            detail::count("threads", threads));
+}
+
+/// Columns of tensor memory that a tile of fp32 accumulators is given: its columns for each 128 rows, up to
+/// a power of 2, 32 at least. An SM has 512, of 128 lanes and 4 bytes: 256 KiB.
+/// Source: NVIDIA, PTX ISA, tensor memory and tcgen05.alloc. Errors: a tile that no SM holds.
+/// Tests: 128 x 256 take 256, so two are in flight at once; 128 x 96 take 128; 256 x 256 all 512.
+constexpr int tensor_memory_columns(int tile_m, int tile_n) {
+  detail::within("tile_m", static_cast<double>(tile_m), 1.0, 256.0, "1 to 256");
+  detail::within("tile_n", static_cast<double>(tile_n), 1.0, 512.0, "1 to 512");
+  const int wanted = (tile_m + 127) / 128 * tile_n;
+  detail::within("tile_n", static_cast<double>(wanted), 1.0, 512.0,
+                 "512 columns for all rows, 128 at a time");
+  int columns = 32;
+  while (columns < wanted) columns *= 2;
+  return columns;
+}
+
+/// Bytes that are read to find the k largest of n numbers by their digits, of `digit_bits` each: all of them
+/// at first, and in each further pass those that share the digits so far, one in 2^d of numbers that fall
+/// evenly: n b (1 - 2^(-d p)) / (1 - 2^-d), p = ceil(bits / d). k does not enter; sorting would read and
+/// write all p times. Source: Alabi et al., "Fast k-selection algorithms for graphics processing units",
+/// ACM J. Exp. Algorithmics 17, 2012. Leaves out histograms, and numbers that crowd into one bin.
+/// Tests: 128,256 logits of 4 bytes by 8 bits are 515 kB, an eighth of what a sort moves; by 32 bits 513 kB.
+template <Scalar T>
+constexpr bytes<T> selection_traffic(const T& n, const std::type_identity_t<bytes<T>>& element,
+                                     int digit_bits = 8) {
+  using math::ceil;
+  using math::exp;
+  detail::within("digit_bits", static_cast<double>(digit_bits), 1.0, 32.0, "1 to 32");
+  const T bits = 8.0 * T(detail::positive("element", element) / lift<T>(byte));
+  const T passes = ceil(T(bits / static_cast<double>(digit_bits)));
+  const double each = 0.6931471805599453 * static_cast<double>(digit_bits);  // ln 2^d
+  const T left = T(1.0) - exp(T(-each * passes));
+  return named("selection traffic",
+               detail::not_negative("n", n) * element * left / (1.0 - math::exp(-each)));
 }
 
 /// Time of n exponentials, sines or square roots: n / (SMs x per clock x clock).

@@ -1,4 +1,4 @@
-// Tiles, spills, hot tables, narrow loads, special functions, host copies, slices of a machine.
+// Tiles, spills, accumulators, hot tables, narrow loads, bulk copies, selections, special functions, host copies, slices of a machine.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/data_paths.hpp>
@@ -54,6 +54,46 @@ TEST_CASE("narrow loads take more instructions, and odd rows allow no wide ones"
   CHECK(aligned_width(4100, 2) == 8);
   CHECK(aligned_width(4097, 4) == 4);
   CHECK(aligned_width(7, 1) == 1);
+}
+
+TEST_CASE("a bulk copy stands for the loads of a tile", "[data_paths]") {
+  CHECK(bulk_copies(128.0, 128_B) == 1.0);
+  CHECK(load_instructions(128.0 * 128_B, 16) == 32.0);
+  CHECK(bulk_copies(256.0, 256_B) == 2.0);
+  CHECK(bulk_copies(257.0, 256_B) == 4.0);
+  CHECK(bulk_copies(128.0, 128_B, 32) == 4.0);
+  CHECK_THAT(issue_time(4.0, 8.0, frequency<>::from_value(1.6e9)).value(), WithinRel(20e-9, 1e-12));
+  CHECK_THROWS_AS(bulk_copies(128.0, 128_B, 16), error);
+  CHECK_THROWS_AS(bulk_copies(128.0, 8_B), error);
+  CHECK_THROWS_AS(bulk_copies(0.0, 128_B), error);
+}
+
+TEST_CASE("accumulators are registers, or columns of tensor memory", "[data_paths]") {
+  CHECK(accumulator_registers(64.0, 256.0, 128.0) == 128.0);
+  CHECK(accumulator_registers(128.0, 256.0, 128.0) == 256.0);
+  CHECK(spilled_bytes(accumulator_registers(128.0, 256.0, 128.0), 255.0, 128.0) == 1024_B);
+  STATIC_CHECK(tensor_memory_columns(128, 256) == 256);
+  STATIC_CHECK(tensor_memory_columns(128, 96) == 128);
+  STATIC_CHECK(tensor_memory_columns(64, 8) == 32);
+  STATIC_CHECK(tensor_memory_columns(256, 256) == 512);
+  CHECK(128 * tensor_memory_columns(256, 256) * 4 == 256 * 1024);
+  CHECK_THROWS_AS(tensor_memory_columns(256, 257), error);
+  CHECK_THROWS_AS(tensor_memory_columns(257, 8), error);
+  CHECK_THROWS_AS(tensor_memory_columns(128, 0), error);
+  CHECK_THROWS_AS(accumulator_registers(64.0, 256.0, 0.0), error);
+}
+
+TEST_CASE("a selection by digits reads little more than all once", "[data_paths]") {
+  // 513,024 B x (1 + 1/256 + 1/256^2 + 1/256^3).
+  const double read = selection_traffic(128256.0, 4_B).value();
+  CHECK_THAT(read, WithinRel(513024.0 * (1.0 + 1.0 / 256 + 1.0 / 65536 + 1.0 / 16777216), 1e-12));
+  CHECK_THAT(2.0 * 4.0 * 513024.0 / read, WithinRel(7.97, 1e-3));
+  CHECK_THAT(selection_traffic(128256.0, 4_B, 32).value(), WithinRel(513024.0, 1e-9));
+  // Halves by 11 bits: two passes.
+  CHECK_THAT(selection_traffic(2048.0, 2_B, 11).value(), WithinRel(4096.0 + 2.0, 1e-12));
+  CHECK(selection_traffic(0.0, 4_B) == 0_B);
+  CHECK_THROWS_AS(selection_traffic(128256.0, 4_B, 0), error);
+  CHECK_THROWS_AS(selection_traffic(-1.0, 4_B), error);
 }
 
 TEST_CASE("exponentials have units of their own", "[data_paths]") {
