@@ -129,6 +129,32 @@ perfmodel::basic_iteration<T> iteration_of(inputs<T>& in) {
   return i;
 }
 
+/// What a request says of shared_keys(). Throws missing_key and inconsistent.
+template <perfmodel::Scalar T>
+perfmodel::basic_prefix_levels<T> shared_of(inputs<T>& in) {
+  const auto all_of = [&](const char* name) {
+    std::vector<T> all = in.numbers(name);
+    if (all.empty() && in.has(name)) all.push_back(in.number(name));
+    return all;
+  };
+  const std::vector<T> tokens = all_of("shared_tokens"), prefixes = all_of("shared_prefixes");
+  if (tokens.empty() && !prefixes.empty())
+    in.missing("shared_tokens", "shared_prefixes is how many there are of them");
+  perfmodel::basic_prefix_levels<T> levels;
+  const auto refuse = [](const std::string& why) {
+    throw perfmodel::error(perfmodel::error_code::inconsistent, why);
+  };
+  if (tokens.size() > levels.capacity)
+    refuse(cat("shared_tokens has ", tokens.size(), " levels; allowed: 1 to ", levels.capacity));
+  if (!prefixes.empty() && prefixes.size() != tokens.size()) {
+    refuse(cat("shared_prefixes has ", prefixes.size(), " levels and shared_tokens has ",
+               tokens.size(), "; allowed: as many of both"));
+  }
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    levels.push_back({tokens[i], prefixes.empty() ? T(1.0) : prefixes[i]});
+  return levels;
+}
+
 /// What a request says of load_keys().
 template <perfmodel::Scalar T>
 perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
@@ -139,6 +165,7 @@ perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
   l.input_cv = in.number("input_cv");
   l.output_cv = in.number("output_cv");
   l.prefix_hit = in.number("prefix_hit");
+  l.shared = shared_of(in);
   if (in.has("chunk_tokens")) l.chunk_tokens = in.number("chunk_tokens");
   for (const auto s : {perfmodel::scheduling::mixed_chunks, perfmodel::scheduling::prefill_first,
                        perfmodel::scheduling::static_batches}) {

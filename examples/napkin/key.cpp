@@ -98,6 +98,20 @@ key variation(const char* name, const char* help) {
 }
 }  // namespace
 
+std::vector<key> shared_keys() {
+  key tokens =
+      count("shared_tokens",
+            "that prompts begin with alike, which the cache holds once; several: what each "
+            "level of a tree adds, 500,2000")
+          .optional();
+  key prefixes = count("shared_prefixes",
+                       "different ones of them, each as often; several as shared_tokens, 1,40; "
+                       "where not given, one that all have")
+                     .optional();
+  tokens.kind = prefixes.kind = key_kind::numbers;
+  return {tokens, prefixes};
+}
+
 std::vector<key> load_keys() {
   return {
       number("input_tokens", "of a prompt, on average", 1.0, 1e9),
@@ -116,6 +130,8 @@ std::vector<key> load_keys() {
       variation("output_cv", "of the lengths of answers").otherwise("0"),
       number("prefix_hit", "share of a prompt that is found in the cache", 0.0, 0.999)
           .otherwise("0"),
+      shared_keys()[0],
+      shared_keys()[1],
       count("chunk_tokens",
             "prompt tokens in one pass at most; where not given, the engine's budget, of a bound a "
             "whole prompt")

@@ -92,6 +92,8 @@ inline key word(const char* name, const char* help, std::vector<std::string_view
 key accelerator_key();
 std::vector<key> degree_keys();
 std::vector<key> storage_keys();
+/// shared_tokens and shared_prefixes: what prompts begin with.
+std::vector<key> shared_keys();
 /// Lengths of requests and their spread, how they come, and what the scheduler does with them.
 std::vector<key> load_keys();
 key model_key();

@@ -1,5 +1,5 @@
 // How much KV cache fits beside the weights, and how many sequences that is.
-#include <perfmodel/deployment/memory.hpp>
+#include <perfmodel/service/shared_prefix.hpp>
 
 #include "deployments.hpp"
 #include "query.hpp"
@@ -27,6 +27,7 @@ struct kv_capacity {
         count("context", "tokens of a sequence; the model's longest, where not given").optional(),
         amount_of_bytes("memory_bytes", "of each GPU, in place of the accelerator's").optional(),
         amount_of_bytes("weight_bytes", "of the whole model, in place of the computed").optional()};
+    for (key& s : shared_keys()) k.push_back(std::move(s));
     for (key& r : reservation_keys()) k.push_back(std::move(r));
     k.push_back(count("chunk_tokens",
                       "prompt tokens in one pass at most; where not given, the "
@@ -108,7 +109,11 @@ struct kv_capacity {
   static pm::basic_kv_capacity<T> capacity(inputs<T>& in, const pm::basic_deployment<T>& d,
                                            const pm::basic_memory_budget<T>& budget,
                                            const T& context, const T& block_size) {
-    if (!in.has("weight_bytes")) return pm::detail::capacity_of(d, budget, context, block_size);
+    const pm::basic_prefix_levels<T> shared = shared_of(in);
+    if (!shared.empty() || !in.has("weight_bytes")) {
+      pm::detail::check_shared(shared, context, "fewer than the context");
+      return pm::detail::capacity_sharing(d, budget, shared, context, block_size);
+    }
     return pm::kv_capacity(budget, kv_bytes_per_token_and_device(d), context, block_size);
   }
   template <pm::Scalar T>

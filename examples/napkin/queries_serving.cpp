@@ -71,6 +71,7 @@ struct serving {
         out.add("emitted_tokens", "tokens of a sequence in a round", s.emitted);
       }
       add_reservation(out, memory_budget_of(d));
+      add_hits(out, d, share);
       out.set(of_all_copies(s.feasible, copies, share, mode, serve));
       add_largest_rate(out, in, share, copies, serve);
       return out;
@@ -98,6 +99,7 @@ struct serving {
     out.add("decode_busy", "decode pool, share in use", s.decode_busy);
     out.add("balanced_ratio", "replicas that prefill, for one that decodes", s.balanced_ratio);
     add_reservation(out, memory_budget_of(d.decode.deployment));
+    add_hits(out, d.prefill.deployment, l);
     out.notes.push_back({"busiest", name_of(stage_of(s))});
     out.facts["binding"] = name_of(stage_of(s));
     out.set(s.feasible);
@@ -136,6 +138,14 @@ struct serving {
     out.prompt_terms = s.prefill.terms;
     note_formats(out, in);
     return out;
+  }
+
+  /// What prompts find of what they share.
+  template <pm::Scalar T>
+  static void add_hits(outcome<T>& out, const pm::basic_deployment<T>& d,
+                       const pm::basic_service_load<T>& l) {
+    if (l.shared.empty()) return;
+    out.add("prefix_hit", "share of a prompt that is found", pm::found_of(d, l).prefix_hit);
   }
 
   /// Where there are targets: the most that arrive by chance and meet them. A derivation has no need of it.

@@ -29,8 +29,7 @@ constexpr basic_serving_estimate<T> serving_bound(const basic_deployment<T>& d,
                                                   const basic_service_load<T>& l,
                                                   const Cost& links = {}) {
   detail::check_deployment(d);
-  require_valid(l);
-  return detail::bound_of_service(d, l, links);
+  return detail::bound_of_service(d, found_of(d, l), links);
 }
 
 /// The same where it speculates: each iteration is a round at its bound, which emits E tokens of a
@@ -42,7 +41,6 @@ constexpr basic_speculative_serving_estimate<T> serving_bound(const basic_deploy
                                                               const basic_speculation<T>& drafts,
                                                               const Cost& links = {}) {
   detail::check_deployment(d);
-  require_valid(l);
   detail::check_speculation(drafts);
   const auto pass = [&](const basic_deployment<T>& of, const basic_iteration<T>& i) {
     return detail::bound_of_pass(of, i, links);
@@ -50,7 +48,7 @@ constexpr basic_speculative_serving_estimate<T> serving_bound(const basic_deploy
   const auto serve = [&](const basic_service_load<T>& rounds, const auto& round) {
     return detail::steady_state(d, rounds, round);
   };
-  return detail::speculative_service(d, l, drafts, pass, serve);
+  return detail::speculative_service(d, found_of(d, l), drafts, pass, serve);
 }
 /// The same of a disaggregated service, in which no prompt waits for an iteration of decoding. A closed loop
 /// bounds each answer by itself: TTFT a prompt and its transfer that wait for nothing, ITL the step of
@@ -63,8 +61,7 @@ constexpr basic_disaggregated_estimate<T> serving_bound(const basic_disaggregate
                                                         const basic_service_load<T>& l,
                                                         const Cost& links = {}) {
   detail::check_pools(d);
-  require_valid(l);
-  return detail::bound_of_disaggregated(d, l, links);
+  return detail::bound_of_disaggregated(d, found_of(d.prefill.deployment, l), links);
 }
 
 /// What a scheduler makes of the load, with each pass predicted under a policy, as step does: decoding
@@ -78,8 +75,7 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
                                             const basic_service_load<T>& l, const Policy& policy,
                                             const Cost& links) {
   detail::check_deployment(d);
-  require_valid(l);
-  return detail::prediction_of_service(d, l, policy, links);
+  return detail::prediction_of_service(d, found_of(d, l), policy, links);
 }
 template <Scalar T, class Policy>
 constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
@@ -102,7 +98,6 @@ constexpr basic_speculative_serving_estimate<T> serving(const basic_deployment<T
                                                         const basic_speculation<T>& drafts,
                                                         const Policy& policy) {
   detail::check_deployment(d);
-  require_valid(l);
   detail::check_speculation(drafts);
   const basic_service_terms<T> engine = detail::engine_terms<T>(policy);
   const auto serve = [&](const basic_service_load<T>& rounds, const auto& round) {
@@ -110,7 +105,8 @@ constexpr basic_speculative_serving_estimate<T> serving(const basic_deployment<T
                                                                                round)
         .estimate();
   };
-  return detail::speculative_service(d, l, drafts, detail::passes_under<T>(policy), serve);
+  return detail::speculative_service(d, found_of(d, l), drafts, detail::passes_under<T>(policy),
+                                     serve);
 }
 
 /// Prompts on some replicas and answers on others, each with passes under its pool's policy. Prompts
@@ -131,7 +127,7 @@ constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& 
                                                   const Prefill& prefill_policy,
                                                   const Decode& decode_policy) {
   detail::check_pools(d);
-  require_valid(l);
+  const basic_service_load<T> load = found_of(d.prefill.deployment, l);
   const auto prefill = [&](const basic_iteration<T>& i) {
     return detail::prediction_of_pass(d.prefill.deployment, i, prefill_policy,
                                       detail::links_of<T>(prefill_policy));
@@ -141,7 +137,7 @@ constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& 
     return detail::prediction_of_pass(d.decode.deployment, i, steady, detail::links_of<T>(steady));
   };
   const basic_service_terms<T> engine = detail::engine_terms<T>(prefill_policy);
-  return detail::disaggregated_prediction<T, decltype(prefill), decltype(decode)>(d, l, engine,
+  return detail::disaggregated_prediction<T, decltype(prefill), decltype(decode)>(d, load, engine,
                                                                                   prefill, decode)
       .estimate();
 }

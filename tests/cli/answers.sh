@@ -85,6 +85,8 @@ ask kv_capacity kv_bytes_per_token 327680 0 "${kv[@]}" --weight_bytes 140e9
 ask kv_capacity sequences 372 0 "${kv[@]}" --weight_bytes 140e9
 ask kv_capacity kv_bytes_available 62.5e9 0 "${kv[@]}" --weight_bytes 140e9
 ask kv_capacity sequences 901 0 "${kv[@]}" --weight_bytes 35e9 --kv_format int8
+# 95,367 blocks, 250 of them full of the 4000 tokens that all share, 6 for the rest of each.
+ask kv_capacity sequences $(((95367 - 250) / 6)) 0 "${kv[@]}" --weight_bytes 140e9 --shared_tokens 4000
 # Eight KV heads over sixteen ranks: each holds one, so the share of a rank is still 1/8.
 ask kv_capacity tokens $(((80000000000 - 8750000000) / (40960 * 16) * 16)) 0 --model llama_3_70b --tensor_parallel 16 \
   --context 4096 --memory_bytes 80e9 --weight_bytes 140e9

@@ -70,6 +70,16 @@ refuses 'PM-E010: prefill_replicas is 0; allowed: ' "${one[@]}" "${both[@]}" "${
 refuses 'PM-E030: ' "${one[@]}" --prefill_tensor_parallel 3 --decode_tensor_parallel 1 "${link[@]}"
 refuses 'PM-E010: measured_s is 0; allowed: ' "${one[@]}" --measured_s 0
 refuses 'PM-E010: limit_share is 1; allowed: ' "${one[@]}" --limit_share 1
+# What prompts share: longer than they are, half said, too deep.
+refuses 'PM-E010: shared_tokens is 10; allowed: fewer than input_tokens' "${one[@]}" --shared_tokens 10
+refuses 'PM-E010: shared_tokens is 0; allowed: ' "${one[@]}" --shared_tokens 0
+refuses 'PM-E004: shared_tokens is missing' "${one[@]}" --shared_prefixes 2
+refuses 'PM-E031: shared_prefixes has 1 levels and shared_tokens has 2' "${one[@]}" --shared_tokens 2,3 --shared_prefixes 2
+refuses 'PM-E031: shared_tokens has 7 levels; allowed: 1 to 6' "${one[@]}" --shared_tokens 1,1,1,1,1,1,1
+refuses 'PM-E031: a level of a prefix tree has fewer prefixes' "${one[@]}" --shared_tokens 2,3 --shared_prefixes 4,2
+refuses 'PM-E010: shared_tokens is 4096; allowed: fewer than the context' kv_capacity --accelerator h100_sxm --model llama_3_8b \
+  --context 4096 --shared_tokens 4096
+refuses 'PM-E010: shared_tokens is 2000; allowed: fewer than input_tokens' plan --model llama_3_8b --gpu h100_sxm --shared_tokens 2000
 refuses 'PM-E010: prefix_hit is 2; allowed: ' plan --model llama_3_8b --gpu h100_sxm --prefix_hit 2
 refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 0
 refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 0 --bytes 1

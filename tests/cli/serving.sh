@@ -70,6 +70,11 @@ hit=$(answer --concurrency 64 --prefix_hit 0.5)
 less 'half of the prompt from the cache' ttft_s "$hit" "$steady"
 less 'half of the prompt from the cache' itl_s "$hit" "$steady"
 less 'half of the prompt from the cache' bound_ttft_s "$hit" "$steady"
+alike=$(answer --concurrency 4000 --prefix_hit 0.75)
+once=$(answer --concurrency 4000 --prefix_hit 0.75 --shared_tokens 1536)
+less 'what all share is held once' ttft_s "$once" "$alike"
+same 'what is found of it' prefix_hit 0.75 1e-9 "$(answer --concurrency 4 --shared_tokens 1536)"
+less 'of many prefixes less' prefix_hit "$(answer --concurrency 4 --shared_tokens 1536 --shared_prefixes 4000)" "$once"
 same 'all requests open' requests_per_s 4 1e-12 "$(answer --requests_per_s 4)"
 less 'a clock queues less than chance' ttft_s "$(answer --requests_per_s 4 --arrival_cv 0)" "$(answer --requests_per_s 4)"
 less 'chance less than bursts' ttft_s "$(answer --requests_per_s 4)" "$(answer --requests_per_s 4 --arrival_cv 3)"
@@ -163,5 +168,8 @@ price() {
 }
 awk -v a="$(price "$("$napkin" "${plan[@]}" --prefix_hit 0.9 --json)")" -v b="$(price "$("$napkin" "${plan[@]}" --json)")" \
   'BEGIN { exit !(a > 0 && a < b) }' || fail 'plan: a prompt in the cache is not cheaper'
+awk -v a="$(price "$("$napkin" "${plan[@]/%16/600}" --prefix_hit 0.9 --shared_tokens 1900 --json)")" \
+  -v b="$(price "$("$napkin" "${plan[@]/%16/600}" --prefix_hit 0.9 --json)")" \
+  'BEGIN { exit !(a > 0 && a < b) }' || fail 'plan: a prefix that is held once is not cheaper'
 "$napkin" "${plan[@]}" --requests 160 --output_cv 0.5 --scheduler prefill_first --json >/dev/null || fail 'plan refuses the load of a run'
 finish

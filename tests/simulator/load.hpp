@@ -12,11 +12,13 @@
 
 namespace perfmodel_test::simulator {
 
-/// Tokens in, tokens out, and how many of the prompt's tokens are in the cache when it arrives.
+/// Tokens in, tokens out, and how many of the prompt's tokens are in the cache when it arrives; whose they are,
+/// where they are shared.
 struct job {
   int input = 1;
   int output = 1;
   int cached = 0;
+  int prefix = -1;
 };
 
 /// With `arrivals`, ascending, job i comes at its time, whatever the service does. Without, the loop

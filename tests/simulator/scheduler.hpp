@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "simulator/load.hpp"
@@ -33,7 +34,8 @@ struct scheduler {
   int max_sequences = 256;
   int kv_blocks = 0;  ///< 0: as many as are asked for
   reservation reserve = reservation::grow;
-  bool prefix_shared = false;  ///< cached tokens of a prompt take no blocks of its own
+  bool prefix_shared =
+      false;  ///< cached tokens take no blocks of a prompt's own, but once those of its prefix
   eviction evict = eviction::recompute;
   double swap_s_per_token = 0;  ///< out, and again in
   double host_per_iteration = 0, host_per_sequence = 0;
@@ -73,7 +75,7 @@ struct sequence {
   bool done() const { return generated >= want.output; }
 };
 
-/// Blocks of the cache, none of them shared.
+/// Blocks of the cache. Those of a prefix are there while a sequence that has it is.
 class block_pool {
  public:
   explicit block_pool(const scheduler& s) : s_(s) {}
@@ -84,12 +86,17 @@ class block_pool {
     const int needed = (own + block_tokens - 1) / block_tokens;
     const int more = needed - q.blocks;
     if (more <= 0) return true;
-    if (used_ + more > s_.kv_blocks) return false;
+    const bool joins = s_.prefix_shared && q.want.prefix >= 0 && q.blocks == 0;
+    const int prefix = joins && users_[q.want.prefix] == 0 ? q.want.cached / block_tokens : 0;
+    if (used_ + more + prefix > s_.kv_blocks) return false;
+    if (joins) ++users_[q.want.prefix];
     q.blocks += more;
-    used_ += more;
+    used_ += more + prefix;
     return true;
   }
   void release(sequence& q) {
+    if (s_.prefix_shared && q.want.prefix >= 0 && q.blocks > 0 && --users_[q.want.prefix] == 0)
+      used_ -= q.want.cached / block_tokens;
     used_ -= q.blocks;
     q.blocks = 0;
   }
@@ -98,6 +105,7 @@ class block_pool {
  private:
   const scheduler& s_;
   int used_ = 0;
+  std::map<int, int> users_{};  ///< sequences of each prefix
 };
 
 }  // namespace perfmodel_test::simulator

@@ -22,7 +22,7 @@ inline trick offload(const adviser& a) {
                           "the link is slower than computing the prompt anew"};
   trick t = named_trick(words);
   const double tokens = std::floor(a.load().input_tokens);
-  if (a.load().prefix_hit > 0.0) {
+  if (a.load().prefix_hit > 0.0 || !a.load().shared.empty()) {
     t.why = "prefixes are found on the devices";
     return t;
   }

@@ -123,10 +123,14 @@ inline trick chunked_prefill(const adviser& a) {
 inline trick prefix_cache(const adviser& a) {
   const trick_words words{"prefix_cache", "scheduling", "blocks that are kept for later prompts",
                           "prefixes are not shared: nothing is found"};
-  if (a.load().prefix_hit > 0.0) {
-    trick t = a.asked(
-        words, [](advised_service& s) { s.load.prefix_hit = 0.0; }, true);
-    t.why += say("; ", 100.0 * a.load().prefix_hit, " % of a prompt is found");
+  const double found = found_of(a.runs(), a.load()).prefix_hit;
+  if (found > 0.0) {
+    const auto forget = [](advised_service& s) {
+      s.load.prefix_hit = 0.0;
+      s.load.shared = {};
+    };
+    trick t = a.asked(words, forget, true);
+    t.why += say("; ", 100.0 * found, " % of a prompt is found");
     return t;
   }
   trick t = a.asked(words, [](advised_service& s) { s.load.prefix_hit = 0.5; });

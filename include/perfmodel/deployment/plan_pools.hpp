@@ -49,7 +49,7 @@ void each_pools(const plan_request& q, const accelerator& a, const std::vector<d
   for (const prompt_pool& prompts : prompt_pools(q, a, able, serve)) {
     const int own = prompts.on->layout.ranks();
     for (const deployment& d : able) {
-      const double room = kv_capacity(d, longest).sequences;
+      const double room = kv_capacity(d, q.load.shared, longest).sequences;
       disaggregated pools{
           .prefill = {*prompts.on}, .decode = {d}, .decode_starts = q.pools->decode_starts};
       for (const int replicas : powers_up_to((q.gpus - own) / d.layout.ranks())) {

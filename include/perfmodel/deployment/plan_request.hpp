@@ -105,7 +105,7 @@ inline void check_request(const plan_request& q) {
   for (const double tokens : q.chunk_budgets) count("chunk_budgets", tokens);
   for (const speculation& s : q.drafts) check_speculation(s);
   if (q.pools && q.pools->link) require_valid(*q.pools->link, "pools.link");
-  require_valid(q.load);
+  check_load(q.load);
   checked(q.model);
 }
 

@@ -32,14 +32,14 @@ class plan_work {
     const double longest = q_.load.input_tokens + q_.load.output_tokens;
     const bool grows = Serve::predicts && grows_into_memory(d.served_by);
     const double context = grows ? mean_context(q_.load) : longest;
-    c.room = kv_capacity(d, context).sequences;
+    c.room = kv_capacity(d, q_.load.shared, context).sequences;
     copied(c);
     if constexpr (Serve::predicts) {
       for (std::size_t i = 0; i < q_.drafts.size(); ++i) {
         const speculation s = drafts_on(q_.drafts[i], d);
         c.drafts = i;
         c.speculates = &s;
-        c.room = speculative_capacity(d, s, context).sequences;
+        c.room = speculative_capacity(d, s, context, q_.load.shared).sequences;
         copied(c);
       }
     }

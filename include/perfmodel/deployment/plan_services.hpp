@@ -14,7 +14,7 @@ struct bound_of_plan {
   template <Scalar T>
   constexpr basic_serving_estimate<T> operator()(const basic_deployment<T>& d,
                                                  const basic_service_load<T>& l) const {
-    return bound_of_service(d, l, full_link{});
+    return bound_of_service(d, with_hits(d, l), full_link{});
   }
   template <Scalar T>
   constexpr basic_estimate<T> pass(const basic_deployment<T>& d,
@@ -37,10 +37,10 @@ class prediction_of_plan {
 
   /// Without the terms of its passes, which only points of a frontier show.
   constexpr serving_estimate operator()(const deployment& d, const service_load& l) const {
-    return flow_of_service(d, l, policy_, links_);
+    return flow_of_service(d, with_hits(d, l), policy_, links_);
   }
   constexpr serving_estimate whole(const deployment& d, const service_load& l) const {
-    return prediction_of_service(d, l, policy_, links_);
+    return prediction_of_service(d, with_hits(d, l), policy_, links_);
   }
   constexpr serving_estimate operator()(const deployment& d, const service_load& l,
                                         const speculation& drafts) const {
@@ -53,7 +53,8 @@ class prediction_of_plan {
     const auto decode = [&](const iteration& i) {
       return prediction_of_pass(d.decode.deployment, i, steady_, links_);
     };
-    return disaggregated_prediction<double, decltype(prefill), decltype(decode)>(d, l, terms_,
+    const service_load found = with_hits(d.prefill.deployment, l);
+    return disaggregated_prediction<double, decltype(prefill), decltype(decode)>(d, found, terms_,
                                                                                  prefill, decode)
         .estimate();
   }

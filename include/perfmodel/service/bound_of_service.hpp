@@ -113,7 +113,7 @@ template <Scalar T, class Pass>
 constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
                                                  const basic_service_load<T>& l, const Pass& pass) {
   basic_serving_estimate<T> s;
-  const service_memory<T> memory = service_memory_of(d, T(l.input_tokens + l.output_tokens));
+  const service_memory<T> memory = service_memory_of(d, l, T(l.input_tokens + l.output_tokens));
   s.feasible = memory.feasible;
   s.capacity = memory.sequences;
   T room = scalar_max(s.capacity, T(1.0));

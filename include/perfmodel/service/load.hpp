@@ -4,6 +4,7 @@
 #include <optional>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/scalar/math.hpp>
+#include <perfmodel/service/prefix_tree.hpp>
 #include <perfmodel/service/scheduler.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <span>
@@ -47,7 +48,9 @@ using open_loop = basic_open_loop<>;
 /// What one replica is asked to do: {.input_tokens = 2048, .output_tokens = 512, .arrivals =
 /// closed_loop{64}}, or open_loop{4.0 * request_per_s}. Lengths are means, with a coefficient of
 /// variation; lengths_of makes both of a list. `prefix_hit` is the share of a prompt that is found in
-/// the cache. `chunk_tokens` bounds the prompt tokens of one iteration and `batch_limit` the sequences
+/// the cache. `shared` has what prompts begin with, {{500, 1}, {2000, 40}}: 500 tokens of all, then 2000 of
+/// one of 40. Sequences hold that once, and where no prefix_hit is given, prompts find what the cache
+/// remembers of it (found_of). `chunk_tokens` bounds the prompt tokens of one iteration and `batch_limit` the sequences
 /// that are admitted at once; without them, and without a `scheduler`, they are as the engine has them.
 template <Scalar T = double>
 struct basic_service_load {
@@ -62,6 +65,7 @@ struct basic_service_load {
   std::optional<scheduling> scheduler{};
   T first_tokens = T(1.0);  ///< of an answer that are sent first, together
   T held_iterations{};      ///< that the scheduler lets a request wait, on purpose
+  basic_prefix_levels<T> shared{};
 
   constexpr bool is_closed() const {
     return std::holds_alternative<basic_closed_loop<T>>(arrivals);
@@ -89,6 +93,7 @@ struct basic_service_load {
     f("scheduler", s.scheduler...);
     f(field::count("first_tokens"), s.first_tokens...);
     f(field::not_negative("held_iterations"), s.held_iterations...);
+    f("shared", s.shared...);
   }
 };
 using service_load = basic_service_load<>;
@@ -125,6 +130,12 @@ constexpr basic_service_load<T> shared_out(basic_service_load<T> l,
 }
 
 namespace detail {
+
+template <Scalar T>
+constexpr void check_load(const basic_service_load<T>& l) {
+  require_valid(l);
+  check_shared(l.shared, l.input_tokens, "fewer than input_tokens");
+}
 
 /// Prompt tokens that the cache does not have.
 template <Scalar T>

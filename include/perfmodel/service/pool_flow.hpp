@@ -49,7 +49,7 @@ class pool_flow {
     if (s_.feasible) {
       s_.feasible = memory_holds(budget, cache_on_device(on, T(on.layout.data), l_.input_tokens));
     }
-    const T fit = capacity_of(on, budget, l_.input_tokens, T(16.0)).sequences / T(on.layout.data);
+    const T fit = sequences_of(on, budget, l_, l_.input_tokens) / T(on.layout.data);
     basic_service_load<T> load = l_;
     load.chunk_tokens =
         scalar_min(prompt_budget(on, l_, scheduling::prefill_first, T(0.0)),
@@ -64,7 +64,8 @@ class pool_flow {
 
   constexpr void admit_answers() {
     const basic_deployment<T>& on = answers_on();
-    const service_memory<T> memory = service_memory_of(on, T(l_.input_tokens + l_.output_tokens));
+    const service_memory<T> memory =
+        service_memory_of(on, l_, T(l_.input_tokens + l_.output_tokens));
     if (s_.feasible) s_.feasible = memory.feasible;
     s_.capacity = memory.sequences * d_.decode.replicas;
     room_ = scalar_max(memory.sequences, T(1.0));

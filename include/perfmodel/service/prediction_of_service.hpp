@@ -59,7 +59,8 @@ class service_prediction {
  private:
   /// What fits, and how many sequences the scheduler admits.
   constexpr void admit() {
-    const service_memory<T> memory = service_memory_of(d_, T(l_.input_tokens + l_.output_tokens));
+    const service_memory<T> memory =
+        service_memory_of(d_, l_, T(l_.input_tokens + l_.output_tokens));
     s_.feasible = memory.feasible;
     s_.capacity = memory.sequences;
     terms_.room = scalar_max(s_.capacity, T(1.0));
@@ -75,7 +76,7 @@ class service_prediction {
   constexpr T growing(const basic_memory_budget<T>& budget) const {
     using math::sqrt;
     const T context = mean_context(l_);
-    const T mean = capacity_of(d_, budget, context, T(16.0)).sequences;
+    const T mean = sequences_of(d_, budget, l_, context);
     const T spread = l_.output_tokens / (3.4641016151377544 * context);
     return mean - spread * sqrt(mean);
   }

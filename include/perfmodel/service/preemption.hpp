@@ -59,10 +59,10 @@ constexpr basic_preemption_estimate<T> preemption_of(const basic_deployment<T>& 
                                                      const bandwidth<T>& host_link,
                                                      const Policy& policy) {
   detail::check_deployment(d);
-  require_valid(l);
+  detail::check_load(l);
   basic_preemption_estimate<T> e;
   if (!l.is_closed() || !grows_into_memory(d.served_by)) return e;
-  const T fit = detail::service_memory_of(d, T(detail::mean_context(l))).sequences;
+  const T fit = detail::service_memory_of(d, l, T(detail::mean_context(l))).sequences;
   const T full = detail::from_lanes<T>([&](std::size_t lane) {
     return lanes_of<T>::lane(l.concurrency(), lane) > lanes_of<T>::lane(fit, lane) ? 1.0 : 0.0;
   });

@@ -23,14 +23,17 @@ struct basic_prefix_level {
 };
 using prefix_level = basic_prefix_level<>;
 
+/// Levels from the root on.
+template <Scalar T = double>
+using basic_prefix_levels = short_list<basic_prefix_level<T>, 6>;
+using prefix_levels = basic_prefix_levels<>;
+
 /// Levels from the root on, then what a prompt has of its `own`, and the tokens of its `answer`, which
 /// stay in the cache too: {.levels = {{500, 1}, {2000, 40}, {3000, 600}}, .own = 200, .answer = 300} is a
 /// system prompt, 40 tenants and 600 conversations with their histories.
 template <Scalar T = double>
 struct basic_prefix_tree {
-  static constexpr std::size_t most_levels = 6;
-
-  short_list<basic_prefix_level<T>, most_levels> levels{};
+  basic_prefix_levels<T> levels{};
   T own{};
   T answer{};
 
@@ -61,6 +64,13 @@ using prefix_hit_estimate = basic_prefix_hit_estimate<>;
 namespace detail {
 
 template <Scalar T>
+constexpr T tokens_of(const basic_prefix_levels<T>& levels) {
+  T sum{};
+  for (const auto& level : levels) sum += level.tokens;
+  return sum;
+}
+
+template <Scalar T>
 constexpr void check_tree(const basic_prefix_tree<T>& tree) {
   require_valid(tree);
   for (std::size_t i = 1; i < tree.levels.size(); ++i) {
@@ -68,6 +78,16 @@ constexpr void check_tree(const basic_prefix_tree<T>& tree) {
       fail(error_code::inconsistent,
            "a level of a prefix tree has fewer prefixes than the one before");
   }
+}
+
+/// Prefixes of sequences of so many tokens. Errors: as long as they are; fewer on a level than before it.
+template <Scalar T>
+constexpr void check_shared(const basic_prefix_levels<T>& levels, const T& tokens,
+                            const char* allowed) {
+  if (levels.empty()) return;
+  const T rest = tokens - tokens_of(levels);
+  if (!(lower(rest) >= 1.0)) out_of_range("shared_tokens", upper(tokens_of(levels)), allowed);
+  check_tree(basic_prefix_tree<T>{levels, rest, T(0.0)});
 }
 
 /// That one of n, each as likely, is among the last t requests.

@@ -1,7 +1,7 @@
 // What of a service fits: whether one request does, and how many at once.
 #pragma once
 
-#include <perfmodel/deployment/memory.hpp>
+#include <perfmodel/service/shared_prefix.hpp>
 
 namespace perfmodel::detail {
 
@@ -12,14 +12,15 @@ struct service_memory {
   feasibility feasible{};
 };
 
-/// Of requests that grow to `longest` tokens.
+/// Of requests that grow to `longest` tokens. What they share is held once.
 template <Scalar T>
-constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d, const T& longest) {
+constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
+                                              const basic_service_load<T>& l, const T& longest) {
   service_memory<T> m{.budget = budget_of(d), .feasible = group_fits(d)};
   if (m.feasible) {
     m.feasible = memory_holds(m.budget, cache_on_device(d, T(d.layout.data), longest));
   }
-  const basic_kv_capacity<T> capacity = capacity_of(d, m.budget, longest, T(16.0));
+  const basic_kv_capacity<T> capacity = capacity_sharing(d, m.budget, l.shared, longest, T(16.0));
   if (m.feasible && !capacity.feasible) m.feasible = capacity.feasible;
   m.sequences = capacity.sequences;
   return m;

@@ -1,7 +1,7 @@
 // Speculation where a model runs: who drafts, what a round takes at a batch and a context, what it needs.
 #pragma once
 
-#include <perfmodel/deployment/memory.hpp>
+#include <perfmodel/service/shared_prefix.hpp>
 #include <perfmodel/speculative.hpp>
 #include <perfmodel/step.hpp>
 
@@ -122,16 +122,16 @@ constexpr drafter_memory<T> memory_of_drafter(const basic_deployment<T>& d,
   return {weights_on_device(own), sequence_on_device(own, context)};
 }
 
-/// Sequences of this context that fit beside both.
+/// Sequences of this context that fit beside both; what they share is held once, by both.
 template <Scalar T>
 constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& d,
-                                                    const basic_speculation<T>& s,
-                                                    const T& context) {
+                                                    const basic_speculation<T>& s, const T& context,
+                                                    const basic_prefix_levels<T>& shared = {}) {
   using math::floor;
   const drafter_memory<T> m = memory_of_drafter(d, s, context);
   const basic_memory_budget<T> budget =
       budget_beside(d, bytes<T>(weights_on_device(d) + m.weights));
-  basic_kv_capacity<T> c = capacity_of(d, budget, context, T(16.0));
+  basic_kv_capacity<T> c = capacity_sharing(d, budget, shared, context, T(16.0));
   const bytes<T> own = sequence_on_device(d, context);
   c.sequences = floor(T(c.sequences * (own / (own + m.sequence))));
   return c;

@@ -42,8 +42,8 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_
                                                                     const Serve& serve) {
   const T emitted = emitted_by(s, s.length);
   const T longest = l.input_tokens + l.output_tokens;
-  const basic_kv_capacity<T> memory = speculative_capacity(d, s, longest);
-  const basic_kv_capacity<T> growing = speculative_capacity(d, s, T(mean_context(l)));
+  const basic_kv_capacity<T> memory = speculative_capacity(d, s, longest, l.shared);
+  const basic_kv_capacity<T> growing = speculative_capacity(d, s, T(mean_context(l)), l.shared);
   const T room = grows_into_memory(d.served_by) ? growing.sequences : memory.sequences;
 
   basic_service_load<T> rounds = l;
