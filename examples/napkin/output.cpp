@@ -55,8 +55,10 @@ void note_json(json& out, const calibrated_note& note) {
     interval("ttft_interval_80_s", *note.first_token);
     interval("itl_interval_80_s", note.range);
   }
-  const profile_note& p = note.profile;
-  out["profile"] = {{"name", p.name}, {"basis", pm::name_of(p.basis)}, {"source", p.source}};
+  out["profile"] = profile_json(note.profile);
+}
+json profile_json(const profile_note& p) {
+  return {{"name", p.name}, {"basis", pm::name_of(p.basis)}, {"source", p.source}};
 }
 
 json answer_json(const outcome<>& answer, const json& request) {

@@ -13,6 +13,7 @@ namespace napkin {
 json answer_json(const outcome<>& answer, const json& request);
 /// Adds the bounds, interval_80_s and profile of a calibrated answer.
 void note_json(json& out, const calibrated_note& note);
+json profile_json(const profile_note& p);
 /// {"id":..., "line":N, "error":{"code":..., "message":...}}
 json error_json(const perfmodel::error& e, const json& id, std::size_t line);
 /// {"inputs":[...], "steps":[...]}.

@@ -43,13 +43,23 @@ bool is_plain(const pm::plan_point& p) {
   return !p.drafts && !p.prefill;
 }
 
-/// What a point says beside its times.
+/// What a point says beside its times, by the profiles of the chips that decode.
 calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, calibration c) {
   const pm::plan_precision& f = p.precision;
   c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
          p.layout.expert > 1);
   outcome<> answer = outcome_of(p.serving);
   note_calibration(answer, outcome_of(pm::bound_of_point(q, p)), c, profile_part::all);
+  return *answer.calibrated;
+}
+/// The same by those of the chips that compute prompts: its first tokens are theirs.
+calibrated_note note_of_prompts(const pm::plan_point& p, calibration c) {
+  const pm::plan_precision& f = p.precision;
+  c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
+         p.prefill->layout.expert > 1);
+  outcome<> answer = outcome_of(p.serving);
+  answer.terms = answer.prompt_terms;
+  note_calibration(answer, answer, c, profile_part::all);
   return *answer.calibrated;
 }
 
@@ -90,10 +100,20 @@ class progress_line {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+/// Those that decode, and those that only compute prompts.
+std::vector<pm::accelerator> accelerators_in(const pm::plan_request& q) {
+  std::vector<pm::accelerator> all = q.accelerators;
+  if (!q.pools) return all;
+  for (const pm::accelerator& a : q.pools->prefill_on) {
+    if (pm::detail::named_in(q.accelerators, a.name) == nullptr) all.push_back(a);
+  }
+  return all;
+}
+
 /// Of each accelerator under each of its engines.
 std::vector<plan_calibration> calibrations_of(const pm::plan_request& q, const request& r) {
   std::vector<plan_calibration> all;
-  for (const pm::accelerator& a : q.accelerators) {
+  for (const pm::accelerator& a : accelerators_in(q)) {
     pm::engine_list engines = pm::engines_on(a);
     if (!q.engines.empty() || engines.empty()) engines = {};
     for (const pm::engine e : q.engines) engines.push_back(e);
@@ -106,9 +126,9 @@ std::vector<plan_calibration> calibrations_of(const pm::plan_request& q, const r
 }
 
 /// Whether times are predicted: where it is asked, or where each accelerator has a profile.
-bool is_predicted(const request& r, std::optional<mode> wanted) {
+bool is_predicted(const request& r, const std::vector<found_accelerator>& all,
+                  std::optional<mode> wanted) {
   if (wanted) return *wanted == mode::calibrated;
-  const auto& all = r.accelerators();
   return std::all_of(all.begin(), all.end(), [&](const found_accelerator& a) {
     return has_profile(*a, profile_part::all, r.profile());
   });
@@ -119,10 +139,15 @@ void predict(planned& p, const request& r) {
   const auto policy = policy_of(p.calibrations);
   p.result = pm::plan(p.request, policy, progress_line());
   for (const pm::plan_point& point : p.result.frontier) {
-    p.notes.push_back(
-        note_on(p.request, point,
-                calibration_at(p.calibrations, point.accelerator, point.served_by).profiles));
+    const auto profiles = [&](const pm::label& chip) -> const calibration& {
+      return calibration_at(p.calibrations, chip, point.served_by).profiles;
+    };
+    p.notes.push_back(note_on(p.request, point, profiles(point.accelerator)));
     p.reviews.push_back(pm::review_of(p.request, point, policy));
+    if (!is_mixed(point)) continue;
+    const calibrated_note prompts = note_of_prompts(point, profiles(point.prefill->accelerator));
+    p.notes.back().first_token = prompts.first_token;
+    p.of_prompts[p.notes.size() - 1] = prompts.profile;
   }
 }
 void bound(planned& p, const request& r, bool asked) {
@@ -142,10 +167,12 @@ void bound(planned& p, const request& r, bool asked) {
 planned plan_of(const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);
   const request r(plan_keys(), object, profile);
-  const bool predicted = is_predicted(r, wanted);
+  const std::vector<found_accelerator> prefill_on = prefill_accelerators_of(r);
   planned p;
   p.accelerators = r.accelerators();
-  p.request = plan_request_of(r, predicted);
+  p.accelerators.insert(p.accelerators.end(), prefill_on.begin(), prefill_on.end());
+  const bool predicted = is_predicted(r, p.accelerators, wanted);
+  p.request = plan_request_of(r, prefill_on, predicted);
   if (predicted) {
     predict(p, r);
   } else {

@@ -1,6 +1,7 @@
 // napkin plan: which deployments serve a load, and which of them are worth having.
 #pragma once
 
+#include <map>
 #include <perfmodel/analysis/plan_review.hpp>
 
 #include "query.hpp"
@@ -10,8 +11,16 @@ namespace napkin {
 /// The keys of `plan`; it is no query, since it answers with many points.
 const query& plan_keys();
 
+/// The kinds of chip that a request names for prompts; those that it decodes on too, as it has them there.
+std::vector<found_accelerator> prefill_accelerators_of(const request& r);
 /// What a request asks; `predicted`: of engines, where it names none.
-perfmodel::plan_request plan_request_of(const request& r, bool predicted);
+perfmodel::plan_request plan_request_of(const request& r,
+                                        const std::vector<found_accelerator>& prefill_on,
+                                        bool predicted);
+/// Whether prompts run on another kind of chip than answers.
+inline bool is_mixed(const perfmodel::plan_point& p) {
+  return p.prefill && !(p.prefill->accelerator == p.accelerator);
+}
 
 /// The profiles of one accelerator under one engine.
 struct plan_calibration {
@@ -29,7 +38,8 @@ struct planned {
   std::vector<plan_calibration> calibrations{};  ///< none in bound mode
   std::vector<std::string> hints{};      ///< where nobody asked for bounds: how predictions are had
   std::vector<calibrated_note> notes{};  ///< of each point of the frontier; none in bound mode
-  std::vector<perfmodel::plan_review> reviews{};  ///< of each point of the frontier
+  std::map<std::size_t, profile_note> of_prompts{};  ///< of points that are mixed
+  std::vector<perfmodel::plan_review> reviews{};     ///< of each point of the frontier
 };
 
 /// Reports its progress on stderr once it takes longer than a second.

@@ -44,7 +44,8 @@ void add_choices(json& out, const pm::plan_request& q, const pm::plan_point& p) 
   out["replicas"] = p.replicas;
   out["gpus"] = p.gpus;
   if (p.prefill) {
-    out["prefill"] = layout_json(p.prefill->layout);
+    out["prefill"] = {{"accelerator", p.prefill->accelerator.c_str()}};
+    out["prefill"].update(layout_json(p.prefill->layout));
     out["prefill"]["replicas"] = p.prefill->replicas;
   }
   if (p.drafts) out["draft_length"] = q.drafts[*p.drafts].length;
@@ -162,7 +163,8 @@ std::string choices_text(const pm::plan_request& q, const pm::plan_point& p) {
   std::string s;
   const auto add = [&s](const std::string& part) { s += (s.empty() ? "" : ", ") + part; };
   if (p.prefill) {
-    add(cat("prefill apart: ", p.prefill->replicas, " x ", layout_text(p.prefill->layout)));
+    add(cat(is_mixed(p) ? cat("prefill on ", p.prefill->accelerator.view()) : "prefill apart", ": ",
+            p.prefill->replicas, " x ", layout_text(p.prefill->layout)));
   }
   if (p.drafts) add(cat("drafts of ", q.drafts[*p.drafts].length));
   if (p.chunk_tokens) add(cat("chunks of ", pm::detail::significant(*p.chunk_tokens, 6)));
@@ -254,6 +256,12 @@ std::string review_text(const planned& plan) {
          "by the time of prompts and of answers.\n";
   }
   s += "  Held by: what a fuller batch, which costs less, would run into.\n";
+  const auto& points = plan.result.frontier;
+  if (std::any_of(points.begin(), points.end(), is_mixed)) {
+    s += "  Where prompts run on chips of their own, the accelerator is the one that decodes; USD "
+         "is "
+         "the price of both.\n";
+  }
   const std::string all = elasticities_text(plan.reviews[0].cost);
   return all.empty()
              ? s
@@ -276,9 +284,10 @@ std::string formats_text(const planned& plan) {
 
 /// What the first point keeps of a GPU's memory.
 std::string kept_text(const planned& plan) {
-  const pm::memory_budget b =
-      memory_budget_of(pm::deployment_of(plan.request, plan.result.frontier.front()));
-  return "  Each GPU of the first uses " + pm::detail::significant(100.0 * b.utilization, 3) +
+  const pm::plan_point& p = plan.result.frontier.front();
+  const pm::memory_budget b = memory_budget_of(pm::deployment_of(plan.request, p));
+  return cat("  Each ", is_mixed(p) ? p.accelerator.view() : std::string_view("GPU")) +
+         " of the first uses " + pm::detail::significant(100.0 * b.utilization, 3) +
          " % of its memory: " + pm::to_string(b.weights) + " for weights, " +
          pm::to_string(b.activations) + " for activations, " + pm::to_string(b.runtime) +
          " for the runtime, and " + pm::to_string(kv_bytes_available(b)) + " for the cache.\n";
@@ -288,8 +297,9 @@ std::string rejected_text(const pm::plan_result& r) {
   if (r.rejected.empty()) return {};
   table_rows rows;
   for (const auto& x : r.rejected) {
-    rows.push_back({x.accelerator.c_str(), x.precision.c_str(), layout_text(x.layout), why(x),
-                    x.count > 1 ? "(and " + std::to_string(x.count - 1) + " more)" : ""});
+    const bool any = x.precision == pm::label{};  // whatever is tried there
+    rows.push_back({x.accelerator.c_str(), x.precision.c_str(), any ? "" : layout_text(x.layout),
+                    why(x), x.count > 1 ? "(and " + std::to_string(x.count - 1) + " more)" : ""});
   }
   return "What cannot be, and why (the nearest of each kind)\n" + table(rows, "l");
 }
@@ -382,12 +392,17 @@ std::string engines_text(const planned& p) {
                : "";
   }
   std::string s;
-  for (const pm::accelerator& a : p.request.accelerators) {
+  std::vector<pm::label> chips;
+  for (const plan_calibration& c : p.calibrations) {
+    if (chips.empty() || !(chips.back() == c.profiles.accelerator))
+      chips.push_back(c.profiles.accelerator);
+  }
+  for (const pm::label& chip : chips) {
     std::vector<std::string_view> names;
     for (const plan_calibration& c : p.calibrations) {
-      if (c.profiles.accelerator == a.name) names.push_back(pm::name_of(c.served_by));
+      if (c.profiles.accelerator == chip) names.push_back(pm::name_of(c.served_by));
     }
-    s += cat("Engines on ", a.name.view(), ": ", listed(names), ".\n");
+    s += cat("Engines on ", chip.view(), ": ", listed(names), ".\n");
   }
   return s;
 }
@@ -396,7 +411,8 @@ std::string engines_text(const planned& p) {
 std::string nearest_text(const planned& plan) {
   const pm::plan_point& p = *plan.result.nearest;
   return cat("Nearest: ", p.replicas, " x ", layout_text(p.layout), " of ", p.accelerator.view(),
-             " with ", pm::name_of(p.served_by), " in ", p.precision.name.view(), ": TTFT ",
+             is_mixed(p) ? cat(" (", choices_text(plan.request, p), ")") : "", " with ",
+             pm::name_of(p.served_by), " in ", p.precision.name.view(), ": TTFT ",
              pm::to_string(p.serving.ttft), ", ITL ", pm::to_string(p.serving.itl), ", E2E ",
              pm::to_string(p.serving.e2e), ", of which ", pm::to_string(p.serving.wait),
              " wait for a place; its worst target is missed by a factor of ",
@@ -414,11 +430,12 @@ std::string basis_text(const planned& p) {
        p.calibrations) {  // once each, by the point with the most sources
     const calibration& c = k.profiles;
     const profile_note* most = nullptr;
-    for (const calibrated_note& n : p.notes) {
-      const bool own = n.profile.name == c.accelerator.c_str();
-      if (own && (most == nullptr || n.profile.source.size() > most->source.size()))
-        most = &n.profile;
-    }
+    const auto take = [&](const profile_note& n) {
+      const bool own = n.name == c.accelerator.c_str();
+      if (own && (most == nullptr || n.source.size() > most->source.size())) most = &n;
+    };
+    for (const calibrated_note& n : p.notes) take(n.profile);
+    for (const auto& [row, n] : p.of_prompts) take(n);
     if (most != nullptr) s += "  " + text_of(*most) + "\n";
   }
   return s;
@@ -455,6 +472,8 @@ json plan_json(const planned& p, const json& object) {
   for (std::size_t i = 0; i < p.result.frontier.size(); ++i) {
     frontier.push_back(point_json(p.request, p.result.frontier[i],
                                   p.notes.empty() ? nullptr : &p.notes[i], &p.reviews[i]));
+    if (const auto prompts = p.of_prompts.find(i); prompts != p.of_prompts.end())
+      frontier.back()["prefill"]["profile"] = profile_json(prompts->second);
   }
   if (p.result.best) out["best"] = frontier[*p.result.best];
   out["frontier"] = std::move(frontier);

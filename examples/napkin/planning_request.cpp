@@ -50,6 +50,11 @@ std::vector<key> choice_keys() {
           .optional();
   link.unit = pm::exponents_of<pm::bandwidth<>>();
   link.alias = "kv-link-bandwidth";
+  key prompts =
+      list("prefill_accelerator",
+           "kinds of chip that pools compute prompts on too, beside the accelerator that decodes, "
+           "with commas; at the prices of the catalogue");
+  prompts.alias = "prefill-gpu";
   return {
       list("engine",
            "vllm, sglang, trtllm or none, with commas; where not given, all that run on the "
@@ -64,6 +69,7 @@ std::vector<key> choice_keys() {
       list("formats", "as weight_format"),
       flag("disaggregated", "try pools too: prompts on some copies, answers on others")
           .otherwise("false"),
+      prompts,
       link,
       count("draft_length", "tokens of an n-gram draft, tried beside none", 1.0, 64.0).optional(),
       count("mtp", "tokens that the model's own heads draft, tried beside none", 1.0, 64.0)
@@ -253,7 +259,28 @@ const query& plan_keys() {
   return q;
 }
 
-pm::plan_request plan_request_of(const request& r, bool predicted) {
+std::vector<found_accelerator> prefill_accelerators_of(const request& r) {
+  std::vector<found_accelerator> all;
+  if (!r.has("prefill_accelerator")) return all;
+  if (!r.flag("disaggregated"))
+    contradiction("prefill_accelerator is of pools; it needs disaggregated");
+  const auto named = [](const std::vector<found_accelerator>& in, const pm::label& name) {
+    return std::find_if(in.begin(), in.end(),
+                        [&](const found_accelerator& a) { return a->name == name; });
+  };
+  for (const auto name : split(r.text("prefill_accelerator"), ',')) {
+    const found_accelerator a = named_accelerator(name);
+    if (named(all, a->name) != all.end())
+      contradiction(
+          cat("prefill_accelerator has two of the name ", a->name.view(), "; allowed: each once"));
+    const auto own = named(r.accelerators(), a->name);
+    all.push_back(own == r.accelerators().end() ? a : *own);
+  }
+  return all;
+}
+
+pm::plan_request plan_request_of(const request& r, const std::vector<found_accelerator>& prefill_on,
+                                 bool predicted) {
   const found_model& found = find_model(r.text("model"));
   pm::plan_request q;
   for (const found_accelerator& a : r.accelerators()) q.accelerators.push_back(*a);
@@ -288,6 +315,7 @@ pm::plan_request plan_request_of(const request& r, bool predicted) {
   }
   if (r.flag("disaggregated")) {
     q.pools.emplace();
+    for (const found_accelerator& a : prefill_on) q.pools->prefill_on.push_back(*a);
     if (r.has("kv_link_bytes_per_s")) {
       q.pools->link = {.per_device = pm::bandwidth<>::from_value(r.number("kv_link_bytes_per_s"))};
     }

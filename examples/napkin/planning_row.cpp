@@ -54,21 +54,32 @@ struct planned_row {
     served_load x{pm::deployment_of(q, point()), pm::load_of(q, point()), {}, {}};
     if (point().drafts) x.drafts = pm::drafts_of(q, point());
     if (point().prefill) x.pools = pm::pools_of(q, point());
-    const calibration* found = nullptr;
-    for (const plan_calibration& c : plan.calibrations) {
-      const bool same = c.profiles.accelerator == point().accelerator;
-      if (same && c.served_by == point().served_by) found = &c.profiles;
-    }
-    summary s = summary_of_service(x, found);
-    const auto& bandwidth = x.deployment.device.dram.bandwidth;
-    s.sources.push_back(
-        cat("DRAM bandwidth ",
-            pm::to_string(bandwidth.quantity().value(), pm::exponents_of<pm::bandwidth<>>(), 4),
-            ": ", pm::name_of(bandwidth.from().how), ": ", bandwidth.from().text));
+    const bool mixed = is_mixed(point());
+    const calibration* prompts = mixed ? profiles_of(point().prefill->accelerator) : nullptr;
+    summary s = summary_of_service(x, profiles_of(point().accelerator), prompts);
+    s.sources.push_back(bandwidth_text(x.deployment.device));
+    if (mixed) s.sources.push_back(bandwidth_text(x.pools->prefill.deployment.device));
     s.sources.push_back(find_model(object.at("model").get<std::string>()).source);
     if (!plan.notes.empty())
       s.sources.push_back("shares reached, times of calls: " + text_of(plan.notes[at].profile));
+    if (mixed) s.sources.push_back("of prompts: " + text_of(plan.of_prompts.at(at)));
     return s;
+  }
+
+ private:
+  const calibration* profiles_of(const pm::label& chip) const {
+    const calibration* found = nullptr;
+    for (const plan_calibration& c : plan.calibrations) {
+      const bool same = c.profiles.accelerator == chip;
+      if (same && c.served_by == point().served_by) found = &c.profiles;
+    }
+    return found;
+  }
+  static std::string bandwidth_text(const pm::accelerator& a) {
+    const auto& bandwidth = a.dram.bandwidth;
+    return cat("DRAM bandwidth ",
+               pm::to_string(bandwidth.quantity().value(), pm::exponents_of<pm::bandwidth<>>(), 4),
+               ": ", pm::name_of(bandwidth.from().how), ": ", bandwidth.from().text);
   }
 };
 

@@ -40,8 +40,10 @@ struct served_load {
   std::optional<perfmodel::disaggregated> pools{};
 };
 /// What its time to first token and its inter-token latency are spent on; with drafts, a round of them. A
-/// bound where there is no calibration. Without sources.
-summary summary_of_service(const served_load& x, const calibration* c);
+/// bound where there is no calibration. `of_prompts`: of the pool that prefills, where it is of other chips.
+/// Without sources.
+summary summary_of_service(const served_load& x, const calibration* c,
+                           const calibration* of_prompts = nullptr);
 
 /// Its parts and sources: text, with rows no wider than a terminal, or Markdown.
 std::string summary_text(const summary& s, bool as_markdown);

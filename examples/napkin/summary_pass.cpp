@@ -303,10 +303,19 @@ void add_drafts(summary_part& part, const served_load& x, const decoding& found)
           digits(part.tokens), " = ", time(found.service.itl.value())));
 }
 
-summary of_pools(const served_load& x, const std::optional<pm::calibrated>& policy) {
+/// " (2 x 8)", and of which chips, where the pools are of two kinds.
+std::string pool_text(const pm::replica_pool& pool, bool mixed) {
+  return cat(" (", digits(pool.replicas), " x ", pool.deployment.layout.ranks(),
+             mixed ? cat(" ", pool.deployment.device.name.view()) : "", ")");
+}
+
+summary of_pools(const served_load& x, const std::optional<pm::calibrated>& policy,
+                 const std::optional<pm::calibrated>& of_prompts) {
   const pm::disaggregated& d = *x.pools;
   const pm::deployment& on = d.decode.deployment;
-  const auto s = policy ? pm::serving(d, x.load, *policy) : pm::serving_bound(d, x.load);
+  const bool mixed = !(d.prefill.deployment.device.name == on.device.name);
+  const auto s =
+      policy ? pm::serving(d, x.load, *of_prompts, *policy) : pm::serving_bound(d, x.load);
   const bool alone = !policy && x.load.is_closed();  // what each answer is bound by
   const pm::iteration decode{alone ? 1.0 : std::max(1.0, s.batch / d.decode.replicas),
                              pm::detail::mean_context(x.load)};
@@ -316,13 +325,11 @@ summary of_pools(const served_load& x, const std::optional<pm::calibrated>& poli
   out.parts.push_back(pass_of(on, decode, steady));
   summary_part& answers = out.parts.back();
   answers.name = "decode pool: inter-token latency";
-  answers.what =
-      cat(pass_text(decode), " (", digits(d.decode.replicas), " x ", on.layout.ranks(), ")");
+  answers.what = pass_text(decode) + pool_text(d.decode, mixed);
   add_rest(answers, s.itl.value(), "the rest", "other");
-  summary_part prompts = prompt_of(d.prefill.deployment, x.load, policy);
+  summary_part prompts = prompt_of(d.prefill.deployment, x.load, of_prompts);
   prompts.name = "prefill pool: time to first token";
-  prompts.what +=
-      cat(" (", digits(d.prefill.replicas), " x ", d.prefill.deployment.layout.ranks(), ")");
+  prompts.what += pool_text(d.prefill, mixed);
   add_times(prompts, "rest of the transfer", 1.0, "", s.exposed.value(), "the link between pools");
   prompts.time_s += s.exposed.value();
   const double sent = s.transfer.value() - d.link.latency.value();
@@ -375,9 +382,10 @@ void add_sources(summary& s, const inputs<double>& in, const std::optional<calib
 
 }  // namespace
 
-summary summary_of_service(const served_load& x, const calibration* c) {
+summary summary_of_service(const served_load& x, const calibration* c,
+                           const calibration* of_prompts) {
   const std::optional<pm::calibrated> policy = policy_of(c);
-  if (x.pools) return of_pools(x, policy);
+  if (x.pools) return of_pools(x, policy, of_prompts != nullptr ? policy_of(of_prompts) : policy);
   const decoding found = decoding_of(x, policy);
   const pm::speculative_serving_estimate& service = found.service;
   summary s;

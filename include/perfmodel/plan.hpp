@@ -1,6 +1,7 @@
 // Search over deployments: what can serve a load, and what of it is worth having.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <perfmodel/deployment/plan_search.hpp>
 #include <perfmodel/deployment/plan_services.hpp>
@@ -12,6 +13,46 @@ namespace detail {
 struct no_progress {
   void operator()(long) const {}
 };
+
+/// Pools of two kinds of chip, one after the other; with(accelerator, engine, use) calls use(how it serves).
+template <class Policy, class Progress, class With>
+void search_mixed_pools(const plan_request& q, plan_search<Progress>& search, const With& with) {
+  for (const accelerator& prompts : q.pools->prefill_on) {
+    bool any = false;
+    for (const engine e : engines_tried<Policy>(q, prompts)) {
+      const auto shares = [&](const accelerator& a) {
+        const engine_list all = engines_tried<Policy>(q, a);
+        return std::find(all.begin(), all.end(), e) != all.end();
+      };
+      if (std::none_of(q.accelerators.begin(), q.accelerators.end(), shares)) continue;
+      any = true;
+      with(prompts, e, [&](const auto& prefill) {
+        const auto prefilling = search.prefilling_on(prompts, e, prefill);
+        for (const accelerator& a : q.accelerators) {
+          if (a.name == prompts.name || !shares(a)) continue;
+          with(a, e, [&](const auto& decode) {
+            search.across(pool_kinds{prompts, prefill, a, decode}, e, prefilling);
+          });
+        }
+      });
+    }
+    if (!any) search.reject(prompts, "it shares no engine with an accelerator that decodes");
+  }
+}
+
+/// A plan by what `with` says of each accelerator and engine.
+template <class Policy, class Progress, class With>
+plan_result plan_of_services(const plan_request& q, Progress& progress, const With& with) {
+  check_request(q);
+  plan_search<Progress> search(q, progress);
+  for (const accelerator& a : q.accelerators) {
+    for (const engine e : engines_tried<Policy>(q, a)) {
+      with(a, e, [&](const auto& serve) { search.on(a, e, serve); });
+    }
+  }
+  if (q.pools) search_mixed_pools<Policy>(q, search, with);
+  return search.ranked();
+}
 
 }  // namespace detail
 
@@ -38,7 +79,8 @@ plan_result plan_bound(const plan_request& q, Progress progress = {}) {
 }
 
 /// The same with every deployment predicted, as serving does, and with more to try: engines, token
-/// budgets of a pass, drafts, and pools. `policy` is one for all, a function from an accelerator to its
+/// budgets of a pass, drafts, and pools, of two kinds of chip too where the request names some for prompts:
+/// with the same engine and formats on both, at the sum of their prices. `policy` is one for all, a function from an accelerator to its
 /// policy, or from an accelerator and an engine, such as calibrated_for: with it every engine of the
 /// accelerator is tried, where the request names none. `links` as `policy`. `threads` of the request
 /// evaluate deployments, and ask the policies at the same time; the answer is that of one, and `progress`
@@ -48,29 +90,20 @@ plan_result plan_bound(const plan_request& q, Progress progress = {}) {
 template <class Policy, class Links, class Progress>
 plan_result plan(const plan_request& q, const Policy& policy, const Links& links,
                  Progress progress) {
-  detail::check_request(q);
-  detail::plan_search<Progress> search(q, progress);
-  for (const accelerator& a : q.accelerators) {
-    for (const engine e : detail::engines_tried<Policy>(q, a)) {
-      const auto& kernels = detail::policy_on(policy, a, e);
-      const auto& wires = detail::policy_on(links, a, e);
-      search.on(a, e, detail::prediction_of_plan(kernels, wires, e));
-    }
-  }
-  return search.ranked();
+  return detail::plan_of_services<Policy>(q, progress,
+                                          [&](const accelerator& a, engine e, const auto& use) {
+                                            const auto& kernels = detail::policy_on(policy, a, e);
+                                            const auto& wires = detail::policy_on(links, a, e);
+                                            use(detail::prediction_of_plan(kernels, wires, e));
+                                          });
 }
 template <class Policy, class Progress = detail::no_progress>
 plan_result plan(const plan_request& q, const Policy& policy, Progress progress = {}) {
-  detail::check_request(q);
-  detail::plan_search<Progress> search(q, progress);
-  for (const accelerator& a : q.accelerators) {
-    for (const engine e : detail::engines_tried<Policy>(q, a)) {
-      const auto& silicon = detail::policy_on(policy, a, e);
-      const auto& links = detail::links_of<double>(silicon);
-      search.on(a, e, detail::prediction_of_plan(silicon, links, e));
-    }
-  }
-  return search.ranked();
+  return detail::plan_of_services<Policy>(
+      q, progress, [&](const accelerator& a, engine e, const auto& use) {
+        const auto& silicon = detail::policy_on(policy, a, e);
+        use(detail::prediction_of_plan(silicon, detail::links_of<double>(silicon), e));
+      });
 }
 /// What no service of a point does better, whatever serves it: serving_bound of its deployment, of its two
 /// pools, or of its rounds of drafts. As `serving` of the point: of one replica, of pools the whole service.

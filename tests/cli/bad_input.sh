@@ -92,6 +92,8 @@ refuses PM-E011 gpus h101
 refuses PM-E012 models nothing_like_it
 refuses PM-E004 plan --model llama_3_8b
 refuses PM-E014 plan --model llama_3_8b --gpu h100_sxm --formats bf17
+refuses PM-E011 plan --model llama_3_8b --gpu h100_sxm --disaggregated --prefill_accelerator h101
+refuses PM-E031 plan --model llama_3_8b --gpu h100_sxm --prefill_accelerator h200_sxm
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 echo '{"model_type": "llama"}' >"$scratch/lacks.json"

@@ -113,13 +113,33 @@ json=$("$napkin" "${one[@]}" --concurrency 4096 --input-tokens 8192 --output-tok
 # Pools, drafts, and what a hit in the cache saves.
 large=(plan --model llama_3_70b --gpu h200_sxm "${load[@]}" --weight-format fp8 --kv-format fp8)
 json=$("$napkin" "${large[@]}" --disaggregated --json) || fail 'pools'
-[[ $json == *'"prefill":{"tensor_parallel":'*'"replicas":'* ]] || fail 'no point with pools'
+[[ $json == *'"prefill":{"accelerator":"h200_sxm","tensor_parallel":'*'"replicas":'* ]] || fail 'no point with pools'
 json=$("$napkin" "${large[@]}" --disaggregated --draft-length 3 --acceptance 0.8 --json) || fail 'pools and drafts'
 [[ $json == *'"draft_length":3'* ]] || fail 'no point with drafts'
 points=$(grep -o '"itl_s":' <<<"$json" | wc -l)
 [[ $(grep -o '"bound_time_s":' <<<"$json" | wc -l) -eq $points ]] || fail 'not every point with pools or drafts has its bound'
 refuses 'kv_link_bytes_per_s is between pools' "${large[@]}" --kv-link-bandwidth 50GB/s
 "$napkin" "${large[@]}" --disaggregated --kv-link-bandwidth 50GB/s --json >/dev/null || fail '--kv-link-bandwidth'
+# Pools of two kinds of chip: four GPUs each of 3.78 and 4.54 USD/h answer two requests of 512 tokens a second.
+two=(plan --model llama_3_70b --gpu h200_sxm --gpus 16 --input-tokens 8192 --output-tokens 512 --requests-per-s 2 --itl 15ms
+  --itl-percentile 99 --weight-format fp8 --kv-format fp8 --disaggregated)
+json=$("$napkin" "${two[@]}" --prefill-gpu h100_sxm --json) || fail 'pools of two kinds of chip'
+[[ $(best_of "$json") == '"accelerator":"h200_sxm"'*'"prefill":{"accelerator":"h100_sxm","tensor_parallel":4,'*'"profile":{"name":"h100_sxm",'* ]] ||
+  fail 'which chip does what'
+near 'USD of two kinds of chip' "$(number "$(best_of "$json")" usd_per_million_tokens)" \
+  "$(awk 'BEGIN { print (4 * 3.78 + 4 * 4.54) / 3600 / (2 * 512) * 1e6 }')" 1e-4
+dearer=$("$napkin" "${two[@]}" --json)
+[[ $(best_of "$dearer") == *'"prefill":{"accelerator":"h200_sxm"'* ]] || fail 'pools of one kind of chip'
+awk -v a="$(number "$(best_of "$json")" usd_per_million_tokens)" -v b="$(number "$(best_of "$dearer")" usd_per_million_tokens)" \
+  'BEGIN { exit !(a < b) }' || fail 'cheaper chips for prompts cost as much'
+[[ $("$napkin" "${two[@]}" --prefill-gpu h100_sxm) == *'prefill on h100_sxm: 1 x TP4'*'the accelerator is the one that decodes'* ]] ||
+  fail 'pools of two kinds of chip, as text'
+text=$("$napkin" explain "${two[@]}" --prefill-gpu h100_sxm --row 1) || fail 'a row of two kinds of chip'
+for expected in '(1 x 4 h200_sxm)' '(1 x 4 h100_sxm)' 'DRAM bandwidth 4.8 TB/s' 'DRAM bandwidth 3.35 TB/s' 'of prompts: h100_sxm (measured'; do
+  [[ $text == *"$expected"* ]] || fail "a row of two kinds of chip has no '$expected'"
+done
+refuses 'prefill_accelerator is of pools; it needs disaggregated' "${large[@]}" --prefill-gpu h100_sxm
+refuses 'prefill_accelerator has two of the name h100_sxm' "${two[@]}" --prefill-gpu h100_sxm,h100_sxm
 refuses 'acceptance is missing' "${large[@]}" --draft-length 3
 refuses 'llama_3_70b has no heads for it' "${large[@]}" --mtp 2
 usd_of() { number "$(best_of "$1")" usd_per_million_tokens; }

@@ -59,12 +59,24 @@ basic_accelerator<T> with_more(const basic_accelerator<T>& a, std::size_t resour
   });
 }
 
-/// A point of a request, served again: on other devices, with other batches.
+/// So many times as much of a resource, of every chip of a point.
+struct plan_change {
+  std::size_t resource = 0;
+  double factor = 1.0;
+
+  accelerator of(const accelerator& a) const {
+    return factor == 1.0 ? a : with_more(a, resource, factor);
+  }
+};
+
+/// A point of a request, served again: on other devices, with other batches. `prefill` serves the prompts of
+/// pools.
 template <class Serve>
 class plan_reviewer {
  public:
-  plan_reviewer(const plan_request& q, const plan_point& p, const Serve& serve)
-      : q_(q), p_(p), serve_(serve), device_(accelerator_of(q, p)) {}
+  plan_reviewer(const plan_request& q, const plan_point& p, const Serve& serve,
+                const Serve& prefill)
+      : q_(q), p_(p), serve_(serve), prefill_(prefill), device_(accelerator_of(q, p)) {}
 
   plan_review review() const {
     plan_review out;
@@ -81,23 +93,26 @@ class plan_reviewer {
   }
 
  private:
-  deployment on(const accelerator& a) const {
-    return deployment_of(q_, a, p_.precision, p_.layout, p_.served_by, p_.chunk_tokens);
+  deployment on(const plan_change& c) const {
+    return deployment_of(q_, c.of(device_), p_.precision, p_.layout, p_.served_by, p_.chunk_tokens);
   }
 
-  serving_estimate serve(const deployment& d, const service_load& l) const {
+  serving_estimate serve(const plan_change& c, const service_load& l) const {
     if constexpr (Serve::predicts) {
-      if (p_.prefill) return serve_pools(d, l);
+      if (p_.prefill) return serve_pools(c, l);
+      const deployment d = on(c);
       if (p_.drafts) return serve_(d, l, drafts_on(q_.drafts[*p_.drafts], d));
     }
-    return serve_(d, l);
+    return serve_(on(c), l);
   }
-  disaggregated_estimate serve_pools(const deployment& d, const service_load& l) const {
+  disaggregated_estimate serve_pools(const plan_change& c, const service_load& l) const {
     disaggregated pools = pools_of(q_, p_);
-    pools.prefill.deployment.device = d.device;
-    pools.decode.deployment.device = d.device;
-    if (const auto link = link_of(*q_.pools, d.device, p_.gpus)) pools.link = *link;
-    if constexpr (Serve::predicts) return serve_.apart(pools, l);
+    accelerator& prompts = pools.prefill.deployment.device;
+    accelerator& answers = pools.decode.deployment.device;
+    prompts = c.of(prompts);
+    answers = c.of(answers);
+    if (const auto link = link_of(*q_.pools, prompts, answers, p_.gpus)) pools.link = *link;
+    if constexpr (Serve::predicts) return serve_.apart(pools, l, prefill_);
     return {};
   }
 
@@ -115,7 +130,7 @@ class plan_reviewer {
       fuller.chunk_tokens = own.chunk_tokens;
       fuller.batch_limit = q_.load.batch_limit;
     }
-    const serving_estimate s = serve(on(device_), fuller);
+    const serving_estimate s = serve({}, fuller);
     if (!s.feasible) return plan_constraint::rate;
     const plan_misses miss = misses_of(q_, s);
     if (miss.worst() <= 1.0) return plan_constraint::latency;
@@ -127,14 +142,12 @@ class plan_reviewer {
   bool memory_binds() const {
     service_load free = load_of(q_, p_);
     free.batch_limit = q_.load.batch_limit;
-    const auto batch = [&](double memory) {
-      return serve(on(with_more(device_, 3, memory)), free).batch;
-    };
+    const auto batch = [&](double memory) { return serve({3, memory}, free).batch; };
     const double as_it_is = batch(1.0);
     return as_it_is <= 1.005 * p_.serving.batch && batch(1.1) > 1.005 * as_it_is;
   }
   plan_constraint busiest() const {
-    switch (serve_pools(on(device_), load_of(q_, p_)).binding) {
+    switch (serve_pools({}, load_of(q_, p_)).binding) {
       case service_stage::prefill: return plan_constraint::prefill_pool;
       case service_stage::transfer: return plan_constraint::transfer;
       default: return plan_constraint::decode_pool;
@@ -148,8 +161,8 @@ class plan_reviewer {
     constexpr double step = 0.01;
     const double width = std::log((1.0 + step) / (1.0 - step));
     for (std::size_t i = 0; i < plan_resources.size(); ++i) {
-      const serving_estimate more = serve(on(with_more(device_, i, 1.0 + step)), l);
-      const serving_estimate less = serve(on(with_more(device_, i, 1.0 - step)), l);
+      const serving_estimate more = serve({i, 1.0 + step}, l);
+      const serving_estimate less = serve({i, 1.0 - step}, l);
       const bool fits = more.feasible && less.feasible;
       const auto over = [&](double high, double low) {
         return fits ? std::log(high / low) / width : 0.0;
@@ -162,10 +175,15 @@ class plan_reviewer {
   }
 
   /// P / (P + O D / B), with P the time of a prompt alone, and D that of an iteration of B sequences
-  /// without prompts, for each of the O tokens that it emits; of pools, their shares of the devices.
+  /// without prompts, for each of the O tokens that it emits; of pools, their shares of the devices, or
+  /// of what these cost, where they are of two kinds.
   double input_share() const {
     if (p_.prefill) {
-      return double(p_.prefill->replicas * p_.prefill->layout.ranks()) / p_.gpus;
+      const double prompts = p_.prefill->replicas * p_.prefill->layout.ranks();
+      const accelerator& on = prefill_accelerator_of(q_, p_);
+      if (on.name == device_.name || !p_.cost_per_million) return prompts / p_.gpus;
+      const double of_prompts = prompts * on.price.value();
+      return of_prompts / (of_prompts + (p_.gpus - prompts) * device_.price.value());
     }
     const serving_estimate& s = p_.serving;
     const double mixed = s.decode.time.value();
@@ -174,7 +192,7 @@ class plan_reviewer {
       alone = 1.0 - s.decode.terms.time_of("prompts").value() / mixed;
     } else {
       const iteration i{s.batch, q_.load.input_tokens + q_.load.output_tokens / 2.0};
-      alone = serve_.pass(on(device_), i).time.value() / mixed;
+      alone = serve_.pass(on({}), i).time.value() / mixed;
     }
     const double answer = q_.load.output_tokens * alone * s.itl.value() / s.batch;
     const double prompt = s.prefill.time.value();
@@ -184,6 +202,7 @@ class plan_reviewer {
   const plan_request& q_;
   const plan_point& p_;
   const Serve& serve_;
+  const Serve& prefill_;
   const accelerator& device_;
 };
 
@@ -191,7 +210,8 @@ class plan_reviewer {
 
 /// Why a point of plan_bound is as it is: the point with a fuller batch (twice its limit, where requests
 /// wait; else one replica fewer) says what binds, or memory, where a tenth more lets more in; every resource of the accelerator, 1 % more and less,
-/// says how its cost and its inter-token latency depend on it, at the same batch limit. A request costs
+/// says how its cost and its inter-token latency depend on it, at the same batch limit; of pools of two
+/// kinds of chip, that resource of both. A request costs
 /// I x per input token + O x per output token, divided by the device time of prompts and of answers.
 /// Leaves out: prompts that share an iteration, which cost less than one alone.
 /// Errors: a point of another request.
@@ -199,7 +219,8 @@ class plan_reviewer {
 /// a request; a point with a target just above its own ITL is held by that target.
 template <class Bound = detail::bound_of_plan>
 plan_review review_of_bound(const plan_request& q, const plan_point& p) {
-  return detail::plan_reviewer(q, p, Bound{}).review();
+  const Bound serve{};
+  return detail::plan_reviewer(q, p, serve, serve).review();
 }
 /// The same of plan(q, policy), with the policy of the point's accelerator and engine.
 template <class Policy>
@@ -207,7 +228,11 @@ plan_review review_of(const plan_request& q, const plan_point& p, const Policy& 
   const auto& silicon = detail::policy_on(policy, detail::accelerator_of(q, p), p.served_by);
   const auto& links = detail::links_of<double>(silicon);
   const detail::prediction_of_plan serve(silicon, links, p.served_by);
-  return detail::plan_reviewer(q, p, serve).review();
+  const accelerator& on = detail::prefill_accelerator_of(q, p);
+  const auto& of_prompts = detail::policy_on(policy, on, p.served_by);
+  const auto& wires = detail::links_of<double>(of_prompts);
+  const detail::prediction_of_plan prefill(of_prompts, wires, p.served_by);
+  return detail::plan_reviewer(q, p, serve, prefill).review();
 }
 
 }  // namespace perfmodel

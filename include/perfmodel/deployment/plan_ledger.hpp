@@ -27,7 +27,18 @@ struct plan_copies {
   double limit = 0.0;
   double output_rate = 0.0;  ///< of the whole service, where pools serve it
   std::optional<plan_pool> prefill{};
+  const accelerator* prefill_on = nullptr;  ///< null where it is of the kind that decodes
 };
+
+/// What a device of both pools costs in the mean; none where one has no price.
+inline std::optional<price<>> price_of_device(const accelerator& decodes, const plan_copies& n) {
+  if (!decodes.price.is_stated()) return std::nullopt;
+  const price<> own = decodes.price.quantity();
+  if (n.prefill_on == nullptr) return own;
+  if (!n.prefill_on->price.is_stated()) return std::nullopt;
+  const double prompts = n.prefill->replicas * n.prefill->layout.ranks();
+  return (prompts * n.prefill_on->price.quantity() + (n.gpus - prompts) * own) / n.gpus;
+}
 
 /// Whether smaller batch limits may yet meet the targets, where another deployment does.
 inline bool tries_on(const plan_request& q, const serving_estimate& s) {
@@ -40,6 +51,8 @@ class plan_ledger {
  public:
   plan_ledger(const plan_request& q, Progress& progress) : q_(q), progress_(progress) {
     for (const accelerator& a : q.accelerators) r_.all_priced &= a.price.is_stated();
+    if (!q.pools) return;
+    for (const accelerator& a : q.pools->prefill_on) r_.all_priced &= a.price.is_stated();
   }
 
   bool any_met() const { return !met_.points.empty(); }
@@ -74,8 +87,9 @@ class plan_ledger {
     if (met && !any_met()) missed_.clear();
     if (met || !any_met()) {
       const double time = n.gpus * million_tokens.value() / n.output_rate;
-      const plan_merit merit{r_.all_priced ? time * c.on->device.price.value() : time,
-                             s.itl.value(), s.ttft.value(), n.gpus};
+      const auto price = r_.all_priced ? price_of_device(c.on->device, n) : std::nullopt;
+      const plan_merit merit{price ? time * price->value() : time, s.itl.value(), s.ttft.value(),
+                             n.gpus};
       pareto_front& front = met ? met_ : missed_;
       if (front.takes(merit)) front.add(merit, point_of(c, n, s, met));
     }
@@ -126,8 +140,8 @@ class plan_ledger {
                  .serving = s};
     p.output_rate = token_rate<>::from_value(n.output_rate);
     p.gpu_time_per_million = p.gpus * million_tokens / p.output_rate;
-    if (c.on->device.price.is_stated()) {
-      p.cost_per_million = p.gpu_time_per_million * c.on->device.price;
+    if (const auto price = price_of_device(c.on->device, n)) {
+      p.cost_per_million = p.gpu_time_per_million * *price;
     }
     p.meets_targets = met;
     return p;

@@ -7,6 +7,17 @@
 
 namespace perfmodel::detail {
 
+/// The chips of both pools, and how each serves; of one kind of chip, the same twice.
+template <class Serve>
+struct pool_kinds {
+  const accelerator& prompts;
+  const Serve& prefill;
+  const accelerator& answers;
+  const Serve& decode;
+};
+template <class Serve>
+pool_kinds(const accelerator&, const Serve&, const accelerator&, const Serve&) -> pool_kinds<Serve>;
+
 /// Deployments that could compute prompts, and what one takes: of device time, and on its own.
 struct prompt_pool {
   const deployment* on = nullptr;
@@ -16,16 +27,16 @@ struct prompt_pool {
 
 /// Those of which no other is both cheaper and quicker.
 template <class Serve>
-std::vector<prompt_pool> prompt_pools(const plan_request& q, const accelerator& a,
-                                      const std::vector<deployment>& able, const Serve& serve) {
+std::vector<prompt_pool> prompt_pools(const plan_request& q, const pool_kinds<Serve>& kinds,
+                                      const std::vector<deployment>& able) {
   std::vector<prompt_pool> all;
   service_load one = q.load;
   one.arrivals = closed_loop{1.0};
   for (const deployment& d : able) {
-    const auto link = link_of(*q.pools, a, 2 * d.layout.ranks());
+    const auto link = link_of(*q.pools, kinds.prompts, kinds.answers, 2 * d.layout.ranks());
     if (!link) continue;
     const disaggregated_estimate s =
-        serve.apart({.prefill = {d}, .decode = {d}, .link = *link}, one);
+        kinds.prefill.apart({.prefill = {d}, .decode = {d}, .link = *link}, one, kinds.prefill);
     const double slot = s.prefill_busy / s.throughput.value();
     const prompt_pool p{&d, slot * d.layout.ranks(), s.prefill.time.value()};
     const auto beats = [](const prompt_pool& x, const prompt_pool& y) {
@@ -39,14 +50,15 @@ std::vector<prompt_pool> prompt_pools(const plan_request& q, const accelerator& 
   return all;
 }
 
-/// Pools of these layouts: replicas that decode in powers of two, with all of the load that fits, and
+/// Pools of these deployments: replicas that decode in powers of two, with all of the load that fits, and
 /// as many that prefill as keep them busy, rounded down and up, and one.
 /// visit(pools, largest batch of a replica, estimate).
 template <class Serve, class Visit>
-void each_pools(const plan_request& q, const accelerator& a, const std::vector<deployment>& able,
-                const Serve& serve, const Visit& visit) {
+void each_pools(const plan_request& q, const pool_kinds<Serve>& kinds,
+                const std::vector<deployment>& prefilling, const std::vector<deployment>& able,
+                const Visit& visit) {
   const double longest = q.load.input_tokens + q.load.output_tokens;
-  for (const prompt_pool& prompts : prompt_pools(q, a, able, serve)) {
+  for (const prompt_pool& prompts : prompt_pools(q, kinds, prefilling)) {
     const int own = prompts.on->layout.ranks();
     for (const deployment& d : able) {
       const double room = kv_capacity(d, q.load.shared, longest).sequences;
@@ -60,12 +72,13 @@ void each_pools(const plan_request& q, const accelerator& a, const std::vector<d
         const double limit = (std::min)({wanted, room, load.batch_limit.value_or(wanted)});
         load.batch_limit = (std::max)(1.0, limit);
         pools.decode.replicas = replicas;
-        const auto with = [&](int prefilling) {
-          pools.prefill.replicas = prefilling;
-          const auto link = link_of(*q.pools, a, prefilling * own + replicas * d.layout.ranks());
+        const auto with = [&](int copies) {
+          pools.prefill.replicas = copies;
+          const auto link = link_of(*q.pools, kinds.prompts, kinds.answers,
+                                    copies * own + replicas * d.layout.ranks());
           if (!link) return 0.0;
           pools.link = *link;
-          const disaggregated_estimate s = serve.apart(pools, load);
+          const disaggregated_estimate s = kinds.decode.apart(pools, load, kinds.prefill);
           visit(pools, *load.batch_limit, s);
           return replicas * s.balanced_ratio;
         };

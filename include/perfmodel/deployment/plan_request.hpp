@@ -39,14 +39,17 @@ inline std::vector<plan_precision> common_precisions() {
 }
 
 /// Pools apart: prompts on some replicas, answers on others. Without a link the cache goes over the
-/// fabric, where it joins both pools, else over the host's link, behind which a network is.
+/// fabric, where it joins both pools, else over the host's link, behind which a network is; between two
+/// kinds of chip over the slower of their hosts' links.
 struct plan_pools {
   std::optional<cache_link> link{};
   bool decode_starts = false;  ///< as in a disaggregated service
+  /// Kinds of chip that are tried for prompts, beside the one that decodes.
+  std::vector<accelerator> prefill_on{};
 };
 
-/// What is asked: serve `load` (of the whole service, not of a replica) on at most `gpus` devices of
-/// one of the accelerators, within the targets that are given. A target is on the mean, or on what a
+/// What is asked: serve `load` (of the whole service, not of a replica) on at most `gpus` devices (of
+/// pools: both together) of one of the accelerators, within the targets that are given. A target is on the mean, or on what a
 /// percentile of requests (of itl: of gaps) stays within. Nobody waits longer than `longest_wait` for
 /// a place.
 struct plan_request {
@@ -86,6 +89,17 @@ inline void check_percentile(const char* name, const std::optional<double>& perc
   }
 }
 
+inline void check_plan_pools(const plan_pools& pools) {
+  if (pools.link) require_valid(*pools.link, "pools.link");
+  for (std::size_t i = 0; i < pools.prefill_on.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (pools.prefill_on[i].name == pools.prefill_on[k].name) {
+        fail(error_code::inconsistent, "pools.prefill_on has one name twice; allowed: each once");
+      }
+    }
+  }
+}
+
 inline void check_request(const plan_request& q) {
   if (q.accelerators.empty()) fail(error_code::out_of_range, "accelerators: give at least one");
   if (q.precisions.empty()) fail(error_code::out_of_range, "precisions: give at least one");
@@ -104,7 +118,7 @@ inline void check_request(const plan_request& q) {
   }
   for (const double tokens : q.chunk_budgets) count("chunk_budgets", tokens);
   for (const speculation& s : q.drafts) check_speculation(s);
-  if (q.pools && q.pools->link) require_valid(*q.pools->link, "pools.link");
+  if (q.pools) check_plan_pools(*q.pools);
   check_load(q.load);
   checked(q.model);
 }

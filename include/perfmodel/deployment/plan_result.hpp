@@ -12,10 +12,11 @@ namespace perfmodel {
 struct plan_pool {
   parallel_layout layout{};
   int replicas = 1;
+  label accelerator{};  ///< none: of those that decode
 };
 
 struct plan_point {
-  label accelerator{};
+  label accelerator{};  ///< where prompts have a pool of their own, of those that decode
   plan_precision precision{};
   engine served_by = engine::none;
   parallel_layout layout{};              ///< where prompts have a pool of their own, of the other
@@ -23,12 +24,13 @@ struct plan_point {
   std::optional<std::size_t> drafts{};   ///< which of the request's drafts
   std::optional<plan_pool> prefill{};    ///< the pool that computes prompts, where they are apart
   int replicas = 1;
-  int gpus = 1;                               ///< in use, of both pools
-  double batch_limit = 0;                     ///< sequences per replica the scheduler admits
-  serving_estimate serving{};                 ///< of one replica; of pools the whole service
-  token_rate<> output_rate{};                 ///< of the whole service
-  duration<> gpu_time_per_million{};          ///< device time that a million output tokens take
-  std::optional<money<>> cost_per_million{};  ///< where the accelerator has a price
+  int gpus = 1;                       ///< in use, of both pools
+  double batch_limit = 0;             ///< sequences per replica the scheduler admits
+  serving_estimate serving{};         ///< of one replica; of pools the whole service
+  token_rate<> output_rate{};         ///< of the whole service
+  duration<> gpu_time_per_million{};  ///< device time that a million output tokens take
+  std::optional<money<>>
+      cost_per_million{};  ///< where its accelerators have prices, of all of them
   bool meets_targets = true;
 };
 
@@ -93,9 +95,10 @@ inline speculation drafts_on(speculation s, const deployment& d) {
   return s;
 }
 
-/// The way of a cache between pools of so many devices together; none where nothing joins them.
-inline std::optional<cache_link> link_of(const plan_pools& pools, const accelerator& a,
-                                         int devices) {
+/// The way of a cache between pools of so many devices together; none where nothing joins them. No fabric
+/// joins two kinds of chip: both ends are behind their hosts, and the slower one says how quick it is.
+inline std::optional<cache_link> link_of(const plan_pools& pools, const accelerator& prompts,
+                                         const accelerator& answers, int devices) {
   if (pools.link) return pools.link;
   const auto over = [](const interconnect& l) -> std::optional<cache_link> {
     if (!l.exists() || !l.bandwidth.is_stated()) return std::nullopt;
@@ -103,14 +106,32 @@ inline std::optional<cache_link> link_of(const plan_pools& pools, const accelera
     if (l.latency.is_stated()) link.latency = l.latency.quantity();
     return link;
   };
-  return a.fabric.exists() && a.fabric.ranks >= devices ? over(a.fabric) : over(a.host);
+  const bool joined = answers.fabric.exists() && answers.fabric.ranks >= devices;
+  if (prompts.name == answers.name) return over(joined ? answers.fabric : answers.host);
+  const auto from = over(prompts.host), to = over(answers.host);
+  if (!from || !to) return std::nullopt;
+  return cache_link{.per_device = min(from->per_device, to->per_device),
+                    .latency = max(from->latency, to->latency)};
 }
 
-inline const accelerator& accelerator_of(const plan_request& q, const plan_point& p) {
-  for (const accelerator& a : q.accelerators) {
-    if (a.name == p.accelerator) return a;
+inline const accelerator* named_in(const std::vector<accelerator>& all, const label& name) {
+  for (const accelerator& a : all) {
+    if (a.name == name) return &a;
   }
+  return nullptr;
+}
+inline const accelerator& accelerator_of(const plan_request& q, const plan_point& p) {
+  if (const accelerator* a = named_in(q.accelerators, p.accelerator)) return *a;
   fail(error_code::unknown_accelerator, "this point is not of this request");
+}
+/// Of the chips that compute a point's prompts.
+inline const accelerator& prefill_accelerator_of(const plan_request& q, const plan_point& p) {
+  const label& name = p.prefill ? p.prefill->accelerator : p.accelerator;
+  if (name == p.accelerator || name == label{}) return accelerator_of(q, p);
+  if (q.pools) {
+    if (const accelerator* a = named_in(q.pools->prefill_on, name)) return *a;
+  }
+  fail(error_code::unknown_accelerator, "the pool that prefills is not of this request");
 }
 
 }  // namespace detail
@@ -129,8 +150,10 @@ inline disaggregated pools_of(const plan_request& q, const plan_point& p) {
   disaggregated pools{.prefill = {d, static_cast<double>(p.prefill->replicas)},
                       .decode = {d, static_cast<double>(p.replicas)},
                       .decode_starts = q.pools->decode_starts};
+  pools.prefill.deployment.device = detail::prefill_accelerator_of(q, p);
   pools.prefill.deployment.layout = p.prefill->layout;
-  if (const auto link = detail::link_of(*q.pools, d.device, p.gpus)) pools.link = *link;
+  const accelerator& prompts = pools.prefill.deployment.device;
+  if (const auto link = detail::link_of(*q.pools, prompts, d.device, p.gpus)) pools.link = *link;
   return pools;
 }
 /// The share of the load that one replica of a point serves; of pools, the whole load.

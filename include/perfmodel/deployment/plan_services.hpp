@@ -46,16 +46,18 @@ class prediction_of_plan {
                                         const speculation& drafts) const {
     return serving(d, l, drafts, policy_);
   }
-  constexpr disaggregated_estimate apart(const disaggregated& d, const service_load& l) const {
+  /// Of pools that decode here, and whose prompts are served as `prompts`.
+  constexpr disaggregated_estimate apart(const disaggregated& d, const service_load& l,
+                                         const prediction_of_plan& prompts) const {
     const auto prefill = [&](const iteration& i) {
-      return prediction_of_pass(d.prefill.deployment, i, policy_, links_);
+      return prediction_of_pass(d.prefill.deployment, i, prompts.policy_, prompts.links_);
     };
     const auto decode = [&](const iteration& i) {
       return prediction_of_pass(d.decode.deployment, i, steady_, links_);
     };
     const service_load found = with_hits(d.prefill.deployment, l);
-    return disaggregated_prediction<double, decltype(prefill), decltype(decode)>(d, found, terms_,
-                                                                                 prefill, decode)
+    return disaggregated_prediction<double, decltype(prefill), decltype(decode)>(
+               d, found, prompts.terms_, prefill, decode)
         .estimate();
   }
   constexpr basic_estimate<double> pass(const deployment& d, const iteration& i) const {
