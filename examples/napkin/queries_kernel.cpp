@@ -44,8 +44,10 @@ struct gemm : operator_query<pm::basic_gemm> {
                     "of A and C, where B alone has format; as format, where not given")
              .optional(),
          word("weight_scales",
-              "one scale for a tensor, or one for a block of 128 x 128, as DeepSeek's fp8 has",
-              {"tensor", "block"})
+              "one scale for a tensor, one for a block of 128 x 128, as DeepSeek's fp8 has, or one "
+              "for "
+              "32 weights, as MXFP4 has",
+              {"tensor", "block", "mx"})
              .otherwise("tensor"),
          weight_copies_key("copies of the weights that are read in turn; 0: they come from "
                            "DRAM, as within a model"),
@@ -64,7 +66,7 @@ struct gemm : operator_query<pm::basic_gemm> {
  private:
   /// B with the scales that its format comes with: an fp16 for 128 weights of int4 (GPTQ, AWQ), in an
   /// engine an fp8 for 16 of fp4 (NVFP4), the only kind that engines multiply, and where it is asked
-  /// for an fp32 for a block of fp8.
+  /// for an fp32 for a block of fp8, or a byte for 32 of fp4 or fp8 (OCP's MX formats).
   template <pm::Scalar T>
   static pm::storage_format stored(const inputs<T>& in) {
     const pm::number_format f = in.format(in.has("weight_format") ? "weight_format" : "format");
@@ -76,6 +78,15 @@ struct gemm : operator_query<pm::basic_gemm> {
                             .append("; allowed: block with fp8"));
       }
       return pm::storage_format(pm::fp8, 128 * 128, 32);
+    }
+    if (in.text("weight_scales") == "mx") {
+      if (f != pm::fp4 && f != pm::fp8) {
+        throw pm::error(pm::error_code::out_of_range,
+                        std::string("weight_scales is mx with weights in ")
+                            .append(pm::name_of(f))
+                            .append("; allowed: mx with fp4 or fp8"));
+      }
+      return pm::storage_format(f, 32, 8);
     }
     const bool weight_only = in.has("weight_format") || in.has("activation_format");
     if (f == pm::int4 && weight_only) return pm::storage_format(pm::int4, 128, 16);

@@ -22,6 +22,9 @@ ask gemm bytes $((4096 * 4096 * 4125 / 8000 + 2 * 2 * 4096)) 0 --accelerator h10
 # A block of 128 x 128 fp8 weights has a scale of 4 bytes; operands and results are of a byte.
 ask gemm bytes $((4096 * 4096 + 32 * 32 * 4 + 2 * 4096)) 0 --accelerator h100_sxm --m 1 --n 4096 --k 4096 --format fp8 \
   --weight_scales block
+# MXFP4: 4 bits and 8 more for each 32, 4.25 bits of 4096 x 4096.
+ask gemm bytes $((4096 * 4096 * 425 / 800 + 2 * 2 * 4096)) 0 --accelerator h100_sxm --m 1 --n 4096 --k 4096 --weight_format fp4 \
+  --weight_scales mx
 # An FFN gate product over the tokens in a batch.
 expected=(1.0 2.0 4.0 8.0 15.9 31.4 61.7 119.2 222.9 394.9 642.8 936.9)
 for i in "${!expected[@]}"; do

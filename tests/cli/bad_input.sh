@@ -10,6 +10,7 @@ refuses '--k' "${gemm[@]}" --k
 refuses PM-E004 "${gemm[@]}"
 refuses PM-E003 "${gemm[@]}" --k 3 --batch 4
 refuses PM-E003 "${gemm[@]}" --k 3 4
+refuses 'weight_scales is mx with weights in int4; allowed: mx with fp4 or fp8' "${gemm[@]}" --k 3 --weight_format int4 --weight_scales mx
 refuses PM-E010 "${gemm[@]}" --k 0
 refuses PM-E010 "${gemm[@]}" --k -3
 refuses PM-E010 "${gemm[@]}" --k 2.5

@@ -46,6 +46,39 @@ double residual(const gemm_row& r, const pm::machine_parameters* machine = nullp
 
 }  // namespace
 
+TEST_CASE("int8 and int4 weights beside 16-bit activations, of shapes that no fit has seen",
+          "[calibrated][shared]") {
+  using scalar = pm::dual<2>;
+  const std::vector<gemm_row> rows = published::weight_only(graph_rows());
+  REQUIRE(rows.size() == 352);
+  const auto device = pm::lift<scalar>(*rows[0].device);
+  const auto machine = pm::lift<scalar>(fitted_profile_of(rows[0].gpu).value);
+  std::vector<double> measured;
+  std::vector<std::size_t> shape;
+  std::map<double, std::size_t> shapes;
+  for (const gemm_row& r : rows) {
+    measured.push_back(r.seconds);
+    const double nk = r.workload.n * 1e6 + r.workload.k;
+    shape.push_back(shapes.emplace(nk, shapes.size()).first->second);
+  }
+  const auto predict = [&](const std::array<scalar, 2>& v, std::size_t i) {
+    return published::widened_time(rows[i], device, machine, v);
+  };
+  const std::vector<double> unseen =
+      pm::held_out_residuals(published::of_widening, std::span<const double>(measured),
+                             std::span<const std::size_t>(shape), predict);
+  std::map<std::string, std::vector<double>> held_out, shipped;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    held_out[rows[i].dtype].push_back(unseen[i]);
+    shipped[rows[i].dtype].push_back(residual(rows[i]));
+  }
+  for (const char* dtype : {"int8_wo", "int4_wo"}) {
+    INFO(dtype);
+    CHECK(pm::score_of(held_out[dtype]).mean < 0.115);
+    CHECK(pm::score_of(shipped[dtype]).mean < 0.115);
+  }
+}
+
 TEST_CASE("bf16 matrix products on five machines", "[calibrated][shared]") {
   std::map<std::string, std::vector<double>> every, cold;
   for (const gemm_row& r : graph_rows()) {

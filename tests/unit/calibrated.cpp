@@ -218,6 +218,52 @@ TEST_CASE("an engine quantises activations; a library does not", "[calibrated]")
              WithinRel(5.0 + 2.5 / 0.8, 1e-9));
 }
 
+TEST_CASE("narrow weights are widened beside the multiplications", "[calibrated]") {
+  // 100 tiles of 64x64 on 100 SMs; 64 columns at half a cycle of 1 ns take 32 ns for each k, their products
+  // 8,192 FLOP at 0.5 TFLOP/s 16.384 ns; 128 columns would take twice as long.
+  pm::gemm g{.m = 64, .n = 6400, .k = 1000};
+  pm::engine_profile engine{.widening_floor = 3.0 * pm::us, .widening_cycles = 0.5};
+  CHECK(calibrated_estimate(round_device(), g, {plain, engine}).time ==
+        calibrated_estimate(round_device(), g, {plain}).time);  // 16 bits beside 16 bits
+  for (const pm::storage_format& weights :
+       {pm::storage_format(pm::int4, 128, 16), pm::storage_format(pm::fp4, 32, 8),
+        pm::storage_format(pm::fp8)}) {
+    g.weights = weights;
+    engine.widening_cycles = 0.5;
+    const pm::estimate slow = calibrated_estimate(round_device(), g, {plain, engine});
+    CHECK_THAT(in_us(slow, "compute"), WithinRel(32.0 + 1.0, 1e-9));
+    CHECK_THAT(in_us(slow, "launch"), WithinRel(2.0 + 3.0, 1e-9));
+    engine.widening_cycles = 0.1;  // hidden under the products
+    const pm::estimate hidden = calibrated_estimate(round_device(), g, {plain, engine});
+    CHECK_THAT(in_us(hidden, "compute"), WithinRel(16.384 + 1.0, 1e-9));
+  }
+  // Both operands in fp4, as on Blackwell: nothing is widened.
+  g.format = pm::fp4;
+  g.weights = pm::storage_format(pm::fp4, 16, 8);
+  CHECK(in_us(calibrated_estimate(round_device(), g, {plain, engine}), "launch") == 2.0);
+}
+
+TEST_CASE("narrow weights were measured on A100 alone, and a prediction says so", "[calibrated]") {
+  const pm::gemm g{.m = 16,
+                   .n = 8192,
+                   .k = 8192,
+                   .weights = pm::storage_format(pm::fp4, 32, 8)};  // MXFP4 beside bf16
+  pm::gemm wide = g;
+  wide.weights = pm::bf16;
+  const auto ask = [](const char* name, const pm::gemm& x) {
+    const pm::accelerator& a = *pm::catalog::find_accelerator(name);
+    return predict(a, x, pm::calibrated_for(a, pm::engine::vllm)).stands_on;
+  };
+  CHECK(ask("a100_sxm_80gb", g).weakest() == pm::basis::measured);
+  for (const char* name : {"h100_sxm", "h200_sxm", "b200_sxm", "l40s"}) {
+    INFO(name);
+    CHECK(ask(name, g).weakest() == pm::basis::derived);
+    CHECK(ask(name, wide).weakest() == pm::basis::measured);
+    CHECK(ask(name, g).log_sigma() > ask("a100_sxm_80gb", g).log_sigma());
+    CHECK(ask(name, g).log_sigma() > ask(name, wide).log_sigma());
+  }
+}
+
 TEST_CASE("cold, it is never below the bound", "[calibrated]") {
   perfmodel_test::random_numbers random(5);
   for (const char* name : {"a100_sxm_80gb", "h100_sxm", "h200_sxm", "b200_sxm", "l40s"}) {
@@ -391,9 +437,9 @@ TEST_CASE("each number that no machine and no engine has is refused at the door"
                                      {"matrix_floor", "tile_fill", "split_cost", "power_slowdown"});
   perfmodel_test::refuses_each_field(
       pm::catalog::engine_vllm, door,
-      {"tensor_scale_floor", "quantise_floor", "quantise_cycles", "tensor_scale_share",
-       "quantise_share", "step_host", "sequence_host", "rank_wait", "request_host",
-       "request_iterations", "log_sigma"});
+      {"tensor_scale_floor", "quantise_floor", "quantise_cycles", "widening_floor",
+       "widening_cycles", "tensor_scale_share", "quantise_share", "step_host", "sequence_host",
+       "rank_wait", "request_host", "request_iterations", "log_sigma"});
   for (const double copies : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK(refusal([&] { pm::replaying(copies); }).starts_with("PM-E010: weight_copies is "));
   }

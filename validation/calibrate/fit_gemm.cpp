@@ -115,6 +115,39 @@ pm::engine_profile fit_engine(const char* name, const rows& all, const parameter
   return e;
 }
 
+/// Weights narrower than 16-bit activations: by fits that have not seen their (n, k), their n, their k.
+void report_widening(const rows& all, const parameters_by_gpu& fitted) {
+  using scalar = pm::dual<2>;
+  const rows data = published::weight_only(all);
+  if (data.empty()) return;
+  const auto device = pm::lift<scalar>(*data.front().device);
+  const auto machine = pm::lift<scalar>(fitted.at(data.front().gpu));
+  const auto predict = [&](const std::array<scalar, 2>& v, std::size_t i) {
+    return published::widened_time(data[i], device, machine, v);
+  };
+  const auto t = published::seconds_of(data);
+  const auto fit = pm::fit_log_ratios(published::of_widening, std::span<const double>(t), predict);
+  const auto print = [&](const char* what, const std::vector<double>& residual) {
+    std::map<std::string, std::vector<double>> by;
+    for (std::size_t i = 0; i < data.size(); ++i) by[data[i].dtype].push_back(residual[i]);
+    for (const auto& [dtype, r] : by) print_score(what, data.front().gpu + ' ' + dtype, r);
+  };
+  print("widened, in sample", fit.residual);
+  const auto unseen = [&](const char* what, auto part) {
+    std::map<double, std::size_t> parts;
+    std::vector<std::size_t> group;
+    for (const auto& r : data) {
+      group.push_back(parts.emplace(part(r.workload), parts.size()).first->second);
+    }
+    print(what, pm::held_out_residuals(published::of_widening, std::span<const double>(t),
+                                       std::span<const std::size_t>(group), predict));
+  };
+  unseen("widened, (n, k) left out", [](const pm::gemm& g) { return g.n * 1e6 + g.k; });
+  unseen("widened, each n left out", [](const pm::gemm& g) { return g.n; });
+  unseen("widened, each k left out", [](const pm::gemm& g) { return g.k; });
+  published::print_parameters(published::of_widening, fit);
+}
+
 /// By what the profile says limits a product, of cold weights, and the bound.
 void report_regimes(const std::string& gpu, const rows& data, const pm::machine_parameters& p) {
   std::map<std::string, std::vector<double>> regime;
@@ -203,6 +236,7 @@ int main(int argc, char** argv) {
   parameters_by_gpu fitted;
   for (const auto& [gpu, data] : by_gpu) fitted[gpu] = report_machine(gpu, data, unknown[gpu]);
   report_narrow(all, fitted);
+  report_widening(all, fitted);
   // Never fitted: layers of real models, run eagerly.
   std::map<std::string, std::vector<double>> layers;
   for (const auto& r : published::layer_gemms(folder))

@@ -21,7 +21,7 @@ using published::attention_row;
 using published::moe_row;
 
 /// Narrow products of one engine on all machines, whose profiles are the shipped: without each n and each k.
-/// What is narrower than 8 bits, and narrow weights alone, nobody fits: as they are.
+/// What is narrower than 8 bits nobody fits: as it is.
 inline void add_narrow_products(residuals& out, const std::string& engine,
                                 const std::vector<gemm_row>& all) {
   using scalar = pm::dual<4>;
@@ -37,7 +37,7 @@ inline void add_narrow_products(residuals& out, const std::string& engine,
     const pm::gemm_calibration shipped{pm::catalog::machine_profile_of(*r.device).value,
                                        *pm::catalog::find_engine(engine)};
     const auto e = calibrated_estimate(*r.device, r.workload, shipped, pm::replaying(r.copies));
-    if (bits != 8.0) out[key(r)].push_back(std::log(r.seconds / e.time.value()));
+    if (bits < 8.0) out[key(r)].push_back(std::log(r.seconds / e.time.value()));
     if (bits > 8.0) continue;
     rows.push_back(r);
     if (!devices.contains(r.gpu)) devices[r.gpu] = pm::lift<scalar>(*r.device);
@@ -62,6 +62,24 @@ inline void add_narrow_products(residuals& out, const std::string& engine,
     const auto part = [&](const gemm_row& r) { return std::to_string(r.workload.*of); };
     const std::vector<double> unseen = without_parts(p, rows, predict, part);
     for (std::size_t i = 0; i < rows.size(); ++i) out[key(rows[i])].push_back(unseen[i]);
+  }
+}
+
+/// Narrow weights beside 16-bit activations, on machines whose profiles are the shipped: without each n and each k.
+inline void add_widened_products(residuals& out, const std::vector<gemm_row>& all) {
+  using scalar = pm::dual<2>;
+  const std::vector<gemm_row> rows = published::weight_only(all);
+  if (rows.empty()) return;
+  const auto device = pm::lift<scalar>(*rows.front().device);
+  const auto machine =
+      pm::lift<scalar>(pm::catalog::machine_profile_of(*rows.front().device).value);
+  const auto predict = [&](const std::array<scalar, 2>& v, std::size_t i) {
+    return published::widened_time(rows[i], device, machine, v);
+  };
+  for (double pm::gemm::*of : {&pm::gemm::n, &pm::gemm::k}) {
+    append(out["gemm " + rows.front().gpu + " widened"],
+           without_parts(published::of_widening, rows, predict,
+                         [&](const gemm_row& r) { return std::to_string(r.workload.*of); }));
   }
 }
 
@@ -172,6 +190,7 @@ inline residuals all_of(const std::string& folder) {
   for (const char* engine : {"trtllm", "vllm"}) {
     if (!gemms.empty()) add_narrow_products(out, engine, gemms);
   }
+  add_widened_products(out, gemms);
   std::map<std::string, std::vector<attention_row>> attention;
   for (const attention_row& r : published::attention_rows(folder)) attention[r.gpu].push_back(r);
   for (const auto& [gpu, rows] : attention) add_attention(out, rows);

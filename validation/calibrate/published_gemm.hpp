@@ -70,6 +70,27 @@ inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
   return rows;
 }
 
+/// What is fitted of weights narrower than 16-bit activations.
+inline constexpr std::array<pm::fitted_parameter, 2> of_widening{
+    {{"widening_floor [us]", 5, 0.0, 30}, {"widening_cycles", 0.03, 0.0, 0.5}}};
+
+/// Their rows: TensorRT-LLM's on A100, int8 with a scale for a column and int4 in groups.
+inline std::vector<gemm_row> weight_only(const std::vector<gemm_row>& all) {
+  std::vector<gemm_row> rows;
+  for (const gemm_row& r : all) {
+    if (r.dtype == "int8_wo" || r.dtype == "int4_wo") rows.push_back(r);
+  }
+  return rows;
+}
+template <class T>
+T widened_time(const gemm_row& r, const pm::basic_accelerator<T>& device,
+               const pm::basic_machine_parameters<T>& machine, const std::array<T, 2>& v) {
+  const pm::basic_engine_profile<T> e{.widening_floor = v[0] * pm::us, .widening_cycles = v[1]};
+  return pm::calibrated_estimate(device, pm::lift<T>(r.workload), {machine, e},
+                                 pm::replaying(T(r.copies)))
+      .time.value();
+}
+
 /// vidur_linear_ops: layers of real models, run one after the other, so their weights are cold.
 inline std::vector<gemm_row> layer_gemms(const std::string& folder) {
   std::vector<gemm_row> rows;

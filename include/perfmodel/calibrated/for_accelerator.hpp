@@ -15,6 +15,7 @@ namespace detail {
 constexpr void run_aiter(calibrated& c, const accelerator& a) {
   const bool cdna4 = a.architecture == chip_architecture::cdna4;
   c.engine.block_scale_share = catalog::block_scale_share_of(a);
+  c.engine.widening_cycles *= 2.0;  // a compute unit issues 64 lanes a clock, an SM 128; assumed
   c.moe_kernels = cdna4 ? catalog::aiter_mxfp4_experts : catalog::aiter_bf16_experts;
   c.widened_moe_kernels = catalog::aiter_widened_experts;
   c.narrow_moe_kernels = catalog::aiter_fp8_experts;
@@ -61,7 +62,11 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   const auto note = [](profile_part part, const auto& p, const kind_widths& widths = {}) {
     return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma, widths};
   };
-  c.notes = {note(profile_part::products, machine, catalog::product_widths_of(a)),
+  profile_note products = note(profile_part::products, machine, catalog::product_widths_of(a));
+  if (!catalog::same_machine(a, catalog::a100_sxm_80gb)) {
+    products.widening = &catalog::sources::widened_elsewhere;
+  }
+  c.notes = {products,
              profile_note{.part = profile_part::quantisation,
                           .from = c.engine.from,
                           .log_sigma = c.engine.log_sigma},

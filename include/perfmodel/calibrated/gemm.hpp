@@ -54,6 +54,8 @@ struct product_path {
   bool quantises = false;
   bool finds_tensor_scale = false;  ///< SMs look at every activation
   bool splits = true;               ///< whether the kernels may split k over SMs
+  duration<T> widening_launch{};
+  duration<T> widening{};  ///< of a weight, by one SM
 };
 
 template <Scalar T>
@@ -74,7 +76,12 @@ constexpr product_path<T> product_path_of(const basic_accelerator<T>& a, const b
   p.quantise_launches = tensor_scaled ? engine.tensor_scale_floor : engine.quantise_floor;
   p.quantises = narrow && upper(p.quantise_launches.value()) > 0.0;
   p.finds_tensor_scale = tensor_scaled && !block_scaled;
-  p.splits = !(narrow && block_scaled) && !(g.weights.bits() < bits_of(format));
+  const bool widens = g.weights.bits() < bits_of(format);
+  p.splits = !(narrow && block_scaled) && !widens;
+  if (widens) p.widening_launch = engine.widening_floor;
+  if (widens && upper(engine.widening_cycles) > 0.0) {
+    p.widening = engine.widening_cycles / positive("vector.clock", a.vector.clock.quantity());
+  }
   return p;
 }
 
@@ -84,10 +91,11 @@ struct sm_rates {
   T count{};
   flop_rate<T> matrix{};
   bandwidth<T> operands{};
+  duration<T> widening{};  ///< of one weight
 };
 
-/// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications or the
-/// arrival of its operands, and a fill. Too few tiles: k is split until all SMs work, at a cost and
+/// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications, the
+/// arrival of its operands or the widening of its weights on the vector units, and a fill. Too few tiles: k is split until all SMs work, at a cost and
 /// with partial sums to add.
 template <Scalar T>
 constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_parameters<T>& machine,
@@ -100,8 +108,12 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
   const bytes<T> operands =
       scalar_min(g.m, T(t.rows)) * bytes_of(g.format) + lift<T>(t.columns * bytes_of(g.weights));
   const flops<T> multiplications = 2.0 * scalar_min(worked_rows, T(t.rows)) * (t.columns * flop);
-  const duration<T> step = named(
-      t.step, max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands)));
+  duration<T> longest =
+      max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands));
+  if (upper(sm.widening.value()) > 0.0) {
+    longest = max(longest, duration<T>(t.columns * sm.widening));
+  }
+  const duration<T> step = named(t.step, longest);
   const duration<T> whole = named(t.whole, waves * (g.k * step + machine.tile_fill));
   if (!splits) return whole;
   // As many as SMs are free for; where k allows fewer, so many that each is a step deep in the mean.
@@ -124,7 +136,7 @@ constexpr duration<T> compute_time(const basic_accelerator<T>& a, const basic_ge
   const T worked_rows = ceil(g.m / rows) * rows;
   const T sms = count("sms", a.sms.value());
   const bandwidth<T> operands = positive("operand_bandwidth", machine.operand_bandwidth);
-  const sm_rates<T> sm{sms, path.matrix / sms, operands / sms};
+  const sm_rates<T> sm{sms, path.matrix / sms, operands / sms, path.widening};
   duration<T> least = tiled_time(g, machine, sm, worked_rows, path.splits, output_tiles[0]);
   for (std::size_t i = 1; i < output_tiles.size(); ++i) {
     least = min(least, tiled_time(g, machine, sm, worked_rows, path.splits, output_tiles[i]));
@@ -216,7 +228,8 @@ constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic
   const duration<T> slowed = terms.add(
       limiter::compute, "power",
       machine.power_slowdown * (dense / (paced + power_settles)) * dense + (paced - overlapped));
-  const duration<T> launch = terms.add(limiter::launch, "launch", machine.matrix_floor);
+  const duration<T> launch =
+      terms.add(limiter::launch, "launch", machine.matrix_floor + path.widening_launch);
   duration<T> time = launch + overlapped + slowed;
   if (path.quantises) {
     duration<T> quantise = quantise_time(a, g, engine, path, dram);

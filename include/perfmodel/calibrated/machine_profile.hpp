@@ -41,7 +41,7 @@ using basic_machine_profile = fitted_profile<basic_machine_parameters<T>>;
 using machine_profile = basic_machine_profile<>;
 
 /// What a serving engine adds. Around a low-precision matrix product: kernels that quantise the
-/// activations while it runs. Around a pass: time of the host that the device waits for. Around a
+/// activations while it runs. In a product of narrow weights and wider activations: widening them. Around a pass: time of the host that the device waits for. Around a
 /// request: reading it and answering. A plain library has none of it (the defaults).
 template <Scalar T = double>
 struct basic_engine_profile {
@@ -50,12 +50,15 @@ struct basic_engine_profile {
   duration<T> quantise_floor{};      ///< launches, where every scale is per block or token
   T quantise_cycles{};               ///< SM cycles per activation, without block scales
   T block_scale_share = T(1.0);      ///< of the matrix rate that products with block scales keep
-  T tensor_scale_share = T(1.0);     ///< of that time left in a model, where a scale is per tensor
-  T quantise_share = T(1.0);         ///< the same elsewhere: the rest is fused away
-  duration<T> step_host{};           ///< of a pass: scheduling, sampling, starting the graph
-  duration<T> sequence_host{};       ///< of a sequence and pass
-  duration<T> rank_wait{};       ///< of a collective in a model, whose ranks do not come together
-  duration<T> request_host{};    ///< of a request: HTTP, tokens of the prompt and back
+  duration<T>
+      widening_floor{};  ///< more than matrix_floor, where weights are narrower than activations
+  T widening_cycles{};   ///< SM cycles that widening such a weight takes, in each tile
+  T tensor_scale_share = T(1.0);  ///< of that time left in a model, where a scale is per tensor
+  T quantise_share = T(1.0);      ///< the same elsewhere: the rest is fused away
+  duration<T> step_host{};        ///< of a pass: scheduling, sampling, starting the graph
+  duration<T> sequence_host{};    ///< of a sequence and pass
+  duration<T> rank_wait{};        ///< of a collective in a model, whose ranks do not come together
+  duration<T> request_host{};     ///< of a request: HTTP, tokens of the prompt and back
   T request_iterations{};        ///< that run, or are scheduled, before one that a request can join
   T prompt_time = T(1.0);        ///< of an iteration with prompts, times that of its kernels
   std::optional<T> pass_time{};  ///< of a pass, times its kernels and links: of one's own service
@@ -69,6 +72,8 @@ struct basic_engine_profile {
     f(field::not_negative("quantise_floor"), s.quantise_floor...);
     f(field::not_negative("quantise_cycles"), s.quantise_cycles...);
     f(field::positive("block_scale_share"), s.block_scale_share...);
+    f(field::not_negative("widening_floor"), s.widening_floor...);
+    f(field::not_negative("widening_cycles"), s.widening_cycles...);
     f(field::not_negative("tensor_scale_share"), s.tensor_scale_share...);
     f(field::not_negative("quantise_share"), s.quantise_share...);
     f(field::not_negative("step_host"), s.step_host...);

@@ -52,6 +52,14 @@ constexpr basic_time_by_profile<T> kinds_of(const Operator& x) {
   return by;
 }
 
+/// Of products of a kind. What nobody measured on this machine says so.
+template <Scalar T>
+constexpr profile_note product_note(const basic_calibrated<T>& c, product_kind k, double width) {
+  profile_note n = with_width(c.note(profile_part::products), width);
+  if (k == product_kind::widened && n.widening != nullptr) n.from = n.widening;
+  return n;
+}
+
 }  // namespace detail
 
 /// The evidence behind such times. Within a part all operators of a pass are off together, over the layers
@@ -64,7 +72,8 @@ constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by
   };
   const profile_note& quantisation = c.note(profile_part::quantisation);
   evidence e;
-  add(e, profile_part::products, detail::product_width(c, t.product), t.products);
+  e.add(detail::product_note(c, t.product, detail::product_width(c, t.product)),
+        middle(t.products));
   if (quantises(t.product) && quantisation.log_sigma > 0.0 && mid(t.products.value()) > 0.0) {
     e.cite(quantisation);
   }
@@ -110,7 +119,10 @@ constexpr prediction<basic_estimate<T>> predict(
   ? profile_part::experts : profile_part::products;
   evidence stands_on;
   const auto time = duration<>::from_value(mid(e.time.value()));
-  stands_on.add(detail::with_width(c.note(part), stated_log_sigma(x, c)), time);
+  const double width = stated_log_sigma(x, c);
+  stands_on.add(part == profile_part::products ? detail::product_note(c, by.product, width)
+                                               : detail::with_width(c.note(part), width),
+                time);
   const profile_note& quantisation = c.note(profile_part::quantisation);
   if (quantises(by.product) && quantisation.log_sigma > 0.0) stands_on.cite(quantisation);
   return prediction_of(e, roofline(a, x), stands_on);

@@ -28,6 +28,8 @@ struct profile_note {
   const source* from = &given_by_caller;
   double log_sigma = 0.0;
   kind_widths by_kind{};
+  const source* widening =
+      nullptr;  ///< of products of narrow weights, where they were not measured
 
   /// Of one kind of operators: its own where it was measured.
   template <class Kind>

@@ -6,6 +6,12 @@
 
 namespace perfmodel::catalog {
 
+namespace sources {
+inline constexpr source widened_elsewhere{
+    basis::derived,
+    "the machine's own products, and what widening a weight takes on A100, where it was measured"};
+}  // namespace sources
+
 /// log_sigma of one measured machine by kind, in the order of product_kind, attention_kind and expert_kind;
 /// 0: not measured. 84 to 89 % of the rows that fits without their n, their k, a third of the m (products),
 /// their head counts, batches or lengths (attention), or their model's shape (experts) had not seen are
@@ -16,7 +22,7 @@ struct measured_widths {
   kind_widths products{}, attention{}, experts{};
 };
 inline constexpr std::array<measured_widths, 8> all_measured_widths = {{
-    {&measured_a100, {0.10, 0.0, 0.0, 0.0, 0.155, 0.28}, {0.118, 0.0, 0.108, 0.0}, {0.35}},
+    {&measured_a100, {0.10, 0.0, 0.0, 0.0, 0.155, 0.155}, {0.118, 0.0, 0.108, 0.0}, {0.35}},
     {&measured_h100,
      {0.090, 0.104, 0.112},
      {0.090, 0.100, 0.091, 0.085},
@@ -44,11 +50,19 @@ constexpr kind_widths widened_by(kind_widths widths, double more) {
 }
 
 /// By kind of products, attention and experts on an accelerator: its own, or its donor's and what a loan adds.
-/// Test: h100_sxm's are the table's; h20's are wider.
+/// Products of narrow weights were measured on A100 alone: elsewhere A100's, and what a loan from it adds.
+/// Test: h100_sxm's are the table's; h20's are wider; so is what H100 says of narrow weights.
 constexpr kind_widths product_widths_of(const accelerator& a) {
-  if (const measured_machine* own = measured_as(a)) return measured_widths_of(*own).products;
-  const measured_machine& donor = donor_of(a);
-  return widened_by(measured_widths_of(donor).products, transfer_log_sigma(a, donor.device()));
+  const measured_machine* own = measured_as(a);
+  const measured_machine& from = own != nullptr ? *own : donor_of(a);
+  kind_widths widths = measured_widths_of(from).products;
+  if (own == nullptr) widths = widened_by(widths, transfer_log_sigma(a, from.device()));
+  constexpr auto kind = static_cast<std::size_t>(product_kind::widened);
+  if (widths[kind] == 0.0 && !is_measured_amd(a)) {
+    widths[kind] = in_quadrature(measured_widths_of(measured_a100).products[kind],
+                                 transfer_log_sigma(a, measured_a100.device()));
+  }
+  return widths;
 }
 constexpr kind_widths attention_widths_of(const accelerator& a) {
   if (const measured_machine* own = measured_as(a)) return measured_widths_of(*own).attention;
