@@ -1,0 +1,157 @@
+// A pass of more sequences, longer contexts or more prompt tokens never takes less time, and no pass takes longer
+// on a machine with more bandwidth or quicker links. $PERFMODEL_SAMPLES samples of each property.
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/step.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <sstream>
+
+#include "support/order.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::calibrated_machine;
+using perfmodel_test::calibrated_machines;
+using perfmodel_test::one_of;
+using perfmodel_test::order;
+using perfmodel_test::power_of_two;
+using perfmodel_test::random_numbers;
+using perfmodel_test::samples;
+using perfmodel_test::whole;
+
+namespace {
+
+struct pass {
+  pm::deployment d;
+  pm::iteration i;
+  pm::calibrated silicon;
+};
+
+std::string told(const pass& p) {
+  std::ostringstream out;
+  out << p.d.model.name.c_str() << " on " << p.d.device.name.c_str() << " t" << p.d.layout.tensor
+      << " p" << p.d.layout.pipeline << " e" << p.d.layout.expert
+      << (p.d.kv.bits() < 16 ? " fp8 cache" : "") << " batch " << p.i.batch << " context "
+      << p.i.context << " prefill " << p.i.prefill_tokens << " past " << p.i.prefill_past;
+  return out.str();
+}
+
+/// The same kernels, which never cut keys into parts: the order of attention without its exception.
+pm::calibrated without_parts(pm::calibrated c) {
+  for (auto* k : {&c.attention_kernels, &c.narrow_attention_kernels}) {
+    k->max_splits = 1.0;
+    k->partial_row_cycles.reset();
+  }
+  return c;
+}
+
+/// A model of the catalogue as some machine can hold it, or cut; the pass is valid.
+pass random_pass(random_numbers& x) {
+  for (;;) {
+    const calibrated_machine& m = one_of(x, calibrated_machines());
+    pass p{.d = {.device = *m.device, .model = *one_of(x, cat::models).model},
+           .i = {},
+           .silicon = m.silicon};
+    p.d.layout.tensor = static_cast<int>(power_of_two(x, 0, 3));
+    if (x.uniform() < 0.3) p.d.layout.pipeline = 2;
+    if (x.uniform() < 0.3) p.d.kv = pm::fp8;
+    const double kind = x.uniform();
+    if (kind < 0.8) p.i.batch = whole(x, 1, 512);
+    p.i.context = whole(x, 1, 1e5);
+    if (kind > 0.5) p.i.prefill_tokens = whole(x, 1, 16384);
+    if (kind > 0.8) p.i.prefill_past = whole(x, 1, 1e4);
+    try {
+      pm::step_bound(p.d, p.i);
+      pm::step(p.d, p.i, p.silicon);
+      return p;
+    } catch (const pm::error&) {
+      continue;  // a layout that the model cannot have
+    }
+  }
+}
+
+double bound_of(const pass& p) {
+  return pm::step_bound(p.d, p.i).time.value();
+}
+double predicted(const pass& p, const pm::calibrated& c) {
+  return pm::step(p.d, p.i, c).time.value();
+}
+
+void add(pass& p, random_numbers& x) {
+  const double what = x.uniform();
+  if (p.i.batch > 0.0 && what < 0.3) {
+    p.i.batch += whole(x, 1, 100);
+  } else if (p.i.batch > 0.0 && what < 0.6) {
+    p.i.context += whole(x, 1, 2000);
+  } else if (p.i.prefill_tokens > 0.0 && what < 0.8) {
+    p.i.prefill_past += whole(x, 1, 2000);
+  } else {
+    p.i.prefill_tokens += whole(x, 1, 500);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a pass: more work takes longer, but for the parts of attention", "[calibrated][order]") {
+  random_numbers x(81);
+  order bound("bound"), whole_keys("calibrated, keys in one part"),
+      parts("calibrated, by less than a fifth");
+  const long n = samples();
+  for (long i = 0; i < n; ++i) {
+    const pass p = random_pass(x);
+    pass more = p;
+    add(more, x);
+    const auto where = [&] { return told(p) + "; " + told(more); };
+    bound.rises(bound_of(p), bound_of(more), where);
+    const pm::calibrated c = without_parts(p.silicon);
+    // Prompts bring decodes another kernel where that was measured.
+    const bool other_kernel = c.mixed_attention && p.i.batch > 0.0 && p.i.prefill_tokens == 0.0 &&
+                              more.i.prefill_tokens > 0.0;
+    whole_keys.rises(predicted(p, c), predicted(more, c), where, [&] { return other_kernel; });
+    parts.rises(0.8 * predicted(p, p.silicon), predicted(more, p.silicon), where);
+  }
+}
+
+TEST_CASE("a pass: more bandwidth and quicker links never take longer", "[calibrated][order]") {
+  random_numbers x(82);
+  order bound("bound"), calibrated("calibrated");
+  const long n = samples();
+  for (long i = 0; i < n; ++i) {
+    const pass p = random_pass(x);
+    pass faster = p;
+    faster.d.device.dram.bandwidth = x.uniform(1.0, 3.0) * p.d.device.dram.bandwidth.quantity();
+    if (p.d.device.fabric.bandwidth.is_stated() && x.uniform() < 0.5) {
+      faster.d.device.fabric.bandwidth =
+          x.uniform(1.0, 3.0) * p.d.device.fabric.bandwidth.quantity();
+    }
+    const auto where = [&] { return told(p); };
+    bound.rises(bound_of(faster), bound_of(p), where);
+    calibrated.rises(predicted(faster, p.silicon), predicted(p, p.silicon), where);
+  }
+}
+
+TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
+  random_numbers x(83);
+  order bound("bound"), twice("calibrated, twice the sequences, by tiles alone, by less than 3 %");
+  const long n = samples();
+  for (long i = 0; i < n; ++i) {
+    pass p = random_pass(x);
+    if (p.i.batch < 1.0) p.i.batch = whole(x, 1, 512);
+    p.i.prefill_tokens = p.i.prefill_past = 0.0;
+    pass more = p;
+    more.i.batch += 1.0;
+    const auto where = [&] { return told(p); };
+    bound.rises(p.i.batch / bound_of(p), more.i.batch / bound_of(more), where);
+    more.i.batch = 2.0 * p.i.batch;
+    // Tiles hardly lose by twice the rows: two of 256 multiply all rows where one left some out. What can lose more: fewer parts of keys and of k, where tiles fill SMs; power,
+    // that long products meet; collectives, whose kernels change with the message; what leaves the L2, where
+    // measured small kernels find it.
+    pm::calibrated c = without_parts(p.silicon);
+    c.machine.split_cost = 1.0 * pm::second;
+    c.machine.power_slowdown = 0.0;
+    const auto seconds = [&](const pass& q) {
+      return pm::step(q.d, q.i, c, pm::full_link{}).time.value();
+    };
+    twice.rises(0.97 * p.i.batch / seconds(p), more.i.batch / seconds(more), where,
+                [&] { return c.small_kernels.any(); });
+  }
+}
