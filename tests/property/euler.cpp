@@ -8,12 +8,13 @@
 #include <perfmodel/overlap.hpp>
 #include <perfmodel/queueing.hpp>
 #include <perfmodel/roofline.hpp>
-#include <support/scalars.hpp>
+#include <support/euler.hpp>
 #include <support/short_quantities.hpp>
 
 namespace pm = perfmodel;
 using perfmodel_test::b;
 using perfmodel_test::bps;
+using perfmodel_test::check_law;
 using perfmodel_test::rps;
 using perfmodel_test::s;
 using perfmodel_test::tps;
@@ -31,30 +32,6 @@ pm::flop_rate<T> fps(const T& x) {
 template <class T>
 pm::price<T> usd(const T& x) {
   return pm::price<T>::from_value(x);
-}
-
-/// A law at x, whose result scales by L^degree where input i scales by L^weights[i].
-template <std::size_t N, class F>
-void check_law(const char* name, const std::array<double, N>& x,
-               const std::array<double, N>& weights, double degree, F&& f) {
-  INFO(name);
-  std::array<pm::dual<N>, N> seeded{};
-  for (std::size_t i = 0; i < N; ++i) seeded[i] = pm::dual<N>::variable(x[i], i);
-  const pm::dual<N> y = f(seeded);
-  REQUIRE(y.value() != 0.0);
-  double sum = 0.0;
-  for (std::size_t i = 0; i < N; ++i) {
-    auto up = x, down = x;
-    up[i] *= 1.0 + 1e-5;
-    down[i] *= 1.0 - 1e-5;
-    const double slope = (f(up) - f(down)) / (up[i] - down[i]) * x[i] / y.value();
-    const double elasticity = y.partial(i) * x[i] / y.value();
-    INFO("input " << i << ": elasticity " << elasticity << ", by central differences " << slope);
-    CHECK(std::abs(elasticity - slope) <= 1e-6 * std::fmax(1.0, std::abs(slope)));
-    sum += weights[i] * elasticity;
-  }
-  INFO("sum of weighted elasticities " << sum << ", degree " << degree);
-  CHECK(std::abs(sum - degree) <= 1e-9);
 }
 
 }  // namespace
