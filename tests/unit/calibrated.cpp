@@ -439,7 +439,7 @@ TEST_CASE("each number that no machine and no engine has is refused at the door"
       pm::catalog::engine_vllm, door,
       {"tensor_scale_floor", "quantise_floor", "quantise_cycles", "widening_floor",
        "widening_cycles", "tensor_scale_share", "quantise_share", "step_host", "sequence_host",
-       "rank_wait", "request_host", "request_iterations", "log_sigma"});
+       "rank_wait", "request_host", "request_iterations", "run_start", "log_sigma"});
   for (const double copies : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK(refusal([&] { pm::replaying(copies); }).starts_with("PM-E010: weight_copies is "));
   }

@@ -107,12 +107,14 @@ TEST_CASE("engines: a host that takes no time still has a derivative", "[engines
 namespace {
 
 /// Mean |predicted / measured - 1| of an engine's services by model and accelerator.
+template <class Model>
 std::map<std::string, double> errors_of(const std::vector<published::engine_row>& rows) {
   std::map<std::string, std::vector<double>> by;
   for (const auto& r : rows) {
     const auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
-    const double t = serving(r.running, r.load, silicon).itl.value();
-    by[r.model + ' ' + r.gpu].push_back(std::log(r.seconds / t));
+    const double t = Model::answer(serving(r.running, r.load, silicon), r.median);
+    by[r.model + ' ' + r.gpu + (r.median ? ", median" : "")].push_back(
+        std::log(Model::measured(r) / t));
   }
   std::map<std::string, double> out;
   for (const auto& [group, residual] : by) out[group] = pm::score_of(residual).mean;
@@ -152,7 +154,38 @@ TEST_CASE("engines: time per output token of services", "[engines][shared]") {
         {"gpt-oss-120b b200_sxm", 0.15},
         {"gpt-oss-120b h200_sxm", 0.21}}}};
   for (const auto& [by, expected] : limits) {
-    const auto errors = errors_of(published::engine_rows(folder, by));
+    const auto errors = errors_of<published::vllm_model>(published::engine_rows(folder, by));
+    for (const auto& [group, limit] : expected) {
+      INFO(pm::name_of(by) << ' ' << group);
+      CHECK(errors.at(group) < limit);
+    }
+  }
+}
+
+TEST_CASE("engines: time to the first token of services", "[engines][shared]") {
+  const std::string folder = perfmodel_test::measured_folder();
+  const std::map<pm::engine, std::map<std::string, double>> limits{
+      {pm::engine::vllm,
+       {{"Llama-3.1-70B h200_sxm", 0.17},
+        {"gpt-oss-120b b200_sxm", 0.10},
+        {"gpt-oss-120b b200_sxm, median", 0.09},
+        {"gpt-oss-120b h200_sxm", 0.09},
+        {"gpt-oss-120b h200_sxm, median", 0.09}}},
+      {pm::engine::sglang,
+       {{"DeepSeek-R1 b200_sxm", 0.19},
+        {"DeepSeek-R1 h200_sxm", 0.16},
+        {"DeepSeek-R1 h200_sxm, median", 0.15},
+        {"Qwen3-235B-A22B h200_sxm", 0.35}}},
+      {pm::engine::trtllm,
+       {{"DeepSeek-R1 b200_sxm", 0.29},
+        {"Llama-3.1-70B b200_sxm", 0.14},
+        {"Llama-3.1-70B h200_sxm", 0.11},
+        {"Qwen3-235B-A22B h100_sxm", 0.31},
+        {"gpt-oss-120b b200_sxm", 0.18},
+        {"gpt-oss-120b h200_sxm", 0.27}}}};
+  for (const auto& [by, expected] : limits) {
+    const auto errors = errors_of<published::request_model>(
+        published::rows_of_requests(published::engine_rows(folder, by)));
     for (const auto& [group, limit] : expected) {
       INFO(pm::name_of(by) << ' ' << group);
       CHECK(errors.at(group) < limit);

@@ -14,28 +14,29 @@ void print_by(const char* what, const std::vector<engine_row>& rows,
               const std::vector<double>& residual) {
   std::map<std::string, std::vector<double>> by;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    by[rows[i].model + ' ' + rows[i].gpu].push_back(residual[i]);
+    by[rows[i].model + ' ' + rows[i].gpu + (rows[i].median ? ", median" : "")].push_back(
+        residual[i]);
   }
   for (const auto& [group, r] : by) published::print_score(what, group, r);
 }
 
+template <class Model>
 void report_requests(const std::vector<engine_row>& rows) {
-  const auto found = published::fit_engine<published::request_model>(rows);
+  const auto found = published::fit_engine<Model>(rows);
   print_by("first token, in sample", rows, found.residual);
   published::print_score("first token, in sample", "all", found.residual);
   pm::fit_options options;
   options.refuse = false;
-  const published::engine_prediction<published::request_model> predict(rows);
+  const published::engine_prediction<Model> predict(rows);
   std::vector<engine_row> first = rows;  // held_out scores `seconds`
-  for (engine_row& r : first) r.seconds = r.first;
+  for (engine_row& r : first) r.seconds = Model::measured(r);
   const auto unseen = [&](const char* what, const auto& part) {
-    const auto residual =
-        fit_rows::held_out(published::request_model::parameters, first, predict, part, options);
+    const auto residual = fit_rows::held_out(Model::parameters, first, predict, part, options);
     if (!residual.empty()) print_by(what, first, residual);
   };
   unseen("first token, models held out", [](const engine_row& r) { return r.model; });
   unseen("first token, accelerators held out", [](const engine_row& r) { return r.gpu; });
-  published::print_parameters(published::request_model::parameters, found);
+  published::print_parameters(Model::parameters, found);
 }
 
 template <class Model>
@@ -60,13 +61,13 @@ void report_passes(pm::engine by, const std::vector<engine_row>& rows,
 }
 
 /// What is shipped, and what it would be if a pass had the small kernels of its layers, each launched apart.
-template <class Model>
+template <class Model, class Requests>
 void fit(pm::engine by, const std::string& folder) {
   const auto rows = published::engine_rows(folder, by);
   if (rows.empty()) return;
   std::printf("%s, %zu services\n", pm::name_of(by), rows.size());
   report_passes<Model>(by, rows);
-  report_requests(published::rows_of_requests(rows));
+  report_requests<Requests>(published::rows_of_requests(rows));
   std::printf("%s, passes with the small kernels of a layer\n", pm::name_of(by));
   report_passes<Model>(by, rows, pm::unfused_layer_kernels());
 }
@@ -79,8 +80,8 @@ int main(int argc, char** argv) {
     std::puts("no published services in that folder");
     return 1;
   }
-  fit<published::vllm_model>(pm::engine::vllm, folder);
-  fit<published::sglang_model>(pm::engine::sglang, folder);
-  fit<published::trtllm_model>(pm::engine::trtllm, folder);
+  fit<published::vllm_model, published::starting_request_model>(pm::engine::vllm, folder);
+  fit<published::sglang_model, published::starting_request_model>(pm::engine::sglang, folder);
+  fit<published::trtllm_model, published::request_model>(pm::engine::trtllm, folder);
   return 0;
 }

@@ -19,6 +19,9 @@ struct engine_row {
   pm::deployment running{};
   pm::service_load load{};
   double seconds = 0.0, first = 0.0;
+  bool started_cold = false;
+  double first_p50 = 0.0;  ///< 0: the table has none
+  bool median = false;     ///< of the times to first token it is this that is asked
 };
 
 inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine by) {
@@ -46,7 +49,9 @@ inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine
            d,
            s.load,
            row.seconds + std::log(s.seconds),
-           row.first + std::log(s.first)};
+           row.first + std::log(s.first),
+           s.started_cold,
+           row.first_p50 + (s.first_p50 > 0.0 ? std::log(s.first_p50) : 0.0)};
     runs += 1.0;
   }
   std::vector<engine_row> out;
@@ -54,6 +59,7 @@ inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine
     auto& [row, runs] = entry;
     row.seconds = std::exp(row.seconds / runs);
     row.first = std::exp(row.first / runs);
+    if (row.first_p50 != 0.0) row.first_p50 = std::exp(row.first_p50 / runs);
     out.push_back(std::move(row));
   }
   return out;
@@ -100,14 +106,14 @@ struct engine_model {
     for (std::size_t i = 0; i < count; ++i) set(e, numbers[i], v[i]);
   }
   template <pm::Scalar T>
-  static constexpr T answer(const pm::basic_serving_estimate<T>& s) {
+  static constexpr T answer(const pm::basic_serving_estimate<T>& s, bool /*median*/) {
     return s.itl.value();
   }
   static double measured(const engine_row& r) { return r.seconds; }
 };
 using enum engine_number;
 using vllm_model = engine_model<step_host>;
-using sglang_model = engine_model<quantise_share, step_host, sequence_host>;
+using sglang_model = engine_model<step_host, sequence_host>;
 using trtllm_model = engine_model<tensor_scale_share, quantise_share, rank_wait>;
 
 /// What a model answers of rows, with given numbers.
@@ -121,15 +127,15 @@ class engine_prediction {
     for (const engine_row& r : rows) {
       auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
       if (counted.any()) silicon.small_kernels = counted;
-      rows_.push_back(
-          {pm::lift<point>(r.running), pm::lift<point>(r.load), pm::lift<point>(silicon)});
+      rows_.push_back({pm::lift<point>(r.running), pm::lift<point>(r.load),
+                       pm::lift<point>(silicon), r.median});
     }
   }
   point operator()(const std::array<point, Model::count>& v, std::size_t i) const {
     const lifted& r = rows_[i];
     auto silicon = r.silicon;
     Model::put(silicon.engine, v);
-    return Model::answer(serving(r.running, r.load, silicon));
+    return Model::answer(serving(r.running, r.load, silicon), r.median);
   }
 
  private:
@@ -137,41 +143,57 @@ class engine_prediction {
     pm::basic_deployment<point> running;
     pm::basic_service_load<point> load;
     pm::basic_calibrated<point> silicon;
+    bool median;
   };
   std::vector<lifted> rows_;
 };
 
-/// What an engine does around its iterations, from the mean time to the first token of services where
-/// nobody waits for a place: the host's time of a request, iterations that it lets go by, and what an
-/// iteration with prompts takes over its kernels. Not from Qwen3.5 by SGLang, of whose runs it is not
-/// known after how many tokens the first were sent.
-struct request_model {
-  static constexpr std::size_t count = 3;
-  static constexpr std::array<pm::fitted_parameter, count> parameters{
-      {{"request_host [ms]", 20.0, 0.0, 1000.0},
-       {"request_iterations", 2.0, 0.0, 10.0},
-       {"prompt_time", 1.2, 0.5, 5.0}}};
+/// What an engine does around its iterations, from times to the first token: the host's time of a request,
+/// iterations that it lets go by, and what an iteration with prompts takes over its kernels; and what the
+/// first wave of a run waits for beside its prompts, which the mean and the median tell apart.
+template <std::size_t Numbers>
+struct request_numbers {
+  static constexpr std::size_t count = Numbers;
+  static constexpr std::array<pm::fitted_parameter, count> parameters = [] {
+    constexpr pm::fitted_parameter all[] = {{"request_host [ms]", 20.0, 0.0, 1000.0},
+                                            {"request_iterations", 2.0, 0.0, 30.0},
+                                            {"prompt_time", 1.2, 0.5, 5.0},
+                                            {"run_start [ms]", 300.0, 0.0, 10000.0}};
+    std::array<pm::fitted_parameter, count> some{};
+    for (std::size_t i = 0; i < count; ++i) some[i] = all[i];
+    return some;
+  }();
 
   template <pm::Scalar T>
   static constexpr void put(pm::basic_engine_profile<T>& e, const std::array<T, count>& v) {
     e.request_host = v[0] * pm::ms;
     e.request_iterations = v[1];
     e.prompt_time = v[2];
+    if constexpr (count > 3) e.run_start = v[3] * pm::ms;
   }
   template <pm::Scalar T>
-  static constexpr T answer(const pm::basic_serving_estimate<T>& s) {
-    return s.ttft.value();
+  static constexpr T answer(const pm::basic_serving_estimate<T>& s, bool median) {
+    return median ? s.first_token.quantile(0.5).value() : s.ttft.value();
   }
-  static double measured(const engine_row& r) { return r.first; }
+  static double measured(const engine_row& r) { return r.median ? r.first_p50 : r.first; }
 };
+using request_model = request_numbers<3>;
+using starting_request_model = request_numbers<4>;
 
+/// Services where nobody waits for a place, the mean and where there is one the median of each. Not Qwen3.5
+/// by SGLang, whose requests wait for 0.2 s at any load before all that a pass explains; nor services that
+/// started cold.
 inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& rows) {
   std::vector<engine_row> out;
   for (const engine_row& r : rows) {
     if (r.running.served_by == pm::engine::sglang && r.model.starts_with("Qwen3.5")) continue;
+    if (r.started_cold) continue;
     const auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
     if (serving(r.running, r.load, silicon).capacity < r.load.concurrency()) continue;
     out.push_back(r);
+    if (!(r.first_p50 > 0.0)) continue;
+    out.push_back(r);
+    out.back().median = true;
   }
   return out;
 }

@@ -25,7 +25,7 @@ inline std::vector<own_service> own_services(const std::string& folder, std::siz
     const auto engine = pm::find_engine(s.engine);
     if (m == nullptr || a == nullptr || !engine) continue;
     if (pm::facts_of(a->architecture).kind != pm::machine_kind::gpu_nvidia) continue;
-    if (!tells_of_engine(s, *engine)) continue;
+    if (!tells_of_engine(s, *engine) || s.started_cold) continue;
     const pm::deployment d = deployment_of(s, *m, *a);
     if (!layout_feasible(d.layout, sharded_dims_of(d.model))) continue;
     std::string name = common::cat(m->called, ' ', s.gpu, ' ', s.engine, ' ', s.version, ' ',

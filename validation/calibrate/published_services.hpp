@@ -23,6 +23,7 @@ struct service {
   double first_p50 = 0.0;  ///< 0: the table has none
   double first_p99 = 0.0;
   bool may_speculate = false;  ///< more tokens a step than one, for all that the table says
+  bool started_cold = false;   ///< its first requests waited for more than a service does
 };
 
 struct published_model {
@@ -100,20 +101,38 @@ inline pm::service_load load_of(const common::table_row& c, bool inferencex) {
 }
 
 /// How InferenceX runs its engines beside their defaults, as far as it shows in the time to the first
-/// token. DeepSeek-R1 by SGLang: --stream-interval 10, on B200 in fp8 30, and there
-/// --scheduler-recv-interval 10 below 16 requests and 30 above. Llama by TensorRT-LLM on fewer than 8
-/// GPUs, 1,024 tokens in and out: batch_wait_timeout_iters 20. Source: SemiAnalysisAI/InferenceX,
-/// benchmarks/.
-inline void run_as_inferencex(service& s) {
+/// token. DeepSeek-R1 by SGLang on B200: --scheduler-recv-interval 10 below 16 requests and 30 above. Its
+/// --stream-interval holds no first token back: SGLang sends those whose count is 1 modulo the interval.
+/// Source: SemiAnalysisAI/InferenceX, benchmarks/; sgl-project/sglang, scheduler_output_processor_mixin.py.
+inline void run_sglang_as_inferencex(service& s) {
+  if (model_of(s.model) != model_of("DeepSeek-R1") || !s.gpu.starts_with("b200")) return;
+  s.load.held_iterations = s.load.concurrency() < 16.0 ? 5.0 : 15.0;
+}
+
+/// TensorRT-LLM: iterations that a prompt waits for others. Llama on fewer than 8 GPUs, 1,024 tokens in and
+/// out: batch_wait_timeout_iters 20. On B200, data-parallel attention waits until each rank has a prompt
+/// (enable_balance), DeepSeek-R1 60 iterations at most and gpt-oss the default of 50; and DeepSeek-R1 in fp8
+/// has batch_wait_timeout_iters 40 for 64 to 255 requests of 1,024 tokens in and out. Of what ends early when
+/// others come, half is taken. Source: SemiAnalysisAI/InferenceX, benchmarks/ (70b_fp8_h200_trt_slurm.sh,
+/// dsr1_fp4_b200_trt.sh, dsr1_fp8_b200_trt.sh, gptoss_fp4_b200_trt.sh); the default: NVIDIA/TensorRT-LLM,
+/// AttentionDpConfig.
+inline void run_trtllm_as_inferencex(service& s) {
   const bool b200 = s.gpu.starts_with("b200");
-  if (s.engine == "sglang" && model_of(s.model) == model_of("DeepSeek-R1")) {
-    s.load.first_tokens = b200 && s.precision == "fp8" ? 30.0 : 10.0;
-    if (b200) s.load.held_iterations = s.load.concurrency() < 16.0 ? 5.0 : 15.0;
-  }
   const bool short_ones = s.load.input_tokens < 1000.0 && s.load.output_tokens < 1000.0;
-  if (s.engine == "trtllm" && s.model.starts_with("Llama") && short_ones && s.layout.ranks() < 8) {
+  const double c = s.load.concurrency();
+  const bool deepseek = model_of(s.model) == model_of("DeepSeek-R1");
+  if (s.model.starts_with("Llama")) {
+    if (short_ones && s.layout.ranks() < 8) s.load.held_iterations = 20.0;
+  } else if (b200 && s.layout.data > 1) {
+    s.load.held_iterations = deepseek ? 30.0 : 25.0;
+  } else if (b200 && deepseek && s.precision == "fp8" && short_ones && c >= 64.0 && c < 256.0) {
     s.load.held_iterations = 20.0;
   }
+}
+
+inline void run_as_inferencex(service& s) {
+  if (s.engine == "sglang") run_sglang_as_inferencex(s);
+  if (s.engine == "trtllm") run_trtllm_as_inferencex(s);
 }
 
 /// The ranks of AIConfigurator's rows. The dump of 2026-04-06 multiplies the degree of attention by that of
@@ -146,13 +165,25 @@ inline bool may_speculate(const common::table_row& c) {
          (version == "1.2.0rc6.post3" || version == "1.1.0rc2.post2");
 }
 
+/// Rows of a dump of InferenceX, and those of Qwen3.5 elsewhere, which repeat it digit by digit.
+inline bool run_by_inferencex(const common::table_row& c) {
+  return c.text("src").find("dump") != std::string::npos || c.text("model").starts_with("Qwen3.5");
+}
+
+/// DeepSeek-R1 of an unnamed version, before InferenceX sent its servers requests to warm up: four requests
+/// of 8,192 tokens wait 5.5 s for their first tokens on the mean, which the same service by SGLang 0.5.9
+/// gives in 0.3 s, and the next length of prompts at once in 0.6 s.
+inline bool started_cold(const common::table_row& c) {
+  return c.text("model") == "DeepSeek-R1" && !c.has("version");
+}
+
 inline std::vector<service> aic_services(const std::string& folder) {
   std::vector<service> out;
   for (const auto& c : rows_of(folder, "aic_e2e_serving_public.csv")) {
     if (!c.has("ttft_ms") || !c.has("tpot_ms") || !c.has("concurrency")) continue;
     const auto layout = aic_layout(c);
     if (!layout) continue;
-    const bool dump = c.text("src").find("dump") != std::string::npos;
+    const bool dump = run_by_inferencex(c);
     out.push_back({.table = "InferenceX, by AIConfigurator",
                    .model = c.text("model"),
                    .gpu = c.text("gpu"),
@@ -163,7 +194,8 @@ inline std::vector<service> aic_services(const std::string& folder) {
                    .load = load_of(c, dump),
                    .seconds = c.seconds("tpot_ms", 1e-3),
                    .first = c.seconds("ttft_ms", 1e-3),
-                   .may_speculate = may_speculate(c)});
+                   .may_speculate = may_speculate(c),
+                   .started_cold = started_cold(c)});
     if (dump) run_as_inferencex(out.back());
   }
   return out;

@@ -61,6 +61,7 @@ struct basic_engine_profile {
   duration<T> request_host{};     ///< of a request: HTTP, tokens of the prompt and back
   T request_iterations{};        ///< that run, or are scheduled, before one that a request can join
   T prompt_time = T(1.0);        ///< of an iteration with prompts, times that of its kernels
+  duration<T> run_start{};       ///< that the first wave of a run waits for beside its prompts
   std::optional<T> pass_time{};  ///< of a pass, times its kernels and links: of one's own service
   T log_sigma{};                 ///< as of a machine profile, over the products
   const source* from = &given_by_caller;
@@ -82,6 +83,7 @@ struct basic_engine_profile {
     f(field::not_negative("request_host"), s.request_host...);
     f(field::not_negative("request_iterations"), s.request_iterations...);
     f(field::positive("prompt_time"), s.prompt_time...);
+    f(field::not_negative("run_start"), s.run_start...);
     f(field::positive("pass_time"), s.pass_time...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);

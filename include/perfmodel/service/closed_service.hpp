@@ -61,7 +61,7 @@ constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T
     const duration<T> soonest = scalar_min(prompts, p.together) * p.packed;
     const duration<T> last = prompts * p.packed;
     const duration<T> start = max(p.alone, min(soonest, last));
-    times.add({first_wave, s.request_host + start, max(last - start, duration<T>{})});
+    times.add({first_wave, s.request_host + s.run_start + start, max(last - start, duration<T>{})});
   }
   const T later = 1.0 - first_wave;
   times.add(with_length(T(later * (1.0 - meets)), from, p.alone, {}, s.input_cv));

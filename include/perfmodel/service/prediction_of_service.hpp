@@ -18,6 +18,7 @@ constexpr basic_service_terms<T> engine_terms(const Policy& policy) {
     terms.request_host = policy.engine.request_host;
     terms.request_iterations = policy.engine.request_iterations;
     terms.prompt_time = policy.engine.prompt_time;
+    terms.run_start = policy.engine.run_start;
   }
   return terms;
 }

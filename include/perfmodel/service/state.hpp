@@ -28,6 +28,7 @@ struct basic_service_terms {
   duration<T> request_host{};  ///< of a request, outside the engine's iterations
   T request_iterations{};      ///< that a request lets go by before it can join one
   T prompt_time = T(1.0);      ///< of an iteration with prompts, times that of its kernels
+  duration<T> run_start{};     ///< that the first wave of a run waits for beside its prompts
   T room = T(1.0);             ///< sequences that are admitted at once
 
   constexpr T gaps() const { return scalar_max(T(output_tokens - 1.0), T(1.0)); }
