@@ -370,16 +370,15 @@ std::string load_text(const pm::plan_request& q) {
                   number(q.load.output_tokens) + ", ";
   s += q.load.is_closed() ? number(q.load.concurrency()) + " requests at a time"
                           : number(q.load.rate().value()) + " requests/s";
-  const auto target = [&s](const char* name, const std::optional<pm::duration<>>& limit,
-                           const std::optional<double>& percentile) {
-    if (!limit) return;
-    const std::string of =
-        percentile ? "p" + pm::detail::significant(*percentile, 4) : std::string("mean");
-    s += cat(", ", of, ' ', name, " within ", pm::to_string(*limit));
+  const auto target = [&s](const char* name, const std::optional<pm::latency_target>& within) {
+    if (!within) return;
+    const std::string of = within->share ? "p" + pm::detail::significant(100.0 * *within->share, 4)
+                                         : std::string("mean");
+    s += cat(", ", of, ' ', name, " within ", pm::to_string(within->limit));
   };
-  target("TTFT", q.ttft, q.ttft_percentile);
-  target("ITL", q.itl, q.itl_percentile);
-  target("E2E", q.e2e, q.e2e_percentile);
+  target("TTFT", q.targets.ttft);
+  target("ITL", q.targets.itl);
+  target("E2E", q.targets.e2e);
   return s + "\n";
 }
 

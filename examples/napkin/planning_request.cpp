@@ -238,17 +238,16 @@ std::vector<pm::speculation> drafts_in(inputs<double>& in, const pm::transformer
 }
 
 void set_targets(const request& r, pm::plan_request& q) {
-  const auto target = [&](const char* name, std::optional<pm::duration<>>& limit,
-                          std::optional<double>& share) {
+  const auto target = [&](const char* name, std::optional<pm::latency_target>& within) {
     const std::string of = cat(name, "_percentile");
-    if (r.has(name)) limit = r.number(name) * pm::second;
+    if (r.has(name)) within = {r.number(name) * pm::second, {}};
     if (!r.has(of)) return;
-    if (!limit) missing_key(r.asked(), name, cat(of, " is of it"));
-    share = r.number(of);
+    if (!within) missing_key(r.asked(), name, cat(of, " is of it"));
+    within->share = std::min(r.number(of) / 100.0, 0.999);  // 99.9 / 100 is above it
   };
-  target("ttft", q.ttft, q.ttft_percentile);
-  target("itl", q.itl, q.itl_percentile);
-  target("e2e", q.e2e, q.e2e_percentile);
+  target("ttft", q.targets.ttft);
+  target("itl", q.targets.itl);
+  target("e2e", q.targets.e2e);
   q.longest_wait = r.number("longest_wait") * pm::second;
 }
 
@@ -307,8 +306,7 @@ pm::plan_request plan_request_of(const request& r, const std::vector<found_accel
   q.drafts = drafts_in(in, q.model);
   if (r.has("kv_link_bytes_per_s") && !r.flag("disaggregated"))
     contradiction("kv_link_bytes_per_s is between pools; it needs disaggregated");
-  const bool percentiles = q.ttft_percentile || q.itl_percentile || q.e2e_percentile;
-  if (!predicted && (percentiles || !q.drafts.empty() || r.flag("disaggregated"))) {
+  if (!predicted && (q.targets.of_shares() || !q.drafts.empty() || r.flag("disaggregated"))) {
     contradiction(
         "percentiles, drafts and disaggregated are of predictions; allowed: mode "
         "calibrated");

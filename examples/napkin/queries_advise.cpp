@@ -115,9 +115,10 @@ outcome<> answered(const pm::advice& a) {
 outcome<> answer(const request& r, const calibration* c) {
   inputs<double> in(r);
   const pm::advised_service s = service_of(in);
-  pm::advice_targets targets;
-  if (in.has("ttft_limit_s")) targets.ttft = in.plain("ttft_limit_s") * pm::second;
-  if (in.has("itl_limit_s")) targets.itl = in.plain("itl_limit_s") * pm::second;
+  pm::service_targets targets;
+  if (in.has("ttft_limit_s"))
+    targets.ttft = pm::latency_target{in.plain("ttft_limit_s") * pm::second};
+  if (in.has("itl_limit_s")) targets.itl = pm::latency_target{in.plain("itl_limit_s") * pm::second};
   if (c == nullptr) return answered(pm::advise(s, asks(data_sheets), targets));
   const pm::calibrated silicon = silicon_of(*c, in);
   outcome<> out = answered(pm::advise(s, asks(silicon), targets));

@@ -58,7 +58,7 @@ inline advised_service with_all(const adviser& a, const std::vector<const trick*
 inline bool better(const adviser& a, const serving_estimate& now, const serving_estimate& then) {
   if (!then.feasible) return false;
   if (!now.feasible) return true;
-  if (a.targets().met_by(now) && !a.targets().met_by(then)) return false;
+  if (meets(now, a.targets()) && !meets(then, a.targets())) return false;
   return then.e2e.value() < now.e2e.value() * (1.0 - 1e-3);
 }
 
@@ -103,7 +103,7 @@ inline void combine(advice& out, const adviser& a) {
 /// Tests: each trick helps in one case and harms in one, by numbers from elsewhere; the set is as
 /// asked of all at once, and never slower than its best member.
 inline advice advise(const advised_service& service, const service_answer& ask,
-                     const advice_targets& targets = {}, const advice_acceptance& assumed = {},
+                     const service_targets& targets = {}, const advice_acceptance& assumed = {},
                      const kernel_facts& kernels = {}) {
   require_valid(service);
   require_valid(targets);

@@ -159,14 +159,14 @@ constexpr int chunk_budget_for(const basic_deployment<T>& d, const basic_service
   return chunk_budget_for(
       l, itl, most, [&](const basic_service_load<T>& load) { return serving(d, load, policy); });
 }
-/// When disaggregation pays: the goodput of the pools, and of the same number of devices as replicas of
+/// When disaggregation pays: the goodput (largest_rate) of the pools, and of the same number of devices as replicas of
 /// `collocated`, which prefill and decode, all under one policy or each under its own.
 /// Test: it pays where an ITL target leaves no room for the stalls of prompts, not where it is loose.
 template <Scalar T, class Prefill, class Decode, class Collocated>
 constexpr basic_goodput_estimate<T> gain_of_disaggregation(const basic_disaggregated<T>& pools,
                                                            const basic_deployment<T>& collocated,
                                                            const basic_service_load<T>& load,
-                                                           const basic_latency_targets<T>& targets,
+                                                           const basic_service_targets<T>& targets,
                                                            const Prefill& prefill_policy,
                                                            const Decode& decode_policy,
                                                            const Collocated& collocated_policy) {
@@ -177,13 +177,13 @@ constexpr basic_goodput_estimate<T> gain_of_disaggregation(const basic_disaggreg
   const auto together = [&](const basic_service_load<T>& l) {
     return serving(collocated, shared_out(l, replicas), collocated_policy);
   };
-  return {goodput(load, targets, apart), goodput(load, targets, together)};
+  return {largest_rate(load, targets, apart), largest_rate(load, targets, together)};
 }
 template <Scalar T, class Policy>
 constexpr basic_goodput_estimate<T> gain_of_disaggregation(const basic_disaggregated<T>& pools,
                                                            const basic_deployment<T>& collocated,
                                                            const basic_service_load<T>& load,
-                                                           const basic_latency_targets<T>& targets,
+                                                           const basic_service_targets<T>& targets,
                                                            const Policy& policy) {
   return gain_of_disaggregation(pools, collocated, load, targets, policy, policy, policy);
 }

@@ -102,6 +102,7 @@ sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/"e2e_p99_s":/\n&/g' <<<"$json" 
   awk -F'[:,]' 'NR > 1 && $2 > 3 { bad = 1 } END { exit !(NR > 1 && !bad) }' || fail 'a point misses its p99 E2E'
 [[ $("$napkin" "${one[@]}" --ttft 200ms --ttft-percentile 90 --itl 50ms) == *', p90 TTFT within 200 ms, mean ITL within 50 ms'* ]] ||
   fail 'the text does not say which part of requests a target is of'
+[[ $("$napkin" "${one[@]}" --ttft 9s --ttft-percentile 99.9) == *', p99.9 TTFT within 9 s'* ]] || fail 'a target on the largest share'
 refuses 'ttft is missing' "${one[@]}" --ttft-percentile 90
 refuses 'percentiles, drafts and disaggregated are of predictions' "${one[@]}" --ttft 1s --ttft-percentile 90 --mode bound
 refuses 'ttft_percentile is 20; allowed: a number, 50 to 99.9' "${one[@]}" --ttft 1s --ttft-percentile 20

@@ -280,8 +280,8 @@ TEST_CASE("hostile inputs: a plan") {
         if (x.random.uniform() < 0.2) q.load.arrivals = pm::open_loop{x() * pm::request_per_s};
         if (x.random.uniform() < 0.2) q.load.batch_limit = x();
         if (x.random.uniform() < 0.2) q.load.chunk_tokens = x();
-        if (x.random.uniform() < 0.2) q.ttft = x() * pm::second;
-        if (x.random.uniform() < 0.2) q.itl = x() * pm::second;
+        if (x.random.uniform() < 0.2) q.targets.ttft = pm::latency_target{x() * pm::second};
+        if (x.random.uniform() < 0.2) q.targets.itl = pm::latency_target{x() * pm::second};
         q.precisions.resize(1);
         q.utilization = mostly(0.9, x);
         q.activation_bytes = mostly(0, x) * pm::byte;

@@ -35,7 +35,8 @@ void try_layout(const pm::plan_request& q, pm::deployment d, std::vector<tried>&
       const double rate = replicas * s.output_rate.value();
       const double cost = replicas * ranks * d.device.price.value() * 1e6 / rate;
       all.push_back({cost, s.itl.value(), s.ttft.value(),
-                     (!q.itl || s.itl <= *q.itl) && (!q.ttft || s.ttft <= *q.ttft)});
+                     (!q.targets.itl || s.itl <= q.targets.itl->limit) &&
+                         (!q.targets.ttft || s.ttft <= q.targets.ttft->limit)});
     }
   }
 }
@@ -80,8 +81,10 @@ pm::plan_request random_request(perfmodel_test::random_numbers& random) {
   q.load = {.input_tokens = std::floor(random.log_uniform(64, 8192)),
             .output_tokens = std::floor(random.log_uniform(16, 2048)),
             .arrivals = pm::closed_loop{std::floor(random.log_uniform(1, 200))}};
-  if (random.uniform() < 0.7) q.itl = random.log_uniform(3e-4, 0.05) * pm::second;
-  if (random.uniform() < 0.5) q.ttft = random.log_uniform(0.02, 5) * pm::second;
+  if (random.uniform() < 0.7)
+    q.targets.itl = pm::latency_target{random.log_uniform(3e-4, 0.05) * pm::second};
+  if (random.uniform() < 0.5)
+    q.targets.ttft = pm::latency_target{random.log_uniform(0.02, 5) * pm::second};
   return q;
 }
 
@@ -150,8 +153,8 @@ TEST_CASE("plan: more devices are never dearer, nor is a wider choice of machine
     q.precisions.push_back({"fp8", pm::fp8, pm::fp8, pm::bf16});
     CHECK(pm::plan_bound(q).frontier.front().cost_per_million->value() <= cheapest);
     auto looser = q;
-    if (q.itl) looser.itl = 2.0 * *q.itl;
-    if (q.ttft) looser.ttft = 2.0 * *q.ttft;
+    if (q.targets.itl) looser.targets.itl->limit *= 2.0;
+    if (q.targets.ttft) looser.targets.ttft->limit *= 2.0;
     CHECK(pm::plan_bound(looser).frontier.front().cost_per_million->value() <= cheapest);
   }
 }

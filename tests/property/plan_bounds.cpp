@@ -33,8 +33,7 @@ pm::plan_request random_request(perfmodel_test::random_numbers& random) {
   if (random.uniform() < 0.6) {
     q.pools = pm::plan_pools{.decode_starts = random.uniform() < 0.5};
     // Where a decoding step has to be nearly as quick as one without prompts, pools are worth it.
-    q.itl_percentile = 99;
-    q.itl = random.log_uniform(0.005, 0.05) * pm::second;
+    q.targets.itl = pm::latency_target{random.log_uniform(0.005, 0.05) * pm::second, 0.99};
   } else {
     q.drafts = {{.by = pm::drafter::lookup,
                  .length = 1 + static_cast<int>(random.uniform(0, 4)),

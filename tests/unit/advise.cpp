@@ -245,7 +245,8 @@ TEST_CASE("advise: a target that is missed harms") {
   t->apply(drafting);
   const pm::duration<> now = bound_of(s).ttft, then = bound_of(drafting).ttft;
   REQUIRE(then > now);  // the drafter computes prompts too
-  const pm::advice strict = pm::advise(s, bound_of, {.ttft = 0.5 * (now + then)});
+  const pm::advice strict =
+      pm::advise(s, bound_of, {.ttft = pm::latency_target{0.5 * (now + then)}});
   CHECK(strict.find("speculative_decoding")->harmful);
 }
 
@@ -266,8 +267,9 @@ TEST_CASE("advise: bad input is refused by name") {
   s.load.input_tokens = 0.0;
   CHECK(refusal([&] { (void)pm::advise(s, bound_of); }).find("input_tokens") != std::string::npos);
   s.load.input_tokens = 32.0;
-  CHECK(refusal([&] { (void)pm::advise(s, bound_of, {.itl = -1.0 * pm::ms}); }).find("itl") !=
-        std::string::npos);
+  CHECK(refusal([&] {
+          (void)pm::advise(s, bound_of, {.itl = pm::latency_target{-1.0 * pm::ms}});
+        }).find("itl") != std::string::npos);
 }
 
 TEST_CASE("advice laws by hand") {

@@ -165,8 +165,10 @@ TEST_CASE(
   const auto load = open(1);
   const auto token = pm::step(pools_of.decode.deployment, {.batch = 64, .context = 2304}, policy);
   const auto gain = [&](double ttft, const pm::duration<>& itl) {
-    return pm::gain_of_disaggregation(pools_of, llama(cat::h100_sxm, 8), load,
-                                      {.ttft = ttft * pm::second, .itl = itl}, policy);
+    return pm::gain_of_disaggregation(
+        pools_of, llama(cat::h100_sxm, 8), load,
+        {.ttft = pm::latency_target{ttft * pm::second, 0.9}, .itl = pm::latency_target{itl}},
+        policy);
   };
   CHECK(gain(2.0, token.time).factor() > 1.2);
   CHECK(gain(20.0, 20.0 * token.time).factor() < 0.8);
@@ -176,13 +178,15 @@ TEST_CASE("goodput: the targets hold there and not above") {
   const auto d = pools(2, 1);
   const auto serve = [&](const pm::service_load& l) { return pm::serving(d, l, policy); };
   for (const double ttft : {0.2, 0.4, 2.0}) {
-    const pm::latency_targets targets{.ttft = ttft * pm::second, .itl = 12.0 * pm::ms};
-    const double rate = pm::goodput(open(1), targets, serve).value();
+    const pm::service_targets targets{.ttft = pm::latency_target{ttft * pm::second, 0.9},
+                                      .itl = pm::latency_target{12.0 * pm::ms}};
+    const double rate = pm::largest_rate(open(1), targets, serve).value();
     REQUIRE(rate > 0);
     CHECK(pm::meets(serve(open(0.999 * rate)), targets));
     CHECK_FALSE(pm::meets(serve(open(1.01 * rate)), targets));
   }
-  CHECK(pm::goodput(open(1), {.ttft = 1.0 * pm::us, .itl = 1.0 * pm::second}, serve).value() == 0);
+  CHECK(pm::largest_rate(open(1), {.ttft = pm::latency_target{1.0 * pm::us, 0.9}}, serve).value() ==
+        0);
 }
 
 TEST_CASE("disaggregated: the law of waiting for several servers against Erlang's") {

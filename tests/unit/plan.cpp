@@ -28,8 +28,8 @@ pm::plan_request request() {
           .model = cat::llama_3_70b,
           .gpus = 8,
           .load = {.input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{64}},
-          .ttft = 2.0 * pm::second,
-          .itl = 50.0 * pm::ms};
+          .targets = {.ttft = pm::latency_target{2.0 * pm::second},
+                      .itl = pm::latency_target{50.0 * pm::ms}}};
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ TEST_CASE("plan: nothing tried by hand beats the frontier") {
                                .kv = f.kv,
                                .utilization = q.utilization};
         const auto s = pm::serving_bound(d, q.load);
-        if (!s.feasible || s.itl > q.itl || s.ttft > q.ttft) continue;
+        if (!s.feasible || s.itl > q.targets.itl->limit || s.ttft > q.targets.ttft->limit) continue;
         ++tried;
         const pm::money<> cost = tensor * a.price * pm::million_tokens / s.output_rate;
         bool matched = false;
@@ -117,7 +117,7 @@ TEST_CASE("plan: what cannot be has a reason, and out of reach targets leave no 
   }
   CHECK(memory);
   CHECK(format);
-  q.itl = 1.0 * pm::us;
+  q.targets.itl = pm::latency_target{1.0 * pm::us};
   const auto none = pm::plan_bound(q);
   CHECK(!none.best);
   CHECK_FALSE(none.frontier.empty());  // the nearest there are
@@ -238,7 +238,9 @@ TEST_CASE("plan: requests that make no sense are refused by name") {
         "PM-E010: arrivals.rate is 0; allowed: more than 0");
   CHECK(why([](auto& q) { q.load.batch_limit = -1; }) ==
         "PM-E010: batch_limit is -1; allowed: 1 or more");
-  CHECK(why([](auto& q) { q.itl = -1.0 * pm::ms; }).starts_with("PM-E010: itl is -0.001"));
+  CHECK(why([](auto& q) {
+          q.targets.itl = pm::latency_target{-1.0 * pm::ms};
+        }).starts_with("PM-E010: targets.itl.limit is -0.001"));
   CHECK(why([](auto& q) { q.model.layers = {}; }).starts_with("PM-E010: model.layers.count is 0"));
   auto q = small_request();
   pm::plan_point stranger{};

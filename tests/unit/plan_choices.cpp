@@ -98,20 +98,19 @@ TEST_CASE("plan: nothing that is passed over would have been on the frontier") {
 TEST_CASE(
     "plan: a target on a percentile holds for that share, and costs no less than on the mean") {
   auto q = request();
-  q.ttft = 0.6 * pm::second;
-  q.itl = 40.0 * pm::ms;
+  q.targets.ttft = pm::latency_target{0.6 * pm::second};
+  q.targets.itl = pm::latency_target{40.0 * pm::ms};
   const double on_means = cost_of_best(q);
-  q.ttft_percentile = 90;
-  q.itl_percentile = 99;
+  q.targets.ttft->share = 0.9;
+  q.targets.itl->share = 0.99;
   const auto r = pm::plan(q, measured);
   REQUIRE(r.best);
   for (const auto& p : r.frontier) {
-    CHECK(p.serving.first_token.quantile(0.9) <= *q.ttft);
-    CHECK(p.serving.gap.quantile(0.99) <= *q.itl);
+    CHECK(p.serving.first_token.quantile(0.9) <= q.targets.ttft->limit);
+    CHECK(p.serving.gap.quantile(0.99) <= q.targets.itl->limit);
   }
   CHECK(r.frontier[0].cost_per_million->value() >= on_means);
-  q.e2e = r.frontier[0].serving.e2e_quantile(0.5);
-  q.e2e_percentile = 90;
+  q.targets.e2e = pm::latency_target{r.frontier[0].serving.e2e_quantile(0.5), 0.9};
   CHECK(cost_of_best(q) > r.frontier[0].cost_per_million->value());
 }
 
@@ -138,7 +137,7 @@ TEST_CASE("plan: who waits for minutes is left out, and the nearest is named") {
 
 TEST_CASE("plan: more to choose from never costs more, and each point is what serving answers") {
   auto q = request();
-  q.itl = 16.0 * pm::ms;
+  q.targets.itl = pm::latency_target{16.0 * pm::ms};
   q.chunk_budgets.clear();
   const double plain = cost_of_best(q);
   q.chunk_budgets = {512, 2048};
@@ -221,12 +220,12 @@ TEST_CASE("plan: what holds a point, and whose tokens cost what") {
   q.load.arrivals = pm::closed_loop{256};
   const auto free = pm::plan(q, measured);
   REQUIRE(free.best);
-  q.itl = 0.8 * free.frontier[0].serving.itl;
+  q.targets.itl = pm::latency_target{0.8 * free.frontier[0].serving.itl};
   q.longest_wait = 1000.0 * pm::second;
   const auto held = pm::plan(q, measured);
   REQUIRE(held.best);
   CHECK(pm::review_of(q, held.frontier[0], measured).binding == pm::plan_constraint::itl);
-  q.itl.reset();
+  q.targets.itl.reset();
   q.load.input_tokens = 8192;
   q.load.arrivals = pm::closed_loop{1000};
   const auto full = pm::plan(q, measured);
@@ -241,16 +240,11 @@ TEST_CASE("plan: what of a request makes no sense is refused by name") {
     return refusal([&] { (void)pm::plan_bound(q); });
   };
   CHECK(why([](auto& q) {
-          q.ttft_percentile = 90;
-        }).starts_with("PM-E031: a percentile without its target"));
+          q.targets.ttft = pm::latency_target{1.0 * pm::second, 0.1};
+        }) == "PM-E010: targets.ttft.share is 0.1; allowed: 0.5 to 0.999");
   CHECK(why([](auto& q) {
-          q.ttft = 1.0 * pm::second;
-          q.ttft_percentile = 10;
-        }) == "PM-E010: ttft_percentile is 10; allowed: 50 to 99.9");
-  CHECK(why([](auto& q) {
-          q.ttft = 1.0 * pm::second;
-          q.ttft_percentile = 90;
-        }).starts_with("PM-E031: percentiles are of predictions"));
+          q.targets.ttft = pm::latency_target{1.0 * pm::second, 0.9};
+        }).starts_with("PM-E031: shares of requests are of predictions"));
   CHECK(why([](auto& q) {
           q.pools = pm::plan_pools{};
         }).starts_with("PM-E031: drafts and pools are of predictions"));

@@ -24,8 +24,7 @@ pm::plan_request request(const pm::accelerator& answers, std::vector<pm::acceler
                      .load = {.input_tokens = 8192,
                               .output_tokens = 512,
                               .arrivals = pm::open_loop{2.0 * pm::request_per_s}},
-                     .itl = 15.0 * pm::ms,
-                     .itl_percentile = 99,
+                     .targets = {.itl = pm::latency_target{15.0 * pm::ms, 0.99}},
                      .precisions = {{"fp8 + fp8 KV", pm::fp8, pm::fp8, pm::fp8}}};
   q.pools = pm::plan_pools{.prefill_on = std::move(prompts)};
   return q;
@@ -55,7 +54,7 @@ TEST_CASE("plan of two kinds of chip: a prefill pool of cheaper ones wins, at th
   REQUIRE(is_mixed(p));
   CHECK(p.accelerator == cat::h200_sxm.name);
   CHECK(p.prefill->accelerator == cat::h100_sxm.name);
-  CHECK(p.serving.gap.quantile(0.99) <= *q.itl);
+  CHECK(p.serving.gap.quantile(0.99) <= q.targets.itl->limit);
   CHECK(cost(p) < 0.95 * cost(alone.frontier[0]));
   // By hand: both pools' hours, over the tokens of two answers of 512 a second.
   const int prompts = p.prefill->replicas * p.prefill->layout.ranks();
@@ -93,7 +92,7 @@ TEST_CASE("plan of two kinds of chip: each point is what serving answers of its 
                {cat::a100_sxm_80gb, cat::h100_sxm, cat::a100_sxm_80gb.host.bandwidth.value()}};
   for (const auto& x : pairs) {
     auto q = request(x.answers, {x.prompts});
-    q.itl = 60.0 * pm::ms;
+    q.targets.itl->limit = 60.0 * pm::ms;
     q.precisions.push_back({"bf16"});
     for (const auto& p : pm::plan(q, measured).frontier) {
       if (!is_mixed(p)) continue;
@@ -135,7 +134,7 @@ TEST_CASE("plan of two kinds of chip: the only pair that there is, tried by hand
     q.gpus = 2;
     q.engines = {pm::engine::vllm};
     q.load.arrivals = pm::open_loop{rate * pm::request_per_s};
-    q.itl = 8.0 * pm::ms;
+    q.targets.itl->limit = 8.0 * pm::ms;
     const auto on = [&](const pm::accelerator& a) {
       return pm::deployment{.device = a,
                             .model = q.model,
@@ -150,7 +149,8 @@ TEST_CASE("plan of two kinds of chip: the only pair that there is, tried by hand
                           .link = {.per_device = cat::h100_sxm.host.bandwidth.quantity()}},
         q.load, measured(cat::h100_sxm, pm::engine::vllm),
         measured(cat::h200_sxm, pm::engine::vllm));
-    const bool meets = s.feasible && s.gap.quantile(0.99) <= *q.itl && s.wait <= q.longest_wait;
+    const bool meets =
+        s.feasible && s.gap.quantile(0.99) <= q.targets.itl->limit && s.wait <= q.longest_wait;
     const double paid = (cat::h100_sxm.price.value() + cat::h200_sxm.price.value()) * 1e6;
     bool found = false;
     for (const auto& p : pm::plan(q, measured).frontier) {

@@ -66,7 +66,7 @@ TEST_CASE("plan_threads: the plan of two and of three threads is that of one") {
       .engines = {pm::engine::vllm}};
   q.pools = pm::plan_pools{};
   for (const double ttft : {0.05, 0.4, 3.0}) {  // nobody, some and most meet it
-    q.ttft = ttft * pm::second;
+    q.targets.ttft = pm::latency_target{ttft * pm::second};
     q.threads = 1;
     const pm::plan_result one = pm::plan(q, policy);
     CHECK(one.evaluated > 300);

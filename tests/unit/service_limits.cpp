@@ -175,6 +175,35 @@ TEST_CASE("largest rate: a single server by hand, by the mean and by a percentil
         }).starts_with("PM-E010: itl.share is 1.5"));
 }
 
+TEST_CASE("targets: what is missed by how much, of means, of shares and of a bound") {
+  pm::serving_estimate s;
+  s.ttft = 3.0 * pm::second;
+  s.itl = 20.0 * pm::ms;
+  s.e2e = 10.0 * pm::second;
+  const pm::service_targets shares{.ttft = pm::latency_target{2.0 * pm::second, 0.75},
+                                   .itl = pm::latency_target{40.0 * pm::ms}};
+  // Without a distribution the mean stands for a share.
+  CHECK(near(pm::misses_of(s, shares).ttft, 1.5));
+  // Even from 1 to 5 s: three quarters are within 4 s.
+  s.first_token.add({1.0, 1.0 * pm::second, 4.0 * pm::second});
+  s.gap.add({1.0, 20.0 * pm::ms});
+  const auto missed = pm::misses_of(s, shares);
+  CHECK(near(missed.ttft, 2.0));
+  CHECK(near(missed.itl, 0.5));
+  CHECK(missed.e2e == 0.0);
+  CHECK(missed.worst() == missed.ttft);
+  CHECK_FALSE(pm::meets(s, shares));
+  // At the limit it is met; what is not feasible meets nothing.
+  const pm::service_targets at{.ttft = pm::latency_target{3.0 * pm::second},
+                               .e2e = pm::latency_target{10.0 * pm::second}};
+  CHECK(pm::meets(s, at));
+  CHECK_FALSE(at.of_shares());
+  CHECK(shares.of_shares());
+  CHECK(pm::meets(s, pm::service_targets{}));
+  s.feasible = pm::infeasible("no", "", 1, 0);
+  CHECK_FALSE(pm::meets(s, pm::service_targets{}));
+}
+
 TEST_CASE("largest rate: of a deployment the targets hold there and not above") {
   const auto d = llama();
   const auto serve = [&](const pm::service_load& l) { return pm::serving(d, l, policy); };

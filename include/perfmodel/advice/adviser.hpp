@@ -4,38 +4,22 @@
 #include <cmath>
 #include <perfmodel/advice/trick.hpp>
 #include <perfmodel/service/bound_of_service.hpp>
+#include <perfmodel/service/targets.hpp>
 #include <utility>
 
 namespace perfmodel {
 
-/// What a service has to meet, where it has to: a trick that misses it harms.
-struct advice_targets {
-  std::optional<duration<>> ttft{};
-  std::optional<duration<>> itl{};
-
-  bool met_by(const serving_estimate& e) const {
-    return bool(e.feasible) && (!ttft || e.ttft.value() <= ttft->value()) &&
-           (!itl || e.itl.value() <= itl->value());
-  }
-
-  template <class F, class... S>
-  static constexpr void fields(F&& f, S&... s) {
-    f(field::positive("ttft"), s.ttft...);
-    f(field::positive("itl"), s.itl...);
-  }
-};
-
 /// A service as it is, and what asks again.
 class adviser {
  public:
-  adviser(advised_service is, service_answer ask, advice_targets targets = {})
+  adviser(advised_service is, service_answer ask, service_targets targets = {})
       : is_(std::move(is)), ask_(std::move(ask)), targets_(targets), now_(ask_(is_)) {}
 
   const advised_service& service() const { return is_; }
   const deployment& runs() const { return is_.runs; }
   const service_load& load() const { return is_.load; }
   const serving_estimate& now() const { return now_; }
-  const advice_targets& targets() const { return targets_; }
+  const service_targets& targets() const { return targets_; }
   serving_estimate answer(const advised_service& s) const { return ask_(s); }
 
   /// Sequences of one copy that decode at once, and what each has cached.
@@ -101,7 +85,7 @@ class adviser {
       t.why = say("it would not run: ", after.feasible.reason);
       return;
     }
-    const bool missed = targets_.met_by(before) && !targets_.met_by(after);
+    const bool missed = meets(before, targets_) && !meets(after, targets_);
     t.harmful = !t.enables && (t.gain < 1.0 - 1e-3 || missed);
     t.why = say("a request takes ", after.e2e, " with it, ", before.e2e, " without; a token ",
                 after.itl, " and ", before.itl);
@@ -111,7 +95,7 @@ class adviser {
 
   advised_service is_;
   service_answer ask_;
-  advice_targets targets_;
+  service_targets targets_;
   serving_estimate now_;
 };
 

@@ -42,7 +42,8 @@ inline std::optional<price<>> price_of_device(const accelerator& decodes, const 
 
 /// Whether smaller batch limits may yet meet the targets, where another deployment does.
 inline bool tries_on(const plan_request& q, const serving_estimate& s) {
-  return !q.ttft || q.ttft_percentile || s.wait <= *q.ttft;
+  const auto& ttft = q.targets.ttft;
+  return !ttft || ttft->share || s.wait <= ttft->limit;
 }
 
 /// The points met, those missed while none was met, what was rejected, and how many were tried.

@@ -49,20 +49,14 @@ struct plan_pools {
 };
 
 /// What is asked: serve `load` (of the whole service, not of a replica) on at most `gpus` devices (of
-/// pools: both together) of one of the accelerators, within the targets that are given. A target is on the mean, or on what a
-/// percentile of requests (of itl: of gaps) stays within. Nobody waits longer than `longest_wait` for
-/// a place.
+/// pools: both together) of one of the accelerators, within its targets. Nobody waits longer than
+/// `longest_wait` for a place.
 struct plan_request {
   std::vector<accelerator> accelerators{};
   transformer model{};
   int gpus = 8;
   service_load load{};
-  std::optional<duration<>> ttft{};
-  std::optional<duration<>> itl{};
-  std::optional<duration<>> e2e{};
-  std::optional<double> ttft_percentile{};  ///< 50 to 99.9; of the mean where not given
-  std::optional<double> itl_percentile{};
-  std::optional<double> e2e_percentile{};
+  service_targets targets{};  ///< a share of requests is 0.5 to 0.999
   duration<> longest_wait = 60.0 * second;
   std::vector<plan_precision> precisions = common_precisions();
   std::optional<double> utilization{};  ///< of memory; this and the next as in a deployment
@@ -80,13 +74,8 @@ struct plan_request {
 
 namespace detail {
 
-inline void check_percentile(const char* name, const std::optional<double>& percentile,
-                             const std::optional<duration<>>& target) {
-  if (!percentile) return;
-  within(name, *percentile, 50.0, 99.9, "50 to 99.9");
-  if (!target) {
-    fail(error_code::inconsistent, "a percentile without its target; allowed: both, or neither");
-  }
+inline void check_share(const char* name, const std::optional<latency_target>& target) {
+  if (target && target->share) within(name, *target->share, 0.5, 0.999, "0.5 to 0.999");
 }
 
 inline void check_plan_pools(const plan_pools& pools) {
@@ -105,12 +94,10 @@ inline void check_request(const plan_request& q) {
   if (q.precisions.empty()) fail(error_code::out_of_range, "precisions: give at least one");
   within("gpus", static_cast<double>(q.gpus), 1.0, 65536.0, "1 to 65536");
   within("threads", static_cast<double>(q.threads), 0.0, 1024.0, "0 to 1024");
-  if (q.ttft) positive("ttft", *q.ttft);
-  if (q.itl) positive("itl", *q.itl);
-  if (q.e2e) positive("e2e", *q.e2e);
-  check_percentile("ttft_percentile", q.ttft_percentile, q.ttft);
-  check_percentile("itl_percentile", q.itl_percentile, q.itl);
-  check_percentile("e2e_percentile", q.e2e_percentile, q.e2e);
+  require_valid(q.targets, "targets");
+  check_share("targets.ttft.share", q.targets.ttft);
+  check_share("targets.itl.share", q.targets.itl);
+  check_share("targets.e2e.share", q.targets.e2e);
   positive("longest_wait", q.longest_wait);
   if (q.utilization) {
     positive("utilization", *q.utilization);
@@ -125,9 +112,9 @@ inline void check_request(const plan_request& q) {
 
 /// What only predictions have. A bound has no distribution, and no engine that speculates.
 inline void check_bound_request(const plan_request& q) {
-  if (q.ttft_percentile || q.itl_percentile || q.e2e_percentile) {
+  if (q.targets.of_shares()) {
     fail(error_code::inconsistent,
-         "percentiles are of predictions; a bound has means: plan(request, policy)");
+         "shares of requests are of predictions; a bound has means: plan(request, policy)");
   }
   if (!q.drafts.empty() || q.pools) {
     fail(error_code::inconsistent,

@@ -1,50 +1,12 @@
-// Targets on a service's latencies, the largest rate and the largest chunk budget that meet them.
+// The largest rate and the largest chunk budget that meet targets on latencies.
 #pragma once
 
-#include <optional>
 #include <perfmodel/service/load.hpp>
-#include <perfmodel/service/serving_estimate.hpp>
+#include <perfmodel/service/targets.hpp>
 
 namespace perfmodel {
 
-/// A latency that the mean stays within, or that a `share` of all requests (of gaps: of tokens) does:
-/// {0.2 * second, 0.99}.
-template <Scalar T = double>
-struct basic_latency_target {
-  duration<T> limit{};
-  std::optional<double> share{};
-
-  template <class F, class... S>
-  static constexpr void fields(F&& f, S&... s) {
-    f(field::positive("limit"), s.limit...);
-    f(field::fraction("share"), s.share...);
-  }
-};
-using latency_target = basic_latency_target<>;
-
-/// What a service has to meet; without any, to keep up.
-template <Scalar T = double>
-struct basic_service_targets {
-  std::optional<basic_latency_target<T>> ttft{};
-  std::optional<basic_latency_target<T>> itl{};
-  std::optional<basic_latency_target<T>> e2e{};
-
-  template <class F, class... S>
-  static constexpr void fields(F&& f, S&... s) {
-    f("ttft", s.ttft...);
-    f("itl", s.itl...);
-    f("e2e", s.e2e...);
-  }
-};
-using service_targets = basic_service_targets<>;
-
 namespace detail {
-
-/// In the worst lane, or at the worse end of a range.
-template <Scalar T>
-constexpr bool within_limit(const duration<T>& latency, const basic_latency_target<T>& t) {
-  return upper(latency.value()) <= lower(t.limit.value());
-}
 
 /// The largest rate of requests that holds(rate), by bounded steps: doubling to 1e8, bisection to 1e-6.
 template <class Holds>
@@ -63,21 +25,6 @@ constexpr double largest_rate_that(const Holds& holds) {
 }
 
 }  // namespace detail
-
-/// Whether a service is feasible and within them. A bound has no distribution: of it, the means.
-template <Scalar T>
-constexpr bool meets(const basic_serving_estimate<T>& s, const basic_service_targets<T>& t) {
-  if (!s.feasible) return false;
-  const bool spread = s.first_token.size() > 0;
-  const auto of = [&](const std::optional<basic_latency_target<T>>& target, const duration<T>& mean,
-                      const auto& quantile) {
-    if (!target) return true;
-    return detail::within_limit(target->share && spread ? quantile(*target->share) : mean, *target);
-  };
-  return of(t.ttft, s.ttft, [&](double share) { return s.first_token.quantile(share); }) &&
-         of(t.itl, s.itl, [&](double share) { return s.gap.quantile(share); }) &&
-         of(t.e2e, s.e2e, [&](double share) { return s.e2e_quantile(share); });
-}
 
 /// The largest rate at which serve(load) meets the targets, with `load` arriving at it (a closed loop's
 /// lengths, by chance); 0 where none does. Latencies rise with the rate: at most 70 answers; a dual gets
