@@ -29,6 +29,7 @@ inline const workstation_model& workstation_model_named(const std::string& name)
 /// The latency of one kernel of a layer.
 struct workstation_row {
   std::string model, layer, group;  ///< group: layer and width, "qkv_proj 6144x4096"
+  std::string source;               ///< model and ranks
   std::variant<pm::gemm, pm::elementwise, pm::norm, pm::embedding> workload;
   double copies =
       0.0;  ///< of the weights, that the layer's bytes amount to, over the same layer again
@@ -107,6 +108,7 @@ inline std::vector<workstation_row> workstation_rows(const std::string& folder) 
     const double tokens = c.count(c.has("tokens") ? "tokens" : "sequences");
     workstation_row r;
     r.model = c.text("model");
+    r.source = common::cat(r.model, ' ', c.text("tp"));
     r.group = r.layer = c.text("layer");
     r.seconds = c.seconds();
     pm::gemm g = workstation_product(r.layer, m, tp);

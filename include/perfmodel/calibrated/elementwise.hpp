@@ -29,6 +29,8 @@ struct basic_memory_bound_kernels {
   duration<T> kernel_time = lift<T>(graph_kernel_time);
   T element_cycles{};  ///< SM cycles an element of the result takes, activation or normalisation
   T lookup_cycles{};   ///< the same of a look-up in a table
+  duration<T>
+      serial_lookup_time{};  ///< of each of up to 16 look-ups, which come one after the other
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -36,6 +38,7 @@ struct basic_memory_bound_kernels {
     f(field::not_negative("kernel_time"), s.kernel_time...);
     f(field::not_negative("element_cycles"), s.element_cycles...);
     f(field::not_negative("lookup_cycles"), s.lookup_cycles...);
+    f(field::not_negative("serial_lookup_time"), s.serial_lookup_time...);
   }
 };
 using memory_bound_kernels = basic_memory_bound_kernels<>;
@@ -66,7 +69,9 @@ constexpr duration<T> streaming_time(const basic_accelerator<T>& a, const basic_
   const bandwidth<T> dram =
       machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity());
   duration<T> memory = (1.0 - warm) * moved / dram;
-  if (machine.l2_bandwidth) memory = memory + warm * moved / *machine.l2_bandwidth;
+  const auto& l2 =
+      machine.streaming_l2_bandwidth ? machine.streaming_l2_bandwidth : machine.l2_bandwidth;
+  if (l2) memory = memory + warm * moved / *l2;
   duration<T> work{};
   if (upper(cycles) > 0.0) {
     work = cycles * elements /
@@ -82,7 +87,8 @@ template <Scalar T>
 constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_demand<T>& d,
                                      const T& elements, const T& cycles,
                                      const basic_streaming_calibration<T>& c, cache_state state) {
-  const bool has_l2 = c.machine.l2_bandwidth && a.l2.capacity.is_stated();
+  const bool has_l2 =
+      (c.machine.l2_bandwidth || c.machine.streaming_l2_bandwidth) && a.l2.capacity.is_stated();
   const bytes<T> moved = d.dram.total();
   const T warm =
       state == cache_state::cold || !has_l2 ? T(0.0) : resident(moved, a.l2.capacity.quantity());
@@ -116,13 +122,22 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   return detail::streamed(a, demand_of(x), T(x.rows * x.width), c.kernels.element_cycles, c,
                           conditions.cache);
 }
+/// Up to most_serial_lookups tokens PyTorch looks them up one after the other: each adds its serial_lookup_time.
+/// Source: PyTorch, aten/src/ATen/native/cuda/Indexing.cu, index_select of few indices. Test: by hand.
+inline constexpr double most_serial_lookups = 16.0;
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_embedding<T>& x,
                                                 const basic_streaming_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  return detail::streamed(a, demand_of(x), T(x.tokens * x.hidden), c.kernels.lookup_cycles, c,
-                          conditions.cache);
+  const duration<T>& each = c.kernels.serial_lookup_time;
+  basic_estimate<T> e = detail::streamed(a, demand_of(x), T(x.tokens * x.hidden),
+                                         c.kernels.lookup_cycles, c, conditions.cache);
+  if (upper(each.value()) > 0.0 && mid(x.tokens) <= most_serial_lookups) {
+    e.time += e.terms.add(limiter::latency, "look-ups", x.tokens * each);
+    e.mbu = e.mbu * ((e.time - x.tokens * each) / e.time);
+  }
+  return e;
 }
 
 }  // namespace perfmodel

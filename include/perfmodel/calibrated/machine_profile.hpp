@@ -9,7 +9,7 @@
 
 namespace perfmodel {
 
-/// Eight fitted parameters of one machine, which matrix products, attention, experts and streaming
+/// Fitted parameters of one machine: eight, and a ninth where streaming kernels were measured apart, which matrix products, attention, experts and streaming
 /// operators share.
 template <Scalar T = double>
 struct basic_machine_parameters {
@@ -21,6 +21,9 @@ struct basic_machine_parameters {
   duration<T> split_cost{};  ///< a second kernel or a barrier, where k is split over SMs
   T power_slowdown{};        ///< a long dense kernel tends to (1 + power_slowdown) times its time
   std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};  ///< of the chip, streaming; where known
+  std::optional<perfmodel::bandwidth<T>>
+      streaming_l2_bandwidth{};  ///< where kernels that only stream
+                                 ///< get another
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -32,6 +35,7 @@ struct basic_machine_parameters {
     f(field::not_negative("split_cost"), s.split_cost...);
     f(field::not_negative("power_slowdown"), s.power_slowdown...);
     f(field::positive("l2_bandwidth"), s.l2_bandwidth...);
+    f(field::positive("streaming_l2_bandwidth"), s.streaming_l2_bandwidth...);
   }
 };
 using machine_parameters = basic_machine_parameters<>;

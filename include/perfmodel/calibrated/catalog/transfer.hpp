@@ -192,7 +192,9 @@ constexpr machine_profile transferred_machine_profile(const accelerator& a) {
     };
     const double cycles = sm_cycles(a) / sm_cycles(donor);
     p.value.operand_bandwidth *= cycles;
-    if (p.value.l2_bandwidth) *p.value.l2_bandwidth *= cycles;
+    for (auto* l2 : {&p.value.l2_bandwidth, &p.value.streaming_l2_bandwidth}) {
+      if (*l2) **l2 *= cycles;
+    }
   }
   const peak_rates& peaks = a.matrix.peak;
   if (a.tdp.is_stated() && (peaks.bf16.is_stated() || peaks.fp16.is_stated())) {

@@ -1,0 +1,46 @@
+// Streaming kernels: the L2 that they get, and look-ups of few tokens, by hand.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <perfmodel/calibrated/elementwise.hpp>
+
+namespace pm = perfmodel;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+/// 1 TB/s of DRAM and 100 MB of L2.
+constexpr pm::accelerator round_device() {
+  pm::accelerator a;
+  a.name = "round";
+  a.dram.bandwidth = pm::bandwidth<>::from_value(1e12);
+  a.l2.capacity = pm::bytes<>::from_value(1e8);
+  return a;
+}
+constexpr pm::machine_parameters machine{.dram_share = 0.5, .l2_bandwidth = 2.0 * pm::TB_per_s};
+
+}  // namespace
+
+TEST_CASE("a kernel that only streams may get more of the L2 than others", "[calibrated]") {
+  // 1e6 values of 2 bytes read and written, 1 % of the L2: all of it stayed.
+  const pm::elementwise x{.elements = 1e6};
+  const auto memory = [&](const pm::machine_parameters& m, pm::cache_state state) {
+    return calibrated_estimate(round_device(), x, {m}, {.cache = state}).terms["memory"].value();
+  };
+  pm::machine_parameters apart = machine;
+  apart.streaming_l2_bandwidth = 4.0 * pm::TB_per_s;
+  CHECK_THAT(memory(machine, pm::cache_state::warm), WithinRel(4e6 / 2e12, 1e-9));
+  CHECK_THAT(memory(apart, pm::cache_state::warm), WithinRel(4e6 / 4e12, 1e-9));
+  CHECK_THAT(memory(apart, pm::cache_state::cold), WithinRel(4e6 / 0.5e12, 1e-9));
+}
+
+TEST_CASE("up to 16 look-ups come one after the other", "[calibrated]") {
+  const pm::memory_bound_kernels serial{.serial_lookup_time = 0.5 * pm::us};
+  const auto more = [&](double tokens) {
+    const pm::embedding x{.tokens = tokens, .vocabulary = 1000, .hidden = 4096};
+    const pm::estimate with = calibrated_estimate(round_device(), x, {machine, serial});
+    return (with.time - calibrated_estimate(round_device(), x, {machine}).time).value() * 1e6;
+  };
+  CHECK_THAT(more(1), WithinRel(0.5, 1e-6));
+  CHECK_THAT(more(16), WithinRel(8.0, 1e-6));
+  CHECK(more(17) == 0.0);
+}
