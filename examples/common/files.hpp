@@ -58,8 +58,9 @@ inline std::string read_text_file(std::string_view what, const std::string& path
   unreadable(what, path, why);
 }
 
-/// Writes a file whole or not at all: beside it first, then in its place. What is no regular file
-/// (a device) is written to as it is. Throws unreadable_file.
+/// Writes a file whole or not at all: beside it first, under a name of this process alone, then in its place; of
+/// several writers one is last. What is no regular file (a device) is written to as it is. A process that is
+/// killed meanwhile leaves the file as it was, and FILE.PROCESS.partial beside it. Throws unreadable_file.
 inline void write_text_file(std::string_view what, const std::string& path,
                             std::string_view content) {
   namespace fs = std::filesystem;
@@ -69,7 +70,8 @@ inline void write_text_file(std::string_view what, const std::string& path,
   // A link keeps pointing to the file that it points to.
   fs::path target = replaces ? fs::weakly_canonical(path, failure) : fs::path(path);
   if (failure || target.empty()) target = path;
-  const fs::path written = replaces ? fs::path(cat(target.string(), ".partial")) : target;
+  const fs::path written =
+      replaces ? fs::path(cat(target.string(), '.', ::getpid(), ".partial")) : target;
   std::ofstream file(written, std::ios::binary);
   file << content;
   file.close();

@@ -91,7 +91,9 @@ class service_prediction {
     return prompt_passes_of(d_, l_, terms_.kind, decoding, time_by(pass_, decode_), with_prompts);
   }
 
-  /// Mixed with prompts fewer sequences decode than are in service: a second round at that many.
+  /// Mixed with prompts fewer sequences decode than are in service: a second round at that many. No fixed
+  /// point: where prompts and decodes ask for all that a pass may take, the rounds are far apart, and a
+  /// larger load can come out quicker.
   constexpr void closed(const basic_closed_loop<T>& loop) {
     const T in_service = scalar_min(loop.concurrency, terms_.room);
     passes_ = passes_at(in_service);

@@ -75,9 +75,11 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   const duration<T> full = time_of(p.together);
   p.packed = full_chunks / p.together * full;
   if (kind == scheduling::mixed_chunks) p.decodes = full_chunks / p.together;
-  p.next = upper(p.together) > 1.0 ? full_chunks * max(full - one, duration<T>{}) /
-                                         scalar_max(T(p.together - 1.0), T(1e-9))
-                                   : max(p.packed - p.decodes * p.decode, duration<T>{});
+  // At most an iteration of its own: where hardly more than one prompt fits, the difference may be a tile's.
+  p.next = upper(p.together) > 1.0
+               ? full_chunks * min(one, duration<T>(max(full - one, duration<T>{}) /
+                                                    scalar_max(T(p.together - 1.0), T(1e-9))))
+               : max(p.packed - p.decodes * p.decode, duration<T>{});
   p.alone = named("prompt", p.alone);
   p.stall = named("stall", p.stall);
   p.next = named("next prompt", p.next);
