@@ -1,6 +1,7 @@
 // Rows of the published matrix-product latencies, as this project's workloads.
 #pragma once
 
+#include <perfmodel/analysis/calibration.hpp>
 #include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/gemm.hpp>
 #include <string>

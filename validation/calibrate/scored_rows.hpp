@@ -94,10 +94,8 @@ inline void add_gemms(std::vector<scored_row>& out, const std::vector<gemm_row>&
     detail::set_predictions(s, *r.device, demand_of(r.workload), e);
     s.measured = r.seconds;
     s.log_sigma = detail::stated_width(*r.device, r.workload, *pm::find_engine(r.engine));
-    const bool narrow = bits_of(r.workload.format) < 16.0;
     s.l2_warm = r.copies > 0.0 && r.weight_bytes() <= 2.0 * r.device->l2.capacity.value();
-    const bool weights_only = !narrow && r.workload.weights.bits() < bits_of(r.workload.format);
-    s.fitted = fitted && !r.warmth_unknown() && !weights_only;
+    s.fitted = fitted && !r.warmth_unknown();
     out.push_back(std::move(s));
   }
 }
