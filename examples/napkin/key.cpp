@@ -67,6 +67,13 @@ std::vector<key> reservation_keys() {
               .optional()};
 }
 
+key measured_key(const char* name, const perfmodel::unit_exponents& unit) {
+  key k = number(name, "a measurement of it: held against the answer", 0.0, 1e30).above_zero();
+  k.unit = unit;
+  k.alias = "measured";
+  return k.optional();
+}
+
 key measured_key() {
   key k =
       time_limit("measured_s", "a measurement of it, of serving itl_s: held against the answer");

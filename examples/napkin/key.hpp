@@ -101,6 +101,8 @@ key format_key(const char* name, const char* help);
 key engine_key();
 /// What was measured of the time that a query answers.
 key measured_key();
+/// What was measured of a result of a law, in its unit.
+key measured_key(const char* name, const perfmodel::unit_exponents& unit);
 /// What is kept of a GPU's memory; where not given, as the engine keeps it.
 std::vector<key> reservation_keys();
 /// Where it is not given: as the published benchmark of the engine, see benchmark_weight_copies.

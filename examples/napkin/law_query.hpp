@@ -33,6 +33,16 @@ std::vector<T> all_of(inputs<T>& in, const char* name) {
   return all;
 }
 
+/// What a measurement is held against: a time or a rate of the answer.
+template <perfmodel::Quantity Q>
+constexpr measurable_result result_measured(const char* result, const char* measurement,
+                                            held_as as) {
+  return {result, measurement, as, perfmodel::exponents_of<Q>()};
+}
+constexpr measurable_result time_measured(const char* result, held_as as) {
+  return result_measured<perfmodel::duration<>>(result, "measured_s", as);
+}
+
 /// What every query of a law has: no machine is measured for it.
 struct law_query {
   static constexpr profile_part part = profile_part::none;

@@ -1,5 +1,6 @@
 #include "outcome.hpp"
 
+#include <algorithm>
 #include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/units/text.hpp>
@@ -55,6 +56,26 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
     }
   }
   answer.calibrated = std::move(note);
+}
+
+void note_measured(outcome<>& answer, const measurable_result& of, double measured) {
+  const auto at = std::find_if(answer.results.begin(), answer.results.end(),
+                               [&](const auto& r) { return std::string_view(of.result) == r.key; });
+  if (at == answer.results.end()) {
+    throw error(code::missing_key,
+                std::string(of.measurement) + " is held against " + of.result +
+                    ", which these keys do not give; allowed: with the keys for it");
+  }
+  if (!(at->value > 0.0)) return;
+  const double over = measured / at->value;
+  const bool bound = of.as != held_as::expected;
+  const bool possible = of.as == held_as::at_least ? over >= 1.0 : over <= 1.0;
+  const std::string name = bound ? "bound" : "predicted";
+  answer.facts["measured_over_" + name] = number_json(of.measurement, over);
+  if (bound) answer.facts["possible"] = possible;
+  answer.notes.push_back({"measured over " + name,
+                          perfmodel::detail::significant(over, 4) +
+                              (!bound || possible ? "" : ": impossible, nothing runs faster")});
 }
 
 void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s) {

@@ -95,6 +95,21 @@ struct outcome {
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
                       profile_part part);
 
+/// What a measurement may be held against in the answer of a law.
+enum class held_as {
+  at_least,  ///< a time that nothing beats
+  at_most,   ///< a rate that nothing beats
+  expected   ///< what it comes to: less and more can be
+};
+struct measurable_result {
+  const char* result = "";       ///< its key
+  const char* measurement = "";  ///< the key of a measurement of it
+  held_as as = held_as::expected;
+  perfmodel::unit_exponents unit{};
+};
+/// Adds what a measurement of a result is beside it. Throws missing_key where the request has no such result.
+void note_measured(outcome<>& answer, const measurable_result& of, double measured);
+
 /// Adds what a measurement of its time (in a service of itl_s) is beside the answer and its bound.
 void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s);
 

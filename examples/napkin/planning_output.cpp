@@ -316,9 +316,7 @@ std::string short_formula(std::string formula) {
 
 /// Whether a step is about memory, a pass or the service, or is the time of one kind of operator. What
 /// goes on inside a predicted operator is a dozen steps each: --json has them.
-bool is_of_whole_model(const planned& plan, std::string_view step) {
-  const std::string_view name =
-      step.substr(0, step.rfind(" ("));  // without the number of a repeated one
+bool is_of_whole_model(const planned& plan, std::string_view name) {
   for (const std::string_view known : {"weight bytes per device",
                                        "kept for activations",
                                        "kept for the runtime",
@@ -346,7 +344,9 @@ bool is_of_whole_model(const planned& plan, std::string_view step) {
                                        "output tokens per second"}) {
     if (name == known) return true;
   }
-  return std::find(plan.operators.begin(), plan.operators.end(), name) != plan.operators.end();
+  return std::any_of(plan.operators.begin(), plan.operators.end(), [&](const std::string& one) {
+    return name == one || name.starts_with(one + " of ");  // of prompts
+  });
 }
 
 std::string derivation_text(const planned& plan) {
@@ -357,7 +357,7 @@ std::string derivation_text(const planned& plan) {
       rows.push_back({i.name.substr(7), i.value, "[" + i.source + "]"});
   }
   for (const auto& s : plan.best.steps) {
-    if (all || is_of_whole_model(plan, s.name))
+    if (all || is_of_whole_model(plan, s.symbol))
       rows.push_back({s.name, s.value, "= " + short_formula(s.formula)});
   }
   return table(rows, "l");

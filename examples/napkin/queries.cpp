@@ -122,7 +122,8 @@ outcome<> answer_of(const query& asked, const json& object, const given_profile*
   if (!c && !wanted && asked.part != profile_part::none) {
     answer.hint = prediction_hint(r.accelerator(), asked.part);
   }
-  if (asked.find("measured_s") != nullptr) add_assumptions(answer, asked, object, profile);
+  if (asked.part != profile_part::none && asked.find("measured_s") != nullptr)
+    add_assumptions(answer, asked, object, profile);
   return answer;
 }
 explanation explanation_of(const query& asked, const json& object, const given_profile* profile) {

@@ -72,6 +72,8 @@ struct fact : law_query {
 struct peak : law_query {
   static constexpr const char* name = "peak";
   static constexpr const char* help = "FLOP/s of an accelerator in a format";
+  static constexpr measurable_result measured[] = {
+      result_measured<pm::flop_rate<>>("flop_per_s", "measured_flop_per_s", held_as::at_most)};
   static std::vector<key> keys() {
     return {accelerator_key(), format_key("format", "of the operands").otherwise("bf16"),
             word("units", "that compute", {"matrix", "vector"}).otherwise("matrix"),
@@ -92,6 +94,9 @@ struct peak : law_query {
 struct clock_peak : law_query {
   static constexpr const char* name = "clock_peak";
   static constexpr const char* help = "FLOP/s and B/s of so many units at a clock";
+  static constexpr measurable_result measured[] = {
+      result_measured<pm::flop_rate<>>("flop_per_s", "measured_flop_per_s", held_as::at_most),
+      result_measured<pm::bandwidth<>>("bytes_per_s", "measured_bytes_per_s", held_as::at_most)};
   static std::vector<key> keys() {
     return {positive("units", "SMs, cores or cubes"),
             amount<pm::flops<>>("flop_per_clock", "of one unit").otherwise("0"),
@@ -117,6 +122,8 @@ struct clock_peak : law_query {
 struct bus : law_query {
   static constexpr const char* name = "bus";
   static constexpr const char* help = "B/s of a bus, from its width and transfers";
+  static constexpr measurable_result measured[] = {
+      result_measured<pm::bandwidth<>>("bytes_per_s", "measured_bytes_per_s", held_as::at_most)};
   static std::vector<key> keys() {
     return {
         positive("bits", "data lines, or lanes of a link one way"),
@@ -153,6 +160,7 @@ struct cores : law_query {
 struct cycles : law_query {
   static constexpr const char* name = "cycles";
   static constexpr const char* help = "The time of so many cycles";
+  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
   static std::vector<key> keys() {
     return {number("cycles", "how many", 0.0, 1e18),
             positive_amount<pm::frequency<>>("clock_hz", "at which they run"),
@@ -203,6 +211,7 @@ struct memory_access : law_query {
 struct divergence : law_query {
   static constexpr const char* name = "divergence";
   static constexpr const char* help = "A warp whose lanes part ways";
+  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
   static std::vector<key> keys() {
     return {list_of(amount<pm::duration<>>("paths_s", "time of each path that some lane takes"))};
   }

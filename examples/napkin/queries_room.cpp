@@ -279,6 +279,7 @@ struct cost : law_query {
 struct model_flop : law_query {
   static constexpr const char* name = "model_flop";
   static constexpr const char* help = "FLOP of a pass over tokens, forward or in training";
+  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
   static std::vector<key> keys() {
     return {positive("parameters", "that a token meets", 1e18),
             positive("tokens", "of the pass").otherwise("1"),
@@ -310,6 +311,7 @@ struct tensor_parallel : law_query {
   static constexpr const char* name = "tensor_parallel";
   static constexpr const char* help =
       "All-reduces of a pass over ranks that share each layer: a ring";
+  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
   static std::vector<key> keys() {
     return {count("ranks", "that share each layer", 2.0, 1e6),
             count("layers", "of the model"),

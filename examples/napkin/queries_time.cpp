@@ -19,6 +19,7 @@ namespace pm = perfmodel;
 struct iron_law : law_query {
   static constexpr const char* name = "iron_law";
   static constexpr const char* help = "Bytes over bandwidth and FLOP over rate, and what is on top";
+  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::at_least)};
   static std::vector<key> keys() {
     return {amount<pm::bytes<>>("bytes", "moved"),
             positive_amount<pm::bandwidth<>>("bytes_per_s", "of the memory or link"),
@@ -47,6 +48,8 @@ struct iron_law : law_query {
 struct littles_law : law_query {
   static constexpr const char* name = "littles_law";
   static constexpr const char* help = "Bytes under way: latency times bandwidth";
+  static constexpr measurable_result measured[] = {
+      result_measured<pm::frequency<>>("accesses_per_s", "measured_per_s", held_as::expected)};
   static std::vector<key> keys() {
     return {amount<pm::duration<>>("latency_s", "of one access"),
             positive_amount<pm::bandwidth<>>("bytes_per_s", "that is kept up"),
@@ -67,6 +70,9 @@ struct littles_law : law_query {
 struct throughput : law_query {
   static constexpr const char* name = "throughput";
   static constexpr const char* help = "Tokens per second of so many streams: Little's law";
+  static constexpr measurable_result measured[] = {
+      result_measured<pm::token_rate<>>("tokens_per_s", "measured_tokens_per_s", held_as::expected),
+      time_measured("itl_s", held_as::expected)};
   static std::vector<key> keys() {
     return {
         positive("streams", "that decode together, on average"),
@@ -95,6 +101,7 @@ struct throughput : law_query {
 struct launch : law_query {
   static constexpr const char* name = "launch";
   static constexpr const char* help = "What launches cost a step: waited for, streamed or replayed";
+  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
   static std::vector<key> keys() {
     const auto time = [](const char* n, const char* what) {
       return amount<pm::duration<>>(n, what).otherwise("0");
@@ -136,6 +143,7 @@ struct launch : law_query {
 struct overlap : law_query {
   static constexpr const char* name = "overlap";
   static constexpr const char* help = "Communication behind computation, and the SMs that it takes";
+  static constexpr measurable_result measured[] = {time_measured("exposed_s", held_as::at_least)};
   static std::vector<key> keys() {
     return {amount<pm::duration<>>("communication_s", "in all"),
             amount<pm::duration<>>("window_s", "of computation that it may hide behind"),
@@ -158,6 +166,7 @@ struct overlap : law_query {
 struct training_step : law_query {
   static constexpr const char* name = "training_step";
   static constexpr const char* help = "Forward, backward, and gradients sent in buckets meanwhile";
+  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::at_least)};
   static std::vector<key> keys() {
     return {amount<pm::duration<>>("forward_s", "of a step"),
             amount<pm::duration<>>("backward_s", "of a step"),
@@ -180,6 +189,7 @@ struct training_step : law_query {
 struct double_buffer : law_query {
   static constexpr const char* name = "double_buffer";
   static constexpr const char* help = "Tiles that are loaded while others are computed";
+  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::at_least)};
   static std::vector<key> keys() {
     return {amount<pm::duration<>>("load_s", "of a tile"),
             amount<pm::duration<>>("compute_s", "of a tile"), count("tiles", "in all"),
@@ -203,6 +213,7 @@ struct double_buffer : law_query {
 struct amdahl : law_query {
   static constexpr const char* name = "amdahl";
   static constexpr const char* help = "The whole after parts of it changed";
+  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
   static std::vector<key> keys() {
     return {list_of(share("shares", "of the time, that change")),
             list_of(number("factors", "of their times: 0.5 is twice as quick", 0.0, 1e9)),
@@ -253,6 +264,8 @@ struct share_of_speedup : law_query {
 struct scaling : law_query {
   static constexpr const char* name = "scaling";
   static constexpr const char* help = "What many devices lose against one, and what that costs";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_with_tax_s", held_as::expected)};
   static std::vector<key> keys() {
     return {
         share("mfu_of_one", "utilisation on one device or few").above_zero().otherwise("1"),
@@ -393,6 +406,7 @@ struct mfu_from_mbu : law_query {
 struct speculative_round : law_query {
   static constexpr const char* name = "speculative_round";
   static constexpr const char* help = "A round of speculation from the times of its passes";
+  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
   static std::vector<key> keys() {
     return {share("acceptance", "of each draft token"),
             count("draft_length", "tokens", 1.0, 4096.0),

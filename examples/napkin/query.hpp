@@ -75,6 +75,12 @@ inline constexpr bool measurable = requires {
   Q::takes_a_measurement;
 };
 
+/// Whether a law says which of its results a measurement is held against.
+template <class Q>
+inline constexpr bool measurable_law = requires {
+  Q::measured;
+};
+
 /// A query from a struct Q with name, help, part, keys() and
 /// `template <Scalar T, class Mode> static outcome<T> run(inputs<T>&, const Mode&)`.
 template <class Q>
@@ -85,6 +91,12 @@ query declare() {
   q.keys = Q::keys();
   q.part = Q::part;
   if constexpr (measurable<Q>) q.keys.push_back(measured_key());
+  if constexpr (measurable_law<Q>) {
+    for (const measurable_result& m : Q::measured) {
+      q.keys.push_back(measured_key(m.measurement, m.unit));
+      if (q.keys.size() > Q::keys().size() + 1) q.keys.back().alias = "";  // of the first alone
+    }
+  }
   q.answer = [](const request& r, const calibration* c) {
     inputs<double> in(r);
     const outcome<> bound = Q::run(in, bound_mode{});
@@ -97,6 +109,11 @@ query declare() {
     }
     if constexpr (measurable<Q>) {
       if (r.has("measured_s")) note_measured(answer, bound, r.number("measured_s"));
+    }
+    if constexpr (measurable_law<Q>) {
+      for (const measurable_result& m : Q::measured) {
+        if (r.has(m.measurement)) note_measured(answer, m, r.number(m.measurement));
+      }
     }
     return answer;
   };

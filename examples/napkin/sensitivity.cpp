@@ -43,7 +43,8 @@ void add_keys(std::vector<input>& all, const query& asked, const request& r) {
   for (const key& k : asked.keys) {
     const bool number = k.kind == key_kind::number || k.kind == key_kind::numbers;
     const value& v = r.at(k.name);
-    if (!number || !v.present || !v.numbers.empty() || k.name == std::string_view("measured_s"))
+    if (!number || !v.present || !v.numbers.empty() ||
+        std::string_view(k.name).starts_with("measured"))
       continue;
     all.push_back({k.name, false, k.range.whole, v.number, ""});
   }

@@ -137,26 +137,13 @@ std::string head_text(const outcome<>& answer) {
   return s;
 }
 
-/// Whether a formula has that name in it.
-bool uses(const std::string& formula, const std::string& name) {
-  const auto part_of_name = [](char c) {
-    return (std::isalnum(static_cast<unsigned char>(c)) != 0) || c == '_' || c == '.';
-  };
-  for (std::size_t at = formula.find(name); at != formula.npos; at = formula.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    const bool starts = at == 0 || !part_of_name(formula[at - 1]);
-    if (starts && (end == formula.size() || !part_of_name(formula[end]))) return true;
-  }
-  return false;
-}
 /// How far each step is from the roots: 1 for these, 0 for what they do not use.
 std::vector<int> depths_of(const pm::derivation& d, const std::vector<bool>& roots) {
   std::vector<int> depth(d.steps.size(), 0);
   for (std::size_t i = d.steps.size(); i-- > 0;) {
     if (roots[i]) depth[i] = 1;
     if (depth[i] == 0) continue;
-    for (std::size_t j = 0; j < i; ++j) {
-      if (!uses(d.steps[i].formula, d.steps[j].name)) continue;
+    for (const std::size_t j : d.steps[i].uses) {
       depth[j] = depth[j] == 0 ? depth[i] + 1 : std::min(depth[j], depth[i] + 1);
     }
   }
@@ -165,10 +152,8 @@ std::vector<int> depths_of(const pm::derivation& d, const std::vector<bool>& roo
 /// The steps that no other uses; with a `result` the one among them of that value.
 std::vector<bool> roots_of(const pm::derivation& d, const std::string& result) {
   std::vector<bool> roots(d.steps.size(), true);
-  for (std::size_t j = 0; j < d.steps.size(); ++j) {
-    for (std::size_t i = j + 1; i < d.steps.size() && roots[j]; ++i) {
-      roots[j] = !uses(d.steps[i].formula, d.steps[j].name);
-    }
+  for (const pm::derivation_step& step : d.steps) {
+    for (const std::size_t j : step.uses) roots[j] = false;
   }
   for (std::size_t i = d.steps.size(); i-- > 0;) {
     if (!roots[i] || d.steps[i].value != result) continue;

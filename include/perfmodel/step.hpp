@@ -33,7 +33,7 @@ class demand_sum {
     s_.weights += o.times * o.weights;
     s_.cache += o.times * o.cache;
     by_format_[static_cast<std::size_t>(o.demand.format)] +=
-        named(o.name, o.times * o.demand.matrix_flop);
+        named(o.name, o.part, o.times * o.demand.matrix_flop);
     s_.vector_flop += o.times * o.demand.vector_flop;
     s_.launches += o.times * o.demand.launches;
   }
@@ -137,7 +137,7 @@ constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
   std::array<duration<T>, 4> by_class{};
   const auto add = [&](const basic_operator<T>& o, const duration<T>& time) {
     sum.add(o);
-    by_class[static_cast<std::size_t>(o.kind)] += named(o.name, time);
+    by_class[static_cast<std::size_t>(o.kind)] += named(o.name, o.part, time);
   };
   visit_operator_times(d, i, policy, add);
   visit_small_kernel_times(d, i, policy, add);

@@ -10,7 +10,10 @@ same() { # <query> <arguments...>: `result` of the derivation is the answer, to 
   [[ $derivation == '{"query":"'"$1"'","inputs":[{"name":'* ]] || fail "explain $*: no inputs"
   [[ $derivation == *'"steps":[{"name":'* ]] || fail "explain $*: no steps"
   "$napkin" explain "$@" >/dev/null || fail "explain $* as text"
-  "$napkin" explain "$@" --all >/dev/null || fail "explain $* --all"
+  local all
+  all=$("$napkin" explain "$@" --all) || fail "explain $* --all"
+  all=$(grep -E "^  [^=]* \\([0-9]+\\)|^  [^=]*' = | \\([0-9]+\\)( [-+x/=]|,|$)" <<<"$all" | head -1)
+  [[ -z $all ]] || fail "explain $* --all: a step has a number for a name: $all"
 }
 same ridge --accelerator h100_sxm
 same gemm --accelerator h100_sxm --m 17 --n 8192 --k 4097
@@ -23,6 +26,14 @@ same kv_capacity --model llama_3_70b --accelerator h200_sxm --tensor_parallel 8 
 same step --model llama_3_70b --accelerator h200_sxm --tensor_parallel 8 --batch 7 --context 4096
 same serving --model llama_3_70b --accelerator h200_sxm --tensor_parallel 8 --input_tokens 1000 --output_tokens 100 \
   --concurrency 9
+same step --model deepseek_v3 --accelerator h200_sxm --tensor_parallel 8 --expert_parallel 8 --batch 64 --context 4096 \
+  --prefill_tokens 2000 --weight_format fp8
+same serving --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --input_tokens 1000 --output_tokens 100 \
+  --requests_per_s 2
+same serving --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --input_tokens 1000 --output_tokens 100 \
+  --requests_per_s 2 --mode bound
+same serving --model llama_3_70b --accelerator h100_sxm --prefill_tensor_parallel 8 --decode_tensor_parallel 8 \
+  --kv_link_bytes_per_s 50e9 --input_tokens 1000 --output_tokens 100 --concurrency 9
 same speculation --acceptance 0.8,0.7,0.6 --draft_cost_ratio 0.05
 
 # As a prediction: each parameter of the profile is an input with its source.

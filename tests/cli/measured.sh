@@ -46,4 +46,28 @@ for query in "moe_ffn --accelerator h100_sxm --tokens 16 --hidden 2048 --interme
   answer=$("$napkin" $query --measured 1us --json) || fail "$query --measured"
   [[ $answer == *'"measured_over_bound":'* ]] || fail "$query: held against nothing"
 done
+
+# Laws, by hand. against <measured over it> <what is possible, or nothing> <arguments...>
+against() {
+  local over=$1 possible=$2 answer name=predicted
+  [[ -z $possible ]] || name=bound
+  answer=$("$napkin" "${@:3}" --json) || fail "napkin ${*:3}"
+  near "${*:3}" "$(number "$answer" "measured_over_$name")" "$over" 1e-4
+  [[ $(sed -nE 's/.*"possible":(true|false).*/\1/p' <<<"$answer") == "$possible" ]] || fail "${*:3}: possible, or not"
+}
+read_all=(iron_law --bytes 3.35GB --bytes_per_s 3.35TB/s)  # 1 ms
+against 2 true "${read_all[@]}" --measured 2ms
+against 0.5 false "${read_all[@]}" --measured 500us
+against 0.50536 true peak --accelerator h100_sxm --measured 500TFLOP/s  # of 989.4
+against 1.21286 false peak --accelerator h100_sxm --measured_flop_per_s 1.2e15
+against 0.85938 true bus --bits 16 --transfers_per_s 32e9 --measured 55GB/s  # of 64 GB/s
+against 0.75 true clock_peak --units 132 --bytes_per_clock 128 --clock_hz 1e9 --measured_bytes_per_s 12.672TB/s  # of 16.896
+against 2 '' launch --launches 100 --cpu_s 5us --measured 1ms  # 0.5 ms waited for
+against 0.5 '' throughput --streams 64 --itl_s 20ms --measured 1600  # of 3200 tokens/s
+against 1.25 '' throughput --streams 64 --tokens_per_s 3200 --measured_s 25ms
+against 1.5 true overlap --communication_s 5ms --window_s 3ms --measured 3ms  # 2 ms are exposed
+against 1.1 '' cycles --cycles 1e6 --clock_hz 1e9 --measured 1.1ms
+text=$("$napkin" peak --accelerator h100_sxm --measured 1200TFLOP/s)
+grep -q 'measured over bound *1.213: impossible, nothing runs faster' <<<"$text" || fail "no words: $text"
+"$napkin" explain "${read_all[@]}" --measured 2ms >/dev/null || fail 'explain iron_law --measured'
 finish

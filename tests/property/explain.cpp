@@ -5,6 +5,7 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,24 @@ std::vector<pm::deployment> deployments() {
   return all;
 }
 
+/// No two are equal or have a number for a name, and a formula is over what stands before it.
+void check_names(const pm::derivation& d) {
+  std::set<std::string> known;
+  for (const auto& x : d.inputs) CHECK(known.insert(x.name).second);
+  for (std::size_t i = 0; i < d.steps.size(); ++i) {
+    const pm::derivation_step& x = d.steps[i];
+    INFO(x.name << " = " << x.formula);
+    CHECK(known.insert(x.name).second);
+    CHECK(x.name.starts_with(x.symbol));
+    CHECK(x.name.find(" (") == std::string::npos);
+    CHECK(x.name.find('\'') == std::string::npos);
+    for (const std::size_t j : x.uses) {
+      REQUIRE(j < i);
+      CHECK(x.formula.find(d.steps[j].name) != std::string::npos);
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("explain: read back, a derivation gives the double's answer bit by bit") {
@@ -66,6 +85,7 @@ TEST_CASE("explain: read back, a derivation gives the double's answer bit by bit
       const auto e = pm::step_bound(pm::trace_inputs(d, t), pm::trace_inputs(i, t)).time.value();
       CHECK(e.value() == pm::step_bound(d, i).time.value());
       CHECK(read_back(t, e.node()) == e.value());
+      check_names(pm::derivation_of(e));
     }
     for (const pm::service_load& l :
          {pm::service_load{
@@ -81,6 +101,7 @@ TEST_CASE("explain: read back, a derivation gives the double's answer bit by bit
       const auto lines = pm::derivation_of(e);
       CHECK(lines.steps.back().name == "end to end");
       CHECK(lines.steps.back().value == pm::to_string(pm::serving_bound(d, l).e2e, 4));
+      check_names(lines);
     }
   }
 }

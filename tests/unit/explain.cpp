@@ -8,6 +8,7 @@
 #include <perfmodel/workload/operators/gemm.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
@@ -109,17 +110,76 @@ TEST_CASE("explain: what a reader would cross out is not there") {
   CHECK((zero - a).value() == -12);
 }
 
-TEST_CASE("explain: two steps of one name are told apart, and a step named twice is one") {
+namespace {
+std::vector<std::string> names_of(const pm::derivation& d) {
+  std::vector<std::string> all;
+  for (const auto& x : d.steps) all.push_back(x.name);
+  return all;
+}
+using names = std::vector<std::string>;
+}  // namespace
+
+TEST_CASE(
+    "explain: a step named twice is one, and what goes into a step of its name has its value") {
   pm::trace t;
   const auto a = pm::traced::input(t, 2, "a");
   const auto first = named("x", a + 1.0);
   const auto second = named("x", first * a);
   const auto d = pm::derivation_of(named("x", second));
-  REQUIRE(d.steps.size() == 2);
-  CHECK(d.steps[0].name == "x");
-  CHECK(d.steps[1].name == "x (2)");
-  CHECK(d.steps[1].formula == "x x a");
+  CHECK(names_of(d) == names{"x at 3", "x"});
+  CHECK(d.steps[1].symbol == "x");
+  CHECK(d.steps[1].formula == "x at 3 x a");
   CHECK(d.steps[1].value == "6");
+  CHECK(d.steps[0].uses.empty());
+  CHECK(d.steps[1].uses == std::vector<std::size_t>{0});
+}
+
+TEST_CASE("explain: steps of one name are called after the part that they alone belong to") {
+  pm::trace t;
+  const auto a = pm::traced::input(t, 2, "a"), b = pm::traced::input(t, 3, "b");
+  const auto pass = [&](const char* name, const pm::traced& n) {
+    const auto up = named("up", named("flop", n * a)), down = named("down", named("flop", n * b));
+    return named(name, named("time", up + down));
+  };
+  const auto decode = pass("decode", pm::traced(5.0));
+  // The second pass depends on the first, and is still told apart.
+  const auto prefill = pass("prefill", decode + 1.0);
+  CHECK(names_of(pm::derivation_of(named("all", decode + prefill))) ==
+        names{"flop of up of decode", "up of decode", "flop of down of decode", "down of decode",
+              "time of decode", "decode", "flop of up of prefill", "up of prefill",
+              "flop of down of prefill", "down of prefill", "time of prefill", "prefill", "all"});
+}
+
+TEST_CASE("explain: what two parts compute of the same is one step, an input keeps its name") {
+  pm::trace t;
+  const auto a = pm::traced::input(t, 2, "a");
+  const auto p = named("p", named("message", a * 4.0) + 1.0);
+  const auto q = named("q", named("message", a * 4.0) + 2.0);
+  const auto d = pm::derivation_of(named("a", p + q));
+  CHECK(names_of(d) == names{"message", "p", "q", "a from p"});
+  CHECK(d.inputs[0].name == "a");
+  CHECK(d.steps[2].formula == "message + 2");
+  CHECK(d.steps[3].uses == std::vector<std::size_t>{1, 2});
+}
+
+TEST_CASE("explain: in one part, steps of one name are called after what goes into them") {
+  pm::trace t;
+  const auto a = pm::traced::input(t, 2, "a"), b = pm::traced::input(t, 3, "b");
+  CHECK(names_of(pm::derivation_of(named("y", named("x", a + 1.0) + named("x", b + 1.0)))) ==
+        names{"x of y", "x from b", "y"});
+  // The same value, of the same, but for a digit that is not printed.
+  const auto near =
+      named("y", named("x", a + 1.0) + named("x", a + 1.0000001) + named("x", a + 1.0000002));
+  CHECK(names_of(pm::derivation_of(near)) == names{"x of y", "x at 3'", "x at 3", "y"});
+}
+
+TEST_CASE("explain: a part that a law names is in the name") {
+  pm::trace t;
+  const auto a = pm::traced::input(t, 2, "a");
+  const char* const none = nullptr;
+  CHECK(names_of(pm::derivation_of(named("x", "prompts", a + 1.0))) == names{"x of prompts"});
+  CHECK(names_of(pm::derivation_of(named("x", none, a + 1.0))) == names{"x"});
+  CHECK(pm::named("x", "prompts", 3.0) == 3.0);
 }
 
 TEST_CASE("explain: a shared step is written once, before what needs it") {

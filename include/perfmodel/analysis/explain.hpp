@@ -1,11 +1,13 @@
 // The derivation of an answer, step by step, read off the evaluation that gave it.
 #pragma once
 
-#include <map>
+#include <algorithm>
+#include <perfmodel/analysis/step_names.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/scalar/traced.hpp>
 #include <perfmodel/units/text.hpp>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,11 +16,13 @@ namespace perfmodel {
 
 /// One line of a derivation: `name = formula = numbers = value`, or an input with its source.
 struct derivation_step {
-  std::string name;
-  std::string formula;  ///< over the names of earlier steps; empty for an input
-  std::string numbers;  ///< the same with the values put in
-  std::string value;
-  std::string source;  ///< of inputs
+  std::string name{};     ///< of no other: "flop of attention" where several are called flop
+  std::string formula{};  ///< over the names of earlier steps; empty for an input
+  std::string numbers{};  ///< the same with the values put in
+  std::string value{};
+  std::string source{};             ///< of inputs
+  std::string symbol{};             ///< what the law calls it: "flop"
+  std::vector<std::size_t> uses{};  ///< which earlier steps are in the formula
 };
 struct derivation {
   std::vector<derivation_step> inputs;
@@ -43,10 +47,16 @@ namespace detail {
 
 class derivation_writer {
  public:
-  explicit derivation_writer(const trace& t) : t_(t), seen_(t.size(), false), names_(t.size()) {}
+  explicit derivation_writer(const trace& t)
+      : t_(t), first_(first_of_each(t)), place_(t.size(), -1) {}
 
   derivation write(int root) {
-    visit(root);
+    if (root >= 0) visit(first_[static_cast<std::size_t>(root)]);
+    std::vector<named_node> nodes = named_nodes();
+    for (const named_node& n : nodes) uses_.push_back(n.uses);
+    names_ = step_names(std::move(nodes)).give();
+    step_at_.resize(order_.size());
+    for (const int i : order_) write_step(i);
     return std::move(out_);
   }
 
@@ -57,21 +67,23 @@ class derivation_writer {
     int binding;  // 3 atom, 2 product, 1 sum
   };
 
-  const std::string& name_at(int i) const { return names_[static_cast<std::size_t>(i)]; }
-  // A second step of the same name becomes "name (2)".
-  std::string unique(const std::string& name) {
-    const int n = ++used_[name];
-    return n == 1 ? name : name + " (" + std::to_string(n) + ")";
+  int same(int i) const { return i < 0 ? i : first_[static_cast<std::size_t>(i)]; }
+  int left(int i) const { return same(t_[i].left); }
+  int right(int i) const { return same(t_[i].right); }
+  bool is_named(int i) const { return t_[i].op == op::step || t_[i].op == op::input; }
+  std::size_t place(int i) const {
+    return static_cast<std::size_t>(place_[static_cast<std::size_t>(i)]);
   }
-
+  const std::string& name_at(int i) const { return names_[place(i)]; }
   std::string value_text(int i) const { return to_string(t_[i].value, t_[i].unit, 4); }
 
-  // Writes the steps below node i, then i itself if it has a name.
+  /// The named nodes below a root, each after what it uses.
   void visit(int root) {
     struct frame {
       int node;
       bool expanded;
     };
+    std::vector<bool> seen(t_.size(), false);
     std::vector<frame> stack{{root, false}};
     while (!stack.empty()) {
       const frame f = stack.back();
@@ -79,29 +91,74 @@ class derivation_writer {
       if (f.node < 0) continue;
       const auto at = static_cast<std::size_t>(f.node);
       if (f.expanded) {
-        write_step(f.node);
+        take(f.node);
         continue;
       }
-      if (seen_[at]) continue;
-      seen_[at] = true;
+      if (seen[at]) continue;
+      seen[at] = true;
       stack.push_back({f.node, true});
-      stack.push_back({t_[f.node].right, false});
-      stack.push_back({t_[f.node].left, false});
+      stack.push_back({right(f.node), false});
+      stack.push_back({left(f.node), false});
     }
+  }
+  void take(int i) {
+    if (!is_named(i)) return;
+    const int of = left(i);
+    const bool twice = t_[i].op == op::step && is_named(of) && t_[of].name == t_[i].name;
+    int& at = place_[static_cast<std::size_t>(i)];
+    if (twice) {  // named twice on its way
+      at = place_[static_cast<std::size_t>(of)];
+      return;
+    }
+    at = static_cast<int>(order_.size());
+    order_.push_back(i);
+  }
+
+  std::vector<named_node> named_nodes() const {
+    std::vector<named_node> nodes;
+    for (const int i : order_) {
+      named_node n{.name = t_[i].name, .value = value_text(i), .is_input = t_[i].op == op::input};
+      if (!n.is_input) n.uses = named_below(left(i));
+      for (const std::size_t j : n.uses) nodes[j].users.push_back(nodes.size());
+      nodes.push_back(std::move(n));
+    }
+    return nodes;
+  }
+  /// The places of what the formula of a node is written over, each once.
+  std::vector<std::size_t> named_below(int root) const {
+    std::vector<std::size_t> found;
+    std::set<int> seen;
+    std::vector<int> todo{root};
+    while (!todo.empty()) {
+      const int i = todo.back();
+      todo.pop_back();
+      if (i < 0 || !seen.insert(i).second) continue;
+      if (!is_named(i)) {
+        todo.push_back(right(i));
+        todo.push_back(left(i));
+      } else if (std::find(found.begin(), found.end(), place(i)) == found.end()) {
+        found.push_back(place(i));
+      }
+    }
+    return found;
   }
 
   void write_step(int i) {
     const trace::node& n = t_[i];
+    derivation_step s{.name = name_at(i), .value = value_text(i), .symbol = n.name};
     if (n.op == op::input) {
-      names_[static_cast<std::size_t>(i)] = unique(n.name);
-      out_.inputs.push_back({name_at(i), {}, {}, value_text(i), n.source});
-    } else if (n.op == op::step) {
-      const expression e = express(n.left);
-      const bool renames = t_[n.left].op == op::step || t_[n.left].op == op::input;
-      const bool same = renames && t_[n.left].name == n.name;  // named twice on its way
-      names_[static_cast<std::size_t>(i)] = same ? name_at(n.left) : unique(n.name);
-      if (!same) out_.steps.push_back({name_at(i), e.names, e.numbers, value_text(i), {}});
+      s.source = n.source;
+      out_.inputs.push_back(std::move(s));
+      return;
     }
+    expression e = express(left(i));
+    s.formula = std::move(e.names);
+    s.numbers = std::move(e.numbers);
+    for (const std::size_t j : uses_[place(i)]) {
+      if (t_[order_[j]].op == op::step) s.uses.push_back(step_at_[j]);
+    }
+    step_at_[place(i)] = out_.steps.size();
+    out_.steps.push_back(std::move(s));
   }
 
   static std::string wrap(const std::string& s, bool needed) {
@@ -113,14 +170,14 @@ class derivation_writer {
   /// What a node is written over: its sides; min(min(a, b), c) is written min(a, b, c).
   std::vector<int> operands(int i) const {
     const op outer = t_[i].op;
-    std::vector<int> todo{t_[i].right, t_[i].left}, out;
+    std::vector<int> todo{right(i), left(i)}, out;
     while (!todo.empty()) {
       const int j = todo.back();
       todo.pop_back();
       if (j < 0) continue;
       if (flattens(outer) && t_[j].op == outer) {
-        todo.push_back(t_[j].right);
-        todo.push_back(t_[j].left);
+        todo.push_back(right(j));
+        todo.push_back(left(j));
       } else {
         out.push_back(j);
       }
@@ -201,9 +258,12 @@ class derivation_writer {
   }
 
   const trace& t_;
-  std::vector<bool> seen_;
+  std::vector<int> first_;  // of each node the one that stands for it
+  std::vector<int> place_;  // of named nodes, in order_ and names_
+  std::vector<int> order_;
+  std::vector<std::vector<std::size_t>> uses_;
   std::vector<std::string> names_;
-  std::map<std::string, int> used_;
+  std::vector<std::size_t> step_at_;  // by place
   derivation out_;
 };
 

@@ -82,7 +82,8 @@ constexpr duration<T> block_time(const expert_groups<T>& g, const basic_moe_ffn<
                                  const T& width, const grouped_rates<T>& r,
                                  const basic_moe_kernels<T>& k) {
   const T up = (perfmodel::ffn_matrices(x.gated) - 1.0) * width;
-  return grouped_gemm_time(g, up, x.hidden, r, k) + grouped_gemm_time(g, x.hidden, width, r, k);
+  return named("grouped up", grouped_gemm_time(g, up, x.hidden, r, k)) +
+         named("grouped down", grouped_gemm_time(g, x.hidden, width, r, k));
 }
 
 /// Rows and experts of the rank that the others wait for.

@@ -59,7 +59,8 @@ constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T
   const auto exchange = [&](number_format format) {
     return time_of_collective(d.device.fabric, exchange_tokens(x, format), links).time;
   };
-  return named("dispatch and combine", layers * (exchange(x.dispatch) + exchange(x.combine)));
+  return named("dispatch and combine", layers * (named("dispatch", exchange(x.dispatch)) +
+                                                 named("combine", exchange(x.combine))));
 }
 
 /// From stage to stage over the fabric, or over the host's link where the fabric does not reach.

@@ -35,6 +35,7 @@ constexpr void visit_indexer(const rank_pass<T>& p, const T& layers,
     s.tokens = p.prompt_tokens();
     s.past = p.pass.prefill_past;
     o.times = layers * p.prompt_share();
+    o.part = p.of_prompts();
     o.cache = s.sequences * (s.past + s.tokens) * x.bytes_per_token();
     run(o, s);
   }
@@ -49,6 +50,7 @@ constexpr void visit_prefill(const rank_pass<T>& p, const char* name, const T& l
   // Keys and values of the chunk itself are at hand; those before it are read from the cache.
   const T past = x.window ? scalar_min(x.past, *x.window) : x.past;
   o.cache = x.batch * (past + x.tokens) * line;
+  o.part = p.of_prompts();
   run(o, x);
 }
 
@@ -167,6 +169,7 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
 template <Scalar T>
 struct new_tokens_of {
   T times{}, sequences{}, tokens{}, past{};
+  const char* part = nullptr;
 };
 
 /// Attention over a window and the entries before it, and the scores that choose these.
@@ -191,7 +194,7 @@ constexpr void visit_entries(const rank_pass<T>& p, const basic_compressed_atten
                                 .kv_format = p.on.kv};
   const bytes<T> line = a.cached_elements() * bytes_of(p.on.kv);
   const T read = scalar_min(g.entries, pairs);
-  run({"attention", attention, x.times, x.sequences * (read + x.tokens) * line}, g);
+  run({"attention", attention, x.times, x.sequences * (read + x.tokens) * line, x.part}, g);
   if (!a.indexer || !a.ratio) return;
   basic_index_scores<T> s{.sequences = x.sequences,
                           .tokens = x.tokens,
@@ -201,7 +204,7 @@ constexpr void visit_entries(const rank_pass<T>& p, const basic_compressed_atten
                           .ratio = *a.ratio,
                           .cache = a.indexer->cache};
   run({"index scores", attention, x.times,
-       x.sequences * context / *a.ratio * a.indexer->bytes_per_token()},
+       x.sequences * context / *a.ratio * a.indexer->bytes_per_token(), x.part},
       s);
 }
 
@@ -235,7 +238,8 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
   }
   if (p.prefills()) {
     visit_entries(p, a,
-                  {layers * p.prompt_share(), p.prompts(), p.prompt_tokens(), p.pass.prefill_past},
+                  {layers * p.prompt_share(), p.prompts(), p.prompt_tokens(), p.pass.prefill_past,
+                   p.of_prompts()},
                   run);
   }
   // Each group of heads has a latent of its own.
@@ -273,7 +277,8 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
   if (p.prefills()) {
     x.sequences = p.prompts();
     x.tokens = p.prompt_tokens();
-    run({"recurrence", attention, layers * p.prompt_share(), x.sequences * state}, x);
+    run({"recurrence", attention, layers * p.prompt_share(), x.sequences * state, p.of_prompts()},
+        x);
   }
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
 }

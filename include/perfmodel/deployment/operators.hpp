@@ -43,6 +43,7 @@ constexpr void visit_feed_forward(const rank_pass<T>& p, const T& layers,
   }
   if (upper(with_prompts) > 0.0) {
     o.times = layers * with_prompts;
+    if (lower(with_prompts) < 1.0) o.part = p.of_prompts();
     run(o, p.routed_experts(
                e, T(share.all_decoded + at_least_one(share.all_prompts) * share.prompt_tokens)));
   }
@@ -99,7 +100,8 @@ constexpr void visit_operators(const basic_deployment<T>& d, const basic_iterati
                               head.times,
                               head.cache,
                               weights_read(workload),
-                              demand_of_valid(workload)};
+                              demand_of_valid(workload),
+                              head.part};
     if constexpr (std::invocable<Visit&, const basic_operator<T>&>) {
       visit(o);
     } else {

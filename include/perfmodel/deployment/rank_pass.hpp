@@ -29,6 +29,8 @@ struct basic_operator {
   bytes<T> cache{};
   bytes<T> weights{};
   basic_demand<T> demand{};
+  const char* part =
+      nullptr;  ///< of the pass, where another part of it has such an operator as well
 };
 
 namespace detail {
@@ -59,6 +61,7 @@ struct operator_head {
   operator_class kind = operator_class::other;
   T times{};
   bytes<T> cache{};
+  const char* part = nullptr;
 };
 
 template <Scalar T>
@@ -77,6 +80,8 @@ struct rank_pass {
   constexpr const basic_transformer<T>& model() const { return on.model; }
   constexpr bool decodes() const { return upper(share.sequences) > 0.0; }
   constexpr bool prefills() const { return upper(share.prompts) > 0.0; }
+  /// The part of a pass that prompts are, where sequences decode beside them.
+  constexpr const char* of_prompts() const { return decodes() && prefills() ? "prompts" : nullptr; }
 
   /// Less than one prompt of one token is that share of an operator.
   constexpr T prompt_share() const {

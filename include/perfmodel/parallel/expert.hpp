@@ -72,7 +72,7 @@ constexpr basic_collective_estimate<T> communication_time(const basic_interconne
   for (const auto& t : e.terms) terms.add(t.kind, t.name, t.time + back.terms[t.name]);
   e.terms = terms;
   e.limiter = terms.limiting();
-  e.time = named("time", e.time + back.time);
+  e.time = named("time", named("dispatch", e.time) + named("combine", back.time));
   e.wire = e.wire + back.wire;
   if (upper(e.time.value()) > 0.0) {
     const bytes<T> messages = dispatch_of(x).message.quantity() + combine_of(x).message.quantity();

@@ -70,8 +70,14 @@ class traced {
 
   /// Called by named(): the value of a named step.
   traced name_step(const char* name, unit_exponents unit) const {
+    return name_step(name, nullptr, unit);
+  }
+  traced name_step(const char* name, const char* part, unit_exponents unit) const {
     if (t_ == nullptr) return *this;
-    return traced(v_, t_, t_->add({trace::operation::step, v_, n_, -1, name, {}, unit}));
+    std::string whole = name;
+    if (part != nullptr) whole.append(" of ").append(part);
+    return traced(v_, t_,
+                  t_->add({trace::operation::step, v_, n_, -1, std::move(whole), {}, unit}));
   }
 
   friend traced operator+(const traced& a, const traced& b) {

@@ -63,7 +63,7 @@ class service_prediction {
     const service_memory<T> memory =
         service_memory_of(d_, l_, T(l_.input_tokens + l_.output_tokens));
     s_.feasible = memory.feasible;
-    s_.capacity = memory.sequences;
+    s_.capacity = named("whole sequences that fit", memory.sequences);
     terms_.room = scalar_max(s_.capacity, T(1.0));
     if (s_.feasible && grows_into_memory(d_.served_by)) {
       terms_.room = scalar_max(terms_.room, growing(memory.budget));
@@ -77,29 +77,32 @@ class service_prediction {
   constexpr T growing(const basic_memory_budget<T>& budget) const {
     using math::sqrt;
     const T context = mean_context(l_);
-    const T mean = sequences_of(d_, budget, l_, context);
+    const T mean = named("sequences amid their answers", sequences_of(d_, budget, l_, context));
     const T spread = l_.output_tokens / (3.4641016151377544 * context);
     return mean - spread * sqrt(mean);
   }
 
-  constexpr basic_prompt_passes<T> passes_at(const T& batch) {
-    const T decoding = named("sequences in a pass", scalar_max(batch, T(1.0)));
+  constexpr basic_prompt_passes<T> passes_at(const T& batch, const char* round) {
+    const T decoding = named("sequences in a pass", round, scalar_max(batch, T(1.0)));
     decode_ = basic_iteration<T>{decoding, mean_context(l_)};
     const auto with_prompts = [&](const basic_iteration<T>& i) {
       return terms_.prompt_time * time_by(pass_, i);
     };
-    return prompt_passes_of(d_, l_, terms_.kind, decoding, time_by(pass_, decode_), with_prompts);
+    const duration<T> decode = named("decode pass", round, time_by(pass_, decode_));
+    return prompt_passes_of(d_, l_, terms_.kind, decoding, decode, with_prompts, round);
   }
 
   /// Mixed with prompts fewer sequences decode than are in service: a second round at that many. No fixed
   /// point: where prompts and decodes ask for all that a pass may take, the rounds are far apart, and a
   /// larger load can come out quicker.
-  constexpr void closed(const basic_closed_loop<T>& loop) {
+  constexpr void closed(const basic_closed_loop<T>& loop, const char* first_round = "a first round",
+                        const char* last_round = nullptr) {
     const T in_service = scalar_min(loop.concurrency, terms_.room);
-    passes_ = passes_at(in_service);
+    const bool again = terms_.kind == scheduling::mixed_chunks;
+    passes_ = passes_at(in_service, again ? first_round : last_round);
     state_ = closed_service(terms_, passes_, loop);
-    if (terms_.kind == scheduling::mixed_chunks) {
-      passes_ = passes_at(state_.batch);
+    if (again) {
+      passes_ = passes_at(named("sequences", first_round, state_.batch), last_round);
       state_ = closed_service(terms_, passes_, loop);
     }
   }
@@ -109,8 +112,8 @@ class service_prediction {
   /// process whose C is linear). Arrivals in bursts meet more, those by a clock fewer. A loop with every
   /// place taken says which rate is the largest.
   constexpr void open(const basic_open_loop<T>& arrivals) {
-    closed({terms_.room});
-    const request_rate<T> most = state_.throughput;
+    closed({terms_.room}, "a first round of a full service", "a full service");
+    const request_rate<T> most = named("largest rate", state_.throughput);
     if (s_.feasible && !(upper(arrivals.rate.value()) < lower(most.value()))) {
       s_.feasible = infeasible("requests arrive faster than a full service answers them", "req/s",
                                upper(arrivals.rate.value()), lower(most.value()));

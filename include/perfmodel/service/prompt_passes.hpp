@@ -43,13 +43,14 @@ constexpr T prompt_budget(const basic_deployment<T>& d, const basic_service_load
   return scalar_max(T(*limits.tokens - decoding / T(d.layout.data)), T(*limits.tokens / 16.0));
 }
 
-/// The times at `decoding` sequences, whose own iteration takes `decode`, by time_with(iteration). Each data-parallel group has a budget of its own, for each stage of a pipeline.
+/// The times at `decoding` sequences, whose own iteration takes `decode`, by time_with(iteration). Each data-parallel group has a budget of its own, for each stage of a pipeline. `round`: the part of a
+/// derivation, where a service asks for the times more than once.
 template <Scalar T, class Pass>
 constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
                                                   const basic_service_load<T>& l,
                                                   const scheduling kind, const T& decoding,
-                                                  const duration<T>& decode,
-                                                  const Pass& time_with) {
+                                                  const duration<T>& decode, const Pass& time_with,
+                                                  const char* round = nullptr) {
   using math::ceil;
   const T context = named("mean context", mean_context(l));
   const T computed = computed_tokens(l);
@@ -67,12 +68,12 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
     return time_with(i);
   };
   const T full_chunks = computed / chunk;
-  const duration<T> one = time_of(T(1.0));
+  const duration<T> one = named("pass with a prompt", round, time_of(T(1.0)));
   const duration<T> cut = kind == scheduling::mixed_chunks ? p.decode : duration<T>{};
   p.alone = (full_chunks + (stages - 1.0)) / stages * one + (p.chunks - full_chunks) * cut;
   p.stall = max(p.alone - p.chunks * cut, duration<T>{});
   p.together = scalar_max(T(budget / computed), T(1.0)) * (stages * d.layout.data);
-  const duration<T> full = time_of(p.together);
+  const duration<T> full = named("pass full of prompts", round, time_of(p.together));
   p.packed = full_chunks / p.together * full;
   if (kind == scheduling::mixed_chunks) p.decodes = full_chunks / p.together;
   // At most an iteration of its own: where hardly more than one prompt fits, the difference may be a tile's.

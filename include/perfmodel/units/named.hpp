@@ -59,6 +59,25 @@ constexpr bu::quantity<U, T> named(const char* symbol, const bu::quantity<U, T>&
     return q;
   }
 }
+/// "attention of prompts": what several parts of a model have, of one of them; without a part plainly named.
+template <class U, Scalar T>
+constexpr bu::quantity<U, T> named(const char* symbol, const char* part,
+                                   const bu::quantity<U, T>& q) {
+  if constexpr (requires { q.value().name_step(symbol, part, unit_exponents{}); }) {
+    return bu::quantity<U, T>::from_value(
+        q.value().name_step(symbol, part, exponents_of<bu::quantity<U, T>>()));
+  } else {
+    return q;
+  }
+}
+template <Scalar T>
+constexpr T named(const char* symbol, const char* part, const T& x) {
+  if constexpr (requires { x.name_step(symbol, part, unit_exponents{}); }) {
+    return x.name_step(symbol, part, unit_exponents{});
+  } else {
+    return x;
+  }
+}
 template <Scalar T>
 constexpr T named(const char* symbol, const T& x) {
   if constexpr (requires { x.name_step(symbol, unit_exponents{}); }) {
