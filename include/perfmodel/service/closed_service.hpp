@@ -48,12 +48,35 @@ constexpr T wait_in_loop(const T& b, const T& service, const T& away, const T& v
   return scalar_max(scalar_max(T(share * (time - service)), T(excess - service)), T(0.0));
 }
 
+/// When the tokens that an answer sends first, together, are there, of a first wave whose prompts end evenly
+/// between `start` and `last`: n more iterations of its own. Beside prompts an iteration takes as long as
+/// theirs, of which (last - start) / beside are left, after them a gap; where prompts stop decoding, all n
+/// run after the last prompt.
+/// Test: tests/simulator, the mean within 5 %, prefill first and mixed chunks, 1 to 32 requests.
+template <Scalar T>
+constexpr void add_sent_together(basic_latency_distribution<T>& times,
+                                 const basic_service_terms<T>& s, const T& weight,
+                                 const duration<T>& start, const duration<T>& last,
+                                 const duration<T>& beside, const duration<T>& gap) {
+  const T& n = s.send_iterations;
+  const bool mixed = s.kind == scheduling::mixed_chunks;
+  const T left = mixed ? T((last - start) / beside) : T(0.0);
+  const T early = scalar_max(T(left - n), T(0.0)) / scalar_max(left, T(1e-9));
+  const T among = scalar_min(n, left);
+  if (upper(early) > 0.0)
+    times.add({T(weight * early), s.request_host + s.run_start + start + n * beside,
+               early * (last - start)});
+  times.add({T(weight * (1.0 - early)), s.request_host + s.run_start + last + (n - among) * gap,
+             among * gap});
+}
+
 /// The times to the first token of a closed loop: the first wave, of so many prompts, from the first to
 /// the last; of the others those that meet no prompt, and those that do.
 template <Scalar T>
 constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T>& s,
                                                      const basic_prompt_passes<T>& p,
                                                      const T& prompts, const T& first_wave,
+                                                     const duration<T>& gap,
                                                      const duration<T>& from,
                                                      const duration<T>& delay, const T& meets) {
   basic_latency_distribution<T> times;
@@ -61,7 +84,12 @@ constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T
     const duration<T> soonest = scalar_min(prompts, p.together) * p.packed;
     const duration<T> last = prompts * p.packed;
     const duration<T> start = max(p.alone, min(soonest, last));
-    times.add({first_wave, s.request_host + s.run_start + start, max(last - start, duration<T>{})});
+    if (upper(s.send_iterations) > 0.0) {
+      add_sent_together(times, s, first_wave, start, max(last, start), soonest, gap);
+    } else {
+      times.add(
+          {first_wave, s.request_host + s.run_start + start, max(last - start, duration<T>{})});
+    }
   }
   const T later = 1.0 - first_wave;
   times.add(with_length(T(later * (1.0 - meets)), from, p.alone, {}, s.input_cv));
@@ -136,7 +164,7 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
                         scalar_max(T(b * (answer / in_service)), scalar_min(b, T(1.0))));
   }
 
-  state.first_token = detail::first_tokens(s, p, T(others + 1.0), first_wave,
+  state.first_token = detail::first_tokens(s, p, T(others + 1.0), first_wave, mean_gap,
                                            named("own first token", duration<T>(own + place)),
                                            delay, scalar_max(detail::any_of(companions), T(1e-9)));
   return state;

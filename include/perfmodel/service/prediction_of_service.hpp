@@ -34,6 +34,7 @@ class service_prediction {
     terms_.output_tokens = l.output_tokens;
     terms_.output_cv = l.output_cv;
     terms_.input_cv = l.input_cv;
+    terms_.send_iterations = l.first_tokens - 1.0;
     terms_.request_iterations += l.held_iterations + l.first_tokens - 1.0;
   }
 

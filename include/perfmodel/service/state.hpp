@@ -27,9 +27,10 @@ struct basic_service_terms {
   T input_cv{};
   duration<T> request_host{};  ///< of a request, outside the engine's iterations
   T request_iterations{};      ///< that a request lets go by before it can join one
-  T prompt_time = T(1.0);      ///< of an iteration with prompts, times that of its kernels
-  duration<T> run_start{};     ///< that the first wave of a run waits for beside its prompts
-  T room = T(1.0);             ///< sequences that are admitted at once
+  T send_iterations{};      ///< of these, those of its own answer before its first tokens are sent
+  T prompt_time = T(1.0);   ///< of an iteration with prompts, times that of its kernels
+  duration<T> run_start{};  ///< that the first wave of a run waits for beside its prompts
+  T room = T(1.0);          ///< sequences that are admitted at once
 
   constexpr T gaps() const { return scalar_max(T(output_tokens - 1.0), T(1.0)); }
 };

@@ -1,0 +1,64 @@
+// The first wave of a run, whose answers are sent some tokens at a time, against the simulator.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+#include <simulator/passes.hpp>
+#include <simulator/simulate.hpp>
+
+#include "support/near.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+namespace sim = perfmodel_test::simulator;
+using perfmodel_test::near;
+
+namespace {
+
+/// All requests of a run at once.
+pm::service_load wave(double requests, pm::scheduling kind, double first_tokens) {
+  return {.input_tokens = 1024,
+          .output_tokens = 256,
+          .arrivals = pm::closed_loop{requests, requests},
+          .chunk_tokens = 2048.0,
+          .scheduler = kind,
+          .first_tokens = first_tokens};
+}
+double simulated(const pm::deployment& d, int requests, sim::scheduling kind, int first_tokens) {
+  perfmodel_test::random_numbers random(5);
+  const sim::load load{
+      .jobs = sim::draw_jobs(random, requests, sim::constant(1024), sim::constant(256)),
+      .concurrency = requests};
+  const sim::scheduler how{
+      .kind = kind, .token_budget = 2048, .stream_interval = first_tokens, .stream_first = false};
+  return sim::simulate(load, how, sim::predicted_pass(d, pm::datasheet{}))
+      .of(&sim::record::ttft)
+      .mean();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "first wave: tokens that are sent together come after their own iterations, as simulated") {
+  const auto d =
+      pm::with_all_memory(pm::deployment{.device = cat::h100_sxm, .model = cat::llama_3_8b});
+  const std::pair<pm::scheduling, sim::scheduling> kinds[] = {
+      {pm::scheduling::prefill_first, sim::scheduling::prefill_first},
+      {pm::scheduling::mixed_chunks, sim::scheduling::mixed}};
+  for (const auto& [kind, simulated_kind] : kinds) {
+    for (const int requests : {1, 4, 32}) {
+      double one = 0.0;
+      for (const int first : {1, 10, 40}) {
+        const auto s = pm::serving(d, wave(requests, kind, first), pm::datasheet{});
+        const double by_events = simulated(d, requests, simulated_kind, first);
+        INFO(pm::name_of(kind) << ", " << requests << " requests, " << first << " tokens at once: "
+                               << s.ttft.value() << " and " << by_events << " s");
+        CHECK(std::abs(s.ttft.value() / by_events - 1.0) < 0.05);
+        if (first == 1) one = s.ttft.value();
+        // By hand: the rest of the first tokens takes a gap each.
+        if (requests == 1) CHECK(near(s.ttft.value(), one + (first - 1) * s.itl.value(), 1e-9));
+      }
+    }
+  }
+}
