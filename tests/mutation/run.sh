@@ -84,8 +84,10 @@ try() {
       return
     fi
   done < <(tests_of "$header")
-  echo "survived $header:$line: $kind: $(sed -n "${line}p" "$front/perfmodel/$header" | sed 's/^ *//')" |
-    tee /dev/stderr
+  local survivor
+  survivor="survived $header:$line: $kind: $(sed -n "${line}p" "$front/perfmodel/$header" | sed 's/^ *//')"
+  echo "$survivor"
+  echo "$survivor" >&2
   rm -rf "$front"
 }
 
