@@ -155,6 +155,32 @@ perfmodel::basic_prefix_levels<T> shared_of(inputs<T>& in) {
   return levels;
 }
 
+/// What a request says of host_hit, host_memory_bytes and host_link_bytes_per_s; none where it says nothing.
+/// Throws missing_key and inconsistent.
+template <perfmodel::Scalar T>
+std::optional<perfmodel::basic_host_cache<T>> host_of(inputs<T>& in, bool shares) {
+  const auto refuse = [](const char* why) {
+    throw perfmodel::error(perfmodel::error_code::inconsistent, why);
+  };
+  const bool hit = in.has("host_hit"), memory = in.has("host_memory_bytes");
+  if (hit && memory) refuse("give one of host_hit and host_memory_bytes, and not both");
+  if (memory && !shares)
+    in.missing("shared_tokens", "which the host's memory keeps; or give host_hit");
+  if (memory && in.plain("prefix_hit") > 0.0)
+    refuse(
+        "host_memory_bytes says what is found of shared_tokens; beside prefix_hit give host_hit");
+  if (!hit && !memory) {
+    if (in.has("host_link_bytes_per_s")) in.missing("host_hit", "what comes over the link");
+    return {};
+  }
+  perfmodel::basic_host_cache<T> host;
+  if (hit) host.hit = in.number("host_hit");
+  if (memory) host.memory = in.template amount<perfmodel::bytes<T>>("host_memory_bytes");
+  if (in.has("host_link_bytes_per_s"))
+    host.per_device = in.template amount<perfmodel::bandwidth<T>>("host_link_bytes_per_s");
+  return host;
+}
+
 /// What a request says of load_keys().
 template <perfmodel::Scalar T>
 perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
@@ -166,6 +192,7 @@ perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
   l.output_cv = in.number("output_cv");
   l.prefix_hit = in.number("prefix_hit");
   l.shared = shared_of(in);
+  l.host = host_of(in, !l.shared.empty());
   if (in.has("chunk_tokens")) l.chunk_tokens = in.number("chunk_tokens");
   for (const auto s : {perfmodel::scheduling::mixed_chunks, perfmodel::scheduling::prefill_first,
                        perfmodel::scheduling::static_batches}) {

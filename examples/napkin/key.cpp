@@ -99,6 +99,13 @@ std::vector<key> storage_keys() {
 }
 
 namespace {
+key host_link_key() {
+  key k = positive("host_link_bytes_per_s",
+                   "of each GPU to its host's memory; where not given, the accelerator's")
+              .optional();
+  k.unit = perfmodel::exponents_of<perfmodel::bandwidth<>>();
+  return k;
+}
 /// A coefficient of variation.
 key variation(const char* name, const char* help) {
   return number(name, help, 0.0, 100.0);
@@ -139,6 +146,15 @@ std::vector<key> load_keys() {
           .otherwise("0"),
       shared_keys()[0],
       shared_keys()[1],
+      number("host_hit",
+             "share of a prompt that comes from the host's memory, a part of prefix_hit", 0.0,
+             0.999)
+          .optional(),
+      amount_of_bytes("host_memory_bytes",
+                      "of the host for the cache behind each replica's: what the devices forget of "
+                      "shared_tokens comes from there")
+          .optional(),
+      host_link_key(),
       count("chunk_tokens",
             "prompt tokens in one pass at most; where not given, the engine's budget, of a bound a "
             "whole prompt")

@@ -72,6 +72,7 @@ struct serving {
       }
       add_reservation(out, memory_budget_of(d));
       add_hits(out, d, share);
+      add_fetch(out, d, share, serve);
       out.set(of_all_copies(s.feasible, copies, share, mode, serve));
       add_largest_rate(out, in, share, copies, serve);
       return out;
@@ -146,6 +147,25 @@ struct serving {
                        const pm::basic_service_load<T>& l) {
     if (l.shared.empty()) return;
     out.add("prefix_hit", "share of a prompt that is found", pm::found_of(d, l).prefix_hit);
+  }
+
+  /// What comes from the host, beside computing the same tokens anew.
+  template <pm::Scalar T, class Serve>
+  static void add_fetch(outcome<T>& out, const pm::basic_deployment<T>& d,
+                        const pm::basic_service_load<T>& l, const Serve& serve) {
+    using pm::mid;
+    if (!l.host) return;
+    pm::basic_service_load<T> anew = pm::found_of(d, l);
+    const auto fetch = pm::prefix_fetch_of(d, anew).each;
+    const auto cached = serve(anew).prefill.time;
+    anew.prefix_hit -= anew.host->hit;
+    anew.host.reset();
+    anew.shared = {};
+    const auto recompute = serve(anew).prefill.time - cached;
+    out.add("fetch_s", "prefix from the host, a transfer", fetch);
+    out.add("recompute_s", "  computed anew, alone", recompute);
+    if (mid(fetch.value()) > mid(recompute.value()))
+      out.notes.push_back({"host's cache", "computing it anew is quicker than the transfer"});
   }
 
   /// Where there are targets: the most that arrive by chance and meet them. A derivation has no need of it.

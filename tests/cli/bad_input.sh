@@ -87,6 +87,15 @@ refuses 'PM-E031: a level of a prefix tree has fewer prefixes' "${one[@]}" --sha
 refuses 'PM-E010: shared_tokens is 4096; allowed: fewer than the context' kv_capacity --accelerator h100_sxm --model llama_3_8b \
   --context 4096 --shared_tokens 4096
 refuses 'PM-E010: shared_tokens is 2000; allowed: fewer than input_tokens' plan --model llama_3_8b --gpu h100_sxm --shared_tokens 2000
+# What comes from the host: more than is found, from nowhere, said twice.
+refuses 'PM-E010: host_hit is 0.6; allowed: 0 to prefix_hit' "${one[@]}" --prefix_hit 0.5 --host_hit 0.6
+refuses 'PM-E010: host_hit is -1; allowed: ' "${one[@]}" --prefix_hit 0.5 --host_hit -1
+refuses 'PM-E004: host_hit is missing' "${one[@]}" --host_link_bytes_per_s 25GB/s
+refuses 'PM-E004: shared_tokens is missing' "${one[@]}" --host_memory_bytes 100GB
+refuses 'PM-E031: give one of host_hit and host_memory_bytes' "${one[@]}" --shared_tokens 5 --host_memory_bytes 100GB --host_hit 0.1
+refuses 'PM-E031: host_memory_bytes says what is found' "${one[@]}" --shared_tokens 5 --host_memory_bytes 100GB --prefix_hit 0.1
+refuses 'PM-E010: host_memory_bytes is 0; allowed: ' "${one[@]}" --shared_tokens 5 --host_memory_bytes 0
+refuses 'PM-E010: host_link_bytes_per_s is 0; allowed: ' "${one[@]}" --prefix_hit 0.5 --host_hit 0.1 --host_link_bytes_per_s 0
 refuses 'PM-E010: prefix_hit is 2; allowed: ' plan --model llama_3_8b --gpu h100_sxm --prefix_hit 2
 refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 0
 refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 0 --bytes 1

@@ -75,6 +75,13 @@ once=$(answer --concurrency 4000 --prefix_hit 0.75 --shared_tokens 1536)
 less 'what all share is held once' ttft_s "$once" "$alike"
 same 'what is found of it' prefix_hit 0.75 1e-9 "$(answer --concurrency 4 --shared_tokens 1536)"
 less 'of many prefixes less' prefix_hit "$(answer --concurrency 4 --shared_tokens 1536 --shared_prefixes 4000)" "$once"
+# 1024 tokens of 327,680 B, an eighth on each GPU, at 1 GB/s: 42 ms; at 0.05 GB/s computing them is quicker.
+host=(--concurrency 1 --prefix_hit 0.75 --host_hit 0.5)
+same 'a transfer' fetch_s $((1024 * 327680 / 8))e-9 1e-9 "$(answer "${host[@]}" --host_link_bytes_per_s 1GB/s)"
+same 'a transfer before the first token' 'ttft_s - fetch_s' "$(number "$(answer --concurrency 1 --prefix_hit 0.75)" ttft_s)" 1e-6 \
+  "$(answer "${host[@]}" --host_link_bytes_per_s 1GB/s)"
+"$napkin" "${llama[@]}" "${host[@]}" --host_link_bytes_per_s 50MB/s | grep -q 'computing it anew is quicker' ||
+  fail 'a slow host is not called slow'
 same 'all requests open' requests_per_s 4 1e-12 "$(answer --requests_per_s 4)"
 less 'a clock queues less than chance' ttft_s "$(answer --requests_per_s 4 --arrival_cv 0)" "$(answer --requests_per_s 4)"
 less 'chance less than bursts' ttft_s "$(answer --requests_per_s 4)" "$(answer --requests_per_s 4 --arrival_cv 3)"

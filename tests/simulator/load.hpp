@@ -13,12 +13,14 @@
 namespace perfmodel_test::simulator {
 
 /// Tokens in, tokens out, and how many of the prompt's tokens are in the cache when it arrives; whose they are,
-/// where they are shared.
+/// where they are shared. Those that are
+/// `fetched` come over the host's link, one request after the other, before it is in the queue.
 struct job {
   int input = 1;
   int output = 1;
   int cached = 0;
   int prefix = -1;
+  int fetched = 0;
 };
 
 /// With `arrivals`, ascending, job i comes at its time, whatever the service does. Without, the loop

@@ -40,6 +40,7 @@ struct scheduler {
   double swap_s_per_token = 0;  ///< out, and again in
   double host_per_iteration = 0, host_per_sequence = 0;
   double host_per_request = 0;  ///< before it is in the queue
+  double fetch_s_per_token = 0;
   std::vector<double> acceptance{};
   int poll_interval = 1, wait_iterations = 0;
   double wait_share = 1;

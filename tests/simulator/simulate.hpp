@@ -60,6 +60,10 @@ class simulation {
     q.want = l_.jobs[index % l_.jobs.size()];
     q.arrival = now_.time;
     q.ready = now_.time + s_.host_per_request;
+    if (q.want.fetched > 0) {
+      link_free_ = std::max(link_free_, q.ready) + s_.fetch_s_per_token * q.want.fetched;
+      q.ready = link_free_;
+    }
     coming_.push_back(&q);
     ++present_;
     if (q.index == l_.warm_up) window_begins_ = now_;
@@ -192,7 +196,8 @@ class simulation {
   std::size_t counted_ = 0;
   int last_;  ///< requests before this count
   int present_ = 0;
-  int polled_ = 0;  ///< iterations since the engine looked
+  double link_free_ = 0;  ///< when the host has sent what it was asked for
+  int polled_ = 0;        ///< iterations since the engine looked
   bool closed_ = false;
 };
 

@@ -157,6 +157,15 @@ std::vector<example> examples() {
                  with(service(narrow, cat::h100_sxm, 1, {8192, 128, 64}),
                       [](pm::advised_service& s) { s.load.prefix_hit = 0.9; }),
                  {{"prefix_cache", 1.5, 10.0, false}}});
+  // 4096 tokens are 537 MB: 11 ms at 50 GB/s, 540 ms at 1 GB/s; computed, 66 TFLOP in 67 ms.
+  const auto from_host = [](double link) {
+    return with(service(narrow, cat::h100_sxm, 1, {8192, 128, 1}), [link](pm::advised_service& s) {
+      s.load.prefix_hit = 0.9;
+      s.load.host = pm::host_cache{.hit = 0.5, .per_device = link * pm::GB_per_s};
+    });
+  };
+  all.push_back({"prefixes of a quick host", from_host(50), {{"kv_offload", 1.01, 1.2, false}}});
+  all.push_back({"prefixes of a slow host", from_host(1), {{"kv_offload", 0.4, 0.8, true}}});
   all.push_back({"no 16-bit unit",
                  with(service(narrow, cat::h100_sxm, 1, {32, 32, 1}),
                       [](pm::advised_service& s) {

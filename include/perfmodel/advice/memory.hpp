@@ -5,6 +5,7 @@
 #include <perfmodel/advice/adviser.hpp>
 #include <perfmodel/advice/kernel_laws.hpp>
 #include <perfmodel/service/host_tier.hpp>
+#include <perfmodel/service/prefix_fetch.hpp>
 #include <vector>
 
 namespace perfmodel {
@@ -16,10 +17,24 @@ inline bandwidth<> host_rate(const accelerator& a) {
                                                          : bandwidth<>::from_value(25e9);
 }
 
+/// What comes from the host now, against computing it anew.
+inline trick offload_in_use(const adviser& a, const trick_words& words) {
+  const service_load found = found_of(a.runs(), a.load());
+  const auto anew = [here = found.prefix_hit - found.host->hit](advised_service& s) {
+    s.load.prefix_hit = here;
+    s.load.host.reset();
+  };
+  trick t = a.asked(words, anew, true);
+  t.why += say("; ", 100.0 * found.host->hit, " % of a prompt comes from the host, in ",
+               prefix_fetch_of(a.runs(), found).each);
+  return t;
+}
+
 /// A prompt's cache fetched from the host, against computing it.
 inline trick offload(const adviser& a) {
   const trick_words words{"kv_offload", "memory", "memory of the host, and its link",
                           "the link is slower than computing the prompt anew"};
+  if (a.load().host) return offload_in_use(a, words);
   trick t = named_trick(words);
   const double tokens = std::floor(a.load().input_tokens);
   if (a.load().prefix_hit > 0.0 || !a.load().shared.empty()) {

@@ -128,6 +128,7 @@ inline trick prefix_cache(const adviser& a) {
     const auto forget = [](advised_service& s) {
       s.load.prefix_hit = 0.0;
       s.load.shared = {};
+      s.load.host.reset();
     };
     trick t = a.asked(words, forget, true);
     t.why += say("; ", 100.0 * found, " % of a prompt is found");

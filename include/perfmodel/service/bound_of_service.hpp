@@ -4,6 +4,7 @@
 #include <perfmodel/deployment/balance.hpp>
 #include <perfmodel/metrics.hpp>
 #include <perfmodel/queueing.hpp>
+#include <perfmodel/service/prefix_fetch.hpp>
 #include <perfmodel/service/prompt_passes.hpp>
 #include <perfmodel/service/service_memory.hpp>
 #include <perfmodel/service/serving_estimate.hpp>
@@ -119,11 +120,22 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
   T room = scalar_max(s.capacity, T(1.0));
   if (l.batch_limit) room = scalar_min(room, *l.batch_limit);
   s.prefill = pass(prompt_alone(l));
-  if (l.is_closed()) {
+  const basic_prefix_fetch<T> fetch = prefix_fetch_of(d, l);
+  if (!l.is_closed()) {
+    serve_open(s, d, l, room, pass);
+  } else if (!fetch.exists()) {
     serve_closed(s, d, l, room, pass);
   } else {
-    serve_open(s, d, l, room, pass);
+    basic_service_load<T> beside = l;
+    T& n = std::get<basic_closed_loop<T>>(beside.arrivals).concurrency;
+    n = requests_beside_links(l.concurrency(), [&](const T& asked) {
+      n = asked;
+      serve_closed(s, d, beside, room, pass);
+      return T(s.throughput * fetch_in_loop(fetch, l.concurrency(), s.throughput) / request);
+    });
+    serve_closed(s, d, beside, room, pass);
   }
+  s.ttft += fetch.each;
   s.e2e = named("end to end", s.ttft + (l.output_tokens - 1.0) * s.itl);
   s.output_rate = output_rate_of(l, s.throughput);
   return s;

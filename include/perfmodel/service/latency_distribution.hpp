@@ -101,6 +101,14 @@ class basic_latency_distribution {
 
   constexpr void add(const basic_latency_part<T>& p) { parts_[count_++] = p; }
 
+  /// Of all: `first` more, and then a wait, exponential in the mean.
+  constexpr void delay(const duration<T>& first, const duration<T>& wait) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      parts_[i].from += first;
+      parts_[i].tail += wait;
+    }
+  }
+
   /// sum of weight (from + spread / 2 + tail), over the sum of weights.
   constexpr duration<T> mean() const {
     duration<T> sum{};

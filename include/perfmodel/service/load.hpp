@@ -4,6 +4,7 @@
 #include <optional>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/scalar/math.hpp>
+#include <perfmodel/service/host_cache.hpp>
 #include <perfmodel/service/prefix_tree.hpp>
 #include <perfmodel/service/scheduler.hpp>
 #include <perfmodel/units/constants.hpp>
@@ -66,6 +67,7 @@ struct basic_service_load {
   T first_tokens = T(1.0);  ///< of an answer that are sent first, together
   T held_iterations{};      ///< that the scheduler lets a request wait, on purpose
   basic_prefix_levels<T> shared{};
+  std::optional<basic_host_cache<T>> host{};  ///< behind the cache of the devices
 
   constexpr bool is_closed() const {
     return std::holds_alternative<basic_closed_loop<T>>(arrivals);
@@ -94,6 +96,7 @@ struct basic_service_load {
     f(field::count("first_tokens"), s.first_tokens...);
     f(field::not_negative("held_iterations"), s.held_iterations...);
     f("shared", s.shared...);
+    f("host", s.host...);
   }
 };
 using service_load = basic_service_load<>;
@@ -135,6 +138,8 @@ template <Scalar T>
 constexpr void check_load(const basic_service_load<T>& l) {
   require_valid(l);
   check_shared(l.shared, l.input_tokens, "fewer than input_tokens");
+  if (l.host && !(lower(T(l.prefix_hit - l.host->hit)) >= 0.0))
+    out_of_range("host_hit", upper(l.host->hit), "0 to prefix_hit, of which it is a part");
 }
 
 /// Prompt tokens that the cache does not have.

@@ -71,12 +71,8 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
       named("behind other prompts", busy / (1.0 - busy) * variation * p.packed);
   const duration<T> burst = detail::behind(p, T(arrivals.together - 1.0)) / (1.0 - busy);
 
-  const T found = detail::any_of(state.batch);  // that it finds the engine in an iteration
-  const duration<T> spread = mixed ? loop.gap.deviation() : duration<T>{};
-  const duration<T> found_time = mixed ? t : p.decode;
-  const duration<T> residual =
-      0.5 * found *
-      (found_time + duration<T>::from_value(spread.value() * spread.value() / found_time.value()));
+  const T found = detail::any_of(state.batch);
+  const duration<T> residual = detail::rest_of_iteration(s, p, state, t);
   // Those that came in the same iteration join the same one.
   const T joined = scalar_min(T(arrivals.rate * residual / request * 2.0), T(p.together - 1.0));
   const T more = scalar_max(T(s.request_iterations - 1.0), T(0.0));

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <perfmodel/deployment/balance.hpp>
 #include <perfmodel/service/disaggregated.hpp>
+#include <perfmodel/service/prefix_fetch.hpp>
 #include <perfmodel/service/prompt_passes.hpp>
 #include <perfmodel/service/service_memory.hpp>
 #include <perfmodel/service/state.hpp>
@@ -76,7 +77,8 @@ class pool_flow {
   constexpr void before_decode() {
     s_.transfer = transfer_time(d_, l_.input_tokens);
     s_.exposed = exposed_transfer(d_.link, s_.transfer, p_.alone, answers_on().model.layers.count);
-    own_ = engine_.request_host + p_.alone + s_.exposed;
+    const duration<T> fetch = prefix_fetch_of(prompts_on(), l_).each;
+    own_ = engine_.request_host + fetch + p_.alone + s_.exposed;
     const duration<T> sent = sequence_on_device(prompts_on(), l_.input_tokens) / d_.link.per_device;
     const duration<T> taken =
         sequence_on_device(answers_on(), l_.input_tokens) / d_.link.per_device;

@@ -4,6 +4,7 @@
 #include <perfmodel/deployment/balance.hpp>
 #include <perfmodel/service/closed_service.hpp>
 #include <perfmodel/service/open_service.hpp>
+#include <perfmodel/service/prefix_fetch.hpp>
 #include <perfmodel/service/service_memory.hpp>
 #include <perfmodel/service/serving_estimate.hpp>
 #include <perfmodel/step.hpp>
@@ -49,11 +50,13 @@ class service_prediction {
   /// Without the terms of its passes: `decode` and `prefill` are left as they are.
   constexpr const basic_serving_estimate<T>& flow() {
     admit();
+    fetch_ = prefix_fetch_of(d_, l_);
     if (l_.is_closed()) {
-      closed(std::get<basic_closed_loop<T>>(l_.arrivals));
+      beside_links(std::get<basic_closed_loop<T>>(l_.arrivals));
     } else {
       open(std::get<basic_open_loop<T>>(l_.arrivals));
     }
+    add_fetch();
     sum_up();
     return s_;
   }
@@ -108,6 +111,38 @@ class service_prediction {
     }
   }
 
+  /// The loop of those that are not at the links.
+  constexpr void beside_links(basic_closed_loop<T> loop) {
+    if (fetch_.exists()) {
+      loop.concurrency = requests_beside_links(loop.concurrency, [&](const T& n) {
+        closed({n, loop.requests});
+        return T(state_.throughput * (fetch_.each + fetch_waits()) / request);
+      });
+    }
+    closed(loop);
+  }
+
+  /// For the link and, in a loop whose requests else come as an iteration ends, for the end of one.
+  constexpr duration<T> fetch_waits() const {
+    if (!l_.is_closed()) return fetch_.time_at(fetch_.busy(state_.throughput)) - fetch_.each;
+    const T others = scalar_max(T(1.0 - 1.0 / l_.concurrency()), T(0.0));
+    return fetch_in_loop(fetch_, l_.concurrency(), state_.throughput) - fetch_.each +
+           others * rest_of_iteration(terms_, passes_, state_, state_.gap.mean());
+  }
+
+  /// Prefixes that come from the host come first.
+  constexpr void add_fetch() {
+    if (!fetch_.exists()) return;
+    if (s_.feasible && !l_.is_closed() && !(upper(fetch_.busy(l_.rate())) < 1.0)) {
+      s_.feasible =
+          infeasible("prompts arrive faster than their cache comes from the host", "req/s",
+                     upper(l_.rate().value()), lower(fetch_.links) / upper(fetch_.each.value()));
+    }
+    const duration<T> waits = named("wait for what the host sends", fetch_waits());
+    state_.wait += waits;
+    state_.first_token.delay(fetch_.each, waits);
+  }
+
   /// A request in service meets as many others as are there on average, whatever it does: n requests in
   /// the system have n = rate x C(n + 1), C the time of a closed loop (exact for a birth and death
   /// process whose C is linear). Arrivals in bursts meet more, those by a clock fewer. A loop with every
@@ -155,6 +190,7 @@ class service_prediction {
   const basic_service_load<T>& l_;
   const Pass& pass_;
   basic_service_terms<T> terms_{};
+  basic_prefix_fetch<T> fetch_{};
   basic_service_state<T> state_{};
   basic_prompt_passes<T> passes_{};
   basic_iteration<T> decode_{};  ///< the one without prompts

@@ -88,13 +88,21 @@ constexpr basic_service_load<T> with_hits(const basic_deployment<T>& d, basic_se
   if (!c.feasible || !(lower(c.tokens.value()) >= 1.0)) return l;
   const basic_prefix_tree<T> tree{l.shared, l.input_tokens - tokens_of(l.shared), l.output_tokens};
   l.prefix_hit = scalar_min(prefix_hit_of(tree, c.tokens.value()).hit, T(0.999));
+  const bytes_per_token<T> per_token = kv_bytes_per_token(d.model, d.kv);
+  if (l.host && l.host->memory && upper(per_token.value()) > 0.0) {
+    const T both = c.tokens.value() + T(l.host->memory->value() / per_token.value());
+    const T found = scalar_min(prefix_hit_of(tree, both).hit, T(0.999));
+    l.host->hit = scalar_max(T(found - l.prefix_hit), T(0.0));
+    l.prefix_hit = found;
+  }
   return l;
 }
 
 }  // namespace detail
 
 /// The load with its prefix_hit: as given, else what prompts find of `shared` in the cache of a data-parallel
-/// group, which forgets what was used longest ago (prefix_hit_of). Requests go to groups by chance.
+/// group, which forgets what was used longest ago (prefix_hit_of), and in its host's memory behind it, which
+/// together remember as one cache of their sum does. Requests go to groups by chance.
 /// Leaves out: that prompts which arrive together compute a prefix that none has left yet, each for itself.
 /// Errors: as serving. Tests: by prefix_hit_of; a prefix of all is found but for its first use.
 template <Scalar T>

@@ -76,6 +76,19 @@ constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
   return gap;
 }
 
+/// What is left of the iteration that somebody finds who comes at any time; none of an engine that is idle.
+template <Scalar T>
+constexpr duration<T> rest_of_iteration(const basic_service_terms<T>& s,
+                                        const basic_prompt_passes<T>& p,
+                                        const basic_service_state<T>& state,
+                                        const duration<T>& mean_gap) {
+  const bool mixed = s.kind == scheduling::mixed_chunks;
+  const duration<T> spread = mixed ? state.gap.deviation() : duration<T>{};
+  const duration<T> found = mixed ? mean_gap : p.decode;
+  return 0.5 * any_of(state.batch) *
+         (found + duration<T>::from_value(spread.value() * spread.value() / found.value()));
+}
+
 /// What a prompt waits for `others` that come with it, those before it on average: half of them, and
 /// of those in the same iteration the rest too.
 template <Scalar T>
