@@ -169,15 +169,14 @@ std::optional<perfmodel::basic_host_cache<T>> host_of(inputs<T>& in, bool shares
   if (memory && in.plain("prefix_hit") > 0.0)
     refuse(
         "host_memory_bytes says what is found of shared_tokens; beside prefix_hit give host_hit");
-  if (!hit && !memory) {
-    if (in.has("host_link_bytes_per_s")) in.missing("host_hit", "what comes over the link");
-    return {};
-  }
+  const bool link = in.has("host_link_bytes_per_s");
+  if (!hit && !memory && !link) return {};
+  if (!hit && !memory && in.text("preemption") != "swap")
+    in.missing("host_hit", "what comes over the link; or preemption swap");
   perfmodel::basic_host_cache<T> host;
   if (hit) host.hit = in.number("host_hit");
   if (memory) host.memory = in.template amount<perfmodel::bytes<T>>("host_memory_bytes");
-  if (in.has("host_link_bytes_per_s"))
-    host.per_device = in.template amount<perfmodel::bandwidth<T>>("host_link_bytes_per_s");
+  if (link) host.per_device = in.template amount<perfmodel::bandwidth<T>>("host_link_bytes_per_s");
   return host;
 }
 
@@ -194,6 +193,9 @@ perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
   l.shared = shared_of(in);
   l.host = host_of(in, !l.shared.empty());
   if (in.has("chunk_tokens")) l.chunk_tokens = in.number("chunk_tokens");
+  for (const auto p : {perfmodel::preemption::recompute, perfmodel::preemption::swap}) {
+    if (in.text("preemption") == name_of(p)) l.evicts = p;
+  }
   for (const auto s : {perfmodel::scheduling::mixed_chunks, perfmodel::scheduling::prefill_first,
                        perfmodel::scheduling::static_batches}) {
     if (in.text("scheduler") == name_of(s)) l.scheduler = s;

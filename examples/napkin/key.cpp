@@ -99,6 +99,14 @@ std::vector<key> storage_keys() {
 }
 
 namespace {
+key host_memory_key() {
+  key k = positive("host_memory_bytes",
+                   "of the host for the cache behind each replica's: what the devices forget of "
+                   "shared_tokens comes from there")
+              .optional();
+  k.unit = perfmodel::exponents_of<perfmodel::bytes<>>();
+  return k;
+}
 key host_link_key() {
   key k = positive("host_link_bytes_per_s",
                    "of each GPU to its host's memory; where not given, the accelerator's")
@@ -150,11 +158,13 @@ std::vector<key> load_keys() {
              "share of a prompt that comes from the host's memory, a part of prefix_hit", 0.0,
              0.999)
           .optional(),
-      amount_of_bytes("host_memory_bytes",
-                      "of the host for the cache behind each replica's: what the devices forget of "
-                      "shared_tokens comes from there")
-          .optional(),
+      host_memory_key(),
       host_link_key(),
+      word("preemption",
+           "how sequences come back that are evicted where answers outgrow the cache; not counted, "
+           "where not given",
+           {"recompute", "swap"})
+          .optional(),
       count("chunk_tokens",
             "prompt tokens in one pass at most; where not given, the engine's budget, of a bound a "
             "whole prompt")

@@ -154,7 +154,9 @@ struct serving {
   static void add_fetch(outcome<T>& out, const pm::basic_deployment<T>& d,
                         const pm::basic_service_load<T>& l, const Serve& serve) {
     using pm::mid;
-    if (!l.host) return;
+    if (l.evicts && (mid(l.output_tokens) < 500.0 || mid(l.output_tokens) > 2000.0))
+      out.notes.push_back({"preemption", "the law was checked for answers of 500 to 2000 tokens"});
+    if (!l.host || (!(mid(l.host->hit) > 0.0) && !l.host->memory)) return;
     pm::basic_service_load<T> anew = pm::found_of(d, l);
     const auto fetch = pm::prefix_fetch_of(d, anew).each;
     const auto cached = serve(anew).prefill.time;

@@ -96,6 +96,8 @@ refuses 'PM-E031: give one of host_hit and host_memory_bytes' "${one[@]}" --shar
 refuses 'PM-E031: host_memory_bytes says what is found' "${one[@]}" --shared_tokens 5 --host_memory_bytes 100GB --prefix_hit 0.1
 refuses 'PM-E010: host_memory_bytes is 0; allowed: ' "${one[@]}" --shared_tokens 5 --host_memory_bytes 0
 refuses 'PM-E010: host_link_bytes_per_s is 0; allowed: ' "${one[@]}" --prefix_hit 0.5 --host_hit 0.1 --host_link_bytes_per_s 0
+refuses 'PM-E014: preemption is "drop"; allowed: recompute' "${one[@]}" --preemption drop
+refuses 'PM-E004: host_hit is missing' "${one[@]}" --host_link_bytes_per_s 25GB/s --preemption recompute
 refuses 'PM-E010: prefix_hit is 2; allowed: ' plan --model llama_3_8b --gpu h100_sxm --prefix_hit 2
 refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 0
 refuses PM-E010 collective --accelerator h100_sxm --operation all_reduce --ranks 0 --bytes 1

@@ -18,6 +18,7 @@ known=$(
   "$napkin" serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json
   one=(serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json)
   "$napkin" "${one[@]}" --draft_length 2 --acceptance 0.5 --itl_limit_s 1 --measured_s 1
+  "$napkin" "${one[@]}" --prefix_hit 0.5 --host_hit 0.5
   "$napkin" gemm --accelerator h100_sxm --m 64 --n 64 --k 64 --measured_s 1e-12 --json
   "$napkin" "${one[@]}" --prefill_tensor_parallel 1 --decode_tensor_parallel 1 --kv_link_bytes_per_s 50e9
 )

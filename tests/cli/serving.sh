@@ -82,6 +82,9 @@ same 'a transfer before the first token' 'ttft_s - fetch_s' "$(number "$(answer 
   "$(answer "${host[@]}" --host_link_bytes_per_s 1GB/s)"
 "$napkin" "${llama[@]}" "${host[@]}" --host_link_bytes_per_s 50MB/s | grep -q 'computing it anew is quicker' ||
   fail 'a slow host is not called slow'
+# More requests than fit: those that are evicted have long gaps, and all the others fewer seconds to wait for a place.
+less 'evicted sequences wait in their gaps' itl_s "$(answer --concurrency 3000)" "$(answer --concurrency 3000 --preemption recompute)"
+same 'a loop in which all fit' e2e_s "$(number "$steady" e2e_s)" 1e-12 "$(answer --concurrency 64 --preemption swap --host_link_bytes_per_s 25GB/s)"
 same 'all requests open' requests_per_s 4 1e-12 "$(answer --requests_per_s 4)"
 less 'a clock queues less than chance' ttft_s "$(answer --requests_per_s 4 --arrival_cv 0)" "$(answer --requests_per_s 4)"
 less 'chance less than bursts' ttft_s "$(answer --requests_per_s 4)" "$(answer --requests_per_s 4 --arrival_cv 3)"

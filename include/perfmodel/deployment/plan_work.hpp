@@ -81,8 +81,11 @@ class plan_work {
     service_load share = shared_out(q_.load, replicas);
     if (c.chunk_tokens) share.chunk_tokens = c.chunk_tokens;
     const double wanted = share.is_closed() ? share.concurrency() : c.room;
+    const bool evicts = q_.load.evicts && share.is_closed() && Serve::predicts &&
+                        c.speculates == nullptr && grows_into_memory(c.on->served_by);
+    const double room = evicts ? wanted : c.room;  // memory is no limit to who is let in
     const double largest =
-        (std::max)(1.0, (std::min)({wanted, c.room, q_.load.batch_limit.value_or(wanted)}));
+        (std::max)(1.0, (std::min)({wanted, room, q_.load.batch_limit.value_or(wanted)}));
     to_.next_run();
     for (double limit = largest; limit >= 1.0; limit = next_limit(limit)) {
       if (limit <= filled) {

@@ -109,7 +109,7 @@ constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T
 /// Sources: Little 1961 for those that wait for a place; Schweitzer 1979 (mean value analysis);
 /// Yu et al., "Orca", OSDI 2022; Agrawal et al., "Sarathi-Serve", OSDI 2024.
 /// Of a run, throughput is its requests over all its time, the last answers included.
-/// Leaves out: that the last wave of a run meets fewer others; preemption.
+/// Leaves out: that the last wave of a run meets fewer others; preemption, which add_evictions adds.
 /// Tests: the simulator of tests/simulator; Little's law; one request alone.
 template <Scalar T>
 constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
@@ -123,6 +123,7 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
 
   // Prompts that a request meets while it decodes: all others', or what full iterations take.
   T met = fixed ? T(0.0) : T(others * (1.0 - first_wave));
+  if (s.prompts) met = *s.prompts * met;
   if (mixed) met = scalar_min(met, T(s.gaps() / p.decodes));
   basic_service_state<T> state;
   state.gap = detail::gaps_of(s, p, named("prompts in a gap", T(met / s.gaps())));

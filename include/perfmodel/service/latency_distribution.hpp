@@ -101,9 +101,9 @@ class basic_latency_distribution {
 
   constexpr void add(const basic_latency_part<T>& p) { parts_[count_++] = p; }
 
-  /// Of all: `first` more, and then a wait, exponential in the mean.
-  constexpr void delay(const duration<T>& first, const duration<T>& wait) {
-    for (std::size_t i = 0; i < count_; ++i) {
+  /// Of all but some parts: `first` more, and then a wait, exponential of this mean.
+  constexpr void delay(const duration<T>& first, const duration<T>& wait, std::size_t but = 0) {
+    for (std::size_t i = but; i < count_; ++i) {
       parts_[i].from += first;
       parts_[i].tail += wait;
     }

@@ -51,7 +51,8 @@ using open_loop = basic_open_loop<>;
 /// variation; lengths_of makes both of a list. `prefix_hit` is the share of a prompt that is found in
 /// the cache. `shared` has what prompts begin with, {{500, 1}, {2000, 40}}: 500 tokens of all, then 2000 of
 /// one of 40. Sequences hold that once, and where no prefix_hit is given, prompts find what the cache
-/// remembers of it (found_of). `chunk_tokens` bounds the prompt tokens of one iteration and `batch_limit` the sequences
+/// remembers of it (found_of). `evicts` says how sequences come back that are evicted where a closed loop has
+/// more requests than fit and answers grow; without it none are. `chunk_tokens` bounds the prompt tokens of one iteration and `batch_limit` the sequences
 /// that are admitted at once; without them, and without a `scheduler`, they are as the engine has them.
 template <Scalar T = double>
 struct basic_service_load {
@@ -68,6 +69,8 @@ struct basic_service_load {
   T held_iterations{};      ///< that the scheduler lets a request wait, on purpose
   basic_prefix_levels<T> shared{};
   std::optional<basic_host_cache<T>> host{};  ///< behind the cache of the devices
+  std::optional<preemption>
+      evicts{};  ///< where answers outgrow the cache; not counted, where not given
 
   constexpr bool is_closed() const {
     return std::holds_alternative<basic_closed_loop<T>>(arrivals);
@@ -97,6 +100,7 @@ struct basic_service_load {
     f(field::not_negative("held_iterations"), s.held_iterations...);
     f("shared", s.shared...);
     f("host", s.host...);
+    f("evicts", s.evicts...);
   }
 };
 using service_load = basic_service_load<>;

@@ -3,7 +3,9 @@
 
 #include <perfmodel/deployment/balance.hpp>
 #include <perfmodel/service/closed_service.hpp>
+#include <perfmodel/service/evictions.hpp>
 #include <perfmodel/service/open_service.hpp>
+#include <perfmodel/service/preemption.hpp>
 #include <perfmodel/service/prefix_fetch.hpp>
 #include <perfmodel/service/service_memory.hpp>
 #include <perfmodel/service/serving_estimate.hpp>
@@ -74,6 +76,32 @@ class service_prediction {
     }
     if (l_.batch_limit) terms_.room = scalar_min(terms_.room, *l_.batch_limit);
     terms_.room = named("places", terms_.room);
+    const bool one_by_one = terms_.kind != scheduling::static_batches;
+    if (s_.feasible && l_.evicts && l_.is_closed() && one_by_one) overcommit(memory.budget);
+  }
+
+  /// Where more wait than fit, those that are evicted leave no room unused.
+  constexpr void overcommit(const basic_memory_budget<T>& budget) {
+    const T fit = sequences_of(d_, budget, l_, T(mean_context(l_)));
+    const T limit = l_.batch_limit ? *l_.batch_limit : l_.concurrency();
+    const T full = overfull(d_, scalar_min(limit, l_.concurrency()), fit);
+    if (!(upper(full) > 0.0)) return;
+    const T times = full * evictions_when_full(l_);
+    const T tokens = computed_tokens(l_) + grown_when_evicted(l_);
+    evicted_.times = named("evictions", times);
+    if (*l_.evicts == preemption::recompute) {
+      evicted_.prompts =
+          named("prompts with evictions", 1.0 + times * tokens / computed_tokens(l_));
+      terms_.prompts = evicted_.prompts;
+      evicted_.back =
+          time_by(pass_, basic_iteration<T>{.prefill_tokens = tokens,
+                                            .prefill_past = l_.input_tokens - computed_tokens(l_)});
+    } else {
+      evicted_.back = named("swap", 2.0 * sequence_on_device(d_, tokens) / host_link_of(d_, l_));
+      evicted_.stall = times * evicted_.back;
+    }
+    const T places = scalar_max(fit, T(1.0));
+    terms_.room = named("places, all of them full", full * places + (1.0 - full) * terms_.room);
   }
 
   /// Sequences at all stages of their answers that fit, with a standard deviation of their lengths to
@@ -93,7 +121,10 @@ class service_prediction {
       return terms_.prompt_time * time_by(pass_, i);
     };
     const duration<T> decode = named("decode pass", round, time_by(pass_, decode_));
-    return prompt_passes_of(d_, l_, terms_.kind, decoding, decode, with_prompts, round);
+    basic_prompt_passes<T> p =
+        prompt_passes_of(d_, l_, terms_.kind, decoding, decode, with_prompts, round);
+    if (evicted_.exist()) p.stall += evicted_.stall;
+    return p;
   }
 
   /// Mixed with prompts fewer sequences decode than are in service: a second round at that many. No fixed
@@ -108,6 +139,10 @@ class service_prediction {
     if (again) {
       passes_ = passes_at(named("sequences", first_round, state_.batch), last_round);
       state_ = closed_service(terms_, passes_, loop);
+    }
+    if (evicted_.exist()) {
+      add_evictions(state_, evicted_, loop, scalar_min(loop.concurrency, terms_.room),
+                    terms_.gaps());
     }
   }
 
@@ -191,6 +226,7 @@ class service_prediction {
   const Pass& pass_;
   basic_service_terms<T> terms_{};
   basic_prefix_fetch<T> fetch_{};
+  basic_evictions<T> evicted_{};
   basic_service_state<T> state_{};
   basic_prompt_passes<T> passes_{};
   basic_iteration<T> decode_{};  ///< the one without prompts

@@ -2,21 +2,12 @@
 // and how they come back.
 #pragma once
 
-#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/service/load.hpp>
 #include <perfmodel/service/service_memory.hpp>
 #include <perfmodel/step.hpp>
 
 namespace perfmodel {
-
-/// How the cache of an evicted sequence comes back: computed anew, or from the host's memory.
-enum class preemption { recompute, swap };
-
-constexpr const char* name_of(preemption p) {
-  constexpr const char* names[] = {"recompute", "swap"};
-  return detail::entry_of(names, p, "preemption");
-}
 
 /// Of one request, from its arrival to its last token.
 template <Scalar T = double>
@@ -47,10 +38,36 @@ constexpr T preemptions_of_full_service(const T& input, const T& output) {
   return named("preemptions", output / (input + 0.1 * output));
 }
 
+namespace detail {
+
+/// Tokens of its answer that a sequence has when it is evicted, a tenth.
+template <Scalar T>
+constexpr T grown_when_evicted(const basic_service_load<T>& l) {
+  return 0.1 * l.output_tokens;
+}
+
+/// 1 where a closed loop has more requests than the `fit` that fit on average, and the engine lets them grow;
+/// else 0.
+template <Scalar T>
+constexpr T overfull(const basic_deployment<T>& d, const T& requests, const T& fit) {
+  if (!grows_into_memory(d.served_by)) return T(0.0);
+  return from_lanes<T>([&](std::size_t lane) {
+    return lanes_of<T>::lane(requests, lane) > lanes_of<T>::lane(fit, lane) ? 1.0 : 0.0;
+  });
+}
+
+/// Evictions of a load's request in a full service; what it shares stays.
+template <Scalar T>
+constexpr T evictions_when_full(const basic_service_load<T>& l) {
+  return preemptions_of_full_service(T(l.input_tokens - tokens_of(l.shared)), l.output_tokens);
+}
+
+}  // namespace detail
+
 /// What of it a deployment pays: nothing where the engine keeps room for whole answers (grows_into_memory),
 /// and nothing in a closed loop of as many as fit on average; an open loop that is feasible is not full.
 /// Recompute: a prompt of the tokens lost. Swap: their bytes over each device's link to the host, both ways;
-/// without a link only recompute. It is not in the prediction of a service.
+/// without a link only recompute. A load that says how it `evicts` has it in the prediction of its service.
 /// Leaves out: what a prefix cache still has of an evicted sequence; that both run beside decoding.
 /// Test: both times by hand; a slow link makes recompute the cheaper.
 template <Scalar T, class Policy>
@@ -63,11 +80,8 @@ constexpr basic_preemption_estimate<T> preemption_of(const basic_deployment<T>& 
   basic_preemption_estimate<T> e;
   if (!l.is_closed() || !grows_into_memory(d.served_by)) return e;
   const T fit = detail::service_memory_of(d, l, T(detail::mean_context(l))).sequences;
-  const T full = detail::from_lanes<T>([&](std::size_t lane) {
-    return lanes_of<T>::lane(l.concurrency(), lane) > lanes_of<T>::lane(fit, lane) ? 1.0 : 0.0;
-  });
-  e.times = full * preemptions_of_full_service(l.input_tokens, l.output_tokens);
-  e.tokens = l.input_tokens + 0.1 * l.output_tokens;
+  e.times = detail::overfull(d, l.concurrency(), fit) * detail::evictions_when_full(l);
+  e.tokens = l.input_tokens + detail::grown_when_evicted(l);
   e.recompute = named(
       "recompute", e.times * step(d, basic_iteration<T>{.prefill_tokens = e.tokens}, policy).time);
   e.swap = duration<T>::from_value(T(detail::infinity));

@@ -26,6 +26,19 @@ struct basic_prefix_fetch {
 };
 using prefix_fetch = basic_prefix_fetch<>;
 
+namespace detail {
+
+/// As the load has it, else the accelerator's. Errors: neither.
+template <Scalar T>
+constexpr bandwidth<T> host_link_of(const basic_deployment<T>& d, const basic_service_load<T>& l) {
+  if (l.host && l.host->per_device) return *l.host->per_device;
+  if (!(d.device.host.exists() && d.device.host.bandwidth.is_stated()))
+    missing("host_link_bytes_per_s, as the accelerator states no link to its host,");
+  return d.device.host.bandwidth.quantity();
+}
+
+}  // namespace detail
+
 /// latency + bytes of a device / link, of the `hit` of a load's host; none without one. Layers that are
 /// computed as others arrive are left out.
 /// Errors: an accelerator that states no link to its host, where the load gives none.
@@ -34,10 +47,7 @@ template <Scalar T>
 constexpr basic_prefix_fetch<T> prefix_fetch_of(const basic_deployment<T>& d,
                                                 const basic_service_load<T>& l) {
   if (!l.host || !(upper(l.host->hit) > 0.0)) return {};
-  const auto& own = d.device.host;
-  if (!l.host->per_device && !(own.exists() && own.bandwidth.is_stated()))
-    detail::missing("host_link_bytes_per_s, as the accelerator states no link to its host,");
-  const bandwidth<T> link = l.host->per_device ? *l.host->per_device : own.bandwidth.quantity();
+  const bandwidth<T> link = detail::host_link_of(d, l);
   const bytes<T> found = detail::sequence_on_device(d, T(l.host->hit * l.input_tokens));
   return {named("fetch", l.host->latency + found / link), T(d.layout.data), l.input_cv};
 }

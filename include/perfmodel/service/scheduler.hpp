@@ -17,6 +17,14 @@ constexpr const char* name_of(scheduling s) {
   return detail::entry_of(names, s, "scheduling");
 }
 
+/// How the cache of an evicted sequence comes back: computed anew, or from the host's memory.
+enum class preemption { recompute, swap };
+
+constexpr const char* name_of(preemption p) {
+  constexpr const char* names[] = {"recompute", "swap"};
+  return detail::entry_of(names, p, "preemption");
+}
+
 /// What an engine does unless told otherwise. Sources: vLLM, docs/configuration/optimization.md
 /// (chunked prefill is on wherever it can be); TensorRT-LLM,
 /// docs/source/features/paged-attention-ifb-scheduler.md (prompts run beside answers in one iteration;

@@ -48,6 +48,7 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_
 
   basic_service_load<T> rounds = l;
   rounds.output_tokens = 1.0 + scalar_max(T(l.output_tokens - 1.0), T(0.0)) / emitted;
+  rounds.evicts.reset();  // nothing is known of both
   const T limit = scalar_max(room, T(1.0));
   rounds.batch_limit = l.batch_limit ? scalar_min(*l.batch_limit, limit) : limit;
   const T cached = mean_context(l) - mean_context(rounds);

@@ -1,6 +1,7 @@
 // What a scheduler makes of a load: the flow of a service, and how its latencies are distributed.
 #pragma once
 
+#include <optional>
 #include <perfmodel/service/latency_distribution.hpp>
 #include <perfmodel/service/prompt_passes.hpp>
 
@@ -31,6 +32,7 @@ struct basic_service_terms {
   T prompt_time = T(1.0);   ///< of an iteration with prompts, times that of its kernels
   duration<T> run_start{};  ///< that the first wave of a run waits for beside its prompts
   T room = T(1.0);          ///< sequences that are admitted at once
+  std::optional<T> prompts{};  ///< computed for a request, where evictions make it more than one
 
   constexpr T gaps() const { return scalar_max(T(output_tokens - 1.0), T(1.0)); }
 };

@@ -1,0 +1,159 @@
+// Evictions in a service whose answers outgrow its cache: by hand, and as the simulator has them.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/plan.hpp>
+#include <perfmodel/service/preemption.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+
+#include "simulator/cases.hpp"
+#include "support/near.hpp"
+#include "support/scalars.hpp"
+
+namespace pm = perfmodel;
+namespace sim = perfmodel_test::simulator;
+using perfmodel_test::check_scalars;
+using perfmodel_test::near;
+
+namespace {
+
+/// Some 40,000 tokens beside the weights of 8B, which grow.
+const pm::deployment& small_cache() {
+  return sim::services()[2].deployment;
+}
+double fitting(const pm::service_load& l) {
+  return pm::kv_capacity(small_cache(), l.shared, pm::detail::mean_context(l)).sequences;
+}
+/// So many times as many requests as fit on average.
+pm::service_load crowd(double input, double output, std::optional<pm::preemption> evicts,
+                       double times = 3) {
+  pm::service_load l{.input_tokens = input,
+                     .output_tokens = output,
+                     .chunk_tokens = 2048,
+                     .input_cv = 0.3,
+                     .output_cv = 0.3,
+                     .evicts = evicts};
+  l.host = pm::host_cache{.per_device = 25.0 * pm::GB_per_s};
+  l.arrivals = pm::closed_loop{std::floor(times * fitting(l))};
+  return l;
+}
+pm::serving_estimate served(const pm::service_load& l) {
+  return pm::serving(small_cache(), l, sim::measured_like);
+}
+sim::outcome simulated(const pm::service_load& l, const sim::pass_time& pass) {
+  perfmodel_test::random_numbers r(5);
+  const int concurrency = static_cast<int>(l.concurrency());
+  sim::load s;
+  s.jobs = sim::draw_jobs(r, 800, sim::lognormal(l.input_tokens, 0.3),
+                          sim::lognormal(l.output_tokens, 0.3));
+  s.concurrency = concurrency;
+  s.endless = true;
+  s.warm_up = 2 * concurrency;
+  sim::scheduler with{.token_budget = 2048,
+                      .max_sequences = 100000,
+                      .kv_blocks = static_cast<int>(pm::kv_capacity(small_cache(), 16.0).blocks)};
+  if (l.evicts == pm::preemption::swap) {
+    with.evict = sim::eviction::swap;
+    with.swap_s_per_token = 131072 / 25e9;
+  }
+  return sim::simulate(s, with, pass);
+}
+
+}  // namespace
+
+TEST_CASE("evictions: by hand") {
+  CHECK(pm::detail::ends_waited_for(0.0) == 0);
+  CHECK(pm::detail::ends_waited_for(3.0) == 1 + 2 + 3);
+  // Ten in service for 10 s each, 30 in the system: 20 s for a place. Twice evicted, each time back in 1 s: 12 s
+  // of service, a rate of 10 / 12, and three ends, 3 x 12 / 10 s, are waited for on the way, not for a place.
+  pm::service_state s{.throughput = 1.0 * pm::request_per_s, .wait = 20.0 * pm::second};
+  s.first_token.add({1.0, 20.5 * pm::second});
+  s.gap.add({1.0, 0.1 * pm::second});
+  pm::detail::add_evictions(s, {.times = 2, .back = 1.0 * pm::second}, {30.0}, 10.0, 100.0);
+  CHECK(near(s.throughput.value(), 10.0 / 12));
+  CHECK(near(s.wait.value(), 24 - 3.6));
+  CHECK(near(s.first_token.mean().value(), 0.5 + 24 - 3.6));
+  CHECK(near(s.gap.mean().value(), 0.1 + (2 * 1 + 3.6) / 100));
+}
+
+TEST_CASE("evictions: none but where answers outgrow the cache, and a load says how") {
+  const auto said = crowd(1000, 1000, pm::preemption::recompute, 0.5);
+  auto unsaid = said;
+  unsaid.evicts.reset();
+  CHECK(served(said).e2e == served(unsaid).e2e);  // all fit
+  auto reserves = small_cache();
+  reserves.served_by = pm::engine::trtllm;
+  const auto full = crowd(1000, 1000, pm::preemption::recompute);
+  unsaid = full;
+  unsaid.evicts.reset();
+  CHECK(pm::serving(reserves, full, sim::measured_like).e2e ==
+        pm::serving(reserves, unsaid, sim::measured_like).e2e);
+  CHECK(served(full).itl > served(unsaid).itl);
+  CHECK(served(full).gap.quantile(0.9999) > 10.0 * served(unsaid).gap.quantile(0.9999));
+  // Little's law, and a slow link.
+  CHECK(near(served(full).throughput * served(full).e2e / pm::request, full.concurrency(), 1e-9));
+  auto swaps = full;
+  swaps.evicts = pm::preemption::swap;
+  const auto quick = served(swaps);
+  CHECK(quick.throughput > served(full).throughput);
+  swaps.host->per_device = 1.0 * pm::GB_per_s;
+  CHECK(served(swaps).throughput < served(full).throughput);
+}
+
+TEST_CASE("evictions: services against the simulator") {
+  const auto pass = sim::predicted_pass(small_cache(), sim::measured_like);
+  const auto compare = [&](const pm::service_load& l, double ttft_within, double within) {
+    const auto law = served(l);
+    const auto run = simulated(l, pass);
+    const double ttft = run.of(&sim::record::ttft).mean(), itl = run.gaps.mean();
+    INFO(name_of(*l.evicts) << ", " << l.input_tokens << " and " << l.output_tokens << ", "
+                            << l.concurrency() << ": ttft " << law.ttft.value() / ttft << " itl "
+                            << law.itl.value() / itl << " throughput "
+                            << law.throughput.value() / run.throughput());
+    CHECK(std::fabs(law.ttft.value() / ttft - 1) < ttft_within);
+    CHECK(std::fabs(law.itl.value() / itl - 1) < within);
+    CHECK(std::fabs(law.throughput.value() / run.throughput() - 1) < within);
+  };
+  for (const double input : {500.0, 1000.0, 2000.0}) {
+    for (const double output : {500.0, 2000.0}) {
+      compare(crowd(input, output, pm::preemption::recompute), 0.06, 0.05);
+    }
+    compare(crowd(input, 1000, pm::preemption::swap), 0.06, 0.05);
+    // Where few wait, what they wait for a place is a small difference.
+    compare(crowd(input, 1000, pm::preemption::recompute, 1.2), 0.6, 0.06);
+  }
+  compare(crowd(200, 500, pm::preemption::recompute), 0.1, 0.11);
+  compare(crowd(200, 2000, pm::preemption::recompute), 0.1, 0.13);
+}
+
+TEST_CASE("evictions: in a plan") {
+  const pm::deployment& d = small_cache();
+  pm::plan_request q{.accelerators = {d.device}, .model = d.model, .gpus = 1};
+  q.load = crowd(500, 1000, pm::preemption::recompute);
+  q.utilization = d.utilization;
+  q.activation_bytes = q.runtime_bytes = 0.0 * pm::byte;
+  q.engines = {d.served_by};
+  q.precisions = {pm::common_precisions()[0]};
+  const auto best = [&] { return pm::plan(q, sim::measured_like).frontier.at(0); };
+  const pm::plan_point with = best();
+  const auto again = pm::serving(deployment_of(q, with), load_of(q, with), sim::measured_like);
+  CHECK(near(with.serving.itl, again.itl, 1e-9));
+  q.load.evicts.reset();
+  CHECK(with.output_rate < best().output_rate);
+}
+
+TEST_CASE("scalars: evictions") {
+  check_scalars(
+      [](const auto& x) {
+        using T = std::remove_cvref_t<decltype(x[0])>;
+        using time = pm::duration<T>;
+        pm::basic_service_state<T> s{.throughput = pm::request_rate<T>::from_value(x[4])};
+        s.first_token.add({T(1.0), time::from_value(T(20.0))});
+        s.gap.add({T(1.0), time::from_value(x[3])});
+        pm::detail::add_evictions(s, {.times = x[0], .back = time::from_value(x[1])}, {x[2]},
+                                  T(10.0), T(100.0));
+        return T(s.gap.mean() * s.throughput / pm::request);
+      },
+      2.0, 1.0, 30.0, 0.1, 1.0);
+}
