@@ -1,6 +1,7 @@
 // The search over pools: prompts on some replicas, answers on others.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <perfmodel/deployment/plan_choices.hpp>
 #include <perfmodel/deployment/plan_result.hpp>
