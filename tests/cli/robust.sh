@@ -63,10 +63,15 @@ exec 3>&- 4<&-
 # A FIFO in place of a file is refused, and not waited for.
 refuses PM-E040 kv_capacity --accelerator h100_sxm --model "$scratch/to"
 
-# A gigabyte in one line is refused in little memory, and the next line is answered.
+# A gigabyte in one line is refused in little memory, and the next line is answered. The address sanitizer has
+# addresses and tables of its own, and is a hundred times as slow.
+sanitized=0
+if grep -q __asan_init "$napkin"; then sanitized=1; fi
+length=1000000000 writers=8
+if [[ $sanitized -eq 1 ]]; then length=20000000 writers=3; fi
 (
-  ulimit -v 2000000
-  { head -c 1000000000 /dev/zero | tr '\0' x; echo; echo "$line"; } | "$napkin" batch >"$scratch/out"
+  [[ $sanitized -eq 1 ]] || ulimit -v 2000000
+  { head -c "$length" /dev/zero | tr '\0' x; echo; echo "$line"; } | "$napkin" batch >"$scratch/out"
 )
 [[ $(head -n 1 "$scratch/out") == *'longer than 1 MiB'* ]] || fail "a gigabyte: '$(head -c 300 "$scratch/out")'"
 [[ $(sed -n 2p "$scratch/out") == *time_s* ]] || fail 'the line after a gigabyte has no answer'
@@ -77,7 +82,7 @@ kilobytes() {  # <lines>: the most that napkin held
   while now=$(awk '/VmHWM/ { print $2 }' "/proc/$pid/status" 2>/dev/null) && [[ -n $now ]]; do most=$now; done
   echo "$most"
 }
-if [[ -r /proc/self/status ]]; then
+if [[ $sanitized -eq 0 && -r /proc/self/status ]]; then
   few=$(kilobytes 2000) many=$(kilobytes 20000)
   [[ $many -lt $((few + 4096)) ]] || fail "2,000 lines took $few kB, 20,000 $many"
 fi
@@ -85,7 +90,7 @@ fi
 # Many processes write one profile: it is whole, one of theirs, and nothing is left beside it.
 pids=()
 mkdir "$scratch/shared"
-for _ in 1 2 3 4 5 6 7 8; do
+for ((i = 0; i < writers; i++)); do
   "$napkin" calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out "$scratch/shared/p.json" >/dev/null 2>>"$scratch/errors" &
   pids+=($!)
 done
