@@ -30,6 +30,7 @@ bool is_result(const std::string& name) {
                                                 "basic_ridge_batch",     "basic_service_prediction",
                                                 "basic_time_by_profile", "basic_batch_equilibrium",
                                                 "basic_break_even",      "basic_collective_price",
+                                                "basic_evictions",       "basic_prefix_fetch",
                                                 "basic_kv_capacity",     "basic_operator",
                                                 "basic_outlier_split",   "basic_parameter_count",
                                                 "basic_power_cap",       "basic_schedule",

@@ -64,7 +64,8 @@ struct plan_change {
   std::size_t resource = 0;
   double factor = 1.0;
 
-  accelerator of(const accelerator& a) const {
+  template <Scalar T>
+  basic_accelerator<T> of(const basic_accelerator<T>& a) const {
     return factor == 1.0 ? a : with_more(a, resource, factor);
   }
 };
