@@ -145,3 +145,15 @@ TEST_CASE("kv_cache: of a budget every part counts, and bad ones are named") {
           (void)pm::weight_cache_crossover(0.0 * pm::GB, 1.0 * pm::byte_per_token);
         }).starts_with("PM-E010: weights is 0"));
 }
+
+TEST_CASE("kv_capacity: nothing left is not enough") {
+  const pm::memory_budget full{.capacity = 100.0 * pm::GB,
+                               .utilization = 0.5,
+                               .weights = 30.0 * pm::GB,
+                               .activations = 12.0 * pm::GB,
+                               .runtime = 8.0 * pm::GB};
+  const auto c = pm::kv_capacity(full, 10.0 * pm::byte_per_token, 1.0);
+  CHECK_FALSE(c.feasible);
+  CHECK(c.feasible.needed == 50e9);
+  CHECK(c.feasible.available == 50e9);
+}

@@ -51,6 +51,18 @@ TEST_CASE("an impossible layout says what does not divide what") {
         pm::error_code::impossible_layout);
 }
 
+TEST_CASE("a layout takes the product of its degrees") {
+  const pm::parallel_layout l{.tensor = 2, .pipeline = 3, .data = 5, .context = 7};
+  CHECK(pm::layout_feasible(l, {.accelerators = 210}));
+  const pm::feasibility one_short = pm::layout_feasible(l, {.accelerators = 209});
+  CHECK_FALSE(one_short);
+  CHECK(one_short.needed == 210.0);
+  CHECK(one_short.available == 209.0);
+  CHECK(pm::layout_feasible({.pipeline = 80}, {.layers = 80}));
+  CHECK(pm::layout_feasible({.tensor = 1000, .data = 1000}, {}));
+  CHECK_FALSE(pm::layout_feasible({.tensor = 1000, .data = 1001}, {}));
+}
+
 TEST_CASE("a degree below 1 is out of range, under its own name") {
   using enum pm::error_code;
   CHECK(refusal({.tensor = 0}, {}) == out_of_range);

@@ -24,6 +24,15 @@ TEST_CASE("an overloaded queue is a result with a reason") {
   CHECK_FALSE(pm::wait_quantile(5_req_per_s, 1_s, 4, 0.99).has_value());
 }
 
+TEST_CASE("a queue that fills as fast as it is served is overloaded") {
+  const pm::queue_estimate q = pm::gg1(2_req_per_s, 0.5_s, 1.0, 1.0);
+  CHECK_FALSE(q.feasible);
+  CHECK(q.feasible.needed == 2.0);
+  CHECK(q.feasible.available == 2.0);
+  // Kingman by hand: 0.5 / (1 - 0.5) x (2 + 0.5) / 2 x 0.25 s.
+  CHECK(near(pm::gg1(2_req_per_s, 0.25_s, 2.0, 0.5).wait, 0.3125_s));
+}
+
 TEST_CASE("the two ways for a decode batch to be impossible") {
   const auto output = 1000.0 * pm::token_per_request;
   const pm::batch_equilibrium slow = pm::decode_batch(3_req_per_s, output, 20_ms, 0.5_ms, 64);
