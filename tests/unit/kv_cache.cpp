@@ -156,4 +156,9 @@ TEST_CASE("kv_capacity: nothing left is not enough") {
   CHECK_FALSE(c.feasible);
   CHECK(c.feasible.needed == 50e9);
   CHECK(c.feasible.available == 50e9);
+  // One sequence of 32 tokens, 10 bytes each, in blocks of 16, is enough.
+  const pm::memory_budget one{.capacity = 320.0 * pm::byte};
+  CHECK(pm::kv_capacity(one, 10.0 * pm::byte_per_token, 32.0).sequences == 1.0);
+  CHECK(pm::kv_capacity(one, 10.0 * pm::byte_per_token, 32.0).feasible);
+  CHECK_FALSE(pm::kv_capacity(one, 10.0 * pm::byte_per_token, 33.0).feasible);
 }

@@ -29,6 +29,9 @@ TEST_CASE("a queue that fills as fast as it is served is overloaded") {
   CHECK_FALSE(q.feasible);
   CHECK(q.feasible.needed == 2.0);
   CHECK(q.feasible.available == 2.0);
+  const pm::queue_estimate four = pm::mmc(2_req_per_s, 2_s, 4);
+  CHECK_FALSE(four.feasible);
+  CHECK(four.feasible.available == 2.0);  // 4 servers / 2 s
   // Kingman by hand: 0.5 / (1 - 0.5) x (2 + 0.5) / 2 x 0.25 s.
   CHECK(near(pm::gg1(2_req_per_s, 0.25_s, 2.0, 0.5).wait, 0.3125_s));
 }
@@ -45,6 +48,13 @@ TEST_CASE("the two ways for a decode batch to be impossible") {
   CHECK(near(full.feasible.needed, 760.0, 1e-9));  // 38 / (1 - 0.95)
   CHECK(full.feasible.available == 64.0);
   CHECK(full.batch == 0.0);
+}
+
+TEST_CASE("a decode batch may be as large as the largest") {
+  const pm::batch_equilibrium b =
+      pm::decode_batch(1_req_per_s, 8.0 * pm::token_per_request, 1_s, 0_s, 8);
+  CHECK(b.feasible);
+  CHECK(b.batch == 8.0);
 }
 
 TEST_CASE("a queue without arrivals is empty") {
