@@ -53,6 +53,8 @@ TEST_CASE("an impossible layout says what does not divide what") {
 
 TEST_CASE("a layout takes the product of its degrees") {
   const pm::parallel_layout l{.tensor = 2, .pipeline = 3, .data = 5, .context = 7};
+  CHECK(l.ranks() == 210);
+  CHECK(l.stage_ranks() == 70);
   CHECK(pm::layout_feasible(l, {.accelerators = 210}));
   const pm::feasibility one_short = pm::layout_feasible(l, {.accelerators = 209});
   CHECK_FALSE(one_short);

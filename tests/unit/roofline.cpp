@@ -174,3 +174,15 @@ TEST_CASE("a policy of one's own is any struct with the four functions") {
   CHECK(pm::roofline(machine(), product, half_the_bandwidth{}).terms["memory"] ==
         2.0 * pm::roofline(machine(), product).terms["memory"]);
 }
+
+TEST_CASE("what takes no time is no term, and the ridge itself is bound by compute") {
+  pm::demand d;
+  d.dram = {8_GB, 0_B};
+  const pm::estimate e = pm::roofline(machine(), d);
+  CHECK(e.terms.size() == 1);
+  CHECK(e.terms["memory"] == 2_ms);
+  CHECK(pm::roofline(machine(), pm::demand{}).terms.size() == 1);  // memory is always one
+  // 1000 TFLOP/s over 4 TB/s.
+  CHECK(pm::regime_of(machine(), pm::bf16, 250_FLOP_per_B) == pm::regime::compute_bound);
+  CHECK(pm::regime_of(machine(), pm::bf16, 249_FLOP_per_B) == pm::regime::memory_bound);
+}
