@@ -206,3 +206,21 @@ TEST_CASE("names of the stages of ZeRO") {
   CHECK(std::string(pm::name_of(pm::zero_stage::none)) == "none");
   CHECK(std::string(pm::name_of(pm::zero_stage::parameters)) == "parameters");
 }
+
+TEST_CASE("ZeRO-3 in two pieces over a link that is slower than the compute") {
+  // A piece has 450e9 parameters, 900 GB in bf16, of which half crosses the link of two ranks: 1 s to gather
+  // it, and 1 s to reduce its gradients.
+  const pm::data_parallel_step x{.ranks = 2,
+                                 .parameters = 900e9,
+                                 .forward = 1.0 * pm::second,
+                                 .backward = 1.0 * pm::second,
+                                 .pieces = 2.0,
+                                 .stage = pm::zero_stage::parameters,
+                                 .sms = 100.0,
+                                 .taken = 50.0};
+  const pm::estimate e = pm::data_parallel_time(nvlink, x);
+  // 1 + 1 + 0.5 forward, 1 + 2 + 0.5 + 1 backward; of 6 s at the link 5 are waited for.
+  CHECK_THAT(e.terms["exposed communication"].value(), WithinRel(5.0, 1e-12));
+  CHECK_THAT(e.terms["SMs of communication"].value(), WithinRel(0.5, 1e-12));
+  CHECK_THAT(e.time.value(), WithinRel(7.5, 1e-12));
+}
