@@ -400,6 +400,9 @@ TEST_CASE("as a policy it serves every law", "[calibrated]") {
   const auto up = c.estimate(a, pm::gemm{.m = 640, .n = 1000, .k = 640});
   const auto down = c.estimate(a, pm::gemm{.m = 640, .n = 640, .k = 500});
   CHECK_THAT(in_us(block.time), WithinRel(in_us(up.time) + in_us(down.time), 1e-12));
+  const double flop = 2.0 * 640 * 1000 * 640 + 2.0 * 640 * 640 * 500;
+  const double at_peak = flop / pm::peak(a, pm::bf16).value();
+  CHECK_THAT(block.mfu, WithinRel(at_peak / block.time.value(), 1e-12));
 }
 
 TEST_CASE("an 80 % interval is the prediction over and times exp(z90 log_sigma)", "[calibrated]") {

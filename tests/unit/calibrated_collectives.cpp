@@ -123,6 +123,8 @@ TEST_CASE("an engine's own kernels, by hand", "[calibrated]") {
   auto streamed = call(8000, 4, custom);
   streamed.launch = pm::launch_mode::stream;
   CHECK_THAT(us_of(streamed), WithinRel(20.0, 1e-12));
+  const auto parts = pm::collective_time(nvlink, streamed, by_hand()).terms;
+  CHECK_THAT((parts["transfer"] + parts["latency"]).value() * 1e6, WithinRel(20.0, 1e-12));
   streamed = call(6e6, 4, custom);
   const double captured = us_of(streamed);
   streamed.launch = pm::launch_mode::stream;

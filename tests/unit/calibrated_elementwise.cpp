@@ -31,6 +31,13 @@ TEST_CASE("a kernel that only streams may get more of the L2 than others", "[cal
   CHECK_THAT(memory(machine, pm::cache_state::warm), WithinRel(4e6 / 2e12, 1e-9));
   CHECK_THAT(memory(apart, pm::cache_state::warm), WithinRel(4e6 / 4e12, 1e-9));
   CHECK_THAT(memory(apart, pm::cache_state::cold), WithinRel(4e6 / 0.5e12, 1e-9));
+  // What stayed in L2 is no traffic of the DRAM.
+  const auto mbu = [&](pm::cache_state state) {
+    const pm::estimate e = calibrated_estimate(round_device(), x, {apart}, {.cache = state});
+    return e.mbu * e.time.value();
+  };
+  CHECK(mbu(pm::cache_state::warm) < 1e-12);
+  CHECK_THAT(mbu(pm::cache_state::cold), WithinRel(4e6 / 1e12, 1e-9));
 }
 
 TEST_CASE("up to 16 look-ups come one after the other", "[calibrated]") {

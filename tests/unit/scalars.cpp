@@ -187,6 +187,7 @@ TEST_CASE("a lane is the scalar to the last bit") {
     check(exp(y), [](double, double q) { return pm::math::exp(q); });
     check(sqrt(x), [](double p, double) { return pm::math::sqrt(p); });
     check(ceil(x), [](double p, double) { return pm::math::ceil(p); });
+    check(floor(x), [](double p, double) { return pm::math::floor(p); });
     check(scalar_min(x, y), [](double p, double q) { return pm::scalar_min(p, q); });
     CHECK(lower(x) == std::fmin(std::fmin(a[0], a[1]), std::fmin(a[2], a[3])));
     CHECK(upper(x) == std::fmax(std::fmax(a[0], a[1]), std::fmax(a[2], a[3])));
