@@ -5,22 +5,9 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 # --- a machine that is known: the catalogue's H100, timed by its own model, is found again ----------
-sizes() {
-  for n in 1024 2048 4096 8192 12288; do
-    for k in 1024 4096 8192; do
-      for m in 1 16 64 128 256 512 1024 2048 4096 8192 16384; do echo "$m $n $k"; done
-    done
-  done
-}
-sizes | awk '{ printf "{\"query\":\"gemm\",\"accelerator\":\"h100_sxm\",\"m\":%d,\"n\":%d,\"k\":%d,\"weight_copies\":0}\n", $1, $2, $3 }' |
-  "$napkin" batch | sed -nE 's/^\{"time_s":([^,]*),.*/\1/p' >"$scratch/times"
-csv() { # <header> <factor>: the same times in another unit
-  echo "$1"
-  sizes | paste -d' ' - "$scratch/times" | awk -v f="$2" '{ printf "here,none,bf16,%d,%d,%d,%.9g\n", $1, $2, $3, f * $4 }'
-}
-header=gpu,backend,dtype,m,n,k
-csv $header,latency_us 1e6 >"$scratch/us.csv"
-csv $header,latency_ms 1e3 >"$scratch/ms.csv"
+own_times >"$scratch/times"
+table_of "$scratch/times" latency_us 1e6 >"$scratch/us.csv"
+table_of "$scratch/times" latency_ms 1e3 >"$scratch/ms.csv"
 text=$("$napkin" calibrate --accelerator h100_sxm --data "$scratch/us.csv" --out "$scratch/profile.json") || fail calibrate
 for expected in 'matrix_floor +[0-9.]+ us +' 'matrix_share' 'held out' 'in sample' 'the bound' '80 % of measurements' 'written: '; do
   grep -qE "$expected" <<<"$text" || fail "calibrate prints no '$expected'"

@@ -64,3 +64,21 @@ needs_measurements() {
     exit 77
   fi
 }
+
+# What a calibration takes: the catalogue's H100, timed by its own model. own_times >TIMES, in seconds;
+# table_of TIMES <unit> <factor>: as a table of that unit.
+sizes() {
+  for n in 1024 2048 4096 8192 12288; do
+    for k in 1024 4096 8192; do
+      for m in 1 16 64 128 256 512 1024 2048 4096 8192 16384; do echo "$m $n $k"; done
+    done
+  done
+}
+own_times() {
+  sizes | awk '{ printf "{\"query\":\"gemm\",\"accelerator\":\"h100_sxm\",\"m\":%d,\"n\":%d,\"k\":%d,\"weight_copies\":0}\n", $1, $2, $3 }' |
+    "$napkin" batch | sed -nE 's/^\{"time_s":([^,]*),.*/\1/p'
+}
+table_of() {
+  echo "gpu,backend,dtype,m,n,k,$2"
+  sizes | paste -d' ' - "$1" | awk -v f="$3" '{ printf "here,none,bf16,%d,%d,%d,%.9g\n", $1, $2, $3, f * $4 }'
+}

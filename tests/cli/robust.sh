@@ -7,20 +7,8 @@ scratch=$(mktemp -d)
 trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
 line='{"query":"gemm","accelerator":"h100_sxm","m":4096,"n":4096,"k":4096}'
 yes "$line" | head -n 20000 >"$scratch/many.jsonl"
-# What a calibration takes: the model's own times.
-sizes() {
-  for n in 1024 2048 4096 8192 12288; do
-    for k in 1024 4096 8192; do
-      for m in 1 16 64 128 256 512 1024 2048 4096 8192 16384; do echo "$m $n $k"; done
-    done
-  done
-}
-sizes | awk '{ printf "{\"query\":\"gemm\",\"accelerator\":\"h100_sxm\",\"m\":%d,\"n\":%d,\"k\":%d,\"weight_copies\":0}\n", $1, $2, $3 }' |
-  "$napkin" batch | sed -nE 's/^\{"time_s":([^,]*),.*/\1/p' >"$scratch/times"
-{
-  echo gpu,backend,dtype,m,n,k,latency_us
-  sizes | paste -d' ' - "$scratch/times" | awk '{ printf "here,none,bf16,%d,%d,%d,%.9g\n", $1, $2, $3, 1e6 * $4 }'
-} >"$scratch/us.csv"
+own_times >"$scratch/times"
+table_of "$scratch/times" latency_us 1e6 >"$scratch/us.csv"
 
 # A reader that goes ends napkin by SIGPIPE, as it ends others; where that is ignored, it is an error.
 "$napkin" batch <"$scratch/many.jsonl" | head -n 1 >/dev/null

@@ -15,20 +15,14 @@ namespace pm = perfmodel;
 using perfmodel_test::b;
 using perfmodel_test::bps;
 using perfmodel_test::check_law;
+using perfmodel_test::fps;
 using perfmodel_test::rps;
 using perfmodel_test::s;
 using perfmodel_test::tps;
+using perfmodel_test::work;
 
 namespace {
 
-template <class T>
-pm::flops<T> work(const T& x) {
-  return pm::flops<T>::from_value(x);
-}
-template <class T>
-pm::flop_rate<T> fps(const T& x) {
-  return pm::flop_rate<T>::from_value(x);
-}
 template <class T>
 pm::price<T> usd(const T& x) {
   return pm::price<T>::from_value(x);

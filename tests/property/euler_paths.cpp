@@ -13,15 +13,12 @@ namespace pm = perfmodel;
 using perfmodel_test::b;
 using perfmodel_test::bps;
 using perfmodel_test::check_law;
+using perfmodel_test::in2;
+using perfmodel_test::in3;
+using perfmodel_test::in4;
 using perfmodel_test::s;
 
 namespace {
-template <class T>
-using in2 = std::array<T, 2>;
-template <class T>
-using in3 = std::array<T, 3>;
-template <class T>
-using in4 = std::array<T, 4>;
 template <class T>
 pm::frequency<T> hz(const T& x) {
   return pm::frequency<T>::from_value(x);

@@ -17,24 +17,15 @@ namespace pm = perfmodel;
 using perfmodel_test::b;
 using perfmodel_test::bps;
 using perfmodel_test::check_law;
+using perfmodel_test::fps;
+using perfmodel_test::in2;
+using perfmodel_test::in3;
 using perfmodel_test::rps;
 using perfmodel_test::s;
 using perfmodel_test::tps;
+using perfmodel_test::work;
 
 namespace {
-template <class T>
-using in2 = std::array<T, 2>;
-template <class T>
-using in3 = std::array<T, 3>;
-
-template <class T>
-pm::flops<T> work(const T& x) {
-  return pm::flops<T>::from_value(x);
-}
-template <class T>
-pm::flop_rate<T> fps(const T& x) {
-  return pm::flop_rate<T>::from_value(x);
-}
 template <class T>
 pm::basic_launch_costs<T> launches(const std::array<T, 5>& x) {
   return {.cpu = s(x[0]), .gap = s(x[1]), .replay = s(x[2]), .synchronise = s(x[3])};

@@ -43,13 +43,8 @@ pm::attention_prefill random_prefill(random_numbers& x) {
 template <class Attention>
 std::string told(const calibrated_machine& m, const Attention& w) {
   std::ostringstream out;
-  Attention::fields(
-      [&](const pm::field& f, const auto& x) {
-        if constexpr (requires { out << x; }) out << f.name << ' ' << x << ' ';
-      },
-      w);
-  out << (w.kv_format.bits() < 16.0 ? "fp8 cache " : "") << "window " << w.window.value_or(0.0)
-      << " on " << m.device->name.c_str();
+  out << perfmodel_test::fields_of(w) << (w.kv_format.bits() < 16.0 ? "fp8 cache " : "")
+      << "window " << w.window.value_or(0.0) << " on " << m.device->name.c_str();
   return out.str();
 }
 

@@ -4,8 +4,6 @@
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/collectives.hpp>
 #include <perfmodel/roofline.hpp>
-#include <sstream>
-#include <type_traits>
 
 #include "support/order.hpp"
 
@@ -23,16 +21,7 @@ namespace {
 
 template <class Operator>
 std::string told(const calibrated_machine& m, const Operator& w) {
-  std::ostringstream out;
-  Operator::fields(
-      [&](const pm::field& f, const auto& x) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(x)>, double>) {
-          out << f.name << ' ' << x << ' ';
-        }
-      },
-      w);
-  out << "on " << m.device->name.c_str();
-  return out.str();
+  return perfmodel_test::fields_of(w) + "on " + m.device->name.c_str();
 }
 
 pm::gemm random_gemm(random_numbers& x) {

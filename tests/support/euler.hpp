@@ -9,6 +9,13 @@
 
 namespace perfmodel_test {
 
+template <class T>
+using in2 = std::array<T, 2>;
+template <class T>
+using in3 = std::array<T, 3>;
+template <class T>
+using in4 = std::array<T, 4>;
+
 /// A law at x, whose result scales by L^degree where input i scales by L^weights[i].
 template <std::size_t N, class F>
 void check_law(const char* name, const std::array<double, N>& x,

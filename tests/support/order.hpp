@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,18 @@ inline long samples(long usual = usual_samples) {
   const char* stated = std::getenv("PERFMODEL_SAMPLES");
   const long n = stated == nullptr ? 0 : std::strtol(stated, nullptr, 10);
   return n > 0 ? n : usual;
+}
+
+/// The fields of an operator that can be written in a line.
+template <class Operator>
+std::string fields_of(const Operator& w) {
+  std::ostringstream out;
+  Operator::fields(
+      [&](const perfmodel::field& f, const auto& x) {
+        if constexpr (requires { out << x; }) out << f.name << ' ' << x << ' ';
+      },
+      w);
+  return out.str();
 }
 
 /// A whole number, uniform in the logarithm.

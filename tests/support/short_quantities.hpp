@@ -20,6 +20,14 @@ pm::bandwidth<T> bps(const T& x) {
   return pm::bandwidth<T>::from_value(x);
 }
 template <class T>
+pm::flops<T> work(const T& x) {
+  return pm::flops<T>::from_value(x);
+}
+template <class T>
+pm::flop_rate<T> fps(const T& x) {
+  return pm::flop_rate<T>::from_value(x);
+}
+template <class T>
 pm::request_rate<T> rps(const T& x) {
   return pm::request_rate<T>::from_value(x);
 }

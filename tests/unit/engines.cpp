@@ -121,6 +121,17 @@ std::map<std::string, double> errors_of(const std::vector<published::engine_row>
   return out;
 }
 
+/// Each group's below its limit.
+template <class Model>
+void check_errors(pm::engine by, const std::vector<published::engine_row>& rows,
+                  const std::map<std::string, double>& limits) {
+  const auto errors = errors_of<Model>(rows);
+  for (const auto& [group, limit] : limits) {
+    INFO(pm::name_of(by) << ' ' << group);
+    CHECK(errors.at(group) < limit);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("engines: the catalogue holds what the services say", "[engines][shared]") {
@@ -154,11 +165,7 @@ TEST_CASE("engines: time per output token of services", "[engines][shared]") {
         {"gpt-oss-120b b200_sxm", 0.15},
         {"gpt-oss-120b h200_sxm", 0.21}}}};
   for (const auto& [by, expected] : limits) {
-    const auto errors = errors_of<published::vllm_model>(published::engine_rows(folder, by));
-    for (const auto& [group, limit] : expected) {
-      INFO(pm::name_of(by) << ' ' << group);
-      CHECK(errors.at(group) < limit);
-    }
+    check_errors<published::vllm_model>(by, published::engine_rows(folder, by), expected);
   }
 }
 
@@ -184,11 +191,7 @@ TEST_CASE("engines: time to the first token of services", "[engines][shared]") {
         {"gpt-oss-120b b200_sxm", 0.18},
         {"gpt-oss-120b h200_sxm", 0.27}}}};
   for (const auto& [by, expected] : limits) {
-    const auto errors = errors_of<published::request_model>(
-        published::rows_of_requests(published::engine_rows(folder, by)));
-    for (const auto& [group, limit] : expected) {
-      INFO(pm::name_of(by) << ' ' << group);
-      CHECK(errors.at(group) < limit);
-    }
+    const auto rows = published::rows_of_requests(published::engine_rows(folder, by));
+    check_errors<published::request_model>(by, rows, expected);
   }
 }
