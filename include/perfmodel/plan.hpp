@@ -80,11 +80,11 @@ plan_result plan_bound(const plan_request& q, Progress progress = {}) {
 
 /// The same with every deployment predicted, as serving does, and with more to try: engines, token
 /// budgets of a pass, drafts, and pools, of two kinds of chip too where the request names some for prompts:
-/// with the same engine and formats on both, at the sum of their prices. `policy` is one for all, a function from an accelerator to its
-/// policy, or from an accelerator and an engine, such as calibrated_for: with it every engine of the
-/// accelerator is tried, where the request names none. `links` as `policy`. `threads` of the request
-/// evaluate deployments, and ask the policies at the same time; the answer is that of one, and `progress`
-/// is called by the caller's.
+/// with the same engine and formats on both, at the sum of their prices. `policy` is one for all, a function
+/// from an accelerator to its policy, or from an accelerator and an engine, such as calibrated_for: with it
+/// every engine of the accelerator is tried, where the request names none. `links` as `policy`. `threads` of
+/// the request evaluate deployments, and ask the policies at the same time; the answer is that of one, and
+/// `progress` is called by the caller's.
 /// Tests: each point is what serving answers, of pools and with drafts too; the engine of the best is
 /// that of the best of the plans by engine; a longer list of what may be tried never costs more.
 template <class Policy, class Links, class Progress>

@@ -210,10 +210,10 @@ class plan_reviewer {
 }  // namespace detail
 
 /// Why a point of plan_bound is as it is: the point with a fuller batch (twice its limit, where requests
-/// wait; else one replica fewer) says what binds, or memory, where a tenth more lets more in; every resource of the accelerator, 1 % more and less,
-/// says how its cost and its inter-token latency depend on it, at the same batch limit; of pools of two
-/// kinds of chip, that resource of both. A request costs
-/// I x per input token + O x per output token, divided by the device time of prompts and of answers.
+/// wait; else one replica fewer) says what binds, or memory, where a tenth more lets more in; every resource
+/// of the accelerator, 1 % more and less, says how its cost and its inter-token latency depend on it, at the
+/// same batch limit; of pools of two kinds of chip, that resource of both. A request costs I x per input
+/// token + O x per output token, divided by the device time of prompts and of answers.
 /// Leaves out: prompts that share an iteration, which cost less than one alone.
 /// Errors: a point of another request.
 /// Tests: by hand on data sheets, a step that DRAM binds has -1 there; the two prices sum to the cost of

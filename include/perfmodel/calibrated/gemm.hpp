@@ -95,8 +95,8 @@ struct sm_rates {
 };
 
 /// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications, the
-/// arrival of its operands or the widening of its weights on the vector units, and a fill. Too few tiles: k is split until all SMs work, at a cost and
-/// with partial sums to add.
+/// arrival of its operands or the widening of its weights on the vector units, and a fill. Too few tiles: k
+/// is split until all SMs work, at a cost and with partial sums to add.
 template <Scalar T>
 constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_parameters<T>& machine,
                                  const sm_rates<T>& sm, const T& worked_rows, bool splits,

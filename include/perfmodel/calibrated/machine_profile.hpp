@@ -9,8 +9,8 @@
 
 namespace perfmodel {
 
-/// Fitted parameters of one machine: eight, and a ninth where streaming kernels were measured apart, which matrix products, attention, experts and streaming
-/// operators share.
+/// Fitted parameters of one machine, which matrix products, attention, experts and streaming operators share:
+/// eight, and a ninth where streaming kernels were measured apart.
 template <Scalar T = double>
 struct basic_machine_parameters {
   duration<T> matrix_floor{};  ///< launch, start and drain of a matrix kernel replayed from a graph
@@ -45,8 +45,9 @@ using basic_machine_profile = fitted_profile<basic_machine_parameters<T>>;
 using machine_profile = basic_machine_profile<>;
 
 /// What a serving engine adds. Around a low-precision matrix product: kernels that quantise the
-/// activations while it runs. In a product of narrow weights and wider activations: widening them. Around a pass: time of the host that the device waits for. Around a
-/// request: reading it and answering. A plain library has none of it (the defaults).
+/// activations while it runs. In a product of narrow weights and wider activations: widening them, which
+/// plain libraries do too. Around a pass: time of the host that the device waits for. Around a request:
+/// reading it and answering. The defaults have none of it.
 template <Scalar T = double>
 struct basic_engine_profile {
   label name{"none"};

@@ -137,7 +137,8 @@ constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const
 /// buffers between the kernels, and their launches. Of ranks that share the experts it is the busiest:
 /// conditions.imbalance, conditions.capacity_factor.
 /// Source: the kernels (vllm fused_moe), fitted to AIConfigurator's published latencies.
-/// Leaves out: imbalance among the experts of one rank, whose tiles share its SMs; dispatch and combine between ranks, tuned tiles of single shapes.
+/// Leaves out: imbalance among the experts of one rank, whose tiles share its SMs; dispatch and combine
+/// between ranks, tuned tiles of single shapes.
 /// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
 /// Tests: by hand, on one rank and on two; more tokens are never quicker; published latencies of two
 /// accelerators.

@@ -52,8 +52,9 @@ using open_loop = basic_open_loop<>;
 /// the cache. `shared` has what prompts begin with, {{500, 1}, {2000, 40}}: 500 tokens of all, then 2000 of
 /// one of 40. Sequences hold that once, and where no prefix_hit is given, prompts find what the cache
 /// remembers of it (found_of). `evicts` says how sequences come back that are evicted where a closed loop has
-/// more requests than fit and answers grow; without it none are. `chunk_tokens` bounds the prompt tokens of one iteration and `batch_limit` the sequences
-/// that are admitted at once; without them, and without a `scheduler`, they are as the engine has them.
+/// more requests than fit and answers grow; without it none are. `chunk_tokens` bounds the prompt tokens of
+/// one iteration and `batch_limit` the sequences that are admitted at once; without them, and without a
+/// `scheduler`, they are as the engine has them.
 template <Scalar T = double>
 struct basic_service_load {
   T input_tokens{};

@@ -43,7 +43,8 @@ constexpr T prompt_budget(const basic_deployment<T>& d, const basic_service_load
   return scalar_max(T(*limits.tokens - decoding / T(d.layout.data)), T(*limits.tokens / 16.0));
 }
 
-/// The times at `decoding` sequences, whose own iteration takes `decode`, by time_with(iteration). Each data-parallel group has a budget of its own, for each stage of a pipeline. `round`: the part of a
+/// The times at `decoding` sequences, whose own iteration takes `decode`, by time_with(iteration). Each
+/// data-parallel group has a budget of its own, for each stage of a pipeline. `round`: the part of a
 /// derivation, where a service asks for the times more than once.
 template <Scalar T, class Pass>
 constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,

@@ -145,8 +145,8 @@ inline constexpr machine_profile profile_l40s{
 
 /// SM cycles that widening a weight takes: 3.7 instructions of the 128 lanes that an SM issues a clock. Fitted
 /// with TensorRT-LLM's widening_floor to its int8 and int4 weights beside 16-bit activations on A100. Standard
-/// error: 0.0017, of the floor 0.34 us. Taken for kernels of others too: this project's own, for Hopper, is compiled to 3.8 (int8) and
-/// 2.1 (int4) instructions a weight, all told (validation/kernels/weight_only.cu).
+/// error: 0.0017, of the floor 0.34 us. Taken for kernels of others too: this project's own, for Hopper, is
+/// compiled to 3.8 (int8) and 2.1 (int4) instructions a weight, all told (validation/kernels/weight_only.cu).
 inline constexpr double widening_cycles_of_a_weight = 0.02885;
 
 /// TensorRT-LLM 1.0 and 1.3, over A100, H100, H200, B200 and L40S: fp8, fp8 with block scales,
