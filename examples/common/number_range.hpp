@@ -4,6 +4,8 @@
 
 #include "text.hpp"
 
+#include <cmath>
+
 namespace common {
 
 struct number_range {

@@ -2,6 +2,7 @@
 // "kind", short lists.
 #pragma once
 
+#include <cmath>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/core/label.hpp>
 #include <perfmodel/hardware/number_format.hpp>

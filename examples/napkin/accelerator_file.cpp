@@ -1,7 +1,10 @@
 #include "accelerator_file.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 

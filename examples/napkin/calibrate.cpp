@@ -1,5 +1,6 @@
 #include "calibrate.hpp"
 
+#include <cmath>
 #include <filesystem>
 #include <perfmodel/analysis/calibrate_machine.hpp>
 #include <perfmodel/calibrated/catalog/transfer.hpp>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/calibrated/catalog/transfer.hpp>
 

@@ -1,6 +1,7 @@
 #include "model_page.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <perfmodel/deployment/engine_formats.hpp>
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>

@@ -1,5 +1,8 @@
 #include "profile_file.hpp"
 
+#include <cmath>
+#include <cstdint>
+#include <memory>
 #include <perfmodel/calibrated/gemm.hpp>
 
 #include "../common/files.hpp"

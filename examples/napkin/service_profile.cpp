@@ -3,6 +3,8 @@
 #include "accelerator_file.hpp"
 #include "catalogues.hpp"
 
+#include <cmath>
+
 namespace napkin {
 
 namespace {

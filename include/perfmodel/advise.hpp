@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <perfmodel/advice/attention.hpp>
 #include <perfmodel/advice/formats.hpp>
 #include <perfmodel/advice/kernels.hpp>

@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <chrono>
+#include <cstdint>
 #include <limits>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/perfmodel.hpp>

@@ -5,6 +5,8 @@
 #include "../../examples/napkin/output.hpp"
 #include "fuzz.hpp"
 
+#include <cstdint>
+
 namespace fuzz {
 
 /// What an accepted model is asked; not fitting is an answer, a refusal is one too.

@@ -2,6 +2,8 @@
 // bytes anywhere.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 

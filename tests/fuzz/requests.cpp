@@ -2,6 +2,7 @@
 // their ends, now and then something else.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 

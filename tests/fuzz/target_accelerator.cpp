@@ -3,6 +3,8 @@
 #include "../../examples/napkin/output.hpp"
 #include "fuzz.hpp"
 
+#include <cstdint>
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("accelerator.json");
   return fuzz::one_input([&] {

@@ -1,5 +1,6 @@
 // Lines of `napkin batch`: each is answered by one line, an answer whose numbers are finite or an error
 // with a code.
+#include <cstdint>
 #include <sstream>
 
 #include "../../examples/napkin/batch.hpp"

@@ -3,6 +3,8 @@
 #include "../../examples/napkin/profile_file.hpp"
 #include "fuzz.hpp"
 
+#include <cstdint>
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("products.csv");
   static fuzz::input_file written("profile.json");

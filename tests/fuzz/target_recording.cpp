@@ -2,6 +2,8 @@
 #include "../../validation/recording/read_recording.hpp"
 #include "fuzz.hpp"
 
+#include <cstdint>
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("recording.json");
   return fuzz::one_input([&] {

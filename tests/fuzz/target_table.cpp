@@ -1,4 +1,5 @@
 // Tables and JSON of measured runs of a service, and tables of measured products.
+#include <cstdint>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 
 #include "../../examples/napkin/measurements.hpp"

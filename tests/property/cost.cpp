@@ -1,5 +1,6 @@
 // What cost promises.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/cost.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>

@@ -1,5 +1,6 @@
 // What fusing promises.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/fusion.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>

@@ -1,6 +1,7 @@
 // What launching promises, and a simulated stream.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/launch.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>

@@ -1,6 +1,7 @@
 // What Little's law promises.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/littles_law.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>

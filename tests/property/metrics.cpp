@@ -1,6 +1,7 @@
 // What metrics promise.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/metrics.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>

@@ -1,6 +1,9 @@
 // More of anything never takes less time, and more bandwidth never more: products, experts, streams and
 // collectives, bound and calibrated. $PERFMODEL_SAMPLES samples of each property.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/collectives.hpp>
 #include <perfmodel/roofline.hpp>

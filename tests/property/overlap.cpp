@@ -1,6 +1,7 @@
 // What overlap promises.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/overlap.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>

@@ -1,6 +1,7 @@
 // What the roofline promises for every machine and demand.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/workload/operators/gemm.hpp>
 #include <support/near.hpp>

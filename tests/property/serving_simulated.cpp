@@ -1,5 +1,6 @@
 // The laws of a service under load against long simulations of it, request by request.
 // tests/data/service_simulated.tsv has what was simulated, and simulator/record.cpp writes it.
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

@@ -1,6 +1,7 @@
 // Which sequences an iteration of a simulated engine works on, and on how many tokens of each.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <stdexcept>
 

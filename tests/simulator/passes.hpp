@@ -1,6 +1,7 @@
 // The time of an iteration: a line, and the library's own step.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>

@@ -2,6 +2,7 @@
 // takes minutes. Run it where a step's prediction or the simulator changes on purpose:
 //
 //   cmake --build . --target simulator_record && ./tests/simulator_record > tests/data/service_simulated.tsv
+#include <algorithm>
 #include <cstdio>
 
 #include "simulator/cases.hpp"

@@ -2,7 +2,10 @@
 // closed forms of a load.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <limits>
 #include <stdexcept>
 
 #include "simulator/engine.hpp"

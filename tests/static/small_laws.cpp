@@ -1,4 +1,5 @@
 // The short laws that texts on performance use, each with a published number.
+#include <limits>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 #include <perfmodel/hardware/value_range.hpp>

@@ -1,4 +1,5 @@
 // Matrix products as kernels run them: what the formula says, by hand.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>

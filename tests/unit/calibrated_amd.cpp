@@ -1,4 +1,5 @@
 // AMD's profiles: a product by hand, what is borrowed and from whom, and who is refused.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>

@@ -1,6 +1,7 @@
 // What an engine adds to a pass: its host's time, its ranks' waiting; by hand, and as properties.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
 #include <map>
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>

@@ -1,6 +1,7 @@
 // Reading config.json files: real ones, the variants that families allow, and hostile ones.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <limits>

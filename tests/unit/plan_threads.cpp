@@ -6,6 +6,7 @@
 #include <perfmodel/workload/catalog/all.hpp>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace pm = perfmodel;
 namespace cat = pm::catalog;

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
+#include <memory>
 #include <support/layers.hpp>
 
 #include "../../validation/compare/comparison.cpp"

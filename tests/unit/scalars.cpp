@@ -1,6 +1,7 @@
 // Number types, and elementary functions against <cmath>.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <limits>
 #include <support/near.hpp>
 #include <support/random.hpp>
 #include <support/scalars.hpp>

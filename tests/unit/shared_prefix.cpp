@@ -1,4 +1,5 @@
 // Prompts that begin alike, in a service: by hand, and as the simulator holds them.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>

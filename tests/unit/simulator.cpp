@@ -1,5 +1,8 @@
 // The simulated service: schedules worked out by hand, queues of the textbooks, laws that any run obeys.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
 #include <perfmodel/queueing.hpp>
 #include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>

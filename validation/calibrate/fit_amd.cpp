@@ -1,7 +1,9 @@
 // Fits products and experts of AMD's Instinct to the tuned tables that come with AITER, and scores them on
 // shapes and chips held out. Prints the entries of calibrated/catalog/amd.hpp.
 //   fit_amd [folder of the measurements]
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <perfmodel/analysis/calibration.hpp>
 #include <perfmodel/roofline.hpp>

@@ -4,6 +4,9 @@
 //   fit_attention [folder of the measurements]
 #include "fit_rows.hpp"
 
+#include <cmath>
+#include <cstdio>
+
 namespace {
 
 namespace pm = perfmodel;

@@ -1,6 +1,8 @@
 // Fits the L2 bandwidth of a machine to small kernels replayed over the same tensors, and the costs
 // of kernels that load one element at a time to layers of real models; scores both.
 //   fit_elementwise [folder of the measurements]
+#include <cmath>
+#include <cstdio>
 #include <map>
 #include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/roofline.hpp>

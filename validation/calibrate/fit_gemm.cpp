@@ -2,6 +2,7 @@
 // far they predict rows, shapes and machines that the fit has not seen. Prints the entries of
 // calibrated/catalog/machines.hpp.
 //   fit_gemm [folder of the measurements]
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <perfmodel/analysis/calibrate_machine.hpp>

@@ -1,6 +1,8 @@
 // Fits what engines keep of a device's memory to their start-up logs, and scores the KV cache that
 // is left: with the limits that a log's engine was started for, and with today's defaults.
 //   fit_memory [folder of the measurements]
+#include <cmath>
+#include <cstdio>
 #include <perfmodel/kv_cache.hpp>
 
 #include "fit_rows.hpp"

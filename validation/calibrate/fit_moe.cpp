@@ -3,6 +3,8 @@
 // counts and accelerators held out, and prints the entries of calibrated/catalog/experts.hpp. Of kernels
 // that widen 4-bit weights, which nobody published, it fits the matrix rate to whole services.
 //   fit_moe [folder of the measurements]
+#include <cmath>
+#include <cstdio>
 #include <functional>
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/serving.hpp>

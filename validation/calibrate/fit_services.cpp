@@ -1,6 +1,9 @@
 // How far services differ from the shipped profile of their engine, and what a few runs of a service
 // tell of the others: prints the entry of calibrated/catalog/service_spread.hpp.
 //   fit_services [folder of the measurements]
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <set>
 
 #include "published_own_services.hpp"

@@ -2,6 +2,7 @@
 // scores them on shapes, kinds of layer and models held out. Prints the entry of
 // calibrated/catalog/workstation.hpp.
 //   fit_workstation [folder of the measurements]
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <perfmodel/analysis/calibrate_machine.hpp>

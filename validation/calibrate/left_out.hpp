@@ -2,6 +2,7 @@
 // of intervals are set from.
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <perfmodel/analysis/calibrate_machine.hpp>
 #include <perfmodel/calibrated/for_accelerator.hpp>

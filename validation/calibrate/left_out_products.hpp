@@ -1,6 +1,8 @@
 // How far fits of products in 16 bits are off on groups of rows that they have not seen.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <perfmodel/analysis/calibrate_machine.hpp>

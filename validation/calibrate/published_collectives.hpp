@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <cmath>
 #include <perfmodel/analysis/calibration.hpp>
 #include <perfmodel/calibrated/catalog/collectives.hpp>
 #include <perfmodel/calibrated/collectives.hpp>

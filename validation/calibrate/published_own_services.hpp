@@ -1,6 +1,7 @@
 // Published runs by service: what one user would have run of his own.
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <perfmodel/analysis/calibrate_service.hpp>
 #include <perfmodel/calibrated/for_accelerator.hpp>

@@ -1,6 +1,7 @@
 // Rows of vLLM 0.19's kernels on RTX PRO 6000 that LLMServingSim published, as this project's workloads.
 #pragma once
 
+#include <algorithm>
 #include <perfmodel/calibrated/attention_mixed.hpp>
 #include <perfmodel/calibrated/elementwise.hpp>
 #include <perfmodel/calibrated/gemm.hpp>

@@ -3,6 +3,8 @@
 #include "../host/fit_host.hpp"
 #include "measured.hpp"
 
+#include <memory>
+
 namespace perfmodel::validation {
 
 namespace {

@@ -2,6 +2,8 @@
 // and in double precision, as NVIDIA's cuBLAS documentation defines cublasLtMatmul.
 #include <cublasLt.h>
 
+#include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 

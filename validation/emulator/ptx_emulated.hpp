@@ -1,6 +1,11 @@
 // common/ptx.cuh where a CPU plays the device: what the PTX ISA says of each instruction, in C++.
 #pragma once
 
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
 namespace perfmodel::validation::ptx {
 
 /// Whatever the architecture that it reports.

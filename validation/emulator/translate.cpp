@@ -5,6 +5,7 @@
 //   asm volatile("...")                                left alone: common/ptx.cuh hides it
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <regex>

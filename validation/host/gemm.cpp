@@ -2,6 +2,7 @@
 // Tests: roofline with the cost of packing the weights; a vector times a matrix goes another way in
 // Eigen, and has no packing.
 #include <Eigen/Core>
+#include <cstdint>
 #include <memory>
 
 #include "../kernels/common/compare.hpp"

@@ -1,6 +1,7 @@
 // Memory stream on one core: read, write, copy and triad by working set, warm and cold.
 // Tests: roofline, time >= bytes / bandwidth of the level that holds them.
 #include <Eigen/Core>
+#include <algorithm>
 #include <memory>
 
 #include "../kernels/common/compare.hpp"

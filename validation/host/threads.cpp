@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <thread>
 

@@ -10,6 +10,7 @@
 //   architecture that emulates it would show a rate of additions.
 // Tests: peak = SMs x FLOP per clock x clock, per format; what a kernel reaches of it; the power limit.
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 

@@ -10,7 +10,9 @@
 //   `context` counts the new token. bytes_read are weights and cache; activations stay in the L2.
 // Tests: step time = sum over operators of max(bytes / bandwidth, flop / peak), and their launches.
 // Source of the shape: Llama 3.1 8B's config.json (rope_theta 500000, rms_norm_eps 1e-5).
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "common/cublaslt.cuh"
 #include "common/decode_attention.cuh"

@@ -10,6 +10,7 @@
 // Tests: energy = static power x time + bytes x J/byte + flop x J/flop; the clock under load.
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <thread>

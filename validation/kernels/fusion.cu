@@ -9,6 +9,7 @@
 //   all that surely moves to or from DRAM. `bytes_read` and `bytes_written` are what the kernels ask for.
 // Tests: fusion.hpp: traffic and launches that fusing removes.
 #include <cmath>
+#include <cstdint>
 
 #include "common/bf16x8.cuh"
 #include "common/experiment.cuh"

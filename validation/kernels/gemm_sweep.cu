@@ -8,6 +8,8 @@
 //   accumulation), a chain of launches in a CUDA graph, so that no host is in the time.
 // Tests: roofline, time >= max(flop / peak, bytes / bandwidth), tiles that do not fill the SMs, and
 //   the M at which a product stops to be bound by its weights.
+#include <cstdint>
+#include <cstdio>
 #include <map>
 #include <span>
 #include <string>

@@ -10,6 +10,7 @@
 // Tests: launch.hpp: a step of many small kernels takes the longer of device time and host time, and
 //   a graph turns n launches of the host into one.
 #include <chrono>
+#include <cstdint>
 
 #include "common/experiment.cuh"
 

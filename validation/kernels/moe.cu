@@ -13,6 +13,7 @@
 //   flop / peak).
 // Source of the shapes: the library's catalogue, which names its own.
 #include <cmath>
+#include <cstdint>
 
 #include "algorithms/routing.hpp"
 #include "common/cublaslt.cuh"

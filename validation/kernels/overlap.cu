@@ -12,6 +12,7 @@
 // Tests: together = max(compute, copy) + what they take from each other; exposed = together -
 //   compute.
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "common/cublaslt.cuh"

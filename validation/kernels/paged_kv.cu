@@ -8,6 +8,7 @@
 // Tests: kv_cache.hpp: time is that of the cache's bytes, plus the indirection; capacity = (memory -
 //   what is in use) / bytes of a block.
 #include <cmath>
+#include <cstdint>
 
 #include "common/decode_attention.cuh"
 #include "common/experiment.cuh"

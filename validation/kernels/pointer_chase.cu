@@ -12,6 +12,8 @@
 #include "common/experiment.cuh"
 #include "common/ptx.cuh"
 
+#include <cstdint>
+
 namespace pv = perfmodel::validation;
 
 namespace {

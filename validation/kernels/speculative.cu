@@ -14,7 +14,9 @@
 // Tests: acceptance = overlap; emitted = (1 - a^(g+1)) / (1 - a); verifying m tokens costs what one
 //   does while the weights' bytes are all that counts.
 // Source: Leviathan, Kalman and Matias 2023; Chen et al. 2023.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "algorithms/rejection_sampling.hpp"
 #include "common/cublaslt.cuh"

@@ -9,6 +9,7 @@
 //   them; the kernel that moves a chunk counts what it moves for the rank that sends it.
 // Tests: time = alpha + bytes / bandwidth; bytes sent = 2 (n - 1) / n, n - 1 and 2 (n - 1) / n
 //   messages.
+#include <cstdint>
 #include <cstring>
 
 #include "algorithms/collective_accounting.hpp"

@@ -16,6 +16,7 @@
 #include <cuda_fp16.h>
 
 #include <cmath>
+#include <cstdint>
 
 #include "algorithms/block_scale.hpp"
 #include "common/bf16x8.cuh"

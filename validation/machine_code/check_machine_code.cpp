@@ -6,6 +6,7 @@
 //
 // The cubins are of known.cu: first they have to be counted right. Then each rule below is held
 // against each program that it is about, for every architecture that the program was built for.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <perfmodel/advice/trick.hpp>
 #include <perfmodel/service/bound_of_service.hpp>
 #include <perfmodel/service/targets.hpp>

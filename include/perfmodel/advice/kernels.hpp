@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <perfmodel/advice/adviser.hpp>
 #include <perfmodel/advice/kernel_laws.hpp>
 #include <perfmodel/step.hpp>

@@ -1,6 +1,7 @@
 // An engine as one's own service runs it, from a few of its benchmark runs.
 #pragma once
 
+#include <cmath>
 #include <perfmodel/analysis/service_search.hpp>
 #include <utility>
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Eigen/Eigenvalues>
+#include <cmath>
 #include <map>
 #include <perfmodel/analysis/least_squares.hpp>
 

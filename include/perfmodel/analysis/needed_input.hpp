@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <perfmodel/analysis/slips.hpp>
+#include <perfmodel/analysis/slip_search.hpp>
 
 namespace perfmodel {
 

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "../algorithms/block_table.hpp"
 #include "../algorithms/online_softmax.hpp"

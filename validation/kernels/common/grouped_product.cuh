@@ -19,6 +19,8 @@
 #include "buffer.cuh"
 #include "ptx.cuh"
 
+#include <cstdint>
+
 namespace perfmodel::validation {
 
 /// Row r of tile t is tile_first[t] + r, below offsets[tile_group[t] + 1]. n and k: multiples of

@@ -15,6 +15,8 @@
 #include "tma.cuh"
 #include "wgmma.cuh"
 
+#include <cstdint>
+
 #ifndef PERFMODEL_EMULATED
 
 namespace perfmodel::validation {

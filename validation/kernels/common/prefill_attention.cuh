@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "bf16x8.cuh"
 #include "buffer.cuh"

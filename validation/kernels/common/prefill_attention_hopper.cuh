@@ -17,6 +17,8 @@
 #include "tma.cuh"
 #include "wgmma.cuh"
 
+#include <cstdint>
+
 #ifndef PERFMODEL_EMULATED
 
 namespace perfmodel::validation {

@@ -8,6 +8,7 @@
 // clock and SM in bf16 and 8192 in fp8, 95 % and more of it, at the clock that the power limit leaves.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 
 #include "compare.hpp"
