@@ -1,4 +1,4 @@
-// Everything but catalogues, and what needs Eigen, JSON or a derivation: include those by name.
+// Everything but catalogues, advice, diagnosis, audits, and what needs Eigen, JSON or a derivation: include those by name.
 #pragma once
 
 // First, so that what they say of a mistake stands within the first lines of an error.
@@ -13,7 +13,6 @@
 #include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/analysis/sensitivity.hpp>
 #include <perfmodel/analysis/service_run.hpp>
-#include <perfmodel/audit.hpp>
 #include <perfmodel/calibrated/attention_mixed.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/calibrated/policy.hpp>

@@ -1,12 +1,19 @@
-// The same roofline over quantities and over raw doubles, to be counted by callgrind.
+// What callgrind counts: the same roofline over quantities and over raw doubles; services, and a plan.
 // usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | empty
+//        bench_instructions closed | open | passes | plan | no_service   100 answers, 100 passes, one plan
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/plan.hpp>
 #include <perfmodel/roofline.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
 #include <vector>
 
 namespace pm = perfmodel;
+namespace catalog = pm::catalog;
 
 namespace {
 
@@ -64,10 +71,69 @@ constexpr int rounds = 200;
   return sum.value();
 }
 
+constexpr int answers = 100;
+
+/// Of a service with its percentiles, each of another prompt.
+[[gnu::noinline]] double serve(const pm::deployment& d, pm::service_load l,
+                               const pm::calibrated& silicon) {
+  double sum = 0;
+  for (int i = 0; i < answers; ++i) {
+    l.input_tokens = 2049.0 + i % 50;
+    const pm::serving_estimate s = pm::serving(d, l, silicon);
+    for (const double share : {0.5, 0.9, 0.99}) {
+      sum += s.first_token.quantile(share).value() + s.gap.quantile(share).value();
+    }
+  }
+  return sum;
+}
+/// Decode passes of one deployment, each of another batch and context.
+[[gnu::noinline]] double pass(const pm::deployment& d, const pm::calibrated& silicon) {
+  const pm::detail::predicted_pass<double, pm::calibrated, pm::calibrated> passes(d, silicon,
+                                                                                  silicon);
+  double sum = 0;
+  for (int i = 0; i < answers; ++i) {
+    sum += passes.time({.batch = 1.0 + i, .context = 4096.0 + i}).value();
+  }
+  return sum;
+}
+/// Deployments on up to 64 devices, by one thread; says how many were evaluated.
+[[gnu::noinline]] double plan(const pm::calibrated& silicon) {
+  const pm::plan_request q{
+      .accelerators = {catalog::h100_sxm},
+      .model = catalog::llama_3_70b,
+      .gpus = 64,
+      .load = {.input_tokens = 2048.0, .output_tokens = 512.0, .arrivals = pm::closed_loop{512.0}},
+      .engines = {pm::engine::vllm},
+      .threads = 1};
+  return static_cast<double>(pm::plan(q, silicon).evaluated);
+}
+
+/// The answer of a mode about services; none of another.
+std::optional<double> of_services(const char* mode) {
+  const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
+  if (!is("closed") && !is("open") && !is("passes") && !is("plan") && !is("no_service")) return {};
+  const pm::deployment d{.device = catalog::h100_sxm,
+                         .model = catalog::llama_3_70b,
+                         .layout = {.tensor = 8},
+                         .served_by = pm::engine::vllm};
+  const pm::calibrated silicon = pm::calibrated_for(catalog::h100_sxm, pm::engine::vllm);
+  pm::service_load l{
+      .input_tokens = 2048.0, .output_tokens = 256.0, .arrivals = pm::closed_loop{64.0}};
+  if (is("closed")) return serve(d, l, silicon);
+  l.arrivals = pm::open_loop{.rate = 4.0 * pm::request / pm::second};
+  if (is("open")) return serve(d, l, silicon);
+  if (is("passes")) return pass(d, silicon);
+  return is("plan") ? plan(silicon) : 0.0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
+  if (const std::optional<double> answer = of_services(mode)) {
+    std::printf("%.17g\n", *answer);
+    return 0;
+  }
   std::vector<double> raw(points);
   std::vector<pm::intensity<>> quantities(points);
   for (std::size_t i = 0; i < points; ++i) {
@@ -93,7 +159,7 @@ int main(int argc, char** argv) {
   } else if (std::strcmp(mode, "empty") != 0) {
     std::fputs(
         "usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | "
-        "empty\n",
+        "empty | closed | open | passes | plan | no_service\n",
         stderr);
     return 2;
   }

@@ -23,19 +23,24 @@ inline const perfmodel::derated measured_like{.compute_efficiency = 0.7, .memory
 inline const std::array<service, 4>& services() {
   namespace pm = perfmodel;
   const pm::deployment one{.device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_1_8b};
-  static const std::array<service, 4> all = [&] {
-    pm::deployment four = one, grows = one;
-    four.model = pm::catalog::llama_3_1_70b;
-    four.layout.tensor = 4;
-    grows.utilization = 0.25;  // some 40,000 tokens beside the weights
-    grows.activation_bytes = grows.runtime_bytes = 0.0 * pm::byte;
-    grows.served_by = pm::engine::vllm;
-    pm::deployment reserves = grows;
-    reserves.served_by = pm::engine::trtllm;
-    return std::array<service, 4>{service{"8B", one}, service{"70B", four},
-                                  service{"8B, small cache that grows", grows, true},
-                                  service{"8B, small cache reserved", reserves, true}};
-  }();
+  const auto small = [&](pm::engine by) {
+    pm::deployment d = one;
+    d.utilization = 0.25;  // some 40,000 tokens beside the weights
+    d.activation_bytes = 0.0 * pm::byte;
+    d.runtime_bytes = 0.0 * pm::byte;
+    d.served_by = by;
+    return d;
+  };
+  const auto over_four = [&] {
+    pm::deployment d = one;
+    d.model = pm::catalog::llama_3_1_70b;
+    d.layout.tensor = 4;
+    return d;
+  };
+  static const std::array<service, 4> all{
+      service{"8B", one}, service{"70B", over_four()},
+      service{"8B, small cache that grows", small(pm::engine::vllm), true},
+      service{"8B, small cache reserved", small(pm::engine::trtllm), true}};
   return all;
 }
 

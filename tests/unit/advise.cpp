@@ -268,6 +268,23 @@ TEST_CASE("advise: what it takes to fit") {
   CHECK(a.tricks.front().enables);
 }
 
+TEST_CASE("advise: a service that evicts, of which nothing is known beside drafts and in pools") {
+  auto s = service(narrow, cat::h100_sxm, 2, {500, 1000, 1});
+  s.load.arrivals = pm::closed_loop{20000};
+  s.load.evicts = pm::preemption::recompute;
+  for (const auto& ask : {pm::service_answer(bound_of), pm::service_answer(predicted)}) {
+    const pm::advice a = pm::advise(s, ask);
+    REQUIRE(a.now.feasible);
+    for (const char* name : {"speculative_decoding", "disaggregation"}) {
+      INFO(name);
+      CHECK_FALSE(a.find(name)->applies);
+      CHECK(a.find(name)->why.find("nothing is known of evictions") == 0);
+    }
+    CHECK(a.find("continuous_batching")->applies);
+  }
+  CHECK(predicted(s).evictions > 1);
+}
+
 TEST_CASE("advise: bad input is refused by name") {
   auto s = service(narrow, cat::h100_sxm, 1, {32, 32, 1});
   s.copies = 0.5;

@@ -242,6 +242,27 @@ TEST_CASE("profiles of fabrics", "[calibrated][catalog]") {
   }
 }
 
+TEST_CASE("a measured machine with a quicker link is not slower for it", "[calibrated][catalog]") {
+  for (const pm::accelerator& measured :
+       {pm::catalog::a100_sxm_80gb, pm::catalog::h100_sxm, pm::catalog::h200_sxm}) {
+    const pm::collective_profile own = pm::catalog::collective_profile_of(measured);
+    pm::accelerator quicker = measured;
+    quicker.fabric.bandwidth = 1.1 * measured.fabric.bandwidth.quantity();
+    const pm::collective_profile p = pm::catalog::collective_profile_of(quicker);
+    CHECK(p.value.hop == own.value.hop);
+    CHECK(p.value.link_share == own.value.link_share);
+    CHECK(p.log_sigma > own.log_sigma);
+    CHECK(p.donor == nullptr);
+    for (const double bytes : {1e3, 1e6, 1e8}) {
+      const pm::collective c = call(bytes, 8, pm::collective_implementation::any);
+      const auto slow = pm::calibrated_collectives_on(measured, own);
+      const auto quick = pm::calibrated_collectives_on(quicker, p);
+      CHECK(pm::collective_time(quicker.fabric, c, quick).time <=
+            pm::collective_time(measured.fabric, c, slow).time);
+    }
+  }
+}
+
 TEST_CASE("two fabrics", "[calibrated]") {
   pm::hierarchy h;
   h.inside = nvlink;

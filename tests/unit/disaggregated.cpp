@@ -103,6 +103,52 @@ TEST_CASE("disaggregated: Little's law, whichever stage binds") {
   CHECK(pm::serving(pools(40, 2), closed(20000), policy).binding == pm::service_stage::decode);
 }
 
+TEST_CASE("disaggregated: tokens that are sent together wait for the steps of all but the first") {
+  // Ten tokens, of which the prefill pool computes one and the decode pool nine, a step each.
+  const auto d = pools(3, 2);
+  auto ten = closed(1);
+  ten.first_tokens = 10;
+  const auto prompt = pm::step(d.prefill.deployment, {.prefill_tokens = 2048}, policy).time;
+  const auto token =
+      pm::step(d.decode.deployment, {.batch = 1, .context = 2048 + 256}, policy).time;
+  const auto s = pm::serving(d, ten, policy), one = pm::serving(d, closed(1), policy);
+  CHECK(near(s.ttft, prompt + s.exposed + 9.0 * token, 1e-9));
+  CHECK(near(s.e2e, one.e2e, 1e-9));  // the last token comes when it did
+  CHECK(near(s.e2e, s.ttft + 502.0 * token, 1e-9));
+  auto by_decoder = d;
+  by_decoder.decode_starts = true;  // it computes all ten
+  CHECK(near(pm::serving(by_decoder, ten, policy).ttft, prompt + s.exposed + 10.0 * token, 1e-9));
+  auto all = ten;
+  all.first_tokens = 1000;  // more than an answer has: it is sent whole
+  CHECK(near(pm::serving(d, all, policy).ttft, one.e2e, 1e-9));
+  for (const double n : {30.0, 2000.0}) {
+    auto many = closed(n);
+    many.first_tokens = 10;
+    const auto x = pm::serving(d, many, policy), y = pm::serving(d, closed(n), policy);
+    CHECK(near(x.ttft, y.ttft + 9.0 * y.itl, 1e-9));
+    CHECK(near(x.throughput * x.e2e / pm::request, n, 1e-6));  // Little's law
+  }
+  auto arrive = open(5);
+  arrive.first_tokens = 10;
+  const auto x = pm::serving(d, arrive, policy), y = pm::serving(d, open(5), policy);
+  CHECK(near(x.first_token.quantile(0.99), y.first_token.quantile(0.99) + 9.0 * y.itl, 1e-9));
+}
+
+TEST_CASE("disaggregated: what a scheduler does beside answers is refused by name") {
+  const auto asked = [](const auto& change) {
+    auto l = closed(4);
+    change(l);
+    const std::string why = refusal([&] { (void)pm::serving(pools(1, 1), l, policy); });
+    CHECK(refusal([&] { (void)pm::serving_bound(pools(1, 1), l); }) == why);
+    return why;
+  };
+  CHECK(asked([](auto& l) { l.held_iterations = 5; }) ==
+        "PM-E010: held_iterations is 5; allowed: 0 of pools: prompts are held while answers "
+        "decode beside them");
+  CHECK(asked([](auto& l) { l.scheduler = pm::scheduling::mixed_chunks; }) ==
+        "PM-E031: scheduler is mixed_chunks; allowed: none of pools: prompts run alone");
+}
+
 TEST_CASE("disaggregated: at the balanced ratio both pools are equally busy") {
   auto load = closed(3000);
   load.batch_limit = 128;

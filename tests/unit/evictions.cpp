@@ -1,6 +1,7 @@
 // Evictions in a service whose answers outgrow its cache: by hand, and as the simulator has them.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <perfmodel/analysis/plan_review.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/service/preemption.hpp>
@@ -9,12 +10,14 @@
 
 #include "simulator/cases.hpp"
 #include "support/near.hpp"
+#include "support/refusal.hpp"
 #include "support/scalars.hpp"
 
 namespace pm = perfmodel;
 namespace sim = perfmodel_test::simulator;
 using perfmodel_test::check_scalars;
 using perfmodel_test::near;
+using perfmodel_test::refusal;
 
 namespace {
 
@@ -101,6 +104,49 @@ TEST_CASE("evictions: none but where answers outgrow the cache, and a load says 
   CHECK(served(swaps).throughput < served(full).throughput);
 }
 
+TEST_CASE("evictions: an estimate says how many, of whom there are any") {
+  const auto full = crowd(500, 1000, pm::preemption::recompute);
+  CHECK(near(served(full).evictions, 1000.0 / (500 + 100)));                  // O / (I + O / 10)
+  CHECK(served(crowd(500, 1000, pm::preemption::swap, 0.5)).evictions == 0);  // all fit
+  CHECK(served(crowd(500, 1000, {})).evictions == 0);
+  auto reserves = small_cache();
+  reserves.served_by = pm::engine::trtllm;  // room for whole answers
+  CHECK(pm::serving(reserves, full, sim::measured_like).evictions == 0);
+}
+
+TEST_CASE("evictions: refused where they are not counted, and the largest rate leaves them out") {
+  const pm::deployment& d = small_cache();
+  const auto closed = crowd(500, 1000, pm::preemption::recompute);
+  auto open = closed, fixed = closed;
+  open.arrivals = pm::open_loop{.rate = 0.1 * pm::request_per_s};
+  fixed.scheduler = pm::scheduling::static_batches;
+  const pm::speculation drafts{.acceptance = {0.7}};
+  const pm::disaggregated pools{.prefill = {d}, .decode = {d}, .link = {1.0 * pm::GB_per_s}};
+  const auto both = [&](const auto& what, const pm::service_load& l, const auto&... more) {
+    const std::string predicted =
+        refusal([&] { (void)pm::serving(what, l, more..., sim::measured_like); });
+    CHECK(refusal([&] { (void)pm::serving_bound(what, l, more...); }) == predicted);
+    return predicted;
+  };
+  CHECK(both(d, open) ==
+        "PM-E031: evicts is recompute; allowed: none where requests arrive at a rate");
+  CHECK(both(d, fixed) == "PM-E031: evicts is recompute; allowed: none of static batches");
+  auto swaps = closed;
+  swaps.evicts = pm::preemption::swap;
+  CHECK(both(d, swaps, drafts) == "PM-E031: evicts is swap; allowed: none beside drafts");
+  CHECK(both(pools, swaps) == "PM-E031: evicts is swap; allowed: none of pools");
+  CHECK(both(d, closed) == "nothing refused");
+
+  const pm::service_targets within{.ttft = pm::latency_target{5.0 * pm::second}};
+  auto unsaid = closed;
+  unsaid.evicts.reset();
+  const auto rate = [&](const pm::service_load& l) {
+    return pm::largest_rate(l, within, [](const pm::service_load& x) { return served(x); }).value();
+  };
+  CHECK(rate(closed) > 0);
+  CHECK(rate(closed) == rate(unsaid));
+}
+
 TEST_CASE("evictions: services against the simulator") {
   const auto pass = sim::predicted_pass(small_cache(), sim::measured_like);
   const auto compare = [&](const pm::service_load& l, double ttft_within, double within) {
@@ -127,20 +173,48 @@ TEST_CASE("evictions: services against the simulator") {
   compare(crowd(200, 2000, pm::preemption::recompute), 0.1, 0.13);
 }
 
-TEST_CASE("evictions: in a plan") {
+/// What to serve the crowd by, on devices whose cache is small.
+static pm::plan_request crowded_plan(int gpus) {
   const pm::deployment& d = small_cache();
-  pm::plan_request q{.accelerators = {d.device}, .model = d.model, .gpus = 1};
+  pm::plan_request q{.accelerators = {d.device}, .model = d.model, .gpus = gpus};
   q.load = crowd(500, 1000, pm::preemption::recompute);
   q.utilization = d.utilization;
   q.activation_bytes = q.runtime_bytes = 0.0 * pm::byte;
   q.engines = {d.served_by};
   q.precisions = {pm::common_precisions()[0]};
+  return q;
+}
+
+TEST_CASE("evictions: in a plan") {
+  pm::plan_request q = crowded_plan(1);
   const auto best = [&] { return pm::plan(q, sim::measured_like).frontier.at(0); };
   const pm::plan_point with = best();
   const auto again = pm::serving(deployment_of(q, with), load_of(q, with), sim::measured_like);
   CHECK(near(with.serving.itl, again.itl, 1e-9));
   q.load.evicts.reset();
   CHECK(with.output_rate < best().output_rate);
+}
+
+TEST_CASE(
+    "evictions: points of a plan with drafts or pools let in no more than fit, and have none") {
+  pm::plan_request q = crowded_plan(2);
+  q.drafts = {{.acceptance = {0.8}}};
+  q.pools.emplace();
+  const auto with = pm::plan(q, sim::measured_like);
+  q.load.evicts.reset();
+  const auto without = pm::plan(q, sim::measured_like);
+  int drafted = 0;
+  for (const pm::plan_point& p : with.frontier) {
+    (void)pm::review_of(q, p, sim::measured_like);
+    if (!p.drafts) continue;
+    ++drafted;
+    const auto again =
+        pm::serving(deployment_of(q, p), load_of(q, p), drafts_of(q, p), sim::measured_like);
+    CHECK(near(p.serving.itl, again.itl, 1e-9));
+    CHECK(p.serving.evictions == 0);
+  }
+  CHECK(drafted > 0);
+  CHECK(without.evaluated > 0);
 }
 
 TEST_CASE("scalars: evictions") {

@@ -97,7 +97,7 @@ TEST_CASE("explain: what a reader would cross out is not there") {
   const auto steps = [](const pm::traced& x) { return pm::derivation_of(x).steps; };
   for (const auto& same :
        {a + zero, zero + a, a - zero, a * one, one * a, a / one, scalar_min(a, a), scalar_max(a, a),
-        scalar_max(a, zero), scalar_max(zero, a)}) {
+        scalar_max(a, zero), scalar_max(zero, a), a + (a - a), sqrt(a * a)}) {
     CHECK(same.value() == 12);
     CHECK(named("y", same).value() == 12);
     REQUIRE(steps(named("y", same)).size() == 1);
@@ -108,6 +108,26 @@ TEST_CASE("explain: what a reader would cross out is not there") {
   CHECK(scalar_max(-a, zero).value() == 0);  // not crossed out: the constant is the larger
   CHECK(scalar_min(a, zero).value() == 0);
   CHECK((zero - a).value() == -12);
+  // Another of the same value is no reason to cross anything out, nor is a square of what is negative.
+  const auto b = pm::traced::input(t, 12, "b");
+  CHECK(steps(named("y", a - b))[0].formula == "a - b");
+  CHECK(sqrt(-a * -a).value() == 12);
+  CHECK(steps(named("y", sqrt(a * b)))[0].formula == "sqrt(a x b)");
+}
+
+TEST_CASE("explain: a constant in a sum has the unit of what it is added to") {
+  pm::trace t;
+  const pm::unit_exponents seconds = pm::exponents_of<pm::duration<>>();
+  const auto time = pm::traced::input(t, 2e-3, "wait", {}, seconds);
+  const auto n = pm::traced::input(t, 8.0, "n");
+  const auto formula = [&](const pm::traced& x, pm::unit_exponents unit) {
+    return pm::derivation_of(x.name_step("y", unit)).steps.back().formula;
+  };
+  CHECK(formula(n * time / (time + 1e-3), {}) == "n x wait / (wait + 1 ms)");
+  CHECK(formula(pm::traced(1.3e-6) + n * time, seconds) == "1.3 us + n x wait");
+  CHECK(formula(scalar_max(n * time, pm::traced(1e-3)), seconds) == "max(n x wait, 1 ms)");
+  CHECK(formula((n - 1.0) * time, seconds) == "(n - 1) x wait");
+  CHECK(formula((n * n + 1.0) * time, seconds) == "(n x n + 1) x wait");  // not known: as it is
 }
 
 namespace {

@@ -26,18 +26,20 @@ std::string body_at(const std::string& text, std::size_t open) {
 
 /// What laws answer, or hand to each other, and nobody states: their names say so, or stand here.
 bool is_result(const std::string& name) {
-  static const std::set<std::string> results = {"basic_achieved",        "basic_amdahl",
-                                                "basic_ridge_batch",     "basic_service_prediction",
-                                                "basic_time_by_profile", "basic_batch_equilibrium",
-                                                "basic_break_even",      "basic_collective_price",
-                                                "basic_evictions",       "basic_prefix_fetch",
-                                                "basic_kv_capacity",     "basic_operator",
-                                                "basic_outlier_split",   "basic_parameter_count",
-                                                "basic_power_cap",       "basic_schedule",
-                                                "basic_prompt_passes",   "basic_service_state",
-                                                "basic_service_terms",   "basic_latency_part",
-                                                "basic_step_demand",     "basic_term",
-                                                "basic_time_range"};
+  static const std::set<std::string> results = {
+      "basic_achieved",          "basic_amdahl",
+      "basic_ridge_batch",       "basic_service_prediction",
+      "basic_time_by_profile",   "basic_batch_equilibrium",
+      "basic_break_even",        "basic_collective_price",
+      "basic_evictions",         "basic_prefix_fetch",
+      "basic_kv_capacity",       "basic_operator",
+      "basic_outlier_split",     "basic_parameter_count",
+      "basic_power_cap",         "basic_schedule",
+      "basic_prompt_passes",     "basic_service_state",
+      "basic_service_terms",     "basic_latency_part",
+      "basic_step_demand",       "basic_term",
+      "basic_first_token_terms", "basic_time_range",
+      "basic_price_line"};
   return name.ends_with("_estimate") || results.contains(name);
 }
 

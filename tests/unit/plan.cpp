@@ -159,6 +159,9 @@ TEST_CASE("plan: no replica idles, and a batch limit of the load is kept") {
     CHECK(p.batch_limit <= 5);
     CHECK(p.serving.batch <= 5);
   }
+  q.load.batch_limit.reset();
+  q.limits.sequences = 5;  // in each data-parallel group
+  for (const auto& p : pm::plan_bound(q).frontier) CHECK(p.batch_limit <= 5 * p.layout.data);
 }
 
 TEST_CASE("plan: what is tried for some devices is tried for more") {

@@ -144,6 +144,36 @@ TEST_CASE("service: those that find no place wait by Little's law") {
   CHECK(near(thirty.first_token.mean() - ten.first_token.mean(), s(20 / ten.throughput.value())));
 }
 
+TEST_CASE("service: what a first token waits for adds up to its mean") {
+  const auto sum = [](const pm::service_state& x) {
+    const pm::first_token_terms& f = x.first;
+    return f.host + f.joining + passes.alone + f.behind + f.place + f.fetch;
+  };
+  for (const auto kind : {pm::scheduling::mixed_chunks, pm::scheduling::prefill_first,
+                          pm::scheduling::static_batches}) {
+    pm::service_terms t = terms(kind, 101, 20.0);
+    t.request_host = 7 * pm::ms;
+    t.request_iterations = 2.5;
+    const auto closed = pm::closed_service(t, passes, pm::closed_loop{30});
+    CHECK(near(sum(closed), closed.first_token.mean(), 1e-9));
+    // 2.5 mean gaps, and of 30 requests 10 wait for a place.
+    CHECK(near(closed.first.joining, 2.5 * closed.gap.mean(), 1e-9));
+    CHECK(near(closed.first.place, s(10 / closed.throughput.value()), 1e-9));
+    // The first wave of a run is beside that: a tenth of the requests.
+    const auto run = pm::closed_service(t, passes, pm::closed_loop{20, 200.0});
+    const auto& wave = run.first_token[0];
+    CHECK(near(wave.weight, 0.1, 1e-12));
+    CHECK(
+        near(0.1 * (wave.from + 0.5 * wave.spread) + 0.9 * sum(run), run.first_token.mean(), 1e-9));
+
+    const pm::open_loop arrivals{.rate = 5 * pm::request_per_s};
+    const auto open =
+        pm::open_service(t, passes, pm::closed_service(t, passes, pm::closed_loop{10}), arrivals,
+                         8 * pm::request_per_s);
+    CHECK(near(sum(open), open.first_token.mean(), 1e-9));
+  }
+}
+
 TEST_CASE("service: a chunk budget that cannot keep up is full, and its prompts wait") {
   // 100 sequences of 10 gaps, each prompt takes 2 full iterations: 200 iterations a round.
   auto chunks = passes;

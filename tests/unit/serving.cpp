@@ -103,6 +103,32 @@ TEST_CASE("serving: chunks, batch limits and bad requests") {
         }) == "PM-E010: input_tokens is 0; allowed: 1 or more");
 }
 
+TEST_CASE("serving: no more are let in than the engine was started for, in each group") {
+  const pm::service_load whole{
+      .input_tokens = 4096, .output_tokens = 256, .arrivals = pm::closed_loop{32}};
+  pm::service_load limited = whole;
+  limited.batch_limit = 8;
+  const pm::datasheet silicon{};
+  const auto started_for = [](pm::deployment d, double sequences, pm::engine e) {
+    d.served_by = e;
+    d.limits.sequences = sequences;
+    d.activation_bytes = d.runtime_bytes = 2.0 * pm::GB;  // whatever it is started for
+    return d;
+  };
+  for (const auto e : {pm::engine::vllm, pm::engine::trtllm, pm::engine::sglang}) {
+    const auto eight = started_for(llama_70b(), 8, e), more = started_for(llama_70b(), 500, e);
+    const bool limits = e != pm::engine::sglang;  // of graphs: larger batches run without
+    const auto& as = limits ? limited : whole;
+    CHECK(pm::serving_bound(eight, whole).e2e == pm::serving_bound(more, as).e2e);
+    CHECK(pm::serving(eight, whole, silicon).e2e == pm::serving(more, as, silicon).e2e);
+    const pm::disaggregated narrow{.prefill = {eight}, .decode = {eight}, .link = {pm::GB_per_s}};
+    const pm::disaggregated wide{.prefill = {more}, .decode = {more}, .link = {pm::GB_per_s}};
+    CHECK(pm::serving(narrow, whole, silicon).e2e == pm::serving(wide, as, silicon).e2e);
+  }
+  auto two = started_for(llama(1, 1, 2), 4, pm::engine::vllm);  // two groups of four
+  CHECK(pm::serving_bound(two, whole).batch == 8);
+}
+
 TEST_CASE("serving: the mean pass decodes a batch and takes the prompts of the others") {
   // 17 in the system: each of 16 others brings 1000 prompt tokens per 200 tokens that it decodes.
   const auto s = pm::serving_bound(

@@ -145,6 +145,10 @@ TEST_CASE("speculation: alone, a request is a prefill and its rounds, whose toke
   CHECK(near(served.e2e, served.ttft + 511.0 * round.per_token(), 1e-9));
   CHECK(near(served.output_rate.value(), 512 / served.e2e.value(), 1e-9));
   CHECK(near(served.gap.mean(), served.itl, 1e-9));
+  // Of ten tokens that are sent together, nine come in nine E-ths of a round.
+  auto ten = load(1);
+  ten.first_tokens = 10;
+  CHECK(near(pm::serving(d, ten, s, policy).ttft, served.ttft + 9.0 * round.per_token(), 1e-9));
   REQUIRE(round.emitted > 2);
   CHECK(served.gap.quantile(0.5).value() == 0);
   CHECK(near(served.gap.quantile(0.99), round.time(), 1e-9));

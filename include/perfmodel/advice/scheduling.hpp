@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <perfmodel/advice/adviser.hpp>
 #include <perfmodel/kv_cache.hpp>
 #include <perfmodel/service/service_memory.hpp>
@@ -29,10 +30,16 @@ constexpr T static_batch_stretch(const T& sequences, const T& cv) {
 
 namespace detail {
 
+/// Batches in which none joins, of which nothing is known of evictions.
+inline void batch_statically(advised_service& s) {
+  s.load.scheduler = scheduling::static_batches;
+  s.load.evicts.reset();
+}
+
 /// A bound of static batches has neither other prompts nor a longest answer: both added.
 inline void batches_by_bound(trick& t, const adviser& a) {
   advised_service other = a.service();
-  other.load.scheduler = scheduling::static_batches;
+  batch_statically(other);
   const serving_estimate e = a.answer(other);
   const double longer = static_batch_stretch(a.batch(), a.load().output_cv);
   const duration<> before =
@@ -57,7 +64,7 @@ inline trick continuous_batching(const adviser& stated) {
   trick t = a.asked(
       words,
       [fixed](advised_service& s) {
-        s.load.scheduler = scheduling::static_batches;
+        batch_statically(s);
         if (fixed) s.load.scheduler.reset();
       },
       !fixed);
@@ -174,19 +181,24 @@ inline trick disaggregation(const adviser& a) {
   const interconnect& fabric = s.runs.device.fabric;
   const bool link =
       fabric.exists() ? fabric.bandwidth.is_stated() : s.runs.device.host.bandwidth.is_stated();
-  if (s.pools || s.drafts || !link || (s.copies < 2.0 && !halves)) {
+  if (s.pools || s.drafts || s.load.evicts || !link || (s.copies < 2.0 && !halves)) {
     best.in_use = s.pools.has_value();
-    best.why = s.pools    ? "prompts have a pool of their own already"
-               : s.drafts ? "nothing is known of drafts in pools"
-               : !link    ? "no link is stated between devices"
-                          : "there are no two groups of devices";
+    best.why = s.pools         ? "prompts have a pool of their own already"
+               : s.drafts      ? "nothing is known of drafts in pools"
+               : s.load.evicts ? "nothing is known of evictions in pools"
+               : !link         ? "no link is stated between devices"
+                               : "there are no two groups of devices";
     return best;
   }
   const double most = s.copies >= 2.0 ? s.copies - 1.0 : 1.0;
   const double stride = (std::max)(1.0, std::floor(most / 4.0));
   for (double n = 1.0; n <= most; n += stride) {
     const disaggregated pools = split(a, n);
-    trick t = a.asked(words, [pools](advised_service& other) { other.pools = pools; });
+    trick t = a.asked(words, [pools](advised_service& other) {
+      other.pools = pools;
+      other.load.held_iterations = 0.0;  // no prompt meets answers
+      other.load.scheduler.reset();
+    });
     t.why += s.copies >= 2.0 ? say("; ", n, " of ", s.copies, " copies prefill")
                              : std::string("; half of the ranks prefill");
     if (n == 1.0 || (t.applies && (!best.applies || t.gain > best.gain))) best = t;

@@ -22,6 +22,9 @@ struct advice_acceptance {
 
 namespace detail {
 
+inline constexpr const char* no_evictions_beside_drafts =
+    "nothing is known of evictions beside drafts";
+
 /// Of one to four tokens, the length at which a request is done soonest.
 inline trick drafted(const adviser& a, const trick_words& words, drafter by, double acceptance,
                      int longest) {
@@ -42,9 +45,9 @@ inline trick speculative_decoding(const adviser& a, const advice_acceptance& ass
       "speculative_decoding", "speculation",
       "a drafter in memory; tokens that are computed and thrown away",
       "the batch is past what a pass has idle compute for, or few drafts are kept"};
-  if (a.service().pools) {
+  if (a.service().pools || a.load().evicts) {
     trick t = named_trick(words);
-    t.why = "nothing is known of drafts in pools";
+    t.why = a.service().pools ? "nothing is known of drafts in pools" : no_evictions_beside_drafts;
     return t;
   }
   if (a.service().drafts) {
@@ -61,11 +64,12 @@ inline trick own_heads(const adviser& a, const advice_acceptance& assumed) {
                           "the module's weights and cache; trained with the model",
                           "the batch is past what a pass has idle compute for"};
   trick t = named_trick(words);
-  if (!a.runs().model.mtp || a.service().drafts || a.service().pools) {
+  if (!a.runs().model.mtp || a.service().drafts || a.service().pools || a.load().evicts) {
     t.in_use = a.service().drafts.has_value() && a.service().drafts->by == drafter::layer;
     t.why = !a.runs().model.mtp  ? "the model has no heads for several tokens"
             : a.service().drafts ? "the service drafts already"
-                                 : "nothing is known of drafts in pools";
+            : a.service().pools  ? "nothing is known of drafts in pools"
+                                 : no_evictions_beside_drafts;
     return t;
   }
   return drafted(a, words, drafter::layer, assumed.own_heads, 2);

@@ -151,7 +151,7 @@ class derivation_writer {
       out_.inputs.push_back(std::move(s));
       return;
     }
-    expression e = express(left(i));
+    expression e = express(left(i), &n.unit);
     s.formula = std::move(e.names);
     s.numbers = std::move(e.numbers);
     for (const std::size_t j : uses_[place(i)]) {
@@ -200,10 +200,21 @@ class derivation_writer {
     }
     return {std::string(name) + "(" + names + ")", std::string(name) + "(" + numbers + ")", 3};
   }
-  expression atom(int i) const {
+  /// A constant has the unit of the sum that it is in, where that is known.
+  expression atom(int i, const unit_exponents* unit) const {
     if (t_[i].op != op::constant) return {name_at(i), value_text(i), 3};
-    const std::string s = significant(t_[i].value, 4);
+    const std::string s = unit != nullptr && t_[i].value != 0.0 ? to_string(t_[i].value, *unit, 4)
+                                                                : significant(t_[i].value, 4);
     return {s, s, 3};
+  }
+  static bool is_sum(op o) { return o == op::add || o == op::subtract || flattens(o); }
+  /// The unit of what a sum of these is, by one of them that has a name, or by the step that it makes.
+  const unit_exponents* unit_of_sum(const std::vector<int>& below,
+                                    const unit_exponents* whole) const {
+    for (const int i : below) {
+      if (is_named(i)) return &t_[i].unit;
+    }
+    return whole;
   }
   static expression written(op o, const parts& p) {
     switch (o) {
@@ -231,23 +242,25 @@ class derivation_writer {
 
   /// The formula of a node down to named steps and inputs. Input may make it as deep as it likes, hence a
   /// stack of its own.
-  expression express(int root) const {
+  expression express(int root, const unit_exponents* whole) const {
     struct frame {
       int node;
-      std::size_t operands;  // that are written; 0: not yet
+      std::size_t operands;        // that are written; 0: not yet
+      const unit_exponents* unit;  // where it is known
     };
-    std::vector<frame> todo{{root, 0}};
+    std::vector<frame> todo{{root, 0, whole}};
     std::vector<expression> done;
     while (!todo.empty()) {
       const frame f = todo.back();
       todo.pop_back();
       const op o = t_[f.node].op;
       if (o == op::constant || o == op::input || o == op::step) {
-        done.push_back(atom(f.node));
+        done.push_back(atom(f.node, f.unit));
       } else if (f.operands == 0) {
         const std::vector<int> below = operands(f.node);
-        todo.push_back({f.node, below.size()});
-        for (auto i = below.rbegin(); i != below.rend(); ++i) todo.push_back({*i, 0});
+        const unit_exponents* unit = is_sum(o) ? unit_of_sum(below, f.unit) : nullptr;
+        todo.push_back({f.node, below.size(), nullptr});
+        for (auto i = below.rbegin(); i != below.rend(); ++i) todo.push_back({*i, 0, unit});
       } else {
         expression e = written(o, parts(done).last(f.operands));
         done.resize(done.size() - f.operands);

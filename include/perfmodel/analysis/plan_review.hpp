@@ -1,6 +1,7 @@
 // Why a point of a plan is as it is: what holds it back, what its cost depends on, whose tokens cost what.
 #pragma once
 
+#include <cmath>
 #include <perfmodel/analysis/sensitivity.hpp>
 #include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/plan.hpp>
@@ -129,6 +130,7 @@ class plan_reviewer {
       if (p_.replicas == 1) return plan_constraint::load;
       fuller = shared_out(q_.load, p_.replicas - 1);
       fuller.chunk_tokens = own.chunk_tokens;
+      fuller.evicts = own.evicts;
       fuller.batch_limit = q_.load.batch_limit;
     }
     const serving_estimate s = serve({}, fuller);

@@ -19,12 +19,6 @@ struct basic_attention_calibration {
   basic_attention_parameters<T> attention{};
   basic_attention_kernels<T> kernels{};
 
-  /// Of bytes that the run before left in L2.
-  constexpr const bandwidth<T>& l2_bandwidth() const {
-    return detail::required("l2_bandwidth",
-                            attention.l2_bandwidth ? attention.l2_bandwidth : machine.l2_bandwidth);
-  }
-
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("machine", s.machine...);
@@ -35,6 +29,20 @@ struct basic_attention_calibration {
 using attention_calibration = basic_attention_calibration<>;
 
 namespace detail {
+
+/// A calibration by reference: what a pass asks many times is copied nowhere.
+template <Scalar T>
+struct attention_silicon {
+  const basic_machine_parameters<T>& machine;
+  const basic_attention_parameters<T>& attention;
+  const basic_attention_kernels<T>& kernels;
+
+  /// Of bytes that the run before left in L2.
+  constexpr const bandwidth<T>& l2_bandwidth() const {
+    return required("l2_bandwidth",
+                    attention.l2_bandwidth ? attention.l2_bandwidth : machine.l2_bandwidth);
+  }
+};
 
 /// Time to move bytes, and how many of them DRAM moves.
 template <Scalar T>
@@ -47,9 +55,8 @@ struct warm_memory {
 /// left in L2 comes from there, the rest from DRAM.
 template <Scalar T>
 constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
-                                        const basic_attention_calibration<T>& c,
-                                        const bytes<T>& moved, const bytes<T>& distinct,
-                                        cache_state state) {
+                                        const attention_silicon<T>& c, const bytes<T>& moved,
+                                        const bytes<T>& distinct, cache_state state) {
   const T warm =
       named("share in L2",
             state == cache_state::cold ? T(0.0) : resident(distinct, a.l2.capacity.quantity()));
@@ -68,12 +75,9 @@ struct attention_time {
 };
 
 template <Scalar T, class Terms>
-constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
-                                              const basic_attention_decode<T>& w,
-                                              const basic_demand<T>& needs,
-                                              const basic_attention_calibration<T>& c,
-                                              const basic_call_conditions<T>& conditions,
-                                              Terms&& terms) {
+constexpr attention_time<T> time_of_attention(
+    const basic_accelerator<T>& a, const basic_attention_decode<T>& w, const basic_demand<T>& needs,
+    const attention_silicon<T>& c, const basic_call_conditions<T>& conditions, Terms&& terms) {
   const basic_attention_parameters<T>& p = c.attention;
   const basic_attention_kernels<T>& k = c.kernels;
   const T value_dim = w.value_width();
@@ -141,7 +145,7 @@ constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w, const T
 /// exponential, which some kernels run beside them.
 template <Scalar T>
 constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_attention_prefill<T>& w,
-                                const basic_attention_calibration<T>& c, const T& sms) {
+                                const attention_silicon<T>& c, const T& sms) {
   const T value_dim = w.value_width();
   const bool narrow = w.kv_format.format != w.format;
   const T share =
@@ -160,8 +164,8 @@ constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_atten
 template <Scalar T>
 constexpr warm_memory<T> prefill_memory_of(const basic_accelerator<T>& a,
                                            const basic_attention_prefill<T>& w,
-                                           const basic_attention_calibration<T>& c,
-                                           const bytes<T>& needed, cache_state state) {
+                                           const attention_silicon<T>& c, const bytes<T>& needed,
+                                           cache_state state) {
   const T value_dim = w.value_width();
   const T kv_new = w.batch * w.tokens * w.kv_heads * (w.head_dim + value_dim);
   const bytes<T> distinct = needed + kv_new * bytes_of(w.format);
@@ -188,7 +192,7 @@ template <Scalar T, class Terms>
 constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
                                               const basic_attention_prefill<T>& w,
                                               const basic_demand<T>& needs,
-                                              const basic_attention_calibration<T>& c,
+                                              const attention_silicon<T>& c,
                                               const basic_call_conditions<T>& conditions,
                                               Terms&& terms) {
   const basic_attention_parameters<T>& p = c.attention;
@@ -228,7 +232,8 @@ constexpr basic_estimate<T> estimate_of_attention(const basic_accelerator<T>& a,
                                                   const basic_call_conditions<T>& conditions) {
   const basic_demand<T> needs = demand_of(w);
   basic_estimate<T> e;
-  const attention_time<T> t = time_of_attention(a, w, needs, c, conditions, e.terms);
+  const attention_time<T> t = time_of_attention(
+      a, w, needs, attention_silicon<T>{c.machine, c.attention, c.kernels}, conditions, e.terms);
   e.time = t.time;
   e.limiter = e.terms.limiting(2);  // blocks or tiles, memory
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;

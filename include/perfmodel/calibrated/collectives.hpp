@@ -36,14 +36,11 @@ struct basic_calibrated_collectives {
 
   /// Whether `best` may choose the algorithm.
   constexpr bool selects(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
-    const bool own = s.operation == collective_op::all_reduce &&
-                     (s.algorithm == collective_algorithm::one_shot ||
-                      s.algorithm == collective_algorithm::two_shot);
     if (s.implementation == collective_implementation::one_shot ||
         s.implementation == collective_implementation::two_shot) {
       return implements(s.implementation, s.operation, s.algorithm);
     }
-    if (own)
+    if (is_own(s))
       return s.implementation != collective_implementation::nccl && reaches_peers(l, s.ranks);
     switch (s.operation) {
       case collective_op::all_to_all:
@@ -57,10 +54,7 @@ struct basic_calibrated_collectives {
 
   constexpr basic_collective_price<T> price(const basic_interconnect<T>& l,
                                             const basic_schedule<T>& s) const {
-    const bool own = s.operation == collective_op::all_reduce &&
-                     (s.algorithm == collective_algorithm::one_shot ||
-                      s.algorithm == collective_algorithm::two_shot);
-    basic_collective_price<T> p = own ? kernel(l, s)
+    basic_collective_price<T> p = is_own(s) ? kernel(l, s)
                                   : s.algorithm == collective_algorithm::in_network
                                       ? switched(l, s)
                                       : protocol(l, s);
@@ -74,7 +68,41 @@ struct basic_calibrated_collectives {
     return p;
   }
 
+  /// The lines whose least is the price of any message, where no host launches it.
+  /// Test: tests/property/kept_passes.cpp, against `price`.
+  template <class Add>
+  constexpr bool lines(const basic_interconnect<T>& l, const basic_schedule<T>& s,
+                       const Add& add) const {
+    if (s.launch != launch_mode::graph && s.implementation != collective_implementation::nccl)
+      return false;
+    if (is_own(s)) {
+      const basic_collective_price<T> p = kernel_alone(l, s);
+      basic_price_line<T> line{p.latency, p.transfer / s.message};
+      if (falls_back(s)) line.largest = kernels.largest;
+      add(line);
+    } else if (s.algorithm == collective_algorithm::in_network) {
+      const basic_collective_price<T> p = switched(l, s);
+      add(basic_price_line<T>{p.latency, p.transfer / s.message});
+    } else {
+      each_protocol(l, s, [&](const char*, const duration<T>& wait, const duration<T>& bytes_take) {
+        add(basic_price_line<T>{wait, bytes_take / s.message});
+      });
+    }
+    return true;
+  }
+
  private:
+  /// Of an engine's own kernels.
+  static constexpr bool is_own(const basic_schedule<T>& s) {
+    return s.operation == collective_op::all_reduce &&
+           (s.algorithm == collective_algorithm::one_shot ||
+            s.algorithm == collective_algorithm::two_shot);
+  }
+  /// Whether longer messages than `largest` go to NCCL.
+  static constexpr bool falls_back(const basic_schedule<T>& s) {
+    return s.among_others && (s.implementation == collective_implementation::custom ||
+                              s.implementation == collective_implementation::any);
+  }
   static constexpr bool reaches_peers(const basic_interconnect<T>& l, int ranks) {
     if (l.kind == link_kind::infiniband || l.kind == link_kind::ethernet) return false;
     return ranks % 2 == 0 && ranks <= (l.kind == link_kind::pcie ? 2 : 8);
@@ -86,8 +114,10 @@ struct basic_calibrated_collectives {
   constexpr T doublings(int ranks) const {
     return T(1.0) + profile.protocols.launch_growth_per_log2_rank * detail::log2_ceil(ranks);
   }
-  constexpr basic_collective_price<T> protocol(const basic_interconnect<T>& l,
-                                               const basic_schedule<T>& s) const {
+  /// use(name, wait, time of the bytes) for each protocol that the fabric can run.
+  template <class Use>
+  constexpr void each_protocol(const basic_interconnect<T>& l, const basic_schedule<T>& s,
+                               const Use& use) const {
     const basic_collective_parameters<T>& v = profile.value;
     const basic_collective_protocols<T>& c = profile.protocols;
     const T longer =
@@ -104,24 +134,27 @@ struct basic_calibrated_collectives {
     const bool keeps_a_part =
         s.operation != collective_op::broadcast && s.operation != collective_op::point_to_point;
     const duration<T> simple_wait = v.simple_wait;
-
-    std::array<T, 3> time{}, transfer{}, latency{};
-    std::size_t count = 0;
-    const auto add = [&](const char* name, const duration<T>& wait, const duration<T>& bytes_take) {
-      latency[count] = wait.value();
-      transfer[count] = bytes_take.value();
-      time[count] = named(name, duration<T>(wait + bytes_take)).value();
-      ++count;
-    };
-    add("LL protocol", launch + hops, wire / c.ll_share);
+    use("LL protocol", launch + hops, wire / c.ll_share);
     if (c.ll128_share)
-      add("LL128 protocol", ready + hops, wire / detail::positive("ll128_share", *c.ll128_share));
+      use("LL128 protocol", ready + hops, wire / detail::positive("ll128_share", *c.ll128_share));
     duration<T> streams = wire;
     if (keeps_a_part) {
       streams += s.message / (n * c.copy_rate * v.link_share * l.bandwidth.quantity());
     }
-    add("Simple protocol", ready + simple_wait + c.simple_hop * hops, streams);
+    use("Simple protocol", ready + simple_wait + c.simple_hop * hops, streams);
+  }
 
+  constexpr basic_collective_price<T> protocol(const basic_interconnect<T>& l,
+                                               const basic_schedule<T>& s) const {
+    std::array<T, 3> time{}, transfer{}, latency{};
+    std::size_t count = 0;
+    each_protocol(l, s,
+                  [&](const char* name, const duration<T>& wait, const duration<T>& bytes_take) {
+                    latency[count] = wait.value();
+                    transfer[count] = bytes_take.value();
+                    time[count] = named(name, duration<T>(wait + bytes_take)).value();
+                    ++count;
+                  });
     basic_collective_price<T> p;
     p.transfer = duration<T>::from_value(detail::value_of_least(time, transfer, count));
     p.latency = duration<T>::from_value(detail::value_of_least(time, latency, count));
@@ -142,8 +175,9 @@ struct basic_calibrated_collectives {
     return p;
   }
 
-  constexpr basic_collective_price<T> kernel(const basic_interconnect<T>& l,
-                                             const basic_schedule<T>& s) const {
+  /// Without what it falls back to.
+  constexpr basic_collective_price<T> kernel_alone(const basic_interconnect<T>& l,
+                                                   const basic_schedule<T>& s) const {
     const double others = s.ranks - 2.0;
     const duration<T> floor = profile.value.engine_all_reduce_floor * kernels.floor_share *
                               (T(1.0) + kernels.rank_cost * others);
@@ -152,9 +186,12 @@ struct basic_calibrated_collectives {
     p.latency = s.algorithm == collective_algorithm::two_shot
                     ? duration<T>((T(1.0) + kernels.second_barrier) * floor)
                     : floor;
-    const bool falls_back = s.implementation == collective_implementation::custom ||
-                            s.implementation == collective_implementation::any;
-    if (s.among_others && falls_back) {
+    return p;
+  }
+  constexpr basic_collective_price<T> kernel(const basic_interconnect<T>& l,
+                                             const basic_schedule<T>& s) const {
+    basic_collective_price<T> p = kernel_alone(l, s);
+    if (falls_back(s)) {
       // A wall at the largest message, with a slope so that every scalar has an answer.
       const T beyond = scalar_max(T(0.0), (s.message - kernels.largest).value());
       p.latency += duration<T>::from_value(beyond);

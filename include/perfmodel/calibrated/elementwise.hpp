@@ -6,6 +6,7 @@
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/soft_max.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/workload/operators/elementwise.hpp>
 #include <perfmodel/workload/operators/embedding.hpp>
 #include <perfmodel/workload/operators/norm.hpp>
@@ -133,9 +134,12 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const duration<T>& each = c.kernels.serial_lookup_time;
   basic_estimate<T> e = detail::streamed(a, demand_of(x), T(x.tokens * x.hidden),
                                          c.kernels.lookup_cycles, c, conditions.cache);
-  if (upper(each.value()) > 0.0 && mid(x.tokens) <= most_serial_lookups) {
-    e.time += e.terms.add(limiter::latency, "look-ups", x.tokens * each);
-    e.mbu = e.mbu * ((e.time - x.tokens * each) / e.time);
+  const T few = detail::from_lanes<T>([&](std::size_t lane) {
+    return lanes_of<T>::lane(x.tokens, lane) <= most_serial_lookups ? 1.0 : 0.0;
+  });
+  if (upper(each.value()) > 0.0 && upper(few) > 0.0) {
+    e.time += e.terms.add(limiter::latency, "look-ups", few * x.tokens * each);
+    e.mbu = e.mbu * ((e.time - few * x.tokens * each) / e.time);
   }
   return e;
 }

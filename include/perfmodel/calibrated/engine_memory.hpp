@@ -9,8 +9,9 @@
 namespace perfmodel {
 
 /// The largest pass that an engine is started for: vLLM's max_num_batched_tokens and max_num_seqs,
-/// SGLang's chunked_prefill_size and cuda_graph_max_bs, TensorRT-LLM's max_num_tokens. What is not
-/// stated is the engine's default on the device.
+/// SGLang's chunked_prefill_size and cuda_graph_max_bs, TensorRT-LLM's max_num_tokens and max_batch_size. What
+/// is not stated is the engine's default on the device. A service lets in no more `sequences` than are stated,
+/// but for SGLang.
 template <Scalar T = double>
 struct basic_engine_limits {
   std::optional<T> tokens{};

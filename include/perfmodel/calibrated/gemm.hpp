@@ -2,11 +2,8 @@
 #pragma once
 
 #include <perfmodel/calibrated/conditions.hpp>
-#include <perfmodel/calibrated/machine_profile.hpp>
+#include <perfmodel/calibrated/product_rates.hpp>
 #include <perfmodel/core/estimate.hpp>
-#include <perfmodel/hardware/accelerator.hpp>
-#include <perfmodel/scalar/math.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 
 namespace perfmodel {
 
@@ -26,87 +23,30 @@ using gemm_calibration = basic_gemm_calibration<>;
 
 namespace detail {
 
-/// An output tile of one thread block, and the names of its two schedules in a derivation.
-struct output_tile {
-  double rows, columns;
-  const char* waves;
-  const char* step;
-  const char* parts;
-  const char* whole;
-  const char* split;
-};
-inline constexpr std::array<output_tile, 3> output_tiles = {{
-    {64, 64, "waves of 64x64 tiles", "time per k of 64x64", "parts of k of 64x64", "64x64 tiles",
-     "64x64 tiles over split k"},
-    {128, 128, "waves of 128x128 tiles", "time per k of 128x128", "parts of k of 128x128",
-     "128x128 tiles", "128x128 tiles over split k"},
-    {256, 128, "waves of 256x128 tiles", "time per k of 256x128", "parts of k of 256x128",
-     "256x128 tiles", "256x128 tiles over split k"},
-}};
-inline constexpr double least_split_depth = 64;  ///< of k; one step of a tile's main loop
-
-/// What the formats of a product and its engine's kernels decide. An engine narrows 16-bit
-/// activations while it runs: with a scale per tensor (nvfp4 has both kinds) it must find that first.
+/// ceil(tiles / SMs).
 template <Scalar T>
-struct product_path {
-  flop_rate<T> matrix{};  ///< of the chip
-  duration<T> quantise_launches{};
-  bool quantises = false;
-  bool finds_tensor_scale = false;  ///< SMs look at every activation
-  bool splits = true;               ///< whether the kernels may split k over SMs
-  duration<T> widening_launch{};
-  duration<T> widening{};  ///< of a weight, by one SM
-};
-
-template <Scalar T>
-constexpr product_path<T> product_path_of(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                          number_format format,
-                                          const basic_machine_parameters<T>& machine,
-                                          const basic_engine_profile<T>& engine) {
-  const bool narrow = bits_of(format) < 16.0;
-  const bool block_scaled = g.weights.group.has_value();
-  const bool tensor_scaled =
-      format == number_format::fp4 || (format == number_format::fp8 && !block_scaled);
-  const bool by_matrix_units =
-      format == number_format::fp8 && facts_of(a.architecture).scales_blocks;
-  T share = machine.matrix_share;
-  if (narrow && block_scaled && !by_matrix_units) share = share * engine.block_scale_share;
-  product_path<T> p;
-  p.matrix = named("matrix rate", share * peak(a, format));
-  p.quantise_launches = tensor_scaled ? engine.tensor_scale_floor : engine.quantise_floor;
-  p.quantises = narrow && upper(p.quantise_launches.value()) > 0.0;
-  p.finds_tensor_scale = tensor_scaled && !block_scaled;
-  const bool widens = g.weights.bits() < bits_of(format);
-  p.splits = !(narrow && block_scaled) && !widens;
-  if (widens) p.widening_launch = engine.widening_floor;
-  if (widens && upper(engine.widening_cycles) > 0.0) {
-    p.widening = engine.widening_cycles / positive("vector.clock", a.vector.clock.quantity());
+constexpr T waves_of(const T& tiles, const T& sms) {
+  using math::ceil;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (tiles <= sms) return T(1.0);
   }
-  return p;
+  return ceil(tiles / sms);
 }
-
-/// What one SM does in its time.
-template <Scalar T>
-struct sm_rates {
-  T count{};
-  flop_rate<T> matrix{};
-  bandwidth<T> operands{};
-  duration<T> widening{};  ///< of one weight
-};
 
 /// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications, the
 /// arrival of its operands or the widening of its weights on the vector units, and a fill. Too few tiles: k
 /// is split until all SMs work, at a cost and with partial sums to add.
 template <Scalar T>
 constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_parameters<T>& machine,
-                                 const sm_rates<T>& sm, const T& worked_rows, bool splits,
-                                 const output_tile& t) {
+                                 const product_rates<T>& r, const T& worked_rows,
+                                 std::size_t tile) {
   using math::ceil;
   using math::floor;
-  const T grid = ceil(g.m / T(t.rows)) * ceil(g.n / T(t.columns));
-  const T waves = named(t.waves, T(ceil(grid / sm.count)));
-  const bytes<T> operands =
-      scalar_min(g.m, T(t.rows)) * bytes_of(g.format) + lift<T>(t.columns * bytes_of(g.weights));
+  const output_tile& t = output_tiles[tile];
+  const sm_rates<T>& sm = r.sm;
+  const T grid = ceil(g.m / T(t.rows)) * r.column_tiles[tile];
+  const T waves = named(t.waves, waves_of(grid, sm.count));
+  const bytes<T> operands = scalar_min(g.m, T(t.rows)) * r.activation + r.column_operands[tile];
   const flops<T> multiplications = 2.0 * scalar_min(worked_rows, T(t.rows)) * (t.columns * flop);
   duration<T> longest =
       max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands));
@@ -115,8 +55,11 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
   }
   const duration<T> step = named(t.step, longest);
   const duration<T> whole = named(t.whole, waves * (g.k * step + machine.tile_fill));
-  if (!splits) return whole;
+  if (!r.path.splits) return whole;
   // As many as SMs are free for; where k allows fewer, so many that each is a step deep in the mean.
+  if constexpr (std::is_floating_point_v<T>) {
+    if (2.0 * grid > sm.count) return whole;  // one part is no quicker; a derivation shows both
+  }
   const T fitting = floor(T(sm.count / grid));
   const T parts =
       named(t.parts, scalar_max(T(1.0), scalar_min(fitting, T(g.k / T(least_split_depth)))));
@@ -128,18 +71,18 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
 
 /// The quickest of the tiles, with rows padded to whole matrix instructions.
 template <Scalar T>
-constexpr duration<T> compute_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+constexpr duration<T> compute_time(const basic_gemm<T>& g,
                                    const basic_machine_parameters<T>& machine,
-                                   const product_path<T>& path) {
+                                   const product_rates<T>& r) {
   using math::ceil;
-  const T rows = instruction_rows_of(a);
-  const T worked_rows = ceil(g.m / rows) * rows;
-  const T sms = count("sms", a.sms.value());
-  const bandwidth<T> operands = positive("operand_bandwidth", machine.operand_bandwidth);
-  const sm_rates<T> sm{sms, path.matrix / sms, operands / sms, path.widening};
-  duration<T> least = tiled_time(g, machine, sm, worked_rows, path.splits, output_tiles[0]);
+  const T worked_rows = ceil(g.m / r.instruction_rows) * r.instruction_rows;
+  duration<T> least = tiled_time(g, machine, r, worked_rows, 0);
   for (std::size_t i = 1; i < output_tiles.size(); ++i) {
-    least = min(least, tiled_time(g, machine, sm, worked_rows, path.splits, output_tiles[i]));
+    if constexpr (std::is_floating_point_v<T>) {
+      const output_tile& before = output_tiles[i - 1];
+      if (g.m <= before.rows && before.columns == output_tiles[i].columns) continue;  // the same
+    }
+    least = min(least, tiled_time(g, machine, r, worked_rows, i));
   }
   return least;
 }
@@ -151,13 +94,13 @@ inline constexpr double l2_room = 1.1;
 /// quick as operands where l2_bandwidth is not known). An engine's results are 16 bit.
 template <Scalar T>
 constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                  const basic_demand<T>& d,
+                                  const basic_traffic<T>& traffic,
                                   const basic_machine_parameters<T>& machine,
-                                  const product_path<T>& path, const bandwidth<T>& dram,
-                                  const basic_call_conditions<T>& c) {
-  bytes<T> written = d.dram.written;
-  if (path.quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
-  const duration<T> all = (d.dram.read + written) / dram;
+                                  const product_rates<T>& r, const basic_call_conditions<T>& c) {
+  const bandwidth<T>& dram = r.dram;
+  bytes<T> written = traffic.written;
+  if (r.path.quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
+  const duration<T> all = (traffic.read + written) / dram;
   if (c.cache == cache_state::cold || !a.l2.capacity.is_stated()) return all;
   const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
   const bytes<T> room = l2_room / l2_partitions_of(a) * a.l2.capacity.quantity();
@@ -173,14 +116,14 @@ constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gem
 template <Scalar T>
 constexpr duration<T> quantise_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                     const basic_engine_profile<T>& engine,
-                                    const product_path<T>& path, const bandwidth<T>& dram) {
+                                    const product_rates<T>& r) {
   const T activations = g.m * g.k;
-  duration<T> moved = activations * lift<T>(2.0 * byte + bytes_of(g.format)) / dram;
-  if (path.finds_tensor_scale) {
+  duration<T> moved = activations * lift<T>(2.0 * byte + r.activation) / r.dram;
+  if (r.path.finds_tensor_scale) {
     const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
     moved = max(moved, duration<T>(activations * engine.quantise_cycles / (a.sms.value() * clock)));
   }
-  return path.quantise_launches + moved;
+  return r.path.quantise_launches + moved;
 }
 
 /// A part that is hidden under a longer one still costs: max + min^2 / (3 max), whose slope has no
@@ -204,26 +147,19 @@ constexpr duration<T> paced_by_power(const duration<T>& t, const duration<T>& de
   return max(t, duration<T>(sqrt(slowdown) * dense - lift<T>(power_settles)));
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// The time of a valid product, whose parts are added to `terms`.
 template <Scalar T, class Terms>
 constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                      const basic_demand<T>& d,
+                                      const product_rates<T>& r, const product_needs<T>& needs,
                                       const basic_machine_parameters<T>& machine,
                                       const basic_engine_profile<T>& engine,
                                       const basic_call_conditions<T>& conditions, Terms&& terms) {
-  const product_path<T> path = product_path_of(a, g, d.format, machine, engine);
-  const bandwidth<T> dram = named(
-      "DRAM rate", machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity()));
-  const duration<T> compute =
-      terms.add(limiter::compute, "compute", compute_time(a, g, machine, path));
+  const product_path<T>& path = r.path;
+  const duration<T> compute = terms.add(limiter::compute, "compute", compute_time(g, machine, r));
   const duration<T> memory =
-      terms.add(limiter::memory, "memory", memory_time(a, g, d, machine, path, dram, conditions));
+      terms.add(limiter::memory, "memory", memory_time(a, g, needs.dram, machine, r, conditions));
   const duration<T> overlapped = named("overlapped", mostly_overlapped(compute, memory));
-  const duration<T> dense = named("dense time", d.matrix_flop / path.matrix);
+  const duration<T> dense = named("dense time", needs.matrix_flop / path.matrix);
   const duration<T> paced = paced_by_power(overlapped, dense, machine.power_slowdown);
   const duration<T> slowed = terms.add(
       limiter::compute, "power",
@@ -232,7 +168,7 @@ constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic
       terms.add(limiter::launch, "launch", machine.matrix_floor + path.widening_launch);
   duration<T> time = launch + overlapped + slowed;
   if (path.quantises) {
-    duration<T> quantise = quantise_time(a, g, engine, path, dram);
+    duration<T> quantise = quantise_time(a, g, engine, r);
     if (conditions.cache == cache_state::cold) {  // in a model, not replayed alone
       const bool tensor = path.finds_tensor_scale;
       quantise = (tensor ? engine.tensor_scale_share : engine.quantise_share) * quantise;
@@ -260,7 +196,9 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_call_conditions<T>& conditions = {}) {
   const basic_demand<T> d = demand_of(g);
   basic_estimate<T> e;
-  e.time = detail::time_of_product(a, g, d, c.machine, c.engine, conditions, e.terms);
+  e.time =
+      detail::time_of_product(a, g, detail::rates_of_product(a, g, c.machine, c.engine),
+                              {d.matrix_flop, d.dram}, c.machine, c.engine, conditions, e.terms);
   e.limiter = e.terms.limiting();
   e.mfu = d.matrix_flop / peak(a, d.format) / e.time;
   e.mbu = d.dram.total() / a.dram.bandwidth.quantity() / e.time;

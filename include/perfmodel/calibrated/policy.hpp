@@ -3,18 +3,14 @@
 
 #include <concepts>
 #include <optional>
-#include <perfmodel/calibrated/attention.hpp>
 #include <perfmodel/calibrated/attention_mixed.hpp>
 #include <perfmodel/calibrated/collectives.hpp>
-#include <perfmodel/calibrated/elementwise.hpp>
-#include <perfmodel/calibrated/gemm.hpp>
-#include <perfmodel/calibrated/moe.hpp>
+#include <perfmodel/calibrated/kept_operators.hpp>
+#include <perfmodel/calibrated/policy_times.hpp>
 #include <perfmodel/calibrated/prediction.hpp>
 #include <perfmodel/calibrated/small_kernels.hpp>
 #include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/workload/operators/embedding.hpp>
-#include <perfmodel/workload/operators/swiglu.hpp>
 
 namespace perfmodel {
 
@@ -97,6 +93,11 @@ struct basic_calibrated {
                                             const basic_schedule<T>& s) const {
     return cost_on(l).price(l, s);
   }
+  template <class Add>
+  constexpr bool lines(const basic_interconnect<T>& l, const basic_schedule<T>& s,
+                       const Add& add) const {
+    return cost_on(l).lines(l, s, add);
+  }
 
   template <class Operator>
   constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
@@ -112,7 +113,8 @@ struct basic_calibrated {
                                               const basic_attention_prefill<T>& prompts,
                                               const basic_attention_decode<T>& decodes) const {
     const bool measured = mixed_attention && !prompts.window && !decodes.window &&
-                          prompts.head_dim == T(128.0) && prompts.kv_format.bits() >= 16.0;
+                          lower(prompts.head_dim) == 128.0 && upper(prompts.head_dim) == 128.0 &&
+                          prompts.kv_format.bits() >= 16.0;
     if (!measured) return std::nullopt;
     basic_attention_decode<T> held = decodes;
     held.batch = scalar_min(held.batch, T(most_decodes_beside));
@@ -134,6 +136,30 @@ struct basic_calibrated {
     calibrated_time(a, x, c, c.conditions);
   }
   { return calibrated_time(a, x, *this, conditions_of(x)); }
+  /// The same of a plain number, by what earlier passes of an answer kept.
+  using kept_type = detail::kept_operators<T>;
+  template <class Operator>
+  constexpr duration<T> time(const basic_accelerator<T>& a, const Operator& x,
+                             kept_type& kept) const requires std::is_floating_point_v<T> &&
+      requires(const basic_calibrated& c) {
+    calibrated_time(a, x, c, c.conditions);
+  }
+  {
+    const auto product = [&](const basic_gemm<T>& g) {
+      return kept.products.time(a, g, machine, engine, conditions);
+    };
+    if constexpr (std::same_as<Operator, basic_gemm<T>>) {
+      return product(x);
+    } else if constexpr (std::same_as<Operator, basic_swiglu<T>>) {
+      return x.fused ? detail::time_of_gated_products(x, product) : time(a, x);
+    } else if constexpr (std::same_as<Operator, basic_attention_decode<T>>) {
+      return kept.decodes.of(x, [&] { return time(a, x); });
+    } else if constexpr (std::same_as<Operator, basic_attention_prefill<T>>) {
+      return kept.prompts.of(x, [&] { return time(a, x); });
+    } else {
+      return time(a, x);
+    }
+  }
 
   constexpr const profile_note& note(profile_part p) const {
     return perfmodel::detail::entry_of(notes, p, "profile_part");
@@ -155,151 +181,5 @@ struct basic_calibrated {
   }
 };
 using calibrated = basic_calibrated<>;
-
-namespace detail {
-
-template <Scalar T>
-constexpr basic_gemm_calibration<T> calibration_for(const basic_gemm<T>&,
-                                                    const basic_calibrated<T>& c) {
-  return {c.machine, c.engine};
-}
-template <Scalar T, class Streamed>
-  requires requires(const basic_accelerator<T>& a, const Streamed& x,
-                    const basic_streaming_calibration<T>& c) {
-    calibrated_estimate(a, x, c);
-  }
-constexpr basic_streaming_calibration<T> calibration_for(const Streamed&,
-                                                         const basic_calibrated<T>& c) {
-  basic_memory_bound_kernels<T> k;
-  k.kernel_time = c.kernel_time;
-  return {c.machine, k};
-}
-template <Scalar T, class Attention>
-  requires requires(const Attention& x) {
-    x.kv_format.bits();
-    x.query_heads;
-  }
-constexpr basic_attention_calibration<T> calibration_for(const Attention& x,
-                                                         const basic_calibrated<T>& c) {
-  return {c.machine, c.attention,
-          x.kv_format.bits() < 16.0 ? c.narrow_attention_kernels : c.attention_kernels};
-}
-template <Scalar T>
-constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
-                                                   const basic_calibrated<T>& c) {
-  const bool sixteen_bit = bits_of(wider(x.format, x.weights.format)) >= 16.0;
-  if (sixteen_bit && x.weights.bits() < 16.0) return {c.machine, c.widened_moe_kernels};
-  if (sixteen_bit || bits_of(x.weights.format) < 8.0) return {c.machine, c.moe_kernels};
-  return {c.machine, upper(x.expert_parallel) > 1.0 ? c.spread_moe_kernels : c.narrow_moe_kernels};
-}
-
-}  // namespace detail
-
-/// What one operator takes on an accelerator, whichever operator it is.
-/// Test: equal to the same with the operator's own calibration.
-template <Scalar T, class Operator, std::same_as<basic_calibrated<T>> Silicon>
-  requires requires(const Operator& x, const Silicon& c) {
-    detail::calibration_for(x, c);
-  }
-constexpr basic_estimate<T> calibrated_estimate(
-    const basic_accelerator<T>& a, const Operator& x, const Silicon& c,
-    const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
-  return calibrated_estimate(a, x, detail::calibration_for(x, c), conditions);
-}
-template <Scalar T, std::same_as<basic_calibrated<T>> Silicon>
-constexpr basic_estimate<T> calibrated_estimate(
-    const basic_accelerator<T>& a, const basic_lm_head<T>& h, const Silicon& c,
-    const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
-  const basic_gemm<T> g{.m = h.tokens,
-                        .n = h.vocabulary,
-                        .k = h.hidden,
-                        .format = h.format,
-                        .weights = h.weights,
-                        .output = h.output};
-  return calibrated_estimate(a, g, c, conditions);
-}
-/// Gate and up in one product, then down; unfused, a kernel between them activates.
-template <Scalar T, std::same_as<basic_calibrated<T>> Silicon>
-constexpr basic_estimate<T> calibrated_estimate(
-    const basic_accelerator<T>& a, const basic_swiglu<T>& x, const Silicon& c,
-    const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
-  const double first = ffn_matrices(x.gated) - 1.0;
-  basic_gemm<T> g{.m = x.tokens,
-                  .n = first * x.intermediate,
-                  .k = x.hidden,
-                  .format = x.format,
-                  .weights = x.weights,
-                  .output = x.format};
-  const basic_estimate<T> up = calibrated_estimate(a, g, c, conditions);
-  g.n = x.hidden;
-  g.k = x.intermediate;
-  const basic_estimate<T> down = calibrated_estimate(a, g, c, conditions);
-  basic_estimate<T> e;
-  e.terms.add(limiter::none, "up", up.time);
-  e.terms.add(limiter::none, "down", down.time);
-  e.time = up.time + down.time;
-  if (!x.fused) {
-    basic_elementwise<T> activation;
-    activation.elements = x.tokens * x.intermediate;
-    activation.inputs = T(first);
-    activation.flop_per_element = x.activation_flop;
-    activation.format = x.format;
-    e.time += e.terms.add(limiter::memory, "activation",
-                          calibrated_estimate(a, activation, c, conditions).time);
-  }
-  e.limiter = up.limiter;
-  e.mfu = (up.mfu * up.time + down.mfu * down.time) / e.time;
-  e.mbu = (up.mbu * up.time + down.mbu * down.time) / e.time;
-  return e;
-}
-
-/// The time of calibrated_estimate without its terms and shares, of a valid operator: what a pass
-/// asks of most of its operators. Test: the same to the last digits.
-template <Scalar T>
-constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                      const basic_calibrated<T>& c,
-                                      const basic_call_conditions<T>& conditions) {
-  return detail::time_of_product(a, g, detail::demand_of_valid(g), c.machine, c.engine, conditions,
-                                 detail::no_terms{});
-}
-template <Scalar T>
-constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const basic_swiglu<T>& x,
-                                      const basic_calibrated<T>& c,
-                                      const basic_call_conditions<T>& conditions) {
-  if (!x.fused) return calibrated_estimate(a, x, c, conditions).time;
-  basic_gemm<T> g{.m = x.tokens,
-                  .n = (ffn_matrices(x.gated) - 1.0) * x.intermediate,
-                  .k = x.hidden,
-                  .format = x.format,
-                  .weights = x.weights,
-                  .output = x.format};
-  const duration<T> up = named("up", calibrated_time(a, g, c, conditions));
-  g.n = x.hidden;
-  g.k = x.intermediate;
-  return up + named("down", calibrated_time(a, g, c, conditions));
-}
-template <Scalar T, class Attention>
-  requires requires(const Attention& x, const basic_attention_calibration<T>& c) {
-    x.kv_heads;
-    detail::calibration_for(x, basic_calibrated<T>{});
-  }
-constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Attention& x,
-                                      const basic_calibrated<T>& c,
-                                      const basic_call_conditions<T>& conditions) {
-  return detail::time_of_attention(a, x, detail::demand_of_valid(x), detail::calibration_for(x, c),
-                                   conditions, detail::no_terms{})
-      .time;
-}
-template <Scalar T, class Streamed>
-  requires requires(const Streamed& x) {
-    { x.rows* x.width } -> std::same_as<T>;
-  }
-constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Streamed& x,
-                                      const basic_calibrated<T>& c,
-                                      const basic_call_conditions<T>& conditions) {
-  if (conditions.cache != cache_state::cold) return calibrated_estimate(a, x, c, conditions).time;
-  return detail::streaming_time(a, detail::demand_of_valid(x), T(x.rows * x.width), T(0.0), T(0.0),
-                                c.machine, c.kernel_time, detail::no_terms{});
-}
 
 }  // namespace perfmodel

@@ -1,6 +1,7 @@
 // A short name held by value, so that specs can be copied, changed and returned without care.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <perfmodel/core/error.hpp>
@@ -15,7 +16,7 @@ class label {
   constexpr label(const char* s) : label(std::string_view(s)) {}
   constexpr label(std::string_view s) {
     if (s.size() >= text_.size()) detail::fail(error_code::out_of_range, too_long);
-    for (std::size_t i = 0; i < s.size(); ++i) text_[i] = s[i];
+    std::copy(s.begin(), s.end(), text_.begin());
   }
   /// The first 47 characters, for names that others chose.
   static constexpr label shortened(std::string_view s) { return label(s.substr(0, 47)); }

@@ -14,10 +14,12 @@ namespace perfmodel::detail {
 /// points (Brent, "Algorithms for minimization without derivatives", 1973, section 4.2), and by bisection
 /// where two of these have not halved it, which converges for any function. Where `arriving` jumps past
 /// b it takes the upper side, at which no queue grows.
+/// Times of passes step, and several batches may be balanced. Above 1 ends that are `apart` are halved first,
+/// at batches that only `largest` decides: what arrives more at each of them then never has a smaller root.
 class balance_search {
  public:
-  constexpr explicit balance_search(double largest)
-      : largest_(largest), guess_(scalar_min(1.0, largest)) {}
+  constexpr explicit balance_search(double largest, double apart = infinity)
+      : largest_(largest), apart_(apart), guess_(scalar_min(1.0, largest)) {}
 
   constexpr double guess() const { return guess_; }
   constexpr bool done() const { return done_; }
@@ -31,6 +33,11 @@ class balance_search {
     (excess > 0.0 ? below_ : above_) = guess_;
     seen_ = {point{guess_, math::log(arriving / guess_)}, seen_[0], seen_[1]};
     ++steps_;
+    const double ends = scalar_min(above_, largest_);
+    if (below_ >= 1.0 && ends > apart_ * below_) {
+      guess_ = math::sqrt(below_ * ends);
+      return;
+    }
     above_ < infinity ? close_in(arriving) : grow(arriving);
   }
 
@@ -69,6 +76,7 @@ class balance_search {
   }
 
   double largest_;
+  double apart_;
   double guess_;
   std::array<point, 3> seen_{};
   double below_ = 0.0, above_ = infinity;
@@ -80,10 +88,10 @@ class balance_search {
 template <Scalar T, class Arriving, class EndOf>
 constexpr std::array<double, lanes_of<T>::count> balanced_lanes(const T& largest,
                                                                 const Arriving& arriving,
-                                                                const EndOf& end_of) {
+                                                                const EndOf& end_of, double apart) {
   constexpr std::size_t n = lanes_of<T>::count;
   const auto search_of = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    return std::array<balance_search, n>{balance_search(end_of(largest, Index))...};
+    return std::array<balance_search, n>{balance_search(end_of(largest, Index), apart)...};
   };
   std::array<balance_search, n> search = search_of(std::make_index_sequence<n>());
   const auto busy = [&] {
@@ -103,17 +111,18 @@ constexpr std::array<double, lanes_of<T>::count> balanced_lanes(const T& largest
 
 /// The batch b with arriving(b) = b, at most `largest`. A range is solved at both ends; a scalar
 /// with derivatives takes one step of Newton's method from the root, which carries them (implicit
-/// function theorem). A derivation takes the root as given.
+/// function theorem). A derivation takes the root as given. `apart`: balance_search.
 template <Scalar T, class Arriving>
-constexpr T balanced_batch(const T& largest, const Arriving& arriving) {
+constexpr T balanced_batch(const T& largest, const Arriving& arriving, double apart = infinity) {
   if constexpr (Range<T>) {
     const auto low = [](const T& x, std::size_t) { return x.lo(); };
     const auto high = [](const T& x, std::size_t) { return x.hi(); };
-    const double lo = balanced_lanes(largest, arriving, low)[0];
-    return T(lo, scalar_max(lo, balanced_lanes(largest, arriving, high)[0]));
+    const double lo = balanced_lanes(largest, arriving, low, apart)[0];
+    return T(lo, scalar_max(lo, balanced_lanes(largest, arriving, high, apart)[0]));
   } else {
     const auto root = balanced_lanes(
-        largest, arriving, [](const T& x, std::size_t i) { return lanes_of<T>::lane(x, i); });
+        largest, arriving, [](const T& x, std::size_t i) { return lanes_of<T>::lane(x, i); },
+        apart);
     const T b = from_lanes<T>([&](std::size_t lane) { return root[lane]; });
     if constexpr (requires(const T& x) { x.partial(std::size_t{0}); }) {
       const T excess = arriving(b) - b;

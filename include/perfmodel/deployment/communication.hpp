@@ -4,6 +4,7 @@
 #include <perfmodel/deployment/deployment.hpp>
 #include <perfmodel/deployment/iteration.hpp>
 #include <perfmodel/parallel/expert.hpp>
+#include <perfmodel/parallel/kept_collectives.hpp>
 #include <perfmodel/parallel/pipeline.hpp>
 #include <perfmodel/parallel/tensor.hpp>
 
@@ -25,30 +26,29 @@ constexpr T ranks_reached(const parallel_layout& l, const T& top_k) {
 /// replace.
 template <Scalar T, class Cost>
 constexpr duration<T> all_reduces(const basic_deployment<T>& d, const T& rows, const T& sums,
-                                  const Cost& links) {
+                                  kept_collectives<T, Cost>& links) {
   basic_tensor_parallelism<T> x;
   x.ranks = d.layout.tensor;
   x.tokens = rows;
   x.hidden = d.model.hidden;
   x.format = residual_format(d);
-  return named("all-reduces",
-               sums * time_of_collective(d.device.fabric, summed_activations(x), links).time);
+  return named("all-reduces", sums * links.time(d.device.fabric, summed_activations(x)));
 }
 
 template <Scalar T, class Cost>
 constexpr duration<T> gathered_logits(const basic_deployment<T>& d, const T& rows,
-                                      const Cost& links) {
+                                      kept_collectives<T, Cost>& links) {
   basic_collective<T> c;
   c.operation = collective_op::all_gather;
   c.ranks = d.layout.tensor;
   c.message = message_bytes<T>(rows * d.model.vocabulary * bytes_of(residual_format(d)));
-  return named("logits", time_of_collective(d.device.fabric, c, links).time);
+  return named("logits", links.time(d.device.fabric, c));
 }
 
 template <Scalar T, class Cost>
 constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T& layers,
                                            const basic_expert_shape<T>& experts, const T& rows,
-                                           const Cost& links) {
+                                           kept_collectives<T, Cost>& links) {
   basic_expert_parallelism<T> x;
   x.ranks = d.layout.stage_ranks();
   x.tokens = rows / T(d.layout.tensor);
@@ -57,7 +57,7 @@ constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T
   x.dispatch = wider(d.beside_experts(), d.weights.experts.format);
   x.combine = residual_format(d);
   const auto exchange = [&](number_format format) {
-    return time_of_collective(d.device.fabric, exchange_tokens(x, format), links).time;
+    return links.time(d.device.fabric, exchange_tokens(x, format));
   };
   return named("dispatch and combine", layers * (named("dispatch", exchange(x.dispatch)) +
                                                  named("combine", exchange(x.combine))));
@@ -66,13 +66,13 @@ constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T
 /// From stage to stage over the fabric, or over the host's link where the fabric does not reach.
 template <Scalar T, class Cost>
 constexpr duration<T> stage_transfers(const basic_deployment<T>& d, const T& rows,
-                                      const Cost& links) {
+                                      kept_collectives<T, Cost>& links) {
   const parallel_layout& l = d.layout;
   const basic_interconnect<T>& between =
       d.device.fabric.ranks >= l.ranks() ? d.device.fabric : d.device.host;
   basic_collective<T> hop = stage_transfer(T(1.0), rows, d.model.hidden, residual_format(d));
   hop.message = message_bytes<T>(hop.message.quantity() / T(l.tensor));  // each rank sends its part
-  return named("stage transfers", T(l.pipeline - 1) * time_of_collective(between, hop, links).time);
+  return named("stage transfers", T(l.pipeline - 1) * links.time(between, hop));
 }
 
 /// How often the ranks of a stage wait for each other in a pass, logits aside.
@@ -92,7 +92,8 @@ constexpr T collectives_of_pass(const basic_deployment<T>& d) {
 
 template <Scalar T, class Cost>
 constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
-                                            const basic_iteration<T>& i, const Cost& links) {
+                                            const basic_iteration<T>& i,
+                                            kept_collectives<T, Cost>& links) {
   const parallel_layout& l = d.layout;
   const pass_share<T> share = share_of(l, i);
   duration<T> t{};
@@ -112,6 +113,12 @@ constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
   }
   if (l.pipeline > 1) t += stage_transfers(d, share.rows, links);
   return t;
+}
+template <Scalar T, class Cost>
+constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
+                                            const basic_iteration<T>& i, const Cost& links) {
+  kept_collectives<T, Cost> none(links);
+  return communication_of_pass(d, i, none);
 }
 
 }  // namespace detail

@@ -25,6 +25,7 @@ struct basic_iteration {
   bool steady = false;
   T tokens_per_sequence = T(1.0);
 
+  friend bool operator==(const basic_iteration&, const basic_iteration&) = default;
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::not_negative("batch"), s.batch...);

@@ -61,12 +61,22 @@ constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
   return upper(all.value()) > 0.0 ? T(own / all) : T(1.0);
 }
 
+namespace detail {
+/// kv_bytes_per_token_and_device of a deployment that was checked.
+template <Scalar T>
+constexpr bytes_per_token<T> cache_per_token_and_device(const basic_deployment<T>& d) {
+  return named(
+      "KV bytes per token and device",
+      cache_per_token(d.model, d.kv) * kv_share(d.model, d.layout.tensor) / T(d.layout.pipeline));
+}
+}  // namespace detail
+
 /// What one device stores of a token: kv x share / pipeline.
 template <Scalar T>
 constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deployment<T>& d) {
-  return named("KV bytes per token and device", kv_bytes_per_token(d.model, d.kv) *
-                                                    kv_share(d.model, d.layout.tensor) /
-                                                    T(d.layout.pipeline));
+  require_valid(d.kv, "kv");
+  checked(d.model);
+  return detail::cache_per_token_and_device(d);
 }
 
 namespace detail {
@@ -227,7 +237,7 @@ template <Scalar T>
 constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
                                            const basic_memory_budget<T>& budget, const T& context,
                                            const T& block_size) {
-  const bytes_per_token<T> per_token = kv_bytes_per_token_and_device(d);
+  const bytes_per_token<T> per_token = cache_per_token_and_device(d);
   basic_kv_capacity<T> c;
   if (upper(per_token.value()) > 0.0) {
     c = kv_capacity(budget, per_token, context, block_size);

@@ -18,8 +18,22 @@ concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerato
   policy.beside(device, prompts, decodes);
 };
 
-/// What operators take, one after the other as a pass has them: policy.time(device, operator), or the time
-/// of policy.estimate(device, operator), of a policy that knows an operator better than its demand, else
+struct nothing_kept {};
+/// What a policy keeps of operators between the passes of an answer: Policy::kept_type, or nothing.
+template <class Policy>
+struct kept_by {
+  using type = nothing_kept;
+};
+template <class Policy>
+  requires requires {
+    typename Policy::kept_type;
+  }
+struct kept_by<Policy> {
+  using type = typename Policy::kept_type;
+};
+
+/// What operators take, one after the other as a pass has them: policy.time(device, operator), with what
+/// earlier passes kept where the policy keeps something, or the time of policy.estimate(device, operator), of a policy that knows an operator better than its demand, else
 /// the roofline's. Where the policy has one kernel for prompts beside decodes, prompts take what that takes
 /// beyond the decodes alone: of `times` passes with decodes the prompts join a share.
 template <Scalar T, class Policy>
@@ -51,8 +65,10 @@ class operator_times {
 
  private:
   template <class W, class Demand>
-  constexpr duration<T> alone(const W& workload, const Demand& demand) const {
-    if constexpr (requires { policy_.time(device_, workload); }) {
+  constexpr duration<T> alone(const W& workload, const Demand& demand) {
+    if constexpr (requires { policy_.time(device_, workload, kept_); }) {
+      return policy_.time(device_, workload, kept_);
+    } else if constexpr (requires { policy_.time(device_, workload); }) {
       return policy_.time(device_, workload);
     } else if constexpr (requires { policy_.estimate(device_, workload); }) {
       return policy_.estimate(device_, workload).time;
@@ -65,18 +81,25 @@ class operator_times {
   const Policy& policy_;
   std::optional<basic_attention_decode<T>> decodes_{};
   duration<T> of_decodes_{};
+  [[no_unique_address]] typename kept_by<Policy>::type kept_{};
 };
 
 /// visit(operator, time of all of them) for what for_each_operator visits, of valid values.
 template <Scalar T, class Policy, class Visit>
 constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                    const Policy& policy, Visit&& visit) {
-  operator_times<T, Policy> times(d.device, policy);
+                                    operator_times<T, Policy>& times, Visit&& visit) {
   visit_operators(d, i, [&](const basic_operator<T>& o, const auto& workload) {
     const duration<T> one =
         times.of(workload, [&]() -> const basic_demand<T>& { return o.demand; });
     visit(o, duration<T>(o.times * one));
   });
+}
+
+template <Scalar T, class Policy, class Visit>
+constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                    const Policy& policy, Visit&& visit) {
+  operator_times<T, Policy> times(d.device, policy);
+  visit_operator_times(d, i, times, visit);
 }
 
 /// The same for small kernels that the policy counts: policy.small_kernels.

@@ -8,7 +8,8 @@
 namespace perfmodel::detail {
 
 inline double expense(const plan_point& p, bool priced) {
-  return priced ? p.cost_per_million->value() : p.gpu_time_per_million.value();
+  if (priced && p.cost_per_million) return p.cost_per_million->value();
+  return p.gpu_time_per_million.value();
 }
 
 /// What points are held against each other by.

@@ -31,7 +31,7 @@ template <class Serve>
 std::vector<prompt_pool> prompt_pools(const plan_request& q, const pool_kinds<Serve>& kinds,
                                       const std::vector<deployment>& able) {
   std::vector<prompt_pool> all;
-  service_load one = q.load;
+  service_load one = load_of_pools(q);
   one.arrivals = closed_loop{1.0};
   for (const deployment& d : able) {
     const auto link = link_of(*q.pools, kinds.prompts, kinds.answers, 2 * d.layout.ranks());
@@ -69,9 +69,8 @@ void each_pools(const plan_request& q, const pool_kinds<Serve>& kinds,
         const double wanted = q.load.is_closed() ? q.load.concurrency() / replicas : room;
         if (wanted < 1.0) break;
         const int most = (q.gpus - replicas * d.layout.ranks()) / own;
-        service_load load = q.load;
-        const double limit = (std::min)({wanted, room, load.batch_limit.value_or(wanted)});
-        load.batch_limit = (std::max)(1.0, limit);
+        service_load load = load_of_pools(q);
+        load.batch_limit = (std::max)(1.0, let_in(d, load, (std::min)(wanted, room)));
         pools.decode.replicas = replicas;
         const auto with = [&](int copies) {
           pools.prefill.replicas = copies;

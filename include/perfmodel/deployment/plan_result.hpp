@@ -156,9 +156,24 @@ inline disaggregated pools_of(const plan_request& q, const plan_point& p) {
   if (const auto link = detail::link_of(*q.pools, prompts, d.device, p.gpus)) pools.link = *link;
   return pools;
 }
-/// The share of the load that one replica of a point serves; of pools, the whole load.
+namespace detail {
+
+/// Pools let in no more than fit, and no prompt of theirs meets answers, to be scheduled or held beside them.
+inline service_load load_of_pools(const plan_request& q) {
+  service_load l = q.load;
+  l.evicts.reset();
+  l.held_iterations = 0.0;
+  l.scheduler.reset();
+  return l;
+}
+
+}  // namespace detail
+
+/// The share of the load that one replica of a point serves; of pools, the whole load. Of a point with pools or
+/// drafts no more are let in than fit, and none is evicted.
 inline service_load load_of(const plan_request& q, const plan_point& p) {
-  service_load share = p.prefill ? q.load : shared_out(q.load, p.replicas);
+  service_load share = p.prefill ? detail::load_of_pools(q) : shared_out(q.load, p.replicas);
+  if (p.drafts) share.evicts.reset();
   share.batch_limit = p.batch_limit;
   if (p.chunk_tokens) share.chunk_tokens = p.chunk_tokens;
   return share;

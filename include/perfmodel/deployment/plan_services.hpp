@@ -11,9 +11,13 @@ namespace perfmodel::detail {
 struct bound_of_plan {
   static constexpr bool predicts = false;
 
+  struct no_passes {};
+  constexpr no_passes passes(const deployment&) const { return {}; }
+
   template <Scalar T>
   constexpr basic_serving_estimate<T> operator()(const basic_deployment<T>& d,
-                                                 const basic_service_load<T>& l) const {
+                                                 const basic_service_load<T>& l,
+                                                 const no_passes& = {}) const {
     return bound_of_service(d, with_hits(d, l), full_link{});
   }
   template <Scalar T>
@@ -35,9 +39,18 @@ class prediction_of_plan {
         links_(links),
         terms_(engine_terms<double>(policy)) {}
 
+  /// Of a deployment, for all loads that one thread asks of it.
+  constexpr auto passes(const deployment& d) const {
+    return predicted_pass<double, Policy, Links>(d, policy_, links_);
+  }
   /// Without the terms of its passes, which only points of a frontier show.
+  constexpr serving_estimate operator()(
+      const deployment& d, const service_load& l,
+      const predicted_pass<double, Policy, Links>& passes_of_d) const {
+    return flow_of_service(d, with_hits(d, l), terms_, passes_of_d);
+  }
   constexpr serving_estimate operator()(const deployment& d, const service_load& l) const {
-    return flow_of_service(d, with_hits(d, l), policy_, links_);
+    return (*this)(d, l, passes(d));
   }
   constexpr serving_estimate whole(const deployment& d, const service_load& l) const {
     return prediction_of_service(d, with_hits(d, l), policy_, links_);

@@ -28,6 +28,7 @@ class crew {
   /// Where no thread can be started nobody works ahead.
   crew(std::size_t count, unsigned threads, const Work& work)
       : work_(work), pieces_(count), ahead_(8 * static_cast<std::size_t>(threads)) {
+    if (threads > 1) members_.reserve(threads);
     try {
       while (threads > 1 && members_.size() < threads) {
         members_.emplace_back([this] { works(); });
@@ -35,10 +36,13 @@ class crew {
     } catch (const std::system_error&) {  // as many as there are
     }
   }
-  ~crew() {  // the threads are joined by their own destructors
-    const std::lock_guard lock(held_);
-    next_ = pieces_.size();
-    changed_.notify_all();
+  ~crew() {
+    {
+      const std::lock_guard lock(held_);
+      next_ = pieces_.size();
+      changed_.notify_all();
+    }
+    for (std::thread& t : members_) t.join();
   }
   crew(const crew&) = delete;
   crew& operator=(const crew&) = delete;
@@ -87,7 +91,7 @@ class crew {
   std::size_t next_ = 0, taken_ = 0;
   std::mutex held_{};
   std::condition_variable changed_{};
-  std::vector<std::jthread> members_{};  // last: they use the others
+  std::vector<std::thread> members_{};  // not jthread, which libc++ has from version 20 on
 };
 
 /// take(i, work(i)) for i = 0 .. count - 1, in this order and on the caller's thread, while threads work

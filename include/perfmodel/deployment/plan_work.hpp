@@ -31,14 +31,15 @@ class plan_work {
     const bool grows = Serve::predicts && grows_into_memory(d.served_by);
     const double context = grows ? mean_context(q_.load) : longest;
     c.room = kv_capacity(d, q_.load.shared, context).sequences;
-    copied(c);
+    const auto passes = serve_.passes(d);
+    copied(c, [&](const service_load& l) { return serve_(d, l, passes); });
     if constexpr (Serve::predicts) {
       for (std::size_t i = 0; i < q_.drafts.size(); ++i) {
         const speculation s = drafts_on(q_.drafts[i], d);
         c.drafts = i;
         c.speculates = &s;
         c.room = speculative_capacity(d, s, context, q_.load.shared).sequences;
-        copied(c);
+        copied(c, [&](const service_load& l) { return serve_(d, l, s); });
       }
     }
   }
@@ -63,7 +64,9 @@ class plan_work {
   }
 
  private:
-  void copied(const plan_candidate& c) {
+  /// serve_one(load): what one replica does.
+  template <class One>
+  void copied(const plan_candidate& c, const One& serve_one) {
     const std::vector<int> counts = counts_up_to(q_.gpus / c.on->layout.ranks());
     for (std::size_t i = 0; i < counts.size(); ++i) {
       const bool closed = q_.load.is_closed();
@@ -71,21 +74,21 @@ class plan_work {
       // The batch that the next number of copies fills too, for which nobody waits as long.
       const bool last = i + 1 == counts.size();
       const double filled = last || !closed ? 0.0 : q_.load.concurrency() / counts[i + 1];
-      limited(c, counts[i], filled >= 1.0 ? filled : 0.0);
+      limited(c, counts[i], filled >= 1.0 ? filled : 0.0, serve_one);
     }
   }
 
   /// Batch limits from what one replica has of the load and of memory down in powers of two, until
   /// requests wait too long. Up to `filled` more copies are as cheap and as quick, and sooner.
-  void limited(const plan_candidate& c, int replicas, double filled) {
+  template <class One>
+  void limited(const plan_candidate& c, int replicas, double filled, const One& serve_one) {
     service_load share = shared_out(q_.load, replicas);
     if (c.chunk_tokens) share.chunk_tokens = c.chunk_tokens;
+    if (c.speculates != nullptr) share.evicts.reset();  // no more are let in than fit
     const double wanted = share.is_closed() ? share.concurrency() : c.room;
-    const bool evicts = q_.load.evicts && share.is_closed() && Serve::predicts &&
-                        c.speculates == nullptr && grows_into_memory(c.on->served_by);
+    const bool evicts = share.evicts && Serve::predicts && grows_into_memory(c.on->served_by);
     const double room = evicts ? wanted : c.room;  // memory is no limit to who is let in
-    const double largest =
-        (std::max)(1.0, (std::min)({wanted, room, q_.load.batch_limit.value_or(wanted)}));
+    const double largest = (std::max)(1.0, let_in(*c.on, share, (std::min)(wanted, room)));
     to_.next_run();
     for (double limit = largest; limit >= 1.0; limit = next_limit(limit)) {
       if (limit <= filled) {
@@ -93,17 +96,10 @@ class plan_work {
       } else {
         share.batch_limit = limit;
         const plan_copies n{replicas, replicas * c.on->layout.ranks(), limit};
-        if (!to_.note(c, n, serve_one(c, share))) break;
+        if (!to_.note(c, n, serve_one(share))) break;
       }
       if (!share.is_closed()) break;
     }
-  }
-
-  serving_estimate serve_one(const plan_candidate& c, const service_load& l) const {
-    if constexpr (Serve::predicts) {
-      if (c.speculates != nullptr) return serve_(*c.on, l, *c.speculates);
-    }
-    return serve_(*c.on, l);
   }
 
   const plan_request& q_;

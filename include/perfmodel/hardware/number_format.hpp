@@ -29,10 +29,13 @@ constexpr const char* name_of(number_format f) {
   return detail::entry_of(names, f, "number_format");
 }
 
+namespace detail {
+inline constexpr double bits_by_format[] = {64, 32, 32, 16, 16, 8, 8, 4, 4};
+}
+
 /// Bits of one element in memory. TF32 is a mode of the multiplier: it is stored as 32 bits.
 constexpr double bits_of(number_format f) {
-  constexpr double bits[] = {64, 32, 32, 16, 16, 8, 8, 4, 4};
-  return detail::entry_of(bits, f, "number_format");
+  return detail::entry_of(detail::bits_by_format, f, "number_format");
 }
 
 /// Bytes of one element, without scales: bf16 2, fp8 1, int4 0.5.

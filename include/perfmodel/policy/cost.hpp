@@ -30,11 +30,27 @@ struct basic_collective_price {
   duration<T> latency{};
 };
 
+/// What an algorithm takes for any message, captured: wait + message x per_byte, and a second for each byte
+/// beyond `largest`, where something else takes over.
+template <Scalar T = double>
+struct basic_price_line {
+  duration<T> wait{};
+  decltype(duration<T>{} / bytes<T>{}) per_byte{};
+  bytes<T> largest = bytes<T>::from_value(T(detail::infinity));
+};
+
 /// A cost policy that prices a schedule as a whole, in place of a rate and a latency.
 template <class Cost, class T>
 concept PricesSchedules = requires(const Cost& cost, const basic_interconnect<T>& l,
                                    const basic_schedule<T>& s) {
   { cost.price(l, s) } -> std::same_as<basic_collective_price<T>>;
+};
+/// A cost policy that knows the lines whose least is its price: lines(link, schedule, add) calls add(line) for
+/// each, or says false where its price is none.
+template <class Cost, class T>
+concept PricesByLines = requires(const Cost& cost, const basic_interconnect<T>& l,
+                                 const basic_schedule<T>& s, void (*add)(basic_price_line<T>)) {
+  { cost.lines(l, s, add) } -> std::same_as<bool>;
 };
 /// A cost policy that knows among which algorithms a library chooses.
 template <class Cost, class T>

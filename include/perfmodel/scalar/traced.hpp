@@ -115,7 +115,10 @@ class traced {
   }
   friend traced log(const traced& x) { return apply(trace::operation::log, math::log(x.v_), x); }
   friend traced exp(const traced& x) { return apply(trace::operation::exp, math::exp(x.v_), x); }
-  friend traced sqrt(const traced& x) { return apply(trace::operation::sqrt, math::sqrt(x.v_), x); }
+  friend traced sqrt(const traced& x) {
+    if (const int side = squared(x); side >= 0) return traced(math::sqrt(x.v_), x.t_, side);
+    return apply(trace::operation::sqrt, math::sqrt(x.v_), x);
+  }
   friend traced pow(const traced& base, const traced& exponent) {
     return apply(trace::operation::pow, math::pow(base.v_, exponent.v_), base, exponent);
   }
@@ -132,7 +135,17 @@ class traced {
   }
   bool is_constant(double x) const { return t_ == nullptr && v_ == x; }
 
-  // What a reader would cross out is not recorded: x + 0, x 1, x 0, max(0, x), min(x, x).
+  /// The node of a, where x is a a of an a that is not negative; else -1.
+  static int squared(const traced& x) {
+    if (x.t_ == nullptr) return -1;
+    const trace::node& n = (*x.t_)[x.n_];
+    if (n.op != trace::operation::multiply || n.left != n.right) return -1;
+    const double side = (*x.t_)[n.left].value;
+    return side >= 0.0 && math::sqrt(x.v_) == side ? n.left : -1;
+  }
+
+  // What a reader would cross out is not recorded: x + 0, x 1, x 0, x - x, max(0, x), min(x, x),
+  // sqrt(x x) of an x that is not negative.
   static const traced* shortcut(trace::operation op, const traced& a, const traced& b) {
     using enum trace::operation;
     const bool same = a.t_ != nullptr && a.t_ == b.t_ && a.n_ == b.n_;
@@ -152,6 +165,8 @@ class traced {
   }
   static traced apply(trace::operation op, double value, const traced& a, const traced& b) {
     if (const traced* same = shortcut(op, a, b)) return *same;
+    const bool nothing = a.t_ != nullptr && a.t_ == b.t_ && a.n_ == b.n_ && value == 0.0;
+    if (op == trace::operation::subtract && nothing) return traced(0.0);
     trace* t = a.t_ != nullptr ? a.t_ : b.t_;
     if (t == nullptr) return traced(value);
     const int left = a.place_in(*t);

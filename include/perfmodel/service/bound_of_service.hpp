@@ -117,8 +117,7 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
   const service_memory<T> memory = service_memory_of(d, l, T(l.input_tokens + l.output_tokens));
   s.feasible = memory.feasible;
   s.capacity = memory.sequences;
-  T room = scalar_max(s.capacity, T(1.0));
-  if (l.batch_limit) room = scalar_min(room, *l.batch_limit);
+  const T room = let_in(d, l, scalar_max(s.capacity, T(1.0)));
   s.prefill = pass(prompt_alone(l));
   const basic_prefix_fetch<T> fetch = prefix_fetch_of(d, l);
   if (!l.is_closed()) {

@@ -70,6 +70,17 @@ constexpr void add_sent_together(basic_latency_distribution<T>& times,
              among * gap});
 }
 
+/// What those after the first wave wait for, beside their own prompt.
+template <Scalar T>
+constexpr basic_first_token_terms<T> first_token_terms_of(const basic_service_terms<T>& s,
+                                                          const duration<T>& gap,
+                                                          const T& companions,
+                                                          const duration<T>& delay,
+                                                          const duration<T>& place) {
+  const T& let_by = s.request_iterations;
+  return {s.request_host, let_by * gap, let_by, companions, delay, place, {}};
+}
+
 /// The times to the first token of a closed loop: the first wave, of so many prompts, from the first to
 /// the last; of the others those that meet no prompt, and those that do.
 template <Scalar T>
@@ -159,6 +170,7 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const duration<T> place =
       scalar_max(T(loop.concurrency - b), T(0.0)) / b * in_service;  // Little's law
   state.wait = place + delay;
+  state.first = detail::first_token_terms_of(s, mean_gap, companions, delay, place);
   state.batch = b;
   if (mixed) {
     state.batch = named("sequences decoding",

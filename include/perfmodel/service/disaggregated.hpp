@@ -41,7 +41,8 @@ using cache_link = basic_cache_link<>;
 /// A pool that computes prompts and one that decodes, of the same model, each with its own layout,
 /// formats and even accelerator: {.prefill = {h100, 3}, .decode = {h200, 2}, .link = {50 * GB_per_s}}.
 /// A prompt's token comes with its cache, or, where `decode_starts` (the decoder is sent the prompt
-/// and finds its cache), after one step of decoding more.
+/// and finds its cache), after one step of decoding more. Of `first_tokens` that a load's answers send
+/// together, the decode pool computes the others, in a step each, before any is sent.
 template <Scalar T = double>
 struct basic_disaggregated {
   basic_replica_pool<T> prefill{};
@@ -94,6 +95,20 @@ constexpr void check_pools(const basic_disaggregated<T>& d) {
   require_valid(d);
   check_deployment(d.prefill.deployment);
   check_deployment(d.decode.deployment);
+}
+
+/// Errors: what a scheduler does with prompts beside answers, which pools have apart. Engines hold prompts back
+/// only while answers decode. Source: TensorRT-LLM, _torch/pyexecutor/py_executor.py (should_check_waiting).
+template <Scalar T>
+constexpr void check_load_of_pools(const basic_service_load<T>& l) {
+  check_no_evictions(l, "of pools");
+  if (!(upper(l.held_iterations) <= 0.0)) {
+    out_of_range("held_iterations", upper(l.held_iterations),
+                 "0 of pools: prompts are held while answers decode beside them");
+  }
+  if (!l.scheduler) return;
+  throw error(error_code::inconsistent, std::string("scheduler is ") + name_of(*l.scheduler) +
+                                            "; allowed: none of pools: prompts run alone");
 }
 
 }  // namespace detail

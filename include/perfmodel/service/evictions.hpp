@@ -44,6 +44,7 @@ constexpr void add_evictions(basic_service_state<T>& state, const basic_eviction
   state.throughput = slower * state.throughput;
   const duration<T> place = beyond * (in_service - before) - away;
   state.wait += place;
+  state.first.place += place;
   state.first_token.delay(place, {}, loop.requests ? 1 : 0);  // the first wave waits for none
 
   const T share = scalar_min(T(e.times / gaps), T(1.0));

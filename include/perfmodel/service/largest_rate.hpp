@@ -27,7 +27,7 @@ constexpr double largest_rate_that(const Holds& holds) {
 }  // namespace detail
 
 /// The largest rate at which serve(load) meets the targets, with `load` arriving at it (a closed loop's
-/// lengths, by chance); 0 where none does. Latencies rise with the rate: at most 70 answers; a dual gets
+/// lengths, by chance, and without its evictions, of which open loops have none); 0 where none does. Latencies rise with the rate: at most 70 answers; a dual gets
 /// no derivatives of it.
 /// Errors: a limit of 0 or below; a share outside 0 to 1.
 /// Tests: met there and not 1 % above, by means and by percentiles; without targets it is where
@@ -39,6 +39,7 @@ constexpr request_rate<T> largest_rate(basic_service_load<T> load,
   require_valid(targets);
   basic_open_loop<T> loop;
   if (!load.is_closed()) loop = std::get<basic_open_loop<T>>(load.arrivals);
+  load.evicts.reset();
   return request_rate<T>::from_value(T(detail::largest_rate_that([&](double rate) {
     loop.rate = request_rate<T>::from_value(T(rate));
     load.arrivals = loop;

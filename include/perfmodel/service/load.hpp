@@ -52,7 +52,8 @@ using open_loop = basic_open_loop<>;
 /// the cache. `shared` has what prompts begin with, {{500, 1}, {2000, 40}}: 500 tokens of all, then 2000 of
 /// one of 40. Sequences hold that once, and where no prefix_hit is given, prompts find what the cache
 /// remembers of it (found_of). `evicts` says how sequences come back that are evicted where a closed loop has
-/// more requests than fit and answers grow; without it none are. `chunk_tokens` bounds the prompt tokens of
+/// more requests than fit and answers grow; without it none are. It is of a closed loop whose requests join as
+/// others end, in one pool and without drafts; any other refuses it. `chunk_tokens` bounds the prompt tokens of
 /// one iteration and `batch_limit` the sequences that are admitted at once; without them, and without a
 /// `scheduler`, they are as the engine has them.
 template <Scalar T = double>
@@ -139,9 +140,19 @@ constexpr basic_service_load<T> shared_out(basic_service_load<T> l,
 
 namespace detail {
 
+/// Errors: a load that says how it evicts, of a service that evictions are not counted in.
+template <Scalar T>
+constexpr void check_no_evictions(const basic_service_load<T>& l, const char* of_service) {
+  if (!l.evicts) return;
+  throw error(error_code::inconsistent,
+              std::string("evicts is ") + name_of(*l.evicts) + "; allowed: none " + of_service);
+}
+
 template <Scalar T>
 constexpr void check_load(const basic_service_load<T>& l) {
   require_valid(l);
+  if (!l.is_closed()) check_no_evictions(l, "where requests arrive at a rate");
+  if (l.scheduler == scheduling::static_batches) check_no_evictions(l, "of static batches");
   check_shared(l.shared, l.input_tokens, "fewer than input_tokens");
   if (l.host && !(lower(T(l.prefix_hit - l.host->hit)) >= 0.0))
     out_of_range("host_hit", upper(l.host->hit), "0 to prefix_hit, of which it is a part");

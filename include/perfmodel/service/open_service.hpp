@@ -83,6 +83,14 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
       detail::wait_for_place(s, arrivals, T(arrivals.rate * at_once / request), most);
   const T taken = named("share that finds no place", place.share);
   state.wait = queue + burst + taken * place.each;
+  const T beside = mixed ? joined : T(0.0);
+  state.first = {s.request_host,
+                 found * more * t + residual,
+                 found * more,
+                 beside,
+                 queue + burst + beside * p.next,
+                 taken * place.each,
+                 {}};
 
   const T queued = scalar_max(busy, T(1e-9));
   const T placed = 1.0 - taken;

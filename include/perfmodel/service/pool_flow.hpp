@@ -33,6 +33,7 @@ class pool_flow {
                       const basic_service_terms<T>& engine, const Prefill& prefill,
                       const Decode& decode)
       : d_(d), l_(l), engine_(engine), prefill_(prefill), decode_(decode) {
+    check_load_of_pools(l);
     steps_ = scalar_max(T(l.output_tokens - 1.0), T(1.0)) + T(d.decode_starts ? 1.0 : 0.0);
     admit_prompts();
     admit_answers();
@@ -69,8 +70,7 @@ class pool_flow {
         service_memory_of(on, l_, T(l_.input_tokens + l_.output_tokens));
     if (s_.feasible) s_.feasible = memory.feasible;
     s_.capacity = memory.sequences * d_.decode.replicas;
-    room_ = scalar_max(memory.sequences, T(1.0));
-    if (l_.batch_limit) room_ = scalar_min(room_, *l_.batch_limit);
+    room_ = let_in(on, l_, scalar_max(memory.sequences, T(1.0)));
     at_room_ = steps_ * step_at(room_) / (room_ * d_.decode.replicas);
   }
 

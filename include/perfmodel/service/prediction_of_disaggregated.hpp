@@ -117,7 +117,8 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   /// A wait of all requests, and one of those that find the prefill pool busy.
   constexpr void distribute(const duration<T>& certain, const duration<T>& queue) {
     const duration<T> step = step_at(batch_);
-    const duration<T> start = place_ + (d_.decode_starts ? step : duration<T>{});
+    const duration<T> start =
+        place_ + (T(d_.decode_starts ? 1.0 : 0.0) + (sent_first() - 1.0)) * step;
     const T later = 1.0 - first_wave_;
     s_.wait = place_ + (later * (certain + queue) +
                         first_wave_ * (0.5 * (wave_from_ + wave_to_) - p_.alone));
@@ -143,10 +144,13 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     s_.decode = flow::decode_at(batch_);
     s_.itl = named("inter-token latency", s_.decode.time);
     s_.ttft = named("time to first token", s_.first_token.mean());
-    add_whole_requests(s_, l_);
+    add_whole_requests(s_, l_, sent_first());
     flow::add_stages();
     return s_;
   }
+
+  /// Tokens of an answer that come together, of which the prefill pool computes one.
+  constexpr T sent_first() const { return scalar_min(l_.first_tokens, l_.output_tokens); }
 
   duration<T> place_{};
   duration<T> wave_from_{}, wave_to_{};  ///< the first and last prompts of the first wave

@@ -62,6 +62,10 @@ class service_prediction {
     sum_up();
     return s_;
   }
+  /// What that is made of.
+  constexpr const basic_service_terms<T>& terms() const { return terms_; }
+  constexpr const basic_prompt_passes<T>& passes() const { return passes_; }
+  constexpr const basic_service_state<T>& state() const { return state_; }
 
  private:
   /// What fits, and how many sequences the scheduler admits.
@@ -74,17 +78,14 @@ class service_prediction {
     if (s_.feasible && grows_into_memory(d_.served_by)) {
       terms_.room = scalar_max(terms_.room, growing(memory.budget));
     }
-    if (l_.batch_limit) terms_.room = scalar_min(terms_.room, *l_.batch_limit);
-    terms_.room = named("places", terms_.room);
-    const bool one_by_one = terms_.kind != scheduling::static_batches;
-    if (s_.feasible && l_.evicts && l_.is_closed() && one_by_one) overcommit(memory.budget);
+    terms_.room = named("places", let_in(d_, l_, terms_.room));
+    if (s_.feasible && l_.evicts) overcommit(memory.budget);
   }
 
   /// Where more wait than fit, those that are evicted leave no room unused.
   constexpr void overcommit(const basic_memory_budget<T>& budget) {
     const T fit = sequences_of(d_, budget, l_, T(mean_context(l_)));
-    const T limit = l_.batch_limit ? *l_.batch_limit : l_.concurrency();
-    const T full = overfull(d_, scalar_min(limit, l_.concurrency()), fit);
+    const T full = overfull(d_, let_in(d_, l_, l_.concurrency()), fit);
     if (!(upper(full) > 0.0)) return;
     const T times = full * evictions_when_full(l_);
     const T tokens = computed_tokens(l_) + grown_when_evicted(l_);
@@ -127,14 +128,17 @@ class service_prediction {
     return p;
   }
 
-  /// Mixed with prompts fewer sequences decode than are in service: a second round at that many. No fixed
-  /// point: where prompts and decodes ask for all that a pass may take, the rounds are far apart, and a
-  /// larger load can come out quicker.
+  /// Mixed with prompts fewer sequences decode than are in service: a second round at that many. The first
+  /// is at no more than the budget keeps up with, from where the second hardly moves.
   constexpr void closed(const basic_closed_loop<T>& loop, const char* first_round = "a first round",
                         const char* last_round = nullptr) {
-    const T in_service = scalar_min(loop.concurrency, terms_.room);
+    T decoding = scalar_min(loop.concurrency, terms_.room);
     const bool again = terms_.kind == scheduling::mixed_chunks;
-    passes_ = passes_at(in_service, again ? first_round : last_round);
+    if (again) {
+      const T prompts = terms_.prompts.value_or(T(1.0));
+      decoding = scalar_min(decoding, most_decoding(d_, l_, terms_.gaps(), prompts));
+    }
+    passes_ = passes_at(decoding, again ? first_round : last_round);
     state_ = closed_service(terms_, passes_, loop);
     if (again) {
       passes_ = passes_at(named("sequences", first_round, state_.batch), last_round);
@@ -176,6 +180,7 @@ class service_prediction {
     const duration<T> waits = named("wait for what the host sends", fetch_waits());
     state_.wait += waits;
     state_.first_token.delay(fetch_.each, waits);
+    state_.first.fetch = fetch_.each + waits;
   }
 
   /// A request in service meets as many others as are there on average, whatever it does: n requests in
@@ -196,7 +201,7 @@ class service_prediction {
       closed({b});
       return scalar_min(T(b * (arrivals.rate / state_.throughput)), T(2.0 * terms_.room));
     };
-    const T others = named("requests in service", balanced_batch(terms_.room, in_system));
+    const T others = named("requests in service", balanced_batch(terms_.room, in_system, 1.05));
     if (!ends_at(others)) (void)in_system(others);
     state_ = open_service(terms_, passes_, state_, arrivals, most);
   }
@@ -212,6 +217,7 @@ class service_prediction {
 
   constexpr void sum_up() {
     s_.batch = named("batch", state_.batch);
+    s_.evictions = evicted_.times;
     s_.wait = named("wait", state_.wait);
     s_.throughput = state_.throughput;
     s_.first_token = state_.first_token;
@@ -242,13 +248,12 @@ constexpr basic_serving_estimate<T> prediction_of_service(const basic_deployment
   return service_prediction<T, predicted_pass<T, Policy, Cost>>(d, l, engine_terms<T>(policy), pass)
       .estimate();
 }
-template <Scalar T, class Policy, class Cost>
+template <Scalar T, class Pass>
 constexpr basic_serving_estimate<T> flow_of_service(const basic_deployment<T>& d,
                                                     const basic_service_load<T>& l,
-                                                    const Policy& policy, const Cost& links) {
-  const predicted_pass<T, Policy, Cost> pass{d, policy, links};
-  return service_prediction<T, predicted_pass<T, Policy, Cost>>(d, l, engine_terms<T>(policy), pass)
-      .flow();
+                                                    const basic_service_terms<T>& engine,
+                                                    const Pass& pass) {
+  return service_prediction<T, Pass>(d, l, engine, pass).flow();
 }
 
 }  // namespace perfmodel::detail

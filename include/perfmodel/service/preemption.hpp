@@ -80,7 +80,8 @@ constexpr basic_preemption_estimate<T> preemption_of(const basic_deployment<T>& 
   basic_preemption_estimate<T> e;
   if (!l.is_closed() || !grows_into_memory(d.served_by)) return e;
   const T fit = detail::service_memory_of(d, l, T(detail::mean_context(l))).sequences;
-  e.times = detail::overfull(d, l.concurrency(), fit) * detail::evictions_when_full(l);
+  e.times = detail::overfull(d, detail::let_in(d, l, l.concurrency()), fit) *
+            detail::evictions_when_full(l);
   e.tokens = l.input_tokens + detail::grown_when_evicted(l);
   e.recompute = named(
       "recompute", e.times * step(d, basic_iteration<T>{.prefill_tokens = e.tokens}, policy).time);

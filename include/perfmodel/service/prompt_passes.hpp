@@ -20,6 +20,7 @@ struct basic_prompt_passes {
   T together = T(1.0);   ///< prompts that a full iteration takes
   T chunks = T(1.0);     ///< iterations of one prompt
   T decodes{};  ///< iterations of decoding that come with one prompt, full ones: 0 if apart
+  basic_iteration<T> with_prompt{};  ///< the one that takes a chunk of one prompt
 };
 using prompt_passes = basic_prompt_passes<>;
 
@@ -31,16 +32,35 @@ constexpr basic_iteration<T> prompt_alone(const basic_service_load<T>& l) {
   return {.prefill_tokens = computed_tokens(l), .prefill_past = l.prefix_hit * l.input_tokens};
 }
 
+/// Tokens of an iteration, by the engine's limits.
+template <Scalar T>
+constexpr T tokens_of_pass(const basic_deployment<T>& d) {
+  return *engine_limits_on(d.served_by, d.limits, d.device.dram.capacity.quantity(),
+                           d.layout.tensor, d.device.architecture == chip_architecture::ampere)
+              .tokens;
+}
+
 /// Prompt tokens that an iteration may take, beside those of `decoding` sequences.
 template <Scalar T>
 constexpr T prompt_budget(const basic_deployment<T>& d, const basic_service_load<T>& l,
                           const scheduling kind, const T& decoding) {
   if (l.chunk_tokens) return *l.chunk_tokens;
-  const basic_engine_limits<T> limits =
-      engine_limits_on(d.served_by, d.limits, d.device.dram.capacity.quantity(), d.layout.tensor,
-                       d.device.architecture == chip_architecture::ampere);
-  if (kind != scheduling::mixed_chunks) return *limits.tokens;
-  return scalar_max(T(*limits.tokens - decoding / T(d.layout.data)), T(*limits.tokens / 16.0));
+  const T tokens = tokens_of_pass(d);
+  if (kind != scheduling::mixed_chunks) return tokens;
+  return scalar_max(T(tokens - decoding / T(d.layout.data)), T(tokens / 16.0));
+}
+
+/// How many decode at once, at most, mixed with chunks, however many are in service. Each takes `gaps`
+/// iterations, in which the budget brings the prompts (`prompts` of them for a request) of as many others:
+/// n x prompts x tokens / gaps = budget (n). More only wait, and leave each other less of it.
+/// Test: the simulator of tests/simulator, loops of three times as many.
+template <Scalar T>
+constexpr T most_decoding(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                          const T& gaps, const T& prompts) {
+  const T each = prompts * computed_tokens(l) / (gaps * d.layout.pipeline);
+  if (l.chunk_tokens) return *l.chunk_tokens / each * d.layout.data;
+  const T tokens = tokens_of_pass(d);
+  return scalar_max(T(tokens / (1.0 + each)), T(tokens / (16.0 * each))) * d.layout.data;
 }
 
 /// The times at `decoding` sequences, whose own iteration takes `decode`, by time_with(iteration). Each
@@ -64,17 +84,18 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   p.decode = decode;
   p.chunks = ceil(computed / chunk);
   const T past = past_of_chunk(l, chunk);
-  const auto time_of = [&](const T& prompts) {
-    basic_iteration<T> i{beside, context, prompts * chunk, past, prompts};
-    return time_with(i);
+  const auto iteration_of = [&](const T& prompts) {
+    return basic_iteration<T>{beside, context, prompts * chunk, past, prompts};
   };
+  p.with_prompt = iteration_of(T(1.0));
   const T full_chunks = computed / chunk;
-  const duration<T> one = named("pass with a prompt", round, time_of(T(1.0)));
+  const duration<T> one = named("pass with a prompt", round, time_with(p.with_prompt));
   const duration<T> cut = kind == scheduling::mixed_chunks ? p.decode : duration<T>{};
   p.alone = (full_chunks + (stages - 1.0)) / stages * one + (p.chunks - full_chunks) * cut;
   p.stall = max(p.alone - p.chunks * cut, duration<T>{});
   p.together = scalar_max(T(budget / computed), T(1.0)) * (stages * d.layout.data);
-  const duration<T> full = named("pass full of prompts", round, time_of(p.together));
+  const duration<T> full =
+      named("pass full of prompts", round, time_with(iteration_of(p.together)));
   p.packed = full_chunks / p.together * full;
   if (kind == scheduling::mixed_chunks) p.decodes = full_chunks / p.together;
   // At most an iteration of its own: where hardly more than one prompt fits, the difference may be a tile's.

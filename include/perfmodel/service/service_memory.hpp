@@ -26,4 +26,14 @@ constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
   return m;
 }
 
+/// Of `room` sequences those that are let in at once: no more than the load's batch_limit, and than the engine
+/// was started for, in each data-parallel group. SGLang's limit is of its graphs, and lets in more.
+template <Scalar T>
+constexpr T let_in(const basic_deployment<T>& d, const basic_service_load<T>& l, T room) {
+  if (l.batch_limit) room = scalar_min(room, *l.batch_limit);
+  if (d.limits.sequences && d.served_by != engine::sglang)
+    room = scalar_min(room, T(*d.limits.sequences * T(d.layout.data)));
+  return room;
+}
+
 }  // namespace perfmodel::detail

@@ -15,6 +15,7 @@ struct basic_serving_estimate {
   duration<T> wait{};  ///< part of ttft spent before the first iteration
   T batch{};           ///< sequences decoding at once
   T capacity{};        ///< sequences that fit in memory
+  T evictions{};       ///< of a request, where a load says how it evicts
   token_rate<T> output_rate{};
   request_rate<T> throughput{};
   basic_estimate<T> decode{};   ///< the mean iteration, whose time is itl
@@ -40,11 +41,13 @@ using serving_estimate = basic_serving_estimate<>;
 
 namespace detail {
 
-/// What follows for whole requests from first tokens, gaps and throughput.
+/// What follows for whole requests from first tokens, gaps and throughput; `first` tokens come in the time
+/// to the first.
 template <Scalar T>
-constexpr void add_whole_requests(basic_serving_estimate<T>& s, const basic_service_load<T>& l) {
+constexpr void add_whole_requests(basic_serving_estimate<T>& s, const basic_service_load<T>& l,
+                                  const T& first = T(1.0)) {
   using math::sqrt;
-  const duration<T> answer = scalar_max(T(l.output_tokens - 1.0), T(0.0)) * s.itl;
+  const duration<T> answer = scalar_max(T(l.output_tokens - first), T(0.0)) * s.itl;
   s.e2e = named("end to end", s.ttft + answer);
   const T sd = s.first_token.deviation().value();
   const T spread = l.output_cv * answer.value();

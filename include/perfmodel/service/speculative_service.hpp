@@ -32,14 +32,16 @@ constexpr basic_latency_distribution<T> gaps_of_rounds(const basic_latency_distr
   return gap;
 }
 
-/// The service of rounds: an answer of O tokens is 1 + (O - 1) / E of them; serve(load, round) says what a
-/// service makes of a load whose passes are round(iteration).
+/// The service of rounds: an answer of O tokens is 1 + (O - 1) / E of them, and so many come before its first
+/// tokens are sent; serve(load, round) says what a service makes of a load whose passes are round(iteration).
+/// Errors: a load that says how it `evicts`, as nothing is known of both.
 template <Scalar T, class Pass, class Serve>
 constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_deployment<T>& d,
                                                                     const basic_service_load<T>& l,
                                                                     const basic_speculation<T>& s,
                                                                     const Pass& pass,
                                                                     const Serve& serve) {
+  check_no_evictions(l, "beside drafts");
   const T emitted = emitted_by(s, s.length);
   const T longest = l.input_tokens + l.output_tokens;
   const basic_kv_capacity<T> memory = speculative_capacity(d, s, longest, l.shared);
@@ -48,7 +50,7 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_
 
   basic_service_load<T> rounds = l;
   rounds.output_tokens = 1.0 + scalar_max(T(l.output_tokens - 1.0), T(0.0)) / emitted;
-  rounds.evicts.reset();  // nothing is known of both
+  rounds.first_tokens = 1.0 + (l.first_tokens - 1.0) / emitted;
   const T limit = scalar_max(room, T(1.0));
   rounds.batch_limit = l.batch_limit ? scalar_min(*l.batch_limit, limit) : limit;
   const T cached = mean_context(l) - mean_context(rounds);

@@ -7,6 +7,20 @@
 
 namespace perfmodel {
 
+/// What the mean time to the first token is made of, beside the prompt itself (basic_prompt_passes::alone).
+/// Test: together with it the mean of `first_token`, but for the first wave of a run.
+template <Scalar T = double>
+struct basic_first_token_terms {
+  duration<T> host{};     ///< of the request
+  duration<T> joining{};  ///< iterations that it lets go by, or what is left of the one it finds
+  T iterations{};         ///< how many of them
+  T beside{};             ///< prompts that come with it
+  duration<T> behind{};   ///< other prompts
+  duration<T> place{};    ///< until a sequence ends
+  duration<T> fetch{};    ///< of a prefix that the host has
+};
+using first_token_terms = basic_first_token_terms<>;
+
 /// A service in its steady state, or over a run. Latencies are what a client sees.
 template <Scalar T = double>
 struct basic_service_state {
@@ -16,6 +30,7 @@ struct basic_service_state {
   basic_latency_distribution<T> first_token{};
   basic_latency_distribution<T>
       gap{};  ///< between tokens of a request, the stalls of prompts included
+  basic_first_token_terms<T> first{};
 };
 using service_state = basic_service_state<>;
 

@@ -197,12 +197,14 @@ constexpr collective_profile collective_profile_of(const interconnect& l) {
   }
   return p;
 }
+inline constexpr std::array measured_collective_profiles{
+    &collectives_h100_sxm, &collectives_h200_sxm, &collectives_a100_sxm};
+
 /// The profile fitted to the links of this very machine, or of the same die on the same fabric; null
 /// where nobody measured. Test: a100_sxm_40gb has a100_sxm_80gb's.
 constexpr const collective_profile* measured_collectives(const accelerator& a) {
-  constexpr std::array all{&collectives_h100_sxm, &collectives_h200_sxm, &collectives_a100_sxm};
   const collective_profile* found = nullptr;
-  for (const collective_profile* p : all) {
+  for (const collective_profile* p : measured_collective_profiles) {
     const accelerator& d = *p->donor;
     const bool same_die = a.architecture == d.architecture && a.sms.value() == d.sms.value();
     const bool same_fabric =
@@ -214,12 +216,31 @@ constexpr const collective_profile* measured_collectives(const accelerator& a) {
   return found;
 }
 
+/// Of a measured architecture with a quicker link than was measured (what if it were?): what was measured, at the
+/// new link's rate, with the spread of a fabric that never was. Else null.
+constexpr const collective_profile* measured_on_slower_link(const accelerator& a) {
+  const collective_profile* found = nullptr;
+  for (const collective_profile* p : measured_collective_profiles) {
+    const accelerator& d = *p->donor;
+    const bool quicker = a.fabric.bandwidth.value() > d.fabric.bandwidth.value();
+    if (a.architecture != d.architecture || a.fabric.kind != d.fabric.kind || !quicker) continue;
+    if (found == nullptr || same_machine(a, d)) found = p;
+  }
+  return found;
+}
+
 /// The fitted profile where there is one, else the default of its fabric. A Grace CPU takes 30 us
 /// for a launch: assumed, between the 21.5 of H200's hosts and 38.8 for TensorRT-LLM's smallest
 /// all-reduce on GB200 (TensorRT-LLM pull request 14534).
 constexpr collective_profile collective_profile_of(const accelerator& a) {
   if (const collective_profile* measured = measured_collectives(a)) return *measured;
   require_calibrated_kind(a);
+  if (const collective_profile* slower = measured_on_slower_link(a)) {
+    collective_profile p = *slower;
+    p.donor = nullptr;
+    p.log_sigma = 0.43;
+    return p;
+  }
   collective_profile p = collective_profile_of(a.fabric);
   if (a.host.kind == link_kind::nvlink_c2c) p.value.host_launch = 30.0 * us;
   return p;

@@ -205,6 +205,8 @@ inline constexpr std::array alternatives_of_nvidia{
     alternative{"jetson_orin_nano_8gb", "dram.bandwidth", 102.4e9, "B/s", "alternative", sources::orin_nano_page, "Super mode"},
     alternative{"jetson_orin_nano_8gb", "tdp", 25, "W", "alternative", sources::orin_nano_page, "Super mode"},
     alternative{"jetson_orin_nx_16gb", "matrix.peak.fp16", 50e12, "FLOP/s", "refuted", claims::unsourced, "100 sparse INT8 TOPS, with the DLA, / 2"},
+    alternative{"jetson_orin_nx_16gb", "matrix.peak.int8", 100e12, "FLOP/s", "alternative", sources::jetson_modules, "the module's TOPS: sparse, with the DLA"},
+    alternative{"jetson_agx_orin_64gb", "matrix.peak.int8", 275e12, "FLOP/s", "alternative", sources::orin_tops, "the module's TOPS: sparse, with the DLA"},
     alternative{"jetson_agx_orin_64gb", "matrix.peak.fp16", 138e12, "FLOP/s", "refuted", claims::unsourced, "275 sparse INT8 TOPS, with the DLA, / 2"},
     alternative{"jetson_thor", "matrix.peak.fp4", 2070e12, "FLOP/s", "sparse", {basis::copied, "2070 sparse TFLOPS, https://learnaivisually.com/ai-explained/jetson-thor-edge-blackwell"}, "2:4 sparse"},
     alternative{"jetson_thor", "matrix.peak.fp4", 700e12, "FLOP/s", "refuted", claims::unsourced, "fits no convention"},

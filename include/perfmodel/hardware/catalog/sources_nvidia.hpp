@@ -120,6 +120,7 @@ inline constexpr source rtx_pro_query{basis::measured, "device query of a Server
 
 // NVIDIA Jetson.
 inline constexpr source orin_brief{basis::copied, "digest of NVIDIA's Jetson AGX Orin technical brief, http://mzph.cn/web/30785.shtml, of https://www.nvidia.com/content/dam/en-zz/Solutions/gtcf21/jetson-orin/nvidia-jetson-agx-orin-technical-brief.pdf"};
+inline constexpr source orin_tops{basis::copied, "up to 275 sparse INT8 TOPS at MAXN, https://blog.us.fixstars.com/?p=1855"};
 inline constexpr source orin_nano_page{basis::copied, "figures of NVIDIA's Jetson Orin Nano datasheet, https://www.brojogopalsapui.com/dark/ai-foundations/sub_contents/AI_hardware/jetson_orin_nano_dark.html, of https://dam-cdn.nvd.orangelogic.com/AssetLink/2ug686w80406gxf6q8uv7r3l7265m2n8.pdf"};
 inline constexpr source orin_tensor{basis::derived, "SMs x 4 tensor cores x 256 FMA x 2 FLOP x clock, dense, GPU only"};
 inline constexpr source orin_tensor_int8{basis::derived, "SMs x 4096 operations x clock, dense, GPU only"};

@@ -37,7 +37,8 @@ Json on_one_level(const config_fields<Json>& own) {
   Json out = own.all();
   for (const char* key : {"attn_config", "ffn_config"}) {
     if (!own.has(key)) continue;
-    const Json& part = own.object(key).all();
+    const auto fields = own.object(key);
+    const Json& part = fields.all();
     for (auto it = part.begin(); it != part.end(); ++it) {
       if (!out.contains(it.key())) out[it.key()] = it.value();
     }

@@ -88,6 +88,14 @@ constexpr bytes<T> state_of_sequence(const basic_transformer<T>& m) {
                  return bytes<T>(sequence_state(a));
                }));
 }
+/// kv_bytes_per_token of a model that was checked.
+template <Scalar T>
+constexpr bytes_per_token<T> cache_per_token(const basic_transformer<T>& m,
+                                             const storage_format& format) {
+  return named("KV bytes per token", over_layers(m.layers.mixers, [&](const auto& a) {
+                                       return bytes<T>(token_cache(a, format));
+                                     }) / token);
+}
 }  // namespace detail
 
 /// What a token adds to the cache, whole model, before any window is full: 2 L H_kv d_h b for
@@ -100,10 +108,7 @@ template <Scalar T>
 constexpr bytes_per_token<T> kv_bytes_per_token(
     const basic_transformer<T>& m, const storage_format& format = number_format::bf16) {
   require_valid(format, "kv");
-  checked(m);
-  return named("KV bytes per token", detail::over_layers(m.layers.mixers, [&](const auto& a) {
-                                       return bytes<T>(detail::token_cache(a, format));
-                                     }) / token);
+  return detail::cache_per_token(checked(m), format);
 }
 
 /// What one more token adds to the cache at long context, whole model: as kv_bytes_per_token, without

@@ -24,6 +24,7 @@ struct basic_attention_prefill {
   T softmax_flop = T(0.0);
 
   constexpr T value_width() const { return value_dim.value_or(head_dim); }
+  friend bool operator==(const basic_attention_prefill&, const basic_attention_prefill&) = default;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {

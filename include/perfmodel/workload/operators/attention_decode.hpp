@@ -21,6 +21,7 @@ struct basic_attention_decode {
   T splits = T(1.0);
 
   constexpr T value_width() const { return value_dim.value_or(head_dim); }
+  friend bool operator==(const basic_attention_decode&, const basic_attention_decode&) = default;
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("batch"), s.batch...);

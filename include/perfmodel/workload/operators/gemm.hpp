@@ -28,18 +28,36 @@ struct basic_gemm {
 using gemm = basic_gemm<>;
 
 namespace detail {
+/// FLOP and DRAM bytes of a product.
+template <Scalar T>
+struct product_needs {
+  flops<T> matrix_flop{};
+  basic_traffic<T> dram{};
+};
+/// Of m rows, n columns and k in between, all valid, and of an element of each operand.
+template <Scalar T>
+constexpr product_needs<T> needs_of_product(const T& m, const T& n, const T& k,
+                                            const bytes<>& activation, const bytes<T>& weights,
+                                            const bytes<>& output) {
+  const flops<T> work = named("flop", 2.0 * m * n * k * flop);
+  const bytes<T> activations = named("activation bytes", m * k * activation);
+  return {work, {activations + weights, named("output bytes", m * n * output)}};
+}
+template <Scalar T>
+constexpr bytes<T> weight_bytes_of(const basic_gemm<T>& g) {
+  return named("weight bytes", g.k * g.n * bytes_of(g.weights));
+}
+
 /// demand_of, of valid fields.
 template <Scalar T>
 constexpr basic_demand<T> demand_of_valid(const basic_gemm<T>& g) {
-  const T &m = g.m, &n = g.n, &k = g.k;
+  const product_needs<T> needs =
+      needs_of_product(g.m, g.n, g.k, bytes_of(g.format), weight_bytes_of(g), bytes_of(g.output));
   basic_demand<T> d;
   d.name = "gemm";
   d.format = wider(g.format, g.weights.format);
-  d.matrix_flop = named("flop", 2.0 * m * n * k * flop);
-  const bytes<T> activations = named("activation bytes", m * k * bytes_of(g.format));
-  const bytes<T> weights = named("weight bytes", k * n * bytes_of(g.weights));
-  d.dram.read = activations + weights;
-  d.dram.written = named("output bytes", m * n * bytes_of(g.output));
+  d.matrix_flop = needs.matrix_flop;
+  d.dram = needs.dram;
   d.l2 = d.dram;
   return d;
 }

@@ -1,0 +1,190 @@
+// What the passes of an answer keep gives what each pass computes by itself.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/scalar/lanes.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+#include <vector>
+
+#include "support/order.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::calibrated_machine;
+using perfmodel_test::calibrated_machines;
+using perfmodel_test::one_of;
+using perfmodel_test::power_of_two;
+using perfmodel_test::random_numbers;
+using perfmodel_test::whole;
+
+namespace {
+
+/// A calibration that keeps nothing, and whose links are asked for their price.
+struct forgetful : private pm::calibrated {
+  explicit forgetful(const pm::calibrated& c) : pm::calibrated(c) {}
+  using pm::calibrated::beside;
+  using pm::calibrated::dram_bandwidth;
+  using pm::calibrated::engine;
+  using pm::calibrated::estimate;
+  using pm::calibrated::host_time;
+  using pm::calibrated::launch_time;
+  using pm::calibrated::matrix_rate;
+  using pm::calibrated::pass_time;
+  using pm::calibrated::price;
+  using pm::calibrated::rank_wait;
+  using pm::calibrated::selects;
+  using pm::calibrated::small_kernel_time;
+  using pm::calibrated::small_kernels;
+  using pm::calibrated::time;
+  using pm::calibrated::vector_rate;
+};
+static_assert(pm::PricesByLines<pm::calibrated, double> && !pm::PricesByLines<forgetful, double>);
+static_assert(std::same_as<pm::detail::kept_by<forgetful>::type, pm::detail::nothing_kept>);
+static_assert(!std::same_as<pm::detail::kept_by<pm::calibrated>::type, pm::detail::nothing_kept>);
+
+bool near(double a, double b) {
+  return std::abs(a - b) <= 1e-12 * std::abs(b);
+}
+
+pm::deployment random_deployment(random_numbers& x, const pm::accelerator& device) {
+  pm::deployment d{.device = device, .model = *one_of(x, cat::models).model};
+  d.layout.tensor = static_cast<int>(power_of_two(x, 0, 3));
+  if (x.uniform() < 0.3) d.layout.pipeline = 2;
+  if (x.uniform() < 0.3) d.kv = pm::fp8;
+  if (x.uniform() < 0.3) d.weights = pm::weight_storage(pm::fp8);
+  if (x.uniform() < 0.3) d.activations = pm::fp8;
+  if (pm::experts_of(d.model) && x.uniform() < 0.3) {
+    d.layout.data = d.layout.tensor;
+    d.layout.expert = d.layout.tensor;
+    d.layout.tensor = 1;
+  }
+  return d;
+}
+
+/// Whether a pass can be at all: its formats on the chip, its layout on the model.
+bool can_be(const pm::deployment& d, const pm::calibrated& c) {
+  try {
+    (void)pm::step(d, {.batch = 1.0, .context = 100.0, .prefill_tokens = 10.0}, c);
+    return true;
+  } catch (const pm::error&) {
+    return false;
+  }
+}
+
+pm::iteration random_iteration(random_numbers& x) {
+  pm::iteration i{.batch = x.uniform() < 0.8 ? whole(x, 1, 512) : 0.0, .context = whole(x, 1, 1e5)};
+  if (!(i.batch > 0.0) || x.uniform() < 0.5) {
+    i.prefill_tokens = whole(x, 1, 16384);
+    i.prefill_past = x.uniform() < 0.5 ? whole(x, 1, 1e4) : 0.0;
+  }
+  return i;
+}
+
+/// Of a few passes asked again and again, the number whose times differ.
+long differing(random_numbers& x, const pm::deployment& d, const pm::calibrated& c) {
+  const forgetful plain(c);
+  const pm::detail::predicted_pass<double, pm::calibrated, pm::calibrated> kept{d, c, c};
+  std::vector<pm::iteration> some(3);
+  long differ = 0;
+  for (int k = 0; k < 12; ++k) {
+    pm::iteration& i = some[static_cast<std::size_t>(x.uniform(0.0, 3.0))];
+    if (k < 3 || x.uniform() < 0.5) i = random_iteration(x);
+    if (!(i.batch + i.prefill_tokens > 0.0)) continue;
+    const double by_itself = pm::detail::time_of_pass(d, i, plain, plain).value();
+    if (!near(kept.time(i).value(), by_itself)) ++differ;
+    if (!near(kept(i).time.value(), by_itself)) ++differ;
+  }
+  return differ;
+}
+
+}  // namespace
+
+TEST_CASE("predicted_pass: passes of one answer, in any order and again, as each by itself") {
+  random_numbers x(13);
+  long differ = 0, tried = 0;
+  while (tried < 1500) {
+    const calibrated_machine& m = one_of(x, calibrated_machines());
+    const pm::deployment d = random_deployment(x, *m.device);
+    if (!can_be(d, m.silicon)) continue;
+    ++tried;
+    differ += differing(x, d, m.silicon);
+  }
+  CHECK(differ == 0);
+}
+
+TEST_CASE("kept_products: more products than are kept, and rows that come again") {
+  random_numbers x(14);
+  const pm::calibrated c = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  std::vector<pm::gemm> shapes;
+  for (int k = 0; k < 24; ++k) {
+    pm::gemm g{.m = 1.0, .n = whole(x, 1, 20000), .k = whole(x, 1, 20000)};
+    if (k % 3 == 1) g.format = pm::fp8;
+    if (k % 3 != 0)
+      g.weights = k % 2 == 0 ? pm::storage_format(pm::fp8) : pm::storage_format(pm::int4, 128, 16);
+    shapes.push_back(g);
+  }
+  pm::calibrated::kept_type kept;
+  long differ = 0;
+  for (int k = 0; k < 4000; ++k) {
+    pm::gemm& g = shapes[static_cast<std::size_t>(x.uniform(0.0, 24.0))];
+    if (x.uniform() < 0.7) g.m = whole(x, 1, x.uniform() < 0.5 ? 300 : 20000);
+    const double fresh = c.time(cat::h100_sxm, g).value();
+    if (!near(c.time(cat::h100_sxm, g, kept).value(), fresh)) ++differ;
+  }
+  CHECK(differ == 0);
+}
+
+TEST_CASE("kept_collectives: lines of every collective are its time, of no byte and of many") {
+  random_numbers x(15);
+  using pm::collective_op;
+  constexpr std::array operations = {collective_op::all_reduce,     collective_op::all_gather,
+                                     collective_op::reduce_scatter, collective_op::all_to_all,
+                                     collective_op::broadcast,      collective_op::point_to_point};
+  constexpr std::array kernels = {
+      pm::collective_implementation::any, pm::collective_implementation::nccl,
+      pm::collective_implementation::one_shot, pm::collective_implementation::two_shot,
+      pm::collective_implementation::custom};
+  long differ = 0, tried = 0;
+  while (tried < 3000) {
+    const calibrated_machine& m = one_of(x, calibrated_machines());
+    pm::collective c{
+        .operation = one_of(x, operations),
+        .ranks = static_cast<int>(whole(x, 1, 10)),
+        .implementation = one_of(x, kernels),
+        .launch = x.uniform() < 0.8 ? pm::launch_mode::graph : pm::launch_mode::stream};
+    if (c.operation == collective_op::point_to_point) c.ranks = 2;
+    const auto& link = x.uniform() < 0.8 ? m.device->fabric : m.device->host;
+    pm::detail::kept_collectives<double, pm::calibrated> kept(m.silicon);
+    try {
+      for (const double bytes : {1.0, 0.0, 0.25, 1e3, 1e6, 8.0 * 1024 * 1024, 3e7, 1e9, 1e12}) {
+        c.message = pm::message_bytes<>(bytes * pm::byte);
+        const double once = pm::collective_time(link, c, m.silicon).time.value();
+        if (!near(kept.time(link, c).value(), once)) ++differ;
+      }
+      ++tried;
+    } catch (const pm::error&) {
+    }
+  }
+  CHECK(differ == 0);
+}
+
+TEST_CASE("serving: calibrated answers side by side, in lanes, as one by one") {
+  using four = pm::lanes<4>;
+  const pm::deployment d{.device = cat::h100_sxm,
+                         .model = cat::llama_3_70b,
+                         .layout = {.tensor = 8},
+                         .served_by = pm::engine::vllm};
+  const pm::calibrated c = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  // None is cut into chunks, which is asked once for all lanes.
+  const double prompts[] = {300.0, 1024.0, 2048.0, 4000.0};
+  pm::service_load l{.output_tokens = 256.0, .arrivals = pm::closed_loop{64.0}};
+  auto in_lanes = pm::lift<four>(l);
+  in_lanes.input_tokens = four::load(prompts);
+  const auto together = pm::serving(pm::lift<four>(d), in_lanes, pm::lift<four>(c));
+  for (std::size_t i = 0; i < 4; ++i) {
+    l.input_tokens = prompts[i];
+    const pm::serving_estimate one = pm::serving(d, l, c);
+    CHECK(near(pm::lanes_of<four>::lane(together.itl.value(), i), one.itl.value()));
+    CHECK(near(pm::lanes_of<four>::lane(together.ttft.value(), i), one.ttft.value()));
+  }
+}

@@ -1,0 +1,85 @@
+// A service is answered without a call of operator new, its percentiles included.
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <new>
+#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
+
+namespace {
+std::atomic<long> allocations{0};
+}  // namespace
+
+// Of the whole test program: what it does is as before, and counted.
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size > 0 ? size : 1)) return p;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size > 0 ? size : 1);
+}
+void operator delete(void* p) noexcept {
+  std::free(p);
+}
+void operator delete(void* p, std::size_t) noexcept {
+  std::free(p);
+}
+void operator delete(void* p, const std::nothrow_t&) noexcept {
+  std::free(p);
+}
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+
+namespace {
+
+template <class F>
+long allocations_of(const F& f) {
+  const long before = allocations;
+  f();
+  return allocations - before;
+}
+
+volatile double sink;
+
+void answer(const pm::deployment& d, const pm::service_load& l, const pm::calibrated& silicon) {
+  const pm::serving_estimate s = pm::serving(d, l, silicon);
+  for (const double share : {0.5, 0.9, 0.99}) {
+    sink = s.first_token.quantile(share).value() + s.gap.quantile(share).value();
+  }
+  sink = s.e2e.value();
+}
+
+}  // namespace
+
+TEST_CASE("operator new is counted") {
+  static void* volatile kept = nullptr;
+  CHECK(allocations_of([] {
+          kept = ::operator new(8);
+          ::operator delete(kept);
+        }) == 1);
+}
+
+TEST_CASE("serving: no answer allocates, nor its percentiles") {
+  for (const pm::engine e : {pm::engine::vllm, pm::engine::sglang, pm::engine::trtllm}) {
+    const pm::calibrated silicon = pm::calibrated_for(cat::h100_sxm, e);
+    for (const pm::transformer* model :
+         {&cat::llama_3_70b, &cat::deepseek_v3, &cat::gpt_oss_120b}) {
+      const pm::deployment d{
+          .device = cat::h100_sxm, .model = *model, .layout = {.tensor = 8}, .served_by = e};
+      pm::service_load l{.input_tokens = 2048.0, .output_tokens = 256.0};
+      l.arrivals = pm::closed_loop{64.0};
+      CHECK(allocations_of([&] { answer(d, l, silicon); }) == 0);
+      l.arrivals = pm::closed_loop{64.0, 640.0};
+      CHECK(allocations_of([&] { answer(d, l, silicon); }) == 0);
+      l.arrivals = pm::open_loop{.rate = 2.0 * pm::request / pm::second};
+      CHECK(allocations_of([&] { answer(d, l, silicon); }) == 0);
+      const pm::iteration pass{.batch = 64.0, .context = 4096.0, .prefill_tokens = 512.0};
+      CHECK(allocations_of([&] { sink = pm::step(d, pass, silicon).time.value(); }) == 0);
+    }
+  }
+}
