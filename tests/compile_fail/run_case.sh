@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # run_case.sh <case.cpp> <gcc|clang> <compiler> <flags...>
 # A user reads the first lines: the first expectation, the cause, must stand within the first 6, and
-# the whole message must not exceed 25, or what `// lines: <number>` of the case allows.
+# the whole message must not exceed 25, or what `// lines: <number>` of the case allows. Lines that GCC quotes
+# from the source (`  12 | ...`) are not counted: from version 14 on it does so below each `required from`.
 set -euo pipefail
 export LC_ALL=C  # plain quotes in the messages
 
@@ -48,12 +49,13 @@ for regex in "${expected[@]}"; do
   fi
 done
 
-cause_at=$(grep -nE -m1 -e "${expected[0]}" <<<"$message" | cut -d: -f1)
+said() { grep -cvE '^ *[0-9]* \|' || true; }  # how many lines of the message on standard input are no quotes
+cause_at=$(head -n "$(grep -nE -m1 -e "${expected[0]}" <<<"$message" | cut -d: -f1)" <<<"$message" | said)
 if ((cause_at > 6)); then
   fail "the cause stands in line $cause_at of the message, and not in the first 6: ${expected[0]}" "$message"
 fi
 allowed=$(sed -n 's|^// *lines: *||p' "$case")
-total=$(wc -l <<<"$message")
+total=$(said <<<"$message")
 if ((total > ${allowed:-25})); then
   fail "the message has $total lines; allowed: ${allowed:-25}" "$message"
 fi

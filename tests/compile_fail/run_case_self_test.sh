@@ -68,9 +68,7 @@ check fail 'no twin' <<'CASE'
 // expect: error
 error
 CASE
-long='static_assert(false, "1"); static_assert(false, "2"); static_assert(false, "3");
-static_assert(false, "4"); static_assert(false, "5"); static_assert(false, "6");
-static_assert(false, "7"); static_assert(false, "8"); static_assert(false, "9");'
+long=$(for i in {1..26}; do echo "static_assert(false, \"$i\");"; done)
 check fail 'the message is too long' <<CASE
 // expect: "?1"?
 #ifdef MUST_FAIL
