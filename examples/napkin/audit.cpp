@@ -1,10 +1,10 @@
 #include "audit.hpp"
 
-#include <perfmodel/audit.hpp>
-#include <perfmodel/hardware/catalog/all.hpp>
+#include <algorithm>
 #include <perfmodel/units/text.hpp>
 
 #include "../common/amount.hpp"
+#include "audit_slips.hpp"
 #include "output.hpp"
 
 namespace napkin {
@@ -12,15 +12,6 @@ namespace napkin {
 namespace {
 
 namespace pm = perfmodel;
-
-/// Keys that say something of a claim, and are none of its question.
-constexpr std::string_view claim_keys[] = {
-    "query",  "id",   "statement", "source", "quantity",   "key",      "value",        "unit",
-    "digits", "over", "minus",     "mode",   "conditions", "expected", "expected_slip"};
-
-bool is_claim_key(std::string_view name) {
-  return std::ranges::find(claim_keys, name) != std::end(claim_keys);
-}
 
 // --- what was claimed ------------------------------------------------------------------------------
 
@@ -75,143 +66,6 @@ pm::claimed_value claimed(const json& claim, const unit_size& unit) {
   return c;
 }
 
-// --- what the law says -----------------------------------------------------------------------------
-
-/// One number of an answer, or a quotient or difference of two.
-struct law_answer {
-  double value = 0.0;
-  pm::unit_exponents unit{};
-  pm::answer_is kind = pm::answer_is::exact;
-  bool feasible = true;
-  std::string key{}, reason{};
-  pm::limiter limiter = pm::limiter::none;
-  double bytes = 0.0;
-};
-
-/// Answers that are bounds though no query of a machine gives them.
-struct bounded_key {
-  std::string_view query, key;
-  pm::answer_is kind;
-};
-constexpr bounded_key bounded_keys[] = {
-    {"iron_law", "time_s", pm::answer_is::at_least},
-    {"iron_law", "per_s", pm::answer_is::at_most},
-    {"tensor_parallel", "time_s", pm::answer_is::at_least},
-    {"tensor_parallel", "one_s", pm::answer_is::at_least},
-    {"collective", "algbw_bytes_per_s", pm::answer_is::at_most},
-    {"collective", "busbw_bytes_per_s", pm::answer_is::at_most},
-    {"serving", "output_tokens_per_s", pm::answer_is::at_most},
-    {"serving", "requests_per_s", pm::answer_is::at_most},
-    {"littles_law", "accesses_per_s", pm::answer_is::at_most},
-    {"serving", "ttft_s", pm::answer_is::at_least},
-    {"serving", "itl_s", pm::answer_is::at_least},
-};
-
-pm::answer_is kind_of(const query& asked, const outcome<>& answer, std::string_view key) {
-  for (const bounded_key& b : bounded_keys) {
-    if (b.query == asked.name && b.key == key) return b.kind;
-  }
-  const bool of_a_machine = asked.part != profile_part::none;
-  return of_a_machine && answer.is_time && key == "time_s" ? pm::answer_is::at_least
-                                                           : pm::answer_is::exact;
-}
-
-const query& quantity_of(const json& claim) {
-  const auto at = claim.find("quantity");
-  if (at == claim.end() || !at->is_string()) {
-    throw error(code::missing_key, "quantity is missing; it names a query, such as \"gemm\"");
-  }
-  return find_query(at->get_ref<const std::string&>());
-}
-
-/// The keys of the question: those beside the claim's own, and those of `conditions`.
-json question_of(const json& claim) {
-  json q = json::object();
-  if (const auto more = claim.find("conditions"); more != claim.end()) {
-    if (!more->is_object())
-      throw error(code::wrong_type, cat("conditions is ", brief(*more), "; allowed: an object"));
-    q = *more;
-  }
-  const query& asked = quantity_of(claim);
-  for (const auto& [name, v] : claim.items()) {
-    if (is_claim_key(name) && asked.find(name) == nullptr) continue;
-    if (name == "conditions") continue;
-    q[name] = v;
-  }
-  q["query"] = asked.name;
-  q["mode"] = claim.value("mode", "bound");
-  return q;
-}
-
-law_answer pick(const query& asked, const outcome<>& answer, const std::string& wanted) {
-  law_answer a;
-  a.feasible = !answer.has_feasibility || answer.feasible;
-  a.reason = answer.reason;
-  a.limiter = answer.limiter;
-  for (const auto& r : answer.results) {
-    if (std::string_view(r.key) == "bytes") a.bytes = r.value;
-  }
-  if (wanted == "feasible") {
-    a.value = a.feasible ? 1.0 : 0.0;
-    a.feasible = true;
-    a.key = wanted;
-    return a;
-  }
-  const result<double>* found = nullptr;
-  for (const auto& r : answer.results) {
-    if (wanted.empty() ? std::string_view(r.key) == "time_s" : wanted == r.key) found = &r;
-  }
-  if (found == nullptr && wanted.empty() && !answer.results.empty())
-    found = &answer.results.front();
-  if (found == nullptr) {
-    throw error(
-        code::unknown_key,
-        cat("key is ", in_quotes(wanted), ", which ", asked.name, " does not answer; allowed: ",
-            listed(answer.results, [](const auto& r) { return r.key; }), ", feasible"));
-  }
-  a.value = found->value;
-  a.unit = found->unit;
-  a.key = found->key;
-  a.kind = kind_of(asked, answer, found->key);
-  return a;
-}
-
-law_answer one_answer(const json& claim, const json& question, const given_profile* profile) {
-  const query& asked = quantity_of(claim);
-  std::string wanted;
-  if (const auto k = claim.find("key"); k != claim.end()) {
-    if (!k->is_string())
-      throw error(code::wrong_type, "key is no text; allowed: a name of an answer");
-    wanted = k->get<std::string>();
-  }
-  return pick(asked, answer_of(asked, question, profile), wanted);
-}
-
-/// With `over` a quotient and with `minus` a difference of two answers.
-law_answer answer_to(const json& claim, const json& question, const given_profile* profile) {
-  law_answer a = one_answer(claim, question, profile);
-  for (const char* how : {"over", "minus"}) {
-    const auto at = claim.find(how);
-    if (at == claim.end()) continue;
-    if (!at->is_object()) {
-      throw error(code::wrong_type, cat(how, " is ", brief(*at),
-                                        "; allowed: an object with quantity, key and its keys"));
-    }
-    const law_answer b = one_answer(*at, question_of(*at), profile);
-    a.kind = pm::answer_is::exact;
-    if (std::string_view(how) == "minus") {
-      a.value -= b.value;
-      continue;
-    }
-    if (b.value == 0.0) throw error(error_code::out_of_range, "over is 0; allowed: not 0");
-    a.value /= b.value;
-    for (std::size_t i = 0; i < a.unit.power.size(); ++i) {
-      a.unit.power[i] = static_cast<signed char>(a.unit.power[i] - b.unit.power[i]);
-    }
-  }
-  return a;
-}
-
 /// A unit may leave out the tokens and requests that an answer counts.
 void check_unit(const law_answer& a, const unit_size& u, const std::string& text) {
   constexpr std::size_t token = 3, request = 4;
@@ -221,107 +75,6 @@ void check_unit(const law_answer& a, const unit_size& u, const std::string& text
                 cat("unit is ", in_quotes(text), ", and ", a.key, " is in ",
                     a.unit == pm::unit_exponents{} ? "bare numbers" : unit_text(a.unit)));
   }
-}
-
-// --- the mistake behind it -------------------------------------------------------------------------
-
-std::vector<pm::slip_input> inputs_of(const query& asked, const json& question) {
-  std::vector<pm::slip_input> all;
-  for (const key& k : asked.keys) {
-    const auto given = question.find(k.name);
-    pm::slip_input i{k.name, {}, {}, {}, !k.required, k.range.whole};
-    if (given != question.end() && given->is_number()) {
-      i.number = given->get<double>();
-    } else if (k.kind == key_kind::word) {
-      i.word =
-          given != question.end() && given->is_string() ? given->get<std::string>() : k.fallback;
-      i.words.assign(k.words.begin(), k.words.end());
-    } else if (std::string_view(k.name) == "accelerator" && given != question.end() &&
-               given->is_string()) {
-      i.word = given->get<std::string>();
-      for (const auto& a : pm::catalog::accelerators) i.words.emplace_back(a.key);
-      std::ranges::stable_sort(i.words, {}, [&](const std::string& w) { return edits(w, i.word); });
-    } else {
-      continue;
-    }
-    all.push_back(std::move(i));
-  }
-  return all;
-}
-
-std::string words_of(const pm::slip& kind, const std::string& input, const std::string& instead) {
-  if (kind.change == pm::slip_change::left_out) return cat(input, " left out");
-  if (input.empty()) return kind.name;
-  return cat(kind.name, " (", input, instead.empty() ? "" : " ", instead, ")");
-}
-std::string words_of(const pm::found_slip& s) {
-  std::string text = words_of(*s.kind, s.input, s.instead);
-  if (s.second != nullptr)
-    text += cat(", and ", words_of(*s.second, s.second_input, s.second_instead));
-  return text;
-}
-
-/// The question of a claim asked again with some of it changed.
-class asked_again {
- public:
-  asked_again(const json& claim, const json& question, const law_answer& a,
-              const given_profile* profile)
-      : claim_(claim), question_(question), unit_(a.unit), profile_(profile) {}
-
-  std::optional<double> operator()(std::span<const pm::slip_question> changes) const {
-    json q = question_, asked_for = claim_;
-    for (const pm::slip_question& changed : changes) {
-      const std::string name(changed.input);
-      if (name == "key") {
-        asked_for[name] = std::string(*changed.word);
-      } else if (changed.number) {
-        q[name] = *changed.number;
-      } else if (changed.word) {
-        q[name] = std::string(*changed.word);
-      } else {
-        q.erase(name);
-      }
-    }
-    try {
-      const law_answer other = answer_to(asked_for, q, profile_);
-      return other.unit == unit_ ? std::optional(other.value) : std::nullopt;
-    } catch (const error&) {
-      return {};
-    }
-  }
-
- private:
-  const json& claim_;
-  const json& question_;
-  pm::unit_exponents unit_;
-  const given_profile* profile_;
-};
-
-std::optional<pm::found_slip> slip_of(const json& claim, const pm::claimed_value& c,
-                                      const law_answer& a, const json& question,
-                                      const given_profile* profile) {
-  const query& asked = quantity_of(claim);
-  auto inputs = inputs_of(asked, question);
-  pm::slip_input keys{"key", {}, a.key, {}, false};
-  for (const auto& r : answer_of(asked, question, profile).results) keys.words.emplace_back(r.key);
-  inputs.push_back(std::move(keys));
-  return pm::slip_behind(c, a.value, a.unit, inputs, asked_again(claim, question, a, profile));
-}
-
-/// What each input would have to be, the three nearest. Of a range, for the end that is nearer.
-json needed_of(const json& claim, const pm::claimed_value& c, const law_answer& a,
-               const json& question, const given_profile* profile) {
-  constexpr std::size_t most = 3;
-  json out = json::array();
-  const auto inputs = inputs_of(quantity_of(claim), question);
-  const double value = a.value < c.low ? c.low : c.high;
-  for (const auto& n : pm::needed_inputs(value, inputs, asked_again(claim, question, a, profile))) {
-    if (out.size() == most) break;
-    out.push_back({{"key", n.name},
-                   {"said", number_json("said", n.said)},
-                   {"needed", number_json("needed", n.needed)}});
-  }
-  return out;
 }
 
 /// Operands that were still in the L2 outrun DRAM: an input that a claim of a kernel has to state.
@@ -357,43 +110,61 @@ bool is_claim(const json& object) {
   return object.is_object() && at != object.end() && *at == "audit";
 }
 
-json audit_json(const json& claim, const given_profile* profile) {
+namespace {
+
+/// The verdict, and what it is for in words.
+std::string judge(answered_claim& c, const unit_size& u, const std::string& unit) {
+  const query& asked = quantity_of(c.claim);
+  c.found = pm::verdict_of(c.said, c.law.value, c.law.kind, c.law.feasible);
+  if (c.found == pm::verdict::impossible && c.law.feasible) {
+    if (std::string needed = unstated_input(asked, c.question, c.law); !needed.empty()) {
+      c.found = pm::verdict::needs;
+      return needed;
+    }
+  }
+  return reason_of(c.found, asked, c.law, u, unit);
+}
+void add_slips(json& out, answered_claim& c, const earlier_claims* before,
+               const given_profile* profile) {
+  constexpr std::size_t most = 4;
+  std::vector<std::string> slips = slips_of(c, before, profile);
+  if (slips.size() > most) slips.resize(most);
+  if (!slips.empty()) out["slip"] = slips.front();
+  if (slips.size() > 1) out["or_slips"] = json(std::vector(slips.begin() + 1, slips.end()));
+  if (!c.law.feasible) return;
+  c.needed = needed_of(c, profile);
+  if (!c.needed.empty()) out["would_take"] = c.needed;
+}
+
+}  // namespace
+
+json audit_json(const json& claim, const given_profile* profile, earlier_claims* before) {
   if (!claim.is_object()) throw error(code::malformed_request, "a claim is an object");
-  const query& asked = quantity_of(claim);
+  quantity_of(claim);
   const std::string unit = claim.value("unit", "");
   const unit_size u = unit_of(unit);
-  const pm::claimed_value c = claimed(claim, u);
+  answered_claim c{.claim = claim, .said = claimed(claim, u)};
   json out = json::object();
   if (const auto id = claim.find("id"); id != claim.end()) out["id"] = *id;
-  const json question = question_of(claim);
-  law_answer a;
+  c.question = question_of(claim);
   try {
-    a = answer_to(claim, question, profile);
+    c.law = answer_to(claim, c.question, profile);
   } catch (const error& e) {
     if (e.code() != code::missing_key) throw;
     out["verdict"] = pm::name_of(pm::verdict::needs);
     out["reason"] = e.what();
     return out;
   }
-  check_unit(a, u, unit);
-  pm::verdict v = pm::verdict_of(c, a.value, a.kind, a.feasible);
-  std::string reason = reason_of(v, asked, a, u, unit);
-  if (v == pm::verdict::impossible && a.feasible) {
-    if (std::string needed = unstated_input(asked, question, a); !needed.empty()) {
-      v = pm::verdict::needs;
-      reason = std::move(needed);
-    }
-  }
-  out["verdict"] = pm::name_of(v);
-  out["key"] = a.key;
-  out["value"] = number_json("value", a.value / u.factor);
+  check_unit(c.law, u, unit);
+  const std::string reason = judge(c, u, unit);
+  out["verdict"] = pm::name_of(c.found);
+  out["key"] = c.law.key;
+  out["value"] = number_json("value", c.law.value / u.factor);
   if (!unit.empty()) out["unit"] = unit;
   out["reason"] = reason;
-  if (v == pm::verdict::wrong || (v == pm::verdict::impossible && a.feasible)) {
-    if (const auto s = slip_of(claim, c, a, question, profile)) out["slip"] = words_of(*s);
-    if (json needed = needed_of(claim, c, a, question, profile); !needed.empty())
-      out["would_take"] = std::move(needed);
-  }
+  if (c.found == pm::verdict::wrong || c.found == pm::verdict::impossible)
+    add_slips(out, c, before, profile);
+  if (before != nullptr) before->add(c);
   return out;
 }
 
@@ -417,8 +188,9 @@ json claim_from_command_line(const std::vector<std::string>& words) {
     if (name == "quantity") claim[name] = text;
   }
   const query& asked = quantity_of(claim);
-  for (const auto& [name, text] : given) {
-    if (name == "quantity") continue;
+  for (const auto& [said, text] : given) {
+    if (said == "quantity") continue;
+    const std::string name = said == "gpu" ? "accelerator" : said;
     const key* k = asked.find(name);
     const bool words_only = k == nullptr && name != "value" && name != "digits";
     claim[name] = words_only ? json(text) : from_command_line(k, text);
@@ -433,6 +205,10 @@ std::string audit_text(const json& claim, const json& found) {
   if (const std::string unit = claim.value("unit", ""); !unit.empty()) s += cat(" ", unit);
   s += "\n";
   if (found.contains("slip")) s += cat("  as if: ", found["slip"].get<std::string>(), "\n");
+  if (found.contains("or_slips")) {
+    for (const json& other : found["or_slips"])
+      s += cat("  or as if: ", other.get<std::string>(), "\n");
+  }
   if (found.contains("slip") || !found.contains("would_take")) return s;
   const char* before = "  it would take: ";
   for (const json& n : found["would_take"]) {

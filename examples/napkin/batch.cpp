@@ -52,13 +52,13 @@ class line_reader {
 };
 
 json answer_line(const std::string& line, bool too_long, json& object, const given_profile* profile,
-                 batch_of what) {
+                 batch_of what, earlier_claims& before) {
   if (too_long) throw error(code::malformed_request, "the line is longer than 1 MiB");
   if (line.find_first_not_of(" \t\r") == line.npos) {
     throw error(code::malformed_request, "the line is empty; a request is an object");
   }
   read_json(line, object);
-  if (what == batch_of::claims || is_claim(object)) return audit_json(object, profile);
+  if (what == batch_of::claims || is_claim(object)) return audit_json(object, profile, &before);
   if (asks_sensitivity(object)) return sensitivity_json(object, profile);
   return answer_json(answer_of(query_of(object), object, profile), object);
 }
@@ -76,12 +76,13 @@ bool answer_batch(std::istream& in, std::ostream& out, const given_profile* prof
                   batch_of what) {
   line_reader lines(in, out);
   bool all_answered = true;
+  earlier_claims before;
   std::string line;
   for (std::size_t number = 1; lines.next(line) && out; ++number) {
     json object;
     json answer;
     try {
-      answer = answer_line(line, lines.too_long(), object, profile, what);
+      answer = answer_line(line, lines.too_long(), object, profile, what, before);
     } catch (const perfmodel::error& e) {
       answer = error_json(e, id_of(object), number);
       all_answered = false;

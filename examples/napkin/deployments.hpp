@@ -180,6 +180,14 @@ std::optional<perfmodel::basic_host_cache<T>> host_of(inputs<T>& in, bool shares
   return host;
 }
 
+/// Throws inconsistent where a request says how sequences are evicted, of a service that has no law of it.
+template <perfmodel::Scalar T>
+void refuse_preemption(const inputs<T>& in, const char* allowed) {
+  if (!in.has("preemption")) return;
+  throw perfmodel::error(perfmodel::error_code::inconsistent,
+                         cat("preemption is ", in.text("preemption"), "; allowed: ", allowed));
+}
+
 /// What a request says of load_keys().
 template <perfmodel::Scalar T>
 perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
@@ -200,6 +208,9 @@ perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
                        perfmodel::scheduling::static_batches}) {
     if (in.text("scheduler") == name_of(s)) l.scheduler = s;
   }
+  if (!l.is_closed()) refuse_preemption(in, "none at requests_per_s, only at a concurrency");
+  if (l.scheduler == perfmodel::scheduling::static_batches)
+    refuse_preemption(in, "none of static_batches, where nobody joins");
   return l;
 }
 

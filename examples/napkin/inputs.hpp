@@ -50,6 +50,7 @@ class inputs {
   inputs(const request& r, perfmodel::trace& tape) requires(traces) : request_(r), tape_(&tape) {}
 
   const query& asked() const { return request_.asked(); }
+  const request& all() const { return request_; }
   bool has(std::string_view key) const { return request_.has(key); }
   bool given(std::string_view key) const { return request_.at(key).given; }
   bool flag(std::string_view key) const { return request_.flag(key); }

@@ -26,7 +26,9 @@ std::string key::allowed_unit() const {
 }
 
 key accelerator_key() {
-  return text("accelerator", "one that `napkin gpus` lists, or the path of an accelerator file");
+  key k = text("accelerator", "one that `napkin gpus` lists, or the path of an accelerator file");
+  k.alias = "gpu";
+  return k;
 }
 key model_key() {
   return text(
@@ -52,19 +54,22 @@ key weight_copies_key(const char* help) {
 }
 
 std::vector<key> reservation_keys() {
-  return {positive("utilization",
-                   "share of the memory that may be used; where not given, the "
-                   "engine's: 0.9 without a name",
-                   1.0)
-              .optional(),
-          amount_of_bytes("activation_bytes",
-                          "of the largest pass, on each GPU; where not given, the engine's")
-              .optional(),
-          amount_of_bytes("runtime_bytes",
-                          "context and buffers, on each GPU; where not given, the engine's")
-              .optional(),
-          count("max_sequences", "that the engine is started for; where not given, its default")
-              .optional()};
+  return {
+      positive("utilization",
+               "share of the memory that may be used; where not given, the "
+               "engine's: 0.9 without a name",
+               1.0)
+          .optional(),
+      amount_of_bytes("activation_bytes",
+                      "of the largest pass, on each GPU; where not given, the engine's")
+          .optional(),
+      amount_of_bytes("runtime_bytes",
+                      "context and buffers, on each GPU; where not given, the engine's")
+          .optional(),
+      count("max_sequences",
+            "that the engine is started for, and but for sglang's the most that it lets in; where "
+            "not given, its default is kept memory for")
+          .optional()};
 }
 
 key measured_key(const char* name, const perfmodel::unit_exponents& unit) {
@@ -161,8 +166,8 @@ std::vector<key> load_keys() {
       host_memory_key(),
       host_link_key(),
       word("preemption",
-           "how sequences come back that are evicted where answers outgrow the cache; not counted, "
-           "where not given",
+           "how sequences come back that are evicted where answers outgrow the cache of a "
+           "concurrency; not counted, where not given",
            {"recompute", "swap"})
           .optional(),
       count("chunk_tokens",
@@ -222,6 +227,22 @@ std::string nearest(std::string_view name, std::span<const std::string_view> nam
       least = d;
       best = candidate;
     }
+  }
+  return best;
+}
+
+std::string suggested(std::string_view name, std::span<const std::string_view> names) {
+  const std::string wanted = plain(name);
+  std::string best;
+  double least = 1e9;
+  for (const auto candidate : names) {
+    const std::string known = plain(candidate);
+    const bool letters = std::min(wanted.size(), known.size()) < 3;  // m is a part of any word
+    const double d = letters ? static_cast<double>(edits(wanted, known)) : distance(wanted, known);
+    const double letters_of = static_cast<double>(known.size());
+    if (d >= least || d >= letters_of || d > std::max(1.0, letters_of / 3.0)) continue;
+    least = d;
+    best = candidate;
   }
   return best;
 }

@@ -115,5 +115,7 @@ inline constexpr std::string_view common_keys[] = {"query", "id", "mode"};
 std::size_t edits(std::string_view a, std::string_view b);
 /// The name of `names` that is most like `name`, for "did you mean".
 std::string nearest(std::string_view name, std::span<const std::string_view> names);
+/// The nearest where it is near: a part of it, or a third of its letters amiss at most. "" else.
+std::string suggested(std::string_view name, std::span<const std::string_view> names);
 
 }  // namespace napkin

@@ -7,6 +7,7 @@
 #include "audit.hpp"
 #include "batch.hpp"
 #include "calibrate.hpp"
+#include "help.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "planning.hpp"
@@ -68,6 +69,10 @@ class words {
   bool mention(std::string_view name) const {
     return std::find(all_.begin(), all_.end(), name) != all_.end();
   }
+  /// The word at a place, where it is no option.
+  std::string_view at(std::size_t i) const {
+    return i < all_.size() && !all_[i].starts_with('-') ? all_[i] : std::string_view();
+  }
 
  private:
   std::vector<std::string_view> all_;
@@ -107,7 +112,7 @@ class query_command {
     }
     for (const std::string& fact : set_) napkin::add_set(object, fact);
     if (price_option_ != nullptr && price_option_->count() > 0) {
-      object["price"] = napkin::from_command_line(nullptr, price_);
+      object["price"] = napkin::price_from_command_line(price_);
     }
     add_unknown(object);
     return object;
@@ -139,12 +144,18 @@ class query_command {
       command_
           ->add_option("--set", set_,
                        "fact=value: the accelerator with another fact, such as "
-                       "dram.bandwidth=6TB/s; again for each")
+                       "dram.bandwidth=6TB/s; of one of several, h100_sxm.dram.bandwidth=6TB/s; "
+                       "again for each")
           ->type_name("")
           ->expected(1)
           ->take_all();
+    }
+    if (napkin::has_prices(asked)) {
       price_option_ =
-          command_->add_option("--price", price_, "of one accelerator, in USD/h")->type_name("");
+          command_
+              ->add_option("--price", price_,
+                           "of one accelerator, in USD/h; of several kinds h100_sxm=2.5,mi300x=2")
+              ->type_name("");
     }
     command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
   }
@@ -336,8 +347,8 @@ class calibrate_command {
   explicit calibrate_command(CLI::App& app)
       : command_(app.add_subcommand(
             "calibrate",
-            "A machine's profile from measured latencies of matrix products (--data), or an "
-            "engine's from runs of your own service (--runs)")),
+            "A profile from measurements of your own: of a machine from latencies of matrix "
+            "products (--data), of an engine from runs of a service (--runs)")),
         keys_(napkin::run_keys()),
         values_(keys_.size()) {
     command_
@@ -419,9 +430,31 @@ class audit_command {
   bool as_json_ = false;
 };
 
+/// Commands under headings, a line each; below explain and sensitivity, whose commands are the same, one line.
+class grouped_help : public CLI::Formatter {
+ public:
+  grouped_help() { column_width(34); }
+  std::string make_subcommands(const CLI::App* of, CLI::AppFormatMode mode) const override {
+    const auto all = of->get_subcommands([](const CLI::App*) { return true; });
+    if (all.empty()) return {};
+    if (of->get_parent() != nullptr)
+      return "\nSUBCOMMAND: a query that `napkin --help` lists; with --help its keys.\n";
+    if (mode != CLI::AppFormatMode::Normal) return {};
+    std::vector<napkin::help_line> lines;
+    for (const CLI::App* c : all) lines.push_back({c->get_name(), c->get_description()});
+    return napkin::grouped(lines);
+  }
+};
+struct with_grouped_help : CLI::App {
+  with_grouped_help()
+      : CLI::App("napkin: how fast a large model runs on a machine, and what limits it", "napkin") {
+    formatter(std::make_shared<grouped_help>());
+  }
+};
+
 /// The commands of the program, each with its options.
 struct commands {
-  CLI::App app{"napkin: how fast a large model runs on a machine, and what limits it", "napkin"};
+  with_grouped_help app{};
   std::vector<std::unique_ptr<query_command>> queries{};
   query_command planning;
   CLI::App* explaining = app.add_subcommand(
@@ -447,7 +480,6 @@ struct commands {
         explaining_row(*explaining, said) {
     app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
     app.require_subcommand(1);
-    app.get_formatter()->column_width(34);
     explaining->require_subcommand(1);
     if (said.mention("explain")) explanations = of_queries<explain_command>(*explaining, said);
     sensing->require_subcommand(1);
@@ -464,6 +496,29 @@ struct commands {
                      "a file that napkin calibrate wrote, for the lines of its accelerator")
         ->type_name("")
         ->check(a_path());
+  }
+
+  /// Throws unknown_query where the command, or that of explain or sensitivity, is none.
+  void check(const words& said) const {
+    for (const CLI::App* of : std::initializer_list<const CLI::App*>{&app, explaining, sensing}) {
+      const bool outer = of == &app;
+      const std::string_view name = said.at(outer ? 1 : 2);
+      if (name.empty() || (!outer && said.at(1) != of->get_name())) continue;
+      const std::vector<std::string> known = names_in(*of);
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const std::vector<std::string_view> names(known.begin(), known.end());
+      throw perfmodel::error(
+          napkin::code::unknown_query,
+          napkin::cat(napkin::in_quotes(name), outer ? " is no query or command" : " is no query",
+                      "; did you mean ", napkin::nearest(name, names),
+                      "? napkin --help lists them"));
+    }
+  }
+  static std::vector<std::string> names_in(const CLI::App& of) {
+    std::vector<std::string> names;
+    for (const CLI::App* c : of.get_subcommands([](const CLI::App*) { return true; }))
+      names.push_back(c->get_name());
+    return names;
   }
 
   /// The exit status of what was asked for.
@@ -500,7 +555,9 @@ struct commands {
 };
 
 int run(int argc, char** argv) {
-  commands all(words(argc, argv));
+  const words said(argc, argv);
+  commands all(said);
+  all.check(said);
   int status = success;
   try {
     all.app.parse(argc, argv);

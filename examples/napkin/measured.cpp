@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <perfmodel/analysis/needed_input.hpp>
 #include <perfmodel/units/text.hpp>
 
 #include "../common/amount.hpp"
@@ -140,6 +141,21 @@ void add_sizes(json& found, const bound_asker& ask, const request& r, double mea
   }
 }
 
+/// What was found, beside the answer.
+void note_found(outcome<>& answer, json found, const std::string& bound,
+                const pm::unit_exponents& unit) {
+  bool first = true;
+  for (const json& x : found) {
+    answer.notes.push_back({first ? "it would be possible with" : "  or with",
+                            cat(x["assumption"].get<std::string>(), " (bound ",
+                                pm::to_string(x[bound].get<double>(), unit, 4), ")")});
+    first = false;
+  }
+  if (found.empty())
+    answer.notes.push_back({"it would be possible with", "no one of the assumptions known here"});
+  answer.facts["possible_with"] = std::move(found);
+}
+
 }  // namespace
 
 void add_assumptions(outcome<>& answer, const query& asked, const json& object,
@@ -166,18 +182,136 @@ void add_assumptions(outcome<>& answer, const query& asked, const json& object,
                      {"bound_time_s", number_json("bound_time_s", *bound)}});
   }
   add_sizes(found, ask, r, measured);
-  bool first = true;
-  for (const json& x : found) {
-    answer.notes.push_back(
-        {first ? "it would be possible with" : "  or with",
-         cat(x["assumption"].get<std::string>(), " (bound ",
-             pm::to_string(x["bound_time_s"].get<double>(), pm::exponents_of<pm::duration<>>(), 4),
-             ")")});
-    first = false;
+  note_found(answer, std::move(found), "bound_time_s", pm::exponents_of<pm::duration<>>());
+}
+
+namespace {
+
+/// A measurement that beats the bound of a result of a law.
+struct beaten_bound {
+  std::string key{};  ///< of the request
+  std::string result{};
+  double measured = 0.0;
+  pm::unit_exponents unit{};
+  bool is_time = false;  ///< least is best
+};
+std::optional<beaten_bound> beaten(const outcome<>& answer, const query& asked, const request& r) {
+  for (const key& k : asked.keys) {
+    if (!std::string_view(k.name).starts_with("measured_") || !r.has(k.name)) continue;
+    const double over = answer.facts["measured_over_bound"].get<double>();
+    const double measured = r.number(k.name);
+    for (const auto& x : answer.results) {
+      const bool held = x.unit == k.unit && std::abs(x.value * over - measured) <= 1e-9 * measured;
+      if (held) return beaten_bound{k.name, x.key, measured, x.unit, over < 1.0};
+    }
   }
-  if (found.empty())
-    answer.notes.push_back({"it would be possible with", "no one of the assumptions known here"});
-  answer.facts["possible_with"] = std::move(found);
+  return {};
+}
+
+/// A law's result for a request with something otherwise; none where it is refused.
+class law_asker {
+ public:
+  law_asker(const query& asked, const json& object, const beaten_bound& of)
+      : asked_(asked), object_(object), of_(of) {
+    object_.erase(of.key);
+  }
+  std::optional<double> operator()(const json& change) const {
+    json there = object_;
+    there.update(change);
+    try {
+      for (const auto& x : asked_.answer(request(asked_, there, nullptr), nullptr).results) {
+        if (x.key == of_.result) return x.value;
+      }
+    } catch (const error&) {
+    }
+    return {};
+  }
+  std::optional<double> operator()(std::span<const pm::slip_question> q) const {
+    return (*this)(json{{std::string(q[0].input), *q[0].number}});
+  }
+  bool allows(double bound) const {
+    const double share = 1e-9 * of_.measured;
+    return of_.is_time ? bound <= of_.measured + share : bound >= of_.measured - share;
+  }
+
+ private:
+  const query& asked_;
+  json object_;
+  const beaten_bound& of_;
+};
+
+/// What a law's input is often counted as: twice a rate, half the bytes.
+struct other_count {
+  const char* query;
+  const char* key;
+  double times;
+  const char* name;
+};
+constexpr other_count other_counts[] = {
+    {"iron_law", "bytes", 0.5, "numbers of half the width"},
+    {"iron_law", "bytes_per_s", 2.0, "a link counted both ways"},
+    {"bus", "bits", 2.0, "both directions counted"},
+    {"clock_peak", "flop_per_clock", 2.0, "the peak with sparsity"},
+};
+
+std::vector<assumption> named_assumptions(const query& asked, const request& r) {
+  std::vector<assumption> all;
+  for (const other_count& c : other_counts) {
+    if (asked.name != std::string_view(c.query) || !r.has(c.key)) continue;
+    if (r.number(c.key) > 0.0) all.push_back({c.name, {{c.key, c.times * r.number(c.key)}}});
+  }
+  if (asked.name == std::string_view("peak")) {
+    all.push_back({"the peak with sparsity", {{"counted", "sparse"}}});
+    all.push_back({"matrix units", {{"units", "matrix"}}});
+    for (const char* f : {"fp8", "fp4"}) all.push_back({cat(f, " operands"), {{"format", f}}});
+  }
+  return all;
+}
+
+/// The numbers that were given.
+std::vector<pm::slip_input> given_numbers(const query& asked, const request& r,
+                                          const beaten_bound& of) {
+  std::vector<pm::slip_input> all;
+  for (const key& k : asked.keys) {
+    if (k.kind != key_kind::number || k.name == of.key || !r.has(k.name) || !r.at(k.name).given)
+      continue;
+    pm::slip_input i;
+    i.name = k.name;
+    i.number = r.number(k.name);
+    i.whole = k.range.whole;
+    all.push_back(std::move(i));
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_law_assumptions(outcome<>& answer, const query& asked, const json& object) {
+  const auto possible = answer.facts.find("possible");
+  if (possible == answer.facts.end() || *possible != false) return;
+  const request r(asked, object, nullptr);
+  const auto of = beaten(answer, asked, r);
+  if (!of) return;
+  const law_asker ask(asked, object, *of);
+  const std::string bound = cat("bound_", of->result);
+  json found = json::array();
+  for (const assumption& x : named_assumptions(asked, r)) {
+    const auto y = ask(x.change);
+    if (!y || !ask.allows(*y)) continue;
+    found.push_back(
+        {{"assumption", x.name}, {"change", x.change}, {bound, number_json(bound, *y)}});
+  }
+  const auto inputs = given_numbers(asked, r, *of);
+  for (const auto& n : pm::needed_inputs(of->measured, inputs, ask)) {
+    const bool more = n.needed > n.said;
+    const std::string words =
+        cat(n.name, " of ", pm::detail::significant(n.needed, 4), more ? " at least" : " at most",
+            ", not ", pm::detail::significant(n.said, 4));
+    found.push_back({{"assumption", words},
+                     {"change", {{n.name, n.needed}}},
+                     {bound, number_json(bound, of->measured)}});
+  }
+  note_found(answer, std::move(found), bound, of->unit);
 }
 
 }  // namespace napkin

@@ -11,4 +11,9 @@ namespace napkin {
 void add_assumptions(outcome<>& answer, const query& asked, const json& object,
                      const given_profile* profile);
 
+/// The same of a law whose bound a measurement beats: what is often counted otherwise (sparsity, a narrower
+/// format, numbers of half the width, both directions), and each number of the request that alone would
+/// make the measurement the bound.
+void add_law_assumptions(outcome<>& answer, const query& asked, const json& object);
+
 }  // namespace napkin

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <perfmodel/units/text.hpp>
 
+#include "short_steps.hpp"
+
 namespace napkin {
 
 namespace {
@@ -151,6 +153,12 @@ std::string answer_text(const query& asked, const outcome<>& answer, const json&
   return answer.page.empty() ? headline(asked, request) + results_text(answer) : answer.page;
 }
 
+std::string part_line(const std::string& part, std::string& before) {
+  if (part == before) return {};
+  before = part;
+  return part.empty() ? "" : cat("  of ", part, ":\n");
+}
+
 std::string explanation_text(const query& asked, const explanation& e, const json& request) {
   std::string s = headline(asked, request);
   table_rows rows;
@@ -158,11 +166,16 @@ std::string explanation_text(const query& asked, const explanation& e, const jso
     rows.push_back({i.name, "= " + i.value, "[" + i.source + "]"});
   s += "inputs\n" + table(rows, "l");
   s += "steps\n";
-  for (const auto& step : e.derivation.steps) {
-    s += "  " + step.name + " = " + step.formula;
+  const short_steps steps(e.derivation);
+  std::string part;
+  for (std::size_t i = 0; i < e.derivation.steps.size(); ++i) {
+    const auto& step = e.derivation.steps[i];
+    s += part_line(steps.part_of(i), part);
+    const char* in = part.empty() ? "" : "  ";
+    s += cat(in, "  ", steps.name_of(i), " = ", steps.formula_of(i));
     if (step.numbers != step.formula && step.numbers != step.value)
-      s += "\n      = " + step.numbers;
-    s += "\n      = " + step.value + "\n";
+      s += cat("\n", in, "      = ", step.numbers);
+    s += cat("\n", in, "      = ", step.value, "\n");
   }
   return s + "result\n" + results_text(e.answer);
 }

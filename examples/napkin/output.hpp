@@ -23,6 +23,8 @@ json derivation_json(const perfmodel::derivation& d);
 std::string headline(const query& asked, const json& object);
 std::string answer_text(const query& asked, const outcome<>& answer, const json& request);
 std::string explanation_text(const query& asked, const explanation& e, const json& request);
+/// "of attention:", above the first step of a part; nothing where the step before it was of the same.
+std::string part_line(const std::string& part, std::string& before);
 
 /// "12.3 %", of three digits.
 std::string share_text(double share);

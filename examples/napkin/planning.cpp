@@ -1,4 +1,5 @@
 #include "planning.hpp"
+#include "service_keys.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -138,6 +139,11 @@ void predict(planned& p, const request& r) {
   p.calibrations = calibrations_of(p.request, r);
   const auto policy = policy_of(p.calibrations);
   p.result = pm::plan(p.request, policy, progress_line());
+  add_alternatives(p, [&](const pm::plan_request& q) { return pm::plan(q, policy); });
+  if (p.result.best) {
+    const pm::plan_point& best = p.result.frontier[*p.result.best];
+    add_headroom(p, &calibration_at(p.calibrations, best.accelerator, best.served_by).profiles);
+  }
   for (const pm::plan_point& point : p.result.frontier) {
     const auto profiles = [&](const pm::label& chip) -> const calibration& {
       return calibration_at(p.calibrations, chip, point.served_by).profiles;
@@ -152,6 +158,9 @@ void predict(planned& p, const request& r) {
 }
 void bound(planned& p, const request& r, bool asked) {
   p.result = pm::plan_bound(p.request, progress_line());
+  p.left_out = left_out_of_bound(r, false);
+  add_alternatives(p, [](const pm::plan_request& q) { return pm::plan_bound(q); });
+  add_headroom(p, nullptr);
   for (const pm::plan_point& point : p.result.frontier) {
     p.reviews.push_back(pm::review_of_bound(p.request, point));
   }
@@ -178,17 +187,14 @@ planned plan_of(const json& object, const given_profile* profile) {
   } else {
     bound(p, r, wanted.has_value());
   }
+  return p;
+}
+
+pm::derivation derivation_of_plan(const planned& p) {
   const auto& points = p.result.frontier;
   const auto plain = std::find_if(points.begin(), points.end(), is_plain);
-  if (plain == points.end()) return p;
-  p.derived = static_cast<std::size_t>(plain - points.begin());
-  p.best = derive(p.request, *plain, p.calibrations);
-  if (!p.calibrations.empty()) {
-    pm::for_each_operator(pm::deployment_of(p.request, *plain),
-                          pm::iteration{.batch = 1.0, .context = 1.0},
-                          [&p](const auto& o, const auto&) { p.operators.push_back(o.name); });
-  }
-  return p;
+  if (plain == points.end()) return {};
+  return derive(p.request, *plain, p.calibrations);
 }
 
 }  // namespace napkin

@@ -52,6 +52,8 @@ void add_choices(json& out, const pm::plan_request& q, const pm::plan_point& p) 
   if (p.chunk_tokens) out["chunk_tokens"] = number_json("chunk_tokens", *p.chunk_tokens);
   out["batch_limit"] = number_json("batch_limit", p.batch_limit);
   out["batch"] = number_json("batch", p.serving.batch);
+  if (q.load.evicts && p.serving.first_token.size() > 0)
+    out["evictions"] = number_json("evictions", p.serving.evictions);
   outcome<> kept;
   add_reservation(kept, memory_budget_of(pm::deployment_of(q, p)));
   for (const auto& r : kept.results) out[r.key] = number_json(r.key, r.value);
@@ -76,7 +78,7 @@ void add_latencies(json& out, const pm::serving_estimate& s) {
   add("e2e_p99_s", s.e2e_quantile(0.99));
 }
 
-json money_json(const char* key, const std::optional<pm::money<>>& m) {
+json amount_json(const char* key, const std::optional<pm::money<>>& m) {
   return m ? number_json(key, m->value()) : json(nullptr);
 }
 
@@ -101,12 +103,14 @@ json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibr
   out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_rate.value());
   out["gpu_s_per_million_tokens"] =
       number_json("gpu_s_per_million_tokens", p.gpu_time_per_million.value());
-  out["usd_per_million_tokens"] = money_json("usd_per_million_tokens", p.cost_per_million);
+  out["usd_per_million_tokens"] = amount_json("usd_per_million_tokens", p.cost_per_million);
+  const auto hourly = usd_per_hour_of(p);
+  out["usd_per_hour"] = hourly ? number_json("usd_per_hour", *hourly) : json(nullptr);
   if (review != nullptr) {
     out["usd_per_million_input_tokens"] =
-        money_json("usd_per_million_input_tokens", review->per_million_input);
+        amount_json("usd_per_million_input_tokens", review->per_million_input);
     out["usd_per_million_output_tokens"] =
-        money_json("usd_per_million_output_tokens", review->per_million_output);
+        amount_json("usd_per_million_output_tokens", review->per_million_output);
     out["binding"] = pm::name_of(review->binding);
   }
   out["limiter"] = pm::name_of(p.serving.decode.limiter);
@@ -202,6 +206,7 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
   if (note != nullptr) row.push_back(bound_text(*note));
   row.push_back(pm::detail::significant(p.output_rate.value(), 4));
   if (plan.result.all_priced) {
+    row.push_back(money(usd_per_hour_of(p).value_or(0.0)));
     row.push_back(usd(p.cost_per_million));
     row.push_back(usd(review.per_million_input));
     row.push_back(usd(review.per_million_output));
@@ -219,9 +224,9 @@ std::vector<std::string> frontier_head(const planned& plan) {
                                    "copies", "GPUs",        "batch",  "TTFT",      "ITL"};
   if (!plan.notes.empty()) head.push_back("bound");
   head.push_back("tokens/s");
-  const std::vector<std::string> costs = plan.result.all_priced
-                                             ? std::vector<std::string>{"USD/Mtok", "in", "out"}
-                                             : std::vector<std::string>{"GPU-h/Mtok"};
+  const std::vector<std::string> costs =
+      plan.result.all_priced ? std::vector<std::string>{"USD/h", "USD/Mtok", "in", "out"}
+                             : std::vector<std::string>{"GPU-h/Mtok"};
   head.insert(head.end(), costs.begin(), costs.end());
   head.insert(head.end(), {"limited by", "held by"});
   return head;
@@ -233,29 +238,31 @@ std::string frontier_text(const planned& plan) {
   std::string align = "llllllrrrrr";
   align.append(rows[0].size() - 2 - align.size(), 'r');
   align += "ll";
-  const std::size_t n = r.frontier.size(), shown = std::min(n, most_rows);
+  const std::vector<std::size_t> kept = distinct_rows(plan);
+  const std::size_t n = r.frontier.size(), apart = kept.size(), shown = std::min(apart, most_rows);
   for (std::size_t i = 0; i < shown; ++i) {  // evenly, both ends included
-    const std::size_t at = shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1);
+    const std::size_t at = kept[shown == apart || shown < 2 ? i : i * (apart - 1) / (shown - 1)];
     rows.push_back(row_text(plan, at));
     if (shown < n) rows.back()[0] = cat(at + 1, rows.back()[0]);
   }
   std::string s = table(rows, align.c_str());
   if (shown < n)
-    s += "  (" + std::to_string(shown) + " of " + std::to_string(n) + " points; --json has all)\n";
+    s +=
+        cat("  (", shown, " of ", n, " points",
+            apart < n ? ", without those within 1 % of the one before" : "", "; --json has all)\n");
   return s;
 }
 
 /// What the columns say that need words, and what the first point's cost depends on.
 std::string review_text(const planned& plan) {
-  std::string s;
-  if (!plan.notes.empty()) {
-    s += "  In brackets the interval that holds 80 % of measurements, in the same unit.\n";
-  }
+  std::string s = plan.notes.empty() ? "  "
+                                     : "  In brackets the interval that holds 80 % of "
+                                       "measurements, in the same unit. ";
+  s += "Held by: what a fuller batch, which costs less, would run into.\n";
   if (plan.result.all_priced) {
     s += "  USD for a million output tokens, which pay for all; and for a million of each kind, "
          "by the time of prompts and of answers.\n";
   }
-  s += "  Held by: what a fuller batch, which costs less, would run into.\n";
   const auto& points = plan.result.frontier;
   if (std::any_of(points.begin(), points.end(), is_mixed)) {
     s += "  Where prompts run on chips of their own, the accelerator is the one that decodes; USD "
@@ -293,74 +300,27 @@ std::string kept_text(const planned& plan) {
          " for the runtime, and " + pm::to_string(kv_bytes_available(b)) + " for the cache.\n";
 }
 
+/// A row for each reason on each kind of chip: the one that came nearest, and how many more there are.
 std::string rejected_text(const pm::plan_result& r) {
   if (r.rejected.empty()) return {};
-  table_rows rows;
+  std::vector<std::pair<const pm::plan_rejection*, long>> kinds;
   for (const auto& x : r.rejected) {
-    const bool any = x.precision == pm::label{};  // whatever is tried there
-    rows.push_back({x.accelerator.c_str(), x.precision.c_str(), any ? "" : layout_text(x.layout),
-                    why(x), x.count > 1 ? "(and " + std::to_string(x.count - 1) + " more)" : ""});
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) {
+      return k.first->accelerator == x.accelerator && k.first->reason == x.reason;
+    });
+    if (same == kinds.end()) {
+      kinds.emplace_back(&x, x.count);
+    } else {
+      same->second += x.count;
+    }
+  }
+  table_rows rows;
+  for (const auto& [x, count] : kinds) {
+    const bool any = x->precision == pm::label{};  // whatever is tried there
+    rows.push_back({x->accelerator.c_str(), x->precision.c_str(), any ? "" : layout_text(x->layout),
+                    why(*x), count > 1 ? cat("(and ", count - 1, " more)") : ""});
   }
   return "What cannot be, and why (the nearest of each kind)\n" + table(rows, "l");
-}
-
-/// Without the prefixes that tell device, model and load apart, and cut where it is long.
-std::string short_formula(std::string formula) {
-  constexpr std::size_t longest = 90;
-  for (const std::string prefix : {".shape", "model.", "load.", "device."}) {
-    for (std::size_t at; (at = formula.find(prefix)) != formula.npos;)
-      formula.erase(at, prefix.size());
-  }
-  return formula.size() <= longest ? formula : formula.substr(0, longest) + " ...";
-}
-
-/// Whether a step is about memory, a pass or the service, or is the time of one kind of operator. What
-/// goes on inside a predicted operator is a dozen steps each: --json has them.
-bool is_of_whole_model(const planned& plan, std::string_view name) {
-  for (const std::string_view known : {"weight bytes per device",
-                                       "kept for activations",
-                                       "kept for the runtime",
-                                       "utilization",
-                                       "KV bytes available",
-                                       "KV bytes per token",
-                                       "KV bytes per token and device",
-                                       "blocks",
-                                       "blocks per sequence",
-                                       "sequences",
-                                       "batch",
-                                       "all-reduce",
-                                       "all_reduce",
-                                       "all-reduces",
-                                       "logits",
-                                       "dispatch and combine",
-                                       "stage transfers",
-                                       "communication",
-                                       "chunks",
-                                       "step time",
-                                       "inter-token latency",
-                                       "service time",
-                                       "wait",
-                                       "time to first token",
-                                       "output tokens per second"}) {
-    if (name == known) return true;
-  }
-  return std::any_of(plan.operators.begin(), plan.operators.end(), [&](const std::string& one) {
-    return name == one || name.starts_with(one + " of ");  // of prompts
-  });
-}
-
-std::string derivation_text(const planned& plan) {
-  const bool all = plan.calibrations.empty();
-  table_rows rows;
-  for (const auto& i : plan.best.inputs) {
-    if (i.name.starts_with("device."))
-      rows.push_back({i.name.substr(7), i.value, "[" + i.source + "]"});
-  }
-  for (const auto& s : plan.best.steps) {
-    if (all || is_of_whole_model(plan, s.symbol))
-      rows.push_back({s.name, s.value, "= " + short_formula(s.formula)});
-  }
-  return table(rows, "l");
 }
 
 std::string load_text(const pm::plan_request& q) {
@@ -422,6 +382,8 @@ std::string nearest_text(const planned& plan) {
 std::string basis_text(const planned& p) {
   std::string s = "These are bounds from data sheets: nothing runs faster.\n";
   for (const std::string& hint : p.hints) s += cat("  ", hint, ".\n");
+  if (!p.left_out.empty())
+    s += cat("  They leave out ", listed(p.left_out, [](const auto& k) { return k; }), ".\n");
   if (p.calibrations.empty()) return s;
   s = "These are predictions from fitted parameters (ITL's bound beside it; --mode bound has only "
       "bounds):\n";
@@ -435,7 +397,9 @@ std::string basis_text(const planned& p) {
     };
     for (const calibrated_note& n : p.notes) take(n.profile);
     for (const auto& [row, n] : p.of_prompts) take(n);
-    if (most != nullptr) s += "  " + text_of(*most) + "\n";
+    if (most == nullptr) continue;
+    const std::string line = "  " + text_of(*most) + "\n";
+    if (s.find(line) == s.npos) s += line;  // engines share profiles
   }
   return s;
 }
@@ -465,6 +429,7 @@ json plan_json(const planned& p, const json& object) {
   out["evaluated"] = p.result.evaluated;
   out["passed_over"] = p.result.passed_over;
   out["feasible"] = p.result.feasible;
+  out.update(money_json(p));
   out["meets_targets"] = p.result.best.has_value();
   out["best"] = nullptr;
   json frontier = json::array();
@@ -483,11 +448,12 @@ json plan_json(const planned& p, const json& object) {
   json rejected = json::array();
   for (const auto& x : p.result.rejected) rejected.push_back(rejection_json(x));
   out["rejected"] = std::move(rejected);
-  out["derivation"] = derivation_json(p.best);
+  out["derivation"] = derivation_json(derivation_of_plan(p));
+  if (!p.left_out.empty()) out["left_out"] = p.left_out;
   return out;
 }
 
-std::string plan_text(const planned& p, const json&) {
+std::string plan_text(const planned& p, const json& object) {
   const pm::plan_result& r = p.result;
   std::string s = load_text(p.request);
   s += std::to_string(r.evaluated) + " deployments evaluated, " + std::to_string(r.feasible) +
@@ -502,18 +468,20 @@ std::string plan_text(const planned& p, const json&) {
              ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
              : "None meets the targets; no other deployment is both cheaper and quicker than "
                "these\n";
-    s += frontier_text(p) + review_text(p) + formats_text(p) + kept_text(p) + "\n";
+    s += frontier_text(p) + review_text(p) + money_text(p) + formats_text(p) + kept_text(p) + "\n";
   }
   if (!r.rejected.empty()) s += rejected_text(r) + "\n";
-  if (!p.best.steps.empty()) {
-    s += cat("How the first of these", *p.derived > 0 ? " with one pool and no drafts" : "",
-             " comes about, for one copy (formulas in full: --json)\n") +
-         derivation_text(p) + "\n";
+  if (!r.frontier.empty()) {
+    s += "How the first of these comes about, for one copy (another: napkin explain plan --row 2 "
+         "...; "
+         "formulas: --json)\n" +
+         summary_text(summary_of_row(p, 0, object), false) + "\n";
   }
   return s + basis_text(p) +
-         "Whether a precision keeps the answers good enough is not judged here. Prices are the "
-         "catalogue's\n"
-         "(`napkin gpus <accelerator>`) unless --price gives another.\n";
+         (p.request.load.evicts && (p.request.pools || !p.request.drafts.empty())
+              ? "Points with drafts or pools let in no more requests than fit, and evict none.\n"
+              : "") +
+         "Whether a precision keeps the answers good enough is not judged here.\n";
 }
 
 }  // namespace napkin

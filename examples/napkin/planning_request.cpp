@@ -53,7 +53,7 @@ std::vector<key> choice_keys() {
   key prompts =
       list("prefill_accelerator",
            "kinds of chip that pools compute prompts on too, beside the accelerator that decodes, "
-           "with commas; at the prices of the catalogue");
+           "with commas");
   prompts.alias = "prefill-gpu";
   return {
       list("engine",
@@ -259,23 +259,9 @@ const query& plan_keys() {
 }
 
 std::vector<found_accelerator> prefill_accelerators_of(const request& r) {
-  std::vector<found_accelerator> all;
-  if (!r.has("prefill_accelerator")) return all;
-  if (!r.flag("disaggregated"))
+  if (r.has("prefill_accelerator") && !r.flag("disaggregated"))
     contradiction("prefill_accelerator is of pools; it needs disaggregated");
-  const auto named = [](const std::vector<found_accelerator>& in, const pm::label& name) {
-    return std::find_if(in.begin(), in.end(),
-                        [&](const found_accelerator& a) { return a->name == name; });
-  };
-  for (const auto name : split(r.text("prefill_accelerator"), ',')) {
-    const found_accelerator a = named_accelerator(name);
-    if (named(all, a->name) != all.end())
-      contradiction(
-          cat("prefill_accelerator has two of the name ", a->name.view(), "; allowed: each once"));
-    const auto own = named(r.accelerators(), a->name);
-    all.push_back(own == r.accelerators().end() ? a : *own);
-  }
-  return all;
+  return r.prefill_accelerators();
 }
 
 pm::plan_request plan_request_of(const request& r, const std::vector<found_accelerator>& prefill_on,

@@ -1,9 +1,9 @@
 // One row of a plan's table on one screen: what holds it, what it costs, and what its times are spent on.
+#include <algorithm>
 #include <cmath>
 #include <perfmodel/units/text.hpp>
 
 #include "planning.hpp"
-#include "summary.hpp"
 
 namespace napkin {
 
@@ -32,6 +32,23 @@ std::string held_by(pm::plan_constraint c) {
   }
 }
 
+const calibration* profiles_of(const planned& p, const pm::plan_point& point,
+                               const pm::label& chip) {
+  const calibration* found = nullptr;
+  for (const plan_calibration& c : p.calibrations) {
+    const bool same = c.profiles.accelerator == chip;
+    if (same && c.served_by == point.served_by) found = &c.profiles;
+  }
+  return found;
+}
+
+std::string bandwidth_text(const pm::accelerator& a) {
+  const auto& bandwidth = a.dram.bandwidth;
+  return cat("DRAM bandwidth ",
+             pm::to_string(bandwidth.quantity().value(), pm::exponents_of<pm::bandwidth<>>(), 4),
+             ": ", pm::name_of(bandwidth.from().how), ": ", bandwidth.from().text);
+}
+
 /// A point of a plan, asked by its row.
 struct planned_row {
   planned plan{};
@@ -47,43 +64,33 @@ struct planned_row {
     }
     at = static_cast<std::size_t>(row) - 1;
   }
-  const pm::plan_point& point() const { return plan.result.frontier[at]; }
 
   summary screen(const json& object) const {
-    const pm::plan_request& q = plan.request;
-    served_load x{pm::deployment_of(q, point()), pm::load_of(q, point()), {}, {}};
-    if (point().drafts) x.drafts = pm::drafts_of(q, point());
-    if (point().prefill) x.pools = pm::pools_of(q, point());
-    const bool mixed = is_mixed(point());
-    const calibration* prompts = mixed ? profiles_of(point().prefill->accelerator) : nullptr;
-    summary s = summary_of_service(x, profiles_of(point().accelerator), prompts);
-    s.sources.push_back(bandwidth_text(x.deployment.device));
-    if (mixed) s.sources.push_back(bandwidth_text(x.pools->prefill.deployment.device));
-    s.sources.push_back(find_model(object.at("model").get<std::string>()).source);
+    summary s = summary_of_row(plan, at, object);
     if (!plan.notes.empty())
       s.sources.push_back("shares reached, times of calls: " + text_of(plan.notes[at].profile));
-    if (mixed) s.sources.push_back("of prompts: " + text_of(plan.of_prompts.at(at)));
+    if (is_mixed(plan.result.frontier[at]))
+      s.sources.push_back("of prompts: " + text_of(plan.of_prompts.at(at)));
     return s;
-  }
-
- private:
-  const calibration* profiles_of(const pm::label& chip) const {
-    const calibration* found = nullptr;
-    for (const plan_calibration& c : plan.calibrations) {
-      const bool same = c.profiles.accelerator == chip;
-      if (same && c.served_by == point().served_by) found = &c.profiles;
-    }
-    return found;
-  }
-  static std::string bandwidth_text(const pm::accelerator& a) {
-    const auto& bandwidth = a.dram.bandwidth;
-    return cat("DRAM bandwidth ",
-               pm::to_string(bandwidth.quantity().value(), pm::exponents_of<pm::bandwidth<>>(), 4),
-               ": ", pm::name_of(bandwidth.from().how), ": ", bandwidth.from().text);
   }
 };
 
 }  // namespace
+
+summary summary_of_row(const planned& p, std::size_t at, const json& object) {
+  const pm::plan_request& q = p.request;
+  const pm::plan_point& point = p.result.frontier[at];
+  served_load x{pm::deployment_of(q, point), pm::load_of(q, point), {}, {}};
+  if (point.drafts) x.drafts = pm::drafts_of(q, point);
+  if (point.prefill) x.pools = pm::pools_of(q, point);
+  const bool mixed = is_mixed(point);
+  const calibration* prompts = mixed ? profiles_of(p, point, point.prefill->accelerator) : nullptr;
+  summary s = summary_of_service(x, profiles_of(p, point, point.accelerator), prompts);
+  s.sources.push_back(bandwidth_text(x.deployment.device));
+  if (mixed) s.sources.push_back(bandwidth_text(x.pools->prefill.deployment.device));
+  s.sources.push_back(find_model(object.at("model").get<std::string>()).source);
+  return s;
+}
 
 std::string plan_row_text(const json& object, const given_profile* profile, double row,
                           bool as_markdown) {
@@ -104,7 +111,8 @@ std::string plan_row_text(const json& object, const given_profile* profile, doub
     const std::string text = elasticities_text(*all);
     if (!text.empty()) s += wrapped(cat("1 % more of it changes the ", what, " by: ", text), 2);
   }
-  return s + summary_text(x.screen(object), as_markdown);
+  const auto lines = static_cast<std::size_t>(std::count(s.begin(), s.end(), '\n'));
+  return s + summary_text(x.screen(object), as_markdown, lines);
 }
 
 json plan_row_json(const json& object, const given_profile* profile, double row) {

@@ -124,6 +124,7 @@ outcome<> answer_of(const query& asked, const json& object, const given_profile*
   }
   if (asked.part != profile_part::none && asked.find("measured_s") != nullptr)
     add_assumptions(answer, asked, object, profile);
+  if (asked.part == profile_part::none) add_law_assumptions(answer, asked, object);
   return answer;
 }
 explanation explanation_of(const query& asked, const json& object, const given_profile* profile) {

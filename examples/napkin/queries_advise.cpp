@@ -118,8 +118,17 @@ outcome<> answer(const request& r, const calibration* c) {
   pm::service_targets targets;
   if (in.has("ttft_limit_s"))
     targets.ttft = pm::latency_target{in.plain("ttft_limit_s") * pm::second};
+  if (in.given("limit_share")) {
+    if (!targets.ttft) in.missing("ttft_limit_s", "limit_share is of it");
+    targets.ttft->share = in.plain("limit_share");
+  }
   if (in.has("itl_limit_s")) targets.itl = pm::latency_target{in.plain("itl_limit_s") * pm::second};
-  if (c == nullptr) return answered(pm::advise(s, asks(data_sheets), targets));
+  if (c == nullptr) {
+    outcome<> out = answered(pm::advise(s, asks(data_sheets), targets));
+    const std::vector<std::string> all = left_out_of_bound(r, s.pools.has_value());
+    if (!all.empty()) out.facts["left_out"] = all;
+    return out;
+  }
   const pm::calibrated silicon = silicon_of(*c, in);
   outcome<> out = answered(pm::advise(s, asks(silicon), targets));
   const outcome<> bound = [&] {

@@ -10,6 +10,12 @@ namespace {
 
 namespace pm = perfmodel;
 
+key accelerator_if_any() {
+  key k = accelerator_key().optional();
+  k.help = "whose memory it is; not needed beside memory_bytes";
+  return k;
+}
+
 struct kv_capacity {
   static constexpr const char* name = "kv_capacity";
   static constexpr profile_part part = profile_part::none;
@@ -18,7 +24,7 @@ struct kv_capacity {
   static std::vector<key> keys() {
     std::vector<key> k = {
         model_key(),
-        text("accelerator", "whose memory it is; not needed beside memory_bytes").optional(),
+        accelerator_if_any(),
         degree("tensor_parallel", "ranks that share the model").otherwise("1"),
         format_key("weight_format", "of the linear layers; as the checkpoint, where not given")
             .optional(),
@@ -51,6 +57,10 @@ struct kv_capacity {
     }
     reserve_memory(in, d);
     if (in.has("memory_bytes") && !in.has("utilization") && !in.given("engine")) {
+      for (const char* k : {"max_sequences", "chunk_tokens"}) {
+        if (in.has(k))
+          in.missing("engine", cat(k, " is of what it keeps; memory_bytes is all used"));
+      }
       d = all_of_it(d);
     }
 

@@ -73,6 +73,8 @@ struct serving {
       add_reservation(out, memory_budget_of(d));
       add_hits(out, d, share);
       add_fetch(out, d, share, serve);
+      add_evictions(out, s, share);
+      if constexpr (std::same_as<Mode, bound_mode>) note_left_out(out, in, false);
       out.set(of_all_copies(s.feasible, copies, share, mode, serve));
       add_largest_rate(out, in, share, copies, serve);
       return out;
@@ -103,6 +105,7 @@ struct serving {
     add_hits(out, d.prefill.deployment, l);
     out.notes.push_back({"busiest", name_of(stage_of(s))});
     out.facts["binding"] = name_of(stage_of(s));
+    if constexpr (std::same_as<Mode, bound_mode>) note_left_out(out, in, true);
     out.set(s.feasible);
     add_largest_rate(out, in, l, T(1.0), serve);
     return out;
@@ -154,8 +157,6 @@ struct serving {
   static void add_fetch(outcome<T>& out, const pm::basic_deployment<T>& d,
                         const pm::basic_service_load<T>& l, const Serve& serve) {
     using pm::mid;
-    if (l.evicts && (mid(l.output_tokens) < 500.0 || mid(l.output_tokens) > 2000.0))
-      out.notes.push_back({"preemption", "the law was checked for answers of 500 to 2000 tokens"});
     if (!l.host || (!(mid(l.host->hit) > 0.0) && !l.host->memory)) return;
     pm::basic_service_load<T> anew = pm::found_of(d, l);
     const auto fetch = pm::prefix_fetch_of(d, anew).each;
@@ -170,6 +171,25 @@ struct serving {
       out.notes.push_back({"host's cache", "computing it anew is quicker than the transfer"});
   }
 
+  /// How often a request is evicted: 0 where all fit, or where the engine keeps room for whole answers.
+  template <pm::Scalar T, class S>
+  static void add_evictions(outcome<T>& out, const S& s, const pm::basic_service_load<T>& l) {
+    using pm::mid;
+    if (!l.evicts || s.first_token.size() == 0) return;
+    out.add("evictions", "evictions of a request", s.evictions);
+    if (mid(l.output_tokens) < 500.0 || mid(l.output_tokens) > 2000.0)
+      out.notes.push_back({"preemption", "the law was checked for answers of 500 to 2000 tokens"});
+  }
+
+  /// What was given and says nothing of a bound.
+  template <pm::Scalar T>
+  static void note_left_out(outcome<T>& out, const inputs<T>& in, bool pools) {
+    const std::vector<std::string> all = left_out_of_bound(in.all(), pools);
+    if (all.empty()) return;
+    out.notes.push_back({"left out of a bound", listed(all, [](const auto& k) { return k; })});
+    out.facts["left_out"] = all;
+  }
+
   /// Where there are targets: the most that arrive by chance and meet them. A derivation has no need of it.
   template <pm::Scalar T, class Serve>
   static void add_largest_rate(outcome<T>& out, const inputs<T>& in,
@@ -180,8 +200,12 @@ struct serving {
       if (!targets) return;
       const double rate = copies * pm::largest_rate(share, *targets, serve).value();
       out.facts["largest_rate_requests_per_s"] = number_json("largest_rate_requests_per_s", rate);
-      out.notes.push_back({"largest rate within the limits",
-                           pm::to_string(rate, pm::exponents_of<pm::request_rate<>>(), 4)});
+      std::string text = pm::to_string(rate, pm::exponents_of<pm::request_rate<>>(), 4);
+      if (share.evicts) {
+        text += ", without evictions, which are of a concurrency";
+        out.facts["largest_rate_leaves_out"] = {"preemption"};
+      }
+      out.notes.push_back({"largest rate within the limits", text});
     }
   }
 

@@ -28,7 +28,10 @@ struct speculation {
         count("draft_length", "tokens in a draft; the best length, where not given", 1.0, 4096.0)
             .optional(),
         number("draft_cost_ratio", "time of a draft step over that of a target step", 0.0, 1e6)
-            .otherwise("0")};
+            .otherwise("0"),
+        word("counted", "what a pass yields, or as if it were the accepted drafts alone",
+             {"emitted", "accepted"})
+            .otherwise("emitted")};
   }
 
   template <pm::Scalar T, class Mode>
@@ -52,7 +55,8 @@ struct speculation {
   static outcome<T> constant(inputs<T>& in, const Acceptance& acceptance, const T& cost) {
     const int k =
         in.has("draft_length") ? in.whole("draft_length") : pm::best_draft_length(acceptance, cost);
-    return answer(pm::speculate(acceptance, k, cost), pm::best_draft_length(acceptance, cost));
+    return answer(in, pm::speculate(acceptance, k, cost), pm::best_draft_length(acceptance, cost),
+                  k, cost);
   }
 
   template <pm::Scalar T>
@@ -66,11 +70,25 @@ struct speculation {
                           std::to_string(positions.size()) +
                           " positions; allowed: one for each draft token");
     }
-    return answer(pm::speculate(all.first(static_cast<std::size_t>(k)), cost), best);
+    return answer(in, pm::speculate(all.first(static_cast<std::size_t>(k)), cost), best, k, cost);
+  }
+
+  /// Without the target's own token, which texts forget: E - 1 tokens, and a + ... + a^k = 1 + k c.
+  template <pm::Scalar T>
+  static void count_accepted(pm::basic_speculation_estimate<T>& e, int k, const T& cost) {
+    using pm::upper;
+    const T accepted = e.accepted.quantity() / pm::lift<T>(pm::token);
+    const T emitted = e.emitted.quantity() / pm::lift<T>(pm::token);
+    const T above = cost + T(1.0 / k);
+    e.emitted = pm::emitted_tokens_per_pass<T>(e.accepted.quantity());
+    e.speedup = T(e.speedup * accepted / emitted);
+    e.break_even_acceptance = upper(above) > 1.0 ? T(1.0) : pm::break_even_acceptance(k, above);
   }
 
   template <pm::Scalar T>
-  static outcome<T> answer(const pm::basic_speculation_estimate<T>& e, int best) {
+  static outcome<T> answer(inputs<T>& in, pm::basic_speculation_estimate<T> e, int best, int k,
+                           const T& cost) {
+    if (in.text("counted") == "accepted") count_accepted(e, k, cost);
     outcome<T> out;
     out.add("emitted_tokens", "tokens per pass", T(e.emitted.quantity().value()));
     out.add("speedup", "speed-up", e.speedup);

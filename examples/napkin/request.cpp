@@ -94,31 +94,130 @@ const json* member(const json& object, const char* name) {
   return at == object.end() ? nullptr : &*at;
 }
 
-/// Those of the key accelerator: one, or with `several` a list with commas.
-std::vector<found_accelerator> accelerators_of(std::string_view names, bool several,
-                                               const json& object) {
-  std::vector<found_accelerator> all;
-  for (const auto name : several ? split(names, ',') : std::vector{names}) {
-    found_accelerator a = changed_accelerator(named_accelerator(name), member(object, "set"),
-                                              member(object, "price"));
-    for (const found_accelerator& other : all) {
-      if (!(other->name == a->name)) continue;
-      throw error(error_code::inconsistent, cat("accelerator has two of the name ", a->name.view(),
-                                                "; give one of them another name"));
-    }
-    all.push_back(std::move(a));
+/// The chips that a request names, each once, as set and price change them.
+class named_chips {
+ public:
+  named_chips(const request& r, const key& own, const json& object)
+      : set_(member(object, "set")), price_(member(object, "price")) {
+    const auto add = [](std::string_view names, bool several, std::vector<chip>& to) {
+      for (const auto name : several ? split(names, ',') : std::vector{names})
+        to.push_back({named_accelerator(name), {}});
+    };
+    add(r.text(own.name), own.several, of_answers_);
+    const bool prompts = r.asked().find("prefill_accelerator") != nullptr;
+    if (prompts && r.has("prefill_accelerator"))
+      add(r.text("prefill_accelerator"), true, of_prompts_);
+    check();
+    for (chip& c : of_answers_) c.changed = change(c.named);
+    for (chip& c : of_prompts_) c.changed = change(c.named);
   }
-  return all;
-}
+
+  std::vector<found_accelerator> answers() const { return changed(of_answers_); }
+  std::vector<found_accelerator> prompts() const { return changed(of_prompts_); }
+
+ private:
+  struct chip {
+    found_accelerator named{}, changed{};
+  };
+  static const chip* find(const std::vector<chip>& all, std::string_view name) {
+    const auto at =
+        std::ranges::find_if(all, [&](const chip& c) { return c.named->name.view() == name; });
+    return at == all.end() ? nullptr : &*at;
+  }
+  static std::vector<found_accelerator> changed(const std::vector<chip>& all) {
+    std::vector<found_accelerator> out;
+    for (const chip& c : all) out.push_back(c.changed);
+    return out;
+  }
+
+  /// Those of both keys.
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> all;
+    for (const chip& c : of_answers_) all.push_back(c.named->name.view());
+    for (const chip& c : of_prompts_) {
+      if (find(of_answers_, c.named->name.view()) == nullptr) all.push_back(c.named->name.view());
+    }
+    return all;
+  }
+  bool is_named(std::string_view name) const {
+    return find(of_answers_, name) != nullptr || find(of_prompts_, name) != nullptr;
+  }
+  /// The chip that a fact begins with: h100_sxm.dram.bandwidth; "" where it names none.
+  std::string_view chip_of(std::string_view fact) const {
+    for (const std::string_view name : names()) {
+      if (fact.size() > name.size() && fact.starts_with(name) && fact[name.size()] == '.')
+        return name;
+    }
+    return {};
+  }
+
+  void check() const {
+    each_once(of_answers_, "accelerator", "; give one of them another name");
+    each_once(of_prompts_, "prefill_accelerator", "; allowed: each once");
+    if (names().size() > of_answers_.size()) check_apart();
+    if (price_ == nullptr || !price_->is_object()) return;
+    for (const auto& [name, p] : price_->items()) {
+      if (!is_named(name))
+        throw error(error_code::unknown_name,
+                    cat("price has ", in_quotes(one_line(name)), "; allowed: ", listed(names())));
+    }
+  }
+  static void each_once(const std::vector<chip>& all, const char* what, const char* allowed) {
+    for (const chip& c : all) {
+      if (find(all, c.named->name.view()) != &c)
+        throw error(error_code::inconsistent,
+                    cat(what, " has two of the name ", c.named->name.view(), allowed));
+    }
+  }
+  /// Where prompts have a kind of chip of their own, it is said of which a change is.
+  void check_apart() const {
+    const auto refuse = [this](const char* what, const std::string& is,
+                               const std::string& instead) {
+      throw error(error_code::inconsistent, cat(what, " is ", is, " and the chips are ",
+                                                listed(names()), "; allowed: by name, ", instead));
+    };
+    if (price_ != nullptr && !price_->is_object())
+      refuse("price", brief(*price_), cat(names().back(), "=2.5"));
+    if (set_ == nullptr || !set_->is_object()) return;
+    for (const auto& [fact, x] : set_->items()) {
+      if (chip_of(fact).empty())
+        refuse("set", one_line(fact), cat(names().back(), '.', one_line(fact)));
+    }
+  }
+
+  found_accelerator change(const found_accelerator& a) const {
+    const std::string_view name = a->name.view();
+    const json* price = price_;
+    if (price != nullptr && price->is_object()) price = member(*price_, std::string(name).c_str());
+    if (set_ == nullptr || !set_->is_object()) return changed_accelerator(a, set_, price);
+    json facts = json::object();
+    for (const auto& [fact, x] : set_->items()) {
+      const std::string_view of = chip_of(fact);
+      if (of.empty()) {
+        facts[fact] = x;
+      } else if (of == name) {
+        facts[fact.substr(of.size() + 1)] = x;
+      }
+    }
+    const bool none = facts.empty() && !set_->empty();
+    return changed_accelerator(a, none ? nullptr : &facts, price);
+  }
+
+  const json* set_;
+  const json* price_;
+  std::vector<chip> of_answers_{}, of_prompts_{};
+};
 
 /// A profile that was given for a request is of one of its accelerators.
 void check_profile(const query& asked, const given_profile* p,
-                   const std::vector<found_accelerator>& accelerators) {
+                   std::vector<found_accelerator> accelerators,
+                   const std::vector<found_accelerator>& of_prompts) {
   if (p == nullptr || !p->must_match) return;
   if (p->service && !takes_services(asked)) {
     throw error(error_code::inconsistent, cat("the profile is of a service, which says nothing of ",
                                               asked.name, "; allowed: step, serving"));
   }
+  accelerators.insert(accelerators.end(), of_prompts.begin(), of_prompts.end());
   for (const found_accelerator& a : accelerators) {
     if (a->name == p->machine.name) return;
   }
@@ -134,21 +233,34 @@ void missing_key(const query& asked, std::string_view name, const std::string& h
                                      (hint.empty() ? "" : ": " + hint));
 }
 
+bool has_prices(const query& asked) {
+  return asked.find("gpus") != nullptr && asked.find("accelerator") != nullptr;
+}
+
+namespace {
+[[noreturn]] void unknown_key(const query& asked, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const key& known : asked.keys) names.push_back(known.name);
+  names.insert(names.end(), {"id", "mode"});
+  if (asked.find("accelerator") != nullptr) names.push_back("set");
+  if (has_prices(asked)) names.push_back("price");
+  const std::string near = suggested(name, names);
+  throw error(code::unknown_key, cat(in_quotes(name), " is no key of ", asked.name,
+                                     near.empty() ? cat("; allowed: ", listed(names))
+                                                  : cat("; did you mean ", near, "? napkin ",
+                                                        asked.name, " --help lists them")));
+}
+}  // namespace
+
 request::request(const query& asked, const json& object, const given_profile* profile)
     : asked_(asked), profile_(profile), values_(asked.keys.size()) {
   const key* chips = asked.find("accelerator");
   for (const auto& [name, v] : object.items()) {
     if (std::find(std::begin(common_keys), std::end(common_keys), name) != std::end(common_keys))
       continue;
-    if (chips != nullptr && (name == "set" || name == "price")) continue;
+    if (chips != nullptr && (name == "set" || (name == "price" && has_prices(asked)))) continue;
     const key* k = asked.find(name);
-    if (k == nullptr) {
-      std::vector<std::string_view> names;
-      for (const key& known : asked.keys) names.push_back(known.name);
-      throw error(code::unknown_key,
-                  cat(in_quotes(name), " is no key of ", asked.name, "; allowed: ", listed(names),
-                      ", id, mode", chips == nullptr ? "" : ", set, price"));
-    }
+    if (k == nullptr) unknown_key(asked, name);
     value& slot = values_[static_cast<std::size_t>(k - asked.keys.data())];
     slot.given = true;
     assign(*k, v, slot);
@@ -161,10 +273,12 @@ request::request(const query& asked, const json& object, const given_profile* pr
   }
   if (chips == nullptr) return;
   if (has("accelerator")) {
-    accelerators_ = accelerators_of(text("accelerator"), chips->several, object);
-    check_profile(asked_, profile, accelerators_);
-  } else if (member(object, "set") != nullptr || member(object, "price") != nullptr) {
-    missing_key(asked, "accelerator", "set and price say something of it");
+    const named_chips all(*this, *chips, object);
+    accelerators_ = all.answers();
+    prefill_accelerators_ = all.prompts();
+    check_profile(asked_, profile, accelerators_, prefill_accelerators_);
+  } else if (member(object, "set") != nullptr) {
+    missing_key(asked, "accelerator", "set says something of it");
   }
 }
 
@@ -203,6 +317,22 @@ void add_set(json& request, std::string_view fact) {
     throw error(error_code::inconsistent, cat("set has ", in_quotes(name), " twice"));
   }
   set[name] = fact.substr(equals + 1);
+}
+
+json price_from_command_line(const std::string& text) {
+  if (text.find('=') == text.npos) return from_command_line(nullptr, text);
+  json of = json::object();
+  for (const std::string_view item : split(text, ',')) {
+    const std::size_t equals = item.find('=');
+    if (equals == item.npos || equals == 0 || equals + 1 == item.size())
+      throw error(code::wrong_type,
+                  cat("price is ", in_quotes(text), "; allowed: a number, or chip=number of each"));
+    const std::string name(item.substr(0, equals));
+    if (of.contains(name))
+      throw error(error_code::inconsistent, cat("price has ", in_quotes(name), " twice"));
+    of[name] = from_command_line(nullptr, std::string(item.substr(equals + 1)));
+  }
+  return of;
 }
 
 json id_from_command_line(const std::string& text) {

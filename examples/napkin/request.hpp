@@ -13,6 +13,9 @@ namespace napkin {
 struct query;
 struct given_profile;
 
+/// Whether anything that a query answers costs money: of plan.
+bool has_prices(const query& asked);
+
 /// The value of one key, from the request or by default.
 struct value {
   bool present = false;  ///< false only for an optional key without a default
@@ -36,6 +39,10 @@ class request {
   /// the request names none.
   const perfmodel::accelerator& accelerator() const;
   const std::vector<found_accelerator>& accelerators() const { return accelerators_; }
+  /// Of the key prefill_accelerator; those of accelerators() too are as they are there.
+  const std::vector<found_accelerator>& prefill_accelerators() const {
+    return prefill_accelerators_;
+  }
   bool has(std::string_view name) const { return at(name).present; }
   double number(std::string_view name) const { return at(name).number; }
   int whole(std::string_view name) const { return static_cast<int>(at(name).number); }
@@ -50,6 +57,7 @@ class request {
   const given_profile* profile_ = nullptr;
   std::vector<value> values_;
   std::vector<found_accelerator> accelerators_{};
+  std::vector<found_accelerator> prefill_accelerators_{};
 };
 
 /// The value of --name on the command line as JSON: a number, with a unit where the key has one;
@@ -58,6 +66,8 @@ json from_command_line(const key* declared, const std::string& text);
 /// Adds a --set to a request: fact=value. Throws wrong_type where it is none, inconsistent where the
 /// fact is set already.
 void add_set(json& request, std::string_view fact);
+/// The value of --price: of each chip, or chip=price,chip=price. Throws wrong_type, inconsistent.
+json price_from_command_line(const std::string& text);
 /// The value of --id: a number keeps its digits.
 json id_from_command_line(const std::string& text);
 

@@ -31,7 +31,8 @@ void add_facts(std::vector<input>& all, const request& r) {
     if (!fact.is_object()) continue;
     const json& v = fact["value"];
     if (v.is_number()) {
-      all.push_back({name, true, false, v.get<double>(), ""});
+      const double number = v.get<double>();
+      all.push_back({name, true, name == "sms" && number == std::floor(number), number, ""});
     } else if (v.is_string()) {
       std::string_view rest;
       const auto x = parse_number(v.get_ref<const std::string&>(), rest);
@@ -154,29 +155,67 @@ std::optional<slope> slope_of(const answers_beside& answers, const chosen_result
   return {};
 }
 
+/// What some per cent more of an input really do: the answer asked again, over the answer, less 1. Of a whole
+/// number the nearest whole one; nothing where that is another step, or the request is refused there.
+struct effect {
+  double share = 0.0, value = 0.0, elasticity = 0.0;
+};
+std::optional<effect> effect_of(const answers_beside& answers, const chosen_result& result,
+                                const json& object, const input& x, double now, double more) {
+  const double there = x.whole ? std::max(x.value + 1.0, std::round((1.0 + more) * x.value))
+                               : (1.0 + more) * x.value;
+  if (!(now > 0.0) || !(std::fabs(there / x.value - 1.0 - more) < 0.3 * more)) return {};
+  const auto y = result_at(answers, result, object, x, there);
+  if (!y) return {};
+  return effect{*y / now - 1.0, there, std::log(*y / now) / std::log(there / x.value)};
+}
+/// Whether two slopes are of one smooth law: within 0.02 and 15 %, and to the same side.
+bool agree(double a, double b) {
+  const double larger = std::max(std::fabs(a), std::fabs(b));
+  return std::fabs(a - b) <= 0.02 + 0.15 * larger && (larger < 5e-4 || !(a * b < 0.0));
+}
+
+/// An input's slope there, and what 1 % and 10 % more of it do. Where these are not of one slope, there is an
+/// edge of a tile, a ceiling or a bend between, and the elasticity is that of 10 %.
+std::optional<json> line_of(const answers_beside& answers, const chosen_result& result,
+                            const json& object, const input& x, double now) {
+  std::optional<slope> s = slope_of(answers, result, object, x);
+  if (!s) return {};
+  const auto some = effect_of(answers, result, object, x, now, 0.01);
+  const auto much = effect_of(answers, result, object, x, now, 0.1);
+  const double local = s->elasticity;
+  const bool steps = much && (!agree(local, much->elasticity) ||
+                              (some && !agree(some->elasticity, much->elasticity)));
+  if (steps) s = slope{much->elasticity, x.value, much->value};
+  const auto rounded = [](const char* name, double e) {
+    return number_json(name, std::fabs(e) < 1e-9 ? 0.0 : e);
+  };
+  json line = {{"input", x.name}, {"elasticity", rounded("elasticity", s->elasticity)}};
+  if (much) line["ten_percent_more"] = number_json("ten_percent_more", much->share);
+  if (some) line["one_percent_more"] = number_json("one_percent_more", some->share);
+  if (steps) {
+    line["steps"] = true;
+    line["local_elasticity"] = rounded("local_elasticity", local);
+  }
+  if (x.whole) line["between"] = {s->low, s->high};
+  return line;
+}
+/// What 10 % more do, or where nobody can have these, would by the elasticity: what lines are ranked by.
+double weight_of(const json& line) {
+  return std::fabs(line.contains("ten_percent_more")
+                       ? line["ten_percent_more"].get<double>()
+                       : std::expm1(line["elasticity"].get<double>() * std::log(1.1)));
+}
+
 json elasticities_of(const answers_beside& answers, const chosen_result& result, const json& object,
                      const std::vector<input>& inputs) {
   std::vector<json> all;
   const double now = result.of(answers(object));
   for (const input& x : inputs) {
-    const auto s = slope_of(answers, result, object, x);
-    if (!s) continue;
-    json line = {
-        {"input", x.name},
-        {"elasticity",
-         number_json("elasticity", std::fabs(s->elasticity) < 1e-9 ? 0.0 : s->elasticity)}};
-    const double more =
-        x.whole ? std::max(x.value + 1.0, std::round(1.1 * x.value)) : 1.1 * x.value;
-    if (std::fabs(more / x.value - 1.1) < 0.03 && now > 0.0) {
-      if (const auto y = result_at(answers, result, object, x, more))
-        line["ten_percent_more"] = number_json("ten_percent_more", *y / now - 1.0);
-    }
-    if (x.whole) line["between"] = {s->low, s->high};
-    all.push_back(std::move(line));
+    if (auto line = line_of(answers, result, object, x, now)) all.push_back(std::move(*line));
   }
-  std::stable_sort(all.begin(), all.end(), [](const json& a, const json& b) {
-    return std::fabs(a["elasticity"].get<double>()) > std::fabs(b["elasticity"].get<double>());
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const json& a, const json& b) { return weight_of(a) > weight_of(b); });
   return all;
 }
 
@@ -357,14 +396,42 @@ void check_keys(const json& object) {
   }
 }
 
-/// "10 % more dram.bandwidth: -6.1 %".
-std::string in_words(const json& line) {
-  const std::string name = line["input"];
+/// What a line says beside its numbers.
+std::string remark(const json& line) {
+  if (line.contains("steps")) return "steps here";
+  if (line.contains("ten_percent_more") || !line.contains("between")) return "";
+  const double low = line["between"][0], high = line["between"][1];
   const double e = line["elasticity"];
-  if (!line.contains("ten_percent_more")) {
-    return cat("elasticity ", perfmodel::detail::significant(e, 3));
+  return cat("from ", perfmodel::detail::significant(low, 6), " to ",
+             perfmodel::detail::significant(high, 6), ": ",
+             signed_percent(std::expm1(e * std::log(high / low))));
+}
+/// Whether nothing of a line is worth a row: no slope, and nothing that 1 % or 10 % more do.
+bool is_flat(const json& line) {
+  const auto small = [&](const char* key, double most) {
+    return !line.contains(key) || std::fabs(line[key].get<double>()) < most;
+  };
+  return small("elasticity", 5e-4) && small("ten_percent_more", 5e-5) &&
+         small("one_percent_more", 5e-6);
+}
+
+std::string elasticities_table(const json& lines) {
+  const auto percent = [](const json& line, const char* key) {
+    return line.contains(key) ? signed_percent(line[key].get<double>()) : std::string("-");
+  };
+  table_rows rows{{"of", "10 % more", "1 % more", "elasticity", ""}};
+  std::size_t flat = 0;
+  for (const json& line : lines) {
+    if (is_flat(line)) {
+      ++flat;
+      continue;
+    }
+    rows.push_back({line["input"].get<std::string>(), percent(line, "ten_percent_more"),
+                    percent(line, "one_percent_more"), fixed(line["elasticity"].get<double>(), 3),
+                    remark(line)});
   }
-  return cat("10 % more: ", signed_percent(line["ten_percent_more"].get<double>()));
+  return table(rows, "lrrrl") +
+         (flat > 0 ? cat("  and ", flat, " on which it does not depend there\n") : "");
 }
 
 }  // namespace
@@ -394,7 +461,12 @@ json sensitivity_json(const json& object, const given_profile* profile) {
     out["what_if"] = what_if_of(answers, result, of, inputs, object["what_if"]);
   if (now.calibrated) {
     const auto c = calibration_of_request(asked, answers.base(), mode_in(of));
-    out["interval"] = width_json(width_parts_of(now, c ? &*c : nullptr, asked.part));
+    out["interval"] = result.name() == std::string_view("ttft_s") && now.calibrated->first_token
+                          ? width_json({"ttft_s",
+                                        now.calibrated->first_token->low.value(),
+                                        now.calibrated->first_token->high.value(),
+                                        {}})
+                          : width_json(width_parts_of(now, c ? &*c : nullptr, asked.part));
   }
   out["mode"] = now.calibrated ? "calibrated" : "bound";
   return out;
@@ -406,18 +478,7 @@ std::string sensitivity_text(const json& object, const json& found) {
   };
   std::string s = cat(query_of(object["of"]).name, ": ", found["key"].get<std::string>(), " ",
                       number(found["value"]), "\n");
-  table_rows rows{{"of", "elasticity", ""}};
-  std::size_t flat = 0;
-  for (const json& line : found["elasticities"]) {
-    const double e = line["elasticity"];
-    if (std::fabs(e) < 5e-4) {
-      ++flat;
-      continue;
-    }
-    rows.push_back({line["input"].get<std::string>(), fixed(e, 3), in_words(line)});
-  }
-  s += table(rows, "lrl");
-  if (flat > 0) s += cat("  and ", flat, " on which it does not depend there\n");
+  s += elasticities_table(found["elasticities"]);
   if (found.contains("interval")) s += width_text(found["interval"]);
   if (found.contains("crossovers")) {
     if (found["crossovers"].empty()) s += "  nothing changes there\n";

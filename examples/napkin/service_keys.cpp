@@ -1,5 +1,7 @@
 #include "service_keys.hpp"
 
+#include "query.hpp"
+
 namespace napkin {
 
 std::vector<key> draft_keys() {
@@ -47,6 +49,27 @@ std::vector<key> pool_keys() {
       degree("decode_data_parallel", "as data_parallel, of a replica that decodes").otherwise("1"),
       degree("decode_replicas", "that decode").otherwise("1"),
       link};
+}
+
+std::vector<std::string> left_out_of_bound(const request& r, bool pools) {
+  const bool closed = !r.has("requests_per_s");
+  std::vector<std::string> all;
+  const auto leaves_out = [&](const char* name) {
+    if (r.asked().find(name) != nullptr && r.at(name).given) all.emplace_back(name);
+  };
+  if (pools && closed) leaves_out("requests");
+  if (!pools) leaves_out("arrival_cv");
+  if (!pools || closed) leaves_out("input_cv");
+  const bool drafts =
+      r.asked().find("draft_length") != nullptr && (r.has("draft_length") || r.has("mtp"));
+  if (!pools && !drafts) leaves_out("output_cv");
+  leaves_out("limit_share");
+  leaves_out("preemption");
+  if (!r.has("scheduler") || !closed || r.text("scheduler") != "static_batches")
+    leaves_out("scheduler");
+  leaves_out("stream_interval");
+  leaves_out("held_iterations");
+  return all;
 }
 
 std::vector<key> target_keys() {

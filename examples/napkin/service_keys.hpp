@@ -15,6 +15,9 @@ std::vector<key> pool_keys();
 /// ttft_limit_s, itl_limit_s and limit_share.
 std::vector<key> target_keys();
 
+/// Keys of a load that a request gives and its bound leaves out: what only makes a service slower.
+std::vector<std::string> left_out_of_bound(const request& r, bool pools);
+
 /// What draft tokens of a model's own heads are taken to be kept with, where nobody says: DeepSeek-V3's report,
 /// section 5.4.3, has 85 to 90 % of its second tokens; of another model or a third token it is assumed.
 inline constexpr double assumed_acceptance = 0.85;
@@ -117,6 +120,16 @@ bool has_pools(const inputs<T>& in) {
   if (detail::any_given(in, {"draft_length", "mtp", "acceptance", "drafter", "draft_model"})) {
     detail::contradiction("drafts are of a service in one pool; nothing is known of both together");
   }
+  refuse_preemption(in, "none of pools, which let in no more than fit");
+  if (in.given("scheduler")) {
+    detail::contradiction(cat("scheduler is ", in.text("scheduler"),
+                              "; allowed: none of pools, where prompts run alone"));
+  }
+  if (in.plain("held_iterations") > 0.0) {
+    detail::contradiction(
+        "held_iterations are of prompts beside answers; allowed: 0 of pools, where prompts run "
+        "alone");
+  }
   return true;
 }
 
@@ -158,6 +171,7 @@ std::optional<perfmodel::basic_speculation<T>> drafts_of(inputs<T>& in,
     s->by = drafter::model;
     s->draft = detail::drafting(in, d);
   }
+  refuse_preemption(in, "none beside drafts; nothing is known of both together");
   detail::add_acceptance(in, *s);
   return s;
 }
@@ -173,9 +187,11 @@ perfmodel::basic_service_load<T> service_load_of(inputs<T>& in) {
   return l;
 }
 
-/// None where a request has no limits.
+/// None where a request has no limits. Throws missing_key of a share of none.
 template <perfmodel::Scalar T>
 std::optional<perfmodel::service_targets> targets_of(const inputs<T>& in) {
+  if (in.given("limit_share") && !in.has("ttft_limit_s"))
+    in.missing("ttft_limit_s", "limit_share is of it");
   if (!in.has("ttft_limit_s") && !in.has("itl_limit_s")) return {};
   perfmodel::service_targets t;
   if (in.has("ttft_limit_s")) {

@@ -6,6 +6,8 @@
 #include <perfmodel/units/text.hpp>
 
 #include "output.hpp"
+#include "short_steps.hpp"
+#include "summary_parts.hpp"
 
 namespace napkin {
 
@@ -13,12 +15,9 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr std::size_t width = 100, most_steps = 10;
+constexpr std::size_t width = 100, height = 40, most_steps = 10, least_steps = 3;
 constexpr double most_of_it = 0.95;
 
-std::string time_text(double seconds) {
-  return pm::to_string(seconds, {{1, 0, 0, 0, 0, 0, 0}}, 4);
-}
 std::string words(double share) {
   return cat(fixed(100.0 * share, 1), " %");
 }
@@ -40,98 +39,136 @@ std::string wrapped(const std::string& text, std::size_t indent) {
 
 namespace {
 
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+/// The text of as many steps as fit on a screen beside `others` lines, of each part.
+template <class Text>
+std::string on_screen(const Text& text_of, std::size_t others) {
+  std::string text;
+  for (std::size_t n = most_steps; n >= least_steps; --n) {
+    text = text_of(n);
+    if (lines_of(text) + others <= height) break;
+  }
+  return text;
+}
+
 /// How many of the steps make most of it.
-std::size_t shown_of(const summary_part& part) {
+std::size_t shown_of(const summary_part& part, std::size_t most) {
   double sum = 0.0;
   std::size_t n = 0;
-  while (n < part.steps.size() && n < most_steps && (n < 3 || sum < most_of_it * part.time_s)) {
+  while (n < part.steps.size() && n < most && (n < least_steps || sum < most_of_it * part.time_s)) {
     sum += part.steps[n++].time_s;
   }
   return n;
 }
 
-/// The times that resources limit, largest first.
-std::vector<std::pair<std::string, double>> limits_of(const summary_part& part) {
-  std::vector<std::pair<std::string, double>> all;
-  for (const auto& s : part.steps) {
-    const auto at =
-        std::find_if(all.begin(), all.end(), [&](const auto& x) { return x.first == s.limit; });
-    if (at == all.end()) {
-      all.emplace_back(s.limit, s.time_s);
-    } else {
-      at->second += s.time_s;
-    }
+bool is_wait(const std::string& limit) {
+  for (const char* r : {by_dram, by_flop, by_links, by_host, by_launches}) {
+    if (limit == r) return false;
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  return all;
+  return true;
 }
-/// Amdahl's law: without what limits most, the rest is left.
+/// Amdahl's law, by asking again: what limits is what saves most where it is lifted.
 std::string lifted_text(const summary_part& part) {
-  const auto limits = limits_of(part);
-  if (limits.empty()) return {};
-  const double left = part.time_s - limits.front().second;
+  if (part.limit.empty()) return {};
   std::string s =
-      cat("limit: ", limits.front().first, ", ", words(limits.front().second / part.time_s));
-  if (limits.size() < 2 || !(left > 1e-9 * part.time_s)) return s;
-  return s + cat("; were it lifted, ", time_text(left), " are left (", fixed(part.time_s / left, 2),
-                 " x at most), then ", limits[1].first, " limits: ", time_text(limits[1].second));
+      cat("limit: ", part.limit, ": ", is_wait(part.limit) ? "without it, " : "were it lifted, ",
+          time_text(part.left_s), " are left, ", words((part.time_s - part.left_s) / part.time_s),
+          " less (", fixed(part.time_s / part.left_s, 2), " x)");
+  if (part.next.empty()) return s;
+  return s + cat("; then ", part.next, is_wait(part.next) ? ": without it too, " : ": lifted too, ",
+                 time_text(part.next_left_s), " are left");
+}
+/// A name as long as a row has room for.
+std::string column_name(const std::string& name) {
+  constexpr std::size_t room = 19;
+  return name.size() <= room ? name : name.substr(0, room - 3) + "...";
 }
 
-table_rows rows_of(const summary_part& part, bool header) {
+table_rows rows_of(const summary_part& part, bool header, std::size_t most) {
   table_rows rows;
   if (header) rows.push_back({"share", "step", "by hand", "time"});
-  const std::size_t n = shown_of(part);
+  const std::size_t n = shown_of(part, most);
   for (std::size_t i = 0; i < n; ++i) {
     const summary_step& s = part.steps[i];
-    rows.push_back({words(s.time_s / part.time_s), s.name, s.how, "= " + time_text(s.time_s)});
+    rows.push_back(
+        {words(s.time_s / part.time_s), column_name(s.name), s.how, "= " + time_text(s.time_s)});
   }
   double others = 0.0;
-  for (std::size_t i = n; i < part.steps.size(); ++i) others += part.steps[i].time_s;
+  std::string names;
+  for (std::size_t i = n; i < part.steps.size(); ++i) {
+    others += part.steps[i].time_s;
+    const std::string name = (i == n ? "" : ", ") + part.steps[i].name;
+    if (names.size() + name.size() < 44 || names.ends_with("...")) {
+      names += names.ends_with("...") ? "" : name;
+    } else {
+      names += ", ...";
+    }
+  }
   if (n < part.steps.size()) {
-    rows.push_back({words(others / part.time_s), cat(part.steps.size() - n, " more"), "",
+    rows.push_back({words(others / part.time_s), cat(part.steps.size() - n, " more"), names,
                     "= " + time_text(others)});
   }
   return rows;
 }
 
-std::string part_text(const summary_part& part, bool as_markdown) {
+std::string part_text(const summary_part& part, bool as_markdown, std::size_t most) {
   std::string s;
   if (as_markdown) {
     s = cat("\n### ", part.name, " ", time_text(part.time_s), "\n\n");
     if (!part.what.empty()) s += part.what + ".\n\n";
-    s += markdown(rows_of(part, true), "rllr") + "\n";
+    s += markdown(rows_of(part, true, most), "rllr") + "\n";
     for (const auto& a : part.amounts) s += cat("- ", a, "\n");
-    return s + cat("- ", lifted_text(part), "\n");
+    const std::string limit = lifted_text(part);
+    return limit.empty() ? s : s + cat("- ", limit, "\n");
   }
   s = wrapped(cat(part.name, " ", time_text(part.time_s), part.what.empty() ? "" : ", ", part.what),
               0);
-  s += table(rows_of(part, false), "rlll");
+  s += table(rows_of(part, false, most), "rlll");
   for (const auto& a : part.amounts) s += wrapped(a, 2);
-  return s + wrapped(lifted_text(part), 2);
+  const std::string limit = lifted_text(part);
+  return limit.empty() ? s : s + wrapped(limit, 2);
 }
 
-/// Beside the answer: bound, interval, limit.
+const result<double>* result_of(const outcome<>& answer, const std::string& key) {
+  for (const auto& r : answer.results) {
+    if (key == r.key) return &r;
+  }
+  return nullptr;
+}
+/// " (mean; p50 14.26 ms, p90 121.8 ms)", of a latency that has percentiles.
+std::string percentiles_text(const outcome<>& answer, const std::string& key) {
+  const std::string stem = key.substr(0, key.size() - 2);
+  const auto* middle = result_of(answer, stem + "_p50_s");
+  const auto* tail = result_of(answer, stem + "_p90_s");
+  if (middle == nullptr || tail == nullptr) return "";
+  return cat(" (mean; p50 ", time_text(middle->value), ", p90 ", time_text(tail->value), ")");
+}
+
+/// Beside the answer: percentiles, interval, bound.
 std::string head_text(const outcome<>& answer) {
   std::string s;
   for (const auto& r : answer.results) {
     const std::string_view key = r.key;
     if (key != "time_s" && key != "itl_s" && key != "ttft_s") continue;
-    s += cat("  ", r.label, " ", time_text(r.value));
+    std::string line =
+        cat(r.label, " ", time_text(r.value), percentiles_text(answer, std::string(key)));
     if (answer.calibrated) {
       const calibrated_note& note = *answer.calibrated;
       const bool first = key == "ttft_s";
       const pm::time_range& range = first ? *note.first_token : note.range;
-      s += cat(", 80 % within ", time_text(range.low.value()), " to ",
-               time_text(range.high.value()));
+      line += cat(", 80 % within ", time_text(range.low.value()), " to ",
+                  time_text(range.high.value()), " (sigma ",
+                  words(std::log(range.high.value() / range.low.value()) / (2.0 * pm::z90)), ")");
       for (const auto& b : note.bounds) {
         if ((std::string_view(b.key) == "bound_ttft_s") != first) continue;
-        s += cat("; bound ", time_text(b.value), ", ", words(b.value / r.value), " of it");
+        line += cat("; bound ", time_text(b.value), ", ", words(b.value / r.value), " of it");
       }
     } else {
-      s += ": a bound from data sheets, nothing runs faster";
+      line += ": a bound from data sheets, nothing runs faster";
     }
-    s += "\n";
+    s += wrapped(line, 2);
   }
   if (answer.has_feasibility && !answer.feasible) s += wrapped("not feasible: " + answer.reason, 2);
   return s;
@@ -164,14 +201,19 @@ std::vector<bool> roots_of(const pm::derivation& d, const std::string& result) {
   return roots;
 }
 
-std::string step_text(const pm::derivation_step& step, bool as_markdown) {
-  std::string line = step.name + " = " + step.formula;
+/// Of a list in Markdown with its whole name, else below its part.
+std::string step_text(const short_steps& all, const pm::derivation_step& step, std::size_t at,
+                      bool as_markdown, std::string& part) {
+  std::string line = as_markdown ? cat(step.name, " = ", step.formula)
+                                 : cat(all.name_of(at), " = ", all.formula_of(at));
   if (step.numbers != step.formula && step.numbers != step.value) line += " = " + step.numbers;
   line += " = " + step.value;
-  return as_markdown ? cat("- ", line, "\n") : wrapped(line, 2);
+  if (as_markdown) return cat("- ", line, "\n");
+  const std::string above = part_line(all.part_of(at), part);
+  return above + wrapped(line, part.empty() ? 2 : 4);
 }
 /// Those up to `deepest` from any result, or without it the few next to the first of them.
-std::string steps_text(const explanation& e, int deepest, bool as_markdown) {
+std::string steps_text(const explanation& e, int deepest, bool as_markdown, std::size_t most) {
   const pm::derivation& d = e.derivation;
   const auto& first = e.answer.results.front();
   const std::string result = deepest > 0 ? "" : pm::to_string(first.value, first.unit, 4);
@@ -180,14 +222,15 @@ std::string steps_text(const explanation& e, int deepest, bool as_markdown) {
   for (std::size_t i = 0; i < d.steps.size(); ++i) {
     if (depth[i] > 0 && (deepest == 0 || depth[i] <= deepest)) order.push_back(i);
   }
-  if (deepest == 0 && order.size() > most_steps) {
+  if (deepest == 0 && order.size() > most) {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return depth[a] < depth[b]; });
-    order.resize(most_steps);
+    order.resize(most);
     std::sort(order.begin(), order.end());
   }
-  std::string s;
-  for (const std::size_t i : order) s += step_text(d.steps[i], as_markdown);
+  const short_steps all(d);
+  std::string s, part;
+  for (const std::size_t i : order) s += step_text(all, d.steps[i], i, as_markdown, part);
   return s;
 }
 
@@ -211,11 +254,22 @@ std::vector<std::string> sources_of(const pm::derivation& d) {
   return out;
 }
 
-std::string footnotes(const std::vector<std::string>& sources, bool as_markdown) {
+/// As much of a source as a line has room for.
+std::string in_one_line(const std::string& text) {
+  constexpr std::size_t room = width - 6;
+  if (text.size() <= room) return text;
+  const std::size_t end = text.find_last_of(" ,;", room - 4);
+  std::string cut = text.substr(0, end == text.npos ? room - 4 : end);
+  while (cut.ends_with(',') || cut.ends_with(';') || cut.ends_with(':')) cut.pop_back();
+  return cut + " ...";
+}
+std::string footnotes(const std::vector<std::string>& sources, bool as_markdown,
+                      bool whole = false) {
   std::string s = sources.empty() ? "" : as_markdown ? "\nSources:\n\n" : "sources\n";
   for (std::size_t i = 0; i < sources.size(); ++i) {
     s += as_markdown ? cat(i + 1, ". ", sources[i], "\n")
-                     : wrapped(cat("[", i + 1, "] ", sources[i]), 2);
+         : whole     ? wrapped(cat("[", i + 1, "] ", sources[i]), 2)
+                     : cat("  [", i + 1, "] ", in_one_line(sources[i]), "\n");
   }
   return s;
 }
@@ -223,25 +277,38 @@ std::string footnotes(const std::vector<std::string>& sources, bool as_markdown)
 /// Of a query without a pass: its results, and the steps next to them.
 std::string short_derivation(const query& asked, const explanation& e, const json& object,
                              const explain_options& options) {
-  std::string s = answer_text(asked, e.answer, object);
-  s += options.markdown ? "\nSteps:\n\n" : "steps next to the result\n";
-  s += steps_text(e, options.depth, options.markdown);
-  return s + footnotes(sources_of(e.derivation), options.markdown);
+  const bool whole = options.depth > 0;
+  std::string head;
+  const std::string results = answer_text(asked, e.answer, object);
+  for (const std::string_view line : split(results, '\n')) {
+    if (line.empty()) continue;
+    head += (whole || options.markdown ? std::string(line) : in_one_line(std::string(line))) + "\n";
+  }
+  head += options.markdown ? "\nSteps:\n\n" : "steps next to the result\n";
+  const std::string sources = footnotes(sources_of(e.derivation), options.markdown, whole);
+  const auto steps = [&](std::size_t most) {
+    return steps_text(e, options.depth, options.markdown, most);
+  };
+  const bool fits = !whole && !options.markdown;
+  return head + (fits ? on_screen(steps, lines_of(head + sources)) : steps(most_steps)) + sources;
 }
 
 }  // namespace
 
-std::string summary_text(const summary& s, bool as_markdown) {
-  std::string text;
-  std::vector<std::string> said;
-  for (summary_part p : s.parts) {
-    std::erase_if(p.amounts, [&](const std::string& a) {
-      return std::find(said.begin(), said.end(), a) != said.end();
-    });
-    said.insert(said.end(), p.amounts.begin(), p.amounts.end());
-    text += part_text(p, as_markdown);
-  }
-  return text + footnotes(s.sources, as_markdown);
+std::string summary_text(const summary& s, bool as_markdown, std::size_t others) {
+  const auto text_of = [&](std::size_t most) {
+    std::string text;
+    std::vector<std::string> said;
+    for (summary_part p : s.parts) {
+      std::erase_if(p.amounts, [&](const std::string& a) {
+        return std::find(said.begin(), said.end(), a) != said.end();
+      });
+      said.insert(said.end(), p.amounts.begin(), p.amounts.end());
+      text += part_text(p, as_markdown, most);
+    }
+    return text + footnotes(s.sources, as_markdown);
+  };
+  return as_markdown ? text_of(most_steps) : on_screen(text_of, others);
 }
 
 json summary_json(const summary& s) {
@@ -261,11 +328,12 @@ json summary_json(const summary& s) {
                 {"amounts", p.amounts},
                 {"steps", std::move(steps)}};
     if (p.tokens != 1.0) one["tokens"] = number_json("tokens", p.tokens);
-    const auto limits = limits_of(p);
-    if (limits.size() > 1) {
-      one["if_lifted"] = {{"limit", limits[0].first},
-                          {"time_s", number_json("time_s", p.time_s - limits[0].second)},
-                          {"next", limits[1].first}};
+    if (!p.limit.empty()) {
+      one["if_lifted"] = {{"limit", p.limit}, {"time_s", number_json("time_s", p.left_s)}};
+      if (!p.next.empty()) {
+        one["if_lifted"]["next"] = p.next;
+        one["if_lifted"]["next_time_s"] = number_json("next_time_s", p.next_left_s);
+      }
     }
     parts.push_back(std::move(one));
   }
@@ -298,8 +366,10 @@ std::string explain_text(const query& asked, const json& object, const given_pro
   }
   std::string title = headline(asked, object);
   title.pop_back();
-  return wrapped(title, 0) + head_text(answer) + summary_text(s, options.markdown) +
-         (options.markdown ? "" : "  --depth 3 has the steps behind these, --all every one.\n");
+  const std::string head = wrapped(title, 0) + head_text(answer);
+  const std::string more =
+      options.markdown ? "" : "  --depth 3 has the steps behind these, --all every one.\n";
+  return head + summary_text(s, options.markdown, lines_of(head + more)) + more;
 }
 
 }  // namespace napkin

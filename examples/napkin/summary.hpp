@@ -23,9 +23,14 @@ struct summary_part {
   std::string name{};  ///< "decode", "prefill"
   std::string what{};  ///< of which pass, in words
   double time_s = 0.0;
-  double tokens = 1.0;                 ///< of each sequence, that a round of drafts gives
-  std::vector<summary_step> steps{};   ///< largest first; together time_s
-  std::vector<std::string> amounts{};  ///< where the bytes come from
+  double tokens = 1.0;                ///< of each sequence, that a round of drafts gives
+  std::vector<summary_step> steps{};  ///< largest first; together time_s
+  std::vector<std::string>
+      amounts{};             ///< where the bytes come from, and what else is behind the steps
+  std::string limit{};       ///< what saves most, were it lifted
+  std::string next{};        ///< what saves most then
+  double left_s = 0.0;       ///< without the limit
+  double next_left_s = 0.0;  ///< without both
 };
 struct summary {
   std::vector<summary_part> parts{};
@@ -45,8 +50,9 @@ struct served_load {
 summary summary_of_service(const served_load& x, const calibration* c,
                            const calibration* of_prompts = nullptr);
 
-/// Its parts and sources: text, with rows no wider than a terminal, or Markdown.
-std::string summary_text(const summary& s, bool as_markdown);
+/// Its parts and sources: text, with rows no wider than a terminal and no more than fit beside `others`
+/// lines, or Markdown.
+std::string summary_text(const summary& s, bool as_markdown, std::size_t others = 0);
 json summary_json(const summary& s);
 /// A paragraph no wider than a terminal, later lines further in.
 std::string wrapped(const std::string& text, std::size_t indent);

@@ -1,12 +1,9 @@
 // The operators of a pass, each with what it moves and what it takes.
 #include <algorithm>
-#include <map>
-#include <perfmodel/serving.hpp>
-#include <perfmodel/units/text.hpp>
+#include <cmath>
 
 #include "deployments.hpp"
-#include "service_keys.hpp"
-#include "summary.hpp"
+#include "summary_parts.hpp"
 
 namespace napkin {
 
@@ -14,18 +11,27 @@ namespace {
 
 namespace pm = perfmodel;
 
-std::string digits(double x) {
-  return pm::detail::significant(x, 4);
-}
-template <class Q>
-std::string with_unit(const Q& x) {
-  return pm::to_string(x.value(), pm::exponents_of<Q>(), 4);
-}
+/// What the law of an operator has beside a time: bytes over the DRAM's rate as it is reached, and FLOP
+/// over the matrix units'; 0 where it has no such part.
+struct law_parts {
+  double bytes = 0.0, memory_s = 0.0;
+  double flop = 0.0, dense_s = 0.0;
+
+  void add(const law_parts& x, double times) {
+    bytes += times * x.bytes;
+    memory_s += times * x.memory_s;
+    flop += times * x.flop;
+    dense_s += times * x.dense_s;
+  }
+};
 
 /// What operators of one name do in a pass.
 struct group {
   pm::number_format format = pm::bf16;
   double calls = 0.0, bytes = 0.0, weights = 0.0, cache = 0.0, flop = 0.0, time = 0.0;
+  double factor = 1.0;  ///< of the time, of an engine whose passes take longer than their kernels
+  bool bytes_by_law = true, flop_by_law = true;
+  law_parts law{};
 };
 using groups = std::vector<std::pair<std::string, group>>;
 
@@ -36,69 +42,175 @@ group& group_of(groups& all, const std::string& name) {
   return all.emplace_back(name, group{}).second;
 }
 
-/// "80 x 176.2 MB of weights / (3.35 TB/s x 0.861)": by what takes longest at the data sheet's rate; a call's
-/// time alone, where neither rate explains a quarter of it.
+double dram_rate(const pm::accelerator& a) {
+  return a.dram.bandwidth.quantity().value();
+}
+
+law_parts parts_of(const pm::accelerator& a, const pm::gemm& g, const pm::calibrated& c) {
+  const pm::estimate e = pm::calibrated_estimate(a, g, c, c.conditions);
+  const auto path = pm::detail::product_path_of(a, g, pm::demand_of(g).format, c.machine, c.engine);
+  const double memory = e.terms.time_of("memory").value();
+  const double flop = pm::demand_of(g).matrix_flop.value();
+  return {memory * c.machine.dram_share * dram_rate(a), memory, flop, flop / path.matrix.value()};
+}
+law_parts parts_of(const pm::accelerator& a, const pm::swiglu& x, const pm::calibrated& c) {
+  if (!x.fused) return {};
+  pm::gemm g{.m = x.tokens,
+             .n = (pm::ffn_matrices(x.gated) - 1.0) * x.intermediate,
+             .k = x.hidden,
+             .format = x.format,
+             .weights = x.weights,
+             .output = x.format};
+  law_parts both = parts_of(a, g, c);
+  g.n = x.hidden;
+  g.k = x.intermediate;
+  both.add(parts_of(a, g, c), 1.0);
+  return both;
+}
+/// Of what has one memory term: attention, and what streams. Experts have none.
+template <class Operator>
+law_parts parts_of(const pm::accelerator& a, const Operator& x, const pm::calibrated& c) {
+  if constexpr (
+      requires { x.experts; } || !requires { c.estimate(a, x); }) {
+    return {};
+  } else {
+    const double memory = c.estimate(a, x).terms.time_of("memory").value();
+    const double moved = memory * c.machine.dram_share * dram_rate(a);
+    if constexpr (!requires { x.query_heads; }) {  // what streams may find a part in L2
+      if (std::fabs(moved - pm::demand_of(x).dram.total().value()) > 1e-6 * moved) return {};
+    }
+    return {moved, memory, 0.0, 0.0};
+  }
+}
+
+/// "80 x (179.6 MB / (3.35 TB/s x 0.8598) + 6.7 us)": an amount over the rate that the law counts on, and what the
+/// law adds to it; or over the rate as this answer has it.
+std::string by_hand(const group& g, const std::string& amount, double amount_s, double law_s,
+                    double sheet_s, const std::string& rate) {
+  std::string calls = g.calls == 1.0 ? "" : digits(g.calls) + " x ";
+  if (g.factor != 1.0) calls += digits(g.factor) + " x ";
+  const double one = g.time / g.calls / g.factor;
+  const auto over = [&](double share, const char* note) {
+    const bool whole = std::fabs(share - 1.0) < 1e-9;
+    return amount + " / " + (whole ? rate : cat("(", rate, " x ", digits(share), note, ")"));
+  };
+  const double rest = one - law_s;
+  if (law_s > 0.0 && rest > -1e-9 * one) {
+    const std::string first = over(amount_s / law_s, "");
+    if (rest < 5e-5 * one) return calls + first;
+    return cat(calls, calls.empty() ? "" : "(", first, " + ", time_text(rest),
+               calls.empty() ? "" : ")");
+  }
+  return calls + over(sheet_s / one, " reached");
+}
+
+/// A group by what takes longest at the data sheet's rate; calls and the time of one, where neither rate
+/// explains a quarter of it.
 summary_step step_of(const std::string& name, const group& g, const pm::accelerator& device) {
-  const double dram = device.dram.bandwidth.quantity().value();
+  const double dram = dram_rate(device);
   const double peak = g.flop > 0.0 ? pm::peak(device, g.format).value() : 1.0;
   const double by_memory = g.bytes / dram, by_compute = g.flop / peak;
+  const double time = g.time / g.factor;
   const double longest = std::max(by_memory, by_compute);
-  summary_step s{.name = name, .how = {}, .time_s = g.time, .limit = "launches and latency"};
-  const std::string calls = g.calls == 1.0 ? "" : digits(g.calls) + " x ";
+  summary_step s{.name = name, .how = {}, .time_s = g.time, .limit = by_launches};
   const auto each = [&](double x) { return x / g.calls; };
-  if (longest < 0.25 * g.time) {
-    s.how = calls + with_unit(pm::duration<>::from_value(each(g.time)));
+  if (longest < 0.25 * time) {
+    const std::string calls = g.calls == 1.0 ? "" : digits(g.calls) + " x ";
+    s.how = calls + time_text(each(g.time));
     return s;
   }
-  const std::string reached = digits(longest / g.time);
-  const std::string share = std::abs(longest / g.time - 1.0) < 1e-9 ? "" : " x " + reached;
-  const auto over = [&](const std::string& amount, const std::string& rate) {
-    return calls + amount + " / " + (share.empty() ? rate : "(" + rate + share + ")");
-  };
   if (by_memory >= by_compute) {
-    s.limit = "DRAM bandwidth";
-    const char* what = g.weights > 0.8 * g.bytes ? " weights"
-                       : g.cache > 0.8 * g.bytes ? " cache"
-                                                 : "";
-    s.how = over(with_unit(pm::bytes<>::from_value(each(g.bytes))) + what,
-                 with_unit(device.dram.bandwidth.quantity()));
+    s.limit = by_dram;
+    const bool lawful = g.bytes_by_law && g.law.bytes > 0.0;
+    const double moved = each(lawful ? g.law.bytes : g.bytes);
+    const std::string amount = with_unit(pm::bytes<>::from_value(moved));
+    const char* what = lawful && g.law.memory_s < time * (1.0 - 5e-5) ? ""
+                       : g.weights > 0.8 * g.bytes                    ? " weights"
+                       : g.cache > 0.8 * g.bytes                      ? " cache"
+                                                                      : "";
+    s.how = by_hand(g, amount + what, moved / dram, lawful ? each(g.law.memory_s) : 0.0,
+                    moved / dram, with_unit(device.dram.bandwidth.quantity()));
   } else {
-    s.limit = "FLOP rate";
-    s.how = over(with_unit(pm::flops<>::from_value(each(g.flop))),
-                 with_unit(pm::flop_rate<>::from_value(peak)));
+    s.limit = by_flop;
+    const bool lawful = g.flop_by_law && g.law.dense_s > 0.0;
+    s.how = by_hand(g, with_unit(pm::flops<>::from_value(each(g.flop))), each(by_compute),
+                    lawful ? each(g.law.dense_s) : 0.0, each(by_compute),
+                    with_unit(pm::flop_rate<>::from_value(peak)));
   }
   return s;
 }
 
-/// What links and the host add to a pass: `n` times the same.
-void add_times(summary_part& part, const char* name, double n, const std::string& each,
-               double seconds, const char* limit) {
-  if (!(seconds > 0.0)) return;
-  const std::string one = with_unit(pm::duration<>::from_value(seconds / n));
-  part.steps.push_back({name, n == 1.0 ? "" : digits(n) + " x " + one + each, seconds, limit});
+/// "160 x (9.4 us + 8.1 us)" of collectives: latency and what is on the wire, and a line on what they are.
+void add_collectives(summary_part& part, const char* name, const pm::collective_estimate& one,
+                     const std::string& what, double n, double factor) {
+  if (!(one.time.value() > 0.0)) return;
+  const double wire = one.terms.time_of("transfer").value();
+  const double latency = one.terms.time_of("latency").value();
+  std::string calls = n == 1.0 ? "" : digits(n) + " x ";
+  if (factor != 1.0) calls += digits(factor) + " x ";
+  const bool both = latency > 5e-5 * wire && wire > 5e-5 * latency;
+  const std::string how = !both ? calls + time_text(one.time.value())
+                          : calls.empty()
+                              ? cat(time_text(latency), " + ", time_text(wire))
+                              : cat(calls, "(", time_text(latency), " + ", time_text(wire), ")");
+  add_step(part, {name, how, factor * n * one.time.value(), by_links});
+  part.amounts.push_back(cat(name, ": ", what, ", ", pm::name_of(one.algorithm), ": ",
+                             time_text(latency), " latency + ", with_unit(one.wire.quantity()),
+                             " on a link in ", time_text(wire)));
 }
 
+/// What communication_of_pass adds up, each kind with its number and its terms.
 template <class Links>
-void add_links(summary_part& part, const pm::deployment& d, const pm::iteration& i, double factor,
-               double waiting, const Links& links) {
-  const double all = pm::detail::communication_of_pass(d, i, links).value();
-  const auto share = pm::detail::share_of(d.layout, i);
-  const double logits =
-      d.layout.tensor > 1 ? pm::detail::gathered_logits(d, share.logits, links).value() : 0.0;
-  const double n = std::max(1.0, pm::detail::collectives_of_pass(d));
-  const std::string row =
-      with_unit(pm::bytes<>(share.rows * d.model.hidden * bytes_of(residual_format(d))));
-  add_times(part, "collectives", n, " of " + row, factor * (all - logits + waiting), "links");
-  add_times(part, "gathered logits", 1.0, "", factor * logits, "links");
+void add_links(summary_part& part, const pm::deployment& d, const pm::iteration& i, double times,
+               double factor, const Links& links) {
+  using namespace pm::detail;
+  const pm::parallel_layout& l = d.layout;
+  const auto share = share_of(l, i);
+  kept_collectives<double, Links> kept(links);
+  const double before = part.time_s;
+  double sums = 0.0;
+  for (const auto& kind : d.model.layers.mixers) sums += kind.layers;
+  for (const auto& kind : d.model.layers.feed_forwards) {
+    const bool spread = l.data > 1 && std::holds_alternative<pm::expert_shape>(kind.shape);
+    if (!spread) sums += kind.layers;
+    if (!spread) continue;
+    const double all = dispatch_and_combine(d, kind.layers, std::get<pm::expert_shape>(kind.shape),
+                                            share.rows, kept)
+                           .value();
+    add_step(part, {"dispatch + combine",
+                    cat(digits(times * kind.layers), " x ", time_text(factor * all / kind.layers)),
+                    times * factor * all, by_links});
+  }
+  if (l.tensor > 1) {
+    pm::tensor_parallelism x;
+    x.ranks = l.tensor;
+    x.tokens = share.rows;
+    x.hidden = d.model.hidden;
+    x.format = residual_format(d);
+    const auto c = summed_activations(x);
+    add_collectives(part, "all-reduces", time_of_collective(d.device.fabric, c, links),
+                    cat(with_unit(c.message.quantity()), " over ", l.tensor, " ranks"),
+                    times * sums, factor);
+    const double logits = gathered_logits(d, share.logits, kept).value();
+    add_step(part, {"gathered logits",
+                    times == 1.0 ? "" : digits(times) + " x " + time_text(factor * logits),
+                    times * factor * logits, by_links});
+  }
+  const double all = times * factor * communication_of_pass(d, i, kept).value();
+  const double rest = all - (part.time_s - before);
+  if (rest > 1e-9 * all) {
+    const double n = times * (l.pipeline - 1);
+    add_step(part, {"stage transfers", cat(digits(n), " x ", time_text(rest / n)), rest, by_links});
+  }
 }
 
 /// Where the bytes of a pass come from.
 void add_amounts(summary_part& part, const pm::deployment& d, const pm::iteration& i,
-                 const groups& all) {
+                 const groups& all, double times) {
   double weights = 0.0, cache = 0.0;
   for (const auto& [name, g] : all) {
-    weights += g.weights;
-    cache += g.cache;
+    weights += g.weights / times;
+    cache += g.cache / times;
   }
   const auto bytes = [](double x) { return with_unit(pm::bytes<>::from_value(x)); };
   const double parameters = pm::parameters(d.model).total();
@@ -114,124 +226,129 @@ void add_amounts(summary_part& part, const pm::deployment& d, const pm::iteratio
                              "; a pass moves ", bytes(cache), " of it on each"));
 }
 
+/// The operators, which come first, and what is left of a time that is known.
 void finish(summary_part& part, const groups& all, const pm::accelerator& device, double time) {
-  for (const auto& [name, g] : all) {
-    if (g.time > 0.0) part.steps.push_back(step_of(name, g, device));
+  for (const auto& [name, g] : all) add_step(part, step_of(name, g, device));
+  if (std::fabs(time - part.time_s) > 1e-6 * time) {
+    const double rest = time - part.time_s;
+    part.steps.push_back({"the rest", "", rest, other});
   }
-  double sum = 0.0;
-  for (const auto& s : part.steps) sum += s.time_s;
   part.time_s = time;
-  if (std::fabs(time - sum) > 1e-6 * time)
-    part.steps.push_back({"the rest", "", time - sum, "other"});
-  std::stable_sort(part.steps.begin(), part.steps.end(),
-                   [](const auto& a, const auto& b) { return a.time_s > b.time_s; });
+  sort_steps(part);
 }
 
-summary_part predicted_pass(const pm::deployment& d, const pm::iteration& i,
-                            const pm::calibrated& policy) {
-  summary_part part;
-  groups all;
-  const double factor = policy.pass_time() ? *policy.pass_time() : 1.0;
-  const auto add = [&](const pm::basic_operator<double>& o, const pm::duration<>& time) {
-    group& g = group_of(all, o.name);
+class predicted_groups {
+ public:
+  predicted_groups(const pm::calibrated& c, double times) : times_(times) {
+    if (c.pass_time()) factor_ = *c.pass_time();
+  }
+
+  void add(const pm::basic_operator<double>& o, double all_s, const law_parts& law) {
+    group& g = group_of(groups_, o.name);
     g.format = o.demand.format;
-    g.calls += o.times;
-    g.bytes += o.times * o.demand.dram.total().value();
-    g.weights += o.times * o.weights.value();
-    g.cache += o.times * o.cache.value();
-    g.flop += o.times * o.demand.matrix_flop.value();
-    g.time += factor * time.value();
-  };
-  pm::detail::visit_operator_times(d, i, policy, add);
-  pm::detail::visit_small_kernel_times(d, i, policy, add);
-  add_links(part, d, i, factor, pm::detail::waiting_of_pass(d, policy).value(), policy);
-  add_times(part, "host of the engine", 1.0, "",
-            pm::detail::host_time_of_pass(d, i, policy).value(), "host");
-  add_amounts(part, d, i, all);
-  double time = 0.0;
-  for (const auto& [name, g] : all) time += g.time;
-  for (const auto& s : part.steps) time += s.time_s;
-  finish(part, all, d.device, time);
+    g.factor = factor_;
+    const double n = times_ * o.times;
+    g.calls += n;
+    g.bytes += n * o.demand.dram.total().value();
+    g.weights += n * o.weights.value();
+    g.cache += n * o.cache.value();
+    g.flop += n * o.demand.matrix_flop.value();
+    g.time += times_ * factor_ * all_s;
+    g.bytes_by_law = g.bytes_by_law && law.bytes > 0.0;
+    g.flop_by_law = g.flop_by_law && law.flop > 0.0;
+    g.law.add(law, n);
+  }
+  const groups& all() const { return groups_; }
+  double factor() const { return factor_; }
+
+ private:
+  double times_ = 1.0, factor_ = 1.0;
+  groups groups_{};
+};
+
+summary_part predicted_pass(const pm::deployment& d, const pm::iteration& i,
+                            const pm::calibrated& policy, double times) {
+  summary_part part;
+  predicted_groups all(policy, times);
+  pm::detail::operator_times<double, pm::calibrated> each(d.device, policy);
+  pm::detail::visit_operators(d, i, [&](const pm::basic_operator<double>& o, const auto& w) {
+    const auto one = each.of(w, [&]() -> const pm::basic_demand<double>& { return o.demand; });
+    all.add(o, (o.times * one).value(), parts_of(d.device, w, policy));
+  });
+  pm::detail::visit_small_kernel_times(
+      d, i, policy, [&](const pm::basic_operator<double>& o, const pm::duration<>& time) {
+        all.add(o, time.value(), {});
+      });
+  add_amounts(part, d, i, all.all(), times);
+  add_links(part, d, i, times, all.factor(), policy);
+  const double n = times * pm::detail::collectives_of_pass(d);
+  const double wait = all.factor() * policy.rank_wait().value();
+  add_step(part,
+           {"ranks that wait", cat(digits(n), " x ", time_text(wait)), n * wait, by_launches});
+  const double host = pm::detail::host_time_of_pass(d, i, policy).value();
+  add_step(part,
+           {"host of the engine", times == 1.0 ? "" : cat(digits(times), " x ", time_text(host)),
+            times * host, by_host});
+  double time = part.time_s;
+  for (const auto& [name, g] : all.all()) time += g.time;
+  finish(part, all.all(), d.device, time);
   return part;
 }
 
 /// Of a bound what the slowest resource does counts; the others hide behind it.
-summary_part bound_pass(const pm::deployment& d, const pm::iteration& i) {
+summary_part bound_pass(const pm::deployment& d, const pm::iteration& i, double times) {
   summary_part part;
   groups all;
-  const auto e = pm::step_bound(d, i);
+  const auto e = pm::detail::bound_of_pass(d, i, bound_mode{});
   const double memory = e.terms["weights"].value() + e.terms["kv_cache"].value();
   const double compute = e.terms["compute"].value();
-  pm::for_each_operator(d, i, [&](const pm::basic_operator<double>& o) {
+  pm::detail::visit_operators(d, i, [&](const pm::basic_operator<double>& o) {
     group& g = group_of(all, o.name);
+    const double n = times * o.times;
     g.format = o.demand.format;
-    g.calls += o.times;
-    g.weights += o.times * o.weights.value();
-    g.cache += o.times * o.cache.value();
+    g.calls += n;
+    g.weights += n * o.weights.value();
+    g.cache += n * o.cache.value();
     if (memory >= compute) {
-      g.bytes += o.times * (o.weights + o.cache).value();
-      g.time = g.bytes / d.device.dram.bandwidth.quantity().value();
+      g.bytes += n * (o.weights + o.cache).value();
+      g.time = g.bytes / dram_rate(d.device);
     } else if (o.demand.matrix_flop.value() > 0.0) {
-      const double flop = o.times * o.demand.matrix_flop.value();
+      const double flop = n * o.demand.matrix_flop.value();
       g.flop += flop;
       g.time += flop / pm::peak(d.device, o.demand.format).value();
     }
   });
-  add_links(part, d, i, 1.0, 0.0, bound_mode{});
-  add_amounts(part, d, i, all);
-  finish(part, all, d.device, e.time.value());
+  add_amounts(part, d, i, all, times);
+  add_links(part, d, i, times, 1.0, bound_mode{});
+  finish(part, all, d.device, times * e.time.value());
   return part;
 }
 
-/// Whose terms a prediction takes; none of a bound.
-std::optional<pm::calibrated> policy_of(const calibration* c) {
+}  // namespace
+
+terms_of_screen policy_of(const calibration* c) {
   if (c == nullptr) return {};
   const auto as_is = [](const auto& spec, const char*, const pm::source*) { return spec; };
   return silicon_of<double>(*c, 0.0, as_is);
 }
 pm::estimate time_of_pass(const pm::deployment& d, const pm::iteration& i,
-                          const std::optional<pm::calibrated>& policy) {
+                          const terms_of_screen& policy) {
   return policy ? pm::detail::prediction_of_pass(d, i, *policy, *policy)
                 : pm::detail::bound_of_pass(d, i, bound_mode{});
 }
-summary_part pass_of(const pm::deployment& d, const pm::iteration& i,
-                     const std::optional<pm::calibrated>& policy) {
-  return policy ? predicted_pass(d, i, *policy) : bound_pass(d, i);
+summary_part pass_of(const pm::deployment& d, const pm::iteration& i, const terms_of_screen& policy,
+                     double times) {
+  return policy ? predicted_pass(d, i, *policy, times) : bound_pass(d, i, times);
 }
 
-/// A service with the pass that its inter-token latency is of, as the service itself asks for it. With drafts
-/// that pass checks them, and is a part of a round.
-struct decoding {
-  pm::speculative_serving_estimate service{};
-  pm::iteration pass{};
-};
-decoding decoding_of(const served_load& x, const std::optional<pm::calibrated>& policy) {
-  std::vector<std::pair<pm::iteration, double>> asked;
-  const pm::deployment& d = x.deployment;
-  const auto pass = [&](const pm::deployment& of, const pm::iteration& i) {
-    const pm::estimate e = time_of_pass(of, i, policy);
-    if (&of == &d) asked.emplace_back(i, e.time.value());
-    return e;
-  };
-  const auto serve = [&](const pm::service_load& l, const auto& round) -> pm::serving_estimate {
-    if (!policy) return pm::detail::steady_state(d, l, round);
-    return pm::detail::service_prediction<double, std::remove_cvref_t<decltype(round)>>(
-               d, l, pm::detail::engine_terms<double>(*policy), round)
-        .estimate();
-  };
-  decoding found;
-  if (x.drafts) {
-    found.service = pm::detail::speculative_service(d, x.load, *x.drafts, pass, serve);
-  } else {
-    found.service = {serve(x.load, [&](const pm::iteration& i) { return pass(d, i); }), 1.0};
-  }
-  const pm::estimate& decode = found.service.decode;
-  const double own = decode.time.value() - decode.terms.time_of("draft").value();
-  for (const auto& [i, time] : asked) {
-    if (policy ? i.prefill_tokens == 0.0 && i.batch > 0.0 : std::fabs(time - own) <= 1e-12 * own)
-      found.pass = i;
-  }
-  return found;
+void add_step(summary_part& part, const summary_step& step) {
+  if (!(step.time_s > 0.0)) return;
+  part.steps.push_back(step);
+  part.time_s += step.time_s;
+}
+void sort_steps(summary_part& part) {
+  std::stable_sort(part.steps.begin(), part.steps.end(),
+                   [](const auto& a, const auto& b) { return a.time_s > b.time_s; });
 }
 
 std::string pass_text(const pm::iteration& i) {
@@ -247,171 +364,19 @@ std::string pass_text(const pm::iteration& i) {
   return s;
 }
 
-summary of_step(inputs<double>& in, const std::optional<calibration>& c) {
-  pm::deployment d = deployment_of(in);
-  d.served_by = *pm::find_engine(in.text("engine"));
-  const pm::iteration i = iteration_of(in);
-  summary s;
-  s.parts.push_back(pass_of(d, i, policy_of(c ? &*c : nullptr)));
-  s.parts.back().name =
-      i.prefill_tokens > 0.0 ? (i.batch > 0.0 ? "decode with prefill" : "prefill") : "decode";
-  s.parts.back().what = pass_text(i);
-  return s;
-}
-
-/// Adds what of a time is beside its pass.
-void add_rest(summary_part& part, double whole, const char* name, const char* limit) {
-  const double rest = whole - part.time_s;
-  part.time_s = whole;
-  if (rest > 1e-9 * whole) part.steps.push_back({name, "", rest, limit});
-  std::stable_sort(part.steps.begin(), part.steps.end(),
-                   [](const auto& a, const auto& b) { return a.time_s > b.time_s; });
-}
-
-/// A prompt's pass, and what is beside it until the first token.
-summary_part prompt_of(const pm::deployment& d, const pm::service_load& l,
-                       const std::optional<pm::calibrated>& policy) {
-  const pm::iteration prompt = pm::detail::prompt_alone(l);
-  summary_part part = pass_of(d, prompt, policy);
-  part.name = "prefill: time to first token";
-  part.what = pass_text(prompt);
-  return part;
-}
-constexpr const char* waiting = "waiting for other prompts and the host";
-
-/// A round of drafts: the pass that checks them, those that draft, and how many tokens it gives.
-void add_drafts(summary_part& part, const served_load& x, const decoding& found) {
-  const pm::speculation& s = *x.drafts;
-  const pm::estimate& round = found.service.decode;
-  const double draft = round.terms.time_of("draft").value();
-  part.name = "decode: a round of drafts";
-  part.tokens = found.service.emitted;
-  part.time_s += draft;
-  add_times(part, "drafts", s.by == pm::drafter::heads ? 1.0 : double(s.length), "", draft,
-            "drafts");
-  std::string kept = "1", each = "";
-  for (int k = 1; k <= s.length; ++k) {
-    const std::size_t at = std::min(static_cast<std::size_t>(k), s.acceptance.size()) - 1;
-    each += (each.empty() ? "" : " x ") + digits(s.acceptance[at]);
-    if (k <= 4) kept += " + " + each;
-    if (k == 5) kept += " + ...";
-  }
-  const auto time = [](double t) { return with_unit(pm::duration<>::from_value(t)); };
-  part.amounts.push_back(
-      cat("tokens that a round gives of each sequence: ", kept, " = ", digits(part.tokens),
-          "; inter-token latency: ", time(found.service.itl.value() * part.tokens), " / ",
-          digits(part.tokens), " = ", time(found.service.itl.value())));
-}
-
-/// " (2 x 8)", and of which chips, where the pools are of two kinds.
-std::string pool_text(const pm::replica_pool& pool, bool mixed) {
-  return cat(" (", digits(pool.replicas), " x ", pool.deployment.layout.ranks(),
-             mixed ? cat(" ", pool.deployment.device.name.view()) : "", ")");
-}
-
-summary of_pools(const served_load& x, const std::optional<pm::calibrated>& policy,
-                 const std::optional<pm::calibrated>& of_prompts) {
-  const pm::disaggregated& d = *x.pools;
-  const pm::deployment& on = d.decode.deployment;
-  const bool mixed = !(d.prefill.deployment.device.name == on.device.name);
-  const auto s =
-      policy ? pm::serving(d, x.load, *of_prompts, *policy) : pm::serving_bound(d, x.load);
-  const bool alone = !policy && x.load.is_closed();  // what each answer is bound by
-  const pm::iteration decode{alone ? 1.0 : std::max(1.0, s.batch / d.decode.replicas),
-                             pm::detail::mean_context(x.load)};
-  std::optional<pm::calibrated> steady;
-  if (policy) steady = pm::detail::uninterrupted(*policy, on.served_by);
-  summary out;
-  out.parts.push_back(pass_of(on, decode, steady));
-  summary_part& answers = out.parts.back();
-  answers.name = "decode pool: inter-token latency";
-  answers.what = pass_text(decode) + pool_text(d.decode, mixed);
-  add_rest(answers, s.itl.value(), "the rest", "other");
-  summary_part prompts = prompt_of(d.prefill.deployment, x.load, of_prompts);
-  prompts.name = "prefill pool: time to first token";
-  prompts.what += pool_text(d.prefill, mixed);
-  add_times(prompts, "rest of the transfer", 1.0, "", s.exposed.value(), "the link between pools");
-  prompts.time_s += s.exposed.value();
-  const double sent = s.transfer.value() - d.link.latency.value();
-  prompts.amounts.push_back(
-      cat("cache of a prompt, from one GPU: ",
-          with_unit(pm::bytes<>::from_value(sent * d.link.per_device.value())), " / ",
-          with_unit(d.link.per_device), " = ", with_unit(pm::duration<>::from_value(sent)),
-          d.link.streamed ? ", sent layer by layer" : ""));
-  prompts.amounts.push_back(cat("busy: prefill pool ", digits(100.0 * s.prefill_busy), " %, link ",
-                                digits(100.0 * s.transfer_busy), " %, decode pool ",
-                                digits(100.0 * s.decode_busy), " %"));
-  add_rest(prompts, s.ttft.value(), "waiting, host", waiting);
-  out.parts.push_back(std::move(prompts));
-  return out;
-}
-
-served_load service_in(inputs<double>& in) {
-  served_load x;
-  if (has_pools(in)) {
-    x.pools = pools_of(in);
-    x.load = service_load_of(in);
-    return x;
-  }
-  const int groups_of_data = in.whole("data_parallel");
-  const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
-  x.deployment = deployment_of(in, spread ? groups_of_data : 1);
-  reserve_memory(in, x.deployment);
-  x.drafts = drafts_of(in, x.deployment);
-  const pm::service_load l = service_load_of(in);
-  double copies = spread ? 1.0 : groups_of_data;
-  if (l.is_closed()) copies = std::min(copies, l.concurrency());
-  x.load = pm::shared_out(l, copies);
-  return x;
-}
-
-void add_sources(summary& s, const inputs<double>& in, const std::optional<calibration>& c,
-                 const json& answer) {
-  const pm::accelerator& a = in.chip();
-  const auto add = [&s](const std::string& what, const pm::source& from) {
-    s.sources.push_back(what + ": " + pm::name_of(from.how) + ": " + from.text);
+std::string bound_text(const pm::estimate& bound) {
+  const auto term = [&](const char* name) { return bound.terms.time_of(name).value(); };
+  const double memory = term("weights") + term("kv_cache"), compute = term("compute");
+  const auto and_more = [&](const char* name, const char* word) {
+    return term(name) > 0.0 ? cat(" + ", word, " ", time_text(term(name))) : std::string();
   };
-  add("DRAM bandwidth " + with_unit(a.dram.bandwidth.quantity()), a.dram.bandwidth.from());
-  s.sources.push_back(find_model(in.text("model")).source);
-  if (c)
-    s.sources.push_back(
-        "shares reached, times of calls: " + answer["profile"]["name"].get<std::string>() + ", " +
-        answer["profile"]["basis"].get<std::string>() + ": " +
-        answer["profile"]["source"].get<std::string>());
-}
-
-}  // namespace
-
-summary summary_of_service(const served_load& x, const calibration* c,
-                           const calibration* of_prompts) {
-  const std::optional<pm::calibrated> policy = policy_of(c);
-  if (x.pools) return of_pools(x, policy, of_prompts != nullptr ? policy_of(of_prompts) : policy);
-  const decoding found = decoding_of(x, policy);
-  const pm::speculative_serving_estimate& service = found.service;
-  summary s;
-  s.parts.push_back(pass_of(x.deployment, found.pass, policy));
-  summary_part& answers = s.parts.back();
-  answers.name = "decode: inter-token latency";
-  answers.what = pass_text(found.pass);
-  if (x.drafts) add_drafts(answers, x, found);
-  add_rest(answers, service.itl.value() * service.emitted, "prompts of others",
-           "prompts of others");
-  summary_part prompts = prompt_of(x.deployment, x.load, policy);
-  add_rest(prompts, service.ttft.value(), "waiting, host", waiting);
-  s.parts.push_back(std::move(prompts));
-  return s;
-}
-
-summary summary_of_passes(const query& asked, const json& object, const given_profile* profile,
-                          const json& answer) {
-  const std::string_view name = asked.name;
-  if (name != "step" && name != "serving") return {};
-  const request r(asked, object, profile);
-  const std::optional<calibration> c = calibration_of_request(asked, r, mode_in(object));
-  inputs<double> in(r);
-  summary s =
-      name == "step" ? of_step(in, c) : summary_of_service(service_in(in), c ? &*c : nullptr);
-  if (!s.parts.empty()) add_sources(s, in, c, answer);
+  const bool by_memory = memory >= compute;
+  std::string s =
+      by_memory ? cat("bound: weights ", time_text(term("weights")), and_more("kv_cache", "cache"))
+                : cat("bound: compute ", time_text(compute));
+  s += and_more("communication", "links") + and_more("draft", "drafts");
+  s += cat(" = ", time_text(bound.time.value()), "; ", by_memory ? "compute " : "memory ",
+           time_text(by_memory ? compute : memory), " beside it");
   return s;
 }
 

@@ -57,7 +57,9 @@ width_parts width_parts_of(const outcome<>& answer, const calibration* c, profil
   for (const auto& r : answer.results) {
     const std::string_view key = r.key;
     if (key == "itl_s") service = true;
-    if (key == "itl_s" || (key == "time_s" && !service)) whole = r.value;
+    if (key != "itl_s" && (key != "time_s" || service)) continue;
+    whole = r.value;
+    out.of = r.key;
   }
   const double kernels = answer.log_sigma.value_or(evidence_of(*c, part, answer.terms).log_sigma());
   if (part == profile_part::all) {
@@ -91,7 +93,8 @@ json width_json(const width_parts& w) {
                      {"log_sigma", number_json("log_sigma", p.log_sigma)},
                      {"width_share", number_json("width_share", p.width_share)}});
   }
-  return {{"low_s", number_json("low_s", w.low)},
+  return {{"of", w.of},
+          {"low_s", number_json("low_s", w.low)},
           {"high_s", number_json("high_s", w.high)},
           {"parts", std::move(parts)}};
 }
@@ -100,7 +103,8 @@ std::string width_text(const json& interval) {
   const auto time = [&](const char* key) {
     return pm::to_string(interval[key].get<double>(), pm::exponents_of<pm::duration<>>(), 4);
   };
-  std::string s = cat("  interval: 80 % within ", time("low_s"), " to ", time("high_s"));
+  std::string s = cat("  interval of ", interval["of"].get<std::string>(), ": 80 % within ",
+                      time("low_s"), " to ", time("high_s"));
   const char* before = "; of its width ";
   for (const json& p : interval["parts"]) {
     s += cat(before, p["part"].get<std::string>(), ' ',

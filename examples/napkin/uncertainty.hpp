@@ -15,11 +15,12 @@ struct width_part {
   double time_share = 0.0, log_sigma = 0.0, width_share = 0.0;
 };
 struct width_parts {
+  std::string of{};                 ///< the result that it is around
   double low = 0.0, high = 0.0;     ///< of the whole: 80 %
   std::vector<width_part> parts{};  ///< widest share first; the shares sum to 1
 };
 
-/// Of the time_s of a prediction, or of a service's itl_s; no parts of a bound. Kernels are off together, over the
+/// Of the time_s of a prediction, or of a service's itl_s; no parts of a bound, nor of a time to first token. Kernels are off together, over the
 /// layers and over each other, as their interval takes it: t_i s_i / sum t_j s_j, the part's time and its
 /// log_sigma. Engine and scheduler err by themselves, so that shares are of the variance: s^2 of the
 /// kernels together, and the rest. docs/laws/sensitivity.md.

@@ -95,7 +95,7 @@ sed 's/3.35 TB/4 TB/' "$scratch/h100_sxm.json" >"$scratch/edited.json"
 line() { "$napkin" batch <<<"$1"; }
 product='"query":"gemm","m":1,"n":8192,"k":8192'
 near 'set in a batch' "$(number "$(line "{$product,\"accelerator\":\"h100_sxm\",\"set\":{\"dram.bandwidth\":6e12}}")" time_s)" 2.2375083e-05 1e-11
-near 'set as text in a batch' "$(number "$(line "{$product,\"accelerator\":\"h100_sxm\",\"set\":{\"dram.bandwidth\":\"6 TB/s\"},\"price\":2}")" time_s)" \
+near 'set as text in a batch' "$(number "$(line "{$product,\"accelerator\":\"h100_sxm\",\"set\":{\"dram.bandwidth\":\"6 TB/s\"}}")" time_s)" \
   2.2375083e-05 1e-11
 near 'a file in a batch' "$(number "$(line "{$product,\"accelerator\":\"$own\"}")" time_s)" 2.2375083e-05 1e-11
 plan=(plan --model llama_3_8b --gpus 1 --formats bf16 --mode bound --json)
@@ -133,8 +133,31 @@ refuses 'PM-E010: set.fabric.ranks is "2.5"; allowed: a whole number' "${gemm[@]
 refuses 'PM-E014: set.fabric.kind is "token ring"; allowed: none, NVLink' "${gemm[@]}" --set 'fabric.kind=token ring'
 refuses 'PM-E014: set.architecture is "hoper"; allowed: unknown, Volta' "${gemm[@]}" --set architecture=hoper
 refuses 'PM-E031: set has "sms" twice' "${gemm[@]}" --set sms=1 --set sms=2
-refuses 'PM-E010: price is -1; allowed: a number, more than 0' "${gemm[@]}" --price -1
-refuses 'PM-E005: price is "cheap"' "${gemm[@]}" --price cheap
+refuses 'PM-E010: price is -1; allowed: a number, more than 0' "${plan[@]}" --accelerator h100_sxm --price -1
+refuses 'PM-E005: price is "cheap"' "${plan[@]}" --accelerator h100_sxm --price cheap
+refuses 'PM-E003: "price" is no key of gemm' "${gemm[@]}" --price 2
+
+# Several chips: by name, and only by name where some compute prompts alone.
+both=(--accelerator h100_sxm,h200_sxm)
+[[ $("$napkin" "${plan[@]}" "${both[@]}" --price 2) == "$("$napkin" "${plan[@]}" "${both[@]}" --price h100_sxm=2,h200_sxm=2)" ]] ||
+  fail 'one price of two chips is not that of each'
+for change in '--price h200_sxm=0.5' '--set h200_sxm.dram.capacity=60GB'; do
+  # shellcheck disable=SC2086
+  [[ $("$napkin" "${plan[@]}" "${both[@]}" $change) != "$("$napkin" "${plan[@]}" "${both[@]}")" ]] || fail "$change changes nothing"
+done
+pools=(plan --model llama_3_70b --gpu h200_sxm --gpus 16 --input-tokens 8192 --output-tokens 512 --requests-per-s 2 --itl 15ms
+  --itl-percentile 99 --weight-format fp8 --kv-format fp8 --engine vllm --disaggregated --prefill-gpu h100_sxm --json)
+best_usd() { number "$("$napkin" "${pools[@]}" "$@" | sed 's/.*"best":{//; s/"frontier":.*//')" usd_per_million_tokens; }
+known=$(best_usd)
+near 'the price of the catalogue' "$(best_usd --price h100_sxm=3.78)" "$known" 1e-9
+awk -v a="$(best_usd --price h100_sxm=1)" -v b="$known" 'BEGIN { exit !(a > 0 && a < b) }' || fail 'cheap chips for prompts cost as much'
+[[ $("$napkin" "${pools[@]}" --set h100_sxm.dram.capacity=10GB) != *'"prefill":{"accelerator":"h100_sxm'* ]] || fail 'a fact of chips for prompts'
+refuses 'PM-E031: price is 2 and the chips are h200_sxm, h100_sxm; allowed: by name, h100_sxm=2.5' "${pools[@]}" --price 2
+refuses 'PM-E031: set is dram.capacity and the chips are h200_sxm, h100_sxm; allowed: by name, h100_sxm.dram.capacity' "${pools[@]}" --set dram.capacity=60GB
+refuses 'PM-E014: price has "h20"; allowed: h100_sxm, h200_sxm' "${plan[@]}" "${both[@]}" --price h20=2
+refuses 'PM-E031: price has "h100_sxm" twice' "${plan[@]}" "${both[@]}" --price h100_sxm=2,h100_sxm=3
+refuses 'PM-E005: price is "h100_sxm=2,3"' "${plan[@]}" "${both[@]}" --price h100_sxm=2,3
+refuses 'PM-E003: set.h20.tdp is no fact' "${plan[@]}" "${both[@]}" --set h20.tdp=500
 refuses 'PM-E003: "price" is no key of speculation' speculation --acceptance 0.8 --price 2
 refuses 'PM-E004: accelerator is missing' kv_capacity --model llama_3_8b --memory_bytes 80GB --set sms=1
 refuses 'PM-E031: accelerator has two of the name h100_sxm' plan --model llama_3_8b --accelerator "h100_sxm,$scratch/h100_sxm.json"

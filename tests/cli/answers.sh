@@ -137,4 +137,11 @@ near 'serving: tokens/s of two copies' "$(number "$two" output_tokens_per_s)" \
 config=$source_dir/examples/data/llama-3.1-70b/config.json
 ask kv_capacity kv_bytes_per_token 327680 0 --model "$config" --accelerator h200_sxm --tensor_parallel 8 --context 4096
 ask kv_capacity sequences 0 0 --model "$config" --accelerator h100_sxm --context 4096
+
+# --gpu is --accelerator, of every query that has one.
+for query in $("$napkin" --help | sed -nE 's/^  ([a-z_]+) .*/\1/p' | grep -vxE 'explain|sensitivity|audit|batch|calibrate|gpus|models'); do
+  keys=$("$napkin" "$query" --help)
+  ! grep -qE -e '^ +--accelerator' <<<"$keys" || grep -qE -e '^ +--accelerator,--gpu ' <<<"$keys" || fail "$query has no --gpu"
+done
+[[ $("$napkin" ridge --gpu h100_sxm --json) == $("$napkin" ridge --accelerator h100_sxm --json) ]] || fail 'ridge --gpu'
 finish

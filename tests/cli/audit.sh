@@ -22,6 +22,28 @@ text_of slip "$work/verdicts" >"$work/slip"
 differ=$(paste "$work/ids" "$work/expected_slip" "$work/slip" | awk -F'\t' '$2 != "" && $2 != $3')
 [[ -z $differ ]] || fail "claim, expected slip, found: $differ"
 
+# No slip of a right claim. Numbers by chance, of right claims times what no slip is: few of them have one.
+right='"verdict":"(reproduced|rounding|possible|needs)"'
+! grep -E "$right" "$work/verdicts" | grep -q '"slip"' || fail 'a slip of a right claim'
+paste "$work/verdicts" "$claims" |
+  awk -F'\t' '$1 ~ /"verdict":"(reproduced|rounding)"/ {
+    if (!match($1, /"value":-?[0-9.e+-]+/)) next
+    x = substr($1, RSTART + 8, RLENGTH - 8)
+    if (x == 0 || $2 ~ /"key":"feasible"/) next
+    n = split("0.0573 0.371 1.73 17.3", f, " ")
+    for (i = 1; i <= n; ++i) {
+      claim = $2
+      sub(/"value":(\[[^]]*\]|[^,]*)/, sprintf("\"value\":%.2e", f[i] * x), claim)
+      gsub(/"digits":[0-9]+,/, "", claim)
+      sub(/"source":"[^"]*"/, "\"source\":\"" ++sources "\"", claim)
+      print claim
+    }
+  }' | "$napkin" audit >"$work/by_chance"
+by_chance=$(grep -cE '"verdict":"(wrong|impossible)"' "$work/by_chance")
+named=$(grep -c '"slip"' "$work/by_chance")
+echo "$named of $by_chance numbers by chance have a slip"
+[[ $by_chance -ge 1000 && $((named * 100)) -le $((by_chance * 8)) ]] || fail "$named of $by_chance numbers by chance have a slip"
+
 # A batch answers claims among requests.
 both=$(head -n 1 "$claims" | sed 's/^{/{"query":"audit",/' | "$napkin" batch)
 [[ $both == "$(head -n 1 "$work/verdicts")" ]] || fail "in a batch: $both"
@@ -41,6 +63,18 @@ one impossible --quantity iron_law --value 4 --unit ms --bytes 17.5e9 --bytes_pe
 one needs --quantity iron_law --value 4 --unit ms --bytes 17.5e9
 [[ $("$napkin" audit --quantity peak --value 1979 --unit TFLOP/s --accelerator h100_sxm) == *'sparse for dense'* ]] ||
   fail 'the slip in text'
+# 494 is half of what is dense, or what TF32 has.
+answer=$("$napkin" audit --quantity peak --value 494 --unit TFLOP/s --accelerator h100_sxm)
+[[ $answer == *$'as if: sparse for dense\n  or as if: the wrong format'* ]] || fail "two slips in text: $answer"
+# What was said before: 494 / 40, and a rate of another chip.
+before='{"id":"a","source":"s","quantity":"peak","value":494,"unit":"TFLOP/s","accelerator":"h100_sxm","format":"bf16"}
+{"id":"b","source":"OF","quantity":"peak","value":1.583,"accelerator":"h100_sxm","format":"bf16","over":{"quantity":"peak","key":"flop_per_s","accelerator":"a100_sxm_80gb","format":"bf16"}}'
+[[ $("$napkin" audit <<<"${before/OF/s}" | tail -n 1) == *'"slip":"carried on from a"'* ]] || fail 'nothing carried on'
+[[ $("$napkin" audit <<<"${before/OF/t}" | tail -n 1) != *'carried on'* ]] || fail 'carried on from another text'
+# A wrong number whose keys do not answer this one, and a source that is no text, are in nobody's way.
+beside='{"source":7,"quantity":"clock_peak","key":"bytes_per_s","value":1,"unit":"B/s","units":1,"bytes_per_clock":128,"clock_hz":1e9}
+{"source":7,"quantity":"clock_peak","key":"flop_per_s","value":1,"unit":"FLOP/s","units":1,"flop_per_clock":128,"clock_hz":1e9}'
+answer=$("$napkin" audit <<<"$beside") || fail "a claim beside another: $answer"
 # 280 x 0.085 = 23.8 streams, or 4 / 280 = 14.29 ms.
 answer=$("$napkin" audit --quantity throughput --value 280 --unit tok/s --streams 4 --itl_s 85ms)
 [[ $answer == *'it would take: streams 23.8 for 4, or itl_s 0.01429 for 0.085'* ]] || fail "what it would take: $answer"
@@ -73,6 +107,11 @@ if [[ -f $table ]]; then
   read -r _ all n same errors found_errors < <(grep '^ALL' <<<"$summary")
   echo "$all claims of the table; $same of $n verdicts agree; $found_errors of $errors errors found"
   grep -v '^ALL' <<<"$summary"
+  # Slips: of the errors those named, and those that are what the table says of them (docs/laws/audit.md).
+  slips=$(paste "$work/ids" "$work/slip" "$work/expected_slip" | sort | join -t$'\t' - "$work/table" |
+    awk -F'\t' '$4 == "seed_error" && $2 != "" { ++named; if ($3 == $2) ++right } END { print named, right }')
+  echo "a slip of ${slips% *} errors, the right one of ${slips#* }"
+  [[ ${slips% *} -ge 51 && ${slips#* } -ge 44 ]] || fail "too few slips: $slips"
   [[ $all -ge 380 && $((same * 100)) -ge $((n * 95)) && $found_errors -ge 75 ]] || fail "too few: $summary"
 fi
 finish

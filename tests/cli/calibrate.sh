@@ -51,6 +51,13 @@ done
 "$napkin" explain "${gemm[@]}" --profile "$slow" --all | grep -qE 'profile.matrix_floor += 1 ms' || fail 'explain --profile'
 plan=$("$napkin" plan --model llama_3_8b --accelerator h100_sxm --gpus 1 --profile "$slow" --json) || fail 'plan --profile'
 [[ $plan == *'read from '* ]] || fail 'plan --profile does not name it'
+# Of a chip that only computes prompts: slow as it is, others are taken.
+pools=(plan --model llama_3_70b --gpu h200_sxm --gpus 16 --input-tokens 8192 --output-tokens 512 --requests-per-s 2 --itl 15ms
+  --itl-percentile 99 --weight-format fp8 --kv-format fp8 --engine vllm --disaggregated --prefill-gpu h100_sxm --json)
+own=$("$napkin" "${pools[@]}" --profile "$profile") || fail 'the profile of a chip that only computes prompts'
+[[ $own == *'"prefill":{"accelerator":"h100_sxm"'*'read from '* ]] || fail 'the profile of a chip for prompts is not named'
+[[ $("$napkin" "${pools[@]}" --profile "$slow") != *'"prefill":{"accelerator":"h100_sxm"'* ]] || fail 'a slow profile of a chip for prompts'
+refuses 'the profile is of h100_sxm, and the accelerator is h200_sxm, h20' "${pools[@]/%h100_sxm/h20}" --profile "$profile"
 # A batch takes it for the lines of its accelerator.
 mapfile -t lines < <(printf '{"query":"gemm","accelerator":"%s","m":1,"n":128,"k":128}\n' h100_sxm h200_sxm |
   "$napkin" batch --profile "$slow")

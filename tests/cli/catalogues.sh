@@ -40,7 +40,7 @@ for command in '' gemm plan batch gpus models explain 'explain gemm'; do
   "$napkin" $command --help >/dev/null || fail "$command --help"
 done
 for key in accelerator m n k format engine; do
-  "$napkin" gemm --help | grep -qE "^ +--$key " || fail "gemm --help does not name $key"
+  "$napkin" gemm --help | grep -qE "^ +--$key[ ,]" || fail "gemm --help does not name $key"
 done
 [[ $("$napkin" --version) =~ ^napkin\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || fail '--version'
 finish

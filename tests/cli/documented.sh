@@ -6,9 +6,18 @@ page=$source_dir/docs/napkin.md
 # words <from> <to>: what stands in `code` between two lines of the page.
 words() { sed -n "/^$1/,/^$2/p" "$page" | grep -oE '`[a-z][a-z0-9_]*`' | tr -d '`'; }
 
-queries=$("$napkin" explain --help | awk 'on { print $1 } /^Subcommands:/ { on = 1 }' | grep -vx plan)  # rows of a plan
-[[ $(words '## Queries' '<!--' | xargs) == $(xargs <<<"$queries") ]] ||
+# Under headings, each command in one line; the tools are no queries, and plan has a page of its own.
+help=$("$napkin" --help)
+queries=$(awk '/^[A-Z].*:$/ { on = $0 != "Options:" && $0 != "Tools:" } on && /^  / { print $1 }' <<<"$help" | grep -vx plan)
+[[ $(words '## Queries' '<!--' | sort | xargs) == $(sort <<<"$queries" | xargs) ]] ||
   fail "the queries of the page are not those of --help: $(xargs <<<"$queries")"
+[[ $(grep -E '^[A-Z].*:$' <<<"$help" | xargs) == 'Options: Services: Models and memory: Operators: Machines: Laws: Tools:' ]] ||
+  fail "the headings of --help: $help"
+[[ $(awk 'length > 105' <<<"$help") == '' ]] || fail "--help has lines of more than 105 characters"
+for outer in explain sensitivity; do
+  [[ $("$napkin" $outer --help | wc -l) -le 8 ]] || fail "$outer --help repeats what --help has"
+  "$napkin" $outer gemm --help | grep -q -e --format || fail "$outer gemm --help has no keys"
+done
 
 known=$(
   for query in $queries plan; do "$napkin" "$query" --help; done
@@ -19,6 +28,8 @@ known=$(
   one=(serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json)
   "$napkin" "${one[@]}" --draft_length 2 --acceptance 0.5 --itl_limit_s 1 --measured_s 1
   "$napkin" "${one[@]}" --prefix_hit 0.5 --host_hit 0.5
+  "$napkin" "${one[@]}" --preemption recompute --ttft_limit_s 1
+  "$napkin" "${one[@]}" --output_cv 1 --mode bound
   "$napkin" gemm --accelerator h100_sxm --m 64 --n 64 --k 64 --measured_s 1e-12 --json
   "$napkin" "${one[@]}" --prefill_tensor_parallel 1 --decode_tensor_parallel 1 --kv_link_bytes_per_s 50e9
 )

@@ -60,21 +60,34 @@ done
 
 # On one screen, and every step with numbers is done again here, by their units alone.
 by_hand() { # <text>: the number of steps that were done again; a line for each that differs by over 1 %
-  sed -E 's/^ *[0-9.]+ % +//' <<<"$1" | awk '
+  grep -E '^ *-?[0-9.]+ %  ' <<<"$1" | awk -F '  +' '
     function unit(u) {
-      if (u == "ms") return 1e-3
-      if (u == "us") return 1e-6
-      if (u == "ns") return 1e-9
-      return u ~ /^[kMGTP](B|FLOP)/ ? 10 ^ (3 * index("kMGTP", substr(u, 1, 1))) : 1
+      if (u ~ /^[mun]?s$/) return u == "ms" ? 1e-3 : u == "us" ? 1e-6 : u == "ns" ? 1e-9 : 1
+      if (u == "%") return 0.01
+      if (u == "req/s") return 1
+      if (u ~ /^[kMGTP]?(B|FLOP)(\/s)?$/) return u ~ /^[BF]/ ? 1 : 10 ^ (3 * index("kMGTP", substr(u, 1, 1)))
+      return 0
     }
-    / = [0-9.]+ [mun]?s$/ && /[0-9] [kMGT]?(B|FLOP) .*\/ |[0-9] x [0-9.]+ [mun]?s/ {
-      line = $0; gsub(/[()]/, " ", line); n = split(line, w, " "); x = 1; sign = 1
-      for (i = 1; i <= n && w[i] != "="; ++i) {
-        if (w[i] == "of") break
-        if (w[i] == "/") { sign = -1; continue }
-        if (w[i] ~ /^[0-9.]+$/) { v = w[i] * unit(w[i + 1]); x = sign > 0 ? x * v : x / v }
-      }
-      y = w[n - 1] * unit(w[n]); ++count
+    function atom(  v) {
+      if (w[at] == "(") { ++at; v = sum(); ++at; return v }
+      v = w[at++]
+      if (unit(w[at]) > 0) v *= unit(w[at++])
+      while (w[at] ~ /^[a-z]+$/ && w[at] != "x") ++at  # what it is of
+      return v
+    }
+    function product(  v) {
+      v = atom()
+      while (w[at] == "x" || w[at] == "/") { if (w[at++] == "x") v *= atom(); else v /= atom() }
+      return v
+    }
+    function sum(  v) {
+      v = product()
+      while (w[at] == "+" || w[at] == "-") { if (w[at++] == "+") v += product(); else v -= product() }
+      return v
+    }
+    function of(text) { gsub(/[()]/, " & ", text); split("", w); split(text, w, " "); at = 1; return sum() }
+    $5 ~ /^= / && $4 ~ /[0-9] / && $3 !~ / more$/ {
+      x = of($4); y = of(substr($5, 3)); ++count
       if (x / y > 1.01 || x / y < 0.99) print "not by hand: " $0
     }
     END { print count + 0 }'
@@ -85,6 +98,8 @@ screen() { # <least steps by hand> <arguments...>
   text=$("$napkin" explain "$@") || fail "explain $*"
   [[ $(wc -l <<<"$text") -le 40 ]] || fail "explain $*: $(wc -l <<<"$text") lines"
   [[ -z $(awk 'length > 100' <<<"$text") ]] || fail "explain $*: wider than 100 columns"
+  [[ -z $(grep -E '^  \[[0-9]+\]' <<<"$text" | sed 's/^  \[[0-9]*\]//' | sort | uniq -d) ]] ||
+    fail "explain $*: a source twice"
   ! grep -qE '\([0-9]+\) =' <<<"$text" || fail "explain $*: a name with a number"
   found=$(by_hand "$text")
   [[ $found =~ ^[0-9]+$ && $found -ge $least ]] || fail "explain $*: $found"
@@ -95,17 +110,90 @@ service=(serving --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 
 screen 5 "${step[@]}"
 screen 4 "${step[@]}" --mode bound
 screen 8 "${service[@]}"
+screen 9 "${service[@]}" --requests 320
+screen 9 "${service[@]}" --chunk_tokens 512
+screen 8 "${service[@]/vllm/sglang}"
+screen 8 "${service[@]/vllm/trtllm}"
+screen 6 serving --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --engine vllm --input_tokens 2048 \
+  --output_tokens 1000 --concurrency 1000 --preemption recompute
+screen 8 serving --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --engine vllm --input_tokens 2048 \
+  --output_tokens 512 --requests_per_s 2
+screen 8 serving --model deepseek_v3 --accelerator h200_sxm --data_parallel 8 --expert_parallel 8 --engine vllm \
+  --concurrency 256 --input_tokens 2048 --output_tokens 512 --mtp 1
+screen 0 gemm --accelerator h100_sxm --m 4096 --n 8192 --k 8192
+screen 0 attention_decode --accelerator h100_sxm --batch 3 --context 1000 --query_heads 64 --kv_heads 8 --head_dim 128
 screen 4 step --model deepseek_v3 --accelerator h200_sxm --tensor_parallel 8 --batch 64 --context 4096
 text=$("$napkin" explain "${step[@]}")
 # 70.55e9 weights of 2 bytes; 80 layers x 2 x 8 heads x 128 x 2 bytes of cache for a token.
 for expected in 'weights: 70.55e9 x 2 B = 141.1 GB; / 8 = 17.64 GB' '16 sequences x 4096 tokens x 327.7 kB = 21.47 GB' \
-  'limit: DRAM bandwidth, .* are left' '^  \[1\] DRAM bandwidth 3.35 TB/s: '; do
+  'limit: DRAM bandwidth: were it lifted, .* are left' '^  \[1\] DRAM bandwidth 3.35 TB/s: '; do
   grep -q -- "$expected" <<<"$text" || fail "explain step: no line with $expected"
 done
 text=$("$napkin" explain "${service[@]}")
 for part in '^decode: inter-token latency' '^prefill: time to first token'; do
   grep -q "$part" <<<"$text" || fail "explain serving: no part $part"
 done
+# What is left without the limit is the answer to the same question with that resource a million times as quick. (Where
+# a catalogue would choose another chip's profile for such a chip, a bound shows it: the screen keeps the profile.)
+left_by_law() { # <limit> <result> <part: 1, 2> <what the same question sets> <arguments...>
+  local limit=$1 key=$2 part=$3 set=$4 json left law
+  shift 4
+  json=$("$napkin" explain "$@" --json) || fail "explain $* --json"
+  left=$(grep -oE '"if_lifted":\{"limit":"[^"]*","time_s":[0-9.e+-]+' <<<"$json" | sed -n "${part}p")
+  [[ $left == *"\"$limit\""* ]] || fail "explain $*: limit $left, not $limit"
+  law=$(number "$("$napkin" "$@" --json --set "$set")" "$key")
+  near "explain $*: left without $limit, over the law's" \
+    "$(awk -v a="${left##*:}" -v b="$law" 'BEGIN { printf "%.9f", a / b }')" 1 1e-5
+}
+seventy=(--model llama_3_1_70b --accelerator h100_sxm --tensor_parallel 8 --engine vllm)
+load=(--input_tokens 2048 --output_tokens 512)
+loop=(serving "${seventy[@]}" --concurrency 64 "${load[@]}")
+quick_dram=dram.bandwidth=3350000TB/s quick_links=fabric.bandwidth=450000TB/s
+left_by_law 'DRAM bandwidth' time_s 1 $quick_dram step "${seventy[@]}" --batch 64 --context 4096 --mode calibrated
+left_by_law 'DRAM bandwidth' itl_s 1 $quick_dram serving "${seventy[@]}" --requests_per_s 2 "${load[@]}" --mode calibrated
+left_by_law 'DRAM bandwidth' time_s 1 $quick_dram step "${seventy[@]}" --batch 64 --context 4096 --mode bound
+left_by_law links itl_s 1 $quick_links "${loop[@]}" --mode bound
+left_by_law 'FLOP rate' ttft_s 2 matrix.peak.bf16=989400000TFLOP/s "${loop[@]}" --mode bound
+left_by_law 'DRAM bandwidth' time_s 1 dram.bandwidth=4800000TB/s step --model deepseek_v3 --accelerator h200_sxm \
+  --tensor_parallel 8 --batch 64 --context 4096 --mode bound
+# 44.1 % of 16.02 ms are saved, 1.79 times: not the 77.7 % of the lines that bytes are the most of.
+text=$("$napkin" explain step "${seventy[@]}" --batch 64 --context 4096)
+awk '/limit:/ { sub(/,/, ""); for (i = 1; i <= NF; ++i) if ($i == "left,") { left = $(i - 3); saved = $(i + 1) } exit !(saved > 40 && saved < 48) }' \
+  <<<"$text" || fail "what lifting saves: $text"
+# The bytes of a row are those of the derivation: all that both products read and write.
+steps_of() { "$napkin" explain "$@" --json | sed 's/"summary":.*//; s/{"name":/\n&/g'; }
+bytes=$(steps_of step "${seventy[@]}" --batch 64 --context 4096 | grep -E '^\{"name":"memory of (up|down)( |")' |
+  sed -E 's/.*"numbers":"\(([^)]*)\).*/\1/' | tr '+' '\n' |
+  awk '{ sum += $1 * ($2 == "MB" ? 1 : 1e-3) } END { printf "%.1f", sum }')
+grep -qF "80 x ($bytes MB / (3.35 TB/s x 0.8598) + " <<<"$text" || fail "bytes of the feed-forward: $bytes MB, and $text"
+# A first token: host, passes let by, the mixed pass times the engine's factor, other prompts and a place.
+text=$("$napkin" explain "${loop[@]}" | sed -e ':a' -e 'N;$!ba' -e 's/\n      / /g')
+formula=$(grep -E '^  TTFT = own' <<<"$text") || fail "no formula of the first token: $text"
+host=$(sed -E 's/.*host ([0-9.]+) ms.*/\1/' <<<"$formula") let_by=$(sed -E 's/.*let by ([0-9.]+) ms.*/\1/' <<<"$formula")
+prompt=$(sed -E 's/.*prompt ([0-9.]+) ms.*/\1/' <<<"$formula") delay=$(sed -E 's/.*delay ([0-9.]+) ms.*/\1/' <<<"$formula")
+total=$(sed -E 's/.* = ([0-9.]+) ms$/\1/' <<<"$formula")
+near "terms of the first token: $formula" \
+  "$(awk -v a="$host" -v b="$let_by" -v c="$prompt" -v d="$delay" 'BEGIN { print a + b + c + d }')" "$total" 0.1
+near 'prompt = the pass times the factor' "$(sed -E 's/.*ms = ([0-9.]+) x ([0-9.]+) ms.*/\1 \2/' <<<"$formula" |
+  awk '{ print $1 * $2 }')" "$prompt" 0.06
+# 63 others in 511 gaps, a prompt less a pass without it.
+others=$(grep -E '^  prompts of others: ' <<<"$text") || fail "no line on prompts of others: $text"
+[[ $others == *'0.1233 begin in a gap = 63 / 511, any in 1 - exp(-0.1233) = 11.6 % of them; one adds '* ]] ||
+  fail "prompts of others: $others"
+stall=$(sed -E 's/.*adds ([0-9.]+) ms.*/\1/' <<<"$others") next=$(sed -E 's/.*after it ([0-9.]+) ms.*/\1/' <<<"$others")
+near 'a prompt less a pass' "$stall" "$(sed -E 's/.*a prompt ([0-9.]+) ms less 1 x ([0-9.]+) ms.*/\1 \2/' <<<"$others" |
+  awk '{ print $1 - $2 }')" 0.06
+# What the law names has the same number in the derivation.
+all=$(steps_of "${loop[@]}")
+named_in_all() { # <name> <value>
+  grep -E "^\{\"name\":\"$1( of [^\"]*)?\"" <<<"$all" | grep -qF "\"value\":\"$2\"" || fail "the derivation has no $1 = $2"
+}
+named_in_all prompt "$prompt ms"
+named_in_all 'behind other prompts' "$delay ms"
+named_in_all stall "$stall ms"
+named_in_all 'next prompt' "$next ms"
+named_in_all 'prompts in a gap' 0.1233
+named_in_all 'time to first token' "$total ms"
 # The steps add up to the answer, of a pass and of a service.
 for asked in "${step[*]}" "${service[*]}" "${step[*]} --mode bound" "${service[*]} --mode bound"; do
   # shellcheck disable=SC2086
@@ -159,6 +247,15 @@ refuses 'PM-E010: row is 0' explain "${plan[@]}" --row 0
 few=$("$napkin" explain "${step[@]}" --depth 2 | wc -l)
 more=$("$napkin" explain "${step[@]}" --depth 5 | wc -l)
 [[ $few -lt $more ]] || fail "--depth 2 has $few lines, --depth 5 $more"
+# In text what a part has stands below its name: no step's name has more than 60 characters, and JSON has all of each.
+deep=(serving --model deepseek_v3 --accelerator h200_sxm --tensor_parallel 8 --input_tokens 2048 --output_tokens 512 --concurrency 64)
+all=$("$napkin" explain "${deep[@]}" --all | sed -n '/^steps$/,/^result$/p')
+longest=$(sed -nE 's/^ {2,4}([^ =][^=]*) = .*/\1/p' <<<"$all" | awk 'length($0) > n { n = length($0) } END { print n + 0 }')
+[[ $longest -gt 10 && $longest -le 60 ]] || fail "a step's name of $longest characters"
+part='feed-forward of decode pass of a first round'
+grep -qx "  of up of $part:" <<<"$all" || fail 'no part above its steps'
+grep -q '^    dense time = flop / matrix rate' <<<"$all" || fail 'names below a part are not short'
+[[ $("$napkin" explain "${deep[@]}" --json) == *"\"name\":\"dense time of up of $part\""* ]] || fail 'JSON has no whole names'
 # A formula of 4,096 terms, on a stack of 1 MiB: what input can deepen does not recurse. Frames of the address sanitizer
 # are larger.
 stack=1024

@@ -67,6 +67,24 @@ against 0.5 '' throughput --streams 64 --itl_s 20ms --measured 1600  # of 3200 t
 against 1.25 '' throughput --streams 64 --tokens_per_s 3200 --measured_s 25ms
 against 1.5 true overlap --communication_s 5ms --window_s 3ms --measured 3ms  # 2 ms are exposed
 against 1.1 '' cycles --cycles 1e6 --clock_hz 1e9 --measured 1.1ms
+# What would make a law's bound a slower one, by hand: half the bytes, twice the rate, 2:4 sparsity, FP8, 27.5 lanes for 110 GB/s.
+with() { # <words> <arguments...>
+  local answer
+  answer=$("$napkin" "${@:2}") || fail "napkin ${*:2}"
+  grep -qF -- "$1" <<<"$answer" || fail "${*:2}: no '$1' in $answer"
+}
+with 'it would be possible with  numbers of half the width (bound 500 us)' "${read_all[@]}" --measured 500us
+with 'bytes_per_s of 6.7e+12 at least, not 3.35e+12 (bound 500 us)' "${read_all[@]}" --measured 500us
+with 'it would be possible with  the peak with sparsity (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
+with 'fp8 operands (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
+with 'both directions counted (bound 128 GB/s)' bus --bits 16 --transfers_per_s 32e9 --measured 110GB/s
+with 'bits of 27.5 at least, not 16' bus --bits 16 --transfers_per_s 32e9 --measured 110GB/s
+with 'clock_hz of 2.5e+09 at least, not 1e+09' clock_peak --units 100 --flop_per_clock 1000 --clock_hz 1e9 --measured_flop_per_s 250e12
+with 'window_s of 0.004 at least, not 0.003' overlap --communication_s 5ms --window_s 3ms --measured 1ms
+with 'no one of the assumptions known here' training_step --forward_s 10ms --backward_s 20ms --communication_s 40ms --measured 25ms
+answer=$("$napkin" "${read_all[@]}" --measured 400us --json)
+[[ $answer != *'half the width'* && $answer == *'"change":{"bytes":1340000000'* ]] || fail "half the bytes are too many: $answer"
+[[ $("$napkin" "${read_all[@]}" --measured 2ms --json) != *possible_with* ]] || fail 'what a law allows needs no assumption'
 text=$("$napkin" peak --accelerator h100_sxm --measured 1200TFLOP/s)
 grep -q 'measured over bound *1.213: impossible, nothing runs faster' <<<"$text" || fail "no words: $text"
 "$napkin" explain "${read_all[@]}" --measured 2ms >/dev/null || fail 'explain iron_law --measured'

@@ -24,7 +24,10 @@ for expected in 'USD/Mtok' 'limited by' 'Worth having' 'What cannot be' 'How the
   'Engines on h200_sxm: vllm, sglang, trtllm' 'feed-forward' 'predictions from fitted parameters' 'h200_sxm (measured: fitted to the GEMM'; do
   [[ $text == *"$expected"* ]] || fail "plan as text has no '$expected'"
 done
-[[ $(wc -l <<<"$text") -lt 130 ]] || fail "a plan takes $(wc -l <<<"$text") lines to read"
+# Its cheapest row is explained as `explain` does, and a profile is named once.
+[[ $text == *$'\ndecode: inter-token latency '* ]] || fail 'a plan does not say how its first comes about'
+[[ $(sort <<<"$(grep '^  h200_sxm (measured' <<<"$text")" | uniq -d | wc -l) -eq 0 ]] || fail 'a plan names a profile twice'
+[[ $(wc -l <<<"$text") -lt 75 ]] || fail "a plan takes $(wc -l <<<"$text") lines to read"
 # Each point has its bound, its interval and its profile; the bound is what serving answers.
 points=$(grep -o '"itl_s":' <<<"$json" | wc -l)
 for key in '"bound_time_s":' '"bound_ttft_s":' '"interval_80_s":\[' '"profile":{"name":"h'; do
@@ -177,4 +180,64 @@ room=$("$napkin" kv_capacity "${ask[@]}" --context 4096 "${stated[@]}")
 near 'kv_capacity: what is stated' "$(number "$room" kv_bytes_available)" 49356125491 1
 near 'serving: what is stated' "$(number "$("$napkin" serving "${ask[@]}" "${crowd[@]}" "${stated[@]}")" batch)" \
   "$(number "$room" sequences)" 0
+
+# For a decision about money. What a row costs an hour is what its GPUs do: 3.78 and 4.54 USD each.
+deal=(plan --model "$config" "${load[@]}" --ttft 2s --itl 40ms)
+json=$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm --json)
+text=$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm)
+sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/},{"accelerator"/}\n{"accelerator"/g' <<<"$json" >"${TMPDIR:-/tmp}/plan_rows.$$"
+rows=$(cat "${TMPDIR:-/tmp}/plan_rows.$$")
+rm -f "${TMPDIR:-/tmp}/plan_rows.$$"
+while read -r row; do
+  price=3.78
+  [[ $row != *'"accelerator":"h200_sxm"'* ]] || price=4.54
+  near 'USD an hour of a row' "$(number "$row" usd_per_hour)" "$(awk -v n="$(number "$row" gpus)" -v p=$price 'BEGIN { print n * p }')" 1e-9
+done <<<"$rows"
+for expected in 'h100_sxm at 3.78 USD/h each (vendor, by a copy: ' '2026-05-07' 'h200_sxm at 4.54 USD/h each' ' USD/h  USD/Mtok '; do
+  [[ $text == *"$expected"* ]] || fail "what a plan costs: no '$expected'"
+done
+[[ $("$napkin" "${deal[@]}" --accelerator h100_sxm --price 2) == *'h100_sxm at 2.00 USD/h each'* ]] || fail 'a price of the caller'
+# Rows that agree in cost and ITL within 1 % are one in the table: no two of those shown do, and each left out does.
+shown=$(sed -nE '/^Worth having/,/^  In brackets/s/^ +([0-9]+)\*? +h[12]00.*/\1/p' <<<"$text" | xargs)
+[[ -n $shown ]] || shown=$(seq "$(wc -l <<<"$rows")" | xargs)
+sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"$rows" | awk -v shown="$shown" '
+  function alike(a, b) { return (itl[a] - itl[b]) ^ 2 <= 1e-4 * itl[a] * itl[b] * 1.0001 && (usd[a] - usd[b]) ^ 2 <= 1e-4 * usd[a] * usd[b] * 1.0001 }
+  { itl[NR] = $1; usd[NR] = $2 }
+  END {
+    n = split(shown, row, " ")
+    for (i = 1; i <= n; ++i) { is[row[i]] = 1; if (i > 1 && alike(row[i], row[i - 1])) bad = 1 }
+    for (i = 1; i <= NR; ++i) { near = is[i]; for (k = 1; k <= n; ++k) near = near || alike(i, row[k]); if (!near) bad = 1 }
+    exit bad || row[1] != 1
+  }' || fail "rows $shown of: $rows"
+# The cheapest of another engine, and of other weights, are those of the plan that may use nothing else.
+choice() { sed -nE 's/.*"choice":"'"$1"'"[^}]*"cost_over_best":(-?[0-9.e-]+)[,}].*/\1/p' <<<"$json"; }
+usd=$(usd_of "$json")
+for only in 'vllm --engine vllm' 'bf16 --formats bf16' 'int8 --formats int8'; do
+  read -ra words <<<"$only"
+  alone=$(usd_of "$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm "${words[@]:1}" --json)")
+  near "what ${words[0]} costs beside the best" "$(choice "${words[0]}")" "$(awk -v a="$alone" -v b="$usd" 'BEGIN { print a / b - 1 }')" 1e-5
+done
+grep -qE '^    vllm \(.*\): [0-9.]+ USD/Mtok \(\+[0-9]+ %\), [0-9]+ x TP' <<<"$text" || fail 'no line of vllm'
+# An engine that only one of the chips runs is tried there.
+json_of_two=$("$napkin" "${deal[@]}" --accelerator h100_sxm,mi300x --mode calibrated --json) || fail 'a plan of chips with different engines'
+[[ $json_of_two == *'"alternatives":[{'*'"by":"engine"'* ]] || fail 'engines of two chips'
+# Headroom: the same deployment within the targets at so many, and not 1 % above, as serving answers.
+first=$(best_of "$json")
+factor=$(sed -nE 's/.*"headroom":\{"factor":([0-9.]+),.*/\1/p' <<<"$json")
+served_at() {
+  number "$("$napkin" serving --model "$config" --accelerator "$(sed -E 's/.*"accelerator":"([^"]*)".*/\1/' <<<"$first")" \
+    --tensor_parallel "$(number "$first" tensor_parallel)" --data_parallel "$(number "$first" replicas)" --input_tokens 2048 --output_tokens 512 \
+    --weight_format fp8 --activation_format fp8 --kv_format fp8 --engine "$(engine_of "$first")" \
+    --concurrency "$(awk -v f="$factor" -v more="$1" 'BEGIN { print 64 * f * more }')" --json)" itl_s
+}
+awk -v within="$(served_at 0.999)" -v beyond="$(served_at 1.01)" 'BEGIN { exit !(within <= 0.04 && beyond > 0.04) }' ||
+  fail "headroom of $factor: $(served_at 0.999) and $(served_at 1.01) s"
+[[ $text == *'The first holds up to '*' requests at a time (+'*'; beyond, ITL misses its target.'* ]] || fail 'headroom as text'
+[[ $("$napkin" "${one[@]}" --requests 100 --itl 50ms) != *'holds up to'* ]] || fail 'more at a time than a run has in all'
+# Means have tails, which a target on p99 is held against.
+tail=$(number "$first" itl_p99_s)
+[[ $text == *"p99 of the first: TTFT "*", ITL $(awk -v t="$tail" 'BEGIN { printf "%.3g", 1e3 * t }') ms. --ttft-percentile 99 --itl-percentile 99 holds"* ]] ||
+  fail "the tail of $tail s is not told"
+[[ $(usd_of "$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm --itl-percentile 99 --json)") != "$usd" ]] || fail 'a target on p99 rules nothing out'
+[[ $(wc -l <<<"$text") -le 85 ]] || fail "a plan on two kinds of chip takes $(wc -l <<<"$text") lines"
 finish

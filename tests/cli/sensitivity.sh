@@ -72,12 +72,17 @@ bad PM-E005 '{"query":"sensitivity","of":{"query":"ridge","accelerator":"h100_sx
 bad PM-E002 '{"query":"sensitivity","of":{"query":"sensitivity"}}'
 "$napkin" sensitivity ridge --accelerator h100_sxm --result time_s 2>&1 | grep -q 'key is "time_s"; allowed: flop_per_byte' ||
   fail "a result that is not there"
+# The time to first token has an interval of its own, which holds it.
+first=$("$napkin" sensitivity serving --model llama_3_1_70b --accelerator h100_sxm --tensor_parallel 8 --engine vllm --input_tokens 2048 \
+  --output_tokens 512 --concurrency 64 --result ttft_s --json)
+sed -nE 's/.*"value":([^,]*),.*"interval":\{"of":"ttft_s","low_s":([^,]*),"high_s":([^,]*),.*/\1 \2 \3/p' <<<"$first" |
+  awk '{ ok = NF == 3 && $2 < $1 && $1 < $3 && ($2 * $3 / $1 ^ 2 - 1) ^ 2 < 1e-12 } END { exit !ok }' || fail "ttft_s: ${first: -300}"
 # The interval's parts: their shares sum to 1, each is as its time times its width, and together they are as wide
 # as the interval, which is exp(+- 1.2816 s) of the time, s their mean by time.
 answer=$("$napkin" sensitivity step --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --batch 16 \
   --context 4096 --json) || fail 'sensitivity step'
 sums=$(sed 's/.*"interval"://' <<<"$answer" | tr '{}' '\n\n' | tr ',:' '  ' | awk '
-  /"low_s"/ { width = log($4 / $2) / 2 / 1.281551566 }
+  /"low_s"/ { width = log($6 / $4) / 2 / 1.281551566 }
   /"part"/ { t = $(NF - 4); s = $(NF - 2); w = $NF; time += t; all += t * s; shares += w; own[++n] = t * s; share[n] = w }
   END { for (i = 1; i <= n; ++i) { d = share[i] - own[i] / all; if (d < 0) d = -d; if (d > off) off = d }
         printf "%.9f %.9f %.9f %d", shares, all / time / width, off, n }')
@@ -87,7 +92,36 @@ near 'width of the parts over that of the interval' "$width" 1 1e-4
 near 'share of a part' "$off" 0 1e-6
 [[ $parts -eq 3 ]] || fail "an interval of $parts parts, not products, attention and collectives"
 text=$("$napkin" sensitivity gemm --accelerator h100_sxm --m 64 --n 8192 --k 8192)
-grep -q 'interval: 80 % within .*; of its width the kernel 100.0 %' <<<"$text" || fail "gemm: $text"
+grep -q 'interval of time_s: 80 % within .*; of its width the kernel 100.0 %' <<<"$text" || fail "gemm: $text"
 [[ $("$napkin" sensitivity gemm --accelerator h100_sxm --m 64 --n 8192 --k 8192 --mode bound --json) != *'"interval"'* ]] ||
   fail 'a bound has an interval'
+
+# A law of steps: 10 tiles of 100 cover 1000. 1010 and 1100 take 11, which is 10 % more of both: an elasticity of 1
+# over 10 %, and ln 1.1 / ln 1.01 = 9.58 over 1 %. Tiles of 101 and of 110 are 10 as well, those of 95 are 11.
+answer=$("$napkin" sensitivity tiles --length 1000 --tile 100 --json)
+length='{"input":"length","elasticity":1,"ten_percent_more":0.1000000000000000[0-9]*,"one_percent_more":0.1000000000000000[0-9]*,"steps":true,'
+grep -qE "$length" <<<"$answer" || fail "tiles, of length: $answer"
+[[ $answer == *'{"input":"tile","elasticity":0,"ten_percent_more":0,"one_percent_more":0,"steps":true,"local_elasticity":-0.95'* ]] ||
+  fail "tiles, of a tile: $answer"
+"$napkin" sensitivity tiles --length 1000 --tile 100 | grep -qE '^  length +\+10.0 % +\+10.0 % +1.000  steps here$' || fail 'steps as text'
+
+# Where tiles, budgets and splits make steps, each line is what the service really answers with 10 % and 1 % more;
+# lines stand by what 10 % more do, no elasticity has another sign than that, and none is a slope across an edge.
+service=(serving --model llama_3_1_70b --accelerator h100_sxm --tensor_parallel 8 --engine vllm --input_tokens 2048)
+answer=$("$napkin" sensitivity "${service[@]}" --output_tokens 512 --concurrency 64 --json)
+itl() { number "$("$napkin" "${service[@]}" "$@" --json)" itl_s; }
+now=$(itl --output_tokens 512 --concurrency 64)
+for with in "output_tokens ten 563.2 64" "output_tokens one 517.12 64" "concurrency ten 512 70.4" "concurrency one 512 64.64"; do
+  read -r input more output users <<<"$with"
+  near "$more per cent more of $input" \
+    "$(sed -nE "s/.*\"input\":\"$input\",[^}]*\"${more}_percent_more\":(-?[0-9.e-]+)[,}].*/\1/p" <<<"$answer")" \
+    "$(awk -v y="$(itl --output_tokens "$output" --concurrency "$users")" -v now="$now" 'BEGIN { print y / now - 1 }')" 1e-5
+done
+grep -oE '"input":"[a-z_0-9.]+","elasticity":[^,}]*(,"ten_percent_more":[^,}]*)?' <<<"$answer" | tr ':,"' '   ' | awk '
+  { e = $4; effect = NF > 4 ? $6 : exp(e * log(1.1)) - 1; size = effect < 0 ? -effect : effect
+    if (NR > 1 && size > before + 1e-12) { print $2 " stands too low"; exit 1 }
+    if (NF > 4 && (e * effect < 0) && size > 5e-5) { print $2 ": " e " and " effect; exit 1 }
+    if (e > 1.5 || e < -1.5) { print $2 ": " e; exit 1 }
+    before = size }
+  END { exit NR < 30 }' || fail "elasticities of a service: $answer"
 finish

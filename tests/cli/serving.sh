@@ -85,6 +85,27 @@ same 'a transfer before the first token' 'ttft_s - fetch_s' "$(number "$(answer 
 # More requests than fit: those that are evicted have long gaps, and all the others fewer seconds to wait for a place.
 less 'evicted sequences wait in their gaps' itl_s "$(answer --concurrency 3000)" "$(answer --concurrency 3000 --preemption recompute)"
 same 'a loop in which all fit' e2e_s "$(number "$steady" e2e_s)" 1e-12 "$(answer --concurrency 64 --preemption swap --host_link_bytes_per_s 25GB/s)"
+# By hand O / (I + O / 10); none where all fit, or where the engine keeps room for whole answers; refused where they are not counted.
+same 'evictions' evictions "$(awk 'BEGIN { print 512 / (2048 + 51.2) }')" 1e-5 "$(answer --concurrency 3000 --preemption recompute)"
+[[ $(answer --concurrency 64 --preemption recompute) == *'"evictions":0,'* ]] || fail 'evictions where all fit'
+[[ $("$napkin" "${llama[@]/#vllm/trtllm}" --concurrency 3000 --preemption recompute --json) == *'"evictions":0,'* ]] || fail 'evictions of TensorRT-LLM'
+within=(--concurrency 3000 --ttft_limit_s 5)
+[[ $(answer "${within[@]}" --preemption recompute) == *'"largest_rate_leaves_out":["preemption"]'* ]] || fail 'a largest rate does not say what it leaves out'
+same 'the largest rate has no evictions' largest_rate_requests_per_s "$(number "$(answer "${within[@]}")" largest_rate_requests_per_s)" 1e-12 \
+  "$(answer "${within[@]}" --preemption recompute)"
+for query in serving advise 'explain serving'; do
+  # shellcheck disable=SC2086
+  asked=($query "${llama[@]:1}" --preemption recompute)
+  refuses 'PM-E031: preemption is recompute; allowed: none at requests_per_s, only at a concurrency' "${asked[@]}" --requests_per_s 4
+  refuses 'PM-E031: preemption is recompute; allowed: none of static_batches' "${asked[@]}" --concurrency 3000 --scheduler static_batches
+  refuses 'PM-E031: preemption is recompute; allowed: none beside drafts' "${asked[@]}" --concurrency 3000 --draft_length 3 --acceptance 0.7
+done
+refuses 'PM-E031: preemption is swap; allowed: none at requests_per_s' plan --model llama_3_8b --gpu h100_sxm --requests_per_s 4 --preemption swap
+refuses 'PM-E031: preemption is swap; allowed: none of static_batches' plan --model llama_3_8b --gpu h100_sxm --scheduler static_batches --preemption swap
+refuses 'PM-E004: ttft_limit_s is missing; serving needs it: limit_share is of it' "${llama[@]}" --concurrency 4 --limit_share 0.5
+[[ $(answer --concurrency 64 --mode bound --output_cv 1 --requests 640 --stream_interval 10) == *'"left_out":["output_cv","stream_interval"]'* ]] ||
+  fail 'a bound does not say what it leaves out'
+less 'who is started for few lets few in' batch "$(answer --concurrency 64 --max_sequences 8)" "$steady"
 same 'all requests open' requests_per_s 4 1e-12 "$(answer --requests_per_s 4)"
 less 'a clock queues less than chance' ttft_s "$(answer --requests_per_s 4 --arrival_cv 0)" "$(answer --requests_per_s 4)"
 less 'chance less than bursts' ttft_s "$(answer --requests_per_s 4)" "$(answer --requests_per_s 4 --arrival_cv 3)"
@@ -155,6 +176,12 @@ apart=$(pools --concurrency 64 --prefill_replicas 2)
 same 'a transfer' transfer_s 0.0016777216 1e-9 "$apart"
 same "Little's law of pools" 'requests_per_s * e2e_s' 64 1e-6 "$apart"
 holds 'the bound of pools' 'bound_time_s < itl_s && bound_ttft_s < ttft_s' "$apart"
+same 'tokens that are sent together, in pools' 'ttft_s - 9 * itl_s' "$(number "$apart" ttft_s)" 1e-9 "$(pools --concurrency 64 --prefill_replicas 2 --stream_interval 10)"
+for key in 'preemption recompute' 'held_iterations 5' 'scheduler prefill_first'; do
+  # shellcheck disable=SC2086
+  refuses "PM-E031: ${key% *}" serving "${llama[@]:1:4}" --input_tokens 2048 --output_tokens 512 --prefill_tensor_parallel 8 \
+    --decode_tensor_parallel 8 --kv_link_bytes_per_s 50GB/s --concurrency 64 --${key% *} ${key#* }
+done
 less 'no prompt stalls an answer' itl_p99_s "$apart" "$steady"
 for binds in '1 prefill' '20 decode'; do
   [[ $(pools --concurrency 2000 --prefill_replicas ${binds% *}) == *"\"binding\":\"${binds#* }\""* ]] || fail "with $binds"

@@ -1,0 +1,274 @@
+// What stands below a plan's table: prices, what else was tried, how far the first row reaches, and its tails.
+#include <algorithm>
+#include <cmath>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/units/text.hpp>
+
+#include "output.hpp"
+#include "planning.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+/// What a point is ranked by: its price where all have one, else its device time.
+double cost_of(const planned& p, const pm::plan_point& point) {
+  return p.result.all_priced && point.cost_per_million ? point.cost_per_million->value()
+                                                       : point.gpu_time_per_million.value();
+}
+/// How many things somebody must set up beside copies of one layout.
+int parts_of(const pm::plan_point& p) {
+  return (p.prefill ? 4 : 0) + (p.drafts ? 2 : 0) + (p.chunk_tokens ? 1 : 0);
+}
+bool within_one_percent(double a, double b) {
+  return std::fabs(a - b) <= 0.01 * std::min(a, b);
+}
+
+/// The best of a plan with less to choose from.
+template <class Plan>
+std::optional<pm::plan_point> best_with(const Plan& plan, const pm::plan_request& q) {
+  const pm::plan_result r = plan(q);
+  if (!r.best) return {};
+  return r.frontier[*r.best];
+}
+
+/// Which target a service misses, the worst first; "" where none.
+const char* missed(const pm::plan_request& q, const pm::serving_estimate& s) {
+  if (!s.feasible) return "the service keeps up no more";
+  const pm::target_misses m = pm::misses_of(s, q.targets);
+  const double wait = s.wait.value() / q.longest_wait.value();
+  if (std::max(m.worst(), wait) <= 1.0) return "";
+  if (wait >= m.worst()) return "requests wait too long for a place";
+  if (m.itl >= m.worst()) return "ITL misses its target";
+  return m.ttft >= m.worst() ? "TTFT misses its target" : "E2E misses its target";
+}
+
+/// The load of one copy of a point, so many times as heavy.
+pm::service_load times(pm::service_load l, double factor) {
+  if (auto* closed = std::get_if<pm::closed_loop>(&l.arrivals)) {
+    closed->concurrency *= factor;
+  } else {
+    auto& open = std::get<pm::open_loop>(l.arrivals);
+    open.rate = factor * open.rate;
+  }
+  return l;
+}
+
+std::string with_sign(double share) {
+  const std::string s = fixed(100.0 * share, 0);
+  return cat(s.front() == '-' ? "" : "+", s, " %");
+}
+
+std::string point_text(const pm::plan_point& p) {
+  std::string s = cat(p.replicas, " x TP", p.layout.tensor);
+  if (p.layout.pipeline > 1) s += cat(" PP", p.layout.pipeline);
+  return cat(s, " of ", p.accelerator.view(), ", ITL ", pm::to_string(p.serving.itl));
+}
+
+}  // namespace
+
+std::optional<double> usd_per_hour_of(const pm::plan_point& p) {
+  if (!p.cost_per_million) return {};
+  return p.cost_per_million->value() * p.output_rate.value() * 3600.0 / 1e6;
+}
+
+std::vector<std::size_t> distinct_rows(const planned& p) {
+  const auto& points = p.result.frontier;
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool alike = !kept.empty() &&
+                       within_one_percent(points[i].serving.itl.value(),
+                                          points[kept.back()].serving.itl.value()) &&
+                       within_one_percent(cost_of(p, points[i]), cost_of(p, points[kept.back()]));
+    if (!alike) {
+      kept.push_back(i);
+    } else if (kept.back() != 0 && parts_of(points[i]) < parts_of(points[kept.back()])) {
+      kept.back() = i;
+    }
+  }
+  return kept;
+}
+
+void add_alternatives(planned& p, const plan_again& again) {
+  if (!p.result.best) return;
+  const pm::plan_point& best = p.result.frontier[*p.result.best];
+  std::vector<pm::engine> engines;
+  for (const plan_calibration& c : p.calibrations) {
+    const bool known = std::find(engines.begin(), engines.end(), c.served_by) != engines.end();
+    if (!known && c.served_by != best.served_by) engines.push_back(c.served_by);
+  }
+  for (const pm::engine e : engines) {
+    pm::plan_request q = p.request;
+    q.engines = {e};
+    const auto lacks_it = [&](const pm::accelerator& a) {
+      return std::none_of(p.calibrations.begin(), p.calibrations.end(), [&](const auto& c) {
+        return c.served_by == e && c.profiles.accelerator == a.name;
+      });
+    };
+    std::erase_if(q.accelerators, lacks_it);
+    if (q.pools) std::erase_if(q.pools->prefill_on, lacks_it);
+    if (q.accelerators.empty()) continue;
+    p.alternatives.push_back({pm::name_of(e), "engine", best_with(again, q)});
+  }
+  const pm::number_format own = best.precision.weights.linear.format;
+  for (const pm::number_format f : pm::all_formats) {
+    pm::plan_request q = p.request;
+    std::erase_if(q.precisions, [&](const auto& x) { return x.weights.linear.format != f; });
+    if (f == own || q.precisions.empty()) continue;
+    p.alternatives.push_back({pm::name_of(f), "weight_format", best_with(again, q)});
+  }
+}
+
+void add_headroom(planned& p, const calibration* c) {
+  if (!p.result.best) return;
+  const pm::plan_point& best = p.result.frontier[*p.result.best];
+  if (best.prefill) return;
+  const pm::plan_request& q = p.request;
+  const pm::deployment d = pm::deployment_of(q, best);
+  pm::service_load own = pm::load_of(q, best);
+  if (own.is_closed() && own.concurrency() <= best.batch_limit)
+    own.batch_limit = q.load.batch_limit;  // it held nothing back
+  const auto at = [&](double factor) {
+    const pm::service_load l = times(own, factor);
+    if (c == nullptr) return pm::serving_bound(d, l);
+    return best.drafts ? pm::serving(d, l, pm::drafts_of(q, best), c->silicon)
+                       : pm::serving(d, l, c->silicon);
+  };
+  const auto missed_at = [&](double factor) -> std::string { return missed(q, at(factor)); };
+  const auto* closed = std::get_if<pm::closed_loop>(&q.load.arrivals);
+  const bool ends = closed != nullptr && closed->requests.value_or(0.0) > 0.0;  // a run of so many
+  const double most = ends ? *closed->requests / closed->concurrency : 1024.0;
+  try {
+    double low = 1.0, high = 2.0;
+    if (!missed_at(low).empty()) return;
+    for (; high < most && missed_at(high).empty(); high *= 2.0) low = high;
+    if (high >= most) return;
+    while (high - low > 1e-4 * low) {
+      const double middle = 0.5 * (low + high);
+      (missed_at(middle).empty() ? low : high) = middle;
+    }
+    p.headroom = plan_headroom{low, missed_at(high)};
+  } catch (const pm::error&) {  // more at a time than a run has in all: no such load
+    p.headroom.reset();
+  }
+}
+
+json money_json(const planned& p) {
+  json out = json::object();
+  out["prices"] = json::array();
+  for (const found_accelerator& a : p.accelerators) {
+    if (!a->price.is_stated()) continue;
+    out["prices"].push_back(
+        {{"accelerator", a->name.c_str()},
+         {"usd_per_hour", number_json("usd_per_hour", 3600.0 * a->price.value())},
+         {"basis", pm::name_of(a->price.from().how)},
+         {"source", a->price.from().text}});
+  }
+  out["alternatives"] = json::array();
+  for (const plan_alternative& x : p.alternatives) {
+    json one = {{"by", x.by}, {"choice", x.choice}, {"meets_targets", x.point.has_value()}};
+    if (x.point) {
+      one["accelerator"] = x.point->accelerator.c_str();
+      one["engine"] = pm::name_of(x.point->served_by);
+      one["precision"] = x.point->precision.name.c_str();
+      one["gpus"] = x.point->gpus;
+      const double over = cost_of(p, *x.point) / cost_of(p, p.result.frontier[0]) - 1.0;
+      one["cost_over_best"] = number_json("cost_over_best", over);
+    }
+    out["alternatives"].push_back(std::move(one));
+  }
+  if (p.headroom) {
+    const pm::service_load& l = p.request.load;
+    out["headroom"] = {{"factor", number_json("factor", p.headroom->factor)},
+                       {"beyond", p.headroom->beyond}};
+    if (l.is_closed()) {
+      out["headroom"]["concurrency"] = std::floor(l.concurrency() * p.headroom->factor);
+    } else {
+      out["headroom"]["requests_per_s"] =
+          number_json("requests_per_s", l.rate().value() * p.headroom->factor);
+    }
+  }
+  return out;
+}
+
+namespace {
+
+std::string alternatives_text(const planned& p) {
+  std::string s, none;
+  const auto& all = p.alternatives;
+  const bool priced = p.result.all_priced;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].point) {
+      none += cat(none.empty() ? "" : ", ", all[i].choice);
+      continue;
+    }
+    const pm::plan_point& point = *all[i].point;
+    const double cost = cost_of(p, point);
+    std::string choice = all[i].choice;
+    while (i + 1 < all.size() && all[i + 1].by == all[i].by && all[i + 1].point &&
+           within_one_percent(cost_of(p, *all[i + 1].point), cost)) {
+      choice += cat(", ", all[++i].choice);
+    }
+    const bool engine = std::string_view(all[i].by) == "engine";
+    if (engine) choice += cat(" (", point.precision.name.view(), ")");
+    if (!engine && !p.calibrations.empty()) choice += cat(" (", pm::name_of(point.served_by), ")");
+    s += cat("    ", choice, ": ",
+             priced ? fixed(cost, cost < 0.01 ? 4 : 2) : pm::detail::significant(cost / 3600.0, 3),
+             priced ? " USD/Mtok (" : " GPU-h/Mtok (",
+             with_sign(cost / cost_of(p, p.result.frontier[0]) - 1.0), "), ", point_text(point),
+             "\n");
+  }
+  if (!none.empty()) s += cat("    nothing within the targets: ", none, "\n");
+  return s.empty() ? s : "  The cheapest of each other engine, and of other weights:\n" + s;
+}
+
+std::string headroom_text(const planned& p) {
+  if (!p.headroom) return {};
+  const pm::service_load& l = p.request.load;
+  const double f = p.headroom->factor;
+  const double users = l.is_closed() ? std::floor(l.concurrency() * f) : 0.0;
+  const std::string up_to =
+      l.is_closed() ? cat(fixed(users, 0), " requests at a time")
+                    : cat(pm::detail::significant(l.rate().value() * f, 3), " requests/s");
+  const double more = l.is_closed() ? users / l.concurrency() : f;
+  return cat("  The first holds up to ", up_to, " (", with_sign(more - 1.0), "); beyond, ",
+             p.headroom->beyond, ".\n");
+}
+
+/// Where targets are of means, what the tails of the first are.
+std::string tails_text(const planned& p) {
+  if (p.calibrations.empty()) return {};
+  const pm::service_targets& t = p.request.targets;
+  const pm::serving_estimate& s = p.result.frontier[0].serving;
+  std::string tails, keys;
+  const auto add = [&](const auto& target, const char* name, const char* key, const auto& p99) {
+    if (!target || target->share) return;
+    tails += cat(tails.empty() ? "" : ", ", name, " ", pm::to_string(p99));
+    keys += cat(keys.empty() ? "" : " ", "--", key, "-percentile 99");
+  };
+  if (s.first_token.size() > 0) {
+    add(t.ttft, "TTFT", "ttft", s.first_token.quantile(0.99));
+    add(t.itl, "ITL", "itl", s.gap.quantile(0.99));
+    add(t.e2e, "E2E", "e2e", s.e2e_quantile(0.99));
+  }
+  if (tails.empty()) return {};
+  return cat("  These targets are of means; p99 of the first: ", tails, ". ", keys,
+             " holds a target against these.\n");
+}
+
+}  // namespace
+
+std::string money_text(const planned& p) {
+  std::string s;
+  for (const found_accelerator& a : p.accelerators) {
+    if (!a->price.is_stated()) continue;
+    const std::string source = a->price.from().text;
+    s += cat("  ", a->name.view(), " at ", fixed(3600.0 * a->price.value(), 2), " USD/h each (",
+             pm::name_of(a->price.from().how), source.empty() ? "" : ": ", source, ")\n");
+  }
+  return s + alternatives_text(p) + headroom_text(p) + tails_text(p);
+}
+
+}  // namespace napkin
