@@ -4,6 +4,12 @@
 # property test fails, or the program does not end; the others are printed, with a score for each header.
 # Headers are given under include/perfmodel, `littles_law.hpp`; without any, all that tests.txt or a name maps to
 # a test. Without --sample all mutants of a header are tried: a minute of a core for each ten.
+#
+# A mutant that changes nothing a caller can see is no survivor: survivors.txt lists these, one line each,
+#   header | the mutated line as the run prints it, without the indent | reason
+# such as "queueing.hpp | if (wait <= 0.0) return {}; | at 0 both branches are 0". It is named by its text, not
+# by its line number: equal lines of a header are one entry. They are printed with their reason and counted apart.
+# An entry that a test kills, or that no mutant of its header is any more, is printed too: delete it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -68,35 +74,67 @@ sound() {
   : >"$mark"
 }
 
-# try <header> <number> <line> <from> <length> <replacement> <kind>: prints "killed" or the surviving mutant.
+# Mutants are one a line: header, line, from, length, replacement, kind. mutated_lines prints, for mutants on
+# standard input, the header and the line with the mutant in it, without the indent.
+mutated_lines() {
+  awk -F'\t' -v OFS='\t' -v include="$root/include/perfmodel/" '
+    !seen[$1]++ { file = include $1; for (n = 1; (getline text <file) > 0; n++) line[$1, n] = text; close(file) }
+    { s = line[$1, $2]; s = substr(s, 1, $3 - 1) $5 substr(s, $3 + $4); sub(/^ */, "", s); print $1, s }'
+}
+
+# reason_of <header> <mutated line>: why survivors.txt says that it is equivalent; nothing where it is not listed.
+reason_of() {
+  HEADER=$1 LINE=$2 awk -F ' [|] ' '
+    $1 == ENVIRON["HEADER"] {
+      line = $0; sub(/^[^|]* [|] /, "", line); sub(/ [|] [^|]*$/, "", line)
+      if (line == ENVIRON["LINE"]) { print $NF; exit } }' "$here/survivors.txt"
+}
+
+# try <header> <number> <line> <from> <length> <replacement> <kind>: "killed", "equivalent" or "survived".
 try() {
   local header=$1 number=$2 line=$3 from=$4 length=$5 replacement=$6 kind=$7
-  local front=$work/$number test
+  local front=$work/$number test mutated reason
   mkdir -p "$front/perfmodel/$(dirname "$header")"
   awk -v line="$line" -v from="$from" -v length_of="$length" -v with="$replacement" '
     NR == line { $0 = substr($0, 1, from - 1) with substr($0, from + length_of) }
     { print }' "$root/include/perfmodel/$header" >"$front/perfmodel/$header"
+  mutated=$(sed -n "${line}p" "$front/perfmodel/$header" | sed 's/^ *//')
+  reason=$(reason_of "$header" "$mutated")
   while IFS= read -r test; do
     if ! passes "$front" "$test" "$front/program"; then
       echo "killed $header $line ${test%%/*}"
+      [[ -z $reason ]] || echo "mutation: killed, though survivors.txt has it: $header | $mutated" >&2
       sound "$test"
       rm -rf "$front"
       return
     fi
   done < <(tests_of "$header")
-  local survivor
-  survivor="survived $header:$line: $kind: $(sed -n "${line}p" "$front/perfmodel/$header" | sed 's/^ *//')"
-  echo "$survivor"
-  echo "$survivor" >&2
+  if [[ -n $reason ]]; then
+    echo "equivalent $header:$line: $mutated: $reason"
+  else
+    echo "survived $header:$line: $kind: $mutated"
+    echo "survived $header:$line: $kind: $mutated" >&2
+  fi
   rm -rf "$front"
 }
 
-number=0
 for header in "${headers[@]}"; do
   awk -f "$here/mutants.awk" "$root/include/perfmodel/$header" | sed "s|^|$header\t|"
-done | awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' | sort -n | cut -f 2- |
+done >"$work/all"
+awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' "$work/all" | sort -n | cut -f 2- |
   { if [[ $sample -gt 0 ]]; then head -n "$sample" || true; cat >/dev/null; else cat; fi; } >"$work/mutants"
 
+# Entries of survivors.txt for these headers that are no mutant any more.
+mutated_lines <"$work/all" | sed 's/\t/ | /' >"$work/lines"
+HEADERS="${headers[*]}" awk -F ' [|] ' '
+  BEGIN { n = split(ENVIRON["HEADERS"], h, " "); for (i = 1; i <= n; i++) asked[h[i]] = 1 }
+  NR == FNR { here[$0] = 1; next }
+  /^#/ || !($1 in asked) { next }
+  { entry = $0; sub(/ [|] [^|]*$/, "", entry) }
+  !(entry in here) { print "mutation: no mutant any more, though survivors.txt has it: " entry }
+  ' "$work/lines" "$here/survivors.txt" >&2
+
+number=0
 while IFS=$'\t' read -r header line from length replacement kind; do
   number=$((number + 1))
   while [[ $(jobs -rp | wc -l) -ge $jobs ]]; do wait -n || true; done
@@ -109,7 +147,15 @@ if [[ -s $work/broken ]]; then
 fi
 cat "$work"/result.* >"$work/results" 2>/dev/null || true
 
-grep '^survived' "$work/results" | sort || true
-awk '{ split($2, part, ":"); all[part[1]]++; if ($1 == "killed") killed[part[1]]++ }
-  END { for (h in all) { printf "%-40s %5d of %5d killed\n", h, killed[h], all[h]; k += killed[h]; n += all[h] }
-    if (n) printf "%-40s %5d of %5d killed: %.1f %%\n", "all", k, n, 100 * k / n }' "$work/results" | sort
+grep -E '^(equivalent|survived)' "$work/results" | sort || true
+awk '
+  function score(name, k, e, n) {
+    printf "%-40s %5d killed %4d equivalent %4d survived of %5d\n", name, k, e, n - k - e, n
+  }
+  { split($2, part, ":"); all[part[1]]++; count[$1, part[1]]++; n++; total[$1]++ }
+  END {
+    for (h in all) score(h, count["killed", h], count["equivalent", h], all[h])
+    if (n) score("all", total["killed"], total["equivalent"], n)
+    if (n > total["equivalent"])
+      printf "%-40s %5.1f %% of those that can be\n", "all killed", 100 * total["killed"] / (n - total["equivalent"])
+  }' "$work/results" | sort
