@@ -1,4 +1,5 @@
 // Attention as kernels run it: what the formula says, by hand.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
@@ -70,6 +71,43 @@ TEST_CASE("decode by hand: one sequence of 4,096 tokens and one KV head", "[cali
   CHECK_THAT(us(e.terms["further kernels"]), WithinRel(2.0, 1e-12));
   CHECK_THAT(us(e.terms["metadata"]), WithinRel(0.1, 1e-12));
   CHECK_THAT(us(e.time), WithinRel(10.0 + std::hypot(6.2768, moved / 4e6) + 5.2, 1e-4));
+}
+
+TEST_CASE("decode by hand: 3 sequences of 3,000 tokens, groups of 96 and an 8-bit cache",
+          "[calibrated]") {
+  // 12 tiles in 12 splits of 2 blocks each (attention_splits) on 100 SMs of two blocks: one wave.
+  pm::attention_decode w{.batch = 3,
+                         .context = 3000,
+                         .query_heads = 192,
+                         .kv_heads = 2,
+                         .head_dim = 128,
+                         .value_dim = 64.0,
+                         .kv_format = pm::fp8};
+  pm::attention_kernels k = round_kernels;
+  k.blocks_per_sm = 2.0;
+  k.reorders_heads = true;
+  k.narrow_kv_time = 0.7 * pm::us;
+  const auto ask = [&] {
+    return pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, k});
+  };
+  auto e = ask();
+  const double block = 3 + 2 * 128 * 192 / 1e4;
+  CHECK_THAT(us(e.terms["blocks"]), WithinRel(block, 1e-12));
+  CHECK_THAT(us(e.terms["splits"]), WithinRel(11 * 0.1, 1e-12));
+  CHECK_THAT(us(e.terms["further kernels"]), WithinRel(2 * 2.0, 1e-12));
+  CHECK_THAT(us(e.terms["metadata"]), WithinRel(0.3, 1e-12));
+  CHECK_THAT(us(e.terms["conversion"]), WithinRel(0.7, 1e-12));
+  // The cache and a new token of 2 x 192 bytes, queries of 128 and results of 64 in 16 bits.
+  const double moved = 3 * 3001 * 2 * 192.0 + 3 * 192 * 192 * 2.0;
+  CHECK_THAT(us(e.terms["memory"]), WithinRel(moved / 0.8e6, 1e-12));
+  CHECK_THAT(us(e.time),
+             WithinRel(10 + 1.1 + 4 + 0.3 + 0.7 + std::hypot(block, moved / 0.8e6), 1e-12));
+  CHECK_THAT(e.mfu, WithinRel(2 * 3 * 3000 * 192.0 * 192 / 1e14 / e.time.value(), 1e-12));
+  CHECK(e.limiter == pm::limiter::latency);
+  w.batch = 500;  // the last that is scheduled
+  CHECK_THAT(us(ask().terms["metadata"]), WithinRel(50.0, 1e-12));
+  w.batch = 501;
+  CHECK(ask().terms["metadata"].value() == 0.0);
 }
 
 TEST_CASE("splits are evened out over the blocks of the context", "[calibrated]") {
@@ -152,6 +190,63 @@ TEST_CASE("prefill by hand: full tiles of 64 rows", "[calibrated]") {
   const double elements = 4.0 * 640 * 20 * 128;
   CHECK_THAT(us(e.terms["memory"]), WithinRel((4 + 12) * elements / 0.8e12 * 1e6, 1e-4));
   CHECK_THAT(us(e.time), WithinRel(13.0 + us(e.terms["tiles"]) + us(e.terms["memory"]), 1e-12));
+}
+
+TEST_CASE("prefill by hand: 200 tokens after 300 cached in 8 bits, in 4 parts", "[calibrated]") {
+  pm::attention_prefill w{.batch = 2,
+                          .tokens = 200,
+                          .query_heads = 6,
+                          .kv_heads = 2,
+                          .head_dim = 128,
+                          .value_dim = 64.0,
+                          .kv_format = pm::fp8,
+                          .past = 300};
+  pm::attention_kernels k = round_kernels;
+  k.blocks_per_sm = 2.0;
+  k.overlaps_memory = true;
+  k.partial_row_cycles = 300.0;
+  k.narrow_kv_time = 0.7 * pm::us;
+  k.narrow_kv_matrix = 0.5;
+  const auto ask = [&] {
+    return pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, k});
+  };
+  auto e = ask();
+  // 4 blocks of 64 rows in each of 12 heads are 0.48 waves. 256 rows see 300 + 31.5 keys before their own block's
+  // mean row; the longest sees 556. A quarter of the peak: 100 x 2 x 192 / 25e12 and 1 / 16e9.
+  const double pair = 1.536e-3 + 0.0625e-3;
+  const double mean = 0.75 + (256 * 331.5 + 256 * 257 / 2.0) / 4 * pair;
+  const double longest = 0.75 + 64 * 556 * pair / 4;
+  CHECK_THAT(us(e.terms["tiles"]), WithinRel(0.48 * mean + 0.3 * 0.48 * longest, 1e-12));
+  CHECK_THAT(us(e.terms["floor"]), WithinRel(10 + 3 / 2.0, 1e-12));
+  CHECK_THAT(us(e.terms["conversion"]), WithinRel(2 * 0.7, 1e-12));
+  // 4 parts of 2 x 200 x 6 rows.
+  CHECK_THAT(us(e.terms["splits"]), WithinRel(4 * 2400 * 300 / 100 / 1e3 + 2.0, 1e-12));
+  // Queries, results and 500 cached tokens; new keys and values in 16 bits, stored in 8; both once more to convert.
+  const double fresh = 2 * 200 * 2 * 192, queries = 2 * 200 * 6 * 128;
+  const double needed = (queries + 2 * 200 * 6 * 64) * 2 + 2 * 500 * 2 * 192;
+  const double moved = needed + fresh * 2 + fresh + 2 * queries + 2 * fresh;
+  CHECK_THAT(us(e.terms["memory"]), WithinRel(moved / 0.8e6, 1e-12));
+  CHECK_THAT(us(e.time), WithinRel(11.5 + 1.4 + us(e.terms["splits"]) +
+                                       std::hypot(us(e.terms["tiles"]), us(e.terms["memory"])),
+                                   1e-12));
+  CHECK_THAT(e.mbu, WithinRel(moved / 1e12 / e.time.value(), 1e-12));
+  const double flop = 2 * 12 * (200 * 300 + 200 * 201 / 2.0) * 192;
+  CHECK_THAT(e.mfu, WithinRel(flop / 1e14 / e.time.value(), 1e-12));
+  // Under a window of 100 a block of rows sees 164: of 256 rows after 31.5 keys the first 132.5 see fewer.
+  w.past = 0;
+  w.window = 100.0;
+  k.partial_row_cycles.reset();
+  e = ask();
+  const double seen = 132.5 * 31.5 + 132.5 * 133.5 / 2 + 123.5 * 164;
+  const double last = 1.5 / 2 + 64 * 164 * pair;
+  CHECK_THAT(us(e.terms["tiles"]),
+             WithinRel(std::max(last, 0.48 * (0.75 + seen / 4 * pair) + 0.3 * 0.48 * last), 1e-12));
+  // Without a mask every row sees all 256.
+  w.window.reset();
+  w.causal = false;
+  const double all = 0.75 + 64 * 256 * pair;
+  w.batch = 20;
+  CHECK_THAT(us(ask().terms["tiles"]), WithinRel(4.8 * all + 0.3 * all, 1e-12));
 }
 
 TEST_CASE("a window and a past count the pairs of whole tiles", "[calibrated]") {
@@ -245,6 +340,101 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   CHECK(pm::detail::moe_tile_rows(17.0, k) == 32.0);
   CHECK(pm::detail::moe_tile_rows(1.0, k) == 16.0);
   CHECK(pm::detail::moe_tile_rows(1000.0, k) == 128.0);
+}
+
+TEST_CASE("grouped GEMMs of the busiest of four ranks by hand, with shared experts",
+          "[calibrated]") {
+  // 100 tokens choose 2 of 16 experts: 50 rows a rank in the mean, 62.5 with the capacity of 1.25 below the
+  // imbalance of 1.5. Its 4 experts have 15.6 each, a tile of 16 rows. Two ranks share the width of 300.
+  pm::moe_ffn x{.tokens = 100,
+                .hidden = 1000,
+                .intermediate = 300,
+                .experts = 16,
+                .top_k = 2,
+                .shared_experts = 2,
+                .tensor_parallel = 2,
+                .expert_parallel = 4};
+  const pm::machine_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
+  pm::moe_kernels k{.tile_columns = 64.0,
+                    .floor = 20.0 * pm::us,
+                    .buffer_share = 0.5,
+                    .matrix_ratio = 0.8,
+                    .dram_saturation = 2.0};
+  pm::call_conditions dealt{
+      .routing = pm::expert_routing::balanced, .imbalance = 1.5, .capacity_factor = 1.25};
+  const auto e = pm::calibrated_estimate(round_device(), x, {p, k}, dealt);
+  // Of `experts` matrices so wide and deep, tiles of `rows` x 64 on 100 SMs: less than a wave is as long as one;
+  // they draw twice their share of the SMs of 0.8 TB/s.
+  const auto product = [](double experts, double rows, double columns, double depth) {
+    const double tiles = experts * std::ceil(columns / 64);
+    const double matrix = 2 * tiles * rows * 64 * depth / 4e13 / std::min(1.0, tiles / 100);
+    const double weights = experts * columns * depth * 2;
+    return std::hypot(matrix, weights / (std::min(1.0, 2 * tiles / 100) * 0.8e12));
+  };
+  // 25 tokens of each rank go through the shared experts, tiles of 32 rows.
+  const double routed = product(4, 16, 2 * 150, 1000) + product(4, 16, 1000, 150);
+  const double shared = product(2, 32, 2 * 150, 1000) + product(2, 32, 1000, 150);
+  CHECK_THAT(e.terms["grouped GEMMs"].value(), WithinRel(routed + shared, 1e-12));
+  // 62.5 and 100 x 2 / 4 rows of 3 x 150 values between the products, 100 x (2 + 2) of 1000 around them.
+  const double buffers = (112.5 * 450 + 400 * 1000) * 4;
+  CHECK_THAT(e.terms["buffers"].value(), WithinRel(buffers / 0.5e12, 1e-12));
+  CHECK_THAT(e.time.value(), WithinRel(20e-6 + routed + shared + buffers / 0.5e12, 1e-12));
+  const auto needs = pm::demand_of(x);
+  CHECK_THAT(e.mfu, WithinRel(needs.matrix_flop.value() / 1e14 / e.time.value(), 1e-12));
+  const double beyond = 4 - pm::experts_touched(x);  // balanced rows touch all
+  CHECK_THAT(e.mbu, WithinRel((needs.dram.total().value() + beyond * 3 * 1000 * 150 * 2) / 1e12 /
+                                  e.time.value(),
+                              1e-12));
+  // Random ones the expected number.
+  dealt.routing = pm::expert_routing::random;
+  const double random = pm::calibrated_estimate(round_device(), x, {p, k}, dealt).mbu;
+  const auto at_random = pm::calibrated_estimate(round_device(), x, {p, k}, dealt);
+  CHECK_THAT(random, WithinRel(needs.dram.total().value() / 1e12 / at_random.time.value(), 1e-12));
+  // A library that buffers all rows converts them for 8-bit products: 2 bytes more of the result and the input.
+  k.all_rows_buffered = true;
+  CHECK_THAT(pm::detail::buffer_bytes(x, 150.0, 62.5, k).value(),
+             WithinRel(400 * 450 * 4 + 400 * 1000 * 4.0, 1e-12));
+  x.format = pm::fp8;
+  CHECK_THAT(pm::detail::buffer_bytes(x, 150.0, 62.5, k).value(),
+             WithinRel(400 * (450 * 4 + 150 * 2) + 400 * 1000 * 6.0, 1e-12));
+}
+
+TEST_CASE("rows and experts of the busiest rank", "[calibrated]") {
+  pm::moe_ffn x{.tokens = 100,
+                .hidden = 1000,
+                .intermediate = 300,
+                .experts = 16,
+                .top_k = 2,
+                .expert_parallel = 4};
+  const auto rows = [&](const pm::call_conditions& c) {
+    return pm::detail::routed_to_rank(x, c).rows;
+  };
+  const auto touched = [&](const pm::call_conditions& c) {
+    return pm::detail::routed_to_rank(x, c).touched;
+  };
+  using enum pm::expert_routing;
+  CHECK(rows({.routing = balanced, .imbalance = 1.5}) == 75);
+  CHECK(rows({.routing = balanced, .imbalance = 10}) == 200);  // no more than are chosen
+  CHECK(rows({.routing = balanced, .imbalance = 1.5, .capacity_factor = 1.25}) == 62.5);
+  CHECK(rows({.routing = balanced, .imbalance = 1.5, .capacity_factor = 2.0}) == 75);
+  // Groups: two of four ranks have the half of the experts that all tokens choose from.
+  CHECK(rows({.routing = grouped}) == 100);
+  CHECK(touched({.routing = grouped}) == 4);
+  x.experts = 4;  // at least as many as a token chooses, whatever the half is
+  x.top_k = 3;
+  CHECK(rows({.routing = grouped}) == 100);
+  x = {.tokens = 100, .hidden = 1000, .intermediate = 300, .experts = 16, .top_k = 2};
+  CHECK(rows({.routing = grouped}) == 200);  // one rank has them all
+  CHECK(touched({.routing = grouped}) == 8);
+  CHECK(touched({.routing = balanced}) == 16);
+  x.expert_parallel = 16;
+  CHECK(rows({.routing = balanced, .imbalance = 100}) ==
+        100);  // each token has its one expert once
+  x.tokens = 1;
+  CHECK(touched({.routing = balanced}) == 1);
+  x.expert_parallel = 4;
+  x.tokens = 5;
+  CHECK(touched({.routing = balanced}) == 2.5);
 }
 
 TEST_CASE("profiles go by machine, then by architecture with a wider interval", "[calibrated]") {

@@ -284,6 +284,11 @@ TEST_CASE("mixer operators: embeddings, norms, the head, and experts on a latent
   is(all, "to the layer's embedding", 5, 0, {rows, 64, 5});
   is(all, "from the layer's embedding", 5, 0, {rows, 5, 64});
   is(all, "norms", 2 * 5 + 1, 0, {rows, 64});
+  // 0.6 prompts in the mean pass, without decodes: no pass of decodes reads experts.
+  const operators prompts =
+      over_two(m, {.prefill_tokens = 60, .prefill_sequences = 0.6, .steady = true});
+  is(prompts, "experts", 3 * 0.6, 0, {100, 32, 20, 2, 1});
+  CHECK_FALSE(prompts.contains("experts, second"));
   // 3 tokens of 6 sequences and the last of 2 prompts have logits, over half of the words.
   is(all, "head", 1, 0, {6 * 3 + 2, 64, 50});
 }
