@@ -45,6 +45,71 @@ TEST_CASE("deployment: experts are cut over all ranks of a stage, however they a
   CHECK(near((four - whole).value(), routed / 4 - routed / 32, 1e-9));
 }
 
+TEST_CASE(
+    "deployment: biases of experts are cut as they are, norms by stages alone, an encoder by "
+    "ranks") {
+  pm::deployment d{.device = cat::h200_sxm,
+                   .model = cat::gpt_oss_120b,
+                   .layout = {.tensor = 4, .pipeline = 2, .expert = 2}};
+  d.weights = pm::fp8;
+  d.weights.others = pm::bf16;
+  const auto p = parameters(cat::gpt_oss_120b);
+  CHECK(p.expert_biases > 1e6);
+  const double layers = p.attention / 4 + p.linear / 4 + p.experts / 4;
+  const double wide = (p.expert_biases / 4 + p.other) / 2 + (p.embedding + p.head) / 4;
+  CHECK(near(weight_bytes_per_device(d).value(), layers / 2 + 2 * wide));
+  d.model.encoder = pm::encoder_shape{.parameters = 4e9};
+  CHECK(near(weight_bytes_per_device(d).value(), layers / 2 + 2 * (wide + 1e9)));
+}
+
+TEST_CASE("deployment: what exactly fills a device fits, but for weights that leave no room") {
+  const auto why = [](double weights, double others, double cache) {
+    const pm::memory_budget b{.capacity = 200.0 * pm::byte,
+                              .utilization = 0.5,
+                              .weights = weights * pm::byte,
+                              .activations = 0.75 * others * pm::byte,
+                              .runtime = 0.25 * others * pm::byte};
+    return pm::detail::memory_holds(b, cache * pm::byte);
+  };
+  CHECK(why(40, 20, 40).feasible);
+  CHECK(std::string(why(40, 20, 41).reason) ==
+        "weights and KV cache exceed the memory of a device");
+  CHECK(why(40, 20, 41).needed == 101);
+  CHECK(why(40, 20, 41).available == 100);
+  CHECK(std::string(why(80, 20, 0).reason) ==
+        "weights, activations and runtime leave no room for a KV cache on a device");
+  CHECK(std::string(why(100, 0, 0).reason) ==
+        "weights and KV cache exceed the memory of a device, and so do the weights alone");
+}
+
+TEST_CASE("deployment: the busiest of two groups has whole sequences, or what there is of one") {
+  const pm::deployment d{
+      .device = cat::h200_sxm, .model = cat::llama_3_8b, .layout = {.tensor = 2, .data = 2}};
+  const auto tokens = [&](double sequences) {
+    return pm::detail::cache_on_device(d, sequences, 100.0).value() / (131072 / 2);
+  };
+  CHECK(tokens(0.5) == 50);
+  CHECK(tokens(1) == 100);
+  CHECK(tokens(3) == 150);
+}
+
+TEST_CASE("deployment: of a window's cache one sequence fits, or less than one does not") {
+  pm::deployment d{.device = cat::h200_sxm, .model = cat::gemma_3_27b};
+  d = with_all_memory(d);
+  const double sequence = 2 * 16 * 128 * 2.0 * (10 * 32768 + 52 * 1024.0);
+  const double weights = weight_bytes_per_device(d).value();
+  d.device.dram.capacity = pm::bytes<>::from_value(weights + sequence);
+  CHECK(kv_capacity(d, 32768.0).sequences == 1);
+  CHECK(kv_capacity(d, 32768.0).feasible.feasible);
+  d.device.dram.capacity = pm::bytes<>::from_value(weights + 0.99 * sequence);
+  const auto c = kv_capacity(d, 32768.0);
+  CHECK(c.sequences == 0);
+  CHECK(std::string(c.feasible.reason) ==
+        "not one sequence of this context fits beside the weights");
+  CHECK(c.feasible.needed == sequence);
+  CHECK(near(c.feasible.available, 0.99 * sequence, 1e-9));
+}
+
 TEST_CASE("deployment: an expert that its ranks cannot share is a reason, not an error") {
   pm::transformer m = cat::mixtral_8x7b;
   perfmodel_test::experts(m).intermediate = 14335;

@@ -63,6 +63,16 @@ TEST_CASE("engine_memory: experts hold a token's copies, on the way in and out")
   d.limits = {32768, 1};
   CHECK(near(memory_budget_of(d).activations.value(),
              32768 * 2.0 * (3 * 4096 + 2 * (2 * 7168 + 7168))));
+  // DeepSeek-V3 over 8: 8 copies, wider on their way than the 2 x 256 of a rank, beside an expert of 2048 for all.
+  d = {.device = cat::h200_sxm, .model = cat::deepseek_v3, .layout = {.tensor = 8}};
+  d.limits = {32768, 1};
+  const double expert_layer = 8 * (7168 + 256) + 3 * 2048 / 8;
+  CHECK(near(memory_budget_of(d).activations.value(), 32768 * 2.0 * (3 * 7168 + expert_layer)));
+}
+
+TEST_CASE("engine_memory: communicators where there are other ranks") {
+  CHECK(memory_budget_of(llama_over(1, engine::vllm)).runtime == 0.04 * pm::GiB);
+  CHECK(near(memory_budget_of(llama_over(2, engine::vllm)).runtime, (0.04 + 2.1) * pm::GiB));
 }
 
 TEST_CASE("engine_memory: limits that engines start with") {
@@ -79,6 +89,15 @@ TEST_CASE("engine_memory: limits that engines start with") {
   CHECK(on(engine::sglang, 80, 1) == pair(8192, 256));
   CHECK(on(engine::sglang, 192, 8) == pair(16384, 512));
   CHECK(on(engine::trtllm, 80, 1) == pair(8192, 2048));
+  // A device of exactly the least memory has the limits of larger ones.
+  CHECK(on(engine::vllm, 70, 1) == pair(8192, 1024));
+  CHECK(on(engine::sglang, 19, 1) == pair(2048, 8));
+  CHECK(on(engine::sglang, 20, 1) == pair(2048, 24));
+  CHECK(on(engine::sglang, 35, 1) == pair(4096, 32));
+  CHECK(on(engine::sglang, 35, 4) == pair(4096, 160));
+  CHECK(on(engine::sglang, 60, 3) == pair(8192, 256));
+  CHECK(on(engine::sglang, 60, 4) == pair(8192, 512));
+  CHECK(on(engine::sglang, 160, 1) == pair(16384, 512));
   const auto stated = engine_limits_on(engine::vllm, {512, {}}, 80 * pm::GiB, 1, false);
   CHECK(stated.tokens == 512);
   CHECK(stated.sequences == 1024);
@@ -101,6 +120,10 @@ TEST_CASE("engine_memory: SGLang's share of the memory, as its server computes i
   CHECK(near(memory_budget_of(d).utilization, 1.0 - 13440.0 / 81920.0));
   d.limits.tokens = 2048;  // less than 10 GiB of more than 60 is never left
   CHECK(near(memory_budget_of(d).utilization, 0.875));
+  d.device.dram.capacity = 60.0 * pm::GiB;  // 512 + 3072 + 2 x 256 + 128 MiB
+  CHECK(near(memory_budget_of(d).utilization, 1.0 - 4224.0 / 61440.0));
+  d.device.dram.capacity = 1.0 * pm::GiB;
+  CHECK(memory_budget_of(d).utilization == 0.0);
 }
 
 TEST_CASE("engine_memory: TensorRT-LLM takes nine tenths of what weights and passes leave") {
