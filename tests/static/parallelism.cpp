@@ -90,6 +90,10 @@ static_assert(near_to(both_ways.busbw.quantity().value(), 450e9, 1e-12));
 constexpr pm::expert_parallelism mixed{
     .ranks = 8, .tokens = 128, .hidden = 7168, .top_k = 8, .dispatch = pm::fp8};
 static_assert(near_to(pm::communication_time(nvlink, mixed).wire / both_ways.wire, 0.75, 1e-15));
+constexpr auto there_and_back = pm::communication_time(nvlink, mixed);
+static_assert(near_to(there_and_back.terms.sum().value(), 0.75 * 2 * 12845056.0 / 450e9, 1e-12));
+static_assert(near_to(there_and_back.time.value(), 0.75 * 2 * 12845056.0 / 450e9, 1e-12));
+static_assert(near_to(there_and_back.algbw.quantity().value(), 450e9 * 8 / 7, 1e-12));
 constexpr pm::expert_parallelism skewed{
     .ranks = 8, .tokens = 128, .hidden = 7168, .top_k = 8, .imbalance = 1.5};
 static_assert(near_to(pm::communication_time(nvlink, skewed).time / both_ways.time, 1.5, 1e-15));
@@ -213,5 +217,65 @@ static_assert(per_element({.tensor = 8,
                            .scores = true}) == 14.25);
 // Two blocks of ring attention
 static_assert(pm::ring_attention_memory(mha) == 2.0 * ring.block.quantity());
+
+// 3 sequences of 100 tokens over 4 ranks, 8 query and 4 KV heads of 16 in fp8: blocks of 25 tokens
+constexpr pm::ring_attention short_ring{.ranks = 4,
+                                        .batch = 3,
+                                        .tokens = 100,
+                                        .query_heads = 8,
+                                        .kv_heads = 4,
+                                        .head_dim = 16,
+                                        .format = pm::fp8};
+constexpr auto three = pm::ring_attention_time(nvlink, 1.0 * pm::TFLOP_per_s, short_ring);
+static_assert(three.block.quantity() == 2 * 3 * 25 * 4 * 16.0 * pm::byte);
+static_assert(three.block_flop == 4 * 3 * 25 * 25 * 8 * 16.0 * pm::flop);
+static_assert(near_to(three.compute.value(), 960000e-12, 1e-12));
+static_assert(near_to(three.time.value(), 4 * 960000e-12, 1e-12));
+static_assert(pm::ring_attention_memory(short_ring) == 4 * 3 * 25 * 4 * 16.0 * pm::byte);
+static_assert(
+    pm::ring_attention_memory(pm::ring_attention{
+        .ranks = 1, .batch = 3, .tokens = 100, .query_heads = 8, .kv_heads = 4, .head_dim = 16}) ==
+    2 * 3 * 100 * 4 * 16 * 2.0 * pm::byte);
+// 3 sequences of 100 tokens of width 64, 8 heads on 2 ranks: 10 + 24/2 and 5 x 8 x 100 / (64 x 2)
+static_assert(near_to(
+    pm::activation_bytes(
+        pm::layer_activations{
+            .tensor = 2, .batch = 3, .tokens = 100, .hidden = 64, .heads = 8, .scores = true})
+        .value(),
+    3 * 100 * 64 * (22 + 31.25), 1e-12));
+
+// 3e9 parameters in 3 pieces over 4 ranks at 1 GB/s; gradients of 4 bytes: 3 s to reduce a piece, 1.5 s to gather it
+constexpr pm::interconnect slow{
+    .kind = pm::link_kind::pcie, .bandwidth = 1.0 * pm::GB_per_s, .ranks = 8};
+constexpr pm::estimate pieces(zero_stage stage) {
+  return pm::data_parallel_time(slow, pm::data_parallel_step{.ranks = 4,
+                                                             .parameters = 3e9,
+                                                             .forward = 2.0 * pm::second,
+                                                             .backward = 6.0 * pm::second,
+                                                             .pieces = 3,
+                                                             .stage = stage,
+                                                             .state = {.gradients = 4.0},
+                                                             .sms = 100,
+                                                             .taken = 25});
+}
+// 2 + max(6 + 3, 2 + 9) + 4.5 s; of 13.5 s 9.5 are waited for, and a fourth of the other 4 is lost
+constexpr auto gathered_after = pieces(zero_stage::gradients);
+static_assert(near_to(gathered_after.terms["exposed communication"].value(), 9.5, 1e-12));
+static_assert(near_to(gathered_after.terms["SMs of communication"].value(), 1.0, 1e-12));
+static_assert(near_to(gathered_after.time.value(), 18.5, 1e-12));
+// 1.5 + 2 x 1.5 + 2/3 forward, 1.5 + 2 x 4.5 + 2 + 3 backward: 12 2/3 of 18 s are waited for
+constexpr auto gathered_twice = pieces(zero_stage::parameters);
+static_assert(near_to(gathered_twice.terms["exposed communication"].value(), 38 / 3.0, 1e-12));
+static_assert(near_to(gathered_twice.time.value(), 8 + 38 / 3.0 + 4 / 3.0, 1e-12));
+// An all-reduce of 1.5 of 4e9 bytes, 6 s a piece: 2 + max(6 + 6, 2 + 18)
+static_assert(near_to(pieces(zero_stage::none).terms["exposed communication"].value(), 14.0,
+                      1e-12));
+// Sent by one of 4 ranks: 3/4 of gradients of 4 bytes and parameters of 2, once or twice
+static_assert(
+    near_to(pm::zero_traffic(zero_stage::gradients, 4, 1e9, {.gradients = 4.0}).quantity().value(),
+            4.5e9, 1e-12));
+static_assert(
+    near_to(pm::zero_traffic(zero_stage::parameters, 4, 1e9, {.gradients = 4.0}).quantity().value(),
+            6e9, 1e-12));
 
 }  // namespace

@@ -364,6 +364,9 @@ TEST_CASE("a streaming kernel by hand", "[calibrated]") {
   const pm::accelerator a = round_device();
   const pm::elementwise x{.elements = 1e6};
   CHECK_THAT(in_us(calibrated_estimate(a, x, {plain}).time), WithinRel(5.0 + 1.3, 1e-9));
+  // A launch is no limit, however few elements there are.
+  CHECK(calibrated_estimate(a, pm::elementwise{.elements = 10}, {plain}).limiter ==
+        pm::limiter::memory);
   // One element at a time, 0.4 cycles each on 100 SMs at 1 GHz: 4 us beside the 5 us.
   const pm::memory_bound_kernels k{
       .kernel_time = 2.0 * pm::us, .element_cycles = 0.4, .lookup_cycles = 1.2};
@@ -378,6 +381,8 @@ TEST_CASE("a streaming kernel by hand", "[calibrated]") {
   // A norm of 1000 rows of 1000 reads its 1000 weights too; a look-up has cycles of its own: 12 us.
   CHECK_THAT(in_us(calibrated_estimate(a, pm::norm{.rows = 1000, .width = 1000}, {plain}).time),
              WithinRel(1.3 + 4.002 / 0.8, 1e-9));
+  CHECK_THAT(in_us(calibrated_estimate(a, pm::norm{.rows = 1000, .width = 1000}, {plain, k}).time),
+             WithinRel(2.0 + std::hypot(4.0, 4.002 / 0.8), 1e-9));
   const pm::embedding rows{.tokens = 1000, .vocabulary = 5000, .hidden = 1000};
   CHECK_THAT(in_us(calibrated_estimate(a, rows, {plain, k}).time),
              WithinRel(2.0 + std::hypot(12.0, 5.0), 1e-9));
@@ -404,6 +409,14 @@ TEST_CASE("as a policy it serves every law", "[calibrated]") {
   const double flop = 2.0 * 640 * 1000 * 640 + 2.0 * 640 * 640 * 500;
   const double at_peak = flop / pm::peak(a, pm::bf16).value();
   CHECK_THAT(block.mfu, WithinRel(at_peak / block.time.value(), 1e-12));
+  const double moved =
+      2.0 * (640 * 640 + 640 * 1000 + 640 * 1000 + 640 * 500 + 500 * 640 + 640 * 640);
+  CHECK_THAT(block.mbu, WithinRel(moved / 1e12 / block.time.value(), 1e-12));
+  // Unfused, a kernel between them reads gate and up and writes their product.
+  const pm::estimate apart =
+      c.estimate(a, pm::swiglu{.tokens = 640, .hidden = 640, .intermediate = 500, .fused = false});
+  CHECK_THAT(in_us(apart, "activation"), WithinRel(1.3 + 3 * 640 * 500 * 2 / 0.8e6, 1e-9));
+  CHECK_THAT(in_us(apart.time), WithinRel(in_us(block.time) + in_us(apart, "activation"), 1e-12));
 }
 
 TEST_CASE("an 80 % interval is the prediction over and times exp(z90 log_sigma)", "[calibrated]") {

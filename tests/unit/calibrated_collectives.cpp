@@ -290,6 +290,67 @@ TEST_CASE("two fabrics", "[calibrated]") {
   CHECK_FALSE(pm::hierarchical_time(h, sum).feasible);
 }
 
+TEST_CASE("two fabrics whose steps wait, by hand", "[calibrated]") {
+  // 4 nodes of 8 at 400 and 50 GB/s; a step waits 1 us inside and 5 us between.
+  const pm::hierarchy h{
+      .inside = {.kind = pm::link_kind::nvlink, .bandwidth = 400.0 * pm::GB_per_s, .ranks = 8},
+      .between = {.kind = pm::link_kind::infiniband, .bandwidth = 50.0 * pm::GB_per_s, .ranks = 64},
+      .ranks_inside = 8};
+  const auto of = [&](pm::collective_op operation) {
+    auto c = call(16e6, 32, pm::collective_implementation::any, operation);
+    if (operation != pm::collective_op::point_to_point)
+      c.algorithm = pm::collective_algorithm::ring;
+    return pm::hierarchical_time(h, c, pm::alpha_beta{.alpha = 1.0 * us},
+                                 pm::alpha_beta{.alpha = 5.0 * us});
+  };
+  const auto is = [](const pm::hierarchical_estimate& e, double inside, double between,
+                     double time) {
+    CHECK_THAT(e.terms["inside"].value() * 1e6, WithinRel(inside, 1e-12));
+    CHECK_THAT(e.terms["between"].value() * 1e6, WithinRel(between, 1e-12));
+    CHECK_THAT(e.time.value() * 1e6, WithinRel(time, 1e-12));
+    CHECK_THAT(e.algbw.quantity().value(), WithinRel(16e12 / time, 1e-12));
+  };
+  // 7 steps there and 7 back of 7/8 S; a ring of 4 over S / 8, 6 steps of 3/2: 8 us less than a tree's.
+  auto e = of(pm::collective_op::all_reduce);
+  is(e, 14 + 28e6 / 400e3, 30 + 3e6 / 50e3, 84 + 90);
+  CHECK_THAT(e.wire_inside.quantity().value(), WithinRel(28e6, 1e-12));
+  CHECK_THAT(e.wire_between.quantity().value(), WithinRel(3e6, 1e-12));
+  CHECK_THAT(e.busbw.quantity() / e.algbw.quantity(), WithinRel(2 * 31 / 32.0, 1e-12));
+  CHECK(e.limiter == pm::limiter::link);
+  // Between the nodes the quickest of NCCL's: a tree of 2 steps for 3/4 of S / 8.
+  is(of(pm::collective_op::all_gather), 7 + 14e6 / 400e3, 10 + 1.5e6 / 50e3, 42 + 40);
+  is(of(pm::collective_op::reduce_scatter), 7 + 14e6 / 400e3, 10 + 1.5e6 / 50e3, 42 + 40);
+  // A fourth of it stays inside, while three fourths cross.
+  e = of(pm::collective_op::all_to_all);
+  is(e, 7 + 3.5e6 / 400e3, 5 + 12e6 / 50e3, 245);
+  is(of(pm::collective_op::point_to_point), 0, 5 + 16e6 / 50e3, 325);
+  // Where the inside is slower it is waited for.
+  pm::hierarchy slow = h;
+  slow.inside.bandwidth = 1.0 * pm::GB_per_s;
+  auto c = call(16e6, 32, pm::collective_implementation::any, pm::collective_op::all_to_all);
+  CHECK_THAT(pm::hierarchical_time(slow, c).time.value(), WithinRel(3.5e-3, 1e-12));
+}
+
+TEST_CASE("an engine's own kernels of a share of the floor, by hand", "[calibrated]") {
+  auto cost = by_hand();
+  cost.kernels.floor_share = 0.5;
+  cost.kernels.rank_cost = 0.1;
+  cost.kernels.second_barrier = 0.4;
+  const auto custom = pm::collective_implementation::custom;
+  // 3 us x 0.5 x (1 + 6 x 0.1) over 8 ranks; the other kernel has 1.4 times that.
+  CHECK_THAT(us_of(call(8000, 8, custom), cost), WithinRel(2.4 + 56000 / 100e3, 1e-12));
+  CHECK_THAT(us_of(call(800e3, 8, custom), cost), WithinRel(1.4 * 2.4 + 1400e3 / 100e3, 1e-12));
+  // 4 ranks of 9 or more have none, nor have ranks of two nodes.
+  CHECK(us_of(call(8000, 2, custom), cost) < 3.0);
+  auto network = nvlink;
+  network.kind = pm::link_kind::infiniband;
+  CHECK(pm::collective_time(network, call(8000, 2, custom), cost).algorithm ==
+        pm::collective_algorithm::ring);
+  network.kind = pm::link_kind::ethernet;
+  CHECK(pm::collective_time(network, call(8000, 2, custom), cost).algorithm ==
+        pm::collective_algorithm::ring);
+}
+
 TEST_CASE("a collective refuses each number that no fabric, library or engine has",
           "[calibrated]") {
   const pm::calibrated_collectives cost = by_hand();
