@@ -159,8 +159,7 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
     delay = detail::behind(p, others) + detail::longest_of(b, s.output_cv) * answer;
   }
   delay = named("behind other prompts", delay);
-  const duration<T> in_service = named(
-      "time in service", own + delay + scalar_max(T(s.output_tokens - 1.0), T(0.0)) * mean_gap);
+  const duration<T> in_service = named("time in service", own + delay + s.later_gaps() * mean_gap);
   state.throughput = b * request / in_service;
   if (loop.requests) {
     const duration<T> longest = in_service + detail::longest_of(b, s.output_cv) * answer;

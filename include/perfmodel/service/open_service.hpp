@@ -75,18 +75,20 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
   const duration<T> residual = detail::rest_of_iteration(s, p, state, t);
   // Those that came in the same iteration join the same one.
   const T joined = scalar_min(T(arrivals.rate * residual / request * 2.0), T(p.together - 1.0));
-  const T more = scalar_max(T(s.request_iterations - 1.0), T(0.0));
-  const duration<T> own = named("own first token", s.request_host + found * more * t + p.alone +
-                                                       burst + (mixed ? joined : T(0.0)) * p.next);
-  const duration<T> at_once = own + residual + queue + (s.output_tokens - 1.0) * t;
+  // It waits for others' iterations where there are any, and for its own answer's in any case.
+  const T more = scalar_max(T(s.request_iterations - s.send_iterations - 1.0), T(0.0));
+  const duration<T> let_by = (found * more + s.send_iterations) * t;
+  const duration<T> own = named("own first token", s.request_host + let_by + p.alone + burst +
+                                                       (mixed ? joined : T(0.0)) * p.next);
+  const duration<T> at_once = own + residual + queue + s.later_gaps() * t;
   const detail::place_wait<T> place =
       detail::wait_for_place(s, arrivals, T(arrivals.rate * at_once / request), most);
   const T taken = named("share that finds no place", place.share);
   state.wait = queue + burst + taken * place.each;
   const T beside = mixed ? joined : T(0.0);
   state.first = {s.request_host,
-                 found * more * t + residual,
-                 found * more,
+                 let_by + residual,
+                 found * more + s.send_iterations,
                  beside,
                  queue + burst + beside * p.next,
                  taken * place.each,

@@ -37,8 +37,9 @@ class service_prediction {
     terms_.output_tokens = l.output_tokens;
     terms_.output_cv = l.output_cv;
     terms_.input_cv = l.input_cv;
-    terms_.send_iterations = l.first_tokens - 1.0;
-    terms_.request_iterations += l.held_iterations + l.first_tokens - 1.0;
+    terms_.send_iterations =
+        scalar_max(T(scalar_min(l.first_tokens, l.output_tokens) - 1.0), T(0.0));
+    terms_.request_iterations += l.held_iterations + terms_.send_iterations;
   }
 
   constexpr basic_serving_estimate<T> estimate() {
@@ -224,7 +225,7 @@ class service_prediction {
     s_.gap = state_.gap;
     s_.ttft = named("time to first token", state_.first_token.mean());
     s_.itl = named("inter-token latency", state_.gap.mean());
-    add_whole_requests(s_, l_);
+    add_whole_requests(s_, l_, T(1.0 + terms_.send_iterations));
   }
 
   const basic_deployment<T>& d_;

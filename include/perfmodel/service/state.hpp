@@ -50,6 +50,10 @@ struct basic_service_terms {
   std::optional<T> prompts{};  ///< computed for a request, where evictions make it more than one
 
   constexpr T gaps() const { return scalar_max(T(output_tokens - 1.0), T(1.0)); }
+  /// After the tokens that are sent first.
+  constexpr T later_gaps() const {
+    return scalar_max(T(output_tokens - 1.0 - send_iterations), T(0.0));
+  }
 };
 using service_terms = basic_service_terms<>;
 
