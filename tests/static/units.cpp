@@ -19,6 +19,7 @@ static_assert(1_kB == 1000_B && 1_KiB == 1024_B && 1_MB == 1e6 * pm::byte && 1_M
 static_assert(80 * pm::GB == 80_GB && pm::GB * 80 == 80_GB && 2.5f * pm::GB == 2.5_GB);
 static_assert(near(1_h, 3600_s) && near(1_ms, 1000_us) && near(1_us, 1000_ns));
 static_assert(near(3600_USD_per_h * 1_s, 1_USD));
+static_assert(near(2.0 * pm::usd_per_hour * 1_h, 2_USD));
 static_assert(near(1.0 * pm::pJ_per_bit, 8.0 * pm::pJ_per_byte));
 static_assert(near(1_PFLOP_per_s, 1000_TFLOP_per_s) && near(1_TFLOP_per_s, 1000_GFLOP_per_s));
 static_assert(near(1_GHz, 1000_MHz));

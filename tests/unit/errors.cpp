@@ -1,14 +1,21 @@
 // Error codes, their text, and the checks that every law makes of its inputs.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
+#include <numeric>
+#include <perfmodel/core/divides.hpp>
+#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/label.hpp>
+#include <perfmodel/core/short_list.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
 #include <perfmodel/units/literals.hpp>
+#include <string>
 #include <support/refusal.hpp>
+#include <utility>
 
 namespace pm = perfmodel;
 namespace detail = perfmodel::detail;
@@ -34,6 +41,10 @@ TEST_CASE("messages name field, value and what is allowed") {
   CHECK(refusal([] { detail::positive("x", 0.0); }) == "PM-E010: x is 0; allowed: more than 0");
   CHECK(refusal([] { detail::not_negative("x", -1e20); }) ==
         "PM-E010: x is -1e+20; allowed: 0 or more");
+  CHECK(refusal([] { detail::positive("x", -12'345'678.0); }) ==
+        "PM-E010: x is -12345678; allowed: more than 0");
+  CHECK(refusal([] { detail::positive("x", 1e-31); }) ==
+        "PM-E010: x is 1e-31; allowed: at least 1e-30");
   CHECK(refusal([] { detail::count("x", 0.5); }) == "PM-E010: x is 0.5; allowed: 1 or more");
   CHECK(refusal([] { detail::count("x", 1e16); }) == "PM-E010: x is 1e+16; allowed: at most 1e15");
   CHECK(refusal([] { detail::fraction("x", 1.01); }) == "PM-E010: x is 1.01; allowed: 0 to 1");
@@ -58,6 +69,7 @@ TEST_CASE("no check lets NaN or infinity through") {
 }
 
 TEST_CASE("what is allowed comes back unchanged") {
+  CHECK(detail::positive("x", 1e-30) == 1e-30);
   CHECK(detail::positive("x", 1e30) == 1e30);
   CHECK(detail::not_negative("x", 0.0) == 0.0);
   CHECK(detail::count("x", 1.0) == 1.0);
@@ -121,4 +133,60 @@ TEST_CASE("a name too long for a label is refused and not cut", "[errors]") {
   CHECK(refusal([&] { pm::label(std::string_view(longest + "b")); }) ==
         "PM-E010: a name has more than 47 characters");
   CHECK(pm::label::shortened(longest + "b") == pm::label(std::string_view(longest)));
+}
+
+TEST_CASE("a part divides a whole where no remainder is left", "[errors]") {
+  const auto check = [](const auto& part, const auto& whole) {
+    return refusal(
+        [&] { detail::divides(pm::error_code::impossible_layout, "heads", part, "width", whole); });
+  };
+  CHECK(check(8.0, 64.0) == "nothing refused");
+  CHECK(check(64.0, 64.0) == "nothing refused");
+  CHECK(check(64.0, 8.0) == "PM-E030: heads is 64 and width is 8; heads must divide width");
+  CHECK(check(7.0, 64.0) == "PM-E030: heads is 7 and width is 64; heads must divide width");
+  CHECK(check(pm::interval(7, 8), pm::interval(64)) == "nothing refused");  // not judged
+  CHECK(check(pm::interval(7), pm::interval(64, 70)) == "nothing refused");
+  CHECK(check(pm::interval(7), pm::interval(64)) != "nothing refused");
+  const double parts[] = {1, 2, 4, 7};
+  CHECK(check(pm::lanes<4>::load(parts), pm::lanes<4>(64.0)) ==
+        "PM-E030: heads is 7 and width is 64; heads must divide width");
+}
+
+TEST_CASE("a table has an entry for each value and none beyond", "[errors]") {
+  enum class letter { a, b, c };
+  constexpr int values[] = {10, 20, 30};
+  constexpr std::array<int, 3> same{10, 20, 30};
+  CHECK(detail::entry_of(values, letter::c, "letter") == 30);
+  CHECK(detail::entry_of(same, letter::c, "letter") == 30);
+  const std::string beyond = "PM-E010: letter is 3; allowed: one of its named values";
+  CHECK(refusal([&] { (void)detail::entry_of(values, letter{3}, "letter"); }) == beyond);
+  CHECK(refusal([&] { (void)detail::entry_of(same, letter{3}, "letter"); }) == beyond);
+}
+
+TEST_CASE("a short list takes as many as it holds", "[errors]") {
+  using list = pm::short_list<int, 2>;
+  list two{1, 2};
+  CHECK(two.full());
+  CHECK(std::accumulate(two.begin(), two.end(), 0) == 3);
+  CHECK(std::as_const(two).end() - std::as_const(two).begin() == 2);
+  CHECK(refusal([] { list{1, 2, 3}; }) == "PM-E010: items is 3; allowed: as many as fit");
+}
+
+TEST_CASE("the first of two equal terms is the limit, and nothing limits what takes no time") {
+  pm::basic_terms<double> terms;
+  CHECK(terms.limiting() == pm::limiter::none);
+  terms.add(pm::limiter::launch, "launch", 0_ms);
+  CHECK(terms.limiting() == pm::limiter::none);
+  terms.add(pm::limiter::memory, "memory", 2_ms);
+  terms.add(pm::limiter::link, "communication", 2_ms);
+  terms.add(pm::limiter::compute, "compute", 3_ms);
+  CHECK(terms.limiting(3) == pm::limiter::memory);
+  CHECK(terms.limiting() == pm::limiter::compute);
+  pm::basic_terms<pm::lanes<2>> both;
+  const double a[] = {1, 2}, b[] = {2, 1};
+  both.add(pm::limiter::memory, "memory",
+           pm::duration<pm::lanes<2>>::from_value(pm::lanes<2>::load(a)));
+  both.add(pm::limiter::link, "link",
+           pm::duration<pm::lanes<2>>::from_value(pm::lanes<2>::load(b)));
+  CHECK(both.limiting() == std::array{pm::limiter::link, pm::limiter::memory});
 }

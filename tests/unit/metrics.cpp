@@ -1,7 +1,10 @@
 // What metrics refuse: nothing runs above its peak.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/metrics.hpp>
 #include <perfmodel/units/literals.hpp>
+#include <span>
+#include <string>
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 
@@ -19,6 +22,27 @@ TEST_CASE("utilisation above 1 is an error") {
         "PM-E010: mfu is 1.6; allowed: 0 to 1: nothing runs above its peak");
   CHECK(refusal([] { (void)pm::hfu(0.9, 1.0); }) ==
         "PM-E010: hfu is 1.2; allowed: 0 to 1: nothing runs above its peak");
+}
+
+TEST_CASE("a limit itself is allowed") {
+  CHECK(pm::mfu(2_TFLOP, 1_s, 2_TFLOP_per_s) == 1.0);
+  CHECK(pm::mbu(4_TB, 1_s, 4_TB_per_s) == 1.0);
+  CHECK(pm::amdahl(std::array<pm::amdahl_part, 2>{{{0.5, 1}, {0.5, 0}}}).speedup == 2.0);
+  CHECK(pm::share_from_speedup(2.0, 2.0) == 1.0);
+  CHECK(pm::removed_share(1.0) == 0.0);
+  CHECK(pm::time_with_tax(3_s, 0.0) == 3_s);
+  CHECK(pm::time_without_tax(3_s, 0.0) == 3_s);
+}
+
+TEST_CASE("a tax of all, a part that grows no faster and parts that are none are refused") {
+  const std::string whole = "PM-E010: tax is 1; allowed: 0 to less than 1";
+  CHECK(refusal([] { (void)pm::time_with_tax(3_s, 1.0); }) == whole);
+  CHECK(refusal([] { (void)pm::time_without_tax(3_s, 1.0); }) == whole);
+  CHECK(refusal([] { (void)pm::share_from_speedup(1.0, 1.0); }) ==
+        "PM-E010: factor is 1; allowed: above 1");
+  CHECK(refusal([] { (void)pm::share_from_speedup(3.0, 2.0); }) != "nothing refused");
+  CHECK(refusal([] { (void)pm::static_batch_tail(std::span<const double>()); }) ==
+        "PM-E010: longest is 0; allowed: more than 0");
 }
 
 TEST_CASE("Amdahl's law refuses shares above a whole and a whole that vanishes") {

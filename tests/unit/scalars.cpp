@@ -1,10 +1,15 @@
 // Number types, and elementary functions against <cmath>.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
+#include <perfmodel/core/soft_max.hpp>
+#include <perfmodel/scalar/choose.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>
 #include <support/scalars.hpp>
+#include <type_traits>
 
 namespace pm = perfmodel;
 using perfmodel_test::check_scalars;
@@ -54,6 +59,63 @@ TEST_CASE("the series at the ends of their ranges") {
   CHECK(pm::math::ceil(-0.5) == 0.0);
   CHECK(pm::math::ceil(inf) == inf);
   CHECK(pm::math::floor(3.0) == 3.0);
+  CHECK(series::sqrt(1.0) == 1.0);
+  CHECK(series::exp(709.5) < inf);
+  for (const double x : {0.25, 1.0, 2.0, 8.0, 0x1p-64, 0x1p64, 0x1p100}) {
+    CHECK(series::split(x).mantissa == 1.0);
+    CHECK(series::scale2(1.0, series::split(x).exponent) == x);
+  }
+}
+
+TEST_CASE("a power of whole exponent is the product of its bases") {
+  CHECK(pm::math::integer_power(3.0, 0) == 1.0);
+  CHECK(pm::math::integer_power(-2.0, 7) == -128.0);
+}
+
+TEST_CASE("a soft maximum is the sum at 1, the hypotenuse at 2 and the maximum at last") {
+  using time = pm::duration<>;
+  const time a = 3.0 * pm::second, b = 4.0 * pm::second, none{};
+  CHECK(near(pm::detail::soft_max(a, b, 1.0), a + b));
+  CHECK(near(pm::detail::soft_max(a, b, 2.0), 5.0 * pm::second));
+  CHECK(near(pm::detail::soft_max(a, b), 5.0 * pm::second));
+  CHECK(near(pm::detail::soft_max(b, a, 3.0).value(), std::cbrt(27.0 + 64.0)));
+  CHECK(near(pm::detail::soft_max(a, b, 400.0), b));
+  CHECK(pm::detail::soft_max(none, b, 2.0) == b);
+  CHECK(pm::detail::soft_max(none, none, 2.0) == none);
+}
+
+TEST_CASE("the value of the least cost is of the first of equals, by lane and over a range") {
+  using pm::interval;
+  const std::array<double, 4> cost{3, 1, 1, 0}, value{10, 20, 30, 40};
+  CHECK(pm::detail::value_of_least(cost, value, 3) == 20.0);
+  CHECK(pm::detail::value_of_least(cost, value, 4) == 40.0);
+  using two = pm::lanes<2>;
+  const double first[] = {1, 2}, second[] = {2, 1};
+  const std::array<two, 2> costs{two::load(first), two::load(second)}, values{two(7.0), two(8.0)};
+  CHECK(pm::detail::value_of_least(costs, values, 2)[0] == 7.0);
+  CHECK(pm::detail::value_of_least(costs, values, 2)[1] == 8.0);
+  // The third costs at least what the first costs at most; the last costs more than that.
+  const std::array<interval, 4> range{interval(1, 2), interval(1.5, 3), interval(2, 5),
+                                      interval(2.5, 9)};
+  const std::array<interval, 4> of{interval(10, 11), interval(8, 9), interval(12, 13),
+                                   interval(50)};
+  CHECK(pm::detail::value_of_least(range, of, 4) == interval(8, 13));
+  CHECK(pm::detail::value_of_least(range, of, 1) == interval(10, 11));
+}
+
+TEST_CASE("a root is solved for by lane, by end of a range, and with its derivative") {
+  const auto square_root = [](const auto& c) {
+    using T = std::remove_cvref_t<decltype(c)>;
+    return pm::detail::solved<T>(
+        c, [](double x) { return std::sqrt(x); }, [](double root) { return 2.0 * root; },
+        [](const T& x, const T& whole) { return x * x - whole; });
+  };
+  CHECK(square_root(9.0) == 3.0);
+  CHECK(square_root(pm::interval(4, 9)) == pm::interval(2, 3));
+  CHECK(square_root(pm::lanes<2>(16.0))[1] == 4.0);
+  const auto x = square_root(pm::dual<1>::variable(9.0, 0));
+  CHECK(x.value() == 3.0);
+  CHECK(near(x.partial(0), 1.0 / 6.0));
 }
 
 TEST_CASE("at run time elementary functions are those of <cmath>, in every lane too") {
@@ -159,6 +221,11 @@ TEST_CASE("an interval holds what its members give, for every sign") {
     CHECK(exp(x).contains(pm::math::exp(p)));
   }
   CHECK(mid(pm::interval(1, 3)) == 2.0);
+  CHECK(pm::interval(1, 3).contains(1.0));
+  CHECK(pm::interval(1, 3).contains(3.0));
+  CHECK_FALSE(pm::interval(1, 3).contains(0.999));
+  CHECK_FALSE(pm::interval(1, 3).contains(3.001));
+  CHECK(pm::interval::around(10, 0.2) == pm::interval(8, 12));
   CHECK((lower(pm::interval(1, 3)) == 1.0 && upper(pm::interval(1, 3)) == 3.0));
 }
 
