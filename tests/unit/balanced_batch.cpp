@@ -1,4 +1,4 @@
-// The search for the batch at which what arrives is what is served, and what it costs.
+// A pass by its time alone, as searches ask for it.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/calibrated/for_accelerator.hpp>
@@ -11,49 +11,11 @@ namespace cat = pm::catalog;
 
 namespace {
 
-struct found {
-  double batch = 0.0;
-  int evaluations = 0;
-};
-
-template <class Arriving>
-found balance_of(double largest, const Arriving& arriving) {
-  found f;
-  pm::detail::balance_search search(largest);
-  for (; !search.done(); ++f.evaluations) search.learn(arriving(search.guess()));
-  f.batch = search.guess();
-  return f;
-}
 bool near(double a, double b) {
   return std::abs(a - b) <= 1e-11 * std::abs(b);
 }
 
 }  // namespace
-
-TEST_CASE("balanced_batch: roots known beforehand, in few evaluations") {
-  const found square = balance_of(1e6, [](double b) { return 300.0 * std::sqrt(b); });
-  CHECK(near(square.batch, 90000.0));
-  CHECK(square.evaluations <= 6);
-  const found line = balance_of(1e6, [](double b) { return 10.0 + 0.9 * b; });
-  CHECK(near(line.batch, 100.0));
-  CHECK(line.evaluations <= 10);
-  const found below_one = balance_of(1e3, [](double b) { return 0.01 + 0.001 * b; });
-  CHECK(near(below_one.batch, 0.01 / 0.999));
-  CHECK(below_one.evaluations <= 5);
-}
-
-TEST_CASE("balanced_batch: jumps, ends and functions that fall") {
-  // Of a jump the upper side.
-  const found jump = balance_of(100.0, [](double b) { return b < 37.2 ? 50.0 : 20.0; });
-  CHECK(jump.batch >= 37.2);
-  CHECK(near(jump.batch, 37.2));
-  CHECK(jump.evaluations <= 60);
-  CHECK(balance_of(100.0, [](double b) { return 2.0 * b; }).batch == 100.0);
-  CHECK(balance_of(0.3, [](double b) { return 2.0 * b; }).batch == 0.3);
-  CHECK(balance_of(100.0, [](double) { return 0.0; }).batch < 1e-80);
-  const double w = balance_of(1e6, [](double b) { return 1e5 * std::exp(-b); }).batch;
-  CHECK(near(w * std::exp(w), 1e5));
-}
 
 TEST_CASE("calibrated_time: a pass by its time alone is the prediction's, operator by operator") {
   for (const pm::engine e : {pm::engine::vllm, pm::engine::sglang}) {

@@ -160,10 +160,47 @@ TEST_CASE("step: dispatch sends a token to a rank once, and combine brings it ba
              32 * 5 * 4096.0 * (1 + 2) / 450e9));
 }
 
+TEST_CASE("step: ranks wait for each other twice a layer, whatever they exchange") {
+  // An all-reduce after each of 61 mixers and feed-forwards; dispatch and combine around 58 kinds of experts.
+  const auto waits = [](int tensor, int data) {
+    return pm::detail::collectives_of_pass(deepseek(tensor, data, 8));
+  };
+  CHECK(waits(8, 1) == 61 + 61);
+  CHECK(waits(2, 4) == 61 + 3 + 2 * 58);
+  CHECK(waits(1, 8) == 2 * 58);
+  CHECK(pm::detail::collectives_of_pass(llama(1)) == 0);
+}
+
+TEST_CASE("step: the demand of a pass is that of its operators, as often as they run") {
+  const pm::deployment d = deepseek(8, 1, 8);
+  const pm::iteration i{.batch = 16, .context = 500, .prefill_tokens = 100};
+  double weights = 0, cache = 0, matrix = 0, vector = 0, launches = 0;
+  pm::for_each_operator(d, i, [&](const pm::basic_operator<>& o) {
+    weights += o.times * o.weights.value();
+    cache += o.times * o.cache.value();
+    matrix += o.times * o.demand.matrix_flop.value();
+    vector += o.times * o.demand.vector_flop.value();
+    launches += o.times * o.demand.launches;
+  });
+  const auto s = pm::demand_of_step(d, i);
+  CHECK(near(s.weights.value(), weights));
+  CHECK(near(s.cache.value(), cache));
+  CHECK(near(s.matrix_flop.value(), matrix));
+  CHECK(near(s.vector_flop.value(), vector));
+  CHECK(near(s.launches, launches));
+  const auto e = pm::step_bound(d, i);
+  CHECK(near(e.terms["vector"].value(), vector / pm::vector_peak(d.device).value()));
+  CHECK(near(e.mfu, e.terms["compute"].value() / e.time.value()));
+  CHECK(near(e.mbu, (e.terms["weights"] + e.terms["kv_cache"]).value() / e.time.value()));
+}
+
 TEST_CASE("step: a stage hands its rows to the next, over the host's link where the fabric ends") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b, .layout = {.pipeline = 4}};
   CHECK(near(pm::communication_time(d, {.batch = 32, .context = 1}).value(),
              3 * 8 * 4096 * 2.0 / 450e9));
+  d.layout.pipeline = 8;  // all that the fabric joins
+  CHECK(near(pm::communication_time(d, {.batch = 32, .context = 1}).value(),
+             7 * 4 * 4096 * 2.0 / 450e9));
   d.layout.pipeline = 16;
   CHECK(near(pm::communication_time(d, {.batch = 32, .context = 1}).value(),
              15 * 2 * 4096 * 2.0 / cat::h100_sxm.host.bandwidth.value()));

@@ -1,0 +1,139 @@
+// The search for the batch at which what arrives is what is served, and what it costs.
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/deployment/balance.hpp>
+#include <perfmodel/scalar/dual.hpp>
+#include <perfmodel/scalar/interval.hpp>
+#include <perfmodel/scalar/lanes.hpp>
+#include <vector>
+
+namespace pm = perfmodel;
+
+namespace {
+
+struct found {
+  double batch = 0.0;
+  int evaluations = 0;
+};
+
+template <class Arriving>
+found balance_of(double largest, const Arriving& arriving) {
+  found f;
+  pm::detail::balance_search search(largest);
+  for (; !search.done(); ++f.evaluations) search.learn(arriving(search.guess()));
+  f.batch = search.guess();
+  return f;
+}
+bool near(double a, double b) {
+  return std::abs(a - b) <= 1e-11 * std::abs(b);
+}
+
+}  // namespace
+
+TEST_CASE("balanced_batch: roots known beforehand, in few evaluations") {
+  const found square = balance_of(1e6, [](double b) { return 300.0 * std::sqrt(b); });
+  CHECK(near(square.batch, 90000.0));
+  CHECK(square.evaluations <= 6);
+  const found line = balance_of(1e6, [](double b) { return 10.0 + 0.9 * b; });
+  CHECK(near(line.batch, 100.0));
+  CHECK(line.evaluations <= 10);
+  const found below_one = balance_of(1e3, [](double b) { return 0.01 + 0.001 * b; });
+  CHECK(near(below_one.batch, 0.01 / 0.999));
+  CHECK(below_one.evaluations <= 5);
+}
+
+TEST_CASE("balanced_batch: jumps, ends and functions that fall") {
+  // Of a jump the upper side.
+  const found jump = balance_of(100.0, [](double b) { return b < 37.2 ? 50.0 : 20.0; });
+  CHECK(jump.batch >= 37.2);
+  CHECK(near(jump.batch, 37.2));
+  CHECK(jump.evaluations <= 60);
+  CHECK(balance_of(100.0, [](double b) { return 2.0 * b; }).batch == 100.0);
+  CHECK(balance_of(0.3, [](double b) { return 2.0 * b; }).batch == 0.3);
+  CHECK(balance_of(100.0, [](double) { return 0.0; }).batch < 1e-80);
+  const double w = balance_of(1e6, [](double b) { return 1e5 * std::exp(-b); }).batch;
+  CHECK(near(w * std::exp(w), 1e5));
+}
+
+TEST_CASE(
+    "balanced_batch: a line is met by its second point, bounds are halved where they are all that "
+    "is known") {
+  // Over ln b the logarithm of 300 / sqrt(b) is a line, met at 90,000: more than 8 times what arrives at 300.
+  std::vector<double> asked;
+  pm::detail::balance_search search(1e6);
+  while (!search.done()) {
+    asked.push_back(search.guess());
+    search.learn(300.0 * std::sqrt(search.guess()));
+  }
+  REQUIRE(asked.size() >= 4);
+  CHECK(asked[0] == 1.0);
+  CHECK(asked[1] == 300.0);
+  CHECK(near(asked[2], 300.0 * std::sqrt(300.0)));
+  CHECK(near(asked[3], 90000.0));
+  // Twice as far where less than that arrives: 1, 2, 4, 8, ... up to the largest.
+  pm::detail::balance_search slow(6.0);
+  asked.clear();
+  while (!slow.done()) {
+    asked.push_back(slow.guess());
+    slow.learn(1.0001 * slow.guess());
+  }
+  CHECK(asked == std::vector{1.0, 2.0, 4.0, 6.0});
+  CHECK(slow.guess() == 6.0);
+  // What falls below at once is taken as the next guess, and of a jump the middle.
+  pm::detail::balance_search falls(100.0);
+  falls.learn(0.25);
+  CHECK(falls.guess() == 0.25);
+  falls.learn(1.5);
+  CHECK(falls.guess() > 0.25);
+  CHECK(falls.guess() < 1.0);
+}
+
+TEST_CASE("balanced_batch: ends far apart are halved first, at batches that the largest decides") {
+  pm::detail::balance_search search(1024.0, 4.0);
+  std::vector<double> asked;
+  while (!search.done() && asked.size() < 5) {
+    asked.push_back(search.guess());
+    search.learn(100.0);
+  }
+  // 1 and 1024: their geometric mean 32, then of 32 and 1024, and from 32 to 181 again.
+  REQUIRE(asked.size() == 5);
+  CHECK(near(asked[1], 32.0));
+  CHECK(near(asked[2], 32.0 * std::sqrt(32.0)));
+  CHECK(near(asked[3], 32.0 * std::pow(32.0, 0.25)));
+  CHECK(near(search.guess(), 100.0));
+}
+
+TEST_CASE("balanced_batch: its slope by a number is the root's, and lanes have their own roots") {
+  using dual = pm::dual<1>;
+  // b = p + b / 2: 2 p.
+  const auto line = [](const dual& p) {
+    return pm::detail::balanced_batch(dual(1000.0), [&](const dual& b) { return p + 0.5 * b; });
+  };
+  CHECK(near(line(dual::variable(30.0, 0)).value(), 60.0));
+  CHECK(std::abs(line(dual::variable(30.0, 0)).partial(0) - 2.0) < 1e-6);
+  // b = p sqrt(b): p^2, with a slope of 2 p.
+  const auto square = pm::detail::balanced_batch(dual(1e4), [](const dual& b) {
+    using pm::math::sqrt;
+    return dual::variable(30.0, 0) * sqrt(b);
+  });
+  CHECK(near(square.value(), 900.0));
+  CHECK(std::abs(square.partial(0) - 60.0) < 1e-4);
+  // Where more arrives than is served it is the largest, with its slope.
+  const dual most =
+      pm::detail::balanced_batch(dual::variable(100.0, 0), [](const dual& b) { return 2.0 * b; });
+  CHECK(most.value() == 100.0);
+  CHECK(most.partial(0) == 1.0);
+  // At a jump the slope is that of neither side.
+  const dual jump = pm::detail::balanced_batch(dual(100.0), [](const dual& b) {
+    return b.value() < 40.0 ? dual::variable(50.0, 0) : dual::variable(20.0, 0);
+  });
+  CHECK(near(jump.value(), 40.0));
+  CHECK(jump.partial(0) == 0.0);
+
+  const pm::interval range = pm::detail::balanced_batch(
+      pm::interval(1000.0),
+      [](const pm::interval& b) { return pm::interval(30.0, 40.0) + 0.5 * b; });
+  CHECK(near(range.lo(), 60.0));
+  CHECK(near(range.hi(), 80.0));
+}
