@@ -1,0 +1,228 @@
+// What a plan is made of, by hand: batch limits, points that beat others, what is kept and what it costs.
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/deployment/plan_ledger.hpp>
+#include <perfmodel/deployment/plan_work.hpp>
+#include <vector>
+
+#include "support/near.hpp"
+
+namespace pm = perfmodel;
+using perfmodel_test::near;
+using merit = pm::detail::plan_merit;
+
+namespace {
+
+pm::accelerator chip(const char* name, double per_hour) {
+  pm::accelerator a;
+  a.name = name;
+  a.price = pm::price<>(per_hour * pm::usd / (3600.0 * pm::second));
+  return a;
+}
+pm::serving_estimate serves(double itl, double wait = 0.0, double output_rate = 1000.0) {
+  pm::serving_estimate s;
+  s.itl = itl * pm::second;
+  s.ttft = 1.0 * pm::second;
+  s.wait = wait * pm::second;
+  s.output_rate = pm::token_rate<>::from_value(output_rate);
+  return s;
+}
+/// Of one chip, at two dollars an hour.
+struct one_chip {
+  pm::plan_request q{.accelerators = {chip("answers", 2.0)}, .gpus = 64};
+  pm::deployment d{.device = q.accelerators[0]};
+  pm::plan_precision bf16{"bf16"};
+  pm::detail::plan_candidate candidate{.on = &d, .precision = &bf16};
+  long told = 0;
+};
+/// So many copies of a device each.
+pm::detail::plan_copies copies(int n, double limit = 16.0) {
+  return {.replicas = n, .gpus = n, .limit = limit};
+}
+
+}  // namespace
+
+TEST_CASE("plan parts: batch limits fall to the next power of two") {
+  CHECK(pm::detail::next_limit(10.0) == 8.0);
+  CHECK(pm::detail::next_limit(8.0) == 4.0);
+  CHECK(pm::detail::next_limit(1.0) == 0.5);
+}
+
+TEST_CASE("plan parts: every count of copies to 64, then eight in each octave") {
+  const std::vector<int> all = pm::detail::counts_up_to(256);
+  REQUIRE(all.size() == 64 + 8 + 8);
+  CHECK(all[63] == 64);
+  CHECK(all[64] == 72);
+  CHECK(all[71] == 128);
+  CHECK(all[72] == 144);
+  CHECK(all.back() == 256);
+  CHECK(pm::detail::tensor_degrees(72, 72).back() == 72);
+  CHECK(pm::detail::tensor_degrees(8, 8) == std::vector<int>{1, 2, 4, 8});
+}
+
+TEST_CASE(
+    "plan parts: a point beats what is neither cheaper nor quicker; of equals the sooner, then the "
+    "smaller") {
+  using pm::detail::dominates;
+  const merit m{.expense = 2.0, .itl = 3.0, .ttft = 4.0, .gpus = 8};
+  CHECK(dominates(m, {.expense = 2.0, .itl = 3.5, .ttft = 1.0, .gpus = 1}));
+  CHECK(dominates(m, {.expense = 2.5, .itl = 3.0, .ttft = 1.0, .gpus = 1}));
+  CHECK_FALSE(dominates(m, {.expense = 1.5, .itl = 9.0, .ttft = 9.0, .gpus = 9}));
+  CHECK_FALSE(dominates(m, {.expense = 9.0, .itl = 2.5, .ttft = 9.0, .gpus = 9}));
+  CHECK(dominates(m, {.expense = 2.0, .itl = 3.0, .ttft = 4.5, .gpus = 1}));
+  CHECK_FALSE(dominates(m, {.expense = 2.0, .itl = 3.0, .ttft = 3.5, .gpus = 9}));
+  CHECK(dominates(m, {.expense = 2.0, .itl = 3.0, .ttft = 4.0, .gpus = 9}));
+  CHECK_FALSE(dominates(m, {.expense = 2.0, .itl = 3.0, .ttft = 4.0, .gpus = 4}));
+  CHECK(dominates(m, m));  // the first
+}
+
+TEST_CASE("plan parts: a front drops what a new point beats and keeps the rest") {
+  pm::detail::pareto_front front;
+  const auto add = [&](double expense, double itl, int replicas) {
+    pm::plan_point p;
+    p.replicas = replicas;
+    front.add({.expense = expense, .itl = itl}, p);
+  };
+  add(1.0, 9.0, 1);
+  add(5.0, 5.0, 2);
+  add(9.0, 1.0, 3);
+  CHECK_FALSE(front.takes({.expense = 5.0, .itl = 6.0}));
+  CHECK(front.takes({.expense = 4.0, .itl = 6.0}));
+  add(4.0, 4.0, 4);
+  REQUIRE(front.points.size() == 3);
+  CHECK(front.points[0].replicas == 1);
+  CHECK(front.points[1].replicas == 3);
+  CHECK(front.points[2].replicas == 4);
+  CHECK(front.takes({.expense = 8.0, .itl = 2.0}));  // neither of these is beaten by another
+  CHECK_FALSE(front.takes({.expense = 9.0, .itl = 1.5}));
+}
+
+TEST_CASE("plan parts: of one reason the nearest miss is kept, and all are counted") {
+  pm::plan_result r;
+  const pm::plan_precision bf16{"bf16"};
+  const auto note = [&](double needed, double available, int tensor) {
+    pm::detail::note_rejection(r, "a", bf16, {.tensor = tensor},
+                               pm::infeasible("no", "B", needed, available));
+  };
+  note(30, 10, 1);
+  note(20, 10, 2);
+  note(90, 40, 4);
+  REQUIRE(r.rejected.size() == 1);
+  CHECK(r.rejected[0].count == 3);
+  CHECK(r.rejected[0].layout.tensor == 2);
+  CHECK(r.rejected[0].needed == 20);
+  CHECK(r.rejected[0].available == 10);
+  note(18, 9, 8);  // as near
+  CHECK(r.rejected[0].layout.tensor == 2);
+  pm::detail::note_rejection(r, "a", bf16, {}, pm::infeasible("never", "", 1, 0));
+  CHECK(r.rejected.size() == 2);
+}
+
+TEST_CASE("plan parts: a point costs its devices' time, and their price") {
+  one_chip x;
+  const auto progress = [&](long) { ++x.told; };
+  pm::detail::plan_ledger ledger(x.q, progress);
+  pm::detail::plan_copies n = copies(3);
+  n.gpus = 6;
+  CHECK(ledger.note(x.candidate, n, serves(0.02)));
+  const auto r = ledger.ranked();
+  REQUIRE(r.frontier.size() == 1);
+  const pm::plan_point& p = r.frontier[0];
+  CHECK(near(p.output_rate.value(), 3000));
+  CHECK(near(p.gpu_time_per_million.value(), 6e6 / 3000));
+  REQUIRE(p.cost_per_million);
+  CHECK(near(p.cost_per_million->value(), 2000 * 2.0 / 3600));
+  CHECK(p.batch_limit == 16);
+  CHECK(p.meets_targets);
+  CHECK(r.best == 0);
+}
+
+TEST_CASE("plan parts: of two kinds of chip the mean price") {
+  const pm::accelerator answers = chip("answers", 2.0), prompts = chip("prompts", 1.0);
+  pm::detail::plan_copies n{.gpus = 10,
+                            .prefill = pm::plan_pool{.layout = {.tensor = 2}, .replicas = 3},
+                            .prefill_on = &prompts};
+  CHECK(near(pm::detail::price_of_device(answers, n)->value(), (6 * 1.0 + 4 * 2.0) / 10 / 3600));
+  n.prefill_on = nullptr;
+  CHECK(near(pm::detail::price_of_device(answers, n)->value(), 2.0 / 3600));
+  const pm::accelerator free{};
+  n.prefill_on = &free;
+  CHECK_FALSE(pm::detail::price_of_device(answers, n));
+}
+
+TEST_CASE("plan parts: a frontier of what meets the targets, cheapest first, or of what is there") {
+  one_chip x;
+  x.q.targets.itl = pm::latency_target{10.0 * pm::ms};
+  x.q.longest_wait = 5.0 * pm::second;
+  const auto progress = [&](long) { ++x.told; };
+  pm::detail::plan_ledger ledger(x.q, progress);
+  // Misses are kept while nothing meets; of them the nearest is named.
+  CHECK(ledger.note(x.candidate, copies(1), serves(0.030)));
+  CHECK(ledger.note(x.candidate, copies(2), serves(0.020)));
+  CHECK(ledger.note(x.candidate, copies(3), serves(0.040)));
+  CHECK_FALSE(ledger.any_met());
+  // To wait as long as is allowed is a wait; longer ends a run.
+  CHECK(ledger.note(x.candidate, copies(4), serves(0.010, 5.0, 500.0)));
+  CHECK(ledger.any_met());
+  CHECK_FALSE(ledger.note(x.candidate, copies(4), serves(0.010, 5.1)));
+  CHECK(ledger.note(x.candidate, copies(5), serves(0.005, 0.0, 400.0)));
+  CHECK(ledger.note(x.candidate, copies(1), serves(0.008, 0.0, 900.0)));
+  const auto r = ledger.ranked();
+  CHECK(r.evaluated == 7);
+  CHECK(r.feasible == 6);
+  CHECK_FALSE(r.nearest);
+  CHECK(r.miss == 1.0);
+  // A device at 900 tokens/s, then 5 at 400 each; 4 at 500 are beaten by the first.
+  REQUIRE(r.frontier.size() == 2);
+  CHECK(r.frontier[0].replicas == 1);
+  CHECK(r.frontier[1].replicas == 5);
+  REQUIRE(r.rejected.size() == 1);
+  CHECK(near(r.rejected[0].needed, 5.1));
+  CHECK(r.rejected[0].available == 5);
+
+  pm::detail::plan_ledger misses(x.q, progress);
+  CHECK(misses.note(x.candidate, copies(1), serves(0.030)));
+  CHECK(misses.note(x.candidate, copies(2), serves(0.020)));
+  CHECK(misses.note(x.candidate, copies(3), serves(0.040)));
+  const auto none = misses.ranked();
+  CHECK_FALSE(none.best);
+  CHECK(near(none.miss, 2.0));
+  CHECK(none.nearest->replicas == 2);
+  CHECK(none.frontier.size() == 1);  // as dear as the others, and quicker
+  CHECK_FALSE(none.frontier[0].meets_targets);
+}
+
+TEST_CASE("plan parts: progress is told every 256th of what is tried") {
+  one_chip x;
+  std::vector<long> told;
+  const auto progress = [&](long done) { told.push_back(done); };
+  pm::detail::plan_ledger ledger(x.q, progress);
+  for (int i = 0; i < 600; ++i) ledger.note(x.candidate, copies(1), serves(0.02));
+  CHECK(told == std::vector<long>{256, 512});
+}
+
+TEST_CASE("plan parts: a record is noted run by run, as the ledger itself would have") {
+  one_chip x;
+  x.q.longest_wait = 5.0 * pm::second;
+  const auto progress = [&](long) { ++x.told; };
+  const std::atomic<bool> met = false;
+  pm::detail::plan_record record(x.q, met);
+  record.pass_over();
+  record.next_run();
+  CHECK(record.note(x.candidate, copies(1), serves(0.02, 5.0)));
+  record.pass_over();
+  record.pass_over();
+  CHECK_FALSE(record.note(x.candidate, copies(2), serves(0.02, 6.0)));  // which ends the run
+  record.pass_over();
+  record.note(x.candidate, copies(3), serves(0.01));
+  record.next_run();
+  record.pass_over();
+  CHECK(record.note(x.candidate, copies(4), serves(0.01)));
+  pm::detail::plan_ledger ledger(x.q, progress);
+  record.into(ledger);
+  const auto r = ledger.ranked();
+  CHECK(r.evaluated == 3);
+  CHECK(r.passed_over == 2 + 2);
+  REQUIRE(r.frontier.size() == 1);
+  CHECK(r.frontier[0].replicas == 4);
+}
