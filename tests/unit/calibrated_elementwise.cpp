@@ -50,4 +50,12 @@ TEST_CASE("up to 16 look-ups come one after the other", "[calibrated]") {
   CHECK_THAT(more(1), WithinRel(0.5, 1e-6));
   CHECK_THAT(more(16), WithinRel(8.0, 1e-6));
   CHECK(more(17) == 0.0);
+  const pm::embedding many{.tokens = 17, .vocabulary = 1000, .hidden = 4096};
+  CHECK(calibrated_estimate(round_device(), many, {machine, serial}).terms.find("look-ups") ==
+        nullptr);
+  // Time that look-ups take moves no bytes.
+  const pm::embedding few{.tokens = 4, .vocabulary = 1000, .hidden = 4096};
+  const pm::estimate e = calibrated_estimate(round_device(), few, {machine, serial});
+  CHECK_THAT(e.mbu,
+             WithinRel(pm::demand_of(few).dram.total().value() / 1e12 / e.time.value(), 1e-9));
 }

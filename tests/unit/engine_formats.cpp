@@ -3,6 +3,7 @@
 #include <perfmodel/deployment/engine_formats.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/workload/catalog/gpt_oss.hpp>
+#include <string>
 
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
@@ -95,4 +96,14 @@ TEST_CASE("a machine without bf16 runs in fp16; the cache is the checkpoint's ow
       pm::engine_formats_of({fp16, fp8, fp16}, {}, *catalog::find_accelerator("h100_sxm"));
   CHECK(mixed.linear.format == fp16);
   CHECK(mixed.experts.format == fp8);
+}
+
+TEST_CASE("what attention's weights run with counts where it is narrower than the linear layers'") {
+  const pm::accelerator& h100 = *catalog::find_accelerator("h100_sxm");
+  pm::weight_storage stored(awq, bf16);
+  stored.attention = bf16;
+  CHECK(std::string(pm::engine_formats_of(stored, {}, h100).linear.why) ==
+        "integer weights in groups: engines widen them in front of a product");
+  stored.attention = fp8;
+  CHECK(pm::engine_formats_of(stored, {}, h100).linear.format == fp8);
 }

@@ -75,6 +75,37 @@ TEST_CASE("small kernels: norms of heads, a latent, and experts that have their 
   CHECK(deepseek[small_kernel::activation].times == 3.0);
 }
 
+TEST_CASE("small kernels: a rank of two, with one norm over all its heads or a shared cache") {
+  // 100 rows of 64; 8 heads and 4 KV heads of 16, with values of 24: 4 and 2 a rank.
+  pm::attention_shape a{
+      .query_heads = 8, .kv_heads = 4, .head_dim = 16, .value_dim = 24.0, .qk_norm_whole = true};
+  pm::deployment d = llama(2);
+  const auto ask = [&](const pm::mixer_shape& mixer, bool gated = true) {
+    const pm::dense_shape x{.intermediate = 96, .gated = gated};
+    d.model = {.hidden = 64, .vocabulary = 1000, .layers = {{3, mixer, x}}};
+    return moved_by(d, {.batch = 100, .context = 500});
+  };
+  auto by = ask(a);
+  CHECK(by[small_kernel::rotary].elements == 3 * 2 * 100 * 6 * 16);
+  CHECK(by[small_kernel::head_norm].elements == 3 * (2 * 100 + 1) * 6 * 16);
+  CHECK(by[small_kernel::cache_write].elements == 3 * 2 * 100 * 2 * 40);
+  a.shares_cache = true;
+  a.qk_norm = true;
+  by = ask(a);
+  CHECK(by[small_kernel::rotary].elements == 3 * 2 * 100 * 4 * 16);
+  CHECK(by[small_kernel::head_norm].elements == 3 * (2 * 100 * 4 + 1) * 16);
+  CHECK(by.count(small_kernel::cache_write) == 0);
+  // Queries of 4 heads and one key of 8; a latent of 32 and 8, whole.
+  by = ask(pm::latent_attention_shape{
+      .query_heads = 8, .head_dim = 24, .value_dim = 20, .kv_rank = 32, .rope_dim = 8});
+  CHECK(by[small_kernel::rotary].elements == 3 * 2 * 100 * 5 * 8);
+  CHECK(by[small_kernel::cache_write].elements == 3 * 2 * 100 * 40);
+  // Gate, up and their product, 48 of 96 values; up alone where there is no gate.
+  CHECK(by[small_kernel::activation].elements == 3 * 3 * 100 * 48);
+  by = ask(a, false);
+  CHECK(by[small_kernel::activation].elements == 3 * 2 * 100 * 48);
+}
+
 TEST_CASE("small kernels: one by hand") {
   const pm::machine_parameters m = pm::catalog::profile_rtx_pro_6000.value;
   const pm::accelerator& a = pm::catalog::rtx_pro_6000;
