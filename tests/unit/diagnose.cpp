@@ -1,13 +1,20 @@
 // Diagnosis: each signature of a trace, each wall of memory, each stage of decoding.
+#include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/diagnose.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
+#include <string>
+#include <vector>
 
 #include "support/refusal.hpp"
 
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
 using perfmodel_test::refusal;
 
 namespace {
@@ -109,6 +116,29 @@ std::vector<example> examples() {
           {"quicker than the bound", pass(1), measurement}};
 }
 
+/// What the pass needs, and its bound: the second method of what a diagnosis makes of them.
+const pm::step_demand work = demand_of_step(llama, chat);
+const pm::bytes<> needed = work.weights + work.cache;
+const pm::estimate bound = step_bound(llama, chat);
+const std::string kernels = pm::detail::significant(work.launches, 3);
+
+bool has(const pm::diagnosis& d, pm::bottleneck cause) {
+  return std::ranges::any_of(d.findings, [&](const auto& f) { return f.cause == cause; });
+}
+/// The finding of a cause, or one of a later place among those of the cause by their share.
+const pm::finding& of(const pm::diagnosis& d, pm::bottleneck cause, std::size_t skip = 0) {
+  std::vector<const pm::finding*> found;
+  for (const pm::finding& f : d.findings) {
+    if (f.cause == cause) found.push_back(&f);
+  }
+  std::ranges::sort(found, {}, &pm::finding::share);
+  REQUIRE(found.size() > skip);
+  return *found[skip];
+}
+const std::string& said(const pm::diagnosis& d, pm::bottleneck cause) {
+  return of(d, cause).evidence;
+}
+
 }  // namespace
 
 TEST_CASE("diagnose: each signature has its cause") {
@@ -149,6 +179,148 @@ TEST_CASE("diagnose: the four stages of a step") {
   if (!a.l2.bandwidth.is_stated()) a.l2.bandwidth = 5.5 * pm::TB_per_s;
   CHECK(pm::decode_stage_of(pm::deployment{.device = a, .model = tiny}, {1, 64},
                             pm::duration<>{}) == pm::decode_stage::l2);
+}
+
+TEST_CASE("diagnose: what a trace says is counted once, and what is left is the kernels'") {
+  // Of 100 ms 20 are gaps, in seconds, and 15 as a share: the larger. 0.2 + 0.12 + 0.11 + 0.13 + 0.1 = 0.66
+  // explain why no kernel runs for 0.9 of the time.
+  pm::measured_pass m = pass(100);
+  m.gpu_busy = 0.1;
+  m.launch_gaps = pm::duration<>::from_value(20e-3);
+  m.shares = {.input = 0.12, .host = 0.11, .launch = 0.15, .communication = 0.13, .waiting = 0.1};
+  m.shares.allocation = 0.05;
+  m.shares.elementwise = 0.06;
+  m.shares.sampling = 0.07;
+  m.dram = rate(1.0);
+  const pm::diagnosis d = pm::diagnose(llama, chat, m);
+  CHECK(said(d, input_pipeline) == "12 % of the time waits for inputs");
+  CHECK(of(d, host, 1).evidence == "no kernel runs for 90 % of the time, 66 % of it explained");
+  CHECK_THAT(of(d, host, 1).share, WithinRel(0.9 - 0.66, 1e-9));
+  CHECK_THAT(of(d, host, 0).share, WithinRel(0.11, 1e-9));
+  CHECK_THAT(of(d, launch).share, WithinRel(0.2, 1e-9));
+  CHECK(said(d, launch) == "20 % of the time are gaps between about " + kernels + " kernels");
+  CHECK(said(d, stragglers) == "10 % of the time waits for other devices");
+  CHECK_FALSE(has(d, allocation));  // below what is mentioned
+  CHECK_THAT(of(d, many_small_kernels).share, WithinRel(0.13, 1e-9));
+  CHECK(said(d, many_small_kernels) == "13 % of the time is neither product nor attention");
+  // 1 TB/s for 100 ms where the model needs its weights and its cache.
+  const double times = 100e9 / needed.value();
+  CHECK_THAT(of(d, unfused_traffic).share, WithinRel(1.0 / 3.35 * (1.0 - 1.0 / times), 1e-9));
+  CHECK(said(d, unfused_traffic) ==
+        "100 GB from DRAM, " + pm::detail::significant(times, 3) + " times what the model needs");
+  const double links = bound.terms["communication"].value() / 0.1;
+  CHECK(said(d, communication) == "13 % of the time is communication that nothing hides; " +
+                                      pm::detail::significant(100.0 * links, 3) +
+                                      " % would be whole links");
+  // All that is named takes more than the whole: 0.05 are left for kernels, of which the bus fills 0.2985.
+  CHECK_THAT(of(d, memory_latency).share, WithinRel((1.0 - 1.0 / 3.35) * 0.05, 1e-9));
+}
+
+TEST_CASE("diagnose: without a trace the model says what links take at least") {
+  pm::diagnosis_thresholds t;
+  t.mentioned = bound.terms["communication"] / bound.time;
+  const pm::measured_pass m{.time = bound.time};
+  const pm::diagnosis d = pm::diagnose(llama, chat, m, {}, t);
+  CHECK_FALSE(has(d, measurement));  // as quick as the bound, and not quicker
+  CHECK(of(d, communication).share == t.mentioned);
+  CHECK(said(d, communication).ends_with(" % of the time at least is communication, by the model"));
+  t.mentioned *= 1.001;
+  CHECK_FALSE(has(pm::diagnose(llama, chat, m, {}, t), communication));
+  const pm::diagnosis quick = pm::diagnose(llama, chat, pass(1));
+  CHECK(said(quick, measurement) ==
+        "1 ms is below the bound of " + pm::to_string(bound.time) + ": nothing runs faster");
+}
+
+TEST_CASE("diagnose: shares of the peaks, measured or by the model") {
+  const double ridge = 989.4 / 3.35;
+  const pm::diagnosis model = pm::diagnose(llama, chat, pass(20));
+  CHECK_THAT(model.dram_share, WithinRel(needed.value() / 3.35e12 / 20e-3, 1e-9));
+  CHECK_THAT(model.compute_share, WithinRel(work.compute.value() / 20e-3, 1e-9));
+  CHECK_THAT(model.intensity, WithinRel(work.matrix_flop.value() / needed.value(), 1e-9));
+  CHECK_THAT(model.ridge, WithinRel(ridge, 1e-9));
+  pm::measured_pass m = pass(8);
+  m.dram = rate(2.9);
+  m.achieved = pm::flop_rate<>::from_value(15e12);
+  const pm::diagnosis d = pm::diagnose(llama, chat, m);
+  CHECK_THAT(d.dram_share, WithinRel(2.9 / 3.35, 1e-9));
+  CHECK_THAT(d.compute_share, WithinRel(15.0 / 989.4, 1e-9));
+  CHECK_THAT(d.intensity, WithinRel(15.0 / 2.9, 1e-9));
+  CHECK(said(d, memory_bandwidth) ==
+        "DRAM at 86.6 % of its peak, products at 1.52 %; "
+        "5.17 FLOP/B against a ridge of 295");
+}
+
+TEST_CASE("diagnose: kernels share what is left by how full the bus is") {
+  const auto at = [](double ms, double tb, const auto& change) {
+    pm::measured_pass m = pass(ms);
+    m.dram = rate(tb);
+    m.shares.input = 0.2;
+    change(m);
+    return m;
+  };
+  const auto shares = [&](const pm::measured_pass& m) {
+    const pm::diagnosis d = pm::diagnose(llama, chat, m);
+    const auto share = [&](pm::bottleneck b) { return has(d, b) ? of(d, b).share : 0.0; };
+    return std::array{share(memory_bandwidth), share(memory_latency), share(access_pattern)};
+  };
+  const auto close = [](const std::array<double, 3>& a, const std::array<double, 3>& b) {
+    for (std::size_t i = 0; i < 3; ++i) CHECK_THAT(a[i], WithinAbs(b[i], 1e-9));
+  };
+  const double full = 2.9 / 3.35, half = 1.0 / 3.35;
+  const auto nothing = [](pm::measured_pass&) {};
+  const auto neighbours = [](pm::measured_pass& m) { m.sectors = 4.0; };
+  const auto scattered = [](pm::measured_pass& m) { m.sectors = 8.0; };  // from 8 on
+  close(shares(at(8, 2.9, nothing)), {0.8, 0.0, 0.0});
+  close(shares(at(15, 1.0, neighbours)), {0.8 * half, 0.8 * (1.0 - half), 0.0});
+  close(shares(at(15, 1.0, scattered)), {0.8 * half, 0.5 * 0.8 * (1.0 - half), 0.8});
+  close(shares(at(8, 2.9, scattered)), {0.8, 0.0, 0.0});  // a full bus that moves what is needed
+  // Twice and more of what is needed: scattered requests are to blame for half, lost reuse for nine tenths.
+  const double times = 2.9e12 * 20e-3 / needed.value();
+  close(shares(at(20, 2.9, nothing)), {0.8 / times, 0.0, 0.0});
+  close(shares(at(20, 2.9, scattered)), {0.8 * 0.5, 0.0, 0.8});
+  const auto lost = [](pm::measured_pass& m) { m.l2_hit = 0.1; };
+  close(shares(at(20, 2.9, lost)), {0.8 / times, 0.0, 0.9 * 0.8});
+  close(shares(at(20, 2.9, [](pm::measured_pass& m) { m.l2_hit = 0.2; })), {0.8 / times, 0.0, 0.0});
+  close(shares(at(8, 2.9, lost)), {0.8, 0.0, 0.0});
+  const double often = 1.5e12 * 40e-3 / needed.value();
+  close(shares(at(40, 1.5, neighbours)), {0.8 * 1.5 / 3.35 / often, 0.8 * (1.0 - 1.5 / 3.35), 0.0});
+  CHECK(full > 0.6);
+  // Neither pipe in use and nothing measured to blame: launches, as the model infers.
+  const pm::diagnosis idle = pm::diagnose(llama, chat, at(40, 0.5, nothing));
+  CHECK_THAT(of(idle, launch).share, WithinRel(0.8, 1e-9));
+  CHECK(of(idle, launch).inferred);
+  CHECK(said(idle, launch).ends_with(", of " + kernels + " kernels or more"));
+  CHECK_THAT(of(idle, memory_latency).share, WithinRel(0.4, 1e-9));
+}
+
+TEST_CASE("diagnose: a threshold itself counts") {
+  pm::measured_pass m = pass(15);
+  m.dram = rate(1.0);
+  pm::diagnosis_thresholds t;
+  t.saturated = 1e12 * 15e-3 / (3.35e12 * 15e-3);
+  CHECK_FALSE(has(pm::diagnose(llama, chat, m, {}, t), memory_latency));
+  t.saturated = 0.6;
+  t.idle = 0.5;
+  CHECK(has(pm::diagnose(llama, chat, m, {}, t), launch));
+  t.idle = 1e12 * 15e-3 / (3.35e12 * 15e-3);
+  CHECK_FALSE(has(pm::diagnose(llama, chat, m, {}, t), launch));
+  m.shares.waiting = 0.25;  // stands out, and before what takes more
+  CHECK(pm::diagnose(llama, chat, m).cause().cause == stragglers);
+  m.shares = {.launch = 0.1, .elementwise = 0.1};
+  CHECK(has(pm::diagnose(llama, chat, m), launch));
+  CHECK(has(pm::diagnose(llama, chat, m), many_small_kernels));
+  m.shares = {};
+  m.gpu_busy = 0.875;
+  t.mentioned = 0.125;
+  CHECK(has(pm::diagnose(llama, chat, m, {}, t), host));
+}
+
+TEST_CASE("diagnose: of equal shares the first of the flowchart comes first") {
+  pm::measured_pass m = pass(30);
+  m.shares = {.host = 0.25, .launch = 0.25, .communication = 0.25, .waiting = 0.25};
+  const pm::diagnosis d = pm::diagnose(llama, chat, m);
+  const pm::bottleneck order[] = {host, launch, communication, stragglers};
+  for (std::size_t i = 0; i < 4; ++i) CHECK(d.findings[i].cause == order[i]);
 }
 
 TEST_CASE("diagnose: bad input is refused by name") {
