@@ -2,9 +2,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
+#include <optional>
 #include <perfmodel/audit.hpp>
 #include <perfmodel/units/constants.hpp>
+#include <span>
 #include <string>
+#include <vector>
 
 using namespace perfmodel;
 using Catch::Matchers::WithinRel;
@@ -33,6 +36,58 @@ TEST_CASE("a number is as good as its last digit", "[audit]") {
   CHECK_THAT(half_digit("1.374e+11"), WithinRel(0.5e8, 1e-12));
   CHECK_THAT(half_digit("60", 1), WithinRel(5.0, 1e-12));
   CHECK_THAT(half_digit("0.12", 1), WithinRel(0.05, 1e-12));
+  CHECK_THAT(half_digit("0.0", 1), WithinRel(0.05, 1e-12));  // no digit to count from
+}
+
+TEST_CASE("the ends of a claim and of its rounding belong to it", "[audit]") {
+  const claimed_value range{100.0, 200.0, 0.5, 0.5};
+  CHECK(agrees(range, 99.0, 0.01));
+  CHECK(agrees(range, 202.0, 0.01));
+  CHECK_FALSE(agrees(range, 98.9, 0.01));
+  CHECK_FALSE(agrees(range, 202.1, 0.01));
+  const claimed_value below{-200.0, -100.0, 0.5, 0.5};
+  CHECK(agrees(below, -202.0, 0.01));
+  CHECK(agrees(below, -99.0, 0.01));
+  CHECK_FALSE(agrees(below, -98.9, 0.01));
+  CHECK(rounds_to(range, 99.5));
+  CHECK(rounds_to(range, 200.5));
+  CHECK_FALSE(rounds_to(range, 99.4));
+  CHECK_FALSE(rounds_to(range, 200.6));
+  // Cut instead of rounded is up to a whole digit above, a rounded number half a one below.
+  const claimed_value ten{10.0, 10.0, 0.125, 0.125};
+  CHECK(explained_by(ten, 9.875));
+  CHECK_FALSE(explained_by(ten, 9.87));
+  CHECK(explained_by(ten, 10.25));
+  CHECK_FALSE(explained_by(ten, 10.26));
+  const slip any{};
+  CHECK(miss_of(range, 100.0, any) == 0.0);
+  CHECK(miss_of(range, 200.0, any) == 0.0);
+  CHECK_THAT(*miss_of(range, 99.5, any), WithinRel(0.005, 1e-12));
+  CHECK_THAT(*miss_of(range, 201.0, any), WithinRel(0.005, 1e-12));
+  CHECK_FALSE(miss_of(range, 250.0, any));
+  CHECK(tells_a_slip(range));
+  CHECK(tells_a_slip(ten));
+  CHECK_FALSE(tells_a_slip({100.0, 201.0, 0.5, 0.5}));
+  CHECK(verdict_of(range, 99.0) == verdict::reproduced);
+}
+
+TEST_CASE("a number near a power of ten is within a quarter of it", "[audit]") {
+  using detail::power_of_ten_near;
+  CHECK(power_of_ten_near(1.24) == std::vector<double>{1.0});
+  CHECK(power_of_ten_near(0.81) == std::vector<double>{1.0});
+  CHECK(power_of_ten_near(1.25).empty());
+  CHECK(power_of_ten_near(0.8).empty());
+  CHECK(power_of_ten_near(0.0).empty());
+  CHECK(power_of_ten_near(-10.0).empty());
+}
+
+TEST_CASE("of two that come equally near the first is told", "[audit]") {
+  const std::vector<slip_input> machines = {
+      {.name = "accelerator", .word = "h200", .words = {"h200", "h20", "other"}}};
+  const auto same = [](std::span<const slip_question>) { return std::optional(4.0); };
+  const auto chip = slip_behind(printed("4"), 4.8, {}, machines, same);
+  REQUIRE(chip);
+  CHECK(chip->instead == "h20");
 }
 
 TEST_CASE("verdicts by what a law answers", "[audit]") {
@@ -252,6 +307,19 @@ TEST_CASE("what a claim would take: 280 tokens/s of 4 streams at 85 ms", "[audit
   CHECK_THAT(found[0].needed, WithinRel(23.8, 1e-9));
   CHECK(found[1].name == "seconds");
   CHECK_THAT(found[1].needed, WithinRel(0.0142857142857, 1e-9));
+  // What is nearest to what was said comes first: twice before sixty times, up or down.
+  const std::vector<slip_input> far{{.name = "up", .number = 0.1},
+                                    {.name = "twice", .number = 3.0},
+                                    {.name = "down", .number = 60.0}};
+  const auto itself = [](std::span<const slip_question> q) { return q[0].number; };
+  const auto ranked = needed_inputs(6.0, far, itself);
+  REQUIRE(ranked.size() == 3);
+  CHECK(ranked[0].name == "twice");
+  CHECK(ranked[1].name == "down");
+  CHECK(ranked[2].name == "up");
+  for (const needed_input& n : ranked) CHECK_THAT(n.needed, WithinRel(6.0, 1e-9));
+  CHECK(needed_inputs(101.0, std::vector{far[0]}, itself).empty());  // 1010 times
+  CHECK(needed_inputs(99.0, std::vector{far[0]}, itself).size() == 1);
   // No count of a step that jumps, nothing beyond a factor of a thousand, no law that refuses.
   const std::vector<slip_input> counts{{.name = "n", .number = 4.0, .whole = true}};
   const auto steps = [](std::span<const slip_question> q) -> std::optional<double> {

@@ -90,6 +90,21 @@ TEST_CASE("explain: parentheses stand where they matter") {
   CHECK(formula(exp(log(a)) - floor(b)) == "exp(ln(a)) - floor(b)");
 }
 
+TEST_CASE("explain: as text, inputs before steps, numbers where they tell more") {
+  pm::trace t;
+  const auto a = pm::traced::input(t, 6.0, "a", "a book"), b = pm::traced::input(t, 2.0, "b");
+  const auto x = named("x", scalar_max(-a, a + b));
+  const auto d = pm::derivation_of(named("y", x));
+  CHECK(pm::to_string(d) ==
+        "  a = 6   [a book]\n"
+        "  b = 2\n"
+        "  x = max(-a, a + b) = max(-6, 6 + 2) = 8\n"
+        "  y = x = 8\n");
+  CHECK(pm::to_string(d, false).ends_with("  x = max(-a, a + b) = 8\n  y = x = 8\n"));
+  const auto z = pm::derivation_of(named("z", -(a + b)));
+  CHECK(z.steps[0].numbers == "-(6 + 2)");
+}
+
 TEST_CASE("explain: what a reader would cross out is not there") {
   pm::trace t;
   const auto a = pm::traced::input(t, 12, "a");

@@ -219,6 +219,20 @@ TEST_CASE("an interval holds what its members give, for every sign") {
     CHECK(ceil(x).contains(std::ceil(p)));
     CHECK(floor(x).contains(std::floor(p)));
     CHECK(exp(x).contains(pm::math::exp(p)));
+    const pm::interval positive(std::fmin(c, d), std::fmax(c, d));
+    const double s = positive.lo() + r.uniform() * (positive.hi() - positive.lo());
+    CHECK(log(positive).contains(std::log(s)));
+    CHECK(sqrt(positive).contains(std::sqrt(s)));
+    // No wider than the corners, and both ends are reached.
+    CHECK(pow(positive, x).contains(std::pow(s, p)));
+    double least = HUGE_VAL, most = 0.0;
+    for (const double base : {positive.lo(), positive.hi()}) {
+      for (const double exponent : {x.lo(), x.hi()}) {
+        least = std::fmin(least, std::pow(base, exponent));
+        most = std::fmax(most, std::pow(base, exponent));
+      }
+    }
+    CHECK(pow(positive, x) == pm::interval(least, most));
   }
   CHECK(mid(pm::interval(1, 3)) == 2.0);
   CHECK(pm::interval(1, 3).contains(1.0));

@@ -52,6 +52,32 @@ TEST_CASE("zero, negative, tiny and huge values print") {
   CHECK(to_string(pm::number<>(1234.0)) == "1234");
 }
 
+TEST_CASE("between a thousandth and a million no exponent is printed") {
+  const auto text = [](double x, int digits = 3) { return to_string(pm::number<>(x), digits); };
+  CHECK(text(999'999.0, 6) == "999999");
+  CHECK(text(1e6) == "1e+06");
+  CHECK(text(0.001) == "0.001");
+  CHECK(text(0.0009) == "0.0009");  // as the shortest form has it
+  CHECK(text(0.00001234) == "1.23e-05");
+  CHECK(text(0.01234) == "0.0123");
+  CHECK(text(0.1) == "0.1");
+  CHECK(text(0.1234) == "0.123");
+  CHECK(text(1.0) == "1");
+  CHECK(text(9.996) == "10");
+  CHECK(text(10.04) == "10");
+  CHECK(text(1234.5) == "1234");  // whole numbers keep their digits
+  CHECK(text(-0.05) == "-0.05");
+}
+
+TEST_CASE("prefixes end at pico and zetta") {
+  CHECK(to_string(1e-12 * pm::second) == "1 ps");
+  CHECK(to_string(1e21 * pm::byte) == "1 ZB");
+  CHECK(to_string(1e24 * pm::byte) == "1000 ZB");
+  CHECK(to_string(1000.0 * pm::byte) == "1 kB");
+  CHECK(to_string(1.0 * pm::byte) == "1 B");
+  CHECK(to_string(-2e3 * pm::byte) == "-2 kB");
+}
+
 TEST_CASE("products of units print their symbols") {
   CHECK(to_string(1_s * 1_s) == "1 s*s");
   CHECK(to_string(1.0 / (2_ms)) == "500 Hz");
