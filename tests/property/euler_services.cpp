@@ -26,11 +26,6 @@ using perfmodel_test::work;
 
 namespace {
 
-template <class T>
-using in5 = std::array<T, 5>;
-template <class T>
-using in6 = std::array<T, 6>;
-
 constexpr pm::zero_stage stages[] = {pm::zero_stage::none, pm::zero_stage::optimizer,
                                      pm::zero_stage::gradients, pm::zero_stage::parameters};
 

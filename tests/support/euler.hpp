@@ -15,6 +15,10 @@ template <class T>
 using in3 = std::array<T, 3>;
 template <class T>
 using in4 = std::array<T, 4>;
+template <class T>
+using in5 = std::array<T, 5>;
+template <class T>
+using in6 = std::array<T, 6>;
 
 /// A law at x, whose result scales by L^degree where input i scales by L^weights[i].
 template <std::size_t N, class F>
