@@ -21,6 +21,8 @@ using perfmodel_test::fps;
 using perfmodel_test::in2;
 using perfmodel_test::in3;
 using perfmodel_test::in4;
+using perfmodel_test::in5;
+using perfmodel_test::in6;
 using perfmodel_test::s;
 using perfmodel_test::work;
 
