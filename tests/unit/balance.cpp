@@ -73,6 +73,11 @@ TEST_CASE(
   CHECK(asked[1] == 300.0);
   CHECK(near(asked[2], 300.0 * std::sqrt(300.0)));
   CHECK(near(asked[3], 90000.0));
+  // Of 3 sqrt(b) it is 9, near enough to be asked third.
+  pm::detail::balance_search near_by(1e6);
+  near_by.learn(3.0);
+  near_by.learn(3.0 * std::sqrt(3.0));
+  CHECK(near(near_by.guess(), 9.0));
   // Twice as far where less than that arrives: 1, 2, 4, 8, ... up to the largest.
   pm::detail::balance_search slow(6.0);
   asked.clear();
@@ -89,6 +94,22 @@ TEST_CASE(
   falls.learn(1.5);
   CHECK(falls.guess() > 0.25);
   CHECK(falls.guess() < 1.0);
+}
+
+TEST_CASE(
+    "balanced_batch: the middle is asked where two guesses have not halved what is missed by") {
+  // ln (arriving / b) is -0.7 at 1, -0.2 at a half; the line through them is 0 at exp(-1.4 ln 2) = 0.379.
+  const auto after = [](double third) {
+    pm::detail::balance_search search(100.0);
+    search.learn(0.5);
+    search.learn(0.5 * std::exp(-0.2));
+    const double guess = search.guess();
+    CHECK(near(guess, 0.5 * std::exp(-std::log(2.0) * 0.2 / (-std::log(0.5) - 0.2))));
+    search.learn(guess * std::exp(third));
+    return search.guess() / guess;
+  };
+  CHECK(near(after(-0.5), 0.5));  // more than half of ln 2
+  CHECK(after(-0.1) > 0.5);
 }
 
 TEST_CASE("balanced_batch: ends far apart are halved first, at batches that the largest decides") {

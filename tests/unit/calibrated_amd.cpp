@@ -52,6 +52,13 @@ TEST_CASE("siblings take the measured chip's profile, and MI210 has none", "[cal
   CHECK_THROWS_AS(pm::calibrated_for(catalog::mi210), pm::error);
 }
 
+TEST_CASE("a compute unit widens half as many weights a cycle as an SM", "[calibrated]") {
+  const auto cycles = [](const pm::accelerator& a) {
+    return pm::calibrated_for(a, pm::engine::vllm).engine.widening_cycles;
+  };
+  CHECK(cycles(catalog::mi300x) == 2.0 * cycles(catalog::h100_sxm));
+}
+
 TEST_CASE("attention and links of AMD are borrowed, and say so", "[calibrated]") {
   for (const pm::accelerator* a :
        {&catalog::mi300x, &catalog::mi325x, &catalog::mi350x, &catalog::mi355x}) {

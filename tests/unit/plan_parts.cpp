@@ -48,6 +48,38 @@ TEST_CASE("plan parts: batch limits fall to the next power of two") {
   CHECK(pm::detail::next_limit(1.0) == 0.5);
 }
 
+TEST_CASE(
+    "plan parts: the cache's way is the fabric that joins both pools, else the slower host's "
+    "link") {
+  pm::accelerator a = chip("a", 1.0), b = chip("b", 1.0);
+  a.fabric = {.kind = pm::link_kind::nvlink, .bandwidth = 400.0 * pm::GB_per_s, .ranks = 8};
+  a.host = {.kind = pm::link_kind::pcie, .bandwidth = 50.0 * pm::GB_per_s};
+  b.host = {.kind = pm::link_kind::pcie, .bandwidth = 25.0 * pm::GB_per_s};
+  a.host.latency = 2.0 * pm::us;
+  b.host.latency = 1.0 * pm::us;
+  const auto way = [&](const pm::accelerator& prompts, const pm::accelerator& answers,
+                       int devices) { return pm::detail::link_of({}, prompts, answers, devices); };
+  CHECK(way(a, a, 8)->per_device == 400.0 * pm::GB_per_s);
+  CHECK(way(a, a, 9)->per_device == 50.0 * pm::GB_per_s);
+  CHECK(way(a, a, 9)->latency == 2.0 * pm::us);
+  CHECK(way(a, b, 2)->per_device == 25.0 * pm::GB_per_s);
+  CHECK(way(a, b, 2)->latency == 2.0 * pm::us);
+  CHECK(way(b, a, 2)->per_device == 25.0 * pm::GB_per_s);
+  b.host = {};
+  CHECK_FALSE(way(a, b, 2));
+  CHECK_FALSE(way(b, b, 2));
+  CHECK(pm::detail::link_of({.link = pm::cache_link{.per_device = 1.0 * pm::GB_per_s}}, a, b, 2)
+            ->per_device == 1.0 * pm::GB_per_s);
+}
+
+TEST_CASE("plan parts: three chunk budgets, each a fourth of the next") {
+  const std::vector<double> budgets = pm::plan_request{}.chunk_budgets;
+  REQUIRE(budgets.size() == 3);
+  CHECK(budgets[2] == 8192);
+  CHECK(budgets[1] == budgets[2] / 4);
+  CHECK(budgets[0] == budgets[1] / 4);
+}
+
 TEST_CASE("plan parts: every count of copies to 64, then eight in each octave") {
   const std::vector<int> all = pm::detail::counts_up_to(256);
   REQUIRE(all.size() == 64 + 8 + 8);

@@ -12,7 +12,7 @@ namespace pm = perfmodel;
 namespace cat = pm::catalog;
 
 TEST_CASE("plan_threads: work is taken in its order, whoever does it") {
-  for (const unsigned threads : {1u, 2u, 5u}) {
+  for (const unsigned threads : {1u, 2u, 5u, 16u}) {
     std::vector<std::size_t> taken;
     pm::detail::in_order(
         200, threads, [](std::size_t i) { return i * i; },

@@ -171,6 +171,18 @@ TEST_CASE("step: ranks wait for each other twice a layer, whatever they exchange
   CHECK(pm::detail::collectives_of_pass(llama(1)) == 0);
 }
 
+TEST_CASE("step: a host is waited for at each stage, other ranks at each collective") {
+  struct waits : pm::derated {
+    constexpr pm::duration<> host_time(double sequences) const { return sequences * pm::ms; }
+    constexpr pm::duration<> rank_wait() const { return 5.0 * pm::us; }
+  };
+  // 8 of 16 sequences at each of 2 stages, and 160 all-reduces.
+  const pm::iteration i{.batch = 16, .context = 100};
+  const auto longer =
+      pm::step(llama(2, 2), i, waits{}).time - pm::step(llama(2, 2), i, pm::derated{}).time;
+  CHECK(near(longer.value(), 2 * 8e-3 + 160 * 5e-6, 1e-9));
+}
+
 TEST_CASE("step: the demand of a pass is that of its operators, as often as they run") {
   const pm::deployment d = deepseek(8, 1, 8);
   const pm::iteration i{.batch = 16, .context = 500, .prefill_tokens = 100};
