@@ -95,6 +95,40 @@ TEST_CASE(
   CHECK(near(wide.quantile(0.5).value().hi(), 7.0));
 }
 
+TEST_CASE(
+    "latency: weights are shares of their sum, and of fewer than all the rest is at the end") {
+  pm::latency_distribution l;
+  l.add({1.5, s(4), s(2)});  // 4 to 6, mean 5
+  l.add({0.5, s(1)});
+  CHECK(near(l.mean(), s(4)));
+  // Squares: 3/4 of 1 and a spread of 2, whose variance is 4 / 12; a quarter is 3 away.
+  CHECK(near(l.deviation(), s(std::sqrt(0.75 * (1 + 4 / 12.0) + 0.25 * 9))));
+  pm::latency_distribution most;
+  most.add({0.5, s(9)});
+  most.add({0.4, s(3)});
+  CHECK(most.quantile(0.95) == s(9));
+  CHECK(most.quantile(0.4) == s(3));
+  most.delay(s(1), s(2), 1);  // all but the first
+  CHECK(near(most.mean(), s((0.5 * 9 + 0.4 * 6) / 0.9)));
+}
+
+TEST_CASE("latency: a step has the derivatives of where it is, and of no other") {
+  using d = pm::dual<1>;
+  const auto seconds = [](const d& v) { return pm::duration<d>::from_value(v); };
+  pm::basic_latency_distribution<d> l;
+  l.add({d(0.5), seconds(d::variable(1.0, 0))});
+  l.add({d(0.5), seconds(d(3.0))});
+  CHECK(l.quantile(0.25).value().partial(0) == 1.0);
+  CHECK(l.quantile(0.75).value().partial(0) == 0.0);
+}
+
+TEST_CASE("latency: normal quantiles of a printed table") {
+  const double table[][2] = {{0.001, -3.0902}, {0.1, -1.2816},  {0.5, 0.0},
+                             {0.75, 0.6745},   {0.975, 1.9600}, {0.9999, 3.7190}};
+  for (const auto& [share, z] : table)
+    CHECK(std::fabs(pm::detail::normal_quantile(share) - z) < 5e-4);
+}
+
 TEST_CASE("service: one request alone is its prompt and its decode steps") {
   for (const auto kind : {pm::scheduling::mixed_chunks, pm::scheduling::prefill_first,
                           pm::scheduling::static_batches}) {
@@ -249,5 +283,45 @@ TEST_CASE("service: lengths of a list") {
   const double two[] = {100, 300};
   CHECK(pm::lengths_of(two).mean == 200);
   CHECK(near(pm::lengths_of(two).cv, 0.5));
+  const double three[] = {1, 2, 6};
+  CHECK(near(pm::lengths_of(three).cv, std::sqrt((4 + 1 + 9) / 3.0) / 3));
   CHECK(refusal([] { (void)pm::lengths_of({}); }) == "PM-E010: lengths is 0; allowed: 1 or more");
+}
+
+TEST_CASE("service: a load by hand, its chunks, its contexts and what replicas have of it") {
+  pm::service_load l{
+      .input_tokens = 1000, .output_tokens = 300, .arrivals = pm::closed_loop{30, 90}};
+  l.prefix_hit = 0.4;
+  CHECK(near(pm::detail::chunk_of(l), 600));
+  l.chunk_tokens = 2048;
+  CHECK(near(pm::detail::chunk_of(l), 600));
+  l.chunk_tokens = 200;
+  CHECK(near(pm::detail::chunk_of(l), 200));
+  // Chunks begin behind 400, 600 and 800 tokens.
+  CHECK(near(pm::detail::past_of_chunk(l, 200.0), 600));
+  // 0 to 300 tokens of an answer; as an exponential each token stands behind 300, on average.
+  CHECK(near(pm::detail::mean_context(l), 1150));
+  l.output_cv = 2;
+  CHECK(near(pm::detail::mean_context(l), 1000 + 300 * 5 / 2.0));
+
+  const auto loop_of = [&](double replicas) {
+    return std::get<pm::closed_loop>(pm::shared_out(l, replicas).arrivals);
+  };
+  CHECK(loop_of(3).concurrency == 10);
+  CHECK(*loop_of(3).requests == 30);
+  CHECK(loop_of(60).concurrency == 1);
+  CHECK(*loop_of(60).requests == 1.5);
+  CHECK(*loop_of(180).requests == 1);
+  l.arrivals = pm::open_loop{6 * pm::request_per_s};
+  CHECK(pm::shared_out(l, 3.0).rate().value() == 2);
+  l.evicts = pm::preemption::recompute;
+  CHECK(refusal([&] { pm::detail::check_load(l); }) ==
+        "PM-E031: evicts is recompute; allowed: none where requests arrive at a rate");
+  l.evicts.reset();
+  l.host = pm::host_cache{.hit = 0.4};
+  CHECK_NOTHROW(pm::detail::check_load(l));
+  l.host->hit = 0.5;
+  CHECK(refusal([&] {
+          pm::detail::check_load(l);
+        }).starts_with("PM-E010: host_hit is 0.5; allowed: 0 to prefix_hit"));
 }

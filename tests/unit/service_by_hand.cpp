@@ -1,0 +1,249 @@
+// Services of given iterations, each term by hand: a run in a closed loop, arrivals, gaps and waits.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <initializer_list>
+#include <perfmodel/service/closed_service.hpp>
+#include <perfmodel/service/open_service.hpp>
+
+#include "support/near.hpp"
+
+namespace pm = perfmodel;
+using perfmodel_test::near;
+using pm::scheduling;
+
+namespace {
+
+pm::duration<> ms(double x) {
+  return pm::duration<>::from_value(1e-3 * x);
+}
+double in_ms(const pm::duration<>& x) {
+  return 1e3 * x.value();
+}
+
+/// Milliseconds: 10 to decode, 40 for a prompt alone, 25 for each of those that fill an iteration.
+pm::prompt_passes passes(double together, double decodes) {
+  return {.decode = ms(10),
+          .alone = ms(40),
+          .stall = ms(30),
+          .next = ms(20),
+          .packed = ms(25),
+          .together = together,
+          .chunks = 1.0,
+          .decodes = decodes};
+}
+pm::service_terms terms(scheduling kind, double output, double output_cv) {
+  pm::service_terms t;
+  t.kind = kind;
+  t.output_tokens = output;
+  t.output_cv = output_cv;
+  t.input_cv = 0.5;
+  t.request_host = ms(7);
+  return t;
+}
+
+void check_part(const pm::latency_distribution& times, std::size_t i, double weight, double from,
+                double spread, double tail) {
+  INFO("part " << i << ": " << times[i].weight << " from " << in_ms(times[i].from) << " + "
+               << in_ms(times[i].spread) << ", tail " << in_ms(times[i].tail) << " ms");
+  CHECK(near(times[i].weight, weight, 1e-9));
+  CHECK(near(in_ms(times[i].from), from, 1e-9));
+  CHECK(std::fabs(in_ms(times[i].spread) - spread) < 1e-6);
+  CHECK(std::fabs(in_ms(times[i].tail) - tail) < 1e-6);
+}
+
+/// The mean gap where 0.152 prompts begin in each, and the first of them stalls it for 30 ms.
+const double some = 1 - std::exp(-0.152);
+const double mean_gap = 10 + some * 30 + (0.152 - some) * 20;
+
+/// 30 requests at a time, 100 in all, of which 20 fit: a first wave of a fifth, then four more.
+pm::service_terms of_run(scheduling kind, double output_cv) {
+  pm::service_terms t = terms(kind, 101, output_cv);
+  t.request_iterations = 2;
+  t.run_start = ms(3);
+  t.room = 20;
+  return t;
+}
+const pm::closed_loop run{30, 100};
+
+}  // namespace
+
+TEST_CASE("service by hand: a run, whose prompts come in clusters or wait for their budget") {
+  // Ends spread by 0.1 x 101 tokens, after k answers sqrt(k) times as much; four waves: 1 / sqrt(2).
+  const double ending = 19 * std::sqrt(0.5) / (2 * std::sqrt(std::acos(-1.0)) * 0.1 * 101);
+  for (const double decodes : {1.0, 2.0}) {
+    const auto x =
+        pm::closed_service(of_run(scheduling::mixed_chunks, 0.1), passes(4, decodes), run);
+    // Schweitzer: R = S (1 + 19 R / (R + 100)), of which prompts of a cv of 1/2 wait 5/8.
+    const double excess = 20 * decodes - 100;
+    const double round = (excess + std::sqrt(excess * excess + 400 * decodes)) / 2;
+    CHECK(near(round, decodes * (1 + 19 * round / (round + 100)), 0.05));
+    const double queue = 0.625 * (round - decodes) / decodes * 25;
+    const double behind = ending / 2 * (25 + 20);
+    CHECK((decodes > 1) == (queue > behind));
+    const double delay = std::fmax(queue, behind);
+
+    const double own = 7 + 2 * mean_gap + 40;
+    const double in_service = own + delay + 100 * mean_gap;
+    CHECK(near(in_ms(x.gap.mean()), mean_gap, 1e-9));
+    CHECK(near(x.first.beside, ending, 1e-9));
+    CHECK(near(in_ms(x.first.behind), delay, 1e-9));
+    CHECK(near(in_ms(x.first.place), in_service / 2, 1e-9));
+    CHECK(near(in_ms(x.wait), delay + in_service / 2, 1e-9));
+    CHECK(near(x.batch, 20 * 100 * mean_gap / in_service, 1e-9));
+    const double longest = in_service + 0.1 * std::sqrt(2 * std::log(20.0)) * 100 * mean_gap;
+    CHECK(near(x.throughput.value(), 100 / (1e-3 * (4 * in_service + longest)), 1e-9));
+
+    check_part(x.first_token, 0, 0.2, 7 + 3 + 100, 400, 0);
+    const double meets = 1 - std::exp(-ending);
+    const double from = own + in_service / 2 - 20;  // a prompt's length varies by half of its 40 ms
+    check_part(x.first_token, 1, 0.8 * (1 - meets), from, 0, 20);
+    check_part(x.first_token, 2, 0.8 * meets, from, 0, delay / meets + 20);
+  }
+}
+
+TEST_CASE("service by hand: answers of one length end together, in a full iteration at most") {
+  const auto beside = [](scheduling kind, double together, const pm::closed_loop& loop) {
+    return pm::closed_service(of_run(kind, 0.0), passes(together, 1), loop).first.beside;
+  };
+  CHECK(near(beside(scheduling::mixed_chunks, 4, run), 4.0));
+  CHECK(near(beside(scheduling::mixed_chunks, 0.1, run), 19 / 100.0));  // as a steady loop has
+  CHECK(near(beside(scheduling::prefill_first, 4, run), 19.0));
+  CHECK(near(beside(scheduling::prefill_first, 4, {30}), 19 / 100.0));
+  // The whole run at once is one wave.
+  const auto once =
+      pm::closed_service(of_run(scheduling::prefill_first, 0.1), passes(4, 1), {20, 10});
+  CHECK(near(once.gap.mean(), ms(10)));
+  CHECK(near(once.first_token[0].weight, 1.0));
+  // One alone decodes whenever it is not at its prompt, and is one sequence then.
+  auto t = terms(scheduling::mixed_chunks, 2, 0);
+  CHECK(near(pm::closed_service(t, passes(4, 1), {1}).batch, 1.0));
+  // Twice the prompts, where evictions compute them again.
+  t = of_run(scheduling::prefill_first, 0.0);
+  t.prompts = 2;
+  const double met = 2 * 19 * 0.8 / 100, stalled = 1 - std::exp(-met);
+  CHECK(near(in_ms(pm::closed_service(t, passes(4, 1), run).gap.mean()),
+             10 + stalled * 30 + (met - stalled) * 20, 1e-9));
+}
+
+TEST_CASE("service by hand: a full budget makes a loop of B wait for B prompts but its own time") {
+  // 20 prompts of 8 iterations, which come back after 100: 160 - 100 - 8 at least, all but nothing less.
+  CHECK(near(pm::detail::wait_in_loop(20.0, 8.0, 100.0, 0.0), 160 - 100 - 8.0));
+  // Of lengths as an exponential has them a prompt waits all of its R, here 0.5 (60 + sqrt(60^2 + 3200)).
+  CHECK(near(pm::detail::wait_in_loop(20.0, 8.0, 100.0, 1.0), (60 + std::sqrt(6800)) / 2 - 8));
+  CHECK(near(pm::detail::wait_in_loop(20.0, 8.0, 100.0, 3.0), (60 + std::sqrt(6800)) / 2 - 8));
+  CHECK(pm::detail::wait_in_loop(1.0, 8.0, 100.0, 0.0) == 0.0);
+  CHECK(near(pm::detail::mean_inverse_root(4.0), std::sqrt(0.5)));
+  CHECK(pm::detail::mean_inverse_root(1.0) == 1.0);
+}
+
+TEST_CASE("service by hand: tokens that a first wave sends together") {
+  const auto wave = [](scheduling kind, double iterations) {
+    auto t = of_run(kind, 0.0);
+    t.send_iterations = iterations;
+    return pm::closed_service(t, passes(4, 1), run).first_token;
+  };
+  // Prompts end from 100 to 500 ms, in four more iterations of 100 ms each.
+  check_part(wave(scheduling::mixed_chunks, 3), 0, 0.05, 7 + 3 + 100 + 300, 100, 0);
+  check_part(wave(scheduling::mixed_chunks, 3), 1, 0.15, 7 + 3 + 500, 3 * mean_gap, 0);
+  check_part(wave(scheduling::mixed_chunks, 6), 0, 0.2, 7 + 3 + 500 + 2 * mean_gap, 4 * mean_gap,
+             0);
+  check_part(wave(scheduling::prefill_first, 6), 0, 0.2, 7 + 3 + 500 + 6 * mean_gap, 0, 0);
+}
+
+TEST_CASE("service by hand: gaps that a chunk stalls, and gaps that whole prompts do") {
+  auto p = passes(4, 1);
+  p.chunks = 3;
+  auto t = terms(scheduling::mixed_chunks, 101, 0);
+  // 0.2 prompts in a gap, of three chunks that share its 30 ms: 0.6 of the gaps have one.
+  auto gaps = pm::detail::gaps_of(t, p, 0.2);
+  check_part(gaps, 0, 0.4, 10, 0, 0);
+  check_part(gaps, 1, 0.6, 20, 0, 0);
+  gaps = pm::detail::gaps_of(t, p, 0.5);
+  check_part(gaps, 0, 0.0, 10, 0, 0);
+  check_part(gaps, 1, 1.0, 25, 0, 0);
+  // Apart a prompt is whole, and its length varies its stall.
+  t.kind = scheduling::prefill_first;
+  gaps = pm::detail::gaps_of(t, p, 0.2);
+  const double share = 1 - std::exp(-0.2);
+  check_part(gaps, 0, 1 - share, 10, 0, 0);
+  check_part(gaps, 1, share, 40 - 15, 0, 15 + (0.2 - share) / share * 20);
+  CHECK(pm::detail::gaps_of(t, p, 0.0).size() == 1);
+  t.input_cv = 2;  // an exponential at most
+  check_part(pm::detail::gaps_of(t, p, 0.2), 1, share, 10, 0, 30 + (0.2 - share) / share * 20);
+}
+
+namespace {
+
+/// Three requests at once, ten a second, beside gaps of 16 ms with a deviation of 12 ms.
+pm::service_state of_arrivals(const pm::service_terms& t, const pm::prompt_passes& p) {
+  pm::service_state loop;
+  loop.gap.add({0.8, ms(10)});
+  loop.gap.add({0.2, ms(40)});
+  const pm::open_loop arrivals{.rate = 10 * pm::request_per_s, .cv = 2.0, .together = 3.0};
+  return pm::open_service(t, p, loop, arrivals, 12 * pm::request_per_s);
+}
+
+}  // namespace
+
+TEST_CASE("service by hand: arrivals, mixed with decoding or not") {
+  for (const auto kind : {scheduling::mixed_chunks, scheduling::prefill_first}) {
+    const bool mixed = kind == scheduling::mixed_chunks;
+    auto t = terms(kind, 11, 0.5);
+    t.request_iterations = 3;
+    t.room = 6;
+    const auto x = of_arrivals(t, passes(2.5, 2));
+    const double batch = 10 * 11 * 0.016, found = 1 - std::exp(-batch);
+    // Mixed: 0.16 prompts in a gap, of two full iterations each. Apart: 25 ms of each 100.
+    const double busy = mixed ? 0.32 : 0.25;
+    const double queue = busy / (1 - busy) * (2 * 2 + 0.5 * 0.5) / 2 * 25;
+    const double burst = (0.5 * 2 * 25 + 0.5 * 1.5 * 20) / (1 - busy);
+    // Found by chance, an interval is (m + s^2 / m) / 2 from its end; apart, an iteration is 10 ms.
+    const double residual = found * (mixed ? (16 + 12.0 * 12.0 / 16) / 2 : 5);
+    const double joined = mixed ? 10e-3 * residual * 2 : 0;
+    const double own = 7 + found * 2 * 16 + 40 + burst + joined * 20;
+    const double in_system = 10e-3 * (own + residual + queue + 10 * 16);
+    const auto place = pm::detail::wait_for_place(
+        t, pm::open_loop{10 * pm::request_per_s, 2.0, 3.0}, in_system, 12 * pm::request_per_s);
+    CHECK(near(x.throughput.value(), 10));
+    CHECK(near(x.batch, batch, 1e-9));
+    CHECK(near(in_ms(x.first.host), 7, 1e-9));
+    CHECK(near(in_ms(x.first.joining), found * 2 * 16 + residual, 1e-9));
+    CHECK(near(x.first.iterations, 2 * found, 1e-9));
+    CHECK(near(x.first.beside + 1, joined + 1, 1e-9));
+    CHECK(near(in_ms(x.first.behind), queue + burst + joined * 20, 1e-9));
+    CHECK(near(in_ms(x.first.place), place.share * in_ms(place.each), 1e-9));
+    CHECK(near(in_ms(x.wait), queue + burst + place.share * in_ms(place.each), 1e-9));
+
+    check_part(x.first_token, 0, (1 - place.share) * (1 - busy), own - 20, 0, residual + 20);
+    check_part(x.first_token, 1, (1 - place.share) * busy, own + residual - 20, 0,
+               queue / busy + 20);
+    check_part(x.first_token, 2, place.share, own + residual, 0, queue + in_ms(place.each));
+    // An iteration for one prompt is joined by none.
+    CHECK(of_arrivals(t, passes(1, 2)).first.beside == 0.0);
+  }
+}
+
+TEST_CASE("service by hand: requests in the system are normal up to the places, geometric beyond") {
+  auto t = terms(scheduling::prefill_first, 11, 0.5);
+  t.room = 20;
+  const auto wait = [&](double rate, double n) {
+    return pm::detail::wait_for_place(t, pm::open_loop{rate * pm::request_per_s, 2.0, 3.0}, n,
+                                      12 * pm::request_per_s);
+  };
+  const double bursts = 3 * (1 + 2 * 2) / 2.0;
+  const auto expected = [&](double ratio, double n, double e) {
+    const double deviation = std::sqrt(bursts * n / (1 - e)), z = (20 - n) / deviation;
+    const double below = 0.5 * std::erfc(-z / std::sqrt(2.0));
+    const double at = std::exp(-z * z / 2) / std::sqrt(2 * std::acos(-1.0)) / deviation;
+    return at / (1 - ratio) / (below + at * ratio / (1 - ratio));
+  };
+  // Ten a second fill 10 of 20 places, and 12 a second all: C grows as n^e with 10^e / 20^e = 6/10.
+  const double e = std::log(0.6) / std::log(0.5);
+  CHECK(near(wait(10, 10).share, expected(10.0 / 12, 10, e), 3e-4));
+  // Allen and Cunneen, with 0.8 of the variation of arrivals and of answers: 0.83 / (1 - 0.83) = 5.
+  CHECK(near(wait(10, 10).each.value(), 0.8 * bursts * 1.25 * 5 / 10, 1e-9));
+  // A service that does not slow as it fills, and one that does so in proportion, or nearly.
+  CHECK(near(wait(6, 15).share, expected(0.5, 15, 0), 3e-4));
+  CHECK(near(wait(11.99, 10).share, expected(11.99 / 12, 10, 0.95), 3e-4));
+  CHECK(wait(0.001, 0.001).share == 0.0);
+}
