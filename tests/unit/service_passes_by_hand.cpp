@@ -1,0 +1,323 @@
+// Services whose passes take given times: prompts in chunks, the bound of a service, and pools, each by hand.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+#include <string>
+
+#include "support/near.hpp"
+
+namespace pm = perfmodel;
+namespace cat = perfmodel::catalog;
+using perfmodel_test::near;
+using pm::scheduling;
+
+namespace {
+
+pm::duration<> ms(double x) {
+  return pm::duration<>::from_value(1e-3 * x);
+}
+double in_ms(const pm::duration<>& x) {
+  return 1e3 * x.value();
+}
+pm::deployment of_groups(int pipeline, int data) {
+  return pm::with_all_memory(
+      pm::deployment{.device = cat::h100_sxm,
+                     .model = cat::llama_3_8b,
+                     .layout = {.tensor = 2, .pipeline = pipeline, .data = data}});
+}
+/// 1000 tokens, of which a cache has 400.
+pm::service_load load(double chunk) {
+  return {.input_tokens = 1000,
+          .output_tokens = 101,
+          .arrivals = pm::closed_loop{5, 20},
+          .chunk_tokens = chunk,
+          .prefix_hit = 0.4};
+}
+/// Milliseconds of a pass.
+double given(const pm::iteration& i) {
+  return 5 + 0.1 * i.batch + 0.001 * i.context + 0.01 * i.prefill_tokens + 0.002 * i.prefill_past;
+}
+pm::duration<> time_of(const pm::iteration& i) {
+  return ms(given(i));
+}
+pm::estimate pass_of(const pm::iteration& i) {
+  pm::estimate e;
+  e.time = ms(given(i));
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
+  // 600 tokens in chunks of 250: 2.4 full ones, three in all; their mean begins behind 400 + 175.
+  const double cached = 575;
+  for (const auto kind : {scheduling::prefill_first, scheduling::mixed_chunks}) {
+    const bool mixed = kind == scheduling::mixed_chunks;
+    const auto time = [&](double tokens) {
+      return given({mixed ? 32.0 : 0.0, 1050.5, tokens, cached});
+    };
+    const auto p =
+        pm::detail::prompt_passes_of(of_groups(2, 3), load(250), kind, 32.0, ms(4), time_of);
+    CHECK(p.chunks == 3);
+    CHECK(near(p.together, 6));                 // one for each stage of each group
+    const double others = mixed ? 0.6 * 4 : 0;  // what the last chunk leaves of an iteration
+    CHECK(near(in_ms(p.alone), (2.4 + 1) / 2 * time(250) + others, 1e-9));
+    CHECK(near(in_ms(p.stall), in_ms(p.alone) - (mixed ? 3 * 4 : 0), 1e-9));
+    CHECK(near(in_ms(p.packed), 2.4 / 6 * time(1500), 1e-9));
+    CHECK(near(in_ms(p.next), 2.4 * (0.01 * 1250) / 5, 1e-9));
+    CHECK(near(p.decodes + 1, mixed ? 1.4 : 1.0));
+    CHECK(near(p.with_prompt.prefill_past, cached));
+    // One at a time: what it takes but for the decoding beside it.
+    const auto one =
+        pm::detail::prompt_passes_of(of_groups(1, 1), load(250), kind, 32.0, ms(4), time_of);
+    CHECK(one.together == 1);
+    CHECK(near(in_ms(one.next), 2.4 * time(250) - (mixed ? 2.4 * 4 : 0), 1e-9));
+    // A budget of two and a half prompts.
+    const auto wide =
+        pm::detail::prompt_passes_of(of_groups(2, 3), load(1500), kind, 32.0, ms(4), time_of);
+    CHECK(wide.chunks == 1);
+    CHECK(near(wide.together, 2.5 * 6));
+  }
+}
+
+TEST_CASE("passes by hand: what an engine's budget leaves beside decoding, and who keeps it full") {
+  const auto d = of_groups(2, 2);
+  auto l = load(300);
+  CHECK(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 100.0) == 300);
+  // 100 gaps meet two prompts of 600 tokens over two stages: six tokens in each.
+  CHECK(near(pm::detail::most_decoding(d, l, 100.0, 2.0), 2 * 300 / 6.0));
+  l.chunk_tokens.reset();
+  const double all = pm::detail::tokens_of_pass(d);
+  CHECK(pm::detail::prompt_budget(d, l, scheduling::prefill_first, 100.0) == all);
+  CHECK(near(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 100.0), all - 50));
+  CHECK(near(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 2 * all), all / 16));
+  CHECK(near(pm::detail::most_decoding(d, l, 100.0, 2.0), 2 * all / 7));
+  // Short prompts among long answers: a sixteenth of the budget is theirs in any case.
+  CHECK(near(pm::detail::most_decoding(d, l, 1e4, 1.0), 2 * all / (16 * 0.03)));
+}
+
+TEST_CASE("bound by hand: a run that decodes beside chunks of others") {
+  const auto d = of_groups(2, 1);
+  const auto s = pm::detail::steady_state(d, load(250), pass_of);
+  // Four others, but for the first quarter of all; a chunk of each holds 250 tokens.
+  const double itl = given({5, 1050.5, 3 * 600 / 101.0, 575});
+  const double first = (3 + 1) / 2.0 * given({4, 1050.5, 250, 575});
+  CHECK(near(in_ms(s.itl), itl, 1e-9));
+  CHECK(near(in_ms(s.ttft), first, 1e-9));
+  CHECK(near(s.throughput.value(), 5e3 / (first + 100 * itl), 1e-9));
+  CHECK(near(in_ms(s.e2e), first + 100 * itl, 1e-9));
+  // Places for two of the five: three wait.
+  auto l = load(250);
+  l.batch_limit = 2;
+  const auto two = pm::detail::steady_state(d, l, pass_of);
+  CHECK(near(two.throughput.value() * two.e2e.value(), 5, 1e-9));
+  CHECK(near(two.wait.value(), 3 / two.throughput.value(), 1e-9));
+}
+
+TEST_CASE(
+    "bound by hand: arrivals, and more of them than a pipeline's prompts or places let through") {
+  const auto d = of_groups(2, 3);
+  auto l = load(250);
+  const auto at = [&](double rate) {
+    l.arrivals = pm::open_loop{rate * pm::request_per_s};
+    return pm::detail::steady_state(d, l, pass_of);
+  };
+  const auto s = at(12);
+  CHECK(s.feasible);
+  CHECK(near(s.batch, 12 * 101 * s.itl.value(), 1e-6));
+  CHECK(near(in_ms(s.itl), given({s.batch, 1050.5, s.batch * 600 / 101, 575}), 1e-6));
+  // M/D/1 of a third of the arrivals, before the first of two stages.
+  const double first = (3 + 1) / 2.0 * given({s.batch, 1050.5, 250, 575}), stage = first / 2;
+  const double busy = 12 / 3.0 * 1e-3 * stage;
+  CHECK(near(in_ms(s.wait), busy / (1 - busy) / 2 * stage, 1e-6));
+  CHECK(near(in_ms(s.ttft), in_ms(s.wait) + first, 1e-6));
+  l.batch_limit = 30;
+  const double full = given({30, 1050.5, 30 * 600 / 101.0, 575});
+  const auto over = at(40);
+  CHECK_FALSE(over.feasible);
+  CHECK(near(over.feasible.available, 30 / (1e-3 * full * 101), 1e-6));
+  // One that never catches up waits as a queue that is all but full, 10^6 / 2 of its service.
+  const auto late = at(1000);
+  const double each = given({30, 1050.5, 250, 575});
+  CHECK(near(in_ms(late.wait), 0.5e6 * each, 1e-3));
+}
+
+TEST_CASE(
+    "service by hand: whole requests vary with their first token and their answer, as a "
+    "lognormal") {
+  pm::serving_estimate s;
+  s.ttft = 6.0 * pm::second;
+  s.itl = ms(20);
+  s.throughput = 2 * pm::request_per_s;
+  s.first_token.add({1.0, 3.0 * pm::second, {}, 3.0 * pm::second});
+  auto l = load(250);
+  l.output_tokens = 201;
+  l.output_cv = 1;
+  pm::detail::add_whole_requests(s, l);
+  CHECK(near(s.e2e.value(), 10));
+  CHECK(near(s.e2e_cv, std::sqrt(3.0 * 3.0 + 4.0 * 4.0) / 10, 1e-9));
+  CHECK(near(s.output_rate.value(), 402));
+  pm::detail::add_whole_requests(s, l, 51.0);
+  CHECK(near(s.e2e.value(), 9));
+  // cv^2 = e - 1: a logarithm with a deviation of 1, whose median is the mean over sqrt(e).
+  s.e2e_cv = std::sqrt(std::exp(1.0) - 1);
+  CHECK(near(s.e2e_quantile(0.5).value(), 9 * std::exp(-0.5), 1e-3));
+  CHECK(near(s.e2e_quantile(0.8413447).value(), 9 * std::exp(0.5), 1e-3));
+}
+
+namespace {
+
+/// Two replicas compute prompts, 120 ms each and 220 ms for two; three decode, 10 ms and 0.5 for each sequence.
+struct two_pools {
+  pm::disaggregated d{.prefill = {of_groups(1, 1), 2},
+                      .decode = {of_groups(1, 1), 3},
+                      .link = {.per_device = 1.0 * pm::GB_per_s, .streamed = false}};
+  pm::service_load l{.input_tokens = 1000,
+                     .output_tokens = 101,
+                     .arrivals = pm::closed_loop{24, 96},
+                     .chunk_tokens = 2000.0,
+                     .input_cv = 1.0,
+                     .output_cv = 0.5};
+  pm::service_terms engine = [] {
+    pm::service_terms t;
+    t.request_host = ms(7);
+    return t;
+  }();
+  // 32 layers x 4 KiB x 1000 tokens, over two devices.
+  double sent = 1e3 * 32 * 4096 * 1000 / 2 / 1e9;
+  double own = 7 + 120 + sent;
+  static double step(double batch) { return 10 + 0.5 * batch; }
+
+  template <template <class, class, class> class Flow>
+  pm::disaggregated_estimate estimate(const pm::service_terms& terms) const {
+    const auto prefill = [](const pm::iteration& i) {
+      pm::estimate e;
+      e.time = ms(20 + 0.1 * i.prefill_tokens);
+      return e;
+    };
+    const auto decode = [](const pm::iteration& i) {
+      pm::estimate e;
+      e.time = ms(step(i.batch));
+      return e;
+    };
+    return Flow<double, decltype(prefill), decltype(decode)>(d, l, terms, prefill, decode)
+        .estimate();
+  }
+  pm::disaggregated_estimate predicted() const {
+    return estimate<pm::detail::disaggregated_prediction>(engine);
+  }
+  pm::disaggregated_estimate bound() const { return estimate<pm::detail::disaggregated_bound>({}); }
+};
+
+void check_part(const pm::latency_distribution& times, std::size_t i, double weight, double from,
+                double spread, double tail) {
+  INFO("part " << i << ": " << times[i].weight << " from " << in_ms(times[i].from) << " + "
+               << in_ms(times[i].spread) << ", tail " << in_ms(times[i].tail) << " ms");
+  CHECK(std::fabs(times[i].weight - weight) < 1e-6);
+  CHECK(near(in_ms(times[i].from), from, 1e-6));
+  CHECK(std::fabs(in_ms(times[i].spread) - spread) < 1e-3);
+  CHECK(std::fabs(in_ms(times[i].tail) - tail) < 1e-3);
+}
+
+}  // namespace
+
+TEST_CASE("pools by hand: a run, whose first prompts come at once") {
+  two_pools x;
+  for (const double output : {101.0, 41.0}) {
+    for (const bool starts : {false, true}) {
+      x.l.output_tokens = output;
+      x.l.first_tokens = 3;
+      x.d.decode_starts = starts;
+      const auto s = x.predicted();
+      const double steps = output - 1 + (starts ? 1 : 0);
+      const double batch = s.batch / 3, step = x.step(batch), answer = steps * step;
+      CHECK(near(in_ms(s.itl), step, 1e-9));
+      CHECK(near(s.throughput.value(), 3 * batch / (1e-3 * answer), 1e-9));
+      // A prompt is a slot of 220 / 2 / 2 ms; its wave ends from 220 ms, two on each, to 24 slots.
+      const double away = x.own + answer - 55;
+      const double queue = pm::detail::wait_in_loop(24.0, 55.0, away, 1.0);
+      const double first = 7 + x.sent + (220 + 24 * 55) / 2.0;
+      const double before = 0.25 * first + 0.75 * (x.own + queue);
+      CHECK(near(s.throughput.value(), 24e3 / std::fmax(answer + before, 24 * 55), 1e-6));
+      const double certain = std::fmax(24 * 55 - away - 55, 0);
+      const double start = ((starts ? 1 : 0) + 2) * step;
+      check_part(s.first_token, 0, 0.25, 7 + x.sent + start + 220, 1100, 0);
+      const double waits = std::pow(std::fmin(s.prefill_busy, 1 - 1e-6), std::sqrt(6.0) - 1);
+      check_part(s.first_token, 1, 0.75 * (1 - waits), x.own + start + certain, 0, 0);
+      check_part(s.first_token, 2, 0.75 * waits, x.own + start + certain,
+                 2 / waits * (queue - certain), 0);
+      CHECK(near(in_ms(s.wait), 0.75 * queue + 0.25 * ((220 + 24 * 55) / 2.0 - 120), 1e-6));
+      // A link for each of two devices that send and three that take.
+      CHECK(near(s.transfer_busy, s.throughput.value() * 1e-3 * x.sent / 2, 1e-9));
+    }
+  }
+  // As many replicas as requests: each prompt is alone.
+  x.l.arrivals = pm::closed_loop{2, 8};
+  CHECK(near(in_ms(x.predicted().first_token[0].from),
+             7 + x.sent + in_ms(x.predicted().itl) * 3 + 120, 1e-6));
+}
+
+TEST_CASE("pools by hand: places that are all taken, and the rate that they let through") {
+  two_pools x;
+  x.l.batch_limit = 4;
+  const auto s = x.predicted();
+  const double answer = 100 * x.step(4);
+  CHECK(near(s.batch, 12, 1e-6));
+  CHECK(near(s.decode_busy, 1, 1e-6));
+  CHECK(near(s.throughput.value(), 12e3 / answer, 1e-6));
+  CHECK(near(s.balanced_ratio, 110 / (answer / 4), 1e-6));
+  const double queue = pm::detail::wait_in_loop(24.0, 55.0, x.own + answer - 55, 1.0);
+  const double before = 0.25 * (7 + x.sent + 770) + 0.75 * (x.own + queue);
+  const double place = 2 * answer - answer - before;
+  CHECK(near(in_ms(s.wait), place + 0.75 * queue + 0.25 * (770 - 120), 1e-6));
+  const auto b = x.bound();
+  CHECK(near(b.batch, 12, 1e-6));
+  CHECK(near(b.throughput.value() * b.e2e.value(), 24, 1e-6));
+}
+
+TEST_CASE("pools by hand: arrivals wait for prompts before theirs and for a place") {
+  two_pools x;
+  x.l.batch_limit = 6;
+  const pm::open_loop arrivals{.rate = 8 * pm::request_per_s, .cv = 2.0, .together = 3.0};
+  x.l.arrivals = arrivals;
+  const double most = 18e3 / (100 * x.step(6)), busy = 8 * 0.055;
+  const double waits = std::pow(busy, std::sqrt(6.0) - 1);
+  const double queue = (2 * 2 + 1) / 2.0 * waits / (1 - busy) * 55;
+  const auto s = x.predicted();
+  CHECK(s.feasible);
+  const double batch = 8 * 0.1 / 3 * x.step(s.batch / 3);  // of each of three
+  CHECK(near(s.batch, 3 * batch, 1e-6));
+  auto places = x.engine;
+  places.room = 18;
+  places.output_cv = 0.5;
+  const auto taken =
+      pm::detail::wait_for_place(places, arrivals, 3 * batch, most * pm::request_per_s);
+  const double place = taken.share * in_ms(taken.each);
+  CHECK(place > 1);
+  CHECK(near(in_ms(s.wait), place + 55 + queue, 1e-6));  // two come with it: a slot each, or half
+  check_part(s.first_token, 0, 1 - waits, x.own + place + 55, 0, 0);
+  check_part(s.first_token, 1, waits, x.own + place + 55, 0, queue / waits);
+  const auto b = x.bound();
+  CHECK(near(in_ms(b.wait), 55 + queue, 1e-6));
+  CHECK(near(in_ms(b.ttft), x.own - 7 + 55 + queue, 1e-6));
+  CHECK(near(in_ms(b.itl), x.step(batch), 1e-6));
+  CHECK(near(in_ms(b.e2e), in_ms(b.ttft) + 100 * in_ms(b.itl), 1e-6));
+  CHECK(near(b.batch, 3 * batch, 1e-6));
+  // Of 18.2 prompts and 13.8 answers a second the fewer, and at the least all but that.
+  x.l.arrivals = pm::open_loop{most * 1.001 * pm::request_per_s};
+  const auto over = x.predicted();
+  CHECK_FALSE(over.feasible);
+  CHECK(near(over.feasible.available, most, 1e-6));
+  CHECK(std::string(over.feasible.reason).find("decode pool") != std::string::npos);
+  x.l.arrivals = pm::open_loop{most * 0.999 * pm::request_per_s};
+  CHECK(x.predicted().feasible);
+}
+
+TEST_CASE("pools by hand: prompts that fit beside the weights bound what runs together") {
+  two_pools x;
+  x.l.chunk_tokens = 1500;
+  // 1.5 prompts of 100 ms and 20 ms: 170 ms over 1.5 and two replicas.
+  CHECK(near(x.predicted().prefill_busy, x.predicted().throughput.value() * 0.170 / 1.5 / 2, 1e-9));
+}
