@@ -3,6 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/deployment/plan_ledger.hpp>
 #include <perfmodel/deployment/plan_work.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/workload/catalog/llama.hpp>
+#include <utility>
 #include <vector>
 
 #include "support/near.hpp"
@@ -257,4 +260,79 @@ TEST_CASE("plan parts: a record is noted run by run, as the ledger itself would 
   CHECK(r.passed_over == 2 + 2);
   REQUIRE(r.frontier.size() == 1);
   CHECK(r.frontier[0].replicas == 4);
+}
+
+namespace {
+
+/// Serves pools without a model: a slot of a prompt by the ranks of its replica, and the ratio that balances them.
+struct stated_pools {
+  double ratio = 1.0;
+
+  pm::disaggregated_estimate apart(const pm::disaggregated& pools, const pm::service_load&,
+                                   const stated_pools&) const {
+    const int tensor = pools.prefill.deployment.layout.tensor;
+    pm::disaggregated_estimate s;
+    s.throughput = pm::request_rate<>::from_value(2.0);
+    s.prefill_busy = tensor == 1 ? 0.5 : 0.2;  // 0.25 s; 2 x 0.1 s; 4 x 0.1 s of devices
+    s.prefill.time = (tensor == 1 ? 1.0 : 1.0 / tensor) * pm::second;
+    s.balanced_ratio = ratio;
+    return s;
+  }
+};
+pm::plan_request pooled(double concurrency) {
+  return {
+      .accelerators = {pm::catalog::h100_sxm},
+      .model = pm::catalog::llama_3_8b,
+      .gpus = 12,
+      .load = {.input_tokens = 512, .output_tokens = 256, .arrivals = pm::closed_loop{concurrency}},
+      .pools = pm::plan_pools{.link = pm::cache_link{.per_device = 1.0 * pm::GB_per_s}}};
+}
+std::vector<pm::deployment> cut_over(const pm::plan_request& q, const std::vector<int>& ranks) {
+  std::vector<pm::deployment> all;
+  for (const int tensor : ranks) {
+    all.push_back({.device = q.accelerators[0], .model = q.model, .layout = {.tensor = tensor}});
+  }
+  return all;
+}
+/// Replicas that decode and that prefill, of two devices each, in the order in which they are tried.
+using tried = std::vector<std::pair<double, double>>;
+tried pools_of_two(double ratio, double concurrency) {
+  const pm::plan_request q = pooled(concurrency);
+  const stated_pools serve{ratio};
+  const auto able = cut_over(q, {2});
+  tried all;
+  pm::detail::each_pools(
+      q, pm::detail::pool_kinds{q.accelerators[0], serve, q.accelerators[0], serve}, able, able,
+      [&](const pm::disaggregated& pools, double limit, const auto&) {
+        CHECK(limit == concurrency / pools.decode.replicas);
+        all.emplace_back(pools.decode.replicas, pools.prefill.replicas);
+      });
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "plan parts: replicas that prefill are one, and what balances those that decode, down and up") {
+  // Of 12 devices 1, 2 and 4 replicas of two decode, beside at most 5, 4 and 2.
+  CHECK(pools_of_two(1.3, 64) == tried{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {2, 3}, {4, 1}, {4, 2}});
+  CHECK(pools_of_two(0.4, 64) == tried{{1, 1}, {2, 1}, {4, 1}, {4, 2}});
+  CHECK(pools_of_two(1.0, 64) == tried{{1, 1}, {2, 1}, {2, 2}, {4, 1}, {4, 2}});
+  CHECK(pools_of_two(3.0, 64) == tried{{1, 1}, {1, 3}, {2, 1}, {2, 4}, {4, 1}, {4, 2}});
+  // Of two requests at once no four replicas have one each.
+  CHECK(pools_of_two(1.0, 2) == tried{{1, 1}, {2, 1}, {2, 2}});
+}
+
+TEST_CASE("plan parts: prompts are computed where no other way is both cheaper and quicker") {
+  const pm::plan_request q = pooled(64);
+  const stated_pools serve;
+  const auto able = cut_over(q, {1, 2, 4});
+  const auto pools = pm::detail::prompt_pools(
+      q, pm::detail::pool_kinds{q.accelerators[0], serve, q.accelerators[0], serve}, able);
+  REQUIRE(pools.size() == 2);
+  CHECK(pools[0].on == &able[1]);
+  CHECK(near(pools[0].device_time, 0.2));
+  CHECK(pools[0].alone == 0.5);
+  CHECK(pools[1].on == &able[2]);
+  CHECK(near(pools[1].device_time, 0.4));
 }
