@@ -279,6 +279,29 @@ TEST_CASE("service: arrivals faster than a full service answers them say which r
   CHECK(pm::serving(d, l, silicon).feasible);
 }
 
+TEST_CASE(
+    "service: arrivals meet the requests of a loop that has as many, and what comes at once") {
+  // n = rate x C(n + m), with m one for a Poisson's arrivals one by one: here (1 + 2^2) / 2 + (3 - 1) / 2.
+  const pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
+  const pm::derated silicon{.compute_efficiency = 0.7};
+  pm::service_load l{.input_tokens = 1024, .output_tokens = 128, .batch_limit = 200};
+  const double rate = 12, met = 3.5;
+  l.arrivals = pm::open_loop{rate * pm::request_per_s, 2.0, 3.0};
+  const auto open = pm::serving(d, l, silicon);
+  REQUIRE(open.feasible);
+  const auto loop = [&](double n) {
+    l.arrivals = pm::closed_loop{n};
+    return pm::serving(d, l, silicon);
+  };
+  double low = met + 1, high = 200;
+  while (high - low > 1e-7 * high) {
+    const double n = (low + high) / 2;
+    (n * rate / loop(n).throughput.value() > n - met ? low : high) = n;
+  }
+  CHECK(low < 190);
+  CHECK(near(open.itl, loop(low).itl, 1e-5));
+}
+
 TEST_CASE("service: lengths of a list") {
   const double two[] = {100, 300};
   CHECK(pm::lengths_of(two).mean == 200);
