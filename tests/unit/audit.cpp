@@ -320,6 +320,12 @@ TEST_CASE("what a claim would take: 280 tokens/s of 4 streams at 85 ms", "[audit
   for (const needed_input& n : ranked) CHECK_THAT(n.needed, WithinRel(6.0, 1e-9));
   CHECK(needed_inputs(101.0, std::vector{far[0]}, itself).empty());  // 1010 times
   CHECK(needed_inputs(99.0, std::vector{far[0]}, itself).size() == 1);
+  // An eighth of a decade that meets the value itself, upwards and down.
+  const std::vector<slip_input> one{{.name = "x", .number = 1.0}};
+  for (const double value : {10.0, 0.1}) {
+    REQUIRE(needed_inputs(value, one, itself).size() == 1);
+    CHECK_THAT(needed_inputs(value, one, itself)[0].needed, WithinRel(value, 1e-9));
+  }
   // No count of a step that jumps, nothing beyond a factor of a thousand, no law that refuses.
   const std::vector<slip_input> counts{{.name = "n", .number = 4.0, .whole = true}};
   const auto steps = [](std::span<const slip_question> q) -> std::optional<double> {

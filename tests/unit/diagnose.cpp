@@ -323,6 +323,37 @@ TEST_CASE("diagnose: of equal shares the first of the flowchart comes first") {
   for (std::size_t i = 0; i < 4; ++i) CHECK(d.findings[i].cause == order[i]);
 }
 
+TEST_CASE("diagnose: a step that waits alike for two is of the first stage") {
+  // The quotient of two times need not give them back to the last bit: batches of which it does.
+  int launches = 0, bytes = 0;
+  for (double batch = 1; batch <= 64; ++batch) {
+    const pm::iteration i{.batch = batch, .context = 512};
+    pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b};
+    const pm::step_demand s = demand_of_step(d, i);
+    const pm::bytes<> moved = s.weights + s.cache;
+    const pm::duration<> memory = moved / d.device.dram.bandwidth.quantity();
+    if (s.launches * (memory / s.launches) == memory) {
+      ++launches;
+      CHECK(pm::decode_stage_of(d, i, memory / s.launches) == pm::decode_stage::launch);
+    }
+    d.device.dram.bandwidth = moved / s.compute;
+    if (moved / d.device.dram.bandwidth.quantity() == s.compute) {
+      ++bytes;
+      CHECK(pm::decode_stage_of(d, i, {}) == pm::decode_stage::bandwidth);
+    }
+    d.device.dram.bandwidth = 1000.0 * moved / s.compute;
+    if (s.launches * (s.compute / s.launches) == s.compute)
+      CHECK(pm::decode_stage_of(d, i, s.compute / s.launches) == pm::decode_stage::launch);
+    // What fits exactly fits.
+    d.device.dram.bandwidth = 0.001 * moved / s.compute;
+    d.device.l2.capacity = moved;
+    d.device.l2.bandwidth = 0.5 * moved / s.compute;
+    CHECK(pm::decode_stage_of(d, i, {}) == pm::decode_stage::l2);
+  }
+  CHECK(launches > 0);
+  CHECK(bytes > 0);
+}
+
 TEST_CASE("diagnose: bad input is refused by name") {
   const auto why = [](const pm::measured_pass& m) {
     return refusal([&] { (void)pm::diagnose(llama, chat, m); });

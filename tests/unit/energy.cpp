@@ -56,3 +56,9 @@ TEST_CASE("a cap below idle power is a result with a reason") {
   CHECK(refusal([] { (void)pm::energy_of(pm::energy_costs{}, pm::demand{}, 0_s); }) ==
         "PM-E010: time is 0; allowed: more than 0");
 }
+
+TEST_CASE("a cap of what is drawn at idle leaves no clock") {
+  const pm::power_cap c = pm::clock_under_cap(100_W, 100_W, 600_W, 3.0);
+  CHECK_FALSE(c.feasible);
+  CHECK(c.clock_share == 0.0);
+}

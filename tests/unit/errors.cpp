@@ -94,6 +94,8 @@ TEST_CASE("number formats know their size, and the wider of two multiplies") {
   CHECK(pm::bytes_of(pm::tf32) == 4_B);
   CHECK(pm::wider(pm::bf16, pm::int4) == pm::bf16);
   CHECK(pm::wider(pm::fp8, pm::fp32) == pm::fp32);
+  CHECK(pm::wider(pm::fp16, pm::bf16) == pm::fp16);  // of equal ones the first
+  CHECK(pm::wider(pm::bf16, pm::fp16) == pm::bf16);
   for (const pm::number_format f : pm::all_formats) {
     CHECK(std::string(pm::name_of(f)).size() >= 3);
     CHECK(pm::bits_of(f) >= 4);

@@ -123,6 +123,11 @@ TEST_CASE("explain: what a reader would cross out is not there") {
   CHECK(scalar_max(-a, zero).value() == 0);  // not crossed out: the constant is the larger
   CHECK(scalar_min(a, zero).value() == 0);
   CHECK((zero - a).value() == -12);
+  // Nor is there a larger or a root where all is 0.
+  const auto nought = pm::traced::input(t, 0, "nought");
+  for (const auto& same :
+       {scalar_max(nought, zero), scalar_max(zero, nought), sqrt(nought * nought)})
+    CHECK(steps(named("y", same))[0].formula == "nought");
   // Another of the same value is no reason to cross anything out, nor is a square of what is negative.
   const auto b = pm::traced::input(t, 12, "b");
   CHECK(steps(named("y", a - b))[0].formula == "a - b");
@@ -227,4 +232,7 @@ TEST_CASE("explain: a shared step is written once, before what needs it") {
   CHECK(d.steps[0].name == "s");
   CHECK(d.inputs.size() == 1);
   CHECK(pm::derivation_of(pm::traced(3.0)).inputs.empty());
+  // An input alone, the first of its trace, is its own derivation.
+  REQUIRE(pm::derivation_of(a).inputs.size() == 1);
+  CHECK(pm::derivation_of(a).inputs[0].name == "a");
 }

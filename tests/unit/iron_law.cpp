@@ -55,3 +55,18 @@ TEST_CASE("the iron law refuses negative amounts, rates of 0 and p below 1") {
   CHECK(refusal([] { (void)pm::partly_overlapped(1_s, 1_s, pm::overlap{0.5}); }) ==
         "PM-E010: p is 0.5; allowed: 1 or more");
 }
+
+TEST_CASE("a copy asks no unit for its rate") {
+  pm::accelerator a;
+  a.name = "memory alone";
+  a.dram.bandwidth = 4_TB_per_s;
+  pm::demand copy;
+  copy.dram = {8_GB, 4_GB};
+  const pm::estimate e = pm::iron_law(a, copy, 1_ms);
+  CHECK(near(e.time, 4_ms));
+  CHECK(e.mfu == 0.0);
+  CHECK(near(e.mbu, 0.75));
+  const pm::estimate nothing = pm::iron_law(a, pm::demand{}, 0_s);
+  CHECK(nothing.mfu == 0.0);
+  CHECK(nothing.mbu == 0.0);
+}

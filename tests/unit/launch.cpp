@@ -17,6 +17,7 @@ TEST_CASE("capturing that saves nothing is reported, not divided by") {
   CHECK(b.saved_per_call < 0_s);
   CHECK(b.feasible.needed == 3e-3);
   CHECK(b.feasible.available == 2e-3);
+  CHECK_FALSE(pm::calls_to_earn_back(1_s, 2_ms, 2_ms).feasible);
 }
 
 TEST_CASE("gaps between kernels count when the device is the limit") {

@@ -88,6 +88,10 @@ TEST_CASE("cost, slope and curvature of a fit, and where it ends", "[calibration
   s.descend();  // to where 0.05 - x - 0.02 - x + 0.1 = 0
   CHECK_THAT(1.0 + 8.0 * s.x[0], WithinRel(2.0 * std::exp(0.065), 1e-6));
   CHECK(s.passes < 20);
+  CHECK(pm::fit_log_ratios(one, measured, itself, {.iterations = 2}).iterations == 2);
+  const auto unmoved = pm::fit_log_ratios(one, measured, itself, {.iterations = 0});
+  CHECK(unmoved.value[0] == 2.0);
+  CHECK(unmoved.iterations == 0);
 }
 
 TEST_CASE("a fit of one parameter has the error of a mean", "[calibration]") {

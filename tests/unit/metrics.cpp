@@ -63,3 +63,14 @@ TEST_CASE("batching efficiency refuses no sequence and empty ones") {
           (void)pm::static_batch_efficiency(std::array<double, 2>{1.0, 0.0});
         }) == "PM-E010: length is 0; allowed: more than 0");
 }
+
+TEST_CASE("a copy achieves bytes and no FLOP, on what has no units for these") {
+  pm::accelerator a;
+  a.name = "memory alone";
+  a.dram.bandwidth = 4_TB_per_s;
+  pm::demand copy;
+  copy.dram = {8_GB, 4_GB};
+  const auto r = pm::achieved(a, copy, 6_ms);
+  CHECK(r.mfu == 0.0);
+  CHECK(near(r.mbu, 0.5));
+}

@@ -50,6 +50,14 @@ TEST_CASE("the two ways for a decode batch to be impossible") {
   CHECK(full.batch == 0.0);
 }
 
+TEST_CASE("a decode batch that grows as fast as it is served never settles") {
+  const auto output = 1000.0 * pm::token_per_request;
+  const pm::batch_equilibrium b = pm::decode_batch(2_req_per_s, output, 20_ms, 0.5_ms, 1e6);
+  CHECK_FALSE(b.feasible);
+  CHECK(std::string(b.feasible.unit) == "tok/s");
+  CHECK(b.batch == 0.0);
+}
+
 TEST_CASE("a decode batch may be as large as the largest") {
   const pm::batch_equilibrium b =
       pm::decode_batch(1_req_per_s, 8.0 * pm::token_per_request, 1_s, 0_s, 8);

@@ -186,3 +186,27 @@ TEST_CASE("what takes no time is no term, and the ridge itself is bound by compu
   CHECK(pm::regime_of(machine(), pm::bf16, 250_FLOP_per_B) == pm::regime::compute_bound);
   CHECK(pm::regime_of(machine(), pm::bf16, 249_FLOP_per_B) == pm::regime::memory_bound);
 }
+
+TEST_CASE("what is not asked for needs no unit, and at the ridge products bind") {
+  pm::accelerator a;
+  a.name = "memory alone";
+  a.dram.bandwidth = 4_TB_per_s;
+  pm::demand copy;
+  copy.dram = {8_GB, 4_GB};
+  const pm::estimate e = pm::roofline(a, copy);
+  CHECK(e.time == 3_ms);
+  CHECK(e.terms.size() == 1);
+  CHECK(e.mfu == 0.0);
+  CHECK(e.mbu == 1.0);
+  const pm::estimate nothing = pm::roofline(a, pm::demand{});
+  CHECK(nothing.mfu == 0.0);
+  CHECK(nothing.mbu == 0.0);
+  // 1 PFLOP/s over 4 TB/s is 250 FLOP/byte.
+  CHECK(pm::regime_of(machine(), pm::bf16, 250_FLOP_per_B) == pm::regime::compute_bound);
+  CHECK(pm::regime_of(machine(), pm::bf16, 249_FLOP_per_B) == pm::regime::memory_bound);
+  // A sequence whose cache takes exactly what its FLOP allow never gets there.
+  const auto level = pm::ridge_batch(2_FLOP_per_B, 4.0, 2_B, 4_B);
+  CHECK_FALSE(level.feasible.feasible);
+  CHECK(level.batch == 0.0);
+  CHECK(level.feasible.needed == level.feasible.available);
+}

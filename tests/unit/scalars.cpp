@@ -101,6 +101,8 @@ TEST_CASE("the value of the least cost is of the first of equals, by lane and ov
                                    interval(50)};
   CHECK(pm::detail::value_of_least(range, of, 4) == interval(8, 13));
   CHECK(pm::detail::value_of_least(range, of, 1) == interval(10, 11));
+  const std::array<interval, 2> beyond{interval(1, 2), interval(0, 0.5)};  // not among the first
+  CHECK(pm::detail::value_of_least(beyond, {interval(7), interval(8)}, 1) == interval(7));
 }
 
 TEST_CASE("a root is solved for by lane, by end of a range, and with its derivative") {

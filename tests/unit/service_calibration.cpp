@@ -128,6 +128,11 @@ TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]"
   // Around one more such run: its noise, and what is open of the factor.
   CHECK_THAT(found.posterior.token_log_sigma, WithinRel(0.1 * std::sqrt(1.5), 1e-3));
   CHECK_FALSE(found.first_token_after.front());
+  // Two such runs move it two thirds of the way; around a third one, the noise and what is open then.
+  const auto twice = pm::calibrate_service(std::vector{run, run}, silicon, only);
+  CHECK_THAT(twice.posterior.shift[at(pass_time)], WithinRel(0.08 * 2.0 / 3.0, 1e-3));
+  CHECK_THAT(twice.posterior.covariance[0][0], WithinRel(0.01 / 3.0, 1e-3));
+  CHECK_THAT(twice.posterior.token_log_sigma, WithinRel(0.1 * std::sqrt(4.0 / 3.0), 1e-3));
 }
 
 TEST_CASE("service calibration: what one load cannot tell apart", "[calibrated]") {

@@ -1,5 +1,6 @@
 // Quantities as text.
 #include <catch2/catch_test_macros.hpp>
+#include <limits>
 #include <perfmodel/units/literals.hpp>
 #include <perfmodel/units/text.hpp>
 
@@ -76,6 +77,7 @@ TEST_CASE("prefixes end at pico and zetta") {
   CHECK(to_string(1000.0 * pm::byte) == "1 kB");
   CHECK(to_string(1.0 * pm::byte) == "1 B");
   CHECK(to_string(-2e3 * pm::byte) == "-2 kB");
+  CHECK(to_string(std::numeric_limits<double>::infinity() * pm::byte) == "inf B");
 }
 
 TEST_CASE("products of units print their symbols") {
