@@ -52,7 +52,8 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-flags=(-std=c++20 -O0 -w -isystem /usr/include/eigen3 -I"$root/tests" "-DPERFMODEL_SOURCE_DIR=\"$root\"")
+# What is read beyond the end of an array or a list ends the program, as a sanitizer would.
+flags=(-std=c++20 -O0 -w -D_GLIBCXX_ASSERTIONS -isystem /usr/include/eigen3 -I"$root/tests" "-DPERFMODEL_SOURCE_DIR=\"$root\"")
 
 # passes <include folder in front> <test> <program>: does the test pass? Nothing beside the repository is read.
 passes() {
