@@ -98,18 +98,18 @@ TEST_CASE(
 
 TEST_CASE(
     "balanced_batch: the middle is asked where two guesses have not halved what is missed by") {
-  // ln (arriving / b) is -0.7 at 1, -0.2 at a half; the line through them is 0 at exp(-1.4 ln 2) = 0.379.
+  // ln (arriving / b) is -0.3 at 1 and -0.28 at what arrives there; the line through both is 0 at exp(-4.5).
   const auto after = [](double third) {
     pm::detail::balance_search search(100.0);
-    search.learn(0.5);
-    search.learn(0.5 * std::exp(-0.2));
+    search.learn(std::exp(-0.3));
+    search.learn(std::exp(-0.3 - 0.28));
     const double guess = search.guess();
-    CHECK(near(guess, 0.5 * std::exp(-std::log(2.0) * 0.2 / (-std::log(0.5) - 0.2))));
+    CHECK(near(guess, std::exp(-4.5)));
     search.learn(guess * std::exp(third));
     return search.guess() / guess;
   };
-  CHECK(near(after(-0.5), 0.5));  // more than half of ln 2
-  CHECK(after(-0.1) > 0.5);
+  CHECK(near(after(-0.2), 0.5));  // more than half of 0.3
+  CHECK_FALSE(near(after(-0.1), 0.5));
 }
 
 TEST_CASE("balanced_batch: ends far apart are halved first, at batches that the largest decides") {
