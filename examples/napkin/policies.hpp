@@ -30,6 +30,9 @@ perfmodel::basic_calibrated<T> silicon_of(const calibration& c, const T& weight_
   s.narrow_attention_kernels = over(from.narrow_attention_kernels, "attention_kernels", attention);
   const auto experts = source_of(profile_part::experts);
   s.moe_kernels = over(from.moe_kernels, "expert_kernels", experts);
+  if (from.untuned_moe_kernels) {
+    s.untuned_moe_kernels = over(*from.untuned_moe_kernels, "expert_kernels", experts);
+  }
   s.widened_moe_kernels = over(from.widened_moe_kernels, "expert_kernels", experts);
   s.narrow_moe_kernels = over(from.narrow_moe_kernels, "expert_kernels", experts);
   s.spread_moe_kernels = over(from.spread_moe_kernels, "expert_kernels", experts);

@@ -183,6 +183,7 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
   static void take_kernels(pm::basic_calibrated<T>& c, std::string_view library) {
     namespace cat = pm::catalog;
     const bool triton = library == "triton", cutlass = library == "cutlass";
+    if (!triton) c.untuned_moe_kernels.reset();
     c.moe_kernels = pm::lift<T>(triton || cutlass ? cat::triton_experts : cat::trtllm_experts);
     c.narrow_moe_kernels = pm::lift<T>(triton    ? cat::triton_fp8_experts
                                        : cutlass ? cat::cutlass_experts

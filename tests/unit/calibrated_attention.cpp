@@ -342,6 +342,51 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   CHECK(pm::detail::moe_tile_rows(1000.0, k) == 128.0);
 }
 
+TEST_CASE("experts by tiles that nobody tuned, by hand", "[calibrated]") {
+  // 16 experts of 1,024 x 192, 2 tokens each of 16: few. 16 x 12 tiles of 16 x 32 up, 16 x 32 down, on 100 SMs.
+  pm::moe_ffn x{.tokens = 16, .hidden = 1024, .intermediate = 192, .experts = 16, .top_k = 2};
+  pm::machine_parameters machine{.dram_share = 0.5};
+  machine.l2_bandwidth = pm::bandwidth<>::from_value(2e12);
+  const pm::moe_kernels k{.all_rows_buffered = true,
+                          .floor = 20.0 * pm::us,
+                          .dram_saturation = 4.0,
+                          .untuned = true,
+                          .few_tokens_dram_ratio = 1.25,
+                          .many_tokens_dram_ratio = 0.8};
+  const auto ask = [&] {
+    return calibrated_estimate(round_device(), x, {machine, k},
+                               {.routing = pm::expert_routing::balanced});
+  };
+  // Up: weights of 16 x 384 x 1,024 through L2, and 2 rows of each expert for each of 12 columns of tiles; DRAM
+  // at 1.25 x 0.5 TB/s. Down the same with 1,024 columns of 192.
+  const auto product = [](double columns, double depth, double tile, double rows,
+                          double tiles_of_rows, double ratio) {
+    const double weights = 16 * columns * depth * 2;
+    const double tiles = columns / tile;
+    const double arrived = (tiles_of_rows * weights + 16 * tiles * rows * depth * 2) / 2e6;
+    return std::hypot(arrived, weights / (ratio * 0.5e6));
+  };
+  CHECK_THAT(
+      us(ask().terms["grouped GEMMs"]),
+      WithinRel(product(384, 1024, 32, 2, 1, 1.25) + product(1024, 192, 32, 2, 1, 1.25), 1e-9));
+  // 800 tokens: 100 rows of each, two tiles of 64 x 64.
+  x.tokens = 800;
+  CHECK_THAT(
+      us(ask().terms["grouped GEMMs"]),
+      WithinRel(product(384, 1024, 64, 100, 2, 0.8) + product(1024, 192, 64, 100, 2, 0.8), 1e-9));
+  // 8,000: their 16.4 MB do not fit an L2 of 10 MB, and 39 % of the rows come from DRAM, at 0.5 TB/s.
+  x.tokens = 8000;
+  const double missing = 1 - 1e7 / (8000 * 2048.0);
+  const double rows = 16.0 * 6 * 1000 * 1024 * 2;
+  const double weights = 16.0 * 384 * 1024 * 2;
+  const double up = std::hypot((16 * weights + rows * (1 - missing)) / 2e6 + rows * missing / 0.5e6,
+                               weights / 0.4e6);
+  CHECK_THAT(us(ask().terms["grouped GEMMs"]),
+             WithinRel(up + product(1024, 192, 64, 1000, 16, 0.8), 1e-9));
+  CHECK(pm::has_tuned_tiles_on_a100(8, 1792));
+  CHECK_FALSE(pm::has_tuned_tiles_on_a100(8, 14336));
+}
+
 TEST_CASE("grouped GEMMs of the busiest of four ranks by hand, with shared experts",
           "[calibrated]") {
   // 100 tokens choose 2 of 16 experts: 50 rows a rank in the mean, 62.5 with the capacity of 1.25 below the

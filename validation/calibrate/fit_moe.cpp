@@ -9,6 +9,7 @@
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/serving.hpp>
 
+#include "expert_models.hpp"
 #include "fit_rows.hpp"
 #include "published_services.hpp"
 
@@ -16,14 +17,8 @@ namespace {
 
 namespace pm = perfmodel;
 using published::moe_row;
-constexpr std::size_t count = 4;
+constexpr std::size_t count = published::expert_parameter_count;
 using point = pm::dual<count>;
-
-constexpr std::array<pm::fitted_parameter, count> parameters = {
-    {{"floor [us]", 28.0, 1.0, 80.0},
-     {"buffer_share", 0.55, 0.1, 1.0},
-     {"matrix_ratio", 0.8, 0.1, 1.5},
-     {"dram_saturation", 2.0, 0.3, 10.0}}};
 
 /// The time of a row of one library, on its device and with the shares of its machine profile.
 class predictor {
@@ -37,11 +32,7 @@ class predictor {
   }
   point operator()(const std::array<point, count>& v, std::size_t i) const {
     const moe_row& r = rows_[i];
-    auto k = pm::lift<point>(*r.kernels);
-    k.floor = v[0] * pm::us;
-    k.buffer_share = v[1];
-    k.matrix_ratio = v[2];
-    k.dram_saturation = v[3];
+    const auto k = published::expert_kernels_of(*r.kernels, v);
     const machine& m = machines_.at(r.gpu);
     return pm::calibrated_estimate(m.device, pm::lift<point>(r.workload), {m.shares, k},
                                    {.routing = pm::expert_routing::balanced})
@@ -141,6 +132,7 @@ int main(int argc, char** argv) {
   std::map<double, std::vector<double>> stated;  // by the spread that a machine's profile states
   for (const auto& [name, rows] : libraries) {
     const predictor predict(rows);
+    const auto parameters = published::expert_parameters(*rows.front().kernels);
     const auto measured = published::seconds_of(rows);
     const auto fit = pm::fit_log_ratios(parameters, std::span<const double>(measured), predict);
     published::print_score("in sample", name, fit.residual);
@@ -164,6 +156,12 @@ int main(int argc, char** argv) {
   for (const auto& [spread, residual] : stated) {
     published::print_coverage("experts", residual, spread);
   }
+  std::map<std::string, std::vector<double>> never;
+  for (const auto& x : all) {
+    const auto e = x.estimate(pm::catalog::moe_profile_of(*x.device).value);
+    if (!x.fitted) never[x.gpu + ' ' + x.kind()].push_back(std::log(x.seconds / e.time.value()));
+  }
+  for (const auto& [who, residual] : never) published::print_score("never fitted", who, residual);
   widened_fit(folder).print();
   return 0;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "amd_models.hpp"
+#include "expert_models.hpp"
 #include "fit_rows.hpp"
 #include "interval_names.hpp"
 #include "left_out_products.hpp"
@@ -118,16 +119,9 @@ inline void add_experts(residuals& out, const std::vector<moe_row>& rows) {
     machines[r.gpu] = {pm::lift<scalar>(*r.device),
                        pm::lift<scalar>(pm::catalog::moe_profile_of(*r.device).value)};
   }
-  const std::array<pm::fitted_parameter, 4> p = {{{"floor [us]", 28.0, 1.0, 80.0},
-                                                  {"buffer_share", 0.55, 0.1, 1.0},
-                                                  {"matrix_ratio", 0.8, 0.1, 1.5},
-                                                  {"dram_saturation", 2.0, 0.3, 10.0}}};
+  const auto p = published::expert_parameters(*rows.front().kernels);
   const auto predict = [&](const std::array<scalar, 4>& v, std::size_t i) {
-    auto k = pm::lift<scalar>(*rows[i].kernels);
-    k.floor = v[0] * pm::us;
-    k.buffer_share = v[1];
-    k.matrix_ratio = v[2];
-    k.dram_saturation = v[3];
+    const auto k = published::expert_kernels_of(*rows[i].kernels, v);
     const auto& [device, machine] = machines.at(rows[i].gpu);
     return calibrated_estimate(device, pm::lift<scalar>(rows[i].workload), {machine, k},
                                {.routing = pm::expert_routing::balanced})

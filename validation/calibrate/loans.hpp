@@ -68,7 +68,7 @@ inline void add_attention(by_operation& out, const std::string& folder) {
 /// Their libraries were fitted to H100 and H200 together; the machine's shares are borrowed.
 inline void add_experts(by_operation& out, const std::string& folder) {
   for (const auto& r : published::moe_rows(folder)) {
-    pm::moe_kernels k = *r.kernels;
+    pm::moe_kernels k = r.kernels->untuned ? pm::catalog::triton_experts : *r.kernels;
     const bool narrow = bits_of(r.workload.format) < 16.0;
     if (r.device == &pm::catalog::b200_sxm) {
       k = narrow ? pm::catalog::triton_fp8_experts : pm::catalog::triton_experts;

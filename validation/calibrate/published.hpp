@@ -18,7 +18,12 @@ inline const pm::attention_kernels& attention_kernels_of(const std::string& back
   return pm::catalog::flash_attention_2;
 }
 
-inline const pm::moe_kernels& moe_kernels_of(const std::string& backend) {
+/// `experts` on a rank, so wide: SGLang's rows, of A100, are by tuned tiles where there is a file of them.
+inline const pm::moe_kernels& moe_kernels_of(const std::string& backend, double experts,
+                                             double width) {
+  if (backend.starts_with("sglang") && !pm::has_tuned_tiles_on_a100(experts, width)) {
+    return pm::catalog::untuned_triton_experts;
+  }
   if (backend.find("cutlass") != std::string::npos) return pm::catalog::cutlass_experts;
   if (backend.find("trtllmbf16") != std::string::npos) return pm::catalog::trtllm_experts;
   if (backend.find("trtllmfp8") != std::string::npos) return pm::catalog::trtllm_fp8_experts;
@@ -109,7 +114,8 @@ struct moe_row {
   const pm::moe_kernels* kernels = nullptr;
   double seconds = 0.0;
   pm::expert_routing routing = pm::expert_routing::balanced;
-  bool fitted = true;  ///< sglang's rows, from A100, were not, nor those with 256 experts
+  bool fitted =
+      true;  ///< sglang's by tuned tiles were not, nor 256 experts, nor what computes_all_choices
 
   std::string kind() const { return kernels->name.c_str(); }
   template <class T>
@@ -126,6 +132,12 @@ struct moe_row {
 /// take no longer than 151 experts do at the full bandwidth).
 inline bool routed_by_groups(const std::string& experts) {
   return experts == "256";
+}
+
+/// SGLang's rows of 128 experts on 8 ranks of A100 take as long from 4,096 tokens on as those of one rank, as
+/// though every choice of a token were computed.
+inline bool computes_all_choices(const moe_row& r) {
+  return r.kernels->untuned && r.workload.expert_parallel > 1.0;
 }
 
 /// `grouped`: those rows, and no others.
@@ -145,10 +157,13 @@ inline std::vector<moe_row> moe_rows(const std::string& folder, bool grouped = f
                            .expert_parallel = r.count("ep"),
                            .format = format_of(r.text("dtype"))},
               .device = device_named(r.text("gpu")),
-              .kernels = &moe_kernels_of(r.text("backend")),
+              .kernels = &moe_kernels_of(r.text("backend"), r.count("num_experts") / r.count("ep"),
+                                         r.count("inter_size") / r.count("tp")),
               .seconds = r.seconds(),
               .routing = grouped ? pm::expert_routing::grouped : pm::expert_routing::balanced,
-              .fitted = !grouped && !r.text("backend").starts_with("sglang")};
+              .fitted = !grouped};
+    const bool tuned_sglang = r.text("backend").starts_with("sglang") && !x.kernels->untuned;
+    x.fitted = x.fitted && !tuned_sglang && !computes_all_choices(x);
     if (x.device != nullptr) out.push_back(x);
   }
   return out;

@@ -118,7 +118,9 @@ comparison compare_experts(const row& r) {
   w.format = blocks ? fp8 : format_in(r, "dtype");
   w.weights = blocks ? storage_format(fp8, 128 * 128, 32) : storage_format(w.format);
   comparison c = basic(r, "experts", a);
-  const moe_kernels& k = published::moe_kernels_of(cat(blocks ? "fp8moe " : "", r.text("backend")));
+  const moe_kernels& k =
+      published::moe_kernels_of(cat(blocks ? "fp8moe " : "", r.text("backend")),
+                                w.experts / w.expert_parallel, w.intermediate / w.tensor_parallel);
   const demand d = demand_of(w);
   set(c, a, d,
       calibrated_estimate(a, w, {catalog::moe_profile_of(a).value, k},

@@ -50,6 +50,9 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.widened_moe_kernels = catalog::widened_experts;
   c.narrow_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::triton_fp8_experts;
   c.spread_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::cutlass_experts;
+  if (catalog::relatives_of(a.architecture)[0] == &catalog::measured_a100) {
+    c.untuned_moe_kernels = catalog::untuned_triton_experts;
+  }
   if (catalog::is_measured_amd(a)) detail::run_aiter(c, a);
   if (catalog::same_machine(a, catalog::rtx_pro_6000)) {
     c.moe_kernels = catalog::triton_experts_rtx_pro_6000;

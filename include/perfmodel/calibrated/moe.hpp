@@ -4,6 +4,7 @@
 #include <perfmodel/calibrated/conditions.hpp>
 #include <perfmodel/calibrated/machine_profile.hpp>
 #include <perfmodel/calibrated/moe_kernels.hpp>
+#include <perfmodel/calibrated/moe_untuned.hpp>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/soft_max.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
@@ -86,6 +87,20 @@ constexpr duration<T> block_time(const expert_groups<T>& g, const basic_moe_ffn<
          named("grouped down", grouped_gemm_time(g, x.hidden, width, r, k));
 }
 
+/// Of the experts touched, by tiles that nobody tuned.
+template <Scalar T>
+constexpr duration<T> untuned_block_time(const basic_accelerator<T>& a, const basic_moe_ffn<T>& x,
+                                         const basic_moe_calibration<T>& c, const T& touched,
+                                         const T& rank_rows, const grouped_rates<T>& r) {
+  const bytes<T> activation = lift<T>(bytes_of(storage_format(x.format)));
+  const T many = any(T(x.tokens - x.experts / x.expert_parallel));
+  const untuned_experts<T> e{touched,   rank_rows / touched,    many,     r.sms,     r.matrix,
+                             r.weights, c.machine.l2_bandwidth, r.weight, activation};
+  return untuned_time(e, x, T(x.intermediate / x.tensor_parallel),
+                      bytes<T>(scalar_min(x.tokens, rank_rows) * x.hidden * activation),
+                      positive("l2.capacity", a.l2.capacity.quantity()), c.kernels);
+}
+
 /// Rows and experts of the rank that the others wait for.
 template <Scalar T>
 struct routed_work {
@@ -138,7 +153,7 @@ constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const
 /// conditions.imbalance, conditions.capacity_factor.
 /// Source: the kernels (vllm fused_moe), fitted to AIConfigurator's published latencies.
 /// Leaves out: imbalance among the experts of one rank, whose tiles share its SMs; dispatch and combine
-/// between ranks, tuned tiles of single shapes.
+/// between ranks, tuned tiles of single shapes. Where no tiles were tuned: moe_untuned.hpp.
 /// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
 /// Tests: by hand, on one rank and on two; more tokens are never quicker; published latencies of two
 /// accelerators.
@@ -159,7 +174,9 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
       lift<T>(bytes_of(x.weights)), detail::positive("sms", a.sms).value()};
   const T expert_tokens = named("tokens per expert", T(rank_rows / touched));
   duration<T> products =
-      detail::block_time(detail::expert_groups<T>(touched, expert_tokens, k), x, width, rates, k);
+      k.untuned ? detail::untuned_block_time(a, x, c, touched, rank_rows, rates)
+                : detail::block_time(detail::expert_groups<T>(touched, expert_tokens, k), x, width,
+                                     rates, k);
   if (upper(x.shared_experts) > 0.0) {
     const T tokens = x.tokens / x.expert_parallel;
     products += detail::block_time(detail::expert_groups<T>(x.shared_experts, tokens, k), x, width,

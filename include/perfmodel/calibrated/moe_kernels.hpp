@@ -22,6 +22,10 @@ struct basic_moe_kernels {
   T matrix_ratio = T(1.0);  ///< share of the peak that these kernels reach, over matrix_share
   T dram_saturation =
       T(1.0);  ///< tiles on a share x of the SMs draw min(1, dram_saturation x) of DRAM
+  bool untuned =
+      false;  ///< by Triton's default tiles, see moe_untuned.hpp: the tile sizes here do not count
+  T few_tokens_dram_ratio = T(1.0);   ///< untuned: of dram_share, that its tiles of 16 x 32 draw
+  T many_tokens_dram_ratio = T(1.0);  ///< and those of 64 x 64
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -34,6 +38,9 @@ struct basic_moe_kernels {
     f(field::positive("buffer_share"), s.buffer_share...);
     f(field::positive("matrix_ratio"), s.matrix_ratio...);
     f(field::positive("dram_saturation"), s.dram_saturation...);
+    f("untuned", s.untuned...);
+    f(field::positive("few_tokens_dram_ratio"), s.few_tokens_dram_ratio...);
+    f(field::positive("many_tokens_dram_ratio"), s.many_tokens_dram_ratio...);
   }
 };
 using moe_kernels = basic_moe_kernels<>;

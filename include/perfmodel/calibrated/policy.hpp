@@ -29,7 +29,9 @@ struct basic_calibrated {
   basic_attention_parameters<T> attention{};
   basic_attention_kernels<T> attention_kernels{};         ///< of a 16-bit cache
   basic_attention_kernels<T> narrow_attention_kernels{};  ///< of a narrower one
-  basic_moe_kernels<T> moe_kernels{};          ///< as they are stored: 16 bits, or 4 beside 8 or 4
+  basic_moe_kernels<T> moe_kernels{};  ///< as they are stored: 16 bits, or 4 beside 8 or 4
+  std::optional<basic_moe_kernels<T>>
+      untuned_moe_kernels{};                   ///< the same, of shapes without tuned tiles
   basic_moe_kernels<T> widened_moe_kernels{};  ///< of narrower weights beside 16-bit operands
   basic_moe_kernels<T> narrow_moe_kernels{};   ///< of 8-bit products
   basic_moe_kernels<T> spread_moe_kernels{};   ///< the same, experts spread over ranks
@@ -49,6 +51,7 @@ struct basic_calibrated {
     f("attention_kernels", s.attention_kernels...);
     f("narrow_attention_kernels", s.narrow_attention_kernels...);
     f("moe_kernels", s.moe_kernels...);
+    f("untuned_moe_kernels", s.untuned_moe_kernels...);
     f("widened_moe_kernels", s.widened_moe_kernels...);
     f("narrow_moe_kernels", s.narrow_moe_kernels...);
     f("spread_moe_kernels", s.spread_moe_kernels...);

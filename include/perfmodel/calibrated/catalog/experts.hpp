@@ -29,6 +29,17 @@ inline constexpr moe_kernels triton_experts_rtx_pro_6000 = [] {
   k.buffer_share = 1.547;
   return k;
 }();
+/// The same by Triton's default tiles, on A100, for whose shapes few were tuned: fitted to SGLang's rows there of
+/// which none were (fit_moe.cpp). What the tiles read comes from L2 at the machine's l2_bandwidth, so that no matrix
+/// rate is fitted.
+inline constexpr moe_kernels untuned_triton_experts{.name = "untuned_triton_experts",
+                                                    .all_rows_buffered = true,
+                                                    .floor = 42.9 * us,
+                                                    .buffer_share = 1.0,
+                                                    .dram_saturation = 3.70,
+                                                    .untuned = true,
+                                                    .few_tokens_dram_ratio = 1.332,
+                                                    .many_tokens_dram_ratio = 0.851};
 /// Triton's in fp8 blocks of 128 x 128: tiles of 64 rows, whatever the tokens.
 inline constexpr moe_kernels triton_fp8_experts{.name = "triton_fp8_experts",
                                                 .least_tile_rows = 64.0,

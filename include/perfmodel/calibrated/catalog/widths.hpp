@@ -22,7 +22,7 @@ struct measured_widths {
   kind_widths products{}, attention{}, experts{};
 };
 inline constexpr std::array<measured_widths, 8> all_measured_widths = {{
-    {&measured_a100, {0.10, 0.0, 0.0, 0.0, 0.155, 0.155}, {0.118, 0.0, 0.108, 0.0}, {0.35}},
+    {&measured_a100, {0.10, 0.0, 0.0, 0.0, 0.155, 0.155}, {0.118, 0.0, 0.108, 0.0}, {0.15}},
     {&measured_h100,
      {0.090, 0.104, 0.112},
      {0.090, 0.100, 0.091, 0.085},
