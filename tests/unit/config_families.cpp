@@ -119,6 +119,18 @@ Shape mixer(const pm::transformer& m) {
 
 }  // namespace
 
+TEST_CASE("a width that is adjusted: two thirds, cut, then up to a multiple", "[models]") {
+  const auto width = [](int stated) {
+    json file = lfm2;
+    file["block_ff_dim"] = stated;
+    const auto m = read(file);
+    return std::get<pm::dense_shape>(m.layers.feed_forwards[0].shape).intermediate;
+  };
+  CHECK(width(1000) == 768);  // 666
+  CHECK(width(1153) == 768);  // 768.7
+  CHECK(width(1155) == 1024);
+}
+
 TEST_CASE("parameters of other families are as published", "[models]") {
   // LiquidAI/LFM2-1.2B's card has 1,170,340,608; state-spaces/mamba-2.8b-hf has 2,768,345,600 tensors'
   // elements, as a count by hand gives: 64 (26,214,400 + 25,600 + 983,040 + 824,320 + 81,920 + 5,120 +

@@ -6,6 +6,8 @@
 #include <perfmodel/workload/model/parameters.hpp>
 #include <string>
 #include <support/layers.hpp>
+#include <utility>
+#include <vector>
 
 namespace pm = perfmodel;
 using nlohmann::json;
@@ -174,4 +176,80 @@ TEST_CASE("which layers have experts, as every family says it", "[models]") {
   json types = json::array();
   for (int i = 0; i < 12; ++i) types.push_back(i < 4 ? "dense" : "sparse");
   CHECK(routed_layers(with(routed, "mlp_layer_types", types)) == 8);
+}
+
+TEST_CASE("towers of a multimodal file, summed by hand", "[models]") {
+  const auto parameters = [](const json& file) {
+    const auto e = pm::detail::encoder_of(pm::config_fields<json>(file, ""), 64.0);
+    return e ? e->parameters : 0.0;
+  };
+  // Three blocks of 4 x 10^2 for attention, two or three matrices of 10 x 40, norms of 4 x 10; patches of
+  // 4 x 4, seven positions; and three times four patches, joined, to as wide and to 64.
+  json seen = {{"depth", 3},
+               {"hidden_size", 10},
+               {"patch_size", 4},
+               {"num_position_embeddings", 7},
+               {"spatial_merge_size", 2},
+               {"deepstack_visual_indexes", {0, 1}}};
+  const double rest = 3 * 16 * 10 + 7 * 10 + 3 * (40 * 40 + 40 * 64);
+  CHECK(parameters({{"vision_config", seen}}) == 3 * (400 + 2 * 400 + 40) + rest);
+  seen["model_type"] = "gemma4_vision";
+  CHECK(parameters({{"vision_config", seen}}) == 3 * (400 + 3 * 400 + 40) + rest);
+  CHECK(parameters({{"vision_config", {{"depth", 1}, {"hidden_size", 1}}}}) ==
+        4 + 2 * 4 + 4 + 3 * 14 * 14 + 1 + 64);
+  // Two layers of 4 x 10^2, 2 x 10 x 40 and biases, two convolutions of three over 5 bands and 10 channels.
+  const json heard = {{"d_model", 10}, {"encoder_layers", 2}, {"num_mel_bins", 5}};
+  const double sound = 2 * (400 + 800 + 9 * 10 + 40) + 3 * 10 * 5 + 3 * 10 * 10 + 10 * 64;
+  CHECK(parameters({{"audio_config", heard}}) == sound);
+  CHECK(parameters({{"vision_config", seen}, {"audio_config", heard}}) ==
+        3 * (400 + 3 * 400 + 40) + rest + sound);
+}
+
+TEST_CASE("scales of bitsandbytes, of blocks, and which layers say what is left out", "[models]") {
+  const auto four = [](bool twice) {
+    return quantised({{"quant_method", "bitsandbytes"},
+                      {"load_in_4bit", true},
+                      {"bnb_4bit_use_double_quant", twice}})
+        .stored.attention.bits();
+  };
+  CHECK(four(false) == 4 + 32 / 64.0);
+  CHECK(four(true) == 4 + (8 + 32 / 256.0) / 64);
+  CHECK(quantised({{"quant_method", "modelopt"}, {"quant_algo", "FP8_PB_WO"}})
+            .stored.attention.bits() == 8 + 32 / (128.0 * 128));
+  // Of 13 layers the middle, the last but one and the one at a third are looked at: two decide.
+  const auto attention = [](const std::vector<int>& excluded) {
+    json patterns = json::array();
+    for (const int i : excluded)
+      patterns.push_back("model.layers." + std::to_string(i) + ".self_attn*");
+    json file = with(routed, "num_hidden_layers", 13);
+    file["quantization_config"] = {
+        {"quant_method", "modelopt"}, {"quant_algo", "NVFP4"}, {"exclude_modules", patterns}};
+    return pm::from_config(file).stored.attention.bits();
+  };
+  CHECK(attention({6, 11}) == 16);
+  CHECK(attention({4, 6}) == 16);
+  CHECK(attention({4, 11}) == 16);
+  CHECK(attention({4, 5, 7, 12}) == 4.5);
+}
+
+TEST_CASE("layers by intervals end where they begin, and some share what others keep", "[models]") {
+  const auto layers = [](const json& file) {
+    std::vector<double> out;
+    for (const auto& kind : pm::from_config(file).model.layers.mixers) out.push_back(kind.layers);
+    return out;
+  };
+  json delta = with(routed, "num_hidden_layers", 14);
+  for (const auto& [key, value] : {std::pair("linear_num_key_heads", 2),
+                                   {"linear_num_value_heads", 4},
+                                   {"linear_key_head_dim", 16},
+                                   {"linear_value_head_dim", 16},
+                                   {"linear_conv_kernel_dim", 4}})
+    delta[key] = value;
+  CHECK(layers(with(delta, "full_attention_interval", 4)) == std::vector<double>{11, 3});
+  // A list may have layers of multi-token prediction behind it.
+  json types = json::array();
+  for (int i = 0; i < 15; ++i) types.push_back(i < 5 ? "linear_attention" : "full_attention");
+  CHECK(layers(with(with(delta, "layer_types", types), "num_nextn_predict_layers", 1)) ==
+        std::vector<double>{5, 9});
+  CHECK(layers(with(routed, "num_kv_shared_layers", 3)) == std::vector<double>{9, 3});
 }

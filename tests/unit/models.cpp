@@ -106,6 +106,39 @@ TEST_CASE("parts of a model add up to it") {
   }
 }
 
+TEST_CASE(
+    "what few models have: norms over all heads, gates, positions, tables of the layers' own") {
+  pm::attention_shape a{.query_heads = 8, .kv_heads = 2, .head_dim = 16};
+  const double plain = a.extras(512);
+  a.qk_norm_whole = true;
+  CHECK(a.extras(512) - plain == (8 + 2) * 16);
+
+  auto gated = catalog::deepseek_v3;
+  latent_attention(gated).output_gate = true;  // 128 heads of 128, from 7168, in 61 layers
+  CHECK(pm::parameters(gated).total() - pm::parameters(catalog::deepseek_v3).total() ==
+        61.0 * 7168 * 128 * 128);
+
+  // A position's row and a layer's are looked up, not multiplied.
+  for (const auto& plain_model : {catalog::llama_3_8b, catalog::llama_3_2_1b}) {
+    auto m = plain_model;
+    m.positions = 1024;
+    CHECK(pm::parameters(m).embedding - pm::parameters(plain_model).embedding == 1024 * m.hidden);
+    CHECK(pm::matmul_parameters(m) == pm::matmul_parameters(plain_model));
+    m.layer_embedding = {.width = 64, .vocabulary = 1000};
+    const double all = 64 * m.layers.count;
+    CHECK(pm::matmul_parameters(m) - pm::matmul_parameters(plain_model) ==
+          3 * m.hidden * all + 64 + m.layers.count * m.hidden);
+  }
+
+  // Two modules without a layer: a projection of 2 x 4096 to 4096, two norms of it and one, of a layer two.
+  auto more = catalog::llama_3_8b;
+  more.mtp.emplace();
+  more.mtp->times = 2;
+  more.mtp->mixer.reset();
+  more.mtp->feed_forward.reset();
+  CHECK(pm::mtp_parameters(more) == 2.0 * (2.0 * 4096 * 4096 + 5 * 4096));
+}
+
 TEST_CASE("a catalogue model is stored as its maker publishes it, and deployed so") {
   namespace accelerators = pm::catalog;
   const pm::deployment oss{.device = accelerators::h100_sxm, .model = catalog::gpt_oss_120b};

@@ -112,3 +112,25 @@ TEST_CASE("a storage format that cannot be is refused, by every operator that ho
     CHECK(refused(group, 16, 0).starts_with("gemm.weights.group is "));
   }
 }
+
+TEST_CASE("demand: of n operators one after the other, everything n times") {
+  pm::demand d;
+  d.matrix_flop = 3.0 * pm::flop;
+  d.vector_flop = 5.0 * pm::flop;
+  d.dram = {7.0 * pm::byte, 11.0 * pm::byte};
+  d.l2 = {13.0 * pm::byte, 17.0 * pm::byte};
+  d.shared = {19.0 * pm::byte, 23.0 * pm::byte};
+  d.sent = 29.0 * pm::byte;
+  d.launches = 2.0;
+  const auto all = 10.0 * d;
+  CHECK(d.flop().value() == 8);
+  CHECK(all.matrix_flop.value() == 30);
+  CHECK(all.vector_flop.value() == 50);
+  CHECK(all.dram.read.value() == 70);
+  CHECK(all.dram.written.value() == 110);
+  CHECK(all.l2.total().value() == 300);
+  CHECK(all.shared.read.value() == 190);
+  CHECK(all.shared.written.value() == 230);
+  CHECK(all.sent.value() == 290);
+  CHECK(all.launches == 20);
+}
