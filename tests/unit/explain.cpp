@@ -207,6 +207,8 @@ TEST_CASE("explain: in one part, steps of one name are called after what goes in
   const auto a = pm::traced::input(t, 2, "a"), b = pm::traced::input(t, 3, "b");
   CHECK(names_of(pm::derivation_of(named("y", named("x", a + 1.0) + named("x", b + 1.0)))) ==
         names{"x of y", "x from b", "y"});
+  CHECK(names_of(pm::derivation_of(named("y", named("x", b + 1.0) + named("x", a + 1.0)))) ==
+        names{"x of y", "x from a", "y"});
   // The same value, of the same, but for a digit that is not printed.
   const auto near =
       named("y", named("x", a + 1.0) + named("x", a + 1.0000001) + named("x", a + 1.0000002));
