@@ -33,6 +33,8 @@ static_assert(
     std::same_as<decltype(pm::request_rate<>{} * pm::tokens_per_request<>{}), pm::token_rate<>>);
 static_assert(std::same_as<decltype(pm::energy_per_byte<>{} * pm::bandwidth<>{}), pm::power<>>);
 static_assert(80_GB / 40_GB == 2.0);
+static_assert(2.0 * pm::number<>(3.0) == 6.0 && pm::number<>(3.0) * 2.0 == 6.0);
+static_assert(6.0 / pm::number<>(3.0) == 2.0 && pm::number<>(3.0) / 6.0 == 0.5);
 static_assert(near(2 / 1_ms, 2000.0 * pm::Hz));
 static_assert(min(1_s, 2_s) == 1_s && max(1_s, 2_s) == 2_s);
 

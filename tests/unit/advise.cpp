@@ -366,3 +366,39 @@ TEST_CASE("advice laws of kernels by hand: each helps once and harms once") {
   CHECK(refusal([] { (void)pm::split_k_gain(1.0, 132.0, 0, 0.0); }).find("splits") !=
         std::string::npos);
 }
+
+TEST_CASE("advise: a thousandth is no gain, and a target that is met is kept") {
+  const auto takes = [](double seconds) {
+    pm::serving_estimate e;
+    e.e2e = seconds * pm::second;
+    return e;
+  };
+  pm::service_targets targets;
+  targets.e2e = pm::latency_target{2.0 * pm::second};
+  const pm::adviser a(
+      service(cat::llama_3_8b, cat::h100_sxm, 1, {512, 512, 1}),
+      [&](const pm::advised_service&) { return takes(1.0); }, targets);
+  const auto better = [&](const pm::serving_estimate& now, const pm::serving_estimate& then) {
+    return pm::detail::better(a, now, then);
+  };
+  CHECK(better(takes(1.0), takes(0.998)));
+  CHECK_FALSE(better(takes(1.0), takes(0.9995)));
+  CHECK_FALSE(better(takes(1.0), takes(1.0)));
+  CHECK(better(takes(4.0), takes(3.0)));
+  pm::serving_estimate none = takes(1.5);
+  none.feasible.feasible = false;
+  CHECK(better(none, takes(1.9)));
+  CHECK_FALSE(better(takes(1.9), none));
+
+  pm::trick t;
+  t.applies = true;
+  t.apply = [](pm::advised_service&) {};
+  t.gain = 1.002;
+  CHECK(pm::detail::worth_trying(t));
+  t.gain = 1.0005;
+  CHECK_FALSE(pm::detail::worth_trying(t));
+  t.enables = true;
+  CHECK(pm::detail::worth_trying(t));
+  t.devices = 1.001;
+  CHECK_FALSE(pm::detail::worth_trying(t));
+}
