@@ -59,6 +59,12 @@ TEST_CASE("predict: a service has an interval around its inter-token latency") {
   CHECK(p.high > p.low);
 }
 
+TEST_CASE("predict: errors of kernels and of what is around them add as squares") {
+  CHECK(near(pm::service_log_sigma(0.3, 0.4), 0.5));
+  CHECK(near(pm::token_log_sigma(0.09), 0.15));
+  CHECK(near(pm::first_token_log_sigma(0.44), 0.55));
+}
+
 TEST_CASE("plan: takes a function from an accelerator to its calibration") {
   const pm::plan_request q{
       .accelerators = {cat::h100_sxm, cat::h200_sxm},

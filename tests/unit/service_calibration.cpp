@@ -6,6 +6,7 @@
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
+#include <support/refusal.hpp>
 #include <vector>
 
 namespace pm = perfmodel;
@@ -180,6 +181,9 @@ TEST_CASE("service calibration: runs that are none", "[calibrated]") {
   bad.itl.reset();
   bad.ttft.reset();
   CHECK(code_of({good, bad}) == pm::error_code::unidentifiable);
+  CHECK(perfmodel_test::refusal([&] {
+          (void)pm::calibrate_service(std::vector{good, bad}, shipped(), spread);
+        }) == "PM-E050: run 2 has no measured time");
   bad = good;
   bad.itl = 0.0 * pm::second;
   CHECK(code_of({good, bad}) == pm::error_code::out_of_range);
