@@ -595,6 +595,10 @@ TEST_CASE("an interval is wider beyond the shapes that were measured, and by kin
   CHECK(width(decode) == 0.09);
   decode.head_dim = 64;  // sqrt(1 + (1.5 ln 2)^2) = 1.4427
   CHECK_THAT(width(decode), WithinRel(0.09 * 1.4427, 1e-4));
+  decode.head_dim = 256;
+  CHECK_THAT(width(decode), WithinRel(0.09 * 1.4427, 1e-4));
+  // Twice the widest n and a half of the narrowest k.
+  CHECK_THAT(width(pm::gemm{.m = 1, .n = 131072, .k = 512}), WithinRel(0.09 * 2.6468, 1e-4));
   const pm::attention_prefill prompt{
       .tokens = 4096, .query_heads = 32, .kv_heads = 8, .head_dim = 128, .kv_format = pm::fp8};
   CHECK(width(prompt) == 0.085);
