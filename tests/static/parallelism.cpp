@@ -29,6 +29,8 @@ static_assert(!pm::layout_feasible({.tensor = 8, .data = 9}, dense));
 static_assert(!pm::layout_feasible({.pipeline = 81}, {.layers = 80}));
 static_assert(pm::layout_feasible({.pipeline = 80}, {.layers = 80}));
 static_assert(!pm::layout_feasible({.expert = 2, .data = 2}, dense));
+static_assert(pm::layout_feasible({.tensor = 1000, .data = 1000}, {}));
+static_assert(!pm::layout_feasible({.tensor = 1000, .data = 1001}, {}));
 static_assert(pm::require_layout({.tensor = 4}, dense).tensor == 4);
 // 256 experts over 64 ranks, of which 8 serve attention together
 constexpr pm::sharded_dims moe{.experts = 256};

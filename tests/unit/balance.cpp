@@ -125,6 +125,12 @@ TEST_CASE("balanced_batch: ends far apart are halved first, at batches that the 
   CHECK(near(asked[2], 32.0 * std::sqrt(32.0)));
   CHECK(near(asked[3], 32.0 * std::pow(32.0, 0.25)));
   CHECK(near(search.guess(), 100.0));
+  // Ends four times apart are near enough.
+  pm::detail::balance_search close(16.0, 4.0);
+  close.learn(100.0);
+  CHECK(close.guess() == 4.0);
+  close.learn(100.0);
+  CHECK(close.guess() == 16.0);
 }
 
 TEST_CASE("balanced_batch: its slope by a number is the root's, and lanes have their own roots") {

@@ -470,6 +470,7 @@ TEST_CASE("rows and experts of the busiest rank", "[calibrated]") {
   CHECK(rows({.routing = grouped}) == 100);
   x = {.tokens = 100, .hidden = 1000, .intermediate = 300, .experts = 16, .top_k = 2};
   CHECK(rows({.routing = grouped}) == 200);  // one rank has them all
+  CHECK(rows({.imbalance = 0.0}) == 200);    // and is no busier than others
   CHECK(touched({.routing = grouped}) == 8);
   CHECK(touched({.routing = balanced}) == 16);
   x.expert_parallel = 16;

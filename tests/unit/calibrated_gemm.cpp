@@ -55,6 +55,12 @@ TEST_CASE("gemm: operands of a tile's rows and columns each k", "[calibrated]") 
   CHECK(near(compute_us({.m = 40, .n = 6400, .k = 1000}, p), 20.8 + 1.5));
   // Weights of 8 bits: 40 x 2 + 64 bytes are 14.4 ns, at half of the rate 28.8.
   CHECK(near(compute_us({.m = 40, .n = 6400, .k = 2000, .weights = pm::fp8}, p), 2 * 16.384 + 1.5));
+  // A library whose kernels widen beside the multiplications needs no clock.
+  pm::accelerator timeless = round_device();
+  timeless.vector.clock = {};
+  CHECK(calibrated_estimate(timeless, pm::gemm{.m = 40, .n = 6400, .k = 2000, .weights = pm::fp8},
+                            {p})
+            .terms["launch"] == 2.0 * pm::us);
   p.operand_bandwidth = 0.5 * pm::TB_per_s;
   CHECK(near(compute_us({.m = 40, .n = 6400, .k = 1000, .weights = pm::fp8}, p), 28.8 + 1.5));
 }

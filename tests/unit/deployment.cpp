@@ -62,6 +62,15 @@ TEST_CASE(
   CHECK(near(weight_bytes_per_device(d).value(), layers / 2 + 2 * (wide + 1e9)));
 }
 
+TEST_CASE("deployment: rows travel in 16 bits or as they are") {
+  const auto rows = [](pm::number_format activations) {
+    return pm::residual_format(pm::deployment{.activations = activations});
+  };
+  CHECK(rows(pm::fp16) == pm::fp16);
+  CHECK(rows(pm::fp32) == pm::fp32);
+  CHECK(rows(pm::fp8) == pm::bf16);
+}
+
 TEST_CASE("deployment: what exactly fills a device fits, but for weights that leave no room") {
   const auto why = [](double weights, double others, double cache) {
     const pm::memory_budget b{.capacity = 200.0 * pm::byte,

@@ -172,6 +172,16 @@ TEST_CASE("mixer operators: less than one prompt of one token is that share of i
   is(all, "sliding attention, prompts", 3 * 0.3, (10 + 1) * 160.0, {1, 1, 10, 4, 2, 256});
   is(all, "index scores, prompts", 3 * 0.3, (10 + 1) * 16.0, {1, 1, 10, 1});
   is(all, "qkv projection", 3, 0, {6 + 0.3, 64, 216});
+  const pm::recurrent_shape recurrent{
+      .key_heads = 4, .value_heads = 8, .key_dim = 16, .value_dim = 24};
+  CHECK(near(of_mixer(recurrent, little).at("recurrence, prompts").times, 3 * 0.3));
+  const pm::compressed_attention_shape compressed{.query_heads = 8,
+                                                  .head_dim = 16,
+                                                  .query_rank = 40,
+                                                  .output_groups = 4,
+                                                  .output_rank = 12,
+                                                  .window = 128};
+  CHECK(near(of_mixer(compressed, little).at("attention, prompts").times, 3 * 0.3));
   // Alone they have no part to be told from.
   pm::iteration alone = little;
   alone.batch = 0;
@@ -289,6 +299,9 @@ TEST_CASE("mixer operators: embeddings, norms, the head, and experts on a latent
       over_two(m, {.prefill_tokens = 60, .prefill_sequences = 0.6, .steady = true});
   is(prompts, "experts", 3 * 0.6, 0, {100, 32, 20, 2, 1});
   CHECK_FALSE(prompts.contains("experts, second"));
+  const operators decodes = over_two(m, {.batch = 6, .context = 10});
+  is(decodes, "experts", 3, 0, {6, 32, 20, 2, 1});
+  CHECK_FALSE(decodes.contains("experts, second"));
   // 3 tokens of 6 sequences and the last of 2 prompts have logits, over half of the words.
   is(all, "head", 1, 0, {6 * 3 + 2, 64, 50});
 }

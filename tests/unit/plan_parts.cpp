@@ -149,7 +149,13 @@ TEST_CASE("plan parts: of one reason the nearest miss is kept, and all are count
   CHECK(r.rejected[0].available == 10);
   note(18, 9, 8);  // as near
   CHECK(r.rejected[0].layout.tensor == 2);
-  pm::detail::note_rejection(r, "a", bf16, {}, pm::infeasible("never", "", 1, 0));
+  const auto never = [&](const char* reason, double needed) {
+    pm::detail::note_rejection(r, "a", bf16, {}, pm::infeasible(reason, "", needed, 0));
+    return r.rejected.back().needed;
+  };
+  CHECK(never("never", 5) == 5);  // of nothing, what is needed
+  CHECK(never("never", 1) == 1);
+  CHECK(never("never", 3) == 1);
   CHECK(r.rejected.size() == 2);
 }
 
@@ -219,12 +225,38 @@ TEST_CASE("plan parts: a frontier of what meets the targets, cheapest first, or 
   CHECK(misses.note(x.candidate, copies(1), serves(0.030)));
   CHECK(misses.note(x.candidate, copies(2), serves(0.020)));
   CHECK(misses.note(x.candidate, copies(3), serves(0.040)));
+  CHECK(misses.note(x.candidate, copies(7), serves(0.020)));  // as far
   const auto none = misses.ranked();
   CHECK_FALSE(none.best);
   CHECK(near(none.miss, 2.0));
   CHECK(none.nearest->replicas == 2);
   CHECK(none.frontier.size() == 1);  // as dear as the others, and quicker
   CHECK_FALSE(none.frontier[0].meets_targets);
+}
+
+TEST_CASE(
+    "plan parts: smaller limits are tried while the mean wait is within the target on first "
+    "tokens") {
+  one_chip x;
+  CHECK(pm::detail::tries_on(x.q, serves(0.02, 9.0)));
+  x.q.targets.ttft = pm::latency_target{2.0 * pm::second};
+  CHECK(pm::detail::tries_on(x.q, serves(0.02, 2.0)));
+  CHECK_FALSE(pm::detail::tries_on(x.q, serves(0.02, 2.5)));
+  // Where the ledger has met the targets a record goes on for that, or for what meets them.
+  const std::atomic<bool> met = true;
+  pm::detail::plan_record record(x.q, met);
+  pm::serving_estimate s = serves(0.02, 2.5);
+  s.ttft = 2.0 * pm::second;
+  CHECK(record.note(x.candidate, copies(1), s));
+  s.ttft = 2.1 * pm::second;
+  CHECK_FALSE(record.note(x.candidate, copies(1), s));
+}
+
+TEST_CASE("plan parts: a point without drafts has none to tell") {
+  pm::plan_point p;
+  CHECK_THROWS_AS(pm::drafts_of(pm::plan_request{}, p), pm::error);
+  p.drafts = 0;
+  CHECK_THROWS_AS(pm::drafts_of(pm::plan_request{}, p), pm::error);
 }
 
 TEST_CASE("plan parts: progress is told every 256th of what is tried") {
@@ -326,7 +358,7 @@ TEST_CASE(
 TEST_CASE("plan parts: prompts are computed where no other way is both cheaper and quicker") {
   const pm::plan_request q = pooled(64);
   const stated_pools serve;
-  const auto able = cut_over(q, {1, 2, 4});
+  const auto able = cut_over(q, {1, 2, 4, 2});
   const auto pools = pm::detail::prompt_pools(
       q, pm::detail::pool_kinds{q.accelerators[0], serve, q.accelerators[0], serve}, able);
   REQUIRE(pools.size() == 2);

@@ -28,6 +28,11 @@ TEST_CASE("plan_threads: work is taken in its order, whoever does it") {
   }
 }
 
+TEST_CASE("plan_threads: as many as are asked for, or as the machine has") {
+  CHECK(pm::detail::threads_of(3) == 3);
+  CHECK(pm::detail::threads_of(0) >= 1);
+}
+
 TEST_CASE("plan_threads: of the pieces that throw the first is heard, after what was before it") {
   for (const unsigned threads : {1u, 2u, 5u}) {
     std::size_t taken = 0;

@@ -169,6 +169,9 @@ TEST_CASE("step: ranks wait for each other twice a layer, whatever they exchange
   CHECK(waits(2, 4) == 61 + 3 + 2 * 58);
   CHECK(waits(1, 8) == 2 * 58);
   CHECK(pm::detail::collectives_of_pass(llama(1)) == 0);
+  // In one group the experts' results are summed as others are: in-network, the message once.
+  CHECK(near(pm::communication_time(deepseek(8, 1, 8), {.batch = 16, .context = 1}).value(),
+             (122 * 16 * 7168 * 2.0 + 7.0 / 8 * 16 * 129280 * 2.0) / nvlink_4));
 }
 
 TEST_CASE("step: a host is waited for at each stage, other ranks at each collective") {
@@ -181,6 +184,16 @@ TEST_CASE("step: a host is waited for at each stage, other ranks at each collect
   const auto longer =
       pm::step(llama(2, 2), i, waits{}).time - pm::step(llama(2, 2), i, pm::derated{}).time;
   CHECK(near(longer.value(), 2 * 8e-3 + 160 * 5e-6, 1e-9));
+}
+
+TEST_CASE("step: what a pass has none of is no term of it") {
+  const pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b};
+  const pm::iteration i{.batch = 4, .context = 100};
+  CHECK(pm::step_bound(d, i).terms.find("communication") == nullptr);
+  const auto e = pm::step(d, i, pm::derated{});
+  for (const char* none : {"communication", "experts", "host"})
+    CHECK(e.terms.find(none) == nullptr);
+  CHECK(e.terms.find("attention") != nullptr);
 }
 
 TEST_CASE("step: the demand of a pass is that of its operators, as often as they run") {
