@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <perfmodel/advice/attention.hpp>
 #include <perfmodel/advice/kernels.hpp>
+#include <perfmodel/advice/parallelism.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <string>
@@ -126,4 +128,25 @@ TEST_CASE(
   CHECK(near(gain(-100, 0, true), 1e-6));
   CHECK(a.saving(words, -0.02 * pm::ms, {}, true).harmful);
   CHECK_FALSE(a.saving(words, -0.01 * pm::ms, {}, true).harmful);
+}
+
+TEST_CASE("advice by hand: scores that a fused kernel keeps, and prompts on twice the ranks") {
+  const pm::adviser a = given(cat::llama_3_8b, 2);
+  // 16 of 32 heads, 512 x 512 scores and probabilities, written and read in 16 bits, in 32 layers.
+  const double scores = 4 * 16 * 512 * 512 * 2 * 32.0;
+  const double prompt = scores / cat::h100_sxm.dram.bandwidth.value();
+  CHECK(near(pm::detail::flash_attention(a).gain, 1 + prompt / 1.1, 1e-9));
+
+  const auto rate = pm::peak(cat::h100_sxm, a.runs().activations);
+  const auto two = pm::ring_attention_time(
+      cat::h100_sxm.fabric, rate,
+      pm::ring_attention{
+          .ranks = 2, .tokens = 512, .query_heads = 16, .kv_heads = 4, .head_dim = 128});
+  const double alone = 4.0 * 512 * 512 * 16 * 128 / rate.value();
+  const auto shared = pm::detail::shared_prompt(a);
+  // Half of the squares are seen, alone and in the ring.
+  const double saved = 32 * 0.5 * (alone - two.time.value());
+  CHECK(near(shared.gain, 1.1 / (1.1 - saved), 1e-9));
+  CHECK(shared.devices == 2.0);
+  CHECK(shared.why.find("a block of 256 tokens") == 0);
 }

@@ -57,6 +57,7 @@ TEST_CASE("patterns name modules as the libraries that write them mean it", "[mo
   CHECK_FALSE(glob_matches(std::string(2000, '*') + "x", std::string(20000, 'a')));
   const char* const gate = "re:.*mlp\\.(gate|up|gate_up|down)_proj.*";
   CHECK(pattern_names(gate, "model.layers.3.mlp.up_proj"));
+  CHECK(pattern_names(gate, "model.layers.3.mlp.gate_proj"));
   CHECK_FALSE(pattern_names(gate, "model.layers.3.mlp.experts.0.w1"));
   CHECK(pattern_names("re:.*self_attn.*", "model.layers.3.self_attn.o_proj"));
   CHECK(pattern_names("re:^lm_head$", "lm_head"));
@@ -230,6 +231,24 @@ TEST_CASE("scales of bitsandbytes, of blocks, and which layers say what is left 
   CHECK(attention({4, 6}) == 16);
   CHECK(attention({4, 11}) == 16);
   CHECK(attention({4, 5, 7, 12}) == 4.5);
+}
+
+TEST_CASE("entries of lists, and lists of as many layers as there are", "[models]") {
+  const json two = {{"x", {3, 4}}};
+  const pm::config_fields<json> fields(two, "");
+  CHECK(fields.whole_entry("x", 1, 0, 9) == 4);
+  std::string refused;
+  try {
+    (void)fields.whole_entry("x", 2, 0, 9);
+  } catch (const pm::error& e) {
+    refused = e.what();
+  }
+  CHECK(refused.find("allowed: a list of more than 2 entries") != std::string::npos);
+  json all = json::array();
+  for (int i = 0; i < 12; ++i) all.push_back(i);
+  json dense = with(routed, "mlp_only_layers", all);
+  dense["intermediate_size"] = 128;
+  CHECK(perfmodel_test::routed_layers_of(pm::from_config(dense).model) == 0);
 }
 
 TEST_CASE("layers by intervals end where they begin, and some share what others keep", "[models]") {

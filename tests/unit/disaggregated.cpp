@@ -273,3 +273,13 @@ TEST_CASE("scalars: disaggregated, closed and open") {
       },
       989.4e12, 4.8e12, 50e9, 2048.0, 512.0, 5.0);
 }
+
+TEST_CASE("goodput: the factor is one of rates; infinite where the pools alone have any") {
+  const auto factor = [](double apart, double together) {
+    return pm::goodput_estimate{apart * pm::request_per_s, together * pm::request_per_s}.factor();
+  };
+  CHECK(factor(6, 4) == 1.5);
+  CHECK(factor(0, 4) == 0.0);
+  CHECK(factor(6, 0) == pm::detail::infinity);
+  CHECK(factor(0, 0) == 0.0);
+}

@@ -312,3 +312,12 @@ TEST_CASE("layers: every number is lifted and traced by the name of its kind and
                                         "model.layers.mixers.1.shape.kv_rank",
                                         "model.layers.mixers.1.shape.rope_dim"});
 }
+
+TEST_CASE("layers: RWKV-7 has vectors beside its matrices, fifteen of them") {
+  const pm::recurrent_shape x{.kind = pm::recurrence::rwkv7,
+                              .key_heads = 4,
+                              .value_heads = 4,
+                              .key_dim = 8,
+                              .value_dim = 8};
+  CHECK(x.extras(32) == 15 * 32);
+}

@@ -134,6 +134,13 @@ TEST_CASE("prefix tree: bad ones") {
   CHECK(refusal([&] { (void)pm::prefix_hit_of(bad, 1e6); }).starts_with("PM-E031: a level"));
 }
 
+TEST_CASE("prefix tree: what is shared leaves a token at least, and a level no fewer than before") {
+  const pm::prefix_levels levels{{600, 3}, {399, 3}};
+  CHECK_NOTHROW(pm::detail::check_shared(levels, 1000.0, "fewer"));
+  CHECK(refusal([&] { pm::detail::check_shared(levels, 999.0, "fewer"); }) ==
+        "PM-E010: shared_tokens is 999; allowed: fewer");
+}
+
 TEST_CASE("scalars: prefix tree") {
   check_scalars(
       [](const auto& x) {
