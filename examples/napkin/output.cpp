@@ -2,8 +2,11 @@
 
 #include <cmath>
 #include <perfmodel/units/text.hpp>
+#include <sstream>
+#include <string>
 
 #include "short_steps.hpp"
+#include "summary.hpp"
 
 namespace napkin {
 
@@ -119,6 +122,12 @@ void add_calibration(table_rows& rows, std::string_view key, const calibrated_no
                                          value_text(r.high.value(), seconds)});
 }
 
+/// A text that is wider than a terminal: rows of it below each other.
+void add_long(table_rows& rows, std::string label, const std::string& text) {
+  std::istringstream lines(wrapped(text, 0, terminal_columns - 28));
+  for (std::string line; std::getline(lines, line); label.clear()) rows.push_back({label, line});
+}
+
 std::string results_text(const outcome<>& answer) {
   table_rows rows;
   for (const auto& r : answer.results) {
@@ -127,7 +136,7 @@ std::string results_text(const outcome<>& answer) {
     if (answer.calibrated) add_calibration(rows, r.key, *answer.calibrated);
   }
   rows.insert(rows.end(), answer.notes.begin(), answer.notes.end());
-  if (answer.calibrated) rows.push_back({"profile", text_of(answer.calibrated->profile)});
+  if (answer.calibrated) add_long(rows, "profile", text_of(answer.calibrated->profile));
   if (answer.is_time) {
     rows.push_back({"limited by", pm::name_of(answer.limiter)});
     for (const auto& t : answer.terms) {

@@ -6,6 +6,7 @@
 #include "deployments.hpp"
 #include "output.hpp"
 #include "planning.hpp"
+#include "summary.hpp"
 
 namespace napkin {
 
@@ -398,7 +399,7 @@ std::string basis_text(const planned& p) {
     for (const calibrated_note& n : p.notes) take(n.profile);
     for (const auto& [row, n] : p.of_prompts) take(n);
     if (most == nullptr) continue;
-    const std::string line = "  " + text_of(*most) + "\n";
+    const std::string line = wrapped(text_of(*most), 2);
     if (s.find(line) == s.npos) s += line;  // engines share profiles
   }
   return s;

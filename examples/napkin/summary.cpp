@@ -15,7 +15,7 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr std::size_t width = 100, height = 40, most_steps = 10, least_steps = 3;
+constexpr std::size_t height = 40, most_steps = 10, least_steps = 3;
 constexpr double most_of_it = 0.95;
 
 std::string words(double share) {
@@ -24,10 +24,10 @@ std::string words(double share) {
 
 }  // namespace
 
-std::string wrapped(const std::string& text, std::size_t indent) {
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t columns) {
   std::string out, line(indent, ' ');
   for (const std::string_view word : split(text, ' ')) {
-    if (line.size() + word.size() + 1 > width && line.find_first_not_of(' ') != line.npos) {
+    if (line.size() + word.size() + 1 > columns && line.find_first_not_of(' ') != line.npos) {
       out += line + "\n";
       line.assign(indent + 4, ' ');
     }
@@ -256,7 +256,7 @@ std::vector<std::string> sources_of(const pm::derivation& d) {
 
 /// As much of a source as a line has room for.
 std::string in_one_line(const std::string& text) {
-  constexpr std::size_t room = width - 6;
+  constexpr std::size_t room = terminal_columns - 6;
   if (text.size() <= room) return text;
   const std::size_t end = text.find_last_of(" ,;", room - 4);
   std::string cut = text.substr(0, end == text.npos ? room - 4 : end);

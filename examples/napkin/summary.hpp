@@ -54,8 +54,11 @@ summary summary_of_service(const served_load& x, const calibration* c,
 /// lines, or Markdown.
 std::string summary_text(const summary& s, bool as_markdown, std::size_t others = 0);
 json summary_json(const summary& s);
+/// Columns of a terminal.
+constexpr std::size_t terminal_columns = 100;
 /// A paragraph no wider than a terminal, later lines further in.
-std::string wrapped(const std::string& text, std::size_t indent);
+std::string wrapped(const std::string& text, std::size_t indent,
+                    std::size_t columns = terminal_columns);
 
 /// What a request of a step or a service spends its time on, operator by operator; empty where the
 /// query has no operators.
