@@ -12,8 +12,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::puts(
-      "| | chip | rows | bound | share of the bound | transferred | bias "
-      "|\n|---|---|---:|---:|---:|---:|---:|");
+      "| | chip | rows | bound | share of the bound | transferred | bias | in the stated 80 % "
+      "|\n|---|---|---:|---:|---:|---:|---:|---:|");
   for (const auto& [operation, chips] : all) {
     for (const auto& [chip, rows] : chips) {
       const auto share = loans::share_of_bound(chips, chip);
@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
       } else {
         std::printf("%.1f", 100.0 * perfmodel::score_of(share).mean);
       }
-      std::printf(" | %.1f | %+.1f |\n", 100.0 * score.mean, 100.0 * score.bias);
+      std::printf(" | %.1f | %+.1f | %.0f |\n", 100.0 * score.mean, 100.0 * score.bias,
+                  100.0 * rows.inside());
     }
   }
 }
