@@ -5,6 +5,7 @@
 #include <perfmodel/advice/attention.hpp>
 #include <perfmodel/advice/kernels.hpp>
 #include <perfmodel/advice/parallelism.hpp>
+#include <perfmodel/advice/scheduling.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 #include <string>
@@ -128,6 +129,11 @@ TEST_CASE(
   CHECK(near(gain(-100, 0, true), 1e-6));
   CHECK(a.saving(words, -0.02 * pm::ms, {}, true).harmful);
   CHECK_FALSE(a.saving(words, -0.01 * pm::ms, {}, true).harmful);
+}
+
+TEST_CASE("advice by hand: the longest of 99 answers is their 99th percentile, of a lognormal") {
+  const double variance = std::log(1.25), longest = 2.3263 * std::sqrt(variance) - variance / 2;
+  CHECK(near(pm::static_batch_stretch(99.0, 0.5), std::exp(longest), 1e-3));
 }
 
 TEST_CASE("advice by hand: scores that a fused kernel keeps, and prompts on twice the ranks") {

@@ -149,3 +149,12 @@ TEST_CASE("memory by hand: an answer is no longer than itself, whatever is sent 
   CHECK(near(s.e2e, s.ttft));
   CHECK(near(s.ttft.value(), given(1, 100) + 4 * given(1, 0), 0.02));
 }
+
+TEST_CASE("memory by hand: a link for each group, and what is shared is not given up") {
+  const pm::prefix_fetch two{.each = 10.0 * pm::ms, .links = 2.0, .variation = 1.0};
+  CHECK(near(two.busy(100 * pm::request_per_s), 0.5));
+  CHECK(near(two.time_at(0.5), 20.0 * pm::ms));  // M/M/1
+  auto l = long_answers(500);
+  l.shared = {{1000, 1}};
+  CHECK(near(pm::detail::evictions_when_full(l), 4000 / (3000 + 400.0)));
+}

@@ -280,11 +280,12 @@ TEST_CASE("pools by hand: places that are all taken, and the rate that they let 
 TEST_CASE("pools by hand: arrivals wait for prompts before theirs and for a place") {
   two_pools x;
   x.l.batch_limit = 6;
+  x.l.input_cv = 0.5;
   const pm::open_loop arrivals{.rate = 8 * pm::request_per_s, .cv = 2.0, .together = 3.0};
   x.l.arrivals = arrivals;
   const double most = 18e3 / (100 * x.step(6)), busy = 8 * 0.055;
   const double waits = std::pow(busy, std::sqrt(6.0) - 1);
-  const double queue = (2 * 2 + 1) / 2.0 * waits / (1 - busy) * 55;
+  const double queue = (2 * 2 + 0.5 * 0.5) / 2.0 * waits / (1 - busy) * 55;
   const auto s = x.predicted();
   CHECK(s.feasible);
   const double batch = 8 * 0.1 / 3 * x.step(s.batch / 3);  // of each of three
