@@ -88,7 +88,9 @@ skipping { if ($0 ~ /^  }$/) skipping = 0; next }
       continue
     }
     comma = index(inside, ", ")
-    mutant(base + RSTART, RLENGTH, "(" substr(inside, comma + 2) ", " substr(inside, 1, comma - 1) ")", "arguments swapped")
+    first = substr(inside, 1, comma - 1)
+    second = substr(inside, comma + 2)
+    if (first != second) mutant(base + RSTART, RLENGTH, "(" second ", " first ")", "arguments swapped")
     base += RSTART + RLENGTH - 1
     rest = substr(rest, RSTART + RLENGTH)
   }
