@@ -1,5 +1,6 @@
 // Derivations: names, numbers and sources of what was computed.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/analysis/explain.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/roofline.hpp>
@@ -8,6 +9,7 @@
 #include <perfmodel/workload/operators/gemm.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pm = perfmodel;
@@ -54,6 +56,29 @@ TEST_CASE("explain: the last line is the answer, and every fact has its source")
     }
   }
   CHECK(bandwidth);
+}
+
+TEST_CASE("explain: a traced number is what its double is") {
+  pm::trace t;
+  const double x = 3.4, y = 2.5;
+  const auto a = pm::traced::input(t, x, "a"), b = pm::traced::input(t, y, "b");
+  const std::pair<pm::traced, double> both[] = {{a + b, x + y},
+                                                {a - b, x - y},
+                                                {a * b, x * y},
+                                                {a / b, x / y},
+                                                {-a, -x},
+                                                {scalar_min(a, b), y},
+                                                {scalar_max(a, b), x},
+                                                {ceil(a), 4.0},
+                                                {floor(a), 3.0},
+                                                {log(a), std::log(x)},
+                                                {exp(a), std::exp(x)},
+                                                {sqrt(a), std::sqrt(x)},
+                                                {pow(a, b), std::pow(x, y)}};
+  for (const auto& [traced, plain] : both) {
+    CHECK(traced.value() == plain);
+    CHECK(t[traced.node()].value == plain);
+  }
 }
 
 TEST_CASE("explain: a formula reads as it was computed") {
