@@ -105,6 +105,10 @@ outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode,
   if (intensity) out.add("flop_per_byte", "intensity", d.intensity());
   out.explain(e);
   if constexpr (requires { mode.notes; }) out.log_sigma = perfmodel::stated_log_sigma(x, mode);
+  if constexpr (requires { x.weights; }) {
+    out.widens =
+        perfmodel::product_kind_of(x.format, x.weights) == perfmodel::product_kind::widened;
+  }
   return out;
 }
 

@@ -24,8 +24,10 @@ std::string sentence(const perfmodel::feasibility& f) {
          amount(f.available, f.unit) + " available";
 }
 
-void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
+void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& of_machine,
                       profile_part part) {
+  calibration c = of_machine;
+  if (answer.widens) c.kinds.product = perfmodel::product_kind::widened;
   calibrated_note note;
   const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
   note.profile = note_of(c, stands_on);

@@ -61,7 +61,8 @@ struct outcome {
   table_rows notes{};                           ///< the same as text, below the results
   std::string page{};                           ///< text in place of the results
   std::optional<double> log_sigma{};            ///< of the interval of one operator
-  std::string hint{};  ///< of a bound that nobody asked for: how a prediction is had
+  bool widens = false;  ///< one product of weights narrower than its activations
+  std::string hint{};   ///< of a bound that nobody asked for: how a prediction is had
 
   template <class U>
   void add(const char* key, const char* label, const perfmodel::bu::quantity<U, T>& q) {

@@ -32,6 +32,10 @@ for a in a100_sxm_80gb h100_sxm h200_sxm b200_sxm l40s; do
   mode calibrated "${serving[@]}" --accelerator $a
   mode bound "${gemm[@]}" --accelerator $a --mode bound
 done
+# Weights narrower than their activations were measured on A100 alone.
+widened=("${gemm[@]}" --weight_format int4 --json)
+[[ $("$napkin" "${widened[@]}" --accelerator a100_sxm_80gb) == *'"basis":"measured"'* ]] || fail 'int4 weights on A100: not measured'
+[[ $("$napkin" "${widened[@]}" --accelerator h100_sxm) == *'"basis":"derived"'* ]] || fail 'int4 weights on H100: not derived'
 # Without a profile a bound; a prediction where it is asked for, which says what it is.
 for query in gemm moe all_reduce step serving; do
   declare -n asked=$query
