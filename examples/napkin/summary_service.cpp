@@ -96,7 +96,7 @@ class asked_passes {
       chunks = computed_tokens(l) / as_asked.prefill_tokens;
     } else if (l.chunk_tokens) {
       as_asked.prefill_tokens = chunk_of(l);
-      chunks = std::ceil(computed_tokens(l) / chunk_of(l));
+      chunks = chunks_of(l);
     } else {
       return;
     }
@@ -156,7 +156,9 @@ void add_others(summary_part& part, const served_load& x, const decoding& found)
     if (!chunked)
       text += cat(", any in 1 - exp(-", digits(met), ") = ", digits(100.0 * stalled), " % of them");
     text += cat("; one adds ", time_text(stall), " (a prompt ", time_text(p.alone.value()));
-    if (flow.terms.kind == pm::scheduling::mixed_chunks)
+    if (p.stages > 1.0)
+      text += cat(", of ", digits(p.stages), " stages at once");
+    else if (flow.terms.kind == pm::scheduling::mixed_chunks)
       text += cat(" less ", digits(p.chunks), " x ", time_text(p.decode.value()));
     part.amounts.push_back(text + ")" +
                            (more > 1e-9 ? cat(", each after it ", time_text(next)) : ""));

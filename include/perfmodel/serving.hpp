@@ -14,11 +14,12 @@ namespace perfmodel {
 /// the mean iteration. Closed loop: B = min(concurrency, what fits); requests beyond wait, N/X of
 /// them by Little's law. Open loop: B = rate x output x ITL(B); the wait before prefill is that of an
 /// M/D/1 queue. TTFT = wait + prefill, in ceil(input / chunk) mixed iterations where chunks are
-/// bounded; E2E = TTFT + (output - 1) ITL; throughput = B / (E2E - wait) closed, the arrivals open.
+/// bounded; there a closed loop has no more in service than chunks keep up with (chunked_loop).
+/// E2E = TTFT + (output - 1) ITL; throughput = B / (E2E - wait) closed, the arrivals open.
 /// Sources: Yu et al., "Orca", OSDI 2022 (iteration-level batching); Agrawal et al., "Sarathi-Serve",
 /// OSDI 2024 (chunked prefill); Little 1961.
-/// Leaves out: tails, length spread, host time, and that a chunk budget below what a steady state
-/// prefills per iteration holds prompts up.
+/// Leaves out: tails, length spread, host time, and in an open loop that a chunk budget below what a
+/// steady state prefills per iteration holds prompts up.
 /// Not feasible: the model does not fit; arrivals beyond what the largest batch sustains.
 /// Errors: as step_bound; tokens, concurrency, a chunk or a limit below 1; no rate.
 /// Tests: at concurrency 1 E2E is the sum of its steps; throughput x E2E = requests in the system;
@@ -68,6 +69,11 @@ constexpr basic_disaggregated_estimate<T> serving_bound(const basic_disaggregate
 /// stops or slows while prompts run, prompts wait for each other, and latencies have a distribution.
 /// closed_service and open_service have the laws; the scheduler and its token budget are the engine's
 /// unless the load says otherwise. Not feasible: as the bound, and prompts that alone fill the time.
+/// Steps, so that more of a load or of a machine may look better or worse than a little less: where decodes leave
+/// the budget less than a prompt, which then takes a pass more and stalls others by less in each (99 % of gaps);
+/// where one prompt and a part of another fit, a further one being a tile or none; where prompts ask for all that
+/// passes take, the two rounds being no fixed point; where the mean number that decodes passes a step of kernels,
+/// as from one to more (by 3 %); and more memory lets more in at once, each of which is slower.
 /// Tests: the simulator of tests/simulator; a request alone is a prefill and its decode steps; ITL and
 /// TTFT rise with the load; never better than the bound.
 template <Scalar T, class Policy, class Cost>

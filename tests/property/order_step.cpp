@@ -17,6 +17,7 @@ using perfmodel_test::power_of_two;
 using perfmodel_test::random_numbers;
 using perfmodel_test::samples;
 using perfmodel_test::whole;
+using perfmodel_test::without_parts;
 
 namespace {
 
@@ -33,15 +34,6 @@ std::string told(const pass& p) {
       << (p.d.kv.bits() < 16 ? " fp8 cache" : "") << " batch " << p.i.batch << " context "
       << p.i.context << " prefill " << p.i.prefill_tokens << " past " << p.i.prefill_past;
   return out.str();
-}
-
-/// The same kernels, which never cut keys into parts: the order of attention without its exception.
-pm::calibrated without_parts(pm::calibrated c) {
-  for (auto* k : {&c.attention_kernels, &c.narrow_attention_kernels}) {
-    k->max_splits = 1.0;
-    k->partial_row_cycles.reset();
-  }
-  return c;
 }
 
 /// A model of the catalogue as some machine can hold it, or cut; the pass is valid.

@@ -118,4 +118,13 @@ inline const std::vector<calibrated_machine>& calibrated_machines() {
   return all;
 }
 
+/// The same kernels, which never cut keys into parts: the order of attention without its exception.
+inline perfmodel::calibrated without_parts(perfmodel::calibrated c) {
+  for (auto* k : {&c.attention_kernels, &c.narrow_attention_kernels}) {
+    k->max_splits = 1.0;
+    k->partial_row_cycles.reset();
+  }
+  return c;
+}
+
 }  // namespace perfmodel_test

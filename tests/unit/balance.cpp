@@ -112,25 +112,37 @@ TEST_CASE(
   CHECK_FALSE(near(after(-0.1), 0.5));
 }
 
-TEST_CASE("balanced_batch: ends far apart are halved first, at batches that the largest decides") {
+TEST_CASE("balanced_batch: ends far apart are halved first, at the same batches whatever fits") {
   pm::detail::balance_search search(1024.0, 4.0);
   std::vector<double> asked;
   while (!search.done() && asked.size() < 5) {
     asked.push_back(search.guess());
     search.learn(100.0);
   }
-  // 1 and 1024: their geometric mean 32, then of 32 and 1024, and from 32 to 181 again.
+  // From 1 to 2^30 the middle 2^15 does not fit; then 2^7.5, 2^3.75, and from there to 2^7.5 again.
   REQUIRE(asked.size() == 5);
-  CHECK(near(asked[1], 32.0));
-  CHECK(near(asked[2], 32.0 * std::sqrt(32.0)));
-  CHECK(near(asked[3], 32.0 * std::pow(32.0, 0.25)));
+  CHECK(near(asked[1], std::exp2(7.5)));
+  CHECK(near(asked[2], std::exp2(3.75)));
+  CHECK(near(asked[3], std::exp2(5.625)));
   CHECK(near(search.guess(), 100.0));
-  // Ends four times apart are near enough.
+  // Up to the largest, where no middle fits.
   pm::detail::balance_search close(16.0, 4.0);
   close.learn(100.0);
-  CHECK(close.guess() == 4.0);
+  CHECK(near(close.guess(), std::exp2(3.75)));
   close.learn(100.0);
   CHECK(close.guess() == 16.0);
+}
+
+TEST_CASE("balanced_batch: of several that balance, the same whatever there is room for") {
+  // 300 arrive below 2500 sequences, and 6000 from there on: 300 and 6000 both balance.
+  const auto arriving = [](double b) { return b < 2500.0 ? 300.0 : 6000.0; };
+  const auto root = [&](double room) {
+    pm::detail::balance_search search(room, 1.05);
+    while (!search.done()) search.learn(arriving(search.guess()));
+    return search.guess();
+  };
+  CHECK((near(root(7000.0), 300.0) || near(root(7000.0), 6000.0)));
+  for (double room = 7000.0; room < 1e6; room *= 1.03) CHECK(near(root(room), root(7000.0)));
 }
 
 TEST_CASE("balanced_batch: its slope by a number is the root's, and lanes have their own roots") {

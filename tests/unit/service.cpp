@@ -222,6 +222,27 @@ TEST_CASE("service: a chunk budget that cannot keep up is full, and its prompts 
   CHECK(full.first_token.mean() > 9 * pm::second);
 }
 
+TEST_CASE("service: the stages of a pipeline take a chunk each, and stall others together") {
+  // 10 ms to decode and 30 ms with a chunk. The four chunks of a prompt are in two gaps, a chunk in each stage,
+  // and add 20 ms to either; a gap that has half a prompt is full.
+  const pm::deployment d{.device = cat::h200_sxm,
+                         .model = cat::llama_3_8b,
+                         .layout = {.pipeline = 2},
+                         .served_by = pm::engine::vllm};
+  const pm::service_load l{.input_tokens = 400,
+                           .output_tokens = 11,
+                           .arrivals = pm::closed_loop{8},
+                           .chunk_tokens = 100};
+  const auto with_prompts = [](const pm::iteration&) { return s(0.030); };
+  const auto p =
+      pm::detail::prompt_passes_of(d, l, pm::scheduling::mixed_chunks, 8.0, s(0.010), with_prompts);
+  CHECK(near(p.stall, s(0.040)));
+  const auto t = terms(pm::scheduling::mixed_chunks, 11);
+  CHECK(near(pm::detail::gaps_of(t, p, 0.5).mean(), s(0.030)));
+  CHECK(near(pm::detail::gaps_of(t, p, 0.25).mean(), s(0.020)));
+  CHECK(near(pm::detail::gaps_of(t, p, 0.25)[0].weight, 0.5));
+}
+
 TEST_CASE("service: static batches wait for the longest answer") {
   auto t = terms(pm::scheduling::static_batches, 101);
   t.output_cv = 0.2;

@@ -15,7 +15,8 @@ namespace perfmodel::detail {
 /// where two of these have not halved it, which converges for any function. Where `arriving` jumps past
 /// b it takes the upper side, at which no queue grows.
 /// Times of passes step, and several batches may be balanced. Above 1 ends that are `apart` are halved first,
-/// at batches that only `largest` decides: what arrives more at each of them then never has a smaller root.
+/// from 1 to 2^30, at the same batches whatever arrives and whatever `largest` is: what arrives more at each of
+/// them then never has a smaller root, and room for more no other.
 class balance_search {
  public:
   constexpr explicit balance_search(double largest, double apart = infinity)
@@ -33,10 +34,14 @@ class balance_search {
     (excess > 0.0 ? below_ : above_) = guess_;
     seen_ = {point{guess_, math::log(arriving / guess_)}, seen_[0], seen_[1]};
     ++steps_;
-    const double ends = scalar_min(above_, largest_);
-    if (below_ >= 1.0 && ends > apart_ * below_) {
-      guess_ = math::sqrt(below_ * ends);
-      return;
+    top_ = scalar_min(top_, above_);
+    while (below_ >= 1.0 && top_ > apart_ * below_) {
+      const double middle = math::sqrt(below_ * top_);
+      if (middle < largest_) {
+        guess_ = middle;
+        return;
+      }
+      top_ = middle;
     }
     above_ < infinity ? close_in(arriving) : grow(arriving);
   }
@@ -80,6 +85,7 @@ class balance_search {
   double guess_;
   std::array<point, 3> seen_{};
   double below_ = 0.0, above_ = infinity;
+  double top_ = 0x1p30;  ///< of the ends that are halved, beyond `largest` too
   int steps_ = 0;
   bool done_ = false;
 };

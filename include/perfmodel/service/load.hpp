@@ -164,10 +164,17 @@ constexpr T computed_tokens(const basic_service_load<T>& l) {
   return l.input_tokens - l.prefix_hit * l.input_tokens;
 }
 
-/// Prompt tokens that one iteration takes of a prompt.
+/// Iterations that a prompt is computed in, where the load bounds its chunks; else 1.
+template <Scalar T>
+constexpr T chunks_of(const basic_service_load<T>& l) {
+  using math::ceil;
+  return l.chunk_tokens ? T(ceil(T(computed_tokens(l) / *l.chunk_tokens))) : T(1.0);
+}
+
+/// Prompt tokens that one iteration takes of a prompt, the mean over its chunks.
 template <Scalar T>
 constexpr T chunk_of(const basic_service_load<T>& l) {
-  return l.chunk_tokens ? scalar_min(*l.chunk_tokens, computed_tokens(l)) : computed_tokens(l);
+  return computed_tokens(l) / chunks_of(l);
 }
 
 /// Tokens before those of a chunk, the mean over the chunks of a prompt.

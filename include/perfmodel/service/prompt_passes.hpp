@@ -19,7 +19,8 @@ struct basic_prompt_passes {
   duration<T> packed{};  ///< of one prompt, where many wait and every iteration is full
   T together = T(1.0);   ///< prompts that a full iteration takes
   T chunks = T(1.0);     ///< iterations of one prompt
-  T decodes{};  ///< iterations of decoding that come with one prompt, full ones: 0 if apart
+  T decodes{};        ///< iterations of decoding that come with one prompt, full ones: 0 if apart
+  T stages = T(1.0);  ///< of a pipeline, each of which takes a chunk in an iteration
   basic_iteration<T> with_prompt{};  ///< the one that takes a chunk of one prompt
 };
 using prompt_passes = basic_prompt_passes<>;
@@ -78,7 +79,8 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   const T budget = prompt_budget(d, l, kind, decoding);
   const T chunk = named("tokens of a chunk", scalar_min(budget, computed));
   const double stages = d.layout.pipeline;
-  const T beside = kind == scheduling::mixed_chunks ? decoding : T(0.0);
+  const bool mixed = kind == scheduling::mixed_chunks;
+  const T beside = mixed ? decoding : T(0.0);
 
   basic_prompt_passes<T> p;
   p.decode = decode;
@@ -90,14 +92,15 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   p.with_prompt = iteration_of(T(1.0));
   const T full_chunks = computed / chunk;
   const duration<T> one = named("pass with a prompt", round, time_with(p.with_prompt));
-  const duration<T> cut = kind == scheduling::mixed_chunks ? p.decode : duration<T>{};
+  const duration<T> cut = mixed ? p.decode : duration<T>{};
+  p.stages = stages;
   p.alone = (full_chunks + (stages - 1.0)) / stages * one + (p.chunks - full_chunks) * cut;
-  p.stall = max(p.alone - p.chunks * cut, duration<T>{});
+  p.stall = mixed ? full_chunks / stages * max(one - cut, duration<T>{}) : p.alone;
   p.together = scalar_max(T(budget / computed), T(1.0)) * (stages * d.layout.data);
   const duration<T> full =
       named("pass full of prompts", round, time_with(iteration_of(p.together)));
   p.packed = full_chunks / p.together * full;
-  if (kind == scheduling::mixed_chunks) p.decodes = full_chunks / p.together;
+  if (mixed) p.decodes = full_chunks / p.together;
   // At most an iteration of its own: where hardly more than one prompt fits, the difference may be a tile's.
   p.next = upper(p.together) > 1.0
                ? full_chunks * min(one, duration<T>(max(full - one, duration<T>{}) /

@@ -83,8 +83,9 @@ constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
                                                 const basic_prompt_passes<T>& p, const T& prompts) {
   basic_latency_distribution<T> gap;
   const bool chunked = s.kind == scheduling::mixed_chunks && upper(p.chunks) > 1.0;
-  const T stalls = named("share of gaps with prompts",
-                         chunked ? scalar_min(T(prompts * p.chunks), T(1.0)) : any_of(prompts));
+  const T stalls =
+      named("share of gaps with prompts",
+            chunked ? scalar_min(T(prompts * p.chunks / p.stages), T(1.0)) : any_of(prompts));
   gap.add({1.0 - stalls, p.decode});
   if (!(upper(stalls) > 0.0)) return gap;
   const T some = scalar_max(stalls, T(1e-12));
