@@ -64,7 +64,8 @@ TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
     CHECK(near(p.together, 6));                 // one for each stage of each group
     const double others = mixed ? 0.6 * 4 : 0;  // what the last chunk leaves of an iteration
     CHECK(near(in_ms(p.alone), (2.4 + 1) / 2 * time(250) + others, 1e-9));
-    CHECK(near(in_ms(p.stall), in_ms(p.alone) - (mixed ? 3 * 4 : 0), 1e-9));
+    // Both stages have a chunk in a gap.
+    CHECK(near(in_ms(p.stall), mixed ? 2.4 / 2 * (time(250) - 4) : in_ms(p.alone), 1e-9));
     CHECK(near(in_ms(p.packed), 2.4 / 6 * time(1500), 1e-9));
     CHECK(near(in_ms(p.next), 2.4 * (0.01 * 1250) / 5, 1e-9));
     CHECK(near(p.decodes + 1, mixed ? 1.4 : 1.0));
@@ -101,9 +102,11 @@ TEST_CASE("passes by hand: what an engine's budget leaves beside decoding, and w
 TEST_CASE("bound by hand: a run that decodes beside chunks of others") {
   const auto d = of_groups(2, 1);
   const auto s = pm::detail::steady_state(d, load(250), pass_of);
-  // Four others, but for the first quarter of all; a chunk of each holds 250 tokens.
-  const double itl = given({5, 1050.5, 3 * 600 / 101.0, 575});
-  const double first = (3 + 1) / 2.0 * given({4, 1050.5, 250, 575});
+  // Four others, but for the first quarter of all, each in three chunks of 200 behind 400 + 200 tokens. Of the 102
+  // passes of a request, two over both stages are its prompt's: in 100 it decodes.
+  const double beside = 4 * 100 / 102.0;
+  const double itl = given({1 + beside, 1050.5, 3 * 600 / 101.0, 600});
+  const double first = (3 + 1) / 2.0 * given({beside, 1050.5, 200, 600});
   CHECK(near(in_ms(s.itl), itl, 1e-9));
   CHECK(near(in_ms(s.ttft), first, 1e-9));
   CHECK(near(s.throughput.value(), 5e3 / (first + 100 * itl), 1e-9));
@@ -127,20 +130,20 @@ TEST_CASE(
   const auto s = at(12);
   CHECK(s.feasible);
   CHECK(near(s.batch, 12 * 101 * s.itl.value(), 1e-6));
-  CHECK(near(in_ms(s.itl), given({s.batch, 1050.5, s.batch * 600 / 101, 575}), 1e-6));
+  CHECK(near(in_ms(s.itl), given({s.batch, 1050.5, s.batch * 600 / 101, 600}), 1e-6));
   // M/D/1 of a third of the arrivals, before the first of two stages.
-  const double first = (3 + 1) / 2.0 * given({s.batch, 1050.5, 250, 575}), stage = first / 2;
+  const double first = (3 + 1) / 2.0 * given({s.batch, 1050.5, 200, 600}), stage = first / 2;
   const double busy = 12 / 3.0 * 1e-3 * stage;
   CHECK(near(in_ms(s.wait), busy / (1 - busy) / 2 * stage, 1e-6));
   CHECK(near(in_ms(s.ttft), in_ms(s.wait) + first, 1e-6));
   l.batch_limit = 30;
-  const double full = given({30, 1050.5, 30 * 600 / 101.0, 575});
+  const double full = given({30, 1050.5, 30 * 600 / 101.0, 600});
   const auto over = at(40);
   CHECK_FALSE(over.feasible);
   CHECK(near(over.feasible.available, 30 / (1e-3 * full * 101), 1e-6));
   // One that never catches up waits as a queue that is all but full, 10^6 / 2 of its service.
   const auto late = at(1000);
-  const double each = given({30, 1050.5, 250, 575});
+  const double each = given({30, 1050.5, 200, 600});
   CHECK(near(in_ms(late.wait), 0.5e6 * each, 1e-3));
 }
 
