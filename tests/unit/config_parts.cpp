@@ -170,6 +170,7 @@ TEST_CASE("which layers have experts, as every family says it", "[models]") {
   CHECK(routed_layers(with(routed, "first_k_dense_replace", 3)) == 9);
   CHECK(routed_layers(with(routed, "num_dense_layers", 2)) == 10);
   CHECK(routed_layers(with(routed, "interleave_moe_layer_step", 2)) == 6);
+  CHECK(routed_layers(with(routed, "interleave_moe_layer_step", 5)) == 2);
   CHECK(routed_layers(with(routed, "moe_layers_enum", "3,4,11")) == 3);
   CHECK(routed_layers(with(routed, "moe_layers_enum", "0,4,11")) == 3);
   CHECK(routed_layers(with(routed, "moe_layer_freq",
