@@ -52,8 +52,8 @@ constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
                                                    const basic_calibrated<T>& c) {
   const bool sixteen_bit = bits_of(wider(x.format, x.weights.format)) >= 16.0;
   if (sixteen_bit && x.weights.bits() < 16.0) return {c.machine, c.widened_moe_kernels};
-  const double experts = mid(x.experts) / mid(x.expert_parallel);
-  const double width = mid(x.intermediate) / mid(x.tensor_parallel);
+  const double experts = upper(x.experts) / upper(x.expert_parallel);
+  const double width = upper(x.intermediate) / upper(x.tensor_parallel);
   if (sixteen_bit && c.untuned_moe_kernels && !has_tuned_tiles_on_a100(experts, width)) {
     return {c.machine, *c.untuned_moe_kernels};
   }
