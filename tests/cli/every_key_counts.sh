@@ -90,8 +90,8 @@ END
 
 # What changes nothing, and is meant: keys, questions, why. ~: or does, as the numbers of the catalogue are.
 cat >"$work/meant" <<'END'
-utilization,activation_bytes,runtime_bytes closed,static,run,drafts,host,wide,bound_open,bound_drafts all requests fit
-activation_bytes,runtime_bytes experts all requests fit
+utilization,activation_bytes,runtime_bytes closed,static,run,drafts,drafts_open,host,wide,bound_open,bound_drafts all requests fit
+activation_bytes,runtime_bytes experts,open all requests fit
 scheduler experts,wide is that of the engine
 activation_format experts,wide,plan_pools is that of the weights
 weight_format plan_pools is another name of formats
