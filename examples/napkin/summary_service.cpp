@@ -156,10 +156,10 @@ void add_others(summary_part& part, const served_load& x, const decoding& found)
     if (!chunked)
       text += cat(", any in 1 - exp(-", digits(met), ") = ", digits(100.0 * stalled), " % of them");
     text += cat("; one adds ", time_text(stall), " (a prompt ", time_text(p.alone.value()));
-    if (p.stages > 1.0)
-      text += cat(", of ", digits(p.stages), " stages at once");
-    else if (flow.terms.kind == pm::scheduling::mixed_chunks)
-      text += cat(" less ", digits(p.chunks), " x ", time_text(p.decode.value()));
+    if (flow.terms.kind == pm::scheduling::mixed_chunks) {
+      const double times = (p.alone.value() - stall) / p.decode.value();
+      text += cat(" less ", digits(times), " x ", time_text(p.decode.value()));
+    }
     part.amounts.push_back(text + ")" +
                            (more > 1e-9 ? cat(", each after it ", time_text(next)) : ""));
   }

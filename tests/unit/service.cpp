@@ -1,4 +1,5 @@
 // A service put together by hand: distributions of latency, waves, queues, schedulers.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
@@ -222,9 +223,28 @@ TEST_CASE("service: a chunk budget that cannot keep up is full, and its prompts 
   CHECK(full.first_token.mean() > 9 * pm::second);
 }
 
-TEST_CASE("service: the stages of a pipeline take a chunk each, and stall others together") {
-  // 10 ms to decode and 30 ms with a chunk. The four chunks of a prompt are in two gaps, a chunk in each stage,
-  // and add 20 ms to either; a gap that has half a prompt is full.
+namespace {
+
+/// Two stages by turns of two groups, 5 ms each, or 15 with one of the prompt's `chunks`, one in each turn: how
+/// much later a turn ends that comes long after.
+double later_by(int chunks) {
+  const auto last = [](int heavy) {
+    double free[2] = {}, group[2] = {};
+    for (int turn = 0; turn < 40; ++turn) {
+      double at = group[turn % 2];
+      for (double& stage : free) stage = at = std::max(stage, at) + (turn < heavy ? 0.015 : 0.005);
+      group[turn % 2] = at;
+    }
+    return group[1];
+  };
+  return last(chunks) - last(0);
+}
+
+}  // namespace
+
+TEST_CASE("service: a prompt stalls others until its chunks are through the stages of a pipeline") {
+  // 10 ms to decode and 30 ms with a chunk. Four chunks take two and a half gaps and add 20 ms to each; 0.4
+  // prompts in a gap fill it.
   const pm::deployment d{.device = cat::h200_sxm,
                          .model = cat::llama_3_8b,
                          .layout = {.pipeline = 2},
@@ -236,11 +256,18 @@ TEST_CASE("service: the stages of a pipeline take a chunk each, and stall others
   const auto with_prompts = [](const pm::iteration&) { return s(0.030); };
   const auto p =
       pm::detail::prompt_passes_of(d, l, pm::scheduling::mixed_chunks, 8.0, s(0.010), with_prompts);
-  CHECK(near(p.stall, s(0.040)));
+  CHECK(near(p.stall, s(0.050)));
+  CHECK(near(p.stall, s(later_by(4))));
   const auto t = terms(pm::scheduling::mixed_chunks, 11);
   CHECK(near(pm::detail::gaps_of(t, p, 0.5).mean(), s(0.030)));
-  CHECK(near(pm::detail::gaps_of(t, p, 0.25).mean(), s(0.020)));
-  CHECK(near(pm::detail::gaps_of(t, p, 0.25)[0].weight, 0.5));
+  CHECK(near(pm::detail::gaps_of(t, p, 0.2).mean(), s(0.020)));
+  CHECK(near(pm::detail::gaps_of(t, p, 0.2)[0].weight, 0.5));
+  auto whole = l;
+  whole.chunk_tokens = 400.0;
+  const auto one = pm::detail::prompt_passes_of(d, whole, pm::scheduling::mixed_chunks, 8.0,
+                                                s(0.010), with_prompts);
+  CHECK(near(one.stall, s(0.020)));
+  CHECK(near(one.stall, s(later_by(1))));
 }
 
 TEST_CASE("service: static batches wait for the longest answer") {

@@ -77,20 +77,23 @@ constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& 
 }
 
 /// The gaps between tokens where, on average, `prompts` begin in each: without a prompt, or with one,
-/// and behind it those that come with it. A prompt in chunks stalls a gap with each.
+/// and behind it those that come with it. A prompt in chunks stalls a gap with each, or, of p stages, as many as it
+/// takes to go through them, (chunks + p - 1) / p. Test: the schedule of two stages, stage by stage.
 template <Scalar T>
 constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
                                                 const basic_prompt_passes<T>& p, const T& prompts) {
   basic_latency_distribution<T> gap;
   const bool chunked = s.kind == scheduling::mixed_chunks && upper(p.chunks) > 1.0;
-  const T stalls =
-      named("share of gaps with prompts",
-            chunked ? scalar_min(T(prompts * p.chunks / p.stages), T(1.0)) : any_of(prompts));
+  const T rounds = (p.chunks + (p.stages - 1.0)) / p.stages;
+  const T stalls = named("share of gaps with prompts",
+                         chunked ? scalar_min(T(prompts * rounds), T(1.0)) : any_of(prompts));
   gap.add({1.0 - stalls, p.decode});
   if (!(upper(stalls) > 0.0)) return gap;
   const T some = scalar_max(stalls, T(1e-12));
   if (chunked) {
-    gap.add(with_length(stalls, p.decode + prompts / some * p.stall, {}, {}, s.input_cv));
+    // In a pipeline that is full the next prompt follows: it does not fill the stages anew.
+    const T each = upper(p.stages) > 1.0 ? T(1.0 / rounds) : T(prompts / some);
+    gap.add(with_length(stalls, p.decode + each * p.stall, {}, {}, s.input_cv));
   } else {
     const duration<T> more = scalar_max(T(prompts - stalls), T(0.0)) / some * p.next;
     gap.add(with_length(stalls, p.decode + p.stall, p.stall, more, s.input_cv));
