@@ -105,8 +105,7 @@ class asked_passes {
                         i.prefill_sequences == as_asked.prefill_sequences;
       if (same && (!found_.flow || i.batch == as_asked.batch)) found_.prompt = i;
     }
-    const double stages = x_.deployment.layout.pipeline;
-    found_.prompt_passes = (chunks + stages - 1.0) / stages;
+    found_.prompt_passes = iterations_through(chunks, x_.deployment.layout.pipeline);
   }
 
   const served_load& x_;

@@ -11,6 +11,12 @@ template <class T>
 pm::duration<T> s(const T& x) {
   return pm::duration<T>::from_value(x);
 }
+inline pm::duration<> ms(double x) {
+  return pm::duration<>::from_value(1e-3 * x);
+}
+inline double in_ms(const pm::duration<>& x) {
+  return 1e3 * x.value();
+}
 template <class T>
 pm::bytes<T> b(const T& x) {
   return pm::bytes<T>::from_value(x);

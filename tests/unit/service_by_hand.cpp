@@ -6,19 +6,15 @@
 #include <perfmodel/service/open_service.hpp>
 
 #include "support/near.hpp"
+#include "support/short_quantities.hpp"
 
 namespace pm = perfmodel;
+using perfmodel_test::in_ms;
+using perfmodel_test::ms;
 using perfmodel_test::near;
 using pm::scheduling;
 
 namespace {
-
-pm::duration<> ms(double x) {
-  return pm::duration<>::from_value(1e-3 * x);
-}
-double in_ms(const pm::duration<>& x) {
-  return 1e3 * x.value();
-}
 
 /// Milliseconds: 10 to decode, 40 for a prompt alone, 25 for each of those that fill an iteration.
 pm::prompt_passes passes(double together, double decodes) {

@@ -7,20 +7,17 @@
 #include <string>
 
 #include "support/near.hpp"
+#include "support/short_quantities.hpp"
 
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
+using perfmodel_test::in_ms;
+using perfmodel_test::ms;
 using perfmodel_test::near;
 using pm::scheduling;
 
 namespace {
 
-pm::duration<> ms(double x) {
-  return pm::duration<>::from_value(1e-3 * x);
-}
-double in_ms(const pm::duration<>& x) {
-  return 1e3 * x.value();
-}
 pm::deployment of_groups(int pipeline, int data) {
   return pm::with_all_memory(
       pm::deployment{.device = cat::h100_sxm,

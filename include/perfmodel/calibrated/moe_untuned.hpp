@@ -25,6 +25,13 @@ constexpr bool has_tuned_tiles_on_a100(double experts, double width) {
 
 namespace detail {
 
+/// The same of what a rank has of these experts.
+template <Scalar T>
+constexpr bool runs_tuned_tiles(const basic_moe_ffn<T>& x) {
+  return has_tuned_tiles_on_a100(upper(x.experts) / upper(x.expert_parallel),
+                                 upper(x.intermediate) / upper(x.tensor_parallel));
+}
+
 /// Experts of equal rows on one rank, and what their products share. Tiles are 16 x 32 as long as a rank has as
 /// many experts as there are tokens, else 64 x 64.
 template <Scalar T>

@@ -52,9 +52,7 @@ constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
                                                    const basic_calibrated<T>& c) {
   const bool sixteen_bit = bits_of(wider(x.format, x.weights.format)) >= 16.0;
   if (sixteen_bit && x.weights.bits() < 16.0) return {c.machine, c.widened_moe_kernels};
-  const double experts = upper(x.experts) / upper(x.expert_parallel);
-  const double width = upper(x.intermediate) / upper(x.tensor_parallel);
-  if (sixteen_bit && c.untuned_moe_kernels && !has_tuned_tiles_on_a100(experts, width)) {
+  if (sixteen_bit && c.untuned_moe_kernels && !runs_tuned_tiles(x)) {
     return {c.machine, *c.untuned_moe_kernels};
   }
   if (sixteen_bit || bits_of(x.weights.format) < 8.0) return {c.machine, c.moe_kernels};

@@ -34,13 +34,10 @@ constexpr basic_iteration<T> mean_iteration(const basic_service_load<T>& l, cons
   return i;
 }
 
-/// Iterations of a prompt in bounded chunks. One enters the first stage of a pipeline when the one before
-/// it has left that stage.
+/// Iterations of a prompt in bounded chunks.
 template <Scalar T>
 constexpr T chunk_iterations(const basic_deployment<T>& d, const basic_service_load<T>& l) {
-  const T chunks = named("chunks", chunks_of(l));
-  const double stages = d.layout.pipeline;
-  return (chunks + (stages - 1.0)) / stages;
+  return iterations_through(named("chunks", chunks_of(l)), d.layout.pipeline);
 }
 
 /// From the first iteration of a prompt to its first token: the prompt alone, or its chunks, each

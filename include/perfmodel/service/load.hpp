@@ -171,6 +171,13 @@ constexpr T chunks_of(const basic_service_load<T>& l) {
   return l.chunk_tokens ? T(ceil(T(computed_tokens(l) / *l.chunk_tokens))) : T(1.0);
 }
 
+/// Iterations in which chunks follow each other through the stages of a pipeline: (n + p - 1) / p, as one enters
+/// the first stage when the one before it has left it.
+template <Scalar T>
+constexpr T iterations_through(const T& chunks, double stages) {
+  return (chunks + (stages - 1.0)) / stages;
+}
+
 /// Prompt tokens that one iteration takes of a prompt, the mean over its chunks.
 template <Scalar T>
 constexpr T chunk_of(const basic_service_load<T>& l) {

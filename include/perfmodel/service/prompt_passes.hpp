@@ -19,8 +19,8 @@ struct basic_prompt_passes {
   duration<T> packed{};  ///< of one prompt, where many wait and every iteration is full
   T together = T(1.0);   ///< prompts that a full iteration takes
   T chunks = T(1.0);     ///< iterations of one prompt
-  T decodes{};        ///< iterations of decoding that come with one prompt, full ones: 0 if apart
-  T stages = T(1.0);  ///< of a pipeline, which a prompt's chunks follow each other through
+  T decodes{};          ///< iterations of decoding that come with one prompt, full ones: 0 if apart
+  double stages = 1.0;  ///< of a pipeline, which a prompt's chunks follow each other through
   basic_iteration<T> with_prompt{};  ///< the one that takes a chunk of one prompt
 };
 using prompt_passes = basic_prompt_passes<>;
@@ -94,8 +94,7 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   const duration<T> one = named("pass with a prompt", round, time_with(p.with_prompt));
   const duration<T> cut = mixed ? p.decode : duration<T>{};
   p.stages = stages;
-  const T rounds =
-      (full_chunks + (stages - 1.0)) / stages;  // through all stages, one behind the other
+  const T rounds = iterations_through(full_chunks, stages);
   p.alone = rounds * one + (p.chunks - full_chunks) * cut;
   p.stall = mixed ? rounds * max(one - cut, duration<T>{}) : p.alone;
   p.together = scalar_max(T(budget / computed), T(1.0)) * (stages * d.layout.data);

@@ -84,7 +84,7 @@ constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
                                                 const basic_prompt_passes<T>& p, const T& prompts) {
   basic_latency_distribution<T> gap;
   const bool chunked = s.kind == scheduling::mixed_chunks && upper(p.chunks) > 1.0;
-  const T rounds = (p.chunks + (p.stages - 1.0)) / p.stages;
+  const T rounds = iterations_through(p.chunks, p.stages);
   const T stalls = named("share of gaps with prompts",
                          chunked ? scalar_min(T(prompts * rounds), T(1.0)) : any_of(prompts));
   gap.add({1.0 - stalls, p.decode});
@@ -92,7 +92,7 @@ constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
   const T some = scalar_max(stalls, T(1e-12));
   if (chunked) {
     // In a pipeline that is full the next prompt follows: it does not fill the stages anew.
-    const T each = upper(p.stages) > 1.0 ? T(1.0 / rounds) : T(prompts / some);
+    const T each = p.stages > 1.0 ? T(1.0 / rounds) : T(prompts / some);
     gap.add(with_length(stalls, p.decode + each * p.stall, {}, {}, s.input_cv));
   } else {
     const duration<T> more = scalar_max(T(prompts - stalls), T(0.0)) / some * p.next;
