@@ -1,8 +1,10 @@
 // The transfer rule on each chip as if it had no profile: docs/validation/loans.md has the table.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
 
 #include "../../validation/calibrate/loans.hpp"
 #include "support/shared.hpp"
+#include "support/tables.hpp"
 
 namespace pm = perfmodel;
 
@@ -26,4 +28,19 @@ TEST_CASE("a borrowed profile is nearer than a share of the bound", "[calibrated
   }
   CHECK(scored > 40);
   CHECK(worse_than_the_bound == 1);
+}
+
+TEST_CASE("the recorded widths of loans are those of the measurements", "[calibrated][shared]") {
+  using Catch::Matchers::WithinAbs;
+  const loans::by_operation all = loans::all_of(perfmodel_test::measured_folder());
+  int lines = 0;
+  for (const auto& r : perfmodel_test::test_data("loans.tsv")) {
+    INFO(r.text("operator") << " on " << r.text("chip"));
+    const loans::loan& rows = all.at(r.text("operator")).at(r.text("chip"));
+    CHECK(static_cast<double>(rows.transferred.size()) == r.number("rows"));
+    CHECK_THAT(rows.holds(0.72), WithinAbs(r.number("holds_72"), 0.001));
+    CHECK_THAT(rows.holds(0.90), WithinAbs(r.number("holds_90"), 0.001));
+    ++lines;
+  }
+  CHECK(lines == 43);
 }

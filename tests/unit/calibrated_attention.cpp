@@ -499,7 +499,7 @@ TEST_CASE("profiles go by machine, then by architecture with a wider interval", 
   CHECK(&c::attention_kernels_of(c::b200_sxm) == &c::tensorrt_llm);
   CHECK(&c::attention_kernels_of(c::l40s, pm::fp8) == &c::flashinfer);
   CHECK(&c::attention_kernels_of(c::a100_sxm_80gb) == &c::flash_attention_2);
-  CHECK(c::moe_profile_of(c::b200_sxm).log_sigma >= 0.25);
+  CHECK(c::moe_profile_of(c::b200_sxm).log_sigma == 0.3);
 }
 
 TEST_CASE("an A100 of 40 GB is an A100, whatever its memory's bandwidth", "[calibrated]") {

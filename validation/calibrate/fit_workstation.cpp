@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <perfmodel/analysis/calibrate_machine.hpp>
+#include <perfmodel/calibrated/catalog/widths.hpp>
 #include <perfmodel/roofline.hpp>
 
 #include "fit_rows.hpp"
@@ -74,6 +75,9 @@ void report_products(const rows& data) {
   print_score("without its own profile", "rtx_pro_6000", by_relative);
   print_score("shipped", "rtx_pro_6000", shipped);
   published::print_coverage("rtx_pro_6000", fit.held_out, fit.profile.log_sigma);
+  published::print_coverage(
+      "a loan to it", by_relative,
+      pm::catalog::lent_product_widths(pm::catalog::rtx_pro_6000, pm::catalog::measured_l40s)[0]);
   const auto line = [](const char* name, double value, double error) {
     std::printf("    %-22s %#9.4g +- %.2g\n", name, value, error);
   };

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "loan_widths.hpp"
 #include "published.hpp"
 #include "published_collectives.hpp"
 #include "published_gemm.hpp"
@@ -22,39 +23,27 @@ namespace loans {
 
 namespace pm = perfmodel;
 
-/// ln of a measurement over its bound, and over the prediction by another machine's profile; that over the
-/// log_sigma that a loan states.
+/// ln of a measurement over its bound, and over the prediction by another machine's profile; the log_sigma that
+/// a loan states of them.
 struct loan {
-  std::vector<double> bound{}, transferred{}, stated{};
+  std::vector<double> bound{}, transferred{};
+  double stated = 0.0;
 
   void add(double seconds, double bound_time, double prediction, double log_sigma) {
     bound.push_back(std::log(seconds / bound_time));
     transferred.push_back(std::log(seconds / prediction));
-    stated.push_back(transferred.back() / log_sigma);
+    stated = log_sigma;
   }
   /// Share of the rows inside the interval of 80 %.
-  double inside() const { return pm::coverage_of(stated, 1.0); }
+  double inside() const { return pm::coverage_of(transferred, stated); }
+  /// log_sigma that such a share of the rows is inside of.
+  double holds(double share) const {
+    std::vector<double> off;
+    for (const double r : transferred) off.push_back(std::abs(r));
+    return pm::detail::quantile(off, share) / pm::z90;
+  }
 };
 
-/// What a loan to a measured machine states of products: the donor's width of that kind, its profile's or the
-/// engine's where it has none, and what the loan adds.
-inline double lent_width(const published::gemm_row& r) {
-  const pm::catalog::measured_machine& donor = pm::catalog::donor_of(*r.device);
-  const auto kind = pm::product_kind_of(r.workload.format, r.workload.weights);
-  const double own =
-      pm::catalog::measured_widths_of(donor).products[static_cast<std::size_t>(kind)];
-  const double more = pm::catalog::transfer_log_sigma(*r.device, donor.device());
-  const double engine = pm::quantises(kind) ? pm::catalog::find_engine(r.engine)->log_sigma : 0.0;
-  return own > 0.0 ? pm::catalog::in_quadrature(own, more)
-                   : std::max(pm::catalog::in_quadrature(donor.machine->log_sigma, more), engine);
-}
-inline double lent_width(const published::attention_row& r) {
-  const pm::catalog::measured_machine& donor = pm::catalog::nearest_relative_of(*r.device);
-  const auto kind = pm::attention_kind_of(r.kv_format, !r.decode);
-  return pm::catalog::in_quadrature(
-      pm::catalog::measured_widths_of(donor).attention[static_cast<std::size_t>(kind)],
-      pm::catalog::attention_transfer_log_sigma(*r.device, donor.device()));
-}
 /// By what is computed, "prefill fp8", then by chip.
 using by_operation = std::map<std::string, std::map<std::string, loan>>;
 
@@ -80,7 +69,8 @@ inline void add_products(by_operation& out, const std::string& folder) {
                                            {p.value, *pm::catalog::find_engine(r.engine)},
                                            pm::replaying(r.copies));
     out["products " + r.dtype][r.gpu].add(
-        r.seconds, pm::roofline(*r.device, r.workload).time.value(), e.time.value(), lent_width(r));
+        r.seconds, pm::roofline(*r.device, r.workload).time.value(), e.time.value(),
+        width_of("products " + r.dtype, *r.device).stated);
   }
 }
 inline void add_attention(by_operation& out, const std::string& folder) {
@@ -90,12 +80,11 @@ inline void add_attention(by_operation& out, const std::string& folder) {
     const auto bound = r.decode ? pm::roofline(*r.device, r.decode_workload())
                                 : pm::roofline(*r.device, r.prefill_workload());
     out[r.kind()][r.device->name.c_str()].add(r.seconds, bound.time.value(), e.time.value(),
-                                              lent_width(r));
+                                              width_of(r.kind(), *r.device).stated);
   }
 }
 /// Their libraries were fitted to H100 and H200 together; the machine's shares are borrowed.
 inline void add_experts(by_operation& out, const std::string& folder) {
-  const double elsewhere = pm::catalog::moe_profile_of(pm::catalog::l40s).log_sigma;
   for (const auto& r : published::moe_rows(folder)) {
     pm::moe_kernels k = r.kernels->untuned ? pm::catalog::triton_experts : *r.kernels;
     const bool narrow = bits_of(r.workload.format) < 16.0;
@@ -105,9 +94,13 @@ inline void add_experts(by_operation& out, const std::string& folder) {
     const auto machine = pm::catalog::transferred_machine_profile(*r.device);
     const auto e = pm::calibrated_estimate(*r.device, r.workload, {machine.value, k},
                                            {.routing = pm::expert_routing::balanced});
-    out[narrow ? "experts fp8" : "experts bf16"][r.device->name.c_str()].add(
+    const bool spread = narrow && r.workload.expert_parallel > 1.0;
+    const char* operation = spread   ? "experts fp8, spread"
+                            : narrow ? "experts fp8"
+                                     : "experts bf16";
+    out[operation][r.device->name.c_str()].add(
         r.seconds, pm::roofline(*r.device, demand_of(r.workload)).time.value(), e.time.value(),
-        elsewhere);
+        width_of(operation, *r.device).stated);
   }
 }
 /// A100 and H200 by H100's links, H100 by H200's.
@@ -128,6 +121,34 @@ inline void add_links(by_operation& out, const std::string& folder) {
           pm::collective_time(a.fabric, r.call, cost).time.value(), elsewhere);
     }
   }
+}
+
+/// Products in 16 bits by machines that are further apart than one generation.
+struct far_loan {
+  const pm::accelerator* to;
+  const pm::catalog::measured_machine* from;
+  loan rows{};
+};
+inline std::vector<far_loan> far_loans(const std::string& folder) {
+  std::vector<far_loan> out;
+  const auto gemms = published::graph_gemms(folder);
+  for (const pm::catalog::measured_machine* to : pm::catalog::measured_machines) {
+    for (const pm::catalog::measured_machine* from : pm::catalog::measured_machines) {
+      const pm::accelerator& a = to->device();
+      if (pm::catalog::machine_distance(a, from->device()) < 1.0) continue;
+      const auto p = pm::catalog::transferred_machine_profile(a, *from);
+      far_loan found{&a, from};
+      for (const auto& r : gemms) {
+        if (r.device != &a || r.warmth_unknown() || r.dtype != "bfloat16") continue;
+        const auto e = pm::calibrated_estimate(
+            a, r.workload, {p.value, *pm::catalog::find_engine(r.engine)}, pm::replaying(r.copies));
+        found.rows.add(r.seconds, r.seconds, e.time.value(),
+                       pm::catalog::lent_product_widths(a, *from)[0]);
+      }
+      if (!found.rows.transferred.empty()) out.push_back(std::move(found));
+    }
+  }
+  return out;
 }
 
 inline by_operation all_of(const std::string& folder) {

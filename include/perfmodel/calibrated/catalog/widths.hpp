@@ -1,6 +1,9 @@
 // How far profiles are off on shapes that their fits have not seen, by kind of operator: log_sigma.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/calibrated/interval.hpp>
 
@@ -44,37 +47,73 @@ constexpr const measured_widths& measured_widths_of(const measured_machine& on) 
   }
   return all_measured_widths[0];
 }
-constexpr kind_widths widened_by(kind_widths widths, double more) {
-  for (double& w : widths) w = w > 0.0 ? in_quadrature(w, more) : 0.0;
+/// What a loan states of each kind: the donor's width, or the loan's where that is wider; of a kind that the donor was
+/// not measured in, the wider of its profile's and the loan's, and what an unseen format adds. None of a donor that
+/// was measured in none.
+constexpr kind_widths lent(kind_widths widths, double profile, double loan) {
+  if (std::ranges::all_of(widths, [](double w) { return w == 0.0; })) return widths;
+  for (double& w : widths) {
+    w = w > 0.0 ? (std::max)(w, loan)
+                : in_quadrature((std::max)(profile, loan), unseen_format_log_sigma);
+  }
   return widths;
 }
 
-/// By kind of products, attention and experts on an accelerator: its own, or its donor's and what a loan adds.
-/// Products of narrow weights were measured on A100 alone: elsewhere A100's, and what a loan from it adds.
+/// By kind of products, attention and experts on an accelerator: its own, or what a loan from its donor states.
+/// Products of narrow weights were measured on A100 alone: elsewhere A100's, and what a loan from it states beside it.
 /// Test: h100_sxm's are the table's; h20's are wider; so is what H100 says of narrow weights.
+constexpr kind_widths lent_product_widths(const accelerator& a, const measured_machine& from) {
+  return lent(measured_widths_of(from).products, from.machine->log_sigma,
+              transfer_log_sigma(a, from.device()));
+}
+constexpr kind_widths lent_attention_widths(const accelerator& a, const measured_machine& from) {
+  const auto of = [&](bool prompts) {
+    return lent(measured_widths_of(from).attention, from.attention->log_sigma,
+                attention_transfer_log_sigma(a, from.device(), prompts));
+  };
+  const kind_widths decode = of(false);
+  kind_widths widths = of(true);
+  for (const attention_kind k : {attention_kind::decode, attention_kind::narrow_decode}) {
+    widths[static_cast<std::size_t>(k)] = decode[static_cast<std::size_t>(k)];
+  }
+  return widths;
+}
 constexpr kind_widths product_widths_of(const accelerator& a) {
   const measured_machine* own = measured_as(a);
   const measured_machine& from = own != nullptr ? *own : donor_of(a);
-  kind_widths widths = measured_widths_of(from).products;
-  if (own == nullptr) widths = widened_by(widths, transfer_log_sigma(a, from.device()));
+  kind_widths widths =
+      own != nullptr ? measured_widths_of(from).products : lent_product_widths(a, from);
   constexpr auto kind = static_cast<std::size_t>(product_kind::widened);
-  if (widths[kind] == 0.0 && !is_measured_amd(a)) {
+  if (measured_widths_of(from).products[kind] == 0.0 && !is_measured_amd(a)) {
     widths[kind] = in_quadrature(measured_widths_of(measured_a100).products[kind],
                                  transfer_log_sigma(a, measured_a100.device()));
   }
   return widths;
 }
 constexpr kind_widths attention_widths_of(const accelerator& a) {
-  if (const measured_machine* own = measured_as(a)) return measured_widths_of(*own).attention;
-  const measured_machine& donor = nearest_relative_of(a);
-  return widened_by(measured_widths_of(donor).attention,
-                    attention_transfer_log_sigma(a, donor.device()));
+  const measured_machine* own = measured_as(a);
+  return own != nullptr ? measured_widths_of(*own).attention
+                        : lent_attention_widths(a, nearest_relative_of(a));
 }
-/// Of AMD's by chip or its relative; elsewhere none but the machine's own: moe_profile_of states what is taken.
+/// Of AMD's by chip or its relative; elsewhere the machine's own or those of its generation, by the kinds that were
+/// measured; between generations moe_profile_of states what is taken, and less of whole experts on each rank (B200's
+/// by Triton's numbers from Hopper: 0.2 holds 83 %).
+constexpr kind_widths lent_expert_widths(const accelerator& a, const measured_machine& from) {
+  if (is_measured_amd(a)) return measured_widths_of(from).experts;
+  const double loan = transfer_log_sigma(a, from.device());
+  kind_widths widths{};
+  if (same_generation(a, from.device())) {
+    widths = measured_widths_of(from).experts;
+    for (double& w : widths) w = w > 0.0 ? (std::max)(w, loan) : 0.0;
+  } else {
+    widths.fill((std::max)(lent_experts_log_sigma, loan));
+    widths[static_cast<std::size_t>(expert_kind::spread)] = (std::max)(0.2, loan);
+  }
+  return widths;
+}
 constexpr kind_widths expert_widths_of(const accelerator& a) {
-  if (const measured_machine* own = measured_as(a)) return measured_widths_of(*own).experts;
-  if (!is_measured_amd(a)) return {};
-  return measured_widths_of(donor_of(a)).experts;
+  const measured_machine* own = measured_as(a);
+  return own != nullptr ? measured_widths_of(*own).experts : lent_expert_widths(a, donor_of(a));
 }
 
 }  // namespace perfmodel::catalog

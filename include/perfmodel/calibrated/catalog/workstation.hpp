@@ -43,7 +43,7 @@ inline constexpr machine_profile profile_rtx_pro_6000{
 inline constexpr attention_profile attention_rtx_pro_6000 = [] {
   attention_profile p = attention_l40s;
   p.name = "rtx_pro_6000";
-  p.log_sigma = 0.2236;  // 0.1 of L40S's own and 0.2 in quadrature
+  p.log_sigma = 0.21;
   p.from = &sources::workstation_attention;
   return p;
 }();
