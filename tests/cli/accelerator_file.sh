@@ -56,7 +56,7 @@ done
 refuses 'nobody states the architecture, sms, vector.clock, l2.capacity of own_chip' step --model llama_3_8b --batch 1 \
   --context 1 --accelerator "$own" --mode calibrated
 
-# --- another fact: the same as in a file, the caller is its source, the prediction is less certain ----
+# --- another fact: the same as in a file, the caller is its source, the prediction is no more certain ----
 changed=(--set matrix.peak.bf16=1.2PFLOP/s --set 'dram.bandwidth=6 TB/s' --set dram.capacity=128GB
   --set 'fabric.bandwidth=900GB/s')
 ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator h100_sxm --set dram.bandwidth=6TB/s
@@ -67,11 +67,14 @@ spread() { # the upper over the lower end of the interval
   "$napkin" "$@" --json | sed -nE 's/.*"interval_80_s":\[([^,]*),([^]]*)\].*/\1 \2/p' | awk '{ print $2 / $1 }'
 }
 step=(step --model llama_3_70b --tensor_parallel 8 --batch 16 --context 4096)
+# A loan within a generation was seen to be no further off than shapes that the fit of the donor has not seen, so
+# a machine nearby may be as certain, never more; one further away is less.
 for query in "${gemm[*]}" "${step[*]}" 'attention_decode --batch 4 --context 999 --query_heads 32 --kv_heads 8 --head_dim 128' \
   'moe_ffn --tokens 64 --hidden 4096 --intermediate 2048 --experts 64 --top_k 4'; do
   read -ra asked <<<"$query --mode calibrated --accelerator h100_sxm"
-  awk -v own="$(spread "${asked[@]}")" -v borrowed="$(spread "${asked[@]}" "${changed[@]}")" \
-    'BEGIN { exit !(own > 1 && borrowed > 1.05 * own) }' || fail "$query: a changed chip is as certain as h100_sxm"
+  awk -v own="$(spread "${asked[@]}")" -v near="$(spread "${asked[@]}" "${changed[@]}")" \
+    -v far="$(spread "${asked[@]}" --set dram.bandwidth=12TB/s)" \
+    'BEGIN { exit !(own > 1 && near > 0.999 * own && far > 1.1 * own) }' || fail "$query: a changed chip is more certain than h100_sxm, or a far one as certain"
 done
 answer=$("$napkin" "${step[@]}" --mode calibrated --accelerator h100_sxm "${changed[@]}" --json)
 [[ $answer == *'"profile":{"name":"h100_sxm_changed","basis":"assumed"'* ]] || fail "whose profile: $answer"
