@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Eigen/Eigenvalues>
+#include <Eigen/LU>
 #include <cmath>
 #include <map>
 #include <perfmodel/analysis/least_squares.hpp>
@@ -16,7 +17,7 @@ template <std::size_t N>
 struct fit_result {
   std::array<double, N> value{}, standard_error{};
   std::array<bool, N> at_bound{};
-  Eigen::Matrix<double, static_cast<int>(N), static_cast<int>(N)> covariance;
+  Eigen::MatrixXd covariance{};  ///< N rows of N
   std::vector<double> residual;
   double cost = 0;
   double log_sigma = 0;
@@ -55,28 +56,27 @@ inline void check_fit(std::span<const fitted_parameter> parameters, const fit_op
 }
 
 /// Refuses parameters that no row depends on.
-template <class Search, std::size_t N>
-void require_dependence(const Search& s, const std::array<fitted_parameter, N>& parameters) {
-  for (std::size_t j = 0; j < N; ++j) {
-    const int i = static_cast<int>(j);
-    if (s.normal(i, i) > 1e-12 * static_cast<double>(s.residual.size())) continue;
+inline void require_dependence(const Eigen::MatrixXd& normal, std::size_t rows,
+                               std::span<const fitted_parameter> parameters) {
+  for (std::size_t j = 0; j < parameters.size(); ++j) {
+    const auto i = static_cast<Eigen::Index>(j);
+    if (normal(i, i) > 1e-12 * static_cast<double>(rows)) continue;
     unidentifiable(std::string("no measurement depends on ") + parameters[j].name);
   }
 }
 
 /// Refuses parameters that only act together: an eigenvalue of the correlation matrix that is next
 /// to nothing, and its eigenvector says which.
-template <class Matrix, std::size_t N>
-void require_independence(const Matrix& correlation,
-                          const std::array<fitted_parameter, N>& parameters,
-                          double largest_condition) {
-  constexpr int n = static_cast<int>(N);
-  const Eigen::SelfAdjointEigenSolver<Matrix> modes(correlation);
+inline void require_independence(const Eigen::MatrixXd& correlation,
+                                 std::span<const fitted_parameter> parameters,
+                                 double largest_condition) {
+  const Eigen::Index n = correlation.rows();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> modes(correlation);
   if (modes.eigenvalues()[0] * largest_condition > modes.eigenvalues()[n - 1]) return;
-  int first = 0;
+  Eigen::Index first = 0;
   modes.eigenvectors().col(0).cwiseAbs().maxCoeff(&first);
   std::string others;
-  for (int j = 0; j < n; ++j) {
+  for (Eigen::Index j = 0; j < n; ++j) {
     if (j == first || std::abs(modes.eigenvectors()(j, 0)) < 0.2) continue;
     others += others.empty() ? "" : ", ";
     others += parameters[static_cast<std::size_t>(j)].name;
@@ -87,22 +87,29 @@ void require_independence(const Matrix& correlation,
                  "; add other sizes, from launch-bound to compute-bound");
 }
 
+/// variance (J^T W J)^-1 of parameters that reach over `scale`; refuses what the measurements cannot tell.
+inline Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& normal, const Eigen::VectorXd& scale,
+                                     std::span<const double> residual,
+                                     std::span<const fitted_parameter> parameters,
+                                     const fit_options& options) {
+  require_dependence(normal, residual.size(), parameters);
+  const Eigen::VectorXd per_root = normal.diagonal().cwiseSqrt().cwiseInverse();
+  const Eigen::MatrixXd correlation = per_root.asDiagonal() * normal * per_root.asDiagonal();
+  require_independence(correlation, parameters, options.largest_condition);
+  double weighted = 0;
+  for (const double r : residual) weighted += huber_weight(r, options.huber) * r * r;
+  const double variance = weighted / static_cast<double>(residual.size() - parameters.size());
+  return variance * scale.asDiagonal() *
+         (per_root.asDiagonal() * correlation.inverse() * per_root.asDiagonal()) *
+         scale.asDiagonal();
+}
+
 /// Covariance and standard errors at the point found; refuses what the measurements leave open.
 template <class Search, std::size_t N>
 void add_standard_errors(fit_result<N>& out, const Search& s,
                          const std::array<fitted_parameter, N>& parameters,
                          const fit_options& options) {
-  using matrix = typename Search::matrix;
-  require_dependence(s, parameters);
-  const typename Search::vector per_root = s.normal.diagonal().cwiseSqrt().cwiseInverse();
-  const matrix correlation = per_root.asDiagonal() * s.normal * per_root.asDiagonal();
-  require_independence(correlation, parameters, options.largest_condition);
-  double weighted = 0;
-  for (const double r : out.residual) weighted += huber_weight(r, options.huber) * r * r;
-  const double variance = weighted / static_cast<double>(out.residual.size() - N);
-  out.covariance = variance * s.scale.asDiagonal() *
-                   (per_root.asDiagonal() * correlation.inverse() * per_root.asDiagonal()) *
-                   s.scale.asDiagonal();
+  out.covariance = covariance_of(s.normal, s.scale, out.residual, parameters, options);
   for (std::size_t i = 0; i < N; ++i) {
     const int j = static_cast<int>(i);
     out.standard_error[i] = std::sqrt(out.covariance(j, j));
@@ -156,7 +163,7 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
     detail::add_standard_errors(out, search, parameters, options);
   } else {
     out.standard_error.fill(detail::infinity);
-    out.covariance.setConstant(detail::infinity);
+    out.covariance.setConstant(static_cast<int>(N), static_cast<int>(N), detail::infinity);
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/core/error.hpp>
@@ -62,17 +63,42 @@ inline double huber_loss(double residual, double huber) {
   return size <= huber ? 0.5 * size * size : huber * (size - 0.5 * huber);
 }
 
+/// Marquardt's step at x; parameters at a bound that the gradient pushes outward are held. The size is no
+/// part of the types: a compiler takes ten times as long over solvers of each size that a program fits.
+inline Eigen::VectorXd marquardt_step(const Eigen::VectorXd& x, const Eigen::VectorXd& gradient,
+                                      const Eigen::MatrixXd& normal, double damping) {
+  Eigen::MatrixXd a = normal;
+  Eigen::VectorXd b = -gradient;
+  for (Eigen::Index j = 0; j < x.size(); ++j) {
+    a(j, j) += damping * normal(j, j) + 1e-12;
+    const bool held = (x[j] <= 0.0 && gradient[j] > 0.0) || (x[j] >= 1.0 && gradient[j] < 0.0);
+    if (!held) continue;
+    a.row(j).setZero();
+    a.col(j).setZero();
+    a(j, j) = 1.0;
+    b[j] = 0.0;
+  }
+  return a.ldlt().solve(b);
+}
+
 /// The search for the least sum of losses. A point u has each parameter between 0 and 1, its limits.
 template <std::size_t N, class Predict>
 class log_ratio_search {
  public:
   static constexpr int n = static_cast<int>(N);
-  using vector = Eigen::Matrix<double, n, 1>;
-  using matrix = Eigen::Matrix<double, n, n>;
+  using vector = Eigen::VectorXd;
+  using matrix = Eigen::MatrixXd;
 
   log_ratio_search(const std::array<fitted_parameter, N>& parameters,
                    std::span<const double> measured, Predict& predict, const fit_options& options)
-      : parameters_(parameters), measured_(measured), predict_(predict), options_(options) {
+      : scale(n),
+        x(n),
+        gradient(n),
+        normal(n, n),
+        parameters_(parameters),
+        measured_(measured),
+        predict_(predict),
+        options_(options) {
     for (std::size_t j = 0; j < N; ++j) {
       const fitted_parameter& p = parameters[j];
       scale[static_cast<int>(j)] = p.upper - p.lower;
@@ -87,7 +113,8 @@ class log_ratio_search {
     std::vector<double> trial_residual(residual.size());
     double damping = 1e-3;
     for (int idle = 0; passes < options_.iterations && idle < 3; ++passes) {
-      const vector trial = (x + step(damping)).cwiseMax(0.0).cwiseMin(1.0);
+      const vector step = marquardt_step(x, gradient, normal, damping);
+      const vector trial = (x + step).cwiseMax(0.0).cwiseMin(1.0);
       const double trial_cost = evaluate(trial, trial_residual, nullptr, nullptr);
       if (trial_cost < cost) {
         idle = cost - trial_cost < options_.tolerance * cost ? idle + 1 : 0;
@@ -125,29 +152,20 @@ class log_ratio_search {
       r[i] = log_ratio(measured_[i], t.value(), i);
       sum += huber_loss(r[i], options_.huber);
       if (gradient_at == nullptr) continue;
-      vector slope;  // of ln predicted
-      for (int j = 0; j < n; ++j)
-        slope[j] = t.partial(static_cast<std::size_t>(j)) / t.value() * scale[j];
       const double weight = huber_weight(r[i], options_.huber);
-      *gradient_at -= weight * r[i] * slope;
-      *normal_at += weight * slope * slope.transpose();
+      std::array<double, N> slope{};  // of ln predicted
+      for (int j = 0; j < n; ++j) {
+        const auto k = static_cast<std::size_t>(j);
+        slope[k] = t.partial(k) / t.value() * scale[j];
+        (*gradient_at)[j] -= weight * r[i] * slope[k];
+        for (int l = 0; l <= j; ++l) {
+          const double product = weight * slope[k] * slope[static_cast<std::size_t>(l)];
+          (*normal_at)(j, l) += product;
+          if (l < j) (*normal_at)(l, j) += product;
+        }
+      }
     }
     return sum;
-  }
-  /// Marquardt's step; parameters at a bound that the gradient pushes outward are held.
-  vector step(double damping) const {
-    matrix a = normal;
-    vector b = -gradient;
-    for (int j = 0; j < n; ++j) {
-      a(j, j) += damping * normal(j, j) + 1e-12;
-      const bool held = (x[j] <= 0.0 && gradient[j] > 0.0) || (x[j] >= 1.0 && gradient[j] < 0.0);
-      if (!held) continue;
-      a.row(j).setZero();
-      a.col(j).setZero();
-      a(j, j) = 1.0;
-      b[j] = 0.0;
-    }
-    return a.ldlt().solve(b);
   }
 
   const std::array<fitted_parameter, N>& parameters_;
