@@ -47,6 +47,23 @@ TEST_CASE("an operator's iron law with full overlap is its roofline") {
              pm::roofline(a, g, policy).time));
 }
 
+TEST_CASE("of matrix and vector work an operator's compute is the longer, not both") {
+  pm::accelerator a;
+  a.matrix.peak.bf16 = 1_PFLOP_per_s;
+  a.vector.peak.fp32 = 50_TFLOP_per_s;
+  a.dram.bandwidth = 4_TB_per_s;
+  pm::demand d;
+  d.matrix_flop = 3_TFLOP;    // 3 ms
+  d.vector_flop = 0.1_TFLOP;  // 2 ms
+  d.dram.read = 16_GB;        // 4 ms
+  const pm::estimate e = pm::iron_law(a, d, 1_ms);
+  CHECK(near(e.terms["compute"], 3_ms));
+  CHECK(near(e.time, 8_ms));
+  CHECK(near(e.terms.sum(), e.time));
+  d.vector_flop = 0.25_TFLOP;  // 5 ms
+  CHECK(near(pm::iron_law(a, d, 1_ms).terms["compute"], 5_ms));
+}
+
 TEST_CASE("the iron law refuses negative amounts, rates of 0 and p below 1") {
   CHECK(refusal([] { (void)pm::iron_law(-1_B, 1_TB_per_s, 0_FLOP, 1_PFLOP_per_s, 0_s); }) ==
         "PM-E010: moved is -1; allowed: 0 or more");
