@@ -1,4 +1,4 @@
-// Fits the four numbers of each published library of expert kernels, over all accelerators at once
+// Fits the numbers of each published library of expert kernels, over all accelerators at once
 // (their shares are those of their machine profiles), scores them on model shapes, layouts, token
 // counts and accelerators held out, and prints the entries of calibrated/catalog/experts.hpp. Of kernels
 // that widen 4-bit weights, which nobody published, it fits the matrix rate to whole services.
@@ -17,12 +17,12 @@ namespace {
 
 namespace pm = perfmodel;
 using published::moe_row;
-constexpr std::size_t count = published::expert_parameter_count;
-using point = pm::dual<count>;
 
 /// The time of a row of one library, on its device and with the shares of its machine profile.
+template <class Model>
 class predictor {
  public:
+  using point = pm::dual<Model::count>;
   explicit predictor(const std::vector<moe_row>& rows) : rows_(rows) {
     for (const moe_row& r : rows) {
       if (machines_.contains(r.gpu)) continue;
@@ -30,9 +30,9 @@ class predictor {
       machines_[r.gpu] = {pm::lift<point>(*r.device), pm::lift<point>(p)};
     }
   }
-  point operator()(const std::array<point, count>& v, std::size_t i) const {
+  point operator()(const std::array<point, Model::count>& v, std::size_t i) const {
     const moe_row& r = rows_[i];
-    const auto k = published::expert_kernels_of(*r.kernels, v);
+    const auto k = Model::from(*r.kernels, v);
     const machine& m = machines_.at(r.gpu);
     return pm::calibrated_estimate(m.device, pm::lift<point>(r.workload), {m.shares, k},
                                    {.routing = pm::expert_routing::balanced})
@@ -49,6 +49,50 @@ class predictor {
 };
 
 using published::append;
+
+const std::map<std::string, std::function<std::string(const moe_row&)>> parts = {
+    {"model shapes held out", [](const moe_row& x) { return x.group; }},
+    {"accelerators held out", [](const moe_row& x) { return x.gpu; }},
+    {"layouts held out",
+     [](const moe_row& x) {
+       return std::to_string(x.workload.tensor_parallel) + "/" +
+              std::to_string(x.workload.expert_parallel);
+     }},
+    {"token counts held out", [](const moe_row& x) {
+       return std::to_string(static_cast<int>(std::log2(x.workload.tokens) / 3.0));
+     }}};
+
+/// Residuals of all libraries, by what was held out, and of model shapes by the spread that the profile of their
+/// machine states.
+struct scores {
+  std::map<std::string, std::vector<double>> every{};
+  std::map<double, std::vector<double>> stated{};
+};
+
+/// Fits one library, and scores it on what the fit has not seen.
+template <class Model>
+void report(const std::string& name, const std::vector<moe_row>& rows, scores& out) {
+  const predictor<Model> predict(rows);
+  const auto measured = published::seconds_of(rows);
+  const auto fit =
+      pm::fit_log_ratios(Model::parameters, std::span<const double>(measured), predict);
+  published::print_score("in sample", name, fit.residual);
+  append(out.every["in sample"], fit.residual);
+  for (const auto& [what, part] : parts) {
+    pm::fit_options options;
+    options.refuse = false;  // a part of the rows may leave open what all tell
+    const auto residual = fit_rows::held_out(Model::parameters, rows, predict, part, options);
+    if (residual.empty()) {
+      std::printf("%-28s %-26s all rows are of one\n", what.c_str(), name.c_str());
+      continue;
+    }
+    published::print_score(what, name, residual);
+    append(out.every[what], residual);
+    const double spread = pm::catalog::moe_profile_of(*rows.front().device).log_sigma;
+    if (what == "model shapes held out") append(out.stated[spread], residual);
+  }
+  published::print_parameters(Model::parameters, fit);
+}
 
 /// gpt-oss by vllm on H200: its experts are MXFP4 beside 16-bit operands. With their matrix rate are fitted
 /// the host's time of a step and of each of its sequences, which are no part of the kernels.
@@ -117,43 +161,13 @@ int main(int argc, char** argv) {
     if (x.fitted) libraries[x.kind()].push_back(x);
   }
 
-  const std::map<std::string, std::function<std::string(const moe_row&)>> parts = {
-      {"model shapes held out", [](const moe_row& x) { return x.group; }},
-      {"accelerators held out", [](const moe_row& x) { return x.gpu; }},
-      {"layouts held out",
-       [](const moe_row& x) {
-         return std::to_string(x.workload.tensor_parallel) + "/" +
-                std::to_string(x.workload.expert_parallel);
-       }},
-      {"token counts held out", [](const moe_row& x) {
-         return std::to_string(static_cast<int>(std::log2(x.workload.tokens) / 3.0));
-       }}};
-  std::map<std::string, std::vector<double>> every;
-  std::map<double, std::vector<double>> stated;  // by the spread that a machine's profile states
+  scores of_all;
   for (const auto& [name, rows] : libraries) {
-    const predictor predict(rows);
-    const auto parameters = published::expert_parameters(*rows.front().kernels);
-    const auto measured = published::seconds_of(rows);
-    const auto fit = pm::fit_log_ratios(parameters, std::span<const double>(measured), predict);
-    published::print_score("in sample", name, fit.residual);
-    append(every["in sample"], fit.residual);
-    for (const auto& [what, part] : parts) {
-      pm::fit_options options;
-      options.refuse = false;  // a part of the rows may leave open what all tell
-      const auto residual = fit_rows::held_out(parameters, rows, predict, part, options);
-      if (residual.empty()) {
-        std::printf("%-28s %-26s all rows are of one\n", what.c_str(), name.c_str());
-        continue;
-      }
-      published::print_score(what, name, residual);
-      append(every[what], residual);
-      const double spread = pm::catalog::moe_profile_of(*rows.front().device).log_sigma;
-      if (what == "model shapes held out") append(stated[spread], residual);
-    }
-    published::print_parameters(parameters, fit);
+    published::with_expert_model(*rows.front().kernels,
+                                 [&](auto model) { report<decltype(model)>(name, rows, of_all); });
   }
-  for (const auto& [what, residual] : every) published::print_score(what, "all", residual);
-  for (const auto& [spread, residual] : stated) {
+  for (const auto& [what, residual] : of_all.every) published::print_score(what, "all", residual);
+  for (const auto& [spread, residual] : of_all.stated) {
     published::print_coverage("experts", residual, spread);
   }
   std::map<std::string, std::vector<double>> never;

@@ -109,8 +109,9 @@ inline void add_attention(residuals& out, const std::vector<attention_row>& rows
 }
 
 /// Expert blocks by one library, on all machines: without each model's shape and without each layout.
-inline void add_experts(residuals& out, const std::vector<moe_row>& rows) {
-  using scalar = pm::dual<4>;
+template <class Model>
+void add_experts(residuals& out, const std::vector<moe_row>& rows) {
+  using scalar = pm::dual<Model::count>;
   std::map<std::string,
            std::pair<pm::basic_accelerator<scalar>, pm::basic_machine_parameters<scalar>>>
       machines;
@@ -119,9 +120,9 @@ inline void add_experts(residuals& out, const std::vector<moe_row>& rows) {
     machines[r.gpu] = {pm::lift<scalar>(*r.device),
                        pm::lift<scalar>(pm::catalog::moe_profile_of(*r.device).value)};
   }
-  const auto p = published::expert_parameters(*rows.front().kernels);
-  const auto predict = [&](const std::array<scalar, 4>& v, std::size_t i) {
-    const auto k = published::expert_kernels_of(*rows[i].kernels, v);
+  const auto& p = Model::parameters;
+  const auto predict = [&](const std::array<scalar, Model::count>& v, std::size_t i) {
+    const auto k = Model::from(*rows[i].kernels, v);
     const auto& [device, machine] = machines.at(rows[i].gpu);
     return calibrated_estimate(device, pm::lift<scalar>(rows[i].workload), {machine, k},
                                {.routing = pm::expert_routing::balanced})
@@ -199,7 +200,11 @@ inline residuals all_of(const std::string& folder) {
           std::log(r.seconds / e.time.value()));
     }
   }
-  for (const auto& [name, rows] : libraries) add_experts(out, rows);
+  for (const auto& [name, rows] : libraries) {
+    published::with_expert_model(*rows.front().kernels, [&, &of = rows](auto model) {
+      add_experts<decltype(model)>(out, of);
+    });
+  }
   std::map<std::string, std::vector<published::amd_gemm_row>> amd;
   for (const auto& r : published::thinned(published::amd_gemms(folder))) amd[r.gpu].push_back(r);
   if (!amd.empty()) {

@@ -28,12 +28,17 @@ using moe_calibration = basic_moe_calibration<>;
 
 namespace detail {
 
-/// Rows of a tile: the power of two that holds `tokens` rows, between the kernel's least and most.
-/// Both are powers of two themselves, at most 256.
+/// Rows of a tile: the power of two that holds `expert_tokens` rows, between the kernel's least and most.
+/// Both are powers of two themselves, at most 256. The launcher's: of its candidates around the power of two that
+/// holds the rows of all ranks the smallest, half of it.
+/// Source: FlashInfer, csrc/trtllm_fused_moe_kernel_launcher.cu, computeSelectedTileN (num_tokens * top_k /
+/// num_local_experts) and selectDefaultTileN, which is what runs where no autotuner did.
 template <Scalar T>
-constexpr T moe_tile_rows(const T& expert_tokens, const basic_moe_kernels<T>& k) {
+constexpr T moe_tile_rows(const T& expert_tokens, const T& ranks, const basic_moe_kernels<T>& k) {
+  const T counted = k.launcher_tiles ? T(expert_tokens * ranks) : expert_tokens;
   T rows(8.0);
-  for (double r : {8.0, 16.0, 32.0, 64.0, 128.0}) rows += r * any(T(expert_tokens - r));
+  for (double r : {8.0, 16.0, 32.0, 64.0, 128.0}) rows += r * any(T(counted - r));
+  if (k.launcher_tiles) rows *= 0.5;
   return scalar_max(k.least_tile_rows, scalar_min(k.most_tile_rows, rows));
 }
 
@@ -44,6 +49,7 @@ struct grouped_rates {
   bandwidth<T> weights{};
   bytes<T> weight{};  ///< of one
   T sms{};
+  bytes<T> held{};  ///< weights that L2 still has for the next tile of rows
 };
 
 /// Groups of equal rows: experts that were touched, or shared experts.
@@ -51,12 +57,31 @@ template <Scalar T>
 struct expert_groups {
   T count{}, tile_rows{}, row_tiles{};
 
-  constexpr expert_groups(const T& groups, const T& tokens, const basic_moe_kernels<T>& k)
-      : count(groups), tile_rows(named("tile rows", moe_tile_rows(tokens, k))) {
+  constexpr expert_groups(const T& groups, const T& tokens, const T& ranks,
+                          const basic_moe_kernels<T>& k)
+      : count(groups), tile_rows(named("tile rows", moe_tile_rows(tokens, ranks, k))) {
     using math::ceil;
     row_tiles = ceil(T(tokens / tile_rows));
   }
 };
+
+/// What tiles on all SMs find in L2: each partition of it keeps what its own SMs read.
+/// Source: NVIDIA, A100 whitepaper, "Each L2 partition caches data for memory accesses from SMs in the GPCs directly
+/// connected to the partition"; B200's rows of experts are closest at 0.5 to 0.6 of the capacity.
+template <Scalar T>
+constexpr bytes<T> held_by_l2(const basic_accelerator<T>& a) {
+  return positive("l2.capacity", a.l2.capacity.quantity()) / l2_partitions_of(a);
+}
+
+/// How often DRAM gives the weights of one group: once, and where its tiles of rows take all columns in turn once more
+/// for each further tile of rows, but for what L2 holds of them.
+template <Scalar T>
+constexpr T weight_passes(const bytes<T>& weights, const T& row_tiles, const grouped_rates<T>& r,
+                          const basic_moe_kernels<T>& k) {
+  if (!k.columns_first) return T(1.0);
+  const T missing = scalar_max(T(0.0), T(1.0 - r.held / weights));
+  return named("passes over weights", T(1.0 + (row_tiles - 1.0) * missing));
+}
 
 /// One product of every group, `columns` wide and `depth` deep, whose rows are padded to tiles: the
 /// matrix time beside the weights' time. Less than a wave leaves SMs idle. Few tiles draw little; tiles
@@ -72,9 +97,10 @@ constexpr duration<T> grouped_gemm_time(const expert_groups<T>& g, const T& colu
       "matrix time", 2.0 * padded * depth * flop / r.matrix * scalar_max(T(1.0), T(1.0 / waves)));
   const T readers = named("tiles that read weights", T(g.count * column_tiles / r.sms));
   const T drawn = scalar_min(T(1.0), T(k.dram_saturation * readers));
-  const duration<T> memory =
-      named("weights' time", g.count * columns * depth * r.weight / (drawn * r.weights));
-  return soft_max(compute, memory);
+  const bytes<T> weights = columns * depth * r.weight;
+  const T read = g.count * weight_passes(weights, g.row_tiles, r, k);
+  const duration<T> memory = named("weights' time", read * weights / (drawn * r.weights));
+  return soft_max(compute, memory, k.overlap);
 }
 
 /// Up (and gate) and down again of every group.
@@ -128,21 +154,22 @@ constexpr routed_work<T> routed_to_rank(const basic_moe_ffn<T>& x,
   return {rows, conditions.routing == expert_routing::random ? expected : evenly};
 }
 
-/// Written and read between the kernels, 2 bytes each time: around the products the rows of all
-/// choices, on every rank; between them the rank's own, or again all where the library buffers them,
-/// which then converts them for 8-bit products.
+/// Written and read between the kernels, 2 bytes each time: between the products the rank's own rows, or those of
+/// all choices where the library buffers them; after them the rank's rows are written, those of all choices read and
+/// summed on every rank. A library that buffers all converts them for 8-bit products, and the tokens: 16 bits are
+/// read, 8 written and read.
 template <Scalar T>
 constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const T& rank_rows,
                                 const basic_moe_kernels<T>& k) {
   const T up = (perfmodel::ffn_matrices(x.gated) - 1.0) * width;
   const T all_rows = x.tokens * (x.top_k + x.shared_experts);
-  const T wide_rows =
-      k.all_rows_buffered ? all_rows : rank_rows + x.tokens * x.shared_experts / x.expert_parallel;
+  const T own_rows = rank_rows + x.tokens * x.shared_experts / x.expert_parallel;
+  const T wide_rows = k.all_rows_buffered ? all_rows : own_rows;
   const bool narrow = bits_of(x.format) < 12.0;
   const double converted = narrow && k.all_rows_buffered ? 2.0 : 0.0;
-  return named("buffer bytes", (wide_rows * (4.0 * (up + width) + converted * width) +
-                                all_rows * (4.0 + converted) * x.hidden) *
-                                   byte);
+  const T around = 2.0 * (own_rows + all_rows) + 2.0 * converted * x.tokens;
+  return named("buffer bytes",
+               (wide_rows * (4.0 * (up + width) + converted * width) + around * x.hidden) * byte);
 }
 
 }  // namespace detail
@@ -171,16 +198,19 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const bandwidth<T> dram = detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const detail::grouped_rates<T> rates{
       k.matrix_ratio * c.machine.matrix_share * peak(a, needs.format), c.machine.dram_share * dram,
-      lift<T>(bytes_of(x.weights)), detail::positive("sms", a.sms).value()};
+      lift<T>(bytes_of(x.weights)), detail::positive("sms", a.sms).value(),
+      k.columns_first ? detail::held_by_l2(a) : bytes<T>{}};
   const T expert_tokens = named("tokens per expert", T(rank_rows / touched));
   duration<T> products =
       k.untuned ? detail::untuned_block_time(a, x, c, touched, rank_rows, rates)
-                : detail::block_time(detail::expert_groups<T>(touched, expert_tokens, k), x, width,
-                                     rates, k);
+                : detail::block_time(
+                      detail::expert_groups<T>(touched, expert_tokens, x.expert_parallel, k), x,
+                      width, rates, k);
   if (upper(x.shared_experts) > 0.0) {
     const T tokens = x.tokens / x.expert_parallel;
-    products += detail::block_time(detail::expert_groups<T>(x.shared_experts, tokens, k), x, width,
-                                   rates, k);
+    products +=
+        detail::block_time(detail::expert_groups<T>(x.shared_experts, tokens, x.expert_parallel, k),
+                           x, width, rates, k);
   }
 
   basic_estimate<T> e;

@@ -8,7 +8,7 @@
 namespace perfmodel {
 
 /// How one library of grouped GEMMs divides the experts' work. Tile sizes and the flag are read in
-/// its source; the four costs are fitted. Nothing is fitted to experts on one accelerator: they take its
+/// its source; the costs are fitted. Nothing is fitted to experts on one accelerator: they take its
 /// machine parameters.
 template <Scalar T = double>
 struct basic_moe_kernels {
@@ -22,6 +22,12 @@ struct basic_moe_kernels {
   T matrix_ratio = T(1.0);  ///< share of the peak that these kernels reach, over matrix_share
   T dram_saturation =
       T(1.0);  ///< tiles on a share x of the SMs draw min(1, dram_saturation x) of DRAM
+  /// Of a product, the exponent of multiplying beside reading weights: 2 a root of squares, more is nearer to the longer.
+  T overlap = T(2.0);
+  /// The rows of a tile are what TensorRT-LLM's launcher takes that nobody tuned: half of the tile that it counts on.
+  bool launcher_tiles = false;
+  /// All columns of an expert come before its next tile of rows: what L2 does not hold is read again.
+  bool columns_first = false;
   bool untuned =
       false;  ///< by Triton's default tiles, see moe_untuned.hpp: the tile sizes here do not count
   T few_tokens_dram_ratio = T(1.0);   ///< untuned: of dram_share, that its tiles of 16 x 32 draw
@@ -38,6 +44,9 @@ struct basic_moe_kernels {
     f(field::positive("buffer_share"), s.buffer_share...);
     f(field::positive("matrix_ratio"), s.matrix_ratio...);
     f(field::positive("dram_saturation"), s.dram_saturation...);
+    f(field::positive("overlap"), s.overlap...);
+    f("launcher_tiles", s.launcher_tiles...);
+    f("columns_first", s.columns_first...);
     f("untuned", s.untuned...);
     f(field::positive("few_tokens_dram_ratio"), s.few_tokens_dram_ratio...);
     f(field::positive("many_tokens_dram_ratio"), s.many_tokens_dram_ratio...);

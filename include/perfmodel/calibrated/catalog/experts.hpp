@@ -17,16 +17,17 @@ inline constexpr source aic_moe{basis::measured,
 /// %.
 inline constexpr moe_kernels triton_experts{.name = "triton_experts",
                                             .all_rows_buffered = true,
-                                            .floor = 29.57 * us,
-                                            .buffer_share = 0.5982,
-                                            .matrix_ratio = 0.8169,
-                                            .dram_saturation = 2.221};
+                                            .floor = 30.23 * us,
+                                            .buffer_share = 0.5033,
+                                            .matrix_ratio = 0.8332,
+                                            .dram_saturation = 2.218,
+                                            .overlap = 3.0};
 /// The same on RTX PRO 6000, whose L2 of 128 MiB holds the buffers of 2,048 tokens: only their rate is fitted, to
-/// vLLM's kernel there (fit_workstation.cpp); standard error 0.10.
+/// vLLM's kernel there (fit_workstation.cpp); standard error 0.05.
 inline constexpr moe_kernels triton_experts_rtx_pro_6000 = [] {
   moe_kernels k = triton_experts;
   k.name = "triton_experts_rtx_pro_6000";
-  k.buffer_share = 1.547;
+  k.buffer_share = 1.114;
   return k;
 }();
 /// The same by Triton's default tiles, on A100, for whose shapes few were tuned: fitted to SGLang's rows there of
@@ -45,40 +46,50 @@ inline constexpr moe_kernels triton_fp8_experts{.name = "triton_fp8_experts",
                                                 .least_tile_rows = 64.0,
                                                 .most_tile_rows = 64.0,
                                                 .all_rows_buffered = true,
-                                                .floor = 24.28 * us,
-                                                .buffer_share = 0.4873,
-                                                .matrix_ratio = 0.4721,
-                                                .dram_saturation = 1.285};
+                                                .floor = 29.49 * us,
+                                                .buffer_share = 0.4397,
+                                                .matrix_ratio = 0.4556,
+                                                .dram_saturation = 1.621,
+                                                .overlap = 3.0};
 /// CUTLASS grouped GEMM through FlashInfer, fp8: between the GEMMs only the rank's own rows.
 inline constexpr moe_kernels cutlass_experts{.name = "cutlass_experts",
-                                             .floor = 27.91 * us,
-                                             .buffer_share = 0.6799,
-                                             .matrix_ratio = 0.7279,
-                                             .dram_saturation = 2.562};
+                                             .floor = 28.20 * us,
+                                             .buffer_share = 0.4004,
+                                             .matrix_ratio = 0.7943,
+                                             .dram_saturation = 2.431,
+                                             .overlap = 3.0};
 /// TensorRT-LLM's generated kernels, which vllm takes from FlashInfer on Blackwell, in bf16; fitted to B200's
 /// rows, two shapes (standard errors 5 to 30 %). The formats whose scales the hardware applies (MXFP4, NVFP4) are
 /// taken to run as these do, at their own peak: no rows of them are published.
 inline constexpr moe_kernels trtllm_experts{.name = "trtllm_experts",
                                             .least_tile_rows = 8.0,
-                                            .floor = 12.14 * us,
-                                            .buffer_share = 1.0,
-                                            .matrix_ratio = 0.5981,
-                                            .dram_saturation = 2.989};
+                                            .most_tile_rows = 64.0,
+                                            .floor = 13.63 * us,
+                                            .buffer_share = 0.8431,
+                                            .matrix_ratio = 0.6903,
+                                            .dram_saturation = 3.406,
+                                            .overlap = 3.0,
+                                            .launcher_tiles = true,
+                                            .columns_first = true};
 /// The same with weights in fp8 blocks of 128 x 128, whose scales are applied in software.
 inline constexpr moe_kernels trtllm_fp8_experts{.name = "trtllm_fp8_experts",
                                                 .least_tile_rows = 8.0,
                                                 .most_tile_rows = 64.0,
                                                 .all_rows_buffered = true,
-                                                .floor = 32.67 * us,
-                                                .buffer_share = 0.981,
-                                                .matrix_ratio = 0.265,
-                                                .dram_saturation = 2.643};
+                                                .floor = 32.55 * us,
+                                                .buffer_share = 0.8431,
+                                                .matrix_ratio = 0.2678,
+                                                .dram_saturation = 3.381,
+                                                .overlap = 3.0,
+                                                .launcher_tiles = true,
+                                                .columns_first = true};
 /// 4-bit weights beside 16-bit operands (Marlin, and Triton's kernels for MXFP4), unpacked on the way to
 /// Triton's products. Nobody published such kernels' rows: the matrix rate is fitted to 218 services of gpt-oss
 /// by vllm on H200, together with the host's time of a step and of a sequence (fit_moe.cpp); standard error 1.5 %.
 inline constexpr moe_kernels widened_experts = [] {
   moe_kernels k = triton_experts;
   k.name = "widened_experts";
+  k.overlap = 2.0;
   k.matrix_ratio = 0.309;
   return k;
 }();
