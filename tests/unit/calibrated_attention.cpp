@@ -324,22 +324,69 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   CHECK_THAT(
       e.time.value(),
       WithinRel(20e-6 + e.terms["grouped GEMMs"].value() + e.terms["buffers"].value(), 1e-12));
-  // Two ranks: a half of the rows between the GEMMs, but around them every rank has all.
+  // Two ranks: a half of the rows between the GEMMs and written after them, but every rank sums all.
   pm::moe_ffn ranks = x;
   ranks.expert_parallel = 2;
   const auto own = pm::calibrated_estimate(round_device(), ranks, {p, k},
                                            {.routing = pm::expert_routing::balanced});
   CHECK_THAT(own.terms["buffers"].value(),
-             WithinRel((64.0 * 6 * 2048 + 128.0 * 2 * 1024) * 2 / 0.5e12, 1e-12));
+             WithinRel((64.0 * 6 * 2048 + (64.0 + 128.0) * 1024) * 2 / 0.5e12, 1e-12));
   pm::moe_kernels buffering = k;
   buffering.all_rows_buffered = true;
   const auto all = pm::calibrated_estimate(round_device(), ranks, {p, buffering},
                                            {.routing = pm::expert_routing::balanced});
-  CHECK_THAT(all.terms["buffers"].value(), WithinRel(e.terms["buffers"].value(), 1e-12));
+  CHECK_THAT(all.terms["buffers"].value(),
+             WithinRel((128.0 * 6 * 2048 + (64.0 + 128.0) * 1024) * 2 / 0.5e12, 1e-12));
   // 17 rows take a tile of 32.
-  CHECK(pm::detail::moe_tile_rows(17.0, k) == 32.0);
-  CHECK(pm::detail::moe_tile_rows(1.0, k) == 16.0);
-  CHECK(pm::detail::moe_tile_rows(1000.0, k) == 128.0);
+  CHECK(pm::detail::moe_tile_rows(17.0, 1.0, k) == 32.0);
+  CHECK(pm::detail::moe_tile_rows(1.0, 1.0, k) == 16.0);
+  CHECK(pm::detail::moe_tile_rows(1000.0, 8.0, k) == 128.0);
+}
+
+TEST_CASE("grouped GEMMs as TensorRT-LLM's launcher runs them, by hand", "[calibrated]") {
+  // 100 tokens, top 2 of 2 experts, 1,024 -> 2 x 4,096 -> 1,024: 100 rows an expert, for which it counts on a tile of
+  // 128 and takes 64. Of 16.8 MB of weights up, an L2 of 10 MB in two partitions holds 5, and the second tile of rows
+  // reads the rest again; of 8.4 MB down likewise.
+  pm::moe_ffn x{.tokens = 100, .hidden = 1024, .intermediate = 4096, .experts = 2, .top_k = 2};
+  const pm::machine_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
+  const pm::moe_kernels k{.least_tile_rows = 8.0,
+                          .most_tile_rows = 64.0,
+                          .dram_saturation = 100.0,
+                          .overlap = 4.0,
+                          .launcher_tiles = true,
+                          .columns_first = true};
+  pm::accelerator device = round_device();
+  device.l2_partitions = pm::number<>::from_value(2.0);
+  const auto products = [&] {
+    return calibrated_estimate(device, x, {p, k}, {.routing = pm::expert_routing::balanced})
+        .terms["grouped GEMMs"]
+        .value();
+  };
+  const auto product = [](double tiles, double columns, double depth) {
+    const double weights = columns * depth * 2;
+    const double once_more = std::max(0.0, 1 - 5e6 / weights);
+    const double memory = 2 * weights * (1 + (tiles - 1) * once_more) / 0.8e12;
+    const double waves = 2 * tiles * columns / 128 / 100;
+    const double matrix = 2 * 2 * tiles * 64 * columns * depth / 5e13 * std::max(1.0, 1 / waves);
+    return std::pow(std::pow(matrix, 4) + std::pow(memory, 4), 0.25);
+  };
+  CHECK_THAT(products(), WithinRel(product(2, 8192, 1024) + product(2, 1024, 4096), 1e-12));
+  // One expert on each of two ranks: it counts on all rows, 200, and still has no larger tile.
+  CHECK(pm::detail::moe_tile_rows(100.0, 2.0, k) == 64.0);
+  // 12 rows: 16, of which 8; of two ranks 32, of which 16; no more than 8 rows are never cut.
+  CHECK(pm::detail::moe_tile_rows(12.0, 1.0, k) == 8.0);
+  CHECK(pm::detail::moe_tile_rows(12.0, 2.0, k) == 16.0);
+  CHECK(pm::detail::moe_tile_rows(8.0, 1.0, k) == 8.0);
+  CHECK(pm::detail::moe_tile_rows(33.0, 1.0, k) == 32.0);
+  // In an L2 that holds them they are read once.
+  device.l2.capacity = 100e6 * pm::byte;
+  const auto held = [](double columns, double depth) {
+    const double memory = 2 * columns * depth * 2 / 0.8e12;
+    const double waves = 4 * columns / 128 / 100;
+    const double matrix = 2 * 2 * 2 * 64 * columns * depth / 5e13 * std::max(1.0, 1 / waves);
+    return std::pow(std::pow(matrix, 4) + std::pow(memory, 4), 0.25);
+  };
+  CHECK_THAT(products(), WithinRel(held(8192, 1024) + held(1024, 4096), 1e-12));
 }
 
 TEST_CASE("experts by tiles that nobody tuned, by hand", "[calibrated]") {
@@ -420,8 +467,8 @@ TEST_CASE("grouped GEMMs of the busiest of four ranks by hand, with shared exper
   const double routed = product(4, 16, 2 * 150, 1000) + product(4, 16, 1000, 150);
   const double shared = product(2, 32, 2 * 150, 1000) + product(2, 32, 1000, 150);
   CHECK_THAT(e.terms["grouped GEMMs"].value(), WithinRel(routed + shared, 1e-12));
-  // 62.5 and 100 x 2 / 4 rows of 3 x 150 values between the products, 100 x (2 + 2) of 1000 around them.
-  const double buffers = (112.5 * 450 + 400 * 1000) * 4;
+  // 62.5 and 100 x 2 / 4 rows of 3 x 150 values between the products, and of 1000 after them; 100 x (2 + 2) are summed.
+  const double buffers = 112.5 * 450 * 4 + (112.5 + 400) * 1000 * 2;
   CHECK_THAT(e.terms["buffers"].value(), WithinRel(buffers / 0.5e12, 1e-12));
   CHECK_THAT(e.time.value(), WithinRel(20e-6 + routed + shared + buffers / 0.5e12, 1e-12));
   const auto needs = pm::demand_of(x);
@@ -435,13 +482,13 @@ TEST_CASE("grouped GEMMs of the busiest of four ranks by hand, with shared exper
   const double random = pm::calibrated_estimate(round_device(), x, {p, k}, dealt).mbu;
   const auto at_random = pm::calibrated_estimate(round_device(), x, {p, k}, dealt);
   CHECK_THAT(random, WithinRel(needs.dram.total().value() / 1e12 / at_random.time.value(), 1e-12));
-  // A library that buffers all rows converts them for 8-bit products: 2 bytes more of the result and the input.
+  // A library that buffers all rows converts them for 8-bit products: 2 bytes more of the result, 4 of the tokens.
   k.all_rows_buffered = true;
   CHECK_THAT(pm::detail::buffer_bytes(x, 150.0, 62.5, k).value(),
-             WithinRel(400 * 450 * 4 + 400 * 1000 * 4.0, 1e-12));
+             WithinRel(400 * 450 * 4 + (112.5 + 400) * 1000 * 2.0, 1e-12));
   x.format = pm::fp8;
   CHECK_THAT(pm::detail::buffer_bytes(x, 150.0, 62.5, k).value(),
-             WithinRel(400 * (450 * 4 + 150 * 2) + 400 * 1000 * 6.0, 1e-12));
+             WithinRel(400 * (450 * 4 + 150 * 2) + ((112.5 + 400) * 2 + 100 * 4) * 1000.0, 1e-12));
 }
 
 TEST_CASE("rows and experts of the busiest rank", "[calibrated]") {
