@@ -203,11 +203,15 @@ TEST_CASE("profiles of fabrics", "[calibrated][catalog]") {
   CHECK(catalog::measured_collectives(catalog::b200_sxm) == nullptr);
   const auto b200 = catalog::collective_profile_of(catalog::b200_sxm);
   const auto l40s = catalog::collective_profile_of(catalog::l40s);
-  CHECK(b200.log_sigma > catalog::collectives_h100_sxm.log_sigma);
+  CHECK(catalog::link_widths_of(catalog::b200_sxm)[0] >
+        catalog::link_widths_of(catalog::h100_sxm)[0]);
+  CHECK(b200.log_sigma >= catalog::collectives_h100_sxm.log_sigma);
   CHECK(l40s.log_sigma > catalog::collectives_h100_sxm.log_sigma);
   CHECK(b200.standard_error.launch > 0.0 * us);
-  CHECK(catalog::collective_profile_of(catalog::h20).log_sigma >
+  CHECK(catalog::collective_profile_of(catalog::h20).log_sigma >=
         catalog::collectives_h100_sxm.log_sigma);
+  CHECK(catalog::collective_profile_of(catalog::v100_sxm_32gb).log_sigma >
+        catalog::collectives_a100_sxm.log_sigma);
   // 8 RTX 4090 without peer access sum 8 bytes in 42.14 us (NVIDIA/nccl issue 1530), 8 cards below
   // switches in 24.6 (local-inference-lab/rtx6kpro).
   const auto least = [](const pm::accelerator& a) {
@@ -251,14 +255,76 @@ TEST_CASE("a measured machine with a quicker link is not slower for it", "[calib
     const pm::collective_profile p = pm::catalog::collective_profile_of(quicker);
     CHECK(p.value.hop == own.value.hop);
     CHECK(p.value.link_share == own.value.link_share);
-    CHECK(p.log_sigma > own.log_sigma);
+    CHECK(p.log_sigma >= own.log_sigma);
     CHECK(p.donor == nullptr);
+    pm::accelerator far = measured;  // of its generation still: 0.15 ln 8 = 0.31
+    far.fabric.bandwidth = 8.0 * measured.fabric.bandwidth.quantity();
+    CHECK_THAT(pm::catalog::collective_profile_of(far).log_sigma, WithinRel(0.311916, 1e-5));
     for (const double bytes : {1e3, 1e6, 1e8}) {
       const pm::collective c = call(bytes, 8, pm::collective_implementation::any);
       const auto slow = pm::calibrated_collectives_on(measured, own);
       const auto quick = pm::calibrated_collectives_on(quicker, p);
       CHECK(pm::collective_time(quicker.fabric, c, quick).time <=
             pm::collective_time(measured.fabric, c, slow).time);
+    }
+  }
+}
+
+TEST_CASE("links are lent by generation and clock", "[calibrated][catalog]") {
+  namespace catalog = pm::catalog;
+  using Profile = pm::collective_profile;
+  const auto lender = [](const pm::accelerator& a) { return &catalog::nearest_collectives(a); };
+  CHECK(lender(catalog::h20) == &catalog::collectives_h100_sxm);
+  CHECK(lender(catalog::h800_sxm) == &catalog::collectives_h100_sxm);
+  CHECK(lender(catalog::v100_sxm_32gb) == &catalog::collectives_a100_sxm);
+  CHECK(lender(catalog::b200_sxm) == &catalog::collectives_nvlink5);
+  CHECK(lender(catalog::vera_rubin_nvl72) == &catalog::collectives_nvlink5);
+  // 1.41 GHz over 1.53: everything that waits, and no share.
+  const Profile v100 = catalog::collective_profile_of(catalog::v100_sxm_32gb);
+  CHECK_THAT(v100.value.launch / us, WithinRel(8.88 * 1.41 / 1.53, 1e-9));
+  CHECK_THAT(v100.value.host_launch / us, WithinRel(43.3 * 1.41 / 1.53, 1e-9));
+  CHECK(v100.value.link_share == catalog::collectives_a100_sxm.value.link_share);
+  CHECK(v100.donor == &catalog::a100_sxm_80gb);
+  pm::accelerator quick = catalog::h20;
+  quick.vector.clock = 2.0 * catalog::h100_sxm.vector.clock.quantity();
+  const Profile lent = catalog::collective_profile_of(quick);
+  const pm::collective_parameters& h100 = catalog::collectives_h100_sxm.value;
+  CHECK_THAT(lent.value.hop / h100.hop, WithinRel(0.5, 1e-12));
+  CHECK_THAT(lent.value.simple_wait / h100.simple_wait, WithinRel(0.5, 1e-12));
+  CHECK_THAT(lent.value.engine_all_reduce_floor / h100.engine_all_reduce_floor,
+             WithinRel(0.5, 1e-12));
+  // The next generation is stated as wide as loans between generations were off.
+  CHECK(catalog::link_widths_of(catalog::vera_rubin_nvl72)[0] == 0.18);
+  CHECK(catalog::link_widths_of(catalog::gb200)[0] == 0.145);
+  CHECK(catalog::link_widths_of(catalog::h20)[0] == 0.09);
+}
+
+TEST_CASE("an engine's kernel is bound by the link or by its loads, by hand", "[calibrated]") {
+  // 15 kB under way in a tenth of the floor's 3 us: 50 GB/s from a peer; the link gives 100.
+  auto cost = by_hand();
+  cost.kernels.in_flight = 15e3 * pm::byte;
+  cost.kernels.floor_latencies = 10.0;
+  const auto one = pm::collective_implementation::one_shot;
+  const auto two = pm::collective_implementation::two_shot;
+  CHECK_THAT(us_of(call(100e3, 2, one), cost), WithinRel(3.0 + 100e3 / 50e3, 1e-12));
+  CHECK_THAT(us_of(call(100e3, 4, one), cost), WithinRel(3.0 + 300e3 / 100e3, 1e-12));
+  // A half of 1.2 MB from three peers at once by the link, the other from one after the other.
+  CHECK_THAT(us_of(call(800e3, 4, two), cost),
+             WithinRel(6.0 + 600e3 / 100e3 + 600e3 / 50e3, 1e-12));
+  // More ranks or bytes never take less, on any link.
+  for (const double link : {5.0, 50.0, 500.0, 5000.0}) {
+    pm::interconnect fabric = nvlink;
+    fabric.bandwidth = link * pm::GB_per_s;
+    for (const auto kernel : {one, two}) {
+      for (double bytes = 1e3; bytes < 1e9; bytes *= 3.0) {
+        const auto time = [&](double b, int ranks) {
+          return pm::collective_time(fabric, call(b, ranks, kernel), cost).time.value();
+        };
+        for (int ranks = 2; ranks < 8; ++ranks) {
+          CHECK(time(bytes, ranks + 1) >= time(bytes, ranks) * (1.0 - 1e-12));
+          CHECK(time(1.1 * bytes, ranks) >= time(bytes, ranks));
+        }
+      }
     }
   }
 }

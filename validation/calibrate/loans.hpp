@@ -103,22 +103,20 @@ inline void add_experts(by_operation& out, const std::string& folder) {
         width_of(operation, *r.device).stated);
   }
 }
-/// A100 and H200 by H100's links, H100 by H200's.
+/// A100 and H200 by H100's links, H100 by H200's; what waits by their clocks.
 inline void add_links(by_operation& out, const std::string& folder) {
-  pm::interconnect link;
-  link.kind = pm::link_kind::nvlink;
-  link.bandwidth = {1.0 * pm::GB_per_s, pm::given_by_caller};
-  const double elsewhere = pm::catalog::collective_profile_of(link).log_sigma;
   for (const auto& rows : {published::nccl_rows(folder), published::custom_rows(folder)}) {
     for (const auto& r : rows) {
       const pm::accelerator& a = *published::device_named(r.gpu);
       const auto& donor = r.gpu == "h100_sxm" ? pm::catalog::collectives_h200_sxm
                                               : pm::catalog::collectives_h100_sxm;
-      const auto cost = pm::calibrated_collectives_on(
-          a, donor, r.flags_with_data ? pm::catalog::flag_kernels : pm::catalog::barrier_kernels);
+      const auto cost = pm::calibrated_collectives_on(a, pm::catalog::lent_collectives(donor, a),
+                                                      published::kernels_of(r));
+      const auto kind = r.nccl() ? pm::collective_kind::library : pm::collective_kind::own_kernels;
       out[r.nccl() ? "NCCL" : "engines' all-reduce"][r.gpu].add(
           r.seconds, published::predicted(r).bound,
-          pm::collective_time(a.fabric, r.call, cost).time.value(), elsewhere);
+          pm::collective_time(a.fabric, r.call, cost).time.value(),
+          pm::catalog::lent_link_widths(donor, a)[static_cast<std::size_t>(kind)]);
     }
   }
 }

@@ -128,7 +128,7 @@ inline constexpr auto public_h100_kernels = [] {
       two_shot(vllm_h100, h100, 6, 3 * mib, 29.0),   two_shot(vllm_h100, h100, 6, 4 * mib, 37.0)};
 }();
 
-/// NVLink 5. The engine's own kernels are one-shot, captured.
+/// NVLink 5. The engine's own kernels are captured.
 inline constexpr auto public_nvlink5 = [] {
   using namespace detail;
   using namespace posted;
@@ -172,13 +172,34 @@ inline constexpr auto public_nvlink5_kernels = [] {
   using namespace detail;
   using namespace posted;
   constexpr const char* b300 = "b300_sxm";
-  return std::array{
-      one_shot(vllm_b300, b300, 6, 16 * kib, 7.0),  one_shot(vllm_b300, b300, 6, 32 * kib, 8.0),
-      one_shot(vllm_b300, b300, 6, 64 * kib, 8.0),  one_shot(vllm_b300, b300, 6, 128 * kib, 8.0),
-      one_shot(vllm_b300, b300, 6, 256 * kib, 9.0), one_shot(vllm_b300, b300, 6, 512 * kib, 11.0),
-      one_shot(vllm_b300, b300, 6, 1 * mib, 17.0),  one_shot(vllm_b300, b300, 6, 2 * mib, 26.0),
-      one_shot(vllm_b300, b300, 6, 4 * mib, 45.0),  one_shot(vllm_b300, b300, 6, 8 * mib, 80.0),
-      one_shot(vllm_b300, b300, 6, 16 * mib, 150.0)};
+  return std::array{one_shot(vllm_b300, b300, 6, 16 * kib, 7.0),
+                    one_shot(vllm_b300, b300, 6, 32 * kib, 8.0),
+                    one_shot(vllm_b300, b300, 6, 64 * kib, 8.0),
+                    one_shot(vllm_b300, b300, 6, 128 * kib, 8.0),
+                    one_shot(vllm_b300, b300, 6, 256 * kib, 9.0),
+                    one_shot(vllm_b300, b300, 6, 512 * kib, 11.0),
+                    one_shot(vllm_b300, b300, 6, 1 * mib, 17.0),
+                    one_shot(vllm_b300, b300, 6, 2 * mib, 26.0),
+                    one_shot(vllm_b300, b300, 6, 4 * mib, 45.0),
+                    one_shot(vllm_b300, b300, 6, 8 * mib, 80.0),
+                    one_shot(vllm_b300, b300, 6, 16 * mib, 150.0),
+                    one_shot(vllm_b300, b300, 6, 32 * mib, 291.0),
+                    one_shot(vllm_b300, b300, 6, 64 * mib, 575.0),
+                    one_shot(vllm_b300, b300, 6, 128 * mib, 1142.0),
+                    two_shot(vllm_b300, b300, 6, 16 * kib, 19.0),
+                    two_shot(vllm_b300, b300, 6, 32 * kib, 20.0),
+                    two_shot(vllm_b300, b300, 6, 64 * kib, 21.0),
+                    two_shot(vllm_b300, b300, 6, 128 * kib, 22.0),
+                    two_shot(vllm_b300, b300, 6, 256 * kib, 22.0),
+                    two_shot(vllm_b300, b300, 6, 512 * kib, 23.0),
+                    two_shot(vllm_b300, b300, 6, 1 * mib, 23.0),
+                    two_shot(vllm_b300, b300, 6, 2 * mib, 36.0),
+                    two_shot(vllm_b300, b300, 6, 4 * mib, 49.0),
+                    two_shot(vllm_b300, b300, 6, 8 * mib, 74.0),
+                    two_shot(vllm_b300, b300, 6, 16 * mib, 136.0),
+                    two_shot(vllm_b300, b300, 6, 32 * mib, 250.0),
+                    two_shot(vllm_b300, b300, 6, 64 * mib, 488.0),
+                    two_shot(vllm_b300, b300, 6, 128 * mib, 975.0)};
 }();
 
 /// PCIe. RTX PRO 6000 stands for generation 5, L40S for generation 4.

@@ -29,7 +29,7 @@ inline const pm::accelerator* device_named(std::string_view name) {
       {"h100_sxm,H100-SXM5-80GB,NVIDIA H100 SXM,h100", &pm::catalog::h100_sxm},
       {"h200_sxm,H200-SXM,NVIDIA H200 SXM,h200", &pm::catalog::h200_sxm},
       {"b200_sxm,B200-SXM,NVIDIA B200 SXM", &pm::catalog::b200_sxm},
-      {"NVIDIA B300 SXM", &pm::catalog::b300_sxm},
+      {"b300_sxm,NVIDIA B300 SXM", &pm::catalog::b300_sxm},
       {"NVIDIA GB200 SXM", &pm::catalog::gb200},
       {"l40s,L40S", &pm::catalog::l40s},
       {"h100_pcie", &pm::catalog::h100_pcie},

@@ -83,14 +83,17 @@ struct basic_collective_profile : fitted_profile<basic_collective_parameters<T>>
 using collective_profile = basic_collective_profile<>;
 
 /// How a serving engine's own all-reduce kernels stand to `engine_all_reduce_floor`. `largest` as in
-/// vLLM's and SGLang's custom_all_reduce.py (max_size); the shares are fitted.
+/// vLLM's and SGLang's custom_all_reduce.py (max_size); `in_flight` as their kernels launch, 36 blocks of
+/// 512 threads that load 16 bytes each (custom_all_reduce.cuh); the others are fitted.
 template <Scalar T = double>
 struct basic_engine_all_reduce_kernels {
   label name{"barriers"};
-  T floor_share = T(1.0);     ///< of engine_all_reduce_floor: less where flags travel with the data
-  T rank_cost = T(0.0241);    ///< of the floor, more for each rank beyond two
-  T second_barrier = T(1.2);  ///< of the floor, more for the two-shot kernel
+  T floor_share = T(1.0);   ///< of engine_all_reduce_floor: less where flags travel with the data
+  T rank_cost = T(0.0241);  ///< of the floor, more for each rank beyond two
+  T second_barrier = T(1.49);             ///< of the floor, more for the two-shot kernel
   bytes<T> largest = lift<T>(8.0 * MiB);  ///< longer messages go to NCCL
+  bytes<T> in_flight = lift<T>(36.0 * 512.0 * 16.0 * byte);  ///< of loads from one peer
+  T floor_latencies = T(3.65);  ///< latencies of such a load that a floor is worth
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -99,6 +102,8 @@ struct basic_engine_all_reduce_kernels {
     f(field::not_negative("rank_cost"), s.rank_cost...);
     f(field::not_negative("second_barrier"), s.second_barrier...);
     f(field::not_negative("largest"), s.largest...);
+    f(field::positive("in_flight"), s.in_flight...);
+    f(field::positive("floor_latencies"), s.floor_latencies...);
   }
 };
 using engine_all_reduce_kernels = basic_engine_all_reduce_kernels<>;

@@ -12,6 +12,7 @@ namespace perfmodel {
 /// of switches that add, and of an engine's own all-reduce kernels, where each can run.
 /// `custom` and `any` are what an engine does: for an all-reduce its own kernels up to `largest`
 /// (an even number of ranks, at most 8, with peer access: 2 over PCIe), and NCCL for the rest.
+/// An engine's kernel is bound by the link, or by what its threads have under way (Little's law).
 /// Sources: three protocols, NCCL src/device; the alpha-beta model with hops, Thakur et al. 2005;
 /// vLLM custom_all_reduce.py (sizes, ranks, PCIe, the copy of a message that is not captured);
 /// constants fitted, docs/laws/calibrated_collectives.md.
@@ -175,6 +176,22 @@ struct basic_calibrated_collectives {
     return p;
   }
 
+  /// Little's law: what a kernel's loads from one peer bring in, of a chip whose loads take so long.
+  constexpr bandwidth<T> rate_of_loads() const {
+    const duration<T> floor = max(profile.value.engine_all_reduce_floor,
+                                  duration<T>::from_value(T(detail::smallest_quantity)));
+    return kernels.floor_latencies * (kernels.in_flight / floor);
+  }
+  /// A one-shot kernel loads from all peers at once; a two-shot sums its part so, and then fetches the
+  /// parts of the others one after the other.
+  constexpr duration<T> loads_take(const basic_interconnect<T>& l,
+                                   const basic_schedule<T>& s) const {
+    const bandwidth<T> link = profile.value.engine_all_reduce_share * l.bandwidth.quantity();
+    const bandwidth<T> one = rate_of_loads();
+    const duration<T> at_once = max(s.wire / link, s.wire / ((s.ranks - 1.0) * one));
+    if (s.algorithm != collective_algorithm::two_shot) return at_once;
+    return 0.5 * (at_once + max(s.wire / link, s.wire / one));
+  }
   /// Without what it falls back to.
   constexpr basic_collective_price<T> kernel_alone(const basic_interconnect<T>& l,
                                                    const basic_schedule<T>& s) const {
@@ -182,7 +199,7 @@ struct basic_calibrated_collectives {
     const duration<T> floor = profile.value.engine_all_reduce_floor * kernels.floor_share *
                               (T(1.0) + kernels.rank_cost * others);
     basic_collective_price<T> p;
-    p.transfer = s.wire / (profile.value.engine_all_reduce_share * l.bandwidth.quantity());
+    p.transfer = loads_take(l, s);
     p.latency = s.algorithm == collective_algorithm::two_shot
                     ? duration<T>((T(1.0) + kernels.second_barrier) * floor)
                     : floor;

@@ -14,6 +14,8 @@ namespace perfmodel {
 enum class product_kind { sixteen_bit, eight_bit, eight_bit_blocks, four_bit, integer, widened };
 enum class attention_kind { decode, narrow_decode, prefill, narrow_prefill };
 enum class expert_kind { as_stored, widened, narrow, spread };
+/// By whose kernels: a communication library's (NCCL), or a serving engine's own all-reduce.
+enum class collective_kind { library, own_kernels };
 
 /// Of products that multiply in `format` with weights stored so; `widened` weights are narrower.
 constexpr product_kind product_kind_of(number_format format, const storage_format& weights) {
