@@ -27,6 +27,7 @@ std::string sentence(const perfmodel::feasibility& f) {
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& of_machine,
                       profile_part part) {
   calibration c = of_machine;
+  c.kinds.sums = answer.sums;
   if (answer.widens) c.kinds.product = perfmodel::product_kind::widened;
   calibrated_note note;
   const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
@@ -43,6 +44,7 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
     if (key == "ttft_s") {
       note.bounds.push_back(bound_of("bound_ttft_s", r));
       calibration of_prompts = c;
+      of_prompts.kinds.sums = answer.prompt_sums;
       of_prompts.kinds.attends = c.kinds.attends == perfmodel::attention_kind::narrow_decode
                                      ? perfmodel::attention_kind::narrow_prefill
                                      : perfmodel::attention_kind::prefill;

@@ -61,6 +61,9 @@ struct outcome {
   table_rows notes{};                           ///< the same as text, below the results
   std::string page{};                           ///< text in place of the results
   std::optional<double> log_sigma{};            ///< of the interval of one operator
+  perfmodel::collective_kind sums = perfmodel::collective_kind::library;  ///< whose kernels add up
+  perfmodel::collective_kind prompt_sums =
+      perfmodel::collective_kind::library;  ///< of a prompt alone
   bool widens = false;  ///< one product of weights narrower than its activations
   std::string hint{};   ///< of a bound that nobody asked for: how a prediction is had
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <perfmodel/analysis/predict.hpp>
 #include <stdexcept>
 
 #include "deployments.hpp"
@@ -50,6 +51,10 @@ calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, cali
   c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
          p.layout.expert > 1);
   outcome<> answer = outcome_of(p.serving);
+  const pm::deployment d = pm::deployment_of(q, p);
+  answer.sums =
+      pm::kind_of_sums(d, pm::iteration{.batch = p.serving.batch, .steady = true}, c.silicon);
+  answer.prompt_sums = pm::kind_of_prompt_sums(d, pm::load_of(q, p), c.silicon);
   note_calibration(answer, outcome_of(pm::bound_of_point(q, p)), c, profile_part::all);
   return *answer.calibrated;
 }

@@ -70,6 +70,13 @@ struct collective {
     out.add("busbw_bytes_per_s", "busbw", e.busbw.quantity());
     out.add("wire_bytes", "on the wire, per rank", e.wire.quantity());
     out.explain(e);
+    if constexpr (std::same_as<T, double>) {
+      const bool own = e.algorithm == pm::collective_algorithm::one_shot ||
+                       e.algorithm == pm::collective_algorithm::two_shot;
+      if (own && c.operation == pm::collective_op::all_reduce) {
+        out.sums = pm::collective_kind::own_kernels;
+      }
+    }
     return out;
   }
 

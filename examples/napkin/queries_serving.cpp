@@ -1,4 +1,5 @@
 // A model under load: latencies, how they are distributed, and throughput.
+#include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/units/text.hpp>
 
@@ -70,6 +71,7 @@ struct serving {
       if constexpr (requires { s.emitted; }) {
         out.add("emitted_tokens", "tokens of a sequence in a round", s.emitted);
       }
+      note_sums(out, d, d, share, s.batch, mode);
       add_reservation(out, memory_budget_of(d));
       add_hits(out, d, share);
       add_fetch(out, d, share, serve);
@@ -101,6 +103,8 @@ struct serving {
     out.add("transfer_busy", "link, share in use", s.transfer_busy);
     out.add("decode_busy", "decode pool, share in use", s.decode_busy);
     out.add("balanced_ratio", "replicas that prefill, for one that decodes", s.balanced_ratio);
+    note_sums(out, d.decode.deployment, d.prefill.deployment, l, T(s.batch / d.decode.replicas),
+              mode);
     add_reservation(out, memory_budget_of(d.decode.deployment));
     add_hits(out, d.prefill.deployment, l);
     out.notes.push_back({"busiest", name_of(stage_of(s))});
@@ -142,6 +146,17 @@ struct serving {
     out.prompt_terms = s.prefill.terms;
     note_formats(out, in);
     return out;
+  }
+
+  /// Whose kernels sum, where `batch` sequences decode, and where a prompt is computed.
+  template <pm::Scalar T, class Mode>
+  static void note_sums(outcome<T>& out, const pm::basic_deployment<T>& decodes,
+                        const pm::basic_deployment<T>& computes, const pm::basic_service_load<T>& l,
+                        const T& batch, const Mode& mode) {
+    if constexpr (std::same_as<Mode, pm::calibrated>) {
+      out.sums = pm::kind_of_sums(decodes, pm::iteration{.batch = batch, .steady = true}, mode);
+      out.prompt_sums = pm::kind_of_prompt_sums(computes, l, mode);
+    }
   }
 
   /// What prompts find of what they share.

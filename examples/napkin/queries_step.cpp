@@ -1,4 +1,5 @@
 // One pass of a whole model on its accelerators.
+#include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/step.hpp>
 
 #include "deployments.hpp"
@@ -45,6 +46,7 @@ struct step {
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.explain(e);
+    if constexpr (std::same_as<Mode, pm::calibrated>) out.sums = pm::kind_of_sums(d, i, mode);
     note_formats(out, in);
     return out;
   }

@@ -47,9 +47,12 @@ std::vector<width_part> kernels_of(const outcome<>& answer, const calibration& c
 
 }  // namespace
 
-width_parts width_parts_of(const outcome<>& answer, const calibration* c, profile_part part) {
+width_parts width_parts_of(const outcome<>& answer, const calibration* of_machine,
+                           profile_part part) {
   width_parts out;
-  if (c == nullptr || !answer.calibrated) return out;
+  if (of_machine == nullptr || !answer.calibrated) return out;
+  calibration c = *of_machine;
+  c.kinds.sums = answer.sums;
   out.low = answer.calibrated->range.low.value();
   out.high = answer.calibrated->range.high.value();
   double whole = 0.0;
@@ -61,14 +64,14 @@ width_parts width_parts_of(const outcome<>& answer, const calibration* c, profil
     whole = r.value;
     out.of = r.key;
   }
-  const double kernels = answer.log_sigma.value_or(evidence_of(*c, part, answer.terms).log_sigma());
+  const double kernels = answer.log_sigma.value_or(evidence_of(c, part, answer.terms).log_sigma());
   if (part == profile_part::all) {
-    out.parts = kernels_of(answer, *c, part, whole);
+    out.parts = kernels_of(answer, c, part, whole);
   } else {
     out.parts.push_back({"the kernel", 1.0, kernels, 1.0});
   }
   if (service) {
-    const double all = c->widths ? c->widths->token : pm::token_log_sigma(kernels);
+    const double all = c.widths ? c.widths->token : pm::token_log_sigma(kernels);
     const double of_kernels = all > 0.0 ? std::min(1.0, kernels * kernels / (all * all)) : 1.0;
     double share = 1.0;
     for (width_part& p : out.parts) {

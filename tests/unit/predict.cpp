@@ -1,5 +1,6 @@
 // One call for a calibrated prediction of a pass and of a service.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/calibrated/for_accelerator.hpp>
@@ -45,6 +46,42 @@ TEST_CASE("step: a calibration is kernels and links in one argument") {
   CHECK(one.time == pm::step(llama, i, silicon, silicon.links).time);
   CHECK(one.terms["communication"] >
         pm::step(llama, i, silicon, pm::full_link{}).terms["communication"]);
+}
+
+TEST_CASE("predict: the width of links follows whose kernels sum") {
+  using enum pm::collective_kind;
+  const pm::calibrated silicon = pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm);
+  pm::deployment d;
+  d.device = pm::catalog::h100_sxm;
+  d.model = pm::catalog::llama_3_1_70b;
+  d.layout.tensor = 8;
+  const auto kind = [&](const pm::iteration& i) { return pm::kind_of_sums(d, i, silicon); };
+  // 16 KiB a row: 512 of them are 8 MiB.
+  const pm::iteration decode{.batch = 64, .context = 4096}, chunk{.prefill_tokens = 8192};
+  CHECK(kind(decode) == own_kernels);
+  CHECK(kind({.batch = 512, .context = 100}) == own_kernels);
+  CHECK(kind({.batch = 513, .context = 100}) == library);
+  CHECK(kind(chunk) == library);
+  CHECK(pm::kind_of_prompt_sums(d, pm::service_load{.input_tokens = 100, .output_tokens = 10},
+                                silicon) == own_kernels);
+  CHECK(pm::kind_of_prompt_sums(d, pm::service_load{.input_tokens = 8000, .output_tokens = 10},
+                                silicon) == library);
+  // The mean of the parts' widths by their time: with that of the kernels that sum.
+  for (const pm::iteration& i : {decode, chunk}) {
+    const auto p = pm::predict(d, i, silicon);
+    const double links = p.estimate.terms["communication"] / p.estimate.time;
+    const pm::kind_widths& stated = silicon.note(pm::profile_part::links).by_kind;
+    const auto log_sigma = [&](pm::collective_kind k) {
+      return pm::detail::evidence_of_pass(d, p.estimate, silicon, k).log_sigma();
+    };
+    CHECK(p.stands_on.log_sigma() == log_sigma(kind(i)));
+    CHECK_THAT((log_sigma(own_kernels) - log_sigma(library)) / links,
+               Catch::Matchers::WithinRel(stated[1] - stated[0], 1e-6));
+  }
+  d.layout.tensor = 1;
+  CHECK(kind(decode) == library);
+  d.layout.tensor = 7;  // no such kernel
+  CHECK(kind(decode) == library);
 }
 
 TEST_CASE("predict: a service has an interval around its inter-token latency") {

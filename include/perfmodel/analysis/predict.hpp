@@ -33,14 +33,40 @@ constexpr double first_token_log_sigma(double kernels) {
   return service_log_sigma(kernels, 0.33);
 }
 
+/// Whose kernels sum the activations of a pass, which is most of what its links take: the engine's own where they
+/// reach all ranks and hold the message (in 16 bits of 8,192 wide ones 512 rows are 8 MiB), else NCCL.
+/// Test: 70B over 8 H100: own for a batch of 64, the library's for a chunk of 8,192; over 16 ranks the library's.
+template <Scalar T>
+constexpr collective_kind kind_of_sums(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                       const basic_calibrated<T>& silicon) {
+  basic_schedule<T> s;
+  s.algorithm = collective_algorithm::one_shot;
+  s.ranks = d.layout.tensor;
+  s.among_others = true;
+  const double message = mid(detail::share_of(d.layout, i).rows) * mid(d.model.hidden) *
+                         bytes_of(residual_format(d)).value();
+  const bool own = d.layout.tensor > 1 && silicon.selects(d.device.fabric, s) &&
+                   message <= mid(silicon.links.kernels.largest.value());
+  return own ? collective_kind::own_kernels : collective_kind::library;
+}
+/// The same of a prompt on its own.
+template <Scalar T>
+constexpr collective_kind kind_of_prompt_sums(const basic_deployment<T>& d,
+                                              const basic_service_load<T>& l,
+                                              const basic_calibrated<T>& silicon) {
+  return kind_of_sums(d, detail::prompt_alone(l), silicon);
+}
+
 namespace detail {
 
 /// Which profiles the terms of a predicted pass stand on. What is no product (norms, embeddings)
 /// runs at the machine's share of DRAM bandwidth, which is of the same profile as its products.
 template <Scalar T>
 constexpr evidence evidence_of_pass(const basic_deployment<T>& d, const basic_estimate<T>& e,
-                                    const basic_calibrated<T>& silicon, bool of_prompts = false) {
+                                    const basic_calibrated<T>& silicon, collective_kind sums,
+                                    bool of_prompts = false) {
   basic_time_by_profile<T> by;
+  by.sums = sums;
   for (const auto& t : e.terms) {
     const std::string_view name = t.name;
     duration<T>& of = name == name_of(operator_class::attention) ? by.attention
@@ -65,7 +91,8 @@ constexpr prediction<basic_estimate<T>> predict(const basic_deployment<T>& d,
                                                 const basic_iteration<T>& i,
                                                 const basic_calibrated<T>& silicon) {
   const basic_estimate<T> e = step(d, i, silicon);
-  return prediction_of(e, step_bound(d, i), detail::evidence_of_pass(d, e, silicon));
+  return prediction_of(e, step_bound(d, i),
+                       detail::evidence_of_pass(d, e, silicon, kind_of_sums(d, i, silicon)));
 }
 
 /// The same of a service; the intervals are those of its mean iteration and of its first tokens.
@@ -75,9 +102,13 @@ constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d,
                                               const basic_service_load<T>& l,
                                               const basic_calibrated<T>& silicon) {
   const basic_serving_estimate<T> s = serving(d, l, silicon);
-  const evidence stands_on = detail::evidence_of_pass(d, s.decode, silicon);
+  const collective_kind sums =
+      kind_of_sums(d, basic_iteration<T>{.batch = s.batch, .steady = true}, silicon);
+  const evidence stands_on = detail::evidence_of_pass(d, s.decode, silicon, sums);
   const auto range = range_of(s.itl, token_log_sigma(stands_on.log_sigma()));
-  const double prompt = detail::evidence_of_pass(d, s.prefill, silicon, true).log_sigma();
+  const double prompt =
+      detail::evidence_of_pass(d, s.prefill, silicon, kind_of_prompt_sums(d, l, silicon), true)
+          .log_sigma();
   const auto first = range_of(s.ttft, first_token_log_sigma(prompt));
   return {s, serving_bound(d, l), range.low, range.high, first, stands_on};
 }

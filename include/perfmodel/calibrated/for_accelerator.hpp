@@ -75,7 +75,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
                           .log_sigma = c.engine.log_sigma},
              note(profile_part::attention, attention, catalog::attention_widths_of(a)),
              note(profile_part::experts, experts, catalog::expert_widths_of(a)),
-             note(profile_part::links, links),
+             note(profile_part::links, links, catalog::link_widths_of(a)),
              note(profile_part::network, network)};
   require_valid(c, "silicon");
   return c;

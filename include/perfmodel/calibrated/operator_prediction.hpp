@@ -13,6 +13,7 @@ struct basic_time_by_profile {
   product_kind product = product_kind::sixteen_bit;
   attention_kind attends = attention_kind::decode;
   expert_kind expert = expert_kind::as_stored;
+  collective_kind sums = collective_kind::library;  ///< of the all-reduces, most of what links take
 };
 using time_by_profile = basic_time_by_profile<>;
 
@@ -79,7 +80,7 @@ constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by
   }
   add(e, profile_part::attention, c.note(profile_part::attention).width_of(t.attends), t.attention);
   add(e, profile_part::experts, c.note(profile_part::experts).width_of(t.expert), t.experts);
-  e.add(c.note(profile_part::links), middle(t.links));
+  add(e, profile_part::links, c.note(profile_part::links).width_of(t.sums), t.links);
   e.add(c.note(profile_part::network), middle(t.network));
   return e;
 }
