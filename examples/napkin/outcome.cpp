@@ -49,13 +49,13 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
                                      ? perfmodel::attention_kind::narrow_prefill
                                      : perfmodel::attention_kind::prefill;
       const perfmodel::evidence prompt = evidence_of(of_prompts, part, answer.prompt_terms);
-      note.first_token = perfmodel::range_of(
-          time,
-          c.widths ? c.widths->first_token : perfmodel::first_token_log_sigma(prompt.log_sigma()));
+      const service_widths widths =
+          widths_of(c, 0.0, prompt.log_sigma(), answer.pools, answer.terms);
+      note.first_token = perfmodel::range_of(time, widths.first_token);
     } else if (key == "time_s" || key == "itl_s") {
       note.bounds.push_back(bound_of("bound_time_s", r));
       const double kernels = answer.log_sigma.value_or(stands_on.log_sigma());
-      const double tokens = c.widths ? c.widths->token : perfmodel::token_log_sigma(kernels);
+      const double tokens = widths_of(c, kernels, 0.0, answer.pools, answer.terms).token;
       note.range = perfmodel::range_of(time, key == "itl_s" ? tokens : kernels);
     }
   }

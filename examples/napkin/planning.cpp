@@ -55,6 +55,7 @@ calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, cali
   answer.sums =
       pm::kind_of_sums(d, pm::iteration{.batch = p.serving.batch, .steady = true}, c.silicon);
   answer.prompt_sums = pm::kind_of_prompt_sums(d, pm::load_of(q, p), c.silicon);
+  answer.pools = p.prefill.has_value();
   note_calibration(answer, outcome_of(pm::bound_of_point(q, p)), c, profile_part::all);
   return *answer.calibrated;
 }
@@ -65,6 +66,7 @@ calibrated_note note_of_prompts(const pm::plan_point& p, calibration c) {
          p.prefill->layout.expert > 1);
   outcome<> answer = outcome_of(p.serving);
   answer.terms = answer.prompt_terms;
+  answer.pools = true;
   note_calibration(answer, answer, c, profile_part::all);
   return *answer.calibrated;
 }

@@ -107,6 +107,17 @@ void put_own_service(calibration& c, const given_profile& given, const asked_ser
   }
 }
 
+service_widths widths_of(const calibration& c, double kernels, double prompt_kernels, bool pools,
+                         const pm::basic_terms<double>& terms) {
+  if (c.widths) return *c.widths;
+  const pm::service_widths& shipped = c.silicon.services;
+  const pm::service_widths around = pools ? pm::in_pools(shipped) : shipped;
+  pm::time_by_profile t = c.kinds;
+  t.experts = terms.time_of(pm::name_of(pm::operator_class::experts));
+  return {pm::token_log_sigma(kernels, around, pm::widens_experts(t)),
+          pm::first_token_log_sigma(prompt_kernels, around)};
+}
+
 pm::evidence evidence_of(const calibration& c, profile_part part,
                          const pm::basic_terms<double>& terms) {
   const auto time = [&](pm::operator_class k) { return terms.time_of(pm::name_of(k)); };

@@ -102,6 +102,11 @@ profile_note note_of(const calibration& c, const perfmodel::evidence& stands_on)
 /// "h100_sxm (measured: fitted to ...)".
 std::string text_of(const profile_note& note);
 
+/// log_sigma of a service's times, where its kernels are that uncertain: as runs of its own told, or as shipped;
+/// `terms` are of its pass.
+service_widths widths_of(const calibration& c, double kernels, double prompt_kernels, bool pools,
+                         const perfmodel::basic_terms<double>& terms);
+
 /// What a time of such terms stands on.
 perfmodel::evidence evidence_of(const calibration& c, profile_part part,
                                 const perfmodel::basic_terms<double>& terms);

@@ -131,6 +131,7 @@ outcome<> answer(const request& r, const calibration* c) {
   }
   const pm::calibrated silicon = silicon_of(*c, in);
   outcome<> out = answered(pm::advise(s, asks(silicon), targets));
+  out.pools = s.pools.has_value();
   const outcome<> bound = [&] {
     const pm::serving_estimate e = asks(data_sheets)(s);
     outcome<> o;

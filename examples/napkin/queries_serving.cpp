@@ -98,6 +98,7 @@ struct serving {
     const auto serve = [&](const pm::basic_service_load<T>& x) { return served(mode, d, x); };
     const auto s = serve(l);
     outcome<T> out = outcome_of(in, s, T(1.0));
+    out.pools = true;
     out.add("transfer_s", "transfer of a prompt's cache", s.transfer);
     out.add("prefill_busy", "prefill pool, share in use", s.prefill_busy);
     out.add("transfer_busy", "link, share in use", s.transfer_busy);

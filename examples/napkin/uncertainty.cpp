@@ -71,16 +71,16 @@ width_parts width_parts_of(const outcome<>& answer, const calibration* of_machin
     out.parts.push_back({"the kernel", 1.0, kernels, 1.0});
   }
   if (service) {
-    const double all = c.widths ? c.widths->token : pm::token_log_sigma(kernels);
-    const double of_kernels = all > 0.0 ? std::min(1.0, kernels * kernels / (all * all)) : 1.0;
+    const double all = widths_of(c, kernels, 0.0, answer.pools, answer.terms).token;
+    const double left = pm::kernel_width_share * kernels;
+    const double of_kernels = all > 0.0 ? std::min(1.0, left * left / (all * all)) : 1.0;
     double share = 1.0;
     for (width_part& p : out.parts) {
       p.width_share *= of_kernels;
       share -= p.time_share;
     }
     out.parts.push_back({"engine and scheduler", std::max(0.0, share),
-                         std::sqrt(std::max(0.0, all * all - kernels * kernels)),
-                         1.0 - of_kernels});
+                         std::sqrt(std::max(0.0, all * all - left * left)), 1.0 - of_kernels});
   }
   std::stable_sort(
       out.parts.begin(), out.parts.end(),

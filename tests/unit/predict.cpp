@@ -4,9 +4,11 @@
 #include <cmath>
 #include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/hardware/catalog/amd.hpp>
+#include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/plan.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/workload/catalog/all.hpp>
 
 #include "support/near.hpp"
 
@@ -97,9 +99,51 @@ TEST_CASE("predict: a service has an interval around its inter-token latency") {
 }
 
 TEST_CASE("predict: errors of kernels and of what is around them add as squares") {
-  CHECK(near(pm::service_log_sigma(0.3, 0.4), 0.5));
-  CHECK(near(pm::token_log_sigma(0.09), 0.15));
-  CHECK(near(pm::first_token_log_sigma(0.44), 0.55));
+  // 0.4 of what kernels are uncertain by is left in a service.
+  CHECK(near(pm::service_log_sigma(0.75, 0.4), 0.5));
+  const pm::service_widths w{.token = 0.12,
+                             .first_token = 0.33,
+                             .of_widened_experts = 0.05,
+                             .pool_token = 0.4,
+                             .pool_first_token = 1.6};
+  CHECK(near(pm::token_log_sigma(0.225, w), 0.15));
+  CHECK(near(pm::token_log_sigma(0.0, w, true), 0.13));
+  CHECK(near(pm::first_token_log_sigma(1.1, w), 0.55));
+  CHECK(near(pm::token_log_sigma(0.75, in_pools(w)), 0.5));
+  CHECK(near(pm::first_token_log_sigma(3.0, in_pools(w)), 2.0));
+}
+
+TEST_CASE("predict: a service is as uncertain as its engine on that maker's accelerators") {
+  const auto widths = [](const pm::accelerator& a, pm::engine e) {
+    return pm::calibrated_for(a, e).services;
+  };
+  const auto vllm = widths(cat::h100_sxm, pm::engine::vllm);
+  CHECK(vllm.token < widths(cat::h100_sxm, pm::engine::sglang).token);
+  CHECK(vllm.token < widths(cat::h100_sxm, pm::engine::trtllm).token);
+  for (const pm::engine e : {pm::engine::vllm, pm::engine::sglang, pm::engine::trtllm}) {
+    const auto none = widths(cat::h100_sxm, pm::engine::none), amd = widths(cat::mi355x, e);
+    CHECK(amd.token == none.token);
+    CHECK(amd.first_token == none.first_token);
+    CHECK(widths(cat::h100_sxm, e).token < none.token);
+    CHECK(widths(cat::gb200, e).token == widths(cat::h100_sxm, e).token);
+  }
+}
+
+TEST_CASE(
+    "predict: experts whose narrow weights are widened are less certain by engines that were not "
+    "measured so") {
+  const auto width = [](pm::engine e, const pm::storage_format& experts) {
+    pm::deployment d{.device = cat::h200_sxm, .model = cat::gpt_oss_120b, .layout = {.tensor = 2}};
+    d.weights = pm::bf16;
+    d.weights.experts = experts;
+    const pm::service_load l{
+        .input_tokens = 1024, .output_tokens = 512, .arrivals = pm::closed_loop{16}};
+    const auto p = pm::predict(d, l, pm::calibrated_for(d.device, e));
+    return std::log(p.high / p.low);
+  };
+  const pm::storage_format mxfp4(pm::number_format::fp4, 32, 8);
+  CHECK(width(pm::engine::trtllm, mxfp4) > 1.4 * width(pm::engine::trtllm, pm::bf16));
+  CHECK(width(pm::engine::vllm, mxfp4) < 1.2 * width(pm::engine::vllm, pm::bf16));
 }
 
 TEST_CASE("plan: takes a function from an accelerator to its calibration") {

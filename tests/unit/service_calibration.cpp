@@ -136,6 +136,48 @@ TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]"
   CHECK_THAT(twice.posterior.token_log_sigma, WithinRel(0.1 * std::sqrt(4.0 / 3.0), 1e-3));
 }
 
+TEST_CASE("service calibration: the noise is the service's own, by hand", "[calibrated]") {
+  // Four runs of one load, and nothing to move: residuals 0.3, 0.1, -0.1, -0.3, beside a prior of 0.1 that is worth 2.
+  pm::service_spread still{.token_noise = 0.1, .first_token_noise = 0.1, .noise_runs = 2.0};
+  const pm::service_run as_shipped = run_of(shipped().engine, 1024, 512, 16);
+  std::vector<pm::service_run> runs;
+  for (const double off : {0.3, 0.1, -0.1, -0.3}) {
+    runs.push_back(as_shipped);
+    runs.back().itl = std::exp(off) * *as_shipped.itl;
+    runs.back().ttft.reset();
+  }
+  const auto found = pm::calibrate_service(runs, shipped(), still);
+  CHECK_THAT(found.posterior.token_noise,
+             WithinRel(std::sqrt((2.0 * 0.01 + 2.0 * 0.09 + 2.0 * 0.01) / 6.0), 1e-9));
+  // Of 6 degrees of freedom Student's interval of 80 % is 1.440 / 1.282 of a normal one.
+  CHECK_THAT(found.posterior.token_log_sigma / found.posterior.token_noise,
+             WithinRel(1.440 / 1.2816, 2e-3));
+  // No run tells of first tokens: the prior, and 1.886 / 1.282.
+  CHECK_THAT(found.posterior.first_token_noise, WithinRel(0.1, 1e-9));
+  CHECK_THAT(found.posterior.first_token_log_sigma, WithinRel(0.1 * 1.886 / 1.2816, 3e-2));
+  // As noise that is the same of all it is the spread's.
+  still.noise_runs.reset();
+  const auto same = pm::calibrate_service(runs, shipped(), still);
+  CHECK_THAT(same.posterior.token_log_sigma, WithinRel(0.1, 1e-9));
+}
+
+TEST_CASE("service calibration: runs that scatter widen what is said of further ones",
+          "[calibrated]") {
+  pm::service_spread own = spread;
+  own.noise_runs = 2.0;
+  const std::vector<pm::service_run> quiet = runs_of(shipped().engine);
+  std::vector<pm::service_run> loud = quiet;
+  for (std::size_t i = 0; i < loud.size(); ++i)
+    loud[i].itl = std::exp(i % 2 == 0 ? 0.2 : -0.2) * *loud[i].itl;
+  const auto of = [&](const std::vector<pm::service_run>& runs) {
+    return pm::calibrate_service(runs, shipped(), own).posterior;
+  };
+  CHECK(of(quiet).token_log_sigma < 0.5 * spread.token_noise);
+  CHECK(of(loud).token_log_sigma > 3.0 * spread.token_noise);
+  CHECK(of(loud).token_log_sigma < 0.35);
+  CHECK(of(loud).first_token_log_sigma < 1.5 * of(quiet).first_token_log_sigma);
+}
+
 TEST_CASE("service calibration: what one load cannot tell apart", "[calibrated]") {
   // One batch size: time of a sequence and of a pass act alike on the time per token.
   pm::service_spread wide{

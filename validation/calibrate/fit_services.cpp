@@ -14,25 +14,56 @@ namespace pm = perfmodel;
 using published::own_service;
 
 /// Where the search starts; so that no model is seen of which a score is stated.
-constexpr pm::service_spread first_guess{
-    .of = {0.15, 1e-3, 20e-6, 0.3, 30e-3, 2.0}, .token_noise = 0.05, .first_token_noise = 0.15};
+constexpr pm::service_spread first_guess{.of = {0.15, 1e-3, 20e-6, 0.3, 30e-3, 2.0},
+                                         .token_noise = 0.05,
+                                         .first_token_noise = 0.15,
+                                         .noise_runs = 4.0};
 
 /// Up to so many deviations, so that a few odd ones do not speak for all.
 double square(double x, double deviation, double most) {
   return std::min(x * x, most * most * deviation * deviation);
 }
-double squares_of(const pm::service_calibration::residuals& residual, double noise) {
-  double sum = 0.0;
-  for (const auto& r : residual) sum += square(*r, noise, 2.0);
-  return sum;
+
+double digamma(double x) {
+  const double step = 1e-4 * x;
+  return (std::lgamma(x + step) - std::lgamma(x - step)) / (2.0 * step);
+}
+
+/// What services say of the noise of one kind: of each its posterior is a scaled inverse chi-squared, 1 / noise^2 a
+/// Gamma of so many degrees of freedom and mean 1 / found^2.
+class own_noises {
+ public:
+  void add(double found, double freedom) {
+    precision_ += 1.0 / (found * found);
+    logarithm_ += digamma(0.5 * freedom) - std::log(0.5 * freedom) - 2.0 * std::log(found);
+    services_ += 1.0;
+  }
+  /// The most probable scale of the prior, whatever its worth.
+  double scale() const { return std::sqrt(services_ / precision_); }
+  /// Mean of ln(scale^2 / noise^2), below 0; 0 where all are alike.
+  double scatter() const { return logarithm_ / services_ + 2.0 * std::log(scale()); }
+
+ private:
+  double precision_ = 0.0, logarithm_ = 0.0, services_ = 0.0;
+};
+
+/// The degrees of freedom of both priors, by bisection: ln(n / 2) - digamma(n / 2) is the mean scatter.
+double worth_of(const own_noises& token, const own_noises& first) {
+  const double scatter = -0.5 * (token.scatter() + first.scatter());
+  double low = 0.5, high = 1000.0;
+  for (int i = 0; i < 60; ++i) {
+    const double n = std::sqrt(low * high);
+    (std::log(0.5 * n) - digamma(0.5 * n) > scatter ? low : high) = n;
+  }
+  return low;
 }
 
 /// Expectation and maximisation: the mean square of each parameter over the services, given its
-/// spread, is its next spread; of the residuals likewise.
-/// Source: Dempster, Laird and Rubin 1977.
+/// spread, is its next spread; the prior of the noise is that which their own noises make most probable.
+/// Source: Dempster, Laird and Rubin 1977; Gelman et al. 2013, section 2.6.
 pm::service_spread next(const std::vector<own_service>& services, const pm::service_spread& from) {
   pm::service_numbers squares{};
-  double token = 0.0, first = 0.0, rows = 0.0;
+  own_noises token, first;
   for (const own_service& s : services) {
     const pm::deployment& d = s.runs.front().running;
     const auto found =
@@ -40,19 +71,16 @@ pm::service_spread next(const std::vector<own_service>& services, const pm::serv
     const pm::service_posterior& p = found.posterior;
     for (std::size_t j = 0; j < pm::service_parameters; ++j)
       squares[j] += square(p.shift[j], from.of[j], 4.0) + p.covariance[j][j];
-    const double n = static_cast<double>(s.runs.size());
-    const auto open = [](double sigma, double noise) { return sigma * sigma - noise * noise; };
-    token += squares_of(found.token_after, from.token_noise) +
-             n * open(p.token_log_sigma, from.token_noise);
-    first += squares_of(found.first_token_after, from.first_token_noise) +
-             n * open(p.first_token_log_sigma, from.first_token_noise);
-    rows += n;
+    const double freedom = *from.noise_runs + static_cast<double>(s.runs.size());
+    token.add(p.token_noise, freedom);
+    first.add(p.first_token_noise, freedom);
   }
   pm::service_spread out = from;
   for (std::size_t j = 0; j < pm::service_parameters; ++j)
     out.of[j] = std::sqrt(squares[j] / static_cast<double>(services.size()));
-  out.token_noise = std::sqrt(token / rows);
-  out.first_token_noise = std::sqrt(first / rows);
+  out.token_noise = token.scale();
+  out.first_token_noise = first.scale();
+  out.noise_runs = worth_of(token, first);
   return out;
 }
 
@@ -66,7 +94,7 @@ void print(const char* what, const pm::service_spread& s) {
   std::printf("%-28s", what);
   for (std::size_t j = 0; j < pm::service_parameters; ++j)
     std::printf(" %s %.3g", name_of(static_cast<pm::service_parameter>(j)), s.of[j]);
-  std::printf(" noise %.3g %.3g\n", s.token_noise, s.first_token_noise);
+  std::printf(" noise %.3g %.3g worth %.3g\n", s.token_noise, s.first_token_noise, *s.noise_runs);
 }
 
 /// Medians over services of their mean errors, and the share of runs in the intervals.

@@ -22,18 +22,18 @@ struct engine_row {
   bool started_cold = false;
   double first_p50 = 0.0;  ///< 0: the table has none
   bool median = false;     ///< of the times to first token it is this that is asked
+  std::string precision{};
 };
 
-inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine by) {
+/// Those that keep(service, accelerator) says.
+template <class Keep>
+std::vector<engine_row> service_rows(const std::string& folder, const Keep& keep) {
   std::map<std::string, std::pair<engine_row, double>> rows;
   for (const service& s : services(folder)) {
     const published_model* m = model_of(s.model);
     const pm::accelerator* a = pm::catalog::find_accelerator(s.gpu);
-    // What engines add was seen on NVIDIA's; services on AMD's chips are predicted, and fitted to nothing.
-    if (m == nullptr || a == nullptr) continue;
-    if (pm::facts_of(a->architecture).kind != pm::machine_kind::gpu_nvidia) continue;
+    if (m == nullptr || a == nullptr || !keep(s, *a)) continue;
     const std::string model = m->called;
-    if (!tells_of_engine(s, by)) continue;
     const pm::deployment d = deployment_of(s, *m, *a);
     if (!layout_feasible(d.layout, sharded_dims_of(d.model))) continue;
     std::string key = model + s.gpu + s.version + s.precision;
@@ -51,7 +51,9 @@ inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine
            row.seconds + std::log(s.seconds),
            row.first + std::log(s.first),
            s.started_cold,
-           row.first_p50 + (s.first_p50 > 0.0 ? std::log(s.first_p50) : 0.0)};
+           row.first_p50 + (s.first_p50 > 0.0 ? std::log(s.first_p50) : 0.0),
+           false,
+           s.precision};
     runs += 1.0;
   }
   std::vector<engine_row> out;
@@ -63,6 +65,17 @@ inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine
     out.push_back(std::move(row));
   }
   return out;
+}
+
+inline bool on_nvidia(const pm::accelerator& a) {
+  return pm::facts_of(a.architecture).kind == pm::machine_kind::gpu_nvidia;
+}
+/// What an engine is fitted to: what it adds was seen on NVIDIA's; services on AMD's chips are predicted, and
+/// fitted to nothing.
+inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine by) {
+  return service_rows(folder, [by](const service& s, const pm::accelerator& a) {
+    return on_nvidia(a) && tells_of_engine(s, by);
+  });
 }
 
 /// The numbers of an engine profile that services tell.
@@ -198,11 +211,12 @@ inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& r
   return out;
 }
 
-/// Fitted to all rows of an engine.
+/// Fitted to rows of an engine. A part of them may leave open what all tell: that is not refused where `all` is not set.
 template <class Model>
 pm::fit_result<Model::count> fit_engine(const std::vector<engine_row>& rows,
-                                        const pm::small_kernels& counted = {}) {
+                                        const pm::small_kernels& counted = {}, bool all = true) {
   pm::fit_options options;
+  options.refuse = all;
   options.largest_error = std::numeric_limits<double>::infinity();
   std::vector<double> measured;
   for (const engine_row& r : rows) measured.push_back(Model::measured(r));

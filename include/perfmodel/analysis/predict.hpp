@@ -18,21 +18,6 @@ struct basic_service_prediction {
 };
 using service_prediction = basic_service_prediction<>;
 
-/// Of a service, from the uncertainty of its kernels: between the two are the engine, its scheduler and
-/// what a run does not say of itself. Source: 1,260 runs of services that InferenceX and AIConfigurator
-/// published (Apache-2.0), each with its model left out of the fit: 80 % of the times per output token are
-/// within exp(z90 0.147) of their prediction, and of the mean times to first token, where nobody waits for a
-/// place and no service started cold, within exp(z90 0.342). Accelerators left out: 0.137 and 0.250.
-constexpr double service_log_sigma(double kernels, double around_kernels) {
-  return math::sqrt(kernels * kernels + around_kernels * around_kernels);
-}
-constexpr double token_log_sigma(double kernels) {
-  return service_log_sigma(kernels, 0.12);
-}
-constexpr double first_token_log_sigma(double kernels) {
-  return service_log_sigma(kernels, 0.33);
-}
-
 /// Whose kernels sum the activations of a pass, which is most of what its links take: the engine's own where they
 /// reach all ranks and hold the message (in 16 bits of 8,192 wide ones 512 rows are 8 MiB), else NCCL.
 /// Test: 70B over 8 H100: own for a batch of 64, the library's for a chunk of 8,192; over 16 ranks the library's.
@@ -62,9 +47,9 @@ namespace detail {
 /// Which profiles the terms of a predicted pass stand on. What is no product (norms, embeddings)
 /// runs at the machine's share of DRAM bandwidth, which is of the same profile as its products.
 template <Scalar T>
-constexpr evidence evidence_of_pass(const basic_deployment<T>& d, const basic_estimate<T>& e,
-                                    const basic_calibrated<T>& silicon, collective_kind sums,
-                                    bool of_prompts = false) {
+constexpr basic_time_by_profile<T> times_of_pass(const basic_deployment<T>& d,
+                                                 const basic_estimate<T>& e, collective_kind sums,
+                                                 bool of_prompts = false) {
   basic_time_by_profile<T> by;
   by.sums = sums;
   for (const auto& t : e.terms) {
@@ -78,7 +63,28 @@ constexpr evidence evidence_of_pass(const basic_deployment<T>& d, const basic_es
   by.product = product_kind_of(d.activations, d.weights.linear);
   by.attends = attention_kind_of(d.kv, of_prompts);
   by.expert = expert_kind_of(d.beside_experts(), d.weights.experts, d.layout.expert > 1);
-  return evidence_of(silicon, by);
+  return by;
+}
+template <Scalar T>
+constexpr evidence evidence_of_pass(const basic_deployment<T>& d, const basic_estimate<T>& e,
+                                    const basic_calibrated<T>& silicon, collective_kind sums,
+                                    bool of_prompts = false) {
+  return evidence_of(silicon, times_of_pass(d, e, sums, of_prompts));
+}
+
+/// Of a service: of its mean pass, and of a prompt on its own.
+template <Scalar T>
+constexpr basic_time_by_profile<T> times_of_decode(const basic_deployment<T>& d,
+                                                   const basic_serving_estimate<T>& s,
+                                                   const basic_calibrated<T>& silicon) {
+  const basic_iteration<T> mean{.batch = s.batch, .steady = true};
+  return times_of_pass(d, s.decode, kind_of_sums(d, mean, silicon));
+}
+template <Scalar T>
+constexpr evidence evidence_of_prompt(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                                      const basic_serving_estimate<T>& s,
+                                      const basic_calibrated<T>& silicon) {
+  return evidence_of_pass(d, s.prefill, silicon, kind_of_prompt_sums(d, l, silicon), true);
 }
 
 }  // namespace detail
@@ -102,14 +108,13 @@ constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d,
                                               const basic_service_load<T>& l,
                                               const basic_calibrated<T>& silicon) {
   const basic_serving_estimate<T> s = serving(d, l, silicon);
-  const collective_kind sums =
-      kind_of_sums(d, basic_iteration<T>{.batch = s.batch, .steady = true}, silicon);
-  const evidence stands_on = detail::evidence_of_pass(d, s.decode, silicon, sums);
-  const auto range = range_of(s.itl, token_log_sigma(stands_on.log_sigma()));
-  const double prompt =
-      detail::evidence_of_pass(d, s.prefill, silicon, kind_of_prompt_sums(d, l, silicon), true)
-          .log_sigma();
-  const auto first = range_of(s.ttft, first_token_log_sigma(prompt));
+  const auto times = detail::times_of_decode(d, s, silicon);
+  const evidence stands_on = evidence_of(silicon, times);
+  const double width =
+      token_log_sigma(stands_on.log_sigma(), silicon.services, widens_experts(times));
+  const auto range = range_of(s.itl, width);
+  const double prompt = detail::evidence_of_prompt(d, l, s, silicon).log_sigma();
+  const auto first = range_of(s.ttft, first_token_log_sigma(prompt, silicon.services));
   return {s, serving_bound(d, l), range.low, range.high, first, stands_on};
 }
 

@@ -3,6 +3,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <perfmodel/analysis/least_squares.hpp>
@@ -28,7 +29,10 @@ class service_search {
 
   service_search(std::span<const service_run> runs, const calibrated& silicon,
                  const service_spread& spread)
-      : runs_(runs), silicon_(silicon), spread_(spread) {
+      : noise{spread.token_noise, spread.first_token_noise},
+        runs_(runs),
+        silicon_(silicon),
+        spread_(spread) {
     for (const service_run& r : runs) {
       measured_.push_back(r.itl ? std::log(r.itl->value()) : infinity);
       measured_.push_back(r.ttft ? std::log(r.ttft->value()) : infinity);
@@ -50,6 +54,34 @@ class service_search {
       if (from.cost - cost <= 1e-10 * from.cost) break;
     }
     differentiate();
+  }
+
+  /// The noise of this service's own runs, each kind's by itself: the mean of what the prior says, which is worth
+  /// `noise_runs`, and of what each run says, its residual squared and what is open of its prediction.
+  void learn_noise() {
+    const matrix c = covariance();
+    for (std::size_t kind = 0; kind < 2; ++kind) {
+      const double before = kind == 0 ? spread_.token_noise : spread_.first_token_noise;
+      double sum = *spread_.noise_runs * before * before;
+      for (std::size_t i = kind; i < measured_.size(); i += 2) {
+        if (!is_measured(i)) continue;
+        const double off = measured_[i] - predicted[i];
+        sum += off * off + open(i, c);
+      }
+      noise[kind] = std::sqrt(sum / freedom(kind));
+    }
+    move_to(vector(x));
+  }
+  /// Degrees of freedom that a kind's noise is known with.
+  double freedom(std::size_t kind) const {
+    double runs = *spread_.noise_runs;
+    for (std::size_t i = kind; i < measured_.size(); i += 2) runs += is_measured(i) ? 1.0 : 0.0;
+    return runs;
+  }
+  /// Variance of a row's prediction that the parameters leave open.
+  double open(std::size_t i, const matrix& c) const {
+    const auto row = slope.row(static_cast<int>(i));
+    return (row * c * row.transpose())(0, 0);
   }
 
   /// Of the posterior, a normal one at the point found.
@@ -75,15 +107,14 @@ class service_search {
   std::vector<double> predicted{};  ///< logarithms
   slopes slope;                     ///< of them
   double cost = 0.0;
+  std::array<double, 2> noise;  ///< per token, and to the first
 
  private:
   /// Beyond two standard deviations a row counts linearly: one bad run moves little.
   static constexpr double outlier = 2.0;
 
   double sigma(int j) const { return spread_.of[static_cast<std::size_t>(j)]; }
-  double noise(std::size_t row) const {
-    return row % 2 == 0 ? spread_.token_noise : spread_.first_token_noise;
-  }
+  double noise_of(std::size_t row) const { return noise[row % 2]; }
   bool is_measured(std::size_t row) const { return measured_[row] < infinity; }
 
   /// The least shift that a parameter may have: none is below 0.
@@ -112,7 +143,7 @@ class service_search {
     predicted = predict(x);
     cost = 0.0;
     for (std::size_t i = 0; i < predicted.size(); ++i) {
-      if (is_measured(i)) cost += huber_loss((measured_[i] - predicted[i]) / noise(i), outlier);
+      if (is_measured(i)) cost += huber_loss((measured_[i] - predicted[i]) / noise_of(i), outlier);
     }
     for (int j = 0; j < n; ++j) {
       if (sigma(j) > 0.0) cost += 0.5 * (x[j] / sigma(j)) * (x[j] / sigma(j));
@@ -141,7 +172,8 @@ class service_search {
     return a;
   }
   double weight(std::size_t i) const {
-    return huber_weight((measured_[i] - predicted[i]) / noise(i), outlier) / (noise(i) * noise(i));
+    return huber_weight((measured_[i] - predicted[i]) / noise_of(i), outlier) /
+           (noise_of(i) * noise_of(i));
   }
   /// A parameter at its limit that the runs push outward stays there.
   vector held_step() const {

@@ -3,6 +3,7 @@
 
 #include <perfmodel/calibrated/catalog/collectives.hpp>
 #include <perfmodel/calibrated/catalog/experts.hpp>
+#include <perfmodel/calibrated/catalog/service_widths.hpp>
 #include <perfmodel/calibrated/catalog/widths.hpp>
 #include <perfmodel/calibrated/operator_prediction.hpp>
 
@@ -77,6 +78,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
              note(profile_part::experts, experts, catalog::expert_widths_of(a)),
              note(profile_part::links, links, catalog::link_widths_of(a)),
              note(profile_part::network, network)};
+  c.services = catalog::service_widths_of(a, e);
   require_valid(c, "silicon");
   return c;
 }

@@ -17,6 +17,12 @@ struct basic_time_by_profile {
 };
 using time_by_profile = basic_time_by_profile<>;
 
+/// Whether experts' weights are widened as they are multiplied.
+template <Scalar T>
+constexpr bool widens_experts(const basic_time_by_profile<T>& t) {
+  return t.expert == expert_kind::widened && mid(t.experts.value()) > 0.0;
+}
+
 /// Whether an engine narrows activations for such products.
 constexpr bool quantises(product_kind k) {
   return k != product_kind::sixteen_bit && k != product_kind::widened;

@@ -8,6 +8,7 @@
 #include <perfmodel/calibrated/kept_operators.hpp>
 #include <perfmodel/calibrated/policy_times.hpp>
 #include <perfmodel/calibrated/prediction.hpp>
+#include <perfmodel/calibrated/service_widths.hpp>
 #include <perfmodel/calibrated/small_kernels.hpp>
 #include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/roofline.hpp>
@@ -42,6 +43,7 @@ struct basic_calibrated {
   duration<T> kernel_time = lift<T>(graph_kernel_time);
   basic_call_conditions<T> conditions{};
   std::array<profile_note, 6> notes{};  ///< by profile_part
+  service_widths services{};            ///< around the kernels of a service
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -62,6 +64,7 @@ struct basic_calibrated {
     f(field::not_negative("kernel_time"), s.kernel_time...);
     f("conditions", s.conditions...);
     f("notes", s.notes...);
+    f("services", s.services...);
   }
 
   constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a,

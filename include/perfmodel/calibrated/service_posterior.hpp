@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <perfmodel/calibrated/machine_profile.hpp>
 #include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/units/constants.hpp>
@@ -36,11 +37,14 @@ using service_matrix = std::array<service_numbers, service_parameters>;
 
 /// How services differ from the shipped profile of their engine: the standard deviation of each
 /// parameter (of its logarithm, where it is a factor), and those of the logarithms of a run's times
-/// that are left when all parameters are its service's own.
+/// that are left when all parameters are its service's own. Some services are told better than others: what
+/// is known of a service's own noise before its runs is worth `noise_runs` of them (the degrees of freedom of
+/// a scaled inverse chi-squared); without, the noise is the same of all.
 struct service_spread {
   service_numbers of{};
   double token_noise = 0.0;
   double first_token_noise = 0.0;
+  std::optional<double> noise_runs{};
   const source* from = &given_by_caller;
 
   template <class F, class... S>
@@ -48,6 +52,7 @@ struct service_spread {
     f("of", s.of...);
     f(field::positive("token_noise"), s.token_noise...);
     f(field::positive("first_token_noise"), s.first_token_noise...);
+    f(field::positive("noise_runs"), s.noise_runs...);
     f("from", s.from...);
   }
 };
@@ -94,6 +99,8 @@ struct service_posterior {
   service_numbers shift{};
   service_numbers standard_error{};
   service_matrix covariance{};
+  double token_noise = 0.0;  ///< of the service's own runs
+  double first_token_noise = 0.0;
   double token_log_sigma = 0.0;
   double first_token_log_sigma = 0.0;
 };
