@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <perfmodel/analysis/predict.hpp>
 #include <set>

@@ -1,6 +1,7 @@
 // Whole services: the time per output token of a closed loop, by the laws of serving and of a step.
+#include <cmath>
+#include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/calibrated/for_accelerator.hpp>
-#include <perfmodel/serving.hpp>
 
 #include "../calibrate/published_services.hpp"
 #include "published.hpp"
@@ -33,7 +34,9 @@ std::optional<comparison> compared(const published::service& s) {
   if (catalog::can_be_calibrated(*a)) {
     const bool nvidia = facts_of(a->architecture).kind == machine_kind::gpu_nvidia;
     r.fitted = nvidia && tells_of_engine(s, d.served_by);
-    r.predicted = serving(d, s.load, calibrated_for(*a, d.served_by)).itl.value();
+    const service_prediction p = predict(d, s.load, calibrated_for(*a, d.served_by));
+    r.predicted = p.estimate.itl.value();
+    r.log_sigma = std::log(p.high / p.estimate.itl) / z90;
   }
   return r;
 }

@@ -25,8 +25,8 @@ constexpr service_widths in_pools(service_widths w) {
 }
 
 /// Of what kernels are stated to be off by, shape by shape, the share that is left in a service's times, for a pass
-/// has many shapes. Services say little of it: with one width for each engine the shares of 14 models on their
-/// accelerators that are inside are 14.8, 14.2, 14.5, 16.3 and 16.2 points (root mean square) from 81 % with 0, 0.3, 0.5,
+/// has many shapes. Services say little of it: with one width for each engine, the share inside of each of 14 models
+/// on their accelerators is off 81 % by 14.8, 14.2, 14.5, 16.3 and 16.2 points (root mean square) with 0, 0.3, 0.5,
 /// 0.7 and all of it.
 inline constexpr double kernel_width_share = 0.4;
 
