@@ -25,7 +25,7 @@ inline constexpr service_widths widths_trtllm{.token = 0.14,
                                               .pool_first_token = 1.25};
 
 /// Of an engine on an accelerator. What nobody fitted, an engine without a name or one on another maker's
-/// accelerators, has the widths of 140 runs on MI325X and MI355X.
+/// accelerators, has the widths of 89 loads of 13 services on MI325X and MI355X.
 /// Test: vllm's are its own on h200_sxm, and on mi355x those of none.
 constexpr service_widths service_widths_of(const accelerator& a, engine by) {
   if (facts_of(a.architecture).kind != machine_kind::gpu_nvidia) return {};
