@@ -41,11 +41,11 @@ TEST_CASE("attention profiles hit published latencies", "[calibrated][shared]") 
     CHECK((e.mbu >= 0.0 && e.mbu < 1.0));  // bytes that L2 keeps are not DRAM's
   }
   // Mean absolute relative error, in per cent: decode, prefill.
-  const std::map<std::string, std::pair<double, double>> most = {{"a100_sxm", {7.6, 6.1}},
-                                                                 {"h100_sxm", {6.3, 6.1}},
-                                                                 {"h200_sxm", {6.2, 6.4}},
-                                                                 {"b200_sxm", {7.7, 9.4}},
-                                                                 {"l40s", {8.4, 10.8}}};
+  const std::map<std::string, std::pair<double, double>> most = {{"a100_sxm", {5.9, 4.3}},
+                                                                 {"h100_sxm", {5.9, 5.6}},
+                                                                 {"h200_sxm", {5.8, 5.2}},
+                                                                 {"b200_sxm", {6.7, 6.2}},
+                                                                 {"l40s", {5.9, 7.3}}};
   for (const auto& [key, s] : scores) {
     const auto& [gpu, decode] = key;
     INFO(gpu << (decode ? " decode " : " prefill ") << 100.0 * s.mean() << " % over " << s.n
@@ -78,7 +78,8 @@ TEST_CASE("head counts held back are hit as well, and the shipped values are the
   for (const auto& x : rows) {
     if (x.gpu == "h200_sxm") machine.push_back(x);
   }
-  const fit_rows::fit<fit_rows::attention_model, published::attention_row> data(machine);
+  const fit_rows::fit<fit_rows::attention_model_of_known_l2, published::attention_row> data(
+      machine);
   const auto held = data.held_out([](const published::attention_row& x) { return x.group; });
   score decode, prefill;
   for (std::size_t i = 0; i < machine.size(); ++i) {
@@ -87,14 +88,13 @@ TEST_CASE("head counts held back are hit as well, and the shipped values are the
   const double inside = pm::coverage_of(held, pm::catalog::attention_h200_sxm.log_sigma);
   CHECK(inside > 0.70);
   CHECK(inside < 0.90);
-  CHECK(decode.mean() < 0.066);
-  CHECK(prefill.mean() < 0.067);
+  CHECK(decode.mean() < 0.061);
+  CHECK(prefill.mean() < 0.054);
 
   const auto fit = data.result();
   const auto& p = pm::catalog::attention_h200_sxm.value;
   const double shipped[] = {p.floor.value() * 1e6, p.tile_latency.value() * 1e6,
-                            p.element_rate.value() * 1e-9, p.matrix_share,
-                            pm::catalog::profile_h200_sxm.value.l2_bandwidth->value() * 1e-12};
+                            p.element_rate.value() * 1e-9, p.matrix_share};
   for (std::size_t j = 0; j < std::size(shipped); ++j) {
     INFO(fit_rows::attention_model::parameters[j].name);
     CHECK(std::abs(fit.value[j] / shipped[j] - 1.0) < 2e-3);
@@ -170,9 +170,9 @@ TEST_CASE("other head dimensions follow from the rates: FlashAttention-3, figure
   // and another table only.
   const struct {
     bool causal;
-    double head_dim, tflops;
-  } figure[] = {{false, 64, 497}, {false, 128, 648}, {false, 256, 756},
-                {true, 64, 473},  {true, 128, 616},  {true, 256, 642}};
+    double head_dim, tflops, within;
+  } figure[] = {{false, 64, 497, 0.03}, {false, 128, 648, 0.03}, {false, 256, 756, 0.03},
+                {true, 64, 473, 0.03},  {true, 128, 616, 0.03},  {true, 256, 642, 0.11}};
   for (const auto& f : figure) {
     pm::attention_prefill w{.batch = 1,
                             .tokens = 16384,
@@ -188,7 +188,7 @@ TEST_CASE("other head dimensions follow from the rates: FlashAttention-3, figure
                                .time.value();
     const double flop = 4.0 * 16384.0 * 16384.0 * 2048.0 * (f.causal ? 0.5 : 1.0);
     INFO(f.head_dim << " " << flop / seconds / 1e12 << " TFLOP/s, printed " << f.tflops);
-    CHECK(std::abs(flop / seconds / 1e12 / f.tflops - 1.0) < 0.10);
+    CHECK(std::abs(flop / seconds / 1e12 / f.tflops - 1.0) < f.within);
   }
 }
 

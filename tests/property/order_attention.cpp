@@ -60,6 +60,13 @@ double parts(const calibrated_machine& m, const pm::attention_prefill& w) {
   return pm::detail::prefill_splits(w, k, m.device->sms.value());
 }
 
+/// Whether an SM holds fewer blocks than contexts are cut for, so that parts run in turns.
+bool in_turns(const calibrated_machine& m, const pm::attention_decode& w) {
+  const auto& k =
+      w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels : m.silicon.attention_kernels;
+  return pm::detail::running_blocks(*m.device, k, m.device->sms.value()) < k.blocks_per_sm;
+}
+
 /// What combining parts takes: a term of its own, a kernel that decode shares with reordering.
 double combining(const pm::estimate& e) {
   double seconds = 0.0;
@@ -121,8 +128,10 @@ TEST_CASE("calibrated decode attention: more takes longer, but where its law say
       return std::string(change.name) + " of " + told(m, w) + "; " + told(m, more);
     };
     const double t = before.time.value(), u = after.time.value();
-    but_for_combining.rises(t - combining(before), u - combining(after), where);
-    fewer_parts.rises(t, u, where, [&] { return parts(m, more) < parts(m, w); });
+    const auto fewer = [&] { return parts(m, more) < parts(m, w); };
+    but_for_combining.rises(t - combining(before), u - combining(after), where,
+                            [&] { return in_turns(m, w) && fewer(); });
+    fewer_parts.rises(t, u, where, fewer);
     by_half.rises(t / 2.0, u, where);
   }
 }

@@ -1,6 +1,6 @@
 // Fits the attention parameters of every published accelerator, scores them on head counts, batches
 // and lengths held out and on other accelerators, and prints the entries of
-// calibrated/catalog/attention.hpp and the L2 bandwidth of calibrated/catalog/machines.hpp.
+// calibrated/catalog/attention.hpp.
 //   fit_attention [folder of the measurements]
 #include "fit_rows.hpp"
 
@@ -17,12 +17,15 @@ std::string third(const char* name, double x) {
   return name + std::to_string(static_cast<int>(std::log2(x) / 3.0));
 }
 
+/// `dram`, in TB/s: what an L2 is fitted over.
 template <class Values>
-void print_entry(const char* field, const Values& v) {
+void print_entry(const char* field, const Values& v, double dram) {
   std::printf(
       "    .%s = {.floor = %#.4g * us,\n        .tile_latency = %#.4g * us,\n"
-      "        .element_rate = %#.4g * GHz,\n        .matrix_share = %#.4g},\n",
+      "        .element_rate = %#.4g * GHz,\n        .matrix_share = %#.4g",
       field, v[0], v[1], v[2], v[3]);
+  if (v.size() > 4) std::printf(",\n        .l2_bandwidth = %#.4g * TB_per_s", v[4] * dram);
+  std::puts("},");
 }
 
 /// Fits one machine and prints all about it; the result predicts rows of any machine.
@@ -48,14 +51,14 @@ pm::attention_calibration report(const std::string& gpu, const rows_of_machine& 
   }
   std::printf("inline constexpr attention_profile attention_%s{\n    .name = \"%s\",\n",
               gpu.c_str(), rows.front().device->name.c_str());
-  print_entry("value", fit.value);
-  print_entry("standard_error", fit.standard_error);
+  const pm::accelerator& device = *rows.front().device;
+  const double dram =
+      fit_rows::attention_dram(device, fit_rows::machine_of(device.name)).value() * 1e-12;
+  print_entry("value", fit.value, dram);
+  print_entry("standard_error", fit.standard_error, dram);
   std::printf("    .log_sigma = %.2g,\n    .from = &sources::aic_attention};\n",
               pm::log_sigma_of(heads));
-  if (Model::count == 5) {
-    std::printf("l2_bandwidth %#.4g +- %.2g TB/s\n", fit.value[4], fit.standard_error[4]);
-  }
-  return Model::from(*rows.front().device, fit.value);
+  return Model::from(device, fit.value);
 }
 
 }  // namespace
@@ -70,9 +73,8 @@ int main(int argc, char** argv) {
   for (const auto& x : all) machines[x.gpu].push_back(x);
 
   for (const auto& [gpu, rows] : machines) {
-    // On A100 no row is explained by bytes that stayed in L2.
-    if (gpu == "a100_sxm") {
-      report<fit_rows::attention_model_without_l2>(gpu, rows);
+    if (fit_rows::attention_model_of_known_l2::is_of(*rows.front().device)) {
+      report<fit_rows::attention_model_of_known_l2>(gpu, rows);
     } else {
       report<fit_rows::attention_model>(gpu, rows);
     }

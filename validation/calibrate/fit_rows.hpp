@@ -83,8 +83,14 @@ inline const pm::machine_parameters& machine_of(const pm::label& accelerator) {
   throw pm::error(pm::error_code::unknown_accelerator, accelerator.c_str());
 }
 
-/// What is fitted of attention, and within which limits: four numbers of its own, and the bandwidth of
-/// the L2, which goes into the machine profile.
+/// What attention gets from DRAM.
+template <class T>
+pm::bandwidth<T> attention_dram(const pm::basic_accelerator<T>& a,
+                                const pm::basic_machine_parameters<T>& m) {
+  return pm::attention_dram_gain * m.dram_share * a.dram.bandwidth.quantity();
+}
+
+/// What is fitted of attention, and within which limits.
 struct attention_model {
   static constexpr std::size_t count = 5;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
@@ -92,21 +98,23 @@ struct attention_model {
        {"tile_latency [us]", 3.0, 0.05, 50.0},
        {"element_rate [1/ns]", 25.0, 2.0, 500.0},
        {"matrix_share", 0.8, 0.2, 1.2},
-       {"l2_bandwidth [TB/s]", 4.0, 0.5, 20.0}}};
+       {"l2_bandwidth over DRAM's", 2.0, 1.0, 12.0}}};
 
   template <class T>
   static pm::basic_attention_calibration<T> from(const pm::basic_accelerator<T>& a,
                                                  const std::array<T, count>& v) {
-    return {.machine = pm::lift<T>(machine_of(a.name)),
+    const auto machine = pm::lift<T>(machine_of(a.name));
+    return {.machine = machine,
             .attention = {.floor = v[0] * pm::us,
                           .tile_latency = v[1] * pm::us,
                           .element_rate = v[2] * pm::GHz,
                           .matrix_share = v[3],
-                          .l2_bandwidth = v[4] * pm::TB_per_s}};
+                          .l2_bandwidth = v[4] * attention_dram(a, machine)}};
   }
 };
-/// The same where no row shows a cache that stayed in L2: its bandwidth is what DRAM gives.
-struct attention_model_without_l2 {
+/// The same with an L2 that is known: Hopper's as its machine profiles have it, and on A100, where no row
+/// shows a cache that stayed in L2, what DRAM gives.
+struct attention_model_of_known_l2 {
   static constexpr std::size_t count = 4;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
       attention_model::parameters[0], attention_model::parameters[1],
@@ -116,8 +124,15 @@ struct attention_model_without_l2 {
   static pm::basic_attention_calibration<T> from(const pm::basic_accelerator<T>& a,
                                                  const std::array<T, count>& v) {
     auto c = attention_model::from(a, std::array<T, 5>{v[0], v[1], v[2], v[3], T(1.0)});
-    c.attention.l2_bandwidth = c.machine.dram_share * a.dram.bandwidth.quantity();
+    c.attention.l2_bandwidth = c.machine.l2_bandwidth;
+    if (a.architecture == pm::chip_architecture::ampere) {
+      c.attention.l2_bandwidth = attention_dram(a, c.machine);
+    }
     return c;
+  }
+  static bool is_of(const pm::accelerator& a) {
+    return a.architecture == pm::chip_architecture::ampere ||
+           a.architecture == pm::chip_architecture::hopper;
   }
 };
 

@@ -101,8 +101,8 @@ void add_attention_by(residuals& out, const std::vector<attention_row>& rows) {
   add(data.held_out([](const attention_row& r) { return octaves(r.length, 3); }));
 }
 inline void add_attention(residuals& out, const std::vector<attention_row>& rows) {
-  if (rows.front().device == &pm::catalog::a100_sxm_80gb) {
-    add_attention_by<fit_rows::attention_model_without_l2>(out, rows);
+  if (fit_rows::attention_model_of_known_l2::is_of(*rows.front().device)) {
+    add_attention_by<fit_rows::attention_model_of_known_l2>(out, rows);
   } else {
     add_attention_by<fit_rows::attention_model>(out, rows);
   }

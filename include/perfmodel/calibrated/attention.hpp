@@ -28,6 +28,10 @@ struct basic_attention_calibration {
 };
 using attention_calibration = basic_attention_calibration<>;
 
+/// What attention reaches of DRAM over what products do, whose share a machine profile has: it reads long rows
+/// and next to nothing is written. One number of all machines, chosen with all of their rows in view.
+inline constexpr double attention_dram_gain = 1.06;
+
 namespace detail {
 
 /// A calibration by reference: what a pass asks many times is copied nowhere.
@@ -52,7 +56,7 @@ struct warm_memory {
 };
 
 /// Moves `moved` bytes of a working set of `distinct` ones: the share of it that the run before
-/// left in L2 comes from there, the rest from DRAM.
+/// left in L2 comes from there, no slower than from DRAM, and the rest from DRAM.
 template <Scalar T>
 constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
                                         const attention_silicon<T>& c, const bytes<T>& moved,
@@ -62,9 +66,11 @@ constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
             state == cache_state::cold ? T(0.0) : resident(distinct, a.l2.capacity.quantity()));
   detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
   const bytes<T> cold = named("bytes from DRAM", (1.0 - warm) * moved);
-  return {
-      cold / (c.machine.dram_share * a.dram.bandwidth.quantity()) + warm * moved / c.l2_bandwidth(),
-      cold};
+  const T share = scalar_min(T(1.0), T(attention_dram_gain * c.machine.dram_share));
+  const bandwidth<T> dram = share * a.dram.bandwidth.quantity();
+  return {cold / dram +
+              min(duration<T>(warm * moved / c.l2_bandwidth()), duration<T>(warm * moved / dram)),
+          cold};
 }
 
 /// What a kernel takes, and what of it DRAM moves.
@@ -78,16 +84,21 @@ template <Scalar T, class Terms>
 constexpr attention_time<T> time_of_attention(
     const basic_accelerator<T>& a, const basic_attention_decode<T>& w, const basic_demand<T>& needs,
     const attention_silicon<T>& c, const basic_call_conditions<T>& conditions, Terms&& terms) {
+  using math::ceil;
   const basic_attention_parameters<T>& p = c.attention;
   const basic_attention_kernels<T>& k = c.kernels;
   const T value_dim = w.value_width();
   const T group = w.query_heads / w.kv_heads;
-  const decode_splits<T> cut = splits_of(w, k, positive("sms", a.sms).value());
+  const T sms = positive("sms", a.sms).value();
+  const decode_splits<T> cut = splits_of(w, k, sms);
   const T& splits = cut.count;
-  const T waves = named("waves", scalar_max(T(1.0), T(cut.units * splits / cut.places)));
+  const T together = running_blocks(a, k, sms);  // share what an SM does
+  const T waves = named("waves", T(ceil(T(cut.units * splits / (sms * together)))));
 
   const T elements = cut.chunk * decode_block_tokens * (w.head_dim + value_dim);
-  const duration<T> block_time = named("block time", p.tile_latency + elements / p.element_rate);
+  const T computed = k.decode_rows / decode_tile_rows * elements;
+  const duration<T> block_time =
+      named("block time", together * (p.tile_latency + computed / p.element_rate));
   const duration<T> compute = waves * block_time;
   const auto memory =
       warm_memory_of(a, c, needs.dram.total(), needs.dram.total(), conditions.cache);
@@ -113,34 +124,6 @@ constexpr attention_time<T> time_of_attention(
   return {named("time", fixed + combined), memory.from_dram};
 }
 
-/// The query rows of a layer, cut into tiles of one head each: of a causal mask the last rows see
-/// most columns.
-template <Scalar T>
-struct prefill_tiles {
-  T count{};            ///< of all heads
-  T pairs{};            ///< of a query and a key, in the mean tile
-  T longest_columns{};  ///< of keys, that the longest row of tiles sees
-};
-
-template <Scalar T>
-constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w, const T& rows) {
-  using math::ceil;
-  const T row_blocks = ceil(T(w.tokens / rows));
-  const T padded = row_blocks * rows;
-  T columns = padded + w.past;
-  T pairs = padded * columns;  // of one head
-  if (w.causal) {
-    const T mean_past = w.past + (rows - 1.0) / 2.0;
-    pairs = causal_pairs(padded, mean_past);
-    if (w.window) {
-      const T seen = *w.window + rows;  // by a row, at most
-      columns = scalar_min(columns, seen);
-      pairs = scalar_min(causal_pairs(padded, mean_past, seen), T(padded * seen));
-    }
-  }
-  return {named("tiles", T(w.batch * w.query_heads * row_blocks)), pairs / row_blocks, columns};
-}
-
 /// How long a pair of a query and a key takes an SM: two products on the matrix units, and an
 /// exponential, which some kernels run beside them.
 template <Scalar T>
@@ -159,21 +142,20 @@ constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_atten
                                            : products + exponential);
 }
 
-/// A layer reads queries, writes results, and reads new keys and values, which it writes to the cache
-/// and reads there; with a narrower cache both are converted, 2 bytes more for each.
+/// Elements of the new keys and values of a layer.
 template <Scalar T>
-constexpr warm_memory<T> prefill_memory_of(const basic_accelerator<T>& a,
-                                           const basic_attention_prefill<T>& w,
-                                           const attention_silicon<T>& c, const bytes<T>& needed,
-                                           cache_state state) {
-  const T value_dim = w.value_width();
-  const T kv_new = w.batch * w.tokens * w.kv_heads * (w.head_dim + value_dim);
-  const bytes<T> distinct = needed + kv_new * bytes_of(w.format);
-  bytes<T> moved = distinct + kv_new * bytes_of(w.kv_format);
-  if (w.kv_format.format != w.format) {
-    moved += (2.0 * w.batch * w.tokens * w.query_heads * w.head_dim + 2.0 * kv_new) * byte;
-  }
-  return warm_memory_of(a, c, moved, distinct, state);
+constexpr T new_elements(const basic_attention_prefill<T>& w) {
+  return w.batch * w.tokens * w.kv_heads * (w.head_dim + w.value_width());
+}
+
+/// Converting queries, new keys and new values for a narrower cache: two kernels, and each element's cycles.
+template <Scalar T>
+constexpr duration<T> conversion_time(const basic_accelerator<T>& a,
+                                      const basic_attention_prefill<T>& w,
+                                      const basic_attention_kernels<T>& k, const T& sms) {
+  const T elements = w.batch * w.tokens * w.query_heads * w.head_dim + new_elements(w);
+  return 2.0 * k.narrow_kv_time + k.narrow_element_cycles * elements / sms /
+                                      positive("vector.clock", a.vector.clock.quantity());
 }
 
 /// Writing the rows of every part and a kernel that combines them.
@@ -197,32 +179,41 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
                                               Terms&& terms) {
   const basic_attention_parameters<T>& p = c.attention;
   const basic_attention_kernels<T>& k = c.kernels;
-  const prefill_tiles<T> tiles = tiles_of(w, k.tile_rows);
+  using math::ceil;
+  const prefill_tiles<T> tiles = tiles_of(w, k);
   const T sms = positive("sms", a.sms).value();
   const T waves = named("waves", T(tiles.count / sms));
   const T splits = prefill_splits(w, k, sms);
   const duration<T> pair = pair_time(a, w, c, sms);
-  const duration<T> start = p.tile_latency / (2.0 * k.blocks_per_sm);
+  const duration<T> latency = running_blocks(a, k, sms) / k.blocks_per_sm * p.tile_latency;
+  const duration<T> start = latency / 2.0;
   const duration<T> mean = named("mean tile", start + tiles.pairs * pair);
   const duration<T> longest =
       named("longest tile", start + k.tile_rows * tiles.longest_columns * pair / splits);
-  const duration<T> tail = 0.3 * scalar_min(T(1.0), waves) * longest;
-  const auto memory = prefill_memory_of(a, w, c, needs.dram.total(), conditions.cache);
+  const T rest = tiles.alike * (ceil(waves) - waves) +
+                 (1.0 - tiles.alike) * k.tail * scalar_min(T(1.0), waves);
+  const duration<T> tail = rest * longest;
+  // New keys and values are read and stored by a kernel of its own, and read back.
+  const bytes<T> fresh = new_elements(w) * bytes_of(w.format);
+  const bytes<T> distinct = needs.dram.total() + fresh;
+  const auto memory = warm_memory_of(a, c, needs.dram.total(), distinct, conditions.cache);
+  const auto stored = warm_memory_of(a, c, fresh + new_elements(w) * bytes_of(w.kv_format),
+                                     distinct, conditions.cache);
 
   const duration<T> tiles_take =
       terms.add(limiter::compute, "tiles", max(longest, duration<T>(waves * mean + tail)));
   const duration<T> memory_takes = terms.add(limiter::memory, "memory", memory.time);
-  duration<T> fixed =
-      terms.add(limiter::launch, "floor", p.floor + p.tile_latency / k.blocks_per_sm);
+  duration<T> fixed = terms.add(limiter::launch, "floor", p.floor + latency);
+  fixed += terms.add(limiter::memory, "cache write", stored.time);
   if (w.kv_format.format != w.format) {
-    fixed += terms.add(limiter::launch, "conversion", 2.0 * k.narrow_kv_time);
+    fixed += terms.add(limiter::launch, "conversion", conversion_time(a, w, k, sms));
   }
   if (upper(splits) > 1.0) {
     fixed += terms.add(limiter::memory, "splits", combining_time(a, w, k, splits, sms));
   }
   const duration<T> both =
       k.overlaps_memory ? soft_max(tiles_take, memory_takes) : tiles_take + memory_takes;
-  return {named("time", fixed + both), memory.from_dram};
+  return {named("time", fixed + both), memory.from_dram + stored.from_dram};
 }
 
 /// What a kernel takes, with its terms and its shares of the peaks.
@@ -250,7 +241,8 @@ constexpr basic_estimate<T> estimate_of_attention(const basic_accelerator<T>& a,
 /// Leaves out: contexts of unequal length in a batch, page-table latency, power.
 /// Errors: as demand_of(attention_decode); an accelerator without sms, clock, L2 or DRAM; bandwidth of
 /// the L2 not known. The calibration is valid already: see calibrated_for.
-/// Order: but for combining splits, a longer context, window or a larger batch never takes less time. With it,
+/// Order: but for combining splits, a longer context, window or a larger batch never takes less time where an SM
+/// holds all blocks that contexts are cut for. With it, or where blocks take turns (FlashAttention-2 in 100 KiB),
 /// only where there are fewer splits than before, or none: by less than half. The kernels do so:
 /// their heuristics fill SMs and leave the cost out, and a law that took the cheapest number of splits
 /// is further from A100's latencies (14 % in place of 7 %, 8 % when it is fitted again).

@@ -1,7 +1,8 @@
-// Into how many parts attention kernels cut keys and values where SMs would be idle.
+// How attention kernels cut their work: keys and values where SMs would be idle, prompts into tiles.
 #pragma once
 
 #include <perfmodel/calibrated/attention_profile.hpp>
+#include <perfmodel/calibrated/conditions.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/named.hpp>
 #include <perfmodel/workload/operators/attention.hpp>
@@ -39,6 +40,50 @@ constexpr decode_splits<T> splits_of(const basic_attention_decode<T>& w,
       scalar_min(scalar_max(T(1.0), T(floor(T(places / units)))), scalar_min(k.max_splits, blocks));
   const T chunk = named("KV blocks per split", T(ceil(T(blocks / wanted))));
   return {units, places, chunk, named("splits", scalar_max(T(1.0), T(ceil(T(blocks / chunk)))))};
+}
+
+/// Thread blocks of a decode kernel that run on one SM at once: no more than its shared memory holds. Where
+/// nobody states that, all that the kernel counts on.
+template <Scalar T>
+constexpr T running_blocks(const basic_accelerator<T>& a, const basic_attention_kernels<T>& k,
+                           const T& sms) {
+  using math::floor;
+  if (!k.block_memory || !a.shared.capacity.is_stated()) return k.blocks_per_sm;
+  const T held = floor(T(a.shared.capacity.quantity() / sms / *k.block_memory));
+  return scalar_max(T(1.0), scalar_min(k.blocks_per_sm, held));
+}
+
+/// The query rows of a layer, cut into tiles of one head each: of a causal mask the last rows see
+/// most columns.
+template <Scalar T>
+struct prefill_tiles {
+  T count{};            ///< of all heads
+  T pairs{};            ///< of a query and a key, in the mean tile
+  T longest_columns{};  ///< of keys, that the longest row of tiles sees
+  T alike{};            ///< 1 where all tiles take as long: one row of them, or no mask
+};
+
+template <Scalar T>
+constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w,
+                                    const basic_attention_kernels<T>& k) {
+  using math::ceil;
+  const T& rows = k.tile_rows;
+  const T step = scalar_max(rows, k.tile_keys);  // of keys, from one row of tiles to the next
+  const T row_blocks = ceil(T(w.tokens / rows));
+  const T count = named("tiles", T(w.batch * w.query_heads * row_blocks));
+  const T padded = row_blocks * rows;
+  T columns = padded + w.past;
+  if (upper(k.tile_keys) > upper(rows)) columns = ceil(T(columns / step)) * step;
+  if (!w.causal) return {count, rows * columns, columns, T(1.0)};
+  const T mean_past = w.past + (step - 1.0) / 2.0;
+  T pairs = causal_pairs(padded, mean_past);  // of one head
+  if (w.window) {
+    const T seen = *w.window + step;  // by a row, at most
+    columns = scalar_min(columns, seen);
+    pairs = scalar_min(causal_pairs(padded, mean_past, seen), T(padded * seen));
+  }
+  const T alike = 1.0 - any(T(row_blocks - 1.0));
+  return {count, alike * rows * columns + (1.0 - alike) * pairs / row_blocks, columns, alike};
 }
 
 /// Parts that a prefill kernel cuts the keys into where its tiles, of 128 rows of a group's

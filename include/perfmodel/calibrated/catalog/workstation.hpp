@@ -39,10 +39,11 @@ inline constexpr machine_profile profile_rtx_pro_6000{
     .log_sigma = 0.090,
     .from = &sources::workstation_gemm};
 
-/// L40S's, stated as wide as between architectures.
+/// L40S's but for the L2, stated as wide as between architectures.
 inline constexpr attention_profile attention_rtx_pro_6000 = [] {
   attention_profile p = attention_l40s;
   p.name = "rtx_pro_6000";
+  p.value.l2_bandwidth = {};
   p.log_sigma = 0.21;
   p.from = &sources::workstation_attention;
   return p;
