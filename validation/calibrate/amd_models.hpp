@@ -32,7 +32,7 @@ struct all_formats_model {
     c.machine.matrix_floor = v[0] * pm::us;
     c.machine.operand_bandwidth = v[1] * pm::TB_per_s;
     c.machine.tile_fill = v[2] * pm::us;
-    c.engine.block_scale_share = v[3];
+    c.engine.mma_block_scale_share = v[3];
     c.machine.split_cost = v[4] * pm::us;
     return c;
   }

@@ -61,59 +61,57 @@ void print_parameters(const char* field, const pm::machine_parameters& p) {
       p.power_slowdown);
 }
 
-std::size_t number(double x) {
-  return static_cast<std::size_t>(x);
+/// By format, engine and machine.
+void print_narrow(const char* what, const rows& data, const std::vector<double>& residual) {
+  std::map<std::string, std::vector<double>> by;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    by[data[i].dtype + ' ' + data[i].engine + ' ' + data[i].gpu].push_back(residual[i]);
+  }
+  for (const auto& [who, r] : by) print_score(what, who, r);
+  print_score(what, data.front().engine, residual);
 }
 
-template <class T, std::size_t N>
-pm::basic_engine_profile<T> engine_of(const char* name, const std::array<T, N>& v) {
-  return {.name = name,
-          .tensor_scale_floor = v[0] * pm::us,
-          .quantise_floor = v[N - 1] * pm::us,
-          .quantise_cycles = v[1],
-          .block_scale_share = v[2]};
-}
-
-/// What an engine adds around low precision, jointly over machines and formats. With N = 3 it has
-/// no rows that tell quantise_floor.
-template <std::size_t N>
+/// What an engine adds around low precision, jointly over machines and formats.
 pm::engine_profile fit_engine(const char* name, const rows& all, const parameters_by_gpu& fitted) {
-  using scalar = pm::dual<N>;
-  rows data;
-  std::vector<std::size_t> shape;
-  std::map<std::string, pm::basic_accelerator<scalar>> devices;
-  for (const auto& r : all) {
-    if (r.engine != name || r.warmth_unknown() || bits_of(r.workload.format) > 8.0) continue;
-    data.push_back(r);
-    shape.push_back(number(r.workload.n * 1e6 + r.workload.k));
-    if (!devices.contains(r.gpu)) devices[r.gpu] = pm::lift<scalar>(*r.device);
+  using scalar = pm::dual<published::narrow_count>;
+  const rows data = published::narrow_rows(all, name);
+  std::map<std::string,
+           std::pair<pm::basic_accelerator<scalar>, pm::basic_machine_parameters<scalar>>>
+      machines;
+  for (const auto& r : data) {
+    if (machines.contains(r.gpu)) continue;
+    machines[r.gpu] = {pm::lift<scalar>(*r.device), pm::lift<scalar>(fitted.at(r.gpu))};
   }
   const auto t = published::seconds_of(data);
-  const auto predict = [&](const std::array<scalar, N>& v, std::size_t i) {
+  const auto predict = [&](const std::array<scalar, published::narrow_count>& v, std::size_t i) {
     const gemm_row& r = data[i];
-    auto e = engine_of(name, v);
-    if (N == 3) e.quantise_floor = e.tensor_scale_floor;
-    return pm::calibrated_estimate(devices.at(r.gpu), pm::lift<scalar>(r.workload),
-                                   {pm::lift<scalar>(fitted.at(r.gpu)), e},
+    const auto& [device, machine] = machines.at(r.gpu);
+    return pm::calibrated_estimate(device, pm::lift<scalar>(r.workload),
+                                   {machine, published::narrow_engine(name, v)},
                                    pm::replaying(scalar(r.copies)))
         .time.value();
   };
-  constexpr std::array<pm::fitted_parameter, 4> every{{{"tensor_scale_floor [us]", 4, 0.1, 30},
-                                                       {"quantise_cycles", 1, 0.0, 10},
-                                                       {"block_scale_share", 0.8, 0.2, 1.2},
-                                                       {"quantise_floor [us]", 4, 0.1, 30}}};
-  std::array<pm::fitted_parameter, N> p;
-  for (std::size_t j = 0; j < N; ++j) p[j] = every[j];
+  const auto p = published::of_narrow(name);
   const auto fit = pm::fit_log_ratios(p, std::span<const double>(t), predict);
-  print_score("narrow formats, in sample", name, fit.residual);
-  const auto out = pm::held_out_residuals(p, std::span<const double>(t),
-                                          std::span<const std::size_t>(shape), predict, 4);
-  print_score("shapes left out", name, out);
+  print_narrow("narrow, in sample", data, fit.residual);
+  const auto unseen = [&](const char* what, auto part, const std::optional<std::size_t>& folds) {
+    std::map<double, std::size_t> parts;
+    std::vector<std::size_t> group;
+    for (const auto& r : data) {
+      group.push_back(parts.emplace(part(r.workload), parts.size()).first->second);
+    }
+    const auto out = pm::held_out_residuals(p, std::span<const double>(t),
+                                            std::span<const std::size_t>(group), predict, folds);
+    print_narrow(what, data, out);
+    return pm::log_sigma_of(out);
+  };
+  unseen("narrow, each n left out", [](const pm::gemm& g) { return g.n; }, {});
+  unseen("narrow, each k left out", [](const pm::gemm& g) { return g.k; }, {});
+  const double spread = unseen(
+      "narrow, (n, k) left out", [](const pm::gemm& g) { return g.n * 1e6 + g.k; }, 4);
   published::print_parameters(p, fit);
-  std::printf("    spread %.3g\n", pm::log_sigma_of(out));
-  auto e = engine_of<double>(name, fit.value);
-  if (N == 3) e.quantise_floor = e.tensor_scale_floor;
-  return e;
+  std::printf("    spread %.3g\n", spread);
+  return published::narrow_engine<double>(name, fit.value);
 }
 
 /// Weights narrower than 16-bit activations: by fits that have not seen their (n, k), their n, their k.
@@ -194,19 +192,6 @@ pm::machine_parameters report_machine(const std::string& gpu, const rows& data,
   return p;
 }
 
-void report_narrow(const rows& all, parameters_by_gpu& fitted) {
-  std::map<std::string, pm::engine_profile> engines;
-  engines["trtllm"] = fit_engine<4>("trtllm", all, fitted);
-  engines["vllm"] = fit_engine<3>("vllm", all, fitted);
-  std::map<std::string, std::vector<double>> narrow;
-  for (const auto& r : all) {
-    if (r.dtype == "bfloat16" || r.warmth_unknown()) continue;
-    narrow[r.dtype + " " + r.engine + " " + r.gpu].push_back(
-        log_ratio(r, fitted[r.gpu], engines[r.engine]));
-  }
-  for (const auto& [who, residual] : narrow) print_score("low precision", who, residual);
-}
-
 /// As if each machine had no profile: by its nearest relative among the others.
 void report_transfer(const std::map<std::string, rows>& by_gpu) {
   std::vector<double> every;
@@ -236,7 +221,7 @@ int main(int argc, char** argv) {
   }
   parameters_by_gpu fitted;
   for (const auto& [gpu, data] : by_gpu) fitted[gpu] = report_machine(gpu, data, unknown[gpu]);
-  report_narrow(all, fitted);
+  for (const char* engine : {"trtllm", "vllm"}) fit_engine(engine, all, fitted);
   report_widening(all, fitted);
   // Never fitted: layers of real models, run eagerly.
   std::map<std::string, std::vector<double>> layers;

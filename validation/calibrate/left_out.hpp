@@ -23,47 +23,35 @@ using published::attention_row;
 using published::moe_row;
 
 /// Narrow products of one engine on all machines, whose profiles are the shipped: without each n and each k.
-/// What is narrower than 8 bits nobody fits: as it is.
 inline void add_narrow_products(residuals& out, const std::string& engine,
                                 const std::vector<gemm_row>& all) {
-  using scalar = pm::dual<4>;
-  std::map<std::string, pm::basic_accelerator<scalar>> devices;
-  std::vector<gemm_row> rows;
-  const auto key = [](const gemm_row& r) {
-    return "gemm " + r.gpu + ' ' +
-           name_of(pm::product_kind_of(r.workload.format, r.workload.weights));
-  };
-  for (const gemm_row& r : all) {
-    const double bits = bits_of(r.workload.format);
-    if (r.engine != engine || r.dtype == "bfloat16" || r.warmth_unknown()) continue;
-    const pm::gemm_calibration shipped{pm::catalog::machine_profile_of(*r.device).value,
-                                       *pm::catalog::find_engine(engine)};
-    const auto e = calibrated_estimate(*r.device, r.workload, shipped, pm::replaying(r.copies));
-    if (bits < 8.0) out[key(r)].push_back(std::log(r.seconds / e.time.value()));
-    if (bits > 8.0) continue;
-    rows.push_back(r);
-    if (!devices.contains(r.gpu)) devices[r.gpu] = pm::lift<scalar>(*r.device);
+  using scalar = pm::dual<published::narrow_count>;
+  std::map<std::string,
+           std::pair<pm::basic_accelerator<scalar>, pm::basic_machine_parameters<scalar>>>
+      machines;
+  const std::vector<gemm_row> rows = published::narrow_rows(all, engine);
+  for (const gemm_row& r : rows) {
+    if (machines.contains(r.gpu)) continue;
+    machines[r.gpu] = {pm::lift<scalar>(*r.device),
+                       pm::lift<scalar>(pm::catalog::machine_profile_of(*r.device).value)};
   }
-  const std::array<pm::fitted_parameter, 4> p{{{"tensor_scale_floor [us]", 4, 0.1, 30},
-                                               {"quantise_cycles", 1, 0.0, 10},
-                                               {"block_scale_share", 0.8, 0.2, 1.2},
-                                               {"quantise_floor [us]", 4, 0.1, 30}}};
-  const auto predict = [&](const std::array<scalar, 4>& v, std::size_t i) {
+  const auto predict = [&](const std::array<scalar, published::narrow_count>& v, std::size_t i) {
     const gemm_row& r = rows[i];
-    pm::basic_gemm_calibration<scalar> c{
-        pm::lift<scalar>(pm::catalog::machine_profile_of(*r.device).value)};
-    c.engine.tensor_scale_floor = v[0] * pm::us;
-    c.engine.quantise_cycles = v[1];
-    c.engine.block_scale_share = v[2];
-    c.engine.quantise_floor = v[engine == "vllm" ? 0 : 3] * pm::us;
-    return calibrated_estimate(devices.at(r.gpu), pm::lift<scalar>(r.workload), c,
+    const auto& [device, machine] = machines.at(r.gpu);
+    return calibrated_estimate(device, pm::lift<scalar>(r.workload),
+                               {machine, published::narrow_engine(engine, v)},
                                pm::replaying(scalar(r.copies)))
         .time.value();
   };
   for (double pm::gemm::*of : {&pm::gemm::n, &pm::gemm::k}) {
     const auto part = [&](const gemm_row& r) { return std::to_string(r.workload.*of); };
-    const std::vector<double> unseen = without_parts(p, rows, predict, part);
-    for (std::size_t i = 0; i < rows.size(); ++i) out[key(rows[i])].push_back(unseen[i]);
+    const std::vector<double> unseen =
+        without_parts(published::of_narrow(engine), rows, predict, part);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      out["gemm " + rows[i].gpu + ' ' +
+          name_of(pm::product_kind_of(rows[i].workload.format, rows[i].workload.weights))]
+          .push_back(unseen[i]);
+    }
   }
 }
 

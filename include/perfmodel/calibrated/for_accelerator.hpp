@@ -15,7 +15,7 @@ namespace detail {
 /// MXFP4 beside 8 bits, which services run there.
 constexpr void run_aiter(calibrated& c, const accelerator& a) {
   const bool cdna4 = a.architecture == chip_architecture::cdna4;
-  c.engine.block_scale_share = catalog::block_scale_share_of(a);
+  c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
   c.engine.widening_cycles *= 2.0;  // a compute unit issues 64 lanes a clock, an SM 128; assumed
   c.moe_kernels = cdna4 ? catalog::aiter_mxfp4_experts : catalog::aiter_bf16_experts;
   c.widened_moe_kernels = catalog::aiter_widened_experts;

@@ -34,12 +34,13 @@ constexpr T waves_of(const T& tiles, const T& sms) {
 }
 
 /// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications, the
-/// arrival of its operands or the widening of its weights on the vector units, and a fill. Too few tiles: k
-/// is split until all SMs work, at a cost and with partial sums to add.
+/// arrival of its operands, the widening of its weights on the vector units or what a kernel takes for any
+/// step, and a fill: tile_fill, or by large instructions in proportion to its results. Too few tiles: k is split until
+/// all SMs work, at a cost, each part with a fill of 128 x 128 or more, and with partial sums to add.
 template <Scalar T>
 constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_parameters<T>& machine,
                                  const product_rates<T>& r, const T& worked_rows,
-                                 std::size_t tile) {
+                                 const duration<T>& least_step, std::size_t tile) {
   using math::ceil;
   using math::floor;
   const output_tile& t = output_tiles[tile];
@@ -47,14 +48,19 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
   const T grid = ceil(g.m / T(t.rows)) * r.column_tiles[tile];
   const T waves = named(t.waves, waves_of(grid, sm.count));
   const bytes<T> operands = scalar_min(g.m, T(t.rows)) * r.activation + r.column_operands[tile];
-  const flops<T> multiplications = 2.0 * scalar_min(worked_rows, T(t.rows)) * (t.columns * flop);
+  const T rows = scalar_min(worked_rows, T(t.rows));
+  const flops<T> multiplications = 2.0 * rows * (t.columns * flop);
   duration<T> longest =
       max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands));
   if (upper(sm.widening.value()) > 0.0) {
     longest = max(longest, duration<T>(t.columns * sm.widening));
   }
+  if (r.path.has_least_step) longest = max(longest, least_step);
   const duration<T> step = named(t.step, longest);
-  const duration<T> whole = named(t.whole, waves * (g.k * step + machine.tile_fill));
+  const duration<T> fill =
+      r.path.fills_by_size ? duration<T>(rows * (t.columns / filled_results) * machine.tile_fill)
+                           : machine.tile_fill;
+  const duration<T> whole = named(t.whole, waves * (g.k * step + fill));
   if (!r.path.splits) return whole;
   // As many as SMs are free for; where k allows fewer, so many that each is a step deep in the mean.
   if constexpr (std::is_floating_point_v<T>) {
@@ -64,8 +70,8 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
   const T parts =
       named(t.parts, scalar_max(T(1.0), scalar_min(fitting, T(g.k / T(least_split_depth)))));
   const bytes<T> sums = g.m * g.n * parts * bytes_of(number_format::fp32);
-  const duration<T> split = waves * (g.k / parts * step + machine.tile_fill) + machine.split_cost +
-                            sums / machine.operand_bandwidth;
+  const duration<T> split = waves * (g.k / parts * step + max(fill, machine.tile_fill)) +
+                            machine.split_cost + sums / machine.operand_bandwidth;
   return min(whole, named(t.split, split));
 }
 
@@ -73,16 +79,16 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
 template <Scalar T>
 constexpr duration<T> compute_time(const basic_gemm<T>& g,
                                    const basic_machine_parameters<T>& machine,
-                                   const product_rates<T>& r) {
+                                   const product_rates<T>& r, const duration<T>& least_step) {
   using math::ceil;
   const T worked_rows = ceil(g.m / r.instruction_rows) * r.instruction_rows;
-  duration<T> least = tiled_time(g, machine, r, worked_rows, 0);
+  duration<T> least = tiled_time(g, machine, r, worked_rows, least_step, 0);
   for (std::size_t i = 1; i < output_tiles.size(); ++i) {
     if constexpr (std::is_floating_point_v<T>) {
       const output_tile& before = output_tiles[i - 1];
       if (g.m <= before.rows && before.columns == output_tiles[i].columns) continue;  // the same
     }
-    least = min(least, tiled_time(g, machine, r, worked_rows, i));
+    least = min(least, tiled_time(g, machine, r, worked_rows, least_step, i));
   }
   return least;
 }
@@ -111,17 +117,22 @@ constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gem
   return all - warm * (from_dram - from_l2);
 }
 
-/// Launches, and reading 16-bit activations and writing narrow ones: at DRAM speed, or at the SMs'
-/// where they look at each activation.
+/// Launches, and reading 16-bit activations and writing narrow ones at DRAM speed; where scales are not of
+/// blocks, all passes over the activations at the L2's where that is longer, and a thread block for each row.
 template <Scalar T>
 constexpr duration<T> quantise_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                    const basic_machine_parameters<T>& machine,
                                     const basic_engine_profile<T>& engine,
                                     const product_rates<T>& r) {
   const T activations = g.m * g.k;
   duration<T> moved = activations * lift<T>(2.0 * byte + r.activation) / r.dram;
-  if (r.path.finds_tensor_scale) {
-    const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
-    moved = max(moved, duration<T>(activations * engine.quantise_cycles / (a.sms.value() * clock)));
+  if (r.path.finds_scale) {
+    const bandwidth<T> l2 = machine.l2_bandwidth.value_or(machine.operand_bandwidth);
+    moved = max(moved, duration<T>(activations * engine.quantise_bytes * lift<T>(byte) / l2));
+    if (upper(engine.quantise_row_cycles) > 0.0) {
+      const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
+      moved += g.m * engine.quantise_row_cycles / (a.sms.value() * clock);
+    }
   }
   return r.path.quantise_launches + moved;
 }
@@ -155,7 +166,10 @@ constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic
                                       const basic_engine_profile<T>& engine,
                                       const basic_call_conditions<T>& conditions, Terms&& terms) {
   const product_path<T>& path = r.path;
-  const duration<T> compute = terms.add(limiter::compute, "compute", compute_time(g, machine, r));
+  const bool in_a_model = conditions.cache == cache_state::cold;  // not replayed alone
+  const duration<T> compute =
+      terms.add(limiter::compute, "compute",
+                compute_time(g, machine, r, in_a_model ? path.least_step : path.replayed_step));
   const duration<T> memory =
       terms.add(limiter::memory, "memory", memory_time(a, g, needs.dram, machine, r, conditions));
   const duration<T> overlapped = named("overlapped", mostly_overlapped(compute, memory));
@@ -168,10 +182,11 @@ constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic
       terms.add(limiter::launch, "launch", machine.matrix_floor + path.widening_launch);
   duration<T> time = launch + overlapped + slowed;
   if (path.quantises) {
-    duration<T> quantise = quantise_time(a, g, engine, r);
-    if (conditions.cache == cache_state::cold) {  // in a model, not replayed alone
-      const bool tensor = path.finds_tensor_scale;
-      quantise = (tensor ? engine.tensor_scale_share : engine.quantise_share) * quantise;
+    duration<T> quantise = quantise_time(a, g, machine, engine, r);
+    if (in_a_model) {
+      quantise = (path.finds_scale ? engine.tensor_scale_share : engine.quantise_share) * quantise;
+    } else if (path.finds_scale && facts_of(a.architecture).scales_blocks) {
+      quantise += scalar_max(T(0.0), scalar_min(T(1.0), T(2.0 - g.m))) * engine.lone_row;
     }
     time += terms.add(limiter::launch, "quantise", quantise);
   }

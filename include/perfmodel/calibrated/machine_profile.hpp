@@ -17,7 +17,7 @@ struct basic_machine_parameters {
   T matrix_share = T(1.0);     ///< of the dense matrix peak, that a short kernel reaches
   T dram_share = T(1.0);       ///< of DRAM bandwidth
   perfmodel::bandwidth<T> operand_bandwidth{};  ///< of the chip: tiles get operands, L2 + multicast
-  duration<T> tile_fill{};                      ///< pipeline fill and epilogue of one output tile
+  duration<T> tile_fill{};  ///< pipeline fill and epilogue of one output tile, as tiled_time has it
   duration<T> split_cost{};  ///< a second kernel or a barrier, where k is split over SMs
   T power_slowdown{};        ///< a long dense kernel tends to (1 + power_slowdown) times its time
   std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};  ///< of the chip, streaming; where known
@@ -51,10 +51,19 @@ using machine_profile = basic_machine_profile<>;
 template <Scalar T = double>
 struct basic_engine_profile {
   label name{"none"};
-  duration<T> tensor_scale_floor{};  ///< launches, where a scale is per tensor (fp8, nvfp4)
-  duration<T> quantise_floor{};      ///< launches, where every scale is per block or token
-  T quantise_cycles{};               ///< SM cycles per activation, without block scales
-  T block_scale_share = T(1.0);      ///< of the matrix rate that products with block scales keep
+  duration<T> tensor_scale_floor{};  ///< launches, where a scale is per tensor or row (fp8)
+  duration<T> quantise_floor{};      ///< launches, where every scale is per block (nvfp4 too)
+  T quantise_bytes{};                ///< of the L2, per activation, without block scales
+  T quantise_row_cycles{};           ///< SM cycles of a row's thread block, without block scales
+  duration<T>
+      lone_row{};  ///< more of a single row replayed alone, by matrix units that scale blocks (Blackwell)
+  T block_scale_share = T(1.0);  ///< of the matrix rate that products with block scales keep
+  T mma_block_scale_share =
+      T(1.0);                   ///< the same by instructions of fewer than 64 rows (Ada, Ampere)
+  duration<T> narrow_step{};    ///< least time of a k, 8 bits, by instructions of 64 rows
+  duration<T> four_bit_step{};  ///< the same of 4 bits
+  duration<T>
+      untuned_four_bit_step{};  ///< of kernels that a benchmark replays and a service would have tuned
   duration<T>
       widening_floor{};  ///< more than matrix_floor, where weights are narrower than activations
   T widening_cycles{};   ///< SM cycles that widening such a weight takes, in each tile
@@ -76,8 +85,14 @@ struct basic_engine_profile {
     f("name", s.name...);
     f(field::not_negative("tensor_scale_floor"), s.tensor_scale_floor...);
     f(field::not_negative("quantise_floor"), s.quantise_floor...);
-    f(field::not_negative("quantise_cycles"), s.quantise_cycles...);
+    f(field::not_negative("quantise_bytes"), s.quantise_bytes...);
+    f(field::not_negative("quantise_row_cycles"), s.quantise_row_cycles...);
+    f(field::not_negative("lone_row"), s.lone_row...);
     f(field::positive("block_scale_share"), s.block_scale_share...);
+    f(field::positive("mma_block_scale_share"), s.mma_block_scale_share...);
+    f(field::not_negative("narrow_step"), s.narrow_step...);
+    f(field::not_negative("four_bit_step"), s.four_bit_step...);
+    f(field::not_negative("untuned_four_bit_step"), s.untuned_four_bit_step...);
     f(field::not_negative("widening_floor"), s.widening_floor...);
     f(field::not_negative("widening_cycles"), s.widening_cycles...);
     f(field::not_negative("tensor_scale_share"), s.tensor_scale_share...);

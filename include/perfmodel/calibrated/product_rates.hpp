@@ -25,17 +25,24 @@ inline constexpr std::array<output_tile, 3> output_tiles = {{
     {256, 128, "waves of 256x128 tiles", "time per k of 256x128", "parts of k of 256x128",
      "256x128 tiles", "256x128 tiles over split k"},
 }};
-inline constexpr double least_split_depth = 64;  ///< of k; one step of a tile's main loop
+inline constexpr double least_split_depth = 64;          ///< of k; one step of a tile's main loop
+inline constexpr double filled_results = 128.0 * 128.0;  ///< of a tile that tile_fill is of
 
 /// What the formats of a product and its engine's kernels decide. An engine narrows 16-bit
-/// activations while it runs: with a scale per tensor (nvfp4 has both kinds) it must find that first.
+/// activations while it runs: with a scale per tensor or per row it must find that first. Kernels of narrow
+/// formats do not split k where they have block scales, nor by instructions of 64 rows (wgmma, tcgen05).
 template <Scalar T>
 struct product_path {
   flop_rate<T> matrix{};  ///< of the chip
   duration<T> quantise_launches{};
   bool quantises = false;
-  bool finds_tensor_scale = false;  ///< SMs look at every activation
-  bool splits = true;               ///< whether the kernels may split k over SMs
+  bool finds_scale = false;  ///< of all of a tensor or a row: kernels read every activation first
+  bool splits = true;        ///< whether the kernels may split k over SMs
+  bool fills_by_size =
+      false;  ///< kernels by large instructions write a tile while they multiply the next
+  bool has_least_step = false;
+  duration<T> least_step{};     ///< of a k of any tile
+  duration<T> replayed_step{};  ///< the same in a benchmark, whose kernels nobody may have tuned
   duration<T> widening_launch{};
   duration<T> widening{};  ///< of a weight, by one SM
 };
@@ -47,19 +54,28 @@ constexpr product_path<T> product_path_of(const basic_accelerator<T>& a, const b
                                           const basic_engine_profile<T>& engine) {
   const bool narrow = bits_of(format) < 16.0;
   const bool block_scaled = g.weights.group.has_value();
-  const bool tensor_scaled =
-      format == number_format::fp4 || (format == number_format::fp8 && !block_scaled);
+  const bool finds_scale = format == number_format::fp8 && !block_scaled;
   const bool by_matrix_units =
       format == number_format::fp8 && facts_of(a.architecture).scales_blocks;
+  const bool large_instructions = lower(instruction_rows_of(a)) >= 64.0;
   T share = machine.matrix_share;
-  if (narrow && block_scaled && !by_matrix_units) share = share * engine.block_scale_share;
+  if (narrow && block_scaled && !by_matrix_units) {
+    share = share * (large_instructions ? engine.block_scale_share : engine.mma_block_scale_share);
+  }
   product_path<T> p;
   p.matrix = named("matrix rate", share * peak(a, format));
-  p.quantise_launches = tensor_scaled ? engine.tensor_scale_floor : engine.quantise_floor;
+  p.quantise_launches = finds_scale ? engine.tensor_scale_floor : engine.quantise_floor;
   p.quantises = narrow && upper(p.quantise_launches.value()) > 0.0;
-  p.finds_tensor_scale = tensor_scaled && !block_scaled;
+  p.finds_scale = finds_scale;
   const bool widens = g.weights.bits() < bits_of(format);
-  p.splits = !(narrow && block_scaled) && !widens;
+  p.splits = !(narrow && (block_scaled || large_instructions)) && !widens;
+  p.fills_by_size = large_instructions;
+  if (narrow && large_instructions) {
+    const bool four_bits = format == number_format::fp4;
+    p.least_step = four_bits ? engine.four_bit_step : engine.narrow_step;
+    p.replayed_step = four_bits ? max(p.least_step, engine.untuned_four_bit_step) : p.least_step;
+    p.has_least_step = upper(p.replayed_step.value()) > 0.0;
+  }
   if (widens) p.widening_launch = engine.widening_floor;
   if (widens && upper(engine.widening_cycles) > 0.0) {
     p.widening = engine.widening_cycles / positive("vector.clock", a.vector.clock.quantity());

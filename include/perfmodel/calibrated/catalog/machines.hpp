@@ -50,23 +50,23 @@ inline constexpr machine_profile profile_a100_sxm_80gb{
 inline constexpr machine_profile profile_b200_sxm{
     .name = "b200_sxm",
     .donor = &b200_sxm,
-    .value = {.matrix_floor = 2.928 * us,
-              .matrix_share = 0.7399,
+    .value = {.matrix_floor = 2.927 * us,
+              .matrix_share = 0.7398,
               .dram_share = 0.8431,
               .operand_bandwidth = 51.18 * TB_per_s,
               .tile_fill = 0.000 * us,
-              .split_cost = 5.965 * us,
-              .power_slowdown = 0.1379,
+              .split_cost = 5.966 * us,
+              .power_slowdown = 0.1377,
               .l2_bandwidth = 7.066 * TB_per_s},
-    .standard_error = {.matrix_floor = 0.03461 * us,
-                       .matrix_share = 0.006151,
-                       .dram_share = 0.005120,
-                       .operand_bandwidth = 0.5086 * TB_per_s,
-                       .tile_fill = 0.01987 * us,
+    .standard_error = {.matrix_floor = 0.03225 * us,
+                       .matrix_share = 0.007649,
+                       .dram_share = 0.005105,
+                       .operand_bandwidth = 0.4453 * TB_per_s,
+                       .tile_fill = 0.04396 * us,
                        .split_cost = 0.1643 * us,
-                       .power_slowdown = 0.02111,
+                       .power_slowdown = 0.02265,
                        .l2_bandwidth = 0.13 * TB_per_s},
-    .log_sigma = 0.0906,
+    .log_sigma = 0.0889,
     .from = &sources::aic_gemm};
 /// What kernels that only stream get from Hopper's L2, printed by validation/calibrate/fit_elementwise.cpp: fitted
 /// to the small kernels of gpu-benches on GH200, whose die H100 and H200 have. Standard error: 0.08. Attention
@@ -76,46 +76,46 @@ inline constexpr bandwidth<> hopper_streaming_l2 = 6.541 * TB_per_s;
 inline constexpr machine_profile profile_h100_sxm{
     .name = "h100_sxm",
     .donor = &h100_sxm,
-    .value = {.matrix_floor = 2.475 * us,
-              .matrix_share = 0.8900,
-              .dram_share = 0.8598,
-              .operand_bandwidth = 22.82 * TB_per_s,
-              .tile_fill = 0.4026 * us,
-              .split_cost = 4.035 * us,
-              .power_slowdown = 0.1758,
+    .value = {.matrix_floor = 2.638 * us,
+              .matrix_share = 0.9399,
+              .dram_share = 0.8661,
+              .operand_bandwidth = 22.90 * TB_per_s,
+              .tile_fill = 0.7949 * us,
+              .split_cost = 4.161 * us,
+              .power_slowdown = 0.2552,
               .l2_bandwidth = 4.235 * TB_per_s,
               .streaming_l2_bandwidth = hopper_streaming_l2},
-    .standard_error = {.matrix_floor = 0.06734 * us,
-                       .matrix_share = 0.005538,
-                       .dram_share = 0.003717,
-                       .operand_bandwidth = 0.4824 * TB_per_s,
-                       .tile_fill = 0.08298 * us,
-                       .split_cost = 0.1167 * us,
-                       .power_slowdown = 0.01423,
+    .standard_error = {.matrix_floor = 0.03201 * us,
+                       .matrix_share = 0.006830,
+                       .dram_share = 0.003212,
+                       .operand_bandwidth = 0.4074 * TB_per_s,
+                       .tile_fill = 0.05930 * us,
+                       .split_cost = 0.1623 * us,
+                       .power_slowdown = 0.01616,
                        .l2_bandwidth = 0.11 * TB_per_s},
-    .log_sigma = 0.0662,
+    .log_sigma = 0.0628,
     .from = &sources::aic_gemm};
 inline constexpr machine_profile profile_h200_sxm{
     .name = "h200_sxm",
     .donor = &h200_sxm,
-    .value = {.matrix_floor = 2.832 * us,
-              .matrix_share = 0.8733,
-              .dram_share = 0.8608,
-              .operand_bandwidth = 25.25 * TB_per_s,
-              .tile_fill = 0.2188 * us,
-              .split_cost = 3.661 * us,
-              .power_slowdown = 0.1888,
+    .value = {.matrix_floor = 2.836 * us,
+              .matrix_share = 0.9248,
+              .dram_share = 0.8579,
+              .operand_bandwidth = 24.89 * TB_per_s,
+              .tile_fill = 0.7779 * us,
+              .split_cost = 3.224 * us,
+              .power_slowdown = 0.2711,
               .l2_bandwidth = 4.386 * TB_per_s,
               .streaming_l2_bandwidth = hopper_streaming_l2},
-    .standard_error = {.matrix_floor = 0.06521 * us,
-                       .matrix_share = 0.005350,
-                       .dram_share = 0.004557,
-                       .operand_bandwidth = 0.3897 * TB_per_s,
-                       .tile_fill = 0.07592 * us,
-                       .split_cost = 0.09928 * us,
-                       .power_slowdown = 0.01483,
+    .standard_error = {.matrix_floor = 0.03542 * us,
+                       .matrix_share = 0.006760,
+                       .dram_share = 0.003974,
+                       .operand_bandwidth = 0.3837 * TB_per_s,
+                       .tile_fill = 0.06140 * us,
+                       .split_cost = 0.1113 * us,
+                       .power_slowdown = 0.01687,
                        .l2_bandwidth = 0.10 * TB_per_s},
-    .log_sigma = 0.0687,
+    .log_sigma = 0.0648,
     .from = &sources::aic_gemm};
 inline constexpr machine_profile profile_l40s{
     .name = "l40s",
@@ -150,13 +150,17 @@ inline constexpr machine_profile profile_l40s{
 inline constexpr double widening_cycles_of_a_weight = 0.02885;
 
 /// TensorRT-LLM 1.0 and 1.3, over A100, H100, H200, B200 and L40S: fp8, fp8 with block scales,
-/// nvfp4 and SmoothQuant int8. Standard errors: 0.10 us, 0.075 us, 0.013, 0.005.
+/// nvfp4 and SmoothQuant int8. Standard errors: 0.10 us, 0.058 us, 0.18, 0.004, 0.006, 0.019 ns, 0.027 ns.
 /// Services of four models on H100, H200 and B200.
 inline constexpr engine_profile engine_trtllm{.name = "trtllm",
-                                              .tensor_scale_floor = 10.04 * us,
-                                              .quantise_floor = 3.208 * us,
-                                              .quantise_cycles = 0.5550,
-                                              .block_scale_share = 0.6737,
+                                              .tensor_scale_floor = 9.655 * us,
+                                              .quantise_floor = 2.964 * us,
+                                              .quantise_bytes = 10.12,
+                                              .block_scale_share = 0.6809,
+                                              .mma_block_scale_share = 0.508,
+                                              .narrow_step = 0.785 * ns,
+                                              .four_bit_step = 0.706 * ns,
+                                              .untuned_four_bit_step = 1.975 * ns,
                                               .widening_floor = 6.778 * us,
                                               .widening_cycles = widening_cycles_of_a_weight,
                                               .tensor_scale_share = 0.0906,  // 0.035
@@ -165,23 +169,29 @@ inline constexpr engine_profile engine_trtllm{.name = "trtllm",
                                               .request_host = 35.92 * ms,    // 1.6
                                               .request_iterations = 0.8773,  // 0.31
                                               .prompt_time = 1.188,          // 0.022
-                                              .log_sigma = 0.126,
+                                              .log_sigma = 0.0898,
                                               .from = &sources::aic_gemm_and_services};
-/// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8,
-/// whose floor is taken to be that of the others. Standard errors: 0.077 us, -, 0.013, 0.01.
+/// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8, whose floor is
+/// taken to be that of the others, and on Ada what TensorRT-LLM keeps of the rate. Standard errors: 0.081 us, -,
+/// 0.33, 73, 0.65 us, 0.009, -, 0.024 ns, 0.024 ns.
 /// Services of Llama 3.1 70B and gpt-oss on H200 and B200, versions 0.11 to 0.18.
 inline constexpr engine_profile engine_vllm{.name = "vllm",
-                                            .tensor_scale_floor = 3.978 * us,
-                                            .quantise_floor = 3.978 * us,
-                                            .quantise_cycles = 0.6739,
-                                            .block_scale_share = 0.6593,
+                                            .tensor_scale_floor = 2.699 * us,
+                                            .quantise_floor = 2.699 * us,
+                                            .quantise_bytes = 9.88,
+                                            .quantise_row_cycles = 782,
+                                            .lone_row = 14.55 * us,
+                                            .block_scale_share = 0.6802,
+                                            .mma_block_scale_share = 0.508,
+                                            .narrow_step = 0.832 * ns,
+                                            .four_bit_step = 0.706 * ns,
                                             .widening_cycles = widening_cycles_of_a_weight,
                                             .step_host = 712.9 * us,      // 20
                                             .request_host = 10.13 * ms,   // 0.51
                                             .request_iterations = 2.399,  // 0.10
                                             .prompt_time = 1.281,         // 0.011
                                             .run_start = 39.97 * ms,      // 4.1
-                                            .log_sigma = 0.129,
+                                            .log_sigma = 0.102,
                                             .from = &sources::aic_gemm_and_services};
 /// vLLM's products; services of DeepSeek-R1, Qwen3-235B and Qwen3.5-397B on H200 and B200.
 inline constexpr engine_profile engine_sglang = [] {
