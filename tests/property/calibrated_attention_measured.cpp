@@ -115,10 +115,12 @@ TEST_CASE("expert profiles hit published latencies", "[calibrated][shared]") {
   for (const char* gpu : {"h100_sxm", "h200_sxm"}) {
     INFO(gpu << " " << own[gpu].mean() << ", with the other's " << other[gpu].mean());
     CHECK(own[gpu].n > 500);
-    CHECK(own[gpu].mean() < 0.10);
-    CHECK(other[gpu].mean() < 0.11);
+    CHECK(own[gpu].mean() < 0.072);
+    CHECK(other[gpu].mean() < 0.075);
     CHECK(own[gpu].coverage() > 0.77);
   }
+  CHECK(own["b200_sxm"].n == 270);
+  CHECK(own["b200_sxm"].mean() < 0.066);  // by TensorRT-LLM's launcher
   // By default tiles, and by all of SGLang's rows on A100, 27 of which are no balanced dealing.
   score untuned;
   for (const auto& x : rows) {
@@ -145,7 +147,7 @@ TEST_CASE("256 experts whose tokens agree on groups, that no fit has seen",
     balanced.add(x.estimate(p.value).time.value(), x.seconds, p.log_sigma);
   }
   CHECK(grouped.n == 54);
-  CHECK(grouped.mean() < 0.16);
+  CHECK(grouped.mean() < 0.155);
   CHECK(balanced.mean() > 0.4);
 }
 

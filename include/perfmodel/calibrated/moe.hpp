@@ -180,7 +180,8 @@ constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const
 /// conditions.imbalance, conditions.capacity_factor.
 /// Source: the kernels (vllm fused_moe), fitted to AIConfigurator's published latencies.
 /// Leaves out: imbalance among the experts of one rank, whose tiles share its SMs; dispatch and combine
-/// between ranks, tuned tiles of single shapes. Where no tiles were tuned: moe_untuned.hpp.
+/// between ranks, tuned tiles of single shapes; TensorRT-LLM's tiles where an engine tuned them at its start.
+/// Where none of Triton's were tuned: moe_untuned.hpp.
 /// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
 /// Tests: by hand, on one rank and on two; more tokens are never quicker; published latencies of two
 /// accelerators.

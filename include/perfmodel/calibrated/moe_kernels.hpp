@@ -22,7 +22,8 @@ struct basic_moe_kernels {
   T matrix_ratio = T(1.0);  ///< share of the peak that these kernels reach, over matrix_share
   T dram_saturation =
       T(1.0);  ///< tiles on a share x of the SMs draw min(1, dram_saturation x) of DRAM
-  /// Of a product, the exponent of multiplying beside reading weights: 2 a root of squares, more is nearer to the longer.
+  /// Of a product, the exponent of multiplying beside reading weights: 2 is a root of squares, more is nearer to the
+  /// longer of the two.
   T overlap = T(2.0);
   /// The rows of a tile are what TensorRT-LLM's launcher takes that nobody tuned: half of the tile that it counts on.
   bool launcher_tiles = false;
