@@ -72,7 +72,7 @@ TEST_CASE("small kernels of a pass on RTX PRO 6000, as a pass counts them",
   const auto mean = [&](const char* layer) { return pm::score_of(residual[layer]).mean; };
   CHECK(mean("final_layernorm") < 0.13);
   CHECK(mean("rotary_emb") < 0.115);
-  CHECK(mean("act_fn") < 0.40);
+  CHECK(mean("act_fn") < 0.405);
   CHECK(mean("qk_norm") < 0.065);
   CHECK(mean("sampler") < 0.26);
 }
