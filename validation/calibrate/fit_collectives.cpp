@@ -239,7 +239,9 @@ void report_loans(const rows& nccl, const rows& custom) {
       {"h200_sxm", &collectives_a100_sxm},
       {"h100_sxm", &collectives_h200_sxm},
       {"h200_sxm", &collectives_h100_sxm}};
-  for (const auto& [gpu, donor] : loans) {
+  for (const auto& loan : loans) {
+    const std::string gpu = loan.first;
+    const pm::collective_profile* donor = loan.second;
     for (const rows& all : {nccl, custom}) {
       const auto own = only(all, [&](const auto& x) {
         return x.gpu == gpu &&
