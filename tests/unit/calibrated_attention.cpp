@@ -119,10 +119,11 @@ TEST_CASE("decode by hand: 3 sequences of 3,000 tokens, groups of 96 and an 8-bi
   CHECK_THAT(held(), WithinRel(2 * (3 + 2 * 128 * 192 / 1e4), 1e-12));
   k.decode_rows = 16.0;  // a quarter of the products
   CHECK_THAT(held(), WithinRel(2 * (3 + 2 * 128 * 192 / 4e4), 1e-12));
+  w.batch = 1;  // 4 tiles in 24 parts of one block are 96, one an SM
+  CHECK_THAT(held(), WithinRel(3 + 128 * 192 / 4e4, 1e-12));
   k.block_memory = 120.0 * pm::kB;  // one runs, whatever is stated
-  w.batch = 2;                      // 8 tiles in 24 parts of one block: 192
-  CHECK_THAT(held(), WithinRel(2 * (3 + 128 * 192 / 4e4), 1e-12));
-  k.block_memory = 50.0 * pm::kB;
+  CHECK_THAT(held(), WithinRel(3 + 128 * 192 / 4e4, 1e-12));
+  k.block_memory = 50.0 * pm::kB;  // both
   CHECK_THAT(held(), WithinRel(2 * (3 + 128 * 192 / 4e4), 1e-12));
   w.batch = 500;  // the last that is scheduled
   CHECK_THAT(us(ask().terms["metadata"]), WithinRel(50.0, 1e-12));
@@ -594,7 +595,7 @@ TEST_CASE("profiles go by machine, then by architecture with a wider interval", 
   CHECK(c::attention_profile_of(c::h200_sxm).name.view() == "h200_sxm");
   CHECK(c::attention_profile_of(c::h20).donor->name.view() == "h100_sxm");
   CHECK(c::attention_profile_of(c::h20).log_sigma > 1.2 * c::attention_h100_sxm.log_sigma);
-  CHECK(c::attention_profile_of(c::rtx_5090).log_sigma >= 0.2);
+  CHECK(c::attention_profile_of(c::rtx_5090).log_sigma >= 0.17);
   // The rates of a transfer go with SMs x clock; its DRAM share is its machine profile's.
   CHECK_FALSE(c::attention_profile_of(c::h20).value.l2_bandwidth.has_value());
   CHECK(c::machine_profile_of(c::h20).value.dram_share == c::profile_h100_sxm.value.dram_share);

@@ -72,7 +72,9 @@ constexpr duration<T> streaming_time(const basic_accelerator<T>& a, const basic_
   duration<T> memory = (1.0 - warm) * moved / dram;
   const auto& l2 =
       machine.streaming_l2_bandwidth ? machine.streaming_l2_bandwidth : machine.l2_bandwidth;
-  if (l2) memory = memory + warm * moved / *l2;
+  if (l2) {  // no slower than DRAM
+    memory = memory + min(duration<T>(warm * moved / *l2), duration<T>(warm * moved / dram));
+  }
   duration<T> work{};
   if (upper(cycles) > 0.0) {
     work = cycles * elements /

@@ -236,7 +236,10 @@ constexpr attention_profile transferred_attention_profile(const accelerator& a) 
   attention_profile p = *donor.attention;
   p.name = a.name;
   p.value.l2_bandwidth = {};
-  p.log_sigma = (std::max)(p.log_sigma, attention_transfer_log_sigma(a, donor.device(), false));
+  for (const bool of_prompts : {false, true}) {
+    p.log_sigma =
+        (std::max)(p.log_sigma, attention_transfer_log_sigma(a, donor.device(), of_prompts));
+  }
   p.from = &sources::transferred_attention;
   return p;
 }
