@@ -1,6 +1,7 @@
 // Streaming kernels: the L2 that they get, and look-ups of few tokens, by hand.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
 #include <perfmodel/calibrated/elementwise.hpp>
 
 namespace pm = perfmodel;
@@ -28,17 +29,43 @@ TEST_CASE("a kernel that only streams may get more of the L2 than others", "[cal
   };
   pm::machine_parameters apart = machine;
   apart.streaming_l2_bandwidth = 4.0 * pm::TB_per_s;
-  CHECK_THAT(memory(machine, pm::cache_state::warm), WithinRel(4e6 / 2e12, 1e-9));
-  CHECK_THAT(memory(apart, pm::cache_state::warm), WithinRel(4e6 / 4e12, 1e-9));
-  CHECK_THAT(memory(apart, pm::cache_state::cold), WithinRel(4e6 / 0.5e12, 1e-9));
+  // 4 of 100 MB: all but 0.04^4 of them.
+  CHECK_THAT(memory(machine, pm::cache_state::warm), WithinRel(4e6 / 2e12, 1e-5));
+  CHECK_THAT(memory(apart, pm::cache_state::warm), WithinRel(4e6 / 4e12, 1e-4));
+  const double gone = 1.0 - 1.0 / (1.0 + std::pow(0.04, 4.0));
+  CHECK_THAT(memory(apart, pm::cache_state::warm),
+             WithinRel(4e6 * (gone / 0.86e12 + (1.0 - gone) / 4e12), 1e-9));
+  // Products reach a half of DRAM here, what only streams 0.86; no less than products do.
+  CHECK_THAT(memory(apart, pm::cache_state::cold), WithinRel(4e6 / 0.86e12, 1e-9));
+  apart.dram_share = 0.93;
+  CHECK_THAT(memory(apart, pm::cache_state::cold), WithinRel(4e6 / 0.93e12, 1e-9));
   // What stayed in L2 is no traffic of the DRAM.
   const auto mbu = [&](pm::cache_state state) {
     const pm::estimate e = calibrated_estimate(round_device(), x, {apart}, {.cache = state});
     return e.mbu * e.time.value();
   };
-  CHECK(mbu(pm::cache_state::warm) < 1e-12);
+  CHECK(mbu(pm::cache_state::warm) < 1e-10);
   CHECK(calibrated_estimate(round_device(), x, {machine}).terms.find("elements") == nullptr);
   CHECK_THAT(mbu(pm::cache_state::cold), WithinRel(4e6 / 1e12, 1e-9));
+}
+
+TEST_CASE("a row is one block's: few rows leave SMs idle", "[calibrated]") {
+  pm::accelerator a = round_device();
+  a.sms = pm::number<>::from_value(100.0);
+  a.vector.clock = pm::frequency<>::from_value(1e9);
+  const pm::memory_bound_kernels k{.element_cycles = 0.5};
+  const auto us = [&](const auto& x) {
+    return calibrated_estimate(a, x, {machine, k}).terms["elements"].value() * 1e6;
+  };
+  // 8,000 elements of a row at 0.5 cycles are 4 us on its SM, for one row and for 100; 300 are three of them each.
+  for (const double rows : {1.0, 20.0, 100.0}) {
+    CHECK_THAT(us(pm::elementwise{.elements = 8000 * rows, .rows = rows}), WithinRel(4.0, 1e-9));
+    CHECK_THAT(us(pm::norm{.rows = rows, .width = 8000}), WithinRel(4.0, 1e-9));
+  }
+  CHECK_THAT(us(pm::elementwise{.elements = 8000 * 300, .rows = 300.0}), WithinRel(12.0, 1e-9));
+  CHECK_THAT(us(pm::norm{.rows = 300, .width = 8000}), WithinRel(12.0, 1e-9));
+  // Of unknown rows all SMs have a share.
+  CHECK_THAT(us(pm::elementwise{.elements = 8000}), WithinRel(0.04, 1e-9));
 }
 
 TEST_CASE("up to 16 look-ups come one after the other", "[calibrated]") {

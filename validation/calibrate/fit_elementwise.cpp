@@ -39,29 +39,39 @@ void fit_l2(const std::string& gpu, const std::vector<elementwise_row>& rows) {
 
 /// What an element costs where it is loaded alone, over all machines.
 void fit_scalar_kernels(const std::vector<elementwise_row>& rows) {
-  using point = pm::dual<3>;
+  using point = pm::dual<4>;
   std::map<std::string, pm::basic_accelerator<point>> devices;
   std::set<std::string> operators;
   for (const auto& r : rows) {
     devices.emplace(r.gpu, pm::lift<point>(*r.device));
     if (!r.is_lookup()) operators.insert(r.op);
   }
-  const auto predict = [&](const std::array<point, 3>& v, std::size_t i) {
-    const pm::basic_memory_bound_kernels<point> k{
-        .kernel_time = v[0] * pm::us, .element_cycles = v[1], .lookup_cycles = v[2]};
+  const auto predict = [&](const std::array<point, 4>& v, std::size_t i) {
+    const pm::basic_memory_bound_kernels<point> k{.kernel_time = v[0] * pm::us,
+                                                  .element_cycles = v[1],
+                                                  .lookup_cycles = v[2],
+                                                  .serial_lookup_time = v[3] * pm::us};
     return rows[i]
         .estimate(devices.at(rows[i].gpu), pm::lift<point>(machine_of(rows[i])), k)
         .time.value();
   };
-  const std::array<pm::fitted_parameter, 3> p{{{"kernel_time [us]", 3.0, 1.0, 10.0},
+  const std::array<pm::fitted_parameter, 4> p{{{"kernel_time [us]", 3.0, 1.0, 10.0},
                                                {"element_cycles", 0.6, 0.0, 5.0},
-                                               {"lookup_cycles", 1.8, 0.0, 10.0}}};
+                                               {"lookup_cycles", 1.8, 0.0, 10.0},
+                                               {"serial_lookup [us]", 0.5, 0.0, 5.0}}};
   const auto t = published::seconds_of(rows);
   const auto fit = pm::fit_log_ratios(p, std::span<const double>(t), predict);
   published::print_score("one element at a time", "in sample", fit.residual);
   published::print_score(
       "one element at a time", "accelerators held out",
       fit_rows::held_out(p, rows, predict, [](const elementwise_row& r) { return r.gpu; }));
+  published::print_score(
+      "one element at a time", "models held out",
+      fit_rows::held_out(p, rows, predict, [](const elementwise_row& r) { return r.model; }));
+  published::print_score("one element at a time", "sizes held out",
+                         fit_rows::held_out(p, rows, predict, [](const elementwise_row& r) {
+                           return std::to_string(static_cast<int>(std::log2(r.seconds * 1e6)));
+                         }));
   // One operator left out at a time, but look-ups: nothing else tells what those take.
   std::vector<double> unseen;
   for (const std::string& left_out : operators) {
@@ -74,8 +84,8 @@ void fit_scalar_kernels(const std::vector<elementwise_row>& rows) {
     }
     const auto others = pm::fit_log_ratios(
         p, std::span<const double>(kept),
-        [&](const std::array<point, 3>& v, std::size_t i) { return predict(v, index[i]); });
-    std::array<point, 3> found;
+        [&](const std::array<point, 4>& v, std::size_t i) { return predict(v, index[i]); });
+    std::array<point, 4> found;
     for (std::size_t j = 0; j < found.size(); ++j) found[j] = point(others.value[j]);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].op == left_out) unseen.push_back(std::log(t[i] / predict(found, i).value()));

@@ -13,16 +13,22 @@ namespace published {
 /// vLLM's kernels of 2023, which load one element at a time: fitted to Vidur's rows of A100 and
 /// H100 by validation/calibrate/fit_elementwise.cpp.
 inline constexpr pm::memory_bound_kernels scalar_kernels{.name = "vllm_2023",
-                                                         .kernel_time = 3.87 * pm::us,
-                                                         .element_cycles = 0.634,
-                                                         .lookup_cycles = 1.82};
+                                                         .kernel_time = 2.10 * pm::us,
+                                                         .element_cycles = 0.790,
+                                                         .lookup_cycles = 1.94,
+                                                         .serial_lookup_time = 0.652 * pm::us};
+
+/// A rotary embedding loads and stores three numbers for each that it turns (two, their sine and cosine, two
+/// again); a normalisation four (a value twice, its weight, the result), SiLU and product three and computes.
+inline constexpr double rotary_cycles_share = 0.75;
 
 struct elementwise_row {
-  std::string gpu, op, source;
+  std::string gpu, op, source, model;
   std::variant<pm::elementwise, pm::norm, pm::embedding> workload;
   pm::memory_bound_kernels kernels;
   const pm::accelerator* device = nullptr;
   double seconds = 0.0;
+  double cycles_share = 1.0;  ///< of element_cycles
 
   pm::demand demand() const {
     return std::visit([](const auto& w) { return demand_of(w); }, workload);
@@ -30,7 +36,8 @@ struct elementwise_row {
   template <class T>
   pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
                                  const pm::basic_machine_parameters<T>& p,
-                                 const pm::basic_memory_bound_kernels<T>& k) const {
+                                 pm::basic_memory_bound_kernels<T> k) const {
+    k.element_cycles *= cycles_share;
     return std::visit(
         [&](const auto& w) {
           return pm::calibrated_estimate(a, pm::lift<T>(w), {p, k},
@@ -64,6 +71,7 @@ inline std::vector<elementwise_row> layer_operators(const std::string& folder) {
     if (c.has("k")) continue;
     elementwise_row r;
     r.op = c.text("op");
+    r.model = c.text("model");
     r.kernels = scalar_kernels;
     r.source = "vidur";
     r.device = device_named(c.text("gpu"));
@@ -76,8 +84,8 @@ inline std::vector<elementwise_row> layer_operators(const std::string& folder) {
       r.workload = pm::elementwise{.elements = tokens * width, .inputs = 2.0};
       r.kernels = {.name = "PyTorch", .kernel_time = pm::stream_kernel_time};
     } else if (r.op == "mlp_act") {
-      r.workload =
-          pm::elementwise{.elements = tokens * width, .inputs = 2.0, .flop_per_element = 5.0};
+      r.workload = pm::elementwise{
+          .elements = tokens * width, .inputs = 2.0, .flop_per_element = 5.0, .rows = tokens};
     } else if (r.op == "input_layernorm") {
       r.workload = pm::norm{.rows = tokens, .width = width};
     } else if (r.op == "emb") {
@@ -85,7 +93,9 @@ inline std::vector<elementwise_row> layer_operators(const std::string& folder) {
     } else if (r.op == "attn_rope") {
       const double turned = rotated_width(c.text("model"), c.count("tp"));
       if (turned == 0.0) continue;
-      r.workload = pm::elementwise{.elements = tokens * turned, .flop_per_element = 3.0};
+      r.workload =
+          pm::elementwise{.elements = tokens * turned, .flop_per_element = 3.0, .rows = tokens};
+      r.cycles_share = rotary_cycles_share;
     } else {
       continue;
     }

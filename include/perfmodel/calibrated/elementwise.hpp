@@ -19,8 +19,13 @@ namespace perfmodel {
 inline constexpr duration<> graph_kernel_time = 1.3 * us;
 inline constexpr duration<> stream_kernel_time = 2.6 * us;
 
+/// Of DRAM bandwidth, that kernels which only stream reach where products reach less, whose share a machine
+/// profile has. One number of all machines: the longest small kernels of gpu-benches reach 0.85 on A100 and 0.87
+/// on GH200, additions of Vidur 0.86 on A100.
+inline constexpr double streaming_dram_share = 0.86;
+
 /// 80 % of |ln(measured / predicted)| of published streaming kernels lie within z90 times this.
-inline constexpr double streaming_log_sigma = 0.19;
+inline constexpr double streaming_log_sigma = 0.12;
 
 /// Whose streaming kernels run, and how they are started. Kernels that load vectors of elements at
 /// a time keep up with memory and cost no cycles of their own; kernels that load one by one do not.
@@ -60,15 +65,32 @@ using streaming_calibration = basic_streaming_calibration<>;
 
 namespace detail {
 
+/// Share of tensors that the run before left in L2: a half at its capacity, and less of a step than where a
+/// kernel reads operands again (`resident`): 1 / (1 + (bytes / L2)^4).
+template <Scalar T>
+constexpr T resident_streamed(const bytes<T>& moved, const bytes<T>& room) {
+  const T x = named("L2 filled", T(moved / positive("l2.capacity", room)));
+  const T x2 = x * x;
+  return 1.0 / (1.0 + x2 * x2);
+}
+
+/// Elements that the busiest SM works off: its share of all, and a row at least, which is a block's.
+template <Scalar T>
+constexpr T elements_of_an_sm(const T& elements, const std::optional<T>& rows, const T& sms) {
+  if (!rows) return elements / sms;
+  return elements * scalar_max(T(1.0 / *rows), T(1.0 / sms));
+}
+
 /// What moves and is computed, beside each other, and a launch.
 template <Scalar T, class Terms>
 constexpr duration<T> streaming_time(const basic_accelerator<T>& a, const basic_demand<T>& d,
-                                     const T& elements, const T& cycles, const T& warm,
+                                     const T& elements, const std::optional<T>& rows,
+                                     const T& cycles, const T& warm,
                                      const basic_machine_parameters<T>& machine,
                                      const duration<T>& kernel_time, Terms&& terms) {
   const bytes<T> moved = d.dram.total();
-  const bandwidth<T> dram =
-      machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity());
+  const bandwidth<T> dram = scalar_max(machine.dram_share, T(streaming_dram_share)) *
+                            positive("dram.bandwidth", a.dram.bandwidth.quantity());
   duration<T> memory = (1.0 - warm) * moved / dram;
   const auto& l2 =
       machine.streaming_l2_bandwidth ? machine.streaming_l2_bandwidth : machine.l2_bandwidth;
@@ -77,8 +99,8 @@ constexpr duration<T> streaming_time(const basic_accelerator<T>& a, const basic_
   }
   duration<T> work{};
   if (upper(cycles) > 0.0) {
-    work = cycles * elements /
-           (count("sms", a.sms.value()) * positive("vector.clock", a.vector.clock.quantity()));
+    work = cycles * elements_of_an_sm(elements, rows, count("sms", a.sms.value())) /
+           positive("vector.clock", a.vector.clock.quantity());
   }
   memory = terms.add(limiter::memory, "memory", memory);
   if (upper(work.value()) > 0.0) work = terms.add(limiter::vector_compute, "elements", work);
@@ -88,15 +110,18 @@ constexpr duration<T> streaming_time(const basic_accelerator<T>& a, const basic_
 
 template <Scalar T>
 constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_demand<T>& d,
-                                     const T& elements, const T& cycles,
-                                     const basic_streaming_calibration<T>& c, cache_state state) {
+                                     const T& elements, const std::optional<T>& rows,
+                                     const T& cycles, const basic_streaming_calibration<T>& c,
+                                     cache_state state) {
   const bool has_l2 =
       (c.machine.l2_bandwidth || c.machine.streaming_l2_bandwidth) && a.l2.capacity.is_stated();
   const bytes<T> moved = d.dram.total();
-  const T warm =
-      state == cache_state::cold || !has_l2 ? T(0.0) : resident(moved, a.l2.capacity.quantity());
+  const T warm = state == cache_state::cold || !has_l2
+                     ? T(0.0)
+                     : resident_streamed(moved, a.l2.capacity.quantity());
   basic_estimate<T> e;
-  e.time = streaming_time(a, d, elements, cycles, warm, c.machine, c.kernels.kernel_time, e.terms);
+  e.time =
+      streaming_time(a, d, elements, rows, cycles, warm, c.machine, c.kernels.kernel_time, e.terms);
   e.limiter = e.terms.limiting(e.terms.size() - 1);  // but the launch
   e.mbu = (1.0 - warm) * moved / a.dram.bandwidth.quantity() / e.time;
   return e;
@@ -105,16 +130,17 @@ constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_
 }  // namespace detail
 
 /// DRAM traffic, or for what a replay still finds in L2 at its speed, beside the cycles of elements;
-/// and a launch. Sources: gpu-benches (above) for the launch and the L2; the form is this project's
-/// own. Leaves out: bandwidth that few bytes in flight leave unused, reads and writes of different
-/// cost. Errors: as demand_of; sms or clock not stated where elements take cycles.
+/// and a launch. A row is one block's: with fewer rows than SMs the rest is idle. Sources: gpu-benches (above) for
+/// the launch and the L2; vLLM, csrc/activation_kernels.cu and layernorm_kernels.cu (a block for each token); the
+/// form is this project's own. Leaves out: bandwidth that few bytes in flight leave unused, reads and writes of
+/// different cost. Errors: as demand_of; sms or clock not stated where elements take cycles.
 /// Tests: by hand; published latencies of two accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_elementwise<T>& x,
                                                 const basic_streaming_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  return detail::streamed(a, demand_of(x), x.elements, c.kernels.element_cycles, c,
+  return detail::streamed(a, demand_of(x), x.elements, x.rows, c.kernels.element_cycles, c,
                           conditions.cache);
 }
 template <Scalar T>
@@ -122,8 +148,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_norm<T>& x,
                                                 const basic_streaming_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  return detail::streamed(a, demand_of(x), T(x.rows * x.width), c.kernels.element_cycles, c,
-                          conditions.cache);
+  return detail::streamed(a, demand_of(x), T(x.rows * x.width), {x.rows}, c.kernels.element_cycles,
+                          c, conditions.cache);
 }
 /// Up to most_serial_lookups tokens PyTorch looks them up one after the other: each adds its serial_lookup_time.
 /// Source: PyTorch, aten/src/ATen/native/cuda/Indexing.cu, index_select of few indices. Test: by hand.
@@ -134,7 +160,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_streaming_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
   const duration<T>& each = c.kernels.serial_lookup_time;
-  basic_estimate<T> e = detail::streamed(a, demand_of(x), T(x.tokens * x.hidden),
+  basic_estimate<T> e = detail::streamed(a, demand_of(x), T(x.tokens * x.hidden), {},
                                          c.kernels.lookup_cycles, c, conditions.cache);
   const T few = detail::from_lanes<T>([&](std::size_t lane) {
     return lanes_of<T>::lane(x.tokens, lane) <= most_serial_lookups ? 1.0 : 0.0;

@@ -92,7 +92,8 @@ constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by
 }
 
 /// log_sigma of one operator: of its kind, more where its shape is outside those measured; of what streams
-/// (norms, activations), streaming_log_sigma or the machine's where that is wider.
+/// (norms, activations), streaming_log_sigma, or small_kernels_log_sigma where small kernels are counted, or the
+/// machine's where that is wider.
 /// Test: of a product in 16 bits on H100 that of the catalogue; with n = 512 twice as wide.
 template <Scalar T, class Operator>
 constexpr double stated_log_sigma(const Operator& x, const basic_calibrated<T>& c) {
@@ -103,7 +104,7 @@ constexpr double stated_log_sigma(const Operator& x, const basic_calibrated<T>& 
   } else if constexpr (requires { x.experts; }) {
     width = c.note(profile_part::experts).width_of(by.expert);
   } else if constexpr (!requires { x.weights; }) {
-    return scalar_max(streaming_log_sigma, width);
+    return scalar_max(c.small_kernels.any() ? small_kernels_log_sigma : streaming_log_sigma, width);
   }
   if constexpr (requires { interval_growth(x); }) width = width * interval_growth(x);
   return width;

@@ -75,9 +75,13 @@ struct basic_calibrated {
   constexpr flop_rate<T> vector_rate(const basic_accelerator<T>& a, const basic_demand<T>&) const {
     return vector_peak(a);
   }
+  /// Of what computes no products, as streaming kernels get it.
   constexpr perfmodel::bandwidth<T> dram_bandwidth(const basic_accelerator<T>& a,
-                                                   const basic_demand<T>&) const {
-    return machine.dram_share * a.dram.bandwidth.quantity();
+                                                   const basic_demand<T>& d) const {
+    const T share = upper(d.matrix_flop.value()) > 0.0
+                        ? machine.dram_share
+                        : scalar_max(machine.dram_share, T(streaming_dram_share));
+    return share * a.dram.bandwidth.quantity();
   }
   constexpr duration<T> launch_time(const basic_accelerator<T>&, const basic_demand<T>& d) const {
     return d.launches * kernel_time;

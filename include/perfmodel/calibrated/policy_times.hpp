@@ -186,8 +186,8 @@ constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Strea
                                       const basic_calibrated<T>& c,
                                       const basic_call_conditions<T>& conditions) {
   if (conditions.cache != cache_state::cold) return calibrated_estimate(a, x, c, conditions).time;
-  return detail::streaming_time(a, detail::demand_of_valid(x), detail::streamed_elements(x), T(0.0),
-                                T(0.0), c.machine, c.kernel_time, detail::no_terms{});
+  return detail::streaming_time(a, detail::demand_of_valid(x), detail::streamed_elements(x), {},
+                                T(0.0), T(0.0), c.machine, c.kernel_time, detail::no_terms{});
 }
 
 }  // namespace perfmodel

@@ -7,6 +7,10 @@
 
 namespace perfmodel {
 
+/// log_sigma of streaming kernels where those of a pass are counted apart: 79 % of RTX PRO 6000's, whose rates
+/// differ from kernel to kernel, lie within z90 times this.
+inline constexpr double small_kernels_log_sigma = 0.19;
+
 /// Of one machine and engine. What is not counted is in the numbers of the engine, fused, or unknown.
 template <Scalar T = double>
 struct basic_small_kernels {

@@ -170,15 +170,16 @@ constexpr double transfer_log_sigma(const accelerator& a, const accelerator& don
   if (same_generation(a, donor)) return (std::max)(0.09, 0.15 * apart);
   return 0.13 + 0.3 * (std::max)(0.0, apart - 0.87);
 }
-/// The same of attention: between generations prompts 0.17; decode 0.21 where both run FlashAttention-2, 0.53
-/// elsewhere, which is B200 by H200's alone.
+/// The same of attention: between generations prompts 0.17; decode 0.53, which is B200 by H200's alone, but 0.095
+/// where both run FlashAttention-2 (A100 by L40S's and back: what tells them apart is in the law), and more with
+/// the distance as products.
 constexpr double attention_transfer_log_sigma(const accelerator& a, const accelerator& donor,
                                               bool of_prompts) {
   const double any = transfer_log_sigma(a, donor);
   if (same_generation(a, donor)) return any;
   const auto older = [](const accelerator& x) { return instruction_rows_of(x) < 64.0; };
-  const double decode = older(donor) && older(a) ? 0.21 : 0.53;
-  return (std::max)(any, of_prompts ? 0.17 : decode);
+  if (!of_prompts && older(donor) && older(a)) return any - (0.13 - 0.095);
+  return (std::max)(any, of_prompts ? 0.17 : 0.53);
 }
 /// What a loan adds, in quadrature, for a format that the donor was not measured in: 72 to 87 % are inside of products
 /// in fp8, nvfp4 and int8 and of caches in fp8, and 53 % of fp8 in blocks on L40S.

@@ -6,13 +6,15 @@
 namespace perfmodel {
 
 /// One kernel that reads `inputs` tensors of `elements`, writes `outputs` of them and does
-/// `flop_per_element` on each element. A fused chain is one of these; an unfused one is several.
+/// `flop_per_element` on each element. A fused chain is one of these; an unfused one is several. `rows` is
+/// into how many thread blocks it is cut, where that is known: one for each token.
 template <Scalar T = double>
 struct basic_elementwise {
   T elements{};
   T inputs = T(1.0), outputs = T(1.0);
   T flop_per_element = T(1.0);
   number_format format = number_format::bf16;
+  std::optional<T> rows{};
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -21,6 +23,7 @@ struct basic_elementwise {
     f(field::not_negative("outputs"), s.outputs...);
     f(field::not_negative("flop_per_element"), s.flop_per_element...);
     f("format", s.format...);
+    f(field::count("rows"), s.rows...);
   }
 };
 using elementwise = basic_elementwise<>;
