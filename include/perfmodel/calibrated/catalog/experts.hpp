@@ -17,10 +17,10 @@ inline constexpr source aic_moe{basis::measured,
 /// %.
 inline constexpr moe_kernels triton_experts{.name = "triton_experts",
                                             .all_rows_buffered = true,
-                                            .floor = 30.23 * us,
-                                            .buffer_share = 0.5033,
-                                            .matrix_ratio = 0.8332,
-                                            .dram_saturation = 2.218,
+                                            .floor = 30.34 * us,
+                                            .buffer_share = 0.5025,
+                                            .matrix_ratio = 0.7881,
+                                            .dram_saturation = 2.213,
                                             .overlap = 3.0};
 /// The same on RTX PRO 6000, whose L2 of 128 MiB holds the buffers of 2,048 tokens: only their rate is fitted, to
 /// vLLM's kernel there (fit_workstation.cpp); standard error 0.05.
@@ -46,17 +46,17 @@ inline constexpr moe_kernels triton_fp8_experts{.name = "triton_fp8_experts",
                                                 .least_tile_rows = 64.0,
                                                 .most_tile_rows = 64.0,
                                                 .all_rows_buffered = true,
-                                                .floor = 29.49 * us,
-                                                .buffer_share = 0.4397,
-                                                .matrix_ratio = 0.4556,
-                                                .dram_saturation = 1.621,
+                                                .floor = 29.60 * us,
+                                                .buffer_share = 0.4378,
+                                                .matrix_ratio = 0.4315,
+                                                .dram_saturation = 1.623,
                                                 .overlap = 3.0};
 /// CUTLASS grouped GEMM through FlashInfer, fp8: between the GEMMs only the rank's own rows.
 inline constexpr moe_kernels cutlass_experts{.name = "cutlass_experts",
-                                             .floor = 28.20 * us,
-                                             .buffer_share = 0.4004,
-                                             .matrix_ratio = 0.7943,
-                                             .dram_saturation = 2.431,
+                                             .floor = 28.27 * us,
+                                             .buffer_share = 0.4002,
+                                             .matrix_ratio = 0.7514,
+                                             .dram_saturation = 2.421,
                                              .overlap = 3.0};
 /// TensorRT-LLM's generated kernels, which vllm takes from FlashInfer on Blackwell, in bf16, as its launcher runs them
 /// untuned; fitted to B200's rows, two shapes (standard errors 2 to 6 %). The buffers are not fitted: they go at
@@ -87,12 +87,12 @@ inline constexpr moe_kernels trtllm_fp8_experts{.name = "trtllm_fp8_experts",
 /// 4-bit weights beside 16-bit operands (Marlin, and Triton's kernels for MXFP4), unpacked on the way to
 /// Triton's products. Nobody published such kernels' rows: the matrix rate was fitted to 218 services of gpt-oss
 /// by vllm on H200, together with the host's time of a step and of a sequence, as the law of a service then was.
-/// fit_moe.cpp finds 0.372 by today's, which is worse for their first tokens (docs/laws/calibrated_moe.md).
+/// fit_moe.cpp finds 0.349 by today's, which is worse for their first tokens (docs/laws/calibrated_moe.md).
 inline constexpr moe_kernels widened_experts = [] {
   moe_kernels k = triton_experts;
   k.name = "widened_experts";
   k.overlap = 2.0;
-  k.matrix_ratio = 0.309;
+  k.matrix_ratio = 0.292;
   return k;
 }();
 
