@@ -54,7 +54,9 @@ constexpr void visit_prefill(const rank_pass<T>& p, const char* name, const T& l
   run(o, x);
 }
 
-/// Chunks of attention are prompts of their own: as many as there are, no longer than one.
+/// Chunks of attention are prompts of their own: as many as there are, no longer than one. A prompt that does not fill
+/// one with what is cached has as many keys whatever its length: a token more takes the place of a cached one, and
+/// the kernel may be up to 0.1 % of a pass quicker (tests/property/order_step.cpp).
 template <Scalar T>
 constexpr basic_attention_prefill<T> prompts_of(const rank_pass<T>& p,
                                                 const basic_attention_shape<T>& a, const T& heads,
