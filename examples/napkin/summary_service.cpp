@@ -152,8 +152,12 @@ void add_others(summary_part& part, const served_load& x, const decoding& found)
         text += cat(" = ", seen < 1.0 ? digits(seen) + " x " : "", digits(others), " / ",
                     digits(flow.terms.gaps()));
     }
-    if (!chunked)
-      text += cat(", any in 1 - exp(-", digits(met), ") = ", digits(100.0 * stalled), " % of them");
+    if (!chunked) {
+      const bool by_chance = stalled < 1.000001 * -std::expm1(-met);
+      const std::string share = by_chance ? cat("1 - exp(-", digits(met), ")")
+                                          : cat(digits(met), " / ", digits(p.together));
+      text += cat(", any in ", share, " = ", digits(100.0 * stalled), " % of them");
+    }
     text += cat("; one adds ", time_text(stall), " (a prompt ", time_text(p.alone.value()));
     if (flow.terms.kind == pm::scheduling::mixed_chunks) {
       const double times = (p.alone.value() - stall) / p.decode.value();

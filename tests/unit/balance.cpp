@@ -8,6 +8,8 @@
 #include <perfmodel/scalar/lanes.hpp>
 #include <vector>
 
+#include "support/random.hpp"
+
 namespace pm = perfmodel;
 
 namespace {
@@ -112,37 +114,75 @@ TEST_CASE(
   CHECK_FALSE(near(after(-0.1), 0.5));
 }
 
-TEST_CASE("balanced_batch: ends far apart are halved first, at the same batches whatever fits") {
-  pm::detail::balance_search search(1024.0, 4.0);
+namespace {
+
+/// What a search of the first root from below is asked, and finds.
+struct climbed {
+  double root = 0.0;
   std::vector<double> asked;
-  while (!search.done() && asked.size() < 5) {
-    asked.push_back(search.guess());
-    search.learn(100.0);
+};
+template <class Arriving>
+climbed first_of(double room, const Arriving& arriving) {
+  climbed c;
+  pm::detail::balance_search search(room, 1.002);
+  while (!search.done()) {
+    c.asked.push_back(search.guess());
+    search.learn(arriving(search.guess()));
   }
-  // From 1 to 2^30 the middle 2^15 does not fit; then 2^7.5, 2^3.75, and from there to 2^7.5 again.
-  REQUIRE(asked.size() == 5);
-  CHECK(near(asked[1], std::exp2(7.5)));
-  CHECK(near(asked[2], std::exp2(3.75)));
-  CHECK(near(asked[3], std::exp2(5.625)));
-  CHECK(near(search.guess(), 100.0));
-  // Up to the largest, where no middle fits.
-  pm::detail::balance_search close(16.0, 4.0);
-  close.learn(100.0);
-  CHECK(near(close.guess(), std::exp2(3.75)));
-  close.learn(100.0);
-  CHECK(close.guess() == 16.0);
+  c.root = search.guess();
+  return c;
 }
 
-TEST_CASE("balanced_batch: of several that balance, the same whatever there is room for") {
+}  // namespace
+
+TEST_CASE("balanced_batch: from below, by powers, past all that are below what arrives") {
+  const climbed c = first_of(1024.0, [](double b) { return 50.0 + 0.5 * b; });
+  CHECK(near(c.root, 100.0));
+  // Eighths of a power of 2: 50.5 arrive at 1, to 2^(45/8) = 49.4; 74.7 there, to 2^(49/8) = 69.8, and so on until
+  // 95.3 arrive at 2^(52/8) = 90.5, which are fewer than the next power: to that. At 2^(54/8) = 107.6 fewer arrive;
+  // then the middle of the last two.
+  REQUIRE(c.asked.size() > 7);
+  const double eighths[] = {0, 45, 49, 51, 52, 53, 54, 53.5};
+  for (std::size_t i = 0; i < std::size(eighths); ++i)
+    CHECK(near(c.asked[i], std::exp2(eighths[i] / 8)));
+  CHECK(c.asked.size() < 18);
+  // The same where less fits, but for what does not; and the largest where all are fewer than arrive.
+  const climbed less = first_of(101.5, [](double b) { return 50.0 + 0.5 * b; });
+  CHECK(near(less.root, 100.0));
+  CHECK(near(less.asked[6], 101.5));
+  CHECK(near(less.asked[7], std::exp2(53.25 / 8)));  // as 2^(53.5/8) does not fit
+  CHECK(first_of(99.5, [](double b) { return 50.0 + 0.5 * b; }).root == 99.5);
+}
+
+TEST_CASE(
+    "balanced_batch: of several that balance the first from below, whatever there is room for") {
   // 300 arrive below 2500 sequences, and 6000 from there on: 300 and 6000 both balance.
   const auto arriving = [](double b) { return b < 2500.0 ? 300.0 : 6000.0; };
-  const auto root = [&](double room) {
-    pm::detail::balance_search search(room, 1.05);
-    while (!search.done()) search.learn(arriving(search.guess()));
-    return search.guess();
-  };
-  CHECK((near(root(7000.0), 300.0) || near(root(7000.0), 6000.0)));
-  for (double room = 7000.0; room < 1e6; room *= 1.03) CHECK(near(root(room), root(7000.0)));
+  for (double room = 320.0; room < 1e6; room *= 1.03)
+    CHECK(near(first_of(room, arriving).root, 300.0));
+}
+
+TEST_CASE(
+    "balanced_batch: where more arrives the first root is no smaller, however many there are") {
+  // A rising staircase: steps of all heights, several of them balanced.
+  perfmodel_test::random_numbers x(5);
+  for (int k = 0; k < 2000; ++k) {
+    std::array<double, 12> ends{}, heights{};
+    double end = 1.0, height = 0.0;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      ends[i] = end *= x.uniform(1.0, 3.0);
+      heights[i] = height += x.uniform(0.0, 0.7) * end;
+    }
+    const auto arriving = [&](double b) {
+      double arrive = 0.5 * b;
+      for (std::size_t i = 0; i < ends.size(); ++i)
+        if (b >= ends[i]) arrive = heights[i];
+      return arrive + 1.0;
+    };
+    const double more = x.uniform(1.0, 1.5), room = x.log_uniform(10.0, 1e5);
+    const double root = first_of(room, arriving).root;
+    CHECK(first_of(room, [&](double b) { return more * arriving(b); }).root >= root * (1 - 1e-12));
+  }
 }
 
 TEST_CASE("balanced_batch: its slope by a number is the root's, and lanes have their own roots") {

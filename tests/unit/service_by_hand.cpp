@@ -147,7 +147,7 @@ TEST_CASE("service by hand: tokens that a first wave sends together") {
 }
 
 TEST_CASE("service by hand: gaps that a chunk stalls, and gaps that whole prompts do") {
-  auto p = passes(4, 1);
+  auto p = passes(4, 0.75);
   p.chunks = 3;
   auto t = terms(scheduling::mixed_chunks, 101, 0);
   // 0.2 prompts in a gap, of three chunks that share its 30 ms: 0.6 of the gaps have one.
@@ -166,6 +166,24 @@ TEST_CASE("service by hand: gaps that a chunk stalls, and gaps that whole prompt
   CHECK(pm::detail::gaps_of(t, p, 0.0).size() == 1);
   t.input_cv = 2;  // an exponential at most
   check_part(pm::detail::gaps_of(t, p, 0.2), 1, share, 10, 0, 30 + (0.2 - share) / share * 20);
+}
+
+TEST_CASE("service by hand: no gap has more prompts than a full iteration takes") {
+  // One and a half: 1.2 in a gap are in 0.8 of them at least, where by chance 0.7 had any.
+  const auto p = passes(1.5, 1 / 1.5);
+  auto t = terms(scheduling::mixed_chunks, 101, 0);
+  t.input_cv = 0;
+  check_part(pm::detail::gaps_of(t, p, 1.2), 0, 0.2, 10, 0, 0);
+  check_part(pm::detail::gaps_of(t, p, 1.2), 1, 0.8, 40, 0, 0.5 * 20);
+  // All that a full one takes: each gap has them.
+  const auto full = pm::detail::gaps_of(t, p, 1.5);
+  check_part(full, 0, 0, 10, 0, 0);
+  check_part(full, 1, 1, 40, 0, 0.5 * 20);
+  // Two chunks and a half stall two gaps and a half, whatever the last one is counted as.
+  auto cut = passes(1, 2.5);
+  cut.chunks = 3;
+  cut.stall = ms(75);
+  check_part(pm::detail::gaps_of(t, cut, 0.2), 1, 0.5, 40, 0, 0);
 }
 
 namespace {

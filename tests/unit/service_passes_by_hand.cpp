@@ -84,16 +84,18 @@ TEST_CASE("passes by hand: what an engine's budget leaves beside decoding, and w
   const auto d = of_groups(2, 2);
   auto l = load(300);
   CHECK(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 100.0) == 300);
-  // 100 gaps meet two prompts of 600 tokens over two stages: six tokens in each.
-  CHECK(near(pm::detail::most_decoding(d, l, 100.0, 2.0), 2 * 300 / 6.0));
+  // 100 gaps meet two prompts of 600 tokens: twelve in each, over two stages of two groups.
+  CHECK(near(pm::detail::most_decoding(d, l, 100.0, 2.0), 4 * 300 / 12.0));
   l.chunk_tokens.reset();
   const double all = pm::detail::tokens_of_pass(d);
   CHECK(pm::detail::prompt_budget(d, l, scheduling::prefill_first, 100.0) == all);
-  CHECK(near(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 100.0), all - 50));
-  CHECK(near(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 2 * all), all / 16));
-  CHECK(near(pm::detail::most_decoding(d, l, 100.0, 2.0), 2 * all / 7));
+  CHECK(near(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 100.0), all - 25));
+  CHECK(near(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 4 * all), all / 16));
+  // A sequence is not divided.
+  CHECK(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 2.0) == all - 1);
+  CHECK(near(pm::detail::most_decoding(d, l, 100.0, 2.0), 4 * all / 13));
   // Short prompts among long answers: a sixteenth of the budget is theirs in any case.
-  CHECK(near(pm::detail::most_decoding(d, l, 1e4, 1.0), 2 * all / (16 * 0.03)));
+  CHECK(near(pm::detail::most_decoding(d, l, 1e4, 1.0), 4 * all / (16 * 0.06)));
 }
 
 TEST_CASE("bound by hand: a run that decodes beside chunks of others") {

@@ -14,9 +14,12 @@ namespace perfmodel::detail {
 /// points (Brent, "Algorithms for minimization without derivatives", 1973, section 4.2), and by bisection
 /// where two of these have not halved it, which converges for any function. Where `arriving` jumps past
 /// b it takes the upper side, at which no queue grows.
-/// Times of passes step, and several batches may be balanced. Above 1 ends that are `apart` are halved first,
-/// from 1 to 2^30, at the same batches whatever arrives and whatever `largest` is: what arrives more at each of
-/// them then never has a smaller root, and room for more no other.
+/// Times of passes step, and several batches may be balanced. With `apart` it is the first of them from below, where
+/// a service comes to that starts empty: inf { b: arriving (b) <= b } is no less where more arrives at each b,
+/// whatever the shape of `arriving`, and room for more has no other. From 1 it climbs by powers of 2^(1/8), past all
+/// that are below what arrives (as `arriving` rises, none of them is balanced: Tarski, "A lattice-theoretical
+/// fixpoint theorem and its applications", 1955); then ends that are `apart` are halved, at the same batches
+/// whatever arrives and whatever `largest` is, and then it closes in.
 class balance_search {
  public:
   constexpr explicit balance_search(double largest, double apart = infinity)
@@ -34,7 +37,11 @@ class balance_search {
     (excess > 0.0 ? below_ : above_) = guess_;
     seen_ = {point{guess_, math::log(arriving / guess_)}, seen_[0], seen_[1]};
     ++steps_;
-    top_ = scalar_min(top_, above_);
+    if (apart_ < infinity && above_ == infinity && guess_ >= 1.0) {
+      climb(arriving);
+      return;
+    }
+    if (above_ < largest_) top_ = scalar_min(top_, above_);
     while (below_ >= 1.0 && top_ > apart_ * below_) {
       const double middle = math::sqrt(below_ * top_);
       if (middle < largest_) {
@@ -52,6 +59,14 @@ class balance_search {
     double ratio = infinity;  ///< ln (arriving / batch)
   };
 
+  /// To the next power, or the last that is not above what arrives.
+  constexpr void climb(double arriving) {
+    constexpr double power = 1.0905077326652577;
+    do {
+      top_ *= power;
+    } while (top_ * power <= arriving && top_ < largest_);
+    guess_ = scalar_min(top_, largest_);
+  }
   constexpr void grow(double arriving) {
     const double next = interpolated();
     const double doubled = scalar_max(arriving, 2.0 * guess_);
@@ -85,7 +100,7 @@ class balance_search {
   double guess_;
   std::array<point, 3> seen_{};
   double below_ = 0.0, above_ = infinity;
-  double top_ = 0x1p30;  ///< of the ends that are halved, beyond `largest` too
+  double top_ = 1.0;  ///< of the ends that are halved, beyond `largest` too
   int steps_ = 0;
   bool done_ = false;
 };

@@ -58,8 +58,9 @@ constexpr duration<T> first_token_time(const basic_deployment<T>& d, const basic
 /// its chunks and of its answer. Each group and stage takes a chunk in one, so that n chunk / input requests
 /// keep all of them full, and more only wait; and of the others as many decode as iterations of their
 /// answers are of theirs.
-/// Throughput then never falls as more come, but by 0.5 % where several prompts fit into a chunk: a request's own
-/// pass has room there that prompts of others do not fill.
+/// Throughput then never falls as more come, but by 1 % where a prompt does not fill its chunks: a request's own
+/// passes have room there that prompts of others do not fill. A prompt that takes a pass more leaves fewer of the
+/// others decoding beside it: the whole time may then be 0.2 % less for a token more.
 /// Test: what is in service, by hand; tests/property/order_serving.cpp.
 template <Scalar T>
 struct chunked_loop {

@@ -41,27 +41,35 @@ constexpr T tokens_of_pass(const basic_deployment<T>& d) {
               .tokens;
 }
 
-/// Prompt tokens that an iteration may take, beside those of `decoding` sequences.
+/// One of each data-parallel group, at each stage of a pipeline.
+template <Scalar T>
+constexpr T passes_at_once(const basic_deployment<T>& d) {
+  return T(d.layout.data) * T(d.layout.pipeline);
+}
+
+/// Prompt tokens that an iteration may take, beside its part of `decoding` sequences (one at
+/// least, where there are any: share_of).
 template <Scalar T>
 constexpr T prompt_budget(const basic_deployment<T>& d, const basic_service_load<T>& l,
                           const scheduling kind, const T& decoding) {
   if (l.chunk_tokens) return *l.chunk_tokens;
   const T tokens = tokens_of_pass(d);
   if (kind != scheduling::mixed_chunks) return tokens;
-  return scalar_max(T(tokens - decoding / T(d.layout.data)), T(tokens / 16.0));
+  const T each = upper(decoding) > 0.0 ? scalar_max(T(1.0), T(decoding / passes_at_once(d))) : T();
+  return scalar_max(T(tokens - each), T(tokens / 16.0));
 }
 
 /// How many decode at once, at most, mixed with chunks, however many are in service. Each takes `gaps`
 /// iterations, in which the budget brings the prompts (`prompts` of them for a request) of as many others:
-/// n x prompts x tokens / gaps = budget (n). More only wait, and leave each other less of it.
+/// n x prompts x tokens / gaps = budget (n) of all passes at once. More only wait, and leave each other less of it.
 /// Test: the simulator of tests/simulator, loops of three times as many.
 template <Scalar T>
 constexpr T most_decoding(const basic_deployment<T>& d, const basic_service_load<T>& l,
                           const T& gaps, const T& prompts) {
-  const T each = prompts * computed_tokens(l) / (gaps * d.layout.pipeline);
-  if (l.chunk_tokens) return *l.chunk_tokens / each * d.layout.data;
+  const T each = prompts * computed_tokens(l) / gaps;
+  if (l.chunk_tokens) return *l.chunk_tokens / each * passes_at_once(d);
   const T tokens = tokens_of_pass(d);
-  return scalar_max(T(tokens / (1.0 + each)), T(tokens / (16.0 * each))) * d.layout.data;
+  return scalar_max(T(tokens / (1.0 + each)), T(tokens / (16.0 * each))) * passes_at_once(d);
 }
 
 /// The times at `decoding` sequences, whose own iteration takes `decode`, by time_with(iteration). Each
@@ -86,8 +94,10 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   p.decode = decode;
   p.chunks = ceil(computed / chunk);
   const T past = past_of_chunk(l, chunk);
+  // A full pass has all tokens that it may have: by rounding it never has more, which would be a tile.
+  constexpr double no_more = 1.0 - 1e-12;
   const auto iteration_of = [&](const T& prompts) {
-    return basic_iteration<T>{beside, context, prompts * chunk, past, prompts};
+    return basic_iteration<T>{beside, context, no_more * (prompts * chunk), past, prompts};
   };
   p.with_prompt = iteration_of(T(1.0));
   const T full_chunks = computed / chunk;

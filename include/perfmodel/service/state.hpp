@@ -77,16 +77,20 @@ constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& 
 }
 
 /// The gaps between tokens where, on average, `prompts` begin in each: without a prompt, or with one,
-/// and behind it those that come with it. A prompt in chunks stalls a gap with each, or, of p stages, as many as it
-/// takes to go through them, (chunks + p - 1) / p. Test: the schedule of two stages, stage by stage.
+/// and behind it those that come with it. By chance 1 - exp(-prompts) have any; no gap has more than a full iteration
+/// takes, so that it is prompts / together at least. The mean is then one of decoding, of one prompt's iteration and of
+/// a full one, each with a weight that is not below 0: none of the three can take longer and the mean less.
+/// A prompt in chunks stalls a gap with each full one, or, of p stages, as many as it takes to go through them,
+/// (chunks + p - 1) / p. Tests: the schedule of two stages, stage by stage; tests/property/order_serving.cpp.
 template <Scalar T>
 constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
                                                 const basic_prompt_passes<T>& p, const T& prompts) {
   basic_latency_distribution<T> gap;
   const bool chunked = s.kind == scheduling::mixed_chunks && upper(p.chunks) > 1.0;
-  const T rounds = iterations_through(p.chunks, p.stages);
-  const T stalls = named("share of gaps with prompts",
-                         chunked ? scalar_min(T(prompts * rounds), T(1.0)) : any_of(prompts));
+  const T rounds = iterations_through(T(p.decodes * p.together), p.stages);
+  const T any = chunked ? T(prompts * rounds)
+                        : scalar_max(any_of(prompts), T(prompts / scalar_max(p.together, T(1.0))));
+  const T stalls = named("share of gaps with prompts", scalar_min(any, T(1.0)));
   gap.add({1.0 - stalls, p.decode});
   if (!(upper(stalls) > 0.0)) return gap;
   const T some = scalar_max(stalls, T(1e-12));
