@@ -12,16 +12,16 @@ namespace perfmodel::catalog {
 /// services of models, and of accelerators, that its fit had not seen. validation/calibrate/fit_engines.cpp
 /// prints it, tests/property/service_coverage_recorded.cpp holds these to it.
 inline constexpr service_widths widths_vllm{
-    .token = 0.075, .first_token = 0.29, .pool_token = 0.08, .pool_first_token = 1.25};
+    .token = 0.107, .first_token = 0.31, .pool_token = 0.125, .pool_first_token = 1.25};
 inline constexpr service_widths widths_sglang{.token = 0.155,
                                               .first_token = 0.70,
                                               .of_widened_experts = 0.24,
-                                              .pool_token = 0.08,
+                                              .pool_token = 0.125,
                                               .pool_first_token = 1.25};
 inline constexpr service_widths widths_trtllm{.token = 0.14,
                                               .first_token = 0.30,
                                               .of_widened_experts = 0.24,
-                                              .pool_token = 0.08,
+                                              .pool_token = 0.125,
                                               .pool_first_token = 1.25};
 
 /// Of an engine on an accelerator. What nobody fitted, an engine without a name or one on another maker's
