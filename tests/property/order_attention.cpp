@@ -28,7 +28,7 @@ void random_heads(Attention& w, random_numbers& x) {
   if (x.uniform() < 0.3) w.window = whole(x, 16, 8192);
 }
 pm::attention_decode random_decode(random_numbers& x) {
-  pm::attention_decode w{.batch = whole(x, 1, 512), .context = whole(x, 1, 2e5)};
+  pm::attention_decode w{.batch = whole(x, 1, 2048), .context = whole(x, 1, 2e5)};
   random_heads(w, x);
   return w;
 }
@@ -58,6 +58,14 @@ double parts(const calibrated_machine& m, const pm::attention_prefill& w) {
   const auto& k =
       w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels : m.silicon.attention_kernels;
   return pm::detail::prefill_splits(w, k, m.device->sms.value());
+}
+
+/// Whether more sequences are no longer scheduled.
+bool unscheduled(const calibrated_machine& m, const pm::attention_decode& w,
+                 const pm::attention_decode& more) {
+  return perfmodel_test::stops_scheduling(
+      w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels : m.silicon.attention_kernels,
+      w.batch, more.batch);
 }
 
 /// Whether an SM holds fewer blocks than contexts are cut for, so that parts run in turns.
@@ -130,8 +138,8 @@ TEST_CASE("calibrated decode attention: more takes longer, but where its law say
     const double t = before.time.value(), u = after.time.value();
     const auto fewer = [&] { return parts(m, more) < parts(m, w); };
     but_for_combining.rises(t - combining(before), u - combining(after), where,
-                            [&] { return in_turns(m, w) && fewer(); });
-    fewer_parts.rises(t, u, where, fewer);
+                            [&] { return (in_turns(m, w) && fewer()) || unscheduled(m, w, more); });
+    fewer_parts.rises(t, u, where, [&] { return fewer() || unscheduled(m, w, more); });
     by_half.rises(t / 2.0, u, where);
   }
 }

@@ -16,6 +16,7 @@ using perfmodel_test::order;
 using perfmodel_test::power_of_two;
 using perfmodel_test::random_numbers;
 using perfmodel_test::samples;
+using perfmodel_test::stops_scheduling;
 using perfmodel_test::whole;
 using perfmodel_test::without_parts;
 
@@ -47,7 +48,7 @@ pass random_pass(random_numbers& x) {
     if (x.uniform() < 0.3) p.d.layout.pipeline = 2;
     if (x.uniform() < 0.3) p.d.kv = pm::fp8;
     const double kind = x.uniform();
-    if (kind < 0.8) p.i.batch = whole(x, 1, 512);
+    if (kind < 0.8) p.i.batch = whole(x, 1, 2048);
     p.i.context = whole(x, 1, 1e5);
     if (kind > 0.5) p.i.prefill_tokens = whole(x, 1, 16384);
     if (kind > 0.8) p.i.prefill_past = whole(x, 1, 1e4);
@@ -93,6 +94,16 @@ bool fills_its_chunk(const pass& p) {
   return false;
 }
 
+/// Attention that schedules the decoding of `p` and no longer that of `more`.
+bool unscheduled(const pass& p, const pass& more) {
+  const auto sequences = [](const pass& q) {
+    return pm::detail::share_of(q.d.layout, q.i).sequences;
+  };
+  const pm::calibrated& c = p.silicon;
+  return stops_scheduling(p.d.kv.bits() < 16.0 ? c.narrow_attention_kernels : c.attention_kernels,
+                          sequences(p), sequences(more));
+}
+
 }  // namespace
 
 TEST_CASE("a pass: more work takes longer, but for the parts of attention", "[calibrated][order]") {
@@ -111,7 +122,7 @@ TEST_CASE("a pass: more work takes longer, but for the parts of attention", "[ca
     const bool other_kernel = c.mixed_attention && p.i.batch > 0.0 && p.i.prefill_tokens == 0.0 &&
                               more.i.prefill_tokens > 0.0;
     whole_keys.rises(predicted(p, c), predicted(more, c), where,
-                     [&] { return other_kernel || fills_its_chunk(more); });
+                     [&] { return other_kernel || fills_its_chunk(more) || unscheduled(p, more); });
     parts.rises(0.8 * predicted(p, p.silicon), predicted(more, p.silicon), where);
   }
 }

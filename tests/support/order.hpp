@@ -126,5 +126,16 @@ inline perfmodel::calibrated without_parts(perfmodel::calibrated c) {
   }
   return c;
 }
+/// Nor stop scheduling batches at a size: what stands in the order of passes of any more sequences.
+inline perfmodel::calibrated without_steps(perfmodel::calibrated c) {
+  c = without_parts(c);
+  for (auto* k : {&c.attention_kernels, &c.narrow_attention_kernels}) k->scheduled_sequences = 1e9;
+  return c;
+}
+/// Whether a kernel of decoding attention schedules `sequences` and no longer `more`, and is quicker by it.
+inline bool stops_scheduling(const perfmodel::attention_kernels& k, double sequences, double more) {
+  return k.sequence_cost.value() > 0.0 && sequences <= k.scheduled_sequences &&
+         more > k.scheduled_sequences;
+}
 
 }  // namespace perfmodel_test
