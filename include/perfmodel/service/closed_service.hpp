@@ -120,9 +120,9 @@ constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T
 /// Sources: Little 1961 for those that wait for a place; Schweitzer 1979 (mean value analysis);
 /// Yu et al., "Orca", OSDI 2022; Agrawal et al., "Sarathi-Serve", OSDI 2024.
 /// Of a run, throughput is its requests over all its time, the last answers included.
-/// Order: more requests, or room for more, never are less throughput, but where passes of more sequences take longer
-/// than in proportion: kernels step there (a tile of rows, another kernel), and an engine lets them in all the
-/// same. Longer prompts and answers take longer, but where they leave fewer decoding, below such a step.
+/// Order: more requests, or room for more, never are less throughput, but where passes of more sequences step (a tile
+/// of rows, another kernel): an engine lets them in all the same, and may be a quarter slower with more
+/// places taken. Longer prompts and answers take longer, but where they leave fewer decoding, below such a step.
 /// Leaves out: that the last wave of a run meets fewer others; preemption, which add_evictions adds.
 /// Tests: the simulator of tests/simulator; Little's law; one request alone.
 template <Scalar T>

@@ -140,9 +140,9 @@ class service_prediction {
   }
 
   /// Mixed with prompts fewer sequences decode than are in service: a second round at that many. The first
-  /// is at no more than the budget keeps up with, from where the second hardly moves. Where kernels step down, or
-  /// between the two rounds, so that the second is of fewer for more in service, an open loop at such a number may be
-  /// 5 % quicker at a higher rate.
+  /// is at no more than the budget keeps up with, from where the second hardly moves.
+  /// Order: each round is in order where its passes are; the two together are not by construction, as the second
+  /// is at what the first finds. Random loads are asked (tests/property/order_serving.cpp).
   constexpr void closed(const basic_closed_loop<T>& loop, const char* first_round = "a first round",
                         const char* last_round = nullptr) {
     T decoding = scalar_min(loop.concurrency, terms_.room);
