@@ -98,7 +98,7 @@ for block in "$work"/[0-9]*; do
       printed=$work/printed.$line
       printed_by=$line
       script=$work/script.$line
-      sed 's|^\./run napkin|napkin|' "$block" >"$script"
+      sed 's|\./run napkin|napkin|g' "$block" >"$script"
       if ! (cd "$source_dir" && NAPKIN=$napkin bash -euo pipefail -c \
           'napkin() { "$NAPKIN" "$@"; }; source "$1"' sh "$script") >"$printed" </dev/null; then
         complain "$line" 'fails'
