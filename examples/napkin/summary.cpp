@@ -80,9 +80,9 @@ std::string lifted_text(const summary_part& part) {
   return s + cat("; then ", part.next, is_wait(part.next) ? ": without it too, " : ": lifted too, ",
                  time_text(part.next_left_s), " are left");
 }
-/// A name as long as a row has room for.
-std::string column_name(const std::string& name) {
-  constexpr std::size_t room = 19;
+/// A name as long as a row has room for, beside formulas of that length.
+std::string column_name(const std::string& name, std::size_t formula) {
+  const std::size_t room = formula > 57 ? 17 : 19;
   return name.size() <= room ? name : name.substr(0, room - 3) + "...";
 }
 
@@ -90,10 +90,12 @@ table_rows rows_of(const summary_part& part, bool header, std::size_t most) {
   table_rows rows;
   if (header) rows.push_back({"share", "step", "by hand", "time"});
   const std::size_t n = shown_of(part, most);
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < n; ++i) longest = std::max(longest, part.steps[i].how.size());
   for (std::size_t i = 0; i < n; ++i) {
     const summary_step& s = part.steps[i];
-    rows.push_back(
-        {words(s.time_s / part.time_s), column_name(s.name), s.how, "= " + time_text(s.time_s)});
+    rows.push_back({words(s.time_s / part.time_s), column_name(s.name, longest), s.how,
+                    "= " + time_text(s.time_s)});
   }
   double others = 0.0;
   std::string names;

@@ -165,7 +165,7 @@ steps_of() { "$napkin" explain "$@" --json | sed 's/"summary":.*//; s/{"name":/\
 bytes=$(steps_of step "${seventy[@]}" --batch 64 --context 4096 | grep -E '^\{"name":"memory of (up|down)( |")' |
   sed -E 's/.*"numbers":"\(([^)]*)\).*/\1/' | tr '+' '\n' |
   awk '{ sum += $1 * ($2 == "MB" ? 1 : 1e-3) } END { printf "%.1f", sum }')
-grep -qF "80 x ($bytes MB / (3.35 TB/s x 0.8598) + " <<<"$text" || fail "bytes of the feed-forward: $bytes MB, and $text"
+grep -qF "80 x ($bytes MB / (3.35 TB/s x 0.8661) + " <<<"$text" || fail "bytes of the feed-forward: $bytes MB, and $text"
 # A first token: host, passes let by, the mixed pass times the engine's factor, other prompts and a place.
 text=$("$napkin" explain "${loop[@]}" | sed -e ':a' -e 'N;$!ba' -e 's/\n      / /g')
 formula=$(grep -E '^  TTFT = own' <<<"$text") || fail "no formula of the first token: $text"
@@ -182,7 +182,7 @@ others=$(grep -E '^  prompts of others: ' <<<"$text") || fail "no line on prompt
   fail "prompts of others: $others"
 stall=$(sed -E 's/.*adds ([0-9.]+) ms.*/\1/' <<<"$others") next=$(sed -E 's/.*after it ([0-9.]+) ms.*/\1/' <<<"$others")
 near 'a prompt less a pass' "$stall" "$(sed -E 's/.*a prompt ([0-9.]+) ms less 1 x ([0-9.]+) ms.*/\1 \2/' <<<"$others" |
-  awk '{ print $1 - $2 }')" 0.06
+  awk '{ print $1 - $2 }')" 0.11
 # What the law names has the same number in the derivation.
 all=$(steps_of "${loop[@]}")
 named_in_all() { # <name> <value>

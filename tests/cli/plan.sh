@@ -42,7 +42,8 @@ tensor=$(number "$best" tensor_parallel) limit=$(number "$best" batch_limit)
 chip=$(sed -E 's/.*"accelerator":"([^"]*)".*/\1/' <<<"$best")
 [[ $best == *'"precision":"fp8 + fp8 KV"'* && $limit == 64 ]] || fail "the best point is now $best"
 serving=$("$napkin" serving --model "$config" --accelerator "$chip" --tensor_parallel "$tensor" --input_tokens 2048 \
-  --output_tokens 512 --concurrency 64 --weight_format fp8 --activation_format fp8 --kv_format fp8 --engine "$(engine_of "$best")" --json)
+  --output_tokens 512 --concurrency 64 --weight_format fp8 --activation_format fp8 --kv_format fp8 --engine "$(engine_of "$best")" \
+  $(sed -nE 's/.*"chunk_tokens":([0-9]+).*/--chunk_tokens \1/p' <<<"$best") --json)
 near 'ITL of the best point' "$(number "$best" itl_s)" "$(number "$serving" itl_s)" 1e-12
 near 'the bound of it' "$(number "$best" bound_time_s)" "$(number "$serving" bound_time_s)" 1e-12
 # The wire counts: a point of several ranks is what serving answers, too.

@@ -658,7 +658,7 @@ TEST_CASE("an interval is wider beyond the shapes that were measured, and by kin
   // GB200's experts are B200's; a format that the lender was not measured in is wider.
   const pm::moe_ffn shared{
       .tokens = 8, .hidden = 4096, .intermediate = 2048, .experts = 64, .top_k = 8};
-  CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::gb200)) == 0.4);
+  CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::gb200)) == 0.11);
   CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::l4)) >= 0.3);
   const pm::kind_widths ada = c::lent_product_widths(c::l40s, c::measured_a100);
   CHECK(ada[0] == 0.13);

@@ -28,7 +28,7 @@ inline constexpr attention_kernels flash_attention_2{.name = "flash_attention_2"
                                                      .kernel_cycles = 7300.0,
                                                      .split_cycles = 310.0};
 /// FlashAttention-3 as vllm captures it: at most 32 splits in a graph (vllm pull request 35899). Its scheduler
-/// starts the longest tiles first (tile_scheduler.hpp), which leaves less to wait for.
+/// starts the longest tiles first (its tile scheduler, for causal attention), which leaves less to wait for.
 inline constexpr attention_kernels flash_attention_3{.name = "flash_attention_3",
                                                      .max_splits = 32.0,
                                                      .blocks_per_sm = 1.0,

@@ -23,11 +23,13 @@ inline constexpr moe_kernels triton_experts{.name = "triton_experts",
                                             .dram_saturation = 2.213,
                                             .overlap = 3.0};
 /// The same on RTX PRO 6000, whose L2 of 128 MiB holds the buffers of 2,048 tokens: only their rate is fitted, to
-/// vLLM's kernel there (fit_workstation.cpp); standard error 0.05.
+/// vLLM's kernel there (fit_workstation.cpp); standard error 0.05. The ratio is of its own matrix share, which
+/// products of smaller instructions gave, and is Hopper's of when all were fitted alike.
 inline constexpr moe_kernels triton_experts_rtx_pro_6000 = [] {
   moe_kernels k = triton_experts;
   k.name = "triton_experts_rtx_pro_6000";
   k.buffer_share = 1.114;
+  k.matrix_ratio = 0.8332;
   return k;
 }();
 /// The same by Triton's default tiles, on A100, for whose shapes few were tuned: fitted to SGLang's rows there of
