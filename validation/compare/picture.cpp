@@ -157,13 +157,16 @@ std::string gnuplot_script(const picture& p, const std::string& terminal, const 
   const int columns = count < p.columns ? count : p.columns;
   const int rows = (count + columns - 1) / columns;
   const int width = columns == 1 ? 900 : 520 * columns;
-  const int height = 70 + (columns == 1 ? 560 : 400) * rows;
+  const int height = (p.legend.empty() ? 70 : 90) + (columns == 1 ? 560 : 400) * rows;
+  const std::string title =
+      quoted_title(p.title) + (p.legend.empty() ? "" : cat(".\"\\n\".", quoted_title(p.legend)));
   return cat(data_blocks(p), "set terminal ", terminal, " noenhanced size ", width, ",", height,
              " font 'DejaVu Sans,13' background rgb 'white'\nset output '", file,
-             "'\nset multiplot layout ", rows, ",", columns, " title ", quoted_title(p.title),
-             " font 'DejaVu Sans,16'\nset grid lc rgb '#dddddd' lt 1\nset tics nomirror\nset key ",
-             p.key, " font 'DejaVu Sans,11' spacing 1.1 samplen 2 box lc rgb '#cccccc' opaque\n",
-             axes(p), plots(p), "unset multiplot\n");
+             "'\nset multiplot layout ", rows, ",", columns, " title ", title,
+             p.legend.empty() ? " font 'DejaVu Sans,16'" : " font 'DejaVu Sans,12'",
+             "\nset grid lc rgb '#dddddd' lt 1\nset tics nomirror\nset key ", p.key,
+             " font 'DejaVu Sans,11' spacing 1.1 samplen 2 box lc rgb '#cccccc' opaque\n", axes(p),
+             plots(p), "unset multiplot\n");
 }
 
 bool has_gnuplot() {

@@ -30,6 +30,7 @@ struct panel {
 struct picture {
   std::string name{};  ///< of the files, without an ending
   std::string title{};
+  std::string legend{};   ///< below the title: what marks mean, whose measurements, of when
   std::string caption{};  ///< what to see
   std::string x_label{}, y_label{};
   bool log_x = true, log_y = true;

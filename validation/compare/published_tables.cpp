@@ -53,11 +53,17 @@ picture error_over_size(const std::string& operation, const std::vector<comparis
   p.name = cat("error_", operation);
   std::replace(p.name.begin(), p.name.end(), ' ', '_');
   p.title = cat("Predicted over measured: ", operation);
+  p.legend = cat(
+      "line: median of half a decade, band: middle 80 % of it, squares: median of rows that no fit "
+      "saw; ",
+      operation == "elementwise" ? "vidur 7d475133, gpu-benches 1c36d509, LLMCompass 2e015fd2"
+                                 : "aiconfigurator 095f58a5, vidur 7d475133, LLMCompass 2e015fd2");
   p.caption =
-      "Line: median in half a decade of size; band: the middle 80 %. Blue: the prediction; grey: "
-      "the "
-      "bound. To see: the prediction stays near 1 at every size; the bound is far below where a "
-      "kernel is short, and comes closer as it grows.";
+      "Line: median in half a decade of size; band: the middle 80 %; squares: the median of rows "
+      "that no fit "
+      "has seen. Blue: the prediction; grey: the bound. To see: the prediction stays near 1 at "
+      "every size; the "
+      "bound is far below where a kernel is short, and comes closer as it grows.";
   const bool arithmetic = operation == "gemm" || operation == "attention prefill";
   p.x_label = arithmetic ? "FLOP" : "bytes moved";
   p.y_label = "predicted / measured";
@@ -65,22 +71,28 @@ picture error_over_size(const std::string& operation, const std::vector<comparis
   p.y_most = 3.0;
   p.y_ticks = "0.1, 0.2, 0.5, 1, 2, 3";
   p.columns = 3;
-  std::map<std::string, std::array<std::vector<std::array<double, 2>>, 2>> by_device;
+  std::map<std::string, std::array<std::vector<std::array<double, 2>>, 3>> by_device;
   for (const comparison& c : rows) {
     if (c.quantity != operation || !c.predicts() || !(c.size > 0.0)) continue;
     by_device[c.device][0].push_back({c.size, c.predicted / c.measured});
     by_device[c.device][1].push_back({c.size, c.bound / c.measured});
+    if (!c.fitted) by_device[c.device][2].push_back({c.size, c.predicted / c.measured});
   }
   for (const auto& [device, points] : by_device) {
     const binned said = in_bins(points[0]);
     const binned limit = in_bins(points[1]);
     if (said.median.empty()) continue;
     panel q;
-    q.title = device;
+    const std::size_t n = points[0].size(), unseen = points[2].size();
+    q.title = cat(device, ", n = ", n,
+                  unseen == 0   ? ", fitted to"
+                  : unseen == n ? ", no fit saw them"
+                                : cat(", ", unseen, " of them unseen"));
     q.lines.push_back({"", mark::band, 6, limit.range});
     q.lines.push_back({"", mark::band, 0, said.range});
     q.lines.push_back({"bound", mark::line, 6, limit.median});
     q.lines.push_back({"predicted", mark::line, 0, said.median});
+    q.lines.push_back({"of rows no fit saw", mark::points, 1, in_bins(points[2]).median});
     const double least = said.median.front()[0], most = said.median.back()[0];
     q.lines.push_back({"", mark::dashed, 7, {{least, 1.0, 0.0}, {most, 1.0, 0.0}}});
     p.panels.push_back(std::move(q));
@@ -92,6 +104,10 @@ picture serving_picture(const std::vector<comparison>& rows) {
   picture p;
   p.name = "serving_tpot";
   p.title = "Time per output token of whole services";
+  p.legend =
+      "points: runs, over prediction and bound, engines fitted to most; InferenceX December 2025 "
+      "to January 2026, "
+      "aiconfigurator 095f58a5";
   p.caption =
       "Points: closed-loop runs of InferenceX and AIConfigurator, over the prediction (blue) and "
       "the "
@@ -120,7 +136,10 @@ picture serving_picture(const std::vector<comparison>& rows) {
     q.lines[0].rows.push_back({1e3 * c.bound, 1e3 * c.measured, 0.0});
     if (c.predicts()) q.lines[1].rows.push_back({1e3 * c.predicted, 1e3 * c.measured, 0.0});
   }
-  for (auto& [name, q] : panels) p.panels.push_back(std::move(q));
+  for (auto& [name, q] : panels) {
+    q.title += cat(", n = ", q.lines[0].rows.size());
+    p.panels.push_back(std::move(q));
+  }
   return p;
 }
 
