@@ -19,8 +19,8 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr const char* schema = "perfmodel.accelerator";
-constexpr int version = 1;
+constexpr const char* accelerator_schema = "perfmodel.accelerator";
+constexpr int accelerator_version = 1;
 
 /// The accelerator of a file, and what its facts say of their sources.
 struct read_accelerator {
@@ -208,9 +208,10 @@ void parse(const json_field& file, const std::string& path, read_accelerator& in
   into.spec.name = pm::label::shortened(std::filesystem::path(path).stem().string());
   for (const auto& [key, value] : file.raw().items()) {
     if (key == "schema") {
-      file[key].word(schema);
+      file[key].word(accelerator_schema);
     } else if (key == "version") {
-      if (file[key].number() != version) file[key].refuse(json_fault::not_allowed, cat(version));
+      if (file[key].number() != accelerator_version)
+        file[key].refuse(json_fault::not_allowed, cat(accelerator_version));
     } else {
       read_fact(file[key], key, true, into.spec, source_of);
     }
@@ -220,7 +221,7 @@ void parse(const json_field& file, const std::string& path, read_accelerator& in
   if (known != nullptr) name_apart(into.spec, *known);
 }
 
-found_accelerator read_file(const std::string& path) {
+found_accelerator accelerator_of_file(const std::string& path) {
   const auto read = std::make_shared<read_accelerator>();
   const std::string text = read_text_file("accelerator", path, std::uintmax_t{1} << 20U);
   try {
@@ -247,7 +248,7 @@ found_accelerator named_accelerator(std::string_view name) {
   if (const auto at = files.find(name); at != files.end()) return at->second;
   if (files.size() >= most) files.clear();
   const std::string path(name);
-  return files.emplace(path, read_file(path)).first->second;
+  return files.emplace(path, accelerator_of_file(path)).first->second;
 }
 
 found_accelerator changed_accelerator(const found_accelerator& a, const json* set,
@@ -282,7 +283,7 @@ found_accelerator changed_accelerator(const found_accelerator& a, const json* se
 }
 
 json accelerator_file_json(const pm::accelerator& a) {
-  json out = {{"schema", schema}, {"version", version}};
+  json out = {{"schema", accelerator_schema}, {"version", accelerator_version}};
   auto each = [&](const pm::field_path& at, const pm::field&, const auto& value,
                   const auto& left_out) {
     using type = std::remove_cvref_t<decltype(value)>;

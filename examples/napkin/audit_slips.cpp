@@ -174,9 +174,10 @@ std::vector<pm::slip_input> inputs_of(const answered_claim& c, const given_profi
 }
 
 /// The question of a claim asked again with some of it changed.
-class asked_again {
+class claim_asked_again {
  public:
-  asked_again(const answered_claim& c, const given_profile* profile) : of_(c), profile_(profile) {}
+  claim_asked_again(const answered_claim& c, const given_profile* profile)
+      : of_(c), profile_(profile) {}
 
   std::optional<double> operator()(std::span<const pm::slip_question> changes) const {
     json q = of_.question, asked_for = of_.claim;
@@ -407,7 +408,7 @@ std::vector<std::string> slips_of(const answered_claim& c, const earlier_claims*
   add(on.followed());
   add(on.of_other_conditions(true));
   for (const auto& s : pm::slips_behind(c.said, c.law.value, c.law.unit, inputs_of(c, profile),
-                                        asked_again(c, profile)))
+                                        claim_asked_again(c, profile)))
     add(words_of(s));
   add(on.of_other_conditions(false));
   return all;
@@ -419,7 +420,7 @@ json needed_of(const answered_claim& c, const given_profile* profile) {
   std::vector<pm::slip_input> inputs;
   add_inputs(inputs, quantity_of(c.claim), c.question, "");
   const double value = c.law.value < c.said.low ? c.said.low : c.said.high;
-  for (const auto& n : pm::needed_inputs(value, inputs, asked_again(c, profile))) {
+  for (const auto& n : pm::needed_inputs(value, inputs, claim_asked_again(c, profile))) {
     if (out.size() == most) break;
     out.push_back({{"key", n.name},
                    {"said", number_json("said", n.said)},

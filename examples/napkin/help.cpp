@@ -14,7 +14,7 @@ struct help_group {
   std::vector<std::string_view> commands;
 };
 
-const help_group groups[] = {
+const help_group help_groups[] = {
     {"Services",
      {"serving", "plan", "advise", "diagnose", "step", "speculation", "speculative_round",
       "static_batch", "batch_scaling", "throughput", "cost"}},
@@ -49,7 +49,7 @@ std::string line_of(const help_line& c) {
 std::string grouped(const std::vector<help_line>& commands) {
   std::string s, more;
   std::vector<std::string_view> known;
-  for (const help_group& g : groups) {
+  for (const help_group& g : help_groups) {
     s += cat("\n", g.heading, ":\n");
     for (const std::string_view name : g.commands) {
       const auto at = std::find_if(commands.begin(), commands.end(),

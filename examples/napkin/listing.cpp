@@ -80,7 +80,7 @@ json accelerator_json(const pm::catalog::accelerator_entry& entry) {
 }
 
 /// 989.4 TFLOP/s from 989.4e12 and "FLOP/s".
-std::string with_unit(double x, std::string_view unit) {
+std::string number_and_unit(double x, std::string_view unit) {
   if (unit == "1") return pm::detail::significant(x, 4);
   if (unit == "USD/s") return pm::detail::significant(3600.0 * x, 4) + " USD/h";
   const std::size_t slash = std::min(unit.find('/'), unit.size());
@@ -92,7 +92,7 @@ std::string alternatives_text(std::string_view accelerator) {
   table_rows rows = {{"published otherwise", "", "", "why not carried", "source"}};
   for (const auto& x : pm::catalog::alternatives) {
     if (accelerator != x.accelerator) continue;
-    rows.push_back({x.field, with_unit(x.value, x.unit), x.status, x.why, x.from.text});
+    rows.push_back({x.field, number_and_unit(x.value, x.unit), x.status, x.why, x.from.text});
   }
   return rows.size() == 1 ? "" : table(rows, "lrl");
 }

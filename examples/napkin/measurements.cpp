@@ -17,15 +17,15 @@ namespace {
 namespace pm = perfmodel;
 
 /// What a fit can take in: a few hundred tell all, and each further one costs its time.
-constexpr std::size_t most_rows = 100'000;
+constexpr std::size_t most_measurements = 100'000;
 constexpr std::uintmax_t largest_recording = std::uintmax_t{16} << 20U;
 constexpr number_range copies_range{.least = 0.0, .most = 1e6};
 
 void add(std::vector<measured_product>& rows, const measured_product& row) {
   rows.push_back(row);
-  if (rows.size() <= most_rows) return;
-  throw error(error_code::out_of_range,
-              cat("there are more than ", most_rows, " measurements; allowed: up to that many"));
+  if (rows.size() <= most_measurements) return;
+  throw error(error_code::out_of_range, cat("there are more than ", most_measurements,
+                                            " measurements; allowed: up to that many"));
 }
 
 pm::gemm product_of(double m, double n, double k, pm::number_format format) {

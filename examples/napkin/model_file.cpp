@@ -41,11 +41,11 @@ namespace {
 namespace pm = perfmodel;
 namespace fs = std::filesystem;
 
-constexpr const char* schema = "perfmodel.model";
-constexpr int version = 1;
+constexpr const char* model_schema = "perfmodel.model";
+constexpr int model_version = 1;
 constexpr double most_layers = 10000.0;
 
-json read_file(const std::string& path) {
+json read_json_file(const std::string& path) {
   const std::string text = read_text_file("model", path);
   json content;
   try {
@@ -72,7 +72,7 @@ found_model from_hugging_face(const json& content, const fs::path& file) {
     const fs::path beside =
         file.parent_path() / cat(name.substr(0, name.size() - 11), "hf_quant_config.json");
     std::error_code failure;
-    if (fs::is_regular_file(beside, failure)) quantization = read_file(beside.string());
+    if (fs::is_regular_file(beside, failure)) quantization = read_json_file(beside.string());
   }
   const pm::model_config config =
       pm::from_config(content, name_of_file(file), quantization ? &*quantization : nullptr);
@@ -97,8 +97,8 @@ void check_sum(const char* which, const Kinds& kinds, double layers) {
 
 found_model from_own_file(const json& content, const fs::path& path) {
   const json_field file(content);
-  if (file["version"].number() != version) {
-    file["version"].refuse(json_fault::not_allowed, cat(version));
+  if (file["version"].number() != model_version) {
+    file["version"].refuse(json_fault::not_allowed, cat(model_version));
   }
   found_model found;
   found.model.name = pm::label::shortened(path.stem().string());
@@ -126,9 +126,9 @@ found_model read_model(const std::string& path) {
   fs::path file = path;
   if (fs::is_directory(file, failure)) file /= "config.json";
   try {
-    const json content = read_file(file.string());
+    const json content = read_json_file(file.string());
     const bool own = content.is_object() && content.contains("schema");
-    if (own) json_field(content["schema"], "schema").word(schema);
+    if (own) json_field(content["schema"], "schema").word(model_schema);
     return own ? from_own_file(content, file) : from_hugging_face(content, file);
   } catch (const error& e) {
     if (e.code() == error_code::unreadable_file) throw;
@@ -137,7 +137,7 @@ found_model read_model(const std::string& path) {
 }
 
 std::string model_file_text(const found_model& found) {
-  json out = {{"schema", schema}, {"version", version}, {"source", found.source}};
+  json out = {{"schema", model_schema}, {"version", model_version}, {"source", found.source}};
   pm::transformer m = found.model;
   m.stored = found.stored;
   out.update(spec_json(m));

@@ -10,7 +10,7 @@ namespace napkin {
 
 namespace {
 
-std::string amount(double x, std::string_view unit) {
+std::string with_its_unit(double x, std::string_view unit) {
   if (unit == "B") return perfmodel::to_string(x, {{0, 1, 0, 0, 0, 0, 0}});
   if (unit == "s") return perfmodel::to_string(x, {{1, 0, 0, 0, 0, 0, 0}});
   return perfmodel::detail::number_text(x) + (unit.empty() ? "" : " ") + std::string(unit);
@@ -20,8 +20,8 @@ std::string amount(double x, std::string_view unit) {
 
 std::string sentence(const perfmodel::feasibility& f) {
   if (f.feasible) return {};
-  return std::string(f.reason) + ": " + amount(f.needed, f.unit) + " needed, " +
-         amount(f.available, f.unit) + " available";
+  return std::string(f.reason) + ": " + with_its_unit(f.needed, f.unit) + " needed, " +
+         with_its_unit(f.available, f.unit) + " available";
 }
 
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& of_machine,

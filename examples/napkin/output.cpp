@@ -14,14 +14,14 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr pm::unit_exponents seconds{{1, 0, 0, 0, 0, 0, 0}};
-constexpr pm::unit_exponents tokens{{0, 0, 0, 1, 0, 0, 0}};
-constexpr int digits = 4;
+constexpr pm::unit_exponents in_seconds{{1, 0, 0, 0, 0, 0, 0}};
+constexpr pm::unit_exponents in_tokens{{0, 0, 0, 1, 0, 0, 0}};
+constexpr int output_digits = 4;
 
 std::string value_text(double x, const pm::unit_exponents& unit) {
-  const bool counts = unit == pm::unit_exponents{} || unit == tokens;
+  const bool counts = unit == pm::unit_exponents{} || unit == in_tokens;
   if (counts && x == std::floor(x) && std::fabs(x) < 1e15) return pm::detail::number_text(x);
-  return pm::to_string(x, unit, digits);
+  return pm::to_string(x, unit, output_digits);
 }
 }  // namespace
 
@@ -118,8 +118,8 @@ void add_calibration(table_rows& rows, std::string_view key, const calibrated_no
     }
   }
   const pm::time_range& r = first_token ? *note.first_token : note.range;
-  rows.push_back({"  80 % interval", value_text(r.low.value(), seconds) + " to " +
-                                         value_text(r.high.value(), seconds)});
+  rows.push_back({"  80 % interval", value_text(r.low.value(), in_seconds) + " to " +
+                                         value_text(r.high.value(), in_seconds)});
 }
 
 /// A text that is wider than a terminal: rows of it below each other.
@@ -140,7 +140,7 @@ std::string results_text(const outcome<>& answer) {
   if (answer.is_time) {
     rows.push_back({"limited by", pm::name_of(answer.limiter)});
     for (const auto& t : answer.terms) {
-      rows.push_back({std::string("  ") + t.name, value_text(t.time.value(), seconds)});
+      rows.push_back({std::string("  ") + t.name, value_text(t.time.value(), in_seconds)});
     }
     if (answer.mfu > 0.0) rows.push_back({"share of peak compute", share_text(answer.mfu)});
     if (answer.mbu > 0.0) rows.push_back({"share of DRAM bandwidth", share_text(answer.mbu)});

@@ -41,7 +41,7 @@ outcome<T> outcome_of(const pm::basic_serving_estimate<T>& s) {
   return out;
 }
 
-bool is_plain(const pm::plan_point& p) {
+bool is_plain_point(const pm::plan_point& p) {
   return !p.drafts && !p.prefill;
 }
 
@@ -199,7 +199,7 @@ planned plan_of(const json& object, const given_profile* profile) {
 
 pm::derivation derivation_of_plan(const planned& p) {
   const auto& points = p.result.frontier;
-  const auto plain = std::find_if(points.begin(), points.end(), is_plain);
+  const auto plain = std::find_if(points.begin(), points.end(), is_plain_point);
   if (plain == points.end()) return {};
   return derive(p.request, *plain, p.calibrations);
 }

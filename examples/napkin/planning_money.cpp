@@ -46,7 +46,7 @@ const char* missed(const pm::plan_request& q, const pm::serving_estimate& s) {
 }
 
 /// The load of one copy of a point, so many times as heavy.
-pm::service_load times(pm::service_load l, double factor) {
+pm::service_load load_times(pm::service_load l, double factor) {
   if (auto* closed = std::get_if<pm::closed_loop>(&l.arrivals)) {
     closed->concurrency *= factor;
   } else {
@@ -131,7 +131,7 @@ void add_headroom(planned& p, const calibration* c) {
   if (own.is_closed() && own.concurrency() <= best.batch_limit)
     own.batch_limit = q.load.batch_limit;  // it held nothing back
   const auto at = [&](double factor) {
-    const pm::service_load l = times(own, factor);
+    const pm::service_load l = load_times(own, factor);
     if (c == nullptr) return pm::serving_bound(d, l);
     return best.drafts ? pm::serving(d, l, pm::drafts_of(q, best), c->silicon)
                        : pm::serving(d, l, c->silicon);

@@ -14,7 +14,7 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr std::size_t most_rows = 24;
+constexpr std::size_t most_rows_shown = 24;
 
 bool limited_by_wait(const pm::plan_point& p) {
   return p.serving.wait.value() > 0.5 * p.serving.ttft.value();
@@ -156,7 +156,7 @@ std::string money(double usd) {
 }
 
 /// The bound on the inter-token latency beside a predicted one.
-std::string bound_text(const calibrated_note& note) {
+std::string bound_note(const calibrated_note& note) {
   for (const auto& b : note.bounds) {
     if (std::string_view(b.key) == "bound_time_s") return pm::to_string(b.value, b.unit);
   }
@@ -204,7 +204,7 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
       pm::detail::significant(p.serving.batch, 3),
       ranged ? with_interval(p.serving.ttft, *note->first_token) : pm::to_string(p.serving.ttft),
       ranged ? with_interval(p.serving.itl, note->range) : pm::to_string(p.serving.itl)};
-  if (note != nullptr) row.push_back(bound_text(*note));
+  if (note != nullptr) row.push_back(bound_note(*note));
   row.push_back(pm::detail::significant(p.output_rate.value(), 4));
   if (plan.result.all_priced) {
     row.push_back(money(usd_per_hour_of(p).value_or(0.0)));
@@ -240,7 +240,8 @@ std::string frontier_text(const planned& plan) {
   align.append(rows[0].size() - 2 - align.size(), 'r');
   align += "ll";
   const std::vector<std::size_t> kept = distinct_rows(plan);
-  const std::size_t n = r.frontier.size(), apart = kept.size(), shown = std::min(apart, most_rows);
+  const std::size_t n = r.frontier.size(), apart = kept.size(),
+                    shown = std::min(apart, most_rows_shown);
   for (std::size_t i = 0; i < shown; ++i) {  // evenly, both ends included
     const std::size_t at = kept[shown == apart || shown < 2 ? i : i * (apart - 1) / (shown - 1)];
     rows.push_back(row_text(plan, at));

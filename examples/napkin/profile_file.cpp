@@ -15,8 +15,8 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr const char* schema = "perfmodel.machine_profile";
-constexpr int version = 1;
+constexpr const char* profile_schema = "perfmodel.machine_profile";
+constexpr int profile_version = 1;
 
 template <class Value>
 double plain(const Value& x) {
@@ -102,9 +102,9 @@ void try_out(const pm::accelerator& a, const pm::machine_parameters& p) {
 
 void parse(const json_field& file, given_profile& into) {
   file.only({"schema", "version", "accelerator", "source", "spread", "held_out", "parameters"});
-  file["schema"].word(schema);
-  if (file["version"].number() != version) {
-    file["version"].refuse(json_fault::not_allowed, cat(version));
+  file["schema"].word(profile_schema);
+  if (file["version"].number() != profile_version) {
+    file["version"].refuse(json_fault::not_allowed, cat(profile_version));
   }
   const found_accelerator a = named_accelerator(file["accelerator"].text());
   into.machine.name = a->name;
@@ -135,8 +135,8 @@ json profile_file_json(const pm::machine_profile& p, const std::string& accelera
     parameters[key] = {{"value", number_json(key, plain(value))},
                        {"standard_error", number_json(key, plain(standard_error))}};
   });
-  return {{"schema", schema},
-          {"version", version},
+  return {{"schema", profile_schema},
+          {"version", profile_version},
           {"accelerator", accelerator},
           {"source", source},
           {"spread", number_json("spread", p.log_sigma)},

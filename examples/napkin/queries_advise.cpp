@@ -112,7 +112,7 @@ outcome<> answered(const pm::advice& a) {
   return out;
 }
 
-outcome<> answer(const request& r, const calibration* c) {
+outcome<> advise_answer(const request& r, const calibration* c) {
   inputs<double> in(r);
   const pm::advised_service s = service_of(in);
   pm::service_targets targets;
@@ -143,7 +143,7 @@ outcome<> answer(const request& r, const calibration* c) {
   return out;
 }
 
-explanation no_derivation(const request&, const calibration*) {
+explanation no_advise_derivation(const request&, const calibration*) {
   throw pm::error(pm::error_code::inconsistent,
                   "advise compares many services and has no derivation of its own; allowed: "
                   "explain serving with the same keys");
@@ -160,8 +160,8 @@ std::vector<query> advise_queries() {
       "it costs and whether it harms here, ranked; and the gain of the best of them together";
   q.keys = keys_of_serving();
   q.part = profile_part::all;
-  q.answer = answer;
-  q.explain = no_derivation;
+  q.answer = advise_answer;
+  q.explain = no_advise_derivation;
   return {q, diagnose_query()};
 }
 

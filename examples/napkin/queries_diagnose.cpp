@@ -132,14 +132,14 @@ outcome<> outcome_of(const pm::diagnosis& d) {
   return out;
 }
 
-outcome<> answer(const request& r, const calibration*) {
+outcome<> diagnose_answer(const request& r, const calibration*) {
   inputs<double> in(r);
   pm::deployment d = deployment_of(in);
   d.served_by = *pm::find_engine(in.text("engine"));
   return outcome_of(pm::diagnose(d, iteration_of(in), measured_in(in)));
 }
 
-explanation no_derivation(const request&, const calibration*) {
+explanation no_diagnose_derivation(const request&, const calibration*) {
   throw pm::error(pm::error_code::inconsistent,
                   "diagnose ranks causes and has no derivation of its own; allowed: explain step "
                   "with the same deployment");
@@ -158,8 +158,8 @@ query diagnose_query() {
                 [](const key& k) { return std::string_view(k.name) == measured_key().name; });
   for (key& k : measured_keys()) q.keys.push_back(std::move(k));
   q.part = profile_part::none;
-  q.answer = answer;
-  q.explain = no_derivation;
+  q.answer = diagnose_answer;
+  q.explain = no_diagnose_derivation;
   return q;
 }
 

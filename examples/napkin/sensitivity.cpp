@@ -13,7 +13,7 @@ namespace napkin {
 
 namespace {
 
-constexpr double step = 1e-4;  ///< relative, of a number that may be any
+constexpr double small_step = 1e-4;  ///< relative, of a number that may be any
 
 struct input {
   std::string name{};
@@ -140,8 +140,8 @@ std::optional<slope> slope_of(const answers_beside& answers, const chosen_result
     return slope_between(answers, result, object, x, low, high);
   };
   if (!x.whole) {
-    if (const auto s = between(v * (1.0 - step), v * (1.0 + step))) return s;
-    if (const auto s = between(v * (1.0 - step), v)) return s;
+    if (const auto s = between(v * (1.0 - small_step), v * (1.0 + small_step))) return s;
+    if (const auto s = between(v * (1.0 - small_step), v)) return s;
   }
   if (!is_degree(x)) {
     const double some = std::max(1.0, std::round(0.05 * v));

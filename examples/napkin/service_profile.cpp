@@ -11,8 +11,8 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr std::string_view schema = "perfmodel.service_profile";
-constexpr int version = 1;
+constexpr std::string_view service_schema = "perfmodel.service_profile";
+constexpr int service_version = 1;
 
 /// What a parameter may be: factors from 0.01 to 100; the host's times up to 1000 s.
 number_range range_of(pm::service_parameter p) {
@@ -63,8 +63,8 @@ json service_profile_json(const own_service& of, const std::string& accelerator,
   }
   json confused = json::array();
   for (const auto& [a, b] : found.confused) confused.push_back({name_of(a), name_of(b)});
-  return {{"schema", schema},
-          {"version", version},
+  return {{"schema", service_schema},
+          {"version", service_version},
           {"accelerator", accelerator},
           {"model", of.model},
           {"engine", pm::name_of(of.by)},
@@ -82,14 +82,14 @@ json service_profile_json(const own_service& of, const std::string& accelerator,
 }
 
 bool is_service_profile(const json_field& file) {
-  return file.raw().is_object() && file.has("schema") && file["schema"].raw() == schema;
+  return file.raw().is_object() && file.has("schema") && file["schema"].raw() == service_schema;
 }
 
 void parse_service_profile(const json_field& file, given_profile& into) {
   file.only({"schema", "version", "accelerator", "model", "engine", "layout", "source",
              "parameters", "itl_spread", "ttft_spread", "confused", "runs"});
-  if (file["version"].number() != version) {
-    file["version"].refuse(json_fault::not_allowed, cat(version));
+  if (file["version"].number() != service_version) {
+    file["version"].refuse(json_fault::not_allowed, cat(service_version));
   }
   into.machine.name = named_accelerator(file["accelerator"].text())->name;
   into.text = file["source"].text();

@@ -22,7 +22,7 @@ struct time_name {
 constexpr time_name token_names[] = {
     {"itl_s", 1.0}, {"itl_ms", 1e-3}, {"tpot_ms", 1e-3}, {"mean_tpot_ms", 1e-3}};
 constexpr time_name first_names[] = {{"ttft_s", 1.0}, {"ttft_ms", 1e-3}, {"mean_ttft_ms", 1e-3}};
-constexpr number_range times{.least = 1e-9, .most = 1e9};
+constexpr number_range allowed_times{.least = 1e-9, .most = 1e9};
 
 /// What of a run is not used: percentiles, whole requests, what follows from the rest.
 bool passed_over(std::string_view column) {
@@ -82,7 +82,7 @@ void need_a_time(const pm::service_run& run) {
 
 std::optional<pm::duration<>> time_in(const table_row& r, std::span<const time_name> names) {
   for (const time_name& t : names) {
-    if (r.has(t.name)) return t.seconds * r.number(t.name, times) * pm::second;
+    if (r.has(t.name)) return t.seconds * r.number(t.name, allowed_times) * pm::second;
   }
   return {};
 }
@@ -164,7 +164,7 @@ bool has_number(const json_field& f, std::string_view key) {
 
 std::optional<pm::duration<>> time_in(const json_field& f, std::string_view key) {
   if (!has_number(f, key)) return {};
-  return 1e-3 * f[key].number(times) * pm::second;
+  return 1e-3 * f[key].number(allowed_times) * pm::second;
 }
 
 /// The coefficient of variation of the lengths, where the file has them one by one; of SGLang's

@@ -18,7 +18,7 @@ namespace pm = perfmodel;
 constexpr std::size_t height = 40, most_steps = 10, least_steps = 3;
 constexpr double most_of_it = 0.95;
 
-std::string words(double share) {
+std::string share_text(double share) {
   return cat(fixed(100.0 * share, 1), " %");
 }
 
@@ -72,10 +72,10 @@ bool is_wait(const std::string& limit) {
 /// Amdahl's law, by asking again: what limits is what saves most where it is lifted.
 std::string lifted_text(const summary_part& part) {
   if (part.limit.empty()) return {};
-  std::string s =
-      cat("limit: ", part.limit, ": ", is_wait(part.limit) ? "without it, " : "were it lifted, ",
-          time_text(part.left_s), " are left, ", words((part.time_s - part.left_s) / part.time_s),
-          " less (", fixed(part.time_s / part.left_s, 2), " x)");
+  std::string s = cat(
+      "limit: ", part.limit, ": ", is_wait(part.limit) ? "without it, " : "were it lifted, ",
+      time_text(part.left_s), " are left, ", share_text((part.time_s - part.left_s) / part.time_s),
+      " less (", fixed(part.time_s / part.left_s, 2), " x)");
   if (part.next.empty()) return s;
   return s + cat("; then ", part.next, is_wait(part.next) ? ": without it too, " : ": lifted too, ",
                  time_text(part.next_left_s), " are left");
@@ -94,7 +94,7 @@ table_rows rows_of(const summary_part& part, bool header, std::size_t most) {
   for (std::size_t i = 0; i < n; ++i) longest = std::max(longest, part.steps[i].how.size());
   for (std::size_t i = 0; i < n; ++i) {
     const summary_step& s = part.steps[i];
-    rows.push_back({words(s.time_s / part.time_s), column_name(s.name, longest), s.how,
+    rows.push_back({share_text(s.time_s / part.time_s), column_name(s.name, longest), s.how,
                     "= " + time_text(s.time_s)});
   }
   double others = 0.0;
@@ -109,7 +109,7 @@ table_rows rows_of(const summary_part& part, bool header, std::size_t most) {
     }
   }
   if (n < part.steps.size()) {
-    rows.push_back({words(others / part.time_s), cat(part.steps.size() - n, " more"), names,
+    rows.push_back({share_text(others / part.time_s), cat(part.steps.size() - n, " more"), names,
                     "= " + time_text(others)});
   }
   return rows;
@@ -160,12 +160,13 @@ std::string head_text(const outcome<>& answer) {
       const calibrated_note& note = *answer.calibrated;
       const bool first = key == "ttft_s";
       const pm::time_range& range = first ? *note.first_token : note.range;
-      line += cat(", 80 % within ", time_text(range.low.value()), " to ",
-                  time_text(range.high.value()), " (sigma ",
-                  words(std::log(range.high.value() / range.low.value()) / (2.0 * pm::z90)), ")");
+      line +=
+          cat(", 80 % within ", time_text(range.low.value()), " to ", time_text(range.high.value()),
+              " (sigma ",
+              share_text(std::log(range.high.value() / range.low.value()) / (2.0 * pm::z90)), ")");
       for (const auto& b : note.bounds) {
         if ((std::string_view(b.key) == "bound_ttft_s") != first) continue;
-        line += cat("; bound ", time_text(b.value), ", ", words(b.value / r.value), " of it");
+        line += cat("; bound ", time_text(b.value), ", ", share_text(b.value / r.value), " of it");
       }
     } else {
       line += ": a bound from data sheets, nothing runs faster";

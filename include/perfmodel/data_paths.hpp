@@ -37,6 +37,10 @@ constexpr intensity<T> tile_intensity(const T& tile_m, const std::type_identity_
                T(2.0) * lift<T>(flop) / (each * detail::positive("element", element)));
 }
 
+/// Registers that a thread may have, since compute capability 3.5. Source: NVIDIA, "CUDA C++ Programming
+/// Guide", technical specifications per compute capability.
+inline constexpr double registers_a_thread = 255.0;
+
 /// Bytes that go to memory and back because a kernel wants more registers than a thread has: each of them
 /// is stored and loaded once per use. Source: NVIDIA, "CUDA C++ Programming Guide", local memory.
 /// Leaves out that the L1 keeps some of them. Errors: a negative number.

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+namespace catalog_accelerators {
+
 namespace pm = perfmodel;
 namespace catalog = perfmodel::catalog;
 using Catch::Matchers::WithinAbs;
@@ -388,3 +390,5 @@ TEST_CASE("facts of a die are its architecture's, unless the accelerator states 
   CHECK(pm::l2_partitions_of(own) == 1.0);
   CHECK_THROWS_AS(pm::instruction_rows_of(catalog::tpu_v5e), pm::error);
 }
+
+}  // namespace catalog_accelerators

@@ -6,6 +6,8 @@
 #include <set>
 #include <support/tables.hpp>
 
+namespace catalog_accelerators_second_entry {
+
 namespace pm = perfmodel;
 namespace catalog = perfmodel::catalog;
 using namespace catalog_test;
@@ -186,3 +188,5 @@ TEST_CASE("an alternative of another accelerator or of no field is refused") {
     CHECK_THROWS_AS(catalog::with_alternative(catalog::v100_sxm_32gb, wrong), pm::error);
   }
 }
+
+}  // namespace catalog_accelerators_second_entry

@@ -8,6 +8,8 @@
 
 #include "support/shared.hpp"
 
+namespace catalog_achieved {
+
 namespace pm = perfmodel;
 namespace catalog = perfmodel::catalog;
 
@@ -99,3 +101,5 @@ TEST_CASE("streaming kernels reach 0.6 to 1.02 of the DRAM bandwidth", "[shared]
     CHECK(share < 1.02);
   }
 }
+
+}  // namespace catalog_achieved

@@ -12,6 +12,8 @@
 
 #include "../../validation/recording/product_names.hpp"
 
+namespace catalog_device {
+
 namespace pm = perfmodel;
 namespace catalog = perfmodel::catalog;
 
@@ -147,3 +149,5 @@ TEST_CASE("a driver's device name leads to its catalogue entry and to no other")
   CHECK(key("NVIDIA H200 MIG 1g.18gb") == "");
   CHECK(key("") == "");
 }
+
+}  // namespace catalog_device

@@ -6,6 +6,8 @@
 #include <support/model_fields.hpp>
 #include <support/tables.hpp>
 
+namespace catalog_models {
+
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 
@@ -130,3 +132,5 @@ TEST_CASE("the catalogue equals its second entry, field by field and row by row"
   // The second entry of a later model is its config.json alone, which tests/unit/huggingface.cpp reads.
   CHECK(rows.size() >= 31);
 }
+
+}  // namespace catalog_models

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+namespace catalog_names {
+
 namespace catalog = perfmodel::catalog;
 
 static_assert(catalog::find_accelerator("NVIDIA H100 80GB HBM3") == &catalog::h100_sxm);
@@ -163,3 +165,5 @@ TEST_CASE("an unknown name is answered with relatives, not with names that look 
     CHECK_FALSE(key.starts_with("tpu"));
   }
 }
+
+}  // namespace catalog_names

@@ -12,6 +12,8 @@
 #include "../../validation/calibrate/published_amd.hpp"
 #include "support/shared.hpp"
 
+namespace property_calibrated_amd_measured {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -67,3 +69,5 @@ TEST_CASE("tuned experts on MI300X and MI355X", "[calibrated][shared]") {
   CHECK(pm::coverage_of(every, pm::catalog::aiter_experts_log_sigma) > 0.72);
   CHECK(pm::coverage_of(every, pm::catalog::aiter_experts_log_sigma) < 0.92);
 }
+
+}  // namespace property_calibrated_amd_measured

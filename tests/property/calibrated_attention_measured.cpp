@@ -11,6 +11,8 @@
 #include "support/scalars.hpp"
 #include "support/shared.hpp"
 
+namespace property_calibrated_attention_measured {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -265,3 +267,5 @@ TEST_CASE("longer, wider and more is never faster", "[calibrated]") {
     CHECK(decode(64, context) >= decode(32, context));
   }
 }
+
+}  // namespace property_calibrated_attention_measured

@@ -18,6 +18,8 @@
 #include "../../validation/calibrate/left_out_links.hpp"
 #include "support/shared.hpp"
 
+namespace property_calibrated_collectives_measured {
+
 namespace pm = perfmodel;
 using published::collective_row;
 
@@ -265,3 +267,5 @@ TEST_CASE("what tensor parallelism gains a served Llama 70B", "[calibrated][shar
   CHECK(s.n > 200);
   CHECK(s.median < 0.10);
 }
+
+}  // namespace property_calibrated_collectives_measured

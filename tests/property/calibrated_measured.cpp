@@ -14,6 +14,8 @@
 #include "../../validation/calibrate/published_gemm.hpp"
 #include "support/shared.hpp"
 
+namespace property_calibrated_measured {
+
 namespace pm = perfmodel;
 using published::gemm_row;
 
@@ -220,3 +222,5 @@ TEST_CASE("each part of the formula earns its place on the measurements", "[cali
   CHECK(share_without("l40s", [](p& m) { m.l2_bandwidth = {}; }) > 1.01);
   CHECK(share_without("h200_sxm", [](p& m) { m.power_slowdown = 0.0; }) > 1.1);
 }
+
+}  // namespace property_calibrated_measured

@@ -17,6 +17,8 @@
 #include <sstream>
 #include <support/tables.hpp>
 
+namespace property_calibrated_recorded {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -166,3 +168,5 @@ TEST_CASE("calibrated answers are those recorded", "[calibrated]") {
     }
   }
 }
+
+}  // namespace property_calibrated_recorded

@@ -10,6 +10,8 @@
 #include "../../validation/calibrate/scored_rows.hpp"
 #include "support/shared.hpp"
 
+namespace property_calibrated_scores {
+
 namespace pm = perfmodel;
 using published::scored_row;
 
@@ -162,3 +164,5 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
   CHECK(inside / n > 0.75);
   CHECK(inside / n < 0.90);
 }
+
+}  // namespace property_calibrated_scores

@@ -4,6 +4,8 @@
 
 #include "support/shared.hpp"
 
+namespace property_collectives {
+
 namespace pm = perfmodel;
 using pm::collective_algorithm;
 using pm::collective_op;
@@ -184,3 +186,5 @@ TEST_CASE("no published measurement is faster than the bound", "[shared]") {
   for (const auto& r : custom) compare(r, collective_op::all_reduce);
   CHECK(nccl.rows.size() + custom.rows.size() > 1000);
 }
+
+}  // namespace property_collectives

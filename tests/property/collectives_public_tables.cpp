@@ -11,6 +11,8 @@
 
 #include "../../validation/calibrate/left_out_links.hpp"
 
+namespace property_collectives_public_tables {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 using published::public_row;
@@ -136,3 +138,5 @@ TEST_CASE("a reduce-scatter takes what an all-gather takes, as measured", "[cali
     }
   }
 }
+
+}  // namespace property_collectives_public_tables

@@ -5,6 +5,8 @@
 #include <support/near.hpp>
 #include <support/random.hpp>
 
+namespace property_cost {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
@@ -26,3 +28,5 @@ TEST_CASE("cost, price and rate are inverse to each other, and cost scales as it
     CHECK(near(cost, pm::money_per_token<>(gpus * price * pm::hour / (rate * pm::hour))));
   }
 }
+
+}  // namespace property_cost

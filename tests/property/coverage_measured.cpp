@@ -9,6 +9,8 @@
 #include "support/shared.hpp"
 #include "support/tables.hpp"
 
+namespace property_coverage_measured {
+
 namespace pm = perfmodel;
 
 TEST_CASE("products without their n, their k, their m lie in the interval",
@@ -35,3 +37,5 @@ TEST_CASE("products without their n, their k, their m lie in the interval",
   }
   CHECK(recorded == 2);
 }
+
+}  // namespace property_coverage_measured

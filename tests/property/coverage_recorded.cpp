@@ -10,6 +10,8 @@
 
 #include "../../validation/calibrate/interval_names.hpp"
 
+namespace property_coverage_recorded {
+
 namespace pm = perfmodel;
 
 TEST_CASE("intervals hold 72 to 90 % of what was left out, by operator, chip and kind",
@@ -58,3 +60,5 @@ TEST_CASE("intervals of links hold 72 to 90 % of what was left out and of loans,
   CHECK(lines == 19);
   CHECK(within == lines - 2);
 }
+
+}  // namespace property_coverage_recorded

@@ -8,6 +8,8 @@
 #include "../../validation/calibrate/published_disaggregated.hpp"
 #include "support/shared.hpp"
 
+namespace property_disaggregated_measured {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -41,3 +43,5 @@ TEST_CASE("disaggregated: services on GB200 as published, without speculation", 
     CHECK(of.mean() < 0.25);
   }
 }
+
+}  // namespace property_disaggregated_measured

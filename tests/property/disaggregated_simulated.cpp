@@ -10,6 +10,8 @@
 
 #include "support/random.hpp"
 
+namespace property_disaggregated_simulated {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -190,3 +192,5 @@ TEST_CASE("disaggregated: the open loop against its pools run event by event") {
     }
   }
 }
+
+}  // namespace property_disaggregated_simulated

@@ -12,6 +12,8 @@
 #include "../../validation/calibrate/published_elementwise.hpp"
 #include "support/shared.hpp"
 
+namespace property_elementwise_measured {
+
 namespace pm = perfmodel;
 using published::elementwise_row;
 
@@ -89,3 +91,5 @@ TEST_CASE(
     CHECK(pm::score_of(by_attention).mean > 0.10);
   }
 }
+
+}  // namespace property_elementwise_measured

@@ -5,6 +5,8 @@
 #include <support/near.hpp>
 #include <support/random.hpp>
 
+namespace property_energy {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
@@ -51,3 +53,5 @@ TEST_CASE("the capped clock draws the cap, and falls with it") {
     CHECK(at(idle + dynamic * 1.5) == 1.0);
   }
 }
+
+}  // namespace property_energy

@@ -11,6 +11,8 @@
 #include <support/euler.hpp>
 #include <support/short_quantities.hpp>
 
+namespace property_euler {
+
 namespace pm = perfmodel;
 using perfmodel_test::b;
 using perfmodel_test::bps;
@@ -106,3 +108,5 @@ TEST_CASE("elasticities of queues and prices have the sum that Euler's theorem s
         return pm::rate_for_cost(x[0], usd(x[1]), pm::money_per_token<T>::from_value(x[2])).value();
       });
 }
+
+}  // namespace property_euler

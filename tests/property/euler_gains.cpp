@@ -8,6 +8,8 @@
 #include <support/euler.hpp>
 #include <support/short_quantities.hpp>
 
+namespace property_euler_gains {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::b;
@@ -86,8 +88,6 @@ TEST_CASE("Euler: gains inside kernels are quotients of times, bytes, cycles or 
                []<class T>(const in3<T>& x) {
                  return pm::structured_sparsity_gain(s(x[0]), s(x[1]), s(x[2]));
                });
-  check_law<2>("spilled_bytes", {300.0, 1e6}, {0, 1}, 1,
-               []<class T>(const in2<T>& x) { return pm::spilled_bytes(x[0], x[1]).value(); });
   check_law<5>(
       "tiled_traffic", {4096, 2048, 512, 128, 64}, {1, 1, 1, 1, 1}, 2,
       []<class T>(const in5<T>& x) {
@@ -111,3 +111,5 @@ TEST_CASE("Euler: a small kernel scales with its floors and rates, and with what
   check_law<3>("sampler, rates", {2e-5, 5e12, 3e4}, {1, -1, 0}, 1, sampler);
   check_law<3>("sampler, bytes", {2e-5, 5e12, 3e4}, {1, 0, 1}, 1, sampler);
 }
+
+}  // namespace property_euler_gains

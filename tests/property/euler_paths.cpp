@@ -9,6 +9,8 @@
 #include <support/euler.hpp>
 #include <support/short_quantities.hpp>
 
+namespace property_euler_paths {
+
 namespace pm = perfmodel;
 using perfmodel_test::b;
 using perfmodel_test::bps;
@@ -125,3 +127,5 @@ TEST_CASE("elasticities of schedules have the sum that Euler's theorem says") {
     return pm::peak_live_bytes(std::span<const pm::basic_live_tensor<T>>(all)).value();
   });
 }
+
+}  // namespace property_euler_paths

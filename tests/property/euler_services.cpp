@@ -12,6 +12,8 @@
 #include <support/euler.hpp>
 #include <support/short_quantities.hpp>
 
+namespace property_euler_services {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::b;
@@ -242,3 +244,5 @@ TEST_CASE("goodput: twice the rates of all machines and half the limits are twic
   CHECK(std::abs(twice.collocated / once.collocated - 2.0) <= 1e-5);
   CHECK(std::abs(twice.factor() / once.factor() - 1.0) <= 1e-5);
 }
+
+}  // namespace property_euler_services

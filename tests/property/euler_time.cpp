@@ -13,6 +13,8 @@
 #include <support/euler.hpp>
 #include <support/short_quantities.hpp>
 
+namespace property_euler_time {
+
 namespace pm = perfmodel;
 using perfmodel_test::b;
 using perfmodel_test::bps;
@@ -157,3 +159,5 @@ TEST_CASE("elasticities of queues, savings and drafts have the sum that Euler's 
     return T(pm::speculate(x[0], 4, x[1]).speedup * (1.0 + 4.0 * x[1]));
   });
 }
+
+}  // namespace property_euler_time

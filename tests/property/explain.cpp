@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace property_explain {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 
@@ -131,3 +133,5 @@ TEST_CASE("explain: every number of a data sheet comes with its source, for ever
     }
   }
 }
+
+}  // namespace property_explain

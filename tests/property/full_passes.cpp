@@ -10,6 +10,8 @@
 #include "simulator/passes.hpp"
 #include "support/near.hpp"
 
+namespace property_full_passes {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 namespace sim = perfmodel_test::simulator;
@@ -114,3 +116,5 @@ TEST_CASE("Llama 8B on 8 A100: a higher rate never comes out quicker") {
     CHECK(feasible > 50);
   }
 }
+
+}  // namespace property_full_passes

@@ -5,6 +5,8 @@
 #include <support/near.hpp>
 #include <support/random.hpp>
 
+namespace property_fusion {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
@@ -46,3 +48,5 @@ TEST_CASE("the attention ratio is the byte count's") {
     CHECK(near(pm::attention_fusion_ratio(tokens, dim), 1 + tokens / dim));
   }
 }
+
+}  // namespace property_fusion

@@ -17,6 +17,8 @@
 #include "support/each_field.hpp"
 #include "support/withstand.hpp"
 
+namespace property_hostile_calibrated {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::source_of_trouble;
@@ -304,3 +306,5 @@ TEST_CASE("hostile inputs: a plan") {
       },
       300);
 }
+
+}  // namespace property_hostile_calibrated

@@ -10,6 +10,8 @@
 #include "support/layers.hpp"
 #include "support/withstand.hpp"
 
+namespace property_hostile_inputs {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::withstand;
@@ -152,3 +154,5 @@ TEST_CASE("hostile inputs: a step, a service, and models that cannot be") {
     return of(pm::step_bound(e, {.batch = 4, .context = 128}));
   });
 }
+
+}  // namespace property_hostile_inputs

@@ -6,6 +6,8 @@
 #include <support/near.hpp>
 #include <support/random.hpp>
 
+namespace property_iron_law {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
@@ -59,3 +61,5 @@ TEST_CASE(
     CHECK(near(e.time.value().partial(2) / t, rest, 1e-9));
   }
 }
+
+}  // namespace property_iron_law

@@ -8,6 +8,8 @@
 
 #include "support/order.hpp"
 
+namespace property_kept_passes {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::calibrated_machine;
@@ -188,3 +190,5 @@ TEST_CASE("serving: calibrated answers side by side, in lanes, as one by one") {
     CHECK(near(pm::lanes_of<four>::lane(together.ttft.value(), i), one.ttft.value()));
   }
 }
+
+}  // namespace property_kept_passes

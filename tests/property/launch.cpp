@@ -6,6 +6,8 @@
 #include <support/near.hpp>
 #include <support/random.hpp>
 
+namespace property_launch {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
@@ -71,3 +73,5 @@ TEST_CASE("after the break-even number of calls both ways have taken the same ti
     CHECK(near(calls * before, once + calls * after, 1e-9));
   }
 }
+
+}  // namespace property_launch

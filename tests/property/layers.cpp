@@ -12,6 +12,8 @@
 #include "support/random.hpp"
 #include "support/scalars.hpp"
 
+namespace property_layers {
+
 namespace pm = perfmodel;
 using namespace perfmodel_test;
 
@@ -204,3 +206,5 @@ TEST_CASE("layers: a step with every kind of mixer agrees over all scalars") {
               .time.value());
   }
 }
+
+}  // namespace property_layers

@@ -6,6 +6,8 @@
 #include <support/near.hpp>
 #include <support/random.hpp>
 
+namespace property_littles_law {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
@@ -73,3 +75,5 @@ TEST_CASE("occupancy stays between 0 and 1 and never rises with what a block ask
     CHECK(pm::occupancy(sm, heavier) <= before);
   }
 }
+
+}  // namespace property_littles_law

@@ -6,6 +6,8 @@
 #include "support/shared.hpp"
 #include "support/tables.hpp"
 
+namespace property_loans_measured {
+
 namespace pm = perfmodel;
 
 TEST_CASE("a borrowed profile is nearer than a share of the bound", "[calibrated][shared]") {
@@ -44,3 +46,5 @@ TEST_CASE("the recorded widths of loans are those of the measurements", "[calibr
   }
   CHECK(lines == 43);
 }
+
+}  // namespace property_loans_measured

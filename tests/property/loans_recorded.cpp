@@ -8,6 +8,8 @@
 
 #include "../../validation/calibrate/loan_widths.hpp"
 
+namespace property_loans_recorded {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -46,3 +48,5 @@ TEST_CASE("intervals of loans hold 72 to 90 % of a chip as if it had no profile,
   CHECK(lines == 43);
   CHECK(within == lines - 15);
 }
+
+}  // namespace property_loans_recorded

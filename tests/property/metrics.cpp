@@ -6,6 +6,8 @@
 #include <support/near.hpp>
 #include <support/random.hpp>
 
+namespace property_metrics {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
@@ -72,3 +74,5 @@ TEST_CASE("the efficiency of a static batch lies between 1 / batch and 1") {
   }
   CHECK(pm::static_batch_efficiency(std::array<double, 3>{7, 7, 7}) == 1.0);
 }
+
+}  // namespace property_metrics

@@ -5,6 +5,8 @@
 #include <perfmodel/workload/operators/attention_decode.hpp>
 #include <random>
 
+namespace property_operators_attention {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -128,3 +130,5 @@ TEST_CASE("attention: fusing, grouping, windows and narrow caches never add work
     REQUIRE(close(demand_of(b).dram.total().value(), 3 * base.dram.total().value()));
   }
 }
+
+}  // namespace property_operators_attention

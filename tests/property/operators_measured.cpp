@@ -5,6 +5,8 @@
 #include "../../validation/calibrate/published.hpp"
 #include "support/shared.hpp"
 
+namespace property_operators_measured {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -34,3 +36,5 @@ TEST_CASE("an expert block is never faster than its bound", "[operators][shared]
   CHECK(rows.size() > 500);
   for (const auto& r : rows) not_faster(r, demand_of(r.workload));
 }
+
+}  // namespace property_operators_measured

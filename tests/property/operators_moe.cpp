@@ -4,6 +4,8 @@
 #include <perfmodel/workload/operators/moe.hpp>
 #include <vector>
 
+namespace property_operators_moe {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -110,3 +112,5 @@ TEST_CASE("moe_ffn: ranks together do the block's work and hold its experts", "[
     REQUIRE(demand_of(apart).dram.total() > demand_of(whole).dram.total());
   }
 }
+
+}  // namespace property_operators_moe

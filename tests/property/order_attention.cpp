@@ -7,6 +7,8 @@
 
 #include "support/order.hpp"
 
+namespace property_order_attention {
+
 namespace pm = perfmodel;
 using perfmodel_test::calibrated_machine;
 using perfmodel_test::calibrated_machines;
@@ -168,3 +170,5 @@ TEST_CASE("calibrated prefill attention: more takes longer, but where its law sa
     by_three_quarters.rises(t / 4.0, u, where);
   }
 }
+
+}  // namespace property_order_attention

@@ -10,6 +10,8 @@
 
 #include "support/order.hpp"
 
+namespace property_order_operators {
+
 namespace pm = perfmodel;
 using perfmodel_test::calibrated_machine;
 using perfmodel_test::calibrated_machines;
@@ -132,3 +134,5 @@ TEST_CASE("streaming operators: more elements take longer", "[calibrated][order]
       },
       [](pm::norm& e, random_numbers& x) { e.rows += whole(x, 1, 1e3); });
 }
+
+}  // namespace property_order_operators

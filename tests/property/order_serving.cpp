@@ -8,6 +8,8 @@
 
 #include "support/order.hpp"
 
+namespace property_order_serving {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::calibrated_machine;
@@ -268,3 +270,5 @@ TEST_CASE("a calibrated service: more bandwidth, links and memory never make it 
     through.rises(a.throughput.value(), b.throughput.value(), where);
   }
 }
+
+}  // namespace property_order_serving

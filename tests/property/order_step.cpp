@@ -7,6 +7,8 @@
 
 #include "support/order.hpp"
 
+namespace property_order_step {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::calibrated_machine;
@@ -171,3 +173,5 @@ TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
                 [&] { return c.small_kernels.any(); });
   }
 }
+
+}  // namespace property_order_step

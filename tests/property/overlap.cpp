@@ -7,6 +7,8 @@
 #include <support/random.hpp>
 #include <vector>
 
+namespace property_overlap {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
@@ -82,3 +84,5 @@ TEST_CASE("a simulated double buffer takes double_buffered_time") {
     CHECK((stages - 2) * compute < load);
   }
 }
+
+}  // namespace property_overlap

@@ -8,6 +8,8 @@
 #include "../../validation/calibrate/published_own_services.hpp"
 #include "support/shared.hpp"
 
+namespace property_own_services {
+
 namespace pm = perfmodel;
 
 TEST_CASE("own services: five runs tell of the others", "[calibrated][shared]") {
@@ -48,3 +50,5 @@ TEST_CASE("own services: five runs tell of the others", "[calibrated][shared]") 
     CHECK(is[1] > 0.60 * is[2]);
   }
 }
+
+}  // namespace property_own_services

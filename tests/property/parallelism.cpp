@@ -9,6 +9,8 @@
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/parallel/zero.hpp>
 
+namespace property_parallelism {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -183,3 +185,5 @@ TEST_CASE("sequence parallelism keeps all activations once, and never more on a 
     }
   }
 }
+
+}  // namespace property_parallelism

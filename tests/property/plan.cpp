@@ -9,6 +9,8 @@
 
 #include "support/random.hpp"
 
+namespace property_plan {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 
@@ -158,3 +160,5 @@ TEST_CASE("plan: more devices are never dearer, nor is a wider choice of machine
     CHECK(pm::plan_bound(looser).frontier.front().cost_per_million->value() <= cheapest);
   }
 }
+
+}  // namespace property_plan

@@ -8,6 +8,8 @@
 
 #include "support/random.hpp"
 
+namespace property_plan_bounds {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 
@@ -79,3 +81,5 @@ TEST_CASE("plan: no point answers sooner than its bound, nor sends more, pools a
   CHECK(of.pools >= 100);
   CHECK(of.drafts >= 100);
 }
+
+}  // namespace property_plan_bounds

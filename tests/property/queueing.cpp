@@ -6,6 +6,8 @@
 #include <support/random.hpp>
 #include <vector>
 
+namespace property_queueing {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
@@ -154,3 +156,5 @@ TEST_CASE("the decode batch is where iterating B = x t(B) arrives") {
     CHECK(more.batch > 1.1 * e.batch);  // faster than the load
   }
 }
+
+}  // namespace property_queueing

@@ -12,6 +12,8 @@
 
 #include "support/shared.hpp"
 
+namespace property_requests_measured {
+
 namespace pm = perfmodel;
 namespace sim = perfmodel_test::simulator;
 using sim::record;
@@ -111,3 +113,5 @@ TEST_CASE("requests of a run: a mixture of experts, of which the run uses few",
   CHECK(worst_quantile(o.of(&record::ttft), r.ttft) < 0.155);
   CHECK(worst_quantile(o.of(&record::e2e), r.e2e) < 0.025);
 }
+
+}  // namespace property_requests_measured

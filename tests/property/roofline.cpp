@@ -7,6 +7,8 @@
 #include <support/near.hpp>
 #include <support/random.hpp>
 
+namespace property_roofline {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using perfmodel_test::random_numbers;
@@ -118,3 +120,5 @@ TEST_CASE("the intensities of an FFN gate product over the batch") {
     last = intensity(m);
   }
 }
+
+}  // namespace property_roofline

@@ -6,6 +6,8 @@
 
 #include "support/scalars.hpp"
 
+namespace property_scalars_calibrated {
+
 namespace pm = perfmodel;
 using perfmodel_test::check_scalars;
 
@@ -62,3 +64,5 @@ TEST_CASE("scalars: calibrated policy over elementwise and norm", "[scalars][cal
       },
       1000.0, 4096.0);
 }
+
+}  // namespace property_scalars_calibrated

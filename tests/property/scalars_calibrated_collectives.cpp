@@ -7,6 +7,8 @@
 
 #include "support/scalars.hpp"
 
+namespace property_scalars_calibrated_collectives {
+
 namespace pm = perfmodel;
 using pm::collective_implementation;
 using pm::collective_op;
@@ -135,3 +137,5 @@ TEST_CASE("reduce-scatter and all-gather send what a ring all-reduce sends", "[c
     CHECK(at(half, bytes).time + at(other, bytes).time > at(s, bytes).time);
   }
 }
+
+}  // namespace property_scalars_calibrated_collectives

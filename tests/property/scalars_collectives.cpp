@@ -2,6 +2,8 @@
 #include <perfmodel/collectives.hpp>
 #include <support/scalars.hpp>
 
+namespace property_scalars_collectives {
+
 namespace pm = perfmodel;
 using perfmodel_test::check_scalars;
 
@@ -74,3 +76,5 @@ TEST_CASE("the bound of no bytes is zero over all scalars") {
       },
       0.0, 450e9);
 }
+
+}  // namespace property_scalars_collectives

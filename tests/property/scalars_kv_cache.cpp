@@ -5,6 +5,8 @@
 #include <support/layers.hpp>
 #include <support/scalars.hpp>
 
+namespace property_scalars_kv_cache {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::check_scalars;
@@ -93,3 +95,5 @@ TEST_CASE("kv_cache: sequences, which round down, agree at a point and in every 
     CHECK(range.hi() >= sequences(capacity[i] * 1.009, context[i]));
   }
 }
+
+}  // namespace property_scalars_kv_cache

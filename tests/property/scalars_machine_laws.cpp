@@ -11,6 +11,8 @@
 #include <support/scalars.hpp>
 #include <support/short_quantities.hpp>
 
+namespace property_scalars_machine_laws {
+
 namespace pm = perfmodel;
 using perfmodel_test::b;
 using perfmodel_test::bps;
@@ -215,3 +217,5 @@ TEST_CASE("metrics agree over all scalars") {
   check_scalars([]<class T>(const std::array<T, 3>& x) { return pm::static_batch_efficiency(x); },
                 20.0, 50.0, 200.0);
 }
+
+}  // namespace property_scalars_machine_laws

@@ -15,6 +15,8 @@
 
 #include "support/scalars.hpp"
 
+namespace property_scalars_operators {
+
 namespace pm = perfmodel;
 using perfmodel_test::check_scalars;
 
@@ -266,3 +268,5 @@ TEST_CASE("operators: every lane and every end of a range is checked", "[scalars
                       .tokens = {0.5, 2.0}, .hidden = 64.0, .intermediate = 64.0}),
                   pm::error);
 }
+
+}  // namespace property_scalars_operators

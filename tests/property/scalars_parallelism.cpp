@@ -8,6 +8,8 @@
 #include <perfmodel/parallel/zero.hpp>
 #include <support/scalars.hpp>
 
+namespace property_scalars_parallelism {
+
 namespace pm = perfmodel;
 using perfmodel_test::check_scalars;
 
@@ -192,3 +194,5 @@ TEST_CASE("activations and blocks of a sequence agree over all scalars") {
       },
       64000.0, 8.0);
 }
+
+}  // namespace property_scalars_parallelism

@@ -3,6 +3,8 @@
 #include <perfmodel/workload/operators/gemm.hpp>
 #include <support/scalars.hpp>
 
+namespace property_scalars_roofline {
+
 namespace pm = perfmodel;
 using perfmodel_test::check_scalars;
 
@@ -73,3 +75,5 @@ TEST_CASE("utilisation agrees over all scalars") {
   };
   check_scalars(mfu, 16.0, 8192.0);
 }
+
+}  // namespace property_scalars_roofline

@@ -4,6 +4,8 @@
 #include <perfmodel/workload/catalog/all.hpp>
 #include <support/scalars.hpp>
 
+namespace property_scalars_serving {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::check_scalars;
@@ -130,3 +132,5 @@ TEST_CASE("serving: a range of concurrency from one encloses what it holds") {
     CHECK(perfmodel_test::close(lanes.itl.value()[i], of(mixed[i]).itl.value(), 1e-12));
   }
 }
+
+}  // namespace property_scalars_serving

@@ -2,6 +2,8 @@
 #include <perfmodel/speculative.hpp>
 #include <support/scalars.hpp>
 
+namespace property_scalars_speculative {
+
 namespace pm = perfmodel;
 using perfmodel_test::check_scalars;
 
@@ -59,3 +61,5 @@ TEST_CASE("operations and the batch limit agree over all scalars") {
       },
       295.2, 2.0);
 }
+
+}  // namespace property_scalars_speculative

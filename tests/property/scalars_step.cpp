@@ -5,6 +5,8 @@
 #include <perfmodel/workload/catalog/all.hpp>
 #include <support/scalars.hpp>
 
+namespace property_scalars_step {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::check_scalars;
@@ -105,3 +107,5 @@ TEST_CASE("step: an efficient policy agrees over all scalars") {
       },
       0.7, 0.8, 2e-6, 48.0, 3000.0);
 }
+
+}  // namespace property_scalars_step

@@ -9,6 +9,8 @@
 #include "support/near.hpp"
 #include "support/random.hpp"
 
+namespace property_sensitivity {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using scalar = pm::dual<5>;
@@ -69,3 +71,5 @@ TEST_CASE("sensitivity: elasticities are slopes of the logarithm, and those of a
     CHECK(perfmodel_test::near(sum, -1.0, 1e-9));
   }
 }
+
+}  // namespace property_sensitivity

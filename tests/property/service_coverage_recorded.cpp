@@ -7,6 +7,8 @@
 #include <string>
 #include <support/tables.hpp>
 
+namespace property_service_coverage_recorded {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -43,3 +45,5 @@ TEST_CASE("intervals of services hold 72 to 90 % of what was left out, by engine
   CHECK(kinds ==
         std::map<std::string, int>{{"elsewhere", 2}, {"fitted", 12}, {"pools", 2}, {"widened", 2}});
 }
+
+}  // namespace property_service_coverage_recorded

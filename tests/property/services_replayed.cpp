@@ -9,6 +9,8 @@
 #include "../../validation/calibrate/published_services.hpp"
 #include "support/shared.hpp"
 
+namespace property_services_replayed {
+
 namespace pm = perfmodel;
 namespace sim = perfmodel_test::simulator;
 using sim::record;
@@ -60,3 +62,5 @@ TEST_CASE("published services: DeepSeek-R1 by SGLang, times to first token",
   CHECK(median < 2.4 * rows);
   CHECK(in_time == rows);
 }
+
+}  // namespace property_services_replayed

@@ -11,6 +11,8 @@
 #include "support/random.hpp"
 #include "support/shared.hpp"
 
+namespace property_serving {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -121,3 +123,5 @@ TEST_CASE("serving: memory-bound decoding has the closed form B = x t0 / (1 - x 
     CHECK(near(s.batch, x * t0 / (1 - x * t1), 1e-6));
   }
 }
+
+}  // namespace property_serving

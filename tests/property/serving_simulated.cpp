@@ -13,6 +13,8 @@
 #include "support/near.hpp"
 #include "support/tables.hpp"
 
+namespace property_serving_simulated {
+
 namespace pm = perfmodel;
 namespace sim = perfmodel_test::simulator;
 using perfmodel_test::near;
@@ -191,3 +193,5 @@ TEST_CASE("service: the laws against simulations") {
     }
   }
 }
+
+}  // namespace property_serving_simulated

@@ -9,6 +9,8 @@
 #include "../../validation/calibrate/published_drafts.hpp"
 #include "support/shared.hpp"
 
+namespace property_speculation_measured {
+
 namespace pm = perfmodel;
 using published::traced_drafts;
 
@@ -71,3 +73,5 @@ TEST_CASE("copies come in runs, and learned drafts do not", "[speculation][share
     if (t.proposer == "ngram") CHECK(over_positions > 1.15 * t.tokens_per_pass(7));
   }
 }
+
+}  // namespace property_speculation_measured

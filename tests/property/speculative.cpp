@@ -4,6 +4,8 @@
 #include <perfmodel/speculative.hpp>
 #include <vector>
 
+namespace property_speculative {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -110,3 +112,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace property_speculative

@@ -13,6 +13,8 @@
 #include "support/near.hpp"
 #include "support/random.hpp"
 
+namespace property_step {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -363,3 +365,5 @@ TEST_CASE("step: the rate of one stream never exceeds bandwidth over weights") {
     CHECK(rate <= entry.spec->dram.bandwidth.value() / weights * (1 + 1e-4));
   }
 }
+
+}  // namespace property_step

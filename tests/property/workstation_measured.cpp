@@ -12,6 +12,8 @@
 #include "../../validation/calibrate/published_workstation.hpp"
 #include "support/shared.hpp"
 
+namespace property_workstation_measured {
+
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 using Catch::Matchers::WithinRel;
@@ -182,3 +184,5 @@ TEST_CASE("a 4090 reads weights as fast as RTX PRO 6000's share says", "[calibra
   }
   CHECK(rows == 2);
 }
+
+}  // namespace property_workstation_measured

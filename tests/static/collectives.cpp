@@ -1,6 +1,8 @@
 // Collectives, worked by hand.
 #include <perfmodel/collectives.hpp>
 
+namespace static_collectives {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -136,3 +138,5 @@ constexpr auto knee = pm::knee_message(8, 5.0 * pm::us, 450.0 * pm::GB_per_s);
 static_assert(near_to(knee.quantity().value(), 18e6, 1e-12));
 
 }  // namespace
+
+}  // namespace static_collectives

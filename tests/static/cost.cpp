@@ -3,6 +3,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <support/near.hpp>
 
+namespace static_cost {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -29,3 +31,5 @@ static_assert(near(pm::cost_per_token(1, 1_USD_per_h, b, 0.05) /
                    8.0));
 
 }  // namespace
+
+}  // namespace static_cost

@@ -6,6 +6,8 @@
 #include <perfmodel/workload/catalog/llama.hpp>
 #include <support/near.hpp>
 
+namespace static_deployment {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -54,3 +56,5 @@ static_assert(pm::require_fits<cat::h100_sxm, cat::llama_3_70b, 8, pm::fp8, pm::
 static_assert(pm::require_fits<cat::h100_sxm, cat::llama_3_8b, 1, pm::bf16, pm::bf16, 32, 8192>);
 
 }  // namespace
+
+}  // namespace static_deployment

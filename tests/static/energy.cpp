@@ -3,6 +3,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <support/near.hpp>
 
+namespace static_energy {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -38,3 +40,5 @@ static_assert(pm::clock_under_cap(700_W, 100_W, 500_W, 3).clock_share == 1.0);
 static_assert(!pm::clock_under_cap(100_W, 100_W, 500_W, 3).feasible);
 
 }  // namespace
+
+}  // namespace static_energy

@@ -3,6 +3,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <support/near.hpp>
 
+namespace static_fusion {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -48,3 +50,5 @@ static_assert(both.flop() == multiply.flop() + activate.flop());
 static_assert(both.launches == 1 && both.format == pm::bf16);
 
 }  // namespace
+
+}  // namespace static_fusion

@@ -3,6 +3,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <support/near.hpp>
 
+namespace static_iron_law {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -30,3 +32,5 @@ static_assert(pm::serial(3_ms, 4_ms) == 7_ms);
 static_assert(pm::overlapped(3_ms, 4_ms) == 4_ms);
 
 }  // namespace
+
+}  // namespace static_iron_law

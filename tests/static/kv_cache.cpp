@@ -2,6 +2,8 @@
 #include <perfmodel/kv_cache.hpp>
 #include <support/near.hpp>
 
+namespace static_kv_cache {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 
@@ -46,3 +48,5 @@ static_assert(near(pm::paging_tax(600.0 * pm::ns, 600.0 * pm::ns, 16.0, 4096.0 *
                    0.6));
 
 }  // namespace
+
+}  // namespace static_kv_cache

@@ -3,6 +3,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <support/near.hpp>
 
+namespace static_launch {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -36,3 +38,5 @@ static_assert(pm::shortest_hidden_kernel(pm::launch_costs{.cpu = 5_us, .gap = 1_
               5_us - 1_us);
 
 }  // namespace
+
+}  // namespace static_launch

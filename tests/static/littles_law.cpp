@@ -3,6 +3,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <support/near.hpp>
 
+namespace static_littles_law {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -39,3 +41,5 @@ static_assert(near(pm::throughput_of(64.0, 120_ms), 533.3333_tok_per_s, 1e-6));
 static_assert(near(pm::requests_in_system(2_req_per_s, 5_s), 10_req));
 
 }  // namespace
+
+}  // namespace static_littles_law

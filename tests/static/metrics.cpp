@@ -3,6 +3,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <support/near.hpp>
 
+namespace static_metrics {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -52,3 +54,5 @@ static_assert(pm::expected_maximum(10_ms, 1_ms, 1) == 10_ms);
 static_assert(near(pm::end_to_end(500_ms, 40_ms, 200), 8.46_s));
 
 }  // namespace
+
+}  // namespace static_metrics

@@ -3,6 +3,8 @@
 #include <perfmodel/workload/model/kv_shape.hpp>
 #include <perfmodel/workload/model/parameters.hpp>
 
+namespace static_models {
+
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 
@@ -55,3 +57,5 @@ constexpr pm::transformer wider = [] {
 static_assert(pm::kv_bytes_per_token(wider) == 4.0 * pm::kv_bytes_per_token(catalog::llama_3_8b));
 
 }  // namespace
+
+}  // namespace static_models

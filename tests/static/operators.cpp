@@ -13,6 +13,8 @@
 #include <perfmodel/workload/operators/softmax.hpp>
 #include <perfmodel/workload/operators/swiglu.hpp>
 
+namespace static_operators {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -91,3 +93,5 @@ static_assert(pm::sparse_2_4_byte_share(pm::fp8) == 0.625);
 static_assert(pm::sparse_2_4_byte_share(pm::int4) == 0.75);
 
 }  // namespace
+
+}  // namespace static_operators

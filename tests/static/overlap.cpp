@@ -3,6 +3,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <support/near.hpp>
 
+namespace static_overlap {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -43,3 +45,5 @@ static_assert(pm::stages_needed(500_ns, 250_ns) == 3);
 static_assert(pm::stages_that_fit(227_KiB, 98304_B) == 2);
 
 }  // namespace
+
+}  // namespace static_overlap

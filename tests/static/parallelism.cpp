@@ -7,6 +7,8 @@
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/parallel/zero.hpp>
 
+namespace static_parallelism {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -281,3 +283,5 @@ static_assert(
             6e9, 1e-12));
 
 }  // namespace
+
+}  // namespace static_parallelism

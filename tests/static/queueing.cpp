@@ -3,6 +3,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <support/near.hpp>
 
+namespace static_queueing {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -44,3 +46,5 @@ static_assert(
     !pm::decode_batch(2_req_per_s, 250.0 * pm::token_per_request, 20_ms, 0.5_ms, 13).feasible);
 
 }  // namespace
+
+}  // namespace static_queueing

@@ -4,6 +4,8 @@
 #include <perfmodel/workload/operators/gemm.hpp>
 #include <support/near.hpp>
 
+namespace static_roofline {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -64,3 +66,5 @@ static_assert(near(demand_of(int4).dram.read, (0.53125 * 8192 * 8192 + 2.0 * 819
 static_assert(demand_of(int4).format == pm::bf16);
 
 }  // namespace
+
+}  // namespace static_roofline

@@ -5,6 +5,8 @@
 #include <perfmodel/workload/operators/gemm.hpp>
 #include <support/near.hpp>
 
+namespace static_sensitivity {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 
@@ -26,3 +28,5 @@ static_assert(near(matrix_product[0].value, -1.0));
 static_assert(matrix_product[2].value == 0.0);
 
 }  // namespace
+
+}  // namespace static_sensitivity

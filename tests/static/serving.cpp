@@ -4,6 +4,8 @@
 #include <perfmodel/workload/catalog/llama.hpp>
 #include <support/near.hpp>
 
+namespace static_serving {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -33,3 +35,5 @@ static_assert(near(limited.throughput.value() * limited.e2e.value(), 30.0));
 static_assert(near(limited.wait.value(), 2 * (limited.e2e - limited.wait).value()));
 
 }  // namespace
+
+}  // namespace static_serving

@@ -14,6 +14,8 @@
 #include <perfmodel/workload/operators/gemm.hpp>
 #include <support/near.hpp>
 
+namespace static_small_laws {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using namespace perfmodel::catalog;
@@ -111,3 +113,5 @@ static_assert(near(pm::forward_flop(70e9, 4096) / 1_TFLOP, 573.44, 1e-12));
 static_assert(near(pm::training_flop(70e9, 1) / 1_GFLOP, 420.0, 1e-12));
 
 }  // namespace
+
+}  // namespace static_small_laws

@@ -2,6 +2,8 @@
 #include <array>
 #include <perfmodel/speculative.hpp>
 
+namespace static_speculative {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -107,3 +109,5 @@ static_assert(near_to(all.emitted.quantity().value(), 3.3616, 1e-12) && all.feas
 static_assert(all.best_draft_length == pm::best_draft_length(0.8, 0.05));
 
 }  // namespace
+
+}  // namespace static_speculative

@@ -4,6 +4,8 @@
 #include <perfmodel/workload/catalog/llama.hpp>
 #include <support/near.hpp>
 
+namespace static_step {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -41,3 +43,5 @@ static_assert(near(long_context.terms["kv_cache"] / long_context.time, 0.231, 0.
 static_assert(name_of(pm::operator_class::experts)[0] == 'e');
 
 }  // namespace
+
+}  // namespace static_step

@@ -7,6 +7,8 @@
 #include <perfmodel/units/named.hpp>
 #include <support/near.hpp>
 
+namespace static_units {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -95,3 +97,5 @@ static_assert(pm::label("H100") == pm::label("H100") && !(pm::label("H100") == p
 static_assert(pm::label("01234567890123456789012345678901234567890123456").view().size() == 47);
 
 }  // namespace
+
+}  // namespace static_units

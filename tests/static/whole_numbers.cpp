@@ -5,6 +5,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
 
+namespace static_whole_numbers {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using pm::catalog::h100_sxm;
@@ -89,3 +91,5 @@ static_assert(std::same_as<pm::promoted<int, long>, double>);
 static_assert(std::same_as<pm::promoted<int, pm::number_format, d1, double>, d1>);
 
 }  // namespace
+
+}  // namespace static_whole_numbers

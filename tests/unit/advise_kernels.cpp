@@ -13,6 +13,8 @@
 
 #include "support/near.hpp"
 
+namespace unit_advise_kernels {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -68,7 +70,7 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
 
   // Four chains in each of 32 layers, whose registers spill 45 of 300 values a thread.
   const auto saved = pm::chain_saving(pm::bytes<>::from_value(rows * width * 2), 4.0 * 32);
-  const auto spilled = pm::spilled_bytes(300.0, 32 * rows * width);
+  const auto spilled = pm::spilled_bytes(300.0, 255.0, 32 * rows * width);
   const auto fused = 2.0 * saved.dram.total();
   CHECK(near(
       gain("kernel_fusion"),
@@ -156,3 +158,5 @@ TEST_CASE("advice by hand: scores that a fused kernel keeps, and prompts on twic
   CHECK(shared.devices == 2.0);
   CHECK(shared.why.find("a block of 256 tokens") == 0);
 }
+
+}  // namespace unit_advise_kernels

@@ -5,6 +5,8 @@
 
 #include "support/near.hpp"
 
+namespace unit_attention_mixed {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 
@@ -109,3 +111,5 @@ TEST_CASE("attention mixed: tiles hide memory in part, after a floor") {
   CHECK(near(e.mfu, flop / 1e14 / e.time.value()));
   CHECK(near(e.mbu, us(e.terms["memory"]) * 0.8 / us(e.time)));
 }
+
+}  // namespace unit_attention_mixed

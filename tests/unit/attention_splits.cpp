@@ -2,6 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/calibrated/attention_splits.hpp>
 
+namespace unit_attention_splits {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -57,3 +59,5 @@ TEST_CASE("attention splits: prefill cuts keys into parts of 128 while places ar
   w.batch = 2;
   CHECK(parts(w, whole) == 1);
 }
+
+}  // namespace unit_attention_splits

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace unit_audit {
+
 using namespace perfmodel;
 using Catch::Matchers::WithinRel;
 
@@ -338,3 +340,5 @@ TEST_CASE("what a claim would take: 280 tokens/s of 4 streams at 85 ms", "[audit
   const auto refuses = [](std::span<const slip_question>) { return std::optional<double>(); };
   CHECK(needed_inputs(5.0, counts, refuses).empty());
 }
+
+}  // namespace unit_audit

@@ -10,6 +10,8 @@
 
 #include "support/random.hpp"
 
+namespace unit_balance {
+
 namespace pm = perfmodel;
 
 namespace {
@@ -218,3 +220,5 @@ TEST_CASE("balanced_batch: its slope by a number is the root's, and lanes have t
   CHECK(near(range.lo(), 60.0));
   CHECK(near(range.hi(), 80.0));
 }
+
+}  // namespace unit_balance

@@ -6,6 +6,8 @@
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 
+namespace unit_balanced_batch {
+
 namespace pm = perfmodel;
 namespace cat = pm::catalog;
 
@@ -46,3 +48,5 @@ TEST_CASE("calibrated_time: a pass by its time alone is the prediction's, operat
     }
   }
 }
+
+}  // namespace unit_balanced_batch

@@ -14,6 +14,8 @@
 #include "support/random.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_calibrated {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 using perfmodel_test::refusal;
@@ -678,3 +680,5 @@ TEST_CASE("a derivation names the facts of the die", "[calibrated]") {
     return i.name == "h100_sxm.instruction_rows" && i.source.find("PTX") != std::string::npos;
   }));
 }
+
+}  // namespace unit_calibrated

@@ -6,6 +6,8 @@
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 
+namespace unit_calibrated_amd {
+
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 using Catch::Matchers::WithinRel;
@@ -98,3 +100,5 @@ TEST_CASE("an AMD product, block of experts and prefill are never below their bo
     }
   }
 }
+
+}  // namespace unit_calibrated_amd

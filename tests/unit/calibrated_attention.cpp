@@ -16,6 +16,8 @@
 
 #include "support/each_field.hpp"
 
+namespace unit_calibrated_attention {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 using perfmodel_test::refusal;
@@ -700,3 +702,5 @@ TEST_CASE("every attention and expert profile of the catalogue is valid", "[cali
     CHECK(refusal([&] { require_valid(c::moe_profile_of(*a).value); }) == "nothing refused");
   }
 }
+
+}  // namespace unit_calibrated_attention

@@ -10,6 +10,8 @@
 
 #include "support/each_field.hpp"
 
+namespace unit_calibrated_collectives {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 using pm::us;
@@ -465,3 +467,5 @@ TEST_CASE("one rank of two fabrics sends nothing, and no message that cannot be"
           }).starts_with("PM-E010: message is "));
   }
 }
+
+}  // namespace unit_calibrated_collectives

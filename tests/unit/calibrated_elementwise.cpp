@@ -4,6 +4,8 @@
 #include <cmath>
 #include <perfmodel/calibrated/elementwise.hpp>
 
+namespace unit_calibrated_elementwise {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 
@@ -87,3 +89,5 @@ TEST_CASE("up to 16 look-ups come one after the other", "[calibrated]") {
   CHECK_THAT(e.mbu,
              WithinRel(pm::demand_of(few).dram.total().value() / 1e12 / e.time.value(), 1e-9));
 }
+
+}  // namespace unit_calibrated_elementwise

@@ -4,6 +4,8 @@
 
 #include "support/near.hpp"
 
+namespace unit_calibrated_gemm {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 
@@ -151,3 +153,5 @@ TEST_CASE("gemm: activations are narrowed at DRAM speed where that is longer, in
   CHECK(calibrated_estimate(round_device(), blocks, {round_machine(), engine})
             .terms.find("quantise") == nullptr);
 }
+
+}  // namespace unit_calibrated_gemm

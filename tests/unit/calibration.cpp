@@ -10,6 +10,8 @@
 #include "support/random.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_calibration {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
@@ -351,3 +353,5 @@ TEST_CASE("a product that cannot be is refused by the number of its row", "[cali
   CHECK(refused(64.0, HUGE_VAL) ==
         "PM-E010: measurement 5: weight_copies is inf; allowed: at most 1e30");
 }
+
+}  // namespace unit_calibration

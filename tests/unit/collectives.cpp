@@ -9,6 +9,8 @@
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
 
+namespace unit_collectives {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 
@@ -251,3 +253,5 @@ TEST_CASE("a message too small for a rate is refused", "[collectives]") {
   c.message = pm::message_bytes<>(0.0 * pm::byte);
   CHECK(pm::collective_time(pm::catalog::h100_sxm.fabric, c).time == 0.0 * pm::second);
 }
+
+}  // namespace unit_collectives

@@ -11,6 +11,8 @@
 #include "../../validation/compare/machine.hpp"
 #include "../../validation/compare/predict.hpp"
 
+namespace unit_compare_h200 {
+
 namespace pv = perfmodel::validation;
 
 namespace {
@@ -398,3 +400,5 @@ TEST_CASE("compare: the goal, and the law that misses it") {
   CHECK(wrong.find("stream_time") == std::string::npos);
   CHECK(pv::goal_lines({}).empty());
 }
+
+}  // namespace unit_compare_h200

@@ -9,6 +9,8 @@
 #include <perfmodel/workload/config/huggingface.hpp>
 #include <perfmodel/workload/model/parameters.hpp>
 
+namespace unit_config_families {
+
 namespace pm = perfmodel;
 using Catch::Approx;
 using nlohmann::json;
@@ -247,3 +249,5 @@ TEST_CASE("fields that other families have are checked", "[models][errors]") {
   CHECK(refusal_of(repeated, "model_type", "jamba").find("a list of equal numbers") !=
         std::string::npos);
 }
+
+}  // namespace unit_config_families

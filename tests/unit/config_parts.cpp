@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+namespace unit_config_parts {
+
 namespace pm = perfmodel;
 using nlohmann::json;
 using pm::detail::glob_matches;
@@ -274,3 +276,5 @@ TEST_CASE("layers by intervals end where they begin, and some share what others 
         std::vector<double>{5, 9});
   CHECK(layers(with(routed, "num_kv_shared_layers", 3)) == std::vector<double>{9, 3});
 }
+
+}  // namespace unit_config_parts

@@ -4,6 +4,8 @@
 #include <perfmodel/units/convention.hpp>
 #include <perfmodel/units/literals.hpp>
 
+namespace unit_conventions {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 
@@ -32,3 +34,5 @@ TEST_CASE("conversions carry derivatives") {
   const pm::two_way_bandwidth<dual> both(pm::bandwidth<dual>::from_value(dual::variable(900e9, 0)));
   CHECK(pm::one_way(both).value().partial(0) == 0.5);
 }
+
+}  // namespace unit_conventions

@@ -5,6 +5,8 @@
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 
+namespace unit_cost {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -21,3 +23,5 @@ TEST_CASE("cost refuses no machines, no tokens and an impossible utilisation") {
         "PM-E010: utilisation is 0; allowed: more than 0");
   CHECK(pm::cost_per_token(1, 0_USD_per_h, 1_tok_per_s) == 0.0 * pm::usd_per_million_tokens);
 }
+
+}  // namespace unit_cost

@@ -7,6 +7,8 @@
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/units/literals.hpp>
 
+namespace unit_data_paths {
+
 using namespace perfmodel;
 using namespace perfmodel::literals;
 using Catch::Matchers::WithinAbs;
@@ -130,3 +132,5 @@ TEST_CASE("a node is its devices together", "[data_paths]") {
   CHECK_THAT(dram_bandwidth(eight).value(), WithinRel(26.8e12, 1e-12));
   CHECK_THAT(peak(eight, bf16).value(), WithinRel(7915.2e12, 1e-12));
 }
+
+}  // namespace unit_data_paths

@@ -11,6 +11,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_deployment {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -179,3 +181,5 @@ TEST_CASE("require_fits: a layout that cannot be is refused before any byte is c
         "PM-E030: the layout takes more accelerators than there are: 16 against 8");
   CHECK(near(over(8).value(), 17.64e9, 1e-3));
 }
+
+}  // namespace unit_deployment

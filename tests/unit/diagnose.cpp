@@ -11,6 +11,8 @@
 
 #include "support/refusal.hpp"
 
+namespace unit_diagnose {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using Catch::Matchers::WithinAbs;
@@ -366,3 +368,5 @@ TEST_CASE("diagnose: bad input is refused by name") {
   CHECK(why(with(pass(10), [](pm::measured_pass& m) { m.sectors = 0.0; })).find("sectors") !=
         std::string::npos);
 }
+
+}  // namespace unit_diagnose

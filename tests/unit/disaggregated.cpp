@@ -9,6 +9,8 @@
 #include "support/refusal.hpp"
 #include "support/scalars.hpp"
 
+namespace unit_disaggregated {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::check_scalars;
@@ -283,3 +285,5 @@ TEST_CASE("goodput: the factor is one of rates; infinite where the pools alone h
   CHECK(factor(6, 0) == pm::detail::infinity);
   CHECK(factor(0, 0) == 0.0);
 }
+
+}  // namespace unit_disaggregated

@@ -5,6 +5,8 @@
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 
+namespace unit_energy {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -62,3 +64,5 @@ TEST_CASE("a cap of what is drawn at idle leaves no clock") {
   CHECK_FALSE(c.feasible);
   CHECK(c.clock_share == 0.0);
 }
+
+}  // namespace unit_energy

@@ -5,6 +5,8 @@
 #include <perfmodel/workload/catalog/gpt_oss.hpp>
 #include <string>
 
+namespace unit_engine_formats {
+
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 using pm::engine;
@@ -107,3 +109,5 @@ TEST_CASE("what attention's weights run with counts where it is narrower than th
   stored.attention = fp8;
   CHECK(pm::engine_formats_of(stored, {}, h100).linear.format == fp8);
 }
+
+}  // namespace unit_engine_formats

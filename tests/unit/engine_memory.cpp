@@ -13,6 +13,8 @@
 #include "support/refusal.hpp"
 #include "support/shared.hpp"
 
+namespace unit_engine_memory {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -237,3 +239,5 @@ TEST_CASE("engine_memory: SGLang's cache of QwQ 32B on four L4", "[shared]") {
                    1.0) < 0.05);
   }
 }
+
+}  // namespace unit_engine_memory

@@ -13,6 +13,8 @@
 #include "../../validation/calibrate/published_engines.hpp"
 #include "support/shared.hpp"
 
+namespace unit_engines {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 
@@ -196,3 +198,5 @@ TEST_CASE("engines: time to the first token of services", "[engines][shared]") {
     check_errors<published::request_model>(by, rows, expected);
   }
 }
+
+}  // namespace unit_engines

@@ -9,6 +9,8 @@
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/workload/operators/gemm.hpp>
 
+namespace unit_enumerations {
+
 namespace pm = perfmodel;
 using Catch::Matchers::ContainsSubstring;
 
@@ -42,3 +44,5 @@ TEST_CASE("a law of a format that does not exist is an error", "[errors]") {
   const pm::gemm product{.m = 64, .n = 64, .k = 64, .weights = beyond<pm::number_format>};
   CHECK_THROWS_AS(pm::roofline(pm::catalog::h100_sxm, product), pm::error);
 }
+
+}  // namespace unit_enumerations

@@ -17,6 +17,8 @@
 #include <support/refusal.hpp>
 #include <utility>
 
+namespace unit_errors {
+
 namespace pm = perfmodel;
 namespace detail = perfmodel::detail;
 using namespace perfmodel::literals;
@@ -192,3 +194,5 @@ TEST_CASE("the first of two equal terms is the limit, and nothing limits what ta
            pm::duration<pm::lanes<2>>::from_value(pm::lanes<2>::load(b)));
   CHECK(both.limiting() == std::array{pm::limiter::link, pm::limiter::memory});
 }
+
+}  // namespace unit_errors

@@ -13,6 +13,8 @@
 #include "support/refusal.hpp"
 #include "support/scalars.hpp"
 
+namespace unit_evictions {
+
 namespace pm = perfmodel;
 namespace sim = perfmodel_test::simulator;
 using perfmodel_test::check_scalars;
@@ -231,3 +233,5 @@ TEST_CASE("scalars: evictions") {
       },
       2.0, 1.0, 30.0, 0.1, 1.0);
 }
+
+}  // namespace unit_evictions

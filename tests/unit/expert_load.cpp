@@ -5,6 +5,8 @@
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/workload/operators/expert_load.hpp>
 
+namespace unit_expert_load {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 
@@ -58,3 +60,5 @@ TEST_CASE("tokens that agree on groups touch half of the experts, all on half of
   CHECK(at().touched == 32.0);
   CHECK(at().rows == 128.0);
 }
+
+}  // namespace unit_expert_load

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+namespace unit_explain {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 
@@ -263,3 +265,5 @@ TEST_CASE("explain: a shared step is written once, before what needs it") {
   REQUIRE(pm::derivation_of(a).inputs.size() == 1);
   CHECK(pm::derivation_of(a).inputs[0].name == "a");
 }
+
+}  // namespace unit_explain

@@ -12,6 +12,8 @@
 
 #include "support/refusal.hpp"
 
+namespace unit_fields {
+
 namespace pm = perfmodel;
 using perfmodel_test::refusal;
 
@@ -156,3 +158,5 @@ TEST_CASE("optionals and variants are lifted and traced with what they hold", "[
   CHECK(d.inputs[1].name == "spec.load.arrivals");
   CHECK(d.inputs[1].value == "3 req/s");
 }
+
+}  // namespace unit_fields

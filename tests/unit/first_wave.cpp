@@ -9,6 +9,8 @@
 
 #include "support/near.hpp"
 
+namespace unit_first_wave {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 namespace sim = perfmodel_test::simulator;
@@ -93,3 +95,5 @@ TEST_CASE("first tokens: sent together they come later, and the answer ends when
     }
   }
 }
+
+}  // namespace unit_first_wave

@@ -5,6 +5,8 @@
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 
+namespace unit_fusion {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -44,3 +46,5 @@ TEST_CASE("only what one writes and the other reads can stay on chip") {
   CHECK(refusal([] { (void)pm::attention_fusion_ratio(0.0, 128.0); }) ==
         "PM-E010: sequence is 0; allowed: 1 or more");
 }
+
+}  // namespace unit_fusion

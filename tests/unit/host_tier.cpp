@@ -7,6 +7,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_host_tier {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -61,3 +63,5 @@ TEST_CASE("host tier: what the devices forget the host still has") {
           (void)pm::tiered_hit_of(tree, 4e5, bad);
         }).starts_with("PM-E010: per_device is 0"));
 }
+
+}  // namespace unit_host_tier

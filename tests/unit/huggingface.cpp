@@ -14,6 +14,8 @@
 #include <support/model_fields.hpp>
 #include <support/tables.hpp>
 
+namespace unit_huggingface {
+
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 using nlohmann::json;
@@ -572,3 +574,5 @@ TEST_CASE("any JSON type of that interface will do") {
   const auto read = pm::from_config(nlohmann::ordered_json::parse(file), "deepseek_v3");
   CHECK(perfmodel_test::fields_of(read.model) == perfmodel_test::fields_of(catalog::deepseek_v3));
 }
+
+}  // namespace unit_huggingface

@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+namespace unit_inputs_have_fields {
+
 namespace {
 
 std::string text_of(const std::filesystem::path& file) {
@@ -63,3 +65,5 @@ TEST_CASE("every input over a scalar lists its fields") {
   }
   CHECK(specs > 50);
 }
+
+}  // namespace unit_inputs_have_fields

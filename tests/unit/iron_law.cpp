@@ -6,6 +6,8 @@
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 
+namespace unit_iron_law {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -87,3 +89,5 @@ TEST_CASE("a copy asks no unit for its rate") {
   CHECK(nothing.mfu == 0.0);
   CHECK(nothing.mbu == 0.0);
 }
+
+}  // namespace unit_iron_law

@@ -4,6 +4,8 @@
 
 #include "support/refusal.hpp"
 
+namespace unit_iteration {
+
 namespace pm = perfmodel;
 using perfmodel_test::refusal;
 
@@ -70,3 +72,5 @@ TEST_CASE("iteration: a pass has a token, and a context where sequences decode")
   CHECK(why({.context = 0, .prefill_tokens = 1}) == "nothing refused");
   CHECK(why({.batch = 1, .context = 0}) == "PM-E010: context is 0; allowed: 1 or more");
 }
+
+}  // namespace unit_iteration

@@ -10,6 +10,8 @@
 #include "../../validation/kernels/algorithms/online_softmax.hpp"
 #include "../../validation/kernels/common/compare.hpp"
 
+namespace unit_kernel_attention {
+
 namespace pv = perfmodel::validation;
 
 namespace {
@@ -160,3 +162,5 @@ TEST_CASE("kernel attention: a table uses every block once, and its rows never o
     CHECK(std::all_of(used.begin(), used.end(), [](int n) { return n == 1; }));
   }
 }
+
+}  // namespace unit_kernel_attention

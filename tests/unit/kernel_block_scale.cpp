@@ -9,6 +9,8 @@
 #include "../../validation/kernels/algorithms/block_scale.hpp"
 #include "../../validation/kernels/common/compare.hpp"
 
+namespace unit_kernel_block_scale {
+
 namespace pv = perfmodel::validation;
 
 TEST_CASE("kernel block scale: a word by hand") {
@@ -116,3 +118,5 @@ TEST_CASE("kernel block scale: a check sees swapped nibbles and a scale dropped"
   CHECK(error_with(fault::swap_nibbles) > 1e-2);
   CHECK(error_with(fault::drop_scale) > 1e-2);
 }
+
+}  // namespace unit_kernel_block_scale

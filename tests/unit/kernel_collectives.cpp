@@ -7,6 +7,8 @@
 #include "../../validation/kernels/algorithms/collective_accounting.hpp"
 #include "../../validation/kernels/common/compare.hpp"
 
+namespace unit_kernel_collectives {
+
 namespace pv = perfmodel::validation;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("kernel collectives: chunks by hand") {
   CHECK(pv::messages_sent(pv::all_reduce::one_shot, 4) == 12.0);
   CHECK(pv::messages_sent(pv::all_reduce::ring, 4) == 6.0);
 }
+
+}  // namespace unit_kernel_collectives

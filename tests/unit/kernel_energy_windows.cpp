@@ -4,6 +4,8 @@
 
 #include "../../validation/kernels/algorithms/energy_windows.hpp"
 
+namespace unit_kernel_energy_windows {
+
 namespace pv = perfmodel::validation;
 
 namespace {
@@ -54,3 +56,5 @@ TEST_CASE("kernel energy windows: by hand, and too few steps") {
   CHECK(pv::energy_windows({}, 1).empty());
   CHECK(pv::energy_windows({{0, 5}, {1, 5}, {2, 5}}, 1).empty());
 }
+
+}  // namespace unit_kernel_energy_windows

@@ -6,6 +6,8 @@
 
 #include "../../validation/kernels/algorithms/rejection_sampling.hpp"
 
+namespace unit_kernel_rejection_sampling {
+
 namespace pv = perfmodel::validation;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("kernel rejection sampling: the check notices a wrong rule") {
     CHECK(d.total_variation > d.allowed);
   }
 }
+
+}  // namespace unit_kernel_rejection_sampling

@@ -7,6 +7,8 @@
 
 #include "../../validation/kernels/algorithms/routing.hpp"
 
+namespace unit_kernel_routing {
+
 namespace pv = perfmodel::validation;
 
 TEST_CASE("kernel routing: the best scores win, and of equal ones the lower expert") {
@@ -78,3 +80,5 @@ TEST_CASE("kernel routing: experts touched, by hand and by counting") {
   // Tokens that all have the scores of one are no such case, and the same comparison says so.
   CHECK_FALSE(mean(true) == Catch::Approx(pv::expected_experts(4, 8, 2)).margin(0.08));
 }
+
+}  // namespace unit_kernel_routing

@@ -10,6 +10,8 @@
 #include "../../validation/kernels/algorithms/fragments.hpp"
 #include "../../validation/kernels/algorithms/random_cycle.hpp"
 
+namespace unit_kernel_walks {
+
 namespace pv = perfmodel::validation;
 
 TEST_CASE("a random cycle visits every place once before it returns") {
@@ -79,3 +81,5 @@ TEMPLATE_TEST_CASE_SIG("a warp's lanes hold every element of a fragment once", "
   CHECK(pv::place_of_a<Each>(0, 2 * Each).column == 4 * Each);
   CHECK(pv::place_of_b<Each>(5, 0).column == 1);
 }
+
+}  // namespace unit_kernel_walks

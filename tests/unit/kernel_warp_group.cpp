@@ -6,6 +6,8 @@
 
 #include "../../validation/kernels/algorithms/fragments.hpp"
 
+namespace unit_kernel_warp_group {
+
 namespace pv = perfmodel::validation;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("kernel warp group: rows along n, in two panels of 64, are read as the
     }
   }
 }
+
+}  // namespace unit_kernel_warp_group

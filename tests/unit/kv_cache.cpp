@@ -10,6 +10,8 @@
 #include "support/refusal.hpp"
 #include "support/shared.hpp"
 
+namespace unit_kv_cache {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -162,3 +164,5 @@ TEST_CASE("kv_capacity: nothing left is not enough") {
   CHECK(pm::kv_capacity(one, 10.0 * pm::byte_per_token, 32.0).feasible);
   CHECK_FALSE(pm::kv_capacity(one, 10.0 * pm::byte_per_token, 33.0).feasible);
 }
+
+}  // namespace unit_kv_cache

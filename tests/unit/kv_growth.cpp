@@ -4,6 +4,8 @@
 #include <perfmodel/workload/catalog/all.hpp>
 #include <perfmodel/workload/model/kv_shape.hpp>
 
+namespace unit_kv_growth {
+
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 using Catch::Matchers::WithinRel;
@@ -66,3 +68,5 @@ TEST_CASE(
   CHECK(kv_growth_per_token(with({{2, window, ffn}, {7, state, ffn}})).value() == 0.0);
   check_growth(with({{3, sparse, ffn}, {5, compressed, ffn}, {2, window, ffn}, {7, state, ffn}}));
 }
+
+}  // namespace unit_kv_growth

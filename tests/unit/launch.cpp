@@ -5,6 +5,8 @@
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 
+namespace unit_launch {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -33,3 +35,5 @@ TEST_CASE("launches refuse negative counts and costs") {
   CHECK(refusal([] { (void)pm::graph_time(pm::launch_costs{.node = -1_us}, 1, 1_ms); }) ==
         "PM-E010: node is -1e-06; allowed: 0 or more");
 }
+
+}  // namespace unit_launch

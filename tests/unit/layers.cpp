@@ -14,6 +14,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_layers {
+
 namespace pm = perfmodel;
 using namespace perfmodel_test;
 
@@ -321,3 +323,5 @@ TEST_CASE("layers: RWKV-7 has vectors beside its matrices, fifteen of them") {
                               .value_dim = 8};
   CHECK(x.extras(32) == 15 * 32);
 }
+
+}  // namespace unit_layers

@@ -10,6 +10,8 @@
 #include <support/refusal.hpp>
 #include <vector>
 
+namespace unit_least_squares {
+
 namespace pm = perfmodel;
 namespace detail = perfmodel::detail;
 using Catch::Matchers::WithinAbs;
@@ -204,3 +206,5 @@ TEST_CASE("a row held out is predicted by the others", "[calibration]") {
   CHECK_THAT(out[1], WithinAbs(-0.02 - 0.04, 1e-6));
   CHECK_THAT(out[2], WithinAbs(0.05 - 0.005, 1e-6));
 }
+
+}  // namespace unit_least_squares

@@ -5,6 +5,8 @@
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 
+namespace unit_littles_law {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -29,3 +31,5 @@ TEST_CASE("every resource of an SM can be the one that limits") {
   CHECK(pm::resident_blocks(sm, {.warps = 1, .shared = 12_KiB}) == 17);            // 228 / 13
   CHECK(pm::resident_blocks(sm, {.warps = 4, .shared = 227_KiB}) == 1);
 }
+
+}  // namespace unit_littles_law

@@ -8,6 +8,8 @@
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 
+namespace unit_metrics {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -74,3 +76,5 @@ TEST_CASE("a copy achieves bytes and no FLOP, on what has no units for these") {
   CHECK(r.mfu == 0.0);
   CHECK(near(r.mbu, 0.5));
 }
+
+}  // namespace unit_metrics

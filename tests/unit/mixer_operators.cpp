@@ -8,6 +8,8 @@
 
 #include "support/near.hpp"
 
+namespace unit_mixer_operators {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 
@@ -305,3 +307,5 @@ TEST_CASE("mixer operators: embeddings, norms, the head, and experts on a latent
   // 3 tokens of 6 sequences and the last of 2 prompts have logits, over half of the words.
   is(all, "head", 1, 0, {6 * 3 + 2, 64, 50});
 }
+
+}  // namespace unit_mixer_operators

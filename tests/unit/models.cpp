@@ -13,6 +13,8 @@
 #include <support/layers.hpp>
 #include <support/tables.hpp>
 
+namespace unit_models {
+
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 using perfmodel_test::attention;
@@ -310,3 +312,5 @@ TEST_CASE("models that cannot be are refused by the name of the field") {
   CHECK_THROWS_AS(pm::kv_bytes(catalog::llama_3_8b, -1.0), pm::error);
   CHECK_THROWS_AS(pm::flop_per_token(catalog::llama_3_8b, -1.0), pm::error);
 }
+
+}  // namespace unit_models

@@ -7,6 +7,8 @@
 
 #include "support/refusal.hpp"
 
+namespace unit_operators_attention {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 using perfmodel_test::refusal;
@@ -281,3 +283,5 @@ TEST_CASE("mla_decode: a layer of DeepSeek-V3 against the same heads without com
   CHECK_THAT(demand_of(plain).dram.total() / demand_of(latent).dram.total(),
              WithinRel(40960.0 / 576.0, 1e-3));
 }
+
+}  // namespace unit_operators_attention

@@ -5,6 +5,8 @@
 #include <perfmodel/workload/operators/rope.hpp>
 #include <perfmodel/workload/operators/softmax.hpp>
 
+namespace unit_operators_elementwise {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 
@@ -115,3 +117,5 @@ TEST_CASE("kv_write: tokens go to the cache in its own format", "[operators]") {
   CHECK(demand_of(w).dram.written == 1.5 * pm::MiB);
   CHECK(demand_of(w).flop().value() == 0);
 }
+
+}  // namespace unit_operators_elementwise

@@ -4,6 +4,8 @@
 #include <perfmodel/workload/operators/embedding.hpp>
 #include <perfmodel/workload/operators/gemm.hpp>
 
+namespace unit_operators_gemm {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 
@@ -134,3 +136,5 @@ TEST_CASE("demand: of n operators one after the other, everything n times") {
   CHECK(all.sent.value() == 290);
   CHECK(all.launches == 20);
 }
+
+}  // namespace unit_operators_gemm

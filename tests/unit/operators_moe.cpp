@@ -3,6 +3,8 @@
 #include <perfmodel/workload/operators/elementwise.hpp>
 #include <perfmodel/workload/operators/moe.hpp>
 
+namespace unit_operators_moe {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
@@ -156,3 +158,5 @@ TEST_CASE("moe_router is its gemm", "[operators]") {
   CHECK(r.dram.total() == g.dram.total());
   CHECK(r.format == pm::fp32);
 }
+
+}  // namespace unit_operators_moe

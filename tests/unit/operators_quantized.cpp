@@ -2,6 +2,8 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/workload/operators/quantized.hpp>
 
+namespace unit_operators_quantized {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 
@@ -63,3 +65,5 @@ TEST_CASE("sparse_2_4: half the FLOP, nine bits for sixteen", "[operators]") {
   const pm::gemm scaled{.m = 16, .n = 256, .k = 1024, .weights = {pm::int8, 128, 32}};
   CHECK(sparse_2_4(scaled).dram.read.value() == 2 * 16 * 1024 + (0.625 + 0.03125) * 256 * 1024);
 }
+
+}  // namespace unit_operators_quantized

@@ -5,6 +5,8 @@
 #include "support/each_field.hpp"
 #include "support/near.hpp"
 
+namespace unit_operators_recurrence {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 
@@ -78,3 +80,5 @@ TEST_CASE("linear_recurrence: each field outside its range is refused by name") 
   perfmodel_test::refuses_each_field(
       token, [](const pm::linear_recurrence& x) { (void)demand_of(x); }, {"conv_state"});
 }
+
+}  // namespace unit_operators_recurrence

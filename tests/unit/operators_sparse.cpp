@@ -7,6 +7,8 @@
 #include "support/each_field.hpp"
 #include "support/near.hpp"
 
+namespace unit_operators_sparse {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 
@@ -88,3 +90,5 @@ TEST_CASE("index_scores, gathered_attention: each field outside its range is ref
           .sequences = 2, .tokens = 3, .seen = 10, .entries = 20, .heads = 4, .width = 64},
       [](const pm::gathered_attention& x) { (void)demand_of(x); }, {"seen", "entries"});
 }
+
+}  // namespace unit_operators_sparse

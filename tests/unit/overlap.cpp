@@ -5,6 +5,8 @@
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 
+namespace unit_overlap {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -39,3 +41,5 @@ TEST_CASE("overlap refuses to give away every SM") {
         "PM-E010: compute is 0; allowed: more than 0");
   CHECK(std::string(pm::name_of(pm::copy_mechanism::copy_engine)) == "copy engine");
 }
+
+}  // namespace unit_overlap

@@ -10,6 +10,8 @@
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/parallel/zero.hpp>
 
+namespace unit_parallelism {
+
 namespace pm = perfmodel;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinRel;
@@ -224,3 +226,5 @@ TEST_CASE("ZeRO-3 in two pieces over a link that is slower than the compute") {
   CHECK_THAT(e.terms["SMs of communication"].value(), WithinRel(0.5, 1e-12));
   CHECK_THAT(e.time.value(), WithinRel(7.5, 1e-12));
 }
+
+}  // namespace unit_parallelism

@@ -10,6 +10,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_plan {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -263,3 +265,5 @@ TEST_CASE("plan: progress is told now and then") {
   });
   CHECK(calls == r.evaluated / 256);
 }
+
+}  // namespace unit_plan

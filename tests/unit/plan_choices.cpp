@@ -9,6 +9,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_plan_choices {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -257,3 +259,5 @@ TEST_CASE("plan: what of a request makes no sense is refused by name") {
   CHECK(refusal([&] { (void)pm::pools_of(q, pm::plan_bound(q).frontier[0]); }) ==
         "PM-E031: this point has one pool");
 }
+
+}  // namespace unit_plan_choices

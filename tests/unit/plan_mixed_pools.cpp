@@ -9,6 +9,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_plan_mixed_pools {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -223,3 +225,5 @@ TEST_CASE("plan of two kinds of chip: what of the prefill pool cannot be has a r
   CHECK_FALSE(unpriced.all_priced);
   for (const auto& p : unpriced.frontier) CHECK(p.cost_per_million.has_value() == !is_mixed(p));
 }
+
+}  // namespace unit_plan_mixed_pools

@@ -10,6 +10,8 @@
 
 #include "support/near.hpp"
 
+namespace unit_plan_parts {
+
 namespace pm = perfmodel;
 using perfmodel_test::near;
 using merit = pm::detail::plan_merit;
@@ -368,3 +370,5 @@ TEST_CASE("plan parts: prompts are computed where no other way is both cheaper a
   CHECK(pools[1].on == &able[2]);
   CHECK(near(pools[1].device_time, 0.4));
 }
+
+}  // namespace unit_plan_parts

@@ -7,6 +7,8 @@
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
 
+namespace unit_plan_review {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using Catch::Matchers::WithinAbs;
@@ -163,3 +165,5 @@ TEST_CASE("plan_review: what a fuller batch meets") {
   CHECK(at(40, 2, 20, 0) == constraint::itl);
   CHECK(at(20, 2, 20, 0) == constraint::ttft);
 }
+
+}  // namespace unit_plan_review

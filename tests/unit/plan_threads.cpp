@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+namespace unit_plan_threads {
+
 namespace pm = perfmodel;
 namespace cat = pm::catalog;
 
@@ -120,3 +122,5 @@ TEST_CASE("plan_threads: progress is called by the caller's thread, and may stop
                            }),
                   std::runtime_error);
 }
+
+}  // namespace unit_plan_threads

@@ -12,6 +12,8 @@
 
 #include "support/near.hpp"
 
+namespace unit_predict {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -160,3 +162,5 @@ TEST_CASE("plan: takes a function from an accelerator to its calibration") {
     CHECK(p.serving.itl == pm::serving(d, pm::load_of(q, p), pm::calibrated_for(d.device)).itl);
   }
 }
+
+}  // namespace unit_predict

@@ -9,6 +9,8 @@
 #include "simulator/simulate.hpp"
 #include "support/near.hpp"
 
+namespace unit_preemption {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 namespace sim = perfmodel_test::simulator;
@@ -85,3 +87,5 @@ TEST_CASE("preemption: as often as the simulator evicts") {
   // Short answers leave room in their blocks.
   CHECK(simulated(2000, 100) <= pm::preemptions_of_full_service(2000.0, 100.0));
 }
+
+}  // namespace unit_preemption

@@ -13,6 +13,8 @@
 #include "support/refusal.hpp"
 #include "support/scalars.hpp"
 
+namespace unit_prefix_fetch {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 namespace sim = perfmodel_test::simulator;
@@ -194,3 +196,5 @@ TEST_CASE("scalars: prefix fetch") {
       },
       0.1, 0.3, 48.0, 3.0);
 }
+
+}  // namespace unit_prefix_fetch

@@ -13,6 +13,8 @@
 #include "support/refusal.hpp"
 #include "support/scalars.hpp"
 
+namespace unit_prefix_tree {
+
 namespace pm = perfmodel;
 using perfmodel_test::check_scalars;
 using perfmodel_test::near;
@@ -152,3 +154,5 @@ TEST_CASE("scalars: prefix tree") {
       },
       500.0, 2000.0, 200.0, 300.0, 60000.0);
 }
+
+}  // namespace unit_prefix_tree

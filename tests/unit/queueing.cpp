@@ -5,6 +5,8 @@
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 
+namespace unit_queueing {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -93,3 +95,5 @@ TEST_CASE("queues refuse what has no meaning") {
           (void)pm::decode_batch(1_req_per_s, 1.0 * pm::token_per_request, 0_s, 0_s, 8);
         }) == "PM-E010: fixed + per_sequence is 0; allowed: more than 0");
 }
+
+}  // namespace unit_queueing

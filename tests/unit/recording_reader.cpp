@@ -10,6 +10,8 @@
 
 #include "../../validation/recording/read_recording.hpp"
 
+namespace unit_recording_reader {
+
 namespace pv = perfmodel::validation;
 using fault = pv::recording_fault;
 
@@ -414,3 +416,5 @@ TEST_CASE("recording: the committed ones are read") {
   }
   CHECK(files >= 2);
 }
+
+}  // namespace unit_recording_reader

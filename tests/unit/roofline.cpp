@@ -11,6 +11,8 @@
 #include <perfmodel/workload/operators/gemm.hpp>
 #include <support/refusal.hpp>
 
+namespace unit_roofline {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using Catch::Matchers::ContainsSubstring;
@@ -210,3 +212,5 @@ TEST_CASE("what is not asked for needs no unit, and at the ridge products bind")
   CHECK(level.batch == 0.0);
   CHECK(level.feasible.needed == level.feasible.available);
 }
+
+}  // namespace unit_roofline

@@ -11,6 +11,8 @@
 #include <support/scalars.hpp>
 #include <type_traits>
 
+namespace unit_scalars {
+
 namespace pm = perfmodel;
 using perfmodel_test::check_scalars;
 using perfmodel_test::close;
@@ -279,3 +281,5 @@ TEST_CASE("a lane is the scalar to the last bit") {
   CHECK(pm::lanes_of<pm::lanes<4>>::count == 4);
   CHECK(pm::lanes_of<double>::count == 1);
 }
+
+}  // namespace unit_scalars

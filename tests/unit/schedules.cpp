@@ -5,6 +5,8 @@
 #include <perfmodel/schedules.hpp>
 #include <perfmodel/units/literals.hpp>
 
+namespace unit_schedules {
+
 using namespace perfmodel;
 using namespace perfmodel::literals;
 using Catch::Matchers::WithinRel;
@@ -53,3 +55,5 @@ TEST_CASE("recent tokens wide, old ones narrow", "[schedules]") {
   CHECK_THAT(mixed_cache_bytes(1000.0, 100.0, 2_B, 1_B).value(), WithinRel(1100.0, 1e-12));
   CHECK_THAT(mixed_cache_bytes(50.0, 100.0, 2_B, 1_B).value(), WithinRel(100.0, 1e-12));
 }
+
+}  // namespace unit_schedules

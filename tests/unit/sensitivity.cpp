@@ -9,6 +9,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_sensitivity {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -59,3 +61,5 @@ TEST_CASE("sensitivity: a law may return a number; a rate grows with its resourc
           (void)pm::elasticities(cat::h100_sxm, [](const auto&) { return scalar(0.0); });
         }) == "PM-E010: result is 0; allowed: more than 0");
 }
+
+}  // namespace unit_sensitivity

@@ -12,6 +12,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_service {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -396,3 +398,5 @@ TEST_CASE("service: a load by hand, its chunks, its contexts and what replicas h
           pm::detail::check_load(l);
         }).starts_with("PM-E010: host_hit is 0.5; allowed: 0 to prefix_hit"));
 }
+
+}  // namespace unit_service

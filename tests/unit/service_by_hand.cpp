@@ -8,6 +8,8 @@
 #include "support/near.hpp"
 #include "support/short_quantities.hpp"
 
+namespace unit_service_by_hand {
+
 namespace pm = perfmodel;
 using perfmodel_test::in_ms;
 using perfmodel_test::ms;
@@ -262,3 +264,5 @@ TEST_CASE("service by hand: requests in the system are normal up to the places, 
   CHECK(near(wait(11.99, 10).share, expected(11.99 / 12, 10, 0.95), 3e-4));
   CHECK(wait(0.001, 0.001).share == 0.0);
 }
+
+}  // namespace unit_service_by_hand

@@ -9,6 +9,8 @@
 #include <support/refusal.hpp>
 #include <vector>
 
+namespace unit_service_calibration {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
@@ -236,3 +238,5 @@ TEST_CASE("service calibration: runs that are none", "[calibrated]") {
   bad.running.device = pm::catalog::h100_sxm;
   CHECK(code_of({good, bad}) == pm::error_code::inconsistent);
 }
+
+}  // namespace unit_service_calibration

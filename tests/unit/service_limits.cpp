@@ -11,6 +11,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_service_limits {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -257,3 +259,5 @@ TEST_CASE("chunk budget: the largest that meets a target of gaps") {
     CHECK(p99(chunk + 1) > target.limit);
   }
 }
+
+}  // namespace unit_service_limits

@@ -7,6 +7,8 @@
 
 #include "support/near.hpp"
 
+namespace unit_service_memory_by_hand {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -158,3 +160,5 @@ TEST_CASE("memory by hand: a link for each group, and what is shared is not give
   l.shared = {{1000, 1}};
   CHECK(near(pm::detail::evictions_when_full(l), 4000 / (3000 + 400.0)));
 }
+
+}  // namespace unit_service_memory_by_hand

@@ -9,6 +9,8 @@
 #include "support/near.hpp"
 #include "support/short_quantities.hpp"
 
+namespace unit_service_passes_by_hand {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::in_ms;
@@ -325,3 +327,5 @@ TEST_CASE("pools by hand: a budget of one prompt and a half") {
   const auto s = x.predicted();
   CHECK(near(s.prefill_busy, s.throughput.value() * 0.170 / 1.5 / 2, 1e-9));
 }
+
+}  // namespace unit_service_passes_by_hand

@@ -10,6 +10,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_serving {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -354,3 +356,5 @@ TEST_CASE("serving: what cannot keep up is not quicker to its first token than i
   CHECK_FALSE(slow.feasible.feasible);
   CHECK(slow.ttft >= bound.ttft);
 }
+
+}  // namespace unit_serving

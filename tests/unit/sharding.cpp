@@ -8,6 +8,8 @@
 #include "support/mixed_models.hpp"
 #include "support/near.hpp"
 
+namespace unit_sharding {
+
 namespace pm = perfmodel;
 using namespace perfmodel_test;
 
@@ -131,3 +133,5 @@ TEST_CASE("sharding: a model of states alone holds as many sequences of any leng
   CHECK(pm::kv_capacity(d, 1000.0).sequences > 100);
   CHECK(pm::kv_share(states, 4) == 1);
 }
+
+}  // namespace unit_sharding

@@ -15,6 +15,8 @@
 #include <sstream>
 #include <support/shared.hpp>
 
+namespace unit_shared_configs {
+
 namespace pm = perfmodel;
 using nlohmann::json;
 
@@ -139,3 +141,5 @@ TEST_CASE("models as people have them are answered by a pass, a capacity and a p
     CHECK((plan.frontier.empty() ? !plan.rejected.empty() : true));
   }
 }
+
+}  // namespace unit_shared_configs

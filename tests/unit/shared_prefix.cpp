@@ -13,6 +13,8 @@
 #include "support/refusal.hpp"
 #include "support/scalars.hpp"
 
+namespace unit_shared_prefix {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 namespace sim = perfmodel_test::simulator;
@@ -183,3 +185,5 @@ TEST_CASE("shared prefix: a service against the simulator") {
     }
   }
 }
+
+}  // namespace unit_shared_prefix

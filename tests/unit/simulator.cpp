@@ -8,6 +8,8 @@
 #include <simulator/simulate.hpp>
 #include <support/near.hpp>
 
+namespace unit_simulator {
+
 namespace pm = perfmodel;
 namespace sim = perfmodel_test::simulator;
 using perfmodel_test::near;
@@ -323,3 +325,5 @@ TEST_CASE("simulator: lengths and gaps have the mean and the spread that they ar
   CHECK(together[4] == together[0]);
   CHECK(near(together.back(), 25000, 0.03));
 }
+
+}  // namespace unit_simulator

@@ -10,6 +10,8 @@
 #include <perfmodel/workload/catalog/llama.hpp>
 #include <perfmodel/workload/catalog/qwen.hpp>
 
+namespace unit_small_kernels {
+
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 using pm::small_kernel;
@@ -223,3 +225,5 @@ TEST_CASE("a pass on RTX PRO 6000 is not shorter for more decodes, longer chunks
     }
   }
 }
+
+}  // namespace unit_small_kernels

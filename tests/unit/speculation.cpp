@@ -9,6 +9,8 @@
 #include "support/refusal.hpp"
 #include "support/scalars.hpp"
 
+namespace unit_speculation {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::check_scalars;
@@ -196,3 +198,5 @@ TEST_CASE("scalars: speculation in a service") {
       },
       3.35e12, 0.7, 2048.0, 512.0, 20.0);
 }
+
+}  // namespace unit_speculation

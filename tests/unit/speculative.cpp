@@ -10,6 +10,8 @@
 
 #include "support/shared.hpp"
 
+namespace unit_speculative {
+
 namespace pm = perfmodel;
 using Catch::Matchers::ContainsSubstring;
 
@@ -98,3 +100,5 @@ TEST_CASE("a published table of expected speed-ups is reproduced to its last dig
   }
   CHECK(rows == 12);
 }
+
+}  // namespace unit_speculative

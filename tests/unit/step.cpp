@@ -10,6 +10,8 @@
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 
+namespace unit_step {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 using perfmodel_test::near;
@@ -340,3 +342,5 @@ TEST_CASE("step: a policy is what its functions say, not what it is called") {
   CHECK(near(pm::step(d, prompt, pm::derated{}).time, pm::step(d, prompt, pm::datasheet{}).time));
   CHECK(pm::step_bound(d, prompt).time < pm::step(d, prompt, pm::datasheet{}).time);
 }
+
+}  // namespace unit_step

@@ -4,6 +4,8 @@
 #include <perfmodel/units/literals.hpp>
 #include <perfmodel/units/text.hpp>
 
+namespace unit_text {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel::to_string;
@@ -90,3 +92,5 @@ TEST_CASE("a quantity under a convention prints like the quantity") {
   CHECK(pm::to_string(pm::message_bytes<>(16_KiB)) == pm::to_string(16_KiB));
   CHECK(pm::to_string(pm::wire_bytes<>(3_GB), 2) == "3 GB");
 }
+
+}  // namespace unit_text

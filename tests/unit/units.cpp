@@ -11,6 +11,8 @@
 #include <support/near.hpp>
 #include <vector>
 
+namespace unit_units {
+
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
@@ -94,3 +96,5 @@ TEST_CASE("assigning to a fact makes it the caller's") {
   CHECK_FALSE(f.is_stated());
   CHECK_FALSE(pm::lift<pm::interval>(f).is_stated());
 }
+
+}  // namespace unit_units

@@ -7,6 +7,8 @@
 #include "../../validation/host/machine.hpp"
 #include "../../validation/host/measure.hpp"
 
+namespace unit_validation_host {
+
 namespace pv = perfmodel::validation;
 using Catch::Approx;
 using perfmodel::bytes;
@@ -191,3 +193,5 @@ TEST_CASE("what the operating system says of a CPU") {
   CHECK(d.memory_bytes > 0.0);
   CHECK(pv::last_cache_bytes({}) == 33554432.0);
 }
+
+}  // namespace unit_validation_host

@@ -12,6 +12,8 @@
 // Last: names of constants in it are names of locals above.
 #include "../../validation/host/roofline.cpp"
 
+namespace unit_validation_host_checks {
+
 namespace pv = perfmodel::validation;
 
 namespace {
@@ -81,3 +83,5 @@ TEST_CASE("a stream moves each byte of its working set once") {
     CHECK(moved == set);
   }
 }
+
+}  // namespace unit_validation_host_checks

@@ -14,9 +14,9 @@ namespace {
 
 using common::format_in;
 using common::table_header;
-using row = common::table_row;
+using csv_row = common::table_row;
 
-const accelerator& gpu_of(const row& r) {
+const accelerator& gpu_of(const csv_row& r) {
   const accelerator* a = catalog::find_accelerator(r.text("gpu"));
   if (a == nullptr) {
     r.refuse(error_code::unknown_accelerator, "gpu",
@@ -25,7 +25,7 @@ const accelerator& gpu_of(const row& r) {
   return *a;
 }
 
-comparison basic(const row& r, const char* operation, const accelerator& a) {
+comparison basic(const csv_row& r, const char* operation, const accelerator& a) {
   comparison c;
   c.table = r.file();
   c.quantity = operation;
@@ -44,7 +44,7 @@ void set(comparison& c, const accelerator& a, const demand& d, const estimate& e
   c.size = d.dram.total().value();
 }
 
-comparison compare_gemm(const row& r) {
+comparison compare_gemm(const csv_row& r) {
   const accelerator& a = gpu_of(r);
   gemm g{.m = r.count("m"), .n = r.count("n"), .k = r.count("k")};
   if (r.text("dtype") != "bf16" && !published::set_formats(g, r.text("dtype"))) {
@@ -74,7 +74,7 @@ comparison compare_gemm(const row& r) {
 
 /// The shape that a prompt and a cache have in common.
 template <class Attention>
-comparison compare_attention(const row& r, const char* operation, Attention w) {
+comparison compare_attention(const csv_row& r, const char* operation, Attention w) {
   const accelerator& a = gpu_of(r);
   w.batch = r.count("batch");
   w.query_heads = r.count("h_q");
@@ -98,14 +98,14 @@ comparison compare_attention(const row& r, const char* operation, Attention w) {
   c.engine = k.name.view();
   return c;
 }
-comparison compare_prefill(const row& r) {
+comparison compare_prefill(const csv_row& r) {
   return compare_attention(r, "attention prefill", attention_prefill{.tokens = r.count("s_q")});
 }
-comparison compare_decode(const row& r) {
+comparison compare_decode(const csv_row& r) {
   return compare_attention(r, "attention decode", attention_decode{.context = r.count("kv_len")});
 }
 
-comparison compare_experts(const row& r) {
+comparison compare_experts(const csv_row& r) {
   const accelerator& a = gpu_of(r);
   moe_ffn w{.tokens = r.count("num_tokens"),
             .hidden = r.count("hidden_size"),
@@ -131,7 +131,7 @@ comparison compare_experts(const row& r) {
   return c;
 }
 
-collective call_of(const row& r) {
+collective call_of(const csv_row& r) {
   constexpr std::array operations = {collective_op::all_reduce,     collective_op::all_gather,
                                      collective_op::reduce_scatter, collective_op::all_to_all,
                                      collective_op::broadcast,      collective_op::point_to_point};
@@ -155,7 +155,7 @@ collective call_of(const row& r) {
       .format = format_in(r, "dtype")};
 }
 
-comparison compare_collective(const row& r) {
+comparison compare_collective(const csv_row& r) {
   const accelerator& a = gpu_of(r);
   comparison c = basic(r, r.text("op").c_str(), a);
   collective call = call_of(r);
@@ -177,7 +177,7 @@ comparison compare_collective(const row& r) {
 }
 
 struct schema {
-  comparison (*compare)(const row&);
+  comparison (*compare)(const csv_row&);
   const char* columns;
   const char* optional;
 };
@@ -226,7 +226,7 @@ std::vector<comparison> compare_csv(const std::string& file) {
   const common::table_file table = common::read_table_file("--csv", file);
   const schema& s = schema_of(*table.header);
   std::vector<comparison> out;
-  for (const row& r : table) {
+  for (const csv_row& r : table) {
     try {
       out.push_back(s.compare(r));
     } catch (const error& e) {

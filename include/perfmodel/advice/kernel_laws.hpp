@@ -25,18 +25,6 @@ constexpr T graph_gain(const basic_launch_costs<T>& c, const std::type_identity_
   return named("gain of a graph", T(before / after));
 }
 
-/// What a thread block spills: each register above the limit is written and read once, 4 bytes a thread.
-/// Source: NVIDIA, "CUDA C++ Programming Guide", compute capabilities: 255 registers a thread.
-/// Test: 300 registers of a million threads are 360 MB.
-template <Scalar T>
-constexpr bytes<T> spilled_bytes(const T& registers, const std::type_identity_t<T>& threads,
-                                 const std::type_identity_t<T>& limit = T(255.0)) {
-  detail::not_negative("registers", registers);
-  detail::not_negative("threads", threads);
-  const T beyond = scalar_max(T(registers - detail::count("limit", limit)), T(0.0));
-  return named("spilled bytes", 8.0 * beyond * threads * byte);
-}
-
 /// Kernels in one, memory-bound: what they move over what the fused one moves with what it spills.
 /// Tests: bias, GELU and dropout of 4096 x 2048 in 2 bytes: 100.7 over 33.6 MB, 3; with 300 registers a
 /// thread for each element 100.7 / (33.6 + 3020): 0.033.

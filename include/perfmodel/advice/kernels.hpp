@@ -5,6 +5,7 @@
 #include <cmath>
 #include <perfmodel/advice/adviser.hpp>
 #include <perfmodel/advice/kernel_laws.hpp>
+#include <perfmodel/data_paths.hpp>
 #include <perfmodel/step.hpp>
 #include <vector>
 
@@ -89,7 +90,8 @@ inline trick cuda_graph(const adviser& a, const pass_in_kernels& p, const kernel
 
 inline trick kernel_fusion(const adviser& a, const pass_in_kernels& p, const kernel_facts& f) {
   const fusion_saving saved = chain_saving(p.hidden, 4.0 * p.layers);
-  const bytes<> spilled = spilled_bytes(f.registers, p.layers * p.rows * p.depth);
+  const bytes<> spilled =
+      spilled_bytes(f.registers, registers_a_thread, p.layers * p.rows * p.depth);
   const bytes<> moved = 2.0 * saved.dram.total();
   const double gain = fusion_gain(moved, saved, spilled);
   const duration<> part =

@@ -14,9 +14,9 @@ PERFMODEL_HOST_DEVICE constexpr int nibble_of(std::uint32_t word, int i) {
   const int v = static_cast<int>(word >> (4 * i) & 0xFU);
   return v >= 8 ? v - 16 : v;
 }
-PERFMODEL_HOST_DEVICE constexpr std::uint32_t with_nibble(std::uint32_t word, int i, int value) {
+PERFMODEL_HOST_DEVICE constexpr std::uint32_t with_nibble(std::uint32_t word, int i, int nibble) {
   const std::uint32_t mask = 0xFU << (4 * i);
-  return (word & ~mask) | (static_cast<std::uint32_t>(value) << (4 * i) & mask);
+  return (word & ~mask) | (static_cast<std::uint32_t>(nibble) << (4 * i) & mask);
 }
 
 /// Four signed 8-bit values in a word, alike.
