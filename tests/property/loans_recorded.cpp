@@ -1,4 +1,4 @@
-// Intervals of 80 % on loans to measured machines, as fit_transfer recorded them: the widths that would hold 72 and
+// Intervals of 80 % on loans to measured machines, as `fit transfer` recorded them: the widths that would hold 72 and
 // 90 % of each operator and chip, each chip predicted as if it had no profile.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>

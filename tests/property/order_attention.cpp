@@ -1,6 +1,8 @@
 // Longer contexts, larger batches and more tokens never take less time, but where a law says so.
 // $PERFMODEL_SAMPLES samples of each property.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <functional>
 #include <perfmodel/roofline.hpp>
 #include <sstream>
@@ -143,6 +145,37 @@ TEST_CASE("calibrated decode attention: more takes longer, but where its law say
                             [&] { return (in_turns(m, w) && fewer()) || unscheduled(m, w, more); });
     fewer_parts.rises(t, u, where, [&] { return fewer() || unscheduled(m, w, more); });
     by_half.rises(t / 2.0, u, where);
+  }
+}
+
+TEST_CASE(
+    "calibrated decode attention: a sequence more is less throughput only past a wave or a split",
+    "[calibrated][order]") {
+  random_numbers x(63);
+  order throughput("sequences per second");
+  const long n = samples();
+  for (long i = 0; i < n; ++i) {
+    const calibrated_machine& m = one_of(x, calibrated_machines());
+    const attention_decode w = random_decode(x);
+    attention_decode more = w;
+    more.batch += 1.0;
+    // Cold: more sequences leave less of a replayed kernel in L2.
+    const pm::call_conditions conditions{.cache = pm::cache_state::cold};
+    const auto rate = [&](const attention_decode& v) {
+      return v.batch / calibrated_estimate(*m.device, v, m.silicon, conditions).time.value();
+    };
+    const auto schedule = [&](const attention_decode& v) {
+      const auto& k = v.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels
+                                                : m.silicon.attention_kernels;
+      const double sms = m.device->sms.value();
+      const auto cut = pm::detail::splits_of(v, k, sms);
+      const double places = sms * pm::detail::running_blocks(*m.device, k, sms);
+      return std::array{cut.count, cut.chunk, std::ceil(cut.units * cut.count / places)};
+    };
+    // From two sequences on some kernels' heads are reordered.
+    throughput.rises(
+        rate(w), rate(more), [&] { return told(m, w); },
+        [&] { return w.batch == 1.0 || schedule(w) != schedule(more); });
   }
 }
 

@@ -1,4 +1,4 @@
-// Intervals of 80 % around services that no fit had seen, as fit_engines recorded them: the widths around their kernels
+// Intervals of 80 % around services that no fit had seen, as `fit engines` recorded them: the widths around their kernels
 // that would hold 72, 80 and 90 % of each engine's, by what was left out, and of what no engine was fitted to.
 #include <catch2/catch_test_macros.hpp>
 #include <map>

@@ -327,7 +327,8 @@ TEST_CASE("advice laws of kernels by hand: each helps once and harms once") {
   const auto saved = pm::chain_saving(tensor, 2.0);
   CHECK(near(pm::fusion_gain(6.0 * tensor, saved), 3.0));
   CHECK(near(pm::spilled_bytes(300.0, 255.0, 1e6).value(), 45.0 * 8e6));
-  CHECK(pm::fusion_gain(6.0 * tensor, saved, pm::spilled_bytes(300.0, 255.0, 4096.0 * 2048.0)) < 0.04);
+  CHECK(pm::fusion_gain(6.0 * tensor, saved, pm::spilled_bytes(300.0, 255.0, 4096.0 * 2048.0)) <
+        0.04);
   CHECK(near(pm::persistent_kernel_gain(100.0 * us, 10.0, 2.0 * us), 120.0 / 102.0));
   CHECK(near(pm::persistent_kernel_gain(100.0 * us, 10.0, 2.0 * us, 1.3), 120.0 / 132.0));
   CHECK(near(pm::streams_gain(4.0, 10.0 * us, 0.25), 4.0));

@@ -1,6 +1,6 @@
 // Fits products and experts of AMD's Instinct to the tuned tables that come with AITER, and scores them on
 // shapes and chips held out. Prints the entries of calibrated/catalog/amd.hpp.
-//   fit_amd [folder of the measurements]
+//   fit amd [folder of the measurements]
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -11,7 +11,10 @@
 
 #include "amd_models.hpp"
 #include "fit_rows.hpp"
+#include "fits.hpp"
 #include "published_amd.hpp"
+
+namespace fits::amd {
 
 namespace {
 
@@ -158,8 +161,7 @@ void report_experts(const std::string& scheme, const blocks& rows) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : "../shared/measured";
+int run(const std::string& folder, bool) {
   const products all = published::amd_gemms(folder);
   if (all.empty()) {
     std::puts("no published products of AMD in that folder");
@@ -174,4 +176,7 @@ int main(int argc, char** argv) {
   for (const auto& r : published::amd_moes(folder)) schemes[r.scheme].push_back(r);
   for (const auto& [scheme, rows] : schemes) report_experts(scheme, rows);
   report_dram_share("mxfp4", schemes["mxfp4"]);
+  return 0;
 }
+
+}  // namespace fits::amd

@@ -1,11 +1,14 @@
 // Fits the attention parameters of every published accelerator, scores them on head counts, batches
 // and lengths held out and on other accelerators, and prints the entries of
 // calibrated/catalog/attention.hpp.
-//   fit_attention [folder of the measurements]
+//   fit attention [folder of the measurements]
 #include "fit_rows.hpp"
+#include "fits.hpp"
 
 #include <cmath>
 #include <cstdio>
+
+namespace fits::attention {
 
 namespace {
 
@@ -63,8 +66,8 @@ pm::attention_calibration report(const std::string& gpu, const rows_of_machine& 
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const auto all = published::attention_rows(argc > 1 ? argv[1] : "../shared/measured");
+int run(const std::string& folder, bool) {
+  const auto all = published::attention_rows(folder);
   if (all.empty()) {
     std::puts("no published attention latencies in that folder");
     return 1;
@@ -96,3 +99,5 @@ int main(int argc, char** argv) {
   published::print_score("without its own profile", "all", every);
   return 0;
 }
+
+}  // namespace fits::attention

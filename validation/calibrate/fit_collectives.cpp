@@ -4,14 +4,16 @@
 //
 // With --record, tests/data/left_out_links.tsv.
 //
-//   fit_collectives FOLDER [--record]     the folder of aic_nccl_collectives_public.csv
+//   fit collectives FOLDER [--record]     the folder of aic_nccl_collectives_public.csv
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <perfmodel/calibrated/catalog/collectives.hpp>
 
+#include "fits.hpp"
 #include "left_out_links.hpp"
+
+namespace fits::collectives {
 
 namespace {
 
@@ -296,20 +298,15 @@ void print_widths(const std::string& folder, bool record) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: fit_collectives FOLDER [--record]\n");
-    return 2;
-  }
-  const rows nccl = published::nccl_rows(argv[1]);
-  const rows custom = published::kernel_rows(argv[1]);
+int run(const std::string& folder, bool record) {
+  const rows nccl = published::nccl_rows(folder);
+  const rows custom = published::kernel_rows(folder);
   if (nccl.empty() || custom.empty()) {
-    std::fprintf(stderr, "no measurements in %s\n", argv[1]);
+    std::fprintf(stderr, "no measurements in %s\n", folder.c_str());
     return 1;
   }
-  const bool record = argc > 2 && std::strcmp(argv[2], "--record") == 0;
   if (record) {
-    print_widths(argv[1], true);
+    print_widths(folder, true);
     return 0;
   }
   const auto n = fit_nccl(nccl);
@@ -329,6 +326,8 @@ int main(int argc, char** argv) {
   const double pcie =
       pm::catalog::collective_profile_of(pm::catalog::rtx_pro_6000.fabric).log_sigma;
   print_default<published::pcie_model>("PCIe", published::public_pcie, pcie);
-  print_widths(argv[1], false);
+  print_widths(folder, false);
   return 0;
 }
+
+}  // namespace fits::collectives

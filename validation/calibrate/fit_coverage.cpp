@@ -1,11 +1,13 @@
 // Prints how far fits are off on groups of rows that they have not seen: per operator, chip and kind the
 // log_sigma that would hold 72, 80 and 90 % of them, and the one that calibrated/catalog/widths.hpp states.
 // With --record, tests/data/left_out.tsv.
-//   fit_coverage [folder of the measurements] [--record]
+//   fit coverage [folder of the measurements] [--record]
 #include <cstdio>
-#include <cstring>
 
+#include "fits.hpp"
 #include "left_out.hpp"
+
+namespace fits::coverage {
 
 namespace {
 
@@ -19,9 +21,8 @@ double width_at(const std::vector<double>& residual, double share) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const bool record = argc > 2 && std::strcmp(argv[2], "--record") == 0;
-  const auto all = left_out::all_of(argc > 1 ? argv[1] : "../shared/measured");
+int run(const std::string& folder, bool record) {
+  const auto all = left_out::all_of(folder);
   if (all.empty()) {
     std::puts("no measurements in that folder");
     return 1;
@@ -40,4 +41,7 @@ int main(int argc, char** argv) {
                   100.0 * pm::coverage_of(residual, stated));
     }
   }
+  return 0;
 }
+
+}  // namespace fits::coverage

@@ -1,6 +1,6 @@
 // Fits the L2 bandwidth of a machine to small kernels replayed over the same tensors, and the costs
 // of kernels that load one element at a time to layers of real models; scores both.
-//   fit_elementwise [folder of the measurements]
+//   fit elementwise [folder of the measurements]
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -9,7 +9,10 @@
 #include <set>
 
 #include "fit_rows.hpp"
+#include "fits.hpp"
 #include "published_elementwise.hpp"
+
+namespace fits::elementwise {
 
 namespace {
 
@@ -98,8 +101,8 @@ void fit_scalar_kernels(const std::vector<elementwise_row>& rows) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const auto all = published::elementwise_rows(argc > 1 ? argv[1] : "../shared/measured");
+int run(const std::string& folder, bool) {
+  const auto all = published::elementwise_rows(folder);
   if (all.empty()) {
     std::puts("no published element-wise latencies in that folder");
     return 1;
@@ -130,3 +133,5 @@ int main(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace fits::elementwise

@@ -3,16 +3,18 @@
 // calibrated/catalog/machines.hpp.
 // Last, how wide intervals around services must be that the fits had not seen, beside what is stated
 // (calibrated/catalog/service_widths.hpp): with --record that alone, as tests/data/services_left_out.tsv.
-//   fit_engines [folder of the measurements] [--record]
+//   fit engines [folder of the measurements] [--record]
 #include "fit_rows.hpp"
+#include "fits.hpp"
 #include "left_out_services.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
+
+namespace fits::engines {
 
 namespace {
 
@@ -131,9 +133,7 @@ void print(const left_out_services::by_line& all, bool record) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : "../shared/measured";
-  const bool record = argc > 2 && std::strcmp(argv[2], "--record") == 0;
+int run(const std::string& folder, bool record) {
   if (published::services(folder).empty()) {
     std::puts("no published services in that folder");
     return 1;
@@ -142,3 +142,5 @@ int main(int argc, char** argv) {
   print(left_out(folder), record);
   return 0;
 }
+
+}  // namespace fits::engines

@@ -1,13 +1,16 @@
 // Fits the machine and engine parameters of matrix products to published latencies, and says how
 // far they predict rows, shapes and machines that the fit has not seen. Prints the entries of
 // calibrated/catalog/machines.hpp.
-//   fit_gemm [folder of the measurements]
+//   fit gemm [folder of the measurements]
 #include <cmath>
 #include <cstdio>
 #include <map>
 #include <perfmodel/analysis/calibrate_machine.hpp>
 #include <perfmodel/roofline.hpp>
+#include "fits.hpp"
 #include "published_gemm.hpp"
+
+namespace fits::gemm {
 
 namespace {
 
@@ -208,8 +211,7 @@ void report_transfer(const std::map<std::string, rows>& by_gpu) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : "../shared/measured";
+int run(const std::string& folder, bool) {
   const rows all = published::graph_gemms(folder);
   if (all.empty()) {
     std::puts("no published matrix products in that folder");
@@ -229,4 +231,7 @@ int main(int argc, char** argv) {
     layers[r.gpu].push_back(log_ratio(r, fitted[r.gpu]));
   for (const auto& [gpu, residual] : layers) print_score("layers, never fitted", gpu, residual);
   report_transfer(by_gpu);
+  return 0;
 }
+
+}  // namespace fits::gemm

@@ -1,12 +1,15 @@
 // Fits what engines keep of a device's memory to their start-up logs, and scores the KV cache that
 // is left: with the limits that a log's engine was started for, and with today's defaults.
-//   fit_memory [folder of the measurements]
+//   fit memory [folder of the measurements]
 #include <cmath>
 #include <cstdio>
 #include <perfmodel/kv_cache.hpp>
 
 #include "fit_rows.hpp"
+#include "fits.hpp"
 #include "published_memory.hpp"
+
+namespace fits::memory {
 
 namespace {
 
@@ -75,8 +78,8 @@ void score_cache(const std::vector<memory_row>& rows) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const auto rows = published::memory_rows(argc > 1 ? argv[1] : "../shared/measured");
+int run(const std::string& folder, bool) {
+  const auto rows = published::memory_rows(folder);
   if (rows.empty()) {
     std::puts("no start-up logs in that folder");
     return 1;
@@ -86,3 +89,5 @@ int main(int argc, char** argv) {
   score_cache(rows);
   return 0;
 }
+
+}  // namespace fits::memory

@@ -2,7 +2,7 @@
 // (their shares are those of their machine profiles), scores them on model shapes, layouts, token
 // counts and accelerators held out, and prints the entries of calibrated/catalog/experts.hpp. Of kernels
 // that widen 4-bit weights, which nobody published, it fits the matrix rate to whole services.
-//   fit_moe [folder of the measurements]
+//   fit moe [folder of the measurements]
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -11,7 +11,10 @@
 
 #include "expert_models.hpp"
 #include "fit_rows.hpp"
+#include "fits.hpp"
 #include "published_services.hpp"
+
+namespace fits::moe {
 
 namespace {
 
@@ -149,8 +152,7 @@ class widened_fit {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : "../shared/measured";
+int run(const std::string& folder, bool) {
   const auto all = published::moe_rows(folder);
   if (all.empty()) {
     std::puts("no published expert latencies in that folder");
@@ -179,3 +181,5 @@ int main(int argc, char** argv) {
   widened_fit(folder).print();
   return 0;
 }
+
+}  // namespace fits::moe

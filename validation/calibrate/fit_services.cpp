@@ -1,12 +1,15 @@
 // How far services differ from the shipped profile of their engine, and what a few runs of a service
 // tell of the others: prints the entry of calibrated/catalog/service_spread.hpp.
-//   fit_services [folder of the measurements]
+//   fit services [folder of the measurements]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <set>
 
+#include "fits.hpp"
 #include "published_own_services.hpp"
+
+namespace fits::services {
 
 namespace {
 
@@ -123,8 +126,7 @@ struct scores {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : "../shared/measured";
+int run(const std::string& folder, bool) {
   const std::vector<own_service> services = published::own_services(folder, 8);
   if (services.empty()) {
     std::puts("no published services in that folder");
@@ -159,3 +161,5 @@ int main(int argc, char** argv) {
   print("all services", spread_of(services, 2 * rounds));
   return 0;
 }
+
+}  // namespace fits::services

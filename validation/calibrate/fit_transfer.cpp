@@ -1,16 +1,18 @@
 // Prints how far each machine is off as if it had no profile: its bound, the bound times what others take over
 // theirs, and the profile of its nearest relative; and products by machines further away. Nothing is fitted.
 // With --record, tests/data/loans.tsv.
-//   fit_transfer [folder of the measurements] [--record]
+//   fit transfer [folder of the measurements] [--record]
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <string>
 #include <vector>
 
+#include "fits.hpp"
 #include "loans.hpp"
+
+namespace fits::transfer {
 
 namespace {
 
@@ -105,14 +107,13 @@ void record(const loans::by_operation& all) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : "../shared/measured";
+int run(const std::string& folder, bool record_only) {
   const auto all = loans::all_of(folder);
   if (all.empty()) {
     std::puts("no measurements in that folder");
     return 1;
   }
-  if (argc > 2 && std::strcmp(argv[2], "--record") == 0) {
+  if (record_only) {
     record(all);
     return 0;
   }
@@ -127,4 +128,7 @@ int main(int argc, char** argv) {
   }
   print_left_out(groups_of(all));
   print_far(folder);
+  return 0;
 }
+
+}  // namespace fits::transfer

@@ -1,7 +1,7 @@
 // Fits products and streaming kernels of RTX PRO 6000 to vLLM's kernels that LLMServingSim published, and
 // scores them on shapes, kinds of layer and models held out. Prints the entry of
 // calibrated/catalog/workstation.hpp.
-//   fit_workstation [folder of the measurements]
+//   fit workstation [folder of the measurements]
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -10,7 +10,10 @@
 #include <perfmodel/roofline.hpp>
 
 #include "fit_rows.hpp"
+#include "fits.hpp"
 #include "published_workstation.hpp"
+
+namespace fits::workstation {
 
 namespace {
 
@@ -243,8 +246,7 @@ void report_mixed_attention(const std::vector<published::mixed_attention_row>& d
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : "../shared/measured";
+int run(const std::string& folder, bool) {
   const rows all = published::workstation_rows(folder);
   if (all.empty()) {
     std::puts("no published kernels of RTX PRO 6000 in that folder");
@@ -257,4 +259,7 @@ int main(int argc, char** argv) {
   report_experts(published::expert_rows(folder));
   report_small_kernels(published::small_kernel_rows(folder));
   report_mixed_attention(published::mixed_attention_rows(folder));
+  return 0;
 }
+
+}  // namespace fits::workstation
