@@ -12,8 +12,9 @@ same() { # <name> <query> <arguments...>
   filed=$("$napkin" "$@" --accelerator "$scratch/$a.json" --json 2>&1)
   [[ $named == "$filed" ]] || fail "napkin $* of the file of $a: ${filed:0:300}, not ${named:0:300}"
 }
-for a in $("$napkin" gpus --json | grep -oE '"name":"[a-z0-9_]+","title"' | cut -d'"' -f4); do
-  "$napkin" gpus --export "$a" >"$scratch/$a.json" || fail "gpus --export $a"
+all=$("$napkin" gpus --json | grep -oE '"name":"[a-z0-9_]+","title"' | cut -d'"' -f4)
+for a in $all; do "$napkin" gpus --export "$a" >"$scratch/$a.json" || fail "gpus --export $a"; done
+for a in $(some 8 <<<"$all"); do
   "$napkin" gpus --export "$scratch/$a.json" | cmp -s - "$scratch/$a.json" || fail "the file of $a is not exported alike"
   [[ $("$napkin" gpus "$a" --json | sed 's/.*"values"://; s/,"alternatives".*//') == \
     $("$napkin" gpus "$scratch/$a.json" --json | sed 's/.*"values"://; s/,"alternatives".*//') ]] ||

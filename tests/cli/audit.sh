@@ -2,16 +2,20 @@
 # Claims of documents and their verdicts: those that tests/data/claims.jsonl expects, and where the table of
 # recomputed numbers is at hand those that it has.
 . "$(dirname "$0")/lib.bash"
-claims=$source_dir/tests/data/claims.jsonl
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+claims=$source_dir/tests/data/claims.jsonl least=350
+if [[ $sanitized ]]; then  # the first of them: claims carry on from those before
+  head -n 100 "$claims" >"$work/claims"
+  claims=$work/claims least=100
+fi
 
 # text_of <key> <file>: what stands at the key of each line, or nothing.
 text_of() { sed -E "/.*\"$1\":\"([^\"]*)\".*/! s/.*//; s/.*\"$1\":\"([^\"]*)\".*/\1/" "$2"; }
 
 "$napkin" audit <"$claims" >"$work/verdicts" || fail "a claim that cannot be read: $(grep -m1 '"error"' "$work/verdicts")"
 lines=$(wc -l <"$claims")
-[[ $lines -ge 350 && $(wc -l <"$work/verdicts") -eq $lines ]] || fail "$lines claims, $(wc -l <"$work/verdicts") verdicts"
+[[ $lines -ge $least && $(wc -l <"$work/verdicts") -eq $lines ]] || fail "$lines claims, $(wc -l <"$work/verdicts") verdicts"
 text_of id "$claims" >"$work/ids"
 text_of expected "$claims" >"$work/expected"
 text_of verdict "$work/verdicts" >"$work/found"
@@ -38,11 +42,11 @@ paste "$work/verdicts" "$claims" |
       sub(/"source":"[^"]*"/, "\"source\":\"" ++sources "\"", claim)
       print claim
     }
-  }' | "$napkin" audit >"$work/by_chance"
+  }' | some 8 | "$napkin" audit >"$work/by_chance"
 by_chance=$(grep -cE '"verdict":"(wrong|impossible)"' "$work/by_chance")
 named=$(grep -c '"slip"' "$work/by_chance")
 echo "$named of $by_chance numbers by chance have a slip"
-[[ $by_chance -ge 1000 && $((named * 100)) -le $((by_chance * 8)) ]] || fail "$named of $by_chance numbers by chance have a slip"
+[[ $by_chance -ge $((sanitized ? 30 : 1000)) && $((named * 100)) -le $((by_chance * 8)) ]] || fail "$named of $by_chance numbers by chance have a slip"
 
 # A batch answers claims among requests.
 both=$(head -n 1 "$claims" | sed 's/^{/{"query":"audit",/' | "$napkin" batch)
@@ -95,7 +99,7 @@ done
 
 # The table of recomputed numbers: agrees and rounding are reproduced or rounding, errors wrong or impossible.
 table=${PERFMODEL_SHARED:-$source_dir/../shared}/reference/cases.csv
-if [[ -f $table ]]; then
+if [[ -f $table && ! $sanitized ]]; then
   kinds='agrees|rounding|seed_error|measured_not_computable|policy\/judgement|inconsistent_between_docs'
   sed -nE "s/^([0-9]{3}-[0-9]{3}),.*,($kinds),.*/\1\t\2/p" "$table" | sort >"$work/table"
   paste "$work/ids" "$work/found" | sort | join -t$'\t' - "$work/table" >"$work/joined"

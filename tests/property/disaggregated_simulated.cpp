@@ -177,7 +177,7 @@ TEST_CASE("disaggregated: the closed loop against its pools run event by event")
   }
 }
 
-TEST_CASE("disaggregated: the open loop against its pools run event by event") {
+TEST_CASE("disaggregated: the open loop against its pools run event by event", "[long]") {
   for (const setting& s : {setting{1, 1}, setting{2, 3}, setting{4, 1}}) {
     for (const double busy : {0.2, 0.5, 0.7, 0.85, 0.9}) {
       const double rate = busy * s.prefill / s.prompt;

@@ -104,7 +104,7 @@ long differing(random_numbers& x, const pm::deployment& d, const pm::calibrated&
 TEST_CASE("predicted_pass: passes of one answer, in any order and again, as each by itself") {
   random_numbers x(13);
   long differ = 0, tried = 0;
-  while (tried < 1500) {
+  while (tried < (perfmodel_test::sanitized ? 300 : 1500)) {
     const calibrated_machine& m = one_of(x, calibrated_machines());
     const pm::deployment d = random_deployment(x, *m.device);
     if (!can_be(d, m.silicon)) continue;

@@ -7,6 +7,7 @@
 #include <perfmodel/workload/catalog/all.hpp>
 
 #include "support/random.hpp"
+#include "support/sanitized.hpp"
 
 namespace property_plan_bounds {
 
@@ -70,16 +71,18 @@ TEST_CASE("plan: no point answers sooner than its bound, nor sends more, pools a
     return pm::calibrated_for(a, e);
   };
   counted of;
-  for (int n = 0; n < 150; ++n) {
+  const int requests = perfmodel_test::sanitized ? 30 : 150;
+  for (int n = 0; n < requests; ++n) {
     const auto q = random_request(random);
     const auto r = pm::plan(q, measured);
     for (const auto& p : r.frontier) check(q, p, of);
     if (r.nearest) check(q, *r.nearest, of);
   }
   INFO(of.plain << " plain, " << of.pools << " pools, " << of.drafts << " drafts");
-  CHECK(of.plain >= 100);
-  CHECK(of.pools >= 100);
-  CHECK(of.drafts >= 100);
+  const int least = 2 * requests / 3;
+  CHECK(of.plain >= least);
+  CHECK(of.pools >= least);
+  CHECK(of.drafts >= least);
 }
 
 }  // namespace property_plan_bounds

@@ -150,7 +150,7 @@ std::string kind_of(const simulated_row& r) {
 
 }  // namespace
 
-TEST_CASE("service: short simulations say what the long ones that were recorded do") {
+TEST_CASE("service: short simulations say what the long ones that were recorded do", "[long]") {
   std::map<std::string, sim::pass_time> passes;
   for (const sim::service& s : sim::services()) {
     passes[s.name] = sim::predicted_pass(s.deployment, sim::measured_like);

@@ -13,21 +13,12 @@
 #include <vector>
 
 #include "support/random.hpp"
+#include "support/sanitized.hpp"
 
 namespace perfmodel_test {
 
-/// Samples of one property: $PERFMODEL_SAMPLES, or what the check has time for: under a sanitizer, where the same
-/// laws run 50 times as long, less.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define PERFMODEL_TEST_FEWER_SAMPLES
-#endif
-#endif
-#ifdef PERFMODEL_TEST_FEWER_SAMPLES
-inline constexpr long usual_samples = 2000;
-#else
-inline constexpr long usual_samples = 100000;
-#endif
+/// Samples of one property: $PERFMODEL_SAMPLES, or what the check has time for.
+inline constexpr long usual_samples = sanitized ? 500 : 100000;
 inline long samples(long usual = usual_samples) {
   const char* stated = std::getenv("PERFMODEL_SAMPLES");
   const long n = stated == nullptr ? 0 : std::strtol(stated, nullptr, 10);

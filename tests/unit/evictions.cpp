@@ -149,7 +149,7 @@ TEST_CASE("evictions: refused where they are not counted, and the largest rate l
   CHECK(rate(closed) == rate(unsaid));
 }
 
-TEST_CASE("evictions: services against the simulator") {
+TEST_CASE("evictions: services against the simulator", "[long]") {
   const auto pass = sim::predicted_pass(small_cache(), sim::measured_like);
   const auto compare = [&](const pm::service_load& l, double ttft_within, double within) {
     const auto law = served(l);

@@ -169,7 +169,8 @@ TEST_CASE("plan of two kinds of chip: the only pair that there is, tried by hand
   }
 }
 
-TEST_CASE("plan of two kinds of chip: more to choose from never costs more, with any threads") {
+TEST_CASE("plan of two kinds of chip: more to choose from never costs more, with any threads",
+          "[long]") {
   for (const auto* answers : {&cat::h100_sxm, &cat::h200_sxm, &cat::mi300x}) {
     double before = 1e300;
     std::vector<pm::accelerator> prompts;

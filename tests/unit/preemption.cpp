@@ -75,7 +75,7 @@ TEST_CASE("preemption: none where all fit, or where whole answers have their pla
   CHECK(pm::preemption_of(llama, open, 50.0 * pm::GB_per_s, policy).times == 0);
 }
 
-TEST_CASE("preemption: as often as the simulator evicts") {
+TEST_CASE("preemption: as often as the simulator evicts", "[long]") {
   for (const int input : {200, 500, 1000, 2000}) {
     for (const int output : {500, 1000, 2000}) {
       const double evicted = simulated(input, output);

@@ -121,7 +121,7 @@ TEST_CASE("prefix fetch: a link that binds, Little's law, and the bound") {
   CHECK(near(late.feasible.available, 0.5e9 / (per_token * 1024)));
 }
 
-TEST_CASE("prefix fetch: a service against the simulator") {
+TEST_CASE("prefix fetch: a service against the simulator", "[long]") {
   for (const double link : {0.5, 1.0, 2.0, 5.0, 25.0}) {
     const pm::service_load l = chat(link);
     const auto law = pm::serving(llama, l, sim::measured_like);

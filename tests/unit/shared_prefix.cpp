@@ -165,7 +165,7 @@ TEST_CASE("scalars: shared prefix") {
       2000.0, 300.0, 500.0, 700.0);
 }
 
-TEST_CASE("shared prefix: a service against the simulator") {
+TEST_CASE("shared prefix: a service against the simulator", "[long]") {
   for (const pm::engine e : {pm::engine::vllm, pm::engine::trtllm}) {
     const pm::deployment d = small_cache(e);
     for (const int prefixes : {1, 8, 40}) {
