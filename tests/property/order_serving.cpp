@@ -97,13 +97,18 @@ bool steps_between(const service& s, const service& t, const pm::calibrated& c) 
          (q.stall > p.stall && q.next < 0.9 * p.next);
 }
 
-/// Whether passes of more sequences take longer than in proportion: a tile or another kernel more for few more of
-/// them, so that each is slower and all are no more throughput (closed_service).
+/// Whether passes of more sequences take longer than in proportion, or one with a chunk of a prompt than by its tokens:
+/// a tile or another kernel more for few more of them, so that each is slower and all are no more throughput
+/// (closed_service).
 bool steps_up(const service& s, const service& t, const pm::calibrated& c) {
   const pm::prompt_passes p = passes_of(s, c), q = passes_of(t, c);
+  const auto tokens = [](const pm::prompt_passes& x) {
+    return x.with_prompt.batch + x.with_prompt.prefill_tokens;
+  };
   const double times = q.with_prompt.batch / p.with_prompt.batch;
-  return times > 1.0 &&
-         (q.decode > times * p.decode || q.alone > times * p.alone || q.packed > times * p.packed);
+  const double chunk = (q.alone / q.chunks) / (p.alone / p.chunks);
+  return times > 1.0 && (q.decode > times * p.decode || q.alone > times * p.alone ||
+                         q.packed > times * p.packed || chunk > tokens(q) / tokens(p));
 }
 
 /// The throughput of a service with all places taken: the largest rate of an open loop, near which waits for a place
