@@ -5,8 +5,9 @@
 option(PERFMODEL_UNITY_BUILD "Compile the tests, napkin and compare many files at a time" OFF)
 
 # How many at a time: as many as a core has memory for (Clang with its sanitizers takes 75 MB a file and
-# 600 MB; 0.7 of the memory is counted on), and for half of the cores there is something to do.
+# 600 MB; 0.7 of the memory is counted on), in half as many pieces as there are cores, or as many as there are.
 set(perfmodel_together 1)
+set(perfmodel_cores_here 1)
 if(PERFMODEL_UNITY_BUILD)
   cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
   cmake_host_system_information(RESULT megabytes QUERY TOTAL_PHYSICAL_MEMORY)
@@ -21,17 +22,22 @@ if(PERFMODEL_UNITY_BUILD)
     endif()
   endif()
   math(EXPR perfmodel_together "(${megabytes} * 7 / 10 / ${cores} - 600) / 75")
-  math(EXPR perfmodel_pieces "(${cores} + 1) / 2")
+  set(perfmodel_cores_here ${cores})
   message(STATUS "perfmodel: up to ${perfmodel_together} files compiled together")
 endif()
 
+# perfmodel_compile_together(<target> [FIRST]): FIRST is what nothing else is compiled beside.
 function(perfmodel_compile_together target)
   if(perfmodel_together LESS 2)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources count)
-  math(EXPR share "(${count} + ${perfmodel_pieces} - 1) / ${perfmodel_pieces}")
+  set(pieces ${perfmodel_cores_here})
+  if(NOT "FIRST" IN_LIST ARGN)
+    math(EXPR pieces "(${pieces} + 1) / 2")
+  endif()
+  math(EXPR share "(${count} + ${pieces} - 1) / ${pieces}")
   if(share GREATER perfmodel_together)
     set(share ${perfmodel_together})
   endif()
