@@ -191,8 +191,10 @@ TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
     const auto seconds = [&](const pass& q) {
       return pm::step(q.d, q.i, c, pm::full_link{}).time.value();
     };
-    twice.rises(0.97 * p.i.batch / seconds(p), more.i.batch / seconds(more), where,
-                [&] { return c.small_kernels.any(); });
+    twice.rises(0.97 * p.i.batch / seconds(p), more.i.batch / seconds(more), where, [&] {
+      // Of A100's untuned experts activations outgrow the L2.
+      return c.small_kernels.any() || (c.untuned_moe_kernels && steps_up(p, more, c));
+    });
   }
 }
 

@@ -265,9 +265,9 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
 /// 3.1 (exponentials beside matrix units). The dependence on head_dim comes from the two rates, not
 /// from a fit: with the H100's matrix_share it gives figure 5 of the latter at 64, 128 and 256.
 /// Order: a longer prompt, past or window or a larger batch never takes less time at the same number of
-/// parts. Another number, of a library with partial_row_cycles, can take less, by up to three quarters: it
-/// fills SMs whatever combining costs (taking the cheaper of cut and whole has 13.0 % of L40S's
-/// latencies with an 8-bit cache, this 10.9 %).
+/// parts, but by some 7 % where a second row of tiles follows one whose keys are cut. Another number, of a
+/// library with partial_row_cycles, can take less, by up to three quarters: it fills SMs whatever combining
+/// costs (taking the cheaper of cut and whole has 13.0 % of L40S's latencies with an 8-bit cache, this 10.9 %).
 /// Leaves out: power, unequal lengths in a batch. Errors: as demand_of(attention_prefill); as
 /// calibrated decode. Tests: by hand; this order; figure 5 of FlashAttention-3 to 10 % at 64, 128 and 256.
 template <Scalar T>
