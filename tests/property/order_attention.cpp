@@ -52,30 +52,30 @@ std::string told(const calibrated_machine& m, const Attention& w) {
   return out.str();
 }
 
+/// The kernels that run it: those of a narrow cache, or the others.
+template <class Attention>
+const pm::attention_kernels& kernels_of(const calibrated_machine& m, const Attention& w) {
+  return w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels
+                                   : m.silicon.attention_kernels;
+}
+
 /// The parts that a kernel cuts keys into.
 double parts(const calibrated_machine& m, const pm::attention_decode& w) {
-  const auto& k =
-      w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels : m.silicon.attention_kernels;
-  return pm::detail::splits_of(w, k, m.device->sms.value()).count;
+  return pm::detail::splits_of(w, kernels_of(m, w), m.device->sms.value()).count;
 }
 double parts(const calibrated_machine& m, const pm::attention_prefill& w) {
-  const auto& k =
-      w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels : m.silicon.attention_kernels;
-  return pm::detail::prefill_splits(w, k, m.device->sms.value());
+  return pm::detail::prefill_splits(w, kernels_of(m, w), m.device->sms.value());
 }
 
 /// Whether more sequences are no longer scheduled.
 bool unscheduled(const calibrated_machine& m, const pm::attention_decode& w,
                  const pm::attention_decode& more) {
-  return perfmodel_test::stops_scheduling(
-      w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels : m.silicon.attention_kernels,
-      w.batch, more.batch);
+  return perfmodel_test::stops_scheduling(kernels_of(m, w), w.batch, more.batch);
 }
 
 /// Whether an SM holds fewer blocks than contexts are cut for, so that parts run in turns.
 bool in_turns(const calibrated_machine& m, const pm::attention_decode& w) {
-  const auto& k =
-      w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels : m.silicon.attention_kernels;
+  const auto& k = kernels_of(m, w);
   return pm::detail::running_blocks(*m.device, k, m.device->sms.value()) < k.blocks_per_sm;
 }
 
@@ -165,8 +165,7 @@ TEST_CASE(
       return v.batch / calibrated_estimate(*m.device, v, m.silicon, conditions).time.value();
     };
     const auto schedule = [&](const attention_decode& v) {
-      const auto& k = v.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels
-                                                : m.silicon.attention_kernels;
+      const auto& k = kernels_of(m, v);
       const double sms = m.device->sms.value();
       const auto cut = pm::detail::splits_of(v, k, sms);
       const double places = sms * pm::detail::running_blocks(*m.device, k, sms);
@@ -201,9 +200,7 @@ TEST_CASE("calibrated prefill attention: more takes longer, but where its law sa
     };
     // Of keys in parts a second row of tiles ends the first one's counting as a wave of its own.
     const auto second_row = [&] {
-      const double rows = (w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels
-                                                     : m.silicon.attention_kernels)
-                              .tile_rows;
+      const double rows = kernels_of(m, w).tile_rows;
       return parts(m, w) > 1.0 && w.tokens <= rows && more.tokens > rows;
     };
     same_parts.rises(t, u, where, [&] { return parts(m, more) != parts(m, w) || second_row(); });

@@ -49,6 +49,10 @@ pm::moe_ffn random_experts(random_numbers& x) {
   return w;
 }
 
+pm::call_conditions random_routing(random_numbers& x) {
+  return {.routing = x.uniform() < 0.5 ? pm::expert_routing::random : pm::expert_routing::balanced};
+}
+
 /// The same with up to three times the DRAM bandwidth.
 pm::accelerator with_more_bandwidth(const pm::accelerator& a, random_numbers& x) {
   pm::accelerator out = a;
@@ -70,9 +74,7 @@ void check_order(const std::string& name, std::uint64_t seed, Random&& random, M
     const auto w = random(x);
     auto larger = w;
     more(larger, x);
-    pm::call_conditions conditions;
-    conditions.routing =
-        x.uniform() < 0.5 ? pm::expert_routing::random : pm::expert_routing::balanced;
+    const pm::call_conditions conditions = random_routing(x);
     const pm::accelerator faster = with_more_bandwidth(*m.device, x);
     const auto where = [&] { return told(m, w) + "; " + told(m, larger); };
     const auto times = [&](const pm::accelerator& a, const auto& o) {
@@ -116,9 +118,7 @@ void check_throughput(const std::string& name, std::uint64_t seed, Random&& rand
     const auto w = random(x);
     auto larger = w;
     more(larger);
-    pm::call_conditions conditions;
-    conditions.routing =
-        x.uniform() < 0.5 ? pm::expert_routing::random : pm::expert_routing::balanced;
+    const pm::call_conditions conditions = random_routing(x);
     pm::calibrated c = m.silicon;
     c.machine.power_slowdown = 0.0;
     const auto rate = [&](const auto& o) {
