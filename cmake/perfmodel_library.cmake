@@ -14,8 +14,7 @@ foreach(name analysis/least_squares.hpp analysis/calibration.hpp analysis/calibr
   endif()
 endforeach()
 
-# An interface library of `headers`; at the top level the target all_verify_interface_header_sets
-# compiles each of them by itself.
+# An interface library of `headers`.
 function(perfmodel_add_headers name export_name)
   set(target "perfmodel_${name}")
   if(name STREQUAL "perfmodel")
@@ -23,15 +22,12 @@ function(perfmodel_add_headers name export_name)
   endif()
   add_library(${target} INTERFACE)
   add_library(perfmodel::${export_name} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES
-    EXPORT_NAME ${export_name}
-    VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${export_name})
   target_compile_features(${target} INTERFACE cxx_std_20)
   target_sources(${target} INTERFACE
     FILE_SET HEADERS BASE_DIRS "${perfmodel_include_dir}" FILES ${ARGN})
 endfunction()
 
-# A function, and called below the warnings, so that the verification is held to them too.
 function(perfmodel_add_library)
   perfmodel_add_headers(perfmodel perfmodel ${perfmodel_headers})
   target_link_libraries(perfmodel INTERFACE Boost::headers)

@@ -2,7 +2,7 @@
 
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(perfmodel_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
-add_compile_options(${perfmodel_warnings})
 if(PERFMODEL_WARNINGS_AS_ERRORS)
-  add_compile_options(-Werror)
+  set(perfmodel_werror -Werror)
 endif()
+add_compile_options(${perfmodel_warnings} ${perfmodel_werror})

@@ -88,7 +88,7 @@ disaggregated true
 prefill_accelerator h200_sxm h20
 END
 
-# What changes nothing, and is meant: keys, questions, why. ~: or does, as the numbers of the catalogue are.
+# What changes nothing, and is meant: keys, questions, why. Under a sanitizer not all of the questions are asked. ~: or does, as the numbers of the catalogue are.
 cat >"$work/meant" <<'END'
 utilization,activation_bytes,runtime_bytes closed,static,run,drafts,drafts_open,host,wide,bound_open,bound_drafts all requests fit
 activation_bytes,runtime_bytes experts,open all requests fit
@@ -113,7 +113,7 @@ experts='"model":"deepseek_v3","accelerator":"h200_sxm","tensor_parallel":8,"eng
 drafts='"draft_length":3,"acceptance":0.7'
 pass='"model":"llama_3_8b","accelerator":"h100_sxm","engine":"vllm","batch":64,"context":2048'
 # The questions: name, query, keys.
-cat >"$work/questions" <<END
+some 4 >"$work/questions" <<END
 closed serving $service,"engine":"vllm","concurrency":64
 full serving $service,"engine":"vllm","concurrency":500
 open serving $service,"engine":"vllm","requests_per_s":4
@@ -151,7 +151,7 @@ advice_limits advise $service,"engine":"vllm","concurrency":64,"ttft_limit_s":0.
 advice_bound advise $service,"mode":"bound","concurrency":64
 END
 one='--gpu h100_sxm --model llama_3_8b --gpus 1 --input_tokens 2048 --output_tokens 512 --formats bf16'
-cat >"$work/plans" <<END
+some 4 >"$work/plans" <<END
 plan_closed $one --engine vllm --concurrency 64
 plan_open $one --engine vllm --requests_per_s 4
 plan_evicts $one --engine vllm --concurrency 500 --preemption recompute
@@ -241,14 +241,14 @@ awk '
     next
   }
   $2 == "-" { print "FAIL: the question " $1 " itself is refused"; next }
-  { now = $1 " " $2 }
+  { now = $1 " " $2; asked[$1] }
   $3 == "nothing" && !(now in meant) { print "FAIL: " $1 ": " $2 " changes nothing, is not refused and not said to be left out" }
   $3 != "nothing" && now in meant && meant[now] == "nothing" { print "FAIL: " $1 ": " $2 " is no more without effect; take it off the list" }
   { delete meant[now] }
-  END { for (now in meant) print "FAIL: nobody asks for " now }
-' "$work/meant" "$work/became" >"$work/failures"
+  END { for (now in meant) { split(now, part, " "); if (!sanitized || part[1] in asked) print "FAIL: nobody asks for " now } }
+' sanitized="$sanitized" "$work/meant" "$work/became" >"$work/failures"
 cat "$work/failures"
 failures=$(wc -l <"$work/failures")
 echo "$(wc -l <"$work/became") keys beside questions: $(cut -d' ' -f3 "$work/became" | sort | uniq -c | tr -s ' \n' ' ')"
-[[ $(wc -l <"$work/became") -gt 1500 ]] || fail 'too few were asked'
+[[ $(wc -l <"$work/became") -gt $((sanitized ? 400 : 1500)) ]] || fail 'too few were asked'
 finish

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # run_case.sh <case.cpp> <gcc|clang> <compiler> <flags...>
+# PERFMODEL_PRECOMPILED names a precompiled header of the library, for the twin.
 # A user reads the first lines: the first expectation, the cause, must stand within the first 6, and
 # the whole message must not exceed 25, or what `// lines: <number>` of the case allows. Lines that GCC quotes
 # from the source (`  12 | ...`) are not counted: from version 14 on it does so below each `required from`.
@@ -33,7 +34,12 @@ if [[ ${#expected[@]} -eq 0 ]]; then
   fail "has no line \`// expect: <regex>\` nor \`// expect-$family: <regex>\`"
 fi
 
-if ! message=$("${compile[@]}" "$case" 2>&1); then
+# A message depends on what is included how; the twin has none.
+including=()
+if [[ -n ${PERFMODEL_PRECOMPILED:-} && ${#flags[@]} -eq 0 ]]; then
+  including=(-include "$PERFMODEL_PRECOMPILED")
+fi
+if ! message=$("${compile[@]}" ${including[@]+"${including[@]}"} "$case" 2>&1); then
   fail 'the twin does not compile:' "$message"
 fi
 if [[ -n $message ]]; then

@@ -13,6 +13,8 @@
 #   <!-- snippet: run -->              before a ```sh block: run it in the source folder, `napkin` and
 #                                      `./run napkin` being the program built here
 # and <!-- output --> before a ```text block: it must equal what the block before it printed.
+#
+# PERFMODEL_PRECOMPILED names a precompiled <perfmodel/perfmodel.hpp>, for the blocks that include it.
 set -euo pipefail
 
 page=$1
@@ -131,12 +133,16 @@ for block in "$work"/[0-9]*; do
     fi
   } >"$program.cpp"
   grep -hE '^ *#include|^namespace [A-Za-z_]+ = |^using namespace ' "$block" >>"$preamble" || true
+  including=("${compile[@]}")
+  if [[ -n ${PERFMODEL_PRECOMPILED:-} ]] && grep -qxF '#include <perfmodel/perfmodel.hpp>' "$program.cpp"; then
+    including+=(-include "$PERFMODEL_PRECOMPILED")
+  fi
   awk '!seen[$0]++' "$preamble" >"$preamble.new" && mv "$preamble.new" "$preamble"
 
   if [[ $kind == compile ]] || { [[ $kind == cpp ]] && ! grep -q 'int main' "$block"; }; then
-    "${compile[@]}" -fsyntax-only "$program.cpp" || complain "$line" 'does not compile'
+    "${including[@]}" -fsyntax-only "$program.cpp" || complain "$line" 'does not compile'
     printed_by=
-  elif "${compile[@]}" "$program.cpp" -o "$program"; then
+  elif "${including[@]}" "$program.cpp" -o "$program"; then
     printed=$work/printed.$line
     printed_by=$line
     (cd "$work" && "$program") >"$printed" </dev/null || complain "$line" 'fails'

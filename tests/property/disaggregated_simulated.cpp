@@ -163,7 +163,7 @@ void check(const outcome& is, const outcome& simulated, double ttft, double p90)
 
 }  // namespace
 
-TEST_CASE("disaggregated: the closed loop against its pools run event by event") {
+TEST_CASE("disaggregated: the closed loop against its pools run event by event", "[long]") {
   for (const setting& s : {setting{1, 1}, setting{2, 3}, setting{4, 1}}) {
     for (const int n : {1, 8, 32, 64, 128, 256}) {
       INFO(s.prefill << " + " << s.decode << ", " << n << " in the system");

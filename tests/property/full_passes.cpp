@@ -57,7 +57,8 @@ struct full_a100 {
 
 }  // namespace
 
-TEST_CASE("a loop of three times as many as the budget keeps up with, against simulations") {
+TEST_CASE("a loop of three times as many as the budget keeps up with, against simulations",
+          "[long]") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
   d.device.dram.capacity = 1000.0 * pm::GB;  // so that nothing else binds
   const pm::derated silicon{.compute_efficiency = 0.7, .memory_efficiency = 0.8};

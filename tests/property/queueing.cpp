@@ -49,7 +49,8 @@ TEST_CASE("the mean wait is that of a simulated queue") {
              0.12));
 }
 
-TEST_CASE("mean, probability and quantile of the wait are those of three simulated servers") {
+TEST_CASE("mean, probability and quantile of the wait are those of three simulated servers",
+          "[long]") {
   random_numbers r(2);
   constexpr int n = 1000000;
   std::array<double, 3> free_at{};

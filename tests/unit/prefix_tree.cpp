@@ -90,7 +90,8 @@ TEST_CASE("prefix tree: by hand, what is shared and what fits") {
   CHECK(pm::prefix_hit_of(tenants, 100).hit < 0.02);
 }
 
-TEST_CASE("prefix tree: replayed through a cache that forgets what was used longest ago") {
+TEST_CASE("prefix tree: replayed through a cache that forgets what was used longest ago",
+          "[long]") {
   for (const double capacity : {20e3, 60e3, 200e3, 600e3, 1.5e6, 3e6}) {
     random_numbers r(7);
     const double replayed = replay(tenants, capacity).hit(r, 20000);

@@ -215,7 +215,7 @@ TEST_CASE("simulator: closed loops of one and of many equal requests, by hand") 
   CHECK(run.in_system() < 6.9);
 }
 
-TEST_CASE("simulator: one at a time is the queue of Pollaczek and Khinchine") {
+TEST_CASE("simulator: one at a time is the queue of Pollaczek and Khinchine", "[long]") {
   // The standard error of a mean wait is 1 to 1.5 % at these loads.
   constexpr int n = 150000;
   const sim::scheduler s{.token_budget = 1 << 30, .max_sequences = 1};
