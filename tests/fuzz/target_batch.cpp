@@ -25,7 +25,7 @@ void check_line(const std::string& line, const std::string& asked) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int fuzz::input_of_batch(const std::uint8_t* data, std::size_t size) {
   fuzz::fresh_input = fuzz::random_request;
   const std::string lines(reinterpret_cast<const char*>(data), size);
   std::istringstream in(lines);

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int fuzz::input_of_calibrate(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("products.csv");
   static fuzz::input_file written("profile.json");
   return fuzz::one_input([&] {

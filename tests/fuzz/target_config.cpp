@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int fuzz::input_of_config(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("config.json");
   return fuzz::model_input(file, data, size);
 }

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int fuzz::input_of_profile(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("profile.json");
   return fuzz::one_input([&] {
     const auto profile =

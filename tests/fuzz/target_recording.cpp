@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int fuzz::input_of_recording(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("recording.json");
   return fuzz::one_input([&] {
     const std::string& path = file.holding({reinterpret_cast<const char*>(data), size});

@@ -6,7 +6,7 @@
 #include "../../examples/napkin/service_runs.hpp"
 #include "fuzz.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int fuzz::input_of_table(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("runs.csv");
   const std::string& path = file.holding({reinterpret_cast<const char*>(data), size});
   fuzz::one_input([&] { napkin::read_products(path, perfmodel::catalog::h100_sxm, {}); });
