@@ -6,7 +6,7 @@
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL
-inline constexpr auto x = pm::GB + pm::token;
+inline constexpr auto sum = pm::GB + pm::token;
 #else
-inline constexpr auto x = pm::GB + pm::token * (327680.0 * pm::byte_per_token);
+inline constexpr auto sum = pm::GB + pm::token * (327680.0 * pm::byte_per_token);
 #endif

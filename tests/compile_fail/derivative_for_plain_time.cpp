@@ -8,7 +8,7 @@ namespace pm = perfmodel;
 inline constexpr auto step = pm::lift<pm::dual<1>>(20.0 * pm::ms);
 
 #ifdef MUST_FAIL
-inline constexpr pm::duration<> time = step;
+inline constexpr pm::duration<> taken = step;
 #else
-inline constexpr pm::duration<pm::dual<1>> time = step;
+inline constexpr pm::duration<pm::dual<1>> taken = step;
 #endif

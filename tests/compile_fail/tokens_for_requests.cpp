@@ -9,7 +9,7 @@ inline constexpr pm::requests<> in_system(pm::request_rate<> arrivals, pm::durat
 }
 
 #ifdef MUST_FAIL
-inline constexpr auto n = in_system(2000.0 * pm::token_per_s, 1.0 * pm::second);
+inline constexpr auto waiting = in_system(2000.0 * pm::token_per_s, 1.0 * pm::second);
 #else
-inline constexpr auto n = in_system(2000.0 * pm::request_per_s, 1.0 * pm::second);
+inline constexpr auto waiting = in_system(2000.0 * pm::request_per_s, 1.0 * pm::second);
 #endif

@@ -395,6 +395,9 @@ TEST_CASE("a chip with another fact is not the one that was measured", "[calibra
   CHECK(attention_transfer_log_sigma(b200_sxm, h200_sxm, false) == 0.53);
   CHECK(attention_transfer_log_sigma(b200_sxm, h200_sxm, true) == 0.17);
   CHECK(attention_transfer_log_sigma(h200_sxm, h100_sxm, true) == 0.09);
+  // Of AMD's attention nothing was measured that could be less than of products.
+  CHECK(attention_transfer_log_sigma(mi355x, mi300x, false) == 0.21);
+  CHECK(attention_transfer_log_sigma(mi355x, mi300x, true) == 0.21);
   // What is not stated is no distance.
   CHECK(machine_distance(pm::accelerator{}, h100_sxm) == 0.0);
 }

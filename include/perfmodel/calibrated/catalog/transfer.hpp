@@ -158,27 +158,33 @@ constexpr double machine_distance(const accelerator& a, const accelerator& b) {
   return most;
 }
 
+/// What a width between generations grows by where two machines are further apart than the nearest that were
+/// measured: 0.3 for each e-fold of their distance beyond 0.87, the median over ten loans among A100, Hopper, L40S and
+/// B200 (0.25 to 0.35 without those to one of them).
+constexpr double beyond_neighbours(const accelerator& a, const accelerator& donor) {
+  return 0.3 * (std::max)(0.0, machine_distance(a, donor) - 0.87);
+}
+
 /// log_sigma that a loan of products states where the donor's own width is no wider: 80 % of what was seen where each
 /// measured machine was predicted from another lie within it. 0.09 within a generation (H100 and H200), and beyond
-/// their distance 0.15 of it. 0.13 between generations (A100, L40S and B200 by their nearest), and 0.3 for each
-/// e-fold beyond their 0.87: the median over ten loans among A100, Hopper, L40S and B200 that are further apart
-/// (0.25 to 0.35 without those to one of them). Among AMD's 0.21 (MI355X by MI300X's); within a generation none
-/// was seen, and no less is taken. docs/validation/loans.md has the tables.
+/// their distance 0.15 of it. 0.13 between generations (A100, L40S and B200 by their nearest), and more beyond
+/// their distance. Among AMD's 0.21 (MI355X by MI300X's); within a generation none was seen, and no less is taken.
+/// docs/validation/loans.md has the tables.
 constexpr double transfer_log_sigma(const accelerator& a, const accelerator& donor) {
   if (is_measured_amd(a)) return 0.21;
   const double apart = machine_distance(a, donor);
   if (same_generation(a, donor)) return (std::max)(0.09, 0.15 * apart);
-  return 0.13 + 0.3 * (std::max)(0.0, apart - 0.87);
+  return 0.13 + beyond_neighbours(a, donor);
 }
 /// The same of attention: between generations prompts 0.17; decode 0.53, which is B200 by H200's alone, but 0.095
 /// where both run FlashAttention-2 (A100 by L40S's and back: what tells them apart is in the law), and more with
-/// the distance as products.
+/// the distance as products. Of AMD's attention no loan was measured: that of products.
 constexpr double attention_transfer_log_sigma(const accelerator& a, const accelerator& donor,
                                               bool of_prompts) {
   const double any = transfer_log_sigma(a, donor);
-  if (same_generation(a, donor)) return any;
+  if (same_generation(a, donor) || is_measured_amd(a)) return any;
   const auto older = [](const accelerator& x) { return instruction_rows_of(x) < 64.0; };
-  if (!of_prompts && older(donor) && older(a)) return any - (0.13 - 0.095);
+  if (!of_prompts && older(donor) && older(a)) return 0.095 + beyond_neighbours(a, donor);
   return (std::max)(any, of_prompts ? 0.17 : 0.53);
 }
 /// What a loan adds, in quadrature, for a format that the donor was not measured in: 72 to 87 % are inside of products
