@@ -4,7 +4,7 @@
 #
 # A compiler reads Boost.Units again for each source, so there are fewer sources than headers. Where b includes
 # a, a source that includes a and then b asks of b what one of b alone would: whatever came before it, b includes
-# too. A source holds a chain of such headers.
+# too. A source holds a chain of such headers, and one whose first header includes Boost.Units has it precompiled.
 set -euo pipefail
 include=$1
 list=$2
@@ -16,7 +16,8 @@ trap 'rm -rf "$work"' EXIT
 mapfile -t headers <"$list"
 cd "$include"
 
-awk -v work="$work" '
+boost=boost/units/quantity.hpp
+awk -v work="$work" -v boost="$boost" '
   FNR == 1 { header[++headers] = FILENAME }
   /^ *# *include *[<"]/ { split($0, part, /[<">]/); direct[FILENAME] = direct[FILENAME] " " part[2] }
   # Counts what `from` includes, and itself, for `of`.
@@ -38,12 +39,20 @@ awk -v work="$work" '
       best = 0
       for (j = 1; j <= chains; j++)
         if ((header[i], last[j]) in included && (!best || size[last[j]] > size[last[best]])) best = j
-      if (!best) best = ++chains
+      if (!best) {
+        best = ++chains
+        with[best] = (header[i], boost) in included ? "boost" : "plain"
+      }
       last[best] = header[i]
-      print "#include <" header[i] ">" > (work "/chain_" best ".cpp")
+      print "#include <" header[i] ">" > (work "/" with[best] "_" best ".cpp")
     }
     printf "%d headers in %d sources\n", headers, chains
   }
 ' "${headers[@]}"
 
-find "$work" -name '*.cpp' -print0 | xargs -0 -n 1 -P "$jobs" "$@" -I . -fsyntax-only
+if compgen -G "$work/boost_*.cpp" >/dev/null; then
+  echo "#include <$boost>" >"$work/boost.hpp"
+  "$@" -x c++-header "$work/boost.hpp" -o "$work/boost.hpp.gch"
+  find "$work" -name 'boost_*.cpp' -print0 | xargs -0 -n 1 -P "$jobs" "$@" -I . -include "$work/boost.hpp" -fsyntax-only
+fi
+find "$work" -name 'plain_*.cpp' -print0 | xargs -0 -r -n 1 -P "$jobs" "$@" -I . -fsyntax-only
