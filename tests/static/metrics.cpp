@@ -29,6 +29,7 @@ constexpr std::array<pm::amdahl_part, 3> parts{{{0.50, 1.0}, {0.35, 0.3}, {0.15,
 static_assert(near(pm::amdahl(parts).time_ratio, 0.635));
 static_assert(near(pm::amdahl(parts).speedup, 1.5748, 1e-5));
 static_assert(near(pm::new_share(parts[0], pm::amdahl(parts)), 0.7874, 1e-5));
+static_assert(near(pm::new_share(parts[1], pm::amdahl(parts)), 0.105 / 0.635));
 static_assert(near(8.3333_ms * pm::amdahl(parts).time_ratio, 5.29167_ms, 1e-5));
 
 // 85 ms with 38 % GEMMs: 45 % faster GEMMs leave 70.465 ms, and nothing reaches the claimed 48 ms.

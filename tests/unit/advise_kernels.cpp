@@ -87,6 +87,13 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
   const double streams =
       pm::streams_gain(demand.launches, time / demand.launches, busy, facts.costs.gap);
   CHECK(near(gain("multi_stream"), to_gain((1 - 1 / std::fmin(streams, 1.05)) * 0.1 * time), 1e-9));
+  // Events that cost what is left of the bandwidth but 2 % gain no more than these.
+  REQUIRE(busy < 0.9);
+  pm::kernel_facts costly = facts;
+  costly.costs.gap = (0.98 - busy) * time / demand.launches;
+  for (const pm::trick& t : pm::kernel_tricks(a, costly)) {
+    if (t.name == "multi_stream") CHECK(near(t.gain, to_gain((1 - 0.98) * 0.1 * time), 1e-9));
+  }
 
   // 4 x 16 tiles for 132 SMs; sums in 32 bits, written and read by each of four, beside 2 x 4096 FLOP.
   const double split = pm::split_k_gain(4 * 16.0, 132.0, 4, rows * 4 * 4 / width);

@@ -222,6 +222,10 @@ TEST_CASE("an interval holds what its members give, for every sign") {
     CHECK(scalar_max(x, y).contains(std::fmax(p, q)));
     CHECK(ceil(x).contains(std::ceil(p)));
     CHECK(floor(x).contains(std::floor(p)));
+    CHECK(floor(x).lo() == std::floor(x.lo()));
+    CHECK(floor(x).hi() == std::floor(x.hi()));
+    CHECK(ceil(x).lo() == std::ceil(x.lo()));
+    CHECK(ceil(x).hi() == std::ceil(x.hi()));
     CHECK(exp(x).contains(pm::math::exp(p)));
     const pm::interval positive(std::fmin(c, d), std::fmax(c, d));
     const double s = positive.lo() + r.uniform() * (positive.hi() - positive.lo());

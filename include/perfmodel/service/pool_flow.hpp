@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <iterator>
 #include <perfmodel/deployment/balance.hpp>
 #include <perfmodel/service/disaggregated.hpp>
 #include <perfmodel/service/prefix_fetch.hpp>
@@ -93,13 +92,13 @@ class pool_flow {
 
   /// Arrivals that a stage does not keep up with: the one that keeps up with the fewest.
   constexpr void keep_up_with(const request_rate<T>& rate) {
-    const duration<T> paces[] = {slot_, link_slot_, at_room_};
-    constexpr const char* reasons[] = {
+    const std::array paces{slot_, link_slot_, at_room_};
+    constexpr std::array reasons{
         "prompts arrive faster than the prefill pool computes them",
         "prompts arrive faster than the link moves their cache",
         "requests arrive faster than the largest batch of the decode pool serves them"};
     std::size_t tightest = 0;
-    for (std::size_t i = 1; i < std::size(paces); ++i) {
+    for (std::size_t i = 1; i < paces.size(); ++i) {
       if (upper(paces[i].value()) > upper(paces[tightest].value())) tightest = i;
     }
     const duration<T>& slot = paces[tightest];
