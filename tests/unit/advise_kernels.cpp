@@ -92,7 +92,8 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
   pm::kernel_facts costly = facts;
   costly.costs.gap = (0.98 - busy) * time / demand.launches;
   for (const pm::trick& t : pm::kernel_tricks(a, costly)) {
-    if (t.name == "multi_stream") CHECK(near(t.gain, to_gain((1 - 0.98) * 0.1 * time), 1e-9));
+    if (std::string(t.name) == "multi_stream")
+      CHECK(near(t.gain, to_gain((1 - 0.98) * 0.1 * time), 1e-9));
   }
 
   // 4 x 16 tiles for 132 SMs; sums in 32 bits, written and read by each of four, beside 2 x 4096 FLOP.
