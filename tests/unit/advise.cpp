@@ -287,6 +287,17 @@ TEST_CASE("advise: a service that evicts, of which nothing is known beside draft
   CHECK(predicted(s).evictions > 1);
 }
 
+TEST_CASE("advise: pools take two copies, or ranks that can be halved") {
+  const auto of = [](int tensor, double copies) {
+    const auto s = service(narrow, cat::h100_sxm, tensor, {500, 100, 16}, copies);
+    return *pm::advise(s, bound_of).find("disaggregation");
+  };
+  CHECK_FALSE(of(1, 1.0).applies);
+  CHECK(of(1, 1.0).why == "there are no two groups of devices");
+  CHECK(of(1, 2.0).applies);
+  CHECK(of(2, 1.0).applies);
+}
+
 TEST_CASE("advise: bad input is refused by name") {
   auto s = service(narrow, cat::h100_sxm, 1, {32, 32, 1});
   s.copies = 0.5;
