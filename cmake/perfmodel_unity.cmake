@@ -4,13 +4,14 @@
 # names of its own for each of napkin.
 option(PERFMODEL_UNITY_BUILD "Compile the tests, napkin and compare many files at a time" OFF)
 
-# How many at a time: as many as a core has memory for (Clang with its sanitizers takes 75 MB a file and
-# 600 MB; 0.7 of the memory is counted on), in half as many pieces as there are cores, or as many as there are.
 include(ProcessorCount)
 ProcessorCount(perfmodel_cores)
 if(perfmodel_cores EQUAL 0)
   set(perfmodel_cores 1)
 endif()
+
+# How many at a time: as many as a core has memory for (Clang with its sanitizers takes 75 MB a file and
+# 600 MB; 0.7 of the memory is counted on), in half as many pieces as there are cores, or as many as there are.
 set(perfmodel_together 1)
 if(PERFMODEL_UNITY_BUILD)
   cmake_host_system_information(RESULT megabytes QUERY TOTAL_PHYSICAL_MEMORY)

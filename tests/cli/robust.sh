@@ -53,8 +53,6 @@ refuses PM-E040 kv_capacity --accelerator h100_sxm --model "$scratch/to"
 
 # A gigabyte in one line is refused in little memory, and the next line is answered. The address sanitizer has
 # addresses and tables of its own, and is a hundred times as slow.
-sanitized=0
-if grep -q __asan_init "$napkin"; then sanitized=1; fi
 length=1000000000 writers=8
 if [[ $sanitized -eq 1 ]]; then length=20000000 writers=3; fi
 (

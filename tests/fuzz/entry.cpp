@@ -1,4 +1,4 @@
-// What a fuzzing engine calls, for the one target that FUZZ_TARGET names (fuzz.hpp has them).
+// What a fuzzing engine calls, for the one target that FUZZ_TARGET names.
 #include <cstddef>
 #include <cstdint>
 

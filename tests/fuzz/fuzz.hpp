@@ -10,21 +10,11 @@
 
 #include "../../examples/napkin/query.hpp"
 
-/// The function of the target that a program is of (entry.cpp).
+/// Of the target that a program is of, input_of_<name> in target_<name>.cpp (entry.cpp calls it). Takes one input.
+/// Returns 0; what it must not do (crash, hang, answer a NaN, throw) is the finding.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace fuzz {
-
-/// The targets. Each takes one input and returns 0; what it must not do (crash, hang, answer a NaN, throw) is the
-/// finding.
-int input_of_batch(const std::uint8_t* data, std::size_t size);
-int input_of_config(const std::uint8_t* data, std::size_t size);
-int input_of_model(const std::uint8_t* data, std::size_t size);
-int input_of_accelerator(const std::uint8_t* data, std::size_t size);
-int input_of_profile(const std::uint8_t* data, std::size_t size);
-int input_of_recording(const std::uint8_t* data, std::size_t size);
-int input_of_table(const std::uint8_t* data, std::size_t size);
-int input_of_calibrate(const std::uint8_t* data, std::size_t size);
 
 using napkin::json;
 using random_source = std::mt19937_64;

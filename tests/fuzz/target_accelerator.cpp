@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
-int fuzz::input_of_accelerator(const std::uint8_t* data, std::size_t size) {
+namespace fuzz {
+
+int input_of_accelerator(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("accelerator.json");
   return fuzz::one_input([&] {
     const std::string& path = file.holding({reinterpret_cast<const char*>(data), size});
@@ -25,3 +27,5 @@ int fuzz::input_of_accelerator(const std::uint8_t* data, std::size_t size) {
     }
   });
 }
+
+}  // namespace fuzz

@@ -25,7 +25,9 @@ void check_line(const std::string& line, const std::string& asked) {
 
 }  // namespace
 
-int fuzz::input_of_batch(const std::uint8_t* data, std::size_t size) {
+namespace fuzz {
+
+int input_of_batch(const std::uint8_t* data, std::size_t size) {
   fuzz::fresh_input = fuzz::random_request;
   const std::string lines(reinterpret_cast<const char*>(data), size);
   std::istringstream in(lines);
@@ -40,3 +42,5 @@ int fuzz::input_of_batch(const std::uint8_t* data, std::size_t size) {
   if (answered != asked) fuzz::finding("not one answer for each line", lines);
   return 0;
 }
+
+}  // namespace fuzz

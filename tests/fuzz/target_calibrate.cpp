@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
-int fuzz::input_of_calibrate(const std::uint8_t* data, std::size_t size) {
+namespace fuzz {
+
+int input_of_calibrate(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("products.csv");
   static fuzz::input_file written("profile.json");
   return fuzz::one_input([&] {
@@ -17,3 +19,5 @@ int fuzz::input_of_calibrate(const std::uint8_t* data, std::size_t size) {
     napkin::read_profile(request.out);
   });
 }
+
+}  // namespace fuzz

@@ -3,7 +3,11 @@
 
 #include <cstdint>
 
-int fuzz::input_of_config(const std::uint8_t* data, std::size_t size) {
+namespace fuzz {
+
+int input_of_config(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("config.json");
   return fuzz::model_input(file, data, size);
 }
+
+}  // namespace fuzz

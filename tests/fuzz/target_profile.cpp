@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
-int fuzz::input_of_profile(const std::uint8_t* data, std::size_t size) {
+namespace fuzz {
+
+int input_of_profile(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("profile.json");
   return fuzz::one_input([&] {
     const auto profile =
@@ -23,3 +25,5 @@ int fuzz::input_of_profile(const std::uint8_t* data, std::size_t size) {
     }
   });
 }
+
+}  // namespace fuzz

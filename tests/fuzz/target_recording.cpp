@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
-int fuzz::input_of_recording(const std::uint8_t* data, std::size_t size) {
+namespace fuzz {
+
+int input_of_recording(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("recording.json");
   return fuzz::one_input([&] {
     const std::string& path = file.holding({reinterpret_cast<const char*>(data), size});
@@ -15,3 +17,5 @@ int fuzz::input_of_recording(const std::uint8_t* data, std::size_t size) {
     }
   });
 }
+
+}  // namespace fuzz

@@ -6,7 +6,9 @@
 #include "../../examples/napkin/service_runs.hpp"
 #include "fuzz.hpp"
 
-int fuzz::input_of_table(const std::uint8_t* data, std::size_t size) {
+namespace fuzz {
+
+int input_of_table(const std::uint8_t* data, std::size_t size) {
   static fuzz::input_file file("runs.csv");
   const std::string& path = file.holding({reinterpret_cast<const char*>(data), size});
   fuzz::one_input([&] { napkin::read_products(path, perfmodel::catalog::h100_sxm, {}); });
@@ -15,3 +17,5 @@ int fuzz::input_of_table(const std::uint8_t* data, std::size_t size) {
                       {{"model", "llama_3_8b"}, {"engine", "vllm"}, {"tensor_parallel", 1}});
   });
 }
+
+}  // namespace fuzz

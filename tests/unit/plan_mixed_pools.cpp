@@ -19,10 +19,11 @@ using perfmodel_test::refusal;
 namespace {
 
 /// Long prompts, and answers that nothing may stall.
-pm::plan_request request(const pm::accelerator& answers, std::vector<pm::accelerator> prompts) {
+pm::plan_request request(const pm::accelerator& answers, std::vector<pm::accelerator> prompts,
+                         int gpus = 16) {
   pm::plan_request q{.accelerators = {answers},
                      .model = cat::llama_3_70b,
-                     .gpus = 16,
+                     .gpus = gpus,
                      .load = {.input_tokens = 8192,
                               .output_tokens = 512,
                               .arrivals = pm::open_loop{2.0 * pm::request_per_s}},
@@ -193,8 +194,7 @@ TEST_CASE("plan of two kinds of chip: more to choose from never costs more, with
 }
 
 TEST_CASE("plan of two kinds of chip: what of the prefill pool cannot be has a reason") {
-  auto q = request(cat::h200_sxm, {cat::a100_sxm_80gb, cat::l4, cat::tpu_v5e});
-  q.gpus = 4;
+  auto q = request(cat::h200_sxm, {cat::a100_sxm_80gb, cat::l4, cat::tpu_v5e}, 4);
   const auto has = [](const pm::plan_result& r, const char* name, const std::string& why) {
     bool said = false;
     for (const auto& x : r.rejected) said = said || (x.accelerator == name && x.reason == why);
@@ -207,14 +207,12 @@ TEST_CASE("plan of two kinds of chip: what of the prefill pool cannot be has a r
   CHECK(has(cannot, "tpu_v5e", "it shares no engine with an accelerator that decodes"));
   // Those that decode anyway are no second kind.
   q.pools->prefill_on = {cat::h200_sxm};
-  auto without = request(cat::h200_sxm, {});
-  without.gpus = 4;
-  CHECK(pm::plan(q, measured).evaluated == pm::plan(without, measured).evaluated);
+  CHECK(pm::plan(q, measured).evaluated ==
+        pm::plan(request(cat::h200_sxm, {}, 4), measured).evaluated);
   q.pools->prefill_on = {cat::h100_sxm, cat::h100_sxm};
   CHECK(refusal([&] { (void)pm::plan(q, measured); }) ==
         "PM-E031: pools.prefill_on has one name twice; allowed: each once");
-  q.gpus = 16;
-  q.pools->prefill_on = {cat::h100_sxm};
+  q = request(cat::h200_sxm, {cat::h100_sxm});
   auto stranger = pm::plan(q, measured).frontier[0];
   q.pools->prefill_on.clear();
   CHECK(refusal([&] { (void)pm::pools_of(q, stranger); }) ==
