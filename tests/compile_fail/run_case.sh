@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run_case.sh <case.cpp> <gcc|clang> <compiler> <flags...>
-# PERFMODEL_PRECOMPILED names a precompiled header of the library, for the twin.
+# PERFMODEL_PRECOMPILED names a folder with two precompiled headers: of the library, for the twin, and of Boost.Units.
 # A user reads the first lines: the first expectation, the cause, must stand within the first 6, and
 # the whole message must not exceed 25, or what `// lines: <number>` of the case allows. Lines that GCC quotes
 # from the source (`  12 | ...`) are not counted: from version 14 on it does so below each `required from`.
@@ -34,11 +34,15 @@ if [[ ${#expected[@]} -eq 0 ]]; then
   fail "has no line \`// expect: <regex>\` nor \`// expect-$family: <regex>\`"
 fi
 
-# A message depends on what is included how; the twin has none.
-including=()
-if [[ -n ${PERFMODEL_PRECOMPILED:-} && ${#flags[@]} -eq 0 ]]; then
-  including=(-include "$PERFMODEL_PRECOMPILED")
-fi
+# precompiled <header>: for this compiler to include first.
+precompiled() {
+  including=()
+  if [[ -n ${PERFMODEL_PRECOMPILED:-} && ${#flags[@]} -eq 0 ]]; then
+    including=(-include "$PERFMODEL_PRECOMPILED/$1.hpp")
+  fi
+}
+
+precompiled perfmodel
 if ! message=$("${compile[@]}" ${including[@]+"${including[@]}"} "$case" 2>&1); then
   fail 'the twin does not compile:' "$message"
 fi
@@ -46,7 +50,9 @@ if [[ -n $message ]]; then
   fail 'the twin compiles with a warning:' "$message"
 fi
 
-if message=$("${compile[@]}" -DMUST_FAIL "$case" 2>&1); then
+# A message depends on which headers of ours are included, and how.
+precompiled boost_units
+if message=$("${compile[@]}" ${including[@]+"${including[@]}"} -DMUST_FAIL "$case" 2>&1); then
   fail 'compiles, and must not'
 fi
 for regex in "${expected[@]}"; do

@@ -14,7 +14,8 @@
 #                                      `./run napkin` being the program built here
 # and <!-- output --> before a ```text block: it must equal what the block before it printed.
 #
-# PERFMODEL_PRECOMPILED names a precompiled <perfmodel/perfmodel.hpp>, for the blocks that include it.
+# PERFMODEL_PRECOMPILED names a folder with two precompiled headers: <perfmodel/perfmodel.hpp>, for the blocks that
+# include it, and Boost.Units, for those that include another of the library.
 set -euo pipefail
 
 page=$1
@@ -134,8 +135,12 @@ for block in "$work"/[0-9]*; do
   } >"$program.cpp"
   grep -hE '^ *#include|^namespace [A-Za-z_]+ = |^using namespace ' "$block" >>"$preamble" || true
   including=("${compile[@]}")
-  if [[ -n ${PERFMODEL_PRECOMPILED:-} ]] && grep -qxF '#include <perfmodel/perfmodel.hpp>' "$program.cpp"; then
-    including+=(-include "$PERFMODEL_PRECOMPILED")
+  if [[ -n ${PERFMODEL_PRECOMPILED:-} ]]; then
+    if grep -qxF '#include <perfmodel/perfmodel.hpp>' "$program.cpp"; then
+      including+=(-include "$PERFMODEL_PRECOMPILED/perfmodel.hpp")
+    elif grep -q '^#include <perfmodel/' "$program.cpp"; then
+      including+=(-include "$PERFMODEL_PRECOMPILED/boost_units.hpp")
+    fi
   fi
   awk '!seen[$0]++' "$preamble" >"$preamble.new" && mv "$preamble.new" "$preamble"
 
