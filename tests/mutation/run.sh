@@ -55,6 +55,12 @@ trap 'rm -rf "$work"' EXIT
 # What is read beyond the end of an array or a list ends the program, as a sanitizer would.
 flags=(-std=c++20 -O0 -w -D_GLIBCXX_ASSERTIONS -isystem /usr/include/eigen3 -I"$root/tests" "-DPERFMODEL_SOURCE_DIR=\"$root\"")
 
+# What no mutant changes is parsed once.
+printf '#include <%s>\n' catch2/catch_test_macros.hpp catch2/matchers/catch_matchers_floating_point.hpp \
+  boost/units/quantity.hpp Eigen/Dense >"$work/before.hpp"
+"$compiler" "${flags[@]}" -x c++-header "$work/before.hpp" -o "$work/before.hpp.gch"
+flags+=(-include "$work/before.hpp")
+
 # passes <include folder in front> <test> <program>: does the test pass? Nothing beside the repository is read.
 passes() {
   local front=$1 test=$2 program=$3

@@ -15,10 +15,6 @@
 #include "../../validation/compare/predict_profile.cpp"
 #include "../../validation/compare/tolerances.hpp"
 
-namespace pv = perfmodel::validation;
-namespace pm = perfmodel;
-using Catch::Matchers::WithinRel;
-
 // A CPU's model is fitted by code that has tests of its own; no CPU is asked for here.
 namespace perfmodel::validation {
 std::shared_ptr<const host_fit> host_of(const device_description&, const std::vector<recorded>&) {
@@ -28,6 +24,12 @@ prediction predict_on_host(const question&) {
   return {};
 }
 }  // namespace perfmodel::validation
+
+namespace unit_recording_predictors {
+
+namespace pv = perfmodel::validation;
+namespace pm = perfmodel;
+using Catch::Matchers::WithinRel;
 
 namespace {
 
@@ -527,3 +529,5 @@ TEST_CASE("compare: scores are those of residuals") {
   CHECK(pv::amount(80.2e9, "B/s") == "80.2 GB/s");
   CHECK(pv::signed_percent(-0.0001) == "+0.0 %");
 }
+
+}  // namespace unit_recording_predictors
