@@ -8,18 +8,20 @@
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
 
+namespace unit_no_allocation {
 namespace {
 std::atomic<long> allocations{0};
-}  // namespace
+}
+}  // namespace unit_no_allocation
 
 // Of the whole test program: what it does is as before, and counted.
 void* operator new(std::size_t size) {
-  ++allocations;
+  ++unit_no_allocation::allocations;
   if (void* p = std::malloc(size > 0 ? size : 1)) return p;
   throw std::bad_alloc();
 }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
+  ++unit_no_allocation::allocations;
   return std::malloc(size > 0 ? size : 1);
 }
 void operator delete(void* p) noexcept {
@@ -31,6 +33,8 @@ void operator delete(void* p, std::size_t) noexcept {
 void operator delete(void* p, const std::nothrow_t&) noexcept {
   std::free(p);
 }
+
+namespace unit_no_allocation {
 
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
@@ -83,3 +87,5 @@ TEST_CASE("serving: no answer allocates, nor its percentiles") {
     }
   }
 }
+
+}  // namespace unit_no_allocation

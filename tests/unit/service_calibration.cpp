@@ -3,9 +3,11 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <perfmodel/analysis/calibrate_service.hpp>
+#include <perfmodel/analysis/service_search.hpp>
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/workload/catalog/llama.hpp>
+#include <span>
 #include <support/refusal.hpp>
 #include <vector>
 
@@ -136,6 +138,27 @@ TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]"
   CHECK_THAT(twice.posterior.shift[at(pass_time)], WithinRel(0.08 * 2.0 / 3.0, 1e-3));
   CHECK_THAT(twice.posterior.covariance[0][0], WithinRel(0.01 / 3.0, 1e-3));
   CHECK_THAT(twice.posterior.token_log_sigma, WithinRel(0.1 * std::sqrt(4.0 / 3.0), 1e-3));
+}
+
+TEST_CASE("service calibration: what the search makes least, by hand", "[calibrated]") {
+  pm::service_run run = run_of(shipped().engine, 1024.0, 512.0, 16.0);
+  run.itl = 1.07 * *run.itl;
+  run.ttft = 1.1 * *run.ttft;
+  pm::detail::service_search search(std::span(&run, 1), shipped(), spread);
+  const double before = search.cost;
+  CHECK_THAT(before, WithinRel(0.5 * std::pow(std::log(1.07) / spread.token_noise, 2) +
+                                   0.5 * std::pow(std::log(1.1) / spread.first_token_noise, 2),
+                               1e-9));
+  search.descend();
+  const double runs = 0.5 * std::pow(*search.residuals(0)[0] / spread.token_noise, 2) +
+                      0.5 * std::pow(*search.residuals(1)[0] / spread.first_token_noise, 2);
+  double prior = 0.0;
+  for (int j = 0; j < pm::detail::service_search::n; ++j) {
+    prior += 0.5 * std::pow(search.x[j] / spread.of[static_cast<std::size_t>(j)], 2);
+  }
+  CHECK(prior > 0.1 * runs);
+  CHECK_THAT(search.cost, WithinRel(runs + prior, 1e-12));
+  CHECK(search.cost < before);
 }
 
 TEST_CASE("service calibration: the noise is the service's own, by hand", "[calibrated]") {
