@@ -103,11 +103,10 @@ bool nearly_full(const service& s, const pm::serving_estimate& answer, const pm:
   return s.l.rate().value() * answer.gap.mean().value() > 0.9 * passes_of(s, c).together;
 }
 
-/// Whether a pass has room for more prompts, where fewer decode in it, and each of them costs more: one wave of
-/// attention more.
+/// Whether a full pass has more prompts, as fewer decode in it, and takes longer: a wave of attention more.
 bool full_passes_step(const service& s, const service& t, const pm::calibrated& c) {
   const pm::prompt_passes p = passes_of(s, c), q = passes_of(t, c);
-  return q.together > p.together && q.packed > p.packed;
+  return q.together > p.together && q.together * q.packed > p.together * p.packed;
 }
 
 /// Whether passes of more sequences take longer than in proportion, or one with a chunk of a prompt than by its tokens:
