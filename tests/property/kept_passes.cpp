@@ -191,4 +191,16 @@ TEST_CASE("serving: calibrated answers side by side, in lanes, as one by one") {
   }
 }
 
+TEST_CASE("kept_collectives: more collectives than are kept are priced alike") {
+  const pm::calibrated c = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  pm::detail::kept_collectives<double, pm::calibrated> kept(c);
+  for (int again = 0; again < 2; ++again) {
+    for (int ranks = 2; ranks <= 8; ++ranks) {
+      const pm::collective x{.ranks = ranks, .message = pm::message_bytes<>(1e6 * pm::byte)};
+      CHECK(near(kept.time(cat::h100_sxm.fabric, x).value(),
+                 pm::collective_time(cat::h100_sxm.fabric, x, c).time.value()));
+    }
+  }
+}
+
 }  // namespace property_kept_passes

@@ -287,6 +287,21 @@ TEST_CASE("advise: a service that evicts, of which nothing is known beside draft
   CHECK(predicted(s).evictions > 1);
 }
 
+TEST_CASE(
+    "advise: a bound of static batches has the prompts of all and the longest answer, by hand") {
+  pm::advised_service s = service(narrow, cat::h100_sxm, 1, {2000, 100, 16});
+  s.load.output_cv = 0.5;
+  const pm::serving_estimate now = bound_of(s);
+  pm::advised_service together = s;
+  together.load.scheduler = pm::scheduling::static_batches;
+  const pm::serving_estimate e = bound_of(together);
+  const auto prompts = (now.batch - 1.0) * e.prefill.time;
+  const auto longest = (pm::static_batch_stretch(now.batch, 0.5) - 1.0) * 100.0 * e.itl;
+  CHECK(prompts > 0.1 * e.e2e);
+  CHECK(near(pm::advise(s, bound_of).find("continuous_batching")->gain,
+             (e.e2e + prompts + longest) / now.e2e, 1e-12));
+}
+
 TEST_CASE("advise: pools take two copies, or ranks that can be halved") {
   const auto of = [](int tensor, double copies) {
     const auto s = service(narrow, cat::h100_sxm, tensor, {500, 100, 16}, copies);

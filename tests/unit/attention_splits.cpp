@@ -60,4 +60,16 @@ TEST_CASE("attention splits: prefill cuts keys into parts of 128 while places ar
   CHECK(parts(w, whole) == 1);
 }
 
+TEST_CASE("attention tiles: keys are whole tiles where these are longer than tiles of rows") {
+  // 100 queries are a tile of 128 rows, after 100 keys: 228, or two tiles of 256 keys.
+  const pm::attention_prefill w{
+      .batch = 1, .tokens = 100, .query_heads = 4, .kv_heads = 2, .head_dim = 128, .past = 100};
+  pm::attention_kernels k = two_blocks;
+  k.tile_rows = 128.0;
+  k.tile_keys = 128.0;
+  CHECK(pm::detail::tiles_of(w, k).longest_columns == 228);
+  k.tile_keys = 192.0;
+  CHECK(pm::detail::tiles_of(w, k).longest_columns == 384);
+}
+
 }  // namespace unit_attention_splits

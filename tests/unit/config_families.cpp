@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <perfmodel/deployment/operators.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/workload/config/encoder_fields.hpp>
 #include <perfmodel/workload/config/huggingface.hpp>
 #include <perfmodel/workload/model/parameters.hpp>
 
@@ -198,6 +199,22 @@ TEST_CASE("a tower for sound counts as one for images", "[models]") {
   // Whisper large-v3's encoder has 636.8 M, of which 1500 x 1280 are positions.
   const double bridge = 1280.0 * 2048;
   CHECK(read(spoken).encoder->parameters - bridge == Approx(636.8e6 - 1.92e6).epsilon(0.005));
+}
+
+TEST_CASE("a tower for images, term by term", "[models]") {
+  // A block: 4 x 3 x 7, 2 x 3 x 5 and 4 x 3 are 126; patches 3 x 4 x 3 = 36, positions 33, the projector of two
+  // merged patches 36 + 6 x 13 = 114.
+  pm::detail::encoder_widths w{.layers = 2,
+                               .hidden = 3,
+                               .intermediate = 5,
+                               .attention = 7,
+                               .patch = 2,
+                               .positions = 11,
+                               .merged = 2};
+  CHECK(pm::detail::encoder_parameters(w, 13) == 2 * 126 + 36 + 33 + 114);
+  w.gated = true;  // 3 x 5 more in each block
+  w.mergers = 3;
+  CHECK(pm::detail::encoder_parameters(w, 13) == 2 * 141 + 36 + 33 + 3 * 114);
 }
 
 TEST_CASE("layers keep the states of their kind", "[models][kv]") {

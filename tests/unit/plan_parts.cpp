@@ -357,6 +357,19 @@ TEST_CASE(
   CHECK(pools_of_two(1.0, 2) == tried{{1, 1}, {2, 1}, {2, 2}});
 }
 
+TEST_CASE("plan parts: of an open load a pool decodes as many as fit with their whole answers") {
+  pm::plan_request q = pooled(1);
+  q.load.output_tokens = 4096;
+  q.load.arrivals = pm::open_loop{1.0 * pm::request / pm::second};
+  const stated_pools serve;
+  const auto able = cut_over(q, {2});
+  const double fit = pm::kv_capacity(able[0], 512.0 + 4096.0).sequences;
+  CHECK(fit > 100.0);
+  pm::detail::each_pools(
+      q, pm::detail::pool_kinds{q.accelerators[0], serve, q.accelerators[0], serve}, able, able,
+      [&](const pm::disaggregated&, double limit, const auto&) { CHECK(limit == fit); });
+}
+
 TEST_CASE("plan parts: prompts are computed where no other way is both cheaper and quicker") {
   const pm::plan_request q = pooled(64);
   const stated_pools serve;
