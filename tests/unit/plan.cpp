@@ -53,6 +53,17 @@ TEST_CASE("plan: the frontier is one: cheaper is slower, all within the targets,
   }
 }
 
+TEST_CASE("plan: a bound lets in no more than fit with their whole answers") {
+  pm::plan_request q = small_request();
+  q.load.output_tokens = 4096;
+  q.load.arrivals = pm::closed_loop{1000};
+  const auto r = pm::plan_bound(q);
+  REQUIRE(!r.frontier.empty());
+  for (const auto& p : r.frontier) {
+    CHECK(p.batch_limit <= pm::kv_capacity(pm::deployment_of(q, p), 512.0 + 4096.0).sequences);
+  }
+}
+
 TEST_CASE("plan: nothing tried by hand beats the frontier") {
   const auto q = request();
   const auto r = pm::plan_bound(q);
