@@ -19,8 +19,9 @@ TEST_CASE("fusing takes the format of the operator that multiplies") {
   b.format = pm::bf16;
   CHECK(pm::fuse(a, b, 0_B).format == pm::fp8);
   CHECK(pm::fuse(b, a, 0_B).format == pm::fp8);
-  b.matrix_flop = 1_GFLOP;
+  b.matrix_flop = 2_GFLOP;
   CHECK(pm::fuse(a, b, 0_B).format == pm::bf16);
+  CHECK(pm::fuse(a, b, 0_B).matrix_flop == 3_GFLOP);
 }
 
 TEST_CASE("fusing keeps what travels on links and never launches less than once") {
