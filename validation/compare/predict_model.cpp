@@ -87,7 +87,7 @@ prediction predict_experts(const question& q) {
 
 prediction predict_experts_touched(const question& q) {
   prediction p;
-  p.value = perfmodel::expected_experts(q.number("experts"), q.number("top_k"), q.number("tokens"));
+  p.value = expected_experts(q.number("experts"), q.number("top_k"), q.number("tokens"));
   p.size = q.number("tokens");
   p.shape = shape_of(q, "tokens experts top_k");
   p.by = "expected_experts";

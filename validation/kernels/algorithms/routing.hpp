@@ -66,7 +66,7 @@ PERFMODEL_HOST_DEVICE constexpr int most_tiles(int choices, int experts, int row
 
 /// Experts that n tokens touch on average, when each takes k of E uniformly and by itself:
 /// E (1 - (1 - k / E)^n).
-inline double expected_experts(double tokens, double experts, double k) {
+inline double touched_experts(double tokens, double experts, double k) {
   return experts * (1.0 - std::pow(1.0 - k / experts, tokens));
 }
 
