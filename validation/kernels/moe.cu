@@ -478,8 +478,7 @@ void count_experts(const pv::session& s, pv::recording& r, const layers& l, int 
     samples.back() += count / each;
     mean += count / trials;
   }
-  const double wanted = pv::touched_experts(tokens, m.experts, m.top_k),
-               share = wanted / m.experts;
+  const double wanted = pv::touched_experts(tokens, m.experts, m.top_k), share = wanted / m.experts;
   const double deviation = std::sqrt(m.experts * share * (1.0 - share) / trials);
   r.check(std::to_string(tokens) + " tokens touch of " + std::to_string(m.experts) +
               " experts what the closed form says",
