@@ -1,8 +1,9 @@
 // Launches: what it costs to start a kernel that does nothing.
 //
 // Measures: an empty kernel, many in a stream, each followed by a wait, and as the nodes of a CUDA
-//   graph of 1 to 1000; the device's side (events around the chain) and the host's (its own clock
-//   around the calls that enqueue) apart.
+//   graph of 1 to 1000; a small kernel that doubles numbers (scale: 32 KiB read and as many written, in
+//   the L2), in a stream and in graphs of 100 and 1000; the device's side (events around the chain) and
+//   the host's (its own clock around the calls that enqueue) apart.
 // How: device time per kernel is that of a chain long enough to hide its ends, and held back by a
 //   kernel that waits until all of it is in the queue (queue_filled says whether it was); host time per
 //   kernel is what the launching thread spends before the call returns. With a wait after each kernel
@@ -23,6 +24,15 @@ __global__ void counting_kernel(unsigned* count) {
   atomicAdd(count, 1U);
 }
 
+constexpr int scaled = 8192;  ///< numbers
+constexpr int scaled_threads = 256;
+
+__global__ void __launch_bounds__(scaled_threads)
+    scale_kernel(const float* __restrict__ x, float* __restrict__ y) {
+  const unsigned i = blockIdx.x * scaled_threads + threadIdx.x;
+  y[i] = 2.0F * x[i];
+}
+
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -30,6 +40,27 @@ double now() {
 void enqueue_empty(cudaStream_t stream) {
   empty_kernel<<<1, 32, 0, stream>>>();
   PERFMODEL_LAUNCHED("empty_kernel");
+}
+
+struct scale_arrays {
+  pv::device_buffer<float> x{scaled}, y{scaled};
+  scale_arrays() { pv::random_fill(x, 1); }
+  void enqueue(cudaStream_t stream) {
+    scale_kernel<<<scaled / scaled_threads, scaled_threads, 0, stream>>>(x.data(), y.data());
+    PERFMODEL_LAUNCHED("scale_kernel");
+  }
+};
+
+void check_scale(const pv::session& s, pv::recording& r, scale_arrays& on) {
+  on.y.poison();
+  if (!s.breaks("drop_launch")) on.enqueue(s.stream);
+  PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
+  const std::vector<float> result = on.y.download();
+  double wrong = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (!(result[i] == 2.0F * pv::random_value(1, i))) ++wrong;
+  }
+  r.check("numbers that the small kernel did not double", wrong, 0.0);
 }
 
 /// Every kernel that is launched does run: each adds one.
@@ -87,8 +118,8 @@ sides time_sides(cudaStream_t stream, Enqueue enqueue) {
 
 /// `kernels` launches by enqueue(), `times` over: what the host spends on each, and the device.
 template <class Enqueue>
-void measure_sides(const pv::session& s, pv::recording& r, const char* mode, int kernels, int times,
-                   Enqueue enqueue) {
+void measure_sides(const pv::session& s, pv::recording& r, const char* mode, const char* work,
+                   int kernels, int times, Enqueue enqueue) {
   std::vector<double> host, device;
   bool filled = true;
   for (int sample = -s.plan.warmups; sample < s.plan.samples; ++sample) {
@@ -103,7 +134,11 @@ void measure_sides(const pv::session& s, pv::recording& r, const char* mode, int
   const auto add = [&](const char* side, const std::vector<double>& seconds) {
     r.add({"launch_time",
            "s",
-           {{"mode", mode}, {"kernels", kernels}, {"side", side}, {"queue_filled", filled}},
+           {{"mode", mode},
+            {"kernels", kernels},
+            {"side", side},
+            {"work", work},
+            {"queue_filled", filled}},
            seconds});
   };
   add("host", host);
@@ -122,32 +157,47 @@ void measure_waits(const pv::session& s, pv::recording& r, int kernels) {
   }
   r.add({"launch_time",
          "s",
-         {{"mode", "stream_sync"}, {"kernels", kernels}, {"side", "host"}},
+         {{"mode", "stream_sync"}, {"kernels", kernels}, {"side", "host"}, {"work", "empty"}},
          host});
 }
 
 /// Several replays in a row, so that the start of the first is spread; per node.
-void measure_graph(const pv::session& s, pv::recording& r, int nodes) {
+template <class Enqueue>
+void measure_graph(const pv::session& s, pv::recording& r, const char* work, int nodes,
+                   Enqueue enqueue) {
   const pv::captured_graph graph(s.stream, [&] {
-    for (int i = 0; i < nodes; ++i) enqueue_empty(s.stream);
+    for (int i = 0; i < nodes; ++i) enqueue();
   });
-  measure_sides(s, r, "graph", nodes, 10, [&] { graph.launch(s.stream); });
+  measure_sides(s, r, "graph", work, nodes, 10, [&] { graph.launch(s.stream); });
 }
 
 void measure(const pv::session& s, pv::recording& r) {
   check_counts(s, r, s.reduced ? 20 : 200);
   // Not more than a driver queues: beyond that (assumed: 1000 or so) the host waits for the device.
   const int chain = s.reduced ? 20 : 500;
-  r.part("stream", [&] {
-    measure_sides(s, r, "stream", chain, 1, [&] {
-      for (int i = 0; i < chain; ++i) enqueue_empty(s.stream);
+  scale_arrays small;
+  const auto empty = [&] { enqueue_empty(s.stream); };
+  const auto scale = [&] { small.enqueue(s.stream); };
+  const auto stream = [&](const char* work, auto enqueue) {
+    measure_sides(s, r, "stream", work, chain, 1, [&] {
+      for (int i = 0; i < chain; ++i) enqueue();
     });
-  });
+  };
+  r.part("stream", [&] { stream("empty", empty); });
   r.part("waits", [&] { measure_waits(s, r, s.reduced ? 5 : 200); });
   for (const int nodes : {1, 3, 10, 30, 100, 300, 1000}) {
     if (s.reduced && nodes > 10) break;
-    r.part("graph of " + std::to_string(nodes), [&] { measure_graph(s, r, nodes); });
+    r.part("graph of " + std::to_string(nodes),
+           [&] { measure_graph(s, r, "empty", nodes, empty); });
   }
+  r.part("small kernels", [&] {
+    check_scale(s, r, small);
+    stream("scale", scale);
+    for (const int nodes : {100, 1000}) {
+      if (s.reduced && nodes > 100) break;
+      measure_graph(s, r, "scale", nodes, scale);
+    }
+  });
 }
 
 }  // namespace

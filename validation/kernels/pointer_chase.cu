@@ -7,11 +7,13 @@
 //   to warm up, then on. Sets that an L1 can hold are walked through it (first_level: l1), all from
 //   32 KB on past it as well (l2), so that each cache's edge shows. Beyond two L2s the warm-up visits
 //   a part and the walk another: those lines come from DRAM (cache: cold).
+//   How much single loads differ: a walk that reads the clock after each of them, of sets in DRAM.
 // Tests: the latencies of the catalogue's memory levels, and with them Little's law.
 #include "algorithms/random_cycle.hpp"
 #include "common/experiment.cuh"
 #include "common/ptx.cuh"
 
+#include <cmath>
 #include <cstdint>
 
 namespace pv = perfmodel::validation;
@@ -41,6 +43,33 @@ __global__ void chase_kernel(std::uint64_t at, long long hops, walked* out) {
   out->at = at;
   out->cycles = last - first;
   out->nanoseconds = static_cast<long long>(ended - began);
+}
+
+struct spread_walk {
+  std::uint64_t at;
+  long long cycles;
+  unsigned long long sum, squares;  ///< of the cycles between two loads
+};
+
+/// The walk of chase_kernel past the L1, that looks at the clock whenever a load has come.
+__global__ void spread_kernel(std::uint64_t at, long long hops, spread_walk* out) {
+  unsigned long long sum = 0, squares = 0;
+  const long long first = clock64();
+  long long last = first;
+#pragma unroll 1
+  for (long long i = 0; i < hops; ++i) {
+    at = pv::ptx::load_past_l1(reinterpret_cast<const std::uint64_t*>(at));
+    if (at == 0) break;  // no line says so: the clock waits for the load
+    const long long now = clock64();
+    const auto cycles = static_cast<unsigned long long>(now - last);
+    sum += cycles;
+    squares += cycles * cycles;
+    last = now;
+  }
+  out->at = at;
+  out->cycles = last - first;
+  out->sum = sum;
+  out->squares = squares;
 }
 
 void launch(bool through_l1, std::uint64_t from, long long hops, walked* out, cudaStream_t stream) {
@@ -121,6 +150,40 @@ void measure_set(const pv::session& s, pv::recording& r, const cycle& c, bool th
   r.add({"load_latency_cycles", "cycle", p, cycles});
 }
 
+/// The standard deviation of one load's latency, by the highest clock: it is a part of a latency.
+void measure_spread(const pv::session& s, pv::recording& r, const cycle& c) {
+  pv::device_buffer<spread_walk> result(1);
+  const long long hops = s.reduced ? 200 : 20000;
+  std::uint32_t at = 0;
+  double wrong = 0;
+  std::vector<double> seconds;
+  for (int sample = -1; sample < s.plan.samples; ++sample) {
+    result.poison();
+    spread_kernel<<<1, 1, 0, s.stream>>>(c.address(at), s.breaks("drop_hop") ? hops - 1 : hops,
+                                         result.data());
+    PERFMODEL_LAUNCHED("spread_kernel");
+    PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
+    const spread_walk w = result.download()[0];
+    at = c.after(at, hops);
+    if (w.at != c.address(at) || w.cycles != static_cast<long long>(w.sum)) ++wrong;
+    const double n = static_cast<double>(hops), mean = static_cast<double>(w.sum) / n;
+    // A clock of whole cycles cannot tell less than a uniform error of one.
+    const double variance =
+        (std::max)(1.0 / 12.0, static_cast<double>(w.squares) / n - mean * mean);
+    if (sample >= 0) seconds.push_back(std::sqrt(variance) / s.device.sm_clock_hz);
+  }
+  const double bytes = static_cast<double>(c.lines() * line_bytes);
+  r.check("where the walk with a clock ends, and its cycles", wrong, 0.0);
+  r.add({"load_latency_spread",
+         "s",
+         {{"working_set_bytes", bytes},
+          {"stride_bytes", static_cast<double>(line_bytes)},
+          {"hops", static_cast<double>(hops)},
+          {"first_level", "l2"},
+          {"cache", "cold"}},
+         seconds});
+}
+
 void measure(const pv::session& s, pv::recording& r) {
   // All of it an L1, but for what the system keeps: more than the shared memory it could be instead.
   PERFMODEL_CUDA(cudaFuncSetAttribute(reinterpret_cast<const void*>(chase_kernel<true>),
@@ -135,6 +198,7 @@ void measure(const pv::session& s, pv::recording& r) {
       const cycle c(bytes / line_bytes);
       if (bytes <= l1_bytes) measure_set(s, r, c, true);
       if (bytes >= std::size_t{32} << 10U) measure_set(s, r, c, false);
+      if (bytes > 2 * s.l2_bytes() || s.reduced) measure_spread(s, r, c);
     });
   };
   for (std::size_t bytes = std::size_t{4} << 10U; bytes <= largest; bytes *= 2) {
