@@ -52,6 +52,10 @@ TEST_CASE("elasticities of machine laws have the sum that Euler's theorem says")
                []<class T>(const std::array<T, 3>& x) {
                  return pm::attainable_bandwidth(bps(x[0]), b(x[1]), s(x[2])).value();
                });
+  check_law<3>("slowest load", {300e-9, 60e-9, 4.0}, {1, 1, 0}, 1,
+               []<class T>(const std::array<T, 3>& x) {
+                 return pm::slowest_load(s(x[0]), s(x[1]), x[2]).value();
+               });
   check_law<2>("bandwidth from concurrency", {1e6, 300e-9}, {1, 0}, 1,
                []<class T>(const std::array<T, 2>& x) {
                  return pm::bandwidth_from_concurrency(b(x[0]), s(x[1])).value();

@@ -1,6 +1,7 @@
 // What Little's law promises.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <perfmodel/littles_law.hpp>
 #include <support/near.hpp>
@@ -20,6 +21,26 @@ TEST_CASE("bytes in flight and bandwidth are inverse") {
     CHECK(near(pm::bandwidth_from_concurrency(pm::bytes_in_flight(latency, rate), latency), rate));
     const pm::bytes<> some = r.log_uniform(1, 1e9) * pm::byte;
     CHECK(pm::attainable_bandwidth(rate, some, latency) <= rate);
+  }
+}
+
+TEST_CASE("the slowest of several loads is the largest of as many normal deviates") {
+  random_numbers r(3);
+  for (const int loads : {1, 2, 3, 4, 6, 8}) {
+    double sum = 0.0;
+    constexpr int rounds = 100000;
+    for (int i = 0; i < rounds; ++i) {
+      double largest = -1e9;
+      for (int j = 0; j < loads; ++j) {
+        // Box and Muller.
+        const double radius = std::sqrt(-2.0 * std::log(1.0 - r.uniform(0.0, 1.0)));
+        largest = std::max(largest, radius * std::cos(6.283185307179586 * r.uniform(0.0, 1.0)));
+      }
+      sum += largest;
+    }
+    const pm::duration<> said =
+        pm::slowest_load(pm::duration<>::from_value(1.0), pm::duration<>::from_value(1.0), loads);
+    CHECK_THAT(said.value() - 1.0, Catch::Matchers::WithinAbs(sum / rounds, 0.055));
   }
 }
 

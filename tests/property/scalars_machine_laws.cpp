@@ -43,6 +43,11 @@ TEST_CASE("Little's law agrees over all scalars") {
       },
       3.35e12, 0.5e6, 300e-9);
   check_scalars(
+      []<class T>(const std::array<T, 3>& x) {
+        return pm::slowest_load(s(x[0]), s(x[1]), x[2]).value();
+      },
+      300e-9, 60e-9, 4.0);
+  check_scalars(
       []<class T>(const std::array<T, 2>& x) {
         return pm::concurrent_sequences(tps(x[0]), s(x[1]));
       },

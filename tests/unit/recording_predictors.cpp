@@ -162,6 +162,58 @@ TEST_CASE("compare: Little's law takes the latency that was measured") {
   CHECK_THAT(c[1].bound, WithinRel(597.0e-6, 1e-3));
 }
 
+TEST_CASE("compare: a warp waits for the slowest of its loads") {
+  // 60 ns of spread: of four loads the slowest takes 600 + 1.03 x 60 ns.
+  pv::point flight{"bytes_in_flight_time",
+                   "s",
+                   {{"bytes_in_flight", 4e5},
+                    {"blocks_per_sm", 1},
+                    {"threads_per_block", 128},
+                    {"loads_per_thread", 4},
+                    {"load_bytes", 16},
+                    {"bytes_read", 2e9},
+                    {"bytes_written", 0}},
+                   {3e-3}};
+  const auto chased = [](const char* quantity, double set, double seconds) {
+    return pv::point{quantity,
+                     "s",
+                     {{"working_set_bytes", set}, {"stride_bytes", 128}, {"hops", 1e5}},
+                     {seconds}};
+  };
+  const auto c =
+      compared(recording_of("littles_law", {chased("load_latency", 2e9, 600e-9),
+                                            chased("load_latency_spread", 2e9, 60e-9),
+                                            chased("load_latency_spread", 1e9, 10e-9),
+                                            chased("load_latency_spread", 1e6, 90e-9), flight}));
+  CHECK_THAT(c.back().predicted - 1.3e-6, WithinRel(2e9 * 661.9e-9 / 4e5, 1e-3));
+}
+
+TEST_CASE("compare: a fused chain issues instructions beside what it moves") {
+  // 1 GB at the share of the bandwidth, and 33.45e12 instructions of a lane in a second.
+  const auto chain = [](double instructions) {
+    return one("fusion", {"chain_time",
+                          "s",
+                          {{"chain", "bias_gelu"},
+                           {"fused", true},
+                           {"rows", 32768},
+                           {"columns", 8192},
+                           {"format", "bf16"},
+                           {"launches", 1},
+                           {"cache", "cold"},
+                           {"bytes_read", 5e8},
+                           {"bytes_written", 5e8},
+                           {"compulsory_bytes", 1e9},
+                           {"lane_instructions", instructions}},
+                          {400e-6}})
+        .predicted;
+  };
+  const double moving = 1e9 / (dram_share * bandwidth);
+  CHECK_THAT(chain(0.0), WithinRel(moving + 1.3e-6, 1e-9));
+  // As long as moving: the square root of two, as of calibrated streams.
+  CHECK_THAT(chain(66.9e12 / 2.0 * moving), WithinRel(std::sqrt(2.0) * moving + 1.3e-6, 1e-3));
+  CHECK_THAT(chain(66.9e12 * moving), WithinRel(std::sqrt(5.0) * moving + 1.3e-6, 1e-3));
+}
+
 TEST_CASE("compare: arithmetic, its ceiling and its corner") {
   const pv::comparison mma = one(
       "arithmetic_peak",
@@ -290,14 +342,23 @@ TEST_CASE("compare: two at once take as long as the longer") {
 }
 
 TEST_CASE("compare: launches, transfers, all-reduce") {
-  const auto launch = [](const char* mode, const char* side) {
-    return one("launch",
-               {"launch_time", "s", {{"mode", mode}, {"side", side}, {"kernels", 1000}}, {2e-6}})
+  const auto launch = [](const char* mode, const char* side, const char* work, bool filled) {
+    return one("launch", {"launch_time",
+                          "s",
+                          {{"mode", mode},
+                           {"side", side},
+                           {"kernels", 1000},
+                           {"work", work},
+                           {"queue_filled", filled}},
+                          {2e-6}})
         .predicted;
   };
-  CHECK(launch("graph", "device") == pm::graph_kernel_time.value());
-  CHECK(launch("stream", "device") == pm::stream_kernel_time.value());
-  CHECK(launch("stream_sync", "host") == 0.0);  // nothing to say
+  CHECK(launch("graph", "device", "scale", true) == pm::graph_kernel_time.value());
+  CHECK(launch("stream", "device", "scale", false) == pm::stream_kernel_time.value());
+  CHECK(launch("stream", "device", "scale", true) == 0.0);  // what a host cannot keep up with
+  CHECK(launch("graph", "device", "empty", true) ==
+        0.0);  // less than any kernel that does something
+  CHECK(launch("stream_sync", "host", "empty", true) == 0.0);  // nothing to say
   // PCIe 5.0 x16 carries 63 GB/s one way.
   CHECK_THAT(one("transfer", {"transfer_time",
                               "s",

@@ -36,21 +36,21 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   const bool cpu = d.kind == "cpu";
   if (cpu) m.host = host_of(d, all);
   if (d.accelerator.empty() && !cpu) return m;
-  // Little's law wants the latency of DRAM: of the largest working set that was chased.
-  double largest = 0.0;
-  const auto chased = [&] {
+  // Little's law wants the latency of DRAM, and how much single loads differ: of the largest working
+  // set that was chased.
+  const auto chased = [&](std::string_view quantity, double largest, duration<>& out) {
     for (const recorded& r : all) {
       if (r.device.name != d.name) continue;
       for (const point& p : r.points) {
         const double set = number_of(p, "working_set_bytes");
-        if (p.quantity != "load_latency" || set < largest) continue;
+        if (p.quantity != quantity || set < largest) continue;
         largest = set;
-        m.memory_latency = duration<>::from_value(median_of(p));
+        out = duration<>::from_value(median_of(p));
       }
     }
   };
   if (cpu) {
-    chased();
+    chased("load_latency", 0.0, m.memory_latency);
     return m;
   }
   const perfmodel::accelerator* found = catalog::find_accelerator(d.accelerator);
@@ -68,8 +68,9 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   m.log_sigma = m.policy.note(profile_part::products).log_sigma;
 
   m.memory_latency = m.device.dram.latency.quantity();
-  largest = 2.0 * m.device.l2.capacity.value();
-  chased();
+  const double in_dram = 2.0 * m.device.l2.capacity.value();
+  chased("load_latency", in_dram, m.memory_latency);
+  chased("load_latency_spread", in_dram, m.memory_latency_spread);
   return m;
 }
 

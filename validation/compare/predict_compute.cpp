@@ -152,6 +152,14 @@ prediction predict_launch(const question& q) {
     p.note = "of few kernels it is the latency of a launch, which is not predicted";
     return p;
   }
+  if (q.word("work") != "scale") {
+    p.note = "a kernel that does nothing: the law is of one that reads and writes";
+    return p;
+  }
+  if (mode == "stream" && flag_of(q.at, "queue_filled")) {
+    p.note = "of a full queue; the law's time in a stream is at the rate of a host that launches";
+    return p;
+  }
   if (mode != "graph" && mode != "stream") return p;
   p.value = (mode == "graph" ? graph_kernel_time : stream_kernel_time).value();
   p.by = "the floor of a small kernel, gpu-benches";

@@ -1,5 +1,6 @@
 // Streams, chases, shared memory, bytes in flight, fused chains, transfers.
 #include <perfmodel/calibrated/conditions.hpp>
+#include <perfmodel/core/soft_max.hpp>
 #include <perfmodel/littles_law.hpp>
 
 #include "chase.hpp"
@@ -98,11 +99,13 @@ prediction predict_bytes_in_flight(const question& q) {
     p.note = "less than a byte is in flight";
     return p;
   }
-  const bandwidth<> reached = attainable_bandwidth(
-      q.on.policy.dram_bandwidth(q.on.device, d), bytes<>::from_value(p.size), q.on.memory_latency);
+  const double loads = (std::max)(1.0, q.number("loads_per_thread", 1.0));
+  const duration<> round = slowest_load(q.on.memory_latency, q.on.memory_latency_spread, loads);
+  const bandwidth<> reached = attainable_bandwidth(q.on.policy.dram_bandwidth(q.on.device, d),
+                                                   bytes<>::from_value(p.size), round);
   p.value = (d.dram.total() / reached + q.on.policy.launch_time(q.on.device, d)).value();
   p.profiled = true;
-  p.by = "Little's law: min(share x bandwidth, bytes in flight / latency)";
+  p.by = "Little's law: min(share x bandwidth, bytes in flight / latency of the slowest load)";
   return p;
 }
 
@@ -116,8 +119,14 @@ prediction predict_chain(const question& q) {
   const double array = 0.5 * compulsory;
   const double between = all - compulsory;
   const double found = between > 0.0 ? found_in_l2(q, array * byte) : 0.0;
-  prediction p = bounded_by(q, d, streamed(q, d, found * between * byte),
-                            "share of DRAM's bandwidth, the L2's between kernels, launch floors");
+  estimate e = streamed(q, d, found * between * byte);
+  // An SM starts an instruction a lane and cycle, where the data sheet counts two FLOP.
+  const duration<> launch = q.on.policy.launch_time(q.on.device, d);
+  const duration<> issue = 2.0 * q.number("lane_instructions") * flop / vector_peak(q.on.device);
+  e.time = launch + perfmodel::detail::soft_max(duration<>(e.time - launch), issue);
+  prediction p = bounded_by(q, d, e,
+                            "share of DRAM's bandwidth, the L2's between kernels, beside the issue "
+                            "of instructions; launch floors");
   demand least = d;
   least.dram = {array * byte, array * byte};
   p.bound = roofline(q.on.device, least).time.value();

@@ -332,7 +332,8 @@ double instructions_a_value(chain_kind kind, bool fused, int columns) {
 void measure_chain(const pv::session& s, pv::recording& r, chain_kind kind, const chain& c) {
   const double bytes = 2.0 * static_cast<double>(c.values());
   // Copies together beyond five L2s, each as large as an array of the chain.
-  const auto copies = static_cast<std::size_t>(std::ceil(5.0 * s.device.l2_bytes / bytes)) + 1;
+  const double wanted = s.reduced ? 2.0 : std::ceil(5.0 * s.device.l2_bytes / bytes);
+  const auto copies = static_cast<std::size_t>(wanted) + 1;
   arrays on(copies * c.values(), static_cast<std::size_t>(c.rows),
             static_cast<std::size_t>(c.columns));
   const bool gelu = kind == chain_kind::bias_gelu;

@@ -1,9 +1,9 @@
 // Launches: what it costs to start a kernel that does nothing.
 //
 // Measures: an empty kernel, many in a stream, each followed by a wait, and as the nodes of a CUDA
-//   graph of 1 to 1000; a small kernel that doubles numbers (scale: 32 KiB read and as many written, in
-//   the L2), in a stream and in graphs of 100 and 1000; the device's side (events around the chain) and
-//   the host's (its own clock around the calls that enqueue) apart.
+//   graph of 1 to 1000; a small kernel that halves what the one before it wrote (scale: 32 KiB read and
+//   as many written, in the L2), in a stream and in graphs of 100 and 1000; the device's side (events
+//   around the chain) and the host's (its own clock around the calls that enqueue) apart.
 // How: device time per kernel is that of a chain long enough to hide its ends, and held back by a
 //   kernel that waits until all of it is in the queue (queue_filled says whether it was); host time per
 //   kernel is what the launching thread spends before the call returns. With a wait after each kernel
@@ -30,7 +30,7 @@ constexpr int scaled_threads = 256;
 __global__ void __launch_bounds__(scaled_threads)
     scale_kernel(const float* __restrict__ x, float* __restrict__ y) {
   const unsigned i = blockIdx.x * scaled_threads + threadIdx.x;
-  y[i] = 2.0F * x[i];
+  y[i] = 0.5F * x[i];
 }
 
 double now() {
@@ -42,25 +42,35 @@ void enqueue_empty(cudaStream_t stream) {
   PERFMODEL_LAUNCHED("empty_kernel");
 }
 
+/// Two arrays, each halved into the other in turn: a kernel waits for the values of the one before it.
 struct scale_arrays {
   pv::device_buffer<float> x{scaled}, y{scaled};
-  scale_arrays() { pv::random_fill(x, 1); }
+  bool back = false;
+  void fill() {
+    pv::random_fill(x, 1);
+    back = false;
+  }
   void enqueue(cudaStream_t stream) {
-    scale_kernel<<<scaled / scaled_threads, scaled_threads, 0, stream>>>(x.data(), y.data());
+    const float* const from = back ? y.data() : x.data();
+    scale_kernel<<<scaled / scaled_threads, scaled_threads, 0, stream>>>(
+        from, back ? x.data() : y.data());
     PERFMODEL_LAUNCHED("scale_kernel");
+    back = !back;
   }
 };
 
+/// A number that was halved three times is an eighth, to the last bit.
 void check_scale(const pv::session& s, pv::recording& r, scale_arrays& on) {
   on.y.poison();
-  if (!s.breaks("drop_launch")) on.enqueue(s.stream);
+  on.fill();
+  for (int i = 0; i < (s.breaks("drop_scale") ? 2 : 3); ++i) on.enqueue(s.stream);
   PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
   const std::vector<float> result = on.y.download();
   double wrong = 0;
   for (std::size_t i = 0; i < result.size(); ++i) {
-    if (!(result[i] == 2.0F * pv::random_value(1, i))) ++wrong;
+    if (!(result[i] == 0.125F * pv::random_value(1, i))) ++wrong;
   }
-  r.check("numbers that the small kernel did not double", wrong, 0.0);
+  r.check("numbers that three small kernels did not halve", wrong, 0.0);
 }
 
 /// Every kernel that is launched does run: each adds one.
@@ -192,6 +202,7 @@ void measure(const pv::session& s, pv::recording& r) {
   }
   r.part("small kernels", [&] {
     check_scale(s, r, small);
+    small.fill();
     stream("scale", scale);
     for (const int nodes : {100, 1000}) {
       if (s.reduced && nodes > 100) break;
@@ -208,6 +219,6 @@ int main(int argc, char** argv) {
       {.name = "launch",
        .law = "launch.hpp: step = max(device time, host time) of its launches",
        .program = "validation/kernels/launch.cu",
-       .faults = {"drop_launch"}},
+       .faults = {"drop_launch", "drop_scale"}},
       measure);
 }

@@ -69,6 +69,33 @@ inline condition chased(std::size_t n) {
   };
 }
 
+/// Of the hot loop's single load the value is asked for before the clock is read: by a branch.
+inline condition clock_after_load() {
+  constexpr unsigned clock = 0x50;
+  return [](const kernel_code& k) {
+    const auto loop = k.hot_loop(opcode::ldg);
+    bool loaded = false, branched = false;
+    std::size_t clocks = 0;
+    for (std::size_t i = loop.begin; i < loop.end; ++i) {
+      const instruction& at = k.code[i];
+      if (at.is() == opcode::ldg) loaded = true;
+      if (at.is() == opcode::branch || at.is() == opcode::exit) branched = loaded;
+      if (at.is() != opcode::cs2r || at.special_register() != clock) continue;
+      if (!branched) return false;
+      ++clocks;
+    }
+    return clocks == 1;
+  };
+}
+
+/// No loop, and `n` instructions within a tenth, the padding aside.
+inline condition straight(double n) {
+  return [=](const kernel_code& k) {
+    const auto size = static_cast<double>(k.code.size() - k.count(opcode::nop));
+    return size > 0.9 * n && size < 1.1 * n;
+  };
+}
+
 /// Loads of the hot loop have `bytes`, and there are `n`.
 inline condition shared_loads(std::size_t n, unsigned bytes) {
   return [=](const kernel_code& k) {

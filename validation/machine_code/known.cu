@@ -183,6 +183,24 @@ __global__ void refused_chase(const std::uint64_t* base, std::uint64_t at, int n
   *out = at;
 }
 
+/// A clock that a branch on the loaded value goes before; and one that does not wait for the load.
+__global__ void accepted_clock(std::uint64_t at, int n, long long* out) {
+#pragma unroll 1
+  for (int i = 0; i < n; ++i) {
+    at = ptx::load_past_l1(reinterpret_cast<const std::uint64_t*>(at));
+    if (at == 0) break;
+    out[i] = clock64();
+  }
+}
+__global__ void refused_clock(std::uint64_t at, int n, long long* out) {
+#pragma unroll 1
+  for (int i = 0; i < n; ++i) {
+    at = ptx::load_past_l1(reinterpret_cast<const std::uint64_t*>(at));
+    out[i] = clock64();
+  }
+  out[n] = static_cast<long long>(at);
+}
+
 /// Four loads ahead of four additions; and loads that wait for the addition before.
 __global__ void accepted_flight(const float* x, int n, float* y) {
   float v = 0;

@@ -15,12 +15,14 @@ namespace perfmodel::validation {
 
 /// The low nine bits of an instruction; three more say where its operands are.
 enum class opcode : unsigned {
+  cs2r = 0x005,
   fadd = 0x021,
   ffma = 0x023,
   dfma = 0x02b,
   hmma = 0x03c,
   qmma = 0x07a,
   branch = 0x147,
+  exit = 0x14d,
   ldg = 0x181,
   ldgsts = 0x1ae,
   ldl = 0x183,
@@ -37,7 +39,8 @@ struct instruction {
 
   opcode is() const { return static_cast<opcode>(low & 0x1FFU); }
   unsigned destination() const { return low >> 16U & 0xFFU; }
-  unsigned address() const { return low >> 24U & 0xFFU; }  ///< of a load, its register
+  unsigned special_register() const { return high >> 8U & 0xFFU; }  ///< of a CS2R
+  unsigned address() const { return low >> 24U & 0xFFU; }           ///< of a load, its register
   /// Of a load or store.
   unsigned bytes() const {
     constexpr unsigned of_code[] = {1, 1, 2, 2, 4, 8, 16, 16};
