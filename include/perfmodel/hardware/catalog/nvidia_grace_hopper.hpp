@@ -25,10 +25,13 @@ inline constexpr accelerator gh200_96gb = [] {
   a.name = "gh200_96gb";
   a.sms = {132.0, sources::gh200_page};
   a.vector.clock = {1.98 * GHz, sources::gh200_page};
+  a.shared.latency = {16.4 * ns, sources::own_h200_chase_taken};
   a.l2.capacity = {60.0 * MiB, sources::gh200_query};
+  a.l2.latency = {137.7 * ns, sources::own_h200_chase_taken};
   a.l2.bandwidth = {9.75 * TB_per_s, sources::gh200_l2};
   a.dram.capacity = {97871.0 * MiB, sources::gh200_driver};
   a.dram.bandwidth = {4.0 * TB_per_s, sources::gh200_announcement};
+  a.dram.latency = {340.0 * ns, sources::own_h200_chase_taken};
   a.dram.energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy};
   a.fabric = {};
   a.host = {.kind = link_kind::nvlink_c2c,
