@@ -82,7 +82,7 @@ std::string wrong_laws(const std::vector<compared_recording>& all) {
             ", bias ", signed_percent(q.score.predicted.bias), "; ", slower, " of ", q.rows.size(),
             " points take longer than predicted. Worst: ", worst.shape, ", measured ",
             amount(worst.measured, worst.unit), ", predicted ", amount(worst.predicted, worst.unit),
-            ". Why: to be said by a reader.\n");
+            ".\n");
   }
   return out.empty() ? "None misses the goal.\n" : out;
 }

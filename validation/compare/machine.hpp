@@ -26,7 +26,7 @@ struct machine {
   calibrated policy{};       ///< weights cold
   calibrated_collectives links{};
   duration<> memory_latency{};  ///< measured by a pointer chase of its own, else the catalogue's
-  duration<> memory_latency_spread{};  ///< standard deviation of it, measured; else 0
+  duration<> memory_latency_spread{};      ///< standard deviation of it, measured; else 0
   std::shared_ptr<const host_fit> host{};  ///< of a CPU, fitted to its own recordings
 };
 

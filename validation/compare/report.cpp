@@ -175,7 +175,9 @@ std::string report_page(const std::vector<compared_recording>& all,
   for (const std::string& f : failed) page += cat("- ", shown(f, 2000), "\n");
   const std::string goal = goal_lines(all);
   if (!goal.empty()) {
-    page += cat("\n## Against the goal\n\n```text\n", goal, "```\n\n## Laws that were wrong\n\n",
+    page += cat("\n## Against the goal\n\n```text\n", goal,
+                "```\n\n## Laws that were wrong\n\nWhy is on the page of the "
+                "device, where there is one: [README](README.md).\n\n",
                 wrong_laws(all));
   }
   page += cat("\n## By which law, and how far it may be off\n\n", laws_table(all).markdown());
