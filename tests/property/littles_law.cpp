@@ -44,6 +44,18 @@ TEST_CASE("the slowest of several loads is the largest of as many normal deviate
   }
 }
 
+TEST_CASE("more loads are never waited for less, and none less than its latency") {
+  random_numbers r(4);
+  for (int i = 0; i < 500; ++i) {
+    const pm::duration<> latency = r.log_uniform(1e-8, 1e-5) * pm::second;
+    const pm::duration<> spread = r.uniform(0.0, 1.0) * latency;
+    const double loads = r.uniform(1.0, 32.0);
+    const pm::duration<> few = pm::slowest_load(latency, spread, loads);
+    CHECK(few >= latency);
+    CHECK(pm::slowest_load(latency, spread, 2.0 * loads) >= few);
+  }
+}
+
 TEST_CASE("the warps needed are enough, and one fewer is not") {
   random_numbers r(2);
   for (int i = 0; i < 500; ++i) {

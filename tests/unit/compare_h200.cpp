@@ -207,7 +207,8 @@ pv::recorded launch_rates(const expected& e) {
   }
   return of_h200("launch", points);
 }
-pv::point chain(const char* name, double launched, double read, double written, double seconds) {
+pv::point chain(const char* name, double launched, double read, double written, double seconds,
+                double instructions = 17.0) {
   constexpr double array = 2.0 * 4096.0 * 4096.0;
   return {"chain_time",
           "s",
@@ -220,14 +221,16 @@ pv::point chain(const char* name, double launched, double read, double written, 
            {"cache", launched == 1.0 ? "cold" : "warm"},
            {"bytes_read", read * array},
            {"bytes_written", written * array},
-           {"compulsory_bytes", 2.0 * array}},
+           {"compulsory_bytes", 2.0 * array},
+           {"lane_instructions", instructions * 0.5 * array}},
           std::vector<double>{seconds}};
 }
 pv::recorded fusion(const expected& e) {
-  const double fused = 4.0 * 4096.0 * 4096.0 / (e.of(0.80, 0.90) * 4.8e12) + launch;
-  return of_h200("fusion", {chain("layer_norm", 1, 1, 1, fused), chain("bias_gelu", 1, 1, 1, fused),
-                            chain("layer_norm", 4, 4, 2, e.of(36e-6, 32e-6)),
-                            chain("bias_gelu", 2, 2, 2, e.of(27e-6, 23e-6))});
+  const auto fused = [](double share) { return 4.0 * 4096.0 * 4096.0 / (share * 4.8e12) + launch; };
+  return of_h200("fusion", {chain("layer_norm", 1, 1, 1, fused(e.of(0.75, 0.85))),
+                            chain("bias_gelu", 1, 1, 1, fused(e.of(0.57, 0.66)), 33.0),
+                            chain("layer_norm", 4, 4, 2, e.of(53e-6, 40e-6), 30.0),
+                            chain("bias_gelu", 2, 2, 2, e.of(40e-6, 32e-6), 38.0)});
 }
 /// Quantities that are not judged, and are above their bounds all the same.
 pv::recorded attention(const expected& e) {

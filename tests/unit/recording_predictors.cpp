@@ -163,33 +163,43 @@ TEST_CASE("compare: Little's law takes the latency that was measured") {
 }
 
 TEST_CASE("compare: a warp waits for the slowest of its loads") {
-  // 60 ns of spread: of four loads the slowest takes 600 + 1.03 x 60 ns.
-  pv::point flight{"bytes_in_flight_time",
-                   "s",
-                   {{"bytes_in_flight", 4e5},
-                    {"blocks_per_sm", 1},
-                    {"threads_per_block", 128},
-                    {"loads_per_thread", 4},
-                    {"load_bytes", 16},
-                    {"bytes_read", 2e9},
-                    {"bytes_written", 0}},
-                   {3e-3}};
-  const auto chased = [](const char* quantity, double set, double seconds) {
-    return pv::point{quantity,
-                     "s",
-                     {{"working_set_bytes", set}, {"stride_bytes", 128}, {"hops", 1e5}},
-                     {seconds}};
+  // Four loads of 16 bytes are 16 lines: the slowest takes 600 + 1.891 x 60 ns.
+  const pv::point flight{"bytes_in_flight_time",
+                         "s",
+                         {{"bytes_in_flight", 4e5},
+                          {"blocks_per_sm", 1},
+                          {"threads_per_block", 128},
+                          {"loads_per_thread", 4},
+                          {"load_bytes", 16},
+                          {"bytes_read", 2e9},
+                          {"bytes_written", 0}},
+                         {3e-3}};
+  const auto chased = [](const char* quantity, double set, double seconds, double mean) {
+    return pv::point{
+        quantity,
+        "s",
+        {{"working_set_bytes", set}, {"stride_bytes", 128}, {"hops", 1e5}, {"mean_latency", mean}},
+        {seconds}};
   };
-  const auto c =
-      compared(recording_of("littles_law", {chased("load_latency", 2e9, 600e-9),
-                                            chased("load_latency_spread", 2e9, 60e-9),
-                                            chased("load_latency_spread", 1e9, 10e-9),
-                                            chased("load_latency_spread", 1e6, 90e-9), flight}));
-  CHECK_THAT(c.back().predicted - 1.3e-6, WithinRel(2e9 * 661.9e-9 / 4e5, 1e-3));
+  const pv::point latency = chased("load_latency", 2e9, 600e-9, 0.0);
+  const auto round = [&](const std::vector<pv::point>& spreads) {
+    std::vector<pv::point> points = spreads;
+    points.push_back(latency);
+    points.push_back(flight);
+    return (compared(recording_of("littles_law", points)).back().predicted - 1.3e-6) * 4e5 / 2e9;
+  };
+  const pv::point from_dram = chased("load_latency_spread", 1.5e9, 60e-9, 610e-9);
+  const pv::point smaller = chased("load_latency_spread", 1e9, 10e-9, 610e-9);
+  const pv::point from_l2 = chased("load_latency_spread", 2e9, 90e-9, 200e-9);
+  const pv::point in_l2 = chased("load_latency_spread", 1e6, 90e-9, 610e-9);
+  CHECK_THAT(round({from_dram, smaller, from_l2, in_l2}), WithinRel(713.5e-9, 1e-3));
+  CHECK_THAT(round({from_l2}), WithinRel(600e-9, 1e-6));
+  CHECK_THAT(round({in_l2}), WithinRel(600e-9, 1e-6));
 }
 
 TEST_CASE("compare: a fused chain issues instructions beside what it moves") {
-  // 1 GB at the share of the bandwidth, and 33.45e12 instructions of a lane in a second.
+  // 1 GB at the share of the bandwidth, and 132 SMs x 128 lanes x 1.98 GHz instructions in a second.
+  constexpr double rate = 132 * 128 * 1.98e9;
   const auto chain = [](double instructions) {
     return one("fusion", {"chain_time",
                           "s",
@@ -210,8 +220,8 @@ TEST_CASE("compare: a fused chain issues instructions beside what it moves") {
   const double moving = 1e9 / (dram_share * bandwidth);
   CHECK_THAT(chain(0.0), WithinRel(moving + 1.3e-6, 1e-9));
   // As long as moving: the square root of two, as of calibrated streams.
-  CHECK_THAT(chain(66.9e12 / 2.0 * moving), WithinRel(std::sqrt(2.0) * moving + 1.3e-6, 1e-3));
-  CHECK_THAT(chain(66.9e12 * moving), WithinRel(std::sqrt(5.0) * moving + 1.3e-6, 1e-3));
+  CHECK_THAT(chain(rate * moving), WithinRel(std::sqrt(2.0) * moving + 1.3e-6, 1e-9));
+  CHECK_THAT(chain(2.0 * rate * moving), WithinRel(std::sqrt(5.0) * moving + 1.3e-6, 1e-9));
 }
 
 TEST_CASE("compare: arithmetic, its ceiling and its corner") {

@@ -367,6 +367,26 @@ TEST_CASE("recording: an unknown experiment, another's quantity, a parameter tha
   refuses(with("\"threads\": 1048576", "\"threads\": [1]"), fault::wrong_type, "threads");
 }
 
+TEST_CASE("recording: a parameter that may be missing is checked where it is there") {
+  const auto launch = [](const std::string& work) {
+    std::string text = with("stream_time", "launch_time");
+    for (std::size_t at = text.find("memory_stream"); at != std::string::npos;
+         at = text.find("memory_stream")) {
+      text.replace(at, 13, "launch");
+    }
+    const std::string first = "\"kernel\": \"read\", ";
+    return text.replace(text.find(first), first.size(),
+                        "\"mode\": \"graph\", \"side\": \"device\", \"kernels\": 10, " + work);
+  };
+  const auto read = [](const std::string& text) {
+    const written_file file(text);
+    return pv::read_recording(file.path());
+  };
+  CHECK(read(launch("")).points.size() == 1);
+  CHECK(pv::word_of(read(launch("\"work\": \"scale\", ")).points.front(), "work") == "scale");
+  refuses(launch("\"work\": \"scales\", "), fault::not_allowed, "allowed: empty, scale");
+}
+
 TEST_CASE("recording: no points, no samples, no checks, a failed one") {
   const std::size_t from = good.find("[{\"quantity\"");
   refuses(good.substr(0, from) + "[]}", fault::no_points, "points");

@@ -38,19 +38,22 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   if (d.accelerator.empty() && !cpu) return m;
   // Little's law wants the latency of DRAM, and how much single loads differ: of the largest working
   // set that was chased.
-  const auto chased = [&](std::string_view quantity, double largest, duration<>& out) {
+  const auto chased = [&](std::string_view quantity, double largest, auto&& accept) {
+    duration<> out{};
     for (const recorded& r : all) {
       if (r.device.name != d.name) continue;
       for (const point& p : r.points) {
         const double set = number_of(p, "working_set_bytes");
-        if (p.quantity != quantity || set < largest) continue;
+        if (p.quantity != quantity || set < largest || !accept(p)) continue;
         largest = set;
         out = duration<>::from_value(median_of(p));
       }
     }
+    return out;
   };
+  const auto any = [](const point&) { return true; };
   if (cpu) {
-    chased("load_latency", 0.0, m.memory_latency);
+    m.memory_latency = chased("load_latency", 0.0, any);
     return m;
   }
   const perfmodel::accelerator* found = catalog::find_accelerator(d.accelerator);
@@ -69,8 +72,13 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
 
   m.memory_latency = m.device.dram.latency.quantity();
   const double in_dram = 2.0 * m.device.l2.capacity.value();
-  chased("load_latency", in_dram, m.memory_latency);
-  chased("load_latency_spread", in_dram, m.memory_latency_spread);
+  if (const duration<> own = chased("load_latency", in_dram, any); own.value() > 0.0) {
+    m.memory_latency = own;
+  }
+  // Of loads that took as long as DRAM does, and did not find their lines in the L2.
+  m.memory_latency_spread = chased("load_latency_spread", in_dram, [&m](const point& p) {
+    return number_of(p, "mean_latency") > 0.9 * m.memory_latency.value();
+  });
   return m;
 }
 

@@ -143,6 +143,7 @@ prediction predict_launch(const question& q) {
   prediction p;
   const std::string mode = q.word("mode");
   p.shape = shape_of(q, "mode side kernels");
+  if (!q.word("work").empty()) p.shape += cat("x", q.word("work"));
   p.size = q.number("kernels");
   if (q.word("side") != "device") {
     p.note = "depends on driver and host: measured, not predicted";

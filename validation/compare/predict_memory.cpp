@@ -1,6 +1,7 @@
 // Streams, chases, shared memory, bytes in flight, fused chains, transfers.
 #include <perfmodel/calibrated/conditions.hpp>
 #include <perfmodel/core/soft_max.hpp>
+#include <perfmodel/data_paths.hpp>
 #include <perfmodel/littles_law.hpp>
 
 #include "chase.hpp"
@@ -99,7 +100,9 @@ prediction predict_bytes_in_flight(const question& q) {
     p.note = "less than a byte is in flight";
     return p;
   }
-  const double loads = (std::max)(1.0, q.number("loads_per_thread", 1.0));
+  // What a warp waits for: each of its threads' loads, in lines of 128 bytes.
+  const double lines = (std::max)(1.0, 32.0 * q.number("load_bytes", 4.0) / 128.0);
+  const double loads = lines * (std::max)(1.0, q.number("loads_per_thread", 1.0));
   const duration<> round = slowest_load(q.on.memory_latency, q.on.memory_latency_spread, loads);
   const bandwidth<> reached = attainable_bandwidth(q.on.policy.dram_bandwidth(q.on.device, d),
                                                    bytes<>::from_value(p.size), round);
@@ -120,10 +123,14 @@ prediction predict_chain(const question& q) {
   const double between = all - compulsory;
   const double found = between > 0.0 ? found_in_l2(q, array * byte) : 0.0;
   estimate e = streamed(q, d, found * between * byte);
-  // An SM starts an instruction a lane and cycle, where the data sheet counts two FLOP.
-  const duration<> launch = q.on.policy.launch_time(q.on.device, d);
-  const duration<> issue = 2.0 * q.number("lane_instructions") * flop / vector_peak(q.on.device);
-  e.time = launch + perfmodel::detail::soft_max(duration<>(e.time - launch), issue);
+  if (const double instructions = q.number("lane_instructions"); instructions > 0.0) {
+    // An SM starts an instruction for each of 128 lanes a clock, whatever its FP32 rate.
+    constexpr double lanes = 128.0;
+    const duration<> issue = issue_time(instructions / (lanes * q.on.device.sms.value()), 1.0,
+                                        q.on.device.vector.clock.quantity());
+    const duration<> launch = q.on.policy.launch_time(q.on.device, d);
+    e.time = launch + perfmodel::detail::soft_max(duration<>(e.time - launch), issue);
+  }
   prediction p = bounded_by(q, d, e,
                             "share of DRAM's bandwidth, the L2's between kernels, beside the issue "
                             "of instructions; launch floors");

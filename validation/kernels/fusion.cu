@@ -6,7 +6,8 @@
 // How: 16-byte loads and stores; the arrays rotate through copies beyond five L2s, so that x comes from
 //   DRAM. What the kernels of an unfused chain read again may come from the L2, unless an array is
 //   larger than four of them: cache is warm, and `compulsory_bytes`, x read and y written once, are
-//   all that surely moves to or from DRAM. `bytes_read` and `bytes_written` are what the kernels ask for.
+//   all that surely moves to or from DRAM. `bytes_read` and `bytes_written` are what the kernels ask for,
+//   `lane_instructions` what their threads execute together.
 // Tests: fusion.hpp: traffic and launches that fusing removes.
 #include <cmath>
 #include <cstdint>
@@ -27,8 +28,8 @@ __host__ __device__ inline float gelu(float v) {
   return 0.5F * v * (1.0F + erff(v * 0.70710678F));
 }
 
-/// A row of the grid for each of the array: a division to find a value's column would cost as many
-/// instructions as the bias. Eight values a thread.
+/// Eight values a thread, and a row of the grid for each of the array (65,535 at most): nothing is divided to
+/// find a value's column.
 __device__ inline int column_of_thread() {
   return (static_cast<int>(blockIdx.x) * threads + static_cast<int>(threadIdx.x)) * 8;
 }
@@ -74,11 +75,11 @@ __device__ float block_sum(float v, float* partial) {
   return sum;
 }
 
-/// One block a row: sum over the row of (x - shift)^power, divided by the columns.
+/// One block a row: sum over the row of (x - shift)^power, times `share`, which is one over the columns.
 template <int Power>
 __global__ void __launch_bounds__(threads)
     moment_kernel(const bf16* __restrict__ x, const float* __restrict__ shift,
-                  float* __restrict__ out, int columns) {
+                  float* __restrict__ out, int columns, float share) {
   __shared__ float partial[threads / 32];
   const std::size_t row = blockIdx.x;
   const float from = Power == 2 ? shift[row] : 0.0F;
@@ -91,7 +92,7 @@ __global__ void __launch_bounds__(threads)
     for (int u = 0; u < 8; ++u) sum += Power == 2 ? (v[u] - from) * (v[u] - from) : v[u];
   }
   sum = block_sum<true>(sum, partial);
-  if (threadIdx.x == 0) out[row] = sum / static_cast<float>(columns);
+  if (threadIdx.x == 0) out[row] = sum * share;
 }
 
 /// y = (x - mean) / sqrt(variance + epsilon).
@@ -129,7 +130,8 @@ __global__ void __launch_bounds__(threads)
 template <int Held, bool Barrier>
 __global__ void __launch_bounds__(threads)
     layer_norm_kernel(const bf16* __restrict__ x, const bf16* __restrict__ gain,
-                      const bf16* __restrict__ bias, bf16* __restrict__ y, int columns) {
+                      const bf16* __restrict__ bias, bf16* __restrict__ y, int columns,
+                      float share) {
   __shared__ float partial[threads / 32];
   const std::size_t start = blockIdx.x * static_cast<std::size_t>(columns);
   float v[Held][8];
@@ -143,7 +145,7 @@ __global__ void __launch_bounds__(threads)
       for (int u = 0; u < 8; ++u) sum += v[h][u];
     }
   }
-  const float mean = block_sum<Barrier>(sum, partial) / static_cast<float>(columns);
+  const float mean = block_sum<Barrier>(sum, partial) * share;
   float squares = 0.0F;
 #pragma unroll
   for (int h = 0; h < Held; ++h) {
@@ -153,8 +155,7 @@ __global__ void __launch_bounds__(threads)
       for (int u = 0; u < 8; ++u) squares += (v[h][u] - mean) * (v[h][u] - mean);
     }
   }
-  const float scale =
-      rsqrtf(block_sum<Barrier>(squares, partial) / static_cast<float>(columns) + epsilon);
+  const float scale = rsqrtf(block_sum<Barrier>(squares, partial) * share + epsilon);
 #pragma unroll
   for (int h = 0; h < Held; ++h) {
     const int c = (h * threads + static_cast<int>(threadIdx.x)) * 8;
@@ -180,6 +181,7 @@ struct chain {
     const int wide = (columns / 8 + threads - 1) / threads;
     return dim3(static_cast<unsigned>(wide), static_cast<unsigned>(rows));
   }
+  float share() const { return 1.0F / static_cast<float>(columns); }
   std::string text() const { return std::to_string(rows) + " x " + std::to_string(columns); }
 };
 
@@ -230,13 +232,13 @@ void layer_norm_fused(const chain& c, const bf16* x, bf16* y, arrays& on, cudaSt
   const int held = (c.columns + threads * 8 - 1) / (threads * 8);
   if (held == 1) {
     layer_norm_kernel<1, Barrier>
-        <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
+        <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns, c.share());
   } else if (held == 2) {
     layer_norm_kernel<2, Barrier>
-        <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
+        <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns, c.share());
   } else {
     layer_norm_kernel<4, Barrier>
-        <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns);
+        <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns, c.share());
   }
   PERFMODEL_LAUNCHED("layer_norm_kernel");
 }
@@ -255,9 +257,11 @@ void layer_norm(const chain& c, arrays& on, std::size_t first, bool fused, bool 
     return;
   }
   const auto grid = static_cast<unsigned>(c.rows);
-  moment_kernel<1><<<grid, threads, 0, stream>>>(x, on.mean.data(), on.mean.data(), c.columns);
+  moment_kernel<1>
+      <<<grid, threads, 0, stream>>>(x, on.mean.data(), on.mean.data(), c.columns, c.share());
   PERFMODEL_LAUNCHED("mean_kernel");
-  moment_kernel<2><<<grid, threads, 0, stream>>>(x, on.mean.data(), on.variance.data(), c.columns);
+  moment_kernel<2>
+      <<<grid, threads, 0, stream>>>(x, on.mean.data(), on.variance.data(), c.columns, c.share());
   PERFMODEL_LAUNCHED("variance_kernel");
   normalise_kernel<<<c.grid(), threads, 0, stream>>>(x, on.mean.data(), on.variance.data(), between,
                                                      c.columns);
@@ -318,20 +322,22 @@ void check(const pv::session& s, pv::recording& r, chain_kind kind, const chain&
   }
 }
 
-/// Machine instructions a value, of the kernels of a chain together: an erf takes 23 of them. Counted by
-/// machine_code on sm_90, which holds the kernels without loops to it within a tenth on all
-/// architectures. Of the two moments: their loops and, shared by the values of a thread, the sum over a block.
+/// Machine instructions a value, of the kernels of a chain together, where all threads of a block have values; GELU
+/// takes 31, with its load, conversions and store. Read off what nvcc 13 makes for sm_90; machine_code holds the
+/// kernels without loops to it within a tenth on every architecture. Of the moments, which have loops and whose
+/// threads end with the sum over a block (some 60), nothing holds them.
 double instructions_a_value(chain_kind kind, bool fused, int columns) {
   if (kind == chain_kind::bias_gelu) return fused ? 33.0 : 7.0 + 31.0;
-  if (fused) return columns > 2 * threads * 8 ? 19.0 : columns > threads * 8 ? 25.0 : 38.0;
-  const double sum_over_block = 100.0 * threads / columns;
-  const double normalise = 8.5, affine = 8.5, mean = 2.6, variance = 3.6;
-  return mean + variance + 2.0 * sum_over_block + normalise + affine;
+  if (fused) return columns > 2 * threads * 8 ? 14.5 : columns > threads * 8 ? 17.0 : 22.5;
+  const double sum_over_block = 60.0 * threads / columns;
+  const double mean = 2.6 + sum_over_block, variance = 3.6 + sum_over_block;
+  const double normalise = 8.2, affine = 8.5;
+  return mean + variance + normalise + affine;
 }
 
 void measure_chain(const pv::session& s, pv::recording& r, chain_kind kind, const chain& c) {
   const double bytes = 2.0 * static_cast<double>(c.values());
-  // Copies together beyond five L2s, each as large as an array of the chain.
+  // Copies together beyond five L2s, each as large as an array of the chain; few where nothing is timed.
   const double wanted = s.reduced ? 2.0 : std::ceil(5.0 * s.device.l2_bytes / bytes);
   const auto copies = static_cast<std::size_t>(wanted) + 1;
   arrays on(copies * c.values(), static_cast<std::size_t>(c.rows),

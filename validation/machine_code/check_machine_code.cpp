@@ -55,15 +55,15 @@ std::vector<rule> rules() {
       {"pointer_chase", "chase_kernelILb0E", "nothing between two loads", chased(16)},
       {"pointer_chase", "chase_kernelILb1E", "nothing between two loads", chased(16)},
       {"pointer_chase", "spread_kernel", "a clock after each load", clock_after_load()},
-      // Eight values a thread: what the recordings say of instructions.
+      // What the recordings say of instructions, by the values of a thread.
       {"fusion", "bias_gelu_kernelILNS_4partE0E", "7 instructions a value", straight(8 * 7.0)},
       {"fusion", "bias_gelu_kernelILNS_4partE1E", "31 instructions a value", straight(8 * 31.0)},
       {"fusion", "bias_gelu_kernelILNS_4partE2E", "33 instructions a value", straight(8 * 33.0)},
-      {"fusion", "normalise_kernel", "8.5 instructions a value", straight(8 * 8.5)},
+      {"fusion", "normalise_kernel", "8.2 instructions a value", straight(8 * 8.2)},
       {"fusion", "affine_kernel", "8.5 instructions a value", straight(8 * 8.5)},
-      {"fusion", "layer_norm_kernelILi1ELb1", "38 instructions a value", straight(8 * 38.0)},
-      {"fusion", "layer_norm_kernelILi2ELb1", "25 instructions a value", straight(16 * 25.0)},
-      {"fusion", "layer_norm_kernelILi4ELb1", "19 instructions a value", straight(32 * 19.0)},
+      {"fusion", "layer_norm_kernelILi1ELb1", "22.5 instructions a value", straight(8 * 22.5)},
+      {"fusion", "layer_norm_kernelILi2ELb1", "17 instructions a value", straight(16 * 17.0)},
+      {"fusion", "layer_norm_kernelILi4ELb1", "14.5 instructions a value", straight(32 * 14.5)},
       {"memory_stream", "stream_kernelILNS_4kindE0E", "4 loads ahead",
        loads_ahead(4, 16, opcode::fadd)},
       {"memory_stream", "stream_kernelILNS_4kindE1E", "4 stores", loop_of(opcode::stg, 4)},
@@ -164,9 +164,9 @@ void check_known(const kernel_code& k) {
   if (k.name == "accepted_clock") report(clock_after_load()(k), k, "a clock that waits is refused");
   if (k.name == "refused_clock") report(!clock_after_load()(k), k, "an early clock is accepted");
   if (k.name == "has_FFMA_10") {
-    const auto size = static_cast<double>(k.code.size() - k.count(opcode::nop));
-    report(straight(size)(k) && !straight(size * 1.2)(k), k, "its instructions are not counted");
+    report(straight(18.5)(k) && !straight(30)(k), k, "its instructions are not counted");
   }
+  if (k.name == "has_loop") report(!straight(40)(k), k, "a loop is taken for what runs once");
   const condition ahead = loads_ahead(4, 4, opcode::fadd);
   if (k.name == "accepted_flight") report(ahead(k), k, "loads ahead are refused");
   if (k.name == "refused_flight") report(!ahead(k), k, "loads that wait are accepted");

@@ -69,7 +69,7 @@ inline condition chased(std::size_t n) {
   };
 }
 
-/// Of the hot loop's single load the value is asked for before the clock is read: by a branch.
+/// The hot loop has one load, and its value is asked for before the one clock is read: by a branch.
 inline condition clock_after_load() {
   constexpr unsigned clock = 0x50;
   return [](const kernel_code& k) {
@@ -84,7 +84,7 @@ inline condition clock_after_load() {
       if (!branched) return false;
       ++clocks;
     }
-    return clocks == 1;
+    return clocks == 1 && k.count(opcode::ldg, loop) == 1;
   };
 }
 
@@ -92,7 +92,7 @@ inline condition clock_after_load() {
 inline condition straight(double n) {
   return [=](const kernel_code& k) {
     const auto size = static_cast<double>(k.code.size() - k.count(opcode::nop));
-    return size > 0.9 * n && size < 1.1 * n;
+    return k.loops().empty() && size > 0.9 * n && size < 1.1 * n;
   };
 }
 

@@ -8,8 +8,8 @@
 namespace perfmodel::validation {
 
 /// One quantity of one experiment. The lists are words apart by blanks: `numbers` and `flags` by
-/// name, `words` as name=this|that, or a bare name where any text may stand. `gpu` and `cpu` are
-/// numbers that only that kind of device has.
+/// name, `words` as name=this|that, or a bare name where any text may stand; a name with "?" may be
+/// missing. `gpu` and `cpu` are numbers that only that kind of device has.
 struct quantity_rule {
   std::string_view experiment, quantity, unit, words, numbers;
   std::string_view flags{}, gpu{}, cpu{};
@@ -23,7 +23,7 @@ inline constexpr std::array quantity_rules{
     quantity_rule{"pointer_chase", "load_latency_cycles", "cycle", "",
                   "working_set_bytes stride_bytes hops"},
     quantity_rule{"pointer_chase", "load_latency_spread", "s", "",
-                  "working_set_bytes stride_bytes hops"},
+                  "working_set_bytes stride_bytes hops mean_latency?"},
     quantity_rule{"shared_memory", "shared_memory_time", "s",
                   "pattern=conflict_free|stride|xor_swizzle|padded",
                   "stride_words conflict_ways bytes"},
@@ -37,9 +37,10 @@ inline constexpr std::array quantity_rules{
                   "bytes_in_flight blocks_per_sm threads_per_block loads_per_thread load_bytes",
                   "chains threads"},
     quantity_rule{"launch", "launch_time", "s",
-                  "mode=stream|stream_sync|graph|thread side=host|device", "kernels"},
+                  "mode=stream|stream_sync|graph|thread side=host|device work?=empty|scale",
+                  "kernels"},
     quantity_rule{"fusion", "chain_time", "s", "chain=bias_gelu|layer_norm format",
-                  "rows columns launches bytes_read bytes_written", "fused"},
+                  "rows columns launches bytes_read bytes_written lane_instructions?", "fused"},
     quantity_rule{"attention", "attention_prefill_time", "s",
                   "variant=unfused|online_softmax|online_softmax_wgmma format",
                   "batch tokens query_heads kv_heads head_dim", "causal"},

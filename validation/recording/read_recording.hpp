@@ -277,12 +277,22 @@ inline void require_parameters(const field& parameters, const quantity_rule& r, 
         recording_fault::missing_parameter,
         cat(parameters.name(), ".", name, " is missing: ", r.quantity, " needs it"));
   };
+  // The name without its "?", which says that the parameter may be missing; empty where it is.
+  const auto named = [&](std::string_view name) {
+    if (!name.ends_with('?')) return name;
+    name.remove_suffix(1);
+    return parameters.has(name) ? name : std::string_view();
+  };
   for (const std::string_view item : words_of(r.words)) {
     const auto parts = common::split(item, '=');
-    static_cast<void>(find(parts.front()).word(parts.size() > 1 ? parts.back() : ""));
+    const std::string_view name = named(parts.front());
+    if (!name.empty()) static_cast<void>(find(name).word(parts.size() > 1 ? parts.back() : ""));
   }
   for (const std::string_view list : {r.numbers, gpu ? r.gpu : r.cpu}) {
-    for (const std::string_view name : words_of(list)) static_cast<void>(find(name).not_negative());
+    for (const std::string_view item : words_of(list)) {
+      const std::string_view name = named(item);
+      if (!name.empty()) static_cast<void>(find(name).not_negative());
+    }
   }
   if (parameters.has("ranks")) static_cast<void>(parameters["ranks"].whole(1.0));
   if (parameters.has("draft_length")) static_cast<void>(parameters["draft_length"].whole(0.0));

@@ -13,11 +13,11 @@
 
 namespace perfmodel {
 
-/// What a small kernel costs by being launched, in a captured graph and in a stream: near 1.3 and
-/// 2.6 us on A100 and H200. Source: te42kyfo/gpu-benches 1c36d509, gpu-small-kernels, printed
-/// output, 64 KiB (A100 1.34 and 2.62 us, H200 1.26 and 2.43 us; L40 0.94 and 1.64 us). In a stream that is the
-/// rate of the host which launched: an H200 here took 1.76 us of a queue that was full and 0.92 in a graph
-/// (validation/recordings/h200_sxm/launch.json), and 1.7 to 2.5 for kernels that begin with loads from DRAM.
+/// What a small kernel costs by being launched, in a captured graph and in a stream: near 1.3 and 2.6 us on A100 and
+/// GH200. Source: te42kyfo/gpu-benches 1c36d509, gpu-small-kernels, printed output, 64 KiB (A100 1.34 and 2.62 us, GH200,
+/// which its files call h200, 1.26 and 2.43 us; L40 0.94 and 1.64 us). In a stream that seems to be the rate of the host
+/// which launched. An H200 takes 0.92 us in a graph and 1.76 of a stream whose queue is full
+/// (validation/recordings/h200_sxm/launch.json), and 1.85 to 2.45 us where a kernel begins with loads from DRAM.
 inline constexpr duration<> graph_kernel_time = 1.3 * us;
 inline constexpr duration<> stream_kernel_time = 2.6 * us;
 
