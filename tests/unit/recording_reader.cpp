@@ -369,14 +369,10 @@ TEST_CASE("recording: an unknown experiment, another's quantity, a parameter tha
 
 TEST_CASE("recording: a parameter that may be missing is checked where it is there") {
   const auto launch = [](const std::string& work) {
-    std::string text = with("stream_time", "launch_time");
-    for (std::size_t at = text.find("memory_stream"); at != std::string::npos;
-         at = text.find("memory_stream")) {
-      text.replace(at, 13, "launch");
-    }
-    const std::string first = "\"kernel\": \"read\", ";
-    return text.replace(text.find(first), first.size(),
-                        "\"mode\": \"graph\", \"side\": \"device\", \"kernels\": 10, " + work);
+    const std::string text =
+        with("\"kernel\": \"read\", ",
+             "\"mode\": \"graph\", \"side\": \"device\", \"kernels\": 10, " + work);
+    return with("memory_stream", "launch", with("stream_time", "launch_time", text));
   };
   const auto read = [](const std::string& text) {
     const written_file file(text);

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "algorithms/chain_instructions.hpp"
 #include "common/bf16x8.cuh"
 #include "common/experiment.cuh"
 
@@ -181,6 +182,11 @@ struct chain {
     const int wide = (columns / 8 + threads - 1) / threads;
     return dim3(static_cast<unsigned>(wide), static_cast<unsigned>(rows));
   }
+  /// Pieces of eight values of a row that a thread of one block holds.
+  int held() const {
+    const int pieces = (columns + threads * 8 - 1) / (threads * 8);
+    return pieces <= 2 ? pieces : 4;
+  }
   float share() const { return 1.0F / static_cast<float>(columns); }
   std::string text() const { return std::to_string(rows) + " x " + std::to_string(columns); }
 };
@@ -229,11 +235,10 @@ void bias_gelu(const chain& c, arrays& on, std::size_t first, bool fused, bool d
 template <bool Barrier>
 void layer_norm_fused(const chain& c, const bf16* x, bf16* y, arrays& on, cudaStream_t stream) {
   const auto grid = static_cast<unsigned>(c.rows);
-  const int held = (c.columns + threads * 8 - 1) / (threads * 8);
-  if (held == 1) {
+  if (c.held() == 1) {
     layer_norm_kernel<1, Barrier>
         <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns, c.share());
-  } else if (held == 2) {
+  } else if (c.held() == 2) {
     layer_norm_kernel<2, Barrier>
         <<<grid, threads, 0, stream>>>(x, on.gain.data(), on.bias.data(), y, c.columns, c.share());
   } else {
@@ -322,17 +327,15 @@ void check(const pv::session& s, pv::recording& r, chain_kind kind, const chain&
   }
 }
 
-/// Machine instructions a value, of the kernels of a chain together, where all threads of a block have values; GELU
-/// takes 31, with its load, conversions and store. Read off what nvcc 13 makes for sm_90; machine_code holds the
-/// kernels without loops to it within a tenth on every architecture. Of the moments, which have loops and whose
-/// threads end with the sum over a block (some 60), nothing holds them.
-double instructions_a_value(chain_kind kind, bool fused, int columns) {
-  if (kind == chain_kind::bias_gelu) return fused ? 33.0 : 7.0 + 31.0;
-  if (fused) return columns > 2 * threads * 8 ? 14.5 : columns > threads * 8 ? 17.0 : 22.5;
-  const double sum_over_block = 60.0 * threads / columns;
+/// Machine instructions a value, of the kernels of a chain together. Of the moments, which have loops and whose
+/// threads end with the sum over a block (some 60), nothing holds the figures.
+double instructions_a_value(chain_kind kind, bool fused, const chain& c) {
+  namespace of = pv::chain_instructions;
+  if (kind == chain_kind::bias_gelu) return fused ? of::bias_gelu : of::bias + of::gelu;
+  if (fused) return of::layer_norm(c.held());
+  const double sum_over_block = 60.0 * threads / c.columns;
   const double mean = 2.6 + sum_over_block, variance = 3.6 + sum_over_block;
-  const double normalise = 8.2, affine = 8.5;
-  return mean + variance + normalise + affine;
+  return mean + variance + of::normalise + of::affine;
 }
 
 void measure_chain(const pv::session& s, pv::recording& r, chain_kind kind, const chain& c) {
@@ -364,7 +367,7 @@ void measure_chain(const pv::session& s, pv::recording& r, chain_kind kind, cons
             {"bytes_written", (fused ? 1 : 2) * bytes},
             {"compulsory_bytes", 2.0 * bytes},
             {"lane_instructions",
-             instructions_a_value(kind, fused, c.columns) * static_cast<double>(c.values())},
+             instructions_a_value(kind, fused, c) * static_cast<double>(c.values())},
             {"flop", (gelu ? 6.0 : 8.0) * static_cast<double>(c.values())}},
            samples});
   }

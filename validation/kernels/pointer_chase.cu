@@ -89,6 +89,7 @@ class cycle {
     lines_.upload(out);
   }
   std::size_t lines() const { return next_.size(); }
+  std::size_t bytes() const { return lines() * line_bytes; }
   std::uint64_t address(std::uint32_t line) const {
     return reinterpret_cast<std::uint64_t>(lines_.data()) + line * line_bytes;
   }
@@ -102,6 +103,11 @@ class cycle {
   pv::device_buffer<std::uint64_t> lines_;
 };
 
+/// Whether a set is so large that a walk of a part of it finds its lines in DRAM.
+bool is_cold(const pv::session& s, std::size_t bytes) {
+  return bytes > 2 * s.l2_bytes();
+}
+
 /// Where a walk ended, and the cycles of a load in it.
 struct walk_end {
   std::uint32_t at;
@@ -109,8 +115,8 @@ struct walk_end {
 };
 
 walk_end measure_set(const pv::session& s, pv::recording& r, const cycle& c, bool through_l1) {
-  const std::size_t bytes = c.lines() * line_bytes;
-  const bool cold = bytes > 2 * s.l2_bytes();
+  const std::size_t bytes = c.bytes();
+  const bool cold = is_cold(s, bytes);
   pv::device_buffer<walked> result(1);
   // Long enough against the timer's step; a walk of a large set need not visit all of it.
   const long long hops = s.reduced ? 200 : 20000;
@@ -164,7 +170,6 @@ void measure_spread(const pv::session& s, pv::recording& r, const cycle& c, std:
                     double chased) {
   pv::device_buffer<spread_walk> result(1);
   const long long hops = s.reduced ? 200 : 20000;
-  const double bytes = static_cast<double>(c.lines() * line_bytes);
   double wrong = 0, mean_of_all = 0;
   std::vector<double> seconds;
   for (int sample = 0; sample < s.plan.samples; ++sample) {
@@ -183,7 +188,7 @@ void measure_spread(const pv::session& s, pv::recording& r, const cycle& c, std:
     seconds.push_back(std::sqrt(variance) / s.device.sm_clock_hz);
     mean_of_all += mean / s.plan.samples;
   }
-  const std::string set = std::to_string(c.lines() * line_bytes) + " bytes";
+  const std::string set = std::to_string(c.bytes()) + " bytes";
   r.check("where the walk with a clock through " + set + " ends", wrong, 0.0);
   if (!s.reduced) {
     r.check("cycles of a load with a clock and without, " + set,
@@ -191,12 +196,12 @@ void measure_spread(const pv::session& s, pv::recording& r, const cycle& c, std:
   }
   r.add({"load_latency_spread",
          "s",
-         {{"working_set_bytes", bytes},
+         {{"working_set_bytes", static_cast<double>(c.bytes())},
           {"stride_bytes", static_cast<double>(line_bytes)},
           {"hops", static_cast<double>(hops)},
           {"first_level", "l2"},
           {"mean_latency", mean_of_all / s.device.sm_clock_hz},
-          {"cache", bytes > 2.0 * s.device.l2_bytes ? "cold" : "warm"}},
+          {"cache", is_cold(s, c.bytes()) ? "cold" : "warm"}},
          seconds});
 }
 
@@ -215,7 +220,7 @@ void measure(const pv::session& s, pv::recording& r) {
     const std::string name = std::to_string(bytes) + " bytes";
     r.part(name, [&] {
       const cycle c(bytes / line_bytes);
-      const bool cold = bytes > 2 * s.l2_bytes();
+      const bool cold = is_cold(s, bytes);
       if (bytes <= l1_bytes) measure_set(s, r, c, true);
       if (bytes < std::size_t{32} << 10U) return;
       if (cold) other.poison();

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../kernels/algorithms/chain_instructions.hpp"
 #include "conditions.hpp"
 
 using namespace perfmodel::validation;  // NOLINT: a program of its own
@@ -55,15 +56,6 @@ std::vector<rule> rules() {
       {"pointer_chase", "chase_kernelILb0E", "nothing between two loads", chased(16)},
       {"pointer_chase", "chase_kernelILb1E", "nothing between two loads", chased(16)},
       {"pointer_chase", "spread_kernel", "a clock after each load", clock_after_load()},
-      // What the recordings say of instructions, by the values of a thread.
-      {"fusion", "bias_gelu_kernelILNS_4partE0E", "7 instructions a value", straight(8 * 7.0)},
-      {"fusion", "bias_gelu_kernelILNS_4partE1E", "31 instructions a value", straight(8 * 31.0)},
-      {"fusion", "bias_gelu_kernelILNS_4partE2E", "33 instructions a value", straight(8 * 33.0)},
-      {"fusion", "normalise_kernel", "8.2 instructions a value", straight(8 * 8.2)},
-      {"fusion", "affine_kernel", "8.5 instructions a value", straight(8 * 8.5)},
-      {"fusion", "layer_norm_kernelILi1ELb1", "22.5 instructions a value", straight(8 * 22.5)},
-      {"fusion", "layer_norm_kernelILi2ELb1", "17 instructions a value", straight(16 * 17.0)},
-      {"fusion", "layer_norm_kernelILi4ELb1", "14.5 instructions a value", straight(32 * 14.5)},
       {"memory_stream", "stream_kernelILNS_4kindE0E", "4 loads ahead",
        loads_ahead(4, 16, opcode::fadd)},
       {"memory_stream", "stream_kernelILNS_4kindE1E", "4 stores", loop_of(opcode::stg, 4)},
@@ -86,6 +78,20 @@ std::vector<rule> rules() {
       {"energy", "stream_kernel", "4 loads ahead", loads_ahead(4, 16, opcode::stg)},
       {"energy", "chain_kernel", "64 FFMA for 64 counted", loop_of(opcode::ffma, 64, 4)},
   };
+  // What the recordings say of instructions, by the values of a thread.
+  const auto add_chain = [&](const std::string& kernel, int values, double each) {
+    out.push_back({"fusion", kernel, std::to_string(each) + " instructions a value",
+                   straight(values * each)});
+  };
+  add_chain("bias_gelu_kernelILNS_4partE0E", 8, chain_instructions::bias);
+  add_chain("bias_gelu_kernelILNS_4partE1E", 8, chain_instructions::gelu);
+  add_chain("bias_gelu_kernelILNS_4partE2E", 8, chain_instructions::bias_gelu);
+  add_chain("normalise_kernel", 8, chain_instructions::normalise);
+  add_chain("affine_kernel", 8, chain_instructions::affine);
+  for (const int held : {1, 2, 4}) {
+    add_chain("layer_norm_kernelILi" + std::to_string(held) + "ELb1", 8 * held,
+              chain_instructions::layer_norm(held));
+  }
   const auto add_flight = [&](const std::string& type, unsigned bytes) {
     for (const std::size_t loads : {1U, 2U, 4U, 8U}) {
       const std::string n = std::to_string(loads);
