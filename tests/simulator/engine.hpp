@@ -16,10 +16,17 @@ struct planned {
 
 /// First come, first served. Sources: vLLM 0.19 (v1/core/sched/scheduler.py), SGLang 0.5
 /// (managers/schedule_policy.py), TensorRT-LLM 1.0 (docs: in-flight batching, capacity scheduler).
+/// A pipeline of p stages has p micro-batches, each with running requests of its own, a p-th of the places and the
+/// whole token budget; they share the waiting requests and the cache. Source: SGLang 0.5,
+/// managers/scheduler_pp_mixin.py (a running batch for each micro-batch, scheduled in turn).
 class engine {
  public:
   explicit engine(const scheduler& s)
-      : s_(s), rows_(1 + static_cast<int>(s.acceptance.size())), pool_(s) {}
+      : s_(s),
+        rows_(1 + static_cast<int>(s.acceptance.size())),
+        places_(static_cast<std::size_t>((s.max_sequences + s.stages - 1) / s.stages)),
+        pool_(s),
+        batches_(static_cast<std::size_t>(s.stages)) {}
 
   void enqueue(sequence& q) {
     const int longest = q.want.input + q.want.output + block_tokens;
@@ -28,8 +35,9 @@ class engine {
     }
     waiting_.push_back(&q);
   }
-  /// The next iteration; empty where there is nothing to do.
-  const std::vector<planned>& next() {
+  /// The next iteration of a micro-batch; empty where there is nothing to do.
+  const std::vector<planned>& next(int micro_batch = 0) {
+    select(micro_batch);
     plan_.clear();
     moved_ = 0;
     switch (s_.kind) {
@@ -39,7 +47,7 @@ class engine {
         if (plan_.empty()) decode();
         break;
       case scheduling::static_batch:
-        if (running_.empty()) {
+        if (running().empty()) {
           while (can_take()) take();
         }
         continue_prompts();
@@ -49,18 +57,23 @@ class engine {
     return plan_;
   }
   /// Takes out what is done: of a static batch nothing before all are.
-  void retire() {
+  void retire(int micro_batch = 0) {
+    select(micro_batch);
     const auto done = [](const sequence* q) { return q->done(); };
     if (s_.kind == scheduling::static_batch &&
-        !std::all_of(running_.begin(), running_.end(), done)) {
+        !std::all_of(running().begin(), running().end(), done)) {
       return;
     }
-    for (sequence* q : running_) {
+    for (sequence* q : running()) {
       if (q->done()) pool_.release(*q);
     }
-    std::erase_if(running_, done);
+    std::erase_if(running(), done);
   }
-  std::size_t admitted() const { return running_.size(); }
+  std::size_t admitted() const {
+    std::size_t all = 0;
+    for (const auto& batch : batches_) all += batch.size();
+    return all;
+  }
   int rows() const { return rows_; }
   int blocks_used() const { return pool_.used(); }
   /// Tokens of the cache that the iteration swaps, out and in.
@@ -68,10 +81,12 @@ class engine {
   int evictions() const { return evictions_; }
 
  private:
+  std::vector<sequence*>& running() { return batches_[selected_]; }
+  void select(int micro_batch) { selected_ = static_cast<std::size_t>(micro_batch); }
   void mix() {
     int budget = s_.token_budget;
-    for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
-      sequence& q = *running_[i];
+    for (std::size_t i = 0; i < running().size() && budget > 0; ++i) {
+      sequence& q = *running()[i];
       const int wanted = q.decodes() ? rows_ : q.known() - q.computed;
       if (!make_room(q)) break;
       plan_.push_back({&q, std::min(wanted, budget)});
@@ -82,7 +97,7 @@ class engine {
   /// Chunks of prompts that were begun; what is left of the budget.
   int continue_prompts() {
     int budget = s_.token_budget;
-    for (sequence* q : running_) {
+    for (sequence* q : running()) {
       if (budget == 0 || q->decodes()) continue;
       plan_.push_back({q, std::min(q->known() - q->computed, budget)});
       budget -= plan_.back().tokens;
@@ -90,9 +105,9 @@ class engine {
     return budget;
   }
   void decode() {
-    for (std::size_t i = 0; i < running_.size(); ++i) {
-      if (!make_room(*running_[i])) break;
-      plan_.push_back({running_[i], 1});
+    for (std::size_t i = 0; i < running().size(); ++i) {
+      if (!make_room(*running()[i])) break;
+      plan_.push_back({running()[i], 1});
     }
   }
   void admit(int budget) {
@@ -107,7 +122,7 @@ class engine {
   }
   /// Beside decodes prompts wait until there are enough of them, or too long.
   bool waits_for_more() {
-    if (s_.wait_iterations == 0 || waiting_.empty() || running_.empty()) return false;
+    if (s_.wait_iterations == 0 || waiting_.empty() || running().empty()) return false;
     double tokens = 0;
     for (const sequence* q : waiting_) tokens += q->known();
     const bool waits = waited_ < s_.wait_iterations && tokens < s_.wait_share * s_.token_budget;
@@ -120,7 +135,7 @@ class engine {
   }
   /// Whether the first in line has its place and its blocks.
   bool can_take() {
-    if (waiting_.empty() || running_.size() >= static_cast<std::size_t>(s_.max_sequences)) {
+    if (waiting_.empty() || running().size() >= places_) {
       return false;
     }
     sequence& q = *waiting_.front();
@@ -130,7 +145,7 @@ class engine {
   sequence* take() {
     sequence* q = waiting_.front();
     waiting_.pop_front();
-    running_.push_back(q);
+    running().push_back(q);
     if (q->swapped) moved_ += q->computed;
     q->computed = present(*q);
     q->swapped = false;
@@ -142,7 +157,7 @@ class engine {
     if (q.done()) return true;
     const int drafted = q.decodes() ? rows_ - 1 : 0;
     while (!pool_.hold(q, std::min(q.known() + drafted, q.want.input + q.want.output))) {
-      sequence& newest = *running_.back();
+      sequence& newest = *running().back();
       evict(newest);
       if (&newest == &q) return false;
     }
@@ -158,15 +173,17 @@ class engine {
     } else {
       q.computed = 0;
     }
-    running_.pop_back();
+    running().pop_back();
     waiting_.push_front(&q);
   }
 
   const scheduler& s_;
-  int rows_;  ///< of a sequence that decodes: 1, and what is drafted
+  int rows_;            ///< of a sequence that decodes: 1, and what is drafted
+  std::size_t places_;  ///< of a micro-batch
   block_pool pool_;
   std::deque<sequence*> waiting_{};
-  std::vector<sequence*> running_{};  ///< in the order of admission
+  std::vector<std::vector<sequence*>> batches_;  ///< each in the order of admission
+  std::size_t selected_ = 0;
   std::vector<planned> plan_{};
   int moved_ = 0, evictions_ = 0, waited_ = 0;
 };

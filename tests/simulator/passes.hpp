@@ -21,12 +21,14 @@ inline pass_time linear_pass(double fixed, double per_sequence, double per_promp
   };
 }
 
-inline perfmodel::iteration iteration_of(const pass& p) {
-  perfmodel::iteration i{.batch = static_cast<double>(p.decoding),
-                         .context = std::max(1.0, p.context),
-                         .prefill_tokens = static_cast<double>(p.prompt_tokens),
-                         .prefill_past = p.past,
-                         .prefill_sequences = std::max(1.0, static_cast<double>(p.prompts))};
+/// One micro-batch of a pipeline: the library's iteration is that of all stages, each with as much.
+inline perfmodel::iteration iteration_of(const pass& p, double stages = 1) {
+  perfmodel::iteration i{
+      .batch = stages * p.decoding,
+      .context = std::max(1.0, p.context),
+      .prefill_tokens = stages * p.prompt_tokens,
+      .prefill_past = p.past,
+      .prefill_sequences = stages * std::max(1.0, static_cast<double>(p.prompts))};
   if (p.decoding > 0) i.tokens_per_sequence = p.rows_per_sequence;
   return i;
 }
@@ -50,9 +52,10 @@ pass_time predicted_pass(const perfmodel::deployment& d, const Policy& policy) {
         key{static_cast<double>(p.decoding), p.context, static_cast<double>(p.rows_per_sequence),
             static_cast<double>(p.prompts), static_cast<double>(p.prompt_tokens), p.past});
     if (asked) {
-      at->second = perfmodel::detail::prediction_of_pass(
-                       d, iteration_of(p), policy, perfmodel::detail::links_of<double>(policy))
-                       .time.value();
+      at->second =
+          perfmodel::detail::prediction_of_pass(d, iteration_of(p, d.layout.pipeline), policy,
+                                                perfmodel::detail::links_of<double>(policy))
+              .time.value();
     }
     return at->second;
   };

@@ -46,6 +46,8 @@ struct scheduler {
   double wait_share = 1;
   int stream_interval = 1;
   bool stream_first = true;
+  int stages =
+      1;  ///< of a pipeline: so many micro-batches are in flight, each with sequences of its own
 };
 inline constexpr int block_tokens = 16;
 

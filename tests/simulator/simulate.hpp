@@ -21,6 +21,7 @@ class simulation {
         time_(time),
         random_(seed),
         engine_(s),
+        stage_free_(static_cast<std::size_t>(s.stages)),
         last_(static_cast<int>(l.jobs.size()) - l.tail) {
     out_.requests.resize(static_cast<std::size_t>(last_ - l.warm_up));
   }
@@ -29,14 +30,15 @@ class simulation {
       for (int i = 0; i < l_.concurrency; ++i) send();
     }
     while (counted_ < out_.requests.size()) {
-      if (++polled_ >= s_.poll_interval) receive();
-      const std::vector<planned>& plan = engine_.next();
-      if (plan.empty()) {
-        polled_ = s_.poll_interval;
-        if (coming_.empty() || coming_.front()->ready > now_.time) advance(next_event());
-      } else {
-        iterate(plan);
+      if (first_stage_busy()) {
+        settle(stage_free_.front());
+        continue;
       }
+      if (++polled_ >= s_.poll_interval) receive();
+      if (launch()) continue;
+      polled_ = s_.poll_interval;
+      if (!coming_.empty() && coming_.front()->ready <= now_.time) continue;
+      settle(next_event());
     }
     if (!closed_) window_ends_ = now_;
     out_.during = window_ends_ - window_begins_;
@@ -78,7 +80,8 @@ class simulation {
   bool more_arrivals() const { return sequences_.size() < l_.arrivals.size(); }
 
   double next_event() const {
-    if (coming_.empty() && !more_arrivals()) throw std::logic_error("the simulation is stuck");
+    if (coming_.empty() && !more_arrivals() && in_flight_.empty())
+      throw std::logic_error("the simulation is stuck");
     double at = std::numeric_limits<double>::infinity();
     if (!coming_.empty()) at = coming_.front()->ready;
     if (more_arrivals()) at = std::min(at, l_.arrivals[sequences_.size()]);
@@ -115,19 +118,68 @@ class simulation {
     p.past /= std::max(1, p.prompt_tokens);
     return p;
   }
-  void iterate(const std::vector<planned>& plan) {
-    const pass p = shape_of(plan);
+  /// An iteration of a micro-batch on its way through the stages.
+  struct flight {
+    int micro_batch = 0;
+    pass shape{};
+    std::vector<planned> plan{};
+    double ends = 0;
+  };
+  bool first_stage_busy() const {
+    return in_flight_.size() == stage_free_.size() || stage_free_.front() > now_.time;
+  }
+  bool flies(int micro_batch) const {
+    return std::any_of(in_flight_.begin(), in_flight_.end(),
+                       [&](const flight& f) { return f.micro_batch == micro_batch; });
+  }
+  /// To a time, or to the end of an iteration before it.
+  void settle(double to) {
+    if (in_flight_.empty() ||
+        (in_flight_.size() < stage_free_.size() && to < in_flight_.front().ends)) {
+      advance(to);
+      return;
+    }
+    const flight f = std::move(in_flight_.front());
+    in_flight_.pop_front();
+    advance(f.ends);
+    finish_iteration(f);
+  }
+  /// The next micro-batch in turn that has anything to do, into the first stage.
+  bool launch() {
+    for (int i = 0; i < s_.stages; ++i) {
+      const int micro_batch = (turn_ + i) % s_.stages;
+      if (flies(micro_batch)) continue;
+      const std::vector<planned>& plan = engine_.next(micro_batch);
+      if (plan.empty()) continue;
+      turn_ = (micro_batch + 1) % s_.stages;
+      launch(micro_batch, plan);
+      return true;
+    }
+    return false;
+  }
+  /// Each stage takes an equal part of the iteration, once it is through with the one before.
+  void launch(int micro_batch, const std::vector<planned>& plan) {
+    flight f{micro_batch, shape_of(plan), plan};
     for (const planned& e : plan) {
       if (e.who->started < 0) e.who->started = now_.time;
     }
-    advance(now_.time + time_(p) + s_.host_per_iteration +
-            s_.host_per_sequence * static_cast<double>(plan.size()) +
-            s_.swap_s_per_token * engine_.moved());
+    const double time = time_(f.shape) + s_.host_per_iteration +
+                        s_.host_per_sequence * static_cast<double>(plan.size()) +
+                        s_.swap_s_per_token * engine_.moved();
+    f.ends = now_.time;
+    for (double& free : stage_free_) {
+      free = std::max(f.ends, free) + time / s_.stages;
+      f.ends = free;
+    }
+    in_flight_.push_back(std::move(f));
+  }
+  void finish_iteration(const flight& f) {
+    const pass& p = f.shape;
     now_.preemptions = engine_.evictions();
     now_.decoding += p.decoding;
     now_.decodes += p.decoding > 0 ? 1 : 0;
     if (p.prompts > 0) polled_ = s_.poll_interval;
-    for (const planned& e : plan) {
+    for (const planned& e : f.plan) {
       sequence& q = *e.who;
       if (q.done()) continue;  // stays in a static batch
       if (q.decodes()) {
@@ -139,7 +191,7 @@ class simulation {
         if (q.computed == q.known()) give_out(q, 1);
       }
     }
-    engine_.retire();
+    engine_.retire(f.micro_batch);
   }
   /// Tokens of a sequence's round: one, and what is accepted before the first that is not.
   int round() {
@@ -194,6 +246,9 @@ class simulation {
   engine engine_;
   std::deque<sequence> sequences_{};  ///< all there were; they stay where they are
   std::deque<sequence*> coming_{};    ///< not yet in the queue
+  std::deque<flight> in_flight_{};    ///< in the order in which they end
+  std::vector<double> stage_free_;    ///< when each stage of the pipeline is through
+  int turn_ = 0;                      ///< of the micro-batches
   totals now_{}, window_begins_{}, window_ends_{};
   outcome out_{};
   std::size_t counted_ = 0;

@@ -119,12 +119,13 @@ constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T
 /// ones wait for the longest answer.
 /// Sources: Little 1961 for those that wait for a place; Schweitzer 1979 (mean value analysis);
 /// Yu et al., "Orca", OSDI 2022; Agrawal et al., "Sarathi-Serve", OSDI 2024.
+/// Throughput is at most 1 / saturated prefill time, under every scheduler.
 /// Of a run, throughput is its requests over all its time, the last answers included.
 /// Order: more requests, or room for more, never are less throughput, but where passes of more sequences step (a tile
 /// of rows, another kernel): an engine lets them in all the same, and may be a quarter slower with more
 /// places taken. Longer prompts and answers take longer, but where they leave fewer decoding, below such a step.
 /// Leaves out: that the last wave of a run meets fewer others; preemption, which add_evictions adds.
-/// Tests: the simulator of tests/simulator; Little's law; one request alone.
+/// Tests: the simulator of tests/simulator; Little's law; one request alone; tests/property/saturated_prefill.cpp.
 template <Scalar T>
 constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
                                                 const basic_prompt_passes<T>& p,
@@ -161,8 +162,10 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   if (fixed) {
     delay = detail::behind(p, others) + detail::longest_of(b, s.output_cv) * answer;
   }
-  delay = named("behind other prompts", delay);
-  const duration<T> in_service = named("time in service", own + delay + s.later_gaps() * mean_gap);
+  const duration<T> rest = own + s.later_gaps() * mean_gap;
+  // While a request is in service the engine prefills as many prompts as are in service.
+  delay = named("behind other prompts", max(delay, duration<T>(b * p.packed - rest)));
+  const duration<T> in_service = named("time in service", rest + delay);
   state.throughput = b * request / in_service;
   if (loop.requests) {
     const duration<T> longest = in_service + detail::longest_of(b, s.output_cv) * answer;

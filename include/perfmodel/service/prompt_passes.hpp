@@ -19,6 +19,8 @@ struct basic_prompt_passes {
   duration<T> packed{};  ///< of one prompt, where many wait and every iteration is full
   T together = T(1.0);   ///< prompts that a full iteration takes
   T chunks = T(1.0);     ///< iterations of one prompt
+  T steps = T(1.0);      ///< engine steps of one prompt, by its tokens over those of a chunk
+  duration<T> step{};    ///< engine step with one prompt, or a chunk of it
   T decodes{};          ///< iterations of decoding that come with one prompt, full ones: 0 if apart
   double stages = 1.0;  ///< of a pipeline, which a prompt's chunks follow each other through
   basic_iteration<T> with_prompt{};  ///< the one that takes a chunk of one prompt
@@ -101,8 +103,10 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   };
   p.with_prompt = iteration_of(T(1.0));
   const T full_chunks = computed / chunk;
+  p.steps = full_chunks;
   const duration<T> one = named("pass with a prompt", round, time_with(p.with_prompt));
   const duration<T> cut = mixed ? p.decode : duration<T>{};
+  p.step = one;
   p.stages = stages;
   const T rounds = iterations_through(full_chunks, stages);
   p.alone = rounds * one + (p.chunks - full_chunks) * cut;

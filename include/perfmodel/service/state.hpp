@@ -76,15 +76,56 @@ constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& 
   return {weight, from - varies, {}, tail + varies};
 }
 
+/// Inter-token latencies of a pipeline of p stages that prefills first. It has p micro-batches in flight, each with a
+/// p-th of the running requests, and each prefills or decodes in a step of its own. Stages hand on at the pace of the
+/// slowest micro-batch, so that any prefill in flight slows the decoding of the others to its pace F. Between two of
+/// its decode steps of time D a micro-batch has n prefill steps, f = n / (1 + n) of its steps, if prefills come at random:
+/// ITL = D + (1 - (1 - f)^(p-1)) (F - D) + n F.
+/// Source: SGLang 0.5, managers/scheduler_pp_mixin.py (a running batch for each micro-batch, scheduled in turn).
+/// Leaves out: chunks of one prompt in several micro-batches at once; micro-batches of unequal size.
+/// Test: the simulator of tests/simulator, 2 and 4 stages (tests/property/saturated_prefill.cpp).
+template <Scalar T>
+constexpr basic_latency_distribution<T> pipelined_gaps(const basic_service_terms<T>& s,
+                                                       const basic_prompt_passes<T>& p,
+                                                       const T& prompts) {
+  const T own = prompts / p.stages;
+  const T most = scalar_max(T(p.together / p.stages), T(1.0));  // prompts of a step
+  const T batches = scalar_max(scalar_max(any_of(own), T(own / most)), T(1e-12));
+  const duration<T> full = p.together / p.steps * p.packed;
+  const duration<T> further =
+      min(p.step, duration<T>(max(duration<T>(full - p.step), duration<T>{}) /
+                              scalar_max(T(most - 1.0), T(1e-9))));
+  const duration<T> step =
+      named("prefill step", max(p.step + scalar_max(T(own / batches - 1.0), T(0.0)) * further,
+                                own / batches / most * full));
+  const T n = named("prefill steps between two decode steps", batches * p.steps);
+  T alone = T(1.0);
+  for (double i = 1.0; i < p.stages; i += 1.0) alone = alone / (1.0 + n);
+  const duration<T> slowed = max(step, p.decode);
+  const T stalls = named("share of gaps with prompts", scalar_min(batches, T(1.0)));
+  const duration<T> prefill = p.steps * step + max(duration<T>(p.stall - p.alone), duration<T>{});
+  basic_latency_distribution<T> gap;
+  gap.add({(1.0 - stalls) * alone, p.decode});
+  gap.add({(1.0 - stalls) * (1.0 - alone), slowed});
+  const duration<T> decode = alone * p.decode + (1.0 - alone) * slowed;
+  gap.add(with_length(stalls, decode + prefill, prefill, (batches / stalls - 1.0) * prefill,
+                      s.input_cv));
+  return gap;
+}
+
 /// The gaps between tokens where, on average, `prompts` begin in each: without a prompt, or with one,
 /// and behind it those that come with it. By chance 1 - exp(-prompts) have any; no gap has more than a full iteration
 /// takes, so that it is prompts / together at least. The mean is then one of decoding, of one prompt's iteration and of
 /// a full one, each with a weight that is not below 0: none of the three can take longer and the mean less.
 /// A prompt in chunks stalls a gap with each full one, or, of p stages, as many as it takes to go through them,
-/// (chunks + p - 1) / p. Tests: the schedule of two stages, stage by stage; tests/property/order_serving.cpp.
+/// (chunks + p - 1) / p. Prefill first takes all prompts that wait, in as many iterations as they need: n of them never
+/// take less than n saturated prefill times. Tests: the schedule of two stages, stage by stage;
+/// tests/property/order_serving.cpp; tests/property/saturated_prefill.cpp.
 template <Scalar T>
 constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
                                                 const basic_prompt_passes<T>& p, const T& prompts) {
+  if (s.kind == scheduling::prefill_first && p.stages > 1.0 && upper(prompts) > 0.0)
+    return pipelined_gaps(s, p, prompts);
   basic_latency_distribution<T> gap;
   const bool chunked = s.kind == scheduling::mixed_chunks && upper(p.chunks) > 1.0;
   const T rounds = iterations_through(T(p.decodes * p.together), p.stages);
@@ -99,7 +140,8 @@ constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
     const T each = p.stages > 1.0 ? T(1.0 / rounds) : T(prompts / some);
     gap.add(with_length(stalls, p.decode + each * p.stall, {}, {}, s.input_cv));
   } else {
-    const duration<T> more = scalar_max(T(prompts - stalls), T(0.0)) / some * p.next;
+    duration<T> more = scalar_max(T(prompts - stalls), T(0.0)) / some * p.next;
+    if (s.kind == scheduling::prefill_first) more = max(more, prompts / some * p.packed - p.stall);
     gap.add(with_length(stalls, p.decode + p.stall, p.stall, more, s.input_cv));
   }
   return gap;
