@@ -105,17 +105,6 @@ plan_result plan(const plan_request& q, const Policy& policy, Progress progress 
         use(detail::prediction_of_plan(silicon, detail::links_of<double>(silicon), e));
       });
 }
-/// What no service of a point does better, whatever serves it: serving_bound of its deployment, of its two
-/// pools, or of its rounds of drafts. As `serving` of the point: of one replica, of pools the whole service.
-/// Errors: a point of another request.
-/// Test: of random plans, no latency of a point is below it, and no throughput above.
-template <std::same_as<plan_point> Point>
-serving_estimate bound_of_point(const plan_request& q, const Point& p) {
-  const service_load l = load_of(q, p);
-  if (p.prefill) return serving_bound(pools_of(q, p), l);
-  const deployment d = deployment_of(q, p);
-  return p.drafts ? serving_bound(d, l, drafts_of(q, p)) : serving_bound(d, l);
-}
 /// Say which: plan_bound(request), or plan(request, policy).
 plan_result plan(const plan_request& q) = delete;
 

@@ -75,7 +75,9 @@ class plan_ledger {
     const plan_misses miss = misses_of(q_, s);
     const bool met = miss.worst() <= 1.0;
     if (!met && !any_met() && (!r_.nearest || miss.worst() < r_.miss)) {
-      r_.nearest = point_of(c, n, s, false);
+      const plan_point p = point_of(c, n, s, false);
+      if (refuses(p)) return true;
+      r_.nearest = p;
       r_.miss = miss.worst();
     }
     if (miss.wait > 1.0) {
@@ -84,16 +86,20 @@ class plan_ledger {
                         s.wait.value(), q_.longest_wait.value()));
       return false;
     }
-    ++r_.feasible;
-    if (met && !any_met()) missed_.clear();
     if (met || !any_met()) {
       const double time = n.gpus * million_tokens.value() / n.output_rate;
       const auto price = r_.all_priced ? price_of_device(c.on->device, n) : std::nullopt;
       const plan_merit merit{price ? time * price->value() : time, s.itl.value(), s.ttft.value(),
                              n.gpus};
       pareto_front& front = met ? met_ : missed_;
-      if (front.takes(merit)) front.add(merit, point_of(c, n, s, met));
+      if (front.takes(merit)) {
+        const plan_point p = point_of(c, n, s, met);
+        if (refuses(p)) return true;
+        if (met && !any_met()) missed_.clear();
+        front.add(merit, p);
+      }
     }
+    ++r_.feasible;
     return met || !any_met() || tries_on(q_, s);
   }
   /// Serves the points kept again, with the terms of their passes, that are of this engine here.
@@ -126,6 +132,15 @@ class plan_ledger {
   }
 
  private:
+  /// Rejects a point that its own bound does not allow: a prediction that is wrong, never one to recommend.
+  bool refuses(const plan_point& p) {
+    const auto most = exceeded_bound(q_, p);
+    if (!most) return false;
+    reject(p.accelerator, p.precision, p.layout,
+           infeasible("the prediction exceeds its own bound", "tok/s", p.output_rate.value(),
+                      most->value()));
+    return true;
+  }
   plan_point point_of(const plan_candidate& c, const plan_copies& n, const serving_estimate& s,
                       bool met) const {
     plan_point p{.accelerator = c.on->device.name,

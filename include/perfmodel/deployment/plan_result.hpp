@@ -1,6 +1,7 @@
 // What a plan answers: points that are worth having, and what was left out.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <perfmodel/deployment/plan_request.hpp>
 #include <string>
@@ -185,5 +186,48 @@ inline speculation drafts_of(const plan_request& q, const plan_point& p) {
   }
   return detail::drafts_on(q.drafts[*p.drafts], deployment_of(q, p));
 }
+/// What no service of a point does better, whatever serves it: serving_bound of its deployment, of its two
+/// pools, or of its rounds of drafts. As `serving` of the point: of one replica, of pools the whole service.
+/// Errors: a point of another request.
+/// Test: of random plans, no latency of a point is below it, and no throughput above.
+template <std::same_as<plan_point> Point>
+serving_estimate bound_of_point(const plan_request& q, const Point& p) {
+  const service_load l = load_of(q, p);
+  if (p.prefill) return serving_bound(pools_of(q, p), l);
+  const deployment d = deployment_of(q, p);
+  return p.drafts ? serving_bound(d, l, drafts_of(q, p)) : serving_bound(d, l);
+}
+
+namespace detail {
+
+/// Output tokens per second of a point that its own bound does not allow: none where it is within it. The bound is
+/// serving_bound without a limit by memory, since engines admit sequences by the memory that they have so far. It is
+/// asked of closed loops, where throughput is an answer; in an open loop it is the arrival rate.
+/// Test: tests/unit/plan_phantoms.cpp, a policy that is faster than the data sheet.
+template <std::same_as<plan_point> Point>
+std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p) {
+  if (!q.load.is_closed()) return std::nullopt;
+  const auto unlimited = [](deployment& d) {
+    d.device.dram.capacity = 1e15 * byte;
+    d.limits.sequences = 1e9;
+  };
+  const service_load l = load_of(q, p);
+  token_rate<> most{};
+  if (p.prefill) {
+    disaggregated pools = pools_of(q, p);
+    unlimited(pools.prefill.deployment);
+    unlimited(pools.decode.deployment);
+    most = serving_bound(pools, l).output_rate;
+  } else {
+    deployment d = deployment_of(q, p);
+    unlimited(d);
+    most = p.replicas *
+           (p.drafts ? serving_bound(d, l, drafts_of(q, p)) : serving_bound(d, l)).output_rate;
+  }
+  if (p.output_rate <= 1.000001 * most) return std::nullopt;
+  return most;
+}
+
+}  // namespace detail
 
 }  // namespace perfmodel
