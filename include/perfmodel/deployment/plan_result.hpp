@@ -211,15 +211,22 @@ std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p
     d.device.dram.capacity = 1e15 * byte;
     d.limits.sequences = 1e9;
   };
-  const service_load l = load_of(q, p);
+  // Prompts find in the cache what they find with the memory that there is.
+  const auto found = [&](const deployment& d) {
+    service_load l = found_of(d, load_of(q, p));
+    l.shared = {};
+    return l;
+  };
   token_rate<> most{};
   if (p.prefill) {
     disaggregated pools = pools_of(q, p);
+    const service_load l = found(pools.prefill.deployment);
     unlimited(pools.prefill.deployment);
     unlimited(pools.decode.deployment);
     most = serving_bound(pools, l).output_rate;
   } else {
     deployment d = deployment_of(q, p);
+    const service_load l = found(d);
     unlimited(d);
     most = p.replicas *
            (p.drafts ? serving_bound(d, l, drafts_of(q, p)) : serving_bound(d, l)).output_rate;
