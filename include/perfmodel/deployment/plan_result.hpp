@@ -207,10 +207,7 @@ namespace detail {
 template <std::same_as<plan_point> Point>
 std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p) {
   if (!q.load.is_closed()) return std::nullopt;
-  const auto unlimited = [](deployment& d) {
-    d.device.dram.capacity = 1e15 * byte;
-    d.limits.sequences = 1e9;
-  };
+  const auto unlimited = [](deployment& d) { d.device.dram.capacity = 1e15 * byte; };
   // Prompts find in the cache what they find with the memory that there is.
   const auto found = [&](const deployment& d) {
     service_load l = found_of(d, load_of(q, p));
