@@ -132,7 +132,8 @@ class plan_ledger {
   }
 
  private:
-  /// Rejects a point that its own bound does not allow: a prediction that is wrong, never one to recommend.
+  /// Rejects a point that its own bound does not allow: a prediction that is wrong, never one to
+  /// recommend.
   bool refuses(const plan_point& p) {
     const auto most = exceeded_bound(q_, p);
     if (!most) return false;

@@ -186,8 +186,9 @@ inline speculation drafts_of(const plan_request& q, const plan_point& p) {
   }
   return detail::drafts_on(q.drafts[*p.drafts], deployment_of(q, p));
 }
-/// What no service of a point does better, whatever serves it: serving_bound of its deployment, of its two
-/// pools, or of its rounds of drafts. As `serving` of the point: of one replica, of pools the whole service.
+/// What no service of a point does better, whatever serves it: serving_bound of its deployment, of
+/// its two pools, or of its rounds of drafts. As `serving` of the point: of one replica, of pools
+/// the whole service.
 /// Errors: a point of another request.
 /// Test: of random plans, no latency of a point is below it, and no throughput above.
 template <std::same_as<plan_point> Point>
@@ -200,9 +201,10 @@ serving_estimate bound_of_point(const plan_request& q, const Point& p) {
 
 namespace detail {
 
-/// Output tokens per second of a point that its own bound does not allow: none where it is within it. The bound is
-/// serving_bound without a limit by memory, since engines admit sequences by the memory that they have so far. It is
-/// asked of closed loops, where throughput is an answer; in an open loop it is the arrival rate.
+/// Output tokens per second of a point that its own bound does not allow: none where it is within
+/// it. The bound is serving_bound without a limit by memory, since engines admit sequences by the
+/// memory that they have so far. It is asked of closed loops, where throughput is an answer; in an
+/// open loop it is the arrival rate.
 /// Test: tests/unit/plan_phantoms.cpp, a policy that is faster than the data sheet.
 template <std::same_as<plan_point> Point>
 std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p) {

@@ -125,7 +125,8 @@ constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T
 /// of rows, another kernel): an engine lets them in all the same, and may be a quarter slower with more
 /// places taken. Longer prompts and answers take longer, but where they leave fewer decoding, below such a step.
 /// Leaves out: that the last wave of a run meets fewer others; preemption, which add_evictions adds.
-/// Tests: the simulator of tests/simulator; Little's law; one request alone; tests/property/saturated_prefill.cpp.
+/// Tests: the simulator of tests/simulator; Little's law; one request alone;
+/// tests/property/saturated_prefill.cpp.
 template <Scalar T>
 constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
                                                 const basic_prompt_passes<T>& p,

@@ -76,13 +76,16 @@ constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& 
   return {weight, from - varies, {}, tail + varies};
 }
 
-/// Inter-token latencies of a pipeline of p stages that prefills first. It has p micro-batches in flight, each with a
-/// p-th of the running requests, and each prefills or decodes in a step of its own. Stages hand on at the pace of the
-/// slowest micro-batch, so that any prefill in flight slows the decoding of the others to its pace F. Between two of
-/// its decode steps of time D a micro-batch has n prefill steps, f = n / (1 + n) of its steps, if prefills come at random:
+/// Inter-token latencies of a pipeline of p stages that prefills first. It has p micro-batches in
+/// flight, each with a p-th of the running requests, and each prefills or decodes in a step of its
+/// own. Stages hand on at the pace of the slowest micro-batch, so that any prefill in flight slows
+/// the decoding of the others to its pace F. Between two of its decode steps of time D a
+/// micro-batch has n prefill steps, f = n / (1 + n) of its steps, if prefills come at random:
 /// ITL = D + (1 - (1 - f)^(p-1)) (F - D) + n F.
-/// Source: SGLang 0.5, managers/scheduler_pp_mixin.py (a running batch for each micro-batch, scheduled in turn).
-/// Leaves out: chunks of one prompt in several micro-batches at once; micro-batches of unequal size.
+/// Source: SGLang 0.5, managers/scheduler_pp_mixin.py (a running batch for each micro-batch,
+/// scheduled in turn).
+/// Leaves out: chunks of one prompt in several micro-batches at once; micro-batches of unequal
+/// size.
 /// Test: the simulator of tests/simulator, 2 and 4 stages (tests/property/saturated_prefill.cpp).
 template <Scalar T>
 constexpr basic_latency_distribution<T> pipelined_gaps(const basic_service_terms<T>& s,
@@ -118,9 +121,9 @@ constexpr basic_latency_distribution<T> pipelined_gaps(const basic_service_terms
 /// takes, so that it is prompts / together at least. The mean is then one of decoding, of one prompt's iteration and of
 /// a full one, each with a weight that is not below 0: none of the three can take longer and the mean less.
 /// A prompt in chunks stalls a gap with each full one, or, of p stages, as many as it takes to go through them,
-/// (chunks + p - 1) / p. Prefill first takes all prompts that wait, in as many iterations as they need: n of them never
-/// take less than n saturated prefill times. Tests: the schedule of two stages, stage by stage;
-/// tests/property/order_serving.cpp; tests/property/saturated_prefill.cpp.
+/// (chunks + p - 1) / p. Prefill first takes all prompts that wait, in as many iterations as they
+/// need: n of them never take less than n saturated prefill times. Tests: the schedule of two
+/// stages, stage by stage; tests/property/order_serving.cpp; tests/property/saturated_prefill.cpp.
 template <Scalar T>
 constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
                                                 const basic_prompt_passes<T>& p, const T& prompts) {
