@@ -1,5 +1,6 @@
-// Throughput of a service against the time that prefill takes at least: each request's prompt has to be computed, so that
-// no scheduler, pipeline or group of data-parallel ranks serves more than 1 / saturated prefill time.
+// Throughput of a service against the time that prefill takes at least: each request's prompt has
+// to be computed, so that no scheduler, pipeline or group of data-parallel ranks serves more than 1
+// / saturated prefill time.
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -87,7 +88,8 @@ service random_service(random_numbers& x) {
   }
 }
 
-/// Time for each prompt of a step whose token budget is full of them, in every stage and group, without decoding.
+/// Time for each prompt of a step whose token budget is full of them, in every stage and group,
+/// without decoding.
 template <class Policy>
 double seconds_of_a_prompt(const service& s, const Policy& policy) {
   const double computed = (1.0 - s.l.prefix_hit) * s.l.input_tokens;
@@ -107,8 +109,9 @@ double seconds_of_a_prompt(const service& s, const Policy& policy) {
 
 namespace {
 
-/// Counts services that serve more than prefill allows: the share of its time that prefill would need. Where prompts share
-/// the token budget with decoding, other tiles run than in a step that is full of prompts: up to 3 % are excused there.
+/// Counts services that serve more than prefill allows: the share of its time that prefill would
+/// need. Where prompts share the token budget with decoding, other tiles run than in a step that is
+/// full of prompts: up to 3 % are excused there.
 class prefill_shares {
  public:
   void add(const service& s, double share) {
@@ -236,7 +239,8 @@ sim::outcome simulated(const pipelined& x, sim::scheduling kind, double spread) 
 
 }  // namespace
 
-// Lengths with a coefficient of variation of 0.3, from prompts of half a step to prompts of four, outputs of 32 to 256.
+// Lengths with a coefficient of variation of 0.3, from prompts of half a step to prompts of four,
+// outputs of 32 to 256.
 TEST_CASE("pipelines: throughput and ITL of the law against a simulation") {
   for (const pipelined& x :
        {pipelined{1, 4096, 32, 1024, 64}, pipelined{2, 4096, 32, 1024, 64},

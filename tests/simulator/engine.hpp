@@ -16,9 +16,9 @@ struct planned {
 
 /// First come, first served. Sources: vLLM 0.19 (v1/core/sched/scheduler.py), SGLang 0.5
 /// (managers/schedule_policy.py), TensorRT-LLM 1.0 (docs: in-flight batching, capacity scheduler).
-/// A pipeline of p stages has p micro-batches, each with running requests of its own, a p-th of the places and the
-/// whole token budget; they share the waiting requests and the cache. Source: SGLang 0.5,
-/// managers/scheduler_pp_mixin.py (a running batch for each micro-batch, scheduled in turn).
+/// A pipeline of p stages has p micro-batches, each with running requests of its own, a p-th of the
+/// places and the whole token budget; they share the waiting requests and the cache. Source: SGLang
+/// 0.5, managers/scheduler_pp_mixin.py (a running batch for each micro-batch, scheduled in turn).
 class engine {
  public:
   explicit engine(const scheduler& s)

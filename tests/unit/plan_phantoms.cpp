@@ -48,7 +48,8 @@ struct overstated {
   }
 };
 
-/// Requests that a replica's prefill allows in a second: prompt tokens of full engine steps in every stage and group.
+/// Requests that a replica's prefill allows in a second: prompt tokens of full engine steps in
+/// every stage and group.
 double prefill_rate(const pm::plan_request& q, const pm::plan_point& p) {
   const pm::deployment d = pm::deployment_of(q, p);
   const pm::calibrated policy = pm::calibrated_for(d.device, d.served_by);
@@ -64,7 +65,8 @@ double prefill_rate(const pm::plan_request& q, const pm::plan_point& p) {
 }  // namespace
 
 TEST_CASE("plan: no row serves prompts faster than its engine steps compute them") {
-  // Prompts of several chunks, outputs of few tokens: where a pipeline under SGLang was said to need 1.8 PFLOP/s of an H100.
+  // Prompts of several chunks, outputs of few tokens: where a pipeline under SGLang was said to
+  // need 1.8 PFLOP/s of an H100.
   for (const auto& [input, output, users] :
        {std::array{16384.0, 32.0, 256.0}, std::array{30000.0, 16.0, 128.0},
         std::array{8192.0, 64.0, 64.0}}) {
