@@ -1,10 +1,9 @@
 # The packages that perfmodel and its tests stand on. Only Boost's headers are needed by everyone.
 
-if(POLICY CMP0167)
-  cmake_policy(SET CMP0167 NEW)  # Boost's own package file instead of CMake's module
+include(perfmodel_boost)
+if(NOT TARGET Boost::headers)
+  message(FATAL_ERROR "perfmodel needs Boost's headers, 1.74 or later (Debian and Ubuntu: libboost-dev).")
 endif()
-
-find_package(Boost 1.74 REQUIRED)
 find_package(Eigen3 3.4 NO_MODULE QUIET)  # perfmodel::calibration exists where Eigen does
 
 if(PERFMODEL_BUILD_EXAMPLES)

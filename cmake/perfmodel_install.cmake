@@ -25,6 +25,7 @@ write_basic_package_version_file(
 install(FILES
   "${PROJECT_BINARY_DIR}/perfmodel-config.cmake"
   "${PROJECT_BINARY_DIR}/perfmodel-config-version.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/perfmodel_boost.cmake"
   DESTINATION "${package_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 

@@ -1,0 +1,1 @@
+message(FATAL_ERROR "CMake's module FindBoost was asked for Boost")
