@@ -171,7 +171,8 @@ std::string report_page(const std::vector<compared_recording>& all,
               : "\nBroken:\n\n";
   for (const std::string& f : failures) page += cat("- ", shown(f, 2000), "\n");
   const std::vector<std::string> failed = not_measured(all);
-  if (!failed.empty()) page += "\nFailed, or measured at a lowered clock; in no score:\n\n";
+  if (!failed.empty())
+    page += "\nFailed, or at a clock more than 3 % below the point's own median; in no score:\n\n";
   for (const std::string& f : failed) page += cat("- ", shown(f, 2000), "\n");
   const std::string goal = goal_lines(all);
   if (!goal.empty()) {

@@ -89,7 +89,7 @@ constexpr evidence evidence_of_prompt(const basic_deployment<T>& d, const basic_
 
 }  // namespace detail
 
-/// predict(d, i, calibrated_for(d.device, engine::vllm)): a pass, what nothing runs faster than, and
+/// predict(d, i, calibrated_for(d.device, engine::vllm)): an engine step, its lower bound and
 /// the interval that holds 80 % of measurements, from one call.
 /// Errors: as step. Test: estimate and bound are those of step and step_bound; low x high = time^2.
 template <Scalar T>

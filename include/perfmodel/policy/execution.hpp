@@ -61,8 +61,8 @@ constexpr bool require_execution_policy() {
   return ExecutionPolicy<Policy, T>;
 }
 
-/// The default policy of every law: data-sheet values, no efficiency, no overhead. What it answers
-/// is a bound that nothing runs faster than.
+/// The default policy of every law: data-sheet values, no efficiency, no overhead. Its
+/// time of an operator or of a step is a lower bound.
 struct datasheet {
   template <Scalar T>
   constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a,

@@ -1,4 +1,5 @@
-// N evaluations side by side on a fixed-size Eigen array: a sweep at vector speed. Needs Eigen.
+// N evaluations in one call, on a fixed-size Eigen array; mostly slower than N calls over double
+// (docs/benchmarks.md). Needs Eigen.
 #pragma once
 
 #include <Eigen/Core>
