@@ -128,6 +128,17 @@ void add_long(table_rows& rows, std::string label, const std::string& text) {
   for (std::string line; std::getline(lines, line); label.clear()) rows.push_back({label, line});
 }
 
+/// The promise of a bound: the least time of an operator or a step, not always of a service.
+const char* bound_text(const outcome<>& answer) {
+  for (const auto& r : answer.results) {
+    if (std::string_view(r.key) == "ttft_s") {
+      return "  This is a bound from data sheets: no engine step runs faster; latencies may be "
+             "lower.\n";
+    }
+  }
+  return "  This is a bound from data sheets: nothing runs faster.\n";
+}
+
 std::string results_text(const outcome<>& answer) {
   table_rows rows;
   for (const auto& r : answer.results) {
@@ -151,7 +162,7 @@ std::string results_text(const outcome<>& answer) {
   return table(rows, "l") +
          (answer.calibrated ? "  This is a prediction, from fitted parameters; the bound is what "
                               "data sheets allow.\n"
-          : answer.is_time  ? "  This is a bound from data sheets: nothing runs faster.\n"
+          : answer.is_time  ? bound_text(answer)
                             : "") +
          (answer.hint.empty() ? "" : cat("  ", answer.hint, ".\n"));
 }

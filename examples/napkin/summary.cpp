@@ -169,7 +169,7 @@ std::string head_text(const outcome<>& answer) {
         line += cat("; bound ", time_text(b.value), ", ", share_text(b.value / r.value), " of it");
       }
     } else {
-      line += ": a bound from data sheets, nothing runs faster";
+      line += cat(": a bound from data sheets", key == "time_s" ? ", nothing runs faster" : "");
     }
     s += wrapped(line, 2);
   }
