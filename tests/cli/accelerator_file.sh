@@ -78,7 +78,7 @@ for query in "${gemm[*]}" "${step[*]}" 'attention_decode --batch 4 --context 999
     'BEGIN { exit !(own > 1 && near > 0.999 * own && far > 1.1 * own) }' || fail "$query: a changed chip is more certain than h100_sxm, or a far one as certain"
 done
 answer=$("$napkin" "${step[@]}" --mode calibrated --accelerator h100_sxm "${changed[@]}" --json)
-[[ $answer == *'"profile":{"name":"h100_sxm_changed","basis":"assumed"'* ]] || fail "whose profile: $answer"
+[[ $answer == *'"profile":{"name":"h100_sxm_changed","basis":"transferred"'* ]] || fail "whose profile: $answer"
 # Further away is less certain: 0.15 ln(12 / 3.35) is 0.19.
 awk -v near="$(spread "${gemm[@]}" --accelerator h100_sxm --mode calibrated --set dram.bandwidth=4TB/s)" \
   -v far="$(spread "${gemm[@]}" --accelerator h100_sxm --mode calibrated --set dram.bandwidth=12TB/s)" \

@@ -41,8 +41,27 @@ for query in gemm moe all_reduce step serving; do
   declare -n asked=$query
   mode bound "${asked[@]}" --accelerator h20
   mode calibrated "${asked[@]}" --accelerator h20 --mode calibrated
-  [[ $("$napkin" "${asked[@]}" --accelerator h20 --mode calibrated --json) == *'"profile":{"name":"h20","basis":"assumed"'* ]] ||
-    fail "napkin ${asked[*]}: the profile of h20 is not called assumed"
+  [[ $("$napkin" "${asked[@]}" --accelerator h20 --mode calibrated --json) == *'"profile":{"name":"h20","basis":"transferred"'* ]] ||
+    fail "napkin ${asked[*]}: the profile of h20 is not called transferred"
+done
+# Only the links of A100, H100 and H200 were measured by themselves. Every other profile of links is
+# transferred, and names the tables it was fitted to.
+links_of() { "$napkin" "${all_reduce[@]}" --mode calibrated --json --accelerator "$1"; }
+for a in a100_sxm_80gb h100_sxm h200_sxm; do
+  [[ $(links_of $a) == *'"basis":"measured"'* ]] || fail "the links of $a are measured"
+done
+for a in rtx_4090 rtx_5090 l4 l40s t4 h100_pcie rtx_pro_6000; do
+  [[ $(links_of $a) == *'"basis":"transferred"'*'RTX PRO 6000, A100 and A800 PCIe and RTX 4090'* ]] ||
+    fail "the links of $a: $(links_of $a)"
+done
+for a in gb300 b300_sxm gb200 b200_sxm; do
+  [[ $(links_of $a) == *'"basis":"transferred"'*'B200, B300 and GB300'* ]] || fail "the links of $a: $(links_of $a)"
+done
+# The bound of a step holds; those of a service's latencies do not always, and do not claim to.
+[[ $("$napkin" "${step[@]}" --accelerator h20 --mode bound) == *'nothing runs faster'* ]] || fail 'the bound of a step'
+for verb in "" explain; do
+  text=$("$napkin" $verb "${serving[@]}" --accelerator h20 --mode bound)
+  [[ $text == *'bound from data sheets'* && $text != *'nothing runs faster'* ]] || fail "the bound of a service: $text"
 done
 # A link that the caller states has no profile.
 mode bound "${all_reduce[@]}" --accelerator h100_sxm --link_bytes_per_s 370e9

@@ -62,7 +62,7 @@ text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" --mode bound
 [[ $text == *'nothing runs faster'* && $text != *'ITL    bound'* ]] || fail 'plan --mode bound: no bounds'
 [[ $("$napkin" plan --model llama_3_8b --gpu h100_sxm,h20 --gpus 1 --json) == '{"mode":"bound"'* ]] ||
   fail 'a plan with an accelerator that has no profile'
-[[ $("$napkin" plan --model llama_3_8b --gpu h20 --gpus 1 --mode calibrated --json) == *'"basis":"assumed"'* ]] ||
+[[ $("$napkin" plan --model llama_3_8b --gpu h20 --gpus 1 --mode calibrated --json) == *'"basis":"transferred"'* ]] ||
   fail 'a calibrated plan for an accelerator that has no profile'
 # Targets that nothing meets, memory that nothing fits: results, not errors.
 json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us --json)
@@ -188,9 +188,7 @@ near 'serving: what is stated' "$(number "$("$napkin" serving "${ask[@]}" "${cro
 deal=(plan --model "$config" "${load[@]}" --ttft 2s --itl 40ms)
 json=$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm --json)
 text=$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm)
-sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/},{"accelerator"/}\n{"accelerator"/g' <<<"$json" >"${TMPDIR:-/tmp}/plan_rows.$$"
-rows=$(cat "${TMPDIR:-/tmp}/plan_rows.$$")
-rm -f "${TMPDIR:-/tmp}/plan_rows.$$"
+rows=$(sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/},{"accelerator"/}\n{"accelerator"/g' <<<"$json")
 while read -r row; do
   price=3.78
   [[ $row != *'"accelerator":"h200_sxm"'* ]] || price=4.54

@@ -325,7 +325,7 @@ TEST_CASE("every machine has a profile, and a loan is no more certain", "[calibr
     const pm::machine_profile p = machine_profile_of(*e.spec);
     CHECK(p.log_sigma > 0.0);
     if (measured_as(*e.spec) != nullptr) continue;
-    CHECK(p.from->how == pm::basis::assumed);
+    CHECK(p.from->how == pm::basis::transferred);
     CHECK(p.log_sigma >= donor_of(*e.spec).machine->log_sigma);
     CHECK(p.value.matrix_floor > 0.0 * pm::us);
     CHECK(p.value.operand_bandwidth.value() > 0.0);
@@ -619,7 +619,8 @@ TEST_CASE("a prediction has its bound, its interval and its evidence", "[calibra
   const pm::evidence both = evidence_of(silicon, took);
   CHECK_THAT(both.log_sigma(), WithinRel(0.111, 1e-9));
   CHECK(std::distance(both.begin(), both.end()) == 2);
-  CHECK(predict(c::h20, g, pm::calibrated_for(c::h20)).stands_on.weakest() == pm::basis::assumed);
+  CHECK(predict(c::h20, g, pm::calibrated_for(c::h20)).stands_on.weakest() ==
+        pm::basis::transferred);
 }
 
 TEST_CASE("an interval is wider beyond the shapes that were measured, and by kind",

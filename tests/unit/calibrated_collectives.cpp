@@ -214,6 +214,18 @@ TEST_CASE("profiles of fabrics", "[calibrated][catalog]") {
         catalog::collectives_h100_sxm.log_sigma);
   CHECK(catalog::collective_profile_of(catalog::v100_sxm_32gb).log_sigma >
         catalog::collectives_a100_sxm.log_sigma);
+  // Profiles of PCIe, of NVLink 5 and of other accelerators are transferred.
+  for (const auto& entry : catalog::accelerators) {
+    if (!catalog::can_be_calibrated(*entry.spec)) continue;
+    INFO(entry.key);
+    const bool own = catalog::measured_collectives(*entry.spec) != nullptr;
+    const pm::basis how = catalog::collective_profile_of(*entry.spec).from->how;
+    CHECK((how == pm::basis::measured) == own);
+  }
+  for (const pm::accelerator* a : {&catalog::rtx_4090, &catalog::rtx_5090, &catalog::l4,
+                                   &catalog::t4, &catalog::h100_pcie, &catalog::gb300}) {
+    CHECK(catalog::collective_profile_of(*a).from->how == pm::basis::transferred);
+  }
   // 8 RTX 4090 without peer access sum 8 bytes in 42.14 us (NVIDIA/nccl issue 1530), 8 cards below
   // switches in 24.6 (local-inference-lab/rtx6kpro).
   const auto least = [](const pm::accelerator& a) {

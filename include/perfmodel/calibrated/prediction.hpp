@@ -64,9 +64,9 @@ class evidence {
   constexpr const profile_note* end() const { return notes_.data() + count_; }
   /// The weakest basis of all profiles; derived where nothing takes time.
   constexpr basis weakest() const {
-    constexpr basis from_weakest[] = {basis::assumed, basis::announced, basis::derived,
-                                      basis::given,   basis::copied,    basis::measured,
-                                      basis::vendor};
+    constexpr basis from_weakest[] = {basis::assumed,  basis::transferred, basis::announced,
+                                      basis::derived,  basis::given,       basis::copied,
+                                      basis::measured, basis::vendor};
     for (const basis b : from_weakest) {
       for (const profile_note& n : *this) {
         if (n.from->how == b) return b;
@@ -81,7 +81,7 @@ class evidence {
   double time_ = 0.0, weighted_ = 0.0;
 };
 
-/// An estimate, the bound that nothing runs faster than, and the interval that holds 80 % of
+/// An estimate, its bound (no operator and no step is faster), and the interval that holds 80 % of
 /// measurements. `stands_on` names the profiles behind it.
 template <class Estimate>
 struct prediction {

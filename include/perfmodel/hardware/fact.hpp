@@ -7,14 +7,15 @@ namespace perfmodel {
 
 /// How a value came to be known.
 enum class basis {
-  vendor,      ///< the maker's data sheet, manual or page
-  copied,      ///< the maker's figure (of a price: the seller's), read in a copy by others
-  derived,     ///< computed from other facts, by an identity the source text states
-  measured,    ///< a published measurement
-  announced,   ///< said by the maker of a part not yet shipping
-  assumed,     ///< nobody's figure: a guess that says so
-  given,       ///< set by the caller
-  not_stated,  ///< nothing is known
+  vendor,       ///< the maker's data sheet, manual or page
+  copied,       ///< the maker's figure (of a price: the seller's), read in a copy by others
+  derived,      ///< computed from other facts, by an identity the source text states
+  measured,     ///< a published measurement
+  transferred,  ///< a profile fitted to measurements of other accelerators
+  announced,    ///< said by the maker of a part not yet shipping
+  assumed,      ///< a guess without any source, and stated as one
+  given,        ///< set by the caller
+  not_stated,   ///< nothing is known
 };
 
 constexpr const char* name_of(basis b) {
@@ -23,6 +24,7 @@ constexpr const char* name_of(basis b) {
     case basis::copied: return "vendor, by a copy";
     case basis::derived: return "derived";
     case basis::measured: return "measured";
+    case basis::transferred: return "transferred";
     case basis::announced: return "announced";
     case basis::assumed: return "assumed";
     case basis::given: return "given";

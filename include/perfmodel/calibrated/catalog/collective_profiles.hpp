@@ -13,17 +13,20 @@ inline constexpr source aic_collectives{
     "fitted to the NCCL and all-reduce latencies of ai-dynamo/aiconfigurator 095f58a5"};
 inline constexpr source nvlink_default{basis::assumed, "H100's and H200's, on any NVLink"};
 inline constexpr source lent_links{
-    basis::assumed,
+    basis::transferred,
     "the links of the nearest measured accelerator by architecture, what waits by their clocks"};
 inline constexpr source nvlink5_public{
-    basis::measured,
-    "fitted to tables of B200, B300 and GB300: A4 GPU Testbed on GKE; google/dranet; vLLM pull "
-    "requests 37756 and 42324; an OCI GB300 guide. What they do not show is Hopper's"};
+    basis::transferred,
+    "one profile for NVLink 5, fitted to tables of B200, B300 and GB300: A4 GPU Testbed on GKE; "
+    "google/dranet; vLLM pull requests 37756 and 42324; an OCI GB300 guide. What they do not show "
+    "is Hopper's"};
 inline constexpr source pcie_public{
-    basis::measured,
-    "hop, rate and two sockets fitted to tables of RTX PRO 6000, A100 and A800 PCIe and RTX 4090: "
-    "gardenlinux issue 4556; flashinfer pull request 5023; Omni-Infinity; rtx6kpro; sglang pull "
-    "request 32479; NVIDIA/nccl issue 1530; vLLM issue 50576; SimuMax. The rest is Hopper's"};
+    basis::transferred,
+    "one profile for PCIe: hop, rate and two sockets fitted to tables of RTX PRO 6000, A100 and "
+    "A800 "
+    "PCIe and RTX 4090: gardenlinux issue 4556; flashinfer pull request 5023; Omni-Infinity; "
+    "rtx6kpro; sglang pull request 32479; NVIDIA/nccl issue 1530; vLLM issue 50576; SimuMax. The "
+    "rest is Hopper's"};
 inline constexpr source infinity_fabric_borrowed{
     basis::assumed, "Hopper's times and shares of NVLink: nobody published AMD's collectives"};
 inline constexpr source network_default{

@@ -14,11 +14,13 @@ namespace perfmodel::catalog {
 
 namespace sources {
 inline constexpr source transferred_gemm{
-    basis::assumed, "the GEMM profile of the nearest measured accelerator, by architecture"};
+    basis::transferred, "the GEMM profile of the nearest measured accelerator, by architecture"};
 inline constexpr source transferred_attention{
-    basis::assumed, "the attention profile of the nearest measured accelerator, by architecture"};
+    basis::transferred,
+    "the attention profile of the nearest measured accelerator, by architecture"};
 inline constexpr source moe_elsewhere{
-    basis::assumed, "the libraries' numbers from H100, H200 and B200, the machine's own shares"};
+    basis::transferred,
+    "the libraries' numbers from H100, H200 and B200, the machine's own shares"};
 }  // namespace sources
 
 /// A machine whose products and attention were measured; of AMD's the products and experts alone.
@@ -247,7 +249,7 @@ constexpr attention_profile transferred_attention_profile(const accelerator& a) 
     p.log_sigma =
         (std::max)(p.log_sigma, attention_transfer_log_sigma(a, donor.device(), of_prompts));
   }
-  p.from = &sources::transferred_attention;
+  if (p.from->how != basis::assumed) p.from = &sources::transferred_attention;
   return p;
 }
 

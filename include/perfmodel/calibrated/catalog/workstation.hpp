@@ -14,7 +14,7 @@ inline constexpr source workstation_gemm{
     basis::measured,
     "fitted to vLLM 0.19's kernels that casys-kaist/LLMServingSim 5daddb21 (MIT) published"};
 inline constexpr source workstation_attention{
-    basis::assumed, "L40S's attention profile, which has the same kernels"};
+    basis::transferred, "L40S's attention profile, which has the same kernels"};
 }  // namespace sources
 
 // Printed by validation/calibrate/fit_workstation.cpp. The floor is of kernels started one by one, without
