@@ -130,11 +130,12 @@ class query_command {
       if (asked.keys[i].kind == napkin::key_kind::flag) options_.back()->expected(0, 1);
     }
     id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
-    mode_option_ =
-        command_
-            ->add_option("--mode", mode_,
-                         "bound or calibrated; calibrated where the accelerator has a profile")
-            ->type_name("");
+    mode_option_ = command_
+                       ->add_option("--mode", mode_,
+                                    "bound or calibrated; calibrated where the accelerator has a "
+                                    "profile, and of models "
+                                    "and services where one can be transferred to it")
+                       ->type_name("");
     command_
         ->add_option("--profile", profile_,
                      "a file that napkin calibrate wrote, for the machine's own")

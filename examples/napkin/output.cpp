@@ -63,7 +63,12 @@ void note_json(json& out, const calibrated_note& note) {
   out["profile"] = profile_json(note.profile);
 }
 json profile_json(const profile_note& p) {
-  return {{"name", p.name}, {"basis", pm::name_of(p.basis)}, {"source", p.source}};
+  json from = json::object();
+  for (const profile_transfer& t : p.transfers) from[t.part] = t.source_gpu;
+  return {{"name", p.name},
+          {"basis", pm::name_of(p.basis)},
+          {"source", p.source},
+          {"transferred_from", std::move(from)}};
 }
 
 json answer_json(const outcome<>& answer, const json& request) {
@@ -139,6 +144,18 @@ const char* bound_text(const outcome<>& answer) {
   return "  This is a bound from data sheets: nothing runs faster.\n";
 }
 
+/// Origin of a prediction: parameters fitted to the accelerator, or to a source GPU.
+std::string prediction_text(const profile_note& profile) {
+  const std::string transfers = transfers_text(profile);
+  if (transfers.empty()) {
+    return "  This is a prediction, from fitted parameters; the bound is what data sheets allow.\n";
+  }
+  return wrapped(cat("This is a prediction by a transferred profile (", transfers,
+                     "); the bound is what data sheets allow."),
+                 2);
+>>>>>>> 7f61221 (napkin: predict models by a transferred profile by default)
+}
+
 std::string results_text(const outcome<>& answer) {
   table_rows rows;
   for (const auto& r : answer.results) {
@@ -160,9 +177,39 @@ std::string results_text(const outcome<>& answer) {
     rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
   }
   return table(rows, "l") +
+         (answer.calibrated ? prediction_text(answer.calibrated->profile)
+          : answer.is_time  ? bound_text(answer)
+}
+
+std::string results_text(const outcome<>& answer) {
+  table_rows rows;
+  for (const auto& r : answer.results) {
+    number_json(r.key, r.value);  // refuses what is not finite
+    rows.push_back({r.label, value_text(r.value, r.unit)});
+    if (answer.calibrated) add_calibration(rows, r.key, *answer.calibrated);
+  }
+  rows.insert(rows.end(), answer.notes.begin(), answer.notes.end());
+  if (answer.calibrated) add_long(rows, "profile", text_of(answer.calibrated->profile));
+  if (answer.is_time) {
+    rows.push_back({"limited by", pm::name_of(answer.limiter)});
+    for (const auto& t : answer.terms) {
+      rows.push_back({std::string("  ") + t.name, value_text(t.time.value(), in_seconds)});
+    }
+    if (answer.mfu > 0.0) rows.push_back({"share of peak compute", share_text(answer.mfu)});
+    if (answer.mbu > 0.0) rows.push_back({"share of DRAM bandwidth", share_text(answer.mbu)});
+  }
+  if (answer.has_feasibility) {
+    rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
+  }
+  return table(rows, "l") +
+<<<<<<< HEAD
          (answer.calibrated ? "  This is a prediction, from fitted parameters; the bound is what "
                               "data sheets allow.\n"
           : answer.is_time  ? bound_text(answer)
+=======
+         (answer.calibrated ? prediction_text(answer.calibrated->profile)
+          : answer.is_time  ? "  This is a bound from data sheets: nothing runs faster.\n"
+>>>>>>> 7f61221 (napkin: predict models by a transferred profile by default)
                             : "") +
          (answer.hint.empty() ? "" : cat("  ", answer.hint, ".\n"));
 }

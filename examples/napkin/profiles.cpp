@@ -1,5 +1,6 @@
 #include "profiles.hpp"
 
+#include <algorithm>
 #include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/deployment/operators.hpp>
 
@@ -22,7 +23,7 @@ bool has_profile(const pm::accelerator& a, profile_part part, const given_profil
   if (part == profile_part::none) return false;
   if (is_of(given, a)) return true;
   if (const auto* own = catalog::measured_as(a); own != nullptr) {
-    // Where attention is borrowed, what needs it is a bound unless asked for.
+    // A transferred attention profile is no profile of the accelerator's own.
     if (!own->attention->transferred() || part == profile_part::matrix) return true;
     if (part == profile_part::experts) return catalog::is_measured_amd(a);
   }
@@ -46,6 +47,16 @@ std::string needed_for_prediction(const pm::accelerator& a, profile_part part) {
   return common::listed(missing);
 }
 
+bool can_be_predicted(const pm::accelerator& a, profile_part part) {
+  return needed_for_prediction(a, part).empty() && catalog::can_be_calibrated(a);
+}
+
+mode default_mode(const pm::accelerator& a, profile_part part, const given_profile* given) {
+  if (has_profile(a, part, given)) return mode::calibrated;
+  const bool whole_model = part == profile_part::all;
+  return whole_model && can_be_predicted(a, part) ? mode::calibrated : mode::bound;
+}
+
 std::string prediction_hint(const pm::accelerator& a, profile_part part) {
   const std::string needed = needed_for_prediction(a, part);
   const std::string of_it = common::cat(" for ", a.name.view(), ": ");
@@ -54,16 +65,12 @@ std::string prediction_hint(const pm::accelerator& a, profile_part part) {
     return common::cat("No prediction", of_it, "nothing was fitted to a machine of its kind, ",
                        pm::name_of(pm::facts_of(a.architecture).kind));
   }
-  if (catalog::is_measured_amd(a) && catalog::measured_as(a) != nullptr) {
-    return common::cat("A prediction", of_it,
-                       "--mode calibrated, with borrowed attention and links and a wider interval");
-  }
-  return common::cat(
-      "A prediction", of_it, "--mode calibrated, ",
-      part == profile_part::links
-          ? std::string("by links like its own")
-          : common::cat("with what was fitted to ", catalog::donor_of(a).device().name.view()),
-      " and a wider interval");
+  const std::string by = part == profile_part::links ? std::string("by links like its own")
+                         : catalog::is_measured_amd(a) && catalog::measured_as(a) != nullptr
+                             ? std::string("by transferred attention and link profiles")
+                             : common::cat("by a transferred profile, source GPU ",
+                                           catalog::donor_of(a).device().name.view(), ",");
+  return common::cat("A prediction", of_it, "--mode calibrated, ", by, " with a wider interval");
 }
 
 calibration calibration_of(const pm::accelerator& a, profile_part part, std::string_view engine,
@@ -145,13 +152,14 @@ pm::evidence evidence_of(const calibration& c, profile_part part,
 }
 
 profile_note note_of(const calibration& c, const pm::evidence& stands_on) {
-  profile_note note{c.accelerator.c_str(), stands_on.weakest(), {}};
+  profile_note note{c.accelerator.c_str(), stands_on.weakest(), {}, {}};
   for (const pm::profile_note& p : stands_on) {
-    const std::string text = p.donor == nullptr
-                                 ? p.from->text
-                                 : std::string("the ") + pm::name_of(p.part) + " profile of " +
-                                       p.donor->name.c_str() +
-                                       ", the nearest measured accelerator by architecture";
+    std::string text = p.from->text;
+    if (p.donor != nullptr) {
+      text = common::cat("transferred ", pm::name_of(p.part), " profile, source GPU ",
+                         p.donor->name.view(), ", the nearest measured GPU by architecture");
+      note.transfers.push_back({pm::name_of(p.part), p.donor->name.c_str()});
+    }
     if (note.source.find(text) == std::string::npos)
       note.source += (note.source.empty() ? "" : "; ") + text;
   }
@@ -165,6 +173,23 @@ std::string text_of(const profile_note& note) {
   std::string text = note.name + " (" + pm::name_of(note.basis);
   if (!note.source.empty()) text += ": " + note.source;
   return text + ")";
+}
+
+std::string transfers_text(const profile_note& note) {
+  std::vector<std::pair<std::string, std::string>> by_gpu;
+  for (const profile_transfer& t : note.transfers) {
+    const auto same = std::find_if(by_gpu.begin(), by_gpu.end(),
+                                   [&](const auto& g) { return g.first == t.source_gpu; });
+    if (same == by_gpu.end()) {
+      by_gpu.emplace_back(t.source_gpu, t.part);
+    } else {
+      same->second += ", " + t.part;
+    }
+  }
+  std::string s;
+  for (const auto& [gpu, parts] : by_gpu)
+    s += common::cat(s.empty() ? "" : "; ", parts, ": source GPU ", gpu);
+  return s;
 }
 
 }  // namespace napkin

@@ -7,6 +7,7 @@
 #include <perfmodel/workload/model/weight_storage.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace napkin {
 
@@ -52,11 +53,18 @@ struct calibration {
   }
 };
 
-/// What an answer says of its profile: whose, how it came about, and from what.
+/// A part of a profile, such as "attention", and the GPU that it was measured on.
+struct profile_transfer {
+  std::string part{};
+  std::string source_gpu{};
+};
+
+/// The profile behind an answer, its source, and the parts transferred from other GPUs.
 struct profile_note {
   std::string name{};
   perfmodel::basis basis = perfmodel::basis::given;
   std::string source{};
+  std::vector<profile_transfer> transfers{};
 };
 
 /// A profile that was read from a file: of a machine, or of a `service` on the machine of that name.
@@ -78,7 +86,12 @@ bool has_profile(const perfmodel::accelerator& a, profile_part part, const given
 
 /// The facts without which nothing can be predicted, as "sms, vector.clock"; "" where all are stated.
 std::string needed_for_prediction(const perfmodel::accelerator& a, profile_part part);
-/// Of an accelerator without a profile of its own: how a prediction is had, or why there is none.
+/// Whether a profile of the accelerator exists or can be transferred to it.
+bool can_be_predicted(const perfmodel::accelerator& a, profile_part part);
+/// The mode of an answer to a request without one. Models and services are calibrated wherever a
+/// profile exists or can be transferred, a single operator where its accelerator has a profile.
+mode default_mode(const perfmodel::accelerator& a, profile_part part, const given_profile* given);
+/// Command-line advice below a bound by default: how a prediction is had, or why there is none.
 std::string prediction_hint(const perfmodel::accelerator& a, profile_part part);
 
 /// calibrated_for the accelerator and the engine of that name. A given profile of the same name
@@ -101,6 +114,8 @@ void put_own_service(calibration& c, const given_profile& given, const asked_ser
 profile_note note_of(const calibration& c, const perfmodel::evidence& stands_on);
 /// "h100_sxm (measured: fitted to ...)".
 std::string text_of(const profile_note& note);
+/// "GEMM, attention: source GPU h100_sxm"; "" where nothing was transferred.
+std::string transfers_text(const profile_note& note);
 
 /// log_sigma of a service's times, where its kernels are that uncertain: as runs of its own told, or as shipped;
 /// `terms` are of its pass.

@@ -76,7 +76,8 @@ std::optional<calibration> calibration_of_request(const query& asked, const requ
   if (asked.part == profile_part::none || wanted == mode::bound) return {};
   const perfmodel::accelerator& a = r.accelerator();
   const bool own_link = asked.find("link_bytes_per_s") == nullptr || !r.has("link_bytes_per_s");
-  if (!wanted && !(own_link && has_profile(a, asked.part, r.profile()))) return {};
+  const bool calibrated = default_mode(a, asked.part, r.profile()) == mode::calibrated;
+  if (!wanted && !(own_link && calibrated)) return {};
   const key* engine = asked.find("engine");
   calibration c =
       calibration_of(a, asked.part, engine == nullptr ? "none" : r.text("engine"), r.profile());

@@ -301,6 +301,15 @@ json changes_along(const json& object, const input& x, const json& range, const 
   return found;
 }
 
+/// Throws inconsistent where one of two answers is a prediction and the other a bound.
+void require_same_mode(const outcome<>& now, const outcome<>& against) {
+  const auto kind = [](const outcome<>& o) { return o.calibrated ? "prediction" : "bound"; };
+  if (now.calibrated.has_value() == against.calibrated.has_value()) return;
+  throw error(error_code::inconsistent,
+              cat("against compares a ", kind(now), " with a ", kind(against),
+                  "; allowed: mode bound, or calibrated where both can be predicted"));
+}
+
 json crossovers_of(const answers_beside& answers, const chosen_result& result, const json& object,
                    const std::vector<input>& inputs, const json& asked,
                    const given_profile* profile) {
@@ -318,6 +327,7 @@ json crossovers_of(const answers_beside& answers, const chosen_result& result, c
     }
     for (const auto& [name, v] : asked["against"].items()) other[name] = v;
     others.emplace(answers.asked(), other, profile);
+    require_same_mode(answers(object), (*others)(other));
   }
   json all = json::array();
   for (const auto& [name, range] : ranges.items()) {

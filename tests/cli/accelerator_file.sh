@@ -51,7 +51,7 @@ done
   fail 'a bound does not say what a prediction needs'
 [[ $("$napkin" gemm --m 1 --n 1 --k 1 --accelerator mi210) == *'No prediction for mi210: nothing was fitted'* ]] ||
   fail 'a bound of mi210 does not say why there is no prediction'
-[[ $("$napkin" "${gemm[@]}" --accelerator h20) == *'--mode calibrated, with what was fitted to h100_sxm'* ]] ||
+[[ $("$napkin" "${gemm[@]}" --accelerator h20) == *'--mode calibrated, by a transferred profile, source GPU h100_sxm'* ]] ||
   fail 'a bound of h20 does not say how a prediction is had'
 [[ $("$napkin" "${gemm[@]}" --accelerator h20 --mode bound) != *'rediction'* ]] || fail 'a hint that nobody needs'
 refuses 'nobody states the architecture, sms, vector.clock, l2.capacity of own_chip' step --model llama_3_8b --batch 1 \

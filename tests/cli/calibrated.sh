@@ -36,10 +36,13 @@ done
 widened=("${gemm[@]}" --weight_format int4 --json)
 [[ $("$napkin" "${widened[@]}" --accelerator a100_sxm_80gb) == *'"basis":"measured"'* ]] || fail 'int4 weights on A100: not measured'
 [[ $("$napkin" "${widened[@]}" --accelerator h100_sxm) == *'"basis":"derived"'* ]] || fail 'int4 weights on H100: not derived'
-# Without a profile a bound; a prediction where it is asked for, which says what it is.
+# Without a profile a single operator has a bound, a model a prediction by a transferred profile, which says so.
 for query in gemm moe all_reduce step serving; do
   declare -n asked=$query
-  mode bound "${asked[@]}" --accelerator h20
+  case $query in
+    step | serving) mode calibrated "${asked[@]}" --accelerator h20 ;;
+    *) mode bound "${asked[@]}" --accelerator h20 ;;
+  esac
   mode calibrated "${asked[@]}" --accelerator h20 --mode calibrated
   [[ $("$napkin" "${asked[@]}" --accelerator h20 --mode calibrated --json) == *'"profile":{"name":"h20","basis":"transferred"'* ]] ||
     fail "napkin ${asked[*]}: the profile of h20 is not called transferred"

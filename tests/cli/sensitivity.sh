@@ -61,6 +61,12 @@ refuses PM-E004 sensitivity gemm --accelerator h100_sxm --m 1 --n 1
 refuses PM-E003 sensitivity ridge --accelerator h100_sxm --crossover batch=1..2
 refuses PM-E005 sensitivity ridge --accelerator h100_sxm --what-if dram.bandwidth=3
 refuses PM-E004 sensitivity ridge --accelerator h100_sxm --against accelerator=h200_sxm
+# A prediction and a bound are not compared; by transferred profile, or at their bounds, two chips are.
+chips=(sensitivity gemm --accelerator h100_sxm --m 1 --n 8192 --k 8192 --crossover m=1..64 --against accelerator=h20)
+refuses 'against compares a prediction with a bound; allowed: mode bound, or calibrated where both' "${chips[@]}"
+for as in bound calibrated; do
+  "$napkin" "${chips[@]}" --mode $as >/dev/null || fail "--against in mode $as"
+done
 bad() { # <code> <line>
   [[ $(echo "$2" | "$napkin" batch) == *"\"code\":\"$1\""* ]] || fail "batch: $2 is not $1"
 }
