@@ -133,24 +133,38 @@ std::vector<plan_calibration> calibrations_of(const pm::plan_request& q, const r
   return all;
 }
 
-/// Whether times are predicted: where it is asked, or where each accelerator has a profile.
-bool is_predicted(const request& r, const std::vector<found_accelerator>& all,
-                  std::optional<mode> wanted) {
-  if (wanted) return *wanted == mode::calibrated;
-  return std::all_of(all.begin(), all.end(), [&](const found_accelerator& a) {
-    return has_profile(*a, profile_part::all, r.profile());
-  });
+/// A plan's accelerators by what their times are.
+struct plan_modes {
+  std::vector<found_accelerator> predicted{};
+  std::vector<found_accelerator> bounded{};
+};
+plan_modes modes_of(const request& r, std::optional<mode> wanted) {
+  plan_modes all;
+  for (const found_accelerator& a : r.accelerators()) {
+    const mode m = wanted.value_or(default_mode(*a, profile_part::all, r.profile()));
+    (m == mode::calibrated ? all.predicted : all.bounded).push_back(a);
+  }
+  return all;
 }
 
-void predict(planned& p, const request& r) {
-  p.calibrations = calibrations_of(p.request, r);
-  const auto policy = policy_of(p.calibrations);
-  p.result = pm::plan(p.request, policy, progress_line());
-  add_alternatives(p, [&](const pm::plan_request& q) { return pm::plan(q, policy); });
-  if (p.result.best) {
-    const pm::plan_point& best = p.result.frontier[*p.result.best];
-    add_headroom(p, &calibration_at(p.calibrations, best.accelerator, best.served_by).profiles);
+/// Throws inconsistent where a request asks for what bounds do not have.
+void require_bound_request(const pm::plan_request& q) {
+  if (!q.targets.of_shares() && q.drafts.empty() && !q.pools) return;
+  detail::contradiction(
+      "percentiles, drafts and disaggregated are of predictions; allowed: mode calibrated");
+}
+/// The part of a request that bounds can answer: targets on means, no drafts, one pool.
+void reduce_to_bounds(pm::plan_request& q) {
+  for (auto* target : {&q.targets.ttft, &q.targets.itl, &q.targets.e2e}) {
+    if (*target) (*target)->share.reset();
   }
+  q.drafts.clear();
+  q.pools.reset();
+}
+
+/// Intervals, profiles and reviews of all rows.
+void add_notes(planned& p) {
+  const auto policy = policy_of(p.calibrations);
   for (const pm::plan_point& point : p.result.frontier) {
     const auto profiles = [&](const pm::label& chip) -> const calibration& {
       return calibration_at(p.calibrations, chip, point.served_by).profiles;
@@ -163,19 +177,50 @@ void predict(planned& p, const request& r) {
     p.of_prompts[p.notes.size() - 1] = prompts.profile;
   }
 }
-void bound(planned& p, const request& r, bool asked) {
+
+void predict(planned& p, const request& r, const std::vector<found_accelerator>& on) {
+  p.calibrations = calibrations_of(p.request, r);
+  const auto policy = policy_of(p.calibrations);
+  const plan_again again = [&](const pm::plan_request& q) { return pm::plan(q, policy); };
+  p.result = pm::plan(p.request, policy, progress_line());
+  lead_with_nearest(p);
+  add_alternatives(p, again);
+  const note_of_point note = [&](const pm::plan_request& q, const pm::plan_point& point) {
+    const calibration& c =
+        calibration_at(p.calibrations, point.accelerator, point.served_by).profiles;
+    return std::optional(note_on(q, point, c));
+  };
+  add_disaggregation(p, again, note);
+  add_best_of_each(p, on, again, note);
+  if (p.result.best) {
+    const pm::plan_point& best = p.result.frontier[*p.result.best];
+    add_headroom(p, &calibration_at(p.calibrations, best.accelerator, best.served_by).profiles);
+  }
+  add_notes(p);
+}
+void bound(planned& p, const request& r, const std::vector<found_accelerator>& on, bool asked) {
+  const plan_again again = [](const pm::plan_request& q) { return pm::plan_bound(q); };
   p.result = pm::plan_bound(p.request, progress_line());
+  lead_with_nearest(p);
   p.left_out = left_out_of_bound(r, false);
-  add_alternatives(p, [](const pm::plan_request& q) { return pm::plan_bound(q); });
+  add_alternatives(p, again);
+  add_best_of_each(p, on, again, [](const auto&, const auto&) { return std::nullopt; });
   add_headroom(p, nullptr);
   for (const pm::plan_point& point : p.result.frontier) {
     p.reviews.push_back(pm::review_of_bound(p.request, point));
   }
-  for (const found_accelerator& a : r.accelerators()) {
-    if (!asked && !has_profile(*a, profile_part::all, r.profile())) {
-      p.hints.push_back(prediction_hint(*a, profile_part::all));
-    }
-  }
+  if (asked) return;
+  for (const found_accelerator& a : on) p.hints.push_back(prediction_hint(*a, profile_part::all));
+}
+
+/// The bounds of accelerators without predictions, for the same request.
+planned bounds_beside(const request& r, const std::vector<found_accelerator>& on) {
+  planned p;
+  p.accelerators = on;
+  p.request = plan_request_of(r, on, {}, false);
+  reduce_to_bounds(p.request);
+  bound(p, r, on, false);
+  return p;
 }
 
 }  // namespace
@@ -184,16 +229,20 @@ planned plan_of(const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);
   const request r(plan_keys(), object, profile);
   const std::vector<found_accelerator> prefill_on = prefill_accelerators_of(r);
+  const plan_modes modes = modes_of(r, wanted);
+  const bool predicted = !modes.predicted.empty();
+  const std::vector<found_accelerator>& on = predicted ? modes.predicted : modes.bounded;
   planned p;
   p.accelerators = r.accelerators();
   p.accelerators.insert(p.accelerators.end(), prefill_on.begin(), prefill_on.end());
-  const bool predicted = is_predicted(r, p.accelerators, wanted);
-  p.request = plan_request_of(r, prefill_on, predicted);
+  p.request = plan_request_of(r, on, prefill_on, predicted);
   if (predicted) {
-    predict(p, r);
+    predict(p, r, on);
   } else {
-    bound(p, r, wanted.has_value());
+    require_bound_request(p.request);
+    bound(p, r, on, wanted.has_value());
   }
+  if (predicted && !modes.bounded.empty()) p.bounds_only.push_back(bounds_beside(r, modes.bounded));
   return p;
 }
 

@@ -15,8 +15,8 @@ const query& plan_keys();
 
 /// The kinds of chip that a request names for prompts; those that it decodes on too, as it has them there.
 std::vector<found_accelerator> prefill_accelerators_of(const request& r);
-/// What a request asks; `predicted`: of engines, where it names none.
-perfmodel::plan_request plan_request_of(const request& r,
+/// What a request asks on these accelerators; `predicted`: of engines, where it names none.
+perfmodel::plan_request plan_request_of(const request& r, const std::vector<found_accelerator>& on,
                                         const std::vector<found_accelerator>& prefill_on,
                                         bool predicted);
 /// Whether prompts run on another kind of chip than answers.
@@ -43,6 +43,40 @@ struct plan_headroom {
   std::string beyond{};
 };
 
+/// The target that a service misses by the largest factor: measured over limit.
+struct plan_miss {
+  std::string target{};  ///< "p99 ITL", "TTFT", "longest wait"
+  double factor = 1.0;
+};
+plan_miss worst_miss_of(const perfmodel::plan_request& q, const perfmodel::serving_estimate& s);
+/// A percentile that a request has a target on.
+struct target_percentile {
+  const char* key = "";  ///< ttft, itl, e2e
+  std::string name{};    ///< "p99 ITL"
+  perfmodel::duration<> time{};
+};
+std::vector<target_percentile> percentiles_of(const perfmodel::plan_request& q,
+                                              const perfmodel::serving_estimate& s);
+
+/// The best deployment of one accelerator: the cheapest within the targets, else the nearest to
+/// them, else none and the reason.
+struct accelerator_best {
+  found_accelerator on{};
+  std::optional<perfmodel::plan_point> point{};
+  bool meets_targets = false;
+  plan_miss miss{};
+  std::string reason{};
+  std::optional<calibrated_note> note{};  ///< none of a bound
+};
+
+/// The cheapest deployment with disaggregated prefill, on the accelerator, the engine and the
+/// weights' format of the first row.
+struct plan_disaggregation {
+  perfmodel::plan_point beside{};                  ///< the first row
+  std::optional<perfmodel::plan_point> cheaper{};  ///< none: no gain
+  std::optional<calibrated_note> note{};
+};
+
 struct planned {
   std::vector<found_accelerator> accelerators{};  ///< whose sources the rest refers to
   perfmodel::plan_request request{};
@@ -56,6 +90,10 @@ struct planned {
   std::vector<plan_alternative> alternatives{};
   std::optional<plan_headroom>
       headroom{};  ///< none of pools, nor where 1024 times as much is served
+  std::vector<accelerator_best> best_of_each{};  ///< in the order of the request
+  std::optional<plan_disaggregation> disaggregation{};
+  /// The bounds of accelerators without predictions, where others have one; one plan or none.
+  std::vector<planned> bounds_only{};
 };
 
 /// Reports its progress on stderr once it takes longer than a second.
@@ -81,6 +119,37 @@ std::vector<std::size_t> distinct_rows(const planned& p);
 /// The same plan of another request.
 using plan_again = std::function<perfmodel::plan_result(const perfmodel::plan_request&)>;
 void add_alternatives(planned& p, const plan_again& again);
+/// Puts the deployment nearest to the targets into the first row, where none meets them.
+void lead_with_nearest(planned& p);
+/// Cost of a point: its price where all accelerators have one, else its device time.
+double cost_of(const planned& p, const perfmodel::plan_point& point);
+/// `note` says of a point what its profile gives; none of a bound.
+using note_of_point = std::function<std::optional<calibrated_note>(const perfmodel::plan_request&,
+                                                                   const perfmodel::plan_point&)>;
+void add_best_of_each(planned& p, const std::vector<found_accelerator>& on, const plan_again& again,
+                      const note_of_point& note);
+/// Tries disaggregated prefill where the request does not.
+void add_disaggregation(planned& p, const plan_again& again, const note_of_point& note);
+/// One line for each accelerator, where there are several.
+std::string best_of_each_text(const planned& p);
+std::string disaggregation_text(const planned& p);
+/// "misses ITL by 2.97x".
+std::string miss_text(const plan_miss& m);
+/// The point that misses the targets by the smallest factor.
+std::string nearest_text(const planned& p);
+/// One row for each reason on each accelerator: the deployment nearest to being feasible.
+std::string rejected_text(const planned& p);
+
+/// The infeasibility of a rejection, in words.
+std::string why(const perfmodel::plan_rejection& r);
+/// "TP2 PP4".
+std::string layout_text(const perfmodel::parallel_layout& l);
+/// Pools, drafts and token budgets of a point; "-" where it has none.
+std::string choices_text(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
+/// An amount with two decimals, four below a cent.
+std::string money(double usd);
+/// "35 ms (30-41)", with the interval in the unit of the time.
+std::string with_interval(const perfmodel::duration<>& t, const perfmodel::time_range& r);
 /// `c` predicts the first point; null: at its bound.
 void add_headroom(planned& p, const calibration* c);
 /// prices, alternatives and headroom.

@@ -13,11 +13,6 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// What a point is ranked by: its price where all have one, else its device time.
-double cost_of(const planned& p, const pm::plan_point& point) {
-  return p.result.all_priced && point.cost_per_million ? point.cost_per_million->value()
-                                                       : point.gpu_time_per_million.value();
-}
 /// How many things somebody must set up beside copies of one layout.
 int parts_of(const pm::plan_point& p) {
   return (p.prefill ? 4 : 0) + (p.drafts ? 2 : 0) + (p.chunk_tokens ? 1 : 0);
@@ -68,6 +63,11 @@ std::string point_text(const pm::plan_point& p) {
 }
 
 }  // namespace
+
+double cost_of(const planned& p, const pm::plan_point& point) {
+  return p.result.all_priced && point.cost_per_million ? point.cost_per_million->value()
+                                                       : point.gpu_time_per_million.value();
+}
 
 std::optional<double> usd_per_hour_of(const pm::plan_point& p) {
   if (!p.cost_per_million) return {};
@@ -268,7 +268,7 @@ std::string money_text(const planned& p) {
     s += cat("  ", a->name.view(), " at ", fixed(3600.0 * a->price.value(), 2), " USD/h each (",
              pm::name_of(a->price.from().how), source.empty() ? "" : ": ", source, ")\n");
   }
-  return s + alternatives_text(p) + headroom_text(p) + tails_text(p);
+  return s + alternatives_text(p) + disaggregation_text(p) + headroom_text(p) + tails_text(p);
 }
 
 }  // namespace napkin

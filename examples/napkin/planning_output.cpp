@@ -101,6 +101,10 @@ json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibr
   out.update(layout_json(p.layout));
   add_choices(out, q, p);
   add_latencies(out, p.serving);
+  for (const target_percentile& t : percentiles_of(q, p.serving)) {
+    const std::string key = cat(t.key, "_percentile_s");
+    out[key] = number_json(key.c_str(), t.time.value());
+  }
   out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_rate.value());
   out["gpu_s_per_million_tokens"] =
       number_json("gpu_s_per_million_tokens", p.gpu_time_per_million.value());
@@ -128,31 +132,12 @@ json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibr
   return out;
 }
 
-/// The infeasibility of a rejection, in words.
-std::string why(const pm::plan_rejection& r) {
-  if (r.unit[0] == '\0' && r.needed == 1.0 && r.available == 0.0) return r.reason;
-  return sentence({false, r.reason.c_str(), r.unit, r.needed, r.available});
-}
-
 json rejection_json(const pm::plan_rejection& r) {
   json out = {{"accelerator", r.accelerator.c_str()}, {"precision", r.precision.c_str()}};
   out.update(layout_json(r.layout));
   out["reason"] = why(r);
   out["count"] = r.count;
   return out;
-}
-
-std::string layout_text(const pm::parallel_layout& l) {
-  std::string s = "TP" + std::to_string(l.tensor);
-  if (l.pipeline > 1) s += " PP" + std::to_string(l.pipeline);
-  if (l.data > 1) s += " DP" + std::to_string(l.data);
-  if (l.expert > 1) s += " EP" + std::to_string(l.expert);
-  return s;
-}
-
-/// Two decimals, as money is written; four below a cent.
-std::string money(double usd) {
-  return fixed(usd, usd < 0.01 ? 4 : 2);
 }
 
 /// The bound on the inter-token latency beside a predicted one.
@@ -163,28 +148,6 @@ std::string bound_note(const calibrated_note& note) {
   return {};
 }
 
-/// Pools, drafts and budgets, where a point has them.
-std::string choices_text(const pm::plan_request& q, const pm::plan_point& p) {
-  std::string s;
-  const auto add = [&s](const std::string& part) { s += (s.empty() ? "" : ", ") + part; };
-  if (p.prefill) {
-    add(cat(is_mixed(p) ? cat("prefill on ", p.prefill->accelerator.view()) : "prefill apart", ": ",
-            p.prefill->replicas, " x ", layout_text(p.prefill->layout)));
-  }
-  if (p.drafts) add(cat("drafts of ", q.drafts[*p.drafts].length));
-  if (p.chunk_tokens) add(cat("chunks of ", pm::detail::significant(*p.chunk_tokens, 6)));
-  return s.empty() ? "-" : s;
-}
-
-/// "35 ms (30-41)", with the interval in the unit of the time.
-std::string with_interval(const pm::duration<>& t, const pm::time_range& r) {
-  const std::string text = pm::to_string(t);
-  const std::string unit = text.substr(text.find(' ') + 1);
-  const double scale = unit == "s" ? 1.0 : unit == "ms" ? 1e3 : 1e6;
-  return cat(text, " (", pm::detail::significant(scale * r.low.value(), 2), "-",
-             pm::detail::significant(scale * r.high.value(), 2), ')');
-}
-
 /// What a point is, what it does, what it costs, and what holds it back.
 std::vector<std::string> row_text(const planned& plan, std::size_t at) {
   const pm::plan_point& p = plan.result.frontier[at];
@@ -192,9 +155,13 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
   const calibrated_note* note = plan.notes.empty() ? nullptr : &plan.notes[at];
   const auto usd = [](const std::optional<pm::money<>>& m) { return m ? money(m->value()) : "-"; };
   const bool ranged = note != nullptr && note->first_token.has_value();
+  const auto of_prompts = plan.of_prompts.find(at);
+  const bool transferred =
+      (note != nullptr && !note->profile.transfers.empty()) ||
+      (of_prompts != plan.of_prompts.end() && !of_prompts->second.transfers.empty());
   std::vector<std::string> row = {
       at == plan.result.best ? "*" : "",
-      p.accelerator.c_str(),
+      cat(p.accelerator.view(), transferred ? " ~" : ""),
       pm::name_of(p.served_by),
       p.precision.name.c_str(),
       layout_text(p.layout),
@@ -204,6 +171,8 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
       pm::detail::significant(p.serving.batch, 3),
       ranged ? with_interval(p.serving.ttft, *note->first_token) : pm::to_string(p.serving.ttft),
       ranged ? with_interval(p.serving.itl, note->range) : pm::to_string(p.serving.itl)};
+  for (const target_percentile& t : percentiles_of(plan.request, p.serving))
+    row.push_back(pm::to_string(t.time));
   if (note != nullptr) row.push_back(bound_note(*note));
   row.push_back(pm::detail::significant(p.output_rate.value(), 4));
   if (plan.result.all_priced) {
@@ -223,6 +192,9 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
 std::vector<std::string> frontier_head(const planned& plan) {
   std::vector<std::string> head = {"",       "accelerator", "engine", "precision", "layout", "with",
                                    "copies", "GPUs",        "batch",  "TTFT",      "ITL"};
+  for (const target_percentile& t :
+       percentiles_of(plan.request, plan.result.frontier.front().serving))
+    head.push_back(t.name);
   if (!plan.notes.empty()) head.push_back("bound");
   head.push_back("tokens/s");
   const std::vector<std::string> costs =
@@ -233,15 +205,14 @@ std::vector<std::string> frontier_head(const planned& plan) {
   return head;
 }
 
-std::string frontier_text(const planned& plan) {
+std::string frontier_text(const planned& plan, std::size_t most_rows = most_rows_shown) {
   const pm::plan_result& r = plan.result;
   table_rows rows = {frontier_head(plan)};
   std::string align = "llllllrrrrr";
   align.append(rows[0].size() - 2 - align.size(), 'r');
   align += "ll";
   const std::vector<std::size_t> kept = distinct_rows(plan);
-  const std::size_t n = r.frontier.size(), apart = kept.size(),
-                    shown = std::min(apart, most_rows_shown);
+  const std::size_t n = r.frontier.size(), apart = kept.size(), shown = std::min(apart, most_rows);
   for (std::size_t i = 0; i < shown; ++i) {  // evenly, both ends included
     const std::size_t at = kept[shown == apart || shown < 2 ? i : i * (apart - 1) / (shown - 1)];
     rows.push_back(row_text(plan, at));
@@ -253,6 +224,21 @@ std::string frontier_text(const planned& plan) {
         cat("  (", shown, " of ", n, " points",
             apart < n ? ", without those within 1 % of the one before" : "", "; --json has all)\n");
   return s;
+}
+
+/// The source GPUs of the rows that are marked.
+std::string transfers_legend(const planned& plan) {
+  std::vector<std::string> known;
+  const auto add = [&known](const profile_note& n) {
+    const std::string text = transfers_text(n);
+    const std::string one = cat(n.name, " (", text, ")");
+    const bool told = std::find(known.begin(), known.end(), one) != known.end();
+    if (!text.empty() && !told) known.push_back(one);
+  };
+  for (const calibrated_note& n : plan.notes) add(n.profile);
+  for (const auto& [row, n] : plan.of_prompts) add(n);
+  if (known.empty()) return {};
+  return wrapped(cat("~: a transferred profile, with a wider interval: ", listed(known), "."), 2);
 }
 
 /// What the columns say that need words, and what the first point's cost depends on.
@@ -271,6 +257,7 @@ std::string review_text(const planned& plan) {
          "is "
          "the price of both.\n";
   }
+  s += transfers_legend(plan);
   const std::string all = elasticities_text(plan.reviews[0].cost);
   return all.empty()
              ? s
@@ -300,29 +287,6 @@ std::string kept_text(const planned& plan) {
          " % of its memory: " + pm::to_string(b.weights) + " for weights, " +
          pm::to_string(b.activations) + " for activations, " + pm::to_string(b.runtime) +
          " for the runtime, and " + pm::to_string(kv_bytes_available(b)) + " for the cache.\n";
-}
-
-/// A row for each reason on each kind of chip: the one that came nearest, and how many more there are.
-std::string rejected_text(const pm::plan_result& r) {
-  if (r.rejected.empty()) return {};
-  std::vector<std::pair<const pm::plan_rejection*, long>> kinds;
-  for (const auto& x : r.rejected) {
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) {
-      return k.first->accelerator == x.accelerator && k.first->reason == x.reason;
-    });
-    if (same == kinds.end()) {
-      kinds.emplace_back(&x, x.count);
-    } else {
-      same->second += x.count;
-    }
-  }
-  table_rows rows;
-  for (const auto& [x, count] : kinds) {
-    const bool any = x->precision == pm::label{};  // whatever is tried there
-    rows.push_back({x->accelerator.c_str(), x->precision.c_str(), any ? "" : layout_text(x->layout),
-                    why(*x), count > 1 ? cat("(and ", count - 1, " more)") : ""});
-  }
-  return "What cannot be, and why (the nearest of each kind)\n" + table(rows, "l");
 }
 
 std::string load_text(const pm::plan_request& q) {
@@ -366,18 +330,6 @@ std::string engines_text(const planned& p) {
     s += cat("Engines on ", chip.view(), ": ", listed(names), ".\n");
   }
   return s;
-}
-
-/// Which missed point misses by the least.
-std::string nearest_text(const planned& plan) {
-  const pm::plan_point& p = *plan.result.nearest;
-  return cat("Nearest: ", p.replicas, " x ", layout_text(p.layout), " of ", p.accelerator.view(),
-             is_mixed(p) ? cat(" (", choices_text(plan.request, p), ")") : "", " with ",
-             pm::name_of(p.served_by), " in ", p.precision.name.view(), ": TTFT ",
-             pm::to_string(p.serving.ttft), ", ITL ", pm::to_string(p.serving.itl), ", E2E ",
-             pm::to_string(p.serving.e2e), ", of which ", pm::to_string(p.serving.wait),
-             " wait for a place; its worst target is missed by a factor of ",
-             pm::detail::significant(plan.result.miss, 3), ".\n");
 }
 
 /// What the times are, and from what.
@@ -424,6 +376,91 @@ std::string elasticities_text(const std::array<pm::elasticity, 7>& of) {
   return listed(all, [](const auto& e) { return cat(e.resource, ' ', fixed(e.value, 2), " %"); });
 }
 
+namespace {
+
+json best_json(const planned& p, const accelerator_best& b, const char* times) {
+  json out = {{"accelerator", b.on->name.c_str()},
+              {"mode", times},
+              {"meets_targets", b.meets_targets},
+              {"reason", b.reason}};
+  if (!b.point) return out;
+  if (!b.meets_targets) {
+    out["misses"] = {{"target", b.miss.target}, {"factor", number_json("factor", b.miss.factor)}};
+  }
+  out["point"] = point_json(p.request, *b.point, b.note ? &*b.note : nullptr, nullptr);
+  return out;
+}
+
+/// The bounds of accelerators without predictions, and why they have none.
+json bounds_json(const planned& bounds) {
+  json rows = json::array();
+  for (std::size_t i = 0; i < bounds.result.frontier.size(); ++i) {
+    rows.push_back(
+        point_json(bounds.request, bounds.result.frontier[i], nullptr, &bounds.reviews[i]));
+    rows.back()["mode"] = "bound";
+  }
+  return rows;
+}
+
+json comparison_json(const planned& p) {
+  const char* times = p.calibrations.empty() ? "bound" : "calibrated";
+  json out = json::object();
+  out["best_of_each"] = json::array();
+  for (const accelerator_best& b : p.best_of_each)
+    out["best_of_each"].push_back(best_json(p, b, times));
+  out["bounds_only"] = json::array();
+  for (const planned& bounds : p.bounds_only) {
+    for (const accelerator_best& b : bounds.best_of_each)
+      out["best_of_each"].push_back(best_json(bounds, b, "bound"));
+    out["bounds_only"] = bounds_json(bounds);
+    out["no_prediction"] = bounds.hints;
+  }
+  if (p.disaggregation) {
+    json& d = out["disaggregated"] = {{"accelerator", p.disaggregation->beside.accelerator.c_str()},
+                                      {"engine", pm::name_of(p.disaggregation->beside.served_by)},
+                                      {"gain", p.disaggregation->cheaper.has_value()}};
+    if (p.disaggregation->cheaper) {
+      const pm::plan_point& pools = *p.disaggregation->cheaper;
+      d["cost_over_best"] = number_json(
+          "cost_over_best", cost_of(p, pools) / cost_of(p, p.disaggregation->beside) - 1.0);
+      const auto& note = p.disaggregation->note;
+      d["point"] = point_json(p.request, pools, note ? &*note : nullptr, nullptr);
+    }
+  }
+  return out;
+}
+
+/// "Roofline bounds only": a block of its own, with few rows.
+std::string bounds_only_text(const planned& p) {
+  constexpr std::size_t most_rows = 4;
+  std::string s;
+  for (const planned& bounds : p.bounds_only) {
+    s += cat("Roofline bounds only: ",
+             listed(bounds.best_of_each, [](const auto& b) { return b.on->name.c_str(); }),
+             ". Nothing runs faster; a real service is slower.\n");
+    for (const std::string& hint : bounds.hints) s += wrapped(hint + ".", 2);
+    if (!bounds.left_out.empty()) {
+      s +=
+          cat("  They leave out ", listed(bounds.left_out, [](const auto& k) { return k; }), ".\n");
+    }
+    if (p.request.targets.of_shares())
+      s += "  Targets on percentiles are held against the bounds of means.\n";
+    if (!p.request.drafts.empty() || p.request.pools)
+      s += "  They have neither speculative decoding nor disaggregated prefill.\n";
+    for (const accelerator_best& b : bounds.best_of_each) {
+      if (!b.point) s += wrapped(cat(b.on->name.view(), ": infeasible: ", b.reason), 2);
+      if (b.point && !b.meets_targets) {
+        s += wrapped(cat(b.on->name.view(), ": ", miss_text(b.miss), " even at its bound"), 2);
+      }
+    }
+    if (!bounds.result.frontier.empty()) s += frontier_text(bounds, most_rows);
+    s += "\n";
+  }
+  return s;
+}
+
+}  // namespace
+
 json plan_json(const planned& p, const json& object) {
   json out = json::object();
   if (const auto id = object.find("id"); id != object.end()) out["id"] = *id;
@@ -449,7 +486,11 @@ json plan_json(const planned& p, const json& object) {
   }
   json rejected = json::array();
   for (const auto& x : p.result.rejected) rejected.push_back(rejection_json(x));
+  for (const planned& bounds : p.bounds_only) {
+    for (const auto& x : bounds.result.rejected) rejected.push_back(rejection_json(x));
+  }
   out["rejected"] = std::move(rejected);
+  out.update(comparison_json(p));
   out["derivation"] = derivation_json(derivation_of_plan(p));
   if (!p.left_out.empty()) out["left_out"] = p.left_out;
   return out;
@@ -464,15 +505,18 @@ std::string plan_text(const planned& p, const json& object) {
        engines_text(p) + "\n";
   if (!r.best && r.nearest) s += nearest_text(p);
   if (r.frontier.empty()) {
-    s += r.nearest ? "Everybody waits too long, whatever serves.\n\n" : "Nothing fits.\n\n";
+    s += "Nothing fits.\n\n";
   } else {
     s += r.best
              ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
-             : "None meets the targets; no other deployment is both cheaper and quicker than "
-               "these\n";
+         : r.frontier.size() > 1 ? "None meets the targets; below row 1, no other deployment is "
+                                   "both cheaper and quicker "
+                                   "than these\n"
+                                 : "None meets the targets\n";
     s += frontier_text(p) + review_text(p) + money_text(p) + formats_text(p) + kept_text(p) + "\n";
   }
-  if (!r.rejected.empty()) s += rejected_text(r) + "\n";
+  s += best_of_each_text(p) + bounds_only_text(p);
+  if (const std::string rejected = rejected_text(p); !rejected.empty()) s += rejected + "\n";
   if (!r.frontier.empty()) {
     s += "How the first of these comes about, for one copy (another: napkin explain plan --row 2 "
          "...; "

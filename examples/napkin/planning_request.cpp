@@ -264,11 +264,11 @@ std::vector<found_accelerator> prefill_accelerators_of(const request& r) {
   return r.prefill_accelerators();
 }
 
-pm::plan_request plan_request_of(const request& r, const std::vector<found_accelerator>& prefill_on,
-                                 bool predicted) {
+pm::plan_request plan_request_of(const request& r, const std::vector<found_accelerator>& on,
+                                 const std::vector<found_accelerator>& prefill_on, bool predicted) {
   const found_model& found = find_model(r.text("model"));
   pm::plan_request q;
-  for (const found_accelerator& a : r.accelerators()) q.accelerators.push_back(*a);
+  for (const found_accelerator& a : on) q.accelerators.push_back(*a);
   q.model = found.model;
   q.gpus = r.whole("gpus");
   inputs<double> in(r);
@@ -292,11 +292,6 @@ pm::plan_request plan_request_of(const request& r, const std::vector<found_accel
   q.drafts = drafts_in(in, q.model);
   if (r.has("kv_link_bytes_per_s") && !r.flag("disaggregated"))
     contradiction("kv_link_bytes_per_s is between pools; it needs disaggregated");
-  if (!predicted && (q.targets.of_shares() || !q.drafts.empty() || r.flag("disaggregated"))) {
-    contradiction(
-        "percentiles, drafts and disaggregated are of predictions; allowed: mode "
-        "calibrated");
-  }
   if (r.flag("disaggregated")) {
     q.pools.emplace();
     for (const found_accelerator& a : prefill_on) q.pools->prefill_on.push_back(*a);

@@ -20,7 +20,7 @@ sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"
   fail 'a point of the frontier beats another'
 
 text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" 2>&1) || fail 'plan as text'
-for expected in 'USD/Mtok' 'limited by' 'Worth having' 'What cannot be' 'How the first of these' 'ITL    bound' 'held by' 'One per cent more of it' \
+for expected in 'USD/Mtok' 'limited by' 'Worth having' 'Infeasible, and why' 'How the first of these' 'ITL    bound' 'held by' 'One per cent more of it' \
   'Engines on h200_sxm: vllm, sglang, trtllm' 'feed-forward' 'predictions from fitted parameters' 'h200_sxm (measured: fitted to the GEMM'; do
   [[ $text == *"$expected"* ]] || fail "plan as text has no '$expected'"
 done
@@ -57,18 +57,18 @@ serving=$("$napkin" serving --model "$config" --accelerator h200_sxm --tensor_pa
   --output_tokens 512 --concurrency 64 --data_parallel "$replicas" --pipeline_parallel "$(number "$several" pipeline_parallel)" --weight_format fp8 --activation_format fp8 \
   --kv_format "$kv" --engine "$(engine_of "$several")" "${budget[@]}" --json)
 near 'ITL of a point of several ranks' "$(number "$several" itl_s)" "$(number "$serving" itl_s)" 1e-12
-# Bounds where they are asked for, or where an accelerator has no profile.
+# Bounds where they are asked for; an accelerator without a profile of its own has a transferred one.
 text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" --mode bound 2>&1) || fail 'plan --mode bound'
 [[ $text == *'nothing runs faster'* && $text != *'ITL    bound'* ]] || fail 'plan --mode bound: no bounds'
-[[ $("$napkin" plan --model llama_3_8b --gpu h100_sxm,h20 --gpus 1 --json) == '{"mode":"bound"'* ]] ||
-  fail 'a plan with an accelerator that has no profile'
-[[ $("$napkin" plan --model llama_3_8b --gpu h20 --gpus 1 --mode calibrated --json) == *'"basis":"transferred"'* ]] ||
-  fail 'a calibrated plan for an accelerator that has no profile'
+[[ $("$napkin" plan --model llama_3_8b --gpu h100_sxm,h20 --gpus 1 --json) == '{"mode":"calibrated"'* ]] ||
+  fail 'a plan with an accelerator that has a transferred profile'
+[[ $("$napkin" plan --model llama_3_8b --gpu h20 --gpus 1 --json) == *'"basis":"transferred"'* ]] ||
+  fail 'a plan of an accelerator that has a transferred profile'
 # Targets that nothing meets, memory that nothing fits: results, not errors.
 json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us --json)
 [[ $? -eq 3 ]] || fail 'targets that nothing meets: exit status'
 [[ $json == *'"meets_targets":false,"best":null,"frontier":[{'*'"nearest":{'*'"nearest_miss":'* ]] || fail "targets that nothing meets: ${json:0:200}"
-[[ $("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us) == *'Nearest: 1 x TP1 of h100_sxm with '*'missed by a factor of '* ]] ||
+[[ $("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us) == *'Nearest (row 1): 1 x TP1 of h100_sxm with '*' misses ITL by '*x:* ]] ||
   fail 'which point came nearest'
 json=$("$napkin" plan --model deepseek_v3 --gpu l4 --gpus 1 --json)
 [[ $? -eq 3 ]] || fail 'a model that fits nowhere: exit status'

@@ -1,0 +1,303 @@
+// Comparisons of a plan: the deployment nearest to the targets, the best of each accelerator,
+// disaggregated prefill, and what is infeasible.
+#include <algorithm>
+#include <limits>
+#include <perfmodel/units/text.hpp>
+
+#include "output.hpp"
+#include "planning.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+/// Whether two points of one request are the same deployment.
+bool is_same(const pm::plan_point& a, const pm::plan_point& b) {
+  const auto same_layout = [](const pm::parallel_layout& x, const pm::parallel_layout& y) {
+    return x.tensor == y.tensor && x.pipeline == y.pipeline && x.expert == y.expert &&
+           x.data == y.data;
+  };
+  if (a.prefill.has_value() != b.prefill.has_value()) return false;
+  if (a.prefill && !(a.prefill->replicas == b.prefill->replicas &&
+                     a.prefill->accelerator == b.prefill->accelerator &&
+                     same_layout(a.prefill->layout, b.prefill->layout)))
+    return false;
+  return a.accelerator == b.accelerator && a.precision.name == b.precision.name &&
+         a.served_by == b.served_by && same_layout(a.layout, b.layout) &&
+         a.chunk_tokens == b.chunk_tokens && a.drafts == b.drafts && a.replicas == b.replicas &&
+         a.batch_limit == b.batch_limit;
+}
+
+/// Needed over available; of what has no numbers, after all that has.
+double shortfall_of(const pm::plan_rejection& r) {
+  return r.available > 0.0 ? r.needed / r.available : std::numeric_limits<double>::infinity();
+}
+
+/// Why an accelerator serves the load in no way: the rejection nearest to being feasible.
+std::string nearest_reason(const pm::plan_result& r) {
+  const auto nearest = std::min_element(
+      r.rejected.begin(), r.rejected.end(),
+      [](const auto& x, const auto& y) { return shortfall_of(x) < shortfall_of(y); });
+  if (nearest == r.rejected.end()) return "nothing fits";
+  const bool any = nearest->precision == pm::label{};
+  return why(*nearest) +
+         (any ? "" : cat(" (", nearest->precision.view(), ", ", layout_text(nearest->layout), ")"));
+}
+
+accelerator_best best_in(const pm::plan_request& q, const pm::plan_result& r,
+                         const found_accelerator& on, const note_of_point& note) {
+  accelerator_best b{.on = on};
+  if (r.best) {
+    b.point = r.frontier[*r.best];
+    b.meets_targets = true;
+  } else if (r.nearest) {
+    b.point = *r.nearest;
+    b.miss = worst_miss_of(q, r.nearest->serving);
+  } else {
+    b.reason = nearest_reason(r);
+  }
+  if (b.point) b.note = note(q, *b.point);
+  return b;
+}
+
+std::string cost_text(const planned& p, const pm::plan_point& point) {
+  const double cost = cost_of(p, point);
+  return p.result.all_priced ? cat(money(cost), " USD/Mtok")
+                             : cat(pm::detail::significant(cost / 3600.0, 3), " GPU-h/Mtok");
+}
+
+/// "12 GPUs (6 x TP2, trtllm, fp8), 1.15 USD/Mtok, ITL 17.9 ms (15-22), TTFT 171 ms".
+std::string deployment_text(const planned& p, const pm::plan_point& point,
+                            const std::optional<calibrated_note>& note, bool ttft_interval) {
+  const pm::serving_estimate& s = point.serving;
+  pm::plan_point without_budget = point;
+  without_budget.chunk_tokens.reset();
+  const std::string choices = choices_text(p.request, without_budget);
+  const bool ranged = note && note->first_token;
+  std::string tails;
+  for (const target_percentile& t : percentiles_of(p.request, s))
+    tails += cat(", ", t.name, ' ', pm::to_string(t.time));
+  return cat(
+      point.gpus, point.gpus == 1 ? " GPU (" : " GPUs (", point.replicas, " x ",
+      layout_text(point.layout), ", ", pm::name_of(point.served_by), ", ",
+      point.precision.name.view(), choices == "-" ? "" : cat(", ", choices), "), ",
+      cost_text(p, point), ", ITL ",
+      ranged ? with_interval(s.itl, note->range) : pm::to_string(s.itl), ", TTFT ",
+      ranged && ttft_interval ? with_interval(s.ttft, *note->first_token) : pm::to_string(s.ttft),
+      tails);
+}
+
+}  // namespace
+
+std::string why(const pm::plan_rejection& r) {
+  if (r.unit[0] == '\0' && r.needed == 1.0 && r.available == 0.0) return r.reason;
+  return sentence({false, r.reason.c_str(), r.unit, r.needed, r.available});
+}
+
+std::string layout_text(const pm::parallel_layout& l) {
+  std::string s = "TP" + std::to_string(l.tensor);
+  if (l.pipeline > 1) s += " PP" + std::to_string(l.pipeline);
+  if (l.data > 1) s += " DP" + std::to_string(l.data);
+  if (l.expert > 1) s += " EP" + std::to_string(l.expert);
+  return s;
+}
+
+std::string money(double usd) {
+  return fixed(usd, usd < 0.01 ? 4 : 2);
+}
+
+std::string choices_text(const pm::plan_request& q, const pm::plan_point& p) {
+  std::string s;
+  const auto add = [&s](const std::string& part) { s += (s.empty() ? "" : ", ") + part; };
+  if (p.prefill) {
+    add(cat(is_mixed(p) ? cat("prefill on ", p.prefill->accelerator.view()) : "prefill pool", ": ",
+            p.prefill->replicas, " x ", layout_text(p.prefill->layout)));
+  }
+  if (p.drafts) add(cat("drafts of ", q.drafts[*p.drafts].length));
+  if (p.chunk_tokens) add(cat("chunks of ", pm::detail::significant(*p.chunk_tokens, 6)));
+  return s.empty() ? "-" : s;
+}
+
+std::string with_interval(const pm::duration<>& t, const pm::time_range& r) {
+  const std::string text = pm::to_string(t);
+  const std::string unit = text.substr(text.find(' ') + 1);
+  const double scale = unit == "s" ? 1.0 : unit == "ms" ? 1e3 : 1e6;
+  return cat(text, " (", pm::detail::significant(scale * r.low.value(), 2), "-",
+             pm::detail::significant(scale * r.high.value(), 2), ')');
+}
+
+std::vector<target_percentile> percentiles_of(const pm::plan_request& q,
+                                              const pm::serving_estimate& s) {
+  std::vector<target_percentile> all;
+  if (s.first_token.size() == 0) return all;
+  const auto add = [&all](const auto& target, const char* key, const char* name,
+                          const auto& quantile) {
+    if (!target || !target->share) return;
+    all.push_back({key, cat('p', pm::detail::significant(100.0 * *target->share, 4), ' ', name),
+                   quantile(*target->share)});
+  };
+  const pm::service_targets& t = q.targets;
+  add(t.ttft, "ttft", "TTFT", [&](double share) { return s.first_token.quantile(share); });
+  add(t.itl, "itl", "ITL", [&](double share) { return s.gap.quantile(share); });
+  add(t.e2e, "e2e", "E2E", [&](double share) { return s.e2e_quantile(share); });
+  return all;
+}
+
+plan_miss worst_miss_of(const pm::plan_request& q, const pm::serving_estimate& s) {
+  const pm::target_misses m = pm::misses_of(s, q.targets);
+  const double wait = s.wait.value() / q.longest_wait.value();
+  const auto named = [](const auto& target, const char* name) {
+    return target->share ? cat('p', pm::detail::significant(100.0 * *target->share, 4), ' ', name)
+                         : std::string(name);
+  };
+  if (wait >= m.worst()) return {"the longest wait", wait};
+  if (m.itl >= m.worst()) return {named(q.targets.itl, "ITL"), m.itl};
+  if (m.ttft >= m.worst()) return {named(q.targets.ttft, "TTFT"), m.ttft};
+  return {named(q.targets.e2e, "E2E"), m.e2e};
+}
+
+std::string miss_text(const plan_miss& m) {
+  return cat("misses ", m.target, " by ", pm::detail::significant(m.factor, 3), "x");
+}
+
+void lead_with_nearest(planned& p) {
+  pm::plan_result& r = p.result;
+  if (r.best || !r.nearest) return;
+  const auto at = std::find_if(r.frontier.begin(), r.frontier.end(),
+                               [&](const auto& x) { return is_same(x, *r.nearest); });
+  if (at == r.frontier.end()) {
+    r.frontier.insert(r.frontier.begin(), *r.nearest);
+  } else {
+    std::rotate(r.frontier.begin(), at, at + 1);
+  }
+}
+
+void add_best_of_each(planned& p, const std::vector<found_accelerator>& on, const plan_again& again,
+                      const note_of_point& note) {
+  const pm::plan_result& r = p.result;
+  for (const found_accelerator& a : on) {
+    const bool first = r.best && r.frontier[*r.best].accelerator == a->name;
+    if (on.size() == 1 || first) {
+      p.best_of_each.push_back(best_in(p.request, r, a, note));
+      continue;
+    }
+    pm::plan_request q = p.request;
+    std::erase_if(q.accelerators, [&](const auto& x) { return !(x.name == a->name); });
+    p.best_of_each.push_back(best_in(q, again(q), a, note));
+  }
+}
+
+void add_disaggregation(planned& p, const plan_again& again, const note_of_point& note) {
+  const pm::service_load& load = p.request.load;
+  const bool other_scheduling = load.evicts || load.scheduler == pm::scheduling::static_batches;
+  if (p.request.pools || other_scheduling || p.request.gpus < 2 || p.result.frontier.empty())
+    return;
+  const pm::plan_point& first = p.result.frontier[p.result.best.value_or(0)];
+  pm::plan_request q = p.request;
+  q.pools.emplace();
+  q.drafts.clear();
+  q.engines = {first.served_by};
+  std::erase_if(q.accelerators, [&](const auto& a) { return !(a.name == first.accelerator); });
+  std::erase_if(q.precisions, [&](const auto& x) {
+    return x.weights.linear.format != first.precision.weights.linear.format;
+  });
+  const pm::accelerator& chip = q.accelerators.front();
+  if (!pm::detail::link_of(*q.pools, chip, chip, 2)) return;
+  const pm::plan_result r = again(q);
+  p.disaggregation = plan_disaggregation{first, {}, {}};
+  if (!r.best || !r.frontier[*r.best].prefill) return;
+  const pm::plan_point& pools = r.frontier[*r.best];
+  constexpr double least_gain = 0.01;
+  const bool cheaper = cost_of(p, pools) < (1.0 - least_gain) * cost_of(p, first);
+  if (p.result.best && !cheaper) return;
+  p.disaggregation->cheaper = pools;
+  p.disaggregation->note = note(q, pools);
+}
+
+std::string best_of_each_text(const planned& p) {
+  const bool alone = p.best_of_each.size() < 2 && p.bounds_only.empty();
+  if (alone) return {};
+  std::string s = "Best of each accelerator\n";
+  for (const accelerator_best& b : p.best_of_each) {
+    std::string line = cat(b.on->name.view(), ": ");
+    if (!b.point) {
+      line += cat("infeasible: ", b.reason);
+    } else {
+      if (!b.meets_targets) line += cat(miss_text(b.miss), ": ");
+      line += deployment_text(p, *b.point, b.note, false);
+      const std::string transfers = b.note ? transfers_text(b.note->profile) : "";
+      if (!transfers.empty()) line += cat("; transferred profile (", transfers, ")");
+    }
+    s += wrapped(line, 2);
+  }
+  for (const planned& bounds : p.bounds_only) {
+    for (const accelerator_best& b : bounds.best_of_each)
+      s += cat("  ", b.on->name.view(), ": roofline bounds only, below\n");
+  }
+  return s + "\n";
+}
+
+std::string disaggregation_text(const planned& p) {
+  if (!p.disaggregation) return {};
+  const pm::plan_point& first = p.disaggregation->beside;
+  const std::string on = cat(first.accelerator.view(), ", ", pm::name_of(first.served_by), ", ",
+                             pm::name_of(first.precision.weights.linear.format), " weights");
+  if (!p.disaggregation->cheaper) {
+    return cat("  Disaggregated (", on,
+               "): ", p.result.best ? "no gain at this load.\n" : "misses the targets too.\n");
+  }
+  const pm::plan_point& pools = *p.disaggregation->cheaper;
+  const double saved = 1.0 - cost_of(p, pools) / cost_of(p, first);
+  const std::string gain = p.result.best ? cat(fixed(100.0 * saved, 0), " % cheaper than row 1")
+                                         : std::string("meets the targets");
+  return wrapped(
+      cat("Disaggregated (", on, "): ", deployment_text(p, pools, p.disaggregation->note, true),
+          "; ", gain, " (--disaggregated)."),
+      2);
+}
+
+std::string nearest_text(const planned& plan) {
+  const pm::plan_point& p = *plan.result.nearest;
+  std::string tails;
+  for (const target_percentile& t : percentiles_of(plan.request, p.serving))
+    tails += cat(", ", t.name, ' ', pm::to_string(t.time));
+  return cat("Nearest (row 1): ", p.replicas, " x ", layout_text(p.layout), " of ",
+             p.accelerator.view(), p.prefill ? cat(" (", choices_text(plan.request, p), ")") : "",
+             " with ", pm::name_of(p.served_by), " in ", p.precision.name.view(), " ",
+             miss_text(worst_miss_of(plan.request, p.serving)), ": TTFT ",
+             pm::to_string(p.serving.ttft), " (", pm::to_string(p.serving.wait),
+             " in the queue), ITL ", pm::to_string(p.serving.itl), ", E2E ",
+             pm::to_string(p.serving.e2e), tails, ".\n");
+}
+
+std::string rejected_text(const planned& p) {
+  std::vector<const pm::plan_rejection*> all;
+  for (const auto& x : p.result.rejected) all.push_back(&x);
+  for (const planned& bounds : p.bounds_only) {
+    for (const auto& x : bounds.result.rejected) all.push_back(&x);
+  }
+  if (all.empty()) return {};
+  std::vector<std::pair<const pm::plan_rejection*, long>> kinds;
+  for (const pm::plan_rejection* x : all) {
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) {
+      return k.first->accelerator == x->accelerator && k.first->reason == x->reason;
+    });
+    if (same == kinds.end()) {
+      kinds.emplace_back(x, x->count);
+    } else {
+      same->second += x->count;
+      if (shortfall_of(*x) < shortfall_of(*same->first)) same->first = x;
+    }
+  }
+  table_rows rows;
+  for (const auto& [x, count] : kinds) {
+    const bool any = x->precision == pm::label{};  // whatever is tried there
+    rows.push_back({x->accelerator.c_str(), x->precision.c_str(), any ? "" : layout_text(x->layout),
+                    why(*x), count > 1 ? cat("(and ", count - 1, " more)") : ""});
+  }
+  return "Infeasible, and why (the nearest of each kind)\n" + table(rows, "l");
+}
+
+}  // namespace napkin
