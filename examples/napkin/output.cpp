@@ -153,7 +153,6 @@ std::string prediction_text(const profile_note& profile) {
   return wrapped(cat("This is a prediction by a transferred profile (", transfers,
                      "); the bound is what data sheets allow."),
                  2);
->>>>>>> 7f61221 (napkin: predict models by a transferred profile by default)
 }
 
 std::string results_text(const outcome<>& answer) {
@@ -202,14 +201,8 @@ std::string results_text(const outcome<>& answer) {
     rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
   }
   return table(rows, "l") +
-<<<<<<< HEAD
-         (answer.calibrated ? "  This is a prediction, from fitted parameters; the bound is what "
-                              "data sheets allow.\n"
-          : answer.is_time  ? bound_text(answer)
-=======
          (answer.calibrated ? prediction_text(answer.calibrated->profile)
-          : answer.is_time  ? "  This is a bound from data sheets: nothing runs faster.\n"
->>>>>>> 7f61221 (napkin: predict models by a transferred profile by default)
+          : answer.is_time  ? bound_text(answer)
                             : "") +
          (answer.hint.empty() ? "" : cat("  ", answer.hint, ".\n"));
 }

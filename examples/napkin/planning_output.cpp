@@ -335,7 +335,6 @@ std::string engines_text(const planned& p) {
 /// What the times are, and from what.
 std::string basis_text(const planned& p) {
   std::string s = "These are bounds from data sheets: nothing runs faster.\n";
-  for (const std::string& hint : p.hints) s += cat("  ", hint, ".\n");
   if (!p.left_out.empty())
     s += cat("  They leave out ", listed(p.left_out, [](const auto& k) { return k; }), ".\n");
   if (p.calibrations.empty()) return s;
@@ -430,15 +429,21 @@ json comparison_json(const planned& p) {
   return out;
 }
 
+/// The accelerators of a plan of bounds, and why they have no predictions.
+std::string bounds_headline(const planned& bounds) {
+  std::string s = cat("Roofline bounds only: ",
+                      listed(bounds.best_of_each, [](const auto& b) { return b.on->name.c_str(); }),
+                      ". Nothing runs faster; a real service is slower.\n");
+  for (const std::string& hint : bounds.hints) s += wrapped(hint + ".", 2);
+  return s;
+}
+
 /// "Roofline bounds only": a block of its own, with few rows.
 std::string bounds_only_text(const planned& p) {
   constexpr std::size_t most_rows = 4;
   std::string s;
   for (const planned& bounds : p.bounds_only) {
-    s += cat("Roofline bounds only: ",
-             listed(bounds.best_of_each, [](const auto& b) { return b.on->name.c_str(); }),
-             ". Nothing runs faster; a real service is slower.\n");
-    for (const std::string& hint : bounds.hints) s += wrapped(hint + ".", 2);
+    s += bounds_headline(bounds);
     if (!bounds.left_out.empty()) {
       s +=
           cat("  They leave out ", listed(bounds.left_out, [](const auto& k) { return k; }), ".\n");
@@ -499,6 +504,7 @@ json plan_json(const planned& p, const json& object) {
 std::string plan_text(const planned& p, const json& object) {
   const pm::plan_result& r = p.result;
   std::string s = load_text(p.request);
+  if (!p.hints.empty()) s += bounds_headline(p);
   s += std::to_string(r.evaluated) + " deployments evaluated, " + std::to_string(r.feasible) +
        " feasible; " + std::to_string(r.passed_over) +
        " more passed over, where another is as cheap and as quick, and sooner.\n" +

@@ -47,6 +47,10 @@ text=$("$napkin" "${small[@]}" --gpu m3_ultra,h100_sxm)
 text=$("$napkin" "${small[@]}" --gpu m3_ultra,h100_sxm --itl 50ms --itl-percentile 99) || fail 'percentiles beside a bound'
 [[ $text == *'Targets on percentiles are held against the bounds of means.'* ]] || fail 'percentiles of a bound'
 refuses 'percentiles, drafts and disaggregated are of predictions' "${small[@]}" --gpu m3_ultra --itl 50ms --itl-percentile 99
+# Of bounds alone the first lines say so, where nobody asked for bounds.
+text=$("$napkin" "${small[@]}" --gpu m3_ultra)
+[[ $(sed -n '2,3p' <<<"$text" | xargs) == 'Roofline bounds only: m3_ultra. '*'No prediction for m3_ultra: '* ]] || fail "bounds alone: ${text:0:400}"
+[[ $("$napkin" "${small[@]}" --gpu m3_ultra --mode bound) != *'Roofline bounds only'* ]] || fail 'a headline that was not asked for'
 [[ $("$napkin" "${small[@]}" --gpu h100_sxm,h200_sxm --mode bound --json) == '{"mode":"bound"'* ]] || fail '--mode bound'
 refuses 'nothing was fitted to a machine like m3_ultra' "${small[@]}" --gpu h100_sxm,m3_ultra --mode calibrated
 refuses 'nothing was fitted to a machine like m3_ultra' "${small[@]}" --gpu h100_sxm --disaggregated --prefill-gpu m3_ultra
