@@ -334,7 +334,8 @@ std::string engines_text(const planned& p) {
 
 /// What the times are, and from what.
 std::string basis_text(const planned& p) {
-  std::string s = "These are bounds from data sheets: nothing runs faster.\n";
+  std::string s =
+      "These are bounds from data sheets: no engine step runs faster; latencies may be lower.\n";
   if (!p.left_out.empty())
     s += cat("  They leave out ", listed(p.left_out, [](const auto& k) { return k; }), ".\n");
   if (p.calibrations.empty()) return s;
