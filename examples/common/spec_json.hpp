@@ -32,7 +32,7 @@ concept HasOwnKind = requires(const Shape& s) {
 };
 
 template <class Spec>
-json spec_json(const Spec& spec);
+json spec_json(const Spec& spec, const Spec& initial = {});
 
 namespace detail {
 
@@ -46,12 +46,13 @@ inline json storage_json(const pm::storage_format& s) {
   return out;
 }
 
+/// The JSON of a field; `initial` is the value that reading starts from.
 template <class X>
-json value_json(const char* name, const X& x) {
+json value_json(const char* name, const X& x, const X& initial = {}) {
   if constexpr (std::same_as<X, pm::storage_format>) {
     return storage_json(x);
   } else if constexpr (pm::detail::Spec<const X>) {
-    return spec_json(x);
+    return spec_json(x, initial);
   } else if constexpr (pm::detail::is_variant<X>) {
     return std::visit([](const auto& held) { return spec_json(held); }, x);
   } else if constexpr (pm::detail::is_short_list<X>) {
@@ -71,25 +72,32 @@ json value_json(const char* name, const X& x) {
 
 }  // namespace detail
 
-/// An object of the fields. What is absent, and a flag that is not set, is left out.
+/// An object of the fields. `initial` is the value that reading starts from. A field is left out
+/// only where reading gives the same value without it: a flag that is false in both, and an
+/// optional that is empty in both. An optional that is empty, and is not in `initial`, is null.
+/// *Postcondition*: read_spec of the object into a copy of `initial` gives `spec`.
 template <class Spec>
-json spec_json(const Spec& spec) {
+json spec_json(const Spec& spec, const Spec& initial) {
   json out = json::object();
   if constexpr (requires { kinds_of(spec); } && !HasOwnKind<Spec>) {
     out["kind"] = kinds_of(spec).front();
   }
   Spec::fields(
-      [&](const pm::field& about, const auto& x) {
+      [&](const pm::field& about, const auto& x, const auto& before) {
         using type = std::remove_cvref_t<decltype(x)>;
         if constexpr (pm::detail::is_optional<type>) {
-          if (x) out[about.name] = detail::value_json(about.name, *x);
+          if (x) {
+            out[about.name] = detail::value_json(about.name, *x);
+          } else if (before) {
+            out[about.name] = nullptr;
+          }
         } else if constexpr (std::same_as<type, bool>) {
-          if (x) out[about.name] = true;
+          if (x || before) out[about.name] = x;
         } else {
-          out[about.name] = detail::value_json(about.name, x);
+          out[about.name] = detail::value_json(about.name, x, before);
         }
       },
-      spec);
+      spec, initial);
   return out;
 }
 
@@ -133,13 +141,18 @@ inline double checked_number(const json_field& from, const pm::allowed_range& al
 template <class X>
 void read_value(const json_field& from, const pm::field& about, X& into) {
   if constexpr (pm::detail::is_optional<X>) {
-    read_value(from, about, into.emplace());
+    if (into && from.raw().is_null()) {  // spec_json's word for an optional emptied
+      into.reset();
+    } else {
+      read_value(from, about, into.emplace());
+    }
   } else if constexpr (std::same_as<X, pm::storage_format>) {
     if (from.raw().is_string()) {
       pm::number_format plain{};
       read_value(from, about, plain);
       into = plain;
     } else {
+      into = {};
       read_spec(from, into);
     }
   } else if constexpr (pm::detail::Spec<const X>) {
@@ -147,6 +160,7 @@ void read_value(const json_field& from, const pm::field& about, X& into) {
   } else if constexpr (pm::detail::is_variant<X>) {
     read_variant(from, into);
   } else if constexpr (pm::detail::is_short_list<X>) {
+    into = X{};
     for (const json_field& item : from.list()) {
       if (into.full())
         from.fail(json_fault::not_allowed,
