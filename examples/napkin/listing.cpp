@@ -103,8 +103,8 @@ std::string accelerator_text(const pm::catalog::accelerator_entry& entry) {
       std::string(entry.key) + ": " + entry.title + ", " + pm::name_of(a.architecture) + "\n";
   table_rows rows = {{"value", "", "basis", "source"}};
   for (const stated_value& v : values_of(a)) {
-    rows.push_back(
-        {v.field, pm::to_string(v.value, v.unit, 4), pm::name_of(v.from->how), v.from->text});
+    rows.push_back({v.field, pm::to_string(v.value, v.unit, 4, v.field), pm::name_of(v.from->how),
+                    v.from->text});
   }
   s += table(rows, "lrl");
   s += alternatives_text(entry.key);

@@ -75,7 +75,7 @@ class derivation_writer {
     return static_cast<std::size_t>(place_[static_cast<std::size_t>(i)]);
   }
   const std::string& name_at(int i) const { return names_[place(i)]; }
-  std::string value_text(int i) const { return to_string(t_[i].value, t_[i].unit, 4); }
+  std::string value_text(int i) const { return to_string(t_[i].value, t_[i].unit, 4, t_[i].name); }
 
   /// The named nodes below a root, each after what it uses.
   void visit(int root) {

@@ -6,6 +6,7 @@
 #include <perfmodel/units/convention.hpp>
 #include <perfmodel/units/named.hpp>
 #include <string>
+#include <string_view>
 
 namespace perfmodel {
 
@@ -72,14 +73,35 @@ inline std::string with_prefix(double x, const std::string& unit, const std::str
   return s;
 }
 
+/// A rate of events, such as accesses: 104.7e9/s. Prefixes and hertz are left to clocks.
+inline std::string events_per_second(double x, int digits) {
+  const double size = x < 0 ? -x : x;
+  if (!(size >= 1e6 || (size > 0.0 && size < 1e-3)) || size >= infinity)
+    return significant(x, digits) + "/s";
+  int exponent = 0;
+  const double rounds_up = 1.0 - 0.5 * math::exp(-2.302585092994046 * digits);
+  double y = size / rounds_up;
+  for (; y >= 1000.0 && exponent < 300; y /= 1000.0) exponent += 3;
+  for (; y < 1.0 && exponent > -300; y *= 1000.0) exponent -= 3;
+  for (int i = 0; i < exponent; i += 3) x /= 1000.0;
+  for (int i = 0; i > exponent; i -= 3) x *= 1000.0;
+  return significant(x, digits).append("e").append(std::to_string(exponent)).append("/s");
+}
+
+/// Whether a quantity of that name counts cycles of a clock: vector.clock, clock_hz.
+constexpr bool is_clock(std::string_view name) {
+  return name.ends_with("clock") || name.ends_with("clock_hz");
+}
+
 }  // namespace detail
 
-/// A value in base units as text. Rates of money are printed per hour or per million tokens.
+/// A value in base units as text. Rates of money are printed per hour or per million tokens, rates
+/// of events per second. Hertz are for clocks: see clock_text.
 inline std::string to_string(double value, const unit_exponents& unit, int digits = 3) {
   using detail::significant;
   const auto is = [&](std::array<signed char, 7> p) { return unit.power == p; };
   if (is({0, 0, 0, 0, 0, 0, 0})) return significant(value, digits);
-  if (is({-1, 0, 0, 0, 0, 0, 0})) return detail::with_prefix(value, "Hz", "", digits);
+  if (is({-1, 0, 0, 0, 0, 0, 0})) return detail::events_per_second(value, digits);
   if (is({-1, 0, 0, 0, 0, 1, 0})) return detail::with_prefix(value, "W", "", digits);
   if (is({0, -1, 1, 0, 0, 0, 0})) return significant(value, digits + 1) + " FLOP/B";
   if (is({-1, 0, 0, 0, 0, 0, 1})) return significant(value * 3600.0, digits) + " USD/h";
@@ -100,6 +122,19 @@ inline std::string to_string(double value, const unit_exponents& unit, int digit
 template <class U, Scalar T>
 std::string to_string(const bu::quantity<U, T>& q, int digits = 3) {
   return to_string(mid(q.value()), exponents_of<bu::quantity<U, T>>(), digits);
+}
+
+/// The rate of a clock: clock_text(1.98 * GHz) == "1.98 GHz".
+template <Scalar T>
+std::string clock_text(const frequency<T>& f, int digits = 3) {
+  return detail::with_prefix(mid(f.value()), "Hz", "", digits);
+}
+/// to_string for a value that has a name; a clock rate prints in hertz.
+inline std::string to_string(double value, const unit_exponents& unit, int digits,
+                             std::string_view name) {
+  if (unit == exponents_of<frequency<>>() && detail::is_clock(name))
+    return clock_text(frequency<>::from_value(value), digits);
+  return to_string(value, unit, digits);
 }
 
 /// The same for a quantity under a convention: to_string(message_bytes<>(16_KiB)) == "16.4 kB".
