@@ -25,10 +25,18 @@ struct speculation {
         number("later_acceptance",
                "that of every draft token but the first, where acceptance is one number", 0.0, 1.0)
             .optional(),
-        count("draft_length", "tokens in a draft; the best length, where not given", 1.0, 4096.0)
+        count("draft_length",
+              "tokens in a draft; where not given, the best length, without a draft cost 5 or one "
+              "for "
+              "each acceptance given",
+              1.0, 4096.0)
             .optional(),
-        number("draft_cost_ratio", "time of a draft step over that of a target step", 0.0, 1e6)
-            .otherwise("0"),
+        number(
+            "draft_cost_ratio",
+            "time of a draft step over that of a target step; where not given, drafts are free and "
+            "the speedup is an upper bound",
+            0.0, 1e6)
+            .optional(),
         word("counted", "what a pass yields, or as if it were the accepted drafts alone",
              {"emitted", "accepted"})
             .otherwise("emitted")};
@@ -37,7 +45,7 @@ struct speculation {
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const std::vector<T> positions = in.numbers("acceptance");
-    const T cost = in.number("draft_cost_ratio");
+    const T cost = in.has("draft_cost_ratio") ? in.number("draft_cost_ratio") : T(0.0);
     const bool later = in.has("later_acceptance");
     if (!positions.empty() && later) {
       throw pm::error(pm::error_code::inconsistent,
@@ -51,19 +59,32 @@ struct speculation {
   }
 
  private:
+  /// The draft length where a request has neither a length nor a cost. Assumed: the value in vLLM's
+  /// example of a draft model (docs.vllm.ai, features/speculative_decoding/draft_model).
+  static constexpr int assumed_draft_length = 5;
+
+  /// Whether drafts cost nothing: then every longer draft gains, and no length is the best.
+  template <pm::Scalar T>
+  static bool is_free(const inputs<T>& in) {
+    return !in.has("draft_cost_ratio") || in.plain("draft_cost_ratio") == 0.0;
+  }
+
   template <pm::Scalar T, class Acceptance>
   static outcome<T> constant(inputs<T>& in, const Acceptance& acceptance, const T& cost) {
+    const std::optional<int> best =
+        is_free(in) ? std::nullopt : std::optional<int>(pm::best_draft_length(acceptance, cost));
     const int k =
-        in.has("draft_length") ? in.whole("draft_length") : pm::best_draft_length(acceptance, cost);
-    return answer(in, pm::speculate(acceptance, k, cost), pm::best_draft_length(acceptance, cost),
-                  k, cost);
+        in.has("draft_length") ? in.whole("draft_length") : best.value_or(assumed_draft_length);
+    return answer(in, pm::speculate(acceptance, k, cost), best, k, cost);
   }
 
   template <pm::Scalar T>
   static outcome<T> by_position(inputs<T>& in, const std::vector<T>& positions, const T& cost) {
     const std::span<const T> all(positions);
-    const int best = pm::best_draft_length(all, cost);
-    const int k = in.has("draft_length") ? in.whole("draft_length") : best;
+    const std::optional<int> best =
+        is_free(in) ? std::nullopt : std::optional<int>(pm::best_draft_length(all, cost));
+    const int k = in.has("draft_length") ? in.whole("draft_length")
+                                         : best.value_or(static_cast<int>(positions.size()));
     if (static_cast<std::size_t>(k) > positions.size()) {
       throw pm::error(pm::error_code::inconsistent,
                       "draft_length is " + std::to_string(k) + " and acceptance has " +
@@ -86,16 +107,37 @@ struct speculation {
   }
 
   template <pm::Scalar T>
-  static outcome<T> answer(inputs<T>& in, pm::basic_speculation_estimate<T> e, int best, int k,
-                           const T& cost) {
+  static outcome<T> answer(inputs<T>& in, pm::basic_speculation_estimate<T> e,
+                           const std::optional<int>& best, int k, const T& cost) {
     if (in.text("counted") == "accepted") count_accepted(e, k, cost);
     outcome<T> out;
     out.add("emitted_tokens", "tokens per pass", T(e.emitted.quantity().value()));
     out.add("speedup", "speed-up", e.speedup);
     out.add("break_even_acceptance", "breaks even at", e.break_even_acceptance);
-    out.add("best_draft_length", "best draft length", T(static_cast<double>(best)));
+    out.facts["draft_length"] = k;
+    if (best) {
+      out.add("best_draft_length", "best draft length", T(static_cast<double>(*best)));
+    } else {
+      note_free(out, in, k);
+    }
     out.set(e.feasible);
     return out;
+  }
+
+  /// The reason why no draft length is the best, and whether the length is assumed.
+  template <pm::Scalar T>
+  static void note_free(outcome<T>& out, const inputs<T>& in, int k) {
+    const char* why = in.has("draft_cost_ratio")
+                          ? "draft cost 0: every longer draft gains, and no length is the best"
+                          : "draft cost not given: drafts are free; the speedup is an upper bound";
+    out.facts["best_draft_length"] = nullptr;
+    out.facts["best_draft_length_reason"] = why;
+    out.facts["speedup_is_upper_bound"] = !in.has("draft_cost_ratio");
+    out.notes.push_back({"best draft length", "none"});
+    out.notes.push_back(
+        {"draft cost", std::string(why).substr(std::string_view("draft cost ").size())});
+    const bool assumed = !in.has("draft_length") && in.all().at("acceptance").numbers.empty();
+    if (assumed) out.notes.push_back({"draft length", cat(k, ", assumed")});
   }
 };
 

@@ -75,9 +75,10 @@ constexpr T speculative_speedup(const emitted_tokens_per_pass<T>& e, int draft_l
                detail::positive("target", s.target) / (time_per_token(e, draft_length, s) * token));
 }
 
-/// Draft length of the greatest speed-up, the shortest of equals, among 1 .. 64, or by position among as
-/// many as there are. It never answers 0: whether to speculate at all is speedup > 1.
-/// Test: a = 0.8: 10 at c = 0.025, 6 at c = 0.08.
+/// Draft length of the greatest speed-up, the shortest of equals, among 1 .. 64, or by position
+/// among as many as there are. It never answers 0: whether to speculate at all is speedup > 1.
+/// Drafts that cost nothing (c = 0) gain with every token, so that no length is the best: the
+/// longest is then answered. Test: a = 0.8: 10 at c = 0.025, 6 at c = 0.08.
 template <Acceptance A, Number Ratio>
 constexpr auto best_draft_length(const A& acceptance, const Ratio& draft_cost_ratio) {
   using T = detail::acceptance_t<A, Ratio>;

@@ -30,6 +30,7 @@ known=$(
   "$napkin" "${one[@]}" --prefix_hit 0.5 --host_hit 0.5
   "$napkin" "${one[@]}" --preemption recompute --ttft_limit_s 1
   "$napkin" "${one[@]}" --output_cv 1 --mode bound
+  "$napkin" speculation --acceptance 0.5 --json
   "$napkin" gemm --accelerator h100_sxm --m 64 --n 64 --k 64 --measured_s 1e-12 --json
   "$napkin" "${one[@]}" --prefill_tensor_parallel 1 --decode_tensor_parallel 1 --kv_link_bytes_per_s 50e9
 )
