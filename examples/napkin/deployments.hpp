@@ -118,12 +118,17 @@ auto arrivals_of(inputs<T>& in) -> decltype(perfmodel::basic_service_load<T>{}.a
   return loop;
 }
 
-/// The pass that a request of `step` says.
+/// The iteration of a request of `step`. Throws missing_key where sequences decode and no context
+/// is given.
 template <perfmodel::Scalar T>
 perfmodel::basic_iteration<T> iteration_of(inputs<T>& in) {
   perfmodel::basic_iteration<T> i;
   i.batch = in.number("batch");
-  i.context = in.number("context");
+  if (in.has("context")) {
+    i.context = in.number("context");
+  } else if (in.plain("batch") > 0.0) {
+    in.missing("context", "tokens in the KV cache of each decoding sequence; batch 0 has none");
+  }
   i.prefill_tokens = in.number("prefill_tokens");
   if (in.has("tokens_per_sequence")) i.tokens_per_sequence = in.number("tokens_per_sequence");
   return i;
