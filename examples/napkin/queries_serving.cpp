@@ -108,6 +108,7 @@ struct serving {
               mode);
     add_reservation(out, memory_budget_of(d.decode.deployment));
     add_hits(out, d.prefill.deployment, l);
+    note_link(out, in, d);
     out.notes.push_back({"busiest", name_of(stage_of(s))});
     out.facts["binding"] = name_of(stage_of(s));
     if constexpr (std::same_as<Mode, bound_mode>) note_left_out(out, in, true);

@@ -31,7 +31,8 @@ std::vector<key> draft_keys() {
 
 std::vector<key> pool_keys() {
   key link = positive("kv_link_bytes_per_s",
-                      "of each GPU, over which the cache of a prompt goes from pool to pool")
+                      "bandwidth of each GPU to the other pool, one way; where not given, of the "
+                      "fabric where it joins both pools, else of the link to the host")
                  .optional();
   link.unit = perfmodel::exponents_of<perfmodel::bandwidth<>>();
   return {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <perfmodel/serving.hpp>
+#include <perfmodel/units/text.hpp>
 
 #include "deployments.hpp"
 
@@ -137,11 +138,44 @@ template <perfmodel::Scalar T>
 perfmodel::basic_disaggregated<T> pools_of(inputs<T>& in) {
   perfmodel::basic_disaggregated<T> d{detail::pool_of(in, "prefill_"),
                                       detail::pool_of(in, "decode_")};
-  if (!in.has("kv_link_bytes_per_s")) {
-    in.missing("kv_link_bytes_per_s", "of each GPU, over which the cache of a prompt is sent");
+  if (in.has("kv_link_bytes_per_s")) {
+    d.link.per_device = in.template amount<perfmodel::bandwidth<T>>("kv_link_bytes_per_s");
+    return d;
   }
-  d.link.per_device = in.template amount<perfmodel::bandwidth<T>>("kv_link_bytes_per_s");
+  using perfmodel::mid;
+  const auto link = perfmodel::default_cache_link(d.prefill.deployment.device,
+                                                  d.decode.deployment.device, mid(d.devices()));
+  if (!link) {
+    in.missing("kv_link_bytes_per_s",
+               "bandwidth between the pools, as the accelerator states no link for it");
+  }
+  d.link = link->link;
   return d;
+}
+
+/// Says which link a prompt's KV cache takes from pool to pool, and its bandwidth.
+template <perfmodel::Scalar T>
+void note_link(outcome<T>& out, const inputs<T>& in, const perfmodel::basic_disaggregated<T>& d) {
+  using perfmodel::mid;
+  const double rate = mid(d.link.per_device.value());
+  const double devices = mid(d.devices());
+  const perfmodel::accelerator& a = in.chip();
+  const char* which = "given";
+  std::string why = which;
+  if (!in.has("kv_link_bytes_per_s")) {
+    const bool fabric = default_cache_link(a, a, devices)->over_fabric;
+    which = fabric ? "fabric" : "host";
+    why = fabric
+              ? cat("the fabric (", name_of(a.fabric.kind), "), which joins all ", devices, " GPUs")
+              : cat("the link to the host (", name_of(a.host.kind), ")");
+    if (!fabric && a.fabric.exists())
+      why += cat("; the fabric joins ", a.fabric.ranks, " of ", devices, " GPUs");
+  }
+  out.facts["kv_link"] = which;
+  out.facts["kv_link_bytes_per_s"] = number_json("kv_link_bytes_per_s", rate);
+  const std::string text =
+      perfmodel::to_string(rate, perfmodel::exponents_of<perfmodel::bandwidth<>>(), 4);
+  out.notes.push_back({"link between pools", cat(text, " of each GPU: ", why)});
 }
 
 /// The speculation of a request; none where it has no drafts. Throws missing_key and inconsistent.

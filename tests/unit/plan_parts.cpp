@@ -70,6 +70,9 @@ TEST_CASE(
   CHECK(way(a, b, 2)->per_device == 25.0 * pm::GB_per_s);
   CHECK(way(a, b, 2)->latency == 2.0 * pm::us);
   CHECK(way(b, a, 2)->per_device == 25.0 * pm::GB_per_s);
+  CHECK(pm::default_cache_link(a, a, 8.0)->over_fabric);
+  CHECK_FALSE(pm::default_cache_link(a, a, 8.5)->over_fabric);
+  CHECK_FALSE(pm::default_cache_link(a, b, 2.0)->over_fabric);
   b.host = {};
   CHECK_FALSE(way(a, b, 2));
   CHECK_FALSE(way(b, b, 2));

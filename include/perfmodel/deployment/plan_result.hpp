@@ -96,23 +96,13 @@ inline speculation drafts_on(speculation s, const deployment& d) {
   return s;
 }
 
-/// The way of a cache between pools of so many devices together; none where nothing joins them. No fabric
-/// joins two kinds of chip: both ends are behind their hosts, and the slower one says how quick it is.
+/// The link between pools of `devices` GPUs in all: the request's, else default_cache_link.
 inline std::optional<cache_link> link_of(const plan_pools& pools, const accelerator& prompts,
                                          const accelerator& answers, int devices) {
   if (pools.link) return pools.link;
-  const auto over = [](const interconnect& l) -> std::optional<cache_link> {
-    if (!l.exists() || !l.bandwidth.is_stated()) return std::nullopt;
-    cache_link link{.per_device = l.bandwidth.quantity()};
-    if (l.latency.is_stated()) link.latency = l.latency.quantity();
-    return link;
-  };
-  const bool joined = answers.fabric.exists() && answers.fabric.ranks >= devices;
-  if (prompts.name == answers.name) return over(joined ? answers.fabric : answers.host);
-  const auto from = over(prompts.host), to = over(answers.host);
-  if (!from || !to) return std::nullopt;
-  return cache_link{.per_device = min(from->per_device, to->per_device),
-                    .latency = max(from->latency, to->latency)};
+  const auto link = default_cache_link(prompts, answers, static_cast<double>(devices));
+  if (!link) return std::nullopt;
+  return link->link;
 }
 
 inline const accelerator* named_in(const std::vector<accelerator>& all, const label& name) {

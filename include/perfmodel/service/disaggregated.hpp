@@ -1,6 +1,7 @@
 // A service whose prompts are computed by some replicas and whose answers by others.
 #pragma once
 
+#include <optional>
 #include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/service/serving_estimate.hpp>
@@ -37,6 +38,42 @@ struct basic_cache_link {
   }
 };
 using cache_link = basic_cache_link<>;
+
+/// The link that pools have by default, and which of the accelerator's links it is.
+template <Scalar T = double>
+struct basic_default_link {
+  basic_cache_link<T> link{};
+  bool over_fabric = false;  ///< else over the links to the hosts
+};
+using default_link = basic_default_link<>;
+
+/// The link of pools of `devices` GPUs in all, where none is given: the fabric, where both pools
+/// have one accelerator and its fabric joins all of them; else the link to the host, behind which
+/// the network is. Of two accelerators the lower bandwidth and the longer latency count. None
+/// where an accelerator states no such link. *Leaves out*: a network slower than the link to the
+/// host. *Test*: two pools of 4 H100, 450 GB/s of NVLink 4; of 4 and 8, the 63 GB/s of PCIe 5.
+template <Scalar T>
+constexpr std::optional<basic_default_link<T>> default_cache_link(
+    const basic_accelerator<T>& prefill, const basic_accelerator<T>& decode, double devices) {
+  const auto over = [](const basic_interconnect<T>& l) -> std::optional<basic_cache_link<T>> {
+    if (!l.exists() || !l.bandwidth.is_stated()) return std::nullopt;
+    basic_cache_link<T> link{.per_device = l.bandwidth.quantity()};
+    if (l.latency.is_stated()) link.latency = l.latency.quantity();
+    return link;
+  };
+  const bool one_kind = prefill.name == decode.name;
+  if (one_kind && decode.fabric.exists() && decode.fabric.ranks >= devices) {
+    const auto fabric = over(decode.fabric);
+    if (!fabric) return std::nullopt;
+    return basic_default_link<T>{*fabric, true};
+  }
+  const auto from = over(prefill.host), to = over(decode.host);
+  if (!from || !to) return std::nullopt;
+  if (one_kind) return basic_default_link<T>{*to, false};
+  return basic_default_link<T>{{.per_device = min(from->per_device, to->per_device),
+                                .latency = max(from->latency, to->latency)},
+                               false};
+}
 
 /// A pool that computes prompts and one that decodes, of the same model, each with its own layout,
 /// formats and even accelerator: {.prefill = {h100, 3}, .decode = {h200, 2}, .link = {50 * GB_per_s}}.
