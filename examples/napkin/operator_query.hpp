@@ -92,6 +92,15 @@ Operator<T> read_operator(inputs<T>& in) {
   return x;
 }
 
+/// The work of a demand, where a request has a measurement.
+template <perfmodel::Scalar T>
+void note_work(const inputs<T>& in, outcome<T>& out, const perfmodel::basic_demand<T>& d) {
+  if constexpr (std::same_as<T, double>) {
+    if (in.asked().find("measured_s") != nullptr && in.has("measured_s"))
+      out.work = perfmodel::achieved(in.chip(), d, 1.0 * perfmodel::second);
+  }
+}
+
 /// The time of an operator under a mode, what it computes and what it moves; `intensity` too.
 template <perfmodel::Scalar T, class Operator, class Mode>
 outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode,
@@ -104,6 +113,7 @@ outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode,
   out.add("bytes", "DRAM traffic", d.dram.total());
   if (intensity) out.add("flop_per_byte", "intensity", d.intensity());
   out.explain(e);
+  note_work(in, out, d);
   if constexpr (requires { mode.notes; }) out.log_sigma = perfmodel::stated_log_sigma(x, mode);
   if constexpr (requires { x.weights; }) {
     out.widens =

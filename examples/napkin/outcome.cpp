@@ -1,6 +1,7 @@
 #include "outcome.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <perfmodel/analysis/predict.hpp>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/units/text.hpp>
@@ -82,15 +83,82 @@ void note_measured(outcome<>& answer, const measurable_result& of, double measur
                               (!bound || possible ? "" : ": impossible, nothing runs faster")});
 }
 
-void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s) {
-  const auto ratio_to = [&](const outcome<>& of) {
-    for (const auto& r : of.results) {
-      if (std::string_view(r.key) == "time_s" || std::string_view(r.key) == "itl_s") {
-        return measured_s / r.value;
-      }
-    }
-    throw std::logic_error("no time to hold a measurement against");
+namespace {
+
+/// The result that a measurement of a time is held against.
+const result<double>& measured_result(const outcome<>& of) {
+  for (const auto& r : of.results) {
+    if (std::string_view(r.key) == "time_s" || std::string_view(r.key) == "itl_s") return r;
+  }
+  throw std::logic_error("no time to hold a measurement against");
+}
+
+std::string time_text(double seconds) {
+  return perfmodel::to_string(seconds, perfmodel::exponents_of<perfmodel::duration<>>());
+}
+std::string percent(double share) {
+  return perfmodel::detail::significant(100.0 * share, 3) + " %";
+}
+/// ", MFU 82.3 %", with MBU where nothing is multiplied; "" where the answer has neither.
+std::string use_text(const outcome<>& of) {
+  if (of.mfu > 0.0) return ", MFU " + percent(of.mfu);
+  return of.mbu > 0.0 ? ", MBU " + percent(of.mbu) : "";
+}
+
+/// The rates and shares of peak that the work has in the time measured. Returns them in words.
+std::string note_rates(outcome<>& answer, const perfmodel::achieved_rates& work,
+                       double measured_s) {
+  std::string words;
+  const auto rate = [&](const char* key, const char* label, double one, const auto& unit) {
+    if (!(one > 0.0) || !std::isfinite(one / measured_s)) return;
+    answer.facts[key] = number_json(key, one / measured_s);
+    const std::string text = perfmodel::to_string(one / measured_s, unit);
+    answer.notes.push_back({label, text});
+    words += (words.empty() ? "" : ", ") + text;
   };
+  const auto share = [&](const char* key, const char* label, double one, double of_answer) {
+    if (!(one > 0.0) || !std::isfinite(one / measured_s)) return;
+    const std::string name(label), text = percent(one / measured_s);
+    answer.facts[cat("measured_", key)] = number_json(key, one / measured_s);
+    answer.facts[key] = number_json(key, of_answer);
+    answer.notes.push_back({"  " + name + " of the measurement", text});
+    words += " (" + name + " " + text + ")";
+  };
+  using perfmodel::exponents_of;
+  rate("measured_flop_per_s", "measured rate", work.flop.value(),
+       exponents_of<perfmodel::flop_rate<>>());
+  share("mfu", "MFU", work.mfu, answer.mfu);
+  rate("measured_bytes_per_s", "measured bandwidth", work.dram.value(),
+       exponents_of<perfmodel::bandwidth<>>());
+  share("mbu", "MBU", work.mbu, answer.mbu);
+  return words;
+}
+
+/// Two lines: "Measured 310 us: 443 TFLOP/s (MFU 44.8 %), 325 GB/s (MBU 9.69 %)." and "Predicted
+/// 169 us (80 %: 153 us to 186 us), MFU 82.3 %; the bound is 139 us."
+std::string conclusion_of(const outcome<>& answer, const outcome<>& bound, double measured_s,
+                          const std::string& rates) {
+  const result<double>& of = measured_result(answer);
+  const double limit = measured_result(bound).value;
+  const std::string what = std::string_view(of.key) == "itl_s" ? "Measured ITL " : "Measured ";
+  std::string s = what + time_text(measured_s) + (rates.empty() ? "" : ": ") + rates;
+  if (measured_s < limit) s += ", impossible: below the bound of " + time_text(limit);
+  s += ".\n";
+  if (answer.calibrated) {
+    const perfmodel::time_range& r = answer.calibrated->range;
+    s += cat("Predicted ", time_text(of.value), " (80 %: ", time_text(r.low.value()), " to ",
+             time_text(r.high.value()), ")", use_text(answer), "; the bound is ", time_text(limit),
+             ".\n");
+  } else {
+    s += cat("The bound is ", time_text(limit), use_text(bound), ".\n");
+  }
+  return s;
+}
+
+}  // namespace
+
+void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s) {
+  const auto ratio_to = [&](const outcome<>& of) { return measured_s / measured_result(of).value; };
   const auto text = [](double x) { return perfmodel::detail::significant(x, 4); };
   if (answer.calibrated) {
     answer.facts["measured_over_predicted"] = number_json("measured_s", ratio_to(answer));
@@ -101,6 +169,8 @@ void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s)
   answer.facts["possible"] = over >= 1.0;
   answer.notes.push_back({"measured over bound",
                           text(over) + (over >= 1.0 ? "" : ": impossible, nothing runs faster")});
+  const std::string rates = bound.work ? note_rates(answer, *bound.work, measured_s) : "";
+  answer.conclusion = conclusion_of(answer, bound, measured_s, rates);
 }
 
 }  // namespace napkin

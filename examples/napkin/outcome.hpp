@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <perfmodel/core/estimate.hpp>
+#include <perfmodel/metrics.hpp>
 #include <perfmodel/scalar/traced.hpp>
 #include <string>
 #include <vector>
@@ -55,7 +56,10 @@ struct outcome {
   perfmodel::basic_terms<T> prompt_terms{};  ///< of a service: of a prompt alone
   bool feasible = true;
   std::string reason{};
-  double mfu = 0.0, mbu = 0.0;                  ///< shares of the peaks; 0 where the query has none
+  double mfu = 0.0, mbu = 0.0;  ///< shares of the peaks; 0 where the query has none
+  /// One GPU's work, as rates and shares of peak in 1 s; only with a measurement.
+  std::optional<perfmodel::achieved_rates> work{};
+  std::string conclusion{};                     ///< sentences, a line each, in front of the text
   std::optional<calibrated_note> calibrated{};  ///< of a calibrated answer
   json facts = json::object();                  ///< what else it says, key by key
   table_rows notes{};                           ///< the same as text, below the results
@@ -115,7 +119,9 @@ struct measurable_result {
 /// Adds what a measurement of a result is beside it. Throws missing_key where the request has no such result.
 void note_measured(outcome<>& answer, const measurable_result& of, double measured);
 
-/// Adds what a measurement of its time (in a service of itl_s) is beside the answer and its bound.
+/// Adds the ratios of a measurement of its time (in a service of itl_s) to the answer and its
+/// bound. With the work of the bound, also the measurement's own FLOP/s and B/s = work /
+/// measured_s, MFU and MBU. *Test*: 2 x 4096^3 FLOP in 310 us are 443 TFLOP/s, 44.8 % of 989.4.
 void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s);
 
 }  // namespace napkin

@@ -169,8 +169,12 @@ std::string results_text(const outcome<>& answer) {
     for (const auto& t : answer.terms) {
       rows.push_back({std::string("  ") + t.name, value_text(t.time.value(), in_seconds)});
     }
-    if (answer.mfu > 0.0) rows.push_back({"share of peak compute", share_text(answer.mfu)});
-    if (answer.mbu > 0.0) rows.push_back({"share of DRAM bandwidth", share_text(answer.mbu)});
+    const std::string whose = answer.conclusion.empty() ? ""
+                              : answer.calibrated       ? ", predicted"
+                                                        : ", at the bound";
+    if (answer.mfu > 0.0) rows.push_back({"share of peak compute" + whose, share_text(answer.mfu)});
+    if (answer.mbu > 0.0)
+      rows.push_back({"share of DRAM bandwidth" + whose, share_text(answer.mbu)});
   }
   if (answer.has_feasibility) {
     rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
@@ -210,7 +214,8 @@ std::string results_text(const outcome<>& answer) {
 }  // namespace
 
 std::string answer_text(const query& asked, const outcome<>& answer, const json& request) {
-  return answer.page.empty() ? headline(asked, request) + results_text(answer) : answer.page;
+  if (!answer.page.empty()) return answer.page;
+  return answer.conclusion + headline(asked, request) + results_text(answer);
 }
 
 std::string part_line(const std::string& part, std::string& before) {

@@ -173,6 +173,7 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
     out.add("time_s", "time", e.time);
     out.add("experts_touched", "experts touched", pm::experts_touched(x));
     out.explain(e);
+    note_work(in, out, demand_of(x));
     if constexpr (requires { mode.notes; }) out.log_sigma = pm::stated_log_sigma(x, mode);
     return out;
   }

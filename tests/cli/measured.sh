@@ -47,6 +47,60 @@ for query in "moe_ffn --accelerator h100_sxm --tokens 16 --hidden 2048 --interme
   [[ $answer == *'"measured_over_bound":'* ]] || fail "$query: held against nothing"
 done
 
+# The measurement's own rates and shares of peak. has <key> <expected> <tolerance> <answer>
+has() { near "$1" "$(number "$4" "$1")" "$2" "$3"; }
+# 2 x 4096^3 FLOP in 310 us are 443.35 TFLOP/s of 989.4; 3 x 4096^2 x 2 bytes 324.7 GB/s of 3350.
+own=(gemm --gpu h100_sxm --m 4096 --n 4096 --k 4096 --measured 310us)
+for mode in bound calibrated; do
+  answer=$("$napkin" "${own[@]}" --mode $mode --json)
+  has measured_flop_per_s 443.35e12 0.01e12 "$answer"
+  has measured_mfu 0.44810 1e-5 "$answer"
+  has measured_bytes_per_s 324.72e9 0.01e9 "$answer"
+  has measured_mbu 0.09693 1e-5 "$answer"
+  # Of the answer, next to them: a share of a time is that of the bound, over how much longer it takes.
+  time=$(number "$answer" time_s)
+  has mfu "$(awk -v t="$time" 'BEGIN { print 137438953472 / 989.4e12 / t }')" 1e-3 "$answer"
+  has mbu "$(awk -v t="$time" 'BEGIN { print 100663296 / 3.35e12 / t }')" 1e-3 "$answer"
+done
+text=$("$napkin" "${own[@]}")
+[[ $(head -n 2 <<<"$text" | sed -E 's/Predicted .* us \(80 %: .* us\), MFU [0-9.]+ %;/Predicted;/') == \
+  $'Measured 310 us: 443 TFLOP/s (MFU 44.8 %), 325 GB/s (MBU 9.69 %).\nPredicted; the bound is 139 us.' ]] ||
+  fail "the conclusion does not come first: $text"
+for line in 'measured rate +443 TFLOP/s' 'MFU of the measurement +44.8 %' 'measured bandwidth +325 GB/s' \
+  'MBU of the measurement +9.69 %' 'share of peak compute, predicted +8' 'share of DRAM bandwidth, predicted +1'; do
+  grep -qE "^ *$line" <<<"$text" || fail "no line '$line' in $text"
+done
+text=$("$napkin" "${own[@]}" --mode bound)
+[[ $(sed -n 2p <<<"$text") == 'The bound is 139 us, MFU 100 %.' ]] || fail "the bound does not come second: $text"
+grep -qE 'share of peak compute, at the bound +100 %' <<<"$text" || fail "whose share is it: $text"
+[[ $("$napkin" "${own[@]:0:9}" --json) != *mfu* ]] || fail 'no measurement, and its rates'
+text=$("$napkin" "${own[@]:0:9}" --measured 100us --mode bound)
+grep -q '^Measured 100 us: 1.37 PFLOP/s (MFU 139 %), 1.01 TB/s (MBU 30 %), impossible: below the bound of 139 us.$' <<<"$text" ||
+  fail "an impossible one: $text"
+# 2,147,483,648 bytes of cache and 2,097,152 of queries and results in 900 us; 4 x 64 x 8192 x 64 x 128 FLOP.
+answer=$("$napkin" "${decode[@]}" --measured 900us --json)
+has measured_mbu 0.7130 5e-4 "$answer"
+has measured_bytes_per_s 2388.4e9 2e9 "$answer"
+has measured_mfu 0.01929 2e-5 "$answer"
+# 4 x 4096^2 / 2 x 128 x 32 FLOP, causal, in 1 ms.
+answer=$("$napkin" attention_prefill --accelerator h100_sxm --batch 1 --tokens 4096 --query_heads 32 --kv_heads 8 --head_dim 128 \
+  --measured 1ms --json)
+has measured_mfu 0.1389 2e-4 "$answer"
+# Two tensors read and one written, of 1e9 elements of 2 bytes, in 2.5 ms.
+answer=$("$napkin" elementwise --accelerator h100_sxm --elements 1e9 --inputs 2 --outputs 1 --format bf16 --measured 2.5ms --json)
+has measured_bytes_per_s 2.4e12 1e6 "$answer"
+has measured_mbu 0.71642 1e-5 "$answer"
+[[ $answer != *measured_mfu* ]] || fail 'nothing is multiplied'
+# 69.50e9 parameters but for the embedding, 2 bytes each, and 1024 tokens of 327,680 bytes, over 8 GPUs in 12 ms.
+answer=$("$napkin" step --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --batch 1 --context 1024 --measured 12ms --json)
+has measured_mbu 0.4333 1e-3 "$answer"
+has measured_bytes_per_s 1.4515e12 3e9 "$answer"
+has measured_flop_per_s 1.470e12 0.01e12 "$answer"
+has measured_mfu 0.001486 1e-5 "$answer"
+# A service has no FLOP of its own: prompts and answers share its steps.
+text=$("$napkin" serving --model llama_3_8b --accelerator h100_sxm --input_tokens 1000 --output_tokens 100 --concurrency 16 --measured 20ms)
+grep -q '^Measured ITL 20 ms\.$' <<<"$(head -n 1 <<<"$text")" || fail "a service: $text"
+
 # Laws, by hand. against <measured over it> <what is possible, or nothing> <arguments...>
 against() {
   local over=$1 possible=$2 answer name=predicted
