@@ -29,6 +29,23 @@ struct unit_symbol {
 constexpr unit_symbol unit_symbols[] = {{"s", "munp", {1.0, {{1}}}},
                                         {"min", "", {60.0, {{1}}}},
                                         {"h", "", {3600.0, {{1}}}},
+                                        {"sec", "mun", {1.0, {{1}}}},
+                                        {"secs", "mun", {1.0, {{1}}}},
+                                        {"second", "", {1.0, {{1}}}},
+                                        {"seconds", "", {1.0, {{1}}}},
+                                        {"millisecond", "", {1e-3, {{1}}}},
+                                        {"milliseconds", "", {1e-3, {{1}}}},
+                                        {"microsecond", "", {1e-6, {{1}}}},
+                                        {"microseconds", "", {1e-6, {{1}}}},
+                                        {"\u00b5s", "", {1e-6, {{1}}}},  // micro sign
+                                        {"\u03bcs", "", {1e-6, {{1}}}},  // Greek mu
+                                        {"nanosecond", "", {1e-9, {{1}}}},
+                                        {"nanoseconds", "", {1e-9, {{1}}}},
+                                        {"mins", "", {60.0, {{1}}}},
+                                        {"minute", "", {60.0, {{1}}}},
+                                        {"minutes", "", {60.0, {{1}}}},
+                                        {"hour", "", {3600.0, {{1}}}},
+                                        {"hours", "", {3600.0, {{1}}}},
                                         {"B", "kKMGTPE", {1.0, {{0, 1}}}},
                                         {"bit", "kKMGTPE", {0.125, {{0, 1}}}},
                                         {"FLOP", "kKMGTPE", {1.0, {{0, 0, 1}}}},
@@ -79,10 +96,10 @@ inline std::string_view without_blanks(std::string_view s) {
 
 }  // namespace detail
 
-/// TB/s, USD/h, pJ/bit, ms.
+/// TB/s, USD/h, pJ/bit, ms, and /s for a rate of events.
 inline std::optional<unit_size> find_unit(std::string_view text) {
   const std::size_t slash = text.find('/');
-  const auto over = detail::one_unit_of(text.substr(0, slash));
+  const auto over = slash == 0 ? unit_size{} : detail::one_unit_of(text.substr(0, slash));
   if (!over || slash == text.npos) return over;
   const auto under = detail::one_unit_of(text.substr(slash + 1));
   if (!under) return {};
@@ -120,6 +137,21 @@ inline std::optional<double> parse_amount(std::string_view text, const unit_expo
   const auto u = find_unit(rest);
   if (!u || u->unit != unit) return {};
   return *x * u->factor;
+}
+
+/// Whether a text is a number other than 0 and nothing else: a latency so written has no unit.
+inline bool lacks_unit(std::string_view text) {
+  std::string_view rest;
+  const auto x = parse_number(detail::without_blanks(text), rest);
+  return x && *x != 0.0 && detail::without_blanks(rest).empty();
+}
+inline constexpr const char* latency_units = "ns, us, ms, s, min, h";
+/// The refusal of a latency without a unit, to follow the name of its key: "20, without a unit:
+/// 20 ms or 20 s? allowed: a number with its unit (ns, us, ms, s, min, h), such as 20ms".
+inline std::string two_readings(std::string_view text, const char* smaller = "ms") {
+  const std::string x(detail::without_blanks(text));
+  return cat(x, ", without a unit: ", x, ' ', smaller, " or ", x,
+             " s? allowed: a number with its unit (", latency_units, "), such as ", x, smaller);
 }
 
 /// "B/s", "Hz", "W", "USD/h": the unit that amounts of those exponents are written in; "" of a number.

@@ -86,6 +86,8 @@ double read_amount(const json_field& v, const pm::field_path& at, const pm::fiel
   if (v.raw().is_number() && !money) x = v.number();
   if (v.raw().is_string()) {
     const std::string text = v.text();
+    if (unit == pm::exponents_of<pm::duration<>>() && lacks_unit(text))
+      v.fail(json_fault::wrong_type, cat(v.name(), " is ", two_readings(text, "ns")));
     std::string_view rest = text;
     double share = 1.0;
     for (const auto& [words, part] : {std::pair{"one way", 1.0}, std::pair{"two way", 0.5}}) {
@@ -280,6 +282,20 @@ found_accelerator changed_accelerator(const found_accelerator& a, const json* se
   }
   name_apart(copy->spec, *a);
   return {copy, &copy->spec};
+}
+
+bool is_time_fact(std::string_view name) {
+  bool found = false;
+  auto each = [&](const pm::field_path& at, const pm::field&, const auto& value) {
+    if constexpr (requires { value.quantity(); }) {
+      using quantity = typename std::remove_cvref_t<decltype(value)>::quantity_type;
+      constexpr bool time = pm::exponents_of<quantity>() == pm::exponents_of<pm::duration<>>();
+      found = found || (time && at.is(name));
+    }
+  };
+  const pm::accelerator nothing;
+  each_value({}, each, nothing);
+  return found;
 }
 
 json accelerator_file_json(const pm::accelerator& a) {

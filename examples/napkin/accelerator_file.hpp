@@ -29,6 +29,9 @@ found_accelerator named_accelerator(std::string_view name);
 found_accelerator changed_accelerator(const found_accelerator& a, const json* set,
                                       const json* price);
 
+/// Whether a fact of that name is a time: dram.latency.
+bool is_time_fact(std::string_view name);
+
 /// What a file of the accelerator holds: each fact with its unit, basis and source.
 json accelerator_file_json(const perfmodel::accelerator& a);
 /// The same as text, a line for each fact.

@@ -193,7 +193,7 @@ json claim_from_command_line(const std::vector<std::string>& words) {
     const std::string name = said == "gpu" ? "accelerator" : said;
     const key* k = asked.find(name);
     const bool words_only = k == nullptr && name != "value" && name != "digits";
-    claim[name] = words_only ? json(text) : from_command_line(k, text);
+    claim[name] = words_only ? json(text) : from_command_line(k, text, cat("--", said));
   }
   return claim;
 }

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <perfmodel/hardware/number_format.hpp>
 
+#include "../common/amount.hpp"
+
 namespace napkin {
 
 std::string key::allowed() const {
@@ -19,10 +21,21 @@ std::string key::allowed() const {
 
 std::string key::allowed_unit() const {
   namespace pm = perfmodel;
-  if (unit == pm::exponents_of<pm::duration<>>()) return "; with its unit, or in s: 20ms";
+  if (is_time()) {
+    return cat("; with its unit (", latency_units, "), such as 20ms",
+               names_seconds(name) ? ", or in s" : "");
+  }
   if (unit == pm::exponents_of<pm::bytes<>>()) return "; with its unit, or in bytes: 80GB";
   if (unit == pm::exponents_of<pm::bandwidth<>>()) return "; with its unit, or in B/s: 50GB/s";
   return {};
+}
+
+bool key::is_time() const {
+  return unit == perfmodel::exponents_of<perfmodel::duration<>>();
+}
+
+bool names_seconds(std::string_view spelled) {
+  return spelled.ends_with("_s") || spelled.ends_with("-s");
 }
 
 key accelerator_key() {

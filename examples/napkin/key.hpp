@@ -48,9 +48,13 @@ struct key {
   }
 
   std::string allowed() const;
-  /// What the command line takes beside that: "; with its unit, or in s: 20ms".
+  /// The units that the command line takes: "; with its unit, or in B/s: 50GB/s".
   std::string allowed_unit() const;
+  bool is_time() const;
 };
+
+/// Whether a spelling of a key has its unit in it: itl_limit_s, itl-limit-s.
+bool names_seconds(std::string_view spelled);
 
 inline key number(const char* name, const char* help, const number_range& range) {
   return {.name = name, .help = help, .range = range};

@@ -7,6 +7,7 @@
 #include "audit.hpp"
 #include "batch.hpp"
 #include "calibrate.hpp"
+#include "command_line.hpp"
 #include "help.hpp"
 #include "listing.hpp"
 #include "output.hpp"
@@ -42,48 +43,12 @@ CLI::Validator a_path() {
           ""};
 }
 
-std::string key_help(const napkin::key& k) {
-  std::string help = std::string(k.help) + " [" + k.allowed() + k.allowed_unit() + "]";
-  if (!k.required && !k.fallback.empty()) help += napkin::cat(" (default ", k.fallback, ')');
-  if (k.required) help += " REQUIRED";
-  return help;
-}
-
-/// --input_tokens, and --input-tokens as well; for `napkin model`, the model alone too.
-std::string option_names(const napkin::query& asked, const napkin::key& k) {
-  const std::string name = k.name;
-  std::string hyphens = name;
-  std::replace(hyphens.begin(), hyphens.end(), '_', '-');
-  std::string names = "--" + name;
-  if (hyphens != name) names += ",--" + hyphens;
-  if (k.alias[0] != '\0') names += napkin::cat(",--", k.alias);
-  if (std::string_view(asked.name) == name) names += "," + name;
-  return names;
-}
-
-/// The words of a command line. A command that is not among them needs no options, only its line in
-/// the help.
-class words {
- public:
-  words(int argc, char** argv) : all_(argv, argv + argc) {}
-  bool mention(std::string_view name) const {
-    return std::find(all_.begin(), all_.end(), name) != all_.end();
-  }
-  /// The word at a place, where it is no option.
-  std::string_view at(std::size_t i) const {
-    return i < all_.size() && !all_[i].starts_with('-') ? all_[i] : std::string_view();
-  }
-
- private:
-  std::vector<std::string_view> all_;
-};
-
 /// A query on the command line: --key value for each of its keys. What is no key is kept, so that
 /// the request's own check answers it.
 class query_command {
  public:
-  query_command(CLI::App& parent, const napkin::query& asked, const words& said)
-      : asked_(asked), command_(parent.add_subcommand(asked.name, asked.help)) {
+  query_command(CLI::App& parent, const napkin::query& asked, const napkin::words& said)
+      : asked_(asked), said_(said), command_(parent.add_subcommand(asked.name, asked.help)) {
     if (said.mention(asked.name)) add_options();
   }
 
@@ -108,7 +73,8 @@ class query_command {
       const napkin::key& k = asked_.keys[i];
       if (options_[i]->count() == 0) continue;
       const bool bare = k.kind == napkin::key_kind::flag && values_[i].empty();
-      object[k.name] = napkin::from_command_line(&k, bare ? "true" : values_[i]);
+      object[k.name] = napkin::from_command_line(&k, bare ? "true" : values_[i],
+                                                 said_.spelling_among(napkin::spellings_of(k)));
     }
     for (const std::string& fact : set_) napkin::add_set(object, fact);
     if (price_option_ != nullptr && price_option_->count() > 0) {
@@ -124,8 +90,8 @@ class query_command {
     values_.resize(asked.keys.size());
     command_->allow_extras();
     for (std::size_t i = 0; i < asked.keys.size(); ++i) {
-      options_.push_back(command_->add_option(option_names(asked, asked.keys[i]), values_[i],
-                                              key_help(asked.keys[i])));
+      options_.push_back(command_->add_option(napkin::option_names(asked, asked.keys[i]),
+                                              values_[i], napkin::key_help(asked.keys[i])));
       options_.back()->type_name("");
       if (asked.keys[i].kind == napkin::key_kind::flag) options_.back()->expected(0, 1);
     }
@@ -175,6 +141,7 @@ class query_command {
   }
 
   const napkin::query& asked_;
+  const napkin::words& said_;
   CLI::App* command_;
   std::vector<std::string> values_{};
   std::vector<CLI::Option*> options_{};
@@ -189,7 +156,7 @@ class query_command {
 /// `napkin explain <query> ...`: a query's keys, and how much of its derivation is shown.
 class explain_command {
  public:
-  explain_command(CLI::App& parent, const napkin::query& asked, const words& said)
+  explain_command(CLI::App& parent, const napkin::query& asked, const napkin::words& said)
       : of_(parent, asked, said) {
     CLI::App* own = parent.get_subcommand(asked.name);
     own->add_option("--depth", options_.depth, "steps so far from the result [1 to 1000]")
@@ -217,7 +184,7 @@ class explain_command {
 /// `napkin explain plan --row N ...`: plan's keys, and which row of its table.
 class explain_row_command {
  public:
-  explain_row_command(CLI::App& parent, const words& said)
+  explain_row_command(CLI::App& parent, const napkin::words& said)
       : of_(parent, napkin::plan_keys(), said) {
     CLI::App* own = parent.get_subcommand(napkin::plan_keys().name);
     own->add_option("--row", row_, "of the table, from 1, cheapest first (default 1)")
@@ -243,7 +210,7 @@ class explain_row_command {
 /// `napkin sensitivity <query> --key value ...`: a query's keys, and what is asked of its answer.
 class sensitivity_command {
  public:
-  sensitivity_command(CLI::App& parent, const napkin::query& asked, const words& said)
+  sensitivity_command(CLI::App& parent, const napkin::query& asked, const napkin::words& said)
       : of_(parent, asked, said) {
     CLI::App* own = parent.get_subcommand(asked.name);
     const auto several = [own](const char* names, std::vector<std::string>& into,
@@ -281,7 +248,7 @@ class sensitivity_command {
 
 /// A command of each query.
 template <class Command>
-std::vector<std::unique_ptr<Command>> of_queries(CLI::App& parent, const words& said) {
+std::vector<std::unique_ptr<Command>> of_queries(CLI::App& parent, const napkin::words& said) {
   std::vector<std::unique_ptr<Command>> commands;
   for (const napkin::query& q : napkin::all_queries()) {
     commands.push_back(std::make_unique<Command>(parent, q, said));
@@ -475,7 +442,7 @@ struct commands {
   listing_command models{app, "models", "The models, with the source of their shapes"};
   std::string exported_model{};
 
-  explicit commands(const words& said)
+  explicit commands(const napkin::words& said)
       : queries(of_queries<query_command>(app, said)),
         planning(app, napkin::plan_keys(), said),
         explaining_row(*explaining, said) {
@@ -500,7 +467,7 @@ struct commands {
   }
 
   /// Throws unknown_query where the command, or that of explain or sensitivity, is none.
-  void check(const words& said) const {
+  void check(const napkin::words& said) const {
     for (const CLI::App* of : std::initializer_list<const CLI::App*>{&app, explaining, sensing}) {
       const bool outer = of == &app;
       const std::string_view name = said.at(outer ? 1 : 2);
@@ -556,7 +523,7 @@ struct commands {
 };
 
 int run(int argc, char** argv) {
-  const words said(argc, argv);
+  const napkin::words said(argc, argv);
   commands all(said);
   all.check(said);
   int status = success;

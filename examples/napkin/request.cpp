@@ -11,7 +11,11 @@ namespace napkin {
 
 namespace {
 
-json scalar_value(const key* declared, std::string_view text) {
+/// Throws wrong_type where a time has no unit, neither after the number nor in the spelling of its
+/// key.
+json scalar_value(const key* declared, std::string_view text, std::string_view spelled) {
+  if (declared != nullptr && declared->is_time() && !names_seconds(spelled) && lacks_unit(text))
+    throw error(code::wrong_type, cat(spelled, " is ", two_readings(text)));
   const unit_exponents unit = declared == nullptr ? unit_exponents{} : declared->unit;
   if (const auto x = parse_amount(text, unit)) return number_json("the value", *x);
   if (unit != unit_exponents{}) {
@@ -24,6 +28,10 @@ json scalar_value(const key* declared, std::string_view text) {
 }
 
 double checked_number(const key& k, const json_field& v) {
+  if (k.is_time() && v.raw().is_string() && lacks_unit(v.raw().get_ref<const std::string&>()))
+    v.fail(json_fault::wrong_type,
+           cat(k.name, " is \"", v.text(), "\", a text without a unit: ", v.text(), " ms or ",
+               v.text(), " s? allowed: a number of seconds"));
   const double x = v.raw().is_number() ? v.number() : 0.0;
   if (!v.raw().is_number()) v.refuse(json_fault::wrong_type, k.allowed());
   if (!k.range.holds(x)) v.refuse(json_fault::not_allowed, k.allowed());
@@ -293,15 +301,16 @@ const value& request::at(std::string_view name) const {
   return values_[static_cast<std::size_t>(k - asked_.keys.data())];
 }
 
-json from_command_line(const key* declared, const std::string& text) {
+json from_command_line(const key* declared, const std::string& text, std::string_view spelled) {
+  if (declared != nullptr && spelled.empty()) spelled = declared->name;
   if (declared != nullptr &&
       (declared->kind == key_kind::text || declared->kind == key_kind::word)) {
     return text;
   }
   const auto items = split(text, ',');
-  if (items.size() == 1) return scalar_value(declared, text);
+  if (items.size() == 1) return scalar_value(declared, text, spelled);
   json list = json::array();
-  for (const std::string_view item : items) list.push_back(scalar_value(declared, item));
+  for (const std::string_view item : items) list.push_back(scalar_value(declared, item, spelled));
   return list;
 }
 

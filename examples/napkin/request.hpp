@@ -61,8 +61,9 @@ class request {
 };
 
 /// The value of --name on the command line as JSON: a number, with a unit where the key has one;
-/// true or false; an array where there are commas; else a string.
-json from_command_line(const key* declared, const std::string& text);
+/// true or false; an array where there are commas; else a string. `spelled` is the key as it was
+/// written, by default its name. Throws wrong_type, where a time has no unit too.
+json from_command_line(const key* declared, const std::string& text, std::string_view spelled = {});
 /// Adds a --set to a request: fact=value. Throws wrong_type where it is none, inconsistent where the
 /// fact is set already.
 void add_set(json& request, std::string_view fact);

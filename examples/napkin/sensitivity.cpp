@@ -516,7 +516,10 @@ void add_range(json& ranges, const char* option, std::string_view text) {
                 cat(option, " is ", in_quotes(text), "; allowed: name=least..most, batch=1..512"));
   }
   const std::string name(text.substr(0, equals));
-  const auto end = [](std::string_view x) -> json {
+  const bool fact_in_time = is_time_fact(name);
+  const auto end = [&](std::string_view x) -> json {
+    if (fact_in_time && lacks_unit(x))
+      throw error(code::wrong_type, cat(option, " ", name, " is ", two_readings(x, "ns")));
     std::string_view rest;
     const auto number = parse_number(x, rest);
     return number && rest.empty() ? json(*number) : json(std::string(x));

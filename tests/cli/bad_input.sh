@@ -74,7 +74,6 @@ both=(--prefill_tensor_parallel 1 --decode_tensor_parallel 1)
 refuses 'PM-E031: prefill_ and decode_ keys lay out two pools' "${one[@]}" "${both[@]}" "${link[@]}" --tensor_parallel 2
 refuses 'PM-E031: drafts are of a service in one pool' "${one[@]}" "${both[@]}" "${link[@]}" --draft_length 2 --acceptance 0.5
 refuses 'PM-E004: decode_tensor_parallel is missing' "${one[@]}" --prefill_tensor_parallel 1 "${link[@]}"
-refuses 'PM-E004: kv_link_bytes_per_s is missing' "${one[@]}" "${both[@]}"
 refuses 'PM-E010: kv_link_bytes_per_s is 0; allowed: ' "${one[@]}" "${both[@]}" --kv_link_bytes_per_s 0
 refuses 'PM-E010: prefill_replicas is 0; allowed: ' "${one[@]}" "${both[@]}" "${link[@]}" --prefill_replicas 0
 refuses 'PM-E030: ' "${one[@]}" --prefill_tensor_parallel 3 --decode_tensor_parallel 1 "${link[@]}"
@@ -84,7 +83,7 @@ refuses 'PM-E010: measured_flop_per_s is 0; allowed: ' peak --accelerator h100_s
 refuses 'PM-E010: measured_bytes_per_s is 0; allowed: ' bus --bits 8 --transfers_per_s 1e9 --measured 0
 refuses 'PM-E010: measured_tokens_per_s is 0; allowed: ' throughput --streams 8 --itl_s 1 --measured 0
 refuses 'PM-E010: measured_per_s is 0; allowed: ' littles_law --latency_s 1 --bytes_per_s 1 --measured 0
-refuses 'PM-E004: measured_s is held against time_s, which these keys do not give' model_flop --parameters 1e9 --measured 1
+refuses 'PM-E004: measured_s is held against time_s, which these keys do not give' model_flop --parameters 1e9 --measured 1s
 refuses 'PM-E010: limit_share is 1; allowed: ' "${one[@]}" --limit_share 1
 # What prompts share: longer than they are, half said, too deep.
 refuses 'PM-E010: shared_tokens is 10; allowed: fewer than input_tokens' "${one[@]}" --shared_tokens 10

@@ -75,13 +75,13 @@ kv_capacity.set {"dram.capacity":6e10}
 plan.set dram.capacity=60GB
 price 9
 gpus 2
-ttft 1e-6
+ttft 1us
 ttft_percentile 99
-itl 1e-6
+itl 1us
 itl_percentile 99 50
-e2e 1e-6
+e2e 1us
 e2e_percentile 99
-longest_wait 1e-9
+longest_wait 1ns
 plan.engine sglang vllm
 formats fp8 bf16
 disaggregated true
@@ -155,8 +155,8 @@ some 4 >"$work/plans" <<END
 plan_closed $one --engine vllm --concurrency 64
 plan_open $one --engine vllm --requests_per_s 4
 plan_evicts $one --engine vllm --concurrency 500 --preemption recompute
-plan_targets $one --engine vllm --concurrency 64 --ttft 0.2 --itl 0.03 --e2e 15 --output_cv 0.5
-plan_pools --gpu h200_sxm --model llama_3_70b --gpus 16 --input_tokens 8192 --output_tokens 512 --formats fp8 --engine vllm --requests_per_s 2 --itl 0.015 --itl_percentile 99 --disaggregated --prefill_accelerator h100_sxm
+plan_targets $one --engine vllm --concurrency 64 --ttft 0.2s --itl 0.03s --e2e 15s --output_cv 0.5
+plan_pools --gpu h200_sxm --model llama_3_70b --gpus 16 --input_tokens 8192 --output_tokens 512 --formats fp8 --engine vllm --requests_per_s 2 --itl 15ms --itl_percentile 99 --disaggregated --prefill_accelerator h100_sxm
 plan_bound $one --mode bound --concurrency 500
 END
 
