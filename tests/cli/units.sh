@@ -17,8 +17,6 @@ refuses 'PM-E005: --measured is 5e-3, without a unit: 5e-3 ms or 5e-3 s? ' iron_
   --measured 5e-3
 refuses 'PM-E005: --measured is 310, without' explain "${gemm[@]}" --measured 310
 refuses 'PM-E005: --measured is 310, without' sensitivity "${gemm[@]}" --measured 310
-refuses 'PM-E005: --measured is 3, without' audit --quantity gemm --gpu h100_sxm --m 64 --n 64 --k 64 --value 3 --unit us \
-  --measured 3
 refuses 'is 600, without a unit: 600 ns or 600 s? '"$allowed 600ns" "${gemm[@]}" --set dram.latency=600
 refuses 'is 300, without a unit: 300 ns or 300 s? ' sensitivity "${gemm[@]}" --what-if dram.latency=300..900
 # A rate has no second reading.

@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/workload/model/transformer.hpp>
 
-namespace spec_json_test {
+namespace unit_spec_json {
 
 namespace pm = perfmodel;
 
@@ -91,4 +91,4 @@ TEST_CASE("lists and storage formats replace what reading begins with") {
   }
 }
 
-}  // namespace spec_json_test
+}  // namespace unit_spec_json
