@@ -97,6 +97,9 @@ has measured_mbu 0.4333 1e-3 "$answer"
 has measured_bytes_per_s 1.4515e12 3e9 "$answer"
 has measured_flop_per_s 1.470e12 0.01e12 "$answer"
 has measured_mfu 0.001486 1e-5 "$answer"
+# Rates beyond what a double holds are left out.
+answer=$("$napkin" "${own[@]:0:9}" --measured_s 1e-300 --json) || fail 'a measurement of 1e-300 s: exit status not 0'
+[[ $answer == *'"possible":false'* && $answer != *measured_flop_per_s* ]] || fail "a measurement of 1e-300 s: $answer"
 # A service has no FLOP of its own: prompts and answers share its steps.
 text=$("$napkin" serving --model llama_3_8b --accelerator h100_sxm --input_tokens 1000 --output_tokens 100 --concurrency 16 --measured 20ms)
 grep -q '^Measured ITL 20 ms\.$' <<<"$(head -n 1 <<<"$text")" || fail "a service: $text"
