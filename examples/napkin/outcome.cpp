@@ -93,16 +93,16 @@ const result<double>& measured_result(const outcome<>& of) {
   throw std::logic_error("no time to hold a measurement against");
 }
 
-std::string time_text(double seconds) {
+std::string short_time(double seconds) {
   return perfmodel::to_string(seconds, perfmodel::exponents_of<perfmodel::duration<>>());
 }
-std::string percent(double share) {
+std::string share_words(double share) {
   return perfmodel::detail::significant(100.0 * share, 3) + " %";
 }
 /// ", MFU 82.3 %", with MBU where nothing is multiplied; "" where the answer has neither.
 std::string use_text(const outcome<>& of) {
-  if (of.mfu > 0.0) return ", MFU " + percent(of.mfu);
-  return of.mbu > 0.0 ? ", MBU " + percent(of.mbu) : "";
+  if (of.mfu > 0.0) return ", MFU " + share_words(of.mfu);
+  return of.mbu > 0.0 ? ", MBU " + share_words(of.mbu) : "";
 }
 
 /// The rates and shares of peak that the work has in the time measured. Returns them in words.
@@ -118,7 +118,7 @@ std::string note_rates(outcome<>& answer, const perfmodel::achieved_rates& work,
   };
   const auto share = [&](const char* key, const char* label, double one, double of_answer) {
     if (!(one > 0.0) || !std::isfinite(one / measured_s)) return;
-    const std::string name(label), text = percent(one / measured_s);
+    const std::string name(label), text = share_words(one / measured_s);
     answer.facts[cat("measured_", key)] = number_json(key, one / measured_s);
     answer.facts[key] = number_json(key, of_answer);
     answer.notes.push_back({"  " + name + " of the measurement", text});
@@ -141,16 +141,16 @@ std::string conclusion_of(const outcome<>& answer, const outcome<>& bound, doubl
   const result<double>& of = measured_result(answer);
   const double limit = measured_result(bound).value;
   const std::string what = std::string_view(of.key) == "itl_s" ? "Measured ITL " : "Measured ";
-  std::string s = what + time_text(measured_s) + (rates.empty() ? "" : ": ") + rates;
-  if (measured_s < limit) s += ", impossible: below the bound of " + time_text(limit);
+  std::string s = what + short_time(measured_s) + (rates.empty() ? "" : ": ") + rates;
+  if (measured_s < limit) s += ", impossible: below the bound of " + short_time(limit);
   s += ".\n";
   if (answer.calibrated) {
     const perfmodel::time_range& r = answer.calibrated->range;
-    s += cat("Predicted ", time_text(of.value), " (80 %: ", time_text(r.low.value()), " to ",
-             time_text(r.high.value()), ")", use_text(answer), "; the bound is ", time_text(limit),
-             ".\n");
+    s += cat("Predicted ", short_time(of.value), " (80 %: ", short_time(r.low.value()), " to ",
+             short_time(r.high.value()), ")", use_text(answer), "; the bound is ",
+             short_time(limit), ".\n");
   } else {
-    s += cat("The bound is ", time_text(limit), use_text(bound), ".\n");
+    s += cat("The bound is ", short_time(limit), use_text(bound), ".\n");
   }
   return s;
 }
