@@ -182,31 +182,6 @@ std::string results_text(const outcome<>& answer) {
   return table(rows, "l") +
          (answer.calibrated ? prediction_text(answer.calibrated->profile)
           : answer.is_time  ? bound_text(answer)
-}
-
-std::string results_text(const outcome<>& answer) {
-  table_rows rows;
-  for (const auto& r : answer.results) {
-    number_json(r.key, r.value);  // refuses what is not finite
-    rows.push_back({r.label, value_text(r.value, r.unit)});
-    if (answer.calibrated) add_calibration(rows, r.key, *answer.calibrated);
-  }
-  rows.insert(rows.end(), answer.notes.begin(), answer.notes.end());
-  if (answer.calibrated) add_long(rows, "profile", text_of(answer.calibrated->profile));
-  if (answer.is_time) {
-    rows.push_back({"limited by", pm::name_of(answer.limiter)});
-    for (const auto& t : answer.terms) {
-      rows.push_back({std::string("  ") + t.name, value_text(t.time.value(), in_seconds)});
-    }
-    if (answer.mfu > 0.0) rows.push_back({"share of peak compute", share_text(answer.mfu)});
-    if (answer.mbu > 0.0) rows.push_back({"share of DRAM bandwidth", share_text(answer.mbu)});
-  }
-  if (answer.has_feasibility) {
-    rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
-  }
-  return table(rows, "l") +
-         (answer.calibrated ? prediction_text(answer.calibrated->profile)
-          : answer.is_time  ? bound_text(answer)
                             : "") +
          (answer.hint.empty() ? "" : cat("  ", answer.hint, ".\n"));
 }
