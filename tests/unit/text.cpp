@@ -81,6 +81,17 @@ TEST_CASE("prefixes end at pico and zetta") {
   CHECK(to_string(std::numeric_limits<double>::infinity() * pm::byte) == "inf B");
 }
 
+TEST_CASE("long times print in seconds and hours, and never in ks or Ms") {
+  CHECK(to_string(999.0 * pm::second) == "999 s");
+  CHECK(to_string(1234.0 * pm::second, 4) == "1234 s");
+  CHECK(to_string(9999.0 * pm::second, 4) == "9999 s");
+  CHECK(to_string(10800.0 * pm::second) == "3 h");
+  CHECK(to_string(-36000.0 * pm::second) == "-10 h");
+  CHECK(to_string(1.228e6 * pm::second, 4) == "341.1 h");  // 1.228e6 / 3600 = 341.11
+  CHECK(to_string(std::numeric_limits<double>::infinity() * pm::second) == "inf s");
+  CHECK(to_string(2000.0 * pm::byte / pm::second) == "2 kB/s");
+}
+
 TEST_CASE("products of units print their symbols") {
   CHECK(to_string(1_s * 1_s) == "1 s*s");
   CHECK(to_string(1.0 / (2_ms)) == "500/s");

@@ -93,14 +93,23 @@ constexpr bool is_clock(std::string_view name) {
   return name.ends_with("clock") || name.ends_with("clock_hz");
 }
 
+/// A time as text: from 10,000 s on in hours; never in ks or Ms, which read as ms.
+inline std::string time_text(double seconds, int digits) {
+  const double size = seconds < 0 ? -seconds : seconds;
+  if (!(size >= 999.5 && size < infinity)) return with_prefix(seconds, "s", "", digits);
+  return size < 1e4 ? significant(seconds, digits) + " s"
+                    : significant(seconds / 3600.0, digits) + " h";
+}
+
 }  // namespace detail
 
-/// A value in base units as text. Rates of money are printed per hour or per million tokens, rates
-/// of events per second. Hertz are for clocks: see clock_text.
+/// A value in base units as text. Long times are printed in hours, rates of money per hour or per
+/// million tokens, rates of events per second. Hertz are for clocks: see clock_text.
 inline std::string to_string(double value, const unit_exponents& unit, int digits = 3) {
   using detail::significant;
   const auto is = [&](std::array<signed char, 7> p) { return unit.power == p; };
   if (is({0, 0, 0, 0, 0, 0, 0})) return significant(value, digits);
+  if (is({1, 0, 0, 0, 0, 0, 0})) return detail::time_text(value, digits);
   if (is({-1, 0, 0, 0, 0, 0, 0})) return detail::events_per_second(value, digits);
   if (is({-1, 0, 0, 0, 0, 1, 0})) return detail::with_prefix(value, "W", "", digits);
   if (is({0, -1, 1, 0, 0, 0, 0})) return significant(value, digits + 1) + " FLOP/B";
