@@ -17,7 +17,8 @@ namespace perfmodel {
 
 /// The tricks, those that help most first, and what the service does with the best that go together:
 /// `combined` is asked of the service with all of them at once, `product` of their single gains is what
-/// they would bring if none took from another.
+/// they would bring if none took from another. Of an overloaded service the gains are ratios of the
+/// largest rates that it sustains: `sustained_now`, and with the best `sustained_then`.
 struct advice {
   serving_estimate now{};
   std::vector<trick> tricks{};
@@ -25,6 +26,7 @@ struct advice {
   double combined = 1.0;
   double product = 1.0;
   serving_estimate then{};
+  std::optional<request_rate<>> sustained_now{}, sustained_then{};
 
   const trick* find(std::string_view name) const {
     for (const trick& t : tricks) {
@@ -68,6 +70,7 @@ inline bool better(const adviser& a, const serving_estimate& now, const serving_
 inline void combine(advice& out, const adviser& a) {
   std::vector<const trick*> chosen;
   out.then = out.now;
+  out.sustained_now = out.sustained_then = a.sustained();
   for (const trick& t : out.tricks) {
     if (!worth_trying(t)) continue;
     std::vector<const trick*> more = chosen;
@@ -77,7 +80,13 @@ inline void combine(advice& out, const adviser& a) {
     if (with.pools && with.drafts) continue;
     try {
       const serving_estimate e = a.answer(with);
-      if (!better(a, out.then, e)) continue;
+      if (out.sustained_then) {
+        const request_rate<> rate = a.rate_of(with);
+        if (!(rate > (1.0 + 1e-3) * *out.sustained_then)) continue;
+        out.sustained_then = rate;
+      } else if (!better(a, out.then, e)) {
+        continue;
+      }
       out.then = e;
       chosen = more;
     } catch (const error&) {
@@ -88,6 +97,11 @@ inline void combine(advice& out, const adviser& a) {
     out.together.push_back(t->name);
     out.product *= t->gain;
   }
+  if (out.sustained_then) {
+    out.combined = *out.sustained_then / *out.sustained_now;
+    return;
+  }
+  if (!out.now.feasible) return;
   const double now = out.now.e2e.value(), then = out.then.e2e.value();
   if (now > 0.0 && then > 0.0 && std::isfinite(now) && std::isfinite(then))
     out.combined = now / then;
@@ -96,9 +110,10 @@ inline void combine(advice& out, const adviser& a) {
 }  // namespace detail
 
 /// Every trick beside a service that `ask` answers for. A gain is of the mean time of a whole request,
-/// waiting included: in a closed loop it is that of throughput too. The best set is found greedily: best
-/// first, each kept where the service with it and all before it is quicker still; of tricks that take no
-/// more devices.
+/// waiting included: in a closed loop it is that of throughput too. The gain of an overloaded open
+/// loop is of the largest rate that it sustains. A service that does not fit has no gains, only
+/// what makes it fit. The best set is found greedily: best first, each kept where the service with
+/// it and all before it is quicker still, of those that take no more devices.
 /// Leaves out: accuracy, which no time shows; sets that are better though a member alone is not.
 /// Errors: a field of the service or a target that cannot be; those of `ask` of the service as it is.
 /// Tests: each trick helps in one case and harms in one, by numbers from elsewhere; the set is as
@@ -125,7 +140,8 @@ inline advice advise(const advised_service& service, const service_answer& ask,
   add(memory_tricks(a));
   std::ranges::stable_sort(out.tricks, [](const trick& x, const trick& y) {
     const int i = detail::rank_of(x), j = detail::rank_of(y);
-    return i != j ? i < j : x.gain > y.gain;
+    if (i != j) return i < j;
+    return x.gain != y.gain ? x.gain > y.gain : x.e2e < y.e2e;
   });
   detail::combine(out, a);
   return out;

@@ -4,6 +4,7 @@
 #include <perfmodel/service/bound_of_disaggregated.hpp>
 #include <perfmodel/service/bound_of_service.hpp>
 #include <perfmodel/service/goodput.hpp>
+#include <perfmodel/service/overload.hpp>
 #include <perfmodel/service/prediction_of_disaggregated.hpp>
 #include <perfmodel/service/prediction_of_service.hpp>
 #include <perfmodel/service/speculative_service.hpp>

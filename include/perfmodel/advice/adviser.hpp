@@ -3,18 +3,32 @@
 
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <perfmodel/advice/trick.hpp>
 #include <perfmodel/service/bound_of_service.hpp>
+#include <perfmodel/service/overload.hpp>
 #include <perfmodel/service/targets.hpp>
 #include <utility>
 
 namespace perfmodel {
 
-/// A service as it is, and what asks again.
+/// A service as it is, and what asks again. An overloaded service has no latencies of a steady
+/// state: its gains are ratios of the largest rates that it sustains.
 class adviser {
  public:
   adviser(advised_service is, service_answer ask, service_targets targets = {})
-      : is_(std::move(is)), ask_(std::move(ask)), targets_(targets), now_(ask_(is_)) {}
+      : is_(std::move(is)), ask_(std::move(ask)), targets_(targets), now_(ask_(is_)) {
+    if (is_overloaded(now_)) sustained_ = rate_of(is_);
+  }
+  /// The adviser of another service, with the same objective and without targets.
+  adviser adviser_of(advised_service other) const {
+    adviser a = *this;
+    a.is_ = std::move(other);
+    a.targets_ = {};
+    a.now_ = a.ask_(a.is_);
+    if (sustained_) a.sustained_ = a.rate_of(a.is_);
+    return a;
+  }
 
   const advised_service& service() const { return is_; }
   const deployment& runs() const { return is_.runs; }
@@ -22,6 +36,23 @@ class adviser {
   const serving_estimate& now() const { return now_; }
   const service_targets& targets() const { return targets_; }
   serving_estimate answer(const advised_service& s) const { return ask_(s); }
+
+  /// The largest rate that the service sustains; none where it is not overloaded.
+  const std::optional<request_rate<>>& sustained() const { return sustained_; }
+  /// The largest rate that another service sustains with these requests.
+  request_rate<> rate_of(const advised_service& s) const {
+    advised_service at = s;
+    return sustainable_rate(s.load, [&](const service_load& load) {
+      at.load = load;
+      return ask_(at);
+    });
+  }
+  /// Whether another service beats the gain of `t`: by its rate where this one is overloaded.
+  bool outdoes(const advised_service& s, const serving_estimate& e, const trick& t) const {
+    if (sustained_) return rate_of(s) > t.gain * *sustained_;
+    if (!e.feasible) return false;
+    return t.has_ratio ? now_.e2e / e.e2e > t.gain : e.e2e < t.e2e;
+  }
 
   /// Sequences of one copy that decode at once, and what each has cached.
   double batch() const { return now_.batch > 1.0 ? now_.batch : 1.0; }
@@ -45,9 +76,11 @@ class adviser {
       const double devices = other.devices() / is_.devices();
       t.devices = in_use ? 1.0 / devices : devices;
       t.applies = true;
-      const serving_estimate& before = in_use ? e : now_;
-      const serving_estimate& after = in_use ? now_ : e;
-      compare(t, before, after);
+      if (sustained_) {
+        compare_rates(t, e, rate_of(other));
+      } else {
+        compare(t, in_use ? e : now_, in_use ? now_ : e);
+      }
       if (!in_use) t.apply = apply;
     } catch (const error& refused) {
       t.applies = false;
@@ -57,7 +90,8 @@ class adviser {
   }
 
   /// A trick that a service cannot be asked with: it takes so much from each of its steps and from a
-  /// prompt (below 0: adds).
+  /// prompt (below 0: adds). The time of an infeasible service is that of a request that waits for
+  /// nothing: its prompt and the steps of a full batch.
   trick saving(const trick_words& words, const duration<>& per_step, const duration<>& per_prompt,
                bool in_use) const {
     trick t = perfmodel::detail::named_trick(words);
@@ -65,7 +99,8 @@ class adviser {
     t.in_use = in_use;
     const double steps = std::fmax(is_.load.output_tokens - 1.0, 0.0);
     const double saved = steps * per_step.value() + per_prompt.value();
-    const double e2e = now_.e2e.value();
+    const double e2e =
+        now_.feasible ? now_.e2e.value() : now_.prefill.time.value() + steps * now_.itl.value();
     if (!(e2e > 0.0) || !std::isfinite(e2e)) return t;
     t.gain = in_use ? (e2e + saved) / e2e : e2e / std::fmax(e2e - saved, 1e-3 * e2e);
     if (!(t.gain > 1e-6)) t.gain = 1e-6;
@@ -78,8 +113,11 @@ class adviser {
     using perfmodel::detail::say;
     const bool fitted = bool(before.feasible), fits = bool(after.feasible);
     t.enables = fits && !fitted;
+    t.has_ratio = fitted;
+    if (t.enables) t.e2e = after.e2e;
     const double b = before.e2e.value(), a = after.e2e.value();
-    if (fits && b > 0.0 && a > 0.0 && std::isfinite(b) && std::isfinite(a)) t.gain = b / a;
+    if (fits && fitted && b > 0.0 && a > 0.0 && std::isfinite(b) && std::isfinite(a))
+      t.gain = b / a;
     if (!fits) {
       t.harmful = fitted;
       t.applies = false;
@@ -90,14 +128,38 @@ class adviser {
     t.harmful = !t.enables && (t.gain < 1.0 - 1e-3 || missed);
     t.why = say("a request takes ", after.e2e, " with it, ", before.e2e, " without; a token ",
                 after.itl, " and ", before.itl);
-    if (t.enables) t.why = say("without it: ", before.feasible.reason, "; ", t.why);
+    if (t.enables) {
+      t.why = say("infeasible without it: ", before.feasible.reason, "; with it a request takes ",
+                  after.e2e, ", a token ", after.itl);
+    }
     if (missed) t.why += "; a target is missed that is met without";
+  }
+
+  /// `e` and `rate` are of the other service: with `t`, or without it where it is in use.
+  void compare_rates(trick& t, const serving_estimate& e, const request_rate<>& rate) const {
+    using perfmodel::detail::say;
+    const request_rate<> with = t.in_use ? *sustained_ : rate;
+    const request_rate<> without = t.in_use ? rate : *sustained_;
+    if (!(with.value() > 0.0)) {
+      t.harmful = true;
+      t.applies = false;
+      t.why = say("it would not run: ", e.feasible.reason);
+      return;
+    }
+    t.has_ratio = without.value() > 0.0;
+    t.enables = t.in_use ? !t.has_ratio : bool(e.feasible);
+    if (t.has_ratio) t.gain = with / without;
+    t.harmful = t.gain < 1.0 - 1e-3;
+    t.why = t.has_ratio ? say("sustains ", with, " with it, ", without, " without; ",
+                              is_.load.rate(), " are offered")
+                        : say("infeasible without it: ", e.feasible.reason);
   }
 
   advised_service is_;
   service_answer ask_;
   service_targets targets_;
   serving_estimate now_;
+  std::optional<request_rate<>> sustained_{};
 };
 
 }  // namespace perfmodel

@@ -110,7 +110,7 @@ inline trick cache_in_fp8(const adviser& a) {
   }
   trick t = a.asked(words, [](advised_service& s) { s.runs.kv = number_format::fp8; });
   const auto step = step_bound(a.runs(), a.mean_pass());
-  if (t.gain < 1.005) t.harmful = true;
+  if (!t.enables && t.gain < 1.005) t.harmful = true;
   t.why += say("; of a step's bytes the cache takes ", step.terms.time_of("kv_cache"), ", weights ",
                step.terms.time_of("weights"));
   return t;

@@ -48,9 +48,11 @@ inline trick tensor_parallel(const adviser& a) {
   advised_service two = a.service();
   two.copies *= 2.0;
   const serving_estimate copies = a.answer(two);
-  const double gain = a.now().e2e / copies.e2e;
-  if (bool(copies.feasible) && gain > t.gain) t.harmful = true;
-  t.why += say("; two copies on as many devices: ", copies.e2e);
+  t.harmful = t.harmful || a.outdoes(two, copies, t);
+  t.why += a.sustained() ? say("; two replicas on as many devices: ", 2.0 * *a.sustained())
+           : copies.feasible
+               ? say("; two replicas on as many devices: ", copies.e2e)
+               : say("; two replicas on as many devices are infeasible: ", copies.feasible.reason);
   return t;
 }
 

@@ -44,6 +44,7 @@ inline void batches_by_bound(trick& t, const adviser& a) {
   const double longer = static_batch_stretch(a.batch(), a.load().output_cv);
   const duration<> before =
       e.e2e + (a.batch() - 1.0) * e.prefill.time + (longer - 1.0) * a.load().output_tokens * e.itl;
+  if (!a.now().feasible) return;
   t.gain = before / a.now().e2e;
   t.harmful = t.gain < 1.0 - 1e-3;
   t.why =
@@ -59,7 +60,7 @@ inline trick continuous_batching(const adviser& stated) {
   const bool assumed = varied.load.output_cv == 0.0;
   if (assumed) varied.load.output_cv = 1.0;
   const bool fixed = varied.load.scheduler == scheduling::static_batches;
-  const adviser a(varied, [&stated](const advised_service& s) { return stated.answer(s); });
+  const adviser a = stated.adviser_of(varied);
   const double at_once = stated.now().batch;
   trick t = a.asked(
       words,
@@ -89,7 +90,7 @@ inline trick paged_attention(const adviser& a) {
   t.why += say("; ", a.now().capacity, " sequences fit in blocks, ", reserved,
                " where each reserves ", longest, " tokens; waste ", 100.0 * paged_waste(mean, 16.0),
                " % against ", 100.0 * contiguous_waste(mean, longest), " %");
-  if (t.gain <= 1.0) t.harmful = true;
+  if (!t.enables && t.gain <= 1.0) t.harmful = true;
   return t;
 }
 
@@ -142,8 +143,12 @@ inline trick prefix_cache(const adviser& a) {
     return t;
   }
   trick t = a.asked(words, [](advised_service& s) { s.load.prefix_hit = 0.5; });
-  t.why = say("prefix_hit is 0: nothing is found. Were half of each prompt found, x",
-              t.applies ? t.gain : 1.0);
+  t.why = "prefix_hit is 0: nothing is found. Were half of each prompt found, ";
+  t.why += t.enables && !t.has_ratio ? std::string("the service would be feasible")
+                                     : say("x", t.applies ? t.gain : 1.0);
+  t.enables = false;
+  t.has_ratio = true;
+  t.e2e = {};
   t.gain = 1.0;
   t.applies = false;
   t.harmful = true;
@@ -201,7 +206,7 @@ inline trick disaggregation(const adviser& a) {
     });
     t.why += s.copies >= 2.0 ? say("; ", n, " of ", s.copies, " copies prefill")
                              : std::string("; half of the ranks prefill");
-    if (n == 1.0 || (t.applies && (!best.applies || t.gain > best.gain))) best = t;
+    if (n == 1.0 || outranks(t, best)) best = t;
   }
   return best;
 }

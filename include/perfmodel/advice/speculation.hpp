@@ -35,7 +35,7 @@ inline trick drafted(const adviser& a, const trick_words& words, drafter by, dou
     trick t = a.asked(words, [s](advised_service& other) { other.drafts = s; });
     t.why += say("; ", double(length), " drafted, ", acceptance, " kept of each, ", a.now().batch,
                  " sequences");
-    if (length == 1 || (t.applies && t.gain > best.gain)) best = t;
+    if (length == 1 || outranks(t, best)) best = t;
   }
   return best;
 }

@@ -38,16 +38,19 @@ struct advised_service {
 using service_answer = std::function<serving_estimate(const advised_service&)>;
 
 /// `gain`: the mean time of a whole request without the trick over that with it; 1 is nothing, below 1
-/// a loss. A trick that is `in_use` has its gain over doing without; of one that is not, `apply` puts
-/// it to a service, where the service can express it.
+/// a loss. An overloaded open loop has no such time: its gain is of the largest sustainable rate.
+/// One that is `in_use` has its gain over doing without; of one that is not, `apply` puts it to a
+/// service, where the service can express it.
 struct trick {
   const char* name = "";
   const char* family = "";
   bool applies = false;
   bool in_use = false;
-  bool enables = false;  ///< the service cannot be without it
-  double gain = 1.0;
-  double devices = 1.0;  ///< with it, over those without
+  bool enables = false;   ///< infeasible without it, feasible with it
+  bool has_ratio = true;  ///< false: infeasible without it, so that there is no time to compare
+  double gain = 1.0;      ///< 1 where there is no ratio
+  duration<> e2e{};       ///< mean time of a whole request with it, where it enables
+  double devices = 1.0;   ///< with it, over those without
   const char* costs = "";
   const char* harmful_when = "";
   bool harmful = false;
@@ -66,6 +69,13 @@ struct trick_words {
 };
 
 namespace detail {
+
+/// Whether `x` is the better choice of two: by feasibility, then by gain, then by time.
+inline bool outranks(const trick& x, const trick& y) {
+  if (x.applies != y.applies) return x.applies;
+  if (x.enables != y.enables) return x.enables;
+  return x.gain != y.gain ? x.gain > y.gain : x.e2e < y.e2e;
+}
 
 inline trick named_trick(const trick_words& w) {
   trick t;
@@ -87,6 +97,9 @@ inline void say_to(std::string& s, const std::string& x) {
   s += x;
 }
 inline void say_to(std::string& s, const duration<>& x) {
+  s += to_string(x, 3);
+}
+inline void say_to(std::string& s, const request_rate<>& x) {
   s += to_string(x, 3);
 }
 inline void say_to(std::string& s, const bytes<>& x) {
