@@ -1,4 +1,5 @@
 // napkin calibrate --runs: the engine of one's own service from a few of its benchmark runs.
+#include <algorithm>
 #include <cmath>
 #include <perfmodel/analysis/calibrate_service.hpp>
 #include <perfmodel/calibrated/catalog/service_spread.hpp>
@@ -54,7 +55,9 @@ std::string parameters_text(const pm::engine_profile& shipped,
   return table(rows, "lrrrr");
 }
 
-std::string error_text(const std::optional<double>& residual) {
+/// "overloaded", where the prediction of a run has no steady state.
+std::string error_text(const std::optional<double>& residual, const pm::feasibility& f) {
+  if (!f) return std::string_view(f.unit) == "req/s" ? "overloaded" : "does not fit";
   if (!residual) return "-";
   const double off = 100.0 * (std::exp(-*residual) - 1.0);
   return cat(off < 0.0 ? "" : "+", pm::detail::significant(off, 2), " %");
@@ -64,10 +67,17 @@ std::string runs_text(const std::vector<read_run>& runs, const pm::service_calib
   table_rows rows = {{"run", "ITL before", "after", "TTFT before", "after"}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     rows.push_back({runs[i].where.substr(runs[i].where.find_last_of('/') + 1),
-                    error_text(c.token_before[i]), error_text(c.token_after[i]),
-                    error_text(c.first_token_before[i]), error_text(c.first_token_after[i])});
+                    error_text(c.token_before[i], c.feasible_before[i]),
+                    error_text(c.token_after[i], c.feasible_after[i]),
+                    error_text(c.first_token_before[i], c.feasible_before[i]),
+                    error_text(c.first_token_after[i], c.feasible_after[i])});
   }
-  return table(rows, "lrrrr");
+  const auto out = std::ranges::count_if(c.feasible_before, [](const auto& f) { return !f; });
+  return table(rows, "lrrrr") + (out == 0
+                                     ? ""
+                                     : cat("  infeasible before: ", out, " of ", runs.size(),
+                                           out == 1 ? " run, which takes no part in the fit\n"
+                                                    : " runs, which take no part in the fit\n"));
 }
 
 /// What the runs leave open: pairs, and parameters of which they say little.

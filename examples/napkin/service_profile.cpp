@@ -2,6 +2,7 @@
 
 #include "accelerator_file.hpp"
 #include "catalogues.hpp"
+#include "outcome.hpp"
 
 #include <cmath>
 
@@ -29,12 +30,17 @@ json runs_json(const pm::service_calibration& c) {
     if (!residual) return nullptr;
     return number_json("error", std::exp(-*residual) - 1.0);
   };
+  const auto note = [](json& run, const char* key, const pm::feasibility& f) {
+    if (!f) run[key] = sentence(f);
+  };
   json runs = json::array();
   for (std::size_t i = 0; i < c.token_after.size(); ++i) {
     runs.push_back({{"itl_error_before", error(c.token_before[i])},
                     {"itl_error", error(c.token_after[i])},
                     {"ttft_error_before", error(c.first_token_before[i])},
                     {"ttft_error", error(c.first_token_after[i])}});
+    note(runs.back(), "infeasible_before", c.feasible_before[i]);
+    note(runs.back(), "infeasible", c.feasible_after[i]);
   }
   return runs;
 }

@@ -204,6 +204,33 @@ TEST_CASE("service calibration: runs that scatter widen what is said of further 
   CHECK(of_loud.first_token_log_sigma < 1.5 * of_quiet.first_token_log_sigma);
 }
 
+TEST_CASE("service calibration: a run that is overloaded as shipped takes no part",
+          "[calibrated]") {
+  const auto at_rate = [](double rate) {
+    return pm::service_load{.input_tokens = 2000,
+                            .output_tokens = 500,
+                            .arrivals = pm::open_loop{.rate = rate * pm::request / pm::second}};
+  };
+  std::vector<pm::service_run> runs = runs_of(shipped().engine);
+  for (pm::service_run& r : runs) r.itl = 1.1 * *r.itl;
+  const auto steady = pm::calibrate_service(runs, shipped(), spread);
+  // A finite benchmark of 100 requests per second: a queue of minutes, where a steady state has none.
+  runs.push_back({llama(), at_rate(100.0), 0.2 * pm::second, 300.0 * pm::second});
+  REQUIRE(!serving(llama(), runs.back().load, shipped()).feasible);
+  const auto found = pm::calibrate_service(runs, shipped(), spread);
+  CHECK(!found.feasible_before.back());
+  CHECK(bool(found.feasible_before.front()));
+  CHECK_FALSE(found.token_before.back());
+  CHECK_FALSE(found.first_token_before.back());
+  CHECK(found.posterior.shift == steady.posterior.shift);
+  CHECK(found.posterior.token_log_sigma == steady.posterior.token_log_sigma);
+  CHECK(found.posterior.first_token_log_sigma == steady.posterior.first_token_log_sigma);
+  const std::string alone = perfmodel_test::refusal(
+      [&] { (void)pm::calibrate_service(std::span(&runs.back(), 1), shipped(), spread); });
+  CHECK(alone.find("no run has a feasible prediction; run 1: requests arrive faster") !=
+        std::string::npos);
+}
+
 TEST_CASE("service calibration: what one load cannot tell apart", "[calibrated]") {
   // One batch size: time of a sequence and of a pass act alike on the time per token.
   pm::service_spread wide{

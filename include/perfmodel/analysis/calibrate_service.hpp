@@ -3,19 +3,23 @@
 
 #include <cmath>
 #include <perfmodel/analysis/service_search.hpp>
+#include <perfmodel/units/text.hpp>
 #include <utility>
 
 namespace perfmodel {
 
 /// What runs told. `told` is the share of each parameter's prior variance that they removed;
 /// `confused` are pairs whose errors are correlated beyond 0.9: the runs tell of the two together
-/// only. residual = ln(measured / predicted) of each run, none where it was not measured.
+/// only. residual = ln(measured / predicted) of each run, none where it was not measured or where
+/// its prediction is infeasible. A run that is infeasible before takes no part in the fit.
 struct service_calibration {
   using residuals = std::vector<std::optional<double>>;
   service_posterior posterior{};
   service_numbers told{};
   std::vector<std::pair<service_parameter, service_parameter>> confused{};
   residuals token_before{}, token_after{}, first_token_before{}, first_token_after{};
+  std::vector<feasibility> feasible_before{},
+      feasible_after{};  ///< whether predictions are feasible
 };
 
 namespace detail {
@@ -32,8 +36,11 @@ constexpr double few_runs(double runs) {
 inline double width_of(const service_search& s, const service_search::matrix& covariance,
                        std::size_t kind, const service_spread& spread) {
   double sum = 0.0, runs = 0.0;
-  for (std::size_t i = kind; i < s.predicted.size(); i += 2, runs += 1.0)
+  for (std::size_t i = kind; i < s.predicted.size(); i += 2) {
+    if (!s.takes_part(i / 2)) continue;
     sum += s.open(i, covariance);
+    runs += 1.0;
+  }
   const double width = std::sqrt(s.noise[kind] * s.noise[kind] + sum / runs);
   return spread.noise_runs ? width * few_runs(s.freedom(kind)) : width;
 }
@@ -56,6 +63,18 @@ inline void check_runs(std::span<const service_run> runs, const service_spread& 
   }
 }
 
+/// Refuses runs of which no prediction is feasible, with the first one's reason.
+inline void check_feasible(const std::vector<feasibility>& runs) {
+  for (const feasibility& f : runs) {
+    if (f.feasible) return;
+  }
+  const feasibility& f = runs.front();
+  unidentifiable(std::string("no run has a feasible prediction; run 1: ") + f.reason + ", " +
+                 significant(f.needed, 4) + " " + f.unit + " needed, " +
+                 significant(f.available, 4) + " " + f.unit +
+                 " available; allowed: runs at a concurrency, or at a rate that is sustained");
+}
+
 }  // namespace detail
 
 /// Moves the parameters of `silicon`'s engine as far as the runs tell: the x that minimises
@@ -68,9 +87,10 @@ inline void check_runs(std::span<const service_run> runs, const service_spread& 
 /// that tell of it a parameter stays as shipped; one with spread 0 always does.
 /// Sources: Gelman et al., "Bayesian Data Analysis", 3rd edition 2013, sections 2.5 and 4.1;
 /// Huber 1964, as fit_log_ratios.
-/// Leaves out: percentiles; correlations between the errors of runs.
-/// Errors: no runs, or one without a time (unidentifiable); runs of two accelerators or engines
-/// (inconsistent); fields out of range, with the number of the run.
+/// Leaves out: percentiles; correlations between the errors of runs; runs that the shipped profile
+/// predicts to be overloaded or not to fit.
+/// Errors: no runs, none that is feasible, or one without a time (unidentifiable); runs of two
+/// accelerators or engines (inconsistent); fields out of range, with the number of the run.
 /// Tests: a synthetic service's own parameters are found within two standard errors; one run with
 /// equal noise and prior moves halfway; the published services of tests/property/own_services.cpp.
 inline service_calibration calibrate_service(std::span<const service_run> runs,
@@ -78,7 +98,9 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
                                              const service_spread& spread) {
   detail::check_runs(runs, spread);
   detail::service_search search(runs, silicon, spread);
+  detail::check_feasible(search.feasible);
   service_calibration out;
+  out.feasible_before = search.feasible;
   out.token_before = search.residuals(0);
   out.first_token_before = search.residuals(1);
   search.descend();
@@ -86,6 +108,7 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
     search.learn_noise();
     search.descend();
   }
+  out.feasible_after = search.feasible;
   out.token_after = search.residuals(0);
   out.first_token_after = search.residuals(1);
 

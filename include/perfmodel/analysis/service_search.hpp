@@ -19,7 +19,8 @@ namespace perfmodel {
 namespace detail {
 
 /// The search for the most probable shift of the parameters. Rows 2 i and 2 i + 1 are of run i: its
-/// time per token, and its time to the first.
+/// time per token, and its time to the first. A run that is infeasible as shipped has no predicted
+/// latencies: its rows take no part.
 class service_search {
  public:
   static constexpr int n = static_cast<int>(service_parameters);
@@ -38,7 +39,14 @@ class service_search {
       measured_.push_back(r.ttft ? std::log(r.ttft->value()) : infinity);
     }
     move_to(vector::Zero());
+    shipped_ = feasible;
+    for (std::size_t i = 0; i < shipped_.size(); ++i) {
+      if (!shipped_[i]) measured_[2 * i] = measured_[2 * i + 1] = infinity;
+    }
+    move_to(vector(x));
   }
+  /// Whether a run takes part.
+  bool takes_part(std::size_t run) const { return bool(shipped_[run]); }
 
   /// Gauss and Newton's steps, halved until they lead downhill.
   void descend() {
@@ -94,11 +102,15 @@ class service_search {
     }
     return c;
   }
-  /// ln(measured / predicted) of the rows of a kind: 0 per token, 1 to the first.
+  /// ln(measured / predicted) of the rows of a kind: 0 per token, 1 to the first. None where the
+  /// run was not measured, or where its prediction is infeasible.
   std::vector<std::optional<double>> residuals(std::size_t kind) const {
     std::vector<std::optional<double>> out;
-    for (std::size_t i = kind; i < measured_.size(); i += 2) {
-      out.push_back(is_measured(i) ? std::optional(measured_[i] - predicted[i]) : std::nullopt);
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const auto& measured = kind == 0 ? runs_[i].itl : runs_[i].ttft;
+      const bool known = measured && feasible[i];
+      out.push_back(known ? std::optional(std::log(measured->value()) - predicted[2 * i + kind])
+                          : std::nullopt);
     }
     return out;
   }
@@ -108,6 +120,8 @@ class service_search {
   slopes slope;                     ///< of them
   double cost = 0.0;
   std::array<double, 2> noise;  ///< per token, and to the first
+
+  std::vector<feasibility> feasible{};  ///< feasibility of each run's prediction
 
  private:
   /// Beyond two standard deviations a row counts linearly: one bad run moves little.
@@ -122,7 +136,7 @@ class service_search {
     const auto p = static_cast<service_parameter>(j);
     return is_factor(p) ? -infinity : -value_of(silicon_.engine, p);
   }
-  std::vector<double> predict(const vector& at) const {
+  std::vector<double> predict(const vector& at, std::vector<feasibility>* fits = nullptr) const {
     service_numbers by{};
     for (int j = 0; j < n; ++j) by[static_cast<std::size_t>(j)] = at[j];
     calibrated own = silicon_;
@@ -130,6 +144,7 @@ class service_search {
     std::vector<double> out;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const serving_estimate s = serving(runs_[i].running, runs_[i].load, own);
+      if (fits != nullptr) fits->push_back(s.feasible);
       for (const double t : {s.itl.value(), s.ttft.value()}) {
         check_time("the prediction of run", t, i);
         out.push_back(std::log(t));
@@ -140,7 +155,8 @@ class service_search {
   void move_to(const vector& to) {
     x = to;
     for (int j = 0; j < n; ++j) x[j] = sigma(j) > 0.0 ? (std::max)(x[j], least(j)) : 0.0;
-    predicted = predict(x);
+    feasible.clear();
+    predicted = predict(x, &feasible);
     cost = 0.0;
     for (std::size_t i = 0; i < predicted.size(); ++i) {
       if (is_measured(i)) cost += huber_loss((measured_[i] - predicted[i]) / noise_of(i), outlier);
@@ -198,6 +214,7 @@ class service_search {
   calibrated silicon_;
   service_spread spread_;
   std::vector<double> measured_{};
+  std::vector<feasibility> shipped_{};  ///< feasibility of each run by the shipped parameters
 };
 
 }  // namespace detail
