@@ -160,6 +160,14 @@ std::string conclusion_of(const outcome<>& answer, const outcome<>& bound, doubl
 void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s) {
   const auto ratio_to = [&](const outcome<>& of) { return measured_s / measured_result(of).value; };
   const auto text = [](double x) { return perfmodel::detail::significant(x, 4); };
+  if (!answer.feasible || !bound.feasible) {
+    if (answer.calibrated) answer.facts["measured_over_predicted"] = nullptr;
+    answer.facts["measured_over_bound"] = nullptr;
+    answer.facts["possible"] = nullptr;
+    answer.notes.push_back({answer.calibrated ? "measured over predicted" : "measured over bound",
+                            "none: an infeasible answer has no time to compare with"});
+    return;
+  }
   if (answer.calibrated) {
     answer.facts["measured_over_predicted"] = number_json("measured_s", ratio_to(answer));
     answer.notes.push_back({"measured over predicted", text(ratio_to(answer))});

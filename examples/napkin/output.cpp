@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string>
 
+#include "infeasible.hpp"
 #include "short_steps.hpp"
 #include "summary.hpp"
 
@@ -74,14 +75,24 @@ json profile_json(const profile_note& p) {
 json answer_json(const outcome<>& answer, const json& request) {
   json out = json::object();
   if (const auto id = request.find("id"); id != request.end()) out["id"] = *id;
-  for (const auto& r : answer.results) out[r.key] = number_json(r.key, r.value);
+  for (const auto& r : answer.results) out[r.key] = value_json(answer, r);
   out.update(answer.facts);
   out["mode"] = answer.calibrated ? "calibrated" : "bound";
-  if (answer.calibrated) note_json(out, *answer.calibrated);
+  const bool none = answer.has_feasibility && !answer.feasible;
+  if (answer.calibrated) {
+    note_json(out, *answer.calibrated);
+    if (none) {
+      for (const auto& b : answer.calibrated->bounds) out[b.key] = nullptr;
+      for (const char* key : {"interval_80_s", "ttft_interval_80_s", "itl_interval_80_s"}) {
+        if (out.contains(key)) out[key] = nullptr;
+      }
+    }
+  }
   if (answer.is_time) {
     out["limiter"] = pm::name_of(answer.limiter);
     json terms = json::object();
-    for (const auto& t : answer.terms) terms[t.name] = number_json(t.name, t.time.value());
+    for (const auto& t : answer.terms)
+      terms[t.name] = none ? json() : number_json(t.name, t.time.value());
     out["terms"] = std::move(terms);
   }
   if (answer.has_feasibility) {
@@ -157,14 +168,20 @@ std::string prediction_text(const profile_note& profile) {
 
 std::string results_text(const outcome<>& answer) {
   table_rows rows;
+  const bool infeasible = answer.has_feasibility && !answer.feasible;
   for (const auto& r : answer.results) {
     number_json(r.key, r.value);  // refuses what is not finite
-    rows.push_back({r.label, value_text(r.value, r.unit)});
-    if (answer.calibrated) add_calibration(rows, r.key, *answer.calibrated);
+    const std::optional<double> x = value_in(answer, r);
+    if (x) {
+      rows.push_back({r.label, value_text(*x, r.unit)});
+      if (answer.calibrated) add_calibration(rows, r.key, *answer.calibrated);
+    } else if (r.label[0] != ' ') {  // percentiles have none where the mean has none
+      rows.push_back({r.label, no_value_text(answer, r)});
+    }
   }
   rows.insert(rows.end(), answer.notes.begin(), answer.notes.end());
   if (answer.calibrated) add_long(rows, "profile", text_of(answer.calibrated->profile));
-  if (answer.is_time) {
+  if (answer.is_time && !infeasible) {
     rows.push_back({"limited by", pm::name_of(answer.limiter)});
     for (const auto& t : answer.terms) {
       rows.push_back({std::string("  ") + t.name, value_text(t.time.value(), in_seconds)});
@@ -180,9 +197,10 @@ std::string results_text(const outcome<>& answer) {
     rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
   }
   return table(rows, "l") +
-         (answer.calibrated ? prediction_text(answer.calibrated->profile)
-          : answer.is_time  ? bound_text(answer)
-                            : "") +
+         (infeasible          ? ""
+          : answer.calibrated ? prediction_text(answer.calibrated->profile)
+          : answer.is_time    ? bound_text(answer)
+                              : "") +
          (answer.hint.empty() ? "" : cat("  ", answer.hint, ".\n"));
 }
 
@@ -190,7 +208,9 @@ std::string results_text(const outcome<>& answer) {
 
 std::string answer_text(const query& asked, const outcome<>& answer, const json& request) {
   if (!answer.page.empty()) return answer.page;
-  return answer.conclusion + headline(asked, request) + results_text(answer);
+  const std::string infeasible = conclusion_text(answer);
+  return (infeasible.empty() ? answer.conclusion : infeasible) + headline(asked, request) +
+         results_text(answer);
 }
 
 std::string part_line(const std::string& part, std::string& before) {
@@ -200,7 +220,7 @@ std::string part_line(const std::string& part, std::string& before) {
 }
 
 std::string explanation_text(const query& asked, const explanation& e, const json& request) {
-  std::string s = headline(asked, request);
+  std::string s = conclusion_text(e.answer) + headline(asked, request);
   table_rows rows;
   for (const auto& i : e.derivation.inputs)
     rows.push_back({i.name, "= " + i.value, "[" + i.source + "]"});

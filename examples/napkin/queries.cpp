@@ -3,6 +3,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "infeasible.hpp"
 #include "measured.hpp"
 #include "query.hpp"
 #include "summary.hpp"
@@ -126,6 +127,7 @@ outcome<> answer_of(const query& asked, const json& object, const given_profile*
   if (asked.part != profile_part::none && asked.find("measured_s") != nullptr)
     add_assumptions(answer, asked, object, profile);
   if (asked.part == profile_part::none) add_law_assumptions(answer, asked, object);
+  add_remedies(answer, asked, object, profile);
   return answer;
 }
 explanation explanation_of(const query& asked, const json& object, const given_profile* profile) {

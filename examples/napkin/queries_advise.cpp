@@ -3,6 +3,7 @@
 #include <perfmodel/advise.hpp>
 #include <perfmodel/serving.hpp>
 
+#include "infeasible.hpp"
 #include "queries_diagnose.hpp"
 #include "query.hpp"
 #include "service_keys.hpp"
@@ -66,7 +67,7 @@ json json_of(const pm::trick& t) {
           {"applies", t.applies},
           {"in_use", t.in_use},
           {"enables", t.enables},
-          {"gain", number_json("gain", t.gain)},
+          {"gain", t.has_ratio ? number_json("gain", t.gain) : json()},
           {"devices", number_json("devices", t.devices)},
           {"costs", t.costs},
           {"harmful_when", t.harmful_when},
@@ -74,8 +75,11 @@ json json_of(const pm::trick& t) {
           {"why", t.why}};
 }
 
-std::string verdict_of(const pm::trick& t) {
-  if (t.enables) return "needed";
+std::string verdict_of(const pm::trick& t, bool overloaded) {
+  if (t.enables) {
+    if (t.in_use) return overloaded ? "in use, needed" : "in use, needed to be feasible";
+    return overloaded ? "enough to be stable" : "enough to be feasible";
+  }
   if (t.harmful) return t.applies && t.gain >= 1.0 - 1e-3 ? "no use here" : "harms here";
   if (!t.applies) return t.in_use ? "in use" : "not here";
   return t.in_use ? "in use" : t.gain > 1.0 + 1e-3 ? "helps" : "nothing";
@@ -84,31 +88,65 @@ std::string verdict_of(const pm::trick& t) {
 void add_text(outcome<>& out, const pm::advice& a) {
   const auto ratio = [](double x) { return cat("x", pm::detail::significant(x, 3)); };
   for (const pm::trick& t : a.tricks) {
-    out.notes.push_back({t.name, cat(ratio(t.gain), ", ", verdict_of(t), ": ", t.why)});
+    const std::string gain = t.has_ratio ? ratio(t.gain) + ", " : "";
+    out.notes.push_back(
+        {t.name, cat(gain, verdict_of(t, a.sustained_now.has_value()), ": ", t.why)});
   }
   std::string names;
   for (const std::string& n : a.together) names += (names.empty() ? "" : " + ") + n;
   out.notes.push_back({"best together", names.empty() ? "nothing" : names});
+  if (!a.now.feasible && !a.sustained_now) {
+    out.notes.push_back({"  gain", a.then.feasible ? "the service is feasible with them"
+                                                   : "none: the service is infeasible"});
+    return;
+  }
+  const std::string of_rate = a.sustained_then ? cat(" in the largest sustainable rate (",
+                                                     pm::to_string(*a.sustained_then, 4), ")")
+                                               : "";
   out.notes.push_back(
-      {"  gain", cat(ratio(a.combined), ", asked with all of them; the product would be ",
+      {"  gain", cat(ratio(a.combined), of_rate, ", asked with all of them; the product would be ",
                      ratio(a.product))});
 }
 
-outcome<> answered(const pm::advice& a) {
+/// Ratios of times or of rates; none where the service does not fit, and so has neither.
+void add_gains(outcome<>& out, const pm::advice& a) {
+  if (a.sustained_then)
+    out.facts["combined_sustainable_requests_per_s"] =
+        number_json("combined_sustainable_requests_per_s", a.sustained_then->value());
+  if (!a.then.feasible) out.facts["combined_feasible"] = false;
+  out.facts["objective"] = a.sustained_now
+                               ? "sustainable_requests_per_s: the largest rate that the service "
+                                 "sustains; overloaded, it has no time of a request"
+                               : "e2e_s: the mean time of a whole request, waiting included";
+  const bool has_ratio = a.now.feasible || a.sustained_now;
+  out.facts["product_of_gains"] = has_ratio ? number_json("product_of_gains", a.product) : json();
+}
+
+template <class Mode>
+outcome<> answered(const pm::advised_service& s, const pm::service_targets& targets,
+                   const Mode& mode) {
+  const pm::service_answer ask = asks(mode);
+  const pm::advice a = pm::advise(s, ask, targets);
   outcome<> out;
   out.add("e2e_s", "a request now, mean", a.now.e2e);
   out.add("ttft_s", "  time to first token", a.now.ttft);
   out.add("itl_s", "  inter-token latency", a.now.itl);
   out.add("combined_e2e_s", "a request with the best together", a.then.e2e);
   out.add("combined_gain", "gain of the best together", a.combined);
-  out.facts["objective"] = "e2e_s: the mean time of a whole request, waiting included";
-  out.facts["product_of_gains"] = number_json("product_of_gains", a.product);
+  add_gains(out, a);
   out.facts["combined"] = a.together;
   json tricks = json::array();
   for (const pm::trick& t : a.tricks) tricks.push_back(json_of(t));
   out.facts["tricks"] = std::move(tricks);
   add_text(out, a);
   out.set(a.now.feasible);
+  if (a.sustained_now) {
+    note_overload(out, s.load, 1.0, s.devices(), [&](const pm::service_load& load) {
+      pm::advised_service at = s;
+      at.load = load;
+      return ask(at);
+    });
+  }
   return out;
 }
 
@@ -124,13 +162,13 @@ outcome<> advise_answer(const request& r, const calibration* c) {
   }
   if (in.has("itl_limit_s")) targets.itl = pm::latency_target{in.plain("itl_limit_s") * pm::second};
   if (c == nullptr) {
-    outcome<> out = answered(pm::advise(s, asks(data_sheets), targets));
+    outcome<> out = answered(s, targets, data_sheets);
     const std::vector<std::string> all = left_out_of_bound(r, s.pools.has_value());
     if (!all.empty()) out.facts["left_out"] = all;
     return out;
   }
   const pm::calibrated silicon = silicon_of(*c, in);
-  outcome<> out = answered(pm::advise(s, asks(silicon), targets));
+  outcome<> out = answered(s, targets, silicon);
   out.pools = s.pools.has_value();
   const outcome<> bound = [&] {
     const pm::serving_estimate e = asks(data_sheets)(s);

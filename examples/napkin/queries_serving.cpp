@@ -3,6 +3,7 @@
 #include <perfmodel/serving.hpp>
 #include <perfmodel/units/text.hpp>
 
+#include "infeasible.hpp"
 #include "query.hpp"
 #include "service_keys.hpp"
 
@@ -79,6 +80,7 @@ struct serving {
       if constexpr (std::same_as<Mode, bound_mode>) note_left_out(out, in, false);
       out.set(of_all_copies(s.feasible, copies, share, mode, serve));
       add_largest_rate(out, in, share, copies, serve);
+      add_overload(out, s, share, copies, T(copies * double(d.layout.ranks())), serve);
       return out;
     };
     if (!drafts) {
@@ -114,6 +116,7 @@ struct serving {
     if constexpr (std::same_as<Mode, bound_mode>) note_left_out(out, in, true);
     out.set(s.feasible);
     add_largest_rate(out, in, l, T(1.0), serve);
+    add_overload(out, s, l, T(1.0), d.devices(), serve);
     return out;
   }
 
@@ -226,6 +229,15 @@ struct serving {
     }
   }
 
+  /// Adds the largest sustainable rate where requests arrive faster than they are completed.
+  template <pm::Scalar T, class S, class Serve>
+  static void add_overload(outcome<T>& out, const S& s, const pm::basic_service_load<T>& share,
+                           const T& copies, const T& gpus, const Serve& serve) {
+    if constexpr (std::same_as<T, double>) {
+      if (pm::is_overloaded(s)) note_overload(out, share, copies, gpus, serve);
+    }
+  }
+
   template <pm::Scalar T>
   static void note_drafts(outcome<T>& out, const inputs<T>& in) {
     if (in.has("acceptance")) return;
@@ -266,6 +278,7 @@ struct serving {
     using pm::mid;
     if (in.has("itl_limit_s") && mid(s.itl.value()) > in.plain("itl_limit_s")) return 0.0;
     if (!in.has("ttft_limit_s")) return 1.0;
+    if (pm::is_overloaded(s)) return 0.0;
     return s.first_token.share_within(in.plain("ttft_limit_s") * pm::second);
   }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "../common/amount.hpp"
+#include "infeasible.hpp"
 #include "output.hpp"
 #include "summary.hpp"
 #include "uncertainty.hpp"
@@ -13,7 +14,8 @@ namespace napkin {
 
 namespace {
 
-constexpr double small_step = 1e-4;  ///< relative, of a number that may be any
+constexpr double small_step = 1e-4;                     ///< relative, of a number that may be any
+constexpr double no_end = perfmodel::detail::infinity;  ///< a time that grows without bound
 
 struct input {
   std::string name{};
@@ -93,9 +95,10 @@ class chosen_result {
     if (name_.empty()) throw error(error_code::unknown_name, "the query answers with no number");
   }
   const std::string& name() const { return name_; }
-  double of(const outcome<>& answer) const {
+  /// None of a time that an infeasible answer does not have.
+  std::optional<double> of(const outcome<>& answer) const {
     for (const auto& r : answer.results) {
-      if (name_ == r.key) return r.value;
+      if (name_ == r.key) return value_in(answer, r);
     }
     throw error(error_code::inconsistent, cat(name_, " is not answered there"));
   }
@@ -104,12 +107,12 @@ class chosen_result {
   std::string name_{};
 };
 
-/// The result with an input at a value; nothing where the request is refused there.
+/// The result with an input at a value; nothing where the request is refused or infeasible there.
 std::optional<double> result_at(const answers_beside& answers, const chosen_result& result,
                                 const json& object, const input& x, double value) {
   try {
-    const double y = result.of(answers(with_number(object, x, value)));
-    return std::isfinite(y) && y > 0.0 ? std::optional(y) : std::nullopt;
+    const auto y = result.of(answers(with_number(object, x, value)));
+    return y && std::isfinite(*y) && *y > 0.0 ? y : std::nullopt;
   } catch (const error&) {
     return {};
   }
@@ -210,9 +213,10 @@ double weight_of(const json& line) {
 json elasticities_of(const answers_beside& answers, const chosen_result& result, const json& object,
                      const std::vector<input>& inputs) {
   std::vector<json> all;
-  const double now = result.of(answers(object));
+  const std::optional<double> now = result.of(answers(object));
+  if (!now) return json::array();
   for (const input& x : inputs) {
-    if (auto line = line_of(answers, result, object, x, now)) all.push_back(std::move(*line));
+    if (auto line = line_of(answers, result, object, x, *now)) all.push_back(std::move(*line));
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const json& a, const json& b) { return weight_of(a) > weight_of(b); });
@@ -337,7 +341,9 @@ json crossovers_of(const answers_beside& answers, const chosen_result& result, c
       if (!others) return answer.is_time ? perfmodel::name_of(answer.limiter) : "";
       json over = other;
       if (!x.is_fact) over[x.name] = there[x.name];  // a fact is the first accelerator's
-      return result.of(answer) <= result.of((*others)(over)) ? "this is less" : "the other is less";
+      const double here = result.of(answer).value_or(no_end);
+      const double there_s = result.of((*others)(over)).value_or(no_end);
+      return here <= there_s ? "this is less" : "the other is less";
     });
     for (const json& c : found) all.push_back(c);
   }
@@ -357,18 +363,27 @@ json what_if_of(const answers_beside& answers, const chosen_result& result, cons
     const input& x = named_input(inputs, name, "what_if");
     named.push_back({&x, ends_of(range, x, "what_if")});
   }
-  const auto of = [&](const json& changed) { return result.of(answers(changed)); };
+  const auto of = [&](const json& changed) { return result.of(answers(changed)).value_or(no_end); };
+  const auto written = [](const char* key, double x) -> json {
+    return x < no_end ? number_json(key, x) : json();
+  };
+  const auto high_of = [](const json& x) {
+    return x["high"].is_null() ? no_end : x["high"].get<double>();
+  };
   std::vector<json> alone;
   for (const auto& [x, ends] : named) {
     const double a = of(with(object, *x, ends.first)), b = of(with(object, *x, ends.second));
     alone.push_back({{"input", x->name},
-                     {"low", number_json("low", std::min(a, b))},
-                     {"high", number_json("high", std::max(a, b))}});
+                     {"low", written("low", std::min(a, b))},
+                     {"high", written("high", std::max(a, b))}});
   }
-  std::stable_sort(alone.begin(), alone.end(), [](const json& a, const json& b) {
-    return a["high"].get<double>() - a["low"].get<double>() >
-           b["high"].get<double>() - b["low"].get<double>();
-  });
+  // Ranges without an end come first.
+  const auto width_of = [&](const json& x) {
+    const double high = high_of(x);
+    return high < no_end ? high - x["low"].get<double>() : high;
+  };
+  std::stable_sort(alone.begin(), alone.end(),
+                   [&](const json& a, const json& b) { return width_of(a) > width_of(b); });
   double least = 0.0, most = 0.0;
   for (std::size_t corner = 0; corner < (std::size_t{1} << named.size()); ++corner) {
     json changed = object;
@@ -380,8 +395,7 @@ json what_if_of(const answers_beside& answers, const chosen_result& result, cons
     least = corner == 0 ? y : std::min(least, y);
     most = corner == 0 ? y : std::max(most, y);
   }
-  return {
-      {"low", number_json("low", least)}, {"high", number_json("high", most)}, {"alone", alone}};
+  return {{"low", written("low", least)}, {"high", written("high", most)}, {"alone", alone}};
 }
 
 void check_keys(const json& object) {
@@ -463,13 +477,19 @@ json sensitivity_json(const json& object, const given_profile* profile) {
   json out = json::object();
   if (object.contains("id")) out["id"] = object["id"];
   out["key"] = result.name();
-  out["value"] = number_json("value", result.of(now));
+  const std::optional<double> value = result.of(now);
+  out["value"] = value ? number_json("value", *value) : json();
+  if (!value) {
+    out["feasible"] = false;
+    out["reason"] = now.reason;
+    out["conclusion"] = conclusion_text(now);
+  }
   out["elasticities"] = elasticities_of(answers, result, of, inputs);
   if (object.contains("crossover"))
     out["crossovers"] = crossovers_of(answers, result, of, inputs, object, profile);
   if (object.contains("what_if"))
     out["what_if"] = what_if_of(answers, result, of, inputs, object["what_if"]);
-  if (now.calibrated) {
+  if (now.calibrated && value) {
     const auto c = calibration_of_request(asked, answers.base(), mode_in(of));
     out["interval"] = result.name() == std::string_view("ttft_s") && now.calibrated->first_token
                           ? width_json({"ttft_s",
@@ -484,11 +504,13 @@ json sensitivity_json(const json& object, const given_profile* profile) {
 
 std::string sensitivity_text(const json& object, const json& found) {
   const auto number = [](const json& x) {
-    return perfmodel::detail::significant(x.get<double>(), 4);
+    return x.is_null() ? std::string("infeasible")
+                       : perfmodel::detail::significant(x.get<double>(), 4);
   };
-  std::string s = cat(query_of(object["of"]).name, ": ", found["key"].get<std::string>(), " ",
-                      number(found["value"]), "\n");
-  s += elasticities_table(found["elasticities"]);
+  std::string s = found.contains("conclusion") ? found["conclusion"].get<std::string>() : "";
+  s += cat(query_of(object["of"]).name, ": ", found["key"].get<std::string>(), " ",
+           number(found["value"]), "\n");
+  if (!found["value"].is_null()) s += elasticities_table(found["elasticities"]);
   if (found.contains("interval")) s += width_text(found["interval"]);
   if (found.contains("crossovers")) {
     if (found["crossovers"].empty()) s += "  nothing changes there\n";

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <perfmodel/units/text.hpp>
 
+#include "infeasible.hpp"
 #include "output.hpp"
 #include "short_steps.hpp"
 #include "summary_parts.hpp"
@@ -173,7 +174,6 @@ std::string head_text(const outcome<>& answer) {
     }
     s += wrapped(line, 2);
   }
-  if (answer.has_feasibility && !answer.feasible) s += wrapped("not feasible: " + answer.reason, 2);
   return s;
 }
 
@@ -343,22 +343,41 @@ json summary_json(const summary& s) {
   return {{"parts", std::move(parts)}, {"sources", s.sources}};
 }
 
+namespace {
+
+/// The request at a rate that the service sustains; as it is, where it is not overloaded.
+json at_sustained_rate(const json& object, const outcome<>& answer) {
+  json there = object;
+  if (is_overloaded(answer) && answer.facts.contains("near_saturation"))
+    there["requests_per_s"] = answer.facts["near_saturation"]["requests_per_s"];
+  return there;
+}
+
+}  // namespace
+
 json explain_json(const query& asked, const json& object, const given_profile* profile) {
-  const explanation e = explanation_of(asked, object, profile);
+  const outcome<> answer = answer_of(asked, object, profile);
+  const json shown = at_sustained_rate(object, answer);
+  const explanation e = explanation_of(asked, shown, profile);
   json out = {{"query", asked.name}};
   out.update(derivation_json(e.derivation));
-  json result = answer_json(e.answer, object);
-  const summary s = summary_of_passes(asked, object, profile, result);
+  json result = answer_json(shown == object ? e.answer : answer, object);
+  const summary s = summary_of_passes(asked, shown, profile, result);
   if (!s.parts.empty()) out["summary"] = summary_json(s);
+  if (shown != object) out["explained_at"] = {{"requests_per_s", shown["requests_per_s"]}};
   out["result"] = std::move(result);
   return out;
 }
 
 std::string explain_text(const query& asked, const json& object, const given_profile* profile,
                          const explain_options& options) {
+  const outcome<> answer = answer_of(asked, object, profile);
+  const json shown = at_sustained_rate(object, answer);
+  if (shown != object)
+    return cat(conclusion_text(answer), "Explained at a rate that is sustained:\n",
+               explain_text(asked, shown, profile, options));
   if (options.all && !options.markdown)
     return explanation_text(asked, explanation_of(asked, object, profile), object);
-  const outcome<> answer = answer_of(asked, object, profile);
   const json as_json = answer_json(answer, object);  // refuses what is not finite
   const summary s = summary_of_passes(asked, object, profile, as_json);
   if (s.parts.empty() || options.depth > 0 || options.all) {
@@ -369,7 +388,9 @@ std::string explain_text(const query& asked, const json& object, const given_pro
   }
   std::string title = headline(asked, object);
   title.pop_back();
-  const std::string head = wrapped(title, 0) + head_text(answer);
+  std::string head = conclusion_text(answer) + wrapped(title, 0);
+  head += answer.feasible ? head_text(answer)
+                          : std::string("  Times below are as if it were feasible.\n");
   const std::string more =
       options.markdown ? "" : "  --depth 3 has the steps behind these, --all every one.\n";
   return head + summary_text(s, options.markdown, lines_of(head + more)) + more;

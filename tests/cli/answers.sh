@@ -108,10 +108,10 @@ ask speculation break_even_acceptance 0.167 0.0005 --acceptance 0.8 --draft_leng
 ask speculation best_draft_length 10 0 --acceptance 0.8 --draft_cost_ratio 0.025
 ask speculation best_draft_length 6 0 --acceptance 0.8 --draft_cost_ratio 0.08
 
-# A step reads the weights that a token is multiplied with: (70.55e9 - 1.05e9) x 2 / 3.35e12 / 2 GPUs.
-ask step weights 0.020746 0.00001 --mode bound --model llama_3_70b --accelerator h100_sxm --tensor_parallel 2 --batch 1 --context 1
+# A step reads the weights that a token is multiplied with: (70.55e9 - 1.05e9) x 2 / 3.35e12 / 4 GPUs.
+ask step weights 0.010373 0.000005 --mode bound --model llama_3_70b --accelerator h100_sxm --tensor_parallel 4 --batch 1 --context 1
 # 256 sequences that verify three drafted tokens each are 1024 rows, as 1024 sequences are; they read their caches once.
-rows=(--model llama_3_8b --accelerator h100_sxm --context 1024)
+rows=(--model llama_3_8b --accelerator h100_sxm --context 256)
 one=$("$napkin" step "${rows[@]}" --batch 1024 --json)
 four=$("$napkin" step "${rows[@]}" --batch 256 --tokens_per_sequence 4 --json)
 near 'step: linear of four tokens a sequence' "$(number "$four" linear)" "$(number "$one" linear)" 0

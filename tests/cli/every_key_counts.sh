@@ -90,8 +90,8 @@ END
 
 # What changes nothing, and is meant: keys, questions, why. Under a sanitizer not all of the questions are asked. ~: or does, as the numbers of the catalogue are.
 cat >"$work/meant" <<'END'
-utilization,activation_bytes,runtime_bytes closed,static,run,drafts,drafts_open,host,wide,bound_open,bound_drafts all requests fit
-activation_bytes,runtime_bytes experts,open all requests fit
+utilization,activation_bytes,runtime_bytes closed,static,run,drafts,drafts_open,host,bound_open,bound_drafts all requests fit
+activation_bytes,runtime_bytes experts,open,wide all requests fit
 scheduler experts,wide is that of the engine
 activation_format experts,wide,plan_pools is that of the weights
 weight_format plan_pools is another name of formats
@@ -130,7 +130,7 @@ tiers serving $service,"engine":"vllm","concurrency":500,"shared_tokens":1024,"s
 host serving $service,"engine":"vllm","concurrency":64,"prefix_hit":0.5,"host_hit":0.3
 limits serving $service,"engine":"vllm","concurrency":64,"ttft_limit_s":0.5
 experts serving $experts,"concurrency":64
-wide serving $experts,"concurrency":64,"expert_parallel":16,"data_parallel":2
+wide serving ${experts/parallel\":8/parallel\":4},"concurrency":64,"expert_parallel":8,"data_parallel":2
 bound serving $service,"engine":"vllm","mode":"bound","concurrency":500
 bound_open serving $service,"engine":"vllm","mode":"bound","requests_per_s":4
 bound_drafts serving $service,"engine":"vllm","mode":"bound","concurrency":64,$drafts
