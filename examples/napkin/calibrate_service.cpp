@@ -57,7 +57,7 @@ std::string parameters_text(const pm::engine_profile& shipped,
 
 /// "overloaded", where the prediction of a run has no steady state.
 std::string error_text(const std::optional<double>& residual, const pm::feasibility& f) {
-  if (!f) return std::string_view(f.unit) == "req/s" ? "overloaded" : "does not fit";
+  if (!has_latencies(f)) return std::string_view(f.unit) == "req/s" ? "overloaded" : "does not fit";
   if (!residual) return "-";
   const double off = 100.0 * (std::exp(-*residual) - 1.0);
   return cat(off < 0.0 ? "" : "+", pm::detail::significant(off, 2), " %");
@@ -72,12 +72,14 @@ std::string runs_text(const std::vector<read_run>& runs, const pm::service_calib
                     error_text(c.first_token_before[i], c.feasible_before[i]),
                     error_text(c.first_token_after[i], c.feasible_after[i])});
   }
-  const auto out = std::ranges::count_if(c.feasible_before, [](const auto& f) { return !f; });
-  return table(rows, "lrrrr") + (out == 0
-                                     ? ""
-                                     : cat("  infeasible before: ", out, " of ", runs.size(),
-                                           out == 1 ? " run, which takes no part in the fit\n"
-                                                    : " runs, which take no part in the fit\n"));
+  const auto out =
+      std::ranges::count_if(c.feasible_before, [](const auto& f) { return !has_latencies(f); });
+  std::string text = table(rows, "lrrrr");
+  if (out > 0) {
+    text += cat("  without predicted latencies, and left out of the fit: ", out, " of ",
+                runs.size(), " runs\n");
+  }
+  return text;
 }
 
 /// What the runs leave open: pairs, and parameters of which they say little.

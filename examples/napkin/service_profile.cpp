@@ -31,7 +31,7 @@ json runs_json(const pm::service_calibration& c) {
     return number_json("error", std::exp(-*residual) - 1.0);
   };
   const auto note = [](json& run, const char* key, const pm::feasibility& f) {
-    if (!f) run[key] = sentence(f);
+    if (!has_latencies(f)) run[key] = sentence(f);
   };
   json runs = json::array();
   for (std::size_t i = 0; i < c.token_after.size(); ++i) {

@@ -220,6 +220,7 @@ TEST_CASE("service calibration: a run that is overloaded as shipped takes no par
   const auto found = pm::calibrate_service(runs, shipped(), spread);
   CHECK(!found.feasible_before.back());
   CHECK(bool(found.feasible_before.front()));
+  CHECK_FALSE(pm::has_latencies(found.feasible_before.back()));
   CHECK_FALSE(found.token_before.back());
   CHECK_FALSE(found.first_token_before.back());
   CHECK(found.posterior.shift == steady.posterior.shift);
@@ -227,8 +228,20 @@ TEST_CASE("service calibration: a run that is overloaded as shipped takes no par
   CHECK(found.posterior.first_token_log_sigma == steady.posterior.first_token_log_sigma);
   const std::string alone = perfmodel_test::refusal(
       [&] { (void)pm::calibrate_service(std::span(&runs.back(), 1), shipped(), spread); });
-  CHECK(alone.find("no run has a feasible prediction; run 1: requests arrive faster") !=
+  CHECK(alone.find("no run has predicted latencies; run 1: requests arrive faster") !=
         std::string::npos);
+}
+
+TEST_CASE("service calibration: a run over more ranks than the fabric joins counts",
+          "[calibrated]") {
+  CHECK_FALSE(pm::has_latencies(pm::infeasible("weights exceed the memory", "B", 2, 1)));
+  pm::service_run run = run_of(shipped().engine, 1024.0, 512.0, 16.0);
+  run.running.device.fabric.ranks = 2;
+  run.itl = 1.1 * *run.itl;
+  const auto found = pm::calibrate_service(std::span(&run, 1), shipped(), spread);
+  REQUIRE(!found.feasible_before.front());
+  CHECK_THAT(*found.token_before.front(), WithinAbs(std::log(1.1), 1e-9));
+  CHECK(found.posterior.shift[at(pass_time)] > 0.0);
 }
 
 TEST_CASE("service calibration: what one load cannot tell apart", "[calibrated]") {

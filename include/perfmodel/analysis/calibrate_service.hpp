@@ -11,7 +11,7 @@ namespace perfmodel {
 /// What runs told. `told` is the share of each parameter's prior variance that they removed;
 /// `confused` are pairs whose errors are correlated beyond 0.9: the runs tell of the two together
 /// only. residual = ln(measured / predicted) of each run, none where it was not measured or where
-/// its prediction is infeasible. A run that is infeasible before takes no part in the fit.
+/// its prediction has no latencies. A run that has none before takes no part in the fit.
 struct service_calibration {
   using residuals = std::vector<std::optional<double>>;
   service_posterior posterior{};
@@ -63,13 +63,13 @@ inline void check_runs(std::span<const service_run> runs, const service_spread& 
   }
 }
 
-/// Refuses runs of which no prediction is feasible, with the first one's reason.
+/// Refuses runs of which no prediction has latencies, with the first one's reason.
 inline void check_feasible(const std::vector<feasibility>& runs) {
   for (const feasibility& f : runs) {
-    if (f.feasible) return;
+    if (has_latencies(f)) return;
   }
   const feasibility& f = runs.front();
-  unidentifiable(std::string("no run has a feasible prediction; run 1: ") + f.reason + ", " +
+  unidentifiable(std::string("no run has predicted latencies; run 1: ") + f.reason + ", " +
                  significant(f.needed, 4) + " " + f.unit + " needed, " +
                  significant(f.available, 4) + " " + f.unit +
                  " available; allowed: runs at a concurrency, or at a rate that is sustained");
@@ -89,8 +89,8 @@ inline void check_feasible(const std::vector<feasibility>& runs) {
 /// Huber 1964, as fit_log_ratios.
 /// Leaves out: percentiles; correlations between the errors of runs; runs that the shipped profile
 /// predicts to be overloaded or not to fit.
-/// Errors: no runs, none that is feasible, or one without a time (unidentifiable); runs of two
-/// accelerators or engines (inconsistent); fields out of range, with the number of the run.
+/// Errors: no runs, none with predicted latencies, or one without a time (unidentifiable); runs of
+/// two accelerators or engines (inconsistent); fields out of range, with the number of the run.
 /// Tests: a synthetic service's own parameters are found within two standard errors; one run with
 /// equal noise and prior moves halfway; the published services of tests/property/own_services.cpp.
 inline service_calibration calibrate_service(std::span<const service_run> runs,

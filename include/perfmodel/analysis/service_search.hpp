@@ -12,15 +12,23 @@
 #include <perfmodel/calibrated/service_posterior.hpp>
 #include <perfmodel/serving.hpp>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace perfmodel {
 
+/// Whether a prediction has latencies to compare with measured ones. An overloaded one has none,
+/// nor has one that exceeds the memory. More ranks than a fabric joins have those of a larger one.
+constexpr bool has_latencies(const feasibility& f) {
+  const std::string_view unit = f.unit;
+  return f.feasible || (unit != "req/s" && unit != "B");
+}
+
 namespace detail {
 
 /// The search for the most probable shift of the parameters. Rows 2 i and 2 i + 1 are of run i: its
-/// time per token, and its time to the first. A run that is infeasible as shipped has no predicted
-/// latencies: its rows take no part.
+/// time per token, and its time to the first. A run that is overloaded as shipped, or exceeds
+/// the memory, has no predicted latencies: its rows take no part.
 class service_search {
  public:
   static constexpr int n = static_cast<int>(service_parameters);
@@ -41,12 +49,12 @@ class service_search {
     move_to(vector::Zero());
     shipped_ = feasible;
     for (std::size_t i = 0; i < shipped_.size(); ++i) {
-      if (!shipped_[i]) measured_[2 * i] = measured_[2 * i + 1] = infinity;
+      if (!has_latencies(shipped_[i])) measured_[2 * i] = measured_[2 * i + 1] = infinity;
     }
     move_to(vector(x));
   }
   /// Whether a run takes part.
-  bool takes_part(std::size_t run) const { return bool(shipped_[run]); }
+  bool takes_part(std::size_t run) const { return has_latencies(shipped_[run]); }
 
   /// Gauss and Newton's steps, halved until they lead downhill.
   void descend() {
@@ -103,12 +111,12 @@ class service_search {
     return c;
   }
   /// ln(measured / predicted) of the rows of a kind: 0 per token, 1 to the first. None where the
-  /// run was not measured, or where its prediction is infeasible.
+  /// run was not measured, or where its prediction has no latencies.
   std::vector<std::optional<double>> residuals(std::size_t kind) const {
     std::vector<std::optional<double>> out;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const auto& measured = kind == 0 ? runs_[i].itl : runs_[i].ttft;
-      const bool known = measured && feasible[i];
+      const bool known = measured && has_latencies(feasible[i]);
       out.push_back(known ? std::optional(std::log(measured->value()) - predicted[2 * i + kind])
                           : std::nullopt);
     }
