@@ -41,11 +41,7 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in,
   d.model = in.model();
   d.layout = layout;
   require_layout(d.layout, sharded_dims_of(d.model));
-  d.weights = in.weights();
-  const perfmodel::engine_formats formats = in.formats();
-  d.activations = formats.linear.format;
-  d.expert_activations = formats.experts.format;
-  d.kv = formats.kv;
+  in.state_formats(d);
   return d;
 }
 /// `data` is how many data-parallel attention groups one copy of the model has.
@@ -60,24 +56,22 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
 /// "fp4 in groups of 32".
 inline std::string storage_text(const perfmodel::storage_format& s) {
   std::string text = name_of(s.format);
-  return s.group ? cat(text, " in groups of ", *s.group) : text;
+  const bool scaled = s.bits() > bits_of(s.format);
+  return scaled ? cat(text, " in groups of ", *s.group) : text;
 }
 
 /// Says in which format the cache is kept, and why in this.
 template <perfmodel::Scalar T>
-void note_cache_format(outcome<T>& out, const inputs<T>& in, const perfmodel::storage_format& kv) {
-  const char* why = in.has("kv_format")               ? "given"
-                    : find_model(in.text("model")).kv ? "the checkpoint's scheme"
-                                                      : "the checkpoint has no scheme: 16 bits";
-  out.notes.push_back({"format of the KV cache", cat(storage_text(kv), ": ", why)});
-  out.facts["formats"]["kv"] = {{"format", storage_text(kv)}, {"why", why}};
+void note_cache_format(outcome<T>& out, const perfmodel::engine_formats& f) {
+  out.notes.push_back({"format of the KV cache", cat(storage_text(f.kv), ": ", f.kv_why)});
+  out.facts["formats"]["kv"] = {{"format", storage_text(f.kv)}, {"why", f.kv_why}};
 }
 
 /// Says in which formats a deployment runs, and why in these.
 template <perfmodel::Scalar T>
 void note_formats(outcome<T>& out, const inputs<T>& in) {
   const perfmodel::engine_formats f = in.formats();
-  const perfmodel::weight_storage w = in.weights();
+  const perfmodel::weight_storage& w = f.weights;
   const bool routed = experts_of(find_model(in.text("model")).model).has_value();
   const auto note = [&](const char* part, const perfmodel::storage_format& stored,
                         const perfmodel::operand_format& beside) {
@@ -89,7 +83,7 @@ void note_formats(outcome<T>& out, const inputs<T>& in) {
   };
   note("layers", w.linear, f.linear);
   if (routed) note("experts", w.experts, f.experts);
-  note_cache_format(out, in, f.kv);
+  note_cache_format(out, f);
 }
 
 /// Requests that always wait, or that arrive; a closed loop of none where the request has neither.

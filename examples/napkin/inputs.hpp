@@ -2,7 +2,7 @@
 #pragma once
 
 #include <perfmodel/analysis/explain.hpp>
-#include <perfmodel/deployment/engine_formats.hpp>
+#include <perfmodel/deployment/deployment.hpp>
 #include <perfmodel/roofline.hpp>
 
 #include <algorithm>
@@ -120,22 +120,30 @@ class inputs {
     }
   }
   /// How the weights are stored: in `key`'s format, embeddings and norms in 16 bits or more; as
-  /// the checkpoint has them where `key` is not given.
+  /// the checkpoint has them where `key` is not given. A name of 4 bits has no scales yet.
   perfmodel::weight_storage weights(std::string_view key = "weight_format") const {
     if (!has(key)) return find_model(request_.text("model")).stored;
     const auto f = format(key);
     return {f, bits_of(f) >= 16.0 ? f : perfmodel::bf16};
   }
-  /// What multiplies with the weights, and the cache's format: as given, else what an engine takes.
+  /// Puts the formats and the engine of the request into a deployment, and the checkpoint's scheme
+  /// for the KV cache.
+  template <class Deployment>
+  void state_formats(Deployment& d) const {
+    d.weights = weights();
+    d.kv = find_model(request_.text("model")).kv;
+    if (has("kv_format")) d.kv = format("kv_format");
+    if (asked().find("activation_format") != nullptr && has("activation_format"))
+      d.activations = format("activation_format");
+    if (asked().find("engine") != nullptr) d.served_by = *perfmodel::find_engine(text("engine"));
+  }
+  /// The formats that the request's deployment runs in, on H100 where it has no accelerator.
   perfmodel::engine_formats formats() const {
-    const auto* engine = asked().find("engine");
-    perfmodel::engine_formats f = perfmodel::engine_formats_of(
-        weights(), find_model(request_.text("model")).kv, chip(),
-        engine == nullptr ? perfmodel::engine::none : *perfmodel::find_engine(text("engine")));
-    const bool multiplies = asked().find("activation_format") != nullptr;
-    if (multiplies && has("activation_format"))
-      f.linear = f.experts = {format("activation_format"), "given"};
-    if (has("kv_format")) f.kv = format("kv_format");
+    perfmodel::deployment d;
+    d.device = has("accelerator") ? chip() : find_accelerator("h100_sxm");
+    state_formats(d);
+    perfmodel::engine_formats f = formats_of(d);
+    if (has("kv_format")) f.kv_why = "given";
     return f;
   }
 

@@ -27,8 +27,9 @@ std::string parameters_text(double n) {
                    : cat(pm::detail::significant(n / 1e9, 4), "e9");
 }
 std::string format_text(const pm::storage_format& s) {
-  return s.group ? cat(name_of(s.format), " in groups of ", count_text(*s.group))
-                 : std::string(name_of(s.format));
+  return s.bits() > bits_of(s.format)
+             ? cat(name_of(s.format), " in groups of ", count_text(*s.group))
+             : std::string(name_of(s.format));
 }
 
 std::string chosen_text(const std::optional<pm::attention_indexer>& indexer) {
@@ -141,7 +142,7 @@ room room_of(const found_model& found, const pm::accelerator& a, int devices,
   d.model = found.model;
   d.weights = found.stored;
   d.layout.tensor = devices;
-  d.kv = kv.value_or(pm::engine_formats_of(found.stored, found.kv, a).kv);
+  d.kv = kv ? kv : found.kv;
   room r{&a, devices};
   if (!layout_feasible(d.layout, sharded_dims_of(d.model))) return r;
   for (const double context : counted_contexts(found.model)) {

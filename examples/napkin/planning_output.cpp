@@ -27,16 +27,16 @@ json layout_json(const pm::parallel_layout& l) {
           {"data_parallel", l.data}};
 }
 
-/// What a point stores, and what multiplies with it, by part.
-std::map<std::string, std::string> formats_of(const pm::plan_request& q,
-                                              const pm::plan_precision& p) {
+/// Storage and operand format of each part of a point.
+std::map<std::string, std::string> formats_text(const pm::plan_request& q,
+                                                const pm::plan_point& p) {
   const auto text = [](const pm::storage_format& stored, pm::number_format beside) {
     return cat(storage_text(stored), " x ", name_of(beside));
   };
-  std::map<std::string, std::string> out = {{"layers", text(p.weights.linear, p.activations)},
-                                            {"kv", storage_text(p.kv)}};
-  if (experts_of(q.model))
-    out["experts"] = text(p.weights.experts, p.expert_activations.value_or(p.activations));
+  const pm::engine_formats f = pm::formats_of(pm::deployment_of(q, p));
+  std::map<std::string, std::string> out = {{"layers", text(f.weights.linear, f.linear.format)},
+                                            {"kv", storage_text(f.kv)}};
+  if (experts_of(q.model)) out["experts"] = text(f.weights.experts, f.experts.format);
   return out;
 }
 
@@ -120,7 +120,7 @@ json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibr
   }
   out["limiter"] = pm::name_of(p.serving.decode.limiter);
   if (note != nullptr) note_json(out, *note);
-  out["formats"] = formats_of(q, p.precision);
+  out["formats"] = formats_text(q, p);
   json terms = json::object();
   for (const auto& t : p.serving.decode.terms) terms[t.name] = number_json(t.name, t.time.value());
   out["terms"] = std::move(terms);
@@ -270,7 +270,7 @@ std::string formats_text(const planned& plan) {
   for (const pm::plan_point& p : plan.result.frontier) {
     std::string& line = lines[p.precision.name.c_str()];
     line.clear();
-    for (const auto& [part, format] : formats_of(plan.request, p.precision))
+    for (const auto& [part, format] : formats_text(plan.request, p))
       line += cat(line.empty() ? "" : "; ", part, ' ', format);
   }
   std::string s;

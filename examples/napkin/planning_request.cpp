@@ -135,7 +135,8 @@ void add_checkpoint(const found_model& found, const pm::plan_request& q, bool pr
       return pm::engine_formats_of(found.stored, found.kv, a, e);
     };
     const auto same = [](const pm::engine_formats& x, const pm::engine_formats& y) {
-      return x.linear.format == y.linear.format && x.experts.format == y.experts.format;
+      return x.linear.format == y.linear.format && x.experts.format == y.experts.format &&
+             x.kv == y.kv;
     };
     const bool alike = std::all_of(engines.begin(), engines.end(),
                                    [&](pm::engine e) { return same(of(e), of(engines[0])); });
@@ -145,7 +146,7 @@ void add_checkpoint(const found_model& found, const pm::plan_request& q, bool pr
       if (!alike) own.run_by = e;
       const bool known = std::any_of(all.begin(), all.end(), [&](const pm::plan_precision& p) {
         return p.activations == own.activations && p.expert_activations == own.expert_activations &&
-               p.run_by == own.run_by;
+               p.kv == own.kv && p.run_by == own.run_by;
       });
       if (!known) all.push_back(own);
     }

@@ -86,7 +86,7 @@ std::optional<calibration> calibration_of_request(const query& asked, const requ
     const inputs<double> in(r);
     const perfmodel::engine_formats f = in.formats();
     const bool spread = asked.find("expert_parallel") != nullptr && r.whole("expert_parallel") > 1;
-    c.runs(in.weights(), f.linear.format, f.experts.format, f.kv, spread);
+    c.runs(f.weights, f.linear.format, f.experts.format, f.kv, spread);
   }
   if (r.profile() != nullptr && takes_services(asked)) {
     bool as_run = true;  // in one pool, without drafts

@@ -64,9 +64,9 @@ struct gemm : operator_query<pm::basic_gemm> {
   }
 
  private:
-  /// B with the scales that its format comes with: an fp16 for 128 weights of int4 (GPTQ, AWQ), in an
-  /// engine an fp8 for 16 of fp4 (NVFP4), the only kind that engines multiply, and where it is asked
-  /// for an fp32 for a block of fp8, or a byte for 32 of fp4 or fp8 (OCP's MX formats).
+  /// Storage of B: the block scales of storage_of for weight-only int4 and for fp4 in an engine,
+  /// which multiplies no other kind; on request an fp32 for a block of fp8, or a byte for 32 of fp4
+  /// or fp8 (OCP's MX formats).
   template <pm::Scalar T>
   static pm::storage_format stored(const inputs<T>& in) {
     const pm::number_format f = in.format(in.has("weight_format") ? "weight_format" : "format");
@@ -89,9 +89,9 @@ struct gemm : operator_query<pm::basic_gemm> {
       return pm::storage_format(f, 32, 8);
     }
     const bool weight_only = in.has("weight_format") || in.has("activation_format");
-    if (f == pm::int4 && weight_only) return pm::storage_format(pm::int4, 128, 16);
-    if (f == pm::fp4 && in.text("engine") != "none") return pm::storage_format(pm::fp4, 16, 8);
-    return f;
+    const bool scaled = f == pm::int4 ? weight_only : in.text("engine") != "none";
+    return scaled ? pm::storage_of(f, pm::facts_of(in.chip().architecture).kind)
+                  : pm::storage_format(f);
   }
 };
 

@@ -49,8 +49,9 @@ struct kv_capacity {
     d.model = in.model();
     d.layout.tensor = in.whole("tensor_parallel");
     require_layout(d.layout, sharded_dims_of(d.model));
-    d.weights = in.weights();
-    d.kv = cache_format(in);
+    const pm::engine_formats formats = in.formats();
+    d.weights = formats.weights;
+    d.kv = formats.kv;
     d.device.dram.capacity = memory(in);
     if (in.has("accelerator")) {
       d.device.architecture = in.chip().architecture;
@@ -64,7 +65,7 @@ struct kv_capacity {
       d = all_of_it(d);
     }
 
-    const auto per_token = kv_bytes_per_token(d.model, d.kv);
+    const auto per_token = kv_bytes_per_token(d.model, formats.kv);
     const pm::basic_memory_budget<T> budget = budget_of(in, d);
     const auto c = capacity(in, d, budget, context(in, d.model), in.number("block_size"));
     outcome<T> out;
@@ -75,15 +76,14 @@ struct kv_capacity {
     out.add("sequences", "sequences", c.sequences);
     add_reservation(out, budget);
     out.set(c.feasible);
-    if (!in.has("weight_bytes")) note_weights(out, in);
-    note_cache_format(out, in, d.kv);
+    if (!in.has("weight_bytes")) note_weights(out, in, formats.weights);
+    note_cache_format(out, formats);
     return out;
   }
 
  private:
   template <pm::Scalar T>
-  static void note_weights(outcome<T>& out, const inputs<T>& in) {
-    const pm::weight_storage stored = in.weights();
+  static void note_weights(outcome<T>& out, const inputs<T>& in, const pm::weight_storage& stored) {
     const char* why = in.has("weight_format") ? "given" : "the checkpoint's";
     const auto note = [&](const char* part, const pm::storage_format& s) {
       out.notes.push_back({cat("format of ", part), cat(storage_text(s), ": ", why)});
@@ -91,13 +91,6 @@ struct kv_capacity {
     };
     note("layers", stored.linear);
     if (experts_of(find_model(in.text("model")).model)) note("experts", stored.experts);
-  }
-  /// As given, else as an engine has it on the accelerator.
-  template <pm::Scalar T>
-  static pm::storage_format cache_format(inputs<T>& in) {
-    if (in.has("kv_format")) return in.format("kv_format");
-    if (in.has("accelerator")) return in.formats().kv;
-    return find_model(in.text("model")).kv.value_or(pm::bf16);
   }
   /// memory_bytes without a share and without an engine is what there is to use.
   template <pm::Scalar T>

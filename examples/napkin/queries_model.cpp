@@ -1,4 +1,5 @@
 // What a model is, and what it needs: "does it fit, and for how many users".
+#include <perfmodel/deployment/deployment.hpp>
 #include <perfmodel/workload/model/kv_shape.hpp>
 
 #include "model_page.hpp"
@@ -27,11 +28,15 @@ struct model {
     const pm::basic_transformer<T> m = in.model();
     // As engines run it on H100, and an NVFP4 checkpoint on B200, for which such are made.
     const bool nvfp4 = found.stored.experts.group == 16.0 || found.stored.linear.group == 16.0;
-    const pm::engine_formats f = pm::engine_formats_of(
-        found.stored, found.kv, find_accelerator(nvfp4 ? "b200_sxm" : "h100_sxm"),
-        *pm::find_engine(in.text("engine")));
-    const bool given = in.has("kv_format");
-    const pm::storage_format kv = given ? pm::storage_format(in.format("kv_format")) : f.kv;
+    pm::deployment d;
+    d.device = find_accelerator(nvfp4 ? "b200_sxm" : "h100_sxm");
+    d.weights = found.stored;
+    d.kv = found.kv;
+    d.served_by = *pm::find_engine(in.text("engine"));
+    if (in.has("kv_format")) d.kv = in.format("kv_format");
+    const pm::engine_formats f = formats_of(d);
+    const pm::storage_format& kv = f.kv;
+    const char* kv_why = in.has("kv_format") ? "given" : f.kv_why;
     const bool routed = experts_of(found.model).has_value();
 
     outcome<T> out;
@@ -54,17 +59,11 @@ struct model {
       out.facts["activation_format"] = name_of((most ? f.experts : f.linear).format);
       out.facts["kv_format"] = name_of(kv.format);
       out.facts["why"] = {{"activation_format", (most ? f.experts : f.linear).why},
-                          {"kv_format", kv_why(found, given)}};
+                          {"kv_format", kv_why}};
       out.facts.update(model_facts(found, kv));
-      out.page = model_page(found, kv, kv_why(found, given));
+      out.page = model_page(found, kv, kv_why);
     }
     return out;
-  }
-
- private:
-  static const char* kv_why(const found_model& found, bool given) {
-    if (given) return "given";
-    return found.kv ? "the checkpoint's scheme" : "the checkpoint has no scheme: 16 bits";
   }
 };
 

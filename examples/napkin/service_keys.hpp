@@ -43,11 +43,9 @@ perfmodel::basic_deployment<T> drafting(inputs<T>& in, perfmodel::basic_deployme
   d.model = in.model("draft_model");
   require_layout(d.layout, sharded_dims_of(d.model));
   d.weights = found.stored;
-  const perfmodel::engine_formats f =
-      perfmodel::engine_formats_of(found.stored, found.kv, in.chip(), d.served_by);
-  d.activations = f.linear.format;
-  d.expert_activations = f.experts.format;
-  d.kv = f.kv;
+  d.activations.reset();
+  d.expert_activations.reset();
+  d.kv = found.kv;
   return d;
 }
 

@@ -214,13 +214,14 @@ void add_amounts(summary_part& part, const pm::deployment& d, const pm::iteratio
   }
   const auto bytes = [](double x) { return with_unit(pm::bytes<>::from_value(x)); };
   const double parameters = pm::parameters(d.model).total();
-  const double stored = pm::weight_bytes(d.model, d.weights).value();
+  const pm::engine_formats formats = formats_of(d);
+  const double stored = pm::weight_bytes(d.model, formats.weights).value();
   part.amounts.push_back(cat("weights: ", digits(parameters / 1e9), "e9 x ",
                              digits(stored / parameters), " B = ", bytes(stored), "; / ",
                              d.layout.ranks(), " = ", bytes(stored / d.layout.ranks()),
                              ", of which a pass reads ", bytes(weights)));
   if (!(i.batch > 0.0)) return;
-  const double token = pm::kv_growth_per_token(d.model, d.kv).value();
+  const double token = pm::kv_growth_per_token(d.model, formats.kv).value();
   part.amounts.push_back(cat("cache: ", digits(i.batch), " sequences x ", digits(i.context),
                              " tokens x ", bytes(token), " = ", bytes(i.batch * i.context * token),
                              "; a pass moves ", bytes(cache), " of it on each"));

@@ -56,7 +56,7 @@ class diagnostician {
     const bytes<> moved = m.dram ? *m.dram * m.time : expected_;
     const flops<> done = m.achieved ? *m.achieved * m.time : demand_.matrix_flop;
     out_.dram_share = moved / (d.device.dram.bandwidth.quantity() * m.time);
-    const flop_rate<> peak_rate = peak(d.device, d.activations);
+    const flop_rate<> peak_rate = peak(d.device, formats_of(d).linear.format);
     out_.compute_share = m.achieved ? double(*m.achieved / peak_rate) : demand_.compute / m.time;
     out_.intensity = done.value() / (std::max)(moved.value(), 1.0);
     out_.ridge = peak_rate.value() / d.device.dram.bandwidth.quantity().value();

@@ -118,9 +118,10 @@ pm::duration<> step(const pm::accelerator& a, const pm::calibrated& silicon, sha
   d.device = a;
   d.model = models[s.whole()];
   d.layout.tensor = s.whole();
-  d.activations = s.format();
-  d.kv = d.activations;
-  d.weights = {d.activations, pm::bf16};
+  const pm::number_format format = s.format();
+  d.activations = format;
+  d.kv = format;
+  d.weights = {format, pm::bf16};
   pm::iteration i;
   i.batch = s.number(), i.context = s.number(), i.prefill_tokens = s.number();
   return pm::step(d, i, silicon, silicon).time;

@@ -35,8 +35,9 @@ std::string told(const pass& p) {
   std::ostringstream out;
   out << p.d.model.name.c_str() << " on " << p.d.device.name.c_str() << " t" << p.d.layout.tensor
       << " p" << p.d.layout.pipeline << " e" << p.d.layout.expert
-      << (p.d.kv.bits() < 16 ? " fp8 cache" : "") << " batch " << p.i.batch << " context "
-      << p.i.context << " prefill " << p.i.prefill_tokens << " past " << p.i.prefill_past;
+      << (formats_of(p.d).kv.bits() < 16 ? " fp8 cache" : "") << " batch " << p.i.batch
+      << " context " << p.i.context << " prefill " << p.i.prefill_tokens << " past "
+      << p.i.prefill_past;
   return out.str();
 }
 
@@ -103,8 +104,9 @@ bool unscheduled(const pass& p, const pass& more) {
     return pm::detail::share_of(q.d.layout, q.i).sequences;
   };
   const pm::calibrated& c = p.silicon;
-  return stops_scheduling(p.d.kv.bits() < 16.0 ? c.narrow_attention_kernels : c.attention_kernels,
-                          sequences(p), sequences(more));
+  return stops_scheduling(
+      formats_of(p.d).kv.bits() < 16.0 ? c.narrow_attention_kernels : c.attention_kernels,
+      sequences(p), sequences(more));
 }
 
 /// Where the kernels of a pass of one sequence more take longer than in proportion: a matrix product with a matrix

@@ -93,7 +93,7 @@ struct held_by_hand {
 };
 
 void add_mixers(sums& s, const pm::deployment& d, const pm::iteration& i, const held_by_hand& h) {
-  const double t = d.layout.tensor, kv = bytes_of(d.kv).value();
+  const double t = d.layout.tensor, kv = bytes_of(formats_of(d).kv).value();
   const double stored = bytes_of(d.weights.attention).value();
   for (const mixer_by_hand a : d.model.layers.mixers) {
     const double weights = a.weights(d.model.hidden, t);
@@ -143,7 +143,8 @@ void add_feed_forwards(sums& s, const pm::deployment& d, const held_by_hand& h) 
     s.flop += 2 * kind.layers * (h.all_batch + h.all_prompts * h.each) * x.top_k * expert / n;
     if (g > 1) {
       const double others = (n - 1) * (e > 1 ? 1 - std::pow(1 - 1 / e, x.top_k) : 1);
-      const double out = bytes_of(wider(d.activations, d.weights.experts.format)).value();
+      const double out =
+          bytes_of(wider(formats_of(d).experts.format, d.weights.experts.format)).value();
       s.tokens_sent += kind.layers * h.rows() / t * others * hidden * (out + other);
     }
   }

@@ -131,11 +131,11 @@ deployment llama_on(const accelerator& a) {
   d.model = llama_3_70b;
   return d;
 }
-/// Over 8 devices, all weights in one format.
+/// Over 8 devices, all weights in one format, without scales.
 deployment llama_over_8(number_format format) {
   deployment d = llama_on(h100_sxm);
   d.layout.tensor = 8;
-  d.weights = weight_storage(format, format);
+  d.weights = weight_storage(without_scales(format), format);
   return d;
 }
 deployment qwen_on_rtx_5080() {

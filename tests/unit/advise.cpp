@@ -39,9 +39,6 @@ pm::advised_service service(const pm::transformer& m, const pm::accelerator& a, 
   pm::advised_service s;
   s.runs =
       pm::with_all_memory(pm::deployment{.device = a, .model = m, .layout = {.tensor = tensor}});
-  const pm::engine_formats f = pm::engine_formats_of(m.stored, {}, a);
-  s.runs.activations = f.linear.format;
-  s.runs.expert_activations = f.experts.format;
   s.load = {.input_tokens = l.input,
             .output_tokens = l.output,
             .arrivals = pm::closed_loop{l.concurrency}};

@@ -109,9 +109,9 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
              in_use((pm::async_copy_gain(600e-9 * pm::second, 300e-9 * pm::second, 4.0) - 1) * 0.1 *
                     products),
              1e-9));
-  const double wide = pm::wide_instruction_gain(pm::peak(cat::h100_sxm, a.runs().activations),
-                                                pm::bandwidth<>::from_value(128 * 132 / 0.6e-9),
-                                                pm::bytes<>::from_value(2.0), 16.0, 64.0);
+  const double wide = pm::wide_instruction_gain(
+      pm::peak(cat::h100_sxm, formats_of(a.runs()).linear.format),
+      pm::bandwidth<>::from_value(128 * 132 / 0.6e-9), pm::bytes<>::from_value(2.0), 16.0, 64.0);
   CHECK(near(gain("matrix_instructions"), in_use((wide - 1) * 0.5 * products), 1e-9));
   CHECK(trick("split_k").why.find("64 tiles for 132 SMs") != std::string::npos);
 }
@@ -153,7 +153,7 @@ TEST_CASE("advice by hand: scores that a fused kernel keeps, and prompts on twic
   const double prompt = scores / cat::h100_sxm.dram.bandwidth.value();
   CHECK(near(pm::detail::flash_attention(a).gain, 1 + prompt / 1.1, 1e-9));
 
-  const auto rate = pm::peak(cat::h100_sxm, a.runs().activations);
+  const auto rate = pm::peak(cat::h100_sxm, formats_of(a.runs()).linear.format);
   const auto two = pm::ring_attention_time(
       cat::h100_sxm.fabric, rate,
       pm::ring_attention{

@@ -51,6 +51,22 @@ TEST_CASE("NVFP4 multiplies in fp4 since Blackwell and is weight-only before") {
   CHECK(beside(nvfp4, "mi300x") == bf16);
   CHECK(beside(nvfp4, "b200_sxm") == fp4);
   CHECK(beside(nvfp4, "rtx_5090") == fp4);
+  CHECK(beside(nvfp4, "mi355x") == bf16);  // its matrix units scale 32 values, not 16
+}
+
+TEST_CASE("MXFP4 in all layers multiplies in MXFP4 on CDNA 4, and is simulated before") {
+  for (const engine by : {engine::none, engine::vllm, engine::sglang}) {
+    CHECK(beside(catalog::mxfp4, "mi355x", by) == fp4);
+    CHECK(beside(catalog::mxfp4, "mi350x", by) == fp4);
+    CHECK(beside(catalog::mxfp4, "mi300x", by) == bf16);
+    CHECK(beside(fp4, "mi355x", by) == fp4);  // the name alone
+    CHECK(beside(fp4, "b200_sxm", by) == fp4);
+    CHECK(beside(fp4, "mi325x", by) == bf16);
+  }
+  // Experts alone, as in gpt-oss, run with 8-bit activations.
+  const auto experts =
+      pm::engine_formats_of(catalog::gpt_oss_120b.stored, {}, *catalog::find_accelerator("mi355x"));
+  CHECK(experts.experts.format == fp8);
 }
 
 TEST_CASE("MXFP4 experts: 16-bit operands up to Hopper and on RTX cards, fp8 on B200") {

@@ -391,6 +391,9 @@ TEST_CASE("how the weights are stored") {
   CHECK(bits({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 128}, {"sym", true}}) ==
         4.0 + 20.0 / 128.0);
   CHECK(bits({{"quant_method", "gptq"}, {"bits", 8}, {"group_size", -1}}) == 8.0);
+  const pm::storage_format rows =
+      stored({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", -1}}).linear;
+  CHECK(pm::with_block_scales(rows).bits() == 4.0);  // no block scales are added
   CHECK(bits({{"quant_method", "awq"}, {"bits", 4}, {"group_size", 128}, {"zero_point", true}}) ==
         4.0 + 20.0 / 128.0);
   CHECK(

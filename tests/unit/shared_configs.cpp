@@ -117,9 +117,6 @@ TEST_CASE("models as people have them are answered by a pass, a capacity and a p
     pm::deployment d{.device = pm::catalog::h200_sxm, .model = c.model};
     d.layout.tensor = 8;
     if (!layout_feasible(d.layout, sharded_dims_of(c.model))) d.layout.tensor = 4;
-    const bool fp4 = d.weights.experts.format == pm::fp4 || d.weights.linear.format == pm::fp4;
-    d.activations = fp4 ? pm::bf16 : d.weights.linear.format;
-    if (bits_of(d.activations) < 8.0) d.activations = pm::bf16;
     const pm::iteration decode{.batch = 16, .context = 8000};
     const pm::iteration mixed{.batch = 16, .context = 8000, .prefill_tokens = 2048};
     const pm::estimate bound = step_bound(d, decode), predicted = step(d, decode, silicon);
@@ -135,7 +132,7 @@ TEST_CASE("models as people have them are answered by a pass, a capacity and a p
     q.model = c.model;
     q.accelerators = {pm::catalog::h200_sxm};
     q.gpus = 16;
-    q.precisions = {{"checkpoint", c.stored, d.activations, pm::bf16}};
+    q.precisions = {{"checkpoint", c.stored, formats_of(d).linear.format, pm::bf16}};
     q.load = {.input_tokens = 4000, .output_tokens = 500, .arrivals = pm::closed_loop{16}};
     const auto plan = plan_bound(q);
     CHECK((plan.frontier.empty() ? !plan.rejected.empty() : true));

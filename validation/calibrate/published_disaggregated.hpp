@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <optional>
-#include <perfmodel/deployment/engine_formats.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
@@ -40,21 +38,16 @@ inline pm::replica_pool pool_of(const common::table_row& c, const std::string& s
       routed->experts = std::ceil(routed->experts / experts) * experts;
     }
   }
-  std::optional<pm::storage_format> cache;
   if (gpt_oss) {
     d.weights = d.model.stored;
   } else if (c.text("precision") == "fp4") {
     d.weights = pm::weight_storage(pm::storage_format(pm::number_format::fp4, 16.0, 8.0));
     d.weights.attention = pm::number_format::bf16;
-    cache = pm::number_format::fp8;
+    d.kv = pm::number_format::fp8;
   } else {
     d.weights = pm::weight_storage(pm::catalog::fp8_blocks);
   }
   d.served_by = sglang ? pm::engine::sglang : pm::engine::trtllm;
-  const auto formats = pm::engine_formats_of(d.weights, cache, d.device, d.served_by);
-  d.activations = formats.linear.format;
-  d.expert_activations = formats.experts.format;
-  d.kv = formats.kv;
   return {d, double(workers)};
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <perfmodel/deployment/engine_formats.hpp>
+#include <perfmodel/deployment/deployment.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/service/load.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
@@ -78,10 +78,7 @@ inline pm::deployment deployment_of(const service& s, const published_model& m,
   const checkpoint stored = checkpoint_of(s, m, a);
   pm::deployment d{.device = a, .model = m.is, .layout = s.layout, .weights = stored.weights};
   d.served_by = pm::find_engine(s.engine).value_or(pm::engine::none);
-  const pm::engine_formats f = pm::engine_formats_of(stored.weights, stored.kv, a, d.served_by);
-  d.activations = f.linear.format;
-  d.expert_activations = f.experts.format;
-  d.kv = f.kv;
+  d.kv = stored.kv;
   return d;
 }
 

@@ -27,25 +27,24 @@ constexpr T structured_sparsity_gain(const duration<T>& weights, const duration<
 
 namespace detail {
 
-/// The deployment with all weights stored so, and what an engine then multiplies in.
-inline void store_weights(deployment& d, const storage_format& f) {
+/// Stores all weights of a deployment in a format, and leaves the operand formats to its engine.
+inline void store_weights(deployment& d, number_format f) {
   d.weights = weight_storage(f, d.weights.others);
-  const engine_formats formats = engine_formats_of(d.weights, {}, d.device, d.served_by);
-  d.activations = formats.linear.format;
-  d.expert_activations = formats.experts.format;
+  d.activations.reset();
+  d.expert_activations.reset();
 }
 
 /// fp8 or fp4 for weights and activations.
-inline trick narrow_formats(const adviser& a, const trick_words& words, const storage_format& f) {
+inline trick narrow_formats(const adviser& a, const trick_words& words, number_format f) {
   trick t = named_trick(words);
   const deployment& d = a.runs();
-  const bool there = supports(d.device, f.format);
-  const bool narrower = bits_of(d.weights.linear.format) > bits_of(f.format);
+  const bool there = supports(d.device, f);
+  const bool narrower = bits_of(d.weights.linear.format) > bits_of(f);
   if (!there || !narrower) {
     t.harmful = !there;
-    t.in_use = !narrower && d.weights.linear.format == f.format;
+    t.in_use = !narrower && d.weights.linear.format == f;
     t.why = there ? say("weights have ", bits_of(d.weights.linear.format), " bits already")
-                  : say(d.device.name.c_str(), " has no unit for ", name_of(f.format),
+                  : say(d.device.name.c_str(), " has no unit for ", name_of(f),
                         ": products would run in 16 bits, and save bytes alone");
     return t;
   }
@@ -56,10 +55,11 @@ inline trick mixed_precision(const adviser& a) {
   trick t = named_trick({"mixed_precision", "formats", "norms, router and softmax stay in 32 bits",
                          "no unit multiplies in 16 bits"});
   deployment half = a.runs(), wide = a.runs();
-  t.in_use = bits_of(half.activations) <= 16.0;
+  t.in_use = bits_of(formats_of(half).linear.format) <= 16.0;
   store_weights(half, number_format::bf16);
-  half.kv = half.activations;
-  t.harmful = !supports(half.device, half.activations);
+  const number_format sixteen_bit = formats_of(half).linear.format;
+  half.kv = sixteen_bit;
+  t.harmful = !supports(half.device, sixteen_bit);
   wide.weights = weight_storage(number_format::fp32, number_format::fp32);
   wide.activations = number_format::fp32;
   wide.expert_activations.reset();
@@ -85,9 +85,7 @@ inline trick weight_only_int4(const adviser& a) {
     t.why = "weights have 4 bits already";
     return t;
   }
-  trick t = a.asked(words, [](advised_service& s) {
-    store_weights(s.runs, storage_format{number_format::int4, 128.0, 16.0});
-  });
+  trick t = a.asked(words, [](advised_service& s) { store_weights(s.runs, number_format::int4); });
   const basic_estimate<> step = step_bound(a.runs(), a.mean_pass());
   if (step.limiter == limiter::compute) {
     t.harmful = true;
@@ -102,7 +100,7 @@ inline trick cache_in_fp8(const adviser& a) {
       "kv_cache_quantization", "formats",
       "accuracy at long contexts; a scale for each head or block",
       "the cache is a small part of the bytes, or attention converts it slowly"};
-  if (bits_of(a.runs().kv.format) <= 8.5) {
+  if (bits_of(formats_of(a.runs()).kv.format) <= 8.5) {
     trick t = named_trick(words);
     t.in_use = true;
     t.why = "the cache has 8 bits or fewer already";
@@ -155,7 +153,7 @@ inline std::vector<trick> format_tricks(const adviser& a) {
           detail::narrow_formats(a, {"fp8", "formats", quality, unsupported, "weights"},
                                  number_format::fp8),
           detail::narrow_formats(a, {"fp4", "formats", quality, unsupported, "weights"},
-                                 storage_format{number_format::fp4, 16.0, 8.0}),
+                                 number_format::fp4),
           detail::weight_only_int4(a),
           detail::cache_in_fp8(a),
           detail::structured_sparsity(a)};

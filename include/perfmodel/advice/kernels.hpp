@@ -179,7 +179,7 @@ inline std::vector<trick> tricks_of_products(const adviser& a, const pass_in_ker
   const bytes<> value = bytes_of(number_format::bf16);
   const bandwidth<> shared_rate = 128.0 * p.sms * byte / (f.latency / 1000.0);
   const auto reached = [&] {
-    const flop_rate<> r = peak(a.runs().device, a.runs().activations);
+    const flop_rate<> r = peak(a.runs().device, formats_of(a.runs()).linear.format);
     return wide_instruction_gain(r, shared_rate, value, 16.0, 64.0);
   }();
   const double rows = p.rows;

@@ -143,7 +143,7 @@ inline trick shared_prompt(const adviser& a) {
                       .query_heads = (std::max)(1.0, shape->query_heads / tensor),
                       .kv_heads = (std::max)(1.0, shape->kv_heads / tensor),
                       .head_dim = shape->head_dim};
-  const flop_rate<> rate = peak(a.runs().device, a.runs().activations);
+  const flop_rate<> rate = peak(a.runs().device, formats_of(a.runs()).linear.format);
   const auto two = ring_attention_time(fabric, rate, ring);
   const flops<> all = 4.0 * ring.tokens * ring.tokens * ring.query_heads * ring.head_dim * flop;
   const duration<> alone = all / rate;

@@ -60,9 +60,10 @@ constexpr basic_time_by_profile<T> times_of_pass(const basic_deployment<T>& d,
                                                                  : by.products;
     of += t.time;
   }
-  by.product = product_kind_of(d.activations, d.weights.linear);
-  by.attends = attention_kind_of(d.kv, of_prompts);
-  by.expert = expert_kind_of(d.beside_experts(), d.weights.experts, d.layout.expert > 1);
+  const engine_formats f = formats_of(d);
+  by.product = product_kind_of(f.linear.format, f.weights.linear);
+  by.attends = attention_kind_of(f.kv, of_prompts);
+  by.expert = expert_kind_of(f.experts.format, f.weights.experts, d.layout.expert > 1);
   return by;
 }
 template <Scalar T>

@@ -54,8 +54,9 @@ constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T
   x.tokens = rows / T(d.layout.tensor);
   x.hidden = experts.expert_hidden(d.model.hidden);
   x.top_k = ranks_reached(d.layout, experts.top_k);
-  x.dispatch = wider(d.beside_experts(), d.weights.experts.format);
-  x.combine = residual_format(d);
+  const engine_formats f = formats_of(d);
+  x.dispatch = wider(f.experts.format, f.weights.experts.format);
+  x.combine = at_least_16_bits(f.linear.format);
   const auto exchange = [&](number_format format) {
     return links.time(d.device.fabric, exchange_tokens(x, format));
   };

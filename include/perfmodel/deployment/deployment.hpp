@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/calibrated/engine_memory.hpp>
+#include <perfmodel/deployment/engine_formats.hpp>
 #include <perfmodel/deployment/sharding.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/parallel/layout.hpp>
@@ -10,8 +11,10 @@
 namespace perfmodel {
 
 /// One replica of a model: an accelerator (all are alike), the model, the layout and the formats.
-/// `activations` is the format of the operands beside the weights; products run in the wider of the
-/// two, so bf16 activations make a weight format weight-only. `layout.data` counts data-parallel
+/// `activations` is the operand format of its GEMMs, which run in the wider of it and the weights',
+/// so bf16 activations make a weight format weight-only. `expert_activations` is that of routed
+/// experts, `activations` where that alone is stated; `kv` is the format of the KV cache. Formats
+/// that are not stated are the engine's own: formats_of(d). `layout.data` counts data-parallel
 /// attention groups of this replica; whole copies of the replica are counted by serving and plan.
 /// Of a device's memory, what is not stated is as the engine `served_by` keeps it.
 template <Scalar T = double>
@@ -20,18 +23,14 @@ struct basic_deployment {
   basic_transformer<T> model{};
   parallel_layout layout{};
   weight_storage weights = model.stored;
-  number_format activations = number_format::bf16;
-  std::optional<number_format> expert_activations{};  ///< beside routed experts, where others are
-  storage_format kv = number_format::bf16;
+  std::optional<number_format> activations{};
+  std::optional<number_format> expert_activations{};
+  std::optional<storage_format> kv{};
   std::optional<T> utilization{};              ///< share of a device's memory that may be used
   std::optional<bytes<T>> activation_bytes{};  ///< per device, beside weights and cache
   std::optional<bytes<T>> runtime_bytes{};     ///< per device
   engine served_by = engine::none;
   basic_engine_limits<T> limits{};  ///< of a pass, for which the engine keeps memory
-
-  constexpr number_format beside_experts() const {
-    return expert_activations.value_or(activations);
-  }
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -50,6 +49,17 @@ struct basic_deployment {
   }
 };
 using deployment = basic_deployment<>;
+
+/// The formats that a deployment runs in: those it states, else those of the engine `served_by` on
+/// its accelerator. Each law takes the formats of a deployment from here.
+/// Test: DeepSeek-V3 on H200 multiplies in fp8, fp4 on MI355X in MXFP4; a stated bf16 stays.
+template <Scalar T>
+constexpr engine_formats formats_of(const basic_deployment<T>& d) {
+  engine_formats f = engine_formats_of(d.weights, d.kv, d.device, d.served_by);
+  if (d.activations) f.linear = f.experts = {*d.activations, "given"};
+  if (d.expert_activations) f.experts = {*d.expert_activations, "given"};
+  return f;
+}
 
 /// A copy that keeps nothing of a device's memory beside weights and cache, as textbooks count.
 template <Scalar T>
@@ -72,11 +82,24 @@ constexpr sharded_dims sharded_dims_of(const basic_transformer<T>& m) {
   return dims;
 }
 
+namespace detail {
+constexpr number_format at_least_16_bits(number_format f) {
+  return bits_of(f) >= 16.0 ? f : number_format::bf16;
+}
+/// formats_of(d).kv, without the rest.
+template <Scalar T>
+constexpr storage_format kv_format_of(const basic_deployment<T>& d) {
+  return kv_format_of(operand_choice<T>(d.weights, d.device, d.served_by), d.kv);
+}
+}  // namespace detail
+
 /// The format of what passes from layer to layer and over the links: that of the activations, and
 /// never below 16 bits, since engines that multiply in fp8 or fp4 quantise in front of each product.
 template <Scalar T>
 constexpr number_format residual_format(const basic_deployment<T>& d) {
-  return bits_of(d.activations) >= 16.0 ? d.activations : number_format::bf16;
+  if (d.activations) return detail::at_least_16_bits(*d.activations);
+  const detail::operand_choice<T> choice(d.weights, d.device, d.served_by);
+  return detail::at_least_16_bits(choice.linear().format);
 }
 
 namespace detail {
@@ -85,7 +108,7 @@ template <Scalar T>
 constexpr void check_memory(const basic_deployment<T>& d) {
   checked(d.model);
   require_valid(d.weights, "weights");
-  require_valid(d.kv, "kv");
+  if (d.kv) require_valid(*d.kv, "kv");
   positive("device.dram.capacity", d.device.dram.capacity.quantity());
   if (d.utilization) fraction("utilization", *d.utilization);
   if (d.activation_bytes) not_negative("activation_bytes", *d.activation_bytes);

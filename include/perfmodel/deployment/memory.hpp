@@ -17,6 +17,8 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   const T tensor = T(d.layout.tensor);
   const T pipeline = T(d.layout.pipeline);
   const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
+  const machine_kind kind = facts_of(d.device.architecture).kind;
+  const auto stored = [&](const storage_format& f) { return bytes_of(with_block_scales(f, kind)); };
   const bytes<> other = bytes_of(d.weights.others);
   const T replicated = over_layers(d.model.layers.mixers, [&](const auto& a) {
     return replicated_weights(a, d.model.hidden, tensor);
@@ -26,10 +28,10 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   T vocabulary = p.embedding + p.head;
   if (d.model.encoder) vocabulary += d.model.encoder->parameters;
   return named("weight bytes per device",
-               (p.attention / tensor + replicated) / pipeline * bytes_of(d.weights.attention) +
+               (p.attention / tensor + replicated) / pipeline * stored(d.weights.attention) +
                    (p.linear / tensor + latents * (1.0 - 1.0 / tensor)) / pipeline *
-                       bytes_of(d.weights.linear) +
-                   p.experts / expert_ranks / pipeline * bytes_of(d.weights.experts) +
+                       stored(d.weights.linear) +
+                   p.experts / expert_ranks / pipeline * stored(d.weights.experts) +
                    (p.expert_biases / expert_ranks + p.other) / pipeline * other +
                    vocabulary / tensor * other);
 }
@@ -65,16 +67,16 @@ namespace detail {
 /// kv_bytes_per_token_and_device of a deployment that was checked.
 template <Scalar T>
 constexpr bytes_per_token<T> cache_per_token_and_device(const basic_deployment<T>& d) {
-  return named(
-      "KV bytes per token and device",
-      cache_per_token(d.model, d.kv) * kv_share(d.model, d.layout.tensor) / T(d.layout.pipeline));
+  return named("KV bytes per token and device", cache_per_token(d.model, kv_format_of(d)) *
+                                                    kv_share(d.model, d.layout.tensor) /
+                                                    T(d.layout.pipeline));
 }
 }  // namespace detail
 
 /// What one device stores of a token: kv x share / pipeline.
 template <Scalar T>
 constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deployment<T>& d) {
-  require_valid(d.kv, "kv");
+  if (d.kv) require_valid(*d.kv, "kv");
   checked(d.model);
   return detail::cache_per_token_and_device(d);
 }
@@ -176,9 +178,10 @@ constexpr feasibility group_fits(const basic_deployment<T>& d) {
 template <Scalar T>
 constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& context) {
   const T tensor = T(d.layout.tensor);
+  const storage_format kv = kv_format_of(d);
   const bytes<T> all = over_layers(d.model.layers.mixers, [&](const auto& a) {
     const T share = cache_share(a, tensor);
-    return bytes<T>(sequence_cache(a, context, d.kv, share) + share * sequence_state(a));
+    return bytes<T>(sequence_cache(a, context, kv, share) + share * sequence_state(a));
   });
   return named("sequence bytes per device", all) / T(d.layout.pipeline);
 }

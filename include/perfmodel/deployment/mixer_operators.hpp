@@ -70,8 +70,8 @@ constexpr basic_attention_prefill<T> prompts_of(const rank_pass<T>& p,
       .kv_heads = kv_heads,
       .head_dim = a.head_dim,
       .value_dim = a.value_dim,
-      .format = p.on.activations,
-      .kv_format = p.on.kv,
+      .format = p.formats.linear.format,
+      .kv_format = p.formats.kv,
       .window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window,
       .past = chunks ? scalar_min(p.pass.prefill_past, T(*a.window - chunk)) : p.pass.prefill_past};
 }
@@ -97,7 +97,7 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
   if (a.indexer) visit_indexer(p, layers, *a.indexer, hidden, run);
 
   const char* const name = a.window ? "sliding attention" : "attention";
-  const bytes<T> line = kv_heads * (a.head_dim + a.value_width()) * bytes_of(p.on.kv);
+  const bytes<T> line = kv_heads * (a.head_dim + a.value_width()) * bytes_of(p.formats.kv);
   std::optional<T> window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window;
   if (p.decodes()) {
     const T& several = p.pass.tokens_per_sequence;
@@ -110,8 +110,8 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
                                       .kv_heads = kv_heads,
                                       .head_dim = a.head_dim,
                                       .value_dim = a.value_dim,
-                                      .format = p.on.activations,
-                                      .kv_format = p.on.kv,
+                                      .format = p.formats.linear.format,
+                                      .kv_format = p.formats.kv,
                                       .window = window};
     run({name, attention, layers, p.share.sequences * (seen + several) * line}, x);
   }
@@ -133,7 +133,7 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
       p.projection(a.kv_rank, T(heads * (a.head_dim - a.rope_dim + a.value_dim))));
   if (a.indexer) visit_indexer(p, layers, *a.indexer, a.query_input(hidden), run);
 
-  const bytes<T> line = a.cached_elements() * bytes_of(p.on.kv);
+  const bytes<T> line = a.cached_elements() * bytes_of(p.formats.kv);
   if (p.decodes()) {
     const T& several = p.pass.tokens_per_sequence;
     const basic_mla_decode<T> x{.batch = p.share.sequences,
@@ -141,8 +141,8 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
                                 .heads = heads * several,
                                 .latent = a.kv_rank,
                                 .rope = a.rope_dim,
-                                .format = p.on.activations,
-                                .kv_format = p.on.kv};
+                                .format = p.formats.linear.format,
+                                .kv_format = p.formats.kv};
     const T seen = a.indexer ? scalar_min(p.pass.context, a.indexer->top_k) : p.pass.context;
     run({"attention", attention, layers, p.share.sequences * (seen + several) * line}, x);
   }
@@ -154,8 +154,8 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
         .kv_heads = heads,
         .head_dim = a.head_dim,
         .value_dim = a.value_dim,
-        .format = p.on.activations,
-        .kv_format = p.on.kv,
+        .format = p.formats.linear.format,
+        .kv_format = p.formats.kv,
         .window = a.indexer ? std::optional<T>(a.indexer->top_k) : std::optional<T>(),
         .past = p.pass.prefill_past};
     visit_prefill(p, "attention", layers, line, x, run);
@@ -192,9 +192,9 @@ constexpr void visit_entries(const rank_pass<T>& p, const basic_compressed_atten
                                 .entries = a.kept_tokens(context),
                                 .heads = a.query_heads / p.tensor,
                                 .width = a.head_dim,
-                                .format = p.on.activations,
-                                .kv_format = p.on.kv};
-  const bytes<T> line = a.cached_elements() * bytes_of(p.on.kv);
+                                .format = p.formats.linear.format,
+                                .kv_format = p.formats.kv};
+  const bytes<T> line = a.cached_elements() * bytes_of(p.formats.kv);
   const T read = scalar_min(g.entries, pairs);
   run({"attention", attention, x.times, x.sequences * (read + x.tokens) * line, x.part}, g);
   if (!a.indexer || !a.ratio) return;

@@ -31,9 +31,9 @@ constexpr void visit_feed_forward(const rank_pass<T>& p, const T& layers,
   run({.name = "router", .times = layers}, p.wide(share.rows, hidden, e.experts));
   if (e.latent) {
     run({.name = "to the experts' latent", .kind = linear, .times = layers},
-        p.product(hidden, *e.latent, p.on.weights.linear));
+        p.product(hidden, *e.latent, p.formats.weights.linear));
     run({.name = "from the experts' latent", .kind = linear, .times = layers},
-        p.product(*e.latent, hidden, p.on.weights.linear));
+        p.product(*e.latent, hidden, p.formats.weights.linear));
   }
   const T with_prompts = scalar_min(share.all_prompts, T(1.0));
   operator_head<T> o{.name = "experts", .kind = experts};
@@ -60,7 +60,7 @@ constexpr void visit_layer_embedding(const rank_pass<T>& p, const basic_layer_em
                                                                  .vocabulary = e.vocabulary,
                                                                  .hidden = layers * e.width,
                                                                  .format = p.residual});
-  const storage_format& stored = p.on.weights.linear;
+  const storage_format& stored = p.formats.weights.linear;
   run({.name = "to the layers' embedding", .kind = linear, .times = T(1.0)},
       p.product(hidden, T(layers * e.width / p.tensor), stored));
   run({.name = "to the layer's embedding", .kind = linear, .times = layers},

@@ -21,9 +21,6 @@ struct plan_precision {
 /// The precisions that a plan tries by default. Whether the answers stay good enough is the
 /// caller's to judge: nothing here knows about quality.
 inline std::vector<plan_precision> common_precisions() {
-  const storage_format fp4_blocks(number_format::fp4, 16, 8);  // NVFP4: an FP8 scale per 16
-  const storage_format int4_groups(number_format::int4, 128,
-                                   16);  // GPTQ/AWQ: an FP16 scale per 128
   return {
       {"bf16", number_format::bf16, number_format::bf16, number_format::bf16},
       {"fp16",
@@ -33,8 +30,8 @@ inline std::vector<plan_precision> common_precisions() {
       {"fp8", number_format::fp8, number_format::fp8, number_format::bf16},
       {"fp8 + fp8 KV", number_format::fp8, number_format::fp8, number_format::fp8},
       {"int8", number_format::int8, number_format::int8, number_format::bf16},
-      {"int4 weights", int4_groups, number_format::bf16, number_format::bf16},
-      {"fp4 + fp8 KV", fp4_blocks, number_format::fp4, number_format::fp8},
+      {"int4 weights", number_format::int4, number_format::bf16, number_format::bf16},
+      {"fp4 + fp8 KV", number_format::fp4, number_format::fp4, number_format::fp8},
   };
 }
 

@@ -75,7 +75,8 @@ struct rank_pass {
   const basic_iteration<T>& pass;
   T tensor = T(on.layout.tensor);
   pass_share<T> share = share_of(on.layout, pass);
-  number_format residual = residual_format(on);
+  engine_formats formats = formats_of(on);
+  number_format residual = at_least_16_bits(formats.linear.format);
 
   constexpr const basic_transformer<T>& model() const { return on.model; }
   constexpr bool decodes() const { return upper(share.sequences) > 0.0; }
@@ -97,13 +98,13 @@ struct rank_pass {
     return {.m = share.rows,
             .n = n,
             .k = k,
-            .format = on.activations,
+            .format = formats.linear.format,
             .weights = weights,
             .output = residual};
   }
   /// Of a mixer.
   constexpr basic_gemm<T> projection(const T& k, const T& n) const {
-    return product(k, n, on.weights.attention);
+    return product(k, n, formats.weights.attention);
   }
   /// A product with a table that quantised checkpoints leave wide: the router's, the head's.
   constexpr basic_gemm<T> wide(const T& m, const T& k, const T& n) const {
@@ -111,15 +112,15 @@ struct rank_pass {
             .n = n,
             .k = k,
             .format = residual,
-            .weights = on.weights.others,
+            .weights = formats.weights.others,
             .output = residual};
   }
   constexpr basic_swiglu<T> feed_forward(const T& width, bool gated) const {
     return {.tokens = share.rows,
             .hidden = on.model.hidden,
             .intermediate = width / tensor,
-            .format = on.activations,
-            .weights = on.weights.linear,
+            .format = formats.linear.format,
+            .weights = formats.weights.linear,
             .gated = gated};
   }
   constexpr basic_moe_ffn<T> routed_experts(const basic_expert_shape<T>& e, const T& tokens) const {
@@ -130,8 +131,8 @@ struct rank_pass {
             .top_k = e.top_k,
             .tensor_parallel = T(on.layout.expert_tensor()),
             .expert_parallel = T(on.layout.expert),
-            .format = on.beside_experts(),
-            .weights = on.weights.experts,
+            .format = formats.experts.format,
+            .weights = formats.weights.experts,
             .gated = e.gated};
   }
 };

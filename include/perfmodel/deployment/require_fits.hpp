@@ -34,7 +34,7 @@ constexpr bytes<> bytes_needed(const deployment& d, double batch, double context
   sharded_dims parts = sharded_dims_of(d.model);
   parts.accelerators = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
   require_layout(d.layout, parts);
-  return weight_bytes_per_device(d) + batch * kv_bytes(d.model, context, d.kv) *
+  return weight_bytes_per_device(d) + batch * kv_bytes(d.model, context, formats_of(d).kv) *
                                           kv_share(d.model, d.layout.tensor) / d.layout.pipeline;
 }
 

@@ -88,7 +88,7 @@ constexpr basic_service_load<T> with_hits(const basic_deployment<T>& d, basic_se
   if (!c.feasible || !(lower(c.tokens.value()) >= 1.0)) return l;
   const basic_prefix_tree<T> tree{l.shared, l.input_tokens - tokens_of(l.shared), l.output_tokens};
   l.prefix_hit = scalar_min(prefix_hit_of(tree, c.tokens.value()).hit, T(0.999));
-  const bytes_per_token<T> per_token = kv_bytes_per_token(d.model, d.kv);
+  const bytes_per_token<T> per_token = kv_bytes_per_token(d.model, formats_of(d).kv);
   if (l.host && l.host->memory && upper(per_token.value()) > 0.0) {
     const T both = c.tokens.value() + T(l.host->memory->value() / per_token.value());
     const T found = scalar_min(prefix_hit_of(tree, both).hit, T(0.999));

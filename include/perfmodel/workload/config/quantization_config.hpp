@@ -34,7 +34,7 @@ storage_format integer_groups(const config_fields<Json>& q, const char* bits_key
   if (bits != 4 && bits != 8) q.refuse(bits_key, "4 or 8");
   const double group = q.whole_or(group_key, -1, -1, 65536);
   const number_format format = bits == 4 ? int4 : int8;
-  if (group < 1) return format;
+  if (group < 1) return without_scales(format);
   return {format, group, 16, zero_points ? bits : 0};
 }
 
@@ -51,7 +51,7 @@ storage_format compressed_group(const config_fields<Json>& group) {
   if (bits != 4 && bits != 8) w.refuse("num_bits", "4 or 8");
   const double size = w.whole_or("group_size", -1, -1, 65536);
   const number_format format = bits == 4 ? fp4 : fp8;
-  return size < 1 ? storage_format(format) : storage_format(format, size, 8);
+  return size < 1 ? without_scales(format) : storage_format(format, size, 8);
 }
 template <class Json>
 storage_format compressed_tensors(const config_fields<Json>& q) {

@@ -125,7 +125,8 @@ constexpr T mtp_parameters(const basic_transformer<T>& m) {
 
 namespace detail {
 template <Scalar T>
-constexpr bytes<T> bytes_of_weights(const basic_transformer<T>& m, const weight_storage& stored) {
+constexpr bytes<T> bytes_of_weights(const basic_transformer<T>& m, const weight_storage& named_so) {
+  const weight_storage stored = with_block_scales(named_so);
   const basic_parameter_count<T> p = count_parameters(m);
   T others = p.expert_biases + p.other + p.embedding + p.head;
   if (m.encoder) others += m.encoder->parameters;
