@@ -96,6 +96,8 @@ constexpr void serve_closed(basic_serving_estimate<T>& s, const basic_deployment
   const duration<T> in_service = named("service time", first + (l.output_tokens - 1.0) * s.itl);
   s.wait = named("wait", scalar_max(T(concurrency - s.batch), T(0.0)) / s.batch * in_service);
   s.throughput = s.batch * request / in_service;
+  s.admission_delay = s.wait;
+  add_queue_in_loop(s, l);
   s.ttft = named("time to first token", s.wait + first);
 }
 

@@ -96,7 +96,8 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
                  beside,
                  queue + burst + beside * p.next,
                  taken * place.each,
-                 {}};
+                 {},
+                 taken};
 
   const T queued = scalar_max(busy, T(1e-9));
   const T placed = 1.0 - taken;

@@ -97,6 +97,8 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     const bool full = !(upper(T(batch_ / room_)) < 1.0 - 1e-9);
     const bool sends = !(upper(T(s_.throughput * link_slot_ / request)) < 1.0 - 1e-9);
     if (!full && !sends) place_ = {};  // the balance is exact but for rounding
+    s_.admission_delay = place_;
+    add_queue_in_loop(s_, l_);
     distribute(certain, max(queue - certain, duration<T>{}));
   }
 
@@ -111,6 +113,8 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     const place_wait<T> taken = wait_for_place(places, loop, T(d_.decode.replicas * batch_),
                                                request_rate<T>(request / at_room_));
     place_ = taken.share * taken.each;
+    s_.admission_delay = place_;
+    s_.queued = taken.share;
     distribute(0.5 * (loop.together - 1.0) * slot_, queue);
   }
 

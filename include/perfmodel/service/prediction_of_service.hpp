@@ -233,6 +233,9 @@ class service_prediction {
     s_.evictions = evicted_.times;
     s_.wait = named("wait", state_.wait);
     s_.throughput = state_.throughput;
+    s_.admission_delay = state_.first.place;
+    s_.queued = state_.first.queued;
+    if (l_.is_closed()) add_queue_in_loop(s_, l_);
     s_.first_token = state_.first_token;
     s_.gap = state_.gap;
     s_.ttft = named("time to first token", state_.first_token.mean());

@@ -13,9 +13,13 @@ struct basic_serving_estimate {
   duration<T> itl{};   ///< inter-token latency, mean, prefill of others included
   duration<T> e2e{};   ///< whole request, mean
   duration<T> wait{};  ///< part of ttft spent before the first iteration
-  T batch{};           ///< sequences decoding at once
-  T capacity{};        ///< sequences that fit in memory
-  T evictions{};       ///< of a request, where a load says how it evicts
+  /// Part of wait: queueing for KV memory or for one of the maximum running requests, mean.
+  duration<T> admission_delay{};
+  /// Share of requests that queue so: in a closed loop at any time, in an open one of arrivals.
+  T queued{};
+  T batch{};      ///< sequences decoding at once
+  T capacity{};   ///< sequences that fit in memory
+  T evictions{};  ///< evictions per request, where a load says how it evicts
   token_rate<T> output_rate{};
   request_rate<T> throughput{};
   basic_estimate<T> decode{};   ///< the mean iteration, whose time is itl
@@ -39,7 +43,21 @@ struct basic_serving_estimate {
 };
 using serving_estimate = basic_serving_estimate<>;
 
+/// Requests that queue for admission at any time, mean: X admission_delay.
+/// Source: Little 1961. Test: a closed loop of N with a batch limit of B queues N - B.
+template <Scalar T>
+constexpr T queued_requests(const basic_serving_estimate<T>& s) {
+  return s.throughput * s.admission_delay / request;
+}
+
 namespace detail {
+
+/// The share of a closed loop's N requests that queue at any time: queued_requests / N.
+template <Scalar T>
+constexpr void add_queue_in_loop(basic_serving_estimate<T>& s, const basic_service_load<T>& l) {
+  const T share = queued_requests(s) / l.concurrency();
+  s.queued = scalar_min(scalar_max(share, T(0.0)), T(1.0));
+}
 
 /// What follows for whole requests from first tokens, gaps and throughput; `first` tokens come in the time
 /// to the first.

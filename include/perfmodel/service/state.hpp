@@ -18,6 +18,7 @@ struct basic_first_token_terms {
   duration<T> behind{};   ///< other prompts
   duration<T> place{};    ///< until a sequence ends
   duration<T> fetch{};    ///< of a prefix that the host has
+  T queued{};             ///< share of requests with an admission delay (`place`)
 };
 using first_token_terms = basic_first_token_terms<>;
 
