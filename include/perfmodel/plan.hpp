@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <concepts>
+#include <perfmodel/deployment/plan_count.hpp>
+#include <perfmodel/deployment/plan_precisions.hpp>
 #include <perfmodel/deployment/plan_search.hpp>
 #include <perfmodel/deployment/plan_services.hpp>
 

@@ -137,7 +137,7 @@ class plan_reviewer {
     if (!s.feasible) return plan_constraint::rate;
     const plan_misses miss = misses_of(q_, s);
     if (miss.worst() <= 1.0) return plan_constraint::latency;
-    if (miss.wait >= miss.of_targets()) return plan_constraint::wait;
+    if (miss.of_queue() >= miss.of_targets()) return plan_constraint::wait;
     if (miss.itl >= miss.of_targets()) return plan_constraint::itl;
     return miss.ttft >= miss.e2e ? plan_constraint::ttft : plan_constraint::e2e;
   }

@@ -86,17 +86,28 @@ class plan_ledger {
                         s.wait.value(), q_.longest_wait.value()));
       return false;
     }
+    if (miss.queue > 1.0) {
+      reject(c.on->device.name, *c.precision, c.on->layout,
+             infeasible("requests queue for KV memory or a running-request slot", "%",
+                        100.0 * s.queued, 100.0 * q_.queued_limit));
+      return false;
+    }
     if (met || !any_met()) {
       const double time = n.gpus * million_tokens.value() / n.output_rate;
       const auto price = r_.all_priced ? price_of_device(c.on->device, n) : std::nullopt;
       const plan_merit merit{price ? time * price->value() : time, s.itl.value(), s.ttft.value(),
                              n.gpus};
       pareto_front& front = met ? met_ : missed_;
-      if (front.takes(merit)) {
+      const bool fewest = met && is_fewest(merit);
+      if (fewest || front.takes(merit)) {
         const plan_point p = point_of(c, n, s, met);
         if (refuses(p)) return true;
         if (met && !any_met()) missed_.clear();
-        front.add(merit, p);
+        if (fewest) {
+          r_.fewest = p;
+          fewest_cost_ = merit.expense;
+        }
+        if (front.takes(merit)) front.add(merit, p);
       }
     }
     ++r_.feasible;
@@ -115,6 +126,7 @@ class plan_ledger {
     for (plan_point& p : met_.points) whole(p);
     for (plan_point& p : missed_.points) whole(p);
     if (r_.nearest) whole(*r_.nearest);
+    if (r_.fewest) whole(*r_.fewest);
   }
 
   plan_result ranked() {
@@ -142,6 +154,10 @@ class plan_ledger {
                       most->value()));
     return true;
   }
+  bool is_fewest(const plan_merit& m) const {
+    if (!r_.fewest || m.gpus < r_.fewest->gpus) return true;
+    return m.gpus == r_.fewest->gpus && m.expense < fewest_cost_;
+  }
   plan_point point_of(const plan_candidate& c, const plan_copies& n, const serving_estimate& s,
                       bool met) const {
     plan_point p{.accelerator = c.on->device.name,
@@ -168,6 +184,7 @@ class plan_ledger {
   Progress& progress_;
   plan_result r_{};
   pareto_front met_{}, missed_{};
+  double fewest_cost_ = 0.0;
 };
 
 /// What one piece of a plan's work tried, to be noted later, in the order in which it was tried. Batch limits
@@ -182,9 +199,9 @@ class plan_record {
   bool note(const plan_candidate& c, const plan_copies& n, const Estimate& s) {
     tried_.push_back({.candidate = c, .copies = n, .serves = s, .run = run_});
     if (!s.feasible) return true;
-    if (s.wait > q_->longest_wait) return false;
-    return !met_->load(std::memory_order_relaxed) || tries_on(*q_, s) ||
-           misses_of(*q_, s).worst() <= 1.0;
+    const plan_misses miss = misses_of(*q_, s);
+    if (miss.of_queue() > 1.0) return false;
+    return !met_->load(std::memory_order_relaxed) || tries_on(*q_, s) || miss.worst() <= 1.0;
   }
   void pass_over() {
     const bool after_one = !tried_.empty() && tried_.back().run == run_;

@@ -7,8 +7,8 @@
 
 namespace perfmodel {
 
-/// Formats to try together: weights, the operands beside them, and the KV cache. `run_by`: by this
-/// engine alone, where engines run a checkpoint differently.
+/// Formats to try together: weights, operands that they multiply, and the KV cache. `run_by` and
+/// `run_on`: by this engine and on this accelerator only, where they run a checkpoint differently.
 struct plan_precision {
   label name{};
   weight_storage weights = number_format::bf16;
@@ -16,6 +16,7 @@ struct plan_precision {
   storage_format kv = number_format::bf16;
   std::optional<number_format> expert_activations{};
   std::optional<engine> run_by{};
+  label run_on{};  ///< empty: any accelerator
 };
 
 /// The precisions that a plan tries by default. Whether the answers stay good enough is the
@@ -30,7 +31,7 @@ inline std::vector<plan_precision> common_precisions() {
       {"fp8", number_format::fp8, number_format::fp8, number_format::bf16},
       {"fp8 + fp8 KV", number_format::fp8, number_format::fp8, number_format::fp8},
       {"int8", number_format::int8, number_format::int8, number_format::bf16},
-      {"int4 weights", number_format::int4, number_format::bf16, number_format::bf16},
+      {"int4 g128", number_format::int4, number_format::bf16, number_format::bf16},
       {"fp4 + fp8 KV", number_format::fp4, number_format::fp4, number_format::fp8},
   };
 }
@@ -55,6 +56,9 @@ struct plan_request {
   service_load load{};
   service_targets targets{};  ///< a share of requests is 0.5 to 0.999
   duration<> longest_wait = 60.0 * second;
+  /// Largest share of requests that may queue for KV memory or for one of the maximum running
+  /// requests (serving_estimate::queued); 1: no limit.
+  double queued_limit = 1.0;
   std::vector<plan_precision> precisions = common_precisions();
   std::optional<double> utilization{};  ///< of memory; this and the next as in a deployment
   std::optional<bytes<>> activation_bytes{};
@@ -96,6 +100,7 @@ inline void check_request(const plan_request& q) {
   check_share("targets.itl.share", q.targets.itl);
   check_share("targets.e2e.share", q.targets.e2e);
   positive("longest_wait", q.longest_wait);
+  within("queued_limit", q.queued_limit, 1e-6, 1.0, "1e-6 to 1");
   if (q.utilization) {
     positive("utilization", *q.utilization);
     fraction("utilization", *q.utilization);

@@ -63,6 +63,8 @@ struct plan_result {
   std::optional<std::size_t> best{};
   std::optional<plan_point> nearest{};
   double miss = 1.0;
+  /// Within the targets on the fewest devices, and the cheapest of these, of what was evaluated.
+  std::optional<plan_point> fewest{};
 };
 
 namespace detail {

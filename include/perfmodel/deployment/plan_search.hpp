@@ -20,7 +20,7 @@ class plan_search {
   void on(const accelerator& a, engine e, const Serve& serve) {
     std::deque<piece> pieces;
     for (const plan_precision& f : q_.precisions) {
-      if (f.run_by.value_or(e) != e) continue;
+      if (f.run_by.value_or(e) != e || !runs_on(a, f)) continue;
       if (computes(a, f)) {
         with<Serve>(a, f, e, pieces);
       } else {
@@ -60,7 +60,8 @@ class plan_search {
     std::deque<piece> pieces;
     for (std::size_t i = 0; i < q_.precisions.size(); ++i) {
       const plan_precision& f = q_.precisions[i];
-      if (prefilling[i].empty() || !computes(kinds.answers, f)) continue;
+      if (prefilling[i].empty() || !runs_on(kinds.answers, f) || !computes(kinds.answers, f))
+        continue;
       std::deque<piece> own;
       with<Serve>(kinds.answers, f, e, own);
       own.back().prefilling = &prefilling[i];
@@ -87,6 +88,9 @@ class plan_search {
     std::deque<deployment> kept{};
   };
 
+  static bool runs_on(const accelerator& a, const plan_precision& f) {
+    return f.run_on == label{} || f.run_on == a.name;
+  }
   static feasibility no_such_format() {
     return infeasible("the accelerator does not compute in this format", "", 1, 0);
   }

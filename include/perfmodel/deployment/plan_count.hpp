@@ -1,0 +1,91 @@
+// The number of GPUs as a result: the limit of a plan grows until more GPUs stop helping.
+#pragma once
+
+#include <perfmodel/deployment/plan_front.hpp>
+#include <utility>
+#include <vector>
+
+namespace perfmodel {
+
+/// Limits of a search for the number of GPUs.
+struct gpu_count_limits {
+  int first = 1;           ///< limit tried first, doubled from there
+  int ceiling = 1024;      ///< largest limit tried
+  bool until_met = false;  ///< stop at the first limit that meets the targets
+};
+
+/// A plan and its number of GPUs, searched. `result.fewest` is exact: a plan with a limit below it
+/// has no best.
+struct counted_plan {
+  plan_request request{};     ///< with the last limit tried as `gpus`
+  plan_result result{};       ///< plan of that limit
+  std::vector<int> limits{};  ///< limits tried, ascending
+};
+
+namespace detail {
+
+/// Whether the larger limit lowers the best cost, or the smallest miss without one, by over 0.1 %.
+inline bool more_gpus_help(const plan_result& fewer, const plan_result& more) {
+  constexpr double same = 0.999;
+  if (more.best) {
+    if (!fewer.best) return true;
+    const auto cost = [](const plan_result& r) {
+      return expense(r.frontier[*r.best], r.all_priced);
+    };
+    return cost(more) < same * cost(fewer);
+  }
+  if (!more.nearest || !fewer.nearest) return true;  // nothing served yet
+  return more.miss < same * fewer.miss;
+}
+
+/// Bisection for the fewest GPUs between a limit that misses the targets and one that meets them: a
+/// plan tries all that a plan of fewer GPUs does.
+template <class Plan>
+void find_fewest(const counted_plan& c, std::optional<plan_point>& fewest, const Plan& plan_of) {
+  if (!fewest) return;
+  int misses = 0;
+  for (const int limit : c.limits) {
+    if (limit < fewest->gpus) misses = limit;
+  }
+  plan_request q = c.request;
+  for (q.gpus = fewest->gpus - 1; q.gpus > misses; q.gpus = (misses + fewest->gpus) / 2) {
+    plan_result r = plan_of(q);
+    if (r.fewest) {
+      fewest = std::move(r.fewest);
+    } else {
+      misses = q.gpus;
+    }
+  }
+}
+
+}  // namespace detail
+
+/// The plan of a request without a number of GPUs: plan_of(request) for limits of first, 2 first,
+/// 4 first, ... up to the ceiling. It stops at a limit that meets the targets if its double has no
+/// cheaper best, and without a best after two doublings that leave the smallest miss as it is.
+/// Leaves out: optima behind a doubling that does not help. Errors: those of plan_of; bad limits.
+/// Test: each GPU count on its own.
+template <class Plan>
+counted_plan search_gpu_count(plan_request q, const gpu_count_limits& limits, const Plan& plan_of) {
+  const double ceiling = limits.ceiling;
+  detail::within("ceiling", ceiling, 1.0, 65536.0, "1 to 65536");
+  detail::within("first", static_cast<double>(limits.first), 1.0, ceiling, "1 to the ceiling");
+  counted_plan c;
+  std::optional<plan_point> fewest;
+  int idle = 0;  // doublings in a row that did not help
+  for (q.gpus = limits.first;; q.gpus = (std::min)(2 * q.gpus, limits.ceiling)) {
+    plan_result r = plan_of(q);
+    if (r.fewest && (!fewest || r.fewest->gpus < fewest->gpus)) fewest = r.fewest;
+    idle = c.limits.empty() || detail::more_gpus_help(c.result, r) ? 0 : idle + 1;
+    c.result = std::move(r);
+    c.limits.push_back(q.gpus);
+    const bool met = c.result.best.has_value();
+    if (q.gpus == limits.ceiling || idle == 2 || (met && (limits.until_met || idle == 1))) break;
+  }
+  c.request = std::move(q);
+  if (!limits.until_met) detail::find_fewest(c, fewest, plan_of);
+  c.result.fewest = std::move(fewest);
+  return c;
+}
+
+}  // namespace perfmodel
