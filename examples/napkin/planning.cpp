@@ -182,7 +182,7 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
   p.calibrations = calibrations_of(p.request, r);
   const auto policy = policy_of(p.calibrations);
   const plan_again again = [&](const pm::plan_request& q) { return pm::plan(q, policy); };
-  p.result = pm::plan(p.request, policy, progress_line());
+  set_result(p, [&](const pm::plan_request& q) { return pm::plan(q, policy, progress_line()); });
   lead_with_nearest(p);
   add_alternatives(p, again);
   const note_of_point note = [&](const pm::plan_request& q, const pm::plan_point& point) {
@@ -200,7 +200,7 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
 }
 void bound(planned& p, const request& r, const std::vector<found_accelerator>& on, bool asked) {
   const plan_again again = [](const pm::plan_request& q) { return pm::plan_bound(q); };
-  p.result = pm::plan_bound(p.request, progress_line());
+  set_result(p, [](const pm::plan_request& q) { return pm::plan_bound(q, progress_line()); });
   lead_with_nearest(p);
   p.left_out = left_out_of_bound(r, false);
   add_alternatives(p, again);
@@ -213,12 +213,20 @@ void bound(planned& p, const request& r, const std::vector<found_accelerator>& o
   for (const found_accelerator& a : on) p.hints.push_back(prediction_hint(*a, profile_part::all));
 }
 
+/// What a request leaves to be searched: formats of alternatives, the number of GPUs, the headroom.
+void set_searches(planned& p, const request& r) {
+  p.others = other_precisions_of(r, p.request);
+  if (!r.has("gpus")) p.search.emplace();
+  if (limits_queue(r)) p.headroom_limits.emplace();
+}
+
 /// The bounds of accelerators without predictions, for the same request.
 planned bounds_beside(const request& r, const std::vector<found_accelerator>& on) {
   planned p;
   p.accelerators = on;
   p.request = plan_request_of(r, on, {}, false);
   reduce_to_bounds(p.request);
+  set_searches(p, r);
   bound(p, r, on, false);
   return p;
 }
@@ -236,6 +244,7 @@ planned plan_of(const json& object, const given_profile* profile) {
   p.accelerators = r.accelerators();
   p.accelerators.insert(p.accelerators.end(), prefill_on.begin(), prefill_on.end());
   p.request = plan_request_of(r, on, prefill_on, predicted);
+  set_searches(p, r);
   if (predicted) {
     predict(p, r, on);
   } else {

@@ -19,6 +19,18 @@ std::vector<found_accelerator> prefill_accelerators_of(const request& r);
 perfmodel::plan_request plan_request_of(const request& r, const std::vector<found_accelerator>& on,
                                         const std::vector<found_accelerator>& prefill_on,
                                         bool predicted);
+/// Limits of the queue where a request has neither a TTFT target nor a longest wait.
+struct plan_queue_limits {
+  double share = 0.01;  ///< queued_limit of a plan
+  perfmodel::duration<> wait =
+      1.0 * perfmodel::second;  ///< mean wait, prefill interference included
+};
+/// Whether these limits hold: no TTFT target, and no longest wait from the request.
+bool limits_queue(const request& r);
+/// Precisions of other weight formats than the checkpoint's, for the alternatives; none where the
+/// request asks for formats of the weights.
+std::vector<perfmodel::plan_precision> other_precisions_of(const request& r,
+                                                           const perfmodel::plan_request& q);
 /// Whether prompts run on another kind of chip than answers.
 inline bool is_mixed(const perfmodel::plan_point& p) {
   return p.prefill && !(p.prefill->accelerator == p.accelerator);
@@ -30,12 +42,24 @@ struct plan_calibration {
   calibration profiles{};
 };
 
-/// The cheapest point within the targets where an engine or the weights' format is another; none where nothing
-/// is within them. `by`: engine, weight_format.
+/// The cheapest point within the targets with another engine or format; without one, the factor by
+/// which the nearest misses them. `by`: engine, weight_format, kv_format.
 struct plan_alternative {
   std::string choice{};
   const char* by = "";
   std::optional<perfmodel::plan_point> point{};
+  std::optional<double> miss{};
+};
+/// A search for the number of GPUs.
+struct plan_gpu_search {
+  std::vector<int> limits{};  ///< limits tried
+  int ceiling = 1024;
+};
+/// Requests of a point that queue for KV memory or a running-request slot.
+struct plan_queue {
+  double requests = 0.0;  ///< at any time, of the whole service
+  double share = 0.0;     ///< share of the requests in the system; in an open loop of the arrivals
+  double wait_s = 0.0;    ///< mean, of those that queue
 };
 /// How many times its load the first point serves within the targets, and what is missed beyond.
 struct plan_headroom {
@@ -87,6 +111,9 @@ struct planned {
   std::vector<calibrated_note> notes{};  ///< of each point of the frontier; none in bound mode
   std::map<std::size_t, profile_note> of_prompts{};  ///< of points that are mixed
   std::vector<perfmodel::plan_review> reviews{};     ///< of each point of the frontier
+  std::vector<perfmodel::plan_precision> others{};   ///< precisions of the alternatives
+  std::optional<plan_gpu_search> search{};           ///< none where the request says how many GPUs
+  std::optional<plan_queue_limits> headroom_limits{};  ///< in addition to the targets
   std::vector<plan_alternative> alternatives{};
   std::optional<plan_headroom>
       headroom{};  ///< none of pools, nor where 1024 times as much is served
@@ -118,6 +145,8 @@ std::optional<double> usd_per_hour_of(const perfmodel::plan_point& p);
 std::vector<std::size_t> distinct_rows(const planned& p);
 /// The same plan of another request.
 using plan_again = std::function<perfmodel::plan_result(const perfmodel::plan_request&)>;
+/// The plan of the request, with the number of GPUs searched where the request has none.
+void set_result(planned& p, const plan_again& again);
 void add_alternatives(planned& p, const plan_again& again);
 /// Puts the deployment nearest to the targets into the first row, where none meets them.
 void lead_with_nearest(planned& p);
@@ -150,12 +179,29 @@ std::string choices_text(const perfmodel::plan_request& q, const perfmodel::plan
 std::string money(double usd);
 /// "35 ms (30-41)", with the interval in the unit of the time.
 std::string with_interval(const perfmodel::duration<>& t, const perfmodel::time_range& r);
+plan_queue queue_of(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
+/// Whether half a request queues, or 0.1 % of the arrivals of an open loop.
+bool has_queue(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
+/// "72 of 200: 5.02 s"; of an open loop "3.1 %: 800 ms"; "-" without a queue.
+std::string queue_column(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
+/// A clause of a sentence: "72 of 200 requests queue for 5.02 s on average".
+std::string queue_clause(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
+/// queued_requests, queued_share, queue_wait_s.
+void add_queue(json& out, const perfmodel::plan_request& q, const perfmodel::plan_point& p);
+/// The conclusion: how many GPUs where they were searched, the queue, formats where nothing fits.
+std::string conclusion_text(const planned& p);
+/// The limits of a search and the fewest GPUs; empty where the request says how many.
+json search_json(const planned& p);
+/// "12 x h100_sxm (6 replicas of TP2, trtllm, fp8)".
+std::string deployment_text(const perfmodel::plan_point& p);
 /// `c` predicts the first point; null: at its bound.
 void add_headroom(planned& p, const calibration* c);
 /// prices, alternatives and headroom.
 json money_json(const planned& p);
 /// What of this stands below the table, and the first row's p99 where targets are of means.
 std::string money_text(const planned& p);
+/// The alternatives alone; "" where there are none.
+std::string alternatives_text(const planned& p);
 
 /// One screen for point `row` of the frontier, from 1, cheapest first: what holds it, what its cost depends
 /// on, and what its two times are spent on. Throws out_of_range.

@@ -185,7 +185,10 @@ void add_best_of_each(planned& p, const std::vector<found_accelerator>& on, cons
     }
     pm::plan_request q = p.request;
     std::erase_if(q.accelerators, [&](const auto& x) { return !(x.name == a->name); });
-    p.best_of_each.push_back(best_in(q, again(q), a, note));
+    const int ceiling = p.search ? std::max(p.search->ceiling, q.gpus) : q.gpus;
+    const pm::counted_plan c =
+        pm::search_gpu_count(q, {.first = q.gpus, .ceiling = ceiling, .until_met = true}, again);
+    p.best_of_each.push_back(best_in(c.request, c.result, a, note));
   }
 }
 

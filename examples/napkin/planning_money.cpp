@@ -21,20 +21,38 @@ bool within_one_percent(double a, double b) {
   return std::fabs(a - b) <= 0.01 * std::min(a, b);
 }
 
-/// The best of a plan with less to choose from.
-template <class Plan>
-std::optional<pm::plan_point> best_with(const Plan& plan, const pm::plan_request& q) {
-  const pm::plan_result r = plan(q);
-  if (!r.best) return {};
-  return r.frontier[*r.best];
+/// The alternative of a plan with other choices; its number of GPUs grows where it is searched.
+void add_alternative(planned& p, const plan_again& again, const pm::plan_request& q,
+                     const char* choice, const char* by) {
+  const int ceiling = p.search ? std::max(p.search->ceiling, q.gpus) : q.gpus;
+  const pm::plan_result r =
+      pm::search_gpu_count(q, {.first = q.gpus, .ceiling = ceiling, .until_met = true}, again)
+          .result;
+  plan_alternative x{choice, by, {}, {}};
+  if (r.best) x.point = r.frontier[*r.best];
+  if (r.nearest) x.miss = r.miss;
+  p.alternatives.push_back(std::move(x));
 }
 
-/// Which target a service misses, the worst first; "" where none.
-const char* missed(const pm::plan_request& q, const pm::serving_estimate& s) {
+std::string choice_text(const plan_alternative& x) {
+  return x.choice + (std::string_view(x.by) == "kv_format" ? " KV cache" : "");
+}
+/// " (misses by 1.3 x)", " (infeasible)".
+std::string miss_text(const plan_alternative& x) {
+  return x.miss ? cat(" (misses by ", pm::detail::significant(*x.miss, 3), " x)") : " (infeasible)";
+}
+
+/// The target that a service misses most, "" without one; `limits` are of the queue.
+const char* missed(const pm::plan_request& q, const pm::serving_estimate& s,
+                   const std::optional<plan_queue_limits>& limits) {
   if (!s.feasible) return "the service keeps up no more";
   const pm::target_misses m = pm::misses_of(s, q.targets);
-  const double wait = s.wait.value() / q.longest_wait.value();
-  if (std::max(m.worst(), wait) <= 1.0) return "";
+  const pm::duration<> longest = limits ? min(q.longest_wait, limits->wait) : q.longest_wait;
+  const double wait = s.wait.value() / longest.value();
+  const double queue = limits ? s.queued / limits->share : 0.0;
+  if (std::max({m.worst(), wait, queue}) <= 1.0) return "";
+  if (queue > 1.0 && queue >= m.worst())
+    return "requests queue for KV memory or a running-request slot";
   if (wait >= m.worst()) return "requests wait too long for a place";
   if (m.itl >= m.worst()) return "ITL misses its target";
   return m.ttft >= m.worst() ? "TTFT misses its target" : "E2E misses its target";
@@ -60,6 +78,54 @@ std::string point_text(const pm::plan_point& p) {
   std::string s = cat(p.replicas, " x TP", p.layout.tensor);
   if (p.layout.pipeline > 1) s += cat(" PP", p.layout.pipeline);
   return cat(s, " of ", p.accelerator.view(), ", ITL ", pm::to_string(p.serving.itl));
+}
+
+/// "72 of 200 requests queue for 5.02 s on average already".
+std::string already_text(const planned& p, const pm::plan_point& best) {
+  if (has_queue(p.request, best)) return queue_clause(p.request, best) + " already";
+  return cat("requests wait for ", pm::to_string(best.serving.wait), " on average already");
+}
+
+/// The cheapest of each engine but the best point's.
+void add_engines(planned& p, const plan_again& again) {
+  const pm::plan_point& best = p.result.frontier[*p.result.best];
+  std::vector<pm::engine> engines;
+  for (const plan_calibration& c : p.calibrations) {
+    const bool known = std::find(engines.begin(), engines.end(), c.served_by) != engines.end();
+    if (!known && c.served_by != best.served_by) engines.push_back(c.served_by);
+  }
+  for (const pm::engine e : engines) {
+    pm::plan_request q = p.request;
+    q.engines = {e};
+    const auto lacks_it = [&](const pm::accelerator& a) {
+      return std::none_of(p.calibrations.begin(), p.calibrations.end(), [&](const auto& c) {
+        return c.served_by == e && c.profiles.accelerator == a.name;
+      });
+    };
+    std::erase_if(q.accelerators, lacks_it);
+    if (q.pools) std::erase_if(q.pools->prefill_on, lacks_it);
+    if (!q.accelerators.empty()) add_alternative(p, again, q, pm::name_of(e), "engine");
+  }
+}
+
+/// The cheapest with the checkpoint's own weights and an fp8 KV cache.
+void add_cache_format(planned& p, const plan_again& again) {
+  if (p.others.empty()) return;
+  pm::plan_request q = p.request;
+  std::erase_if(q.precisions, [](const auto& x) { return x.kv.bits() < 16.0; });
+  for (pm::plan_precision& x : q.precisions) {
+    x.kv = pm::fp8;
+    x.name = pm::detail::precision_name(x.weights, x.kv);
+  }
+  if (!q.precisions.empty()) add_alternative(p, again, q, "fp8", "kv_format");
+}
+
+/// Whether weights of a format are those of the best point or, without one, of the request.
+bool is_own(const planned& p, pm::number_format f) {
+  const auto stored = [f](const pm::plan_precision& x) { return x.weights.linear.format == f; };
+  if (p.result.best) return stored(p.result.frontier[*p.result.best].precision);
+  const auto& all = p.request.precisions;
+  return std::any_of(all.begin(), all.end(), stored);
 }
 
 }  // namespace
@@ -92,32 +158,18 @@ std::vector<std::size_t> distinct_rows(const planned& p) {
 }
 
 void add_alternatives(planned& p, const plan_again& again) {
-  if (!p.result.best) return;
-  const pm::plan_point& best = p.result.frontier[*p.result.best];
-  std::vector<pm::engine> engines;
-  for (const plan_calibration& c : p.calibrations) {
-    const bool known = std::find(engines.begin(), engines.end(), c.served_by) != engines.end();
-    if (!known && c.served_by != best.served_by) engines.push_back(c.served_by);
+  if (p.result.best) {
+    add_engines(p, again);
+    add_cache_format(p, again);
   }
-  for (const pm::engine e : engines) {
-    pm::plan_request q = p.request;
-    q.engines = {e};
-    const auto lacks_it = [&](const pm::accelerator& a) {
-      return std::none_of(p.calibrations.begin(), p.calibrations.end(), [&](const auto& c) {
-        return c.served_by == e && c.profiles.accelerator == a.name;
-      });
-    };
-    std::erase_if(q.accelerators, lacks_it);
-    if (q.pools) std::erase_if(q.pools->prefill_on, lacks_it);
-    if (q.accelerators.empty()) continue;
-    p.alternatives.push_back({pm::name_of(e), "engine", best_with(again, q)});
-  }
-  const pm::number_format own = best.precision.weights.linear.format;
+  std::vector<pm::plan_precision> all = p.request.precisions;
+  all.insert(all.end(), p.others.begin(), p.others.end());
   for (const pm::number_format f : pm::all_formats) {
     pm::plan_request q = p.request;
+    q.precisions = all;
     std::erase_if(q.precisions, [&](const auto& x) { return x.weights.linear.format != f; });
-    if (f == own || q.precisions.empty()) continue;
-    p.alternatives.push_back({pm::name_of(f), "weight_format", best_with(again, q)});
+    if (q.precisions.empty() || is_own(p, f)) continue;
+    add_alternative(p, again, q, pm::name_of(f), "weight_format");
   }
 }
 
@@ -136,13 +188,18 @@ void add_headroom(planned& p, const calibration* c) {
     return best.drafts ? pm::serving(d, l, pm::drafts_of(q, best), c->silicon)
                        : pm::serving(d, l, c->silicon);
   };
-  const auto missed_at = [&](double factor) -> std::string { return missed(q, at(factor)); };
+  const auto missed_at = [&](double factor) -> std::string {
+    return missed(q, at(factor), p.headroom_limits);
+  };
   const auto* closed = std::get_if<pm::closed_loop>(&q.load.arrivals);
   const bool ends = closed != nullptr && closed->requests.value_or(0.0) > 0.0;  // a run of so many
   const double most = ends ? *closed->requests / closed->concurrency : 1024.0;
   try {
     double low = 1.0, high = 2.0;
-    if (!missed_at(low).empty()) return;
+    if (!missed_at(low).empty()) {
+      if (p.headroom_limits) p.headroom = plan_headroom{1.0, already_text(p, best)};
+      return;
+    }
     for (; high < most && missed_at(high).empty(); high *= 2.0) low = high;
     if (high >= most) return;
     while (high - low > 1e-4 * low) {
@@ -174,9 +231,11 @@ json money_json(const planned& p) {
       one["engine"] = pm::name_of(x.point->served_by);
       one["precision"] = x.point->precision.name.c_str();
       one["gpus"] = x.point->gpus;
-      const double over = cost_of(p, *x.point) / cost_of(p, p.result.frontier[0]) - 1.0;
-      one["cost_over_best"] = number_json("cost_over_best", over);
+      const double over =
+          p.result.best ? cost_of(p, *x.point) / cost_of(p, p.result.frontier[0]) - 1.0 : 0.0;
+      if (p.result.best) one["cost_over_best"] = number_json("cost_over_best", over);
     }
+    if (x.miss) one["nearest_miss"] = number_json("nearest_miss", *x.miss);
     out["alternatives"].push_back(std::move(one));
   }
   if (p.headroom) {
@@ -193,39 +252,43 @@ json money_json(const planned& p) {
   return out;
 }
 
-namespace {
-
 std::string alternatives_text(const planned& p) {
   std::string s, none;
   const auto& all = p.alternatives;
-  const bool priced = p.result.all_priced;
+  const bool priced = p.result.all_priced, met = p.result.best.has_value();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].point) {
-      none += cat(none.empty() ? "" : ", ", all[i].choice);
+      none += cat(none.empty() ? "" : ", ", choice_text(all[i]), miss_text(all[i]));
       continue;
     }
     const pm::plan_point& point = *all[i].point;
     const double cost = cost_of(p, point);
-    std::string choice = all[i].choice;
+    std::string choice = choice_text(all[i]);
     while (i + 1 < all.size() && all[i + 1].by == all[i].by && all[i + 1].point &&
            within_one_percent(cost_of(p, *all[i + 1].point), cost)) {
-      choice += cat(", ", all[++i].choice);
+      choice += cat(", ", choice_text(all[++i]));
     }
     const bool engine = std::string_view(all[i].by) == "engine";
     if (engine) choice += cat(" (", point.precision.name.view(), ")");
     if (!engine && !p.calibrations.empty()) choice += cat(" (", pm::name_of(point.served_by), ")");
+    const std::string over =
+        met ? cat(" (", with_sign(cost / cost_of(p, p.result.frontier[0]) - 1.0), ")") : "";
     s += cat("    ", choice, ": ",
              priced ? fixed(cost, cost < 0.01 ? 4 : 2) : pm::detail::significant(cost / 3600.0, 3),
-             priced ? " USD/Mtok (" : " GPU-h/Mtok (",
-             with_sign(cost / cost_of(p, p.result.frontier[0]) - 1.0), "), ", point_text(point),
-             "\n");
+             priced ? " USD/Mtok" : " GPU-h/Mtok", over, ", ", point_text(point), "\n");
   }
   if (!none.empty()) s += cat("    nothing within the targets: ", none, "\n");
-  return s.empty() ? s : "  The cheapest of each other engine, and of other weights:\n" + s;
+  if (s.empty()) return s;
+  return (met ? "  The cheapest of each other engine, and of other formats:\n"
+              : "  The cheapest of other formats:\n") +
+         s;
 }
+
+namespace {
 
 std::string headroom_text(const planned& p) {
   if (!p.headroom) return {};
+  if (p.headroom->factor == 1.0) return cat("  Headroom: none; ", p.headroom->beyond, ".\n");
   const pm::service_load& l = p.request.load;
   const double f = p.headroom->factor;
   const double users = l.is_closed() ? std::floor(l.concurrency() * f) : 0.0;

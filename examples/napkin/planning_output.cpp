@@ -105,6 +105,7 @@ json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibr
     const std::string key = cat(t.key, "_percentile_s");
     out[key] = number_json(key.c_str(), t.time.value());
   }
+  add_queue(out, q, p);
   out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_rate.value());
   out["gpu_s_per_million_tokens"] =
       number_json("gpu_s_per_million_tokens", p.gpu_time_per_million.value());
@@ -148,6 +149,13 @@ std::string bound_note(const calibrated_note& note) {
   return {};
 }
 
+/// Whether a point of the frontier has a queue, and the table a column of it.
+bool queues(const planned& plan) {
+  const auto& all = plan.result.frontier;
+  return std::any_of(all.begin(), all.end(),
+                     [&](const pm::plan_point& p) { return has_queue(plan.request, p); });
+}
+
 /// What a point is, what it does, what it costs, and what holds it back.
 std::vector<std::string> row_text(const planned& plan, std::size_t at) {
   const pm::plan_point& p = plan.result.frontier[at];
@@ -183,6 +191,7 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
   } else {
     row.push_back(pm::detail::significant(p.gpu_time_per_million.value() / 3600.0, 3));
   }
+  if (queues(plan)) row.push_back(queue_column(plan.request, p));
   row.push_back(std::string(pm::name_of(p.serving.decode.limiter)) +
                 (limited_by_wait(p) ? ", then the queue" : ""));
   row.push_back(pm::name_of(review.binding));
@@ -201,6 +210,7 @@ std::vector<std::string> frontier_head(const planned& plan) {
       plan.result.all_priced ? std::vector<std::string>{"USD/h", "USD/Mtok", "in", "out"}
                              : std::vector<std::string>{"GPU-h/Mtok"};
   head.insert(head.end(), costs.begin(), costs.end());
+  if (queues(plan)) head.push_back("queued");
   head.insert(head.end(), {"limited by", "held by"});
   return head;
 }
@@ -475,6 +485,7 @@ json plan_json(const planned& p, const json& object) {
   out["passed_over"] = p.result.passed_over;
   out["feasible"] = p.result.feasible;
   out.update(money_json(p));
+  out.update(search_json(p));
   out["meets_targets"] = p.result.best.has_value();
   out["best"] = nullptr;
   json frontier = json::array();
@@ -504,7 +515,7 @@ json plan_json(const planned& p, const json& object) {
 
 std::string plan_text(const planned& p, const json& object) {
   const pm::plan_result& r = p.result;
-  std::string s = load_text(p.request);
+  std::string s = conclusion_text(p) + load_text(p.request);
   if (!p.hints.empty()) s += bounds_headline(p);
   s += std::to_string(r.evaluated) + " deployments evaluated, " + std::to_string(r.feasible) +
        " feasible; " + std::to_string(r.passed_over) +
@@ -512,7 +523,7 @@ std::string plan_text(const planned& p, const json& object) {
        engines_text(p) + "\n";
   if (!r.best && r.nearest) s += nearest_text(p);
   if (r.frontier.empty()) {
-    s += "Nothing fits.\n\n";
+    s += cat("Nothing fits.\n", alternatives_text(p), "\n");
   } else {
     s += r.best
              ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"

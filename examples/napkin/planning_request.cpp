@@ -31,7 +31,10 @@ std::vector<key> plan_target_keys() {
       percentile("itl_percentile", "of gaps that are within itl; the mean, where not given"),
       time_limit("e2e", "longest time of a whole request").optional(),
       percentile("e2e_percentile", "of requests that are within e2e; the mean, where not given"),
-      time_limit("longest_wait", "that requests wait for a place, on average").otherwise("60")};
+      time_limit("longest_wait",
+                 "longest mean wait of requests; where neither it nor gpus nor ttft is given, 1 s, "
+                 "and 1 % of requests may queue for KV memory or a running-request slot")
+          .otherwise("60")};
 }
 
 /// What may be tried beside layouts, copies and batches.
@@ -60,12 +63,12 @@ std::vector<key> choice_keys() {
            "vllm, sglang, trtllm or none, with commas; where not given, all that run on the "
            "accelerator, and of a bound none"),
       list("weight_format",
-           "formats of the weights to try, with commas; all that are common, where "
-           "not given"),
+           "formats of the weights to try, with commas; the checkpoint's own, where not given"),
       list("activation_format",
            "formats of the operands beside the weights, with commas; what engines take with the "
            "weights, where not given"),
-      list("kv_format", "formats of the cache, with commas; 16 and 8 bits, where not given"),
+      list("kv_format",
+           "formats of the KV cache, with commas; the checkpoint's own, where not given"),
       list("formats", "as weight_format"),
       flag("disaggregated", "try pools too: prompts on some copies, answers on others")
           .otherwise("false"),
@@ -86,7 +89,10 @@ query make_plan_keys() {
   accelerators.alias = "gpu";
   accelerators.several = true;
   q.keys = {model_key(), accelerators,
-            count("gpus", "that there are, of each", 1.0, 65536.0).otherwise("8")};
+            count("gpus",
+                  "number of GPUs, of each accelerator; where not given, it is searched up to 1024",
+                  1.0, 65536.0)
+                .optional()};
   for (key& t : plan_target_keys()) q.keys.push_back(std::move(t));
   for (key& c : choice_keys()) q.keys.push_back(std::move(c));
   for (key& m : reservation_keys()) q.keys.push_back(std::move(m));
@@ -123,40 +129,9 @@ std::vector<pm::number_format> formats_in(const request& r, const char* name) {
   return all;
 }
 
-/// The checkpoint as each engine runs it on each accelerator.
-void add_checkpoint(const found_model& found, const pm::plan_request& q, bool predicted,
-                    std::vector<pm::plan_precision>& all) {
-  for (const pm::accelerator& a : q.accelerators) {
-    pm::engine_list engines;
-    if (predicted && q.engines.empty()) engines = pm::engines_on(a);
-    for (const pm::engine e : q.engines) engines.push_back(e);
-    if (engines.empty()) engines.push_back(pm::engine::none);
-    const auto of = [&](pm::engine e) {
-      return pm::engine_formats_of(found.stored, found.kv, a, e);
-    };
-    const auto same = [](const pm::engine_formats& x, const pm::engine_formats& y) {
-      return x.linear.format == y.linear.format && x.experts.format == y.experts.format &&
-             x.kv == y.kv;
-    };
-    const bool alike = std::all_of(engines.begin(), engines.end(),
-                                   [&](pm::engine e) { return same(of(e), of(engines[0])); });
-    for (const pm::engine e : engines) {
-      const pm::engine_formats f = of(e);
-      pm::plan_precision own{"checkpoint", found.stored, f.linear.format, f.kv, f.experts.format};
-      if (!alike) own.run_by = e;
-      const bool known = std::any_of(all.begin(), all.end(), [&](const pm::plan_precision& p) {
-        return p.activations == own.activations && p.expert_activations == own.expert_activations &&
-               p.kv == own.kv && p.run_by == own.run_by;
-      });
-      if (!known) all.push_back(own);
-    }
-  }
-}
-
 /// "fp8 x bf16 + fp8 KV": where a request sets formats apart, each combination has a name of its own.
 void rename(pm::plan_precision& p) {
-  std::string name =
-      p.name == pm::label("checkpoint") ? "checkpoint" : pm::name_of(p.weights.linear.format);
+  std::string name(pm::detail::precision_name(p.weights, pm::bf16).view());
   if (p.activations != p.weights.linear.format) name += cat(" x ", pm::name_of(p.activations));
   p.name = pm::label(cat(name, " + ", pm::name_of(p.kv.format), " KV").c_str());
 }
@@ -173,7 +148,7 @@ std::vector<pm::plan_precision> with_each(const std::vector<pm::plan_precision>&
       set(p, f);
       rename(p);
       const bool known = std::any_of(out.begin(), out.end(), [&](const pm::plan_precision& x) {
-        return x.name == p.name && x.run_by == p.run_by &&
+        return x.name == p.name && x.run_by == p.run_by && x.run_on == p.run_on &&
                x.weights.linear.format == p.weights.linear.format;
       });
       if (!known) out.push_back(p);
@@ -182,35 +157,48 @@ std::vector<pm::plan_precision> with_each(const std::vector<pm::plan_precision>&
   return out;
 }
 
-/// The common precisions, and the checkpoint's own where it is quantised, with what the request says
-/// of their formats.
+/// Those with the activation and KV-cache formats of a request.
+std::vector<pm::plan_precision> with_asked(const std::vector<pm::plan_precision>& all,
+                                           const request& r) {
+  const auto activated =
+      with_each(all, formats_in(r, "activation_format"), [](auto& p, pm::number_format f) {
+        p.activations = f;
+        p.expert_activations.reset();
+      });
+  return with_each(activated, formats_in(r, "kv_format"),
+                   [](auto& p, pm::number_format f) { p.kv = f; });
+}
+
+/// The precisions of the weight formats that a request asks for.
+std::vector<pm::plan_precision> with_weights(std::vector<pm::plan_precision> all,
+                                             const std::vector<pm::number_format>& weights) {
+  std::erase_if(all, [&](const pm::plan_precision& p) {
+    return std::find(weights.begin(), weights.end(), p.weights.linear.format) == weights.end();
+  });
+  for (const pm::number_format f : weights) {
+    const auto known = [&](const pm::plan_precision& p) { return p.weights.linear.format == f; };
+    if (std::any_of(all.begin(), all.end(), known)) continue;
+    const pm::number_format wide = pm::bits_of(f) >= 16.0 ? f : pm::bf16;
+    all.push_back({pm::label(pm::name_of(f)), {f, wide}, f, wide});
+  }
+  return all;
+}
+
+/// The checkpoint's own precisions or, where the request asks for formats of the weights, those.
 std::vector<pm::plan_precision> precisions_of(const found_model& found, const request& r,
                                               const pm::plan_request& q, bool predicted) {
-  std::vector<pm::plan_precision> all;
-  if (found.stored.linear.bits() < 16.0 || found.stored.experts.bits() < 16.0)
-    add_checkpoint(found, q, predicted, all);
-  for (const pm::plan_precision& p : pm::common_precisions()) all.push_back(p);
+  std::vector<pm::plan_precision> all =
+      pm::checkpoint_precisions(q, found.stored, found.kv, predicted);
   if (r.has("formats") && r.has("weight_format"))
     contradiction("formats is another name of weight_format; give one of them");
   std::vector<pm::number_format> weights = formats_in(r, "formats");
   if (weights.empty()) weights = formats_in(r, "weight_format");
   if (!weights.empty()) {
-    std::erase_if(all, [&](const pm::plan_precision& p) {
-      return std::find(weights.begin(), weights.end(), p.weights.linear.format) == weights.end();
-    });
-    for (const pm::number_format f : weights) {
-      if (std::any_of(all.begin(), all.end(),
-                      [&](const auto& p) { return p.weights.linear.format == f; }))
-        continue;
-      const pm::number_format wide = pm::bits_of(f) >= 16.0 ? f : pm::bf16;
-      all.push_back({pm::label(pm::name_of(f)), {f, wide}, f, wide});
-    }
+    if (found.stored.linear.bits() >= 16.0 && found.stored.experts.bits() >= 16.0) all.clear();
+    for (const pm::plan_precision& p : pm::common_precisions()) all.push_back(p);
+    all = with_weights(std::move(all), weights);
   }
-  all = with_each(all, formats_in(r, "activation_format"), [](auto& p, pm::number_format f) {
-    p.activations = f;
-    p.expert_activations.reset();
-  });
-  return with_each(all, formats_in(r, "kv_format"), [](auto& p, pm::number_format f) { p.kv = f; });
+  return with_asked(all, r);
 }
 
 std::vector<pm::engine> engines_in(const request& r) {
@@ -250,6 +238,10 @@ void set_targets(const request& r, pm::plan_request& q) {
   target("itl", q.targets.itl);
   target("e2e", q.targets.e2e);
   q.longest_wait = r.number("longest_wait") * pm::second;
+  if (r.has("gpus") || !limits_queue(r)) return;
+  const plan_queue_limits limits;
+  q.queued_limit = limits.share;
+  q.longest_wait = limits.wait;
 }
 
 }  // namespace
@@ -257,6 +249,25 @@ void set_targets(const request& r, pm::plan_request& q) {
 const query& plan_keys() {
   static const query q = make_plan_keys();
   return q;
+}
+
+bool limits_queue(const request& r) {
+  return !r.has("ttft") && !r.at("longest_wait").given;
+}
+
+std::vector<pm::plan_precision> other_precisions_of(const request& r, const pm::plan_request& q) {
+  std::vector<pm::plan_precision> others;
+  if (r.has("formats") || r.has("weight_format")) return others;
+  const auto own = [&](const pm::plan_precision& p) {
+    return std::any_of(q.precisions.begin(), q.precisions.end(), [&](const auto& x) {
+      const pm::number_format a = x.weights.linear.format, b = p.weights.linear.format;
+      return a == b || (pm::bits_of(a) == 16.0 && pm::bits_of(b) == 16.0);
+    });
+  };
+  for (const pm::plan_precision& p : pm::common_precisions()) {
+    if (!own(p)) others.push_back(p);
+  }
+  return with_asked(others, r);
 }
 
 std::vector<found_accelerator> prefill_accelerators_of(const request& r) {
@@ -271,7 +282,7 @@ pm::plan_request plan_request_of(const request& r, const std::vector<found_accel
   pm::plan_request q;
   for (const found_accelerator& a : on) q.accelerators.push_back(*a);
   q.model = found.model;
-  q.gpus = r.whole("gpus");
+  if (r.has("gpus")) q.gpus = r.whole("gpus");
   inputs<double> in(r);
   q.load = load_of(in);
   if (q.load.is_closed() && !r.has("concurrency")) {

@@ -40,9 +40,9 @@ engine_of() { sed -E 's/.*"engine":"([^"]*)".*/\1/' <<<"$1"; }
 best=$(best_of "$json")
 tensor=$(number "$best" tensor_parallel) limit=$(number "$best" batch_limit)
 chip=$(sed -E 's/.*"accelerator":"([^"]*)".*/\1/' <<<"$best")
-[[ $best == *'"precision":"fp8 + fp8 KV"'* && $limit == 64 ]] || fail "the best point is now $best"
+[[ $best == *'"precision":"bf16"'* && $limit == 64 ]] || fail "the best point is now $best"
 serving=$("$napkin" serving --model "$config" --accelerator "$chip" --tensor_parallel "$tensor" --input_tokens 2048 \
-  --output_tokens 512 --concurrency 64 --weight_format fp8 --activation_format fp8 --kv_format fp8 --engine "$(engine_of "$best")" \
+  --output_tokens 512 --concurrency 64 --engine "$(engine_of "$best")" \
   $(sed -nE 's/.*"chunk_tokens":([0-9]+).*/--chunk_tokens \1/p' <<<"$best") --json)
 near 'ITL of the best point' "$(number "$best" itl_s)" "$(number "$serving" itl_s)" 1e-12
 near 'the bound of it' "$(number "$best" bound_time_s)" "$(number "$serving" bound_time_s)" 1e-12
@@ -101,7 +101,7 @@ json=$("$napkin" "${one[@]}" --engine vllm,sglang --json)
 [[ $("$napkin" "${one[@]}" --mode bound --json) == *'"engine":"none"'* ]] || fail 'the bound of an engine'
 refuses 'engine is "tgi"; allowed: none, vllm, sglang, trtllm' "${one[@]}" --engine tgi
 # Targets on percentiles, and what has none.
-json=$("$napkin" "${one[@]}" --ttft 200ms --ttft-percentile 90 --e2e 3s --e2e-percentile 99 --json) || fail 'targets on percentiles'
+json=$("$napkin" "${one[@]}" --weight-format fp8 --ttft 200ms --ttft-percentile 90 --e2e 3s --e2e-percentile 99 --json) || fail 'targets on percentiles'
 sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/"ttft_p90_s":/\n&/g' <<<"$json" |
   awk -F'[:,]' 'NR > 1 && $2 > 0.2 { bad = 1 } END { exit !(NR > 1 && !bad) }' || fail 'a point misses its p90 TTFT'
 sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/"e2e_p99_s":/\n&/g' <<<"$json" |
@@ -185,7 +185,7 @@ near 'serving: what is stated' "$(number "$("$napkin" serving "${ask[@]}" "${cro
   "$(number "$room" sequences)" 0
 
 # For a decision about money. What a row costs an hour is what its GPUs do: 3.78 and 4.54 USD each.
-deal=(plan --model "$config" "${load[@]}" --ttft 2s --itl 40ms)
+deal=(plan --model "$config" --gpus 8 "${load[@]}" --ttft 2s --itl 40ms)
 json=$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm --json)
 text=$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm)
 rows=$(sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/},{"accelerator"/}\n{"accelerator"/g' <<<"$json")
@@ -213,7 +213,7 @@ sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"
 # The cheapest of another engine, and of other weights, are those of the plan that may use nothing else.
 choice() { sed -nE 's/.*"choice":"'"$1"'"[^}]*"cost_over_best":(-?[0-9.e-]+)[,}].*/\1/p' <<<"$json"; }
 usd=$(usd_of "$json")
-for only in 'vllm --engine vllm' 'bf16 --formats bf16' 'int8 --formats int8'; do
+for only in 'vllm --engine vllm' 'fp8 --formats fp8' 'int8 --formats int8'; do
   read -ra words <<<"$only"
   alone=$(usd_of "$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm "${words[@]:1}" --json)")
   near "what ${words[0]} costs beside the best" "$(choice "${words[0]}")" "$(awk -v a="$alone" -v b="$usd" 'BEGIN { print a / b - 1 }')" 1e-5
@@ -228,7 +228,7 @@ factor=$(sed -nE 's/.*"headroom":\{"factor":([0-9.]+),.*/\1/p' <<<"$json")
 served_at() {
   number "$("$napkin" serving --model "$config" --accelerator "$(sed -E 's/.*"accelerator":"([^"]*)".*/\1/' <<<"$first")" \
     --tensor_parallel "$(number "$first" tensor_parallel)" --data_parallel "$(number "$first" replicas)" --input_tokens 2048 --output_tokens 512 \
-    --weight_format fp8 --activation_format fp8 --kv_format fp8 --engine "$(engine_of "$first")" \
+    --engine "$(engine_of "$first")" $(sed -nE 's/.*"chunk_tokens":([0-9]+).*/--chunk_tokens \1/p' <<<"$first") \
     --concurrency "$(awk -v f="$factor" -v more="$1" 'BEGIN { print 64 * f * more }')" --json)" itl_s
 }
 awk -v within="$(served_at 0.999)" -v beyond="$(served_at 1.01)" 'BEGIN { exit !(within <= 0.04 && beyond > 0.04) }' ||

@@ -1,0 +1,170 @@
+// How many GPUs a plan needs, and how many of its requests queue.
+#include <algorithm>
+#include <perfmodel/units/text.hpp>
+
+#include "output.hpp"
+#include "planning.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+std::string seconds_text(double s) {
+  return pm::to_string(s * pm::second);
+}
+
+std::string hourly_text(const pm::plan_point& p) {
+  const auto usd = usd_per_hour_of(p);
+  return usd ? cat(fixed(*usd, 2), " USD/h, ", fixed(p.cost_per_million->value(), 2), " USD/Mtok, ")
+             : "";
+}
+
+/// "45.36 USD/h, 1.15 USD/Mtok, ITL 17.9 ms, TTFT 171 ms".
+std::string merits_text(const pm::plan_point& p) {
+  return cat(hourly_text(p), "ITL ", pm::to_string(p.serving.itl), ", TTFT ",
+             pm::to_string(p.serving.ttft));
+}
+
+/// The formats of the weights that a request plans with: "bf16".
+std::string own_formats(const pm::plan_request& q) {
+  std::vector<std::string> names;
+  for (const pm::plan_precision& f : q.precisions) {
+    const std::string name(f.name.view());
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return listed(names, [](const std::string& name) { return name; });
+}
+
+/// Limits tried, and whether fewer GPUs than the cheapest plan's would do.
+std::string searched_text(const planned& p) {
+  std::string s = cat("Number of GPUs searched up to ", p.request.gpus);
+  if (p.request.gpus == p.search->ceiling) s += ", the ceiling (--gpus sets another)";
+  if (p.request.queued_limit < 1.0) {
+    s += cat("; without a TTFT target (--ttft) or --longest-wait, requests wait at most ",
+             pm::to_string(p.request.longest_wait), " on average, and at most ",
+             pm::detail::significant(100.0 * p.request.queued_limit, 2),
+             " % of them queue for KV memory or a running-request slot");
+  }
+  s += ". ";
+  const auto& fewest = p.result.fewest;
+  if (!p.result.best || !fewest) return s;
+  const pm::plan_point& best = p.result.frontier[*p.result.best];
+  if (fewest->gpus >= best.gpus) return s + "Fewer GPUs miss a target.";
+  return cat(s, "The fewest GPUs are ", fewest->gpus, ": ", deployment_text(*fewest), ", ",
+             merits_text(*fewest), ".");
+}
+
+/// The formats within the targets where the checkpoint's own are not.
+std::string formats_instead(const planned& p) {
+  const pm::plan_result& r = p.result;
+  const bool fits = r.nearest.has_value();
+  std::string s = cat(fits ? "Nothing meets the targets" : "Nothing fits",
+                      " in the checkpoint's own ", "format (", own_formats(p.request), ")");
+  const plan_alternative* cheapest = nullptr;
+  double cost = 0.0;
+  for (const plan_alternative& x : p.alternatives) {
+    if (!x.point) continue;
+    const double usd = pm::detail::expense(*x.point, r.all_priced);
+    if (cheapest != nullptr && usd >= cost) continue;
+    cheapest = &x;
+    cost = usd;
+  }
+  if (cheapest == nullptr) return s + ".";
+  return cat(s, fits ? "; it does on " : "; it fits on ", cheapest->point->gpus, " x ",
+             cheapest->point->accelerator.view(), " with ", cheapest->choice,
+             " weights (--weight-format ", cheapest->choice, ").");
+}
+
+}  // namespace
+
+void set_result(planned& p, const plan_again& again) {
+  if (!p.search) {
+    p.result = again(p.request);
+    return;
+  }
+  pm::counted_plan c = pm::search_gpu_count(p.request, {.ceiling = p.search->ceiling}, again);
+  p.search->limits = std::move(c.limits);
+  p.request = std::move(c.request);
+  p.result = std::move(c.result);
+}
+
+plan_queue queue_of(const pm::plan_request& q, const pm::plan_point& p) {
+  const pm::serving_estimate& s = p.serving;
+  const double services = p.prefill ? 1.0 : p.replicas;
+  plan_queue all{services * pm::queued_requests(s), s.queued, s.admission_delay.value()};
+  if (!q.load.is_closed()) all.wait_s = s.queued > 0.0 ? all.wait_s / s.queued : 0.0;
+  return all;
+}
+
+bool has_queue(const pm::plan_request& q, const pm::plan_point& p) {
+  const plan_queue all = queue_of(q, p);
+  return q.load.is_closed() ? all.requests >= 0.5 : all.share >= 1e-3;
+}
+
+std::string queue_column(const pm::plan_request& q, const pm::plan_point& p) {
+  if (!has_queue(q, p)) return "-";
+  const plan_queue all = queue_of(q, p);
+  const std::string wait = seconds_text(all.wait_s);
+  if (!q.load.is_closed()) return cat(pm::detail::significant(100.0 * all.share, 2), " %: ", wait);
+  return cat(fixed(all.requests, 0), " of ", pm::detail::significant(q.load.concurrency(), 6), ": ",
+             wait);
+}
+
+std::string queue_clause(const pm::plan_request& q, const pm::plan_point& p) {
+  const plan_queue all = queue_of(q, p);
+  const std::string which =
+      q.load.is_closed()
+          ? cat(fixed(all.requests, 0), " of ", pm::detail::significant(q.load.concurrency(), 6))
+          : cat(pm::detail::significant(100.0 * all.share, 2), " % of");
+  return cat(which, " requests queue for ", seconds_text(all.wait_s), " on average");
+}
+
+void add_queue(json& out, const pm::plan_request& q, const pm::plan_point& p) {
+  const plan_queue all = queue_of(q, p);
+  out["queued_requests"] = number_json("queued_requests", all.requests);
+  out["queued_share"] = number_json("queued_share", all.share);
+  out["queue_wait_s"] = number_json("queue_wait_s", all.wait_s);
+}
+
+std::string deployment_text(const pm::plan_point& p) {
+  const bool several = p.replicas > 1;
+  std::string s = cat(p.gpus, " x ", p.accelerator.view(), " (", p.replicas,
+                      several ? " replicas of TP" : " replica of TP", p.layout.tensor);
+  if (p.layout.pipeline > 1) s += cat(" PP", p.layout.pipeline);
+  if (p.layout.data > 1) s += cat(" DP", p.layout.data);
+  if (p.layout.expert > 1) s += cat(" EP", p.layout.expert);
+  if (p.served_by != pm::engine::none) s += cat(", ", pm::name_of(p.served_by));
+  return cat(s, ", ", p.precision.name.view(), ")");
+}
+
+json search_json(const planned& p) {
+  json out = json::object();
+  if (!p.search) return out;
+  json search = {{"limits", p.search->limits}, {"ceiling", p.search->ceiling}};
+  search["queued_limit"] =
+      p.request.queued_limit < 1.0 ? json(p.request.queued_limit) : json(nullptr);
+  search["longest_wait_s"] = number_json("longest_wait_s", p.request.longest_wait.value());
+  search["fewest_gpus"] = p.result.fewest ? json(p.result.fewest->gpus) : json(nullptr);
+  out["gpu_search"] = std::move(search);
+  return out;
+}
+
+std::string conclusion_text(const planned& p) {
+  const pm::plan_result& r = p.result;
+  std::string s;
+  if (r.best) {
+    const pm::plan_point& best = r.frontier[*r.best];
+    if (p.search) s += cat("Cheapest: ", deployment_text(best), ": ", merits_text(best), ".\n");
+    if (has_queue(p.request, best)) {
+      s += cat("The cheapest queues: ", queue_clause(p.request, best), ".",
+               p.search ? "" : " Without --gpus the number of GPUs is searched.", "\n");
+    }
+  } else if (!p.others.empty()) {
+    s += formats_instead(p) + "\n";
+  }
+  return p.search ? s + wrapped(searched_text(p), 0) : s;
+}
+
+}  // namespace napkin
