@@ -1,4 +1,5 @@
 // The number of GPUs as a result of a plan, its queue, and the formats of a checkpoint.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/calibrated/for_accelerator.hpp>
@@ -84,6 +85,27 @@ TEST_CASE("search_gpu_count: the fewest GPUs by bisection, where a plan does not
   REQUIRE(c.result.fewest);
   CHECK(c.result.fewest->gpus == 37);
   CHECK(asked.size() < 18);
+}
+
+TEST_CASE("search_gpu_count: a limit that is dearer than one before it is not taken") {
+  // Pools of 6 or 7 GPUs are cheaper than those that a plan of more tries.
+  const auto plan = [](const pm::plan_request& q) {
+    pm::plan_result r;
+    if (q.gpus < 6) return r;
+    pm::plan_point p{.gpus = (std::min)(q.gpus, 12)};
+    p.cost_per_million = (q.gpus < 8 ? 1.0 : q.gpus < 16 ? 2.0 : 3.0) * pm::usd;
+    r.frontier = {p};
+    r.fewest = p;
+    r.best = 0;
+    return r;
+  };
+  const auto c = pm::search_gpu_count({}, {}, plan);
+  CHECK(c.limits == std::vector<int>{1, 2, 4, 8, 16});
+  REQUIRE(c.result.best);
+  CHECK(c.result.frontier[0].cost_per_million->value() == 1.0);
+  CHECK(c.request.gpus < 8);
+  REQUIRE(c.result.fewest);
+  CHECK(c.result.fewest->gpus == 6);
 }
 
 TEST_CASE("search_gpu_count: first limit, ceiling, and a miss that more GPUs do not lower") {
@@ -191,7 +213,7 @@ TEST_CASE("plan: a limit of queued requests rejects what queues, and says so") {
 }
 
 TEST_CASE("checkpoint_precisions: the formats of a checkpoint on each accelerator") {
-  pm::plan_request q{.accelerators = {cat::h100_sxm}, .model = cat::llama_3_8b};
+  auto q = request(8.0);
   const auto of = [&](const pm::weight_storage& stored) {
     return pm::checkpoint_precisions(q, stored, {}, true);
   };

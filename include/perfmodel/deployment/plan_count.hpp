@@ -14,34 +14,33 @@ struct gpu_count_limits {
   bool until_met = false;  ///< stop at the first limit that meets the targets
 };
 
-/// A plan and its number of GPUs, searched. `result.fewest` is exact: a plan with a limit below it
-/// has no best.
+/// A plan and its number of GPUs, searched. `result.fewest` is exact without pools: a plan with a
+/// limit below it has no best.
 struct counted_plan {
-  plan_request request{};     ///< with the last limit tried as `gpus`
-  plan_result result{};       ///< plan of that limit
+  plan_request request{};     ///< `gpus` is the limit of `result`
+  plan_result result{};       ///< plan of the limit with the cheapest best, the largest of equals
   std::vector<int> limits{};  ///< limits tried, ascending
 };
 
 namespace detail {
 
+/// Cost of a plan's best point; infinite without one.
+inline double cost_of_best(const plan_result& r) {
+  return r.best ? expense(r.frontier[*r.best], r.all_priced) : infinity;
+}
+
 /// Whether the larger limit lowers the best cost, or the smallest miss without one, by over 0.1 %.
 inline bool more_gpus_help(const plan_result& fewer, const plan_result& more) {
   constexpr double same = 0.999;
-  if (more.best) {
-    if (!fewer.best) return true;
-    const auto cost = [](const plan_result& r) {
-      return expense(r.frontier[*r.best], r.all_priced);
-    };
-    return cost(more) < same * cost(fewer);
-  }
+  if (more.best) return cost_of_best(more) < same * cost_of_best(fewer);
   if (!more.nearest || !fewer.nearest) return true;  // nothing served yet
   return more.miss < same * fewer.miss;
 }
 
 /// Bisection for the fewest GPUs between a limit that misses the targets and one that meets them: a
-/// plan tries all that a plan of fewer GPUs does.
+/// plan without pools tries all that one of fewer GPUs does. With pools fewer may also be cheaper.
 template <class Plan>
-void find_fewest(const counted_plan& c, std::optional<plan_point>& fewest, const Plan& plan_of) {
+void find_fewest(counted_plan& c, std::optional<plan_point>& fewest, const Plan& plan_of) {
   if (!fewest) return;
   int misses = 0;
   for (const int limit : c.limits) {
@@ -50,10 +49,14 @@ void find_fewest(const counted_plan& c, std::optional<plan_point>& fewest, const
   plan_request q = c.request;
   for (q.gpus = fewest->gpus - 1; q.gpus > misses; q.gpus = (misses + fewest->gpus) / 2) {
     plan_result r = plan_of(q);
-    if (r.fewest) {
-      fewest = std::move(r.fewest);
-    } else {
+    if (!r.fewest) {
       misses = q.gpus;
+      continue;
+    }
+    fewest = r.fewest;
+    if (cost_of_best(r) < cost_of_best(c.result)) {
+      c.result = std::move(r);
+      c.request.gpus = q.gpus;
     }
   }
 }
@@ -70,19 +73,21 @@ counted_plan search_gpu_count(plan_request q, const gpu_count_limits& limits, co
   const double ceiling = limits.ceiling;
   detail::within("ceiling", ceiling, 1.0, 65536.0, "1 to 65536");
   detail::within("first", static_cast<double>(limits.first), 1.0, ceiling, "1 to the ceiling");
-  counted_plan c;
+  counted_plan c{.request = q};
   std::optional<plan_point> fewest;
   int idle = 0;  // doublings in a row that did not help
   for (q.gpus = limits.first;; q.gpus = (std::min)(2 * q.gpus, limits.ceiling)) {
     plan_result r = plan_of(q);
     if (r.fewest && (!fewest || r.fewest->gpus < fewest->gpus)) fewest = r.fewest;
     idle = c.limits.empty() || detail::more_gpus_help(c.result, r) ? 0 : idle + 1;
-    c.result = std::move(r);
     c.limits.push_back(q.gpus);
+    if (!(detail::cost_of_best(r) > detail::cost_of_best(c.result))) {
+      c.result = std::move(r);
+      c.request.gpus = q.gpus;
+    }
     const bool met = c.result.best.has_value();
     if (q.gpus == limits.ceiling || idle == 2 || (met && (limits.until_met || idle == 1))) break;
   }
-  c.request = std::move(q);
   if (!limits.until_met) detail::find_fewest(c, fewest, plan_of);
   c.result.fewest = std::move(fewest);
   return c;
