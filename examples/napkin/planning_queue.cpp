@@ -39,8 +39,9 @@ std::string own_formats(const pm::plan_request& q) {
 
 /// Limits tried, and whether fewer GPUs than the cheapest plan's would do.
 std::string searched_text(const planned& p) {
-  std::string s = cat("Number of GPUs searched up to ", p.request.gpus);
-  if (p.request.gpus == p.search->ceiling) s += ", the ceiling (--gpus sets another)";
+  const int last = p.search->limits.back();
+  std::string s = cat("Number of GPUs searched up to ", last);
+  if (last == p.search->ceiling) s += ", the ceiling (--gpus sets another)";
   if (p.request.queued_limit < 1.0) {
     s += cat("; without a TTFT target (--ttft) or --longest-wait, requests wait at most ",
              pm::to_string(p.request.longest_wait), " on average, and at most ",
@@ -129,12 +130,19 @@ void add_queue(json& out, const pm::plan_request& q, const pm::plan_point& p) {
 }
 
 std::string deployment_text(const pm::plan_point& p) {
-  const bool several = p.replicas > 1;
-  std::string s = cat(p.gpus, " x ", p.accelerator.view(), " (", p.replicas,
-                      several ? " replicas of TP" : " replica of TP", p.layout.tensor);
-  if (p.layout.pipeline > 1) s += cat(" PP", p.layout.pipeline);
-  if (p.layout.data > 1) s += cat(" DP", p.layout.data);
-  if (p.layout.expert > 1) s += cat(" EP", p.layout.expert);
+  const auto replicas = [](int n, const pm::parallel_layout& l) {
+    std::string s = cat(n, n > 1 ? " replicas" : " replica", " of TP", l.tensor);
+    if (l.pipeline > 1) s += cat(" PP", l.pipeline);
+    if (l.data > 1) s += cat(" DP", l.data);
+    if (l.expert > 1) s += cat(" EP", l.expert);
+    return s;
+  };
+  std::string s = cat(p.gpus, " x ", p.accelerator.view(), " (", replicas(p.replicas, p.layout));
+  if (p.prefill) {
+    const std::string_view on = is_mixed(p) ? p.prefill->accelerator.view() : std::string_view();
+    s += cat(" for decode, ", replicas(p.prefill->replicas, p.prefill->layout), " for prefill",
+             on.empty() ? "" : " on ", on);
+  }
   if (p.served_by != pm::engine::none) s += cat(", ", pm::name_of(p.served_by));
   return cat(s, ", ", p.precision.name.view(), ")");
 }
@@ -157,7 +165,7 @@ std::string conclusion_text(const planned& p) {
   if (r.best) {
     const pm::plan_point& best = r.frontier[*r.best];
     if (p.search) s += cat("Cheapest: ", deployment_text(best), ": ", merits_text(best), ".\n");
-    if (has_queue(p.request, best)) {
+    if (has_queue(p.request, best) && best.serving.queued > plan_queue_limits{}.share) {
       s += cat("The cheapest queues: ", queue_clause(p.request, best), ".",
                p.search ? "" : " Without --gpus the number of GPUs is searched.", "\n");
     }

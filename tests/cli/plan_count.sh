@@ -42,7 +42,7 @@ text=$("$napkin" "${users[@]}")
 [[ $text == 'Cheapest: 12 x h100_sxm (6 replicas of TP2, trtllm, fp8'*'): 45.36 USD/h, 1.1'?' USD/Mtok, ITL 1'*' ms, TTFT 1'*' ms.'* ]] ||
   fail "the first sentence: ${text:0:150}"
 for expected in 'Number of GPUs searched up to 32' 'requests wait at most 1 s on average, and at most 1 % of them queue' 'Fewer GPUs miss a target.' 'up to 32 GPUs'; do
-  [[ $(tr '\n' ' ' <<<"$text") == *"$expected"* ]] || fail "a searched plan has no '$expected'"
+  [[ $(tr -s '\n ' ' ' <<<"$text") == *"$expected"* ]] || fail "a searched plan has no '$expected'"
 done
 # What is asked for 8 GPUs has 8, and its queue in words: of 200 users those beyond replicas x batch limit, who wait by Little's law.
 json=$("$napkin" "${users[@]}" --gpus 8 --json)
@@ -95,6 +95,15 @@ for rate in 5 50; do
     fail "$rate requests a second: $(number "$best" gpus) GPUs, $(number "$best" queued_share) queue"
   last=$(number "$best" gpus)
 done
+# With pools fewer GPUs may be cheaper than more, and both pools are in the first sentence.
+pools=(plan --model llama_3_70b --gpu h200_sxm --disaggregated --requests-per-s 8 --input-tokens 8192 --output-tokens 512 --itl 20ms --longest-wait 1s)
+usd_of() { number "$(best_of "$1")" usd_per_million_tokens; }
+searched=$(usd_of "$("$napkin" "${pools[@]}" --json)")
+for gpus in 32 64; do
+  awk -v a="$searched" -v b="$(usd_of "$("$napkin" "${pools[@]}" --gpus $gpus --json)")" 'BEGIN { exit !(a > 0 && a <= b * (1 + 1e-9)) }' ||
+    fail "a searched plan with pools costs $searched, and one of $gpus GPUs less"
+done
+[[ $("$napkin" "${pools[@]}") == 'Cheapest: '*' for decode, '*' for prefill, trtllm, bf16): '* ]] || fail 'pools in the first sentence'
 # Out of reach at any number of GPUs: the search ends, and the exit status is 3.
 json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --concurrency 4 --itl 10us --json)
 [[ $? -eq 3 && $json == *'"best":null'*'"fewest_gpus":null'* || $json == *'"fewest_gpus":null'*'"best":null'* ]] || fail 'a target out of reach'
