@@ -211,7 +211,7 @@ std::vector<std::string> frontier_head(const planned& plan) {
                              : std::vector<std::string>{"GPU-h/Mtok"};
   head.insert(head.end(), costs.begin(), costs.end());
   if (queues(plan)) head.push_back("queued");
-  head.insert(head.end(), {"limited by", "held by"});
+  head.insert(head.end(), {"limited by", "binding"});
   return head;
 }
 
@@ -256,7 +256,7 @@ std::string review_text(const planned& plan) {
   std::string s = plan.notes.empty() ? "  "
                                      : "  In brackets the interval that holds 80 % of "
                                        "measurements, in the same unit. ";
-  s += "Held by: what a fuller batch, which costs less, would run into.\n";
+  s += "Binding: the constraint that a fuller batch, which costs less, would meet.\n";
   if (plan.result.all_priced) {
     s += "  USD for a million output tokens, which pay for all; and for a million of each kind, "
          "by the time of prompts and of answers.\n";

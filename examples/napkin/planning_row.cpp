@@ -12,7 +12,7 @@ namespace {
 namespace pm = perfmodel;
 
 /// What stands in the way of a fuller batch, as a sentence.
-std::string held_by(pm::plan_constraint c) {
+std::string binding_text(pm::plan_constraint c) {
   switch (c) {
     case pm::plan_constraint::latency:
       return "latency: nothing keeps its batch from being fuller, which would cost less and be "
@@ -105,7 +105,7 @@ std::string plan_row_text(const json& object, const given_profile* profile, doub
   }
   const pm::plan_review& review = x.plan.reviews[x.at];
   std::string s = wrapped(line, 0);
-  s += wrapped("held by " + held_by(review.binding), 2);
+  s += wrapped("binding constraint: " + binding_text(review.binding), 2);
   for (const auto& [what, all] :
        {std::pair{"cost", &review.cost}, std::pair{"ITL", &review.latency}}) {
     const std::string text = elasticities_text(*all);

@@ -20,7 +20,7 @@ sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"
   fail 'a point of the frontier beats another'
 
 text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" 2>&1) || fail 'plan as text'
-for expected in 'USD/Mtok' 'limited by' 'Worth having' 'Infeasible, and why' 'How the first of these' 'ITL    bound' 'held by' 'One per cent more of it' \
+for expected in 'USD/Mtok' 'limited by' 'Worth having' 'Infeasible, and why' 'How the first of these' 'ITL    bound' 'binding' 'One per cent more of it' \
   'Engines on h200_sxm: vllm, sglang, trtllm' 'feed-forward' 'predictions from fitted parameters' 'h200_sxm (measured: fitted to the GEMM'; do
   [[ $text == *"$expected"* ]] || fail "plan as text has no '$expected'"
 done
