@@ -444,7 +444,7 @@ json comparison_json(const planned& p) {
 std::string bounds_headline(const planned& bounds) {
   std::string s = cat("Roofline bounds only: ",
                       listed(bounds.best_of_each, [](const auto& b) { return b.on->name.c_str(); }),
-                      ". Nothing runs faster; a real service is slower.\n");
+                      ". No engine step runs faster; a real service is slower.\n");
   for (const std::string& hint : bounds.hints) s += wrapped(hint + ".", 2);
   return s;
 }
