@@ -68,7 +68,8 @@ std::vector<std::string> not_measured(const std::vector<compared_recording>& all
     }
     if (samples == 0) continue;
     out.push_back(cat(r.recording.device.name, ", ", r.recording.experiment, ": ", samples,
-                      " samples of ", points, " points at a clock below their point's"));
+                      " samples of ", points,
+                      " points more than 3 % below their point's median clock"));
   }
   return out;
 }
