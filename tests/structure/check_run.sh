@@ -180,7 +180,7 @@ set +m
 anew
 rm -f "$work/slow"
 touch "$work/lacks/catch2" "$work/etc/perfmodel-backports.list"
-says 0 'reading .*-backports from http://mirror/debian/' FAKE_UID=1000 -- build
+says 0 'fetching package lists of .*-backports from http://mirror/debian/' FAKE_UID=1000 -- build
 [[ -z $(ls "$work/etc") ]] || fail "an installation leaves $(ls "$work/etc") among the sources of apt"
 grep -q 'Dir::Etc::SourceParts=.*libcatch2-dev' "$work/apt.log" || fail 'the backports are not named for the installation'
 echo 'check_run.sh: ./run recovers, lists packages, builds elsewhere, leaves nothing behind'
