@@ -98,9 +98,9 @@ class query_command {
     id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
     mode_option_ = command_
                        ->add_option("--mode", mode_,
-                                    "bound or calibrated; calibrated where the accelerator has a "
-                                    "profile, and of models "
-                                    "and services where one can be transferred to it")
+                                    "bound or calibrated; by default calibrated with the "
+                                    "accelerator's profile, for models and services also with a "
+                                    "transferred profile; otherwise bound")
                        ->type_name("");
     command_
         ->add_option("--profile", profile_,

@@ -108,13 +108,13 @@ std::string use_text(const outcome<>& of) {
 /// The rates and shares of peak that the work has in the time measured. Returns them in words.
 std::string note_rates(outcome<>& answer, const perfmodel::achieved_rates& work,
                        double measured_s) {
-  std::string words;
+  std::string stated;
   const auto rate = [&](const char* key, const char* label, double one, const auto& unit) {
     if (!(one > 0.0) || !std::isfinite(one / measured_s)) return;
     answer.facts[key] = number_json(key, one / measured_s);
     const std::string text = perfmodel::to_string(one / measured_s, unit);
     answer.notes.push_back({label, text});
-    words += (words.empty() ? "" : ", ") + text;
+    stated += (stated.empty() ? "" : ", ") + text;
   };
   const auto share = [&](const char* key, const char* label, double one, double of_answer) {
     if (!(one > 0.0) || !std::isfinite(one / measured_s)) return;
@@ -122,7 +122,7 @@ std::string note_rates(outcome<>& answer, const perfmodel::achieved_rates& work,
     answer.facts[cat("measured_", key)] = number_json(key, one / measured_s);
     answer.facts[key] = number_json(key, of_answer);
     answer.notes.push_back({"  " + name + " of the measurement", text});
-    words += " (" + name + " " + text + ")";
+    stated += " (" + name + " " + text + ")";
   };
   using perfmodel::exponents_of;
   rate("measured_flop_per_s", "measured rate", work.flop.value(),
@@ -131,7 +131,7 @@ std::string note_rates(outcome<>& answer, const perfmodel::achieved_rates& work,
   rate("measured_bytes_per_s", "measured bandwidth", work.dram.value(),
        exponents_of<perfmodel::bandwidth<>>());
   share("mbu", "MBU", work.mbu, answer.mbu);
-  return words;
+  return stated;
 }
 
 /// Two lines: "Measured 310 us: 443 TFLOP/s (MFU 44.8 %), 325 GB/s (MBU 9.69 %)." and "Predicted

@@ -145,7 +145,7 @@ void add_long(table_rows& rows, std::string label, const std::string& text) {
 }
 
 /// The promise of a bound: the least time of an operator or a step, not always of a service.
-const char* bound_text(const outcome<>& answer) {
+const char* bound_promise(const outcome<>& answer) {
   for (const auto& r : answer.results) {
     if (std::string_view(r.key) == "ttft_s") {
       return "  This is a bound from data sheets: no engine step runs faster; latencies may be "
@@ -199,7 +199,7 @@ std::string results_text(const outcome<>& answer) {
   return table(rows, "l") +
          (infeasible          ? ""
           : answer.calibrated ? prediction_text(answer.calibrated->profile)
-          : answer.is_time    ? bound_text(answer)
+          : answer.is_time    ? bound_promise(answer)
                               : "") +
          (answer.hint.empty() ? "" : cat("  ", answer.hint, ".\n"));
 }

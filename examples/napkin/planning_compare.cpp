@@ -69,7 +69,7 @@ std::string cost_text(const planned& p, const pm::plan_point& point) {
 }
 
 /// "12 GPUs (6 x TP2, trtllm, fp8), 1.15 USD/Mtok, ITL 17.9 ms (15-22), TTFT 171 ms".
-std::string deployment_text(const planned& p, const pm::plan_point& point,
+std::string comparison_text(const planned& p, const pm::plan_point& point,
                             const std::optional<calibrated_note>& note, bool ttft_interval) {
   const pm::serving_estimate& s = point.serving;
   pm::plan_point without_budget = point;
@@ -80,8 +80,8 @@ std::string deployment_text(const planned& p, const pm::plan_point& point,
   for (const target_percentile& t : percentiles_of(p.request, s))
     tails += cat(", ", t.name, ' ', pm::to_string(t.time));
   return cat(
-      point.gpus, point.gpus == 1 ? " GPU (" : " GPUs (", point.replicas, " x ",
-      layout_text(point.layout), ", ", pm::name_of(point.served_by), ", ",
+      point.gpus, point.gpus == 1 ? " GPU (" : " GPUs (", point.prefill ? "decode " : "",
+      point.replicas, " x ", layout_text(point.layout), ", ", pm::name_of(point.served_by), ", ",
       point.precision.name.view(), choices == "-" ? "" : cat(", ", choices), "), ",
       cost_text(p, point), ", ITL ",
       ranged ? with_interval(s.itl, note->range) : pm::to_string(s.itl), ", TTFT ",
@@ -92,6 +92,13 @@ std::string deployment_text(const planned& p, const pm::plan_point& point,
 }  // namespace
 
 std::string why(const pm::plan_rejection& r) {
+  const bool limit = r.reason.starts_with("requests wait") ||
+                     r.reason.starts_with("requests queue") ||
+                     r.reason.starts_with("the prediction exceeds");
+  if (limit) {
+    return cat(r.reason, ": ", pm::detail::significant(r.needed, 3), ' ', r.unit, ", limit ",
+               pm::detail::significant(r.available, 3), ' ', r.unit);
+  }
   if (r.unit[0] == '\0' && r.needed == 1.0 && r.available == 0.0) return r.reason;
   return sentence({false, r.reason.c_str(), r.unit, r.needed, r.available});
 }
@@ -229,7 +236,7 @@ std::string best_of_each_text(const planned& p) {
       line += cat("infeasible: ", b.reason);
     } else {
       if (!b.meets_targets) line += cat(miss_text(b.miss), ": ");
-      line += deployment_text(p, *b.point, b.note, false);
+      line += comparison_text(p, *b.point, b.note, false);
       const std::string transfers = b.note ? transfers_text(b.note->profile) : "";
       if (!transfers.empty()) line += cat("; transferred profile (", transfers, ")");
     }
@@ -253,10 +260,11 @@ std::string disaggregation_text(const planned& p) {
   }
   const pm::plan_point& pools = *p.disaggregation->cheaper;
   const double saved = 1.0 - cost_of(p, pools) / cost_of(p, first);
-  const std::string gain = p.result.best ? cat(fixed(100.0 * saved, 0), " % cheaper than row 1")
-                                         : std::string("meets the targets");
+  const std::string gain = p.result.best
+                               ? cat(fixed(100.0 * saved, 0), " % cheaper than the plan marked *")
+                               : std::string("meets the targets");
   return wrapped(
-      cat("Disaggregated (", on, "): ", deployment_text(p, pools, p.disaggregation->note, true),
+      cat("Disaggregated (", on, "): ", comparison_text(p, pools, p.disaggregation->note, true),
           "; ", gain, " (--disaggregated)."),
       2);
 }

@@ -37,9 +37,9 @@ void add_alternative(planned& p, const plan_again& again, const pm::plan_request
 std::string choice_text(const plan_alternative& x) {
   return x.choice + (std::string_view(x.by) == "kv_format" ? " KV cache" : "");
 }
-/// " (misses by 1.3 x)", " (infeasible)".
+/// " (misses by 1.3x)", " (infeasible)".
 std::string miss_text(const plan_alternative& x) {
-  return x.miss ? cat(" (misses by ", pm::detail::significant(*x.miss, 3), " x)") : " (infeasible)";
+  return x.miss ? cat(" (misses by ", pm::detail::significant(*x.miss, 3), "x)") : " (infeasible)";
 }
 
 /// The target that a service misses most, "" without one; `limits` are of the queue.
@@ -74,16 +74,19 @@ std::string with_sign(double share) {
   return cat(s.front() == '-' ? "" : "+", s, " %");
 }
 
-std::string point_text(const pm::plan_point& p) {
+std::string point_text(const pm::plan_request& q, const pm::plan_point& p) {
   std::string s = cat(p.replicas, " x TP", p.layout.tensor);
   if (p.layout.pipeline > 1) s += cat(" PP", p.layout.pipeline);
-  return cat(s, " of ", p.accelerator.view(), ", ITL ", pm::to_string(p.serving.itl));
+  s += cat(" of ", p.accelerator.view(), ", ITL ", pm::to_string(p.serving.itl));
+  for (const target_percentile& t : percentiles_of(q, p.serving))
+    s += cat(", ", t.name, ' ', pm::to_string(t.time));
+  return s;
 }
 
-/// "72 of 200 requests queue for 5.02 s on average already".
+/// Why a plan has no headroom: its queue, or its mean wait.
 std::string already_text(const planned& p, const pm::plan_point& best) {
-  if (has_queue(p.request, best)) return queue_clause(p.request, best) + " already";
-  return cat("requests wait for ", pm::to_string(best.serving.wait), " on average already");
+  if (has_queue(p.request, best)) return queue_clause(p.request, best);
+  return cat("requests wait for ", pm::to_string(best.serving.wait), " on average");
 }
 
 /// The cheapest of each engine but the best point's.
@@ -275,9 +278,10 @@ std::string alternatives_text(const planned& p) {
         met ? cat(" (", with_sign(cost / cost_of(p, p.result.frontier[0]) - 1.0), ")") : "";
     s += cat("    ", choice, ": ",
              priced ? fixed(cost, cost < 0.01 ? 4 : 2) : pm::detail::significant(cost / 3600.0, 3),
-             priced ? " USD/Mtok" : " GPU-h/Mtok", over, ", ", point_text(point), "\n");
+             priced ? " USD/Mtok" : " GPU-h/Mtok", over, ", ", point_text(p.request, point), "\n");
   }
-  if (!none.empty()) s += cat("    nothing within the targets: ", none, "\n");
+  const bool targets = p.request.targets.ttft || p.request.targets.itl || p.request.targets.e2e;
+  if (!none.empty()) s += cat("    ", targets ? "none within the targets: " : "none: ", none, "\n");
   if (s.empty()) return s;
   return (met ? "  The cheapest of each other engine, and of other formats:\n"
               : "  The cheapest of other formats:\n") +

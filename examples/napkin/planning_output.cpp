@@ -256,7 +256,7 @@ std::string review_text(const planned& plan) {
   std::string s = plan.notes.empty() ? "  "
                                      : "  In brackets the interval that holds 80 % of "
                                        "measurements, in the same unit. ";
-  s += "Binding: the constraint that a fuller batch, which costs less, would meet.\n";
+  s += "Binding: the constraint that a larger, cheaper batch would violate.\n";
   if (plan.result.all_priced) {
     s += "  USD for a million output tokens, which pay for all; and for a million of each kind, "
          "by the time of prompts and of answers.\n";
@@ -444,7 +444,7 @@ json comparison_json(const planned& p) {
 std::string bounds_headline(const planned& bounds) {
   std::string s = cat("Roofline bounds only: ",
                       listed(bounds.best_of_each, [](const auto& b) { return b.on->name.c_str(); }),
-                      ". No engine step runs faster; a real service is slower.\n");
+                      ". Least times of engine steps, not predictions.\n");
   for (const std::string& hint : bounds.hints) s += wrapped(hint + ".", 2);
   return s;
 }

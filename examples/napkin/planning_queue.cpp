@@ -21,10 +21,16 @@ std::string hourly_text(const pm::plan_point& p) {
              : "";
 }
 
-/// "45.36 USD/h, 1.15 USD/Mtok, ITL 17.9 ms, TTFT 171 ms".
-std::string merits_text(const pm::plan_point& p) {
-  return cat(hourly_text(p), "ITL ", pm::to_string(p.serving.itl), ", TTFT ",
-             pm::to_string(p.serving.ttft));
+/// "45.36 USD/h, 1.15 USD/Mtok, ITL 17.9 ms (15-22), TTFT 171 ms"; without a note no interval.
+std::string merits_text(const pm::plan_point& p, const calibrated_note* note = nullptr) {
+  const std::string itl =
+      note != nullptr ? with_interval(p.serving.itl, note->range) : pm::to_string(p.serving.itl);
+  return cat(hourly_text(p), "ITL ", itl, ", TTFT ", pm::to_string(p.serving.ttft));
+}
+
+/// A cheaper deployment with disaggregated prefill; null where there is none.
+const pm::plan_point* cheaper_disaggregated(const planned& p) {
+  return p.disaggregation && p.disaggregation->cheaper ? &*p.disaggregation->cheaper : nullptr;
 }
 
 /// The formats of the weights that a request plans with: "bf16".
@@ -40,19 +46,23 @@ std::string own_formats(const pm::plan_request& q) {
 /// Limits tried, and whether fewer GPUs than the cheapest plan's would do.
 std::string searched_text(const planned& p) {
   const int last = p.search->limits.back();
-  std::string s = cat("Number of GPUs searched up to ", last);
+  std::string s = cat("The search stopped at ", last, last == 1 ? " GPU" : " GPUs");
   if (last == p.search->ceiling) s += ", the ceiling (--gpus sets another)";
   if (p.request.queued_limit < 1.0) {
-    s += cat("; without a TTFT target (--ttft) or --longest-wait, requests wait at most ",
-             pm::to_string(p.request.longest_wait), " on average, and at most ",
+    s += cat(". Limits without --ttft and --longest-wait: a mean wait of ",
+             pm::to_string(p.request.longest_wait), ", and ",
              pm::detail::significant(100.0 * p.request.queued_limit, 2),
-             " % of them queue for KV memory or a running-request slot");
+             " % of requests queued for KV memory or a running-request slot");
   }
   s += ". ";
   const auto& fewest = p.result.fewest;
   if (!p.result.best || !fewest) return s;
   const pm::plan_point& best = p.result.frontier[*p.result.best];
-  if (fewest->gpus >= best.gpus) return s + "Fewer GPUs miss a target.";
+  if (fewest->gpus >= best.gpus) {
+    if (best.gpus == 1) return s;
+    return cat(s, cheaper_disaggregated(p) != nullptr ? "Without disaggregation, fewer" : "Fewer",
+               " GPUs miss a target or a limit.");
+  }
   return cat(s, "The fewest GPUs are ", fewest->gpus, ": ", deployment_text(*fewest), ", ",
              merits_text(*fewest), ".");
 }
@@ -61,8 +71,6 @@ std::string searched_text(const planned& p) {
 std::string formats_instead(const planned& p) {
   const pm::plan_result& r = p.result;
   const bool fits = r.nearest.has_value();
-  std::string s = cat(fits ? "Nothing meets the targets" : "Nothing fits",
-                      " in the checkpoint's own ", "format (", own_formats(p.request), ")");
   const plan_alternative* cheapest = nullptr;
   double cost = 0.0;
   for (const plan_alternative& x : p.alternatives) {
@@ -72,8 +80,13 @@ std::string formats_instead(const planned& p) {
     cheapest = &x;
     cost = usd;
   }
-  if (cheapest == nullptr) return s + ".";
-  return cat(s, fits ? "; it does on " : "; it fits on ", cheapest->point->gpus, " x ",
+  const std::string none = fits ? "Nothing meets the targets" : "Nothing fits";
+  if (cheapest == nullptr) {
+    return cat(none, " in the checkpoint's own format (", own_formats(p.request),
+               ") or in any other.");
+  }
+  return cat(none, " in the checkpoint's own format (", own_formats(p.request), ")",
+             fits ? "; it does on " : "; it fits on ", cheapest->point->gpus, " x ",
              cheapest->point->accelerator.view(), " with ", cheapest->choice,
              " weights (--weight-format ", cheapest->choice, ").");
 }
@@ -115,11 +128,13 @@ std::string queue_column(const pm::plan_request& q, const pm::plan_point& p) {
 
 std::string queue_clause(const pm::plan_request& q, const pm::plan_point& p) {
   const plan_queue all = queue_of(q, p);
-  const std::string which =
-      q.load.is_closed()
-          ? cat(fixed(all.requests, 0), " of ", pm::detail::significant(q.load.concurrency(), 6))
-          : cat(pm::detail::significant(100.0 * all.share, 2), " % of");
-  return cat(which, " requests queue for ", seconds_text(all.wait_s), " on average");
+  if (q.load.is_closed()) {
+    return cat("each request queues for ", seconds_text(all.wait_s), " on average, ",
+               fixed(all.requests, 0), " of ", pm::detail::significant(q.load.concurrency(), 6),
+               " at any time");
+  }
+  return cat(pm::detail::significant(100.0 * all.share, 2), " % of requests queue, for ",
+             seconds_text(all.wait_s), " on average");
 }
 
 void add_queue(json& out, const pm::plan_request& q, const pm::plan_point& p) {
@@ -164,10 +179,20 @@ std::string conclusion_text(const planned& p) {
   std::string s;
   if (r.best) {
     const pm::plan_point& best = r.frontier[*r.best];
-    if (p.search) s += cat("Cheapest: ", deployment_text(best), ": ", merits_text(best), ".\n");
+    const pm::plan_point* pools = cheaper_disaggregated(p);
+    if (p.search) {
+      s += cat("Cheapest", pools != nullptr ? " without disaggregation: " : ": ",
+               deployment_text(best), ": ",
+               merits_text(best, p.notes.empty() ? nullptr : &p.notes[*r.best]), ".\n");
+      if (pools != nullptr) {
+        const double saved = 1.0 - cost_of(p, *pools) / cost_of(p, best);
+        s += cat("Disaggregated: ", deployment_text(*pools), ", ", fixed(100.0 * saved, 0),
+                 " % cheaper (--disaggregated).\n");
+      }
+    }
     if (has_queue(p.request, best) && best.serving.queued > plan_queue_limits{}.share) {
-      s += cat("The cheapest queues: ", queue_clause(p.request, best), ".",
-               p.search ? "" : " Without --gpus the number of GPUs is searched.", "\n");
+      s += cat("In the plan marked *, ", queue_clause(p.request, best), ".",
+               p.search ? "" : " Omit --gpus to search for a number of GPUs.", "\n");
     }
   } else if (!p.others.empty()) {
     s += formats_instead(p) + "\n";

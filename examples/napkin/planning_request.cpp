@@ -31,9 +31,11 @@ std::vector<key> plan_target_keys() {
       percentile("itl_percentile", "of gaps that are within itl; the mean, where not given"),
       time_limit("e2e", "longest time of a whole request").optional(),
       percentile("e2e_percentile", "of requests that are within e2e; the mean, where not given"),
-      time_limit("longest_wait",
-                 "longest mean wait of requests; where neither it nor gpus nor ttft is given, 1 s, "
-                 "and 1 % of requests may queue for KV memory or a running-request slot")
+      time_limit(
+          "longest_wait",
+          "maximum mean waiting time of requests; where the number of GPUs is searched without "
+          "ttft: 1 s, with at most 1 % of requests queued for KV memory or a running-request "
+          "slot")
           .otherwise("60")};
 }
 
@@ -68,7 +70,8 @@ std::vector<key> choice_keys() {
            "formats of the operands beside the weights, with commas; what engines take with the "
            "weights, where not given"),
       list("kv_format",
-           "formats of the KV cache, with commas; the checkpoint's own, where not given"),
+           "formats of the KV cache, with commas; where not given, the checkpoint's own, or 16-bit "
+           "and fp8 with weight_format"),
       list("formats", "as weight_format"),
       flag("disaggregated", "try pools too: prompts on some copies, answers on others")
           .otherwise("false"),

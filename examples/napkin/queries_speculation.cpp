@@ -129,7 +129,8 @@ struct speculation {
   static void note_free(outcome<T>& out, const inputs<T>& in, int k) {
     const char* why = in.has("draft_cost_ratio")
                           ? "draft cost 0: every longer draft gains, and no length is the best"
-                          : "draft cost not given: drafts are free; the speedup is an upper bound";
+                          : "draft cost not given: assumed 0; the speedup is an upper bound for "
+                            "this draft length";
     out.facts["best_draft_length"] = nullptr;
     out.facts["best_draft_length_reason"] = why;
     out.facts["speedup_is_upper_bound"] = !in.has("draft_cost_ratio");

@@ -374,7 +374,7 @@ std::string explain_text(const query& asked, const json& object, const given_pro
   const outcome<> answer = answer_of(asked, object, profile);
   const json shown = at_sustained_rate(object, answer);
   if (shown != object)
-    return cat(conclusion_text(answer), "Explained at a rate that is sustained:\n",
+    return cat(conclusion_text(answer), "Breakdown at a sustainable rate:\n",
                explain_text(asked, shown, profile, options));
   if (options.all && !options.markdown)
     return explanation_text(asked, explanation_of(asked, object, profile), object);

@@ -83,7 +83,7 @@ for form in '' '--all' '--markdown' '--depth 2'; do
   [[ $(first_line "$text") == 'Overloaded: 9 req/s offered, '* ]] || fail "explain $form begins '$(first_line "$text")'"
   no_huge_times "$text"
 done
-[[ $text == *"requests_per_s $rate"* || $text == *'Explained at a rate that is sustained'* ]] || fail "explain does not say at which rate: '$text'"
+[[ $text == *"requests_per_s $rate"* || $text == *'Breakdown at a sustainable rate'* ]] || fail "explain does not say at which rate: '$text'"
 json=$("$napkin" explain serving "${chat[@]}" --requests_per_s 9 --json) || fail 'explain --json of an overloaded service'
 [[ $json == *'"explained_at":{"requests_per_s":'* ]] || fail 'explain --json does not say at which rate'
 json=$("$napkin" sensitivity serving "${chat[@]}" --requests_per_s 9 --json) || fail 'sensitivity of an overloaded service'

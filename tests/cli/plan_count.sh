@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # How many GPUs a plan needs, how many of its requests queue, and how far it reaches before they do.
 . "$(dirname "$0")/lib.bash"
+answers=$(mktemp)
 
 best_of() { sed 's/.*"best":{//; s/"meets_targets".*//' <<<"$1"; }
 # 200 users of Qwen3-32B in fp8, 3000 tokens in and 500 out, 20 ms between tokens.
@@ -27,21 +28,21 @@ for engine in vllm sglang trtllm; do
       done
     done
   done
-done | "$napkin" batch | sed -nE 's/^\{"id":([0-9]+),.*/\1 &/p' >"${TMPDIR:-/tmp}/plan_count.$$"
+done | "$napkin" batch | sed -nE 's/^\{"id":([0-9]+),.*/\1 &/p' >"$answers"
 served=0 within=0
 while read -r gpus answer; do
   served=$((served + 1))
   awk -v itl="$(number "$answer" itl_s)" -v ttft="$(number "$answer" ttft_s)" 'BEGIN { exit !(itl <= 0.02 && ttft < 2) }' || continue
   within=$((within + 1))
   [[ $gpus -eq 12 ]] || fail "$gpus GPUs serve 200 users within 20 ms: ${answer:0:200}"
-done <"${TMPDIR:-/tmp}/plan_count.$$"
-rm -f "${TMPDIR:-/tmp}/plan_count.$$"
+done <"$answers"
+rm -f "$answers"
 [[ $served -eq 132 && $within -gt 0 ]] || fail "$served deployments served, $within within 20 ms"
 near 'the fewest GPUs' "$(number "$json" fewest_gpus)" 12 0
 text=$("$napkin" "${users[@]}")
-[[ $text == 'Cheapest: 12 x h100_sxm (6 replicas of TP2, trtllm, fp8'*'): 45.36 USD/h, 1.1'?' USD/Mtok, ITL 1'*' ms, TTFT 1'*' ms.'* ]] ||
+[[ $text == 'Cheapest without disaggregation: 12 x h100_sxm (6 replicas of TP2, trtllm, fp8'*'): 45.36 USD/h, 1.1'?' USD/Mtok, ITL 1'*' ms ('*'), TTFT 1'*' ms.'*'Disaggregated: 8 x h100_sxm ('*' % cheaper (--disaggregated).'* ]] ||
   fail "the first sentence: ${text:0:150}"
-for expected in 'Number of GPUs searched up to 32' 'requests wait at most 1 s on average, and at most 1 % of them queue' 'Fewer GPUs miss a target.' 'up to 32 GPUs'; do
+for expected in 'The search stopped at 32 GPUs' 'a mean wait of 1 s, and 1 % of requests queued' 'Without disaggregation, fewer GPUs miss a target or a limit.' 'up to 32 GPUs'; do
   [[ $(tr -s '\n ' ' ' <<<"$text") == *"$expected"* ]] || fail "a searched plan has no '$expected'"
 done
 # What is asked for 8 GPUs has 8, and its queue in words: of 200 users those beyond replicas x batch limit, who wait by Little's law.
@@ -56,8 +57,8 @@ near "Little's law" "$(number "$best" queue_wait_s)" \
   "$(awk -v q="$queued" -v x="$(number "$best" output_tokens_per_s)" 'BEGIN { printf "%.12g", q / (x / 500) }')" 1e-6
 text=$("$napkin" "${users[@]}" --gpus 8)
 wait=$(awk -v w="$(number "$best" queue_wait_s)" 'BEGIN { printf "%.3g", w }')
-for expected in "The cheapest queues: $queued of 200 requests queue for $wait s on average. Without --gpus the number of GPUs is searched." " $queued of 200: $wait s " '  queued  ' \
-  "Headroom: none; $queued of 200 requests queue for $wait s on average already."; do
+for expected in "In the plan marked *, each request queues for $wait s on average, $queued of 200 at any time. Omit --gpus to search for a number of GPUs." " $queued of 200: $wait s " '  queued  ' \
+  "Headroom: none; each request queues for $wait s on average, $queued of 200 at any time."; do
   [[ $text == *"$expected"* ]] || fail "a plan that queues has no '$expected'"
 done
 near 'headroom of a plan that queues' "$(sed -nE 's/.*"headroom":\{"factor":([0-9.]+),.*/\1/p' <<<"$json")" 1 0
@@ -103,7 +104,7 @@ for gpus in 32 64; do
   awk -v a="$searched" -v b="$(usd_of "$("$napkin" "${pools[@]}" --gpus $gpus --json)")" 'BEGIN { exit !(a > 0 && a <= b * (1 + 1e-9)) }' ||
     fail "a searched plan with pools costs $searched, and one of $gpus GPUs less"
 done
-[[ $("$napkin" "${pools[@]}") == 'Cheapest: '*' for decode, '*' for prefill, trtllm, bf16): '* ]] || fail 'pools in the first sentence'
+[[ $("$napkin" "${pools[@]}") == 'Cheapest'*': '*' for decode, '*' for prefill, trtllm, bf16): '* ]] || fail 'pools in the first sentence'
 # Out of reach at any number of GPUs: the search ends, and the exit status is 3.
 json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --concurrency 4 --itl 10us --json)
 [[ $? -eq 3 && $json == *'"best":null'*'"fewest_gpus":null'* || $json == *'"fewest_gpus":null'*'"best":null'* ]] || fail 'a target out of reach'
