@@ -123,6 +123,12 @@ bool steps_up(const service& s, const service& t, const pm::calibrated& c) {
                          q.packed > times * p.packed || chunk > tokens(q) / tokens(p));
 }
 
+/// Whether a closed loop is limited by prefill: throughput is 1 / saturated prefill time, so that what decoding gains
+/// in ITL is lost in TTFT, and the whole time stays.
+bool limited_by_prefill(const service& s, const pm::serving_estimate& e, const pm::calibrated& c) {
+  return s.l.is_closed() && e.throughput.value() * passes_of(s, c).packed.value() > 0.999;
+}
+
 /// The throughput of a service with all places taken: the largest rate of an open loop, near which waits for a place
 /// are long (wait_for_place). Kernels that step make it less with more places (closed_service).
 double full_throughput(service s, const pm::calibrated& c) {
@@ -285,8 +291,9 @@ TEST_CASE("a calibrated service: more bandwidth, links and memory never make it 
     // Prompts that are through sooner leave more decoding at once, or more of them a pass.
     itl.rises(0.995 * b.itl.value(), a.itl.value(), where);
     ttft.rises(b.ttft.value(), a.ttft.value(), where,
-               [&] { return full_passes_step(s, better, c); });
-    any_ttft.rises(0.995 * b.ttft.value(), a.ttft.value(), where);
+               [&] { return full_passes_step(s, better, c) || limited_by_prefill(better, b, c); });
+    any_ttft.rises(0.995 * b.ttft.value(), a.ttft.value(), where,
+                   [&] { return limited_by_prefill(better, b, c); });
     e2e.rises(0.995 * b.e2e.value(), a.e2e.value(), where);
     through.rises(a.throughput.value(), b.throughput.value(), where);
   }

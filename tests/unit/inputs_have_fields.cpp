@@ -41,7 +41,7 @@ bool is_result(const std::string& name) {
       "basic_service_terms",     "basic_latency_part",
       "basic_step_demand",       "basic_term",
       "basic_first_token_terms", "basic_time_range",
-      "basic_price_line"};
+      "basic_price_line",        "basic_default_link"};
   return name.ends_with("_estimate") || results.contains(name);
 }
 

@@ -167,7 +167,7 @@ TEST_CASE("plan parts: of one reason the nearest miss is kept, and all are count
 TEST_CASE("plan parts: a point costs its devices' time, and their price") {
   one_chip x;
   const auto progress = [&](long) { ++x.told; };
-  pm::detail::plan_ledger ledger(x.q, progress);
+  pm::detail::plan_ledger ledger(x.q, progress, false);
   pm::detail::plan_copies n = copies(3);
   n.gpus = 6;
   CHECK(ledger.note(x.candidate, n, serves(0.02)));
@@ -201,7 +201,7 @@ TEST_CASE("plan parts: a frontier of what meets the targets, cheapest first, or 
   x.q.targets.itl = pm::latency_target{10.0 * pm::ms};
   x.q.longest_wait = 5.0 * pm::second;
   const auto progress = [&](long) { ++x.told; };
-  pm::detail::plan_ledger ledger(x.q, progress);
+  pm::detail::plan_ledger ledger(x.q, progress, false);
   // Misses are kept while nothing meets; of them the nearest is named.
   CHECK(ledger.note(x.candidate, copies(1), serves(0.030)));
   CHECK(ledger.note(x.candidate, copies(2), serves(0.020)));
@@ -226,7 +226,7 @@ TEST_CASE("plan parts: a frontier of what meets the targets, cheapest first, or 
   CHECK(near(r.rejected[0].needed, 5.1));
   CHECK(r.rejected[0].available == 5);
 
-  pm::detail::plan_ledger misses(x.q, progress);
+  pm::detail::plan_ledger misses(x.q, progress, false);
   CHECK(misses.note(x.candidate, copies(1), serves(0.030)));
   CHECK(misses.note(x.candidate, copies(2), serves(0.020)));
   CHECK(misses.note(x.candidate, copies(3), serves(0.040)));
@@ -268,7 +268,7 @@ TEST_CASE("plan parts: progress is told every 256th of what is tried") {
   one_chip x;
   std::vector<long> told;
   const auto progress = [&](long done) { told.push_back(done); };
-  pm::detail::plan_ledger ledger(x.q, progress);
+  pm::detail::plan_ledger ledger(x.q, progress, false);
   for (int i = 0; i < 600; ++i) ledger.note(x.candidate, copies(1), serves(0.02));
   CHECK(told == std::vector<long>{256, 512});
 }
@@ -290,7 +290,7 @@ TEST_CASE("plan parts: a record is noted run by run, as the ledger itself would 
   record.next_run();
   record.pass_over();
   CHECK(record.note(x.candidate, copies(4), serves(0.01)));
-  pm::detail::plan_ledger ledger(x.q, progress);
+  pm::detail::plan_ledger ledger(x.q, progress, false);
   record.into(ledger);
   const auto r = ledger.ranked();
   CHECK(r.evaluated == 3);

@@ -36,8 +36,8 @@ struct operand_choice {
   number_format wide = number_format::bf16;  ///< the 16-bit format in use
 
   constexpr operand_choice(const weight_storage& weights, const basic_accelerator<T>& accelerator,
-                           engine e)
-      : on(accelerator), stored(weights), by(e) {
+                           engine served_by)
+      : on(accelerator), stored(weights), by(served_by) {
     using enum number_format;
     if (stored.others == fp16 || (!supports(on, bf16) && supports(on, fp16))) wide = fp16;
   }

@@ -50,7 +50,9 @@ inline bool tries_on(const plan_request& q, const serving_estimate& s) {
 template <class Progress>
 class plan_ledger {
  public:
-  plan_ledger(const plan_request& q, Progress& progress) : q_(q), progress_(progress) {
+  /// `holds_bounds`: whether a point beyond its own bound is rejected.
+  plan_ledger(const plan_request& q, Progress& progress, bool holds_bounds = true)
+      : q_(q), progress_(progress), holds_bounds_(holds_bounds) {
     for (const accelerator& a : q.accelerators) r_.all_priced &= a.price.is_stated();
     if (!q.pools) return;
     for (const accelerator& a : q.pools->prefill_on) r_.all_priced &= a.price.is_stated();
@@ -147,6 +149,7 @@ class plan_ledger {
   /// Rejects a point that its own bound does not allow: a prediction that is wrong, never one to
   /// recommend.
   bool refuses(const plan_point& p) {
+    if (!holds_bounds_) return false;
     const auto most = exceeded_bound(q_, p);
     if (!most) return false;
     reject(p.accelerator, p.precision, p.layout,
@@ -182,6 +185,7 @@ class plan_ledger {
 
   const plan_request& q_;
   Progress& progress_;
+  bool holds_bounds_;
   plan_result r_{};
   pareto_front met_{}, missed_{};
   double fewest_cost_ = 0.0;

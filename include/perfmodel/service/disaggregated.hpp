@@ -55,10 +55,10 @@ using default_link = basic_default_link<>;
 template <Scalar T>
 constexpr std::optional<basic_default_link<T>> default_cache_link(
     const basic_accelerator<T>& prefill, const basic_accelerator<T>& decode, double devices) {
-  const auto over = [](const basic_interconnect<T>& l) -> std::optional<basic_cache_link<T>> {
-    if (!l.exists() || !l.bandwidth.is_stated()) return std::nullopt;
-    basic_cache_link<T> link{.per_device = l.bandwidth.quantity()};
-    if (l.latency.is_stated()) link.latency = l.latency.quantity();
+  const auto over = [](const basic_interconnect<T>& way) -> std::optional<basic_cache_link<T>> {
+    if (!way.exists() || !way.bandwidth.is_stated()) return std::nullopt;
+    basic_cache_link<T> link{.per_device = way.bandwidth.quantity()};
+    if (way.latency.is_stated()) link.latency = way.latency.quantity();
     return link;
   };
   const bool one_kind = prefill.name == decode.name;
