@@ -96,8 +96,8 @@ std::string why(const pm::plan_rejection& r) {
                      r.reason.starts_with("requests queue") ||
                      r.reason.starts_with("the prediction exceeds");
   if (limit) {
-    return cat(r.reason, ": ", pm::detail::significant(r.needed, 3), ' ', r.unit, ", limit ",
-               pm::detail::significant(r.available, 3), ' ', r.unit);
+    return cat(r.reason, ": ", pm::detail::significant(r.needed, 4), ' ', r.unit, ", limit ",
+               pm::detail::significant(r.available, 4), ' ', r.unit);
   }
   if (r.unit[0] == '\0' && r.needed == 1.0 && r.available == 0.0) return r.reason;
   return sentence({false, r.reason.c_str(), r.unit, r.needed, r.available});
@@ -153,15 +153,17 @@ std::vector<target_percentile> percentiles_of(const pm::plan_request& q,
 }
 
 plan_miss worst_miss_of(const pm::plan_request& q, const pm::serving_estimate& s) {
-  const pm::target_misses m = pm::misses_of(s, q.targets);
-  const double wait = s.wait.value() / q.longest_wait.value();
+  const pm::detail::plan_misses m = pm::detail::misses_of(q, s);
   const auto named = [](const auto& target, const char* name) {
     return target->share ? cat('p', pm::detail::significant(100.0 * *target->share, 4), ' ', name)
                          : std::string(name);
   };
-  if (wait >= m.worst()) return {"the longest wait", wait};
-  if (m.itl >= m.worst()) return {named(q.targets.itl, "ITL"), m.itl};
-  if (m.ttft >= m.worst()) return {named(q.targets.ttft, "TTFT"), m.ttft};
+  if (m.of_queue() >= m.of_targets()) {
+    return m.queue > m.wait ? plan_miss{"the limit on queued requests", m.queue}
+                            : plan_miss{"the longest wait", m.wait};
+  }
+  if (m.itl >= m.of_targets()) return {named(q.targets.itl, "ITL"), m.itl};
+  if (m.ttft >= m.of_targets()) return {named(q.targets.ttft, "TTFT"), m.ttft};
   return {named(q.targets.e2e, "E2E"), m.e2e};
 }
 

@@ -38,7 +38,7 @@ std::string choice_text(const plan_alternative& x) {
   return x.choice + (std::string_view(x.by) == "kv_format" ? " KV cache" : "");
 }
 /// " (misses by 1.3x)", " (infeasible)".
-std::string miss_text(const plan_alternative& x) {
+std::string missed_by(const plan_alternative& x) {
   return x.miss ? cat(" (misses by ", pm::detail::significant(*x.miss, 3), "x)") : " (infeasible)";
 }
 
@@ -75,9 +75,8 @@ std::string with_sign(double share) {
 }
 
 std::string point_text(const pm::plan_request& q, const pm::plan_point& p) {
-  std::string s = cat(p.replicas, " x TP", p.layout.tensor);
-  if (p.layout.pipeline > 1) s += cat(" PP", p.layout.pipeline);
-  s += cat(" of ", p.accelerator.view(), ", ITL ", pm::to_string(p.serving.itl));
+  std::string s = cat(p.replicas, " x ", layout_text(p.layout), " of ", p.accelerator.view(),
+                      ", ITL ", pm::to_string(p.serving.itl));
   for (const target_percentile& t : percentiles_of(q, p.serving))
     s += cat(", ", t.name, ' ', pm::to_string(t.time));
   return s;
@@ -261,7 +260,7 @@ std::string alternatives_text(const planned& p) {
   const bool priced = p.result.all_priced, met = p.result.best.has_value();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].point) {
-      none += cat(none.empty() ? "" : ", ", choice_text(all[i]), miss_text(all[i]));
+      none += cat(none.empty() ? "" : ", ", choice_text(all[i]), missed_by(all[i]));
       continue;
     }
     const pm::plan_point& point = *all[i].point;

@@ -276,15 +276,18 @@ std::string review_text(const planned& plan) {
 
 /// What stands behind the precisions of the frontier.
 std::string formats_text(const planned& plan) {
-  std::map<std::string, std::string> lines;
+  std::map<std::string, std::map<std::string, std::string>> lines;  // formats, and an accelerator
   for (const pm::plan_point& p : plan.result.frontier) {
-    std::string& line = lines[p.precision.name.c_str()];
-    line.clear();
+    std::string line;
     for (const auto& [part, format] : formats_text(plan.request, p))
       line += cat(line.empty() ? "" : "; ", part, ' ', format);
+    lines[p.precision.name.c_str()].emplace(line, p.accelerator.c_str());
   }
   std::string s;
-  for (const auto& [name, line] : lines) s += cat("  ", name, ": ", line, ".\n");
+  for (const auto& [name, formats] : lines) {
+    for (const auto& [line, accelerator] : formats)
+      s += cat("  ", name, formats.size() > 1 ? cat(" on ", accelerator) : "", ": ", line, ".\n");
+  }
   return s;
 }
 

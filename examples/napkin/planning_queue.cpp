@@ -17,7 +17,7 @@ std::string seconds_text(double s) {
 
 std::string hourly_text(const pm::plan_point& p) {
   const auto usd = usd_per_hour_of(p);
-  return usd ? cat(fixed(*usd, 2), " USD/h, ", fixed(p.cost_per_million->value(), 2), " USD/Mtok, ")
+  return usd ? cat(fixed(*usd, 2), " USD/h, ", money(p.cost_per_million->value()), " USD/Mtok, ")
              : "";
 }
 
@@ -56,10 +56,10 @@ std::string searched_text(const planned& p) {
   }
   s += ". ";
   const auto& fewest = p.result.fewest;
-  if (!p.result.best || !fewest) return s;
+  if (!p.result.best || !fewest) return s.substr(0, s.size() - 1);
   const pm::plan_point& best = p.result.frontier[*p.result.best];
   if (fewest->gpus >= best.gpus) {
-    if (best.gpus == 1) return s;
+    if (best.gpus == 1) return s.substr(0, s.size() - 1);
     return cat(s, cheaper_disaggregated(p) != nullptr ? "Without disaggregation, fewer" : "Fewer",
                " GPUs miss a target or a limit.");
   }
@@ -146,11 +146,7 @@ void add_queue(json& out, const pm::plan_request& q, const pm::plan_point& p) {
 
 std::string deployment_text(const pm::plan_point& p) {
   const auto replicas = [](int n, const pm::parallel_layout& l) {
-    std::string s = cat(n, n > 1 ? " replicas" : " replica", " of TP", l.tensor);
-    if (l.pipeline > 1) s += cat(" PP", l.pipeline);
-    if (l.data > 1) s += cat(" DP", l.data);
-    if (l.expert > 1) s += cat(" EP", l.expert);
-    return s;
+    return cat(n, n > 1 ? " replicas of " : " replica of ", layout_text(l));
   };
   std::string s = cat(p.gpus, " x ", p.accelerator.view(), " (", replicas(p.replicas, p.layout));
   if (p.prefill) {
@@ -181,21 +177,24 @@ std::string conclusion_text(const planned& p) {
     const pm::plan_point& best = r.frontier[*r.best];
     const pm::plan_point* pools = cheaper_disaggregated(p);
     if (p.search) {
-      s += cat("Cheapest", pools != nullptr ? " without disaggregation: " : ": ",
-               deployment_text(best), ": ",
-               merits_text(best, p.notes.empty() ? nullptr : &p.notes[*r.best]), ".\n");
+      s += wrapped(cat("Cheapest", pools != nullptr ? " without disaggregation: " : ": ",
+                       deployment_text(best), ": ",
+                       merits_text(best, p.notes.empty() ? nullptr : &p.notes[*r.best]), "."),
+                   0);
       if (pools != nullptr) {
         const double saved = 1.0 - cost_of(p, *pools) / cost_of(p, best);
-        s += cat("Disaggregated: ", deployment_text(*pools), ", ", fixed(100.0 * saved, 0),
-                 " % cheaper (--disaggregated).\n");
+        s += wrapped(cat("Disaggregated: ", deployment_text(*pools), ", ", fixed(100.0 * saved, 0),
+                         " % cheaper (--disaggregated)."),
+                     0);
       }
     }
     if (has_queue(p.request, best) && best.serving.queued > plan_queue_limits{}.share) {
-      s += cat("In the plan marked *, ", queue_clause(p.request, best), ".",
-               p.search ? "" : " Omit --gpus to search for a number of GPUs.", "\n");
+      s += wrapped(cat("In the plan marked *, ", queue_clause(p.request, best), ".",
+                       p.search ? "" : " Omit --gpus to search for a number of GPUs."),
+                   0);
     }
   } else if (!p.others.empty()) {
-    s += formats_instead(p) + "\n";
+    s += wrapped(formats_instead(p), 0);
   }
   return p.search ? s + wrapped(searched_text(p), 0) : s;
 }

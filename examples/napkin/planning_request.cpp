@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
 
 #include "deployments.hpp"
 #include "planning.hpp"
@@ -136,7 +135,7 @@ std::vector<pm::number_format> formats_in(const request& r, const char* name) {
 void rename(pm::plan_precision& p) {
   std::string name(pm::detail::precision_name(p.weights, pm::bf16).view());
   if (p.activations != p.weights.linear.format) name += cat(" x ", pm::name_of(p.activations));
-  p.name = pm::label(cat(name, " + ", pm::name_of(p.kv.format), " KV").c_str());
+  p.name = pm::label::shortened(cat(name, " + ", pm::name_of(p.kv.format), " KV"));
 }
 
 /// Each precision with each of the formats, of which the list may be empty.

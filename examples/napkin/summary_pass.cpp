@@ -166,6 +166,8 @@ void add_links(summary_part& part, const pm::deployment& d, const pm::iteration&
   using namespace pm::detail;
   const pm::parallel_layout& l = d.layout;
   const auto share = share_of(l, i);
+  const pm::engine_formats formats = formats_of(d);
+  const pm::number_format residual = at_least_16_bits(formats.linear.format);
   kept_collectives<double, Links> kept(links);
   const double before = part.time_s;
   double sums = 0.0;
@@ -174,9 +176,10 @@ void add_links(summary_part& part, const pm::deployment& d, const pm::iteration&
     const bool spread = l.data > 1 && std::holds_alternative<pm::expert_shape>(kind.shape);
     if (!spread) sums += kind.layers;
     if (!spread) continue;
-    const double all = dispatch_and_combine(d, kind.layers, std::get<pm::expert_shape>(kind.shape),
-                                            share.rows, kept)
-                           .value();
+    const double all =
+        dispatch_and_combine(d, formats, kind.layers, std::get<pm::expert_shape>(kind.shape),
+                             share.rows, kept)
+            .value();
     add_step(part, {"dispatch + combine",
                     cat(digits(times * kind.layers), " x ", time_text(factor * all / kind.layers)),
                     times * factor * all, by_links});
@@ -186,12 +189,12 @@ void add_links(summary_part& part, const pm::deployment& d, const pm::iteration&
     x.ranks = l.tensor;
     x.tokens = share.rows;
     x.hidden = d.model.hidden;
-    x.format = residual_format(d);
+    x.format = residual;
     const auto c = summed_activations(x);
     add_collectives(part, "all-reduces", time_of_collective(d.device.fabric, c, links),
                     cat(with_unit(c.message.quantity()), " over ", l.tensor, " ranks"),
                     times * sums, factor);
-    const double logits = gathered_logits(d, share.logits, kept).value();
+    const double logits = gathered_logits(d, residual, share.logits, kept).value();
     add_step(part, {"gathered logits",
                     times == 1.0 ? "" : digits(times) + " x " + time_text(factor * logits),
                     times * factor * logits, by_links});

@@ -16,7 +16,8 @@ constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d,
                                               const basic_iteration<T>& i) {
   detail::check_deployment(d);
   detail::check_iteration(i);
-  return detail::demand_of_pass(d, i);
+  const engine_formats formats = formats_of(d);
+  return detail::demand_of_pass(detail::rank_pass<T>{d, i, formats});
 }
 
 /// The bound of a pass: T = max((weights + cache) / BW, FLOP / R, vector FLOP / R_v) + communication,

@@ -3,6 +3,7 @@
 
 #include <perfmodel/deployment/deployment.hpp>
 #include <perfmodel/deployment/iteration.hpp>
+#include <perfmodel/deployment/rank_pass.hpp>
 #include <perfmodel/parallel/expert.hpp>
 #include <perfmodel/parallel/kept_collectives.hpp>
 #include <perfmodel/parallel/pipeline.hpp>
@@ -25,36 +26,35 @@ constexpr T ranks_reached(const parallel_layout& l, const T& top_k) {
 /// An all-reduce of `rows` after each mixer and feed-forward, but for those that dispatch and combine
 /// replace.
 template <Scalar T, class Cost>
-constexpr duration<T> all_reduces(const basic_deployment<T>& d, const T& rows, const T& sums,
-                                  kept_collectives<T, Cost>& links) {
+constexpr duration<T> all_reduces(const basic_deployment<T>& d, number_format residual,
+                                  const T& rows, const T& sums, kept_collectives<T, Cost>& links) {
   basic_tensor_parallelism<T> x;
   x.ranks = d.layout.tensor;
   x.tokens = rows;
   x.hidden = d.model.hidden;
-  x.format = residual_format(d);
+  x.format = residual;
   return named("all-reduces", sums * links.time(d.device.fabric, summed_activations(x)));
 }
 
 template <Scalar T, class Cost>
-constexpr duration<T> gathered_logits(const basic_deployment<T>& d, const T& rows,
-                                      kept_collectives<T, Cost>& links) {
+constexpr duration<T> gathered_logits(const basic_deployment<T>& d, number_format residual,
+                                      const T& rows, kept_collectives<T, Cost>& links) {
   basic_collective<T> c;
   c.operation = collective_op::all_gather;
   c.ranks = d.layout.tensor;
-  c.message = message_bytes<T>(rows * d.model.vocabulary * bytes_of(residual_format(d)));
+  c.message = message_bytes<T>(rows * d.model.vocabulary * bytes_of(residual));
   return named("logits", links.time(d.device.fabric, c));
 }
 
 template <Scalar T, class Cost>
-constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T& layers,
-                                           const basic_expert_shape<T>& experts, const T& rows,
-                                           kept_collectives<T, Cost>& links) {
+constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const engine_formats& f,
+                                           const T& layers, const basic_expert_shape<T>& experts,
+                                           const T& rows, kept_collectives<T, Cost>& links) {
   basic_expert_parallelism<T> x;
   x.ranks = d.layout.stage_ranks();
   x.tokens = rows / T(d.layout.tensor);
   x.hidden = experts.expert_hidden(d.model.hidden);
   x.top_k = ranks_reached(d.layout, experts.top_k);
-  const engine_formats f = formats_of(d);
   x.dispatch = wider(f.experts.format, f.weights.experts.format);
   x.combine = at_least_16_bits(f.linear.format);
   const auto exchange = [&](number_format format) {
@@ -66,12 +66,12 @@ constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const T
 
 /// From stage to stage over the fabric, or over the host's link where the fabric does not reach.
 template <Scalar T, class Cost>
-constexpr duration<T> stage_transfers(const basic_deployment<T>& d, const T& rows,
-                                      kept_collectives<T, Cost>& links) {
+constexpr duration<T> stage_transfers(const basic_deployment<T>& d, number_format residual,
+                                      const T& rows, kept_collectives<T, Cost>& links) {
   const parallel_layout& l = d.layout;
   const basic_interconnect<T>& between =
       d.device.fabric.ranks >= l.ranks() ? d.device.fabric : d.device.host;
-  basic_collective<T> hop = stage_transfer(T(1.0), rows, d.model.hidden, residual_format(d));
+  basic_collective<T> hop = stage_transfer(T(1.0), rows, d.model.hidden, residual);
   hop.message = message_bytes<T>(hop.message.quantity() / T(l.tensor));  // each rank sends its part
   return named("stage transfers", T(l.pipeline - 1) * links.time(between, hop));
 }
@@ -92,34 +92,41 @@ constexpr T collectives_of_pass(const basic_deployment<T>& d) {
 }
 
 template <Scalar T, class Cost>
-constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
-                                            const basic_iteration<T>& i,
+constexpr duration<T> communication_of_pass(const rank_pass<T>& p,
                                             kept_collectives<T, Cost>& links) {
+  const basic_deployment<T>& d = p.on;
   const parallel_layout& l = d.layout;
-  const pass_share<T> share = share_of(l, i);
+  const number_format residual = p.residual;
+  const pass_share<T>& share = p.share;
   duration<T> t{};
   T sums{};
   for (const auto& kind : d.model.layers.mixers) sums += kind.layers;
   for (const auto& kind : d.model.layers.feed_forwards) {
     if (l.data > 1 && std::holds_alternative<basic_expert_shape<T>>(kind.shape)) {
       const auto& experts = std::get<basic_expert_shape<T>>(kind.shape);
-      t += dispatch_and_combine(d, kind.layers, experts, share.rows, links);
+      t += dispatch_and_combine(d, p.formats, kind.layers, experts, share.rows, links);
     } else {
       sums += kind.layers;
     }
   }
   if (l.tensor > 1) {
-    t += all_reduces(d, share.rows, sums, links);
-    t += gathered_logits(d, share.logits, links);
+    t += all_reduces(d, residual, share.rows, sums, links);
+    t += gathered_logits(d, residual, share.logits, links);
   }
-  if (l.pipeline > 1) t += stage_transfers(d, share.rows, links);
+  if (l.pipeline > 1) t += stage_transfers(d, residual, share.rows, links);
   return t;
 }
 template <Scalar T, class Cost>
-constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
-                                            const basic_iteration<T>& i, const Cost& links) {
+constexpr duration<T> communication_of_pass(const rank_pass<T>& p, const Cost& links) {
   kept_collectives<T, Cost> none(links);
-  return communication_of_pass(d, i, none);
+  return communication_of_pass(p, none);
+}
+
+template <Scalar T, class Cost>
+constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
+                                            const basic_iteration<T>& i, Cost&& links) {
+  const engine_formats formats = formats_of(d);
+  return communication_of_pass(rank_pass<T>{d, i, formats}, links);
 }
 
 }  // namespace detail

@@ -89,6 +89,7 @@ constexpr number_format at_least_16_bits(number_format f) {
 /// formats_of(d).kv, without the rest.
 template <Scalar T>
 constexpr storage_format kv_format_of(const basic_deployment<T>& d) {
+  if (d.kv) return with_block_scales(*d.kv, facts_of(d.device.architecture).kind);
   return kv_format_of(operand_choice<T>(d.weights, d.device, d.served_by), d.kv);
 }
 }  // namespace detail

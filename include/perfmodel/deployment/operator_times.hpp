@@ -86,9 +86,9 @@ class operator_times {
 
 /// visit(operator, time of all of them) for what for_each_operator visits, of valid values.
 template <Scalar T, class Policy, class Visit>
-constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                    operator_times<T, Policy>& times, Visit&& visit) {
-  visit_operators(d, i, [&](const basic_operator<T>& o, const auto& workload) {
+constexpr void visit_operator_times(const rank_pass<T>& p, operator_times<T, Policy>& times,
+                                    Visit&& visit) {
+  visit_operators(p, [&](const basic_operator<T>& o, const auto& workload) {
     const duration<T> one =
         times.of(workload, [&]() -> const basic_demand<T>& { return o.demand; });
     visit(o, duration<T>(o.times * one));
@@ -98,23 +98,31 @@ constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_it
 template <Scalar T, class Policy, class Visit>
 constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                     const Policy& policy, Visit&& visit) {
+  const engine_formats formats = formats_of(d);
   operator_times<T, Policy> times(d.device, policy);
-  visit_operator_times(d, i, times, visit);
+  visit_operator_times(rank_pass<T>{d, i, formats}, times, visit);
 }
 
 /// The same for small kernels that the policy counts: policy.small_kernels.
 template <Scalar T, class Policy, class Visit>
-constexpr void visit_small_kernel_times(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                        const Policy& policy, Visit&& visit) {
+constexpr void visit_small_kernel_times(const rank_pass<T>& p, const Policy& policy,
+                                        Visit&& visit) {
   if constexpr (requires { policy.small_kernels.any(); }) {
     if (!policy.small_kernels.any()) return;
-    visit_small_kernels(rank_pass<T>{d, i}, [&](small_kernel k, const T& times, const auto& w) {
+    visit_small_kernels(p, [&](small_kernel k, const T& times, const auto& w) {
       if (!policy.small_kernels.counts(k)) return;
       const basic_operator<T> o{
           .name = name_of(k), .times = times, .demand = perfmodel::demand_of(w)};
-      visit(o, duration<T>(times * policy.small_kernel_time(d.device, k, w)));
+      visit(o, duration<T>(times * policy.small_kernel_time(p.on.device, k, w)));
     });
   }
+}
+
+template <Scalar T, class Policy, class Visit>
+constexpr void visit_small_kernel_times(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                        const Policy& policy, Visit&& visit) {
+  const engine_formats formats = formats_of(d);
+  visit_small_kernel_times(rank_pass<T>{d, i, formats}, policy, visit);
 }
 
 }  // namespace perfmodel::detail

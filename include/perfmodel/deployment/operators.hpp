@@ -92,9 +92,8 @@ constexpr void visit_layers(const rank_pass<T>& p, Run&& run) {
 
 /// visit(operator) or visit(operator, workload), of valid values.
 template <Scalar T, class Visit>
-constexpr void visit_operators(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                               Visit&& visit) {
-  visit_layers(rank_pass<T>{d, i}, [&](const operator_head<T>& head, const auto& workload) {
+constexpr void visit_operators(const rank_pass<T>& p, Visit&& visit) {
+  visit_layers(p, [&](const operator_head<T>& head, const auto& workload) {
     const basic_operator<T> o{head.name,
                               head.kind,
                               head.times,
@@ -108,6 +107,12 @@ constexpr void visit_operators(const basic_deployment<T>& d, const basic_iterati
       visit(o, workload);
     }
   });
+}
+template <Scalar T, class Visit>
+constexpr void visit_operators(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                               Visit&& visit) {
+  const engine_formats formats = formats_of(d);
+  visit_operators(rank_pass<T>{d, i, formats}, visit);
 }
 
 }  // namespace detail

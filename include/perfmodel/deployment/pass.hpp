@@ -53,11 +53,10 @@ class demand_sum {
 };
 
 template <Scalar T>
-constexpr basic_step_demand<T> demand_of_pass(const basic_deployment<T>& d,
-                                              const basic_iteration<T>& i) {
+constexpr basic_step_demand<T> demand_of_pass(const rank_pass<T>& p) {
   demand_sum<T> sum;
-  visit_operators(d, i, [&](const basic_operator<T>& o) { sum.add(o); });
-  return sum.on(d.device);
+  visit_operators(p, [&](const basic_operator<T>& o) { sum.add(o); });
+  return sum.on(p.on.device);
 }
 
 /// What bound and prediction share, once e has the terms on the chip: the time with communication;
@@ -85,8 +84,10 @@ constexpr void finish(basic_estimate<T>& e, const duration<T>& on_chip,
 template <Scalar T, class Cost>
 constexpr basic_estimate<T> bound_of_pass(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                           const Cost& links) {
-  const basic_step_demand<T> s = demand_of_pass(d, i);
-  const duration<T> communication = communication_of_pass(d, i, links);
+  const engine_formats formats = formats_of(d);
+  const rank_pass<T> p{d, i, formats};
+  const basic_step_demand<T> s = demand_of_pass(p);
+  const duration<T> communication = communication_of_pass(p, links);
   basic_estimate<T> e;
   const duration<T> weights =
       e.terms.add(limiter::memory, "weights", s.weights / d.device.dram.bandwidth);
@@ -105,13 +106,19 @@ constexpr basic_estimate<T> bound_of_pass(const basic_deployment<T>& d, const ba
 /// What a device waits for its host, stage after stage: policy.host_time(sequences), where the policy
 /// knows the engine.
 template <Scalar T, class Policy>
-constexpr duration<T> host_time_of_pass(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                        const Policy& policy) {
+constexpr duration<T> host_time_of_pass(const rank_pass<T>& p, const Policy& policy) {
   if constexpr (requires(const T& sequences) { policy.host_time(sequences); }) {
-    return T(d.layout.pipeline) * policy.host_time(share_of(d.layout, i).sequences);
+    return T(p.on.layout.pipeline) * policy.host_time(p.share.sequences);
   } else {
     return {};
   }
+}
+
+template <Scalar T, class Policy>
+constexpr duration<T> host_time_of_pass(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                        const Policy& policy) {
+  const engine_formats formats = formats_of(d);
+  return host_time_of_pass(rank_pass<T>{d, i, formats}, policy);
 }
 
 /// Beside what links take: policy.rank_wait() of each collective, where the policy knows the engine.
@@ -127,11 +134,12 @@ constexpr duration<T> waiting_of_pass(const basic_deployment<T>& d, const Policy
 /// What the passes of one deployment share: times of operators and collectives.
 template <Scalar T, class Policy, class Cost>
 struct pass_times {
+  engine_formats formats;
   operator_times<T, Policy> operators;
   kept_collectives<T, Cost> links;
 
   constexpr pass_times(const basic_deployment<T>& d, const Policy& policy, const Cost& cost)
-      : operators(d.device, policy), links(cost) {}
+      : formats(formats_of(d)), operators(d.device, policy), links(cost) {}
 };
 
 /// The prediction of a pass, of valid values.
@@ -139,14 +147,15 @@ template <Scalar T, class Policy, class Cost>
 constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
                                                const basic_iteration<T>& i, const Policy& policy,
                                                pass_times<T, Policy, Cost>& times) {
+  const rank_pass<T> p{d, i, times.formats};
   demand_sum<T> sum;
   std::array<duration<T>, 4> by_class{};
   const auto add = [&](const basic_operator<T>& o, const duration<T>& time) {
     sum.add(o);
     by_class[static_cast<std::size_t>(o.kind)] += named(o.name, o.part, time);
   };
-  visit_operator_times(d, i, times.operators, add);
-  visit_small_kernel_times(d, i, policy, add);
+  visit_operator_times(p, times.operators, add);
+  visit_small_kernel_times(p, policy, add);
   basic_estimate<T> e;
   duration<T> on_chip{};
   for (std::size_t c = 0; c < by_class.size(); ++c) {
@@ -155,13 +164,13 @@ constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
     if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name, by_class[c]);
     on_chip += by_class[c];
   }
-  const duration<T> host = host_time_of_pass(d, i, policy);
+  const duration<T> host = host_time_of_pass(p, policy);
   if (upper(host.value()) > 0.0) e.terms.add(limiter::launch, "host", host);
   on_chip += host;
   const basic_step_demand<T> s = sum.on(d.device);
   const duration<T> memory = (s.weights + s.cache) / d.device.dram.bandwidth;
   const duration<T> communication = as_it_runs(
-      duration<T>(communication_of_pass(d, i, times.links) + waiting_of_pass(d, policy)), policy);
+      duration<T>(communication_of_pass(p, times.links) + waiting_of_pass(d, policy)), policy);
   finish(e, on_chip, s, memory, duration<T>{}, communication);
   return e;
 }
@@ -181,23 +190,22 @@ constexpr duration<T> time_of_pass(const basic_deployment<T>& d, const basic_ite
   if constexpr (requires(const T& x) { x.name_step("", unit_exponents{}); }) {
     return prediction_of_pass(d, i, policy, times).time;  // a derivation has its terms
   } else {
+    const rank_pass<T> p{d, i, times.formats};
     std::array<duration<T>, 4> by_class{};
     const auto add = [&](operator_class c, const duration<T>& all) {
       by_class[static_cast<std::size_t>(c)] += all;
     };
-    visit_layers(rank_pass<T>{d, i}, [&](const operator_head<T>& o, const auto& workload) {
+    visit_layers(p, [&](const operator_head<T>& o, const auto& workload) {
       add(o.kind,
           o.times * times.operators.of(workload, [&] { return demand_of_valid(workload); }));
     });
-    visit_small_kernel_times(d, i, policy, [&](const basic_operator<T>& o, const duration<T>& all) {
-      add(o.kind, all);
-    });
+    visit_small_kernel_times(
+        p, policy, [&](const basic_operator<T>& o, const duration<T>& all) { add(o.kind, all); });
     duration<T> time{};
     for (const duration<T>& kernels : by_class) time += as_it_runs(kernels, policy);
-    time += host_time_of_pass(d, i, policy);
+    time += host_time_of_pass(p, policy);
     const duration<T> waiting = waiting_of_pass(d, policy);
-    return time +
-           as_it_runs(duration<T>(communication_of_pass(d, i, times.links) + waiting), policy);
+    return time + as_it_runs(duration<T>(communication_of_pass(p, times.links) + waiting), policy);
   }
 }
 

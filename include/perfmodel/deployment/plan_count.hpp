@@ -1,6 +1,8 @@
 // The number of GPUs as a result: the limit of a plan grows until more GPUs stop helping.
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <perfmodel/deployment/plan_front.hpp>
 #include <utility>
 #include <vector>
@@ -33,6 +35,7 @@ inline double cost_of_best(const plan_result& r) {
 inline bool more_gpus_help(const plan_result& fewer, const plan_result& more) {
   constexpr double same = 0.999;
   if (more.best) return cost_of_best(more) < same * cost_of_best(fewer);
+  if (fewer.best) return false;                      // plans with pools may lose theirs
   if (!more.nearest || !fewer.nearest) return true;  // nothing served yet
   return more.miss < same * fewer.miss;
 }

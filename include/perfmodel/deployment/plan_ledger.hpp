@@ -78,7 +78,7 @@ class plan_ledger {
     const bool met = miss.worst() <= 1.0;
     if (!met && !any_met() && (!r_.nearest || miss.worst() < r_.miss)) {
       const plan_point p = point_of(c, n, s, false);
-      if (refuses(p)) return true;
+      if (refuses(p)) return miss.of_queue() <= 1.0;
       r_.nearest = p;
       r_.miss = miss.worst();
     }

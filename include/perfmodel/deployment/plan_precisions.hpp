@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <perfmodel/deployment/engine_formats.hpp>
 #include <perfmodel/deployment/engines_on.hpp>
 #include <perfmodel/deployment/plan_request.hpp>

@@ -195,8 +195,9 @@ namespace detail {
 
 /// Output tokens per second of a point that its own bound does not allow: none where it is within
 /// it. The bound is serving_bound without a limit by memory, since engines admit sequences by the
-/// memory that they have so far. It is asked of closed loops, where throughput is an answer; in an
-/// open loop it is the arrival rate.
+/// memory that they have so far. It is asked of closed loops, where throughput is an answer. In an
+/// open loop throughput is the arrival rate, and the bound queues prompts one at a time: it has no
+/// largest rate that holds.
 /// Test: tests/unit/plan_phantoms.cpp, a policy that is faster than the data sheet.
 template <std::same_as<plan_point> Point>
 std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p) {

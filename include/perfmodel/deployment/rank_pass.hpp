@@ -73,9 +73,9 @@ template <Scalar T>
 struct rank_pass {
   const basic_deployment<T>& on;
   const basic_iteration<T>& pass;
+  const engine_formats& formats;  ///< formats_of(on)
   T tensor = T(on.layout.tensor);
   pass_share<T> share = share_of(on.layout, pass);
-  engine_formats formats = formats_of(on);
   number_format residual = at_least_16_bits(formats.linear.format);
 
   constexpr const basic_transformer<T>& model() const { return on.model; }

@@ -93,7 +93,8 @@ constexpr void for_each_small_kernel(const basic_deployment<T>& d, const basic_i
                                      Visit&& visit) {
   detail::check_deployment(d);
   detail::check_iteration(i);
-  detail::visit_small_kernels(detail::rank_pass<T>{d, i}, visit);
+  const engine_formats formats = formats_of(d);
+  detail::visit_small_kernels(detail::rank_pass<T>{d, i, formats}, visit);
 }
 
 }  // namespace perfmodel

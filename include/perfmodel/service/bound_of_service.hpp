@@ -96,8 +96,7 @@ constexpr void serve_closed(basic_serving_estimate<T>& s, const basic_deployment
   const duration<T> in_service = named("service time", first + (l.output_tokens - 1.0) * s.itl);
   s.wait = named("wait", scalar_max(T(concurrency - s.batch), T(0.0)) / s.batch * in_service);
   s.throughput = s.batch * request / in_service;
-  s.admission_delay = s.wait;
-  add_queue_in_loop(s, l);
+  s.admission_delay = scalar_max(T(concurrency - room), T(0.0)) / s.batch * in_service;
   s.ttft = named("time to first token", s.wait + first);
 }
 
@@ -163,6 +162,7 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
     });
     serve_closed(s, d, beside, room, pass);
   }
+  if (l.is_closed()) add_queue_in_loop(s, l);
   s.ttft += fetch.each;
   s.e2e = named("end to end", s.ttft + (l.output_tokens - 1.0) * s.itl);
   s.output_rate = output_rate_of(l, s.throughput);

@@ -80,9 +80,9 @@ constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& 
 /// Inter-token latencies of a pipeline of p stages that prefills first. It has p micro-batches in
 /// flight, each with a p-th of the running requests, and each prefills or decodes in a step of its
 /// own. Stages hand on at the pace of the slowest micro-batch, so that any prefill in flight slows
-/// the decoding of the others to its pace F. Between two of its decode steps of time D a
+/// the decoding of the others to its pace. Between two of its decode steps of time D a
 /// micro-batch has n prefill steps, f = n / (1 + n) of its steps, if prefills come at random:
-/// ITL = D + (1 - (1 - f)^(p-1)) (F - D) + n F.
+/// ITL = D + (1 - (1 - f)^(p-1)) (F - D) + n S, S a prefill step and F the longer of S and D.
 /// Source: SGLang 0.5, managers/scheduler_pp_mixin.py (a running batch for each micro-batch,
 /// scheduled in turn).
 /// Leaves out: chunks of one prompt in several micro-batches at once; micro-batches of unequal
@@ -93,15 +93,15 @@ constexpr basic_latency_distribution<T> pipelined_gaps(const basic_service_terms
                                                        const basic_prompt_passes<T>& p,
                                                        const T& prompts) {
   const T own = prompts / p.stages;
-  const T most = scalar_max(T(p.together / p.stages), T(1.0));  // prompts of a step
+  const T most = scalar_max(T(p.together / p.stages), T(1.0));  // prompts that a step takes
   const T batches = scalar_max(scalar_max(any_of(own), T(own / most)), T(1e-12));
   const duration<T> full = p.together / p.steps * p.packed;
   const duration<T> further =
       min(p.step, duration<T>(max(duration<T>(full - p.step), duration<T>{}) /
                               scalar_max(T(most - 1.0), T(1e-9))));
+  const T each = scalar_max(scalar_min(T(own / batches), most), T(1.0));  // prompts of a step
   const duration<T> step =
-      named("prefill step", max(p.step + scalar_max(T(own / batches - 1.0), T(0.0)) * further,
-                                own / batches / most * full));
+      named("prefill step", max(p.step + (each - 1.0) * further, each / most * full));
   const T n = named("prefill steps between two decode steps", batches * p.steps);
   T alone = T(1.0);
   for (double i = 1.0; i < p.stages; i += 1.0) alone = alone / (1.0 + n);
@@ -112,8 +112,8 @@ constexpr basic_latency_distribution<T> pipelined_gaps(const basic_service_terms
   gap.add({(1.0 - stalls) * alone, p.decode});
   gap.add({(1.0 - stalls) * (1.0 - alone), slowed});
   const duration<T> decode = alone * p.decode + (1.0 - alone) * slowed;
-  gap.add(with_length(stalls, decode + prefill, prefill, (batches / stalls - 1.0) * prefill,
-                      s.input_cv));
+  gap.add(with_length(stalls, decode + prefill, prefill,
+                      scalar_max(T(batches - 1.0), T(0.0)) * prefill, s.input_cv));
   return gap;
 }
 
@@ -145,7 +145,7 @@ constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
     gap.add(with_length(stalls, p.decode + each * p.stall, {}, {}, s.input_cv));
   } else {
     duration<T> more = scalar_max(T(prompts - stalls), T(0.0)) / some * p.next;
-    if (s.kind == scheduling::prefill_first) more = max(more, prompts / some * p.packed - p.stall);
+    if (s.kind == scheduling::prefill_first) more = max(more, prompts / some * p.packed - p.alone);
     gap.add(with_length(stalls, p.decode + p.stall, p.stall, more, s.input_cv));
   }
   return gap;
