@@ -173,6 +173,7 @@ std::optional<double> value_in(const outcome<>& answer, const result<double>& r)
     if (rate || key == "batch" || key == "combined_gain") return {};
     return r.value;
   }
+  if (key == "batch") return {};
   if (!rate) return r.value;
   return r.value * answer.facts["sustainable_requests_per_s"].get<double>() /
          answer.facts["offered_requests_per_s"].get<double>();

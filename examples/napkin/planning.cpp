@@ -162,6 +162,24 @@ void reduce_to_bounds(pm::plan_request& q) {
   q.pools.reset();
 }
 
+/// Compares the engines and accelerators of a plan. A search over several may stop before one that
+/// needs more GPUs and is cheaper: then the plan is searched up to as many.
+void compare(planned& p, const std::vector<found_accelerator>& on, const plan_again& again,
+             const note_of_point& note) {
+  for (int i = 0; i < 4; ++i) {
+    lead_with_nearest(p);
+    p.alternatives.clear();
+    p.best_of_each.clear();
+    add_alternatives(p, again);
+    add_best_of_each(p, on, again, note);
+    const int more = gpus_of_cheaper(p);
+    if (more <= p.request.gpus) return;
+    p.request.gpus = more;
+    p.search->limits.push_back(more);
+    p.result = again(p.request);
+  }
+}
+
 /// Intervals, profiles and reviews of all rows.
 void add_notes(planned& p) {
   const auto policy = policy_of(p.calibrations);
@@ -183,15 +201,13 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
   const auto policy = policy_of(p.calibrations);
   const plan_again again = [&](const pm::plan_request& q) { return pm::plan(q, policy); };
   set_result(p, [&](const pm::plan_request& q) { return pm::plan(q, policy, progress_line()); });
-  lead_with_nearest(p);
-  add_alternatives(p, again);
   const note_of_point note = [&](const pm::plan_request& q, const pm::plan_point& point) {
     const calibration& c =
         calibration_at(p.calibrations, point.accelerator, point.served_by).profiles;
     return std::optional(note_on(q, point, c));
   };
+  compare(p, on, again, note);
   add_disaggregation(p, again, note);
-  add_best_of_each(p, on, again, note);
   if (p.result.best) {
     const pm::plan_point& best = p.result.frontier[*p.result.best];
     add_headroom(p, &calibration_at(p.calibrations, best.accelerator, best.served_by).profiles);
@@ -201,10 +217,8 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
 void bound(planned& p, const request& r, const std::vector<found_accelerator>& on, bool asked) {
   const plan_again again = [](const pm::plan_request& q) { return pm::plan_bound(q); };
   set_result(p, [](const pm::plan_request& q) { return pm::plan_bound(q, progress_line()); });
-  lead_with_nearest(p);
   p.left_out = left_out_of_bound(r, false);
-  add_alternatives(p, again);
-  add_best_of_each(p, on, again, [](const auto&, const auto&) { return std::nullopt; });
+  compare(p, on, again, [](const auto&, const auto&) { return std::nullopt; });
   add_headroom(p, nullptr);
   for (const pm::plan_point& point : p.result.frontier) {
     p.reviews.push_back(pm::review_of_bound(p.request, point));

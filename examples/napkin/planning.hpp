@@ -157,6 +157,9 @@ using note_of_point = std::function<std::optional<calibrated_note>(const perfmod
                                                                    const perfmodel::plan_point&)>;
 void add_best_of_each(planned& p, const std::vector<found_accelerator>& on, const plan_again& again,
                       const note_of_point& note);
+/// The GPUs of the cheapest engine or accelerator that is listed, where it is cheaper than the best
+/// point of a searched plan; else 0.
+int gpus_of_cheaper(const planned& p);
 /// Tries disaggregated prefill where the request does not.
 void add_disaggregation(planned& p, const plan_again& again, const note_of_point& note);
 /// One line for each accelerator, where there are several.

@@ -201,6 +201,25 @@ void add_best_of_each(planned& p, const std::vector<found_accelerator>& on, cons
   }
 }
 
+int gpus_of_cheaper(const planned& p) {
+  if (!p.search || !p.result.best) return 0;
+  int gpus = 0;
+  double least = 0.999 * cost_of(p, p.result.frontier[*p.result.best]);
+  const auto look = [&](const pm::plan_point& point) {
+    const double cost = cost_of(p, point);
+    if (cost >= least) return;
+    least = cost;
+    gpus = point.gpus;
+  };
+  for (const accelerator_best& b : p.best_of_each) {
+    if (b.point && b.meets_targets) look(*b.point);
+  }
+  for (const plan_alternative& x : p.alternatives) {
+    if (x.point && std::string_view(x.by) == "engine") look(*x.point);
+  }
+  return gpus;
+}
+
 void add_disaggregation(planned& p, const plan_again& again, const note_of_point& note) {
   const pm::service_load& load = p.request.load;
   const bool other_scheduling = load.evicts || load.scheduler == pm::scheduling::static_batches;

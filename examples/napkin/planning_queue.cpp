@@ -17,7 +17,8 @@ std::string seconds_text(double s) {
 
 std::string hourly_text(const pm::plan_point& p) {
   const auto usd = usd_per_hour_of(p);
-  return usd ? cat(fixed(*usd, 2), " USD/h, ", money(p.cost_per_million->value()), " USD/Mtok, ")
+  return usd && p.cost_per_million
+             ? cat(fixed(*usd, 2), " USD/h, ", money(p.cost_per_million->value()), " USD/Mtok, ")
              : "";
 }
 
@@ -177,9 +178,9 @@ std::string conclusion_text(const planned& p) {
     const pm::plan_point& best = r.frontier[*r.best];
     const pm::plan_point* pools = cheaper_disaggregated(p);
     if (p.search) {
-      s += wrapped(cat("Cheapest", pools != nullptr ? " without disaggregation: " : ": ",
-                       deployment_text(best), ": ",
-                       merits_text(best, p.notes.empty() ? nullptr : &p.notes[*r.best]), "."),
+      s += wrapped(cat(r.all_priced ? "Cheapest" : "Least GPU time, as a price is missing",
+                       pools != nullptr ? " without disaggregation: " : ": ", deployment_text(best),
+                       ": ", merits_text(best, p.notes.empty() ? nullptr : &p.notes[*r.best]), "."),
                    0);
       if (pools != nullptr) {
         const double saved = 1.0 - cost_of(p, *pools) / cost_of(p, best);

@@ -128,7 +128,7 @@ struct speculation {
   template <pm::Scalar T>
   static void note_free(outcome<T>& out, const inputs<T>& in, int k) {
     const char* why = in.has("draft_cost_ratio")
-                          ? "draft cost 0: every longer draft gains, and no length is the best"
+                          ? "draft cost 0: no longer draft is slower, and no length is the best"
                           : "draft cost not given: assumed 0; the speedup is an upper bound for "
                             "this draft length";
     out.facts["best_draft_length"] = nullptr;

@@ -134,4 +134,27 @@ text=$("$napkin" "${tails[@]}")
 head=$(grep -E '^ +accelerator ' <<<"$text")
 [[ $head == *' p95 TTFT '*' p99 ITL '* ]] || fail "no column of the percentiles: $head"
 grep -E '^ +1?\* ' <<<"$text" | grep -qF " $(awk -v t="$(number "$best" itl_p99_s)" 'BEGIN { printf "%.3g", 1e3 * t }') ms" || fail 'the p99 is not in the row'
+
+# --- the star is the cheapest of all that the answer lists, at any number of GPUs -------------------------------------
+cheapest_listed() { # of each accelerator within the targets, and of each engine
+  sed 's/},{/}\n{/g; s/"alternatives"/\n&/' <<<"$1" | awk '
+    /"by":"engine"/ && match($0, /"cost_over_best":-?[0-9.e-]+/) { x = substr($0, RSTART + 17, RLENGTH - 17); if (x < least) least = x }
+    END { print least + 0 }'
+}
+for load in 'gpt_oss_120b h200_sxm,rtx_4090 --input-tokens 200 --output-tokens 100 --requests-per-s 2' \
+  'qwen_3_30b_a3b rtx_5090,rtx_pro_6000 --input-tokens 2000 --output-tokens 10 --concurrency 256'; do
+  read -r model gpus rest <<<"$load"
+  # shellcheck disable=SC2086
+  json=$("$napkin" plan --model "$model" --gpu "$gpus" $rest --json)
+  star=$(number "$(best_of "$json")" usd_per_million_tokens)
+  near "an engine that is cheaper than the star ($model)" "$(cheapest_listed "$json")" 0 0.0011
+  for one in ${gpus//,/ }; do
+    # shellcheck disable=SC2086
+    alone=$(number "$(best_of "$("$napkin" plan --model "$model" --gpu "$one" $rest --json)")" usd_per_million_tokens)
+    awk -v a="$star" -v b="${alone:-1e9}" 'BEGIN { exit !(a > 0 && a <= 1.002 * b) }' || fail "$model: the star at $star, $one alone at $alone"
+  done
+done
+# A bound of a load so light that less than one sequence decodes.
+"$napkin" plan --model llama_3_1_8b --gpu h100_sxm,tpu_v6e --requests-per-s 0.1 --gpus 1 --input-tokens 200 --output-tokens 20 >/dev/null ||
+  fail 'a light load with an accelerator that has bounds alone'
 finish

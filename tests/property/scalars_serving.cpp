@@ -133,4 +133,30 @@ TEST_CASE("serving: a range of concurrency from one encloses what it holds") {
   }
 }
 
+TEST_CASE("scalars: a pipeline that prefills first, over a range of requests") {
+  // Neither throughput nor ITL of a range of loads may leave out what one of them has.
+  const auto served = [](const auto& requests) {
+    using T = std::remove_cvref_t<decltype(requests)>;
+    auto d = pm::lift<T>(pm::deployment{
+        .device = cat::h100_sxm, .model = cat::llama_3_1_8b, .layout = {.pipeline = 2}});
+    const pm::basic_service_load<T> l{.input_tokens = T(2000.0),
+                                      .output_tokens = T(100.0),
+                                      .arrivals = pm::basic_closed_loop<T>{requests},
+                                      .scheduler = pm::scheduling::prefill_first};
+    const pm::basic_derated<T> policy{.compute_efficiency = T(0.7), .memory_efficiency = T(0.8)};
+    return pm::serving(d, l, policy);
+  };
+  const auto all = served(pm::interval(1.0, 64.0));
+  CHECK(lower(all.throughput.value()) > 0.0);
+  CHECK(lower(all.itl.value()) > 0.0);
+  for (const double n : {1.0, 2.0, 7.0, 31.0, 64.0}) {
+    const auto one = served(n);
+    CAPTURE(n);
+    CHECK(lower(all.throughput.value()) <= one.throughput.value());
+    CHECK(upper(all.throughput.value()) >= one.throughput.value());
+    CHECK(lower(all.itl.value()) <= one.itl.value());
+    CHECK(upper(all.itl.value()) >= one.itl.value());
+  }
+}
+
 }  // namespace property_scalars_serving

@@ -1,6 +1,7 @@
 // Why a point of a plan is as it is: what holds it back, what its cost depends on, whose tokens cost what.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <perfmodel/analysis/sensitivity.hpp>
 #include <perfmodel/core/entry_of.hpp>
@@ -194,7 +195,8 @@ class plan_reviewer {
     if constexpr (Serve::predicts) {
       alone = 1.0 - s.decode.terms.time_of("prompts").value() / mixed;
     } else {
-      const iteration i{s.batch, q_.load.input_tokens + q_.load.output_tokens / 2.0};
+      const iteration i{(std::max)(1.0, s.batch),
+                        q_.load.input_tokens + q_.load.output_tokens / 2.0};
       alone = serve_.pass(on({}), i).time.value() / mixed;
     }
     const double answer = q_.load.output_tokens * alone * s.itl.value() / s.batch;

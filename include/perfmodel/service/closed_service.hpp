@@ -124,8 +124,9 @@ constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T
 /// Order: more requests, or room for more, never are less throughput, but where passes of more sequences step (a tile
 /// of rows, another kernel): an engine lets them in all the same, and may be a quarter slower with more
 /// places taken. Longer prompts and answers take longer, but where they leave fewer decoding, below such a step.
-/// Leaves out: that the last wave of a run meets fewer others; preemption, which add_evictions adds;
-/// for outputs of few tokens, that the steps a request lets go by are already among those of prefill.
+/// Leaves out: that the last wave of a run meets fewer others; preemption, which add_evictions
+/// adds; for outputs of few tokens, that the steps a request lets go by are already among those of
+/// prefill.
 /// Tests: the simulator of tests/simulator; Little's law; one request alone;
 /// tests/property/saturated_prefill.cpp.
 template <Scalar T>
