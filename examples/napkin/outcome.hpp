@@ -59,6 +59,8 @@ struct outcome {
   double mfu = 0.0, mbu = 0.0;  ///< shares of the peaks; 0 where the query has none
   /// One GPU's work, as rates and shares of peak in 1 s; only with a measurement.
   std::optional<perfmodel::achieved_rates> work{};
+  /// Least ITL of a service: the bound of a decode step of one sequence, in s.
+  std::optional<double> least_itl{};
   std::string conclusion{};                     ///< sentences, a line each, in front of the text
   std::optional<calibrated_note> calibrated{};  ///< of a calibrated answer
   json facts = json::object();                  ///< what else it says, key by key

@@ -89,6 +89,7 @@ struct serving {
     outcome<T> out =
         answered([&](const pm::basic_service_load<T>& x) { return served(mode, d, x, *drafts); });
     note_drafts(out, in);
+    if (out.least_itl) *out.least_itl /= drafts->length + 1;  // all drafts accepted
     return out;
   }
 
@@ -161,6 +162,9 @@ struct serving {
     if constexpr (std::same_as<Mode, pm::calibrated>) {
       out.sums = pm::kind_of_sums(decodes, pm::iteration{.batch = batch, .steady = true}, mode);
       out.prompt_sums = pm::kind_of_prompt_sums(computes, l, mode);
+    } else if constexpr (std::same_as<T, double>) {
+      const pm::iteration one{.batch = 1.0, .context = l.input_tokens};
+      out.least_itl = pm::step_bound(decodes, one).time.value();
     }
   }
 
