@@ -5,6 +5,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/workload/catalog/all.hpp>
@@ -149,58 +150,51 @@ std::optional<pm::calibrated> policy_of(const service& s) {
   }
 }
 
-}  // namespace
-
-TEST_CASE("saturated prefill: no closed loop serves more than it allows", "[order]") {
-  random_numbers x(301);
+/// ask(random numbers, service, policy, seconds of a prompt, shares) of n random services that run.
+template <class Ask>
+prefill_shares asked_of(std::uint64_t seed, long n, const Ask& ask) {
+  random_numbers x(seed);
   prefill_shares shares;
-  const long n = samples() / 10;
   for (long i = 0; i < n; ++i) {
     const service s = random_service(x);
     const auto policy = policy_of(s);
     if (!policy) continue;
-    const double seconds = policy->engine.prompt_time * seconds_of_a_prompt(s, *policy);
-    shares.add(s, pm::serving(s.d, s.l, *policy).throughput.value() * seconds);
+    ask(x, s, *policy, policy->engine.prompt_time * seconds_of_a_prompt(s, *policy), shares);
   }
-  shares.check(n / 2);
+  return shares;
+}
+
+}  // namespace
+
+TEST_CASE("saturated prefill: no closed loop serves more than it allows", "[order]") {
+  const long n = samples() / 10;
+  asked_of(301, n, [](auto&, const service& s, const auto& policy, double seconds, auto& shares) {
+    shares.add(s, pm::serving(s.d, s.l, policy).throughput.value() * seconds);
+  }).check(n / 2);
 }
 
 TEST_CASE("saturated prefill: no open loop beyond it is feasible", "[order]") {
-  random_numbers x(302);
-  prefill_shares shares;
   const long n = samples() / 50;
-  for (long i = 0; i < n; ++i) {
-    service s = random_service(x);
-    const auto policy = policy_of(s);
-    if (!policy) continue;
-    const double seconds = policy->engine.prompt_time * seconds_of_a_prompt(s, *policy);
+  asked_of(302, n, [](auto& x, service s, const auto& policy, double seconds, auto& shares) {
     const double rate = x.log_uniform(0.3, 3.0) / seconds;
     s.l.arrivals = pm::open_loop{rate * pm::request_per_s};
-    if (pm::serving(s.d, s.l, *policy).feasible) shares.add(s, rate * seconds);
-  }
-  shares.check(n / 20);
+    if (pm::serving(s.d, s.l, policy).feasible) shares.add(s, rate * seconds);
+  }).check(n / 20);
 }
 
 TEST_CASE("saturated prefill: pools serve no more than the prefill pool allows", "[order]") {
-  random_numbers x(303);
-  prefill_shares shares;
   const long n = samples() / 50;
-  for (long i = 0; i < n; ++i) {
-    service s = random_service(x);
-    const auto policy = policy_of(s);
-    if (!policy) continue;
+  asked_of(303, n, [](auto& x, service s, const auto& policy, double seconds, auto& shares) {
     s.l.scheduler.reset();
     const double replicas = whole(x, 1, 4);
     const pm::disaggregated pools{
         .prefill = {s.d, replicas},
         .decode = {s.d, whole(x, 1, 4)},
         .link = {.per_device = x.log_uniform(1.0, 1000.0) * pm::GB_per_s}};
-    const double seconds = policy->engine.prompt_time * seconds_of_a_prompt(s, *policy) / replicas;
-    const double served = pm::serving(pools, s.l, *policy).throughput.value();
+    const double served = pm::serving(pools, s.l, policy).throughput.value();
     s.l.scheduler = pm::scheduling::prefill_first;
-    shares.add(s, served * seconds);
-  }
-  shares.check(n / 2);
+    shares.add(s, served * seconds / replicas);
+  }).check(n / 2);
 }
 
 namespace {
