@@ -81,6 +81,9 @@ struct target_percentile {
 };
 std::vector<target_percentile> percentiles_of(const perfmodel::plan_request& q,
                                               const perfmodel::serving_estimate& s);
+/// ", p99 ITL 163 ms" for each; "" where targets are of means.
+std::string percentiles_text(const perfmodel::plan_request& q,
+                             const perfmodel::serving_estimate& s);
 
 /// The best deployment of one accelerator: the cheapest within the targets, else the nearest to
 /// them, else none and the reason.
@@ -152,6 +155,8 @@ void add_alternatives(planned& p, const plan_again& again);
 void lead_with_nearest(planned& p);
 /// Cost of a point: its price where all accelerators have one, else its device time.
 double cost_of(const planned& p, const perfmodel::plan_point& point);
+/// "1.15 USD/Mtok"; without prices "0.3 GPU-h/Mtok".
+std::string cost_text(const planned& p, const perfmodel::plan_point& point);
 /// `note` says of a point what its profile gives; none of a bound.
 using note_of_point = std::function<std::optional<calibrated_note>(const perfmodel::plan_request&,
                                                                    const perfmodel::plan_point&)>;

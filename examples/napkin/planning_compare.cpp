@@ -15,19 +15,14 @@ namespace pm = perfmodel;
 
 /// Whether two points of one request are the same deployment.
 bool is_same(const pm::plan_point& a, const pm::plan_point& b) {
-  const auto same_layout = [](const pm::parallel_layout& x, const pm::parallel_layout& y) {
-    return x.tensor == y.tensor && x.pipeline == y.pipeline && x.expert == y.expert &&
-           x.data == y.data;
-  };
   if (a.prefill.has_value() != b.prefill.has_value()) return false;
-  if (a.prefill && !(a.prefill->replicas == b.prefill->replicas &&
-                     a.prefill->accelerator == b.prefill->accelerator &&
-                     same_layout(a.prefill->layout, b.prefill->layout)))
+  if (a.prefill &&
+      !(a.prefill->replicas == b.prefill->replicas &&
+        a.prefill->accelerator == b.prefill->accelerator && a.prefill->layout == b.prefill->layout))
     return false;
   return a.accelerator == b.accelerator && a.precision.name == b.precision.name &&
-         a.served_by == b.served_by && same_layout(a.layout, b.layout) &&
-         a.chunk_tokens == b.chunk_tokens && a.drafts == b.drafts && a.replicas == b.replicas &&
-         a.batch_limit == b.batch_limit;
+         a.served_by == b.served_by && a.layout == b.layout && a.chunk_tokens == b.chunk_tokens &&
+         a.drafts == b.drafts && a.replicas == b.replicas && a.batch_limit == b.batch_limit;
 }
 
 /// Needed over available; of what has no numbers, after all that has.
@@ -62,12 +57,6 @@ accelerator_best best_in(const pm::plan_request& q, const pm::plan_result& r,
   return b;
 }
 
-std::string cost_text(const planned& p, const pm::plan_point& point) {
-  const double cost = cost_of(p, point);
-  return p.result.all_priced ? cat(money(cost), " USD/Mtok")
-                             : cat(pm::detail::significant(cost / 3600.0, 3), " GPU-h/Mtok");
-}
-
 /// "12 GPUs (6 x TP2, trtllm, fp8), 1.15 USD/Mtok, ITL 17.9 ms (15-22), TTFT 171 ms".
 std::string comparison_text(const planned& p, const pm::plan_point& point,
                             const std::optional<calibrated_note>& note, bool ttft_interval) {
@@ -76,9 +65,6 @@ std::string comparison_text(const planned& p, const pm::plan_point& point,
   without_budget.chunk_tokens.reset();
   const std::string choices = choices_text(p.request, without_budget);
   const bool ranged = note && note->first_token;
-  std::string tails;
-  for (const target_percentile& t : percentiles_of(p.request, s))
-    tails += cat(", ", t.name, ' ', pm::to_string(t.time));
   return cat(
       point.gpus, point.gpus == 1 ? " GPU (" : " GPUs (", point.prefill ? "decode " : "",
       point.replicas, " x ", layout_text(point.layout), ", ", pm::name_of(point.served_by), ", ",
@@ -86,7 +72,7 @@ std::string comparison_text(const planned& p, const pm::plan_point& point,
       cost_text(p, point), ", ITL ",
       ranged ? with_interval(s.itl, note->range) : pm::to_string(s.itl), ", TTFT ",
       ranged && ttft_interval ? with_interval(s.ttft, *note->first_token) : pm::to_string(s.ttft),
-      tails);
+      percentiles_text(p.request, s));
 }
 
 }  // namespace
@@ -150,6 +136,13 @@ std::vector<target_percentile> percentiles_of(const pm::plan_request& q,
   add(t.itl, "itl", "ITL", [&](double share) { return s.gap.quantile(share); });
   add(t.e2e, "e2e", "E2E", [&](double share) { return s.e2e_quantile(share); });
   return all;
+}
+
+std::string percentiles_text(const pm::plan_request& q, const pm::serving_estimate& s) {
+  std::string text;
+  for (const target_percentile& t : percentiles_of(q, s))
+    text += cat(", ", t.name, ' ', pm::to_string(t.time));
+  return text;
 }
 
 plan_miss worst_miss_of(const pm::plan_request& q, const pm::serving_estimate& s) {
@@ -292,16 +285,13 @@ std::string disaggregation_text(const planned& p) {
 
 std::string nearest_text(const planned& plan) {
   const pm::plan_point& p = *plan.result.nearest;
-  std::string tails;
-  for (const target_percentile& t : percentiles_of(plan.request, p.serving))
-    tails += cat(", ", t.name, ' ', pm::to_string(t.time));
   return cat("Nearest (row 1): ", p.replicas, " x ", layout_text(p.layout), " of ",
              p.accelerator.view(), p.prefill ? cat(" (", choices_text(plan.request, p), ")") : "",
              " with ", pm::name_of(p.served_by), " in ", p.precision.name.view(), " ",
              miss_text(worst_miss_of(plan.request, p.serving)), ": TTFT ",
              pm::to_string(p.serving.ttft), " (", pm::to_string(p.serving.wait),
              " in the queue), ITL ", pm::to_string(p.serving.itl), ", E2E ",
-             pm::to_string(p.serving.e2e), tails, ".\n");
+             pm::to_string(p.serving.e2e), percentiles_text(plan.request, p.serving), ".\n");
 }
 
 std::string rejected_text(const planned& p) {

@@ -75,11 +75,8 @@ std::string with_sign(double share) {
 }
 
 std::string point_text(const pm::plan_request& q, const pm::plan_point& p) {
-  std::string s = cat(p.replicas, " x ", layout_text(p.layout), " of ", p.accelerator.view(),
-                      ", ITL ", pm::to_string(p.serving.itl));
-  for (const target_percentile& t : percentiles_of(q, p.serving))
-    s += cat(", ", t.name, ' ', pm::to_string(t.time));
-  return s;
+  return cat(p.replicas, " x ", layout_text(p.layout), " of ", p.accelerator.view(), ", ITL ",
+             pm::to_string(p.serving.itl), percentiles_text(q, p.serving));
 }
 
 /// Why a plan has no headroom: its queue, or its mean wait.
@@ -133,8 +130,13 @@ bool is_own(const planned& p, pm::number_format f) {
 }  // namespace
 
 double cost_of(const planned& p, const pm::plan_point& point) {
-  return p.result.all_priced && point.cost_per_million ? point.cost_per_million->value()
-                                                       : point.gpu_time_per_million.value();
+  return pm::detail::expense(point, p.result.all_priced);
+}
+
+std::string cost_text(const planned& p, const pm::plan_point& point) {
+  const double cost = cost_of(p, point);
+  return p.result.all_priced ? cat(money(cost), " USD/Mtok")
+                             : cat(pm::detail::significant(cost / 3600.0, 3), " GPU-h/Mtok");
 }
 
 std::optional<double> usd_per_hour_of(const pm::plan_point& p) {
@@ -257,7 +259,7 @@ json money_json(const planned& p) {
 std::string alternatives_text(const planned& p) {
   std::string s, none;
   const auto& all = p.alternatives;
-  const bool priced = p.result.all_priced, met = p.result.best.has_value();
+  const bool met = p.result.best.has_value();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].point) {
       none += cat(none.empty() ? "" : ", ", choice_text(all[i]), missed_by(all[i]));
@@ -275,9 +277,8 @@ std::string alternatives_text(const planned& p) {
     if (!engine && !p.calibrations.empty()) choice += cat(" (", pm::name_of(point.served_by), ")");
     const std::string over =
         met ? cat(" (", with_sign(cost / cost_of(p, p.result.frontier[0]) - 1.0), ")") : "";
-    s += cat("    ", choice, ": ",
-             priced ? fixed(cost, cost < 0.01 ? 4 : 2) : pm::detail::significant(cost / 3600.0, 3),
-             priced ? " USD/Mtok" : " GPU-h/Mtok", over, ", ", point_text(p.request, point), "\n");
+    s += cat("    ", choice, ": ", cost_text(p, point), over, ", ", point_text(p.request, point),
+             "\n");
   }
   const bool targets = p.request.targets.ttft || p.request.targets.itl || p.request.targets.e2e;
   if (!none.empty()) s += cat("    ", targets ? "none within the targets: " : "none: ", none, "\n");

@@ -199,8 +199,9 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
 }
 
 std::vector<std::string> frontier_head(const planned& plan) {
-  std::vector<std::string> head = {"",       "accelerator", "engine", "precision", "layout", "with",
-                                   "copies", "GPUs",        "batch",  "TTFT",      "ITL"};
+  std::vector<std::string> head = {"",       "accelerator", "engine",   "precision",
+                                   "layout", "with",        "replicas", "GPUs",
+                                   "batch",  "TTFT",        "ITL"};
   for (const target_percentile& t :
        percentiles_of(plan.request, plan.result.frontier.front().serving))
     head.push_back(t.name);
