@@ -4,7 +4,7 @@ include(perfmodel_boost)
 if(NOT TARGET Boost::headers)
   message(FATAL_ERROR "perfmodel needs Boost's headers, 1.74 or later (Debian and Ubuntu: libboost-dev).")
 endif()
-find_package(Eigen3 3.4 NO_MODULE QUIET)  # perfmodel::calibration exists where Eigen does
+find_package(Eigen3 3.4 NO_MODULE QUIET)  # perfmodel::tools exists where Eigen does
 
 if(PERFMODEL_BUILD_EXAMPLES)
   find_package(nlohmann_json 3.10 REQUIRED)

@@ -7,10 +7,10 @@ install(TARGETS perfmodel EXPORT perfmodel-targets
   FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT perfmodel-targets NAMESPACE perfmodel:: DESTINATION "${package_dir}")
 
-if(TARGET perfmodel_calibration)
-  install(TARGETS perfmodel_calibration EXPORT perfmodel-calibration-targets
+if(TARGET perfmodel_tools)
+  install(TARGETS perfmodel_tools EXPORT perfmodel-tools-targets
     FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-  install(EXPORT perfmodel-calibration-targets NAMESPACE perfmodel:: DESTINATION "${package_dir}")
+  install(EXPORT perfmodel-tools-targets NAMESPACE perfmodel:: DESTINATION "${package_dir}")
 endif()
 
 configure_package_config_file(

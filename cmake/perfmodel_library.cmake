@@ -1,18 +1,17 @@
-# perfmodel::perfmodel     every header that needs Boost alone
-# perfmodel::calibration   the headers that need Eigen as well
+# perfmodel::perfmodel   the core: units, hardware, operators, models, laws, steps, serving, plans
+# perfmodel::tools       what stands on the core: fits (which need Eigen), advice, diagnosis, audits
 
 set(perfmodel_include_dir "${PROJECT_SOURCE_DIR}/include")
 file(GLOB_RECURSE perfmodel_headers CONFIGURE_DEPENDS "${perfmodel_include_dir}/perfmodel/*.hpp")
 
-set(perfmodel_eigen_headers "")
-foreach(name analysis/least_squares.hpp analysis/calibration.hpp analysis/calibrate_machine.hpp
-    analysis/service_search.hpp analysis/calibrate_service.hpp scalar/lanes.hpp)
-  set(header "${perfmodel_include_dir}/perfmodel/${name}")
-  if(header IN_LIST perfmodel_headers)
-    list(REMOVE_ITEM perfmodel_headers "${header}")
-    list(APPEND perfmodel_eigen_headers "${header}")
-  endif()
+set(perfmodel_tools_headers ${perfmodel_headers})
+list(FILTER perfmodel_tools_headers INCLUDE REGEX "/perfmodel/tools/")
+list(FILTER perfmodel_headers EXCLUDE REGEX "/perfmodel/tools/|/scalar/lanes\\.hpp$")
+set(perfmodel_eigen_headers "${perfmodel_include_dir}/perfmodel/scalar/lanes.hpp")
+foreach(name least_squares calibration calibrate_machine service_search calibrate_service)
+  list(APPEND perfmodel_eigen_headers "${perfmodel_include_dir}/perfmodel/tools/fit/${name}.hpp")
 endforeach()
+list(REMOVE_ITEM perfmodel_tools_headers ${perfmodel_eigen_headers})
 
 # An interface library of `headers`.
 function(perfmodel_add_headers name export_name)
@@ -32,7 +31,7 @@ function(perfmodel_add_library)
   perfmodel_add_headers(perfmodel perfmodel ${perfmodel_headers})
   target_link_libraries(perfmodel INTERFACE Boost::headers)
   if(TARGET Eigen3::Eigen)
-    perfmodel_add_headers(calibration calibration ${perfmodel_eigen_headers})
-    target_link_libraries(perfmodel_calibration INTERFACE perfmodel Eigen3::Eigen)
+    perfmodel_add_headers(tools tools ${perfmodel_tools_headers} ${perfmodel_eigen_headers})
+    target_link_libraries(perfmodel_tools INTERFACE perfmodel Eigen3::Eigen)
   endif()
 endfunction()

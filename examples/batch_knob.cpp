@@ -1,10 +1,10 @@
 // Batch size is the control knob of a service: what does each turn buy, and what does it cost?
 #include <cstdio>
-#include <perfmodel/cost.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/laws/energy.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/units/text.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 
 namespace pm = perfmodel;
 

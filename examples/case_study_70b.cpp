@@ -2,13 +2,13 @@
 // Which of its numbers can be true together? Each stands beside the law that bounds it.
 #include <array>
 #include <cstdio>
-#include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/littles_law.hpp>
-#include <perfmodel/metrics.hpp>
-#include <perfmodel/speculative.hpp>
+#include <perfmodel/laws/littles_law.hpp>
+#include <perfmodel/laws/metrics.hpp>
+#include <perfmodel/laws/speculative.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/step/memory.hpp>
 
 namespace pm = perfmodel;
 

@@ -2,8 +2,8 @@
 // number that breaks one, and the build stops with the message in the comment.
 #include <cstdio>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/perfmodel.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 
 namespace pm = perfmodel;
 using namespace perfmodel::literals;

@@ -2,9 +2,9 @@
 // Each answer is a bound: with data-sheet rates and no overhead, nothing is faster.
 #include <cstdio>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/step.hpp>
 #include <perfmodel/units/text.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 
 namespace pm = perfmodel;
 

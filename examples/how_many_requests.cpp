@@ -1,10 +1,10 @@
 // How many requests fit in memory at once? What the weights leave is divided among KV caches.
 #include <cstdio>
-#include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/deepseek.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/step/memory.hpp>
 #include <perfmodel/units/text.hpp>
-#include <perfmodel/workload/catalog/deepseek.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 
 namespace pm = perfmodel;
 

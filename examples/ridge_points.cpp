@@ -2,9 +2,9 @@
 // for memory; one with more waits for arithmetic.
 #include <cstdio>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/units/text.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 
 namespace pm = perfmodel;
 

@@ -1,10 +1,10 @@
 // Does tensor parallelism over 8 devices still pay, where 4 would do? More devices read less each,
 // but every layer adds up over all of them twice, and a sum over 8 takes longer than one over 4.
 #include <cstdio>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;

@@ -1,8 +1,8 @@
 // When does it pay to draft tokens and check them at once, and how many should be drafted?
 #include <cstdio>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/laws/speculative.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/speculative.hpp>
 
 namespace pm = perfmodel;
 

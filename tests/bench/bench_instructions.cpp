@@ -4,12 +4,12 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 #include <vector>
 
 namespace pm = perfmodel;

@@ -3,15 +3,15 @@
 
 #include <array>
 #include <cstddef>
-#include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/collectives.hpp>
-#include <perfmodel/calibrated/for_accelerator.hpp>
-#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/kernels/catalog/collectives.hpp>
+#include <perfmodel/kernels/collectives.hpp>
+#include <perfmodel/kernels/policy.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 
 namespace pm = perfmodel;
 namespace catalog = pm::catalog;

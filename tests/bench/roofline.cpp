@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <limits>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/perfmodel.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <vector>
 
 namespace pm = perfmodel;

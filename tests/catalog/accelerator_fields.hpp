@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../../examples/common/table_file.hpp"
+#include <napkin/io/table_file.hpp>
 
 namespace catalog_test {
 

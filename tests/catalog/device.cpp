@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 #endif
 
-#include "../../validation/recording/product_names.hpp"
+#include "recording/product_names.hpp"
 
 namespace catalog_device {
 

@@ -1,7 +1,7 @@
 // The model catalogue against a second table, filled in from the config.json files by itself.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/model/parameters.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/model/parameters.hpp>
 #include <set>
 #include <support/model_fields.hpp>
 #include <support/tables.hpp>

@@ -3,7 +3,7 @@
 // expect: out_of_range
 // expect: "acceptance"
 // expect-clang: 1\.5
-#include <perfmodel/speculative.hpp>
+#include <perfmodel/laws/speculative.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

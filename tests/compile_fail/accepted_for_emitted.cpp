@@ -3,7 +3,7 @@
 // expect-clang: call to deleted function 'speculative_speedup'
 // expect: not_emitted
 // lines: 31
-#include <perfmodel/speculative.hpp>
+#include <perfmodel/laws/speculative.hpp>
 namespace pm = perfmodel;
 
 inline constexpr auto accepted = pm::accepted_tokens(0.8, 4);

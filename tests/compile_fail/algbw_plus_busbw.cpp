@@ -2,7 +2,7 @@
 // expect-gcc: use of deleted function .*operator\+.*convention::algorithm.*convention::bus
 // expect-clang: overload resolution selected deleted operator '\+'
 // expect: convention::algorithm
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 namespace pm = perfmodel;
 
 inline constexpr pm::algorithm_bandwidth<> algbw(200.0 * pm::GB_per_s);

@@ -2,7 +2,7 @@
 // expect-gcc: could not convert|cannot convert|no matching
 // expect-clang: no viable conversion|no matching
 // expect: capacity
-#include <perfmodel/hardware/memory.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

@@ -2,7 +2,7 @@
 // expect-gcc: use of deleted function .*operator<
 // expect-clang: overload resolution selected deleted operator '<'
 // expect: convention::algorithm
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 namespace pm = perfmodel;
 inline constexpr pm::bus_bandwidth<> bus(480.0 * pm::GB_per_s);
 inline constexpr pm::algorithm_bandwidth<> algorithm(275.0 * pm::GB_per_s);

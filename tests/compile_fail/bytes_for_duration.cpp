@@ -1,7 +1,7 @@
 // 80 GB is no time.
 // expect-gcc: conversion from .*information_base
 // expect-clang: no viable conversion from .*information_base
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/units/constants.hpp>
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 

@@ -1,8 +1,8 @@
 // 450 GB is no bandwidth.
 // expect: no matching function for call to 'knee_message
 // expect: time_base.*information_base
-#include <perfmodel/collectives.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/parallel/collectives.hpp>
+#include <perfmodel/units/constants.hpp>
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 

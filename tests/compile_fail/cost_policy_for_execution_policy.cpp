@@ -1,9 +1,9 @@
 // The cost of a collective is no policy of a machine.
 // expect: this is no execution policy, which has .*docs/troubleshooting.md#an-execution-policy
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/policy/cost.hpp>
+#include <perfmodel/operators/gemm.hpp>
+#include <perfmodel/parallel/link_cost.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 namespace pm = perfmodel;
 inline constexpr pm::gemm product{.m = 1, .n = 8192, .k = 8192};
 

@@ -2,9 +2,9 @@
 // expect: this deployment needs more memory per device than there is
 // expect: 141107740672
 // expect: 85520809984
-#include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/step/memory.hpp>
 namespace pm = perfmodel;
 using namespace perfmodel::catalog;
 

@@ -1,7 +1,7 @@
 // A time is no number of seconds until one divides by a second.
 // expect-gcc: cannot convert .*time_base.* to '(const )?double'
 // expect-clang: no viable conversion from .*time_base.* to '(const )?double'
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/units/constants.hpp>
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 

@@ -2,7 +2,7 @@
 // expect-gcc: in .constexpr. expansion of .*"context"
 // expect: out_of_range
 // expect: "context"
-#include <perfmodel/kv_cache.hpp>
+#include <perfmodel/laws/kv_cache.hpp>
 namespace pm = perfmodel;
 inline constexpr pm::memory_budget budget{.capacity = 80.0 * pm::GB};
 

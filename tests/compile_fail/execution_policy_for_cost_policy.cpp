@@ -1,8 +1,8 @@
 // A policy of a machine does not price collectives.
 // expect: this is no cost policy, which has .*docs/troubleshooting.md#a-cost-policy
-#include <perfmodel/collectives.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/policy/execution.hpp>
+#include <perfmodel/laws/execution.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 namespace pm = perfmodel;
 inline constexpr pm::collective all_reduce{.ranks = 8, .message = pm::message_bytes<>(pm::GB)};
 

@@ -3,7 +3,7 @@
 // expect-clang: overload resolution selected deleted operator
 // expect: operation_base
 // expect: information_base
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/units/constants.hpp>
 using namespace perfmodel::literals;
 
 #ifdef MUST_FAIL

@@ -1,7 +1,7 @@
 // Seven KV heads cannot be shared by 64 query heads.
 // expect-clang: does_not_divide
 // expect: kv_heads
-#include <perfmodel/workload/operators/attention_decode.hpp>
+#include <perfmodel/operators/attention_decode.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

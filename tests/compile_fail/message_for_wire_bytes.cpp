@@ -1,7 +1,7 @@
 // A message is not what a rank puts on the wire.
 // expect-gcc: could not convert.*convention::message.*to.*convention::wire
 // expect-clang: no known conversion from .*convention::message.* to .*convention::wire
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 namespace pm = perfmodel;
 
 inline constexpr pm::duration<> transfer(pm::wire_bytes<> sent) {

@@ -1,9 +1,9 @@
 // A model is no operator of the roofline.
 // expect: a law takes an operator or a demand.*docs/troubleshooting.md#an-operator
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

@@ -1,6 +1,6 @@
 // A token cannot visit nine of eight experts.
 // expect: top_k exceeds experts
-#include <perfmodel/workload/operators/moe.hpp>
+#include <perfmodel/operators/moe.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

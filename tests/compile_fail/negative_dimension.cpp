@@ -2,7 +2,7 @@
 // expect-gcc: in .constexpr. expansion of .*"m"
 // expect: out_of_range
 // expect: "m"
-#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/operators/gemm.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

@@ -2,7 +2,7 @@
 // expect-gcc: use of deleted function .*WithoutConvention = .*information_base.*convention::message
 // expect-clang: invokes a deleted function|conversion function from .* invokes a deleted function
 // expect-clang: WithoutConvention
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

@@ -1,8 +1,8 @@
 // A policy that lacks one of the four functions is told which.
 // expect: this policy has no dram_bandwidth.*docs/troubleshooting.md#an-execution-policy
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 namespace pm = perfmodel;
 
 struct mine {

@@ -1,6 +1,6 @@
 // Five requests a second are not five tokens a second.
 // expect: no matching function for call to 'cost_per_token
-#include <perfmodel/cost.hpp>
+#include <perfmodel/laws/energy.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

@@ -1,7 +1,7 @@
 // A duration is no amount of bytes.
 // expect-gcc: use of deleted function .*WithoutConvention = .*time_base.*convention::message
 // expect-clang: call to deleted constructor of .*message_bytes
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

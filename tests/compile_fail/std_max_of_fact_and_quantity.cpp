@@ -4,7 +4,7 @@
 // lines: 50
 #include <algorithm>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/units/constants.hpp>
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 

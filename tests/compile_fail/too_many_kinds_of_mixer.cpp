@@ -1,7 +1,7 @@
 // A list of layers holds eight kinds of mixer, and a constant with nine does not compile.
 // expect: out_of_range
 // expect: kinds of mixer
-#include <perfmodel/workload/model/layer_list.hpp>
+#include <perfmodel/model/layers.hpp>
 namespace pm = perfmodel;
 
 constexpr pm::layer_list kinds(int n) {

@@ -1,10 +1,10 @@
 // An operator over one scalar does not go with a machine over another, unless one is double.
 // expect: two different scalars.*docs/troubleshooting.md#one-scalar
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 namespace pm = perfmodel;
 inline const auto machine = pm::lift<pm::interval>(pm::catalog::h100_sxm);
 

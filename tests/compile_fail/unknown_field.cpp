@@ -1,7 +1,7 @@
 // A misspelt field is no field.
 // expect-gcc: no non-static data member named|has no .*designated
 // expect-clang: does not refer to any field
-#include <perfmodel/hardware/memory.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

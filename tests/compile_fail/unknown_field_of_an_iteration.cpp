@@ -1,10 +1,10 @@
 // A misspelt field of an argument is named where the argument's type is.
 // expect-gcc: has no non-static data member named .batc
 // expect-clang: field designator 'batc' does not refer to any field
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/perfmodel.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 namespace pm = perfmodel;
 inline constexpr pm::deployment eight{
     .device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}};

@@ -2,7 +2,7 @@
 // expect-gcc: in .constexpr. expansion of .*"utilization"
 // expect: out_of_range
 // expect: "utilization"
-#include <perfmodel/kv_cache.hpp>
+#include <perfmodel/laws/kv_cache.hpp>
 namespace pm = perfmodel;
 
 #ifdef MUST_FAIL

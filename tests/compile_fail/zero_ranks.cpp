@@ -2,7 +2,7 @@
 // expect-gcc: in .constexpr. expansion of .*"ranks"
 // expect: out_of_range
 // expect: "ranks"
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 namespace pm = perfmodel;
 
 inline constexpr pm::interconnect nvlink{

@@ -1,10 +1,10 @@
 // All of the library in one unit, at compile time and at run time: the same numbers by each compiler.
 #include <cmath>
 #include <cstdio>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/perfmodel.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 
 namespace pm = perfmodel;
 

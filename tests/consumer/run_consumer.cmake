@@ -34,13 +34,13 @@ if(KIND STREQUAL "find_package")
   set(arguments "-DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix" "-DEXPECTED_VERSION=${VERSION}")
 
   # A component that is asked for, Boost without a package file, and a machine without Eigen.
-  configure("${WORK_DIR}/component" ${arguments} -DCOMPONENT=calibration)
+  configure("${WORK_DIR}/component" ${arguments} -DCOMPONENT=tools)
   configure("${WORK_DIR}/headers" ${arguments} -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
   configure("${WORK_DIR}/without_eigen" ${arguments} -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON)
-  execute_process(COMMAND "${CMAKE_COMMAND}" "${WORK_DIR}/without_eigen" -DCOMPONENT=calibration
+  execute_process(COMMAND "${CMAKE_COMMAND}" "${WORK_DIR}/without_eigen" -DCOMPONENT=tools
     RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
   if(status EQUAL 0 OR NOT output MATCHES "Eigen3")
-    message(FATAL_ERROR "without Eigen, the component calibration: status ${status}\n${output}")
+    message(FATAL_ERROR "without Eigen, the component tools: status ${status}\n${output}")
   endif()
 else()
   set(arguments "-DPERFMODEL_SOURCE_DIR=${PERFMODEL_SOURCE_DIR}")

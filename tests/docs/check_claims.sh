@@ -21,11 +21,11 @@ while IFS= read -r page; do
       [[ $line == *"$flag"* ]] || complain "$page: $line: without $flag"
     done
   done < <(awk '/^```/ { code = !code; next } code && /cmake .*-S / { print }' "$page")
-  if grep -q 'perfmodel::calibration' "$page" && ! grep -q 'COMPONENTS calibration' "$page"; then
-    complain "$page: perfmodel::calibration without COMPONENTS calibration"
+  if grep -q 'perfmodel::tools' "$page" && ! grep -q 'COMPONENTS tools' "$page"; then
+    complain "$page: perfmodel::tools without COMPONENTS tools"
   fi
   if grep -q 'calibrate_machine\.hpp\|calibrate_service\.hpp' "$page" && grep -q 'needs Eigen' "$page" &&
-      ! grep -q 'perfmodel::calibration' "$page"; then
+      ! grep -q 'perfmodel::tools' "$page"; then
     complain "$page: a header that needs Eigen, without the target to link"
   fi
 done <"$pages"
@@ -57,7 +57,7 @@ done < <(grep -v '^docs/decisions/' "$pages")
 page=docs/how-to/calibrate_a_gpu.md
 numbers=(zero one two three four five six seven eight nine ten eleven twelve)
 fitted=$(sed -nE 's/.*std::array<fitted_parameter, ([0-9]+)> fitted_machine_parameters.*/\1/p' \
-  include/perfmodel/analysis/calibrate_machine.hpp)
+  include/perfmodel/tools/fit/calibrate_machine.hpp)
 profiles=$(cat include/perfmodel/calibrated/catalog/*.hpp | grep -c '^inline constexpr machine_profile profile_')
 says() { grep -qi "$1" "$page" || complain "$page: does not say \"$1\""; }
 says "${numbers[fitted]} of its parameters"

@@ -18,7 +18,7 @@ while IFS= read -r page; do
     grep -vE '^($|[a-z]+:)' | sort -u)
 done <"$work/pages"
 
-# In full or from any folder on: kv_cache.hpp, policy/cost.hpp.
+# In full or from any folder on: kv_cache.hpp, parallel/link_cost.hpp.
 grep -v '^CHANGELOG.md$' "$work/pages" >"$work/readers"
 grep -E '^(include|examples|validation)/.*\.(hpp|cpp|cu|cuh)$' "$work/files" >>"$work/readers"
 xargs grep -HE '[A-Za-z0-9_]\.hpp\b' <"$work/readers" | grep -vE '#[ \t]*include' |

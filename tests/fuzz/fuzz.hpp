@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "../../examples/napkin/query.hpp"
+#include <napkin/query.hpp>
 
 /// Of the target that a program is of, input_of_<name> in target_<name>.cpp (entry.cpp calls it). Takes one input.
 /// Returns 0; what it must not do (crash, hang, answer a NaN, throw) is the finding.

@@ -1,8 +1,8 @@
 // A model's file: what is read of it is a model that passes, capacities and sizes can be asked of.
 #pragma once
 
-#include "../../examples/napkin/model_file.hpp"
-#include "../../examples/napkin/output.hpp"
+#include <napkin/model_file.hpp>
+#include <napkin/output.hpp>
 #include "fuzz.hpp"
 
 #include <cstdint>

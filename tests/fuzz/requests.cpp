@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 
 #include "fuzz.hpp"
 

@@ -1,6 +1,6 @@
 // The file of an accelerator that `napkin gpus --export` writes.
-#include "../../examples/napkin/accelerator_file.hpp"
-#include "../../examples/napkin/output.hpp"
+#include <napkin/accelerator_file.hpp>
+#include <napkin/output.hpp>
 #include "fuzz.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <sstream>
 
-#include "../../examples/napkin/batch.hpp"
+#include <napkin/batch.hpp>
 #include "fuzz.hpp"
 
 namespace {

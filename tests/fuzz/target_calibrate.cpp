@@ -1,6 +1,6 @@
 // `napkin calibrate`: a table of products, fitted; the profile that it writes is read again.
-#include "../../examples/napkin/calibrate.hpp"
-#include "../../examples/napkin/profile_file.hpp"
+#include <napkin/calibrate.hpp>
+#include <napkin/profile_file.hpp>
 #include "fuzz.hpp"
 
 #include <cstdint>

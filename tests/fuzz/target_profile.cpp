@@ -1,6 +1,6 @@
 // A profile that `napkin calibrate` writes, and what is answered by it.
-#include "../../examples/napkin/output.hpp"
-#include "../../examples/napkin/profile_file.hpp"
+#include <napkin/output.hpp>
+#include <napkin/profile_file.hpp>
 #include "fuzz.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // A recording of a kernel program (docs/recordings.md). Its reader has errors of its own.
-#include "../../validation/recording/read_recording.hpp"
 #include "fuzz.hpp"
+#include "recording/read_recording.hpp"
 
 #include <cstdint>
 

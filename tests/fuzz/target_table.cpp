@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 
-#include "../../examples/napkin/measurements.hpp"
-#include "../../examples/napkin/service_runs.hpp"
+#include <napkin/measurements.hpp>
+#include <napkin/service_runs.hpp>
 #include "fuzz.hpp"
 
 namespace fuzz {

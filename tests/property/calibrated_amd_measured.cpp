@@ -3,13 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/analysis/scores.hpp>
-#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/roofline.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 #include <string>
 #include <vector>
 
-#include "../../validation/calibrate/published_amd.hpp"
+#include "calibrate/published_amd.hpp"
 #include "support/shared.hpp"
 
 namespace property_calibrated_amd_measured {

@@ -4,18 +4,18 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/analysis/scores.hpp>
-#include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
-#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/kernels/catalog/collectives.hpp>
+#include <perfmodel/kernels/catalog/transfer.hpp>
+#include <perfmodel/kernels/policy.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "../../validation/calibrate/left_out_links.hpp"
+#include "calibrate/left_out_links.hpp"
 #include "support/shared.hpp"
 
 namespace property_calibrated_collectives_measured {

@@ -3,15 +3,15 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/analysis/calibrate_machine.hpp>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
+#include <perfmodel/kernels/catalog/transfer.hpp>
 #include <perfmodel/roofline.hpp>
+#include <perfmodel/tools/fit/calibrate_machine.hpp>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "../../validation/calibrate/published_gemm.hpp"
+#include "calibrate/published_gemm.hpp"
 #include "support/shared.hpp"
 
 namespace property_calibrated_measured {

@@ -9,11 +9,11 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/model/catalog/mistral.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
-#include <perfmodel/workload/catalog/mistral.hpp>
 #include <sstream>
 #include <support/tables.hpp>
 

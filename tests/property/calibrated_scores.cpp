@@ -2,12 +2,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/analysis/scores.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 #include <string>
 #include <vector>
 
-#include "../../validation/calibrate/scored_rows.hpp"
+#include "calibrate/scored_rows.hpp"
 #include "support/shared.hpp"
 
 namespace property_calibrated_scores {

@@ -1,6 +1,6 @@
 // What holds for every collective.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 
 #include "support/shared.hpp"
 

@@ -4,12 +4,12 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/analysis/scores.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "../../validation/calibrate/left_out_links.hpp"
+#include "calibrate/left_out_links.hpp"
 
 namespace property_collectives_public_tables {
 

@@ -2,10 +2,10 @@
 // others coverage_recorded.cpp has what `fit coverage` printed.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/analysis/scores.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 
-#include "../../validation/calibrate/interval_names.hpp"
-#include "../../validation/calibrate/left_out_products.hpp"
+#include "calibrate/interval_names.hpp"
+#include "calibrate/left_out_products.hpp"
 #include "support/shared.hpp"
 #include "support/tables.hpp"
 

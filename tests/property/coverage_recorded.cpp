@@ -2,13 +2,13 @@
 // hold 72, 80 and 90 % of each operator, chip and kind; of links as `fit collectives` did.
 #include <catch2/catch_test_macros.hpp>
 #include <map>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <set>
 #include <string>
 #include <support/tables.hpp>
 
-#include "../../validation/calibrate/interval_names.hpp"
+#include "calibrate/interval_names.hpp"
 
 namespace property_coverage_recorded {
 

@@ -2,10 +2,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <string>
 
-#include "../../validation/calibrate/published_disaggregated.hpp"
+#include "calibrate/published_disaggregated.hpp"
 #include "support/shared.hpp"
 
 namespace property_disaggregated_measured {

@@ -3,13 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/analysis/calibration.hpp>
-#include <perfmodel/analysis/scores.hpp>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
+#include <perfmodel/kernels/catalog/transfer.hpp>
+#include <perfmodel/tools/fit/calibration.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 #include <string>
 #include <vector>
 
-#include "../../validation/calibrate/published_elementwise.hpp"
+#include "calibrate/published_elementwise.hpp"
 #include "support/shared.hpp"
 
 namespace property_elementwise_measured {

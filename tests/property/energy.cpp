@@ -1,7 +1,7 @@
 // What energy promises.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/energy.hpp>
+#include <perfmodel/laws/energy.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>
 

@@ -1,12 +1,11 @@
 // Euler's theorem on homogeneous laws: where scaling inputs x_i by L^w_i scales a result by L^k, the
 // elasticities e_i of the result have sum w_i e_i = k. And each partial against central differences.
-#include <perfmodel/cost.hpp>
-#include <perfmodel/energy.hpp>
-#include <perfmodel/iron_law.hpp>
-#include <perfmodel/littles_law.hpp>
-#include <perfmodel/metrics.hpp>
-#include <perfmodel/overlap.hpp>
-#include <perfmodel/queueing.hpp>
+#include <perfmodel/laws/energy.hpp>
+#include <perfmodel/laws/iron_law.hpp>
+#include <perfmodel/laws/littles_law.hpp>
+#include <perfmodel/laws/metrics.hpp>
+#include <perfmodel/laws/overlap.hpp>
+#include <perfmodel/laws/queueing.hpp>
 #include <perfmodel/roofline.hpp>
 #include <support/euler.hpp>
 #include <support/short_quantities.hpp>

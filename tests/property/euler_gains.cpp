@@ -1,10 +1,10 @@
 // Euler's theorem, and partials against central differences, for what a trick gains (a quotient of times: all
 // times or rates scaled alike change nothing) and for small kernels beside products.
-#include <perfmodel/advice/formats.hpp>
-#include <perfmodel/advice/kernel_laws.hpp>
-#include <perfmodel/advice/parallelism.hpp>
-#include <perfmodel/calibrated/small_kernels.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/elementwise.hpp>
+#include <perfmodel/tools/advise/formats.hpp>
+#include <perfmodel/tools/advise/kernel_laws.hpp>
+#include <perfmodel/tools/advise/parallelism.hpp>
 #include <support/euler.hpp>
 #include <support/short_quantities.hpp>
 

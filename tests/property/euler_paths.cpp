@@ -1,11 +1,11 @@
 // Euler's theorem, and partials against central differences, for the laws of data paths, schedules and cycles.
 // Laws of whole numbers alone have no slope: sectors, bank conflicts, shuffles, tensor memory, bulk copies.
-#include <perfmodel/data_paths.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/kv_cache.hpp>
-#include <perfmodel/littles_law.hpp>
-#include <perfmodel/schedules.hpp>
-#include <perfmodel/warp.hpp>
+#include <perfmodel/laws/data_paths.hpp>
+#include <perfmodel/laws/kv_cache.hpp>
+#include <perfmodel/laws/littles_law.hpp>
+#include <perfmodel/laws/schedules.hpp>
+#include <perfmodel/laws/warp.hpp>
 #include <support/euler.hpp>
 #include <support/short_quantities.hpp>
 

@@ -1,14 +1,14 @@
 // Euler's theorem, and partials against central differences, for laws of training state, of caches that are sent,
 // fetched, shared and evicted, and of ridges. Where a law has two scales it is held to both, one after the other.
-#include <perfmodel/collectives.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/metrics.hpp>
+#include <perfmodel/laws/metrics.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 #include <perfmodel/parallel/zero.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/service/host_tier.hpp>
-#include <perfmodel/service/preemption.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/serving/kv_offload.hpp>
+#include <perfmodel/serving/preemption.hpp>
 #include <support/euler.hpp>
 #include <support/short_quantities.hpp>
 

@@ -1,15 +1,14 @@
 // Euler's theorem, and partials against central differences, for laws of launches, overlap, scaling, metrics,
 // queues and drafts. Laws of whole numbers alone have no slope: kernels' stages, warps, tiles, regions.
-#include <perfmodel/cost.hpp>
-#include <perfmodel/energy.hpp>
-#include <perfmodel/fusion.hpp>
-#include <perfmodel/iron_law.hpp>
-#include <perfmodel/launch.hpp>
-#include <perfmodel/metrics.hpp>
-#include <perfmodel/overlap.hpp>
-#include <perfmodel/queueing.hpp>
-#include <perfmodel/scaling.hpp>
-#include <perfmodel/speculative.hpp>
+#include <perfmodel/laws/energy.hpp>
+#include <perfmodel/laws/fusion.hpp>
+#include <perfmodel/laws/iron_law.hpp>
+#include <perfmodel/laws/launch.hpp>
+#include <perfmodel/laws/metrics.hpp>
+#include <perfmodel/laws/overlap.hpp>
+#include <perfmodel/laws/queueing.hpp>
+#include <perfmodel/laws/scaling.hpp>
+#include <perfmodel/laws/speculative.hpp>
 #include <support/euler.hpp>
 #include <support/short_quantities.hpp>
 

@@ -1,10 +1,10 @@
 // A derivation is the evaluation: read back from its trace it gives the same number, bit by bit.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/analysis/explain.hpp>
+#include <perfmodel/explain/derivation.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <set>
 #include <string>
 #include <vector>

@@ -1,10 +1,10 @@
 // Services whose token budget is what binds: passes full of prompts and answers, against simulations.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <simulator/simulate.hpp>
 
 #include "simulator/passes.hpp"

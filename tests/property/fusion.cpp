@@ -1,7 +1,7 @@
 // What fusing promises.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/fusion.hpp>
+#include <perfmodel/laws/fusion.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>
 

@@ -2,17 +2,17 @@
 // with a reason, or a named error.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
-#include <perfmodel/calibrated/collectives.hpp>
-#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/collectives.hpp>
+#include <perfmodel/kernels/catalog/transfer.hpp>
+#include <perfmodel/kernels/collectives.hpp>
+#include <perfmodel/kernels/policy.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
 #include <perfmodel/parallel/hierarchy.hpp>
 #include <perfmodel/parallel/zero.hpp>
 #include <perfmodel/plan.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 
 #include "support/each_field.hpp"
 #include "support/withstand.hpp"

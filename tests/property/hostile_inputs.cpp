@@ -2,10 +2,10 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/operators/elementwise.hpp>
+#include <perfmodel/operators/norm.hpp>
 #include <perfmodel/perfmodel.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/operators/elementwise.hpp>
-#include <perfmodel/workload/operators/softmax.hpp>
 
 #include "support/layers.hpp"
 #include "support/withstand.hpp"

@@ -1,7 +1,7 @@
 // What the iron law promises for every overlap.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/iron_law.hpp>
+#include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>

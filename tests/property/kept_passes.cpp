@@ -1,9 +1,9 @@
 // What the passes of an answer keep gives what each pass computes by itself.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/scalar/lanes.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <vector>
 
 #include "support/order.hpp"

@@ -1,10 +1,10 @@
 // What must hold of a step for models with every kind of mixer.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/analysis/explain.hpp>
+#include <perfmodel/explain/derivation.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 
 #include "support/layers.hpp"
 #include "support/mixed_models.hpp"

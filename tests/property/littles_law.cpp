@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/littles_law.hpp>
+#include <perfmodel/laws/littles_law.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>
 

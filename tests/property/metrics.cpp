@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/metrics.hpp>
+#include <perfmodel/laws/metrics.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>
 

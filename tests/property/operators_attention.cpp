@@ -1,8 +1,8 @@
 // Laws that hold for every shape: sums term by term, chunks that add up, limits.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/workload/operators/attention.hpp>
-#include <perfmodel/workload/operators/attention_decode.hpp>
+#include <perfmodel/operators/attention.hpp>
+#include <perfmodel/operators/attention_decode.hpp>
 #include <random>
 
 namespace property_operators_attention {

@@ -1,7 +1,7 @@
 // Expected experts against the exact distribution, and what splitting a block over ranks keeps.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/workload/operators/moe.hpp>
+#include <perfmodel/operators/moe.hpp>
 #include <vector>
 
 namespace property_operators_moe {

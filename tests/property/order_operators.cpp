@@ -5,8 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>
-#include <perfmodel/calibrated/collectives.hpp>
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/kernels/collectives.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 #include <perfmodel/roofline.hpp>
 
 #include "support/order.hpp"

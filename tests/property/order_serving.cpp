@@ -1,9 +1,9 @@
 // A service: more load, longer prompts and answers never take less time; more memory never holds fewer sequences;
 // more bandwidth is never slower. $PERFMODEL_SAMPLES samples of each property.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/kv_cache.hpp>
+#include <perfmodel/laws/kv_cache.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <sstream>
 
 #include "support/order.hpp"

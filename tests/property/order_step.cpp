@@ -1,8 +1,8 @@
 // A pass of more sequences, longer contexts or more prompt tokens never takes less time, and no pass takes longer
 // on a machine with more bandwidth or quicker links. $PERFMODEL_SAMPLES samples of each property.
 #include <catch2/catch_test_macros.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <sstream>
 #include <vector>
 

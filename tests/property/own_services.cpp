@@ -2,10 +2,10 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <map>
-#include <perfmodel/calibrated/catalog/service_spread.hpp>
+#include <perfmodel/kernels/catalog/uncertainty.hpp>
 #include <string>
 
-#include "../../validation/calibrate/published_own_services.hpp"
+#include "calibrate/published_own_services.hpp"
 #include "support/shared.hpp"
 
 namespace property_own_services {

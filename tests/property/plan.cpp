@@ -3,8 +3,8 @@
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <vector>
 
 #include "support/random.hpp"

@@ -1,10 +1,10 @@
 // The bound of each point of a plan: no service of it answers sooner, or sends more.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 
 #include "support/random.hpp"
 #include "support/sanitized.hpp"

@@ -1,7 +1,7 @@
 // Queues against each other and against simulation.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/queueing.hpp>
+#include <perfmodel/laws/queueing.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>
 #include <vector>

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
 #include <string>

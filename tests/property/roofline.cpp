@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>
 

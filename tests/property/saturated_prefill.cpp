@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <simulator/cases.hpp>
 #include <sstream>
 

@@ -1,8 +1,8 @@
 // The calibrated matrix product over the four scalars. Sizes lie between kinks: no tile, wave or
 // split count changes within half a percent.
-#include <perfmodel/calibrated/catalog/transfer.hpp>
-#include <perfmodel/calibrated/policy.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/transfer.hpp>
+#include <perfmodel/kernels/policy.hpp>
 
 #include "support/scalars.hpp"
 

@@ -1,8 +1,8 @@
 // Calibrated collectives over every scalar, and what holds of them at any size.
-#include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/collectives.hpp>
+#include <perfmodel/kernels/collectives.hpp>
 #include <perfmodel/parallel/hierarchy.hpp>
 
 #include "support/scalars.hpp"

@@ -1,5 +1,5 @@
 // Collectives over every scalar.
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 #include <support/scalars.hpp>
 
 namespace property_scalars_collectives {

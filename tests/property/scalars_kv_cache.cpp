@@ -1,7 +1,7 @@
 // Capacity and what fits over every scalar.
-#include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/step/memory.hpp>
 #include <support/layers.hpp>
 #include <support/scalars.hpp>
 

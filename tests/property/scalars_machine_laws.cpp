@@ -1,13 +1,12 @@
 // Every law of one machine over double, dual, interval and lanes.
-#include <perfmodel/cost.hpp>
-#include <perfmodel/energy.hpp>
-#include <perfmodel/fusion.hpp>
-#include <perfmodel/iron_law.hpp>
-#include <perfmodel/launch.hpp>
-#include <perfmodel/littles_law.hpp>
-#include <perfmodel/metrics.hpp>
-#include <perfmodel/overlap.hpp>
-#include <perfmodel/queueing.hpp>
+#include <perfmodel/laws/energy.hpp>
+#include <perfmodel/laws/fusion.hpp>
+#include <perfmodel/laws/iron_law.hpp>
+#include <perfmodel/laws/launch.hpp>
+#include <perfmodel/laws/littles_law.hpp>
+#include <perfmodel/laws/metrics.hpp>
+#include <perfmodel/laws/overlap.hpp>
+#include <perfmodel/laws/queueing.hpp>
 #include <support/scalars.hpp>
 #include <support/short_quantities.hpp>
 

@@ -1,6 +1,6 @@
 // The roofline and the matrix product over every scalar.
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 #include <support/scalars.hpp>
 
 namespace property_scalars_roofline {

@@ -1,7 +1,7 @@
 // Services over every scalar.
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <support/scalars.hpp>
 
 namespace property_scalars_serving {

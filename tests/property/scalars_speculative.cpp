@@ -1,5 +1,5 @@
 // Speculative decoding over every scalar.
-#include <perfmodel/speculative.hpp>
+#include <perfmodel/laws/speculative.hpp>
 #include <support/scalars.hpp>
 
 namespace property_scalars_speculative {

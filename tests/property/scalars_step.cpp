@@ -1,8 +1,8 @@
 // Steps of mixed, steady, expert-parallel and pipelined passes over every scalar.
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <support/scalars.hpp>
 
 namespace property_scalars_step {

@@ -1,10 +1,10 @@
 // Elasticities against the ratio of two evaluations.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/analysis/sensitivity.hpp>
+#include <perfmodel/explain/sensitivity.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 
 #include "support/near.hpp"
 #include "support/random.hpp"

@@ -2,8 +2,8 @@
 // that would hold 72, 80 and 90 % of each engine's, by what was left out, and of what no engine was fitted to.
 #include <catch2/catch_test_macros.hpp>
 #include <map>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <string>
 #include <support/tables.hpp>
 

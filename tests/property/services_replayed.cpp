@@ -2,11 +2,11 @@
 // with: what of the time to first token is the schedule, without a host's time and with nothing fitted.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
 
-#include "../../validation/calibrate/published_services.hpp"
+#include "calibrate/published_services.hpp"
 #include "support/shared.hpp"
 
 namespace property_services_replayed {

@@ -3,10 +3,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 
-#include "../../validation/calibrate/published_services.hpp"
+#include "calibrate/published_services.hpp"
 #include "support/near.hpp"
 #include "support/random.hpp"
 #include "support/shared.hpp"

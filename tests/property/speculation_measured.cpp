@@ -1,12 +1,11 @@
 // Laws of acceptance against traces of drafts and what they yielded, round by round.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/workload/acceptance.hpp>
-#include <perfmodel/workload/acceptance_runs.hpp>
+#include <perfmodel/laws/acceptance.hpp>
 #include <string>
 #include <vector>
 
-#include "../../validation/calibrate/published_drafts.hpp"
+#include "calibrate/published_drafts.hpp"
 #include "support/shared.hpp"
 
 namespace property_speculation_measured {

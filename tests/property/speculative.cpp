@@ -1,7 +1,7 @@
 // What holds for every draft.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/speculative.hpp>
+#include <perfmodel/laws/speculative.hpp>
 #include <vector>
 
 namespace property_speculative {

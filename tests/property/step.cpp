@@ -5,8 +5,8 @@
 #include <cmath>
 #include <optional>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <vector>
 
 #include "support/layers.hpp"

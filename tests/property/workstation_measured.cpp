@@ -4,12 +4,12 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/calibrated/catalog/experts.hpp>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere_rtx.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
+#include <perfmodel/kernels/catalog/experts.hpp>
+#include <perfmodel/kernels/catalog/transfer.hpp>
 
-#include "../../validation/calibrate/published_workstation.hpp"
+#include "calibrate/published_workstation.hpp"
 #include "support/shared.hpp"
 
 namespace property_workstation_measured {

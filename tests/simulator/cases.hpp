@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <string>
 
 #include "simulator/passes.hpp"

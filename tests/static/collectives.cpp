@@ -1,5 +1,5 @@
 // Collectives, worked by hand.
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 
 namespace static_collectives {
 

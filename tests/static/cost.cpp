@@ -1,6 +1,6 @@
 // Cost in constant expressions.
-#include <perfmodel/cost.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/energy.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_cost {

@@ -1,9 +1,8 @@
 // What a device of a deployment stores, and what fits it, at compile time.
-#include <perfmodel/deployment/memory.hpp>
-#include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/workload/catalog/deepseek.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/model/catalog/deepseek.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/step/memory.hpp>
 #include <support/near.hpp>
 
 namespace static_deployment {

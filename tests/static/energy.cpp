@@ -1,6 +1,6 @@
 // Energy in constant expressions.
-#include <perfmodel/energy.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/energy.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_energy {

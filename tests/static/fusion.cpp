@@ -1,6 +1,6 @@
 // Fusion in constant expressions.
-#include <perfmodel/fusion.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/fusion.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_fusion {

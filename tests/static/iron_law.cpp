@@ -1,6 +1,6 @@
 // The iron law in constant expressions.
-#include <perfmodel/iron_law.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/iron_law.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_iron_law {

@@ -1,5 +1,5 @@
 // Capacity of a cache, at compile time: counts worked out by hand.
-#include <perfmodel/kv_cache.hpp>
+#include <perfmodel/laws/kv_cache.hpp>
 #include <support/near.hpp>
 
 namespace static_kv_cache {

@@ -1,6 +1,6 @@
 // Launches in constant expressions.
-#include <perfmodel/launch.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/launch.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_launch {

@@ -1,6 +1,6 @@
 // Little's law in constant expressions.
-#include <perfmodel/littles_law.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/littles_law.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_littles_law {

@@ -1,6 +1,6 @@
 // Metrics in constant expressions.
-#include <perfmodel/metrics.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/metrics.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_metrics {

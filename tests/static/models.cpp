@@ -1,7 +1,7 @@
 // Sizes of models as constant expressions.
-#include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/model/kv_shape.hpp>
-#include <perfmodel/workload/model/parameters.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/model/kv_cache_shape.hpp>
+#include <perfmodel/model/parameters.hpp>
 
 namespace static_models {
 

@@ -1,17 +1,14 @@
 // Demands are constant expressions; these are the ones a reader can check by hand.
-#include <perfmodel/workload/operators/attention.hpp>
-#include <perfmodel/workload/operators/attention_decode.hpp>
-#include <perfmodel/workload/operators/elementwise.hpp>
-#include <perfmodel/workload/operators/embedding.hpp>
-#include <perfmodel/workload/operators/flash_attention.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
-#include <perfmodel/workload/operators/mla.hpp>
-#include <perfmodel/workload/operators/moe.hpp>
-#include <perfmodel/workload/operators/norm.hpp>
-#include <perfmodel/workload/operators/quantized.hpp>
-#include <perfmodel/workload/operators/rope.hpp>
-#include <perfmodel/workload/operators/softmax.hpp>
-#include <perfmodel/workload/operators/swiglu.hpp>
+#include <perfmodel/operators/attention.hpp>
+#include <perfmodel/operators/attention_decode.hpp>
+#include <perfmodel/operators/elementwise.hpp>
+#include <perfmodel/operators/embedding.hpp>
+#include <perfmodel/operators/gemm.hpp>
+#include <perfmodel/operators/moe.hpp>
+#include <perfmodel/operators/norm.hpp>
+#include <perfmodel/operators/quantized.hpp>
+#include <perfmodel/operators/rope.hpp>
+#include <perfmodel/operators/swiglu.hpp>
 
 namespace static_operators {
 

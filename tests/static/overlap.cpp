@@ -1,6 +1,6 @@
 // Overlap in constant expressions.
-#include <perfmodel/overlap.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/overlap.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_overlap {

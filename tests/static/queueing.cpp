@@ -1,6 +1,6 @@
 // Queues in constant expressions, against textbook values.
-#include <perfmodel/queueing.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/queueing.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_queueing {

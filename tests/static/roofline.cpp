@@ -1,7 +1,7 @@
 // The roofline in constant expressions.
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/units/literals.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_roofline {

@@ -1,8 +1,8 @@
 // Elasticities at compile time. A function object, since Clang 14 takes no lambda here.
-#include <perfmodel/analysis/sensitivity.hpp>
+#include <perfmodel/explain/sensitivity.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 #include <support/near.hpp>
 
 namespace static_sensitivity {

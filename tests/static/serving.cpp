@@ -1,7 +1,7 @@
 // A closed loop at compile time.
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 #include <support/near.hpp>
 
 namespace static_serving {

@@ -2,16 +2,16 @@
 #include <limits>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
-#include <perfmodel/hardware/value_range.hpp>
-#include <perfmodel/kv_cache.hpp>
-#include <perfmodel/launch.hpp>
-#include <perfmodel/littles_law.hpp>
-#include <perfmodel/metrics.hpp>
-#include <perfmodel/overlap.hpp>
+#include <perfmodel/hardware/number_format.hpp>
+#include <perfmodel/laws/kv_cache.hpp>
+#include <perfmodel/laws/launch.hpp>
+#include <perfmodel/laws/littles_law.hpp>
+#include <perfmodel/laws/metrics.hpp>
+#include <perfmodel/laws/overlap.hpp>
+#include <perfmodel/laws/warp.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/units/literals.hpp>
-#include <perfmodel/warp.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 
 namespace static_small_laws {

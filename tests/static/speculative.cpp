@@ -1,6 +1,6 @@
 // Speculative decoding, worked by hand.
 #include <array>
-#include <perfmodel/speculative.hpp>
+#include <perfmodel/laws/speculative.hpp>
 
 namespace static_speculative {
 

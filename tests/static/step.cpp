@@ -1,7 +1,7 @@
 // A step at compile time, and how its answer changes with what it depends on.
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 #include <support/near.hpp>
 
 namespace static_step {

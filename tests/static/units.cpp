@@ -2,8 +2,8 @@
 #include <perfmodel/core/label.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/convention.hpp>
-#include <perfmodel/units/literals.hpp>
 #include <perfmodel/units/named.hpp>
 #include <support/near.hpp>
 

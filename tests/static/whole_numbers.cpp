@@ -1,9 +1,9 @@
 // Whole numbers are taken wherever a number is, and answer as the same doubles do.
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/perfmodel.hpp>
 #include <perfmodel/scalar/dual.hpp>
-#include <perfmodel/units/literals.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/units/constants.hpp>
 
 namespace static_whole_numbers {
 

@@ -6,7 +6,7 @@ source_dir=$1 compiler=$2
 shift 2
 failed=0
 compiled() { # <flags...>: the compiler's messages
-  echo '#include <perfmodel/littles_law.hpp>' |
+  echo '#include <perfmodel/laws/littles_law.hpp>' |
     "$compiler" -std=c++20 -I"$source_dir/include" "${includes[@]}" "$@" -Wfatal-errors -fsyntax-only -x c++ - 2>&1
 }
 includes=("$@")

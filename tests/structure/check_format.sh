@@ -15,7 +15,7 @@ if [[ -z $formatter ]]; then
   echo 'skipped: there is no clang-format 14'
   exit 77
 fi
-mapfile -t files < <(find include examples tests validation -type f \
+mapfile -t files < <(find include examples tools tests validation -type f \
   \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
 printf '%s\n' "${files[@]}" | xargs -n 40 -P 2 "$formatter" --dry-run -Werror
 echo "${#files[@]} files are formatted"

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$1"
 
-mapfile -t files < <(find include examples validation tests -type f \
+mapfile -t files < <(find include examples tools validation tests -type f \
   \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) ! -path '*/compile_fail/*' | LC_ALL=C sort)
 if [[ ${#files[@]} -eq 0 ]]; then
   echo "nothing to read in $1"

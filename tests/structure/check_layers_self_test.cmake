@@ -9,22 +9,22 @@ set(layers "${CMAKE_CURRENT_LIST_DIR}/layers.txt")
 function(clean_tree)
   file(REMOVE_RECURSE "${WORK_DIR}")
   foreach(header units/quantity.hpp scalar/lanes.hpp hardware/accelerator.hpp
-      hardware/catalog/chips.hpp workload/demand.hpp roofline.hpp step.hpp analysis/least_squares.hpp
-      calibrated/catalog/profiles.hpp perfmodel.hpp)
+      hardware/catalog/chips.hpp operators/demand.hpp laws/roofline.hpp step/step.hpp tools/fit/least_squares.hpp
+      kernels/catalog/profiles.hpp perfmodel.hpp)
     file(WRITE "${include_dir}/perfmodel/${header}" "#pragma once\n")
   endforeach()
   # Arrows that are right.
   file(APPEND "${include_dir}/perfmodel/hardware/catalog/chips.hpp"
     "#include <perfmodel/hardware/accelerator.hpp>\n")
-  file(APPEND "${include_dir}/perfmodel/roofline.hpp"
-    "#include \"workload/demand.hpp\"\n#include <cstddef>\n#include <boost/units/quantity.hpp>\n")
-  file(APPEND "${include_dir}/perfmodel/analysis/least_squares.hpp"
-    "#include <Eigen/Dense>\n#include <perfmodel/scalar/lanes.hpp>\n#include <perfmodel/step.hpp>\n")
-  file(APPEND "${include_dir}/perfmodel/calibrated/catalog/profiles.hpp"
+  file(APPEND "${include_dir}/perfmodel/laws/roofline.hpp"
+    "#include \"../operators/demand.hpp\"\n#include <cstddef>\n#include <boost/units/quantity.hpp>\n")
+  file(APPEND "${include_dir}/perfmodel/tools/fit/least_squares.hpp"
+    "#include <Eigen/Dense>\n#include <perfmodel/scalar/lanes.hpp>\n#include <perfmodel/step/step.hpp>\n")
+  file(APPEND "${include_dir}/perfmodel/kernels/catalog/profiles.hpp"
     "#include <perfmodel/hardware/catalog/chips.hpp>\n")
   file(APPEND "${include_dir}/perfmodel/perfmodel.hpp"
-    "#include <perfmodel/hardware/accelerator.hpp>\n#include <perfmodel/roofline.hpp>\n"
-    "#include <perfmodel/step.hpp>\n#include <perfmodel/units/quantity.hpp>\n")
+    "#include <perfmodel/hardware/accelerator.hpp>\n#include <perfmodel/laws/roofline.hpp>\n"
+    "#include <perfmodel/step/step.hpp>\n#include <perfmodel/units/quantity.hpp>\n")
 endfunction()
 
 function(check result output)
@@ -53,27 +53,27 @@ if(NOT status EQUAL 0)
   message(FATAL_ERROR "the check fails on headers that are in order:\n${output}")
 endif()
 
-must_notice(roofline.hpp "#include <perfmodel/step.hpp>"
-  "roofline.hpp includes perfmodel/step.hpp, which stands above it")
+must_notice(laws/roofline.hpp "#include <perfmodel/step/step.hpp>"
+  "laws/roofline.hpp includes perfmodel/step/step.hpp, which stands above it")
 must_notice(units/quantity.hpp "#include \"../hardware/accelerator.hpp\""
   "units/quantity.hpp includes perfmodel/hardware/accelerator.hpp, which stands above it")
-must_notice(hardware/accelerator.hpp "  #  include \"perfmodel/workload/demand.hpp\""
-  "hardware/accelerator.hpp includes perfmodel/workload/demand.hpp, which stands above it")
-must_notice(step.hpp "#include <perfmodel/hardware/catalog/chips.hpp>"
-  "step.hpp includes perfmodel/hardware/catalog/chips.hpp, which nothing outside its own folder may")
-must_notice(roofline.hpp "#include <iostream>"
-  "roofline.hpp includes iostream, which no public header may")
+must_notice(hardware/accelerator.hpp "  #  include \"perfmodel/operators/demand.hpp\""
+  "hardware/accelerator.hpp includes perfmodel/operators/demand.hpp, which stands above it")
+must_notice(step/step.hpp "#include <perfmodel/hardware/catalog/chips.hpp>"
+  "step/step.hpp includes perfmodel/hardware/catalog/chips.hpp, which nothing outside its own folder may")
+must_notice(laws/roofline.hpp "#include <iostream>"
+  "laws/roofline.hpp includes iostream, which no public header may")
 must_notice(units/quantity.hpp "#include <boost/units/systems/si.hpp>"
   "units/quantity.hpp includes boost/units/systems/si.hpp, which no public header may")
-must_notice(step.hpp "#include <Eigen/Core>" "step.hpp includes Eigen/Core, which only")
-must_notice(step.hpp "#include <perfmodel/scalar/lanes.hpp>"
-  "step.hpp includes perfmodel/scalar/lanes.hpp, which only")
-must_notice(step.hpp "#include <perfmodel/no_such.hpp>" "which does not exist")
-must_notice(step.hpp "#include <perfmodel/calibrated/catalog/profiles.hpp>"
-  "step.hpp includes perfmodel/calibrated/catalog/profiles.hpp, which nothing outside its own folder may")
-must_notice(serving.hpp "#pragma once" "perfmodel.hpp forgot serving.hpp")
-must_notice(perfmodel.hpp "#include <perfmodel/analysis/least_squares.hpp>"
-  "perfmodel.hpp brings analysis/least_squares.hpp, which it leaves to those who name it")
+must_notice(step/step.hpp "#include <Eigen/Core>" "step/step.hpp includes Eigen/Core, which only")
+must_notice(step/step.hpp "#include <perfmodel/scalar/lanes.hpp>"
+  "step/step.hpp includes perfmodel/scalar/lanes.hpp, which only")
+must_notice(step/step.hpp "#include <perfmodel/no_such.hpp>" "which does not exist")
+must_notice(step/step.hpp "#include <perfmodel/kernels/catalog/profiles.hpp>"
+  "step/step.hpp includes perfmodel/kernels/catalog/profiles.hpp, which nothing outside its own folder may")
+must_notice(serving/load.hpp "#pragma once" "perfmodel.hpp forgot serving/load.hpp")
+must_notice(perfmodel.hpp "#include <perfmodel/tools/fit/least_squares.hpp>"
+  "perfmodel.hpp brings tools/fit/least_squares.hpp, which it leaves to those who name it")
 must_notice(surprise.hpp "#pragma once" "surprise.hpp has no layer")
 
 file(REMOVE_RECURSE "${WORK_DIR}")

@@ -5,7 +5,7 @@
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work"/{checkout/{include,examples,cmake,tests/bench},bin,etc,tmp,lacks}
+mkdir -p "$work"/{checkout/{include,examples,tools,cmake,tests/bench},bin,etc,tmp,lacks}
 cp "$1/run" "$work/checkout/run"
 touch "$work/checkout/CMakeLists.txt"
 printf '#!/bin/sh\n' >"$work/checkout/tests/bench/compile_cost.sh"
@@ -41,9 +41,9 @@ case $1 in
   --version) echo 'cmake version 3.25.1'; exit ;;
   --build)
     [[ -e $2/build.ninja ]] || { echo "ninja: error: loading 'build.ninja': No such file or directory"; exit 1; }
-    mkdir -p "$2/examples/napkin"
-    printf '#!/bin/sh\necho "napkin of %s"\n' "$2" >"$2/examples/napkin/napkin"
-    chmod +x "$2/examples/napkin/napkin"
+    mkdir -p "$2/tools/napkin"
+    printf '#!/bin/sh\necho "napkin of %s"\n' "$2" >"$2/tools/napkin/napkin"
+    chmod +x "$2/tools/napkin/napkin"
     exit ;;
 esac
 while [[ $# -gt 0 ]]; do

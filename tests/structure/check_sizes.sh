@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# check_sizes.sh <source folder>: no function is longer than 60 lines, and no public header than 320;
+# check_sizes.sh <source folder>: no function is longer than 60 lines, and no public header than 400;
 # headers over 250 lines are listed. Catalogues are tables, and left out.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$1"
 
-mapfile -t files < <(find include examples/napkin validation/compare validation/calibrate \
+mapfile -t files < <(find include tools/napkin validation/compare tools/fit \
   \( -name '*.hpp' -o -name '*.cpp' \) ! -path '*/catalog/*' | LC_ALL=C sort)
 if [[ ${#files[@]} -eq 0 ]]; then
   echo "nothing to read in $1"
@@ -25,7 +25,7 @@ fi
 
 for file in "${files[@]}"; do
   lines=$(wc -l <"$file")
-  if [[ $file == include/* && $lines -gt 320 ]]; then
+  if [[ $file == include/* && $lines -gt 400 ]]; then
     echo "$file has $lines lines: split it"
     status=1
   elif [[ $file == *.hpp && $lines -gt 250 ]]; then

@@ -1,7 +1,7 @@
 // The parts of a model whose layers are of one kind, to look at and to change.
 #pragma once
 
-#include <perfmodel/workload/model/transformer.hpp>
+#include <perfmodel/model/transformer.hpp>
 #include <stdexcept>
 
 namespace perfmodel_test {

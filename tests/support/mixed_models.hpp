@@ -2,7 +2,7 @@
 // one for each kind of mixer.
 #pragma once
 
-#include <perfmodel/workload/model/transformer.hpp>
+#include <perfmodel/model/transformer.hpp>
 
 namespace perfmodel_test {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <perfmodel/workload/model/transformer.hpp>
+#include <perfmodel/model/transformer.hpp>
 #include <string>
 #include <type_traits>
 #include <vector>

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "../../examples/common/table_file.hpp"
+#include <napkin/io/table_file.hpp>
 
 namespace perfmodel_test {
 

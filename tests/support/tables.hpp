@@ -1,7 +1,7 @@
 // Tables of test data.
 #pragma once
 
-#include "../../examples/common/table_file.hpp"
+#include <napkin/io/table_file.hpp>
 
 namespace perfmodel_test {
 

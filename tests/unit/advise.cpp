@@ -1,9 +1,9 @@
 // Advice by bounds: each trick where it helps and where it harms, by numbers from elsewhere.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/advise.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/tools/advise/advise.hpp>
 
 #include "support/near.hpp"
 #include "support/refusal.hpp"

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/advice/attention.hpp>
-#include <perfmodel/advice/kernels.hpp>
-#include <perfmodel/advice/parallelism.hpp>
-#include <perfmodel/advice/scheduling.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/tools/advise/attention.hpp>
+#include <perfmodel/tools/advise/kernels.hpp>
+#include <perfmodel/tools/advise/parallelism.hpp>
+#include <perfmodel/tools/advise/scheduling.hpp>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // A chunk of prompts beside decodes in one kernel, by hand.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/calibrated/attention_mixed.hpp>
+#include <perfmodel/kernels/attention_mixed.hpp>
 
 #include "support/near.hpp"
 

@@ -1,6 +1,6 @@
 // Into how many parts attention kernels cut keys and values, counted by hand.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/calibrated/attention_splits.hpp>
+#include <perfmodel/kernels/attention_profile.hpp>
 
 namespace unit_attention_splits {
 

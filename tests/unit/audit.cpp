@@ -3,7 +3,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <optional>
-#include <perfmodel/audit.hpp>
+#include <perfmodel/tools/audit/audit.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <span>
 #include <string>

@@ -2,10 +2,10 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/deployment/balance.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
+#include <perfmodel/serving/balance.hpp>
 #include <vector>
 
 #include "support/random.hpp"

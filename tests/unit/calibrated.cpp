@@ -3,10 +3,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/analysis/explain.hpp>
-#include <perfmodel/calibrated/for_accelerator.hpp>
-#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/explain/derivation.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/kernels/policy.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <string_view>
 

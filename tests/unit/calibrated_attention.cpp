@@ -3,14 +3,14 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/calibrated/attention.hpp>
-#include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/moe.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
+#include <perfmodel/kernels/attention.hpp>
+#include <perfmodel/kernels/catalog/collectives.hpp>
+#include <perfmodel/kernels/moe.hpp>
 #include <perfmodel/roofline.hpp>
 #include <string_view>
 

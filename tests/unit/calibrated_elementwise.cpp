@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/calibrated/elementwise.hpp>
+#include <perfmodel/kernels/elementwise.hpp>
 
 namespace unit_calibrated_elementwise {
 

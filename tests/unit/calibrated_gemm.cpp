@@ -1,6 +1,6 @@
 // Matrix products by hand: which tile is quickest, parts of k, what power and shares of the peaks make of it.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/calibrated/gemm.hpp>
+#include <perfmodel/kernels/gemm.hpp>
 
 #include "support/near.hpp"
 

@@ -3,8 +3,8 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <limits>
-#include <perfmodel/analysis/calibrate_machine.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/tools/fit/calibrate_machine.hpp>
 #include <vector>
 
 #include "support/random.hpp"

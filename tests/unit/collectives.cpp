@@ -3,9 +3,9 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
-#include <perfmodel/collectives.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
 

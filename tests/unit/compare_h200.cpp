@@ -6,10 +6,10 @@
 #include <cmath>
 #include <functional>
 
-#include "../../validation/compare/goal.cpp"
-#include "../../validation/compare/judge.cpp"
-#include "../../validation/compare/machine.hpp"
-#include "../../validation/compare/predict.hpp"
+#include "compare/goal.cpp"
+#include "compare/judge.cpp"
+#include "compare/machine.hpp"
+#include "compare/predict.hpp"
 
 namespace unit_compare_h200 {
 

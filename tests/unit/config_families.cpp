@@ -4,11 +4,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <perfmodel/deployment/operators.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/workload/config/encoder_fields.hpp>
-#include <perfmodel/workload/config/huggingface.hpp>
-#include <perfmodel/workload/model/parameters.hpp>
+#include <perfmodel/model/config/config_reader.hpp>
+#include <perfmodel/model/config/huggingface.hpp>
+#include <perfmodel/model/parameters.hpp>
+#include <perfmodel/step/operators.hpp>
 
 namespace unit_config_families {
 

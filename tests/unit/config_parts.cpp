@@ -1,9 +1,9 @@
 // Parts of reading a config.json: names of modules, JSON as Python writes it, what a checkpoint stores.
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
-#include <perfmodel/workload/config/huggingface.hpp>
-#include <perfmodel/workload/config/python_json.hpp>
-#include <perfmodel/workload/model/parameters.hpp>
+#include <perfmodel/model/config/config_fields.hpp>
+#include <perfmodel/model/config/huggingface.hpp>
+#include <perfmodel/model/parameters.hpp>
 #include <string>
 #include <support/layers.hpp>
 #include <utility>

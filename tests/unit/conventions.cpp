@@ -1,8 +1,8 @@
 // Dense and sparse, one way and two way, message and wire.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/scalar/dual.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/convention.hpp>
-#include <perfmodel/units/literals.hpp>
 
 namespace unit_conventions {
 

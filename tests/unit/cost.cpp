@@ -1,7 +1,7 @@
 // What cost refuses.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/cost.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/energy.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 

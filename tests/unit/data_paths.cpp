@@ -1,11 +1,11 @@
 // Tiles, spills, accumulators, hot tables, narrow loads, bulk copies, selections, special functions, host copies, slices of a machine.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/data_paths.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/hardware/node.hpp>
+#include <perfmodel/laws/data_paths.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/units/constants.hpp>
 
 namespace unit_data_paths {
 

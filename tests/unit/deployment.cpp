@@ -1,10 +1,10 @@
 // What a deployment stores and what fits it, for models that layouts cut unevenly.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/step/memory.hpp>
 #include <string>
 
 #include "support/layers.hpp"

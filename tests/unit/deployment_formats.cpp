@@ -1,13 +1,13 @@
 // The formats that a deployment runs in where it states none, and what the names of formats stand for.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/deployment/require_fits.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/deepseek.hpp>
+#include <perfmodel/model/catalog/gpt_oss.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/deepseek.hpp>
-#include <perfmodel/workload/catalog/gpt_oss.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/step/memory.hpp>
 #include <string>
 
 namespace unit_deployment_formats {

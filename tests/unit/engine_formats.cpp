@@ -1,8 +1,8 @@
 // The arithmetic of engines beside quantised weights, against what their documents and sources say.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/deployment/engine_formats.hpp>
+#include <perfmodel/engine/formats.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/workload/catalog/gpt_oss.hpp>
+#include <perfmodel/model/catalog/gpt_oss.hpp>
 #include <string>
 
 namespace unit_engine_formats {

@@ -3,12 +3,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <vector>
 
-#include "../../validation/calibrate/published_memory.hpp"
+#include <fit/published_memory.hpp>
 #include "support/near.hpp"
 #include "support/refusal.hpp"
 #include "support/shared.hpp"

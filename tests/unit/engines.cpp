@@ -3,14 +3,14 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/deepseek.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/deepseek.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 #include <string>
 
-#include "../../validation/calibrate/published_engines.hpp"
+#include <fit/published_engines.hpp>
 #include "support/shared.hpp"
 
 namespace unit_engines {

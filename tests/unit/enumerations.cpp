@@ -1,13 +1,13 @@
 // What is no value of an enumeration is refused by name, before a table is read beyond its end.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <perfmodel/calibrated/catalog/machines.hpp>
-#include <perfmodel/calibrated/interval.hpp>
-#include <perfmodel/calibrated/policy.hpp>
-#include <perfmodel/collectives.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/machines.hpp>
+#include <perfmodel/kernels/interval.hpp>
+#include <perfmodel/kernels/policy.hpp>
+#include <perfmodel/operators/gemm.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 
 namespace unit_enumerations {
 

@@ -1,12 +1,12 @@
 // Evictions in a service whose answers outgrow its cache: by hand, and as the simulator has them.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/analysis/plan_review.hpp>
+#include <perfmodel/explain/plan_review.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
-#include <perfmodel/service/preemption.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/serving/preemption.hpp>
 
 #include "simulator/cases.hpp"
 #include "support/near.hpp"

@@ -1,9 +1,9 @@
 // Where tokens go: imbalance, capacity, groups.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/calibrated/moe.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/workload/operators/expert_load.hpp>
+#include <perfmodel/kernels/moe.hpp>
+#include <perfmodel/operators/moe.hpp>
 
 namespace unit_expert_load {
 

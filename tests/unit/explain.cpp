@@ -1,12 +1,12 @@
 // Derivations: names, numbers and sources of what was computed.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/analysis/explain.hpp>
+#include <perfmodel/explain/derivation.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
 #include <set>
 #include <string>
 #include <utility>

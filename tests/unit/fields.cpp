@@ -1,8 +1,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 #include <optional>
-#include <perfmodel/analysis/explain.hpp>
 #include <perfmodel/core/fields.hpp>
+#include <perfmodel/explain/derivation.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>

@@ -1,7 +1,7 @@
 // What fusion reports and refuses.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/fusion.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/fusion.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 

@@ -1,8 +1,8 @@
 // Cache in a host's memory: transfers by hand, and when they pay.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/service/host_tier.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/serving/kv_offload.hpp>
 
 #include "support/near.hpp"
 #include "support/refusal.hpp"

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/config/huggingface.hpp>
-#include <perfmodel/workload/model/kv_shape.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/model/config/huggingface.hpp>
+#include <perfmodel/model/kv_cache_shape.hpp>
 #include <set>
 #include <support/layers.hpp>
 #include <support/model_fields.hpp>

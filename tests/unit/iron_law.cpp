@@ -1,8 +1,8 @@
 // What the iron law reports and refuses.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/iron_law.hpp>
-#include <perfmodel/units/literals.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/laws/iron_law.hpp>
+#include <perfmodel/operators/gemm.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 

@@ -1,6 +1,6 @@
 // What one rank has of a pass, counted by hand.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/deployment/iteration.hpp>
+#include <perfmodel/step/deployment.hpp>
 
 #include "support/refusal.hpp"
 

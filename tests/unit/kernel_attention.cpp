@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "../../validation/kernels/algorithms/block_table.hpp"
-#include "../../validation/kernels/algorithms/online_softmax.hpp"
-#include "../../validation/kernels/common/compare.hpp"
+#include "kernels/algorithms/block_table.hpp"
+#include "kernels/algorithms/online_softmax.hpp"
+#include "kernels/common/compare.hpp"
 
 namespace unit_kernel_attention {
 

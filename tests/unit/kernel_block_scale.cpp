@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "../../validation/kernels/algorithms/block_scale.hpp"
-#include "../../validation/kernels/common/compare.hpp"
+#include "kernels/algorithms/block_scale.hpp"
+#include "kernels/common/compare.hpp"
 
 namespace unit_kernel_block_scale {
 

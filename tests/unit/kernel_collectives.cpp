@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "../../validation/kernels/algorithms/collective_accounting.hpp"
-#include "../../validation/kernels/common/compare.hpp"
+#include "kernels/algorithms/collective_accounting.hpp"
+#include "kernels/common/compare.hpp"
 
 namespace unit_kernel_collectives {
 

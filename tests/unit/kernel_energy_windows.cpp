@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "../../validation/kernels/algorithms/energy_windows.hpp"
+#include "kernels/algorithms/energy_windows.hpp"
 
 namespace unit_kernel_energy_windows {
 

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "../../validation/kernels/algorithms/rejection_sampling.hpp"
+#include "kernels/algorithms/rejection_sampling.hpp"
 
 namespace unit_kernel_rejection_sampling {
 

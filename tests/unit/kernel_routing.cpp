@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "../../validation/kernels/algorithms/routing.hpp"
+#include "kernels/algorithms/routing.hpp"
 
 namespace unit_kernel_routing {
 

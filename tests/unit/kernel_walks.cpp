@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "../../validation/kernels/algorithms/bank_conflicts.hpp"
-#include "../../validation/kernels/algorithms/fragments.hpp"
-#include "../../validation/kernels/algorithms/random_cycle.hpp"
+#include "kernels/algorithms/bank_conflicts.hpp"
+#include "kernels/algorithms/fragments.hpp"
+#include "kernels/algorithms/random_cycle.hpp"
 
 namespace unit_kernel_walks {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <set>
 
-#include "../../validation/kernels/algorithms/fragments.hpp"
+#include "kernels/algorithms/fragments.hpp"
 
 namespace unit_kernel_warp_group {
 

@@ -1,9 +1,9 @@
 // Capacity by hand, and tokens that engines report at start-up from the bytes they report.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/step/memory.hpp>
 #include <string>
 
 #include "support/near.hpp"

@@ -1,8 +1,8 @@
 // What one more token adds to a long sequence, against the difference of two caches.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/model/kv_shape.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/model/kv_cache_shape.hpp>
 
 namespace unit_kv_growth {
 

@@ -1,7 +1,7 @@
 // What launches report and refuse.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/launch.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/launch.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 

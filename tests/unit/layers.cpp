@@ -1,12 +1,12 @@
 // Models whose layers differ: what each kind of mixer weighs, keeps and computes, worked out here from
 // the shapes of published models, and the list that holds them.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/analysis/explain.hpp>
-#include <perfmodel/deployment/memory.hpp>
+#include <perfmodel/explain/derivation.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/model/kv_cache_shape.hpp>
+#include <perfmodel/model/parameters.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/model/kv_shape.hpp>
-#include <perfmodel/workload/model/parameters.hpp>
+#include <perfmodel/step/memory.hpp>
 #include <set>
 
 #include "support/mixed_models.hpp"

@@ -4,7 +4,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <optional>
-#include <perfmodel/analysis/calibration.hpp>
+#include <perfmodel/tools/fit/calibration.hpp>
 #include <span>
 #include <string>
 #include <support/refusal.hpp>

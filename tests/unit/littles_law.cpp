@@ -1,7 +1,7 @@
 // What Little's law refuses.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/littles_law.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/littles_law.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 

@@ -1,8 +1,8 @@
 // What metrics refuse: nothing runs above its peak.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/metrics.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/metrics.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <span>
 #include <string>
 #include <support/near.hpp>

@@ -2,7 +2,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <map>
-#include <perfmodel/deployment/operators.hpp>
+#include <perfmodel/step/operators.hpp>
 #include <string>
 #include <type_traits>
 

@@ -3,12 +3,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/deployment/memory.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/model/kv_cache_shape.hpp>
+#include <perfmodel/model/parameters.hpp>
 #include <perfmodel/scalar/dual.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
-#include <perfmodel/workload/model/kv_shape.hpp>
-#include <perfmodel/workload/model/parameters.hpp>
+#include <perfmodel/step/memory.hpp>
 #include <set>
 #include <support/layers.hpp>
 #include <support/tables.hpp>

@@ -3,10 +3,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <new>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 
 namespace unit_no_allocation {
 namespace {

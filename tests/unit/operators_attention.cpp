@@ -1,9 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/workload/operators/attention.hpp>
-#include <perfmodel/workload/operators/attention_decode.hpp>
-#include <perfmodel/workload/operators/flash_attention.hpp>
-#include <perfmodel/workload/operators/mla.hpp>
+#include <perfmodel/operators/attention.hpp>
+#include <perfmodel/operators/attention_decode.hpp>
 
 #include "support/refusal.hpp"
 

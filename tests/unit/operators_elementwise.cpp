@@ -1,9 +1,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/workload/operators/elementwise.hpp>
-#include <perfmodel/workload/operators/norm.hpp>
-#include <perfmodel/workload/operators/rope.hpp>
-#include <perfmodel/workload/operators/softmax.hpp>
+#include <perfmodel/operators/elementwise.hpp>
+#include <perfmodel/operators/norm.hpp>
+#include <perfmodel/operators/rope.hpp>
 
 namespace unit_operators_elementwise {
 

@@ -1,8 +1,8 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/workload/operators/embedding.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/operators/embedding.hpp>
+#include <perfmodel/operators/gemm.hpp>
 
 namespace unit_operators_gemm {
 

@@ -1,7 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/workload/operators/elementwise.hpp>
-#include <perfmodel/workload/operators/moe.hpp>
+#include <perfmodel/operators/elementwise.hpp>
+#include <perfmodel/operators/moe.hpp>
 
 namespace unit_operators_moe {
 

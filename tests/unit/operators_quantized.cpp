@@ -1,6 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/workload/operators/quantized.hpp>
+#include <perfmodel/operators/quantized.hpp>
 
 namespace unit_operators_quantized {
 

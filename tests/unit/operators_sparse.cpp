@@ -1,8 +1,7 @@
 // Scores of an indexer, and attention over what it chose.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/workload/operators/attention_decode.hpp>
-#include <perfmodel/workload/operators/gathered_attention.hpp>
-#include <perfmodel/workload/operators/index_scores.hpp>
+#include <perfmodel/operators/attention_decode.hpp>
+#include <perfmodel/operators/sparse_attention.hpp>
 
 #include "support/each_field.hpp"
 #include "support/near.hpp"

@@ -1,10 +1,10 @@
 // Overload of an open loop: the largest sustainable rate, and advice that compares it.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/advise.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/service/overload.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/serving/largest_rate.hpp>
+#include <perfmodel/tools/advise/advise.hpp>
 
 #include "support/near.hpp"
 #include "support/refusal.hpp"

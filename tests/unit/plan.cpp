@@ -2,8 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <set>
 #include <string>
 

@@ -1,10 +1,10 @@
 // Plans of predictions: engines, percentiles, budgets, pools, drafts, and why a point is as it is.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/analysis/plan_review.hpp>
-#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/explain/plan_review.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 
 #include "support/near.hpp"
 #include "support/refusal.hpp"

@@ -1,10 +1,10 @@
 // Plans whose prompts are computed by chips of another kind than answers.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/analysis/plan_review.hpp>
-#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/explain/plan_review.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 
 #include "support/near.hpp"
 #include "support/refusal.hpp"

@@ -1,10 +1,10 @@
 // What a plan is made of, by hand: batch limits, points that beat others, what is kept and what it costs.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/deployment/plan_ledger.hpp>
-#include <perfmodel/deployment/plan_work.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/plan/ledger.hpp>
+#include <perfmodel/plan/search.hpp>
 #include <utility>
 #include <vector>
 

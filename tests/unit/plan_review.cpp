@@ -3,9 +3,9 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <functional>
-#include <perfmodel/analysis/plan_review.hpp>
+#include <perfmodel/explain/plan_review.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 
 namespace unit_plan_review {
 

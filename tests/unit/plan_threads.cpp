@@ -1,9 +1,9 @@
 // A plan on several threads: what is taken, in which order, and that it is the plan of one.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>

@@ -2,13 +2,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/analysis/predict.hpp>
-#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/explain/predict.hpp>
 #include <perfmodel/hardware/catalog/amd.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 
 #include "support/near.hpp"
 

@@ -2,11 +2,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
-#include <perfmodel/service/host_tier.hpp>
-#include <perfmodel/service/prefix_fetch.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/serving/kv_offload.hpp>
+#include <perfmodel/serving/prefix_cache.hpp>
 
 #include "simulator/cases.hpp"
 #include "support/near.hpp"

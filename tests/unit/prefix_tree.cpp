@@ -4,7 +4,7 @@
 #include <list>
 #include <map>
 #include <perfmodel/scalar/dual.hpp>
-#include <perfmodel/service/prefix_tree.hpp>
+#include <perfmodel/serving/prefix_tree.hpp>
 #include <utility>
 #include <vector>
 

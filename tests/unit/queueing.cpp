@@ -1,7 +1,7 @@
 // What queues report when they cannot keep up, and refuse.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/queueing.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/queueing.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 #include <support/refusal.hpp>
 

@@ -5,15 +5,15 @@
 #include <memory>
 #include <support/layers.hpp>
 
-#include "../../validation/compare/comparison.cpp"
-#include "../../validation/compare/machine.cpp"
-#include "../../validation/compare/predict.cpp"
-#include "../../validation/compare/predict_attention.cpp"
-#include "../../validation/compare/predict_compute.cpp"
-#include "../../validation/compare/predict_memory.cpp"
-#include "../../validation/compare/predict_model.cpp"
-#include "../../validation/compare/predict_profile.cpp"
-#include "../../validation/compare/tolerances.hpp"
+#include "compare/comparison.cpp"
+#include "compare/machine.cpp"
+#include "compare/predict.cpp"
+#include "compare/predict_attention.cpp"
+#include "compare/predict_compute.cpp"
+#include "compare/predict_memory.cpp"
+#include "compare/predict_model.cpp"
+#include "compare/predict_profile.cpp"
+#include "compare/tolerances.hpp"
 
 // A CPU's model is fitted by code that has tests of its own; no CPU is asked for here.
 namespace perfmodel::validation {

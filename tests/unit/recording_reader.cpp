@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "../../validation/recording/read_recording.hpp"
+#include "recording/read_recording.hpp"
 
 namespace unit_recording_reader {
 

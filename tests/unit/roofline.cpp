@@ -1,14 +1,14 @@
 // What the roofline reports and refuses.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <perfmodel/analysis/sensitivity.hpp>
+#include <perfmodel/explain/sensitivity.hpp>
+#include <perfmodel/explain/traced.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
-#include <perfmodel/scalar/traced.hpp>
-#include <perfmodel/units/literals.hpp>
-#include <perfmodel/workload/operators/gemm.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <support/refusal.hpp>
 
 namespace unit_roofline {

@@ -2,8 +2,8 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/schedules.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/laws/schedules.hpp>
+#include <perfmodel/units/constants.hpp>
 
 namespace unit_schedules {
 

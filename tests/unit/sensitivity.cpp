@@ -1,9 +1,9 @@
 // Elasticities of composed answers: what is the limit, and what is not.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/analysis/sensitivity.hpp>
+#include <perfmodel/explain/sensitivity.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 #include <string>
 
 #include "support/near.hpp"

@@ -2,8 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <initializer_list>
-#include <perfmodel/service/closed_service.hpp>
-#include <perfmodel/service/open_service.hpp>
+#include <perfmodel/serving/closed_loop.hpp>
+#include <perfmodel/serving/open_loop.hpp>
 
 #include "support/near.hpp"
 #include "support/short_quantities.hpp"

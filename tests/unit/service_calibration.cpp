@@ -2,11 +2,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <perfmodel/analysis/calibrate_service.hpp>
-#include <perfmodel/analysis/service_search.hpp>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/tools/fit/calibrate_service.hpp>
+#include <perfmodel/tools/fit/service_search.hpp>
 #include <span>
 #include <support/refusal.hpp>
 #include <vector>

@@ -2,8 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
 
 #include "support/near.hpp"
 

@@ -1,10 +1,10 @@
 // Services put together by hand from their steps.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/analysis/explain.hpp>
+#include <perfmodel/explain/derivation.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
 #include <string>
 
 #include "support/near.hpp"

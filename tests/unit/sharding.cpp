@@ -1,9 +1,9 @@
 // How tensor parallelism cuts each kind of mixer.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/deployment/memory.hpp>
-#include <perfmodel/deployment/operators.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
+#include <perfmodel/step/memory.hpp>
+#include <perfmodel/step/operators.hpp>
 
 #include "support/mixed_models.hpp"
 #include "support/near.hpp"

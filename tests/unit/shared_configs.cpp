@@ -6,12 +6,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/config/config_fields.hpp>
+#include <perfmodel/model/config/huggingface.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/config/huggingface.hpp>
-#include <perfmodel/workload/config/python_json.hpp>
 #include <sstream>
 #include <support/shared.hpp>
 

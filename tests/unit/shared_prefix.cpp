@@ -3,10 +3,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
-#include <perfmodel/service/shared_prefix.hpp>
 #include <perfmodel/serving.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/serving/prefix_cache.hpp>
 
 #include "simulator/cases.hpp"
 #include "support/near.hpp"

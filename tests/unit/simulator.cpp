@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>
-#include <perfmodel/queueing.hpp>
+#include <perfmodel/laws/queueing.hpp>
 #include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
 #include <support/near.hpp>

@@ -2,13 +2,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <map>
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/deepseek.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/model/catalog/qwen.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/catalog/deepseek.hpp>
-#include <perfmodel/workload/catalog/llama.hpp>
-#include <perfmodel/workload/catalog/qwen.hpp>
 
 namespace unit_small_kernels {
 

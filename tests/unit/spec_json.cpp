@@ -1,8 +1,8 @@
 // A spec as JSON and back: nothing is left out that reading does not restore.
-#include "../../examples/common/spec_json.hpp"
+#include <napkin/io/spec_json.hpp>
 
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/workload/model/transformer.hpp>
+#include <perfmodel/model/transformer.hpp>
 
 namespace unit_spec_json {
 

@@ -1,7 +1,7 @@
 // Quantities as text.
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/text.hpp>
 
 namespace unit_text {

@@ -6,7 +6,7 @@
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/units/literals.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <string>
 #include <support/near.hpp>
 #include <vector>

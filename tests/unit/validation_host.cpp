@@ -3,9 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <numeric>
 
-#include "../../validation/host/fit_host.cpp"
-#include "../../validation/host/machine.hpp"
-#include "../../validation/host/measure.hpp"
+#include "host/fit_host.cpp"
+#include "host/machine.hpp"
+#include "host/measure.hpp"
 
 namespace unit_validation_host {
 

@@ -3,14 +3,14 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
-#include "../../validation/host/arithmetic.cpp"
-#include "../../validation/host/chase.cpp"
-#include "../../validation/host/gemm.cpp"
-#include "../../validation/host/littles_law.cpp"
-#include "../../validation/host/stream.cpp"
-#include "../../validation/host/threads.cpp"
+#include "host/arithmetic.cpp"
+#include "host/chase.cpp"
+#include "host/gemm.cpp"
+#include "host/littles_law.cpp"
+#include "host/stream.cpp"
+#include "host/threads.cpp"
 // Last: names of constants in it are names of locals above.
-#include "../../validation/host/roofline.cpp"
+#include "host/roofline.cpp"
 
 namespace unit_validation_host_checks {
 

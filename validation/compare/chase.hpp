@@ -1,8 +1,8 @@
 // What one load of a chain takes, each load's address being the value of the last.
 #pragma once
 
-#include <perfmodel/calibrated/conditions.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/kernels/machine_profile.hpp>
 
 namespace perfmodel::validation {
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <map>
-#include <perfmodel/analysis/scores.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 #include <string>
 #include <vector>
 
-#include "../../examples/common/text.hpp"
+#include <napkin/io/text.hpp>
 
 namespace perfmodel::validation {
 

@@ -1,10 +1,10 @@
 #include "machine.hpp"
 
-#include <perfmodel/calibrated/for_accelerator.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <stdexcept>
 
-#include "../../examples/common/formats.hpp"
+#include <napkin/io/formats.hpp>
 #include "comparison.hpp"
 #include "measured.hpp"
 #include "predict_host.hpp"

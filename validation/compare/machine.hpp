@@ -2,8 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <perfmodel/calibrated/collectives.hpp>
-#include <perfmodel/calibrated/policy.hpp>
+#include <perfmodel/kernels/collectives.hpp>
+#include <perfmodel/kernels/policy.hpp>
 #include <string>
 #include <vector>
 

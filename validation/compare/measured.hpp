@@ -1,7 +1,7 @@
 // The one number of a point: the median of its samples.
 #pragma once
 
-#include <perfmodel/analysis/scores.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 
 #include "../recording/recording.hpp"
 

@@ -1,11 +1,11 @@
 #include "own_csv.hpp"
 
 #include <algorithm>
-#include <perfmodel/calibrated/catalog/collectives.hpp>
-#include <perfmodel/calibrated/collectives.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/collectives.hpp>
+#include <perfmodel/kernels/collectives.hpp>
 
-#include "../../examples/common/formats.hpp"
+#include <napkin/io/formats.hpp>
 #include "../calibrate/scored_rows.hpp"
 
 namespace perfmodel::validation {

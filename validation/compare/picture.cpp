@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <perfmodel/analysis/scores.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 #include <stdexcept>
 
-#include "../../examples/common/text.hpp"
+#include <napkin/io/text.hpp>
 
 namespace perfmodel::validation {
 

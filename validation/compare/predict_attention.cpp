@@ -1,6 +1,6 @@
 // Attention over a prompt and over a cache, contiguous and paged, and how many blocks fit.
-#include <perfmodel/calibrated/attention.hpp>
-#include <perfmodel/kv_cache.hpp>
+#include <perfmodel/kernels/attention.hpp>
+#include <perfmodel/laws/kv_cache.hpp>
 
 #include "predict.hpp"
 

@@ -1,6 +1,6 @@
 // Arithmetic, the roofline's corner, products, what runs side by side, launches.
-#include <perfmodel/calibrated/gemm.hpp>
-#include <perfmodel/overlap.hpp>
+#include <perfmodel/kernels/gemm.hpp>
+#include <perfmodel/laws/overlap.hpp>
 
 #include "measured.hpp"
 #include "predict.hpp"

@@ -1,7 +1,7 @@
 // Collectives, speculation, experts and whole steps.
-#include <perfmodel/collectives.hpp>
+#include <perfmodel/laws/acceptance.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 #include <perfmodel/step.hpp>
-#include <perfmodel/workload/acceptance.hpp>
 #include <stdexcept>
 
 #include "predict.hpp"

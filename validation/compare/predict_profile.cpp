@@ -1,7 +1,7 @@
 // What a profiler and a power meter say.
 #include <algorithm>
-#include <perfmodel/deployment/deployment.hpp>
-#include <perfmodel/workload/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/step/deployment.hpp>
 #include <stdexcept>
 
 #include "measured.hpp"

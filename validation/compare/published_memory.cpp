@@ -1,8 +1,8 @@
 // Pointer chases, the bandwidth of caches, and Little's law, from gpu-benches.
 #include <map>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/littles_law.hpp>
+#include <perfmodel/kernels/catalog/transfer.hpp>
+#include <perfmodel/laws/littles_law.hpp>
 
 #include "../calibrate/tables.hpp"
 #include "chase.hpp"

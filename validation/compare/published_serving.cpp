@@ -1,7 +1,7 @@
 // Whole services: the time per output token of a closed loop, by the laws of serving and of a step.
 #include <cmath>
-#include <perfmodel/analysis/predict.hpp>
-#include <perfmodel/calibrated/for_accelerator.hpp>
+#include <perfmodel/explain/predict.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
 
 #include "../calibrate/published_services.hpp"
 #include "published.hpp"

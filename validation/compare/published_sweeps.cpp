@@ -3,10 +3,10 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <perfmodel/analysis/calibration.hpp>
-#include <perfmodel/calibrated/catalog/transfer.hpp>
-#include <perfmodel/energy.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/transfer.hpp>
+#include <perfmodel/laws/energy.hpp>
+#include <perfmodel/tools/fit/calibration.hpp>
 #include <span>
 
 #include "published.hpp"

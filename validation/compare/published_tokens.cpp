@@ -2,8 +2,8 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <perfmodel/kv_cache.hpp>
-#include <perfmodel/speculative.hpp>
+#include <perfmodel/laws/kv_cache.hpp>
+#include <perfmodel/laws/speculative.hpp>
 
 #include "../calibrate/published_drafts.hpp"
 #include "published.hpp"

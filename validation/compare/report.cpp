@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "../../examples/common/files.hpp"
+#include <napkin/io/files.hpp>
 #include "recording_pictures.hpp"
 #include "tolerances.hpp"
 

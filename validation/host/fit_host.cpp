@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <perfmodel/littles_law.hpp>
-#include <perfmodel/overlap.hpp>
+#include <perfmodel/laws/littles_law.hpp>
+#include <perfmodel/laws/overlap.hpp>
 #include <perfmodel/roofline.hpp>
 
 namespace perfmodel::validation {

@@ -1,8 +1,8 @@
 // Fits a CPU's parameters to its own recordings, on some shapes, to be judged on the others.
 #pragma once
 
-#include <perfmodel/analysis/calibration.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/tools/fit/calibration.hpp>
 #include <string>
 #include <vector>
 

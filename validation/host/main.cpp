@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "../../examples/common/text.hpp"
+#include <napkin/io/text.hpp>
 #include "machine.hpp"
 #include "measure.hpp"
 

@@ -11,7 +11,7 @@
 //   30 MB of weights on. A warp takes 66 instructions for 2 KB in bf16, 244 in int8, 274 in int4 (sm_90;
 //   a lane a weight and FFMA took 520, 1010, 1850), of the 400 to 450 that an SM can issue while it gets
 //   2 KB, and of tensor time 10 to 40 %.
-// Tests: quantised storage (workload/operators/quantized.hpp): time goes with the bytes of the weights and of
+// Tests: quantised storage (operators/quantized.hpp): time goes with the bytes of the weights and of
 //   their scales, as long as widening them is hidden.
 #include <cuda_fp16.h>
 
@@ -359,7 +359,7 @@ int main(int argc, char** argv) {
   return pv::run_experiment(
       argc, argv,
       {.name = "weight_only",
-       .law = "workload/operators/quantized.hpp: bytes of the weights and of their scales",
+       .law = "operators/quantized.hpp: bytes of the weights and of their scales",
        .program = "validation/kernels/weight_only.cu",
        .faults = {"drop_scale", "swap_nibbles"}},
       measure);

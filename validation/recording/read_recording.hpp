@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "../../examples/common/files.hpp"
-#include "../../examples/common/json.hpp"
+#include <napkin/io/files.hpp>
+#include <napkin/io/json.hpp>
 #include "quantities.hpp"
 #include "recording.hpp"
 

@@ -1,12 +1,56 @@
 // What is wrong with an input: a code, the field, its value and what is allowed.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <optional>
-#include <perfmodel/core/allowed_range.hpp>
+#include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/quantity.hpp>
 #include <string>
+
+// What a number may be: least and most, and the words for what is outside.
+
+namespace perfmodel {
+
+namespace detail {
+// What is divided by is no smaller and nothing is larger, so no quotient of checked inputs overflows.
+inline constexpr double smallest_quantity = 1e-30;
+inline constexpr double largest_quantity = 1e30;
+inline constexpr double largest_count = 1e15;
+}  // namespace detail
+
+/// The numbers from `least` to `most`. A default range allows every number, NaN too.
+struct allowed_range {
+  double least = 0.0;
+  double most = 0.0;
+  const char* below = nullptr;  ///< said of a number below `least`: "more than 0"
+  const char* above = nullptr;  ///< said of a number above `most`: "at most 1e30"
+
+  constexpr bool refuses_some() const { return below != nullptr; }
+  /// Whether all of lower .. upper is inside; never where one of them is NaN.
+  constexpr bool holds(double lower, double upper) const {
+    return (static_cast<int>(lower >= least) & static_cast<int>(upper <= most)) != 0;
+  }
+  /// The words for a number that is below `least`.
+  constexpr const char* below_in_words(double x) const {
+    return x > 0.0 && least == detail::smallest_quantity ? "at least 1e-30" : below;
+  }
+};
+
+namespace detail {
+inline constexpr allowed_range positive_range{smallest_quantity, largest_quantity, "more than 0",
+                                              "at most 1e30"};
+inline constexpr allowed_range not_negative_range{0.0, largest_quantity, "0 or more",
+                                                  "at most 1e30"};
+inline constexpr allowed_range count_range{1.0, largest_count, "1 or more", "at most 1e15"};
+inline constexpr allowed_range share_range{smallest_quantity, 1.0, "more than 0", "0 to 1"};
+inline constexpr allowed_range ranks_range{1.0, 1e6, "1 to 1000000", "1 to 1000000"};
+inline constexpr allowed_range fraction_range{0.0, 1.0, "0 to 1", "0 to 1"};
+}  // namespace detail
+
+}  // namespace perfmodel
 
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
 #error \
@@ -138,3 +182,50 @@ constexpr const X& required(const char* name, const std::optional<X>& x) {
 }  // namespace detail
 
 }  // namespace perfmodel
+
+// Checks that two counts fit each other: heads that share a cache, degrees that split a model.
+
+namespace perfmodel::detail {
+
+/// Not constexpr on purpose: see out_of_range.
+[[noreturn]] inline void does_not_divide(error_code code, const char* part, double part_value,
+                                         const char* whole, double whole_value) {
+  throw error(code, std::string(part) + " is " + number_text(part_value) + " and " + whole +
+                        " is " + number_text(whole_value) + "; " + part + " must divide " + whole);
+}
+
+/// `part` divides `whole` in every lane. An uncertain count (an interval) is not judged.
+template <Scalar T>
+constexpr void divides(error_code code, const char* part, const T& part_value, const char* whole,
+                       const T& whole_value) {
+  if (lanes_of<T>::count == 1 &&
+      (lower(part_value) < upper(part_value) || lower(whole_value) < upper(whole_value))) {
+    return;
+  }
+  for (std::size_t i = 0; i < lanes_of<T>::count; ++i) {
+    const double p = lanes_of<T>::lane(part_value, i);
+    const double w = lanes_of<T>::lane(whole_value, i);
+    const double quotient = w / p;
+    if (math::ceil(quotient) != quotient) does_not_divide(code, part, p, whole, w);
+  }
+}
+
+// A table with an entry for each value of an enumeration.
+
+/// The entry of a value. Errors: out_of_range for what is no value of the enumeration, which a cast or
+/// memory that was never written can make.
+template <class Entry, std::size_t Count, class Enum>
+constexpr const Entry& entry_of(const Entry (&table)[Count], Enum value, const char* enumeration) {
+  const auto at = static_cast<std::size_t>(value);
+  if (at >= Count) out_of_range(enumeration, static_cast<double>(value), "one of its named values");
+  return table[at];
+}
+template <class Entry, std::size_t Count, class Enum>
+constexpr const Entry& entry_of(const std::array<Entry, Count>& table, Enum value,
+                                const char* enumeration) {
+  const auto at = static_cast<std::size_t>(value);
+  if (at >= Count) out_of_range(enumeration, static_cast<double>(value), "one of its named values");
+  return table[at];
+}
+
+}  // namespace perfmodel::detail

@@ -1,7 +1,6 @@
 // What a law answers: a time, the term that limits it, every term by name, and whether it can be.
 #pragma once
 
-#include <perfmodel/core/entry_of.hpp>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/units/named.hpp>
 #include <string>

@@ -1,13 +1,111 @@
 // An accelerator as a plain value: copy a catalogue entry, change a field, pass it on.
 #pragma once
 
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/core/label.hpp>
 #include <perfmodel/hardware/architecture.hpp>
-#include <perfmodel/hardware/compute.hpp>
+#include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/hardware/interconnect.hpp>
-#include <perfmodel/hardware/memory.hpp>
+#include <perfmodel/hardware/number_format.hpp>
+
+// Arithmetic units: matrix units (tensor cores) and vector units (CUDA cores).
 
 namespace perfmodel {
+
+/// Dense peak per number format; multiplications and additions count as two FLOP.
+/// A format the unit does not have is left out. Integer formats count operations as FLOP.
+template <Scalar T = double>
+struct basic_peak_rates {
+  fact<flop_rate<T>> fp64{}, fp32{}, tf32{}, bf16{}, fp16{}, fp8{}, int8{}, fp4{}, int4{};
+
+  template <class F, class... Rates>
+  static constexpr void fields(F&& f, Rates&... r) {
+    f(field::positive("fp64"), r.fp64...);
+    f(field::positive("fp32"), r.fp32...);
+    f(field::positive("tf32"), r.tf32...);
+    f(field::positive("bf16"), r.bf16...);
+    f(field::positive("fp16"), r.fp16...);
+    f(field::positive("fp8"), r.fp8...);
+    f(field::positive("int8"), r.int8...);
+    f(field::positive("fp4"), r.fp4...);
+    f(field::positive("int4"), r.int4...);
+  }
+
+  constexpr const fact<flop_rate<T>>& operator[](number_format format) const {
+    switch (format) {
+      case number_format::fp64: return fp64;
+      case number_format::fp32: return fp32;
+      case number_format::tf32: return tf32;
+      case number_format::bf16: return bf16;
+      case number_format::fp16: return fp16;
+      case number_format::fp8: return fp8;
+      case number_format::int8: return int8;
+      case number_format::fp4: return fp4;
+      case number_format::int4: return int4;
+    }
+    return fp64;
+  }
+};
+using peak_rates = basic_peak_rates<>;
+
+/// One kind of unit: its peaks, the clock they are stated at, and FLOP per clock and SM of its
+/// reference format (bf16, or fp16 where there is no bf16, for matrix units; fp32 for vector units).
+template <Scalar T = double>
+struct basic_compute_unit {
+  basic_peak_rates<T> peak{};
+  fact<frequency<T>> clock{};
+  fact<flops<T>> flop_per_clock{};
+
+  template <class F, class... Units>
+  static constexpr void fields(F&& f, Units&... u) {
+    f("peak", u.peak...);
+    f(field::positive("clock"), u.clock...);
+    f(field::positive("flop_per_clock"), u.flop_per_clock...);
+  }
+};
+using compute_unit = basic_compute_unit<>;
+
+/// peak = SMs x FLOP per clock and SM x clock. Source: NVIDIA H100 whitepaper, table 1, whose peaks
+/// follow from its own SM counts and clocks. Leaves out power and thermal throttling.
+/// Test: 132 x 4096 x 1.83 GHz = 989.4 TFLOP/s.
+template <Scalar T>
+constexpr flop_rate<T> peak_from_clock(const std::type_identity_t<T>& sms,
+                                       const flops<T>& flop_per_clock, const frequency<T>& clock) {
+  detail::positive("sms", sms);
+  detail::positive("flop_per_clock", flop_per_clock);
+  detail::positive("clock", clock);
+  return sms * flop_per_clock * clock;
+}
+
+// One level of a memory hierarchy.
+
+/// Capacity and bandwidth are of the whole chip, not of one SM.
+template <Scalar T = double>
+struct basic_memory_level {
+  fact<bytes<T>> capacity{};
+  fact<perfmodel::bandwidth<T>> bandwidth{};
+  fact<duration<T>> latency{};
+  fact<perfmodel::energy_per_byte<T>> energy_per_byte{};
+
+  template <class F, class... Levels>
+  static constexpr void fields(F&& f, Levels&... level) {
+    f(field::positive("capacity"), level.capacity...);
+    f(field::positive("bandwidth"), level.bandwidth...);
+    f(field::positive("latency"), level.latency...);
+    f(field::positive("energy_per_byte"), level.energy_per_byte...);
+  }
+};
+using memory_level = basic_memory_level<>;
+
+/// Bandwidth of a DRAM interface = bus width / 8 x transfers per second and pin.
+/// Source: JEDEC data-rate convention. Test: 5120 bit at 5.2 Gb/s is 3.33 TB/s.
+template <Scalar T>
+constexpr bandwidth<T> bandwidth_from_bus(const std::type_identity_t<T>& bus_bits,
+                                          const frequency<T>& transfers) {
+  detail::positive("bus_bits", bus_bits);
+  detail::positive("transfers", transfers);
+  return bus_bits / 8.0 * bytes<T>::from_value(T(1.0)) * transfers;
+}
 
 /// One device as a program sees it: one GPU, one TPU chip, one wafer, one SoC.
 template <Scalar T = double>
@@ -120,6 +218,37 @@ constexpr flop_rate<T> vector_peak(const basic_accelerator<T>& a, number_format 
   detail::computes_in(own || states_vector_peak(a), a.name.c_str(), "fp32 on vector units");
   return detail::positive("vector.peak",
                           a.vector.peak[own ? format : number_format::fp32].quantity());
+}
+
+// Several accelerators in one box, and what leaves the box.
+
+template <Scalar T = double>
+struct basic_node {
+  basic_accelerator<T> device{};
+  int count = 8;
+  basic_interconnect<T> network{};  ///< per accelerator, one way
+
+  template <class F, class... N>
+  static constexpr void fields(F&& f, N&... n) {
+    f("device", n.device...);
+    f(field::count("count"), n.count...);
+    f("network", n.network...);
+  }
+};
+using node = basic_node<>;
+
+/// Aggregate capacity, bandwidth and peak of a node: count x device.
+template <Scalar T>
+constexpr bytes<T> capacity(const basic_node<T>& n) {
+  return T(n.count) * n.device.dram.capacity;
+}
+template <Scalar T>
+constexpr bandwidth<T> dram_bandwidth(const basic_node<T>& n) {
+  return T(n.count) * n.device.dram.bandwidth;
+}
+template <Scalar T>
+constexpr flop_rate<T> peak(const basic_node<T>& n, number_format format) {
+  return T(n.count) * peak(n.device, format);
 }
 
 }  // namespace perfmodel

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <initializer_list>
-#include <perfmodel/core/entry_of.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 

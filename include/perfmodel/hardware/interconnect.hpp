@@ -1,7 +1,7 @@
 // What connects accelerators with each other and with their host.
 #pragma once
 
-#include <perfmodel/core/entry_of.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/units/convention.hpp>

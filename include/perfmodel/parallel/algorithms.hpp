@@ -1,7 +1,7 @@
 // The collective operations and the algorithms they run in: steps, and bytes that each rank sends.
 #pragma once
 
-#include <perfmodel/core/entry_of.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/units/convention.hpp>

@@ -1,9 +1,9 @@
 // What communication costs the kernels beside it: the SMs that it holds, and what stays exposed.
 #pragma once
 
-#include <perfmodel/collectives.hpp>
 #include <perfmodel/hardware/interconnect.hpp>
-#include <perfmodel/overlap.hpp>
+#include <perfmodel/laws/overlap.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 
 namespace perfmodel {
 

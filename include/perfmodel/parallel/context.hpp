@@ -2,9 +2,9 @@
 // a ring, or whose activations between the matrices are shared out.
 #pragma once
 
-#include <perfmodel/collectives.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 
 namespace perfmodel {
 

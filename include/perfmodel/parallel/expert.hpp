@@ -1,9 +1,9 @@
 // Expert parallelism: tokens sent to the ranks of their experts, and back.
 #pragma once
 
-#include <perfmodel/collectives.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 
 namespace perfmodel {
 

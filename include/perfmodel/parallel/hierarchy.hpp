@@ -1,8 +1,8 @@
 // Collectives over two fabrics: inside a node, and between nodes.
 #pragma once
 
-#include <perfmodel/collectives.hpp>
 #include <perfmodel/core/fields.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 
 namespace perfmodel {
 

@@ -1,9 +1,9 @@
 // Tensor parallelism: the KV heads that a rank holds, and the sums that it waits for.
 #pragma once
 
-#include <perfmodel/collectives.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 
 namespace perfmodel {
 

@@ -2,11 +2,11 @@
 // send.
 #pragma once
 
-#include <perfmodel/collectives.hpp>
-#include <perfmodel/core/entry_of.hpp>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
-#include <perfmodel/overlap.hpp>
+#include <perfmodel/laws/overlap.hpp>
+#include <perfmodel/parallel/collectives.hpp>
 
 namespace perfmodel {
 

@@ -3,25 +3,17 @@
 
 #include <perfmodel/hardware/catalog/amd.hpp>
 #include <perfmodel/hardware/catalog/apple.hpp>
-#include <perfmodel/hardware/catalog/aws_trainium.hpp>
-#include <perfmodel/hardware/catalog/cerebras.hpp>
-#include <perfmodel/hardware/catalog/google_tpu.hpp>
-#include <perfmodel/hardware/catalog/groq.hpp>
-#include <perfmodel/hardware/catalog/intel_gaudi.hpp>
 #include <perfmodel/hardware/catalog/names.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere_rtx.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
-#include <perfmodel/hardware/catalog/nvidia_grace_hopper.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/hardware/catalog/nvidia_jetson.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
-#include <perfmodel/hardware/catalog/nvidia_rubin.hpp>
-#include <perfmodel/hardware/catalog/nvidia_spark.hpp>
-#include <perfmodel/hardware/catalog/nvidia_turing.hpp>
 #include <perfmodel/hardware/catalog/nvidia_volta.hpp>
+#include <perfmodel/hardware/catalog/vendors_without_gpus.hpp>
 #include <string_view>
 
 namespace perfmodel::catalog {

@@ -1,7 +1,6 @@
 // AMD Instinct: MI210, MI300X, MI325X, MI350X, MI355X. `sms` are compute units, `shared` is the local data share.
 #pragma once
 
-#include <perfmodel/hardware/catalog/arithmetic.hpp>
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 

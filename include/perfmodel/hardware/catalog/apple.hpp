@@ -2,7 +2,6 @@
 // matrix code runs on the vector lanes, memory is shared with the CPU.
 #pragma once
 
-#include <perfmodel/hardware/catalog/arithmetic.hpp>
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/units/convention.hpp>
 
 namespace perfmodel::catalog {
 
@@ -28,6 +30,30 @@ constexpr auto joined(const std::array<Entry, Sizes>&... families) {
   };
   (append(families), ...);
   return all;
+}
+
+// The few identities by which catalogue values follow from others.
+
+/// On-chip bandwidth = SMs x bytes per clock and SM x clock.
+/// Shared memory of NVIDIA SMs serves 32 banks x 4 B = 128 B per clock.
+/// Test: 132 x 128 B x 1.98 GHz = 33.45 TB/s.
+constexpr bandwidth<> per_clock(double sms, double bytes_per_clock, frequency<> clock) {
+  return sms * bytes_per_clock * byte * clock;
+}
+/// Operand reads of the vector lanes = SMs x lanes x three 4-byte operands of an FMA x clock.
+/// Test: 132 x 128 x 12 B x 1.98 GHz = 401.4 TB/s.
+constexpr bandwidth<> operand_reads(double sms, double lanes, frequency<> clock) {
+  return sms * lanes * 12.0 * byte * clock;
+}
+/// The clock at which a printed peak follows from SMs and FLOP per clock and SM.
+/// Test: 2250 TFLOP/s over 148 SMs of 8192 FLOP per clock is 1.8558 GHz.
+constexpr frequency<> clock_of(flop_rate<> peak, double sms, double flop_per_clock) {
+  return peak / (sms * flop_per_clock * flop);
+}
+/// PCIe 3 to 6, one way = lanes x transfers per second and lane x 128/130 / 8.
+/// Test: 16 lanes of generation 5 (32 GT/s) carry 63.0 GB/s.
+constexpr bandwidth<> pcie_one_way(double lanes, frequency<> transfers) {
+  return lanes * 128.0 / 130.0 / 8.0 * byte * transfers;
 }
 
 }  // namespace perfmodel::catalog

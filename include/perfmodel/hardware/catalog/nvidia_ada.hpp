@@ -1,7 +1,6 @@
 // NVIDIA Ada Lovelace: L4, L40S, GeForce RTX 4090.
 #pragma once
 
-#include <perfmodel/hardware/catalog/arithmetic.hpp>
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 

@@ -1,7 +1,6 @@
 // NVIDIA Ampere: A100.
 #pragma once
 
-#include <perfmodel/hardware/catalog/arithmetic.hpp>
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 

@@ -1,7 +1,6 @@
 // NVIDIA Ampere of the RTX generation (GA102): A10, A40, RTX A6000, GeForce RTX 3090.
 #pragma once
 
-#include <perfmodel/hardware/catalog/arithmetic.hpp>
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 

@@ -1,7 +1,6 @@
 // NVIDIA GeForce of the Blackwell generation: RTX 5080 and 5090.
 #pragma once
 
-#include <perfmodel/hardware/catalog/arithmetic.hpp>
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 

@@ -1,7 +1,6 @@
 // NVIDIA RTX PRO 6000 Blackwell in its three editions.
 #pragma once
 
-#include <perfmodel/hardware/catalog/arithmetic.hpp>
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 

@@ -1,0 +1,204 @@
+// The serving engines whose kernels were measured.
+#pragma once
+
+#include <optional>
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/fields.hpp>
+#include <perfmodel/scalar/choose.hpp>
+#include <perfmodel/units/constants.hpp>
+#include <string_view>
+
+namespace perfmodel {
+
+/// Whose kernels run: `none` is a plain library, which quantises nothing.
+enum class engine { none, vllm, sglang, trtllm };
+
+constexpr const char* name_of(engine e) {
+  constexpr const char* names[] = {"none", "vllm", "sglang", "trtllm"};
+  return detail::entry_of(names, e, "engine");
+}
+
+/// The engine of a name; tensorrt_llm is another name of trtllm.
+constexpr std::optional<engine> find_engine(std::string_view name) {
+  for (const engine e : {engine::none, engine::vllm, engine::sglang, engine::trtllm}) {
+    if (name == name_of(e)) return e;
+  }
+  if (name == "tensorrt_llm") return engine::trtllm;
+  return std::nullopt;
+}
+
+// What a serving engine keeps of a device's memory beside weights and KV cache.
+
+/// The largest pass that an engine is started for: vLLM's max_num_batched_tokens and max_num_seqs,
+/// SGLang's chunked_prefill_size and cuda_graph_max_bs, TensorRT-LLM's max_num_tokens and max_batch_size. What
+/// is not stated is the engine's default on the device. A service lets in no more `sequences` than are stated,
+/// but for SGLang.
+template <Scalar T = double>
+struct basic_engine_limits {
+  std::optional<T> tokens{};
+  std::optional<T> sequences{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("sequences"), s.sequences...);
+  }
+};
+using engine_limits = basic_engine_limits<>;
+
+/// What of a model and its layout decides the memory of a pass on one rank.
+template <Scalar T = double>
+struct basic_pass_widths {
+  T hidden{};
+  T widest{};  ///< values of a token that its widest feed-forward holds at once
+  T vocabulary{};
+  bytes<> value_bytes = 2.0 * byte;  ///< of the residual stream
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::count("hidden"), s.hidden...);
+    f(field::not_negative("widest"), s.widest...);
+    f(field::count("vocabulary"), s.vocabulary...);
+    f(field::positive("value_bytes"), s.value_bytes...);
+  }
+};
+using pass_widths = basic_pass_widths<>;
+
+/// Parameters of one engine. `logit_bytes` is what its profiling pass holds for each logit that it
+/// samples from: the logit, its copy in 32 bits, and what sorting, soft-max and summing of it take.
+template <Scalar T = double>
+struct basic_engine_memory {
+  T utilization{};         ///< of the device, or of what is free: see engine_utilization
+  bytes<T> logit_bytes{};  ///< 0: sampling is not part of what is profiled
+  bytes<T> runtime{};      ///< one rank: what the engine counts of contexts and libraries
+  /// Of a rank that has others, over NVLink: NCCL and the buffers of all-reduces.
+  bytes<T> communicators{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::share("utilization"), s.utilization...);
+    f(field::not_negative("logit_bytes"), s.logit_bytes...);
+    f(field::not_negative("runtime"), s.runtime...);
+    f(field::not_negative("communicators"), s.communicators...);
+  }
+};
+using engine_memory = basic_engine_memory<>;
+
+/// Fitted by tools/fit/fit_memory.cpp to start-up logs; docs/laws/engine_memory.md has the
+/// standard errors. `none` is as vLLM: what a device must spare is no less for want of a name.
+/// TensorRT-LLM's are assumed: no log of it was at hand.
+constexpr engine_memory engine_memory_of(engine e) {
+  switch (e) {
+    case engine::sglang: return {1.0, 0.0 * byte, 0.73 * GiB, 2.1 * GiB};
+    case engine::trtllm: return {0.9, 0.0 * byte, 0.73 * GiB, 2.1 * GiB};
+    default: return {0.9, 38.8 * byte, 0.04 * GiB, 2.1 * GiB};
+  }
+}
+
+namespace detail {
+
+/// A step function of the memory, increasing, over any scalar.
+template <Scalar T, class F>
+constexpr T by_capacity(const bytes<T>& capacity, const F& value_at) {
+  const T x = T(capacity / lift<T>(GiB));
+  if constexpr (Range<T>) {
+    return T(value_at(lower(x)), value_at(upper(x)));
+  } else {
+    return from_lanes<T>([&](std::size_t lane) { return value_at(lanes_of<T>::lane(x, lane)); });
+  }
+}
+
+/// SGLang's largest captured batch.
+constexpr double graph_batch(double gib, int tensor) {
+  const bool many = tensor >= 4;
+  if (gib < 20.0) return 8.0;
+  if (gib < 35.0) return many ? 80.0 : 24.0;
+  if (gib < 60.0) return many ? 160.0 : 32.0;
+  return gib < 160.0 && !many ? 256.0 : 512.0;
+}
+constexpr double chunk_of_sglang(double gib) {
+  if (gib < 35.0) return 2048.0;
+  if (gib < 60.0) return 4096.0;
+  return gib < 160.0 ? 8192.0 : 16384.0;
+}
+
+}  // namespace detail
+
+/// The limits that an engine starts with, those that are stated first. `small_batches` is what vLLM
+/// does on A100 whatever its memory. Sources: vLLM, engine/arg_utils.py, get_batch_defaults: 8192
+/// tokens and 1024 sequences from 70 GiB on, 2048 and 256 below, of the API server; SGLang,
+/// srt/server_args.py, _handle_gpu_memory_settings; TensorRT-LLM, BuildConfig: 8192 tokens.
+/// Test: each of them on 24, 80 and 192 GiB.
+template <Scalar T>
+constexpr basic_engine_limits<T> engine_limits_on(engine e, const basic_engine_limits<T>& stated,
+                                                  const bytes<T>& capacity, int tensor,
+                                                  bool small_batches) {
+  const auto pick = [&](const std::optional<T>& given, const auto& value_at) {
+    return given ? *given : detail::by_capacity(capacity, value_at);
+  };
+  if (e == engine::sglang) {
+    return {pick(stated.tokens, detail::chunk_of_sglang),
+            pick(stated.sequences, [&](double gib) { return detail::graph_batch(gib, tensor); })};
+  }
+  if (e == engine::trtllm) {
+    return {stated.tokens.value_or(T(8192.0)), stated.sequences.value_or(T(2048.0))};
+  }
+  const auto large = [&](double gib) { return gib >= 70.0 && !small_batches; };
+  return {pick(stated.tokens, [&](double gib) { return large(gib) ? 8192.0 : 2048.0; }),
+          pick(stated.sequences, [&](double gib) { return large(gib) ? 1024.0 : 256.0; })};
+}
+
+/// Peak of the pass that an engine profiles at its start: the widest layer, or the sampler.
+/// max(b tokens (3 hidden + widest), logit_bytes sequences vocabulary + b tokens hidden).
+/// In the layer a token has its residual, its normed input and its output beside the feed-forward.
+/// Sources: vLLM, v1/worker/gpu_worker.py, determine_available_memory, and gpu_model_runner.py,
+/// profile_run. SGLang does not profile: its activations lie outside its utilization, and this is 0.
+/// Leaves out: encoders of images, weights unpacked for a product, logits of the prompt.
+/// Tests: Llama 3.1 8B with 20,000 tokens, 2.06 GiB by hand and in the log; 4,096 sequences of
+/// 128,256 logits, 19.1 GiB in the log; never below either part.
+template <Scalar T>
+constexpr bytes<T> profiled_activations(engine e, const basic_engine_memory<T>& m,
+                                        const basic_engine_limits<T>& limits,
+                                        const basic_pass_widths<T>& w) {
+  if (e == engine::sglang) return {};
+  const T tokens = detail::count("limits.tokens", *limits.tokens);
+  const bytes<T> value = lift<T>(w.value_bytes);
+  const bytes<T> layer =
+      named("widest layer of a pass", tokens * (3.0 * w.hidden + w.widest) * value);
+  const bytes<T> sampler = named("sampler", detail::count("limits.sequences", *limits.sequences) *
+                                                    w.vocabulary * m.logit_bytes +
+                                                tokens * w.hidden * value);
+  return named("kept for activations", max(layer, sampler));
+}
+
+/// What an engine holds outside the allocator of its tensors: runtime, and communicators where there
+/// are other ranks. CUDA graphs are not in it: vLLM takes their 0.1 to 1.1 GiB from what utilization
+/// leaves. Leaves out: the context where vLLM counts it (before 0.7: 0.4 to 1.8 GiB on NVIDIA).
+template <Scalar T>
+constexpr bytes<T> engine_runtime(const basic_engine_memory<T>& m, int ranks) {
+  return ranks > 1 ? named("kept for the runtime", m.runtime + m.communicators) : m.runtime;
+}
+
+/// Share of the capacity that an engine uses; `kept` are weights, activations and runtime. vLLM: 0.9
+/// of the device. TensorRT-LLM: 0.9 of what they leave free, as a share of all. SGLang:
+/// 1 - (512 + 1.5 max(tokens, 2048) + 2 sequences + 128 ranks) MiB / capacity, at least 10 GiB out of
+/// more than 60. Sources: vLLM, CacheConfig; TensorRT-LLM, KvCacheConfig.free_gpu_memory_fraction
+/// and _torch/pyexecutor/_util.py, _cal_max_memory; SGLang as above.
+/// Test: 0.815 of an L4's 23,034 MiB over four ranks, 0.836 of 80 GiB on one.
+template <Scalar T>
+constexpr T engine_utilization(engine e, const basic_engine_memory<T>& m,
+                               const basic_engine_limits<T>& limits, const bytes<T>& capacity,
+                               const bytes<T>& kept, int ranks) {
+  if (e == engine::trtllm) {
+    return scalar_min(T(1.0), T(m.utilization + (1.0 - m.utilization) * T(kept / capacity)));
+  }
+  if (e != engine::sglang) return m.utilization;
+  const T reserved = 512.0 + 1.5 * scalar_max(*limits.tokens, T(2048.0)) + 2.0 * *limits.sequences +
+                     128.0 * static_cast<double>(ranks);
+  const T least =
+      detail::by_capacity(capacity, [](double gib) { return gib > 60.0 ? 10.0 * 1024.0 : 0.0; });
+  const bytes<T> left = scalar_max(reserved, least) * lift<T>(MiB);
+  return named("utilization", scalar_max(T(0.0), T(m.utilization - T(left / capacity))));
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,261 @@
+// Google TPU v5e, v5p, v6e and TPU7x. `sms` are TensorCores, of four 128 x 128 matrix units each up to v5.
+#pragma once
+
+#include <perfmodel/hardware/catalog/entry.hpp>
+#include <perfmodel/hardware/catalog/sources.hpp>
+
+namespace perfmodel::catalog {
+
+/// TPU v5e, one chip. `shared` is the VMEM scratchpad. The pod is a 2D torus: `ranks` counts its
+/// chips, of which each has four neighbours.
+inline constexpr accelerator tpu_v5e{
+    .name = "tpu_v5e",
+    .vendor = "Google",
+    .architecture = chip_architecture::tpu_v5e,
+    .sms = {1.0, sources::tpu_v5e_docs},
+    .matrix = {.peak = {.bf16 = {197.0 * TFLOP_per_s, sources::tpu_v5e_docs},
+                        .int8 = {393.0 * TFLOP_per_s, sources::tpu_v5e_docs}},
+               .clock = {1.5 * GHz, sources::tpu_book},
+               .flop_per_clock = {4.0 * 128.0 * 128.0 * 2.0 * flop, sources::tpu_mxu}},
+    .vector = {.clock = {1.5 * GHz, sources::tpu_v5e_vector_clock}},
+    .shared = {.capacity = {128.0 * MiB, sources::tpu_book},
+               .bandwidth = {22.0 * 810.0 * GB_per_s, sources::tpu_vmem}},
+    .dram = {.capacity = {16.0 * GiB, sources::tpu_book},
+             .bandwidth = {819.0 * GB_per_s, sources::tpu_v5e_docs}},
+    .fabric = {.kind = link_kind::ici,
+               .bandwidth = {one_way(two_way_bandwidth<>(400.0 * GB_per_s)),
+                             sources::tpu_v5e_links},
+               .latency = {0.5 * us, sources::tpu_hop},
+               .ranks = 256},
+    .host = {.kind = link_kind::pcie, .bandwidth = {15.0 * GB_per_s, sources::tpu_book}},
+};
+
+/// TPU v5p, one chip. The pod is a 3D torus of 8960 chips; each has six neighbours.
+inline constexpr accelerator tpu_v5p{
+    .name = "tpu_v5p",
+    .vendor = "Google",
+    .architecture = chip_architecture::tpu_v5p,
+    .sms = {2.0, sources::tpu_v5p_docs},
+    .matrix = {.peak = {.bf16 = {459.0 * TFLOP_per_s, sources::tpu_v5p_docs},
+                        .fp8 = {459.0 * TFLOP_per_s, sources::tpu_v5p_docs},
+                        .int8 = {918.0 * TFLOP_per_s, sources::tpu_book}},
+               .clock = {clock_of(459.0 * TFLOP_per_s, 2, 131072), sources::tensor_clock},
+               .flop_per_clock = {4.0 * 128.0 * 128.0 * 2.0 * flop, sources::tpu_mxu}},
+    .dram = {.capacity = {95.0 * GiB, sources::tpu_v5p_docs},
+             .bandwidth = {2765.0 * GB_per_s, sources::tpu_v5p_docs}},
+    .fabric = {.kind = link_kind::ici,
+               .bandwidth = {one_way(two_way_bandwidth<>(1200.0 * GB_per_s)),
+                             sources::tpu_v5p_links},
+               .ranks = 8960},
+    .host = {.kind = link_kind::pcie, .bandwidth = {15.0 * GB_per_s, sources::tpu_book}},
+};
+
+/// TPU v6e (Trillium), one chip. The pod is a 2D torus of 256 chips. Its two 256 x 256 matrix units give
+/// 918 TFLOP/s at no clock that a TPU has, so that neither clock nor FLOP per clock is stated.
+inline constexpr accelerator tpu_v6e{
+    .name = "tpu_v6e",
+    .vendor = "Google",
+    .architecture = chip_architecture::tpu_v6e,
+    .sms = {1.0, sources::tpu_v6e_docs},
+    .matrix = {.peak = {.bf16 = {918.0 * TFLOP_per_s, sources::tpu_v6e_docs},
+                        .int8 = {1836.0 * TFLOP_per_s, sources::tpu_v6e_docs}}},
+    .dram = {.capacity = {32.0 * GB, sources::tpu_v6e_docs},
+             .bandwidth = {1638.0 * GB_per_s, sources::tpu_v6e_docs}},
+    .fabric = {.kind = link_kind::ici,
+               .bandwidth = {one_way(two_way_bandwidth<>(800.0 * GB_per_s)),
+                             sources::tpu_v6e_links},
+               .ranks = 256},
+    .host = {.kind = link_kind::pcie, .bandwidth = {32.0 * GB_per_s, sources::tpu_book}},
+};
+
+/// TPU7x (Ironwood), one chip. The pod is a 3D torus of 9216 chips.
+inline constexpr accelerator tpu7x{
+    .name = "tpu7x",
+    .vendor = "Google",
+    .architecture = chip_architecture::tpu7x,
+    .sms = {2.0, sources::tpu7x_docs},
+    .matrix = {.peak = {.bf16 = {2307.0 * TFLOP_per_s, sources::tpu7x_docs},
+                        .fp8 = {4614.0 * TFLOP_per_s, sources::tpu7x_docs}}},
+    .dram = {.capacity = {192.0 * GiB, sources::tpu7x_docs},
+             .bandwidth = {7380.0 * GB_per_s, sources::tpu7x_docs}},
+    .fabric = {.kind = link_kind::ici,
+               .bandwidth = {one_way(two_way_bandwidth<>(1200.0 * GB_per_s)), sources::tpu7x_links},
+               .ranks = 9216},
+};
+
+inline constexpr std::array google_tpu_accelerators{
+    accelerator_entry{tpu_v5e, "Google TPU v5e, one chip"},
+    accelerator_entry{tpu_v5p, "Google TPU v5p, one chip"},
+    accelerator_entry{tpu_v6e, "Google TPU v6e (Trillium), one chip"},
+    accelerator_entry{tpu7x, "Google TPU7x (Ironwood), one chip"},
+};
+
+// AWS Trainium 2 and 3. `sms` are NeuronCores, `shared` is their SBUF. The fp32 rate is the matrix
+// units': no rate of the vector engines is printed.
+
+namespace sources {
+inline constexpr source trainium2_page{
+    basis::vendor,
+    "AWS, Trainium2 architecture, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/"
+    "about-neuron/arch/neuron-hardware/trainium2.html"};
+inline constexpr source trainium2_core{
+    basis::vendor,
+    "AWS, NeuronCore-v3: 28 MiB each, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/"
+    "nki/about/trainium3_arch.html"};
+inline constexpr source trainium2_links{
+    basis::assumed,
+    "half of 1.28 TB/s, as if that added both directions, which AWS does not say, "
+    "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/"
+    "trainium2.html"};
+inline constexpr source trainium3_page{
+    basis::vendor,
+    "AWS, Trainium3 architecture, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/"
+    "about-neuron/arch/neuron-hardware/trainium3.html"};
+inline constexpr source trainium3_core{
+    basis::vendor,
+    "AWS, NeuronCore-v4: 32 MiB each, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/"
+    "nki/about/trainium3_arch.html"};
+inline constexpr source trainium3_links{
+    basis::assumed,
+    "half of 2.56 TB/s, as if that added both directions, which AWS does not say, "
+    "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/"
+    "trainium3.html"};
+}  // namespace sources
+
+/// Trainium 2, one chip of the sixteen of a trn2.48xlarge, which are a 4 x 4 torus.
+inline constexpr accelerator trainium2{
+    .name = "trainium2",
+    .vendor = "AWS",
+    .architecture = chip_architecture::trainium2,
+    .sms = {8.0, sources::trainium2_page},
+    .matrix = {.peak =
+                   {
+                       .fp32 = {181.0 * TFLOP_per_s, sources::trainium2_page},
+                       .tf32 = {667.0 * TFLOP_per_s, sources::trainium2_page},
+                       .bf16 = {667.0 * TFLOP_per_s, sources::trainium2_page},
+                       .fp16 = {667.0 * TFLOP_per_s, sources::trainium2_page},
+                       .fp8 = {1299.0 * TFLOP_per_s, sources::trainium2_page},
+                   }},
+    .shared = {.capacity = {8.0 * 28.0 * MiB, sources::trainium2_core}},
+    .dram = {.capacity = {96.0 * GiB, sources::trainium2_page},
+             .bandwidth = {2.9 * TB_per_s, sources::trainium2_page}},
+    .fabric = {.kind = link_kind::neuronlink,
+               .bandwidth = {one_way(two_way_bandwidth<>(1.28 * TB_per_s)),
+                             sources::trainium2_links},
+               .ranks = 16},
+};
+
+/// Trainium 3, one chip. fp8 and fp4 are MXFP8 and MXFP4. How many chips its switches join is not read
+/// from a page of AWS: the sixteen of Trainium 2 are assumed.
+inline constexpr accelerator trainium3{
+    .name = "trainium3",
+    .vendor = "AWS",
+    .architecture = chip_architecture::trainium3,
+    .sms = {8.0, sources::trainium3_page},
+    .matrix = {.peak =
+                   {
+                       .fp32 = {183.0 * TFLOP_per_s, sources::trainium3_page},
+                       .tf32 = {671.0 * TFLOP_per_s, sources::trainium3_page},
+                       .bf16 = {671.0 * TFLOP_per_s, sources::trainium3_page},
+                       .fp16 = {671.0 * TFLOP_per_s, sources::trainium3_page},
+                       .fp8 = {2517.0 * TFLOP_per_s, sources::trainium3_page},
+                       .fp4 = {2517.0 * TFLOP_per_s, sources::trainium3_page},
+                   }},
+    .shared = {.capacity = {8.0 * 32.0 * MiB, sources::trainium3_core}},
+    .dram = {.capacity = {144.0 * GiB, sources::trainium3_page},
+             .bandwidth = {4.9 * TB_per_s, sources::trainium3_page}},
+    .fabric = {.kind = link_kind::neuronlink,
+               .bandwidth = {one_way(two_way_bandwidth<>(2.56 * TB_per_s)),
+                             sources::trainium3_links},
+               .ranks = 16},
+};
+
+inline constexpr std::array aws_trainium_accelerators{
+    accelerator_entry{trainium2, "AWS Trainium 2, one chip"},
+    accelerator_entry{trainium3, "AWS Trainium 3, one chip"},
+};
+
+// Cerebras WSE-3.
+
+/// One wafer. It has no DRAM: `dram` is its on-wafer SRAM, the memory that holds the model.
+/// The maker prints 125 PFLOP/s, which its cores reach only where seven of eight products are left
+/// out as zeros. `fabric` joins the cores of the wafer, which is one rank. The power is that of the
+/// whole CS-3 system.
+inline constexpr accelerator cerebras_wse3{
+    .name = "cerebras_wse3",
+    .vendor = "Cerebras",
+    .architecture = chip_architecture::wse3,
+    .sms = {900000.0, sources::wse3_toms},
+    .matrix = {.peak = {.fp16 = {15600.0 * TFLOP_per_s, sources::wse3_dense}}},
+    .dram = {.capacity = {44.0 * GB, sources::wse3_toms},
+             .bandwidth = {21000.0 * TB_per_s, sources::wse3_tweaktown}},
+    .fabric = {.kind = link_kind::on_wafer,
+               .bandwidth = {214000.0 / 8.0 * TB_per_s, sources::wse3_fabric}},
+    .host = {.kind = link_kind::ethernet, .bandwidth = {1200.0 / 8.0 * GB_per_s, sources::wse3_io}},
+    .tdp = {23000.0 * watt, sources::wse3_power},
+};
+
+inline constexpr std::array cerebras_accelerators{
+    accelerator_entry{cerebras_wse3, "Cerebras WSE-3, one wafer"},
+};
+
+// Groq LPU, first generation.
+
+/// One GroqChip. It has no DRAM: `dram` is its on-chip SRAM, the memory that holds the model.
+/// `fabric` are its chip-to-chip links, named by the nearest kind there is, `ici`.
+inline constexpr accelerator groq_lpu{
+    .name = "groq_lpu",
+    .vendor = "Groq",
+    .architecture = chip_architecture::groq_tsp,
+    .sms = {1.0, sources::groq_page},
+    .matrix = {.peak = {.fp16 = {188.0 * TFLOP_per_s, sources::groq_page},
+                        .int8 = {750.0 * TFLOP_per_s, sources::groq_page}},
+               .clock = {clock_of(750.0 * TFLOP_per_s, 4, 204800), sources::groq_clock}},
+    .vector = {.peak = {.fp32 = {5120.0 / 819200.0 * 750.0 * TFLOP_per_s, sources::groq_vector}}},
+    .dram = {.capacity = {230.0 * MB, sources::groq_page},
+             .bandwidth = {80.0 * TB_per_s, sources::groq_page}},
+    .fabric = {.kind = link_kind::ici,
+               .bandwidth = {one_way(two_way_bandwidth<>(480.0 * GB_per_s)), sources::groq_links},
+               .ranks = 264},  // assumed: the largest network of one kind of rack
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
+    .tdp = {300.0 * watt, sources::groq_card},
+};
+
+inline constexpr std::array groq_accelerators{
+    accelerator_entry{groq_lpu, "Groq LPU, one chip"},
+};
+
+// Intel Gaudi 3. `sms` are its tensor processor cores; its eight matrix engines stand beside them.
+
+namespace sources {
+inline constexpr source gaudi3_talk{
+    basis::copied, "Intel at Hot Chips 2024, https://www.sgpjbg.com/baogao/465025"};
+inline constexpr source gaudi3_links{
+    basis::derived, "21 of 24 ports of 200 Gbit/s, three to each peer of a node of eight"};
+}  // namespace sources
+
+/// Gaudi 3 as an OAM module with air cooling. fp8 runs no faster than bf16.
+inline constexpr accelerator gaudi_3{
+    .name = "gaudi_3",
+    .vendor = "Intel",
+    .architecture = chip_architecture::gaudi3,
+    .sms = {64.0, sources::gaudi3_talk},
+    .matrix = {.peak = {.bf16 = {1835.0 * TFLOP_per_s, sources::gaudi3_talk},
+                        .fp8 = {1835.0 * TFLOP_per_s, sources::gaudi3_talk}}},
+    .vector = {.peak = {.bf16 = {28.7 * TFLOP_per_s, sources::gaudi3_talk}}},
+    .l2 = {.capacity = {96.0 * MiB, sources::gaudi3_talk},
+           .bandwidth = {12.8 * TB_per_s, sources::gaudi3_talk}},
+    .dram = {.capacity = {128.0 * GB, sources::gaudi3_talk},
+             .bandwidth = {3.67 * TB_per_s, sources::gaudi3_talk}},
+    .fabric = {.kind = link_kind::ethernet,
+               .bandwidth = {21.0 * 25.0 * GB_per_s, sources::gaudi3_links},
+               .ranks = 8},
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
+    .tdp = {900.0 * watt, sources::gaudi3_talk},
+};
+
+inline constexpr std::array intel_gaudi_accelerators{
+    accelerator_entry{gaudi_3, "Intel Gaudi 3"},
+};
+
+}  // namespace perfmodel::catalog

@@ -1,0 +1,85 @@
+// The way in: everything that was measured of an accelerator and an engine, as one policy.
+#pragma once
+
+#include <perfmodel/kernels/catalog/collectives.hpp>
+#include <perfmodel/kernels/catalog/experts.hpp>
+#include <perfmodel/kernels/catalog/uncertainty.hpp>
+#include <perfmodel/kernels/operator_prediction.hpp>
+
+namespace perfmodel {
+
+namespace detail {
+
+/// The kernels that every engine calls on AMD's. 16-bit experts on CDNA 4 share a place in the policy with
+/// MXFP4 beside 8 bits, which services run there.
+constexpr void run_aiter(calibrated& c, const accelerator& a) {
+  const bool cdna4 = a.architecture == chip_architecture::cdna4;
+  c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
+  c.engine.widening_cycles *= 2.0;  // a compute unit issues 64 lanes a clock, an SM 128; assumed
+  c.moe_kernels = cdna4 ? catalog::aiter_mxfp4_experts : catalog::aiter_bf16_experts;
+  c.widened_moe_kernels = catalog::aiter_widened_experts;
+  c.narrow_moe_kernels = catalog::aiter_fp8_experts;
+  c.spread_moe_kernels = catalog::aiter_fp8_experts;
+}
+
+}  // namespace detail
+
+/// const auto silicon = calibrated_for(catalog::h100_sxm, engine::vllm); step(d, i, silicon).
+/// What was fitted to the accelerator itself, else to its nearest relative, with a wider interval.
+/// Expert kernels are vLLM's, on AMD AITER's; the all-reduce kernels of `none` are vLLM's too.
+/// Errors: inconsistent for a kind of machine that nobody measured: CDNA 2, Apple, TPU, LPU, wafer.
+/// Tests: tests/property/calibrated_recorded.cpp; each member is the catalogue's.
+constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::none) {
+  catalog::require_calibrated_kind(a);
+  const machine_profile machine = catalog::machine_profile_of(a);
+  const attention_profile attention = catalog::attention_profile_of(a);
+  const machine_profile experts = catalog::moe_profile_of(a);
+  const collective_profile links = catalog::collective_profile_of(a);
+  const collective_profile network =
+      catalog::collective_profile_of(interconnect{.kind = link_kind::infiniband});
+  const engine_all_reduce_kernels& kernels =
+      e == engine::sglang || e == engine::trtllm ? catalog::flag_kernels : catalog::barrier_kernels;
+  calibrated c;
+  c.machine = machine.value;
+  c.engine = catalog::engine_profile_of(e);
+  c.attention = attention.value;
+  c.attention_kernels = catalog::attention_kernels_of(a, bf16);
+  c.narrow_attention_kernels = catalog::attention_kernels_of(a, fp8);
+  const bool as_b200 = catalog::relatives_of(a.architecture)[0] == &catalog::measured_b200;
+  c.moe_kernels = as_b200 ? catalog::trtllm_experts : catalog::triton_experts;
+  c.widened_moe_kernels = catalog::widened_experts;
+  c.narrow_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::triton_fp8_experts;
+  c.spread_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::cutlass_experts;
+  if (catalog::relatives_of(a.architecture)[0] == &catalog::measured_a100) {
+    c.untuned_moe_kernels = catalog::untuned_triton_experts;
+  }
+  if (catalog::is_measured_amd(a)) detail::run_aiter(c, a);
+  if (catalog::same_machine(a, catalog::rtx_pro_6000)) {
+    c.moe_kernels = catalog::triton_experts_rtx_pro_6000;
+    c.mixed_attention = catalog::mixed_attention_rtx_pro_6000;
+    c.small_kernels = catalog::small_kernels_rtx_pro_6000;
+    c.kernel_time = c.small_kernels.kernel_time;
+  }
+  c.links = calibrated_collectives_on(a, links, kernels);
+  c.network = calibrated_collectives_on(a, network);
+  const auto note = [](profile_part part, const auto& p, const kind_widths& widths = {}) {
+    return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma, widths};
+  };
+  profile_note products = note(profile_part::products, machine, catalog::product_widths_of(a));
+  if (!catalog::same_machine(a, catalog::a100_sxm_80gb)) {
+    products.widening = &catalog::sources::widened_elsewhere;
+  }
+  c.notes = {products,
+             profile_note{.part = profile_part::quantisation,
+                          .from = c.engine.from,
+                          .log_sigma = c.engine.log_sigma},
+             note(profile_part::attention, attention, catalog::attention_widths_of(a)),
+             note(profile_part::experts, experts, catalog::expert_widths_of(a)),
+             note(profile_part::links, links, catalog::link_widths_of(a)),
+             note(profile_part::network, network)};
+  c.services = catalog::service_widths_of(a, e);
+  require_valid(c, "silicon");
+  return c;
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,324 @@
+// The links of any accelerator: its own profile, a lent one by its generation and clock, or the default of a fabric
+// that nobody measured; and how wide each is stated.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <perfmodel/kernels/catalog/transfer.hpp>
+#include <perfmodel/kernels/collectives.hpp>
+#include <perfmodel/kernels/interval.hpp>
+#include <perfmodel/scalar/math.hpp>
+
+// What collectives were seen to reach on the fabrics of three accelerators and on NVLink 5, and what engines'
+// kernels are like.
+
+namespace perfmodel::catalog {
+
+namespace sources {
+inline constexpr source aic_collectives{
+    basis::measured,
+    "fitted to the NCCL and all-reduce latencies of ai-dynamo/aiconfigurator 095f58a5"};
+inline constexpr source nvlink_default{basis::assumed, "H100's and H200's, on any NVLink"};
+inline constexpr source lent_links{
+    basis::transferred,
+    "the links of the nearest measured accelerator by architecture, what waits by their clocks"};
+inline constexpr source nvlink5_public{
+    basis::transferred,
+    "one profile for NVLink 5, fitted to tables of B200, B300 and GB300: A4 GPU Testbed on GKE; "
+    "google/dranet; vLLM pull requests 37756 and 42324; an OCI GB300 guide. What they do not show "
+    "is Hopper's"};
+inline constexpr source pcie_public{
+    basis::transferred,
+    "one profile for PCIe: hop, rate and two sockets fitted to tables of RTX PRO 6000, A100 and "
+    "A800 "
+    "PCIe and RTX 4090: gardenlinux issue 4556; flashinfer pull request 5023; Omni-Infinity; "
+    "rtx6kpro; sglang pull request 32479; NVIDIA/nccl issue 1530; vLLM issue 50576; SimuMax. The "
+    "rest is Hopper's"};
+inline constexpr source infinity_fabric_borrowed{
+    basis::assumed, "Hopper's times and shares of NVLink: nobody published AMD's collectives"};
+inline constexpr source network_default{
+    basis::assumed, "hop as p2p_latency_s in aiconfigurator's system files; the rest as on NVLink"};
+}  // namespace sources
+
+// All values here: tools/fit/fit_collectives.cpp; a test fits them again. log_sigma is that of the
+// engines' kernels, the wider of the two kinds: measured_link_widths has both.
+
+/// NCCL's protocols where links keep 128 bytes together: NVLink.
+inline constexpr collective_protocols nvlink_protocols{.ll_share = 0.0337,
+                                                       .ll128_share = 0.374,
+                                                       .launch_growth_per_log2_rank = 0.158,
+                                                       .simple_hop = 0.224,
+                                                       .copy_rate = 2.74,
+                                                       .in_network_wait = 4.22};
+/// Over PCIe there is no LL128 (NCCL, src/graph/tuning.cc), and half of what LL
+/// sends are flags: it fills the slow link but for those (NCCL on 4 RTX PRO 6000, 64 to 512 KiB:
+/// 10 GB/s of 20; gardenlinux issue 4556). Servers have four cards below a socket: more of them
+/// take 1.6 times as long for a hop and for a byte. Assumed: a copy on the card takes what it takes
+/// on H100 (2.74 x 0.767 x 450 GB/s, 50 times what NCCL sends); a hop in Simple is a hop; the rest is
+/// as on NVLink.
+inline constexpr collective_protocols pcie_protocols{.ll_share = 0.5,
+                                                     .launch_growth_per_log2_rank = 0.158,
+                                                     .simple_hop = 1.0,
+                                                     .copy_rate = 50.0,
+                                                     .in_network_wait = 4.22,
+                                                     .cross_socket_factor = 1.60,
+                                                     .ranks_per_socket = 4};
+
+/// vLLM's kernels, and SGLang's up to 0.5.10: ranks meet in a barrier before and after.
+inline constexpr engine_all_reduce_kernels barrier_kernels{};
+/// TensorRT-LLM's kernels, and SGLang's from 0.5.14 on: flags travel with the data.
+inline constexpr engine_all_reduce_kernels flag_kernels{.name = "flags", .floor_share = 0.688};
+
+inline constexpr collective_profile collectives_a100_sxm{
+    {.name = "a100_sxm_80gb",
+     .donor = &a100_sxm_80gb,
+     .value = {.launch = 8.88 * us,
+               .hop = 0.808 * us,
+               .simple_wait = 25.8 * us,
+               .link_share = 0.690,
+               .engine_all_reduce_floor = 5.35 * us,
+               .engine_all_reduce_share = 0.629,
+               .host_launch = 43.3 * us},
+     .standard_error = {.launch = 0.13 * us,
+                        .hop = 0.027 * us,
+                        .simple_wait = 1.2 * us,
+                        .link_share = 0.0084,
+                        .engine_all_reduce_floor = 0.071 * us,
+                        .engine_all_reduce_share = 0.011,
+                        .host_launch = 0.46 * us},
+     .log_sigma = 0.19,
+     .from = &sources::aic_collectives},
+    nvlink_protocols};
+/// The last three are H200's: the same die, links and kernels, not measured.
+inline constexpr collective_profile collectives_h100_sxm{
+    {.name = "h100_sxm",
+     .donor = &h100_sxm,
+     .value = {.launch = 4.69 * us,
+               .hop = 0.761 * us,
+               .simple_wait = 15.9 * us,
+               .link_share = 0.767,
+               .in_network_share = 0.589,
+               .engine_all_reduce_floor = 4.17 * us,
+               .engine_all_reduce_share = 0.629,
+               .host_launch = 21.5 * us},
+     .standard_error = {.launch = 0.075 * us,
+                        .hop = 0.018 * us,
+                        .simple_wait = 0.75 * us,
+                        .link_share = 0.0094,
+                        .in_network_share = 0.026,
+                        .engine_all_reduce_floor = 0.049 * us,
+                        .engine_all_reduce_share = 0.011,
+                        .host_launch = 0.20 * us},
+     .log_sigma = 0.21,
+     .from = &sources::aic_collectives},
+    nvlink_protocols};
+inline constexpr collective_profile collectives_h200_sxm{
+    {.name = "h200_sxm",
+     .donor = &h200_sxm,
+     .value = {.launch = 4.50 * us,
+               .hop = 0.852 * us,
+               .simple_wait = 15.8 * us,
+               .link_share = 0.780,
+               .in_network_share = 0.607,
+               .engine_all_reduce_floor = 4.17 * us,
+               .engine_all_reduce_share = 0.629,
+               .host_launch = 21.5 * us},
+     .standard_error = {.launch = 0.075 * us,
+                        .hop = 0.019 * us,
+                        .simple_wait = 0.75 * us,
+                        .link_share = 0.0097,
+                        .in_network_share = 0.030,
+                        .engine_all_reduce_floor = 0.049 * us,
+                        .engine_all_reduce_share = 0.011,
+                        .host_launch = 0.20 * us},
+     .log_sigma = 0.21,
+     .from = &sources::aic_collectives},
+    nvlink_protocols};
+
+/// NVLink 5, from public tables: the link is twice as quick as Hopper's and reaches the same shares, and everything
+/// that waits takes 1.66(22) times as long, each by 30 % at most of its own (fit_collectives says how that is asked);
+/// so does the barrier of the engines' kernels (6.95 us over 4.17; NCCL's symmetric kernels 3 us over 2.3,
+/// NVIDIA/nccl issue 1940). host_launch is H200's.
+inline constexpr collective_profile collectives_nvlink5{
+    {.name = "NVLink 5",
+     .value = {.launch = 8.20 * us,
+               .hop = 1.20 * us,
+               .simple_wait = 41.7 * us,
+               .link_share = 0.771,
+               .in_network_share = 0.541,
+               .engine_all_reduce_floor = 6.95 * us,
+               .engine_all_reduce_share = 0.629,
+               .host_launch = 21.5 * us},
+     .standard_error = {.launch = 0.69 * us,
+                        .hop = 0.13 * us,
+                        .simple_wait = 3.3 * us,
+                        .link_share = 0.023,
+                        .in_network_share = 0.028,
+                        .engine_all_reduce_floor = 0.20 * us,
+                        .engine_all_reduce_share = 0.011,
+                        .host_launch = 0.0 * us},
+     .log_sigma = 0.21,
+     .from = &sources::nvlink5_public},
+    nvlink_protocols};
+
+/// log_sigma of links by collective_kind, of one fitted profile: 83 to 89 % of the rows that fits without their
+/// operation, their ranks, their engine (measured chips) or their table (NVLink 5) had not seen are inside. The
+/// engines' kernels of NVLink 5 take Hopper's: one version of one engine was seen, and versions differ by that.
+/// docs/validation/coverage.md has the table, tests/property/coverage_recorded.cpp holds it.
+constexpr kind_widths measured_link_widths(const collective_profile& p) {
+  if (&p == &collectives_a100_sxm) return {0.125, 0.19};
+  if (&p == &collectives_h100_sxm) return {0.09, 0.21};
+  if (&p == &collectives_h200_sxm) return {0.115, 0.21};
+  return {0.145, 0.21};
+}
+/// What loans between generations were seen to be off, by the clocks: A100 and Hopper by each other's.
+inline constexpr kind_widths between_generations{0.18, 0.27};
+
+/// A fabric never measured, from its link alone.
+///   NVLink and its like: Hopper's times and shares; those of NVLink 5 where the link is quicker
+///   than 450 GB/s one way. Spread: as between generations.
+///   PCIe: a hop of 1.61 us; NCCL's channels carry 20 GB/s, generation 4's and 5's alike, and never
+///   more than 0.66 of the link; an all-reduce kernel of two ranks waits one hop longer than on
+///   NVLink and reaches 0.6 of the link (rtx6kpro: 0.55; sglang-V100 pull request 2: 0.62).
+///   Spread: 0.27 on tables left out, stated wider, for servers differ.
+///   Infinity Fabric: Hopper's, without additions in a switch, at any rate; spread assumed.
+///   Networks: hop 10 us, the rest as on NVLink, spread assumed.
+/// Tests: a fabric of twice the bandwidth takes half as long in the limit; public tables.
+constexpr collective_profile collective_profile_of(const interconnect& l) {
+  const bool pcie = l.kind == link_kind::pcie;
+  const bool network = l.kind == link_kind::infiniband || l.kind == link_kind::ethernet;
+  const bool amd = l.kind == link_kind::infinity_fabric;
+  if (!pcie && !network && !amd && l.bandwidth.quantity() > 450.0 * GB_per_s) {
+    return collectives_nvlink5;
+  }
+  collective_profile p = collectives_h100_sxm;
+  p.donor = nullptr;
+  p.standard_error = {};
+  p.name = name_of(l.kind);
+  p.from = &sources::nvlink_default;
+  p.log_sigma = between_generations[1];
+  if (amd) {
+    p.value.in_network_share = {};  // no switch adds
+    p.from = &sources::infinity_fabric_borrowed;
+    p.log_sigma = 0.6;
+  } else if (pcie) {
+    p.value.hop = 1.61 * us;
+    p.standard_error.hop = 0.12 * us;
+    // 20.0 GB/s; a link of no bandwidth has no share, and is refused elsewhere.
+    const double channels = 20.0 * GB_per_s / max(l.bandwidth.quantity(), 1.0 * byte_per_s);
+    p.value.link_share = channels < 0.66 ? channels : 0.66;
+    p.standard_error.link_share = 0.033 * p.value.link_share;
+    p.value.in_network_share = {};
+    p.value.engine_all_reduce_floor = p.value.engine_all_reduce_floor + p.value.hop;
+    p.value.engine_all_reduce_share = 0.6;
+    p.protocols = pcie_protocols;
+    p.from = &sources::pcie_public;
+    p.log_sigma = 0.35;
+  } else if (network) {
+    p.value.hop = 10.0 * us;
+    p.value.in_network_share = {};
+    p.from = &sources::network_default;
+    p.log_sigma = 0.6;
+  }
+  return p;
+}
+inline constexpr std::array measured_collective_profiles{
+    &collectives_h100_sxm, &collectives_h200_sxm, &collectives_a100_sxm};
+
+/// The profile fitted to the links of this very machine, or of the same die on the same fabric; null
+/// where nobody measured. Test: a100_sxm_40gb has a100_sxm_80gb's.
+constexpr const collective_profile* measured_collectives(const accelerator& a) {
+  const collective_profile* found = nullptr;
+  for (const collective_profile* p : measured_collective_profiles) {
+    const accelerator& d = *p->donor;
+    const bool same_die = a.architecture == d.architecture && a.sms.value() == d.sms.value();
+    const bool same_fabric =
+        a.fabric.kind == d.fabric.kind && a.fabric.bandwidth.value() == d.fabric.bandwidth.value();
+    if (!same_die || !same_fabric) continue;
+    if (same_machine(a, d)) return p;
+    if (found == nullptr) found = p;
+  }
+  return found;
+}
+
+/// The profile that an accelerator on NVLink is lent: of its generation where one was measured, the machine's own
+/// where only its link is another; A100's on Volta; NVLink 5's on quicker links than Hopper's; else H100's.
+/// Test: h20 and h800_sxm take h100_sxm's, v100_sxm_32gb a100_sxm_80gb's, b200_sxm and vera_rubin_nvl72 NVLink 5's.
+constexpr const collective_profile& nearest_collectives(const accelerator& a) {
+  const collective_profile* found = nullptr;
+  for (const collective_profile* p : measured_collective_profiles) {
+    if (a.architecture != p->donor->architecture) continue;
+    if (found == nullptr || same_machine(a, *p->donor)) found = p;
+  }
+  if (found != nullptr) return *found;
+  if (a.architecture == chip_architecture::volta) return collectives_a100_sxm;
+  return a.fabric.bandwidth.quantity() > 450.0 * GB_per_s ? collectives_nvlink5
+                                                          : collectives_h100_sxm;
+}
+
+/// A lent profile. Its shares hold for any link; what waits takes as many cycles: of the lender's waits those times
+/// the ratio of the two SM clocks, where both are stated. So A100 by H100's is 13 % off where it was 27, and back 14
+/// where it was 41; between H100 and H200 5 to 6 %.
+/// Test: of twice the clock everything that waits takes half as long.
+constexpr collective_profile lent_collectives(const collective_profile& from,
+                                              const accelerator& to) {
+  collective_profile p = from;
+  p.name = to.name;
+  if (from.donor == nullptr) return p;  // fitted to the fabric, on several chips
+  p.standard_error = {};
+  p.from = &sources::lent_links;
+  if (same_machine(to, *from.donor)) p.donor = nullptr;
+  const bool clocks = to.vector.clock.is_stated() && from.donor->vector.clock.is_stated();
+  const double slower = clocks ? from.donor->vector.clock.value() / to.vector.clock.value() : 1.0;
+  for (duration<>* waits : {&p.value.launch, &p.value.hop, &p.value.simple_wait,
+                            &p.value.engine_all_reduce_floor, &p.value.host_launch}) {
+    *waits = slower * *waits;
+  }
+  return p;
+}
+
+/// What a lender's profile states of an accelerator: the lender's own widths; where generations or links differ what
+/// loans were seen to be off, if that is wider: 0.15 of ln of the links' ratio within a generation (assumed, as for
+/// machines).
+constexpr kind_widths lent_link_widths(const collective_profile& from, const accelerator& to) {
+  const bool blackwell = to.architecture == chip_architecture::blackwell ||
+                         to.architecture == chip_architecture::blackwell_ultra;
+  const bool within =
+      from.donor != nullptr ? from.donor->architecture == to.architecture : blackwell;
+  const double link = from.donor != nullptr ? from.donor->fabric.bandwidth.value() : 900e9;
+  const double apart =
+      to.fabric.bandwidth.is_stated() ? math::log(to.fabric.bandwidth.value() / link) : 0.0;
+  kind_widths widths = measured_link_widths(from);
+  for (std::size_t k = 0; k < widths.size(); ++k) {
+    const double loan = within ? (widths[k] > 0.0 ? 0.15 * (apart < 0.0 ? -apart : apart) : 0.0)
+                               : between_generations[k];
+    widths[k] = (std::max)(widths[k], loan);
+  }
+  return widths;
+}
+
+/// log_sigma of links by collective_kind: of its own profile, a lent one, or a default (PCIe: tables left out).
+constexpr kind_widths link_widths_of(const accelerator& a) {
+  if (const collective_profile* own = measured_collectives(a)) return measured_link_widths(*own);
+  if (a.fabric.kind == link_kind::nvlink) return lent_link_widths(nearest_collectives(a), a);
+  if (a.fabric.kind == link_kind::pcie) return {0.35, 0.19};
+  const double any = collective_profile_of(a.fabric).log_sigma;
+  return {any, any};
+}
+
+/// The fitted profile where there is one, else a lent one, else the default of its fabric. A Grace CPU takes 30 us
+/// for a launch: assumed, between the 21.5 of H200's hosts and 38.8 for TensorRT-LLM's smallest
+/// all-reduce on GB200 (TensorRT-LLM pull request 14534).
+constexpr collective_profile collective_profile_of(const accelerator& a) {
+  if (const collective_profile* measured = measured_collectives(a)) return *measured;
+  require_calibrated_kind(a);
+  collective_profile p = a.fabric.kind == link_kind::nvlink
+                             ? lent_collectives(nearest_collectives(a), a)
+                             : collective_profile_of(a.fabric);
+  const kind_widths widths = link_widths_of(a);
+  p.log_sigma = (std::max)(widths[0], widths[1]);
+  if (a.host.kind == link_kind::nvlink_c2c) p.value.host_launch = 30.0 * us;
+  return p;
+}
+
+}  // namespace perfmodel::catalog

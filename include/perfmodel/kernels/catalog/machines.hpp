@@ -1,0 +1,241 @@
+// What five accelerators were seen to reach in matrix products, and what engines add to narrow ones.
+#pragma once
+
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/engine/engine.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ada.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
+#include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/machine_profile.hpp>
+
+namespace perfmodel::catalog {
+
+namespace sources {
+inline constexpr source aic_gemm{
+    basis::measured,
+    "fitted to the GEMM latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) collected"};
+inline constexpr source aic_gemm_and_services{
+    basis::measured,
+    "products: fitted to the GEMM latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) "
+    "collected; the host: to the services there and in InferenceX (December 2025, Apache-2.0)"};
+inline constexpr source services_and_vllm{
+    basis::measured,
+    "products: vllm's, for want of sglang's own rows; the host: fitted to the services in "
+    "ai-dynamo/aiconfigurator 095f58a5 and InferenceX (December 2025, Apache-2.0)"};
+}  // namespace sources
+
+// Printed by tools/fit/fit_gemm.cpp from bf16 rows; a test fits H100 again.
+inline constexpr machine_profile profile_a100_sxm_80gb{
+    .name = "a100_sxm_80gb",
+    .donor = &a100_sxm_80gb,
+    .value = {.matrix_floor = 2.636 * us,
+              .matrix_share = 0.8891,
+              .dram_share = 0.7256,
+              .operand_bandwidth = 8.668 * TB_per_s,
+              .tile_fill = 3.664 * us,
+              .split_cost = 3.794 * us,
+              .power_slowdown = 0.08126,
+              .l2_bandwidth = 3.855 * TB_per_s},
+    .standard_error = {.matrix_floor = 0.2250 * us,
+                       .matrix_share = 0.01018,
+                       .dram_share = 0.004953,
+                       .operand_bandwidth = 0.1435 * TB_per_s,
+                       .tile_fill = 0.2654 * us,
+                       .split_cost = 0.2439 * us,
+                       .power_slowdown = 0.01805,
+                       .l2_bandwidth = 0.030 * TB_per_s},
+    .log_sigma = 0.0766,
+    .from = &sources::aic_gemm};
+inline constexpr machine_profile profile_b200_sxm{
+    .name = "b200_sxm",
+    .donor = &b200_sxm,
+    .value = {.matrix_floor = 2.927 * us,
+              .matrix_share = 0.7398,
+              .dram_share = 0.8431,
+              .operand_bandwidth = 51.18 * TB_per_s,
+              .tile_fill = 0.000 * us,
+              .split_cost = 5.966 * us,
+              .power_slowdown = 0.1377,
+              .l2_bandwidth = 7.066 * TB_per_s},
+    .standard_error = {.matrix_floor = 0.03225 * us,
+                       .matrix_share = 0.007649,
+                       .dram_share = 0.005105,
+                       .operand_bandwidth = 0.4453 * TB_per_s,
+                       .tile_fill = 0.04396 * us,
+                       .split_cost = 0.1643 * us,
+                       .power_slowdown = 0.02265,
+                       .l2_bandwidth = 0.13 * TB_per_s},
+    .log_sigma = 0.0889,
+    .from = &sources::aic_gemm};
+/// What kernels that only stream get from Hopper's L2, printed by tools/fit/fit_elementwise.cpp: fitted
+/// to the small kernels of gpu-benches on GH200, whose die H100 and H200 have. Standard error: 0.08. Attention
+/// gets the l2_bandwidth below.
+inline constexpr bandwidth<> hopper_streaming_l2 = 6.541 * TB_per_s;
+
+inline constexpr machine_profile profile_h100_sxm{
+    .name = "h100_sxm",
+    .donor = &h100_sxm,
+    .value = {.matrix_floor = 2.638 * us,
+              .matrix_share = 0.9399,
+              .dram_share = 0.8661,
+              .operand_bandwidth = 22.90 * TB_per_s,
+              .tile_fill = 0.7949 * us,
+              .split_cost = 4.161 * us,
+              .power_slowdown = 0.2552,
+              .l2_bandwidth = 4.235 * TB_per_s,
+              .streaming_l2_bandwidth = hopper_streaming_l2},
+    .standard_error = {.matrix_floor = 0.03201 * us,
+                       .matrix_share = 0.006830,
+                       .dram_share = 0.003212,
+                       .operand_bandwidth = 0.4074 * TB_per_s,
+                       .tile_fill = 0.05930 * us,
+                       .split_cost = 0.1623 * us,
+                       .power_slowdown = 0.01616,
+                       .l2_bandwidth = 0.11 * TB_per_s},
+    .log_sigma = 0.0628,
+    .from = &sources::aic_gemm};
+inline constexpr machine_profile profile_h200_sxm{
+    .name = "h200_sxm",
+    .donor = &h200_sxm,
+    .value = {.matrix_floor = 2.836 * us,
+              .matrix_share = 0.9248,
+              .dram_share = 0.8579,
+              .operand_bandwidth = 24.89 * TB_per_s,
+              .tile_fill = 0.7779 * us,
+              .split_cost = 3.224 * us,
+              .power_slowdown = 0.2711,
+              .l2_bandwidth = 4.386 * TB_per_s,
+              .streaming_l2_bandwidth = hopper_streaming_l2},
+    .standard_error = {.matrix_floor = 0.03542 * us,
+                       .matrix_share = 0.006760,
+                       .dram_share = 0.003974,
+                       .operand_bandwidth = 0.3837 * TB_per_s,
+                       .tile_fill = 0.06140 * us,
+                       .split_cost = 0.1113 * us,
+                       .power_slowdown = 0.01687,
+                       .l2_bandwidth = 0.10 * TB_per_s},
+    .log_sigma = 0.0648,
+    .from = &sources::aic_gemm};
+inline constexpr machine_profile profile_l40s{
+    .name = "l40s",
+    .donor = &l40s,
+    .value = {.matrix_floor = 1.000 * us,
+              .matrix_share = 0.8690,
+              .dram_share = 0.7641,
+              .operand_bandwidth = 9.623 * TB_per_s,
+              .tile_fill = 2.434 * us,
+              .split_cost = 3.514 * us,
+              .power_slowdown = 0.6226,
+              .l2_bandwidth = 2.599 * TB_per_s},
+    .standard_error = {.matrix_floor = 0.3206 * us,
+                       .matrix_share = 0.01170,
+                       .dram_share = 0.004457,
+                       .operand_bandwidth = 0.2498 * TB_per_s,
+                       .tile_fill = 0.3701 * us,
+                       .split_cost = 0.1978 * us,
+                       .power_slowdown = 0.03276,
+                       .l2_bandwidth = 0.043 * TB_per_s},
+    .log_sigma = 0.113,
+    .from = &sources::aic_gemm};
+
+// What engines add: around products, printed by tools/fit/fit_gemm.cpp; in a model and in a
+// service by fit_engines.cpp, whose standard errors are beside the numbers (docs/laws/engines.md). A number
+// that stays as a library's was not needed: more of them predict services that were held out no better.
+
+/// SM cycles that widening a weight takes: 3.7 instructions of the 128 lanes that an SM issues a clock. Fitted
+/// with TensorRT-LLM's widening_floor to its int8 and int4 weights beside 16-bit activations on A100. Standard
+/// error: 0.0017, of the floor 0.34 us. Taken for kernels of others too: this project's own, for Hopper, is
+/// compiled to 3.8 (int8) and 2.1 (int4) instructions a weight, all told (validation/kernels/weight_only.cu).
+inline constexpr double widening_cycles_of_a_weight = 0.02885;
+
+/// TensorRT-LLM 1.0 and 1.3, over A100, H100, H200, B200 and L40S: fp8, fp8 with block scales,
+/// nvfp4 and SmoothQuant int8. Standard errors: 0.11 us, 0.059 us, 0.18, 0.004, 0.005, 0.019 ns; of the
+/// untuned step 0.027 ns. The tuned one is vLLM's: services on B200 say about as much (docs/laws/calibrated_gemm.md).
+/// Services of four models on H100, H200 and B200.
+inline constexpr engine_profile engine_trtllm{.name = "trtllm",
+                                              .tensor_scale_floor = 9.655 * us,
+                                              .quantise_floor = 2.964 * us,
+                                              .quantise_bytes = 10.12,
+                                              .block_scale_share = 0.6808,
+                                              .mma_block_scale_share = 0.5076,
+                                              .narrow_step = 0.7848 * ns,
+                                              .four_bit_step = 0.7057 * ns,
+                                              .untuned_four_bit_step = 1.975 * ns,
+                                              .widening_floor = 6.778 * us,
+                                              .widening_cycles = widening_cycles_of_a_weight,
+                                              .tensor_scale_share = 0.0,    // 0.037: hidden
+                                              .quantise_share = 1.001,      // 0.13
+                                              .rank_wait = 5.013 * us,      // 0.52
+                                              .request_host = 34.72 * ms,   // 1.6
+                                              .request_iterations = 1.161,  // 0.30
+                                              .prompt_time = 1.175,         // 0.021
+                                              .log_sigma = 0.0909,
+                                              .from = &sources::aic_gemm_and_services};
+/// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8, whose floor is
+/// taken to be that of the others, and on Ada what TensorRT-LLM keeps of the rate. Standard errors: 0.082 us, -,
+/// 0.33, 74, 0.66 us, 0.009, -, 0.024 ns, 0.024 ns.
+/// Services of Llama 3.1 70B and gpt-oss on H200 and B200, versions 0.11 to 0.18.
+inline constexpr engine_profile engine_vllm{.name = "vllm",
+                                            .tensor_scale_floor = 2.698 * us,
+                                            .quantise_floor = 2.698 * us,
+                                            .quantise_bytes = 9.877,
+                                            .quantise_row_cycles = 781.9,
+                                            .lone_row = 14.54 * us,
+                                            .block_scale_share = 0.6807,
+                                            .mma_block_scale_share = 0.5076,
+                                            .narrow_step = 0.8324 * ns,
+                                            .four_bit_step = 0.7057 * ns,
+                                            .widening_cycles = widening_cycles_of_a_weight,
+                                            .step_host = 601.4 * us,      // 18
+                                            .request_host = 7.131 * ms,   // 0.54
+                                            .request_iterations = 2.695,  // 0.10
+                                            .prompt_time = 1.294,         // 0.011
+                                            .run_start = 45.05 * ms,      // 4.2
+                                            .log_sigma = 0.104,
+                                            .from = &sources::aic_gemm_and_services};
+/// vLLM's products; services of DeepSeek-R1, Qwen3-235B and Qwen3.5-397B on H200 and B200.
+inline constexpr engine_profile engine_sglang = [] {
+  engine_profile e = engine_vllm;
+  e.name = "sglang";
+  e.quantise_share = 0.0;        // 0.22: fused, and not told from 0
+  e.step_host = 2972.0 * us;     // 120
+  e.sequence_host = 9.708 * us;  // 4.1
+  e.request_host = {};           // 13 ms: not told
+  e.request_iterations = 2.899;  // 0.68
+  e.prompt_time = 1.389;         // 0.061
+  e.run_start = 855.4 * ms;      // 100
+  e.from = &sources::services_and_vllm;
+  return e;
+}();
+inline constexpr engine_profile engine_none{.widening_cycles = widening_cycles_of_a_weight};
+
+/// Test: find_engine names each of them; sglang's has vllm's products.
+constexpr const engine_profile& engine_profile_of(engine e) {
+  constexpr const engine_profile* all[] = {&engine_none, &engine_vllm, &engine_sglang,
+                                           &engine_trtllm};
+  return *perfmodel::detail::entry_of(all, e, "engine");
+}
+
+/// The same of a name; null for one that is not known.
+constexpr const engine_profile* find_engine(std::string_view name) {
+  const std::optional<engine> e = perfmodel::find_engine(name);
+  return e ? &engine_profile_of(*e) : nullptr;
+}
+
+/// Copies of the weights that the published benchmark of an engine's matrix products read in turn:
+/// TensorRT-LLM's as many as exceed the L2, at most 5; vLLM's and SGLang's 6, and vLLM's 1 in
+/// nvfp4. To be given as weight_copies where such a measurement is predicted; in a model weights
+/// are cold. Source: ai-dynamo/aiconfigurator, collector/{trtllm,vllm,sglang}/collect_gemm.py.
+constexpr double benchmark_weight_copies(engine e, const bytes<>& weights, number_format format,
+                                         const accelerator& a) {
+  if (e == engine::trtllm) {
+    const double exceed = a.l2.capacity.value() / weights.value();
+    double copies = 1.0;
+    while (copies < exceed && copies < 5.0) copies += 1.0;
+    return copies;
+  }
+  return e == engine::vllm && format == number_format::fp4 ? 1.0 : 6.0;
+}
+
+}  // namespace perfmodel::catalog

@@ -1,0 +1,283 @@
+// The profiles of any NVIDIA GPU and of AMD's CDNA 3 and 4: its own where it was measured, else a
+// relative's, by the facts of the two.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <perfmodel/kernels/catalog/amd.hpp>
+#include <perfmodel/kernels/catalog/attention.hpp>
+#include <perfmodel/kernels/catalog/experts.hpp>
+#include <perfmodel/kernels/catalog/machines.hpp>
+#include <perfmodel/kernels/catalog/workstation.hpp>
+
+namespace perfmodel::catalog {
+
+namespace sources {
+inline constexpr source transferred_gemm{
+    basis::transferred, "the GEMM profile of the nearest measured accelerator, by architecture"};
+inline constexpr source transferred_attention{
+    basis::transferred,
+    "the attention profile of the nearest measured accelerator, by architecture"};
+inline constexpr source moe_elsewhere{
+    basis::transferred,
+    "the libraries' numbers from H100, H200 and B200, the machine's own shares"};
+}  // namespace sources
+
+/// A machine whose products and attention were measured; of AMD's the products and experts alone.
+struct measured_machine {
+  const machine_profile* machine;
+  const attention_profile* attention;
+
+  constexpr const accelerator& device() const { return *machine->donor; }
+};
+inline constexpr measured_machine measured_a100{&profile_a100_sxm_80gb, &attention_a100_sxm};
+inline constexpr measured_machine measured_h100{&profile_h100_sxm, &attention_h100_sxm};
+inline constexpr measured_machine measured_h200{&profile_h200_sxm, &attention_h200_sxm};
+inline constexpr measured_machine measured_b200{&profile_b200_sxm, &attention_b200_sxm};
+inline constexpr measured_machine measured_l40s{&profile_l40s, &attention_l40s};
+inline constexpr std::array measured_machines{&measured_a100, &measured_h100, &measured_h200,
+                                              &measured_b200, &measured_l40s};
+/// Its products alone; its attention is L40S's.
+inline constexpr measured_machine measured_rtx_pro_6000{&profile_rtx_pro_6000,
+                                                        &attention_rtx_pro_6000};
+inline constexpr measured_machine measured_mi300x{&profile_mi300x, &attention_mi300x};
+inline constexpr measured_machine measured_mi355x{&profile_mi355x, &attention_mi355x};
+inline constexpr std::array measured_amd{&measured_mi300x, &measured_mi355x};
+
+/// CDNA 3 and 4, whose tuned kernels were published.
+constexpr bool is_measured_amd(const accelerator& a) {
+  return a.architecture == chip_architecture::cdna3 || a.architecture == chip_architecture::cdna4;
+}
+
+/// Whether a profile can be lent at all: kernels of one kind of machine say nothing of another's.
+constexpr bool can_be_calibrated(const accelerator& a) {
+  return facts_of(a.architecture).kind == machine_kind::gpu_nvidia || is_measured_amd(a);
+}
+/// Errors: inconsistent, for a machine of a kind that nobody measured.
+constexpr void require_calibrated_kind(const accelerator& a) {
+  if (!can_be_calibrated(a)) {
+    perfmodel::detail::no_calibration(a.name.c_str(), name_of(facts_of(a.architecture).kind));
+  }
+}
+
+/// Whether kernels run alike on both: the same die at the same peaks, clock, caches, memory speed and
+/// power. The name, the price, the links, the size of the memory and fp64, which no model runs in, may
+/// differ. Test: h800_sxm is h100_sxm, and h100_sxm with another fp8 peak is not.
+constexpr bool same_machine(const accelerator& a, const accelerator& b) {
+  const auto peaks = [](const compute_unit& x, const compute_unit& y) {
+    return std::ranges::all_of(all_formats, [&](number_format f) {
+      return f == fp64 || x.peak[f].value() == y.peak[f].value();
+    });
+  };
+  return a.architecture == b.architecture && a.sms.value() == b.sms.value() &&
+         a.vector.clock.value() == b.vector.clock.value() && peaks(a.matrix, b.matrix) &&
+         peaks(a.vector, b.vector) && a.l2.capacity.value() == b.l2.capacity.value() &&
+         a.l2.bandwidth.value() == b.l2.bandwidth.value() &&
+         a.instruction_rows.value() == b.instruction_rows.value() &&
+         a.l2_partitions.value() == b.l2_partitions.value() &&
+         a.special_functions.value() == b.special_functions.value() &&
+         a.dram.bandwidth.value() == b.dram.bandwidth.value() && a.tdp.value() == b.tdp.value();
+}
+
+/// The measured machine that an accelerator is; null where it is none of them.
+constexpr const measured_machine* measured_as(const accelerator& a) {
+  for (const measured_machine* m : measured_machines) {
+    if (same_machine(a, m->device())) return m;
+  }
+  for (const measured_machine* m : measured_amd) {
+    if (same_machine(a, m->device())) return m;
+  }
+  return same_machine(a, measured_rtx_pro_6000.device()) ? &measured_rtx_pro_6000 : nullptr;
+}
+
+/// The measured machines that an architecture may borrow from, the nearest first.
+constexpr std::array<const measured_machine*, 3> relatives_of(chip_architecture a) {
+  switch (a) {
+    case chip_architecture::volta:
+    case chip_architecture::ampere: return {&measured_a100, &measured_l40s, &measured_h100};
+    case chip_architecture::blackwell:
+    case chip_architecture::blackwell_ultra:
+    case chip_architecture::rubin:
+    case chip_architecture::rubin_ultra: return {&measured_b200, &measured_h200, &measured_h100};
+    case chip_architecture::blackwell_rtx:
+      return {&measured_rtx_pro_6000, &measured_l40s, &measured_a100};
+    case chip_architecture::hopper: return {&measured_h100, &measured_h200, &measured_a100};
+    case chip_architecture::cdna3: return {&measured_mi300x, &measured_mi355x, &measured_mi355x};
+    case chip_architecture::cdna4: return {&measured_mi355x, &measured_mi300x, &measured_mi300x};
+    default: return {&measured_l40s, &measured_a100, &measured_h100};
+  }
+}
+
+/// GeForce, whose matrix units add up in fp32 at half rate: 8-bit integers run at four times that. Neither
+/// power nor ECC holds it back as they do L40S.
+constexpr bool is_geforce(const accelerator& a) {
+  return a.matrix.peak.int8.value() > 3.0 * a.matrix.peak.bf16.value() &&
+         a.matrix.peak.bf16.value() > 0.0 &&
+         (a.architecture == chip_architecture::ada ||
+          a.architecture == chip_architecture::ampere_rtx ||
+          a.architecture == chip_architecture::blackwell_rtx);
+}
+
+/// The first of the relatives, for one that is that itself the next.
+constexpr const measured_machine& nearest_relative_of(const accelerator& a) {
+  require_calibrated_kind(a);
+  const auto relatives = relatives_of(a.architecture);
+  return same_machine(a, relatives[0]->device()) ? *relatives[1] : *relatives[0];
+}
+
+/// The machine whose products an accelerator is given that has none of its own; for one that was measured,
+/// the nearest other. GeForce takes RTX PRO 6000's.
+/// Test: h20 takes h100_sxm's, gb200 b200_sxm's, rtx_4090 rtx_pro_6000's, l4 l40s's; h100_sxm without its own,
+/// h200's.
+constexpr const measured_machine& donor_of(const accelerator& a) {
+  const measured_machine& nearest = nearest_relative_of(a);
+  return is_geforce(a) ? measured_rtx_pro_6000 : nearest;
+}
+
+/// Whether their kernels are of one generation.
+constexpr bool same_generation(const accelerator& a, const accelerator& donor) {
+  return a.architecture == donor.architecture ||
+         (a.architecture == chip_architecture::blackwell_ultra &&
+          donor.architecture == chip_architecture::blackwell);
+}
+
+/// How far apart two machines are: the largest |ln| of the ratios of their dense 16-bit peaks, of
+/// their DRAM bandwidths and of their SMs x clock, of those that both state.
+/// Test: 0.36 between H100 and H200, 0.82 between H200 and B200.
+constexpr double machine_distance(const accelerator& a, const accelerator& b) {
+  double most = 0.0;
+  const auto consider = [&most](double x, double y) {
+    if (!(x > 0.0 && y > 0.0)) return;
+    const double apart = math::log(x / y);
+    most = (std::max)(most, apart < 0.0 ? -apart : apart);
+  };
+  const auto peak16 = [](const accelerator& x) {
+    return (std::max)(x.matrix.peak.bf16.value(), x.matrix.peak.fp16.value());
+  };
+  consider(peak16(a), peak16(b));
+  consider(a.dram.bandwidth.value(), b.dram.bandwidth.value());
+  consider(a.sms.value() * a.vector.clock.value(), b.sms.value() * b.vector.clock.value());
+  return most;
+}
+
+/// What a width between generations grows by where two machines are further apart than the nearest that were
+/// measured: 0.3 for each e-fold of their distance beyond 0.87, the median over ten loans among A100, Hopper, L40S and
+/// B200 (0.25 to 0.35 without those to one of them).
+constexpr double beyond_neighbours(const accelerator& a, const accelerator& donor) {
+  return 0.3 * (std::max)(0.0, machine_distance(a, donor) - 0.87);
+}
+
+/// log_sigma that a loan of products states where the donor's own width is no wider: 80 % of what was seen where each
+/// measured machine was predicted from another lie within it. 0.09 within a generation (H100 and H200), and beyond
+/// their distance 0.15 of it. 0.13 between generations (A100, L40S and B200 by their nearest), and more beyond
+/// their distance. Among AMD's 0.21 (MI355X by MI300X's); within a generation none was seen, and no less is taken.
+/// docs/validation/loans.md has the tables.
+constexpr double transfer_log_sigma(const accelerator& a, const accelerator& donor) {
+  if (is_measured_amd(a)) return 0.21;
+  const double apart = machine_distance(a, donor);
+  if (same_generation(a, donor)) return (std::max)(0.09, 0.15 * apart);
+  return 0.13 + beyond_neighbours(a, donor);
+}
+/// The same of attention: between generations prompts 0.17; decode 0.53, which is B200 by H200's alone, but 0.095
+/// where both run FlashAttention-2 (A100 by L40S's and back: what tells them apart is in the law), and more with
+/// the distance as products. Of AMD's attention no loan was measured: that of products.
+constexpr double attention_transfer_log_sigma(const accelerator& a, const accelerator& donor,
+                                              bool of_prompts) {
+  const double any = transfer_log_sigma(a, donor);
+  if (same_generation(a, donor) || is_measured_amd(a)) return any;
+  const auto older = [](const accelerator& x) { return instruction_rows_of(x) < 64.0; };
+  if (!of_prompts && older(donor) && older(a)) return 0.095 + beyond_neighbours(a, donor);
+  return (std::max)(any, of_prompts ? 0.17 : 0.53);
+}
+/// What a loan adds, in quadrature, for a format that the donor was not measured in: 72 to 87 % are inside of products
+/// in fp8, nvfp4 and int8 and of caches in fp8, and 53 % of fp8 in blocks on L40S.
+inline constexpr double unseen_format_log_sigma = 0.13;
+
+constexpr double in_quadrature(double a, double b) {
+  return math::sqrt(a * a + b * b);
+}
+
+/// The profile of another machine, the nearest where none is named: its shares and floors as they are, bandwidths of
+/// caches by SMs x clock, and the slowdown that its energy per FLOP (power limit over dense bf16 peak) means
+/// at the accelerator's own. Errors: a kind of machine that nobody measured.
+constexpr machine_profile transferred_machine_profile(const accelerator& a,
+                                                      const measured_machine& from) {
+  const accelerator& donor = from.device();
+  machine_profile p = *from.machine;
+  if (a.sms.is_stated() && a.vector.clock.is_stated()) {
+    const auto sm_cycles = [](const accelerator& x) {
+      return x.sms.value() * x.vector.clock.value();
+    };
+    const double cycles = sm_cycles(a) / sm_cycles(donor);
+    p.value.operand_bandwidth *= cycles;
+    for (auto* l2 : {&p.value.l2_bandwidth, &p.value.streaming_l2_bandwidth}) {
+      if (*l2) **l2 *= cycles;
+    }
+  }
+  const peak_rates& peaks = a.matrix.peak;
+  if (a.tdp.is_stated() && (peaks.bf16.is_stated() || peaks.fp16.is_stated())) {
+    const auto joule_per_flop = [](const accelerator& x) {
+      return x.tdp.value() / (std::max)(x.matrix.peak.bf16.value(), x.matrix.peak.fp16.value());
+    };
+    const double slower =
+        (1.0 + p.value.power_slowdown) * joule_per_flop(donor) / joule_per_flop(a) - 1.0;
+    p.value.power_slowdown = slower > 0.0 ? slower : 0.0;
+  }
+  p.name = a.name;
+  p.log_sigma = (std::max)(p.log_sigma, transfer_log_sigma(a, donor));
+  p.from = &sources::transferred_gemm;
+  return p;
+}
+constexpr machine_profile transferred_machine_profile(const accelerator& a) {
+  return transferred_machine_profile(a, donor_of(a));
+}
+
+/// Its own, or a relative's.
+constexpr machine_profile machine_profile_of(const accelerator& a) {
+  const measured_machine* own = measured_as(a);
+  return own != nullptr ? *own->machine : transferred_machine_profile(a);
+}
+
+/// The attention profile of the nearest other machine: its times, rate and shares as they are (scaled
+/// by the clock they predicted worse); the L2 as the transferred machine profile has it.
+constexpr attention_profile transferred_attention_profile(const accelerator& a) {
+  const measured_machine& donor = nearest_relative_of(a);
+  attention_profile p = *donor.attention;
+  p.name = a.name;
+  p.value.l2_bandwidth = {};
+  for (const bool of_prompts : {false, true}) {
+    p.log_sigma =
+        (std::max)(p.log_sigma, attention_transfer_log_sigma(a, donor.device(), of_prompts));
+  }
+  if (p.from->how != basis::assumed) p.from = &sources::transferred_attention;
+  return p;
+}
+
+/// Its own, or a relative's.
+constexpr attention_profile attention_profile_of(const accelerator& a) {
+  const measured_machine* own = measured_as(a);
+  return own != nullptr ? *own->attention : transferred_attention_profile(a);
+}
+
+/// log_sigma of expert blocks between generations: 76 to 83 % of the rows of A100 and B200 are inside, by Triton's
+/// numbers from Hopper and the shares of their nearest relative.
+inline constexpr double lent_experts_log_sigma = 0.3;
+
+/// The machine profile of an accelerator, as expert kernels reach it. Triton's and CUTLASS's numbers come
+/// from H100 and H200, TensorRT-LLM's from two shapes on B200: elsewhere they are on loan. AITER's stand in the same
+/// tables as its products.
+constexpr machine_profile moe_profile_of(const accelerator& a) {
+  machine_profile p = machine_profile_of(a);
+  const measured_machine* own = measured_as(a);
+  if (is_measured_amd(a)) {
+    p.log_sigma = aiter_experts_log_sigma;
+    p.from = own != nullptr ? &sources::aiter_moe : &sources::moe_elsewhere;
+    return p;
+  }
+  const bool seen = own == &measured_h100 || own == &measured_h200;
+  p.log_sigma = seen ? 0.096 : lent_experts_log_sigma;
+  p.from = seen ? &sources::aic_moe : &sources::moe_elsewhere;
+  return p;
+}
+
+}  // namespace perfmodel::catalog

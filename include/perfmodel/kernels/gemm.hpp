@@ -1,0 +1,350 @@
+// How long a matrix product takes on a real machine: tiles, waves, operand feed, DRAM, power.
+#pragma once
+
+#include <perfmodel/core/estimate.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/kernels/machine_profile.hpp>
+#include <perfmodel/operators/gemm.hpp>
+#include <perfmodel/scalar/math.hpp>
+
+// What of a matrix product's time does not depend on how many rows it has: rates of the machine, tiles.
+
+namespace perfmodel::detail {
+
+/// An output tile of one thread block, and the names of its two schedules in a derivation.
+struct output_tile {
+  double rows, columns;
+  const char* waves;
+  const char* step;
+  const char* parts;
+  const char* whole;
+  const char* split;
+};
+inline constexpr std::array<output_tile, 3> output_tiles = {{
+    {64, 64, "waves of 64x64 tiles", "time per k of 64x64", "parts of k of 64x64", "64x64 tiles",
+     "64x64 tiles over split k"},
+    {128, 128, "waves of 128x128 tiles", "time per k of 128x128", "parts of k of 128x128",
+     "128x128 tiles", "128x128 tiles over split k"},
+    {256, 128, "waves of 256x128 tiles", "time per k of 256x128", "parts of k of 256x128",
+     "256x128 tiles", "256x128 tiles over split k"},
+}};
+inline constexpr double least_split_depth = 64;          ///< of k; one step of a tile's main loop
+inline constexpr double filled_results = 128.0 * 128.0;  ///< of a tile that tile_fill is of
+
+/// What the formats of a product and its engine's kernels decide. An engine narrows 16-bit
+/// activations while it runs: with a scale per tensor or per row it must find that first. Kernels of narrow
+/// formats do not split k where they have block scales, nor by instructions of 64 rows (wgmma, tcgen05).
+template <Scalar T>
+struct product_path {
+  flop_rate<T> matrix{};  ///< of the chip
+  duration<T> quantise_launches{};
+  bool quantises = false;
+  bool finds_scale = false;  ///< of all of a tensor or a row: kernels read every activation first
+  bool splits = true;        ///< whether the kernels may split k over SMs
+  bool fills_by_size =
+      false;  ///< kernels by large instructions write a tile while they multiply the next
+  bool has_least_step = false;
+  duration<T> least_step{};     ///< of a k of any tile
+  duration<T> replayed_step{};  ///< the same in a benchmark, whose kernels nobody may have tuned
+  duration<T> widening_launch{};
+  duration<T> widening{};  ///< of a weight, by one SM
+};
+
+template <Scalar T>
+constexpr product_path<T> product_path_of(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                          number_format format,
+                                          const basic_machine_parameters<T>& machine,
+                                          const basic_engine_profile<T>& engine) {
+  const bool narrow = bits_of(format) < 16.0;
+  const bool block_scaled = g.weights.group.has_value();
+  const bool finds_scale = format == number_format::fp8 && !block_scaled;
+  const bool by_matrix_units =
+      format == number_format::fp8 && facts_of(a.architecture).scales_blocks;
+  const bool large_instructions = lower(instruction_rows_of(a)) >= 64.0;
+  T share = machine.matrix_share;
+  if (narrow && block_scaled && !by_matrix_units) {
+    share = share * (large_instructions ? engine.block_scale_share : engine.mma_block_scale_share);
+  }
+  product_path<T> p;
+  p.matrix = named("matrix rate", share * peak(a, format));
+  p.quantise_launches = finds_scale ? engine.tensor_scale_floor : engine.quantise_floor;
+  p.quantises = narrow && upper(p.quantise_launches.value()) > 0.0;
+  p.finds_scale = finds_scale;
+  const bool widens = g.weights.bits() < bits_of(format);
+  p.splits = !(narrow && (block_scaled || large_instructions)) && !widens;
+  p.fills_by_size = large_instructions;
+  if (narrow && large_instructions) {
+    const bool four_bits = format == number_format::fp4;
+    p.least_step = four_bits ? engine.four_bit_step : engine.narrow_step;
+    p.replayed_step = four_bits ? max(p.least_step, engine.untuned_four_bit_step) : p.least_step;
+    p.has_least_step = upper(p.replayed_step.value()) > 0.0;
+  }
+  if (widens) p.widening_launch = engine.widening_floor;
+  if (widens && upper(engine.widening_cycles) > 0.0) {
+    p.widening = engine.widening_cycles / positive("vector.clock", a.vector.clock.quantity());
+  }
+  return p;
+}
+
+/// What one SM does in its time.
+template <Scalar T>
+struct sm_rates {
+  T count{};
+  flop_rate<T> matrix{};
+  bandwidth<T> operands{};
+  duration<T> widening{};  ///< of one weight
+};
+
+/// What of a product is the same for any number of rows: the rates of the chip, and the bytes of elements.
+template <Scalar T>
+struct product_rates {
+  product_path<T> path{};
+  bandwidth<T> dram{};
+  sm_rates<T> sm{};
+  T instruction_rows{};
+  std::array<T, 3> column_tiles{};            ///< of each of output_tiles
+  std::array<bytes<T>, 3> column_operands{};  ///< the weights of a tile, of each k
+  bytes<> activation{}, weight{}, output{};
+};
+
+template <Scalar T>
+constexpr product_rates<T> rates_of_product(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                            const basic_machine_parameters<T>& machine,
+                                            const basic_engine_profile<T>& engine) {
+  using math::ceil;
+  product_rates<T> r;
+  r.path = product_path_of(a, g, wider(g.format, g.weights.format), machine, engine);
+  r.dram = named("DRAM rate",
+                 machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity()));
+  r.instruction_rows = instruction_rows_of(a);
+  const T sms = count("sms", a.sms.value());
+  const bandwidth<T> operands = positive("operand_bandwidth", machine.operand_bandwidth);
+  r.sm = {sms, r.path.matrix / sms, operands / sms, r.path.widening};
+  r.activation = bytes_of(g.format);
+  r.weight = bytes_of(g.weights);
+  for (std::size_t i = 0; i < output_tiles.size(); ++i) {
+    r.column_tiles[i] = ceil(g.n / T(output_tiles[i].columns));
+    r.column_operands[i] = lift<T>(output_tiles[i].columns * r.weight);
+  }
+  r.output = bytes_of(g.output);
+  return r;
+}
+
+}  // namespace perfmodel::detail
+
+namespace perfmodel {
+
+/// The machine, and whose kernels quantise; a plain library's do not.
+template <Scalar T = double>
+struct basic_gemm_calibration {
+  basic_machine_parameters<T> machine{};
+  basic_engine_profile<T> engine{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("machine", s.machine...);
+    f("engine", s.engine...);
+  }
+};
+using gemm_calibration = basic_gemm_calibration<>;
+
+namespace detail {
+
+/// ceil(tiles / SMs).
+template <Scalar T>
+constexpr T waves_of(const T& tiles, const T& sms) {
+  using math::ceil;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (tiles <= sms) return T(1.0);
+  }
+  return ceil(tiles / sms);
+}
+
+/// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications, the
+/// arrival of its operands, the widening of its weights on the vector units or what a kernel takes for any
+/// step, and a fill: tile_fill, or by large instructions in proportion to its results. Too few tiles: k is split until
+/// all SMs work, at a cost, each part with a fill of 128 x 128 or more, and with partial sums to add.
+template <Scalar T>
+constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_parameters<T>& machine,
+                                 const product_rates<T>& r, const T& worked_rows,
+                                 const duration<T>& least_step, std::size_t tile) {
+  using math::ceil;
+  using math::floor;
+  const output_tile& t = output_tiles[tile];
+  const sm_rates<T>& sm = r.sm;
+  const T grid = ceil(g.m / T(t.rows)) * r.column_tiles[tile];
+  const T waves = named(t.waves, waves_of(grid, sm.count));
+  const bytes<T> operands = scalar_min(g.m, T(t.rows)) * r.activation + r.column_operands[tile];
+  const T rows = scalar_min(worked_rows, T(t.rows));
+  const flops<T> multiplications = 2.0 * rows * (t.columns * flop);
+  duration<T> longest =
+      max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands));
+  if (upper(sm.widening.value()) > 0.0) {
+    longest = max(longest, duration<T>(t.columns * sm.widening));
+  }
+  if (r.path.has_least_step) longest = max(longest, least_step);
+  const duration<T> step = named(t.step, longest);
+  const duration<T> fill =
+      r.path.fills_by_size ? duration<T>(rows * (t.columns / filled_results) * machine.tile_fill)
+                           : machine.tile_fill;
+  const duration<T> whole = named(t.whole, waves * (g.k * step + fill));
+  if (!r.path.splits) return whole;
+  // As many as SMs are free for; where k allows fewer, so many that each is a step deep in the mean.
+  if constexpr (std::is_floating_point_v<T>) {
+    if (2.0 * grid > sm.count) return whole;  // one part is no quicker; a derivation shows both
+  }
+  const T fitting = floor(T(sm.count / grid));
+  const T parts =
+      named(t.parts, scalar_max(T(1.0), scalar_min(fitting, T(g.k / T(least_split_depth)))));
+  const bytes<T> sums = g.m * g.n * parts * bytes_of(number_format::fp32);
+  const duration<T> split = waves * (g.k / parts * step + max(fill, machine.tile_fill)) +
+                            machine.split_cost + sums / machine.operand_bandwidth;
+  return min(whole, named(t.split, split));
+}
+
+/// The quickest of the tiles, with rows padded to whole matrix instructions.
+template <Scalar T>
+constexpr duration<T> compute_time(const basic_gemm<T>& g,
+                                   const basic_machine_parameters<T>& machine,
+                                   const product_rates<T>& r, const duration<T>& least_step) {
+  using math::ceil;
+  const T worked_rows = ceil(g.m / r.instruction_rows) * r.instruction_rows;
+  duration<T> least = tiled_time(g, machine, r, worked_rows, least_step, 0);
+  for (std::size_t i = 1; i < output_tiles.size(); ++i) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const output_tile& before = output_tiles[i - 1];
+      if (g.m <= before.rows && before.columns == output_tiles[i].columns) continue;  // the same
+    }
+    least = min(least, tiled_time(g, machine, r, worked_rows, least_step, i));
+  }
+  return least;
+}
+
+/// Half of a working set of this many times the L2 is still found there when it is read in turn.
+inline constexpr double l2_room = 1.1;
+
+/// DRAM traffic, but for weights that stayed in L2, which come from there where that is quicker (as
+/// quick as operands where l2_bandwidth is not known). An engine's results are 16 bit.
+template <Scalar T>
+constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                  const basic_traffic<T>& traffic,
+                                  const basic_machine_parameters<T>& machine,
+                                  const product_rates<T>& r, const basic_call_conditions<T>& c) {
+  const bandwidth<T>& dram = r.dram;
+  bytes<T> written = traffic.written;
+  if (r.path.quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
+  const duration<T> all = (traffic.read + written) / dram;
+  if (c.cache == cache_state::cold || !a.l2.capacity.is_stated()) return all;
+  const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
+  const bytes<T> room = l2_room / l2_partitions_of(a) * a.l2.capacity.quantity();
+  const T warm = named("warm share", resident(bytes<T>(c.weight_copies * weights), room));
+  const bandwidth<T> l2 = machine.l2_bandwidth.value_or(machine.operand_bandwidth);
+  const duration<T> from_dram = weights / dram;
+  const duration<T> from_l2 = min(duration<T>(weights / l2), from_dram);
+  return all - warm * (from_dram - from_l2);
+}
+
+/// Launches, and reading 16-bit activations and writing narrow ones at DRAM speed; where scales are not of
+/// blocks, all passes over the activations at the L2's where that is longer, and a thread block for each row.
+template <Scalar T>
+constexpr duration<T> quantise_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                    const basic_machine_parameters<T>& machine,
+                                    const basic_engine_profile<T>& engine,
+                                    const product_rates<T>& r) {
+  const T activations = g.m * g.k;
+  duration<T> moved = activations * lift<T>(2.0 * byte + r.activation) / r.dram;
+  if (r.path.finds_scale) {
+    const bandwidth<T> l2 = machine.l2_bandwidth.value_or(machine.operand_bandwidth);
+    moved = max(moved, duration<T>(activations * engine.quantise_bytes * lift<T>(byte) / l2));
+    if (upper(engine.quantise_row_cycles) > 0.0) {
+      const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
+      moved += g.m * engine.quantise_row_cycles / (a.sms.value() * clock);
+    }
+  }
+  return r.path.quantise_launches + moved;
+}
+
+/// A part that is hidden under a longer one still costs: max + min^2 / (3 max), whose slope has no
+/// jump where the two are equal.
+template <Scalar T>
+constexpr duration<T> mostly_overlapped(const duration<T>& a, const duration<T>& b) {
+  const duration<T> longer = max(a, b);
+  const duration<T> shorter = min(a, b);
+  return longer + shorter / longer * shorter / 3.0;
+}
+
+inline constexpr duration<> power_settles = duration<>::from_value(1e-3);
+
+/// What a product that takes t takes with power, t + s dense^2 / (t + settles), is least where t + settles is
+/// sqrt(s) dense: quicker memory than that saves nothing. At a slowdown s of at most 1 no t is below it.
+template <Scalar T>
+constexpr duration<T> paced_by_power(const duration<T>& t, const duration<T>& dense,
+                                     const T& slowdown) {
+  using math::sqrt;
+  if (!(upper(slowdown) > 1.0)) return t;
+  return max(t, duration<T>(sqrt(slowdown) * dense - lift<T>(power_settles)));
+}
+
+/// The time of a valid product, whose parts are added to `terms`.
+template <Scalar T, class Terms>
+constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                      const product_rates<T>& r, const product_needs<T>& needs,
+                                      const basic_machine_parameters<T>& machine,
+                                      const basic_engine_profile<T>& engine,
+                                      const basic_call_conditions<T>& conditions, Terms&& terms) {
+  const product_path<T>& path = r.path;
+  const bool in_a_model = conditions.cache == cache_state::cold;  // not replayed alone
+  const duration<T> compute =
+      terms.add(limiter::compute, "compute",
+                compute_time(g, machine, r, in_a_model ? path.least_step : path.replayed_step));
+  const duration<T> memory =
+      terms.add(limiter::memory, "memory", memory_time(a, g, needs.dram, machine, r, conditions));
+  const duration<T> overlapped = named("overlapped", mostly_overlapped(compute, memory));
+  const duration<T> dense = named("dense time", needs.matrix_flop / path.matrix);
+  const duration<T> paced = paced_by_power(overlapped, dense, machine.power_slowdown);
+  const duration<T> slowed = terms.add(
+      limiter::compute, "power",
+      machine.power_slowdown * (dense / (paced + power_settles)) * dense + (paced - overlapped));
+  const duration<T> launch =
+      terms.add(limiter::launch, "launch", machine.matrix_floor + path.widening_launch);
+  duration<T> time = launch + overlapped + slowed;
+  if (path.quantises) {
+    duration<T> quantise = quantise_time(a, g, machine, engine, r);
+    if (in_a_model) {
+      quantise = (path.finds_scale ? engine.tensor_scale_share : engine.quantise_share) * quantise;
+    } else if (path.finds_scale && facts_of(a.architecture).scales_blocks) {
+      quantise += scalar_max(T(0.0), scalar_min(T(1.0), T(2.0 - g.m))) * engine.lone_row;
+    }
+    time += terms.add(limiter::launch, "quantise", quantise);
+  }
+  return named("time", time);
+}
+
+}  // namespace detail
+
+/// Sources: tiles and waves, NVIDIA "Matrix Multiplication Background User's Guide", sections 4 and
+/// 5; split-k, CUTLASS "Efficient GEMM in CUDA"; the forms of the overlap and of the slowdown by
+/// power are this project's own, chosen on measurements (docs/laws/calibrated_gemm.md).
+/// Leaves out: the library's choice among its kernels, clocks other than the fitted card's.
+/// Errors: as demand_of(gemm); an operand_bandwidth of 0; a format the accelerator lacks; facts that
+/// neither it nor its architecture states. The calibration is valid already: see calibrated_for.
+/// Tests: never below the bound for shares up to 1 and cold weights; one wave more costs one tile; a larger
+/// product, or less bandwidth, is never quicker, but by less than 1 % where more rows or columns leave SMs for
+/// fewer parts of k, and so fewer partial sums.
+template <Scalar T>
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
+                                                const basic_gemm<T>& g,
+                                                const basic_gemm_calibration<T>& c,
+                                                const basic_call_conditions<T>& conditions = {}) {
+  const basic_demand<T> d = demand_of(g);
+  basic_estimate<T> e;
+  e.time =
+      detail::time_of_product(a, g, detail::rates_of_product(a, g, c.machine, c.engine),
+                              {d.matrix_flop, d.dram}, c.machine, c.engine, conditions, e.terms);
+  e.limiter = e.terms.limiting();
+  e.mfu = d.matrix_flop / peak(a, d.format) / e.time;
+  e.mbu = d.dram.total() / a.dram.bandwidth.quantity() / e.time;
+  return e;
+}
+
+}  // namespace perfmodel

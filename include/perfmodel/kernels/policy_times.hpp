@@ -1,0 +1,193 @@
+// What each operator takes under the calibration of an accelerator: its estimate, or its time alone.
+#pragma once
+
+#include <concepts>
+#include <perfmodel/kernels/attention.hpp>
+#include <perfmodel/kernels/elementwise.hpp>
+#include <perfmodel/kernels/gemm.hpp>
+#include <perfmodel/kernels/moe.hpp>
+#include <perfmodel/operators/embedding.hpp>
+#include <perfmodel/operators/swiglu.hpp>
+
+namespace perfmodel {
+
+template <Scalar T>
+struct basic_calibrated;
+
+namespace detail {
+
+template <Scalar T>
+constexpr basic_gemm_calibration<T> calibration_for(const basic_gemm<T>&,
+                                                    const basic_calibrated<T>& c) {
+  return {c.machine, c.engine};
+}
+template <Scalar T, class Streamed>
+  requires requires(const basic_accelerator<T>& a, const Streamed& x,
+                    const basic_streaming_calibration<T>& c) {
+    calibrated_estimate(a, x, c);
+  }
+constexpr basic_streaming_calibration<T> calibration_for(const Streamed&,
+                                                         const basic_calibrated<T>& c) {
+  basic_memory_bound_kernels<T> k;
+  k.kernel_time = c.kernel_time;
+  return {c.machine, k};
+}
+template <Scalar T, class Attention>
+constexpr attention_silicon<T> silicon_for(const Attention& x, const basic_calibrated<T>& c) {
+  return {c.machine, c.attention,
+          x.kv_format.bits() < 16.0 ? c.narrow_attention_kernels : c.attention_kernels};
+}
+template <Scalar T, class Attention>
+  requires requires(const Attention& x) {
+    x.kv_format.bits();
+    x.query_heads;
+  }
+constexpr basic_attention_calibration<T> calibration_for(const Attention& x,
+                                                         const basic_calibrated<T>& c) {
+  const attention_silicon<T> by_reference = silicon_for(x, c);
+  return {by_reference.machine, by_reference.attention, by_reference.kernels};
+}
+template <Scalar T>
+constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
+                                                   const basic_calibrated<T>& c) {
+  const bool sixteen_bit = bits_of(wider(x.format, x.weights.format)) >= 16.0;
+  if (sixteen_bit && x.weights.bits() < 16.0) return {c.machine, c.widened_moe_kernels};
+  if (sixteen_bit && c.untuned_moe_kernels && !runs_tuned_tiles(x)) {
+    return {c.machine, *c.untuned_moe_kernels};
+  }
+  if (sixteen_bit || bits_of(x.weights.format) < 8.0) return {c.machine, c.moe_kernels};
+  return {c.machine, upper(x.expert_parallel) > 1.0 ? c.spread_moe_kernels : c.narrow_moe_kernels};
+}
+
+}  // namespace detail
+
+/// What one operator takes on an accelerator, whichever operator it is.
+/// Test: equal to the same with the operator's own calibration.
+template <Scalar T, class Operator, std::same_as<basic_calibrated<T>> Silicon>
+  requires requires(const Operator& x, const Silicon& c) {
+    detail::calibration_for(x, c);
+  }
+constexpr basic_estimate<T> calibrated_estimate(
+    const basic_accelerator<T>& a, const Operator& x, const Silicon& c,
+    const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
+  return calibrated_estimate(a, x, detail::calibration_for(x, c), conditions);
+}
+template <Scalar T, std::same_as<basic_calibrated<T>> Silicon>
+constexpr basic_estimate<T> calibrated_estimate(
+    const basic_accelerator<T>& a, const basic_lm_head<T>& h, const Silicon& c,
+    const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
+  const basic_gemm<T> g{.m = h.tokens,
+                        .n = h.vocabulary,
+                        .k = h.hidden,
+                        .format = h.format,
+                        .weights = h.weights,
+                        .output = h.output};
+  return calibrated_estimate(a, g, c, conditions);
+}
+namespace detail {
+
+/// Gate and up in one product, then down: the time of both by product_time(product).
+template <Scalar T, class Time>
+constexpr duration<T> time_of_gated_products(const basic_swiglu<T>& x, const Time& product_time) {
+  basic_gemm<T> g{.m = x.tokens,
+                  .n = (ffn_matrices(x.gated) - 1.0) * x.intermediate,
+                  .k = x.hidden,
+                  .format = x.format,
+                  .weights = x.weights,
+                  .output = x.format};
+  const duration<T> up = named("up", product_time(g));
+  g.n = x.hidden;
+  g.k = x.intermediate;
+  return up + named("down", product_time(g));
+}
+
+template <Scalar T>
+constexpr T streamed_elements(const basic_norm<T>& x) {
+  return x.rows * x.width;
+}
+template <Scalar T>
+constexpr T streamed_elements(const basic_embedding<T>& x) {
+  return x.tokens * x.hidden;
+}
+
+}  // namespace detail
+
+/// Gate and up in one product, then down; unfused, a kernel between them activates.
+template <Scalar T, std::same_as<basic_calibrated<T>> Silicon>
+constexpr basic_estimate<T> calibrated_estimate(
+    const basic_accelerator<T>& a, const basic_swiglu<T>& x, const Silicon& c,
+    const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
+  const double first = ffn_matrices(x.gated) - 1.0;
+  basic_gemm<T> g{.m = x.tokens,
+                  .n = first * x.intermediate,
+                  .k = x.hidden,
+                  .format = x.format,
+                  .weights = x.weights,
+                  .output = x.format};
+  const basic_estimate<T> up = calibrated_estimate(a, g, c, conditions);
+  g.n = x.hidden;
+  g.k = x.intermediate;
+  const basic_estimate<T> down = calibrated_estimate(a, g, c, conditions);
+  basic_estimate<T> e;
+  e.terms.add(limiter::none, "up", up.time);
+  e.terms.add(limiter::none, "down", down.time);
+  e.time = up.time + down.time;
+  if (!x.fused) {
+    basic_elementwise<T> activation;
+    activation.elements = x.tokens * x.intermediate;
+    activation.inputs = T(first);
+    activation.flop_per_element = x.activation_flop;
+    activation.format = x.format;
+    e.time += e.terms.add(limiter::memory, "activation",
+                          calibrated_estimate(a, activation, c, conditions).time);
+  }
+  e.limiter = up.limiter;
+  e.mfu = (up.mfu * up.time + down.mfu * down.time) / e.time;
+  e.mbu = (up.mbu * up.time + down.mbu * down.time) / e.time;
+  return e;
+}
+
+/// The time of calibrated_estimate without its terms and shares, of a valid operator: what a pass
+/// asks of most of its operators. Test: the same to the last digits.
+template <Scalar T>
+constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                      const basic_calibrated<T>& c,
+                                      const basic_call_conditions<T>& conditions) {
+  const detail::product_needs<T> needs = detail::needs_of_product(
+      g.m, g.n, g.k, bytes_of(g.format), detail::weight_bytes_of(g), bytes_of(g.output));
+  return detail::time_of_product(a, g, detail::rates_of_product(a, g, c.machine, c.engine), needs,
+                                 c.machine, c.engine, conditions, detail::no_terms{});
+}
+template <Scalar T>
+constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const basic_swiglu<T>& x,
+                                      const basic_calibrated<T>& c,
+                                      const basic_call_conditions<T>& conditions) {
+  if (!x.fused) return calibrated_estimate(a, x, c, conditions).time;
+  return detail::time_of_gated_products(
+      x, [&](const basic_gemm<T>& g) { return calibrated_time(a, g, c, conditions); });
+}
+template <Scalar T, class Attention>
+  requires requires(const Attention& x, const basic_attention_calibration<T>& c) {
+    x.kv_heads;
+    detail::calibration_for(x, basic_calibrated<T>{});
+  }
+constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Attention& x,
+                                      const basic_calibrated<T>& c,
+                                      const basic_call_conditions<T>& conditions) {
+  return detail::time_of_attention(a, x, detail::demand_of_valid(x), detail::silicon_for(x, c),
+                                   conditions, detail::no_terms{})
+      .time;
+}
+template <Scalar T, class Streamed>
+  requires requires(const Streamed& x) {
+    { detail::streamed_elements(x) } -> std::same_as<T>;
+  }
+constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Streamed& x,
+                                      const basic_calibrated<T>& c,
+                                      const basic_call_conditions<T>& conditions) {
+  if (conditions.cache != cache_state::cold) return calibrated_estimate(a, x, c, conditions).time;
+  return detail::streaming_time(a, detail::demand_of_valid(x), detail::streamed_elements(x), {},
+                                T(0.0), T(0.0), c.machine, c.kernel_time, detail::no_terms{});
+}
+
+}  // namespace perfmodel

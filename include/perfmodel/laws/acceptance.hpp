@@ -1,0 +1,183 @@
+// How often draft tokens are accepted, and what that yields: tokens accepted and emitted per pass.
+#pragma once
+
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/units/convention.hpp>
+#include <perfmodel/units/named.hpp>
+#include <span>
+
+namespace perfmodel {
+
+namespace convention {
+struct accepted;  // draft tokens that the target model keeps
+struct emitted;   // those, and the one that the target model adds itself
+}  // namespace convention
+
+template <class T = double>
+using accepted_draft_tokens = qualified<convention::accepted, tokens<T>>;
+template <class T = double>
+using emitted_tokens_per_pass = qualified<convention::emitted, tokens<T>>;
+
+namespace detail {
+inline constexpr int largest_draft = 4096;
+constexpr int draft_count(int draft_length) {
+  within("draft_length", static_cast<double>(draft_length), 1.0, double(largest_draft),
+         "1 to 4096");
+  return draft_length;
+}
+}  // namespace detail
+
+/// Longest draft that is looked at where every position has one acceptance.
+inline constexpr int longest_draft = 64;
+
+/// The probability that the target model keeps a draft token, given that it kept those before: one for
+/// every position; one for the first and one for all later ones, which is as close as traces tell apart
+/// (docs/laws/speculative.md); or one a position, which a span or an array outlives this view with.
+/// Errors: a probability outside 0 .. 1; no position, or more than 4096.
+/// Test: 0.2, then 0.6: a draft of 3 yields 0.2 (1 + 0.6 + 0.36) = 0.392.
+template <Scalar T = double>
+class basic_acceptance {
+ public:
+  constexpr basic_acceptance(const T& every) : basic_acceptance(every, every) {}
+  constexpr basic_acceptance(const T& first, const T& later)
+      : first_(detail::fraction("acceptance", first)),
+        later_(detail::fraction("later_acceptance", later)) {}
+  constexpr basic_acceptance(std::span<const T> each) : each_(each) {
+    detail::draft_count(static_cast<int>(each.size()));
+    for (const T& a : each) detail::fraction("acceptance", a);
+  }
+
+  /// The longest draft that is known of.
+  constexpr int longest() const {
+    return each_.empty() ? longest_draft : static_cast<int>(each_.size());
+  }
+  /// That token k (from 1) is kept, given those before.
+  constexpr const T& at(int k) const {
+    if (each_.empty()) return k == 1 ? first_ : later_;
+    return each_[static_cast<std::size_t>(k - 1)];
+  }
+  /// a_1 + a_1 a_2 + ... + a_1 ... a_k: by Horner's rule, exact at 1, without a division.
+  constexpr T accepted(int k) const {
+    detail::draft_count(k);
+    if (!each_.empty() && k > longest()) {
+      detail::fail(error_code::inconsistent, "draft_length is above the positions of acceptance");
+    }
+    T sum = at(k);
+    for (int i = k - 1; i >= 1; --i) sum = at(i) * (T(1.0) + sum);
+    return sum;
+  }
+
+ private:
+  T first_{};
+  T later_{};
+  std::span<const T> each_{};
+};
+
+namespace detail {
+template <class A>
+concept Positions = requires(const A& a) {
+  std::span(a);
+}
+&&!Number<A>;
+template <class A>
+struct acceptance_scalar {
+  using type = A;
+};
+template <Positions A>
+struct acceptance_scalar<A> {
+  using type = typename decltype(std::span(std::declval<const A&>()))::value_type;
+};
+template <Scalar T>
+struct acceptance_scalar<basic_acceptance<T>> {
+  using type = T;
+};
+/// The scalar of an acceptance and what stands beside it.
+template <class A, class... N>
+using acceptance_t = promoted<typename acceptance_scalar<A>::type, N...>;
+
+template <class A>
+inline constexpr bool is_acceptance = Number<A> || Positions<A>;
+template <Scalar T>
+inline constexpr bool is_acceptance<basic_acceptance<T>> = true;
+}  // namespace detail
+
+/// What a law takes for an acceptance: a number, a span or array of them, or a basic_acceptance.
+template <class A>
+concept Acceptance = detail::is_acceptance<A>;
+
+/// Draft tokens accepted per target pass, where the first rejection ends the draft: a_1 + a_1 a_2 + ...
+/// + a_1 ... a_k, which is a (1 - a^k) / (1 - a) where all are equal. Without a draft_length: as many as
+/// there are positions. Source: Leviathan, Kalman and Matias, "Fast Inference from Transformers via
+/// Speculative Decoding", ICML 2023, equation (1), less the bonus token.
+/// Errors: draft_length outside 1 .. 4096, or above the positions. Tests: a = 0.8, k = 4: 2.3616;
+/// equal positions give the geometric sum.
+template <Acceptance A>
+constexpr auto accepted_tokens(const A& acceptance, int draft_length) {
+  using T = detail::acceptance_t<A>;
+  const T sum = basic_acceptance<T>(acceptance).accepted(draft_length);
+  return accepted_draft_tokens<T>(named("accepted tokens", sum * token));
+}
+template <detail::Positions A>
+constexpr auto accepted_tokens(const A& acceptance) {
+  return accepted_tokens(acceptance, static_cast<int>(std::span(acceptance).size()));
+}
+
+/// emitted = accepted + 1: the pass that rejects a token, or accepts all, yields one of its own.
+template <Scalar T>
+constexpr emitted_tokens_per_pass<T> emitted_tokens(const accepted_draft_tokens<T>& accepted) {
+  return emitted_tokens_per_pass<T>(named("emitted tokens", accepted.quantity() + lift<T>(token)));
+}
+/// accepted = emitted - 1.
+template <Scalar T>
+constexpr accepted_draft_tokens<T> accepted_tokens(const emitted_tokens_per_pass<T>& tokens_out) {
+  return accepted_draft_tokens<T>(tokens_out.quantity() - lift<T>(token));
+}
+
+/// Tokens emitted per target pass: (1 - a^(k+1)) / (1 - a), or 1 + the sum of products by position.
+/// Source: Leviathan et al. 2023, equation (1). Tests: a = 0.8, k = 4: 3.3616; between 1 and k + 1.
+template <Acceptance A>
+constexpr auto emitted_tokens(const A& acceptance, int draft_length) {
+  using T = detail::acceptance_t<A>;
+  const T sum = basic_acceptance<T>(acceptance).accepted(draft_length);
+  return emitted_tokens(accepted_draft_tokens<T>(named("accepted tokens", sum * token)));
+}
+template <detail::Positions A>
+constexpr auto emitted_tokens(const A& acceptance) {
+  return emitted_tokens(accepted_tokens(acceptance));
+}
+
+// Drafts copied from the text so far: they are kept in runs, so that where a round begins matters.
+
+/// Tokens per pass of a drafter that copies (n-grams, prompt lookup), from what its drafts would yield at
+/// every position of a text: counts[l] is how many positions would keep l tokens, the last of them that
+/// many or more. A copy that holds for l tokens holds for l - 1 one token on, so positions make runs:
+///   runs        N = counts[0]                 every run ends where nothing is kept
+///   runs of m+  S(m) = counts[m] / N
+///   tokens      sum of counts                 a run of m gives m + 1
+///   rounds      N (1 + S(k+1) + S(2(k+1)) + ...)
+/// and tokens per pass are tokens / rounds. The mean over positions, 1 + P(1+) + ... + P(k+), is more than
+/// any engine sees: a long run fills many positions and takes few rounds, and a round begins where the one
+/// before failed, not anywhere.
+/// Source: derived here, as the length bias of renewal theory (Feller, volume II, section XI.4); held
+/// against traces in tests/property/speculation_measured.cpp. Leaves out a drafter that finds another copy
+/// within a run, and the one that learns from the text (EAGLE), whose next draft does not go on where the
+/// last one stopped: for those it is an upper limit, by up to a fifth. Errors: a negative count, no position
+/// that keeps nothing, draft_length outside 1 .. 4096.
+/// Test: one run of 5 by drafts of 2: 6 tokens in 2 rounds; no run: 1 token per pass.
+template <Scalar T>
+constexpr emitted_tokens_per_pass<T> emitted_tokens_of_runs(std::span<const T> counts,
+                                                            int draft_length) {
+  const auto round = static_cast<std::size_t>(detail::draft_count(draft_length)) + 1;
+  if (counts.empty())
+    detail::fail(error_code::inconsistent, "counts has no entry; allowed: one or more");
+  T emitted(0.0);
+  T rounds(0.0);
+  for (std::size_t l = 0; l < counts.size(); ++l) {
+    emitted += detail::not_negative("counts", counts[l]);
+    if (l % round == 0) rounds += counts[l];
+  }
+  detail::positive("counts[0]", counts[0]);
+  return emitted_tokens_per_pass<T>(named("emitted tokens", emitted / rounds * token));
+}
+
+}  // namespace perfmodel

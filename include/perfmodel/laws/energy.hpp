@@ -1,0 +1,200 @@
+// Joules: of arithmetic, of every byte at every level, and of time passing.
+#pragma once
+
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/estimate.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/operators/demand.hpp>
+#include <perfmodel/scalar/math.hpp>
+#include <perfmodel/units/constants.hpp>
+#include <perfmodel/units/named.hpp>
+
+namespace perfmodel {
+
+/// What each thing costs. Nothing has a default: energies are rarely published, so take them from a
+/// source or a measurement. The access width is out of the picture because they are per byte.
+template <Scalar T = double>
+struct basic_energy_costs {
+  perfmodel::energy_per_flop<T> matrix{};
+  perfmodel::energy_per_flop<T> vector{};
+  perfmodel::energy_per_byte<T> dram{};
+  perfmodel::energy_per_byte<T> l2{};
+  perfmodel::energy_per_byte<T> shared{};
+  perfmodel::energy_per_byte<T> link{};
+  power<T> idle{};  ///< drawn whatever the device does
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("matrix", s.matrix...);
+    f("vector", s.vector...);
+    f("dram", s.dram...);
+    f("l2", s.l2...);
+    f("shared", s.shared...);
+    f("link", s.link...);
+    f("idle", s.idle...);
+  }
+};
+using energy_costs = basic_energy_costs<>;
+
+/// The per-byte energies that an accelerator's memories state; everything else is 0.
+template <Scalar T>
+constexpr basic_energy_costs<T> stated_energy_costs(const basic_accelerator<T>& a) {
+  basic_energy_costs<T> c;
+  c.dram = a.dram.energy_per_byte;
+  c.l2 = a.l2.energy_per_byte;
+  c.shared = a.shared.energy_per_byte;
+  return c;
+}
+
+/// Where the joules of one demand go.
+template <Scalar T = double>
+struct basic_energy_estimate {
+  energy<T> compute{};
+  energy<T> dram{};
+  energy<T> l2{};
+  energy<T> shared{};
+  energy<T> link{};
+  energy<T> idle{};
+  energy<T> total{};
+  power<T> mean_power{};
+};
+using energy_estimate = basic_energy_estimate<>;
+
+/// E = O e_flop + sum over levels of D_l e_l + P_idle t; mean power = E / t. Source: Choi, Bedard,
+/// Fowler and Vuduc, "A Roofline Model of Energy", IPDPS 2013. Leaves out that energy per
+/// operation rises with clock, voltage and temperature and falls with zeros in the data.
+/// Errors: a cost below 0; a time of 0. Tests: the parts add up to the total; 1 s at 3.35 TB/s and
+/// 3.9 pJ/bit is 104.5 J; energy is linear in every cost.
+template <Scalar T>
+constexpr basic_energy_estimate<T> energy_of(const basic_energy_costs<T>& c,
+                                             const basic_demand<T>& d, const duration<T>& time) {
+  basic_energy_estimate<T> e;
+  e.compute = named("compute energy", d.matrix_flop * detail::not_negative("matrix", c.matrix) +
+                                          d.vector_flop * detail::not_negative("vector", c.vector));
+  e.dram = named("DRAM energy", d.dram.total() * detail::not_negative("dram", c.dram));
+  e.l2 = d.l2.total() * detail::not_negative("l2", c.l2);
+  e.shared = d.shared.total() * detail::not_negative("shared", c.shared);
+  e.link = d.sent * detail::not_negative("link", c.link);
+  e.idle =
+      named("idle energy", detail::not_negative("idle", c.idle) * detail::positive("time", time));
+  e.total = named("energy", e.compute + e.dram + e.l2 + e.shared + e.link + e.idle);
+  e.mean_power = named("mean power", e.total / time);
+  return e;
+}
+
+/// Power of a memory at a bandwidth = bandwidth x energy per byte. Test: 3.35 TB/s at 20 pJ/bit
+/// would be 536 W; at 7 pJ/bit it is 187.6 W.
+template <Scalar T>
+constexpr power<T> memory_power(const perfmodel::bandwidth<T>& bandwidth,
+                                const perfmodel::energy_per_byte<T>& cost) {
+  return named("memory power",
+               detail::not_negative("bandwidth", bandwidth) * detail::not_negative("cost", cost));
+}
+
+/// Joules per token = power / token rate. Test: 700 W at 1,000 tok/s are 0.7 J.
+template <Scalar T>
+constexpr energy_per_token<T> energy_per_token_of(const power<T>& draw,
+                                                  const token_rate<T>& throughput) {
+  return named("energy per token",
+               detail::not_negative("draw", draw) / detail::positive("throughput", throughput));
+}
+
+/// What a power cap leaves of the clock.
+template <Scalar T = double>
+struct basic_power_cap {
+  T clock_share{};  ///< clock / full clock
+  perfmodel::feasibility feasible{};
+};
+using power_cap = basic_power_cap<>;
+
+/// clock / full clock = min(1, ((cap - idle) / dynamic)^(1 / exponent)), with `dynamic` the power
+/// above idle at full clock. The exponent is 3 where voltage follows frequency (P = C V^2 f), 1 at
+/// fixed voltage; parts lie between. Leaves out the voltage floor and leakage. Errors: exponent
+/// outside 1 .. 3. Not feasible, with a share of 0, where the cap is not above idle power. Tests: a
+/// cap of idle + dynamic leaves 1; half of dynamic with exponent 3 leaves 0.7937.
+template <Scalar T>
+constexpr basic_power_cap<T> clock_under_cap(const power<T>& cap, const power<T>& idle,
+                                             const power<T>& dynamic,
+                                             const std::type_identity_t<T>& exponent) {
+  using math::pow;
+  detail::positive("cap", cap);
+  detail::not_negative("idle", idle);
+  detail::positive("dynamic", dynamic);
+  detail::within("exponent", exponent, 1.0, 3.0, "1 to 3");
+  basic_power_cap<T> r;
+  const power<T> left = cap - idle;
+  if (!(lower(left.value()) > 0.0)) {
+    r.feasible = infeasible("the cap is not above the power drawn at idle", "W",
+                            upper(idle.value()), lower(cap.value()));
+    return r;
+  }
+  r.clock_share =
+      named("clock share", scalar_min(T(1.0), T(pow(T(left / dynamic), T(1.0) / exponent))));
+  return r;
+}
+
+// Dollars per token, from a rate and the price of the machines that sustain it.
+
+/// USD per token = gpus x price / token rate. Source: arithmetic. `throughput` is of all gpus
+/// together. Leaves out idle hours (divide by utilisation), network, storage and people. Errors:
+/// gpus below 1; price below 0; a rate of 0. Test: 4 GPUs at 2.70 USD/h and 533.3 tok/s cost 5.625
+/// USD per million tokens.
+template <Scalar T>
+constexpr money_per_token<T> cost_per_token(const std::type_identity_t<T>& gpus,
+                                            const perfmodel::price<T>& price,
+                                            const token_rate<T>& throughput) {
+  return named("cost per token", detail::count("gpus", gpus) *
+                                     detail::not_negative("price", price) /
+                                     detail::positive("throughput", throughput));
+}
+
+/// The same for a fleet that serves `utilisation` of what it could: cost / utilisation, 0 < u <= 1.
+/// Test: half the utilisation is twice the cost.
+template <Scalar T>
+constexpr money_per_token<T> cost_per_token(const std::type_identity_t<T>& gpus,
+                                            const perfmodel::price<T>& price,
+                                            const token_rate<T>& throughput,
+                                            const std::type_identity_t<T>& utilisation) {
+  detail::positive("utilisation", utilisation);
+  detail::fraction("utilisation", utilisation);
+  return cost_per_token(gpus, price, token_rate<T>(utilisation * throughput));
+}
+
+/// USD for a million, and for a thousand tokens.
+/// Test: a thousand costs a thousandth of a million; 0.005625 USD per thousand.
+template <Scalar T>
+constexpr money<T> cost_per_million_tokens(const std::type_identity_t<T>& gpus,
+                                           const perfmodel::price<T>& price,
+                                           const token_rate<T>& throughput) {
+  return named("cost per million tokens", cost_per_token(gpus, price, throughput) * million_tokens);
+}
+template <Scalar T>
+constexpr money<T> cost_per_thousand_tokens(const std::type_identity_t<T>& gpus,
+                                            const perfmodel::price<T>& price,
+                                            const token_rate<T>& throughput) {
+  return named("cost per thousand tokens",
+               cost_per_token(gpus, price, throughput) * (1000.0 * token));
+}
+
+/// The price per GPU that a published cost implies: cost x rate / gpus.
+/// Test: 0.12 USD per thousand tokens at 50 tok/s on 8 GPUs is 2.70 USD/h.
+template <Scalar T>
+constexpr perfmodel::price<T> implied_price(const std::type_identity_t<T>& gpus,
+                                            const money_per_token<T>& cost,
+                                            const token_rate<T>& throughput) {
+  return named("implied price", detail::not_negative("cost", cost) *
+                                    detail::positive("throughput", throughput) /
+                                    detail::count("gpus", gpus));
+}
+
+/// The token rate that meets a target cost: gpus x price / cost.
+/// Test: 2 USD per million tokens on 4 GPUs at 2.70 USD/h needs 1,500 tok/s.
+template <Scalar T>
+constexpr token_rate<T> rate_for_cost(const std::type_identity_t<T>& gpus,
+                                      const perfmodel::price<T>& price,
+                                      const money_per_token<T>& cost) {
+  return named("rate for cost", detail::count("gpus", gpus) * detail::not_negative("price", price) /
+                                    detail::positive("cost", cost));
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,51 @@
+// OpenAI's gpt-oss: every layer routed, biases everywhere, attention sinks, a window of 128 in
+// every other layer. Published with its experts in MXFP4 and the rest in bf16.
+#pragma once
+
+#include <perfmodel/model/transformer.hpp>
+
+namespace perfmodel::catalog {
+
+/// 4 bits and an 8-bit scale per 32 elements. Source: OCP Microscaling Formats (MX) 1.0, section 5.
+inline constexpr storage_format mxfp4{number_format::fp4, 32, 8};
+
+inline constexpr attention_shape gpt_oss_attention{.query_heads = 64,
+                                                   .kv_heads = 8,
+                                                   .head_dim = 64,
+                                                   .qkv_bias = true,
+                                                   .output_bias = true,
+                                                   .sinks = true};
+inline constexpr attention_shape gpt_oss_window = [] {
+  attention_shape a = gpt_oss_attention;
+  a.window = 128;
+  return a;
+}();
+inline constexpr expert_shape gpt_oss_experts(double experts) {
+  return {.experts = experts,
+          .top_k = 4,
+          .intermediate = 2880,
+          .router_bias = true,
+          .expert_bias = true};
+}
+
+inline constexpr transformer gpt_oss_20b{
+    .name = "gpt_oss_20b",
+    .hidden = 2880,
+    .vocabulary = 201088,
+    .layers = {{12, gpt_oss_window, gpt_oss_experts(32)},
+               {12, gpt_oss_attention, gpt_oss_experts(32)}},
+    .max_context = 131072,
+    .stored = {number_format::bf16, mxfp4, number_format::bf16},
+};
+
+inline constexpr transformer gpt_oss_120b{
+    .name = "gpt_oss_120b",
+    .hidden = 2880,
+    .vocabulary = 201088,
+    .layers = {{18, gpt_oss_window, gpt_oss_experts(128)},
+               {18, gpt_oss_attention, gpt_oss_experts(128)}},
+    .max_context = 131072,
+    .stored = {number_format::bf16, mxfp4, number_format::bf16},
+};
+
+}  // namespace perfmodel::catalog

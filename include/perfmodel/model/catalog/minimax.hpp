@@ -1,0 +1,70 @@
+// MiniMax's models: norms over all heads in M2; in M3 all layers but the first three attend to 16 blocks
+// of 128 tokens that small heads choose.
+#pragma once
+
+#include <perfmodel/model/catalog/deepseek.hpp>
+
+namespace perfmodel::catalog {
+
+inline constexpr attention_shape minimax_m2_attention{
+    .query_heads = 48, .kv_heads = 8, .head_dim = 128, .qk_norm_whole = true};
+inline constexpr expert_shape minimax_m2_experts{
+    .experts = 256, .top_k = 8, .intermediate = 1536, .router_bias = true};
+inline constexpr transformer minimax_m2_5{
+    .name = "minimax_m2_5",
+    .hidden = 3072,
+    .vocabulary = 200064,
+    .layers = {{62, minimax_m2_attention, minimax_m2_experts}},
+    .max_context = 196608,
+    .mtp = layer_shape{3, minimax_m2_attention, minimax_m2_experts},
+    .stored = {fp8_blocks, number_format::bf16},
+};
+
+inline constexpr attention_shape minimax_m3_dense_attention{
+    .query_heads = 64, .kv_heads = 4, .head_dim = 128, .qk_norm = true};
+inline constexpr attention_shape minimax_m3_attention = [] {
+  attention_shape a = minimax_m3_dense_attention;
+  a.indexer =
+      attention_indexer{.heads = 4, .dim = 128, .top_k = 2048, .cache = number_format::bf16};
+  return a;
+}();
+inline constexpr expert_shape minimax_m3_experts{.experts = 128,
+                                                 .top_k = 4,
+                                                 .intermediate = 3072,
+                                                 .shared_intermediate = 3072,
+                                                 .router_bias = true};
+inline constexpr transformer minimax_m3{
+    .name = "minimax_m3",
+    .hidden = 6144,
+    .vocabulary = 200064,
+    .layers = {{3, minimax_m3_dense_attention, dense_shape{12288}},
+               {57, minimax_m3_attention, minimax_m3_experts}},
+    .max_context = 1048576,
+    .mtp = layer_shape{1, minimax_m3_attention, minimax_m3_experts},
+};
+
+// Xiaomi's MiMo-V2-Flash: windows of 128 tokens with more KV heads and sinks, values narrower than keys.
+
+inline constexpr attention_shape mimo_v2_attention{
+    .query_heads = 64, .kv_heads = 4, .head_dim = 192, .value_dim = 128};
+inline constexpr attention_shape mimo_v2_window{.query_heads = 64,
+                                                .kv_heads = 8,
+                                                .head_dim = 192,
+                                                .value_dim = 128,
+                                                .window = 128,
+                                                .sinks = true};
+inline constexpr expert_shape mimo_v2_experts{
+    .experts = 256, .top_k = 8, .intermediate = 2048, .router_bias = true};
+
+inline constexpr transformer mimo_v2_flash{
+    .name = "mimo_v2_flash",
+    .hidden = 4096,
+    .vocabulary = 152576,
+    .layers = {{1, mimo_v2_attention, dense_shape{16384}},
+               {8, mimo_v2_attention, mimo_v2_experts},
+               {39, mimo_v2_window, mimo_v2_experts}},
+    .max_context = 262144,
+    .stored = {fp8_blocks, number_format::bf16},
+};
+
+}  // namespace perfmodel::catalog

@@ -1,0 +1,148 @@
+// Alibaba's Qwen models: biases on query, key and value in 2.5; norms on query and key in 3.
+#pragma once
+
+#include <perfmodel/model/transformer.hpp>
+
+namespace perfmodel::catalog {
+
+/// The sliding window that its config.json names is switched off there.
+inline constexpr transformer qwen_2_5_3b{
+    .name = "qwen_2_5_3b",
+    .hidden = 2048,
+    .vocabulary = 151936,
+    .layers = {{36,
+                attention_shape{
+                    .query_heads = 16, .kv_heads = 2, .head_dim = 128, .qkv_bias = true},
+                dense_shape{11008}}},
+    .tied_embeddings = true,
+    .max_context = 32768,
+};
+
+inline constexpr transformer qwen_2_5_7b{
+    .name = "qwen_2_5_7b",
+    .hidden = 3584,
+    .vocabulary = 152064,
+    .layers = {{28,
+                attention_shape{
+                    .query_heads = 28, .kv_heads = 4, .head_dim = 128, .qkv_bias = true},
+                dense_shape{18944}}},
+    .max_context = 131072,
+};
+
+inline constexpr transformer qwen_2_5_32b{
+    .name = "qwen_2_5_32b",
+    .hidden = 5120,
+    .vocabulary = 152064,
+    .layers = {{64,
+                attention_shape{
+                    .query_heads = 40, .kv_heads = 8, .head_dim = 128, .qkv_bias = true},
+                dense_shape{27648}}},
+    .max_context = 131072,
+};
+
+inline constexpr transformer qwen_3_8b{
+    .name = "qwen_3_8b",
+    .hidden = 4096,
+    .vocabulary = 151936,
+    .layers = {{36,
+                attention_shape{.query_heads = 32, .kv_heads = 8, .head_dim = 128, .qk_norm = true},
+                dense_shape{12288}}},
+    .max_context = 40960,
+};
+
+inline constexpr transformer qwen_3_32b{
+    .name = "qwen_3_32b",
+    .hidden = 5120,
+    .vocabulary = 151936,
+    .layers = {{64,
+                attention_shape{.query_heads = 64, .kv_heads = 8, .head_dim = 128, .qk_norm = true},
+                dense_shape{25600}}},
+    .max_context = 40960,
+};
+
+inline constexpr transformer qwen_3_30b_a3b{
+    .name = "qwen_3_30b_a3b",
+    .hidden = 2048,
+    .vocabulary = 151936,
+    .layers = {{48,
+                attention_shape{.query_heads = 32, .kv_heads = 4, .head_dim = 128, .qk_norm = true},
+                expert_shape{.experts = 128, .top_k = 8, .intermediate = 768}}},
+    .max_context = 40960,
+};
+
+inline constexpr transformer qwen_3_235b_a22b{
+    .name = "qwen_3_235b_a22b",
+    .hidden = 4096,
+    .vocabulary = 151936,
+    .layers = {{94,
+                attention_shape{.query_heads = 64, .kv_heads = 4, .head_dim = 128, .qk_norm = true},
+                expert_shape{.experts = 128, .top_k = 8, .intermediate = 1536}}},
+    .max_context = 40960,
+};
+
+// Alibaba's Qwen3.5 and 3.6: three layers of Gated DeltaNet to one of attention with an output gate;
+// and Qwen3-VL, which is Qwen 3 behind a vision tower.
+
+/// 16 key heads; the states are kept in fp32.
+constexpr recurrent_shape qwen_3_5_delta_net(double value_heads) {
+  return {.kind = recurrence::gated_delta_net,
+          .key_heads = 16,
+          .value_heads = value_heads,
+          .key_dim = 128,
+          .value_dim = 128,
+          .conv_kernel = 4};
+}
+constexpr attention_shape qwen_3_5_attention(double query_heads, double kv_heads) {
+  return {.query_heads = query_heads,
+          .kv_heads = kv_heads,
+          .head_dim = 256,
+          .qk_norm = true,
+          .output_gate = true};
+}
+constexpr expert_shape qwen_3_5_experts(double experts, double top_k, double width) {
+  return {.experts = experts,
+          .top_k = top_k,
+          .intermediate = width,
+          .shared_intermediate = width,
+          .shared_gate = true};
+}
+
+inline constexpr transformer qwen_3_5_27b{
+    .name = "qwen_3_5_27b",
+    .hidden = 5120,
+    .vocabulary = 248320,
+    .layers = {{48, qwen_3_5_delta_net(48), dense_shape{17408}},
+               {16, qwen_3_5_attention(24, 4), dense_shape{17408}}},
+    .max_context = 262144,
+    .mtp = layer_shape{1, qwen_3_5_attention(24, 4), dense_shape{17408}},
+    .encoder = encoder_shape{.parameters = 460.7e6},
+};
+
+inline constexpr transformer qwen_3_5_397b_a17b{
+    .name = "qwen_3_5_397b_a17b",
+    .hidden = 4096,
+    .vocabulary = 248320,
+    .layers = {{45, qwen_3_5_delta_net(64), qwen_3_5_experts(512, 10, 1024)},
+               {15, qwen_3_5_attention(32, 2), qwen_3_5_experts(512, 10, 1024)}},
+    .max_context = 262144,
+    .mtp = layer_shape{1, qwen_3_5_attention(32, 2), qwen_3_5_experts(512, 10, 1024)},
+    .encoder = encoder_shape{.parameters = 456.0e6},
+};
+
+/// Qwen3-VL's language model is Qwen 3 with a longer context.
+inline constexpr transformer qwen_3_vl_8b = [] {
+  transformer m = qwen_3_8b;
+  m.name = "qwen_3_vl_8b";
+  m.max_context = 262144;
+  m.encoder = encoder_shape{.parameters = 576.4e6};
+  return m;
+}();
+inline constexpr transformer qwen_3_vl_30b_a3b = [] {
+  transformer m = qwen_3_30b_a3b;
+  m.name = "qwen_3_vl_30b_a3b";
+  m.max_context = 262144;
+  m.encoder = encoder_shape{.parameters = 538.6e6};
+  return m;
+}();
+
+}  // namespace perfmodel::catalog

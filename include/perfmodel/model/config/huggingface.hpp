@@ -1,0 +1,90 @@
+// Reads the config.json of a Hugging Face checkpoint into a transformer. No JSON library is
+// included: any type with the interface of nlohmann::json serves.
+#pragma once
+
+#include <perfmodel/model/config/config_reader.hpp>
+#include <perfmodel/model/config/quantization_config.hpp>
+
+namespace perfmodel {
+
+/// What a config.json says. `weights` is the format of most weights, `stored` that of each part, `kv`
+/// that of the cache where the checkpoint has a scheme for it.
+struct model_config {
+  transformer model{};
+  storage_format weights{};
+  weight_storage stored{};
+  std::optional<storage_format> kv{};
+  std::string architecture;   ///< architectures[0], or model_type where that is missing
+  bool known_family = false;  ///< else the fields alone were read, and nothing else assumed
+};
+
+namespace detail {
+/// The language model's object of a multimodal file; the file itself where it has none.
+template <class Json>
+config_fields<Json> language_part(const config_fields<Json>& root, bool& nested) {
+  nested = true;
+  for (const char* key : {"text_config", "llm_config", "language_config"}) {
+    if (root.has(key)) return root.object(key);
+  }
+  if (root.has("thinker_config")) return language_part(root.object("thinker_config"), nested);
+  nested = false;
+  return root;
+}
+/// The language model's object with the fields of its attention and feed-forward on one level with the
+/// others (DBRX, MPT put them into objects of their own).
+template <class Json>
+Json on_one_level(const config_fields<Json>& own) {
+  Json out = own.all();
+  for (const char* key : {"attn_config", "ffn_config"}) {
+    if (!own.has(key)) continue;
+    const auto fields = own.object(key);
+    const Json& part = fields.all();
+    for (auto it = part.begin(); it != part.end(); ++it) {
+      if (!out.contains(it.key())) out[it.key()] = it.value();
+    }
+  }
+  return out;
+}
+}  // namespace detail
+
+/// The model that a config.json describes; its text part where it is multimodal. `name` is what to
+/// call it (by default its architecture). Fields are read by what they mean, whatever the family;
+/// what a known family's configuration class in huggingface/transformers fills in is filled in here.
+/// `quantization` is the hf_quant_config.json beside it, where there is one.
+/// Leaves out: audio towers, rotary scaling, residual variants (AltUp, hyper-connections).
+/// Errors: invalid_config for a field that is missing, of the wrong type, out of range, or in
+/// contradiction to another; unknown_architecture where that is so and the family is not known.
+/// Test: every config.json in tests/data/configs reads to the catalogue's model, field by field.
+template <class Json>
+model_config from_config(const Json& json, std::string_view name = {},
+                         const Json* quantization = nullptr) {
+  const config_fields<Json> root(json, "");
+  bool nested = false;
+  const config_fields<Json> language = detail::language_part(root, nested);
+  const Json fields = detail::on_one_level(language);
+  const config_fields<Json> own(fields, language.path());
+  model_config out;
+  const model_family family =
+      detail::family_of_config(own, root, nested, out.architecture, out.known_family);
+  try {
+    out.model = detail::read_model(detail::config_view<Json>{
+        own, root, family,
+        nested ? detail::nested_defaults(family.type) : detail::shape_defaults{}});
+  } catch (const error& e) {  // also of a model that cannot be, though each field can
+    if (out.known_family) throw error(error_code::invalid_config, e.what());
+    throw error(error_code::unknown_architecture,
+                config_fields<Json>::quoted(out.architecture) +
+                    " is not a known architecture, and by its fields: " + e.what());
+  }
+  out.model.name = label::shortened(name.empty() ? out.architecture : name);
+  const bool has_experts = experts_of(out.model).has_value();
+  const checkpoint_storage storage =
+      storage_from_config(own, root, has_experts, out.model.layers.count, quantization);
+  out.stored = storage.weights;
+  out.kv = storage.kv;
+  out.model.stored = out.stored;
+  out.weights = has_experts ? out.stored.experts : out.stored.linear;
+  return out;
+}
+
+}  // namespace perfmodel

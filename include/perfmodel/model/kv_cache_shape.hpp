@@ -1,0 +1,148 @@
+// What sequences leave behind in a transformer: keys and values of each token, and states.
+#pragma once
+
+#include <perfmodel/model/transformer.hpp>
+
+namespace perfmodel {
+
+namespace detail {
+
+// Of one layer: what a token adds to the cache, what a sequence of `context` tokens keeps there, and
+// what it keeps whatever its length. A rank that has a `share` of the keys and values has all keys of
+// an indexer.
+template <template <class> class Shape, Scalar T>
+constexpr bytes<T> token_cache(const Shape<T>& a, const storage_format& format,
+                               const T& share = T(1.0)) {
+  const bytes<T> entries = share * a.cached_elements() * bytes_of(format);
+  return a.indexer ? entries + a.indexer->bytes_per_token() : entries;
+}
+/// As below: what one more token adds where the window is full.
+template <Scalar T>
+constexpr bytes<T> token_growth(const basic_compressed_attention_shape<T>& a,
+                                const storage_format& format, const T& share = T(1.0)) {
+  if (!a.ratio) return {};
+  const bytes<T> entry = share * a.cached_elements() * bytes_of(format);
+  return (a.indexer ? entry + a.indexer->bytes_per_token() : entry) / *a.ratio;
+}
+template <Scalar T>
+constexpr bytes<T> token_cache(const basic_compressed_attention_shape<T>& a,
+                               const storage_format& format, const T& share = T(1.0)) {
+  return share * a.cached_elements() * bytes_of(format) + token_growth(a, format, share);
+}
+template <Scalar T>
+constexpr bytes<T> token_cache(const basic_recurrent_shape<T>&, const storage_format&,
+                               const T& = T(1.0)) {
+  return {};
+}
+
+template <template <class> class Shape, Scalar T>
+constexpr bytes<T> sequence_cache(const Shape<T>& a, const T& context, const storage_format& format,
+                                  const T& share = T(1.0)) {
+  const bytes<T> entries = share * a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
+  return a.indexer ? entries + context * a.indexer->bytes_per_token() : entries;
+}
+template <Scalar T>
+constexpr bytes<T> sequence_cache(const basic_compressed_attention_shape<T>& a, const T& context,
+                                  const storage_format& format, const T& share = T(1.0)) {
+  const bytes<T> entries = share * a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
+  if (!a.indexer || !a.ratio) return entries;
+  return entries + context / *a.ratio * a.indexer->bytes_per_token();
+}
+template <Scalar T>
+constexpr bytes<T> sequence_cache(const basic_recurrent_shape<T>&, const T&, const storage_format&,
+                                  const T& = T(1.0)) {
+  return {};
+}
+
+// Of one layer: what one more token adds to a sequence whose windows are full.
+template <class Shape>
+constexpr auto token_growth(const Shape& a, const storage_format& format) {
+  return token_cache(a, format);
+}
+template <Scalar T>
+constexpr bytes<T> token_growth(const basic_attention_shape<T>& a, const storage_format& format) {
+  if (!a.window) return token_cache(a, format);
+  return a.indexer ? a.indexer->bytes_per_token() : bytes<T>{};
+}
+
+template <class Shape>
+constexpr auto sequence_state(const Shape& a) {
+  return bytes<std::remove_cvref_t<decltype(a.query_heads)>>{};
+}
+template <Scalar T>
+constexpr bytes<T> sequence_state(const basic_recurrent_shape<T>& a) {
+  return a.state_bytes();
+}
+
+/// kv_bytes and state_bytes of a model that was checked.
+template <Scalar T>
+constexpr bytes<T> cache_of_sequence(const basic_transformer<T>& m, const T& context,
+                                     const storage_format& format) {
+  return named("KV bytes", over_layers(m.layers.mixers, [&](const auto& a) {
+                 return bytes<T>(sequence_cache(a, context, format));
+               }));
+}
+template <Scalar T>
+constexpr bytes<T> state_of_sequence(const basic_transformer<T>& m) {
+  return named("state bytes", over_layers(m.layers.mixers, [](const auto& a) {
+                 return bytes<T>(sequence_state(a));
+               }));
+}
+/// kv_bytes_per_token of a model that was checked.
+template <Scalar T>
+constexpr bytes_per_token<T> cache_per_token(const basic_transformer<T>& m,
+                                             const storage_format& format) {
+  return named("KV bytes per token", over_layers(m.layers.mixers, [&](const auto& a) {
+                                       return bytes<T>(token_cache(a, format));
+                                     }) / token);
+}
+}  // namespace detail
+
+/// What a token adds to the cache, whole model, before any window is full: 2 L H_kv d_h b for
+/// grouped-query attention, L (d_c + d_rope) b for MLA, plus the keys of an indexer; a compressed
+/// attention adds an entry to its window and one more every `ratio` tokens, a recurrent layer nothing.
+/// Source: Kwon et al. 2023 (arXiv 2309.06180), section 3; MLA, arXiv 2405.04434, section 2.1.3.
+/// Leaves out block scales unless `format` has them. Test: Llama 3 70B in bf16 is 327,680 B/token;
+/// DeepSeek-V3 70,272.
+template <Scalar T>
+constexpr bytes_per_token<T> kv_bytes_per_token(
+    const basic_transformer<T>& m, const storage_format& format = number_format::bf16) {
+  require_valid(format, "kv");
+  return detail::cache_per_token(checked(m), format);
+}
+
+/// What one more token adds to the cache at long context, whole model: as kv_bytes_per_token, without
+/// the layers whose window is full by then.
+/// Test: equals kv_bytes(c + 1) - kv_bytes(c) for a c beyond every window; gpt-oss-120b, of whose 36
+/// layers every second has a window, 36,864 B/token in bf16.
+template <Scalar T>
+constexpr bytes_per_token<T> kv_growth_per_token(
+    const basic_transformer<T>& m, const storage_format& format = number_format::bf16) {
+  require_valid(format, "kv");
+  checked(m);
+  return named("KV bytes per token at long context",
+               detail::over_layers(m.layers.mixers, [&](const auto& a) {
+                 return bytes<T>(detail::token_growth(a, format));
+               }) / token);
+}
+
+/// Cache of one sequence of `context` tokens: layers with a window keep its last tokens only.
+/// Leaves out recurrent states: see state_bytes.
+/// Test: equals context x kv_bytes_per_token where no layer has a window.
+template <Scalar T>
+constexpr bytes<T> kv_bytes(const basic_transformer<T>& m, const std::type_identity_t<T>& context,
+                            const storage_format& format = number_format::bf16) {
+  require_valid(format, "kv");
+  return detail::cache_of_sequence(checked(m), detail::not_negative("context", context), format);
+}
+
+/// What the recurrent layers keep of one sequence, whatever its length: value_heads x key_dim x
+/// value_dim of state, and the last inputs of their convolutions.
+/// Source: mamba_utils.py of vLLM. Test: 36 layers of Qwen3-Next's Gated DeltaNet (32 heads of 128 x
+/// 128 in fp32, a convolution of 4 over 8,192 channels) keep 77.27 MB.
+template <Scalar T>
+constexpr bytes<T> state_bytes(const basic_transformer<T>& m) {
+  return detail::state_of_sequence(checked(m));
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,217 @@
+// A model on machines: what is stored in which format, and how it is cut.
+#pragma once
+
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/core/fields.hpp>
+#include <perfmodel/engine/engine.hpp>
+#include <perfmodel/engine/formats.hpp>
+#include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/model/parameters.hpp>
+#include <perfmodel/parallel/layout.hpp>
+#include <perfmodel/step/sharding.hpp>
+
+namespace perfmodel {
+
+/// One replica of a model: an accelerator (all are alike), the model, the layout and the formats.
+/// `activations` is the operand format of its GEMMs, which run in the wider of it and the weights',
+/// so bf16 activations make a weight format weight-only. `expert_activations` is that of routed
+/// experts, `activations` where that alone is stated; `kv` is the format of the KV cache. Formats
+/// that are not stated are the engine's own: formats_of(d). `layout.data` counts data-parallel
+/// attention groups of this replica; whole copies of the replica are counted by serving and plan.
+/// Of a device's memory, what is not stated is as the engine `served_by` keeps it.
+template <Scalar T = double>
+struct basic_deployment {
+  basic_accelerator<T> device{};
+  basic_transformer<T> model{};
+  parallel_layout layout{};
+  weight_storage weights = model.stored;
+  std::optional<number_format> activations{};
+  std::optional<number_format> expert_activations{};
+  std::optional<storage_format> kv{};
+  std::optional<T> utilization{};              ///< share of a device's memory that may be used
+  std::optional<bytes<T>> activation_bytes{};  ///< per device, beside weights and cache
+  std::optional<bytes<T>> runtime_bytes{};     ///< per device
+  engine served_by = engine::none;
+  basic_engine_limits<T> limits{};  ///< of a pass, for which the engine keeps memory
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("device", s.device...);
+    f("model", s.model...);
+    f("layout", s.layout...);
+    f("weights", s.weights...);
+    f("activations", s.activations...);
+    f("expert_activations", s.expert_activations...);
+    f("kv", s.kv...);
+    f(field::fraction("utilization"), s.utilization...);
+    f(field::not_negative("activation_bytes"), s.activation_bytes...);
+    f(field::not_negative("runtime_bytes"), s.runtime_bytes...);
+    f("served_by", s.served_by...);
+    f("limits", s.limits...);
+  }
+};
+using deployment = basic_deployment<>;
+
+/// The formats that a deployment runs in: those it states, else those of the engine `served_by` on
+/// its accelerator. Each law takes the formats of a deployment from here.
+/// Test: DeepSeek-V3 on H200 multiplies in fp8, fp4 on MI355X in MXFP4; a stated bf16 stays.
+template <Scalar T>
+constexpr engine_formats formats_of(const basic_deployment<T>& d) {
+  engine_formats f = engine_formats_of(d.weights, d.kv, d.device, d.served_by);
+  if (d.activations) f.linear = f.experts = {*d.activations, "given"};
+  if (d.expert_activations) f.experts = {*d.expert_activations, "given"};
+  return f;
+}
+
+/// A copy that keeps nothing of a device's memory beside weights and cache, as textbooks count.
+template <Scalar T>
+constexpr basic_deployment<T> with_all_memory(basic_deployment<T> d) {
+  d.utilization = T(1.0);
+  d.activation_bytes = bytes<T>{};
+  d.runtime_bytes = bytes<T>{};
+  return d;
+}
+
+/// What of the model the layout has to divide.
+template <Scalar T>
+constexpr sharded_dims sharded_dims_of(const basic_transformer<T>& m) {
+  sharded_dims dims;
+  for (const auto& kind : m.layers.mixers) {
+    std::visit([&](const auto& a) { detail::add_dims(a, dims); }, kind.shape);
+  }
+  dims.layers = math::floor(lower(m.layers.count));
+  if (const auto e = experts_of(m)) dims.experts = math::floor(lower(e->experts));
+  return dims;
+}
+
+namespace detail {
+constexpr number_format at_least_16_bits(number_format f) {
+  return bits_of(f) >= 16.0 ? f : number_format::bf16;
+}
+/// formats_of(d).kv, without the rest.
+template <Scalar T>
+constexpr storage_format kv_format_of(const basic_deployment<T>& d) {
+  if (d.kv) return with_block_scales(*d.kv, facts_of(d.device.architecture).kind);
+  return kv_format_of(operand_choice<T>(d.weights, d.device, d.served_by), d.kv);
+}
+}  // namespace detail
+
+/// The format of what passes from layer to layer and over the links: that of the activations, and
+/// never below 16 bits, since engines that multiply in fp8 or fp4 quantise in front of each product.
+template <Scalar T>
+constexpr number_format residual_format(const basic_deployment<T>& d) {
+  if (d.activations) return detail::at_least_16_bits(*d.activations);
+  const detail::operand_choice<T> choice(d.weights, d.device, d.served_by);
+  return detail::at_least_16_bits(choice.linear().format);
+}
+
+namespace detail {
+
+template <Scalar T>
+constexpr void check_memory(const basic_deployment<T>& d) {
+  checked(d.model);
+  require_valid(d.weights, "weights");
+  if (d.kv) require_valid(*d.kv, "kv");
+  positive("device.dram.capacity", d.device.dram.capacity.quantity());
+  if (d.utilization) fraction("utilization", *d.utilization);
+  if (d.activation_bytes) not_negative("activation_bytes", *d.activation_bytes);
+  if (d.runtime_bytes) not_negative("runtime_bytes", *d.runtime_bytes);
+  require_valid(d.limits, "limits");
+}
+
+/// All that a pass asks of a deployment. What it calls afterwards holds valid values.
+template <Scalar T>
+constexpr void check_deployment(const basic_deployment<T>& d) {
+  check_memory(d);
+  require_layout(d.layout, sharded_dims_of(d.model));
+  positive("device.dram.bandwidth", d.device.dram.bandwidth.quantity());
+  if (d.layout.context != 1) {
+    out_of_range("layout.context", d.layout.context,
+                 "1 in a pass; parallel/context.hpp has the law");
+  }
+}
+
+}  // namespace detail
+
+// One pass of a model: the sequences that decode and the prompts that join them.
+
+/// One pass of the model: `batch` sequences decode over `context` cached tokens each, and
+/// `prefill_tokens` prompt tokens join them, spread evenly over `prefill_sequences` prompts that have
+/// `prefill_past` tokens cached each. Without a batch it is a pass of prompts alone.
+/// `tokens_per_sequence` is 1, or k + 1 in a pass that verifies k drafted tokens: each is a row with
+/// logits of its own, and they share one reading of their sequence's cache.
+/// Sequences are shared out to data-parallel groups and to the stages of a pipeline, whole ones, and
+/// the busiest group counts. A `steady` iteration is the mean of many: then prefill_sequences may be
+/// below 1, and every group and stage has its share of it.
+template <Scalar T = double>
+struct basic_iteration {
+  T batch{};
+  T context = T(1.0);
+  T prefill_tokens{};
+  T prefill_past{};
+  T prefill_sequences = T(1.0);
+  bool steady = false;
+  T tokens_per_sequence = T(1.0);
+
+  friend bool operator==(const basic_iteration&, const basic_iteration&) = default;
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::not_negative("batch"), s.batch...);
+    f(field::not_negative("context"), s.context...);
+    f(field::not_negative("prefill_tokens"), s.prefill_tokens...);
+    f(field::not_negative("prefill_past"), s.prefill_past...);
+    f(field::positive("prefill_sequences"), s.prefill_sequences...);
+    f("steady", s.steady...);
+    f(field::count("tokens_per_sequence"), s.tokens_per_sequence...);
+  }
+};
+using iteration = basic_iteration<>;
+
+namespace detail {
+
+template <Scalar T>
+constexpr void check_iteration(const basic_iteration<T>& i) {
+  require_valid(i);
+  if (!i.steady) count("prefill_sequences", i.prefill_sequences);
+  if (upper(i.batch) > 0.0) count("context", i.context);
+  count("batch + prefill_tokens", T(i.batch + i.prefill_tokens));
+}
+
+/// What one rank of the busiest data-parallel group has of a pass, at one stage of the pipeline at
+/// a time. Routed experts see the tokens of all groups together.
+template <Scalar T>
+struct pass_share {
+  T sequences{};      ///< that decode
+  T prompts{};        ///< that join
+  T prompt_tokens{};  ///< of each of them
+  T rows{};           ///< tokens of both kinds
+  T logits{};         ///< tokens that the head sees
+  T all_decoded{};    ///< tokens that are decoded in all groups
+  T all_prompts{};    ///< prompts in all groups
+};
+
+/// A sequence is not divided, so a group that has any has one whole one, unless `steady` averages.
+template <Scalar T>
+constexpr pass_share<T> share_of(const parallel_layout& l, const basic_iteration<T>& i) {
+  const T stages = T(l.pipeline);
+  const T parts = T(l.pipeline * l.data);
+  const T least = T(i.steady ? 0.0 : 1.0);
+  pass_share<T> s;
+  if (upper(i.batch) > 0.0) {
+    s.sequences = scalar_max(T(1.0), i.batch / parts);
+    s.all_decoded = scalar_max(T(1.0), i.batch / stages) * i.tokens_per_sequence;
+  }
+  s.rows = s.logits = s.sequences * i.tokens_per_sequence;
+  if (upper(i.prefill_tokens) > 0.0) {
+    s.prompts = scalar_max(least, i.prefill_sequences / parts);
+    s.prompt_tokens = i.prefill_tokens / i.prefill_sequences;
+    s.rows += s.prompts * s.prompt_tokens;
+    s.logits += s.prompts * scalar_min(s.prompt_tokens, T(1.0));
+    s.all_prompts = scalar_max(least, i.prefill_sequences / stages);
+  }
+  return s;
+}
+
+}  // namespace detail
+
+}  // namespace perfmodel

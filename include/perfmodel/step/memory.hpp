@@ -1,0 +1,342 @@
+// What one device of a deployment stores: weights, a token's share of the KV cache, what fits.
+#pragma once
+
+#include <perfmodel/laws/kv_cache.hpp>
+#include <perfmodel/model/kv_cache_shape.hpp>
+#include <perfmodel/parallel/tensor.hpp>
+#include <perfmodel/step/deployment.hpp>
+
+namespace perfmodel {
+
+namespace detail {
+/// weight_bytes_per_device of a model that was checked.
+template <Scalar T>
+constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
+  const basic_parameter_count<T> p = count_parameters(d.model);
+  const T tensor = T(d.layout.tensor);
+  const T pipeline = T(d.layout.pipeline);
+  const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
+  const machine_kind kind = facts_of(d.device.architecture).kind;
+  const auto stored = [&](const storage_format& f) { return bytes_of(with_block_scales(f, kind)); };
+  const bytes<> other = bytes_of(d.weights.others);
+  const T replicated = over_layers(d.model.layers.mixers, [&](const auto& a) {
+    return replicated_weights(a, d.model.hidden, tensor);
+  });
+  const T latents = over_layers(d.model.layers.feed_forwards,  // to the experts' and back
+                                [&](const auto& x) { return x.latent_weights(d.model.hidden); });
+  T vocabulary = p.embedding + p.head;
+  if (d.model.encoder) vocabulary += d.model.encoder->parameters;
+  return named("weight bytes per device",
+               (p.attention / tensor + replicated) / pipeline * stored(d.weights.attention) +
+                   (p.linear / tensor + latents * (1.0 - 1.0 / tensor)) / pipeline *
+                       stored(d.weights.linear) +
+                   p.experts / expert_ranks / pipeline * stored(d.weights.experts) +
+                   (p.expert_biases / expert_ranks + p.other) / pipeline * other +
+                   vocabulary / tensor * other);
+}
+}  // namespace detail
+
+/// Weights of one device: linear layers cut by tensor and pipeline (the projections to latents, of
+/// MLA or of experts, and replicated KV heads are whole), routed experts by all ranks of a stage, the vocabulary tables
+/// and an encoder by tensor, norms and routers kept whole.
+/// Leaves out: stages of unequal length. Both vocabulary tables count on every stage, though the
+/// first has one and the last the other. Tests: bf16 Llama 3 70B over 8 ranks stores 1/8 of its
+/// matrices on each; over 16, 1/16 and half of a KV head's two projections more.
+template <Scalar T>
+constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
+  checked(d.model);
+  return detail::weights_on_device(d);
+}
+
+/// The share of what a token adds to the model's KV cache that one rank of a tensor-parallel group
+/// stores: 1 / N, or 1 / H_kv where there are more ranks than KV heads, and all of it for MLA, whose
+/// latent every head reads. Test: 8 KV heads over 4, 8, 16 ranks: 1/4, 1/8, 1/8.
+template <Scalar T>
+constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
+  const storage_format format{};
+  const bytes<T> all = detail::over_layers(
+      m.layers.mixers, [&](const auto& a) { return bytes<T>(detail::token_cache(a, format)); });
+  const bytes<T> own = detail::over_layers(m.layers.mixers, [&](const auto& a) {
+    return bytes<T>(detail::token_cache(a, format, detail::cache_share(a, T(tensor))));
+  });
+  return upper(all.value()) > 0.0 ? T(own / all) : T(1.0);
+}
+
+namespace detail {
+/// kv_bytes_per_token_and_device of a deployment that was checked.
+template <Scalar T>
+constexpr bytes_per_token<T> cache_per_token_and_device(const basic_deployment<T>& d) {
+  return named("KV bytes per token and device", cache_per_token(d.model, kv_format_of(d)) *
+                                                    kv_share(d.model, d.layout.tensor) /
+                                                    T(d.layout.pipeline));
+}
+}  // namespace detail
+
+/// What one device stores of a token: kv x share / pipeline.
+template <Scalar T>
+constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deployment<T>& d) {
+  if (d.kv) require_valid(*d.kv, "kv");
+  checked(d.model);
+  return detail::cache_per_token_and_device(d);
+}
+
+namespace detail {
+
+// Values of a token that a feed-forward holds at once on one rank: gate, up and what goes on from
+// them, or a token's copies in the buffers of its experts, which one buffer serves on the way in and
+// out.
+template <Scalar T>
+constexpr T width_in_flight(const basic_dense_shape<T>& x, const basic_deployment<T>& d) {
+  return x.matrices() * x.intermediate / T(d.layout.tensor);
+}
+template <Scalar T>
+constexpr T width_in_flight(const basic_expert_shape<T>& x, const basic_deployment<T>& d) {
+  const T expert = x.intermediate / T(d.layout.expert_tensor());
+  const T copies =
+      x.top_k *
+      (scalar_max(T((x.matrices() - 1.0) * expert), x.expert_hidden(d.model.hidden)) + expert);
+  const T beside = x.shared_intermediate.value_or(T(0.0));
+  return copies + x.matrices() * beside / T(d.layout.tensor);
+}
+template <Scalar T>
+constexpr basic_pass_widths<T> pass_widths_of(const basic_deployment<T>& d) {
+  T widest{};
+  for (const auto& kind : d.model.layers.feed_forwards) {
+    const T width = std::visit([&](const auto& x) { return width_in_flight(x, d); }, kind.shape);
+    widest = scalar_max(widest, width);
+  }
+  return {d.model.hidden, widest, d.model.vocabulary, bytes_of(residual_format(d))};
+}
+
+/// The budget of a device that stores these weights.
+template <Scalar T>
+constexpr basic_memory_budget<T> budget_beside(const basic_deployment<T>& d,
+                                               const bytes<T>& weights) {
+  const bytes<T> capacity = d.device.dram.capacity.quantity();
+  if (d.utilization && d.activation_bytes && d.runtime_bytes) {
+    return {capacity, *d.utilization, weights, *d.activation_bytes, *d.runtime_bytes};
+  }
+  const auto memory = lift<T>(engine_memory_of(d.served_by));
+  const int ranks = d.layout.ranks();
+  const basic_engine_limits<T> limits =
+      engine_limits_on(d.served_by, d.limits, capacity, d.layout.tensor,
+                       d.device.architecture == chip_architecture::ampere);
+  const bytes<T> activations =
+      d.activation_bytes ? *d.activation_bytes
+                         : profiled_activations(d.served_by, memory, limits, pass_widths_of(d));
+  const bytes<T> runtime = d.runtime_bytes ? *d.runtime_bytes : engine_runtime(memory, ranks);
+  const T utilization = d.utilization
+                            ? *d.utilization
+                            : engine_utilization(d.served_by, memory, limits, capacity,
+                                                 bytes<T>(weights + activations + runtime), ranks);
+  return {capacity, utilization, weights, activations, runtime};
+}
+template <Scalar T>
+constexpr basic_memory_budget<T> budget_of(const basic_deployment<T>& d) {
+  return budget_beside(d, weights_on_device(d));
+}
+
+}  // namespace detail
+
+/// A device's memory and what is taken from it: the weights, and what is stated or else what the
+/// engine `served_by` keeps (engine/engine.hpp). `weights`, where given, are those of a
+/// device. kv_capacity, fits, step, serving and plan all count with this.
+/// Test: the same sequences from each of them, for every engine.
+template <Scalar T>
+constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) {
+  detail::check_memory(d);
+  return detail::budget_of(d);
+}
+template <Scalar T>
+constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d,
+                                                  const bytes<T>& weights) {
+  detail::check_memory(d);
+  return detail::budget_beside(d, detail::not_negative("weights", weights));
+}
+
+namespace detail {
+
+/// Whether the fabric joins a tensor- and data-parallel group, and its ranks can share experts.
+template <Scalar T>
+constexpr feasibility group_fits(const basic_deployment<T>& d) {
+  const int reach = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
+  if (d.layout.stage_ranks() > reach) {
+    return infeasible("the parallel group has more ranks than the fabric joins", "accelerators",
+                      d.layout.stage_ranks(), reach);
+  }
+  const int slices = d.layout.expert_tensor();
+  const auto experts = experts_of(d.model);
+  if (experts && !divides_evenly(slices, upper(experts->intermediate))) {
+    return infeasible("the ranks that share an expert do not divide its width", "ranks", slices,
+                      upper(experts->intermediate));
+  }
+  return {};
+}
+
+/// Cache and states of one sequence that one device stores.
+template <Scalar T>
+constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& context) {
+  const T tensor = T(d.layout.tensor);
+  const storage_format kv = kv_format_of(d);
+  const bytes<T> all = over_layers(d.model.layers.mixers, [&](const auto& a) {
+    const T share = cache_share(a, tensor);
+    return bytes<T>(sequence_cache(a, context, kv, share) + share * sequence_state(a));
+  });
+  return named("sequence bytes per device", all) / T(d.layout.pipeline);
+}
+
+/// Cache on a device of the busiest group; sequences are spread over the groups, whole.
+template <Scalar T>
+constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequences,
+                                   const T& context) {
+  const T in_group = scalar_max(T(sequences / T(d.layout.data)), scalar_min(sequences, T(1.0)));
+  return in_group * sequence_on_device(d, context);
+}
+
+/// Whether a sequence keeps less than what its tokens add, or more.
+template <Scalar T>
+constexpr bool grows_by_token(const basic_transformer<T>& m) {
+  for (const auto& kind : m.layers.mixers) {
+    if (std::holds_alternative<basic_attention_shape<T>>(kind.shape)) {
+      if (std::get<basic_attention_shape<T>>(kind.shape).window) return false;
+    } else if (!std::holds_alternative<basic_latent_attention_shape<T>>(kind.shape)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether a device has room for that much cache. `needed` is all of it together; the reason says
+/// what would have to be smaller.
+template <Scalar T>
+constexpr feasibility memory_holds(const basic_memory_budget<T>& b, const bytes<T>& cache) {
+  const double usable = lower((b.utilization * b.capacity).value());
+  const double without_cache = upper((b.weights + b.activations + b.runtime).value());
+  const double all = upper((b.weights + b.activations + b.runtime + cache).value());
+  if (without_cache < usable && all <= usable) return {};
+  const char* reason = "weights and KV cache exceed the memory of a device";
+  if (upper(b.weights.value()) >= usable) {
+    reason = "weights and KV cache exceed the memory of a device, and so do the weights alone";
+  } else if (without_cache >= usable) {
+    reason = "weights, activations and runtime leave no room for a KV cache on a device";
+  }
+  return infeasible(reason, "B", all, usable);
+}
+
+/// Whether the cache that a pass works on fits: sequences at their context, prompts at their own.
+template <Scalar T>
+constexpr feasibility pass_fits(const basic_deployment<T>& d, const basic_iteration<T>& i) {
+  if (const feasibility group = group_fits(d); !group) return group;
+  bytes<T> cache = cache_on_device(d, i.batch, i.context);
+  if (upper(i.prefill_tokens) > 0.0) {
+    cache += cache_on_device(d, i.prefill_sequences,
+                             T(i.prefill_tokens / i.prefill_sequences + i.prefill_past));
+  }
+  return memory_holds(budget_of(d), cache);
+}
+
+template <Scalar T>
+constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
+                                           const basic_memory_budget<T>& budget, const T& context,
+                                           const T& block_size) {
+  const bytes_per_token<T> per_token = cache_per_token_and_device(d);
+  basic_kv_capacity<T> c;
+  if (upper(per_token.value()) > 0.0) {
+    c = kv_capacity(budget, per_token, context, block_size);
+  } else {
+    c.available = kv_bytes_available(budget);  // states alone: no blocks
+  }
+  if (!grows_by_token(d.model) && lower(c.available.value()) > 0.0) {
+    using math::floor;
+    const bytes<T> sequence = cache_on_device(d, T(d.layout.data), context);
+    c.sequences = floor(T(c.available / sequence));
+    c.feasible = upper(c.sequences) < 1.0
+                     ? infeasible("not one sequence of this context fits beside the weights", "B",
+                                  upper(sequence.value()), lower(c.available.value()))
+                     : feasibility{};
+  }
+  c.sequences = c.sequences * T(d.layout.data);
+  return c;
+}
+
+}  // namespace detail
+
+/// Whether weights and the cache of `batch` sequences of `context` tokens fit each device, and why
+/// not. Sequences are spread over data-parallel groups, whole. Tests: Llama 3 70B in bf16 does not
+/// fit one H100: 141 GB needed, 85.5 GB there; one sequence over 8 groups takes a whole one's cache.
+template <Scalar T>
+constexpr feasibility fits(const basic_deployment<T>& d, const std::type_identity_t<T>& batch,
+                           const std::type_identity_t<T>& context) {
+  detail::check_memory(d);
+  detail::not_negative("batch", batch);
+  if (const feasibility cut = layout_feasible(d.layout, sharded_dims_of(d.model)); !cut) return cut;
+  if (const feasibility group = detail::group_fits(d); !group) return group;
+  return detail::memory_holds(detail::budget_of(d), detail::cache_on_device(d, batch, context));
+}
+
+/// Sequences of `context` tokens that fit the whole replica at once, in blocks of `block_size`
+/// tokens. A layer with a sliding window keeps min(context, window) tokens. `available` is of one
+/// device, `blocks` and `tokens` of one data-parallel group and as if every layer kept all.
+/// Tests: 8 H100 hold of Llama 3 70B what their bytes less the weights divide into; two groups hold
+/// twice the sequences; a model of windows holds more than one without.
+template <Scalar T>
+constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
+                                           const std::type_identity_t<T>& context,
+                                           const std::type_identity_t<T>& block_size = T(16.0)) {
+  detail::check_memory(d);
+  return detail::capacity_of(d, detail::budget_of(d), detail::count("context", context),
+                             block_size);
+}
+
+// Fails a build when a deployment no longer fits, with the bytes in the message.
+
+namespace detail {
+
+constexpr long long whole_bytes(const bytes<>& b) {
+  return static_cast<long long>(b.value());
+}
+
+/// A compiler prints these two numbers when the assertion below fails.
+template <long long BytesNeeded, long long BytesThere>
+struct does_fit {
+  static_assert(BytesNeeded <= BytesThere,
+                "perfmodel: this deployment needs more memory per device than there is: "
+                "does_fit<bytes needed, bytes there>; see docs/how-to/require_fits.md");
+  static constexpr bool value = BytesNeeded <= BytesThere;
+};
+
+constexpr deployment cut_over(const accelerator& a, const transformer& m, int tensor,
+                              number_format weights, number_format kv) {
+  deployment d;
+  d.device = a;
+  d.model = m;
+  d.layout.tensor = tensor;
+  d.weights = weights;
+  d.kv = kv;
+  return d;
+}
+constexpr bytes<> bytes_needed(const deployment& d, double batch, double context) {
+  sharded_dims parts = sharded_dims_of(d.model);
+  parts.accelerators = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
+  require_layout(d.layout, parts);
+  return weight_bytes_per_device(d) + batch * kv_bytes(d.model, context, formats_of(d).kv) *
+                                          kv_share(d.model, d.layout.tensor) / d.layout.pipeline;
+}
+
+}  // namespace detail
+
+/// true where the weights and the KV cache of `Batch` sequences of `Context` tokens fit one device of
+/// a tensor-parallel group; else a compile error whose text holds the bytes needed and the bytes
+/// there: static_assert(require_fits<h100_sxm, llama_3_70b, 8, bf16, bf16, 64, 4096>).
+/// Leaves out activations and the runtime's own memory. Errors: a layout that the model or the fabric
+/// cannot have. Tests: 70B in bf16 fits two H200, not one H100; it cannot be cut over 3 ranks.
+template <const auto& Accelerator, const auto& Model, int TensorParallel = 1,
+          number_format Weights = number_format::bf16, number_format Kv = number_format::bf16,
+          int Batch = 1, int Context = 1>
+inline constexpr bool require_fits =
+    detail::does_fit<detail::whole_bytes(detail::bytes_needed(
+                         detail::cut_over(Accelerator, Model, TensorParallel, Weights, Kv), Batch,
+                         Context)),
+                     detail::whole_bytes(Accelerator.dram.capacity)>::value;
+
+}  // namespace perfmodel

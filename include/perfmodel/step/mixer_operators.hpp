@@ -1,0 +1,286 @@
+// The operators of each kind of mixer on one rank: projections, and what looks at other tokens.
+#pragma once
+
+#include <perfmodel/operators/attention.hpp>
+#include <perfmodel/operators/attention_decode.hpp>
+#include <perfmodel/operators/linear_recurrence.hpp>
+#include <perfmodel/operators/sparse_attention.hpp>
+#include <perfmodel/step/rank_pass.hpp>
+
+namespace perfmodel::detail {
+
+/// Scores of an indexer; each rank makes all of them.
+template <Scalar T, class Run>
+constexpr void visit_indexer(const rank_pass<T>& p, const T& layers,
+                             const basic_attention_indexer<T>& x, const T& query_input, Run&& run) {
+  using enum operator_class;
+  if (x.shared) return;
+  run({.name = "index projections", .kind = linear, .times = layers},
+      p.projection(query_input, T(x.heads * x.dim)));
+  run({.name = "index keys", .kind = linear, .times = layers},
+      p.projection(p.model().hidden, T(x.dim + x.heads)));
+  basic_index_scores<T> s{.heads = x.heads, .dim = x.dim, .cache = x.cache};
+  operator_head<T> o{.name = "index scores", .kind = attention, .times = layers};
+  if (p.decodes()) {
+    s.sequences = p.share.sequences;
+    s.tokens = p.pass.tokens_per_sequence;
+    s.past = scalar_max(T(p.pass.context - 1.0), T(0.0));
+    o.cache = s.sequences * (s.past + s.tokens) * x.bytes_per_token();
+    run(o, s);
+  }
+  if (p.prefills()) {
+    s.sequences = p.prompts();
+    s.tokens = p.prompt_tokens();
+    s.past = p.pass.prefill_past;
+    o.times = layers * p.prompt_share();
+    o.part = p.of_prompts();
+    o.cache = s.sequences * (s.past + s.tokens) * x.bytes_per_token();
+    run(o, s);
+  }
+}
+
+/// Attention of prompts. A window or a choice of tokens limits what each sees.
+template <Scalar T, class Run>
+constexpr void visit_prefill(const rank_pass<T>& p, const char* name, const T& layers,
+                             const bytes<T>& line, const basic_attention_prefill<T>& x, Run&& run) {
+  operator_head<T> o{
+      .name = name, .kind = operator_class::attention, .times = layers * p.prompt_share()};
+  // Keys and values of the chunk itself are at hand; those before it are read from the cache.
+  const T past = x.window ? scalar_min(x.past, *x.window) : x.past;
+  o.cache = x.batch * (past + x.tokens) * line;
+  o.part = p.of_prompts();
+  run(o, x);
+}
+
+/// Chunks of attention are prompts of their own: as many as there are, no longer than one. A prompt that does not fill
+/// one with what is cached has as many keys whatever its length: a token more takes the place of a cached one, and
+/// the kernel may be up to 0.1 % of a pass quicker (tests/property/order_step.cpp).
+template <Scalar T>
+constexpr basic_attention_prefill<T> prompts_of(const rank_pass<T>& p,
+                                                const basic_attention_shape<T>& a, const T& heads,
+                                                const T& kv_heads) {
+  const bool chunks = a.chunked && a.window;
+  const T chunk = chunks ? scalar_min(p.prompt_tokens(), *a.window) : p.prompt_tokens();
+  return {
+      .batch = chunks ? T(p.prompts() * (p.prompt_tokens() / chunk)) : p.prompts(),
+      .tokens = chunk,
+      .query_heads = heads,
+      .kv_heads = kv_heads,
+      .head_dim = a.head_dim,
+      .value_dim = a.value_dim,
+      .format = p.formats.linear.format,
+      .kv_format = p.formats.kv,
+      .window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window,
+      .past = chunks ? scalar_min(p.pass.prefill_past, T(*a.window - chunk)) : p.pass.prefill_past};
+}
+
+template <Scalar T, class Run>
+constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
+                           const basic_attention_shape<T>& a, Run&& run) {
+  using enum operator_class;
+  const T& hidden = p.model().hidden;
+  const T heads = a.query_heads / p.tensor;
+  const T kv_heads = kv_heads_per_rank(a.kv_heads, p.tensor);
+  const T result = heads * a.value_width();
+  T inward = a.query_rank ? *a.query_rank : T(heads * a.head_dim);
+  if (!a.shares_cache) {
+    inward += kv_heads * (a.value_is_key ? a.head_dim : T(a.head_dim + a.value_width()));
+  }
+  if (a.output_gate) inward += result;
+  run({.name = "qkv projection", .kind = linear, .times = layers}, p.projection(hidden, inward));
+  if (a.query_rank) {
+    run({.name = "query projection", .kind = linear, .times = layers},
+        p.projection(*a.query_rank, T(heads * a.head_dim)));
+  }
+  if (a.indexer) visit_indexer(p, layers, *a.indexer, hidden, run);
+
+  const char* const name = a.window ? "sliding attention" : "attention";
+  const bytes<T> line = kv_heads * (a.head_dim + a.value_width()) * bytes_of(p.formats.kv);
+  std::optional<T> window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window;
+  if (p.decodes()) {
+    const T& several = p.pass.tokens_per_sequence;
+    if (a.chunked && window) window = T(0.5 * (*window + 1.0));
+    const T seen =
+        window ? attended_tokens(p.pass.context, T(*window + several - 1.0)) : p.pass.context;
+    const basic_attention_decode<T> x{.batch = p.share.sequences,
+                                      .context = p.mean_context(),
+                                      .query_heads = heads * several,
+                                      .kv_heads = kv_heads,
+                                      .head_dim = a.head_dim,
+                                      .value_dim = a.value_dim,
+                                      .format = p.formats.linear.format,
+                                      .kv_format = p.formats.kv,
+                                      .window = window};
+    run({name, attention, layers, p.share.sequences * (seen + several) * line}, x);
+  }
+  if (p.prefills()) visit_prefill(p, name, layers, line, prompts_of(p, a, heads, kv_heads), run);
+  run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
+}
+
+template <Scalar T, class Run>
+constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
+                           const basic_latent_attention_shape<T>& a, Run&& run) {
+  using enum operator_class;
+  const T& hidden = p.model().hidden;
+  const T heads = a.query_heads / p.tensor;
+  run({.name = "latent projections", .kind = linear, .times = layers},
+      p.projection(hidden, a.latent_width()));
+  run({.name = "query projection", .kind = linear, .times = layers},
+      p.projection(a.query_input(hidden), T(heads * a.head_dim)));
+  run({.name = "key and value projections", .kind = linear, .times = layers},
+      p.projection(a.kv_rank, T(heads * (a.head_dim - a.rope_dim + a.value_dim))));
+  if (a.indexer) visit_indexer(p, layers, *a.indexer, a.query_input(hidden), run);
+
+  const bytes<T> line = a.cached_elements() * bytes_of(p.formats.kv);
+  if (p.decodes()) {
+    const T& several = p.pass.tokens_per_sequence;
+    const basic_mla_decode<T> x{.batch = p.share.sequences,
+                                .context = a.seen_tokens(p.mean_context()),
+                                .heads = heads * several,
+                                .latent = a.kv_rank,
+                                .rope = a.rope_dim,
+                                .format = p.formats.linear.format,
+                                .kv_format = p.formats.kv};
+    const T seen = a.indexer ? scalar_min(p.pass.context, a.indexer->top_k) : p.pass.context;
+    run({"attention", attention, layers, p.share.sequences * (seen + several) * line}, x);
+  }
+  if (p.prefills()) {
+    const basic_attention_prefill<T> x{
+        .batch = p.prompts(),
+        .tokens = p.prompt_tokens(),
+        .query_heads = heads,
+        .kv_heads = heads,
+        .head_dim = a.head_dim,
+        .value_dim = a.value_dim,
+        .format = p.formats.linear.format,
+        .kv_format = p.formats.kv,
+        .window = a.indexer ? std::optional<T>(a.indexer->top_k) : std::optional<T>(),
+        .past = p.pass.prefill_past};
+    visit_prefill(p, "attention", layers, line, x, run);
+  }
+  if (a.output_gate) {
+    run({.name = "output gate", .kind = linear, .times = layers},
+        p.projection(hidden, T(heads * a.value_dim)));
+  }
+  run({.name = "output projection", .kind = linear, .times = layers},
+      p.projection(T(heads * a.value_dim), hidden));
+}
+
+template <Scalar T>
+struct new_tokens_of {
+  T times{}, sequences{}, tokens{}, past{};
+  const char* part = nullptr;
+};
+
+/// Attention over a window and the entries before it, and the scores that choose these.
+template <Scalar T, class Run>
+constexpr void visit_entries(const rank_pass<T>& p, const basic_compressed_attention_shape<T>& a,
+                             const new_tokens_of<T>& x, Run&& run) {
+  using enum operator_class;
+  const T context = x.past + x.tokens;
+  T pairs = causal_pairs(x.tokens, x.past, a.window);
+  if (a.ratio) {
+    const T entries = a.indexer ? causal_pairs(x.tokens, x.past, T(a.indexer->top_k * *a.ratio))
+                                : causal_pairs(x.tokens, x.past);
+    pairs += entries / *a.ratio;
+  }
+  basic_gathered_attention<T> g{.sequences = x.sequences,
+                                .tokens = x.tokens,
+                                .seen = pairs / x.tokens,
+                                .entries = a.kept_tokens(context),
+                                .heads = a.query_heads / p.tensor,
+                                .width = a.head_dim,
+                                .format = p.formats.linear.format,
+                                .kv_format = p.formats.kv};
+  const bytes<T> line = a.cached_elements() * bytes_of(p.formats.kv);
+  const T read = scalar_min(g.entries, pairs);
+  run({"attention", attention, x.times, x.sequences * (read + x.tokens) * line, x.part}, g);
+  if (!a.indexer || !a.ratio) return;
+  basic_index_scores<T> s{.sequences = x.sequences,
+                          .tokens = x.tokens,
+                          .past = x.past,
+                          .heads = a.indexer->heads,
+                          .dim = a.indexer->dim,
+                          .ratio = *a.ratio,
+                          .cache = a.indexer->cache};
+  run({"index scores", attention, x.times,
+       x.sequences * context / *a.ratio * a.indexer->bytes_per_token(), x.part},
+      s);
+}
+
+template <Scalar T, class Run>
+constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
+                           const basic_compressed_attention_shape<T>& a, Run&& run) {
+  using enum operator_class;
+  const T& hidden = p.model().hidden;
+  const T heads = a.query_heads / p.tensor;
+  const T groups = at_least_one(T(a.output_groups / p.tensor));
+  run({.name = "latent projections", .kind = linear, .times = layers},
+      p.projection(hidden, a.latent_width()));
+  run({.name = "query projection", .kind = linear, .times = layers},
+      p.projection(a.query_rank, T(heads * a.head_dim)));
+  if (a.ratio) {
+    const T indexed = a.indexer ? T(a.head_dim + a.indexer->dim) : a.head_dim;
+    run({.name = "compressor", .kind = linear, .times = layers},
+        p.projection(hidden, T(a.compressor(hidden, indexed) / hidden)));
+  }
+  if (a.indexer) {
+    run({.name = "index projections", .kind = linear, .times = layers},
+        p.projection(a.query_rank, T(a.indexer->heads * a.indexer->dim)));
+    run({.name = "index weights", .kind = linear, .times = layers},
+        p.projection(hidden, a.indexer->heads));
+  }
+
+  if (p.decodes()) {
+    const T& several = p.pass.tokens_per_sequence;
+    const T past = scalar_max(T(p.pass.context - 1.0), T(0.0));
+    visit_entries(p, a, {layers, p.share.sequences, several, past}, run);
+  }
+  if (p.prefills()) {
+    visit_entries(p, a,
+                  {layers * p.prompt_share(), p.prompts(), p.prompt_tokens(), p.pass.prefill_past,
+                   p.of_prompts()},
+                  run);
+  }
+  // Each group of heads has a latent of its own.
+  run({.name = "output latents", .kind = linear, .times = layers * groups},
+      p.projection(T(heads * a.head_dim / groups), a.output_rank));
+  run({.name = "output projection", .kind = linear, .times = layers},
+      p.projection(T(groups * a.output_rank), hidden));
+}
+
+template <Scalar T, class Run>
+constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
+                           const basic_recurrent_shape<T>& a, Run&& run) {
+  using enum operator_class;
+  const T& hidden = p.model().hidden;
+  const T result = a.value_width() / p.tensor;
+  // All that weights() counts but the way back.
+  const T whole = a.latent_width(), inward = a.weights(hidden) / hidden - a.value_width() - whole;
+  run({.name = "recurrent projections", .kind = linear, .times = layers},
+      p.projection(hidden, T(whole + inward / p.tensor)));
+  basic_linear_recurrence<T> x{.heads = a.value_heads / p.tensor,
+                               .key_heads = at_least_one(T(a.key_heads / p.tensor)),
+                               .key_dim = a.key_dim,
+                               .value_dim = a.value_dim,
+                               .corrects = a.corrects(),
+                               .chunk = T(a.scans() ? 1.0 : 64.0),
+                               .conv_state = a.conv_bytes() / p.tensor,
+                               .format = p.residual,
+                               .state_format = a.state_format};
+  const bytes<T> state = 2.0 * a.state_bytes() / p.tensor;  // read and written
+  if (p.decodes()) {
+    x.sequences = p.share.sequences;
+    x.tokens = p.pass.tokens_per_sequence;
+    run({"recurrence", attention, layers, x.sequences * state}, x);
+  }
+  if (p.prefills()) {
+    x.sequences = p.prompts();
+    x.tokens = p.prompt_tokens();
+    run({"recurrence", attention, layers * p.prompt_share(), x.sequences * state, p.of_prompts()},
+        x);
+  }
+  run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
+}
+
+}  // namespace perfmodel::detail

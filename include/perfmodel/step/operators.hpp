@@ -1,0 +1,229 @@
+// The operators one device runs in one pass of a model, in order, each with its demand.
+#pragma once
+
+#include <perfmodel/operators/elementwise.hpp>
+#include <perfmodel/operators/embedding.hpp>
+#include <perfmodel/operators/norm.hpp>
+#include <perfmodel/step/mixer_operators.hpp>
+#include <perfmodel/step/rank_pass.hpp>
+
+namespace perfmodel {
+
+namespace detail {
+
+template <Scalar T, class Run>
+constexpr void visit_feed_forward(const rank_pass<T>& p, const T& layers,
+                                  const basic_dense_shape<T>& x, Run&& run) {
+  run({.name = "feed-forward", .kind = operator_class::linear, .times = layers},
+      p.feed_forward(x.intermediate, x.gated));
+}
+
+/// Routed experts, and what is beside them. A pass with a prompt touches more experts than one
+/// without, so a mean over both is not a pass with the mean of their tokens.
+template <Scalar T, class Run>
+constexpr void visit_feed_forward(const rank_pass<T>& p, const T& layers,
+                                  const basic_expert_shape<T>& e, Run&& run) {
+  using enum operator_class;
+  const pass_share<T>& share = p.share;
+  const T& hidden = p.model().hidden;
+  if (e.shared_intermediate) {
+    run({.name = "shared experts", .kind = linear, .times = layers},
+        p.feed_forward(*e.shared_intermediate, e.gated));
+  }
+  run({.name = "router", .times = layers}, p.wide(share.rows, hidden, e.experts));
+  if (e.latent) {
+    run({.name = "to the experts' latent", .kind = linear, .times = layers},
+        p.product(hidden, *e.latent, p.formats.weights.linear));
+    run({.name = "from the experts' latent", .kind = linear, .times = layers},
+        p.product(*e.latent, hidden, p.formats.weights.linear));
+  }
+  const T with_prompts = scalar_min(share.all_prompts, T(1.0));
+  operator_head<T> o{.name = "experts", .kind = experts};
+  if (lower(with_prompts) < 1.0 && upper(share.all_decoded) > 0.0) {
+    o.times = layers * (1.0 - with_prompts);
+    run(o, p.routed_experts(e, share.all_decoded));
+  }
+  if (upper(with_prompts) > 0.0) {
+    o.times = layers * with_prompts;
+    if (lower(with_prompts) < 1.0) o.part = p.of_prompts();
+    run(o, p.routed_experts(
+               e, T(share.all_decoded + at_least_one(share.all_prompts) * share.prompt_tokens)));
+  }
+}
+
+/// Embeddings of the layers' own: their rows, the projection of hidden beside them, and in each layer a
+/// gate of that width and the way back.
+template <Scalar T, class Run>
+constexpr void visit_layer_embedding(const rank_pass<T>& p, const basic_layer_embedding<T>& e,
+                                     Run&& run) {
+  using enum operator_class;
+  const T &hidden = p.model().hidden, &layers = p.model().layers.count;
+  run({.name = "embedding", .times = T(1.0)}, basic_embedding<T>{.tokens = p.share.rows,
+                                                                 .vocabulary = e.vocabulary,
+                                                                 .hidden = layers * e.width,
+                                                                 .format = p.residual});
+  const storage_format& stored = p.formats.weights.linear;
+  run({.name = "to the layers' embedding", .kind = linear, .times = T(1.0)},
+      p.product(hidden, T(layers * e.width / p.tensor), stored));
+  run({.name = "to the layer's embedding", .kind = linear, .times = layers},
+      p.product(hidden, T(e.width / p.tensor), stored));
+  run({.name = "from the layer's embedding", .kind = linear, .times = layers},
+      p.product(T(e.width / p.tensor), hidden, stored));
+}
+
+/// The model's layers, kind by kind: run(operator, workload) for each.
+template <Scalar T, class Run>
+constexpr void visit_layers(const rank_pass<T>& p, Run&& run) {
+  const basic_transformer<T>& m = p.model();
+  run({.name = "embedding", .times = T(1.0)}, basic_embedding<T>{.tokens = p.share.rows,
+                                                                 .vocabulary = m.vocabulary,
+                                                                 .hidden = m.hidden,
+                                                                 .format = p.residual});
+  if (m.layer_embedding) visit_layer_embedding(p, *m.layer_embedding, run);
+  run({.name = "norms", .times = m.layers.count * m.norms_per_layer + 1.0},
+      basic_norm<T>{.rows = p.share.rows, .width = m.hidden, .format = p.residual});
+  for (const auto& kind : m.layers.mixers) {
+    std::visit([&](const auto& a) { visit_mixer(p, kind.layers, a, run); }, kind.shape);
+  }
+  for (const auto& kind : m.layers.feed_forwards) {
+    std::visit([&](const auto& x) { visit_feed_forward(p, kind.layers, x, run); }, kind.shape);
+  }
+  run({.name = "head", .kind = operator_class::linear, .times = T(1.0)},
+      p.wide(at_least_one(p.share.logits), m.hidden, T(m.vocabulary / p.tensor)));
+}
+
+/// visit(operator) or visit(operator, workload), of valid values.
+template <Scalar T, class Visit>
+constexpr void visit_operators(const rank_pass<T>& p, Visit&& visit) {
+  visit_layers(p, [&](const operator_head<T>& head, const auto& workload) {
+    const basic_operator<T> o{head.name,
+                              head.kind,
+                              head.times,
+                              head.cache,
+                              weights_read(workload),
+                              demand_of_valid(workload),
+                              head.part};
+    if constexpr (std::invocable<Visit&, const basic_operator<T>&>) {
+      visit(o);
+    } else {
+      visit(o, workload);
+    }
+  });
+}
+template <Scalar T, class Visit>
+constexpr void visit_operators(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                               Visit&& visit) {
+  const engine_formats formats = formats_of(d);
+  visit_operators(rank_pass<T>{d, i, formats}, visit);
+}
+
+}  // namespace detail
+
+/// Calls visit(operator) or visit(operator, workload) for every operator of a pass, all layers, on
+/// one rank of the tensor-parallel group of the busiest data-parallel group. A pipeline works on
+/// 1 / pipeline of the sequences at a time. Leaves out: quantisation of activations, biases, and what
+/// for_each_small_kernel has: rotary embeddings, sampling and others.
+/// Errors: a model or layout that cannot be, or an empty iteration.
+/// Tests: with every expert touched the weights add up to weight_bytes_per_device less the embedding
+/// table, norms and biases, on one stage; FLOP over one device are flop_per_token, plus, for MLA,
+/// what multiplying with the latent takes more.
+template <Scalar T, class Visit>
+constexpr void for_each_operator(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                 Visit&& visit) {
+  detail::check_deployment(d);
+  detail::check_iteration(i);
+  detail::visit_operators(d, i, visit);
+}
+
+// The kernels of a pass that are no product, attention or norm: small ones, that some engines fuse away.
+
+namespace detail {
+
+template <Scalar T>
+constexpr basic_elementwise<T> copied(const T& elements, number_format format) {
+  return {.elements = elements, .format = format};
+}
+
+/// Of queries and keys, those that the rank holds: rotated in place, normed, written to the cache.
+template <Scalar T, class Run>
+constexpr void visit_small_kernels_of(const rank_pass<T>& p, const T& layers,
+                                      const basic_attention_shape<T>& a, Run&& run) {
+  const T& rows = p.share.rows;
+  const T kv_heads = a.shares_cache ? T(0.0) : kv_heads_per_rank(a.kv_heads, p.tensor);
+  const T heads = a.query_heads / p.tensor + kv_heads;
+  run(small_kernel::rotary, layers, copied(T(rows * heads * a.head_dim), p.residual));
+  if (a.qk_norm) {
+    run(small_kernel::head_norm, layers,
+        basic_norm<T>{.rows = rows * heads, .width = a.head_dim, .format = p.residual});
+  } else if (a.qk_norm_whole) {
+    run(small_kernel::head_norm, layers,
+        basic_norm<T>{.rows = rows, .width = heads * a.head_dim, .format = p.residual});
+  }
+  if (a.shares_cache) return;
+  run(small_kernel::cache_write, layers,
+      copied(T(rows * kv_heads * (a.head_dim + a.value_width())), p.residual));
+}
+
+/// The queries' rotated part and the one key that all heads share; the latent beside it.
+template <Scalar T, class Run>
+constexpr void visit_small_kernels_of(const rank_pass<T>& p, const T& layers,
+                                      const basic_latent_attention_shape<T>& a, Run&& run) {
+  const T& rows = p.share.rows;
+  const T heads = a.query_heads / p.tensor + 1.0;
+  run(small_kernel::rotary, layers, copied(T(rows * heads * a.rope_dim), p.residual));
+  run(small_kernel::cache_write, layers, copied(T(rows * a.cached_elements()), p.residual));
+}
+
+template <Scalar T, class Run>
+constexpr void visit_small_kernels_of(const rank_pass<T>& p, const T& layers,
+                                      const basic_dense_shape<T>& x, Run&& run) {
+  run(small_kernel::activation, layers,
+      basic_elementwise<T>{.elements = p.share.rows * x.intermediate / p.tensor,
+                           .inputs = T(x.gated ? 2.0 : 1.0),
+                           .flop_per_element = T(5.0),
+                           .format = p.residual});
+}
+
+/// Compressed attention, recurrences and routed experts: what is measured of their small kernels is in
+/// theirs.
+template <Scalar T, class Shape, class Run>
+constexpr void visit_small_kernels_of(const rank_pass<T>&, const T&, const Shape&, Run&&) {}
+
+/// run(kind, times, workload) for each kind of small kernel of a pass.
+template <Scalar T, class Run>
+constexpr void visit_small_kernels(const rank_pass<T>& p, Run&& run) {
+  const basic_transformer<T>& m = p.model();
+  run(small_kernel::residual, T(m.layers.count * m.norms_per_layer),
+      copied(T(p.share.rows * m.hidden), p.residual));
+  for (const auto& kind : m.layers.mixers) {
+    std::visit([&](const auto& a) { visit_small_kernels_of(p, kind.layers, a, run); }, kind.shape);
+  }
+  for (const auto& kind : m.layers.feed_forwards) {
+    std::visit([&](const auto& x) { visit_small_kernels_of(p, kind.layers, x, run); }, kind.shape);
+  }
+  run(small_kernel::sampler, T(1.0),
+      basic_elementwise<T>{.elements = at_least_one(p.share.logits) * m.vocabulary,
+                           .outputs = T(0.0),
+                           .format = number_format::fp32});
+}
+
+}  // namespace detail
+
+/// visit(kind, times, workload) for every small kernel of a pass on one rank, all layers: those that
+/// for_each_operator leaves out. An engine may fuse any of them into a neighbour, so a bound has none of
+/// them; a prediction has those that its policy says were measured apart: policy.small_kernels.
+/// Leaves out: quantisation of activations, which a product's calibration has; biases; choices of experts,
+/// which an expert kernel's has; small kernels of recurrences and of compressed attention; which models
+/// have learned positions instead of rotary ones; penalties and sorts of a sampler.
+/// Errors: as for_each_operator.
+/// Tests: of Llama 3.1 8B by hand; over two ranks half of the heads' and the activation's elements.
+template <Scalar T, class Visit>
+constexpr void for_each_small_kernel(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                     Visit&& visit) {
+  detail::check_deployment(d);
+  detail::check_iteration(i);
+  const engine_formats formats = formats_of(d);
+  detail::visit_small_kernels(detail::rank_pass<T>{d, i, formats}, visit);
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,244 @@
+// What was measured of a pass in, the cause out: the flowchart, the walls of memory, the stages of decoding.
+#pragma once
+
+#include <algorithm>
+#include <perfmodel/tools/diagnose/findings.hpp>
+#include <perfmodel/units/text.hpp>
+
+namespace perfmodel {
+
+/// The causes, the likeliest first. `bound` is that of the pass.
+struct diagnosis {
+  std::vector<finding> findings{};
+  estimate bound{};
+  decode_stage stage = decode_stage::bandwidth;
+  double dram_share = 0.0;     ///< of the peak: measured, else what the model needs over the time
+  double compute_share = 0.0;  ///< the same of the FLOP
+  double intensity = 0.0;      ///< FLOP per byte, and that of the ridge
+  double ridge = 0.0;
+
+  const finding& cause() const { return findings.front(); }
+};
+
+/// From where on a share of the time is a cause by itself, in the order of the flowchart, and a pipe is in use.
+/// 0.1 of gaps is the seed's rule for graphs; the others are policy.
+struct diagnosis_thresholds {
+  double stands_out = 0.25;
+  double mentioned = 0.1;
+  double saturated = 0.6;
+  double idle = 0.2;
+  double scattered = 8.0;  ///< sectors per request
+  double refetched = 1.5;  ///< DRAM bytes over those of the model
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::fraction("stands_out"), s.stands_out...);
+    f(field::fraction("mentioned"), s.mentioned...);
+    f(field::fraction("saturated"), s.saturated...);
+    f(field::fraction("idle"), s.idle...);
+    f(field::count("scattered"), s.scattered...);
+    f(field::count("refetched"), s.refetched...);
+  }
+};
+
+namespace detail {
+
+/// Collects findings of one measured pass.
+class diagnostician {
+ public:
+  diagnostician(const deployment& d, const iteration& i, const measured_pass& m,
+                const duration<>& cpu, const diagnosis_thresholds& limits)
+      : m_(m), limits_(limits), demand_(demand_of_step(d, i)) {
+    out_.bound = step_bound(d, i);
+    out_.stage = decode_stage_of(d, i, cpu);
+    expected_ = demand_.weights + demand_.cache;
+    const bytes<> moved = m.dram ? *m.dram * m.time : expected_;
+    const flops<> done = m.achieved ? *m.achieved * m.time : demand_.matrix_flop;
+    out_.dram_share = moved / (d.device.dram.bandwidth.quantity() * m.time);
+    const flop_rate<> peak_rate = peak(d.device, formats_of(d).linear.format);
+    out_.compute_share = m.achieved ? double(*m.achieved / peak_rate) : demand_.compute / m.time;
+    out_.intensity = done.value() / (std::max)(moved.value(), 1.0);
+    out_.ridge = peak_rate.value() / d.device.dram.bandwidth.quantity().value();
+    refetched_ = moved / expected_;
+  }
+
+  diagnosis result() {
+    if (m_.time < out_.bound.time * (1.0 - 1e-9)) impossible();
+    host_and_input();
+    links();
+    memory_of_the_trace();
+    pipes();
+    rank();
+    return out_;
+  }
+
+ private:
+  void add(bottleneck cause, double share, std::string evidence) {
+    out_.findings.push_back({cause, (std::min)(1.0, (std::max)(0.0, share)), std::move(evidence)});
+  }
+  static std::string percent(double x) { return significant(100.0 * x, 3) + " %"; }
+
+  void impossible() {
+    add(bottleneck::measurement, 1.0,
+        to_string(m_.time, 3) + " is below the bound of " + to_string(out_.bound.time, 3) +
+            ": nothing runs faster");
+  }
+
+  void share_of(bottleneck cause, const std::optional<double>& share, const char* what) {
+    if (share && *share >= limits_.mentioned) add(cause, *share, percent(*share) + what);
+  }
+
+  void host_and_input() {
+    share_of(bottleneck::input_pipeline, m_.shares.input, " of the time waits for inputs");
+    share_of(bottleneck::host, m_.shares.host, " of the time waits for the host");
+    double gaps = m_.shares.launch.value_or(0.0);
+    if (m_.launch_gaps) gaps = (std::max)(gaps, double(*m_.launch_gaps / m_.time));
+    if (gaps >= limits_.mentioned) {
+      add(bottleneck::launch, gaps,
+          percent(gaps) + " of the time are gaps between about " +
+              significant(demand_.launches, 3) + " kernels");
+    }
+    if (!m_.gpu_busy) return;
+    const double named = gaps + m_.shares.input.value_or(0.0) + m_.shares.host.value_or(0.0) +
+                         m_.shares.communication.value_or(0.0) + m_.shares.waiting.value_or(0.0);
+    const double idle = 1.0 - *m_.gpu_busy - named;
+    if (idle >= limits_.mentioned) {
+      add(bottleneck::host, idle,
+          "no kernel runs for " + percent(1.0 - *m_.gpu_busy) + " of the time, " + percent(named) +
+              " of it explained");
+    }
+  }
+
+  void links() {
+    const double expected = out_.bound.terms.time_of("communication") / m_.time;
+    if (m_.shares.communication && *m_.shares.communication >= limits_.mentioned) {
+      add(bottleneck::communication, *m_.shares.communication,
+          percent(*m_.shares.communication) + " of the time is communication that nothing hides; " +
+              percent(expected) + " would be whole links");
+    } else if (!m_.shares.communication && expected >= limits_.mentioned) {
+      add(bottleneck::communication, expected,
+          percent(expected) + " of the time at least is communication, by the model");
+    }
+    share_of(bottleneck::stragglers, m_.shares.waiting, " of the time waits for other devices");
+  }
+
+  void memory_of_the_trace() {
+    share_of(bottleneck::allocation, m_.shares.allocation, " of the time is allocation");
+    const double others = m_.shares.elementwise.value_or(0.0) + m_.shares.sampling.value_or(0.0);
+    if (others >= limits_.mentioned) {
+      add(bottleneck::many_small_kernels, others,
+          percent(others) + " of the time is neither product nor attention");
+    }
+    if (m_.dram && refetched_ >= limits_.refetched) {
+      add(bottleneck::unfused_traffic, out_.dram_share * (1.0 - 1.0 / refetched_),
+          to_string(bytes<>(refetched_ * expected_), 3) + " from DRAM, " +
+              significant(refetched_, 3) + " times what the model needs");
+    }
+  }
+
+  /// Share of the time that kernels are left with.
+  double busy() const {
+    double rest = 1.0;
+    for (const finding& f : out_.findings) {
+      if (f.cause != bottleneck::measurement && f.cause != bottleneck::unfused_traffic)
+        rest -= f.share;
+    }
+    return (std::max)(0.05, rest);
+  }
+
+  void pipes() {
+    const std::string reached = "DRAM at " + percent(out_.dram_share) +
+                                " of its peak, products at " + percent(out_.compute_share);
+    const std::string side =
+        significant(out_.intensity, 3) + " FLOP/B against a ridge of " + significant(out_.ridge, 3);
+    const double rest = busy();
+    const bool scattered =
+        m_.sectors && *m_.sectors >= limits_.scattered &&
+        !(out_.dram_share >= limits_.saturated && refetched_ < limits_.refetched);
+    if (out_.intensity >= out_.ridge && !scattered) {
+      add(bottleneck::compute, rest, reached + "; " + side);
+      return;
+    }
+    if (scattered) {
+      add(bottleneck::access_pattern, rest,
+          significant(*m_.sectors, 3) + " sectors a request, 4 for neighbours of 4 bytes; " +
+              reached);
+    }
+    if (m_.l2_hit && *m_.l2_hit < limits_.idle && refetched_ >= limits_.refetched) {
+      add(bottleneck::access_pattern, 0.9 * rest,
+          percent(*m_.l2_hit) + " hit the L2, and bytes come from DRAM " +
+              significant(refetched_, 3) + " times: reuse is lost");
+    }
+    const double useful = refetched_ >= limits_.refetched ? 1.0 / refetched_ : 1.0;
+    if (out_.dram_share >= limits_.saturated) {
+      add(bottleneck::memory_bandwidth, (scattered ? 0.5 : useful) * rest, reached + "; " + side);
+    } else if (idle_pipes()) {
+      add(bottleneck::launch, rest,
+          "kernels are too short for either pipe: " + reached + ", of " +
+              significant(demand_.launches, 3) + " kernels or more");
+      out_.findings.back().inferred = true;
+      add(bottleneck::memory_latency, 0.5 * rest, reached + "; " + side);
+    } else {
+      add(bottleneck::memory_latency, (scattered ? 0.5 : 1.0) * (1.0 - out_.dram_share) * rest,
+          "the bus is not full and yet slow: " + reached + "; " + side);
+      add(bottleneck::memory_bandwidth, useful * out_.dram_share * rest, reached);
+    }
+  }
+  /// Neither pipe is in use, no counter blames memory, and no gap has been named.
+  bool idle_pipes() const {
+    const bool named = std::ranges::any_of(
+        out_.findings, [](const finding& f) { return f.cause == bottleneck::launch; });
+    return out_.dram_share < limits_.idle && out_.compute_share < limits_.idle && !m_.sectors &&
+           !m_.l2_hit && !named;
+  }
+
+  /// In the order of the flowchart those that stand out, then what kernels wait for, then the rest.
+  void rank() {
+    const auto place = [this](const finding& f) {
+      if (f.cause == bottleneck::measurement) return 0;
+      const bool stands_out = f.share >= limits_.stands_out;
+      if (f.cause <= bottleneck::stragglers && stands_out && !f.inferred) return 1;
+      return 2;
+    };
+    std::ranges::stable_sort(out_.findings, [&](const finding& x, const finding& y) {
+      const int i = place(x), j = place(y);
+      if (i != j) return i < j;
+      if (i == 1 && group(x.cause) != group(y.cause)) return group(x.cause) < group(y.cause);
+      return x.share > y.share;
+    });
+  }
+  static int group(bottleneck b) {
+    if (b == bottleneck::input_pipeline) return 0;
+    return b <= bottleneck::launch ? 1 : 2;
+  }
+
+  const measured_pass& m_;
+  const diagnosis_thresholds& limits_;
+  step_demand demand_{};
+  bytes<> expected_{};
+  double refetched_ = 1.0;
+  diagnosis out_{};
+};
+
+}  // namespace detail
+
+/// The cause of a pass's time. First what keeps kernels from running, in the order of the flowchart (inputs;
+/// the host and its launches; links and who waits there) where it takes a quarter of the time; then what
+/// kernels wait for: intensity against the ridge, and below it which of the walls of memory (bandwidth: the
+/// bus is full; latency: it is not; access pattern: sectors a request, or reuse that the L2 loses); then the
+/// rest by their shares. A time below the bound is a measurement's.
+/// Sources: the flowchart, seven signatures and five patterns of traces are those of ML-systems textbooks;
+/// thresholds are policy, and inputs.
+/// Leaves out: several passes (an intermittent straggler), power and clocks.
+/// Errors: a time of 0, shares beyond 0 to 1, sectors beyond 1 to 64; as step_bound.
+/// Tests: each signature, wall and stage one case; published measurements where there are.
+inline diagnosis diagnose(const deployment& d, const iteration& i, const measured_pass& m,
+                          const duration<>& cpu_per_launch = duration<>::from_value(5e-6),
+                          const diagnosis_thresholds& thresholds = {}) {
+  require_valid(m);
+  require_valid(thresholds);
+  detail::not_negative("cpu_per_launch", cpu_per_launch);
+  return detail::diagnostician(d, i, m, cpu_per_launch, thresholds).result();
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,124 @@
+// A machine's profile from latencies of matrix products: bring your own GPU.
+#pragma once
+
+#include <map>
+#include <perfmodel/kernels/gemm.hpp>
+#include <perfmodel/tools/fit/calibration.hpp>
+
+namespace perfmodel {
+
+/// One measured latency of a matrix product without quantising kernels. `weight_copies` is how many
+/// copies of the weights the benchmark read in turn, as of replaying.
+struct gemm_measurement {
+  gemm product{};
+  duration<> time{};
+  double weight_copies = 0;
+};
+
+/// The profile, with what a report on it needs. residual = ln(measured / predicted) of every row;
+/// held_out is the same by fits that have not seen the row's (n, k). at_bound: see fit_result.
+struct machine_fit {
+  machine_profile profile{};
+  std::array<bool, 7> at_bound{};
+  std::vector<double> residual, held_out;
+};
+
+/// Names and units of the seven, in the order of basic_machine_parameters, and their limits: no
+/// kernel takes less than 1 us; no share of a peak is above 1.1 (clocks may boost above the data
+/// sheet's), no share of DRAM above 1; operands come at 10 GB/s to 1 TB/s per SM.
+inline std::array<fitted_parameter, 7> fitted_machine_parameters(const accelerator& a) {
+  const double sms = detail::count("sms", a.sms.value());
+  return {{{"matrix_floor [us]", 2.5, 1.0, 15.0},
+           {"matrix_share", 0.85, 0.3, 1.1},
+           {"dram_share", 0.85, 0.3, 1.0},
+           {"operand_bandwidth [TB/s]", 0.1 * sms, 0.01 * sms, 1.0 * sms},
+           {"tile_fill [us]", 1.0, 0.0, 10.0},
+           {"split_cost [us]", 4.0, 0.0, 10.0},
+           {"power_slowdown", 0.2, 0.0, 2.0}}};
+}
+
+/// The parameters from numbers in the units of fitted_machine_parameters, and what is not fitted.
+template <Scalar T>
+constexpr basic_machine_parameters<T> machine_parameters_of(
+    const std::array<T, 7>& v, const std::optional<perfmodel::bandwidth<>>& l2) {
+  basic_machine_parameters<T> p;
+  p.matrix_floor = v[0] * us;
+  p.matrix_share = v[1];
+  p.dram_share = v[2];
+  p.operand_bandwidth = v[3] * TB_per_s;
+  p.tile_fill = v[4] * us;
+  p.split_cost = v[5] * us;
+  p.power_slowdown = v[6];
+  if (l2) p.l2_bandwidth = lift<T>(*l2);
+  return p;
+}
+
+namespace detail {
+/// Refuses a product that cannot be, by the number of its row.
+inline void check_row(const gemm_measurement& r, std::size_t i) {
+  try {
+    demand_of(r.product);
+    not_negative("weight_copies", r.weight_copies);
+  } catch (const error& e) {
+    throw error(e.code(), "measurement " + std::to_string(i + 1) + ": " + e.what());
+  }
+}
+}  // namespace detail
+
+/// Fits the seven parameters of an accelerator to its rows. Which tiles win depends on the operand
+/// bandwidth, so the cost has a valley for each: the search starts in five and keeps the best.
+/// `l2` is the L2's bandwidth, where it is known: products tell little of it.
+/// Source: fit_log_ratios. Errors: as fit_log_ratios - among them too few rows, rows of one size,
+/// rows of one regime, a wrong unit; a time that is not positive; a product or weight_copies that
+/// cannot be; an accelerator without sms.
+/// Test: the H100's published rows give the shipped profile.
+inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measurement> rows,
+                               std::optional<std::size_t> folds = 5,
+                               const std::optional<perfmodel::bandwidth<>>& l2 = {}) {
+  using scalar = dual<7>;
+  std::vector<double> seconds;
+  std::vector<std::size_t> shape;
+  std::vector<basic_gemm<scalar>> products;
+  std::map<std::pair<double, double>, std::size_t> shapes;
+  for (const gemm_measurement& r : rows) {
+    detail::check_row(r, seconds.size());
+    seconds.push_back(r.time.value());
+    products.push_back(lift<scalar>(r.product));
+    const std::pair<double, double> nk{r.product.n, r.product.k};
+    shape.push_back(shapes.try_emplace(nk, shapes.size()).first->second);
+  }
+  const auto device = lift<scalar>(a);
+  const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
+    return calibrated_estimate(device, products[i], {machine_parameters_of(v, l2)},
+                               replaying(scalar(rows[i].weight_copies)))
+        .time.value();
+  };
+  auto parameters = fitted_machine_parameters(a);
+  const std::span<const double> measured(seconds);
+  fit_result<7> best;
+  error refusal(error_code::unidentifiable, "");
+  for (const double feed : {0.04, 0.1, 0.2, 0.4, 0.8}) {
+    parameters[3].start = feed * a.sms.value();
+    try {
+      auto fit = fit_log_ratios(parameters, measured, predict);
+      if (best.residual.empty() || fit.cost < best.cost) best = std::move(fit);
+    } catch (const error& e) {  // a valley in which a parameter is open; another start may see it
+      if (e.code() != error_code::unidentifiable) throw;
+      refusal = e;
+    }
+  }
+  if (best.residual.empty()) throw refusal;
+  machine_fit out;
+  parameters[3].start = best.value[3];
+  out.held_out =
+      held_out_residuals(parameters, measured, std::span<const std::size_t>(shape), predict, folds);
+  out.profile.name = a.name;
+  out.profile.value = machine_parameters_of(best.value, l2);
+  out.profile.standard_error = machine_parameters_of(best.standard_error, {});
+  out.profile.log_sigma = log_sigma_of(out.held_out);
+  out.at_bound = best.at_bound;
+  out.residual = std::move(best.residual);
+  return out;
+}
+
+}  // namespace perfmodel

@@ -1,0 +1,240 @@
+// Parameters from measurements: robust least squares on log ratios, with bounds, standard errors
+// and a refusal where the measurements cannot tell a parameter.
+#pragma once
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <cmath>
+#include <map>
+#include <perfmodel/tools/fit/least_squares.hpp>
+
+namespace perfmodel {
+
+/// value and standard_error per parameter; at_bound where the best value is the limit itself, and
+/// the standard error then says how sharply the data push against it. residual[i] =
+/// ln(measured / predicted); log_sigma: see fitted_profile.
+template <std::size_t N>
+struct fit_result {
+  std::array<double, N> value{}, standard_error{};
+  std::array<bool, N> at_bound{};
+  Eigen::MatrixXd covariance{};  ///< N rows of N
+  std::vector<double> residual;
+  double cost = 0;
+  double log_sigma = 0;
+  int iterations = 0;
+};
+
+namespace detail {
+
+inline void check_measured(std::span<const double> measured, std::size_t parameters) {
+  for (std::size_t i = 0; i < measured.size(); ++i) check_time("measurement", measured[i], i);
+  if (measured.size() <= parameters) {
+    unidentifiable(std::to_string(measured.size()) + " measurements cannot determine " +
+                   std::to_string(parameters) + " parameters; at least " +
+                   std::to_string(parameters + 1) + " are needed");
+  }
+}
+
+/// The limits of a parameter and what a fit is told to stop at, before anything is computed.
+inline void check_fit(std::span<const fitted_parameter> parameters, const fit_options& options) {
+  positive("huber", options.huber);
+  not_negative("iterations", static_cast<double>(options.iterations));
+  not_negative("tolerance", options.tolerance);
+  // Infinite: never refuse for it.
+  within("largest_condition", options.largest_condition, 1.0, infinity, "1 or more");
+  within("largest_error", options.largest_error, smallest_quantity, infinity, "more than 0");
+  for (const fitted_parameter& p : parameters) {
+    for (const double limit : {p.lower, p.upper}) {
+      within(p.name, limit, -largest_quantity, largest_quantity, "limits from -1e30 to 1e30");
+    }
+    if (!(p.lower < p.upper) || !(p.lower <= p.start) || !(p.start <= p.upper)) {
+      throw error(error_code::out_of_range,
+                  std::string(p.name) + " starts at " + number_text(p.start) +
+                      "; allowed: " + number_text(p.lower) + " to " + number_text(p.upper));
+    }
+  }
+}
+
+/// Refuses parameters that no row depends on.
+inline void require_dependence(const Eigen::MatrixXd& normal, std::size_t rows,
+                               std::span<const fitted_parameter> parameters) {
+  for (std::size_t j = 0; j < parameters.size(); ++j) {
+    const auto i = static_cast<Eigen::Index>(j);
+    if (normal(i, i) > 1e-12 * static_cast<double>(rows)) continue;
+    unidentifiable(std::string("no measurement depends on ") + parameters[j].name);
+  }
+}
+
+/// Refuses parameters that only act together: an eigenvalue of the correlation matrix that is next
+/// to nothing, and its eigenvector says which.
+inline void require_independence(const Eigen::MatrixXd& correlation,
+                                 std::span<const fitted_parameter> parameters,
+                                 double largest_condition) {
+  const Eigen::Index n = correlation.rows();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> modes(correlation);
+  if (modes.eigenvalues()[0] * largest_condition > modes.eigenvalues()[n - 1]) return;
+  Eigen::Index first = 0;
+  modes.eigenvectors().col(0).cwiseAbs().maxCoeff(&first);
+  std::string others;
+  for (Eigen::Index j = 0; j < n; ++j) {
+    if (j == first || std::abs(modes.eigenvectors()(j, 0)) < 0.2) continue;
+    others += others.empty() ? "" : ", ";
+    others += parameters[static_cast<std::size_t>(j)].name;
+  }
+  unidentifiable(std::string("the measurements cannot tell ") +
+                 parameters[static_cast<std::size_t>(first)].name + " from " +
+                 (others.empty() ? "the others" : others) +
+                 "; add other sizes, from launch-bound to compute-bound");
+}
+
+/// variance (J^T W J)^-1 of parameters that reach over `scale`; refuses what the measurements cannot tell.
+inline Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& normal, const Eigen::VectorXd& scale,
+                                     std::span<const double> residual,
+                                     std::span<const fitted_parameter> parameters,
+                                     const fit_options& options) {
+  require_dependence(normal, residual.size(), parameters);
+  const Eigen::VectorXd per_root = normal.diagonal().cwiseSqrt().cwiseInverse();
+  const Eigen::MatrixXd correlation = per_root.asDiagonal() * normal * per_root.asDiagonal();
+  require_independence(correlation, parameters, options.largest_condition);
+  double weighted = 0;
+  for (const double r : residual) weighted += huber_weight(r, options.huber) * r * r;
+  const double variance = weighted / static_cast<double>(residual.size() - parameters.size());
+  return variance * scale.asDiagonal() *
+         (per_root.asDiagonal() * correlation.inverse() * per_root.asDiagonal()) *
+         scale.asDiagonal();
+}
+
+/// Covariance and standard errors at the point found; refuses what the measurements leave open.
+template <class Search, std::size_t N>
+void add_standard_errors(fit_result<N>& out, const Search& s,
+                         const std::array<fitted_parameter, N>& parameters,
+                         const fit_options& options) {
+  out.covariance = covariance_of(s.normal, s.scale, out.residual, parameters, options);
+  for (std::size_t i = 0; i < N; ++i) {
+    const int j = static_cast<int>(i);
+    out.standard_error[i] = std::sqrt(out.covariance(j, j));
+    if (out.standard_error[i] <= options.largest_error * s.scale[j]) continue;
+    unidentifiable(std::string("the measurements leave ") + parameters[i].name + " open: " +
+                   number_text(out.value[i]) + " +- " + number_text(out.standard_error[i]));
+  }
+}
+
+}  // namespace detail
+
+/// Minimises sum_i rho(ln(measured_i / predict(p, i))) over lower <= p <= upper, rho Huber's loss:
+/// r^2 / 2 up to `huber`, linear beyond. predict is called as predict(std::array<dual<N>, N>, row)
+/// and returns dual<N>, so the Jacobian is exact.
+/// Sources: Huber, "Robust Estimation of a Location Parameter", 1964; Marquardt, "An Algorithm for
+/// Least-Squares Estimation of Nonlinear Parameters", 1963 (damping scaled by the diagonal);
+/// parameters at a bound that the gradient pushes outward are held (Bertsekas, "Projected Newton
+/// Methods", 1982). Standard errors: sigma^2 (J^T W J)^-1, sigma^2 the weighted residual variance;
+/// they take rows as independent, and rows of one kernel are not, so they are a lower limit.
+/// Errors: a measurement or a prediction that is no positive number, with its row, a start outside
+/// its limits, limits or options that are no numbers (each out_of_range); too few rows; a parameter
+/// that no row depends on; parameters that only act together; one whose standard error exceeds the
+/// whole range between its limits; measurements 100 times away from the start (a wrong unit): each
+/// unidentifiable, with the reason.
+/// Test: parameters of a synthetic machine are found again within three standard errors.
+template <std::size_t N, class Predict>
+fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
+                             std::span<const double> measured, Predict&& predict,
+                             const fit_options& options = {}) {
+  detail::check_measured(measured, N);
+  detail::check_fit(parameters, options);
+  detail::log_ratio_search<N, Predict> search(parameters, measured, predict, options);
+  const double centre = detail::quantile(search.residual, 0.5);
+  if (std::abs(centre) > std::log(100.0)) {
+    detail::unidentifiable("measurements are typically " + detail::number_text(std::exp(centre)) +
+                           " times the first prediction; is the unit of the column right?");
+  }
+  search.descend();
+
+  fit_result<N> out;
+  out.residual = search.residual;
+  out.cost = search.cost;
+  out.iterations = search.passes;
+  out.log_sigma = log_sigma_of(out.residual);
+  for (std::size_t i = 0; i < N; ++i) {
+    const int j = static_cast<int>(i);
+    out.value[i] = parameters[i].lower + search.scale[j] * search.x[j];
+    out.at_bound[i] = search.x[j] <= 0.0 || search.x[j] >= 1.0;
+  }
+  if (options.refuse) {
+    detail::add_standard_errors(out, search, parameters, options);
+  } else {
+    out.standard_error.fill(detail::infinity);
+    out.covariance.setConstant(static_cast<int>(N), static_cast<int>(N), detail::infinity);
+  }
+  return out;
+}
+
+namespace detail {
+
+/// The part that each row is held out with: groups in the order they first appear, dealt into
+/// `folds` parts, else one a group.
+struct dealt_rows {
+  std::vector<std::size_t> part_of{};
+  std::size_t parts = 0;
+};
+inline dealt_rows deal(std::span<const std::size_t> group,
+                       const std::optional<std::size_t>& folds) {
+  std::map<std::size_t, std::size_t> seen;
+  dealt_rows out;
+  for (const std::size_t g : group)
+    out.part_of.push_back(seen.try_emplace(g, seen.size()).first->second);
+  if (seen.size() < 2) unidentifiable("all measurements are of one group; none can be held out");
+  if (folds && *folds < 2) {
+    throw error(error_code::out_of_range,
+                "folds is " + std::to_string(*folds) +
+                    "; allowed: 2 or more, as one part leaves no rows to fit");
+  }
+  out.parts = (std::min)(folds.value_or(seen.size()), seen.size());
+  for (std::size_t& part : out.part_of) part %= out.parts;
+  return out;
+}
+
+}  // namespace detail
+
+/// Residuals of every row by a fit that has not seen the row's group (its shape, its machine):
+/// group[i] is any number that rows of one group share. Groups are dealt into `folds` parts in the
+/// order they first appear; without `folds` one group at a time is left out.
+/// Errors: as fit_log_ratios; fewer than two groups (unidentifiable); lists of different length; folds
+/// below 2.
+/// Test: on synthetic data without noise it equals the in-sample residuals, all 0.
+template <std::size_t N, class Predict>
+std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& parameters,
+                                       std::span<const double> measured,
+                                       std::span<const std::size_t> group, Predict&& predict,
+                                       const std::optional<std::size_t>& folds = {},
+                                       const fit_options& options = {}) {
+  fit_options part_options = options;
+  part_options.largest_error = detail::infinity;  // a part of the rows may leave open what all tell
+  if (group.size() != measured.size()) {
+    throw error(error_code::inconsistent, std::to_string(measured.size()) + " measurements have " +
+                                              std::to_string(group.size()) + " groups");
+  }
+  const detail::dealt_rows dealt = detail::deal(group, folds);
+  std::vector<double> out(measured.size());
+  for (std::size_t part = 0; part < dealt.parts; ++part) {
+    std::vector<double> kept;
+    std::vector<std::size_t> index;
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      if (dealt.part_of[i] == part) continue;
+      kept.push_back(measured[i]);
+      index.push_back(i);
+    }
+    const auto fit = fit_log_ratios(
+        parameters, std::span<const double>(kept),
+        [&](const std::array<dual<N>, N>& p, std::size_t row) { return predict(p, index[row]); },
+        part_options);
+    std::array<dual<N>, N> found;
+    for (std::size_t j = 0; j < N; ++j) found[j] = dual<N>(fit.value[j]);
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      if (dealt.part_of[i] != part) continue;
+      out[i] = detail::log_ratio(measured[i], predict(found, i).value(), i);
+    }
+  }
+  return out;
+}
+
+}  // namespace perfmodel

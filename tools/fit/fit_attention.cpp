@@ -1,0 +1,103 @@
+// Fits the attention parameters of every published accelerator, scores them on head counts, batches
+// and lengths held out and on other accelerators, and prints the entries of
+// kernels/catalog/attention.hpp.
+//   fit attention [folder of the measurements]
+#include "fit_rows.hpp"
+#include "fits.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+namespace fits::attention {
+
+namespace {
+
+namespace pm = perfmodel;
+using published::attention_row;
+using rows_of_machine = std::vector<attention_row>;
+
+std::string third(const char* name, double x) {
+  return name + std::to_string(static_cast<int>(std::log2(x) / 3.0));
+}
+
+/// `dram`, in TB/s: what an L2 is fitted over.
+template <class Values>
+void print_entry(const char* field, const Values& v, double dram) {
+  std::printf(
+      "    .%s = {.floor = %#.4g * us,\n        .tile_latency = %#.4g * us,\n"
+      "        .element_rate = %#.4g * GHz,\n        .matrix_share = %#.4g",
+      field, v[0], v[1], v[2], v[3]);
+  if (v.size() > 4) std::printf(",\n        .l2_bandwidth = %#.4g * TB_per_s", v[4] * dram);
+  std::puts("},");
+}
+
+/// Fits one machine and prints all about it; the result predicts rows of any machine.
+template <class Model>
+pm::attention_calibration report(const std::string& gpu, const rows_of_machine& rows) {
+  const fit_rows::fit<Model, attention_row> data(rows);
+  const auto fit = data.result();
+  fit_rows::print_kinds("in sample", gpu, rows, fit.residual);
+  const auto heads = data.held_out([](const attention_row& x) { return x.group; });
+  fit_rows::print_kinds("head counts held out", gpu, rows, heads);
+  fit_rows::print_kinds("batches held out", gpu, rows, data.held_out([](const attention_row& x) {
+    return third("batch", x.batch);
+  }));
+  fit_rows::print_kinds("lengths held out", gpu, rows, data.held_out([](const attention_row& x) {
+    return third("length", x.length);
+  }));
+  published::print_coverage(gpu, heads, pm::log_sigma_of(heads));
+  for (std::size_t j = 0; j < Model::count; ++j) {
+    const auto& p = Model::parameters[j];
+    if (fit.at_bound[j] || fit.standard_error[j] > p.upper - p.lower) {
+      std::printf("%s is not identified\n", p.name);
+    }
+  }
+  std::printf("inline constexpr attention_profile attention_%s{\n    .name = \"%s\",\n",
+              gpu.c_str(), rows.front().device->name.c_str());
+  const pm::accelerator& device = *rows.front().device;
+  const double dram =
+      fit_rows::attention_dram(device, fit_rows::machine_of(device.name)).value() * 1e-12;
+  print_entry("value", fit.value, dram);
+  print_entry("standard_error", fit.standard_error, dram);
+  std::printf("    .log_sigma = %.2g,\n    .from = &sources::aic_attention};\n",
+              pm::log_sigma_of(heads));
+  return Model::from(device, fit.value);
+}
+
+}  // namespace
+
+int run(const std::string& folder, bool) {
+  const auto all = published::attention_rows(folder);
+  if (all.empty()) {
+    std::puts("no published attention latencies in that folder");
+    return 1;
+  }
+  std::map<std::string, rows_of_machine> machines;
+  for (const auto& x : all) machines[x.gpu].push_back(x);
+
+  for (const auto& [gpu, rows] : machines) {
+    if (fit_rows::attention_model_of_known_l2::is_of(*rows.front().device)) {
+      report<fit_rows::attention_model_of_known_l2>(gpu, rows);
+    } else {
+      report<fit_rows::attention_model>(gpu, rows);
+    }
+  }
+  // As if each machine had no profile: by its nearest relative among the others.
+  std::vector<double> every;
+  for (const auto& [gpu, rows] : machines) {
+    std::vector<double> residual;
+    const pm::accelerator& device = *rows.front().device;
+    const auto machine = pm::catalog::transferred_machine_profile(device);
+    const auto attention = pm::catalog::transferred_attention_profile(device);
+    for (const attention_row& r : rows) {
+      residual.push_back(std::log(r.seconds / r.estimate(machine, attention).time.value()));
+    }
+    fit_rows::print_kinds("without its own profile", gpu, rows, residual);
+    published::print_coverage(gpu + " by the default rule", residual, attention.log_sigma);
+    published::append(every, residual);
+  }
+  published::print_score("without its own profile", "all", every);
+  return 0;
+}
+
+}  // namespace fits::attention

@@ -1,0 +1,66 @@
+// What loans to measured machines state, by the names that tables of them give to operators.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <perfmodel/kernels/catalog/transfer.hpp>
+#include <perfmodel/kernels/catalog/uncertainty.hpp>
+#include <stdexcept>
+#include <string>
+
+namespace loans {
+
+namespace pm = perfmodel;
+
+struct named_kind {
+  const char* operation;
+  std::size_t kind;
+};
+inline constexpr named_kind products[] = {
+    {"products bfloat16", static_cast<std::size_t>(pm::product_kind::sixteen_bit)},
+    {"products fp8", static_cast<std::size_t>(pm::product_kind::eight_bit)},
+    {"products fp8_block", static_cast<std::size_t>(pm::product_kind::eight_bit_blocks)},
+    {"products nvfp4", static_cast<std::size_t>(pm::product_kind::four_bit)},
+    {"products sq", static_cast<std::size_t>(pm::product_kind::integer)}};
+inline constexpr named_kind attention[] = {
+    {"decode bf16", static_cast<std::size_t>(pm::attention_kind::decode)},
+    {"decode fp8", static_cast<std::size_t>(pm::attention_kind::narrow_decode)},
+    {"prefill bf16", static_cast<std::size_t>(pm::attention_kind::prefill)},
+    {"prefill fp8", static_cast<std::size_t>(pm::attention_kind::narrow_prefill)}};
+inline constexpr named_kind experts[] = {
+    {"experts bf16", static_cast<std::size_t>(pm::expert_kind::as_stored)},
+    {"experts fp8", static_cast<std::size_t>(pm::expert_kind::narrow)},
+    {"experts fp8, spread", static_cast<std::size_t>(pm::expert_kind::spread)}};
+
+/// Whether widths.hpp states its loans; links have a width of their own.
+inline bool is_loan(const std::string& operation) {
+  return operation.starts_with("products") || operation.starts_with("experts") ||
+         operation.starts_with("decode") || operation.starts_with("prefill");
+}
+
+/// log_sigma of a loan to a measured machine as if it had no profile, by the nearest other; the donor's own of that
+/// kind, 0 where it was not measured in it.
+struct width {
+  double stated = 0.0, own = 0.0;
+  bool within = false;  ///< a generation
+};
+inline width width_of(const std::string& operation, const pm::accelerator& a) {
+  using namespace pm::catalog;
+  const measured_machine &by = donor_of(a), &near = nearest_relative_of(a);
+  const bool within = same_generation(a, by.device());
+  for (const auto& [name, kind] : products) {
+    if (operation != name) continue;
+    return {lent_product_widths(a, by)[kind], measured_widths_of(by).products[kind], within};
+  }
+  for (const auto& [name, kind] : attention) {
+    if (operation != name) continue;
+    return {lent_attention_widths(a, near)[kind], measured_widths_of(near).attention[kind], within};
+  }
+  for (const auto& [name, kind] : experts) {
+    if (operation != name) continue;
+    return {lent_expert_widths(a, by)[kind], measured_widths_of(by).experts[kind], within};
+  }
+  throw std::invalid_argument("no such operation: " + operation);
+}
+
+}  // namespace loans

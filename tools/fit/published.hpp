@@ -1,0 +1,172 @@
+// Rows of the published attention and expert latencies, as this project's workloads.
+#pragma once
+
+#include <perfmodel/kernels/attention.hpp>
+#include <perfmodel/kernels/catalog/transfer.hpp>
+#include <perfmodel/kernels/moe.hpp>
+#include <string>
+#include <vector>
+
+#include "tables.hpp"
+
+namespace published {
+
+inline const pm::attention_kernels& attention_kernels_of(const std::string& backend) {
+  if (backend.find("trtllm") != std::string::npos) return pm::catalog::tensorrt_llm;
+  if (backend.find("fa3") != std::string::npos) return pm::catalog::flash_attention_3;
+  if (backend.find("_fi") != std::string::npos) return pm::catalog::flashinfer;
+  return pm::catalog::flash_attention_2;
+}
+
+/// `experts` on a rank, so wide: SGLang's rows, of A100, are by tuned tiles where there is a file of them.
+inline const pm::moe_kernels& moe_kernels_of(const std::string& backend, double experts,
+                                             double width) {
+  if (backend.starts_with("sglang") && !pm::has_tuned_tiles_on_a100(experts, width)) {
+    return pm::catalog::untuned_triton_experts;
+  }
+  if (backend.find("cutlass") != std::string::npos) return pm::catalog::cutlass_experts;
+  if (backend.find("trtllmbf16") != std::string::npos) return pm::catalog::trtllm_experts;
+  if (backend.find("trtllmfp8") != std::string::npos) return pm::catalog::trtllm_fp8_experts;
+  if (backend.find("fp8moe") != std::string::npos) return pm::catalog::triton_fp8_experts;
+  return pm::catalog::triton_experts;
+}
+
+inline pm::number_format format_of(const std::string& name) {
+  return name.rfind("fp8", 0) == 0 ? pm::fp8 : pm::bf16;
+}
+
+/// One latency of attention, over a cache (decode) or a prompt.
+struct attention_row {
+  std::string gpu, group;  ///< group: the head counts, "32/8"
+  bool decode = false;
+  double batch = 0.0, length = 0.0, query_heads = 0.0, kv_heads = 0.0, head_dim = 0.0;
+  pm::number_format format{}, kv_format{};
+  const pm::accelerator* device = nullptr;
+  const pm::attention_kernels* kernels = nullptr;
+  double seconds = 0.0;
+
+  template <class T>
+  pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
+                                 pm::basic_attention_calibration<T> c) const {
+    c.kernels = pm::lift<T>(*kernels);
+    if (decode)
+      return pm::calibrated_estimate(a, pm::lift<T>(decode_workload()), c,
+                                     {.cache = pm::cache_state::warm});
+    return pm::calibrated_estimate(a, pm::lift<T>(prefill_workload()), c,
+                                   {.cache = pm::cache_state::warm});
+  }
+  pm::estimate estimate(const pm::machine_profile& m, const pm::attention_profile& p) const {
+    return estimate(*device, pm::attention_calibration{m.value, p.value});
+  }
+  /// "decode bf16", "prefill fp8": the format is the cache's.
+  std::string kind() const {
+    return std::string(decode ? "decode " : "prefill ") + pm::name_of(kv_format);
+  }
+  pm::attention_decode decode_workload() const {
+    return {.batch = batch,
+            .context = length,
+            .query_heads = query_heads,
+            .kv_heads = kv_heads,
+            .head_dim = head_dim,
+            .format = format,
+            .kv_format = kv_format};
+  }
+  pm::attention_prefill prefill_workload() const {
+    return {.batch = batch,
+            .tokens = length,
+            .query_heads = query_heads,
+            .kv_heads = kv_heads,
+            .head_dim = head_dim,
+            .format = format,
+            .kv_format = kv_format};
+  }
+};
+
+inline std::vector<attention_row> attention_rows(const std::string& folder) {
+  std::vector<attention_row> out;
+  for (const bool decode : {true, false}) {
+    for (const auto& r :
+         rows_of(folder, decode ? "aic_attn_decode_public.csv" : "aic_attn_context_public.csv")) {
+      attention_row x{.gpu = r.text("gpu"),
+                      .group = common::cat(r.text("h_q"), '/', r.text("h_kv")),
+                      .decode = decode,
+                      .batch = r.count("batch"),
+                      .length = r.count(decode ? "kv_len" : "s_q"),
+                      .query_heads = r.count("h_q"),
+                      .kv_heads = r.count("h_kv"),
+                      .head_dim = r.count("head_dim"),
+                      .format = format_of(r.text("attn_dtype")),
+                      .kv_format = format_of(r.text("kv_dtype")),
+                      .device = device_named(r.text("gpu")),
+                      .kernels = &attention_kernels_of(r.text("backend")),
+                      .seconds = r.seconds()};
+      if (x.device != nullptr) out.push_back(x);
+    }
+  }
+  return out;
+}
+
+/// One latency of an expert block.
+struct moe_row {
+  std::string gpu, group;  ///< group: the model's shape, "4096x14336x8"
+  pm::moe_ffn workload;
+  const pm::accelerator* device = nullptr;
+  const pm::moe_kernels* kernels = nullptr;
+  double seconds = 0.0;
+  pm::expert_routing routing = pm::expert_routing::balanced;
+  bool fitted =
+      true;  ///< sglang's by tuned tiles were not, nor 256 experts, nor what computes_all_choices
+
+  std::string kind() const { return kernels->name.c_str(); }
+  template <class T>
+  pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
+                                 const pm::basic_machine_parameters<T>& p) const {
+    return pm::calibrated_estimate(a, pm::lift<T>(workload), {p, pm::lift<T>(*kernels)},
+                                   {.routing = routing});
+  }
+  pm::estimate estimate(const pm::machine_parameters& p) const { return estimate(*device, p); }
+};
+
+/// Rows whose router may not choose freely: of 256 experts in 8 groups a token takes 4 groups, and in
+/// the published benchmark every token the same ones, so half of the experts are never read (64 tokens
+/// take no longer than 151 experts do at the full bandwidth).
+inline bool routed_by_groups(const std::string& experts) {
+  return experts == "256";
+}
+
+/// SGLang's rows of 128 experts on 8 ranks of A100 take as long from 4,096 tokens on as those of one rank, as
+/// though every choice of a token were computed.
+inline bool computes_all_choices(const moe_row& r) {
+  return r.kernels->untuned && r.workload.expert_parallel > 1.0;
+}
+
+/// `grouped`: those rows, and no others.
+inline std::vector<moe_row> moe_rows(const std::string& folder, bool grouped = false) {
+  std::vector<moe_row> out;
+  for (const auto& r : rows_of(folder, "aic_moe_balanced_public.csv")) {
+    if (routed_by_groups(r.text("num_experts")) != grouped) continue;
+    moe_row x{.gpu = r.text("gpu"),
+              .group = common::cat(r.text("hidden_size"), 'x', r.text("inter_size"), 'x',
+                                   r.text("num_experts")),
+              .workload = {.tokens = r.count("num_tokens"),
+                           .hidden = r.count("hidden_size"),
+                           .intermediate = r.count("inter_size"),
+                           .experts = r.count("num_experts"),
+                           .top_k = r.count("topk"),
+                           .tensor_parallel = r.count("tp"),
+                           .expert_parallel = r.count("ep"),
+                           .format = format_of(r.text("dtype"))},
+              .device = device_named(r.text("gpu")),
+              .kernels = &moe_kernels_of(r.text("backend"), r.count("num_experts") / r.count("ep"),
+                                         r.count("inter_size") / r.count("tp")),
+              .seconds = r.seconds(),
+              .routing = grouped ? pm::expert_routing::grouped : pm::expert_routing::balanced,
+              .fitted = !grouped};
+    const bool tuned_sglang = r.text("backend").starts_with("sglang") && !x.kernels->untuned;
+    x.fitted = x.fitted && !tuned_sglang && !computes_all_choices(x);
+    if (x.device != nullptr) out.push_back(x);
+  }
+  return out;
+}
+
+}  // namespace published

@@ -1,0 +1,227 @@
+// What an engine adds to a pass, from the time per output token of the services it ran.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/tools/fit/calibration.hpp>
+#include <utility>
+
+#include "published_services.hpp"
+
+namespace published {
+
+/// A service whose accelerator is calibrated; runs of the same service by the same version are one row.
+struct engine_row {
+  std::string model{}, gpu{}, version{};
+  pm::deployment running{};
+  pm::service_load load{};
+  double seconds = 0.0, first = 0.0;
+  bool started_cold = false;
+  double first_p50 = 0.0;  ///< 0: the table has none
+  bool median = false;     ///< of the times to first token it is this that is asked
+  std::string precision{};
+};
+
+/// Those that keep(service, accelerator) says.
+template <class Keep>
+std::vector<engine_row> service_rows(const std::string& folder, const Keep& keep) {
+  std::map<std::string, std::pair<engine_row, double>> rows;
+  for (const service& s : services(folder)) {
+    const published_model* m = model_of(s.model);
+    const pm::accelerator* a = pm::catalog::find_accelerator(s.gpu);
+    if (m == nullptr || a == nullptr || !keep(s, *a)) continue;
+    const std::string model = m->called;
+    const pm::deployment d = deployment_of(s, *m, *a);
+    if (!layout_feasible(d.layout, sharded_dims_of(d.model))) continue;
+    std::string key = model + s.gpu + s.version + s.precision;
+    for (const double x :
+         {s.load.input_tokens, s.load.output_tokens, s.load.concurrency(), 1.0 * d.layout.tensor,
+          1.0 * d.layout.expert, 1.0 * d.layout.data, 1.0 * d.layout.pipeline}) {
+      key += ' ' + std::to_string(std::lround(x));
+    }
+    auto& [row, runs] = rows[key];
+    row = {model,
+           a->name.c_str(),
+           s.version,
+           d,
+           s.load,
+           row.seconds + std::log(s.seconds),
+           row.first + std::log(s.first),
+           s.started_cold,
+           row.first_p50 + (s.first_p50 > 0.0 ? std::log(s.first_p50) : 0.0),
+           false,
+           s.precision};
+    runs += 1.0;
+  }
+  std::vector<engine_row> out;
+  for (auto& [key, entry] : rows) {
+    auto& [row, runs] = entry;
+    row.seconds = std::exp(row.seconds / runs);
+    row.first = std::exp(row.first / runs);
+    if (row.first_p50 != 0.0) row.first_p50 = std::exp(row.first_p50 / runs);
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+inline bool on_nvidia(const pm::accelerator& a) {
+  return pm::facts_of(a.architecture).kind == pm::machine_kind::gpu_nvidia;
+}
+/// What an engine is fitted to: what it adds was seen on NVIDIA's; services on AMD's chips are predicted, and
+/// fitted to nothing.
+inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine by) {
+  return service_rows(folder, [by](const service& s, const pm::accelerator& a) {
+    return on_nvidia(a) && tells_of_engine(s, by);
+  });
+}
+
+/// The numbers of an engine profile that services tell.
+enum class engine_number {
+  tensor_scale_share,
+  quantise_share,
+  step_host,
+  sequence_host,
+  rank_wait
+};
+
+constexpr pm::fitted_parameter fitted(engine_number n) {
+  constexpr pm::fitted_parameter all[] = {{"tensor_scale_share", 0.5, 0.0, 2.0},
+                                          {"quantise_share", 0.5, 0.0, 2.0},
+                                          {"step_host [us]", 300.0, 0.0, 10000.0},
+                                          {"sequence_host [us]", 10.0, 0.0, 100.0},
+                                          {"rank_wait [us]", 3.0, 0.0, 30.0}};
+  return all[static_cast<std::size_t>(n)];
+}
+
+template <pm::Scalar T>
+constexpr void set(pm::basic_engine_profile<T>& e, engine_number n, const T& value) {
+  switch (n) {
+    case engine_number::tensor_scale_share: e.tensor_scale_share = value; break;
+    case engine_number::quantise_share: e.quantise_share = value; break;
+    case engine_number::step_host: e.step_host = value * pm::us; break;
+    case engine_number::sequence_host: e.sequence_host = value * pm::us; break;
+    case engine_number::rank_wait: e.rank_wait = value * pm::us; break;
+  }
+}
+
+/// Those that are fitted of one engine; the others stay as its profile has them.
+template <engine_number... Numbers>
+struct engine_model {
+  static constexpr std::size_t count = sizeof...(Numbers);
+  static constexpr std::array<pm::fitted_parameter, count> parameters{fitted(Numbers)...};
+
+  template <pm::Scalar T>
+  static constexpr void put(pm::basic_engine_profile<T>& e, const std::array<T, count>& v) {
+    constexpr std::array<engine_number, count> numbers{Numbers...};
+    for (std::size_t i = 0; i < count; ++i) set(e, numbers[i], v[i]);
+  }
+  template <pm::Scalar T>
+  static constexpr T answer(const pm::basic_serving_estimate<T>& s, bool /*median*/) {
+    return s.itl.value();
+  }
+  static double measured(const engine_row& r) { return r.seconds; }
+};
+using enum engine_number;
+using vllm_model = engine_model<step_host>;
+using sglang_model = engine_model<step_host, sequence_host>;
+using trtllm_model = engine_model<tensor_scale_share, quantise_share, rank_wait>;
+
+/// What a model answers of rows, with given numbers.
+template <class Model>
+class engine_prediction {
+ public:
+  using point = pm::dual<Model::count>;
+
+  explicit engine_prediction(const std::vector<engine_row>& rows,
+                             const pm::small_kernels& counted = {}) {
+    for (const engine_row& r : rows) {
+      auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
+      if (counted.any()) silicon.small_kernels = counted;
+      rows_.push_back({pm::lift<point>(r.running), pm::lift<point>(r.load),
+                       pm::lift<point>(silicon), r.median});
+    }
+  }
+  point operator()(const std::array<point, Model::count>& v, std::size_t i) const {
+    const lifted& r = rows_[i];
+    auto silicon = r.silicon;
+    Model::put(silicon.engine, v);
+    return Model::answer(serving(r.running, r.load, silicon), r.median);
+  }
+
+ private:
+  struct lifted {
+    pm::basic_deployment<point> running;
+    pm::basic_service_load<point> load;
+    pm::basic_calibrated<point> silicon;
+    bool median;
+  };
+  std::vector<lifted> rows_;
+};
+
+/// What an engine does around its iterations, from times to the first token: the host's time of a request,
+/// iterations that it lets go by, and what an iteration with prompts takes over its kernels; and what the
+/// first wave of a run waits for beside its prompts, which the mean and the median tell apart.
+template <std::size_t Numbers>
+struct request_numbers {
+  static constexpr std::size_t count = Numbers;
+  static constexpr std::array<pm::fitted_parameter, count> parameters = [] {
+    constexpr pm::fitted_parameter all[] = {{"request_host [ms]", 20.0, 0.0, 1000.0},
+                                            {"request_iterations", 2.0, 0.0, 30.0},
+                                            {"prompt_time", 1.2, 0.5, 5.0},
+                                            {"run_start [ms]", 300.0, 0.0, 10000.0}};
+    std::array<pm::fitted_parameter, count> some{};
+    for (std::size_t i = 0; i < count; ++i) some[i] = all[i];
+    return some;
+  }();
+
+  template <pm::Scalar T>
+  static constexpr void put(pm::basic_engine_profile<T>& e, const std::array<T, count>& v) {
+    e.request_host = v[0] * pm::ms;
+    e.request_iterations = v[1];
+    e.prompt_time = v[2];
+    if constexpr (count > 3) e.run_start = v[3] * pm::ms;
+  }
+  template <pm::Scalar T>
+  static constexpr T answer(const pm::basic_serving_estimate<T>& s, bool median) {
+    return median ? s.first_token.quantile(0.5).value() : s.ttft.value();
+  }
+  static double measured(const engine_row& r) { return r.median ? r.first_p50 : r.first; }
+};
+using request_model = request_numbers<3>;
+using starting_request_model = request_numbers<4>;
+
+/// Services where nobody waits for a place, the mean and where there is one the median of each. Not Qwen3.5
+/// by SGLang, whose requests wait for 0.2 s at any load before all that a pass explains; nor services that
+/// started cold.
+inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& rows) {
+  std::vector<engine_row> out;
+  for (const engine_row& r : rows) {
+    if (r.running.served_by == pm::engine::sglang && r.model.starts_with("Qwen3.5")) continue;
+    if (r.started_cold) continue;
+    const auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
+    if (serving(r.running, r.load, silicon).capacity < r.load.concurrency()) continue;
+    out.push_back(r);
+    if (!(r.first_p50 > 0.0)) continue;
+    out.push_back(r);
+    out.back().median = true;
+  }
+  return out;
+}
+
+/// Fitted to rows of an engine. A part of them may leave open what all tell: that is not refused where `all` is not set.
+template <class Model>
+pm::fit_result<Model::count> fit_engine(const std::vector<engine_row>& rows,
+                                        const pm::small_kernels& counted = {}, bool all = true) {
+  pm::fit_options options;
+  options.refuse = all;
+  options.largest_error = std::numeric_limits<double>::infinity();
+  std::vector<double> measured;
+  for (const engine_row& r : rows) measured.push_back(Model::measured(r));
+  return pm::fit_log_ratios(Model::parameters, std::span<const double>(measured),
+                            engine_prediction<Model>(rows, counted), options);
+}
+
+}  // namespace published

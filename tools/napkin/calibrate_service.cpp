@@ -1,0 +1,158 @@
+// napkin calibrate --runs: the engine of one's own service from a few of its benchmark runs.
+#include <algorithm>
+#include <cmath>
+#include <perfmodel/kernels/catalog/uncertainty.hpp>
+#include <perfmodel/tools/fit/calibrate_service.hpp>
+#include <perfmodel/units/text.hpp>
+
+#include "accelerator_file.hpp"
+#include "calibrate.hpp"
+#include "io/files.hpp"
+#include "output.hpp"
+#include "service_profile.hpp"
+#include "service_runs.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+/// All runs are of one service's model, engine and layout.
+void check_same(const std::vector<read_run>& runs) {
+  const pm::deployment& first = runs.front().run.running;
+  for (const read_run& r : runs) {
+    const pm::deployment& d = r.run.running;
+    const auto other = [&](const char* what) {
+      throw error(error_code::inconsistent, cat(r.where, ": ", what, " is not that of ",
+                                                runs.front().where, "; runs are of one service"));
+    };
+    if (!(d.device.name == first.device.name)) other("the accelerator");
+    if (!(d.model.name == first.model.name)) other("the model");
+    if (d.served_by != first.served_by) other("the engine");
+    const pm::parallel_layout &a = d.layout, &b = first.layout;
+    const bool same = a.tensor == b.tensor && a.pipeline == b.pipeline && a.expert == b.expert &&
+                      a.data == b.data;
+    if (!same) other("the layout");
+  }
+}
+
+std::string value_text(pm::service_parameter p, double x) {
+  if (file_key(p) != name_of(p)) return pm::to_string(x * pm::second);
+  return pm::detail::significant(x, 4);
+}
+
+std::string parameters_text(const pm::engine_profile& shipped,
+                            const pm::service_calibration& found) {
+  table_rows rows = {{"parameter", "shipped", "now", "standard error", "from the runs"}};
+  for (std::size_t i = 0; i < pm::service_parameters; ++i) {
+    const auto p = static_cast<pm::service_parameter>(i);
+    const double now = value_of(found.posterior.engine, p);
+    const double sigma = found.posterior.standard_error[i] * (is_factor(p) ? now : 1.0);
+    rows.push_back({name_of(p), value_text(p, value_of(shipped, p)), value_text(p, now),
+                    value_text(p, sigma), cat(std::lround(100.0 * found.told[i]), " %")});
+  }
+  return table(rows, "lrrrr");
+}
+
+/// "overloaded", where the prediction of a run has no steady state.
+std::string error_text(const std::optional<double>& residual, const pm::feasibility& f) {
+  if (!has_latencies(f)) return std::string_view(f.unit) == "req/s" ? "overloaded" : "does not fit";
+  if (!residual) return "-";
+  const double off = 100.0 * (std::exp(-*residual) - 1.0);
+  return cat(off < 0.0 ? "" : "+", pm::detail::significant(off, 2), " %");
+}
+
+std::string runs_text(const std::vector<read_run>& runs, const pm::service_calibration& c) {
+  table_rows rows = {{"run", "ITL before", "after", "TTFT before", "after"}};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    rows.push_back({runs[i].where.substr(runs[i].where.find_last_of('/') + 1),
+                    error_text(c.token_before[i], c.feasible_before[i]),
+                    error_text(c.token_after[i], c.feasible_after[i]),
+                    error_text(c.first_token_before[i], c.feasible_before[i]),
+                    error_text(c.first_token_after[i], c.feasible_after[i])});
+  }
+  const auto out =
+      std::ranges::count_if(c.feasible_before, [](const auto& f) { return !has_latencies(f); });
+  std::string text = table(rows, "lrrrr");
+  if (out > 0) {
+    text += cat("  without predicted latencies, and left out of the fit: ", out, " of ",
+                runs.size(), " runs\n");
+  }
+  return text;
+}
+
+/// What the runs leave open: pairs, and parameters of which they say little.
+std::string open_text(const pm::service_calibration& c) {
+  std::string s;
+  for (const auto& [a, b] : c.confused) {
+    s += cat("  not told apart: ", name_of(a), " and ", name_of(b),
+             "; add runs at other concurrencies and lengths\n");
+  }
+  std::vector<std::string_view> silent;
+  for (std::size_t i = 0; i < pm::service_parameters; ++i) {
+    if (c.told[i] < 0.1) silent.push_back(name_of(static_cast<pm::service_parameter>(i)));
+  }
+  if (!silent.empty()) s += cat("  the runs say little of ", listed(silent), ": as shipped\n");
+  return s;
+}
+
+std::string width_text(const char* what, double log_sigma) {
+  const auto range = pm::range_of(pm::duration<>::from_value(1.0), log_sigma);
+  return cat("  80 % of further runs are expected at ",
+             pm::detail::significant(range.low.value(), 3), " to ",
+             pm::detail::significant(range.high.value(), 3), " times the predicted ", what, "\n");
+}
+
+}  // namespace
+
+std::string calibrate_runs(const calibrate_request& r) {
+  for (const auto& [option, given] :
+       {std::pair{"data", &r.data}, {"gpu", &r.gpu}, {"backend", &r.backend}}) {
+    if (given->empty()) continue;
+    throw error(error_code::inconsistent,
+                cat(option, " is of latencies of matrix products; runs have none: leave it out"));
+  }
+  if (!r.out.empty()) check_out(r.out, r.runs);
+  json constants = r.constants;
+  constants["accelerator"] = r.accelerator;
+  const std::vector<read_run> read = read_runs(r.runs, constants);
+  check_same(read);
+  std::vector<pm::service_run> runs;
+  for (const read_run& one : read) runs.push_back(one.run);
+
+  const pm::deployment& d = runs.front().running;
+  const calibration c =
+      calibration_of(d.device, profile_part::all, pm::name_of(d.served_by), nullptr);
+  const auto found = pm::calibrate_service(runs, c.silicon, pm::catalog::spread_between_services);
+  own_service own{.model = d.model.name.c_str(),
+                  .by = d.served_by,
+                  .tensor = d.layout.tensor,
+                  .pipeline = d.layout.pipeline,
+                  .expert = d.layout.expert,
+                  .data = d.layout.data,
+                  .token_log_sigma = found.posterior.token_log_sigma,
+                  .first_token_log_sigma = found.posterior.first_token_log_sigma};
+  const std::string& first = r.runs.front();
+  const std::string source =
+      cat(runs.size(), runs.size() == 1 ? " run" : " runs", " in ",
+          first.substr(first.find_last_of('/') + 1), r.runs.size() > 1 ? " and others" : "");
+  const json content =
+      service_profile_json(own, is_file(r.accelerator) ? r.accelerator : d.device.name.c_str(),
+                           source, c.silicon.engine, found);
+  if (!r.out.empty()) {
+    write_text_file("out", r.out,
+                    content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  }
+  if (r.as_json) return write_json(content) + "\n";
+  std::string s = cat(d.model.name.view(), " on ", d.device.name.view(), " by ",
+                      pm::name_of(d.served_by), ": ", source, "\n");
+  s += parameters_text(c.silicon.engine, found) + open_text(found);
+  s += "error of the prediction\n" + runs_text(read, found);
+  s += width_text("inter-token latency", own.token_log_sigma);
+  s += width_text("time to first token", own.first_token_log_sigma);
+  if (!r.out.empty()) s += "  written: " + one_line(r.out) + "\n";
+  return s;
+}
+
+}  // namespace napkin

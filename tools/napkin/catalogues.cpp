@@ -1,0 +1,95 @@
+#include "catalogues.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+
+#include "key.hpp"
+#include "model_names.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+template <class Entries, class Name>
+std::vector<std::string_view> names_of(const Entries& entries, Name name) {
+  std::vector<std::string_view> names;
+  for (const auto& e : entries) names.push_back(name(e));
+  return names;
+}
+
+/// What is on the disk, or is written as a path: the rest is a name, and a hub's has one '/'.
+bool is_path(std::string_view name) {
+  namespace fs = std::filesystem;
+  if (name.ends_with(".json") || name.starts_with('.') || name.starts_with('/')) return true;
+  const auto slashes = std::count(name.begin(), name.end(), '/');
+  std::error_code failure;
+  return slashes > 1 || (slashes == 1 && fs::exists(fs::path(name), failure));
+}
+
+/// Models stay in memory: a batch names the same few in every line.
+template <class Make>
+const found_model& remembered(const std::string& name, Make make) {
+  constexpr std::size_t most = 256;
+  static std::map<std::string, found_model, std::less<>> models;
+  if (const auto at = models.find(name); at != models.end()) return at->second;
+  found_model made = make();
+  if (models.size() >= most) models.clear();
+  return models.emplace(name, std::move(made)).first->second;
+}
+
+}  // namespace
+
+std::span<const std::string_view> accelerator_names() {
+  static const auto names =
+      names_of(pm::catalog::accelerators, [](const auto& e) { return std::string_view(e.key); });
+  return names;
+}
+std::span<const std::string_view> model_names() {
+  static const auto names =
+      names_of(pm::catalog::models, [](const auto& e) { return std::string_view(e.key); });
+  return names;
+}
+
+const pm::accelerator& find_accelerator(std::string_view name) {
+  if (const pm::accelerator* found = pm::catalog::find_accelerator(name)) return *found;
+  std::string relatives;
+  for (const std::string_view key : pm::catalog::related_accelerators(name)) {
+    if (!key.empty()) relatives += (relatives.empty() ? "" : ", ") + std::string(key);
+  }
+  throw error(error_code::unknown_accelerator,
+              "accelerator is " + in_quotes(name) + ", which the catalogue does not have; " +
+                  (relatives.empty() ? "" : "its relatives there: " + relatives + "; ") +
+                  "napkin gpus lists them");
+}
+
+const found_model& find_model(std::string_view name) {
+  if (is_path(name)) {
+    const std::string path(name);
+    return remembered(path, [&] { return read_model(path); });
+  }
+  const pm::catalog::model_entry* entry = pm::catalog::find_model_entry(name);
+  if (entry == nullptr) entry = pm::catalog::find_model_entry(catalogue_name(name));
+  if (entry != nullptr) {
+    return remembered(std::string(entry->key), [&] {
+      return found_model{
+          .model = *entry->model, .stored = entry->model->stored, .source = entry->source};
+    });
+  }
+  std::error_code failure;
+  if (std::filesystem::is_directory(name, failure)) {
+    return remembered(std::string(name), [&] { return read_model(std::string(name)); });
+  }
+  const std::string relatives = relatives_of(name);
+  throw error(
+      error_code::unknown_model,
+      cat("model is ", in_quotes(name), ", which the catalogue does not have; ",
+          relatives.empty() ? "nor any of its family" : cat("nearest of its family: ", relatives),
+          "; napkin models lists them; allowed too: the path of a directory, of a "
+          "config.json, or of a file that napkin models --export wrote"));
+}
+
+}  // namespace napkin

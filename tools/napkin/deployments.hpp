@@ -1,0 +1,215 @@
+// A model on accelerators, read from a request.
+#pragma once
+
+#include <perfmodel/serving/load.hpp>
+#include <perfmodel/step/deployment.hpp>
+#include <perfmodel/step/memory.hpp>
+
+#include "inputs.hpp"
+#include "outcome.hpp"
+
+namespace napkin {
+
+/// What a request says of reservation_keys(), engine and chunk_tokens.
+template <perfmodel::Scalar T>
+void reserve_memory(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
+  using perfmodel::bytes;
+  d.served_by = *perfmodel::find_engine(in.text("engine"));
+  if (in.has("utilization")) d.utilization = in.number("utilization");
+  if (in.has("activation_bytes"))
+    d.activation_bytes = in.template amount<bytes<T>>("activation_bytes");
+  if (in.has("runtime_bytes")) d.runtime_bytes = in.template amount<bytes<T>>("runtime_bytes");
+  if (in.has("chunk_tokens")) d.limits.tokens = in.number("chunk_tokens");
+  if (in.has("max_sequences")) d.limits.sequences = in.number("max_sequences");
+}
+/// What is kept of each GPU's memory, and for what.
+template <perfmodel::Scalar T>
+void add_reservation(outcome<T>& out, const perfmodel::basic_memory_budget<T>& b) {
+  out.add("utilization", "share of the memory in use", b.utilization);
+  out.add("weight_bytes_per_gpu", "weights, per GPU", b.weights);
+  out.add("activation_bytes", "kept for activations, per GPU", b.activations);
+  out.add("runtime_bytes", "kept for the runtime, per GPU", b.runtime);
+}
+
+/// Throws impossible_layout where a degree does not fit the model.
+template <perfmodel::Scalar T>
+perfmodel::basic_deployment<T> deployment_of(inputs<T>& in,
+                                             const perfmodel::parallel_layout& layout) {
+  perfmodel::basic_deployment<T> d;
+  d.device = in.accelerator();
+  d.model = in.model();
+  d.layout = layout;
+  require_layout(d.layout, sharded_dims_of(d.model));
+  in.state_formats(d);
+  return d;
+}
+/// `data` is how many data-parallel attention groups one copy of the model has.
+template <perfmodel::Scalar T>
+perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
+  return deployment_of(in, perfmodel::parallel_layout{.tensor = in.whole("tensor_parallel"),
+                                                      .pipeline = in.whole("pipeline_parallel"),
+                                                      .expert = in.whole("expert_parallel"),
+                                                      .data = data});
+}
+
+/// "fp4 in groups of 32".
+inline std::string storage_text(const perfmodel::storage_format& s) {
+  std::string text = name_of(s.format);
+  const bool scaled = s.bits() > bits_of(s.format);
+  return scaled ? cat(text, " in groups of ", *s.group) : text;
+}
+
+/// Says in which format the cache is kept, and why in this.
+template <perfmodel::Scalar T>
+void note_cache_format(outcome<T>& out, const perfmodel::engine_formats& f) {
+  out.notes.push_back({"format of the KV cache", cat(storage_text(f.kv), ": ", f.kv_why)});
+  out.facts["formats"]["kv"] = {{"format", storage_text(f.kv)}, {"why", f.kv_why}};
+}
+
+/// Says in which formats a deployment runs, and why in these.
+template <perfmodel::Scalar T>
+void note_formats(outcome<T>& out, const inputs<T>& in) {
+  const perfmodel::engine_formats f = in.formats();
+  const perfmodel::weight_storage& w = f.weights;
+  const bool routed = experts_of(find_model(in.text("model")).model).has_value();
+  const auto note = [&](const char* part, const perfmodel::storage_format& stored,
+                        const perfmodel::operand_format& beside) {
+    out.notes.push_back({cat("formats of ", part), cat(storage_text(stored), " x ",
+                                                       name_of(beside.format), ": ", beside.why)});
+    out.facts["formats"][part] = {{"weights", storage_text(stored)},
+                                  {"activations", name_of(beside.format)},
+                                  {"why", beside.why}};
+  };
+  note("layers", w.linear, f.linear);
+  if (routed) note("experts", w.experts, f.experts);
+  note_cache_format(out, f);
+}
+
+/// Requests that always wait, or that arrive; a closed loop of none where the request has neither.
+/// Throws inconsistent where it has both, or what belongs to the other.
+template <perfmodel::Scalar T>
+auto arrivals_of(inputs<T>& in) -> decltype(perfmodel::basic_service_load<T>{}.arrivals) {
+  using perfmodel::scalar_min;
+  const auto refuse = [](const char* why) {
+    throw perfmodel::error(perfmodel::error_code::inconsistent, why);
+  };
+  const bool closed = in.has("concurrency"), open = in.has("requests_per_s");
+  if (closed && open) refuse("give one of concurrency and requests_per_s, and not both");
+  if (open) {
+    if (in.plain("requests") > 0.0) {
+      refuse("requests are those of a run at a concurrency; requests_per_s has no end");
+    }
+    return perfmodel::basic_open_loop<T>{
+        in.template amount<perfmodel::request_rate<T>>("requests_per_s"), in.number("arrival_cv")};
+  }
+  if (in.given("arrival_cv")) refuse("arrival_cv is of requests_per_s; a concurrency has none");
+  perfmodel::basic_closed_loop<T> loop{closed ? in.number("concurrency") : T(0.0)};
+  if (in.plain("requests") > 0.0) {
+    loop.requests = in.number("requests");
+    if (closed) loop.concurrency = scalar_min(loop.concurrency, *loop.requests);
+  }
+  return loop;
+}
+
+/// The iteration of a request of `step`. Throws missing_key where sequences decode and no context
+/// is given.
+template <perfmodel::Scalar T>
+perfmodel::basic_iteration<T> iteration_of(inputs<T>& in) {
+  perfmodel::basic_iteration<T> i;
+  i.batch = in.number("batch");
+  if (in.has("context")) {
+    i.context = in.number("context");
+  } else if (in.plain("batch") > 0.0) {
+    in.missing("context", "tokens in the KV cache of each decoding sequence; batch 0 has none");
+  }
+  i.prefill_tokens = in.number("prefill_tokens");
+  if (in.has("tokens_per_sequence")) i.tokens_per_sequence = in.number("tokens_per_sequence");
+  return i;
+}
+
+/// What a request says of shared_keys(). Throws missing_key and inconsistent.
+template <perfmodel::Scalar T>
+perfmodel::basic_prefix_levels<T> shared_of(inputs<T>& in) {
+  const auto all_of = [&](const char* name) {
+    std::vector<T> all = in.numbers(name);
+    if (all.empty() && in.has(name)) all.push_back(in.number(name));
+    return all;
+  };
+  const std::vector<T> tokens = all_of("shared_tokens"), prefixes = all_of("shared_prefixes");
+  if (tokens.empty() && !prefixes.empty())
+    in.missing("shared_tokens", "shared_prefixes is how many there are of them");
+  perfmodel::basic_prefix_levels<T> levels;
+  const auto refuse = [](const std::string& why) {
+    throw perfmodel::error(perfmodel::error_code::inconsistent, why);
+  };
+  if (tokens.size() > levels.capacity)
+    refuse(cat("shared_tokens has ", tokens.size(), " levels; allowed: 1 to ", levels.capacity));
+  if (!prefixes.empty() && prefixes.size() != tokens.size()) {
+    refuse(cat("shared_prefixes has ", prefixes.size(), " levels and shared_tokens has ",
+               tokens.size(), "; allowed: as many of both"));
+  }
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    levels.push_back({tokens[i], prefixes.empty() ? T(1.0) : prefixes[i]});
+  return levels;
+}
+
+/// What a request says of host_hit, host_memory_bytes and host_link_bytes_per_s; none where it says nothing.
+/// Throws missing_key and inconsistent.
+template <perfmodel::Scalar T>
+std::optional<perfmodel::basic_host_cache<T>> host_of(inputs<T>& in, bool shares) {
+  const auto refuse = [](const char* why) {
+    throw perfmodel::error(perfmodel::error_code::inconsistent, why);
+  };
+  const bool hit = in.has("host_hit"), memory = in.has("host_memory_bytes");
+  if (hit && memory) refuse("give one of host_hit and host_memory_bytes, and not both");
+  if (memory && !shares)
+    in.missing("shared_tokens", "which the host's memory keeps; or give host_hit");
+  if (memory && in.plain("prefix_hit") > 0.0)
+    refuse(
+        "host_memory_bytes says what is found of shared_tokens; beside prefix_hit give host_hit");
+  const bool link = in.has("host_link_bytes_per_s");
+  if (!hit && !memory && !link) return {};
+  if (!hit && !memory && in.text("preemption") != "swap")
+    in.missing("host_hit", "what comes over the link; or preemption swap");
+  perfmodel::basic_host_cache<T> host;
+  if (hit) host.hit = in.number("host_hit");
+  if (memory) host.memory = in.template amount<perfmodel::bytes<T>>("host_memory_bytes");
+  if (link) host.per_device = in.template amount<perfmodel::bandwidth<T>>("host_link_bytes_per_s");
+  return host;
+}
+
+/// Throws inconsistent where a request says how sequences are evicted, of a service that has no law of it.
+template <perfmodel::Scalar T>
+void refuse_preemption(const inputs<T>& in, const char* allowed) {
+  if (!in.has("preemption")) return;
+  throw perfmodel::error(perfmodel::error_code::inconsistent,
+                         cat("preemption is ", in.text("preemption"), "; allowed: ", allowed));
+}
+
+/// What a request says of load_keys().
+template <perfmodel::Scalar T>
+perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
+  perfmodel::basic_service_load<T> l;
+  l.input_tokens = in.number("input_tokens");
+  l.output_tokens = in.number("output_tokens");
+  l.arrivals = arrivals_of(in);
+  l.input_cv = in.number("input_cv");
+  l.output_cv = in.number("output_cv");
+  l.prefix_hit = in.number("prefix_hit");
+  l.shared = shared_of(in);
+  l.host = host_of(in, !l.shared.empty());
+  if (in.has("chunk_tokens")) l.chunk_tokens = in.number("chunk_tokens");
+  for (const auto p : {perfmodel::preemption::recompute, perfmodel::preemption::swap}) {
+    if (in.text("preemption") == name_of(p)) l.evicts = p;
+  }
+  for (const auto s : {perfmodel::scheduling::mixed_chunks, perfmodel::scheduling::prefill_first,
+                       perfmodel::scheduling::static_batches}) {
+    if (in.text("scheduler") == name_of(s)) l.scheduler = s;
+  }
+  if (!l.is_closed()) refuse_preemption(in, "none at requests_per_s, only at a concurrency");
+  if (l.scheduler == perfmodel::scheduling::static_batches)
+    refuse_preemption(in, "none of static_batches, where nobody joins");
+  return l;
+}
+
+}  // namespace napkin

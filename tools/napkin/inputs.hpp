@@ -1,0 +1,166 @@
+// The inputs of a query over its scalar: plain numbers, or numbers that remember where they are from.
+#pragma once
+
+#include <perfmodel/explain/derivation.hpp>
+#include <perfmodel/roofline.hpp>
+#include <perfmodel/step/deployment.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalogues.hpp"
+#include "request.hpp"
+
+namespace napkin {
+
+/// Constants of a profile that no fit has touched: the chip's instructions and caches, and tile
+/// sizes and limits that stand in a library's source.
+inline constexpr std::string_view read_not_fitted[] = {"max_splits",     "blocks_per_sm",
+                                                       "tile_rows",      "least_tile_rows",
+                                                       "most_tile_rows", "tile_columns"};
+
+/// A spec of constants over traced numbers, each an input prefix.field with the source of all.
+template <class S>
+auto traced_constants(const S& spec, perfmodel::trace& tape, const char* prefix,
+                      const perfmodel::source& from) {
+  const std::string where = std::string(perfmodel::name_of(from.how)) + ": " + from.text;
+  return perfmodel::map_scalars<perfmodel::traced>(spec, [&](const perfmodel::field_path& path,
+                                                             double x, const perfmodel::source*,
+                                                             perfmodel::unit_exponents unit) {
+    if (x == 0.0) return perfmodel::traced(x);
+    const std::string field = path.text();
+    const bool fitted = std::ranges::find(read_not_fitted, field) == std::end(read_not_fitted);
+    return perfmodel::traced::input(
+        tape, x, std::string(prefix).append(".").append(field),
+        fitted ? where
+               : "derived: from the instruction set, the chip or the library's source, not fitted",
+        unit);
+  });
+}
+
+template <perfmodel::Scalar T>
+class inputs {
+  static constexpr bool traces = std::same_as<T, perfmodel::traced>;
+
+ public:
+  explicit inputs(const request& r) requires(!traces) : request_(r) {}
+  inputs(const request& r, perfmodel::trace& tape) requires(traces) : request_(r), tape_(&tape) {}
+
+  const query& asked() const { return request_.asked(); }
+  const request& all() const { return request_; }
+  bool has(std::string_view key) const { return request_.has(key); }
+  bool given(std::string_view key) const { return request_.at(key).given; }
+  bool flag(std::string_view key) const { return request_.flag(key); }
+  int whole(std::string_view key) const { return request_.whole(key); }
+  std::string_view text(std::string_view key) const { return request_.text(key); }
+  /// Throws missing_key, for a key that another left out makes necessary.
+  [[noreturn]] void missing(std::string_view key, const std::string& hint) const {
+    missing_key(request_.asked(), key, hint);
+  }
+
+  double plain(std::string_view key) const { return request_.number(key); }
+  T number(const char* key) { return input(key, request_.number(key), source_of(key)); }
+  /// The numbers of a key that takes one or several; empty where one was given.
+  std::vector<T> numbers(const char* key) {
+    std::vector<T> out;
+    for (const double x : request_.at(key).numbers) {
+      out.push_back(
+          input(std::string(key) + "[" + std::to_string(out.size()) + "]", x, source_of(key)));
+    }
+    return out;
+  }
+  /// A number as a quantity: amount<bytes<T>>("bytes").
+  template <class Q>
+  Q amount(const char* key) {
+    return Q::from_value(
+        input(key, request_.number(key), source_of(key), perfmodel::exponents_of<Q>()));
+  }
+
+  perfmodel::number_format format(std::string_view key) const {
+    for (const auto f : perfmodel::all_formats) {
+      if (request_.text(key) == perfmodel::name_of(f)) return f;
+    }
+    return perfmodel::bf16;
+  }
+
+  /// The request's own, as found and changed.
+  const perfmodel::accelerator& chip() const { return request_.accelerator(); }
+  decltype(auto) accelerator() {
+    const perfmodel::accelerator& a = chip();
+    if constexpr (traces) {
+      return perfmodel::trace_inputs(perfmodel::with_die_facts(a), *tape_, a.name.c_str());
+    } else {
+      return (a);
+    }
+  }
+  /// A spec of constants over the scalar; in a derivation each is an input with that source.
+  template <class S>
+  auto constants(const S& spec, const char* prefix, const perfmodel::source* from) {
+    if constexpr (traces) {
+      return traced_constants(spec, *tape_, prefix, *from);
+    } else {
+      return spec;
+    }
+  }
+  decltype(auto) model(std::string_view key = "model") {
+    const found_model& found = find_model(request_.text(key));
+    if constexpr (traces) {
+      const std::string name(found.model.name.view());
+      return perfmodel::map_scalars<T>(found.model, [&](const perfmodel::field_path& path,
+                                                        double x) {
+        return x == 0.0
+                   ? T(x)
+                   : perfmodel::traced::input(*tape_, x, name + "." + path.text(), found.source);
+      });
+    } else {
+      return (found.model);
+    }
+  }
+  /// How the weights are stored: in `key`'s format, embeddings and norms in 16 bits or more; as
+  /// the checkpoint has them where `key` is not given. A name of 4 bits has no scales yet.
+  perfmodel::weight_storage weights(std::string_view key = "weight_format") const {
+    if (!has(key)) return find_model(request_.text("model")).stored;
+    const auto f = format(key);
+    return {f, bits_of(f) >= 16.0 ? f : perfmodel::bf16};
+  }
+  /// Puts the formats and the engine of the request into a deployment, and the checkpoint's scheme
+  /// for the KV cache.
+  template <class Deployment>
+  void state_formats(Deployment& d) const {
+    d.weights = weights();
+    d.kv = find_model(request_.text("model")).kv;
+    if (has("kv_format")) d.kv = format("kv_format");
+    if (asked().find("activation_format") != nullptr && has("activation_format"))
+      d.activations = format("activation_format");
+    if (asked().find("engine") != nullptr) d.served_by = *perfmodel::find_engine(text("engine"));
+  }
+  /// The formats that the request's deployment runs in, on H100 where it has no accelerator.
+  perfmodel::engine_formats formats() const {
+    perfmodel::deployment d;
+    d.device = has("accelerator") ? chip() : find_accelerator("h100_sxm");
+    state_formats(d);
+    perfmodel::engine_formats f = formats_of(d);
+    if (has("kv_format")) f.kv_why = "given";
+    return f;
+  }
+
+ private:
+  const char* source_of(std::string_view key) const { return given(key) ? "given" : "default"; }
+
+  template <class Name>
+  T input(const Name& name, double x, const char* source, perfmodel::unit_exponents unit = {}) {
+    if constexpr (traces) {
+      return perfmodel::traced::input(*tape_, x, name, source, unit);
+    } else {
+      return x;
+    }
+  }
+
+  const request& request_;
+  perfmodel::trace* tape_ = nullptr;
+};
+
+}  // namespace napkin

@@ -1,0 +1,148 @@
+#include "model_file.hpp"
+
+#include <perfmodel/model/config/config_fields.hpp>
+#include <perfmodel/model/config/huggingface.hpp>
+
+#include "io/files.hpp"
+#include "io/spec_json.hpp"
+
+namespace perfmodel {
+
+// What "kind" says in a model file; found by the types of their arguments.
+using kind_words = std::vector<std::string_view>;
+static kind_words kinds_of(const attention_shape&) {
+  return {"attention"};
+}
+static kind_words kinds_of(const latent_attention_shape&) {
+  return {"latent_attention"};
+}
+static kind_words kinds_of(const compressed_attention_shape&) {
+  return {"compressed_attention"};
+}
+static kind_words kinds_of(const recurrent_shape&) {
+  return common::words_of(recurrence::short_convolution);
+}
+static kind_words kinds_of(const dense_shape&) {
+  return {"dense"};
+}
+static kind_words kinds_of(const expert_shape&) {
+  return {"experts"};
+}
+static constexpr recurrence last_of(recurrence) {
+  return recurrence::short_convolution;
+}
+
+}  // namespace perfmodel
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+namespace fs = std::filesystem;
+
+constexpr const char* model_schema = "perfmodel.model";
+constexpr int model_version = 1;
+constexpr double most_layers = 10000.0;
+
+json read_json_file(const std::string& path) {
+  const std::string text = read_text_file("model", path);
+  json content;
+  try {
+    read_json(pm::json_from_python(text), content, {.depth = 64, .keys = 65536});
+  } catch (const error& e) {
+    unreadable("model", path, cat("is no such file: ", e.what()));
+  }
+  return content;
+}
+
+/// "Qwen3-8B" of Qwen3-8B/config.json, and of Qwen3-8B.json or Qwen3-8B_config.json.
+std::string name_of_file(const fs::path& file) {
+  const std::string folder = fs::absolute(file).parent_path().filename().string();
+  std::string stem = file.stem().string();
+  if (stem == "config" && !folder.empty()) return folder;
+  if (stem.ends_with("_config")) stem.resize(stem.size() - 7);
+  return stem;
+}
+
+found_model from_hugging_face(const json& content, const fs::path& file) {
+  const std::string name = file.filename().string();
+  std::optional<json> quantization;
+  if (name.ends_with("config.json")) {
+    const fs::path beside =
+        file.parent_path() / cat(name.substr(0, name.size() - 11), "hf_quant_config.json");
+    std::error_code failure;
+    if (fs::is_regular_file(beside, failure)) quantization = read_json_file(beside.string());
+  }
+  const pm::model_config config =
+      pm::from_config(content, name_of_file(file), quantization ? &*quantization : nullptr);
+  std::string source = file.string();
+  if (!config.known_family) {
+    source += cat(" (", in_quotes(config.architecture),
+                  " is not known by name: its fields were read by what they mean)");
+  }
+  return {config.model, config.stored, config.kv, source};
+}
+
+/// A layer has one mixer and one feed-forward at most.
+template <class Kinds>
+void check_sum(const char* which, const Kinds& kinds, double layers) {
+  double sum = 0.0;
+  for (const auto& kind : kinds) sum += kind.layers;
+  if (sum <= layers) return;
+  throw error(error_code::inconsistent,
+              cat("layers.", which, " are of ", sum,
+                  " layers together; allowed: at most layers.count, which is ", layers));
+}
+
+found_model from_own_file(const json& content, const fs::path& path) {
+  const json_field file(content);
+  if (file["version"].number() != model_version) {
+    file["version"].refuse(json_fault::not_allowed, cat(model_version));
+  }
+  found_model found;
+  found.model.name = pm::label::shortened(path.stem().string());
+  read_spec(file, found.model, {"schema", "version", "kv", "source"});
+  if (file.has("stored")) {
+    pm::weight_storage& stored = found.model.stored;
+    if (!file["stored"].has("experts")) stored.experts = stored.linear;
+    if (!file["stored"].has("attention")) stored.attention = stored.linear;
+  }
+  if (file.has("kv")) common::detail::read_value(file["kv"], "kv", found.kv);
+  const pm::layer_list& layers = found.model.layers;
+  file["layers"]["count"].number({.least = 1.0, .most = most_layers});
+  check_sum("mixers", layers.mixers, layers.count);
+  check_sum("feed_forwards", layers.feed_forwards, layers.count);
+  checked(found.model);
+  found.stored = found.model.stored;
+  found.source = file.has("source") ? file["source"].some_text() : path.string();
+  return found;
+}
+
+}  // namespace
+
+found_model read_model(const std::string& path) {
+  std::error_code failure;
+  fs::path file = path;
+  if (fs::is_directory(file, failure)) file /= "config.json";
+  try {
+    const json content = read_json_file(file.string());
+    const bool own = content.is_object() && content.contains("schema");
+    if (own) json_field(content["schema"], "schema").word(model_schema);
+    return own ? from_own_file(content, file) : from_hugging_face(content, file);
+  } catch (const error& e) {
+    if (e.code() == error_code::unreadable_file) throw;
+    throw error(e.code(), cat("model: ", in_quotes(file.string()), ": ", e.what()));
+  }
+}
+
+std::string model_file_text(const found_model& found) {
+  json out = {{"schema", model_schema}, {"version", model_version}, {"source", found.source}};
+  pm::transformer m = found.model;
+  m.stored = found.stored;
+  out.update(spec_json(m));
+  if (found.kv) out["kv"] = common::detail::storage_json(*found.kv);
+  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace napkin

@@ -1,0 +1,292 @@
+#include "model_page.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <perfmodel/engine/formats.hpp>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/step/memory.hpp>
+#include <perfmodel/units/text.hpp>
+
+#include "catalogues.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+std::string count_text(double x) {
+  return pm::detail::number_text(x);
+}
+std::string size_text(double bytes) {
+  return pm::to_string(bytes, pm::exponents_of<pm::bytes<>>(), 4);
+}
+std::string parameters_text(double n) {
+  return n < 1e6   ? count_text(n)
+         : n < 1e9 ? cat(pm::detail::significant(n / 1e6, 4), "e6")
+                   : cat(pm::detail::significant(n / 1e9, 4), "e9");
+}
+std::string format_text(const pm::storage_format& s) {
+  return s.bits() > bits_of(s.format)
+             ? cat(name_of(s.format), " in groups of ", count_text(*s.group))
+             : std::string(name_of(s.format));
+}
+
+std::string chosen_text(const std::optional<pm::attention_indexer>& indexer) {
+  if (!indexer) return "";
+  return cat(", over the ", count_text(indexer->top_k), " tokens that ",
+             indexer->shared ? "an earlier layer's indexer" : "an indexer", " chooses");
+}
+
+struct in_words {
+  std::string operator()(const pm::attention_shape& a) const {
+    const char* kind = a.kv_heads == a.query_heads ? "multi-head attention"
+                       : a.kv_heads == 1.0         ? "multi-query attention"
+                                                   : "grouped-query attention";
+    std::string s = cat(kind, ", ", count_text(a.query_heads), " query and ",
+                        count_text(a.kv_heads), " KV heads of ", count_text(a.head_dim));
+    if (a.window) {
+      s += cat(a.chunked ? ", in chunks of " : ", in a window of ", count_text(*a.window),
+               " tokens");
+    }
+    if (a.shares_cache) s += ", with an earlier layer's cache";
+    return s + chosen_text(a.indexer);
+  }
+  std::string operator()(const pm::latent_attention_shape& a) const {
+    return cat("MLA, ", count_text(a.query_heads), " heads of ", count_text(a.head_dim),
+               ", a latent of ", count_text(a.kv_rank), " + ", count_text(a.rope_dim),
+               chosen_text(a.indexer));
+  }
+  std::string operator()(const pm::compressed_attention_shape& a) const {
+    std::string s = cat("compressed attention, ", count_text(a.query_heads), " heads of ",
+                        count_text(a.head_dim), ", a window of ", count_text(a.window));
+    if (a.ratio) s += cat(" and an entry for every ", count_text(*a.ratio), " tokens");
+    return s + chosen_text(a.indexer);
+  }
+  std::string operator()(const pm::recurrent_shape& a) const {
+    constexpr const char* names[] = {
+        "Gated DeltaNet", "Kimi Delta Attention", "Mamba-2", "lightning attention", "Mamba",
+        "RWKV-7",         "short convolution"};
+    return cat(names[static_cast<int>(a.kind)], ", ", count_text(a.key_heads), " key and ",
+               count_text(a.value_heads), " value heads, states of ", count_text(a.key_dim), " x ",
+               count_text(a.value_dim), " in ", name_of(a.state_format));
+  }
+  std::string operator()(const pm::dense_shape& x) const {
+    return cat("feed-forward, ", count_text(x.intermediate), " wide", x.gated ? "" : ", not gated");
+  }
+  std::string operator()(const pm::expert_shape& x) const {
+    std::string s = cat(count_text(x.top_k), " of ", count_text(x.experts), " experts, ",
+                        count_text(x.intermediate), " wide", x.gated ? "" : ", not gated");
+    if (x.latent) s += cat(", on a latent of ", count_text(*x.latent));
+    if (x.shared_intermediate)
+      s += cat(", beside ", count_text(*x.shared_intermediate), " for all");
+    return s;
+  }
+};
+
+struct part {
+  const char* name;
+  double parameters;
+  pm::storage_format format;
+  double bytes() const { return parameters * bytes_of(format).value(); }
+};
+
+/// Those that a model has.
+std::vector<part> parts_of(const found_model& found) {
+  const pm::transformer& m = found.model;
+  const pm::weight_storage& w = found.stored;
+  const pm::parameter_count p = parameters(m);
+  std::vector<part> all = {{"attention", p.attention, w.attention},
+                           {"feed_forward", p.linear, w.linear},
+                           {"experts", p.experts, w.experts},
+                           {"embedding", p.embedding, w.others},
+                           {"head", p.head, w.others},
+                           {"other", p.other + p.expert_biases, w.others}};
+  if (m.encoder) all.push_back({"encoder", m.encoder->parameters, w.others});
+  std::erase_if(all, [](const part& x) { return x.parameters == 0.0; });
+  return all;
+}
+
+/// 1k, 8k, 32k, 128k, as far as the model goes, and its limit.
+std::vector<double> contexts_of(const pm::transformer& m) {
+  std::vector<double> all;
+  const double limit = m.max_context.value_or(131072.0);
+  for (const double c : {1024.0, 8192.0, 32768.0, 131072.0}) {
+    if (c < limit) all.push_back(c);
+  }
+  all.push_back(limit);
+  return all;
+}
+
+constexpr const char* shown_accelerators[] = {"h100_sxm", "h200_sxm",     "b200_sxm",
+                                              "mi300x",   "rtx_pro_6000", "rtx_5090"};
+constexpr int shown_devices[] = {1, 2, 4, 8};
+
+/// The contexts that sequences are counted at.
+std::vector<double> counted_contexts(const pm::transformer& m) {
+  const double limit = m.max_context.value_or(131072.0);
+  if (limit <= 8192.0) return {limit};
+  return {8192.0, std::min(limit, 131072.0)};
+}
+
+struct room {
+  const pm::accelerator* on = nullptr;
+  int devices = 1;
+  std::vector<double> sequences{};  ///< at each counted context; empty where the model does not fit
+};
+
+room room_of(const found_model& found, const pm::accelerator& a, int devices,
+             const std::optional<pm::storage_format>& kv) {
+  pm::deployment d;
+  d.device = a;
+  d.model = found.model;
+  d.weights = found.stored;
+  d.layout.tensor = devices;
+  d.kv = kv ? kv : found.kv;
+  room r{&a, devices};
+  if (!layout_feasible(d.layout, sharded_dims_of(d.model))) return r;
+  for (const double context : counted_contexts(found.model)) {
+    const auto c = kv_capacity(d, context);
+    r.sequences.push_back(c.feasible ? c.sequences : 0.0);
+  }
+  if (r.sequences.front() < 1.0) r.sequences.clear();
+  return r;
+}
+
+std::vector<room> rooms_of(const found_model& found, const std::optional<pm::storage_format>& kv) {
+  std::vector<room> all;
+  for (const char* name : shown_accelerators) {
+    for (const int devices : shown_devices) {
+      all.push_back(room_of(found, find_accelerator(name), devices, kv));
+    }
+  }
+  return all;
+}
+
+/// "8k".
+std::string context_text(double tokens) {
+  return tokens >= 1024.0 && tokens == 1024.0 * std::floor(tokens / 1024.0)
+             ? cat(count_text(tokens / 1024.0), "k")
+             : count_text(tokens);
+}
+
+std::string parts_text(const found_model& found) {
+  table_rows rows = {{"part", "parameters", "bytes", "format"}};
+  for (const part& x : parts_of(found)) {
+    rows.push_back(
+        {x.name, parameters_text(x.parameters), size_text(x.bytes()), format_text(x.format)});
+  }
+  rows.push_back({"together",
+                  parameters_text(parameters(found.model).total() +
+                                  (found.model.encoder ? found.model.encoder->parameters : 0.0)),
+                  size_text(weight_bytes(found.model, found.stored).value()), ""});
+  std::string s = table(rows, "lrrl");
+  if (const double mtp = mtp_parameters(found.model); mtp > 0.0) {
+    s += cat("  Beside them ", parameters_text(mtp),
+             " parameters of multi-token prediction, where an engine uses it.\n");
+  }
+  return s;
+}
+
+std::string contexts_text(const pm::transformer& m, const pm::storage_format& kv) {
+  table_rows rows = {{"context", "KV cache", "states", "a sequence"}};
+  const double states = state_bytes(m).value();
+  for (const double c : contexts_of(m)) {
+    const double cache = kv_bytes(m, c, kv).value();
+    rows.push_back({context_text(c), size_text(cache), states > 0.0 ? size_text(states) : "-",
+                    size_text(cache + states)});
+  }
+  return table(rows, "r");
+}
+
+std::string rooms_text(const found_model& found, const std::optional<pm::storage_format>& kv) {
+  table_rows rows = {{"sequences on", "memory"}};
+  for (const int devices : shown_devices) {
+    rows.front().push_back(devices == 1 ? "1 device" : cat(devices, " devices"));
+  }
+  for (const room& r : rooms_of(found, kv)) {
+    if (r.devices == 1) {
+      rows.push_back({r.on->name.c_str(), pm::to_string(r.on->dram.capacity.quantity())});
+    }
+    rows.back().push_back(
+        r.sequences.empty() ? "-" : listed(r.sequences, [](double n) { return count_text(n); }));
+  }
+  std::string at = listed(counted_contexts(found.model), context_text);
+  return table(rows, "lr") +
+         cat("  Sequences at once of ", at,
+             " tokens, the model cut by tensor parallelism; - where it does not "
+             "fit. napkin kv_capacity has the\n  memory behind each.\n");
+}
+
+}  // namespace
+
+std::vector<std::string> layer_kinds(const pm::transformer& m) {
+  std::vector<std::string> all;
+  const auto add = [&](const auto& kinds) {
+    for (const auto& kind : kinds) {
+      all.push_back(cat(count_text(kind.layers), " x ", std::visit(in_words{}, kind.shape)));
+    }
+  };
+  add(m.layers.mixers);
+  add(m.layers.feed_forwards);
+  return all;
+}
+
+double counted_active(const pm::transformer& m) {
+  return !experts_of(m) ? parameters(m).total() : matmul_parameters(m);
+}
+
+json model_facts(const found_model& found, const pm::storage_format& kv) {
+  const pm::transformer& m = found.model;
+  json out = json::object();
+  for (const part& x : parts_of(found)) {
+    out["parts"][x.name] = {{"count", number_json(x.name, x.parameters)},
+                            {"bytes", number_json(x.name, x.bytes())},
+                            {"format", format_text(x.format)}};
+  }
+  if (const double mtp = mtp_parameters(m); mtp > 0.0) {
+    out["mtp_parameters"] = number_json("mtp_parameters", mtp);
+  }
+  out["layer_kinds"] = layer_kinds(m);
+  json over = json::array();
+  for (const double c : contexts_of(m)) {
+    over.push_back({{"context", number_json("context", c)},
+                    {"kv_bytes", number_json("kv_bytes", kv_bytes(m, c, kv).value())},
+                    {"state_bytes", number_json("state_bytes", state_bytes(m).value())}});
+  }
+  out["over_context"] = std::move(over);
+  const auto counted = counted_contexts(m);
+  json rooms = json::array();
+  for (const room& r : rooms_of(found, kv)) {
+    json sequences = json::object();
+    for (std::size_t i = 0; i < r.sequences.size(); ++i) {
+      sequences[count_text(counted[i])] = number_json("sequences", r.sequences[i]);
+    }
+    rooms.push_back({{"accelerator", r.on->name.c_str()},
+                     {"devices", r.devices},
+                     {"fits", !r.sequences.empty()},
+                     {"sequences_at_context", std::move(sequences)}});
+  }
+  out["fits_on"] = std::move(rooms);
+  out["source"] = found.source;
+  return out;
+}
+
+std::string model_page(const found_model& found, const pm::storage_format& kv, const char* kv_why) {
+  const pm::transformer& m = found.model;
+  const double all = parameters(m).total(), active = counted_active(m);
+  std::string s = cat(m.name.view(), ": ", parameters_text(all), " parameters");
+  if (active < all) s += cat(", of which a token uses ", parameters_text(active));
+  s += cat(", ", count_text(m.layers.count), " layers, ",
+           m.max_context ? cat("up to ", count_text(*m.max_context), " tokens") : "no stated limit",
+           "\n");
+  for (const std::string& kind : layer_kinds(m)) s += cat("  ", kind, "\n");
+  s += cat("\nweights as stored\n", parts_text(found));
+  s += cat("\nKV cache in ", format_text(kv), " (", kv_why,
+           "): ", size_text(kv_growth_per_token(m, kv).value()), " a token at long context\n");
+  s += contexts_text(m, kv);
+  s += cat("\nwhat fits where\n", rooms_text(found, kv));
+  return s + cat("  source: ", one_line(found.source), "\n");
+}
+
+}  // namespace napkin

@@ -1,0 +1,197 @@
+#include "outcome.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/explain/predict.hpp>
+#include <perfmodel/units/text.hpp>
+#include <stdexcept>
+
+namespace napkin {
+
+namespace {
+
+std::string with_its_unit(double x, std::string_view unit) {
+  if (unit == "B") return perfmodel::to_string(x, {{0, 1, 0, 0, 0, 0, 0}});
+  if (unit == "s") return perfmodel::to_string(x, {{1, 0, 0, 0, 0, 0, 0}});
+  return perfmodel::detail::number_text(x) + (unit.empty() ? "" : " ") + std::string(unit);
+}
+
+}  // namespace
+
+std::string sentence(const perfmodel::feasibility& f) {
+  if (f.feasible) return {};
+  return std::string(f.reason) + ": " + with_its_unit(f.needed, f.unit) + " needed, " +
+         with_its_unit(f.available, f.unit) + " available";
+}
+
+void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& of_machine,
+                      profile_part part) {
+  calibration c = of_machine;
+  c.kinds.sums = answer.sums;
+  if (answer.widens) c.kinds.product = perfmodel::product_kind::widened;
+  calibrated_note note;
+  const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
+  note.profile = note_of(c, stands_on);
+  const auto bound_of = [&bound](const char* key, const result<double>& r) -> result<double> {
+    for (const auto& b : bound.results) {
+      if (std::string_view(b.key) == r.key) return {key, "bound", b.value, b.unit};
+    }
+    throw std::logic_error(std::string("no bound of ") + r.key);
+  };
+  for (const auto& r : answer.results) {
+    const std::string_view key = r.key;
+    const auto time = perfmodel::duration<>::from_value(r.value);
+    if (key == "ttft_s") {
+      note.bounds.push_back(bound_of("bound_ttft_s", r));
+      calibration of_prompts = c;
+      of_prompts.kinds.sums = answer.prompt_sums;
+      of_prompts.kinds.attends = c.kinds.attends == perfmodel::attention_kind::narrow_decode
+                                     ? perfmodel::attention_kind::narrow_prefill
+                                     : perfmodel::attention_kind::prefill;
+      const perfmodel::evidence prompt = evidence_of(of_prompts, part, answer.prompt_terms);
+      const service_widths widths =
+          widths_of(c, 0.0, prompt.log_sigma(), answer.pools, answer.terms);
+      note.first_token = perfmodel::range_of(time, widths.first_token);
+    } else if (key == "time_s" || key == "itl_s") {
+      note.bounds.push_back(bound_of("bound_time_s", r));
+      const double kernels = answer.log_sigma.value_or(stands_on.log_sigma());
+      const double tokens = widths_of(c, kernels, 0.0, answer.pools, answer.terms).token;
+      note.range = perfmodel::range_of(time, key == "itl_s" ? tokens : kernels);
+    }
+  }
+  answer.calibrated = std::move(note);
+}
+
+void note_measured(outcome<>& answer, const measurable_result& of, double measured) {
+  const auto at = std::find_if(answer.results.begin(), answer.results.end(),
+                               [&](const auto& r) { return std::string_view(of.result) == r.key; });
+  if (at == answer.results.end()) {
+    throw error(code::missing_key,
+                std::string(of.measurement) + " is held against " + of.result +
+                    ", which these keys do not give; allowed: with the keys for it");
+  }
+  if (!(at->value > 0.0)) return;
+  const double over = measured / at->value;
+  const bool bound = of.as != held_as::expected;
+  const bool possible = of.as == held_as::at_least ? over >= 1.0 : over <= 1.0;
+  const std::string name = bound ? "bound" : "predicted";
+  answer.facts["measured_over_" + name] = number_json(of.measurement, over);
+  if (bound) answer.facts["possible"] = possible;
+  answer.notes.push_back({"measured over " + name,
+                          perfmodel::detail::significant(over, 4) +
+                              (!bound || possible ? "" : ": impossible, nothing runs faster")});
+}
+
+namespace {
+
+/// The result that a measurement of a time is held against.
+const result<double>& measured_result(const outcome<>& of) {
+  for (const auto& r : of.results) {
+    if (std::string_view(r.key) == "time_s" || std::string_view(r.key) == "itl_s") return r;
+  }
+  throw std::logic_error("no time to hold a measurement against");
+}
+
+std::string short_time(double seconds) {
+  return perfmodel::to_string(seconds, perfmodel::exponents_of<perfmodel::duration<>>());
+}
+std::string share_words(double share) {
+  return perfmodel::detail::significant(100.0 * share, 3) + " %";
+}
+/// Whether a service can have that inter-token latency: not below an engine step of one sequence.
+/// Latencies of a service may be below their bound, which queues prompts one at a time.
+bool is_above_least(const outcome<>& bound, double measured_s) {
+  return bound.least_itl && measured_s >= *bound.least_itl;
+}
+/// ", MFU 82.3 %", with MBU where nothing is multiplied; "" where the answer has neither.
+std::string use_text(const outcome<>& of) {
+  if (of.mfu > 0.0) return ", MFU " + share_words(of.mfu);
+  return of.mbu > 0.0 ? ", MBU " + share_words(of.mbu) : "";
+}
+
+/// The rates and shares of peak that the work has in the time measured. Returns them in words.
+std::string note_rates(outcome<>& answer, const perfmodel::achieved_rates& work,
+                       double measured_s) {
+  std::string stated;
+  const auto rate = [&](const char* key, const char* label, double one, const auto& unit) {
+    if (!(one > 0.0) || !std::isfinite(one / measured_s)) return;
+    answer.facts[key] = number_json(key, one / measured_s);
+    const std::string text = perfmodel::to_string(one / measured_s, unit);
+    answer.notes.push_back({label, text});
+    stated += (stated.empty() ? "" : ", ") + text;
+  };
+  const auto share = [&](const char* key, const char* label, double one, double of_answer) {
+    if (!(one > 0.0) || !std::isfinite(one / measured_s)) return;
+    const std::string name(label), text = share_words(one / measured_s);
+    answer.facts[cat("measured_", key)] = number_json(key, one / measured_s);
+    answer.facts[key] = number_json(key, of_answer);
+    answer.notes.push_back({"  " + name + " of the measurement", text});
+    stated += " (" + name + " " + text + ")";
+  };
+  using perfmodel::exponents_of;
+  rate("measured_flop_per_s", "measured rate", work.flop.value(),
+       exponents_of<perfmodel::flop_rate<>>());
+  share("mfu", "MFU", work.mfu, answer.mfu);
+  rate("measured_bytes_per_s", "measured bandwidth", work.dram.value(),
+       exponents_of<perfmodel::bandwidth<>>());
+  share("mbu", "MBU", work.mbu, answer.mbu);
+  return stated;
+}
+
+/// Two lines: "Measured 310 us: 443 TFLOP/s (MFU 44.8 %), 325 GB/s (MBU 9.69 %)." and "Predicted
+/// 169 us (80 %: 153 us to 186 us), MFU 82.3 %; the bound is 139 us."
+std::string conclusion_of(const outcome<>& answer, const outcome<>& bound, double measured_s,
+                          const std::string& rates) {
+  const result<double>& of = measured_result(answer);
+  const double limit = measured_result(bound).value;
+  const std::string what = std::string_view(of.key) == "itl_s" ? "Measured ITL " : "Measured ";
+  std::string s = what + short_time(measured_s) + (rates.empty() ? "" : ": ") + rates;
+  if (measured_s < limit) {
+    s += is_above_least(bound, measured_s)
+             ? ", below the bound of " + short_time(limit)
+             : ", impossible: below the bound of " + short_time(bound.least_itl.value_or(limit));
+  }
+  s += ".\n";
+  if (answer.calibrated) {
+    const perfmodel::time_range& r = answer.calibrated->range;
+    s += cat("Predicted ", short_time(of.value), " (80 %: ", short_time(r.low.value()), " to ",
+             short_time(r.high.value()), ")", use_text(answer), "; the bound is ",
+             short_time(limit), ".\n");
+  } else {
+    s += cat("The bound is ", short_time(limit), use_text(bound), ".\n");
+  }
+  return s;
+}
+
+}  // namespace
+
+void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s) {
+  const auto ratio_to = [&](const outcome<>& of) { return measured_s / measured_result(of).value; };
+  const auto text = [](double x) { return perfmodel::detail::significant(x, 4); };
+  if (!answer.feasible || !bound.feasible) {
+    if (answer.calibrated) answer.facts["measured_over_predicted"] = nullptr;
+    answer.facts["measured_over_bound"] = nullptr;
+    answer.facts["possible"] = nullptr;
+    answer.notes.push_back({answer.calibrated ? "measured over predicted" : "measured over bound",
+                            "none: an infeasible answer has no time to compare with"});
+    return;
+  }
+  if (answer.calibrated) {
+    answer.facts["measured_over_predicted"] = number_json("measured_s", ratio_to(answer));
+    answer.notes.push_back({"measured over predicted", text(ratio_to(answer))});
+  }
+  const double over = ratio_to(bound);
+  answer.facts["measured_over_bound"] = number_json("measured_s", over);
+  const bool possible = over >= 1.0 || is_above_least(bound, measured_s);
+  answer.facts["possible"] = possible;
+  answer.notes.push_back(
+      {"measured over bound",
+       cat(text(over), over >= 1.0 ? ""
+                       : possible  ? ": latencies of a service may be lower than their bound"
+                                   : ": impossible, nothing runs faster")});
+  const std::string rates = bound.work ? note_rates(answer, *bound.work, measured_s) : "";
+  answer.conclusion = conclusion_of(answer, bound, measured_s, rates);
+}
+
+}  // namespace napkin

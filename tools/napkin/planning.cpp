@@ -1,0 +1,279 @@
+#include "planning.hpp"
+#include "service_keys.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <perfmodel/explain/predict.hpp>
+#include <stdexcept>
+
+#include "deployments.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+const plan_calibration& calibration_at(const std::vector<plan_calibration>& all,
+                                       const pm::label& accelerator, pm::engine e) {
+  for (const plan_calibration& c : all) {
+    if (c.profiles.accelerator == accelerator && c.served_by == e) return c;
+  }
+  throw std::logic_error(cat("no calibration of ", accelerator.view()));
+}
+
+/// What plan() takes: from an accelerator and an engine to what was fitted to them.
+auto policy_of(const std::vector<plan_calibration>& all) {
+  return [&all](const pm::accelerator& a, pm::engine e) -> const pm::calibrated& {
+    return calibration_at(all, a.name, e).profiles.silicon;
+  };
+}
+
+template <pm::Scalar T>
+outcome<T> outcome_of(const pm::basic_serving_estimate<T>& s) {
+  outcome<T> out;
+  out.add("ttft_s", "", s.ttft);
+  out.add("itl_s", "", s.itl);
+  out.add("output_tokens_per_s", "", s.output_rate);
+  out.terms = s.decode.terms;
+  out.prompt_terms = s.prefill.terms;
+  return out;
+}
+
+bool is_plain_point(const pm::plan_point& p) {
+  return !p.drafts && !p.prefill;
+}
+
+/// What a point says beside its times, by the profiles of the chips that decode.
+calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, calibration c) {
+  const pm::plan_precision& f = p.precision;
+  c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
+         p.layout.expert > 1);
+  outcome<> answer = outcome_of(p.serving);
+  const pm::deployment d = pm::deployment_of(q, p);
+  answer.sums =
+      pm::kind_of_sums(d, pm::iteration{.batch = p.serving.batch, .steady = true}, c.silicon);
+  answer.prompt_sums = pm::kind_of_prompt_sums(d, pm::load_of(q, p), c.silicon);
+  answer.pools = p.prefill.has_value();
+  note_calibration(answer, outcome_of(pm::bound_of_point(q, p)), c, profile_part::all);
+  return *answer.calibrated;
+}
+/// The same by those of the chips that compute prompts: its first tokens are theirs.
+calibrated_note note_of_prompts(const pm::plan_point& p, calibration c) {
+  const pm::plan_precision& f = p.precision;
+  c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
+         p.prefill->layout.expert > 1);
+  outcome<> answer = outcome_of(p.serving);
+  answer.terms = answer.prompt_terms;
+  answer.pools = true;
+  note_calibration(answer, answer, c, profile_part::all);
+  return *answer.calibrated;
+}
+
+/// Serves a point again over numbers that remember how they came about.
+pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p,
+                      const std::vector<plan_calibration>& calibrations) {
+  pm::trace tape;
+  const auto d = pm::trace_inputs(pm::deployment_of(q, p), tape);
+  const auto l = pm::trace_inputs(pm::load_of(q, p), tape, "load");
+  pm::basic_serving_estimate<pm::traced> s;
+  if (calibrations.empty()) {
+    s = pm::serving_bound(d, l);
+  } else {
+    const calibration& c = calibration_at(calibrations, p.accelerator, p.served_by).profiles;
+    const auto silicon = silicon_of<pm::traced>(
+        c, pm::traced(0.0), [&](const auto& spec, const char* prefix, const pm::source* from) {
+          return traced_constants(spec, tape, prefix, *from);
+        });
+    s = pm::serving(d, l, silicon);
+  }
+  pm::derivation steps = derivation_of(outcome_of(s));
+  for (auto& i : steps.inputs) {
+    if (i.source.empty()) i.source = i.name.starts_with("load.") ? "given" : q.model.name.c_str();
+  }
+  return steps;
+}
+
+class progress_line {
+ public:
+  void operator()(long done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::seconds(1)) return;
+    last_ = now;
+    std::cerr << "napkin: " << done << " deployments evaluated" << std::endl;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// Those that decode, and those that only compute prompts.
+std::vector<pm::accelerator> accelerators_in(const pm::plan_request& q) {
+  std::vector<pm::accelerator> all = q.accelerators;
+  if (!q.pools) return all;
+  for (const pm::accelerator& a : q.pools->prefill_on) {
+    if (pm::detail::named_in(q.accelerators, a.name) == nullptr) all.push_back(a);
+  }
+  return all;
+}
+
+/// Of each accelerator under each of its engines.
+std::vector<plan_calibration> calibrations_of(const pm::plan_request& q, const request& r) {
+  std::vector<plan_calibration> all;
+  for (const pm::accelerator& a : accelerators_in(q)) {
+    pm::engine_list engines = pm::engines_on(a);
+    if (!q.engines.empty() || engines.empty()) engines = {};
+    for (const pm::engine e : q.engines) engines.push_back(e);
+    if (engines.empty()) engines.push_back(pm::engine::none);
+    for (const pm::engine e : engines) {
+      all.push_back({e, calibration_of(a, profile_part::all, pm::name_of(e), r.profile())});
+    }
+  }
+  return all;
+}
+
+/// A plan's accelerators by what their times are.
+struct plan_modes {
+  std::vector<found_accelerator> predicted{};
+  std::vector<found_accelerator> bounded{};
+};
+plan_modes modes_of(const request& r, std::optional<mode> wanted) {
+  plan_modes all;
+  for (const found_accelerator& a : r.accelerators()) {
+    const mode m = wanted.value_or(default_mode(*a, profile_part::all, r.profile()));
+    (m == mode::calibrated ? all.predicted : all.bounded).push_back(a);
+  }
+  return all;
+}
+
+/// Throws inconsistent where a request asks for what bounds do not have.
+void require_bound_request(const pm::plan_request& q) {
+  if (!q.targets.of_shares() && q.drafts.empty() && !q.pools) return;
+  detail::contradiction(
+      "percentiles, drafts and disaggregated are of predictions; allowed: mode calibrated");
+}
+/// The part of a request that bounds can answer: targets on means, no drafts, one pool.
+void reduce_to_bounds(pm::plan_request& q) {
+  for (auto* target : {&q.targets.ttft, &q.targets.itl, &q.targets.e2e}) {
+    if (*target) (*target)->share.reset();
+  }
+  q.drafts.clear();
+  q.pools.reset();
+}
+
+/// Compares the engines and accelerators of a plan. A search over several may stop before one that
+/// needs more GPUs and is cheaper: then the plan is searched up to as many.
+void compare(planned& p, const std::vector<found_accelerator>& on, const plan_again& again,
+             const note_of_point& note) {
+  for (int i = 0; i < 4; ++i) {
+    lead_with_nearest(p);
+    p.alternatives.clear();
+    p.best_of_each.clear();
+    add_alternatives(p, again);
+    add_best_of_each(p, on, again, note);
+    const int more = gpus_of_cheaper(p);
+    if (more <= p.request.gpus) return;
+    p.request.gpus = more;
+    p.search->limits.push_back(more);
+    p.result = again(p.request);
+  }
+}
+
+/// Intervals, profiles and reviews of all rows.
+void add_notes(planned& p) {
+  const auto policy = policy_of(p.calibrations);
+  for (const pm::plan_point& point : p.result.frontier) {
+    const auto profiles = [&](const pm::label& chip) -> const calibration& {
+      return calibration_at(p.calibrations, chip, point.served_by).profiles;
+    };
+    p.notes.push_back(note_on(p.request, point, profiles(point.accelerator)));
+    p.reviews.push_back(pm::review_of(p.request, point, policy));
+    if (!is_mixed(point)) continue;
+    const calibrated_note prompts = note_of_prompts(point, profiles(point.prefill->accelerator));
+    p.notes.back().first_token = prompts.first_token;
+    p.of_prompts[p.notes.size() - 1] = prompts.profile;
+  }
+}
+
+void predict(planned& p, const request& r, const std::vector<found_accelerator>& on) {
+  p.calibrations = calibrations_of(p.request, r);
+  const auto policy = policy_of(p.calibrations);
+  const plan_again again = [&](const pm::plan_request& q) { return pm::plan(q, policy); };
+  set_result(p, [&](const pm::plan_request& q) { return pm::plan(q, policy, progress_line()); });
+  const note_of_point note = [&](const pm::plan_request& q, const pm::plan_point& point) {
+    const calibration& c =
+        calibration_at(p.calibrations, point.accelerator, point.served_by).profiles;
+    return std::optional(note_on(q, point, c));
+  };
+  compare(p, on, again, note);
+  add_disaggregation(p, again, note);
+  if (p.result.best) {
+    const pm::plan_point& best = p.result.frontier[*p.result.best];
+    add_headroom(p, &calibration_at(p.calibrations, best.accelerator, best.served_by).profiles);
+  }
+  add_notes(p);
+}
+void bound(planned& p, const request& r, const std::vector<found_accelerator>& on, bool asked) {
+  const plan_again again = [](const pm::plan_request& q) { return pm::plan_bound(q); };
+  set_result(p, [](const pm::plan_request& q) { return pm::plan_bound(q, progress_line()); });
+  p.left_out = left_out_of_bound(r, false);
+  compare(p, on, again, [](const auto&, const auto&) { return std::nullopt; });
+  add_headroom(p, nullptr);
+  for (const pm::plan_point& point : p.result.frontier) {
+    p.reviews.push_back(pm::review_of_bound(p.request, point));
+  }
+  if (asked) return;
+  for (const found_accelerator& a : on) p.hints.push_back(prediction_hint(*a, profile_part::all));
+}
+
+/// What a request leaves to be searched: formats of alternatives, the number of GPUs, the headroom.
+void set_searches(planned& p, const request& r) {
+  p.others = other_precisions_of(r, p.request);
+  if (!r.has("gpus")) p.search.emplace();
+  if (limits_queue(r)) p.headroom_limits.emplace();
+}
+
+/// The bounds of accelerators without predictions, for the same request.
+planned bounds_beside(const request& r, const std::vector<found_accelerator>& on) {
+  planned p;
+  p.accelerators = on;
+  p.request = plan_request_of(r, on, {}, false);
+  reduce_to_bounds(p.request);
+  set_searches(p, r);
+  bound(p, r, on, false);
+  return p;
+}
+
+}  // namespace
+
+planned plan_of(const json& object, const given_profile* profile) {
+  const std::optional<mode> wanted = mode_in(object);
+  const request r(plan_keys(), object, profile);
+  const std::vector<found_accelerator> prefill_on = prefill_accelerators_of(r);
+  const plan_modes modes = modes_of(r, wanted);
+  const bool predicted = !modes.predicted.empty();
+  const std::vector<found_accelerator>& on = predicted ? modes.predicted : modes.bounded;
+  planned p;
+  p.accelerators = r.accelerators();
+  p.accelerators.insert(p.accelerators.end(), prefill_on.begin(), prefill_on.end());
+  p.request = plan_request_of(r, on, prefill_on, predicted);
+  set_searches(p, r);
+  if (predicted) {
+    predict(p, r, on);
+  } else {
+    require_bound_request(p.request);
+    bound(p, r, on, wanted.has_value());
+  }
+  if (predicted && !modes.bounded.empty()) p.bounds_only.push_back(bounds_beside(r, modes.bounded));
+  return p;
+}
+
+pm::derivation derivation_of_plan(const planned& p) {
+  const auto& points = p.result.frontier;
+  const auto plain = std::find_if(points.begin(), points.end(), is_plain_point);
+  if (plain == points.end()) return {};
+  return derive(p.request, *plain, p.calibrations);
+}
+
+}  // namespace napkin

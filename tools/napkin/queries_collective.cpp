@@ -1,0 +1,117 @@
+// Collectives on the fabric that joins the accelerators.
+#include <perfmodel/parallel/collectives.hpp>
+#include <perfmodel/parallel/hierarchy.hpp>
+
+#include "query.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+struct collective {
+  static constexpr const char* name = "collective";
+  static constexpr bool takes_a_measurement = true;
+  static constexpr profile_part part = profile_part::links;
+  static constexpr const char* help = "A collective operation among the accelerators of one fabric";
+  static std::vector<key> keys() {
+    return {
+        accelerator_key(),
+        word("operation", "what they do",
+             {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
+              "point_to_point"}),
+        degree("ranks", "accelerators that take part"),
+        amount_of_bytes("bytes", "the whole buffer, as nccl-tests counts it").above_zero(),
+        word("implementation", "whose kernels; the quickest algorithm of any, where not given",
+             {"nccl", "one_shot", "two_shot", "custom"})
+            .optional(),
+        word("algorithm", "which algorithm; the quickest, where not given",
+             {"ring", "tree", "one_shot", "two_shot", "in_network"})
+            .optional(),
+        rate("link_bytes_per_s", "one way and per accelerator, in place of the accelerator's"),
+        rate("network_bytes_per_s",
+             "between nodes, one way and per accelerator: ranks may then fill several nodes"),
+        degree("node_ranks", "accelerators of a node; as many as the fabric joins, where not given")
+            .optional(),
+        word("launch", "replayed from a graph or launched on a stream", {"graph", "stream"})
+            .otherwise("graph"),
+        engine_key()};
+  }
+  template <pm::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode& mode) {
+    pm::basic_collective<T> c;
+    for (const auto o : {pm::collective_op::all_reduce, pm::collective_op::all_gather,
+                         pm::collective_op::reduce_scatter, pm::collective_op::all_to_all,
+                         pm::collective_op::broadcast, pm::collective_op::point_to_point}) {
+      if (in.text("operation") == pm::name_of(o)) c.operation = o;
+    }
+    for (const auto i :
+         {pm::collective_implementation::nccl, pm::collective_implementation::one_shot,
+          pm::collective_implementation::two_shot, pm::collective_implementation::custom}) {
+      if (in.text("implementation") == pm::name_of(i)) c.implementation = i;
+    }
+    for (const auto a : {pm::collective_algorithm::ring, pm::collective_algorithm::tree,
+                         pm::collective_algorithm::one_shot, pm::collective_algorithm::two_shot,
+                         pm::collective_algorithm::in_network}) {
+      if (in.text("algorithm") == pm::name_of(a)) c.algorithm = a;
+    }
+    c.launch = in.text("launch") == "graph" ? pm::launch_mode::graph : pm::launch_mode::stream;
+    c.ranks = in.whole("ranks");
+    c.message = pm::message_bytes<T>(in.template amount<pm::bytes<T>>("bytes"));
+    auto fabric = in.accelerator().fabric;
+    if (in.has("link_bytes_per_s"))
+      fabric.bandwidth = in.template amount<pm::bandwidth<T>>("link_bytes_per_s");
+    if (in.has("network_bytes_per_s")) return over_nodes(in, fabric, c, mode);
+    const auto e = pm::collective_time(fabric, c, mode);
+    outcome<T> out;
+    out.add("time_s", "time", e.time);
+    out.add("algbw_bytes_per_s", "algbw", e.algbw.quantity());
+    out.add("busbw_bytes_per_s", "busbw", e.busbw.quantity());
+    out.add("wire_bytes", "on the wire, per rank", e.wire.quantity());
+    out.explain(e);
+    if constexpr (std::same_as<T, double>) {
+      const bool own = e.algorithm == pm::collective_algorithm::one_shot ||
+                       e.algorithm == pm::collective_algorithm::two_shot;
+      if (own && c.operation == pm::collective_op::all_reduce) {
+        out.sums = pm::collective_kind::own_kernels;
+      }
+    }
+    return out;
+  }
+
+ private:
+  static key rate(const char* key_name, const char* what) {
+    key k = positive(key_name, what, 1e18).optional();
+    k.unit = pm::exponents_of<pm::bandwidth<>>();
+    return k;
+  }
+  /// Inside nodes on the fabric, between them on a network.
+  template <pm::Scalar T, class Mode>
+  static outcome<T> over_nodes(inputs<T>& in, const pm::basic_interconnect<T>& fabric,
+                               const pm::basic_collective<T>& c, const Mode& mode) {
+    pm::basic_hierarchy<T> h;
+    h.inside = fabric;
+    h.ranks_inside = in.has("node_ranks") ? in.whole("node_ranks") : fabric.ranks;
+    h.between.kind = pm::link_kind::infiniband;
+    h.between.bandwidth = in.template amount<pm::bandwidth<T>>("network_bytes_per_s");
+    h.between.ranks = c.ranks;
+    const auto e = pm::hierarchical_time(h, c, mode, mode);
+    outcome<T> out;
+    out.add("time_s", "time", e.time);
+    out.add("algbw_bytes_per_s", "algbw", e.algbw.quantity());
+    out.add("busbw_bytes_per_s", "busbw", e.busbw.quantity());
+    out.add("wire_bytes", "on the fabric, per rank", e.wire_inside.quantity());
+    out.add("network_wire_bytes", "on the network, per rank", e.wire_between.quantity());
+    out.explain(e);
+    return out;
+  }
+};
+
+}  // namespace
+
+std::vector<query> collective_queries() {
+  return {declare<collective>()};
+}
+
+}  // namespace napkin

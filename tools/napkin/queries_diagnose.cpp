@@ -1,0 +1,166 @@
+// What was measured of a pass in, the cause out.
+#include <algorithm>
+#include <array>
+#include <perfmodel/tools/diagnose/diagnose.hpp>
+
+#include "deployments.hpp"
+#include "io/amount.hpp"
+#include "queries_diagnose.hpp"
+#include "query.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+constexpr std::string_view share_names[] = {"input",       "host",       "launch", "communication",
+                                            "waiting",     "allocation", "gemm",   "attention",
+                                            "elementwise", "sampling"};
+
+/// In the order of their names.
+std::array<std::optional<double>*, std::size(share_names)> slots_of(pm::trace_shares& s) {
+  return {&s.input,      &s.host, &s.launch,    &s.communication, &s.waiting,
+          &s.allocation, &s.gemm, &s.attention, &s.elementwise,   &s.sampling};
+}
+
+/// A share, from 0 to 1. Throws unknown_name and out_of_range with what is allowed.
+void put_share(pm::trace_shares& shares, std::string_view name, const std::string& text) {
+  const auto at = std::find(std::begin(share_names), std::end(share_names), name);
+  if (at == std::end(share_names)) {
+    throw pm::error(pm::error_code::unknown_name,
+                    cat("shares has ", in_quotes(name), "; allowed: ", listed(share_names)));
+  }
+  std::string_view rest;
+  const auto x = parse_number(text, rest);
+  if (!x || !rest.empty() || !(*x >= 0.0 && *x <= 1.0)) {
+    throw pm::error(pm::error_code::out_of_range,
+                    cat("shares.", name, " is ", in_quotes(text), "; allowed: 0 to 1"));
+  }
+  *slots_of(shares)[static_cast<std::size_t>(at - std::begin(share_names))] = *x;
+}
+
+/// "launch=0.3,communication=0.2".
+pm::trace_shares shares_of(std::string_view list) {
+  pm::trace_shares shares;
+  for (const std::string_view item : split(list, ',')) {
+    const std::size_t equals = item.find('=');
+    if (equals == item.npos) {
+      throw pm::error(pm::error_code::out_of_range,
+                      cat("shares has ", in_quotes(item),
+                          "; allowed: name=share, with commas, such as launch=0.3"));
+    }
+    put_share(shares, item.substr(0, equals), std::string(item.substr(equals + 1)));
+  }
+  return shares;
+}
+
+std::vector<key> measured_keys() {
+  key dram = number("dram_bytes_per_s", "that DRAM moved meanwhile, on each GPU", 0.0, 1e18);
+  dram.unit = pm::exponents_of<pm::bandwidth<>>();
+  key gaps = number("launch_gaps_s", "between kernels, in all", 0.0, 1e12);
+  gaps.unit = pm::exponents_of<pm::duration<>>();
+  key shares =
+      text("shares",
+           "of the time, as name=share with commas, in JSON an object: input, host, launch, "
+           "communication, waiting, allocation, gemm, attention, elementwise, sampling");
+  shares.words.assign(std::begin(share_names), std::end(share_names));
+  shares.range = {.least = 0.0, .most = 1.0};
+  return {
+      time_limit("time_s", "of the pass, as measured"),
+      dram.optional(),
+      number("gpu_busy", "share of the time in which any kernel ran", 0.0, 1.0).optional(),
+      gaps.optional(),
+      number("l2_hit", "share of requests that the L2 serves", 0.0, 1.0).optional(),
+      number("sectors_per_request", "of 32 bytes, that a warp's load moves", 1.0, 64.0).optional(),
+      number("achieved_flop_per_s", "of the matrix products, on each GPU", 0.0, 1e21).optional(),
+      shares.optional()};
+}
+
+pm::measured_pass measured_in(inputs<double>& in) {
+  pm::measured_pass m;
+  m.time = in.plain("time_s") * pm::second;
+  const auto given = [&](const char* key, auto& slot, auto unit) {
+    if (in.has(key)) slot = in.plain(key) * unit;
+  };
+  given("dram_bytes_per_s", m.dram, pm::byte / pm::second);
+  given("achieved_flop_per_s", m.achieved, pm::flop / pm::second);
+  given("launch_gaps_s", m.launch_gaps, pm::second);
+  given("gpu_busy", m.gpu_busy, 1.0);
+  given("l2_hit", m.l2_hit, 1.0);
+  given("sectors_per_request", m.sectors, 1.0);
+  const std::vector<double> named = in.numbers("shares");
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (named[i] >= 0.0) *slots_of(m.shares)[i] = named[i];
+  }
+  if (named.empty() && in.has("shares")) m.shares = shares_of(in.text("shares"));
+  return m;
+}
+
+json json_of(const pm::finding& f) {
+  return {{"cause", pm::name_of(f.cause)},
+          {"share", number_json("share", f.share)},
+          {"evidence", f.evidence},
+          {"lever", pm::lever_of(f.cause)},
+          {"check", pm::check_of(f.cause)}};
+}
+
+outcome<> outcome_of(const pm::diagnosis& d) {
+  outcome<> out;
+  const pm::finding& first = d.cause();
+  out.add("bound_time_s", "bound of the pass", d.bound.time);
+  out.add("dram_share", "share of DRAM bandwidth", d.dram_share);
+  out.add("compute_share", "share of peak compute", d.compute_share);
+  out.facts = json_of(first);
+  out.facts.erase("share");
+  out.facts["stage"] = pm::name_of(d.stage);
+  json others = json::array();
+  const auto row = [&](const char* label, const std::string& text) {
+    out.notes.push_back({label, text});
+  };
+  row("cause", pm::name_of(first.cause));
+  row("  evidence", first.evidence);
+  row("  lever", pm::lever_of(first.cause));
+  row("  check", pm::check_of(first.cause));
+  for (std::size_t i = 1; i < d.findings.size(); ++i) {
+    others.push_back(json_of(d.findings[i]));
+    row("or", cat(pm::name_of(d.findings[i].cause), ": ", d.findings[i].evidence));
+  }
+  row("stage of the step", pm::name_of(d.stage));
+  out.facts["alternatives"] = std::move(others);
+  out.set(d.bound.feasible);
+  return out;
+}
+
+outcome<> diagnose_answer(const request& r, const calibration*) {
+  inputs<double> in(r);
+  pm::deployment d = deployment_of(in);
+  d.served_by = *pm::find_engine(in.text("engine"));
+  return outcome_of(pm::diagnose(d, iteration_of(in), measured_in(in)));
+}
+
+explanation no_diagnose_derivation(const request&, const calibration*) {
+  throw pm::error(pm::error_code::inconsistent,
+                  "diagnose ranks causes and has no derivation of its own; allowed: explain step "
+                  "with the same deployment");
+}
+
+}  // namespace
+
+query diagnose_query() {
+  query q;
+  q.name = "diagnose";
+  q.help =
+      "What a measured pass suffers from: the cause, its evidence, what to change, what to look at "
+      "next, and what else it may be";
+  q.keys = step_queries().front().keys;
+  std::erase_if(q.keys,
+                [](const key& k) { return std::string_view(k.name) == measured_key().name; });
+  for (key& k : measured_keys()) q.keys.push_back(std::move(k));
+  q.part = profile_part::none;
+  q.answer = diagnose_answer;
+  q.explain = no_diagnose_derivation;
+  return q;
+}
+
+}  // namespace napkin

@@ -1,0 +1,220 @@
+// Single kernels on one accelerator: the roofline and what stands on it.
+#include <perfmodel/operators/elementwise.hpp>
+#include <perfmodel/operators/moe.hpp>
+#include <perfmodel/operators/norm.hpp>
+
+#include "operator_query.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+struct ridge {
+  static constexpr const char* name = "ridge";
+  static constexpr profile_part part = profile_part::none;
+  static constexpr const char* help =
+      "The arithmetic intensity at which a kernel becomes compute-bound";
+  static std::vector<key> keys() {
+    return {accelerator_key(), format_key("format", "of the operands").otherwise("bf16")};
+  }
+  template <pm::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode&) {
+    outcome<T> out;
+    out.add("flop_per_byte", "ridge point", pm::ridge_point(in.accelerator(), in.format("format")));
+    return out;
+  }
+};
+
+struct gemm : operator_query<pm::basic_gemm> {
+  static constexpr const char* name = "gemm";
+  static constexpr const char* help = "A matrix product C[m,n] = A[m,k] B[k,n]";
+  static std::vector<key> keys() {
+    return keys_of(
+        {{"m", "rows of A and C: tokens, for a linear layer"},
+         {"n", "columns of B and C"},
+         {"k", "columns of A, rows of B"},
+         {"format", "of all three matrices"}},
+        {format_key("weight_format",
+                    "of B alone, as in weight-only quantisation; as format, where not given")
+             .optional(),
+         format_key("activation_format",
+                    "of A and C, where B alone has format; as format, where not given")
+             .optional(),
+         word("weight_scales",
+              "one scale for a tensor, one for a block of 128 x 128, as DeepSeek's fp8 has, or one "
+              "for "
+              "32 weights, as MXFP4 has",
+              {"tensor", "block", "mx"})
+             .otherwise("tensor"),
+         weight_copies_key("copies of the weights that are read in turn; 0: they come from "
+                           "DRAM, as within a model"),
+         engine_key()});
+  }
+  template <pm::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode& mode) {
+    pm::basic_gemm<T> g = read_operator<pm::basic_gemm>(in);
+    g.weights = stored(in);
+    g.format = in.format(in.has("activation_format") ? "activation_format" : "format");
+    if (in.has("activation_format")) g.format = wider(g.format, g.weights.format);
+    g.output = g.format;
+    return kernel_answer(in, g, mode, true);
+  }
+
+ private:
+  /// Storage of B: the block scales of storage_of for weight-only int4 and for fp4 in an engine,
+  /// which multiplies no other kind; on request an fp32 for a block of fp8, or a byte for 32 of fp4
+  /// or fp8 (OCP's MX formats).
+  template <pm::Scalar T>
+  static pm::storage_format stored(const inputs<T>& in) {
+    const pm::number_format f = in.format(in.has("weight_format") ? "weight_format" : "format");
+    if (in.text("weight_scales") == "block") {
+      if (f != pm::fp8) {
+        throw pm::error(pm::error_code::out_of_range,
+                        std::string("weight_scales is block with weights in ")
+                            .append(pm::name_of(f))
+                            .append("; allowed: block with fp8"));
+      }
+      return pm::storage_format(pm::fp8, 128 * 128, 32);
+    }
+    if (in.text("weight_scales") == "mx") {
+      if (f != pm::fp4 && f != pm::fp8) {
+        throw pm::error(pm::error_code::out_of_range,
+                        std::string("weight_scales is mx with weights in ")
+                            .append(pm::name_of(f))
+                            .append("; allowed: mx with fp4 or fp8"));
+      }
+      return pm::storage_format(f, 32, 8);
+    }
+    const bool weight_only = in.has("weight_format") || in.has("activation_format");
+    const bool scaled = f == pm::int4 ? weight_only : in.text("engine") != "none";
+    return scaled ? pm::storage_of(f, pm::facts_of(in.chip().architecture).kind)
+                  : pm::storage_format(f);
+  }
+};
+
+struct elementwise : operator_query<pm::basic_elementwise> {
+  static constexpr const char* name = "elementwise";
+  static constexpr const char* help = "An element-wise kernel, or a fused chain of them";
+  static std::vector<key> keys() {
+    return keys_of({{"elements", "in each tensor"},
+                    {"inputs", "tensors read"},
+                    {"outputs", "tensors written"},
+                    {"flop_per_element", "on vector units"},
+                    {"format", "of all tensors"}},
+                   {weight_copies_key("as of gemm")});
+  }
+};
+
+struct norm : operator_query<pm::basic_norm> {
+  static constexpr const char* name = "norm";
+  static constexpr const char* help = "LayerNorm or RMSNorm, each row by itself";
+  static std::vector<key> keys() {
+    return keys_of({{"rows", "vectors: tokens, in a model"},
+                    {"width", "elements of each"},
+                    {"kind", "which of the two", {"rms", "layer"}},
+                    {"format", "of all tensors"},
+                    {"passes", "how often the input comes from DRAM"},
+                    {"residual", "adds a second tensor first, and writes the sum as well"}});
+  }
+};
+
+struct softmax : operator_query<pm::basic_softmax> {
+  static constexpr const char* name = "softmax";
+  static constexpr const char* help = "A softmax over each row, in a kernel of its own";
+  static std::vector<key> keys() {
+    return keys_of({{"rows", "vectors"},
+                    {"width", "elements of each"},
+                    {"format", "of both tensors"},
+                    {"passes", "how often the input comes from DRAM"}});
+  }
+};
+
+struct moe_ffn : operator_query<pm::basic_moe_ffn> {
+  static constexpr const char* name = "moe_ffn";
+  static constexpr profile_part part = profile_part::experts;
+  static constexpr const char* help =
+      "A mixture-of-experts feed-forward block, as one rank computes it";
+  static std::vector<key> keys() {
+    return keys_of(
+        {{"tokens", "of the whole group"},
+         {"hidden", "width of the model"},
+         {"intermediate", "width of one expert"},
+         {"experts", "routed experts"},
+         {"top_k", "experts that a token visits"},
+         {"tensor_parallel", "ranks that share each expert"},
+         {"expert_parallel", "ranks that the experts are dealt to"},
+         {"format", "of weights and activations"}},
+        {word("routing",
+              "how tokens go to experts, for the calibrated time: as benchmarks deal them, at "
+              "random, or "
+              "all to the same half of the experts",
+              {"balanced", "random", "grouped"})
+             .otherwise("balanced"),
+         word("kernels",
+              "whose grouped products, for the calibrated time; where not given, the engine's",
+              {"triton", "cutlass", "trtllm"})
+             .optional(),
+         number("imbalance", "rows of the busiest rank over the mean, for the calibrated time", 1.0,
+                1e6)
+             .otherwise("1"),
+         number("capacity_factor", "rows that a rank takes at most, over the mean", 1.0, 1e6)
+             .optional(),
+         weight_copies_key("as of gemm"), engine_key()});
+  }
+  template <pm::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode& mode) {
+    pm::basic_moe_ffn<T> x = read_operator<pm::basic_moe_ffn>(in);
+    x.weights = x.format;
+    const pm::basic_estimate<T> e = estimate(in, x, mode);
+    outcome<T> out;
+    out.add("time_s", "time", e.time);
+    out.add("experts_touched", "experts touched", pm::experts_touched(x));
+    out.explain(e);
+    note_work(in, out, demand_of(x));
+    if constexpr (requires { mode.notes; }) out.log_sigma = pm::stated_log_sigma(x, mode);
+    return out;
+  }
+
+ private:
+  /// Of one library, whatever the accelerator.
+  template <pm::Scalar T>
+  static void take_kernels(pm::basic_calibrated<T>& c, std::string_view library) {
+    namespace cat = pm::catalog;
+    const bool triton = library == "triton", cutlass = library == "cutlass";
+    if (!triton) c.untuned_moe_kernels.reset();
+    c.moe_kernels = pm::lift<T>(triton || cutlass ? cat::triton_experts : cat::trtllm_experts);
+    c.narrow_moe_kernels = pm::lift<T>(triton    ? cat::triton_fp8_experts
+                                       : cutlass ? cat::cutlass_experts
+                                                 : cat::trtllm_fp8_experts);
+    c.spread_moe_kernels = c.narrow_moe_kernels;
+  }
+  template <pm::Scalar T, class Mode>
+  static pm::basic_estimate<T> estimate(inputs<T>& in, const pm::basic_moe_ffn<T>& x,
+                                        const Mode& mode) {
+    if constexpr (requires { mode.conditions; }) {
+      pm::basic_call_conditions<T> how;
+      const std::string_view routing = in.text("routing");
+      how.routing = routing == "random"    ? pm::expert_routing::random
+                    : routing == "grouped" ? pm::expert_routing::grouped
+                                           : pm::expert_routing::balanced;
+      how.imbalance = in.number("imbalance");
+      if (in.has("capacity_factor")) how.capacity_factor = in.number("capacity_factor");
+      Mode silicon = mode;
+      if (in.has("kernels")) take_kernels(silicon, in.text("kernels"));
+      return calibrated_estimate(in.accelerator(), x, silicon, how);
+    } else {
+      return pm::roofline(in.accelerator(), demand_of(x), mode);
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<query> kernel_queries() {
+  return {declare<ridge>(), declare<gemm>(),    declare<elementwise>(),
+          declare<norm>(),  declare<softmax>(), declare<moe_ffn>()};
+}
+
+}  // namespace napkin

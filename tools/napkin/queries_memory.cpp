@@ -1,0 +1,143 @@
+// How much KV cache fits beside the weights, and how many sequences that is.
+#include <perfmodel/serving/prefix_cache.hpp>
+
+#include "deployments.hpp"
+#include "query.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+key accelerator_if_any() {
+  key k = accelerator_key().optional();
+  k.help = "whose memory it is; not needed beside memory_bytes";
+  return k;
+}
+
+struct kv_capacity {
+  static constexpr const char* name = "kv_capacity";
+  static constexpr profile_part part = profile_part::none;
+  static constexpr const char* help =
+      "How many blocks, tokens and sequences the KV cache has room for";
+  static std::vector<key> keys() {
+    std::vector<key> k = {
+        model_key(),
+        accelerator_if_any(),
+        degree("tensor_parallel", "ranks that share the model").otherwise("1"),
+        format_key("weight_format", "of the linear layers; as the checkpoint, where not given")
+            .optional(),
+        format_key("kv_format", "of the cache; as the checkpoint, else 16 bits").optional(),
+        count("block_size", "tokens in a block").otherwise("16"),
+        count("context", "tokens of a sequence; the model's longest, where not given").optional(),
+        amount_of_bytes("memory_bytes", "of each GPU, in place of the accelerator's").optional(),
+        amount_of_bytes("weight_bytes", "of the whole model, in place of the computed").optional()};
+    for (key& s : shared_keys()) k.push_back(std::move(s));
+    for (key& r : reservation_keys()) k.push_back(std::move(r));
+    k.push_back(count("chunk_tokens",
+                      "prompt tokens in one pass at most; where not given, the "
+                      "engine's default")
+                    .optional());
+    k.push_back(engine_key());
+    return k;
+  }
+
+  template <pm::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode&) {
+    pm::basic_deployment<T> d;
+    d.model = in.model();
+    d.layout.tensor = in.whole("tensor_parallel");
+    require_layout(d.layout, sharded_dims_of(d.model));
+    const pm::engine_formats formats = in.formats();
+    d.weights = formats.weights;
+    d.kv = formats.kv;
+    d.device.dram.capacity = memory(in);
+    if (in.has("accelerator")) {
+      d.device.architecture = in.chip().architecture;
+    }
+    reserve_memory(in, d);
+    if (in.has("memory_bytes") && !in.has("utilization") && !in.given("engine")) {
+      for (const char* k : {"max_sequences", "chunk_tokens"}) {
+        if (in.has(k))
+          in.missing("engine", cat(k, " is of what it keeps; memory_bytes is all used"));
+      }
+      d = all_of_it(d);
+    }
+
+    const auto per_token = kv_bytes_per_token(d.model, formats.kv);
+    const pm::basic_memory_budget<T> budget = budget_of(in, d);
+    const auto c = capacity(in, d, budget, context(in, d.model), in.number("block_size"));
+    outcome<T> out;
+    out.add("kv_bytes_per_token", "KV cache of a token", per_token);
+    out.add("kv_bytes_available", "free for it, per GPU", c.available);
+    out.add("blocks", "blocks", c.blocks);
+    out.add("tokens", "tokens", c.tokens);
+    out.add("sequences", "sequences", c.sequences);
+    add_reservation(out, budget);
+    out.set(c.feasible);
+    if (!in.has("weight_bytes")) note_weights(out, in, formats.weights);
+    note_cache_format(out, formats);
+    return out;
+  }
+
+ private:
+  template <pm::Scalar T>
+  static void note_weights(outcome<T>& out, const inputs<T>& in, const pm::weight_storage& stored) {
+    const char* why = in.has("weight_format") ? "given" : "the checkpoint's";
+    const auto note = [&](const char* part, const pm::storage_format& s) {
+      out.notes.push_back({cat("format of ", part), cat(storage_text(s), ": ", why)});
+      out.facts["formats"][part] = {{"weights", storage_text(s)}, {"why", why}};
+    };
+    note("layers", stored.linear);
+    if (experts_of(find_model(in.text("model")).model)) note("experts", stored.experts);
+  }
+  /// memory_bytes without a share and without an engine is what there is to use.
+  template <pm::Scalar T>
+  static pm::basic_deployment<T> all_of_it(const pm::basic_deployment<T>& d) {
+    pm::basic_deployment<T> all = with_all_memory(d);
+    if (d.activation_bytes) all.activation_bytes = d.activation_bytes;
+    if (d.runtime_bytes) all.runtime_bytes = d.runtime_bytes;
+    return all;
+  }
+  /// weight_bytes, where given, is the whole model's: each GPU holds its tensor-parallel share.
+  template <pm::Scalar T>
+  static pm::basic_memory_budget<T> budget_of(inputs<T>& in, const pm::basic_deployment<T>& d) {
+    if (!in.has("weight_bytes")) return memory_budget_of(d);
+    return memory_budget_of(
+        d, named("weight bytes per device", in.template amount<pm::bytes<T>>("weight_bytes") /
+                                                static_cast<double>(d.layout.tensor)));
+  }
+  template <pm::Scalar T>
+  static pm::basic_kv_capacity<T> capacity(inputs<T>& in, const pm::basic_deployment<T>& d,
+                                           const pm::basic_memory_budget<T>& budget,
+                                           const T& context, const T& block_size) {
+    const pm::basic_prefix_levels<T> shared = shared_of(in);
+    if (!shared.empty() || !in.has("weight_bytes")) {
+      pm::detail::check_shared(shared, context, "fewer than the context");
+      return pm::detail::capacity_sharing(d, budget, shared, context, block_size);
+    }
+    return pm::kv_capacity(budget, kv_bytes_per_token_and_device(d), context, block_size);
+  }
+  template <pm::Scalar T>
+  static pm::bytes<T> memory(inputs<T>& in) {
+    if (in.has("memory_bytes")) return in.template amount<pm::bytes<T>>("memory_bytes");
+    if (!in.has("accelerator")) in.missing("accelerator", "or memory_bytes");
+    return in.accelerator().dram.capacity;
+  }
+  template <pm::Scalar T>
+  static T context(inputs<T>& in, const pm::basic_transformer<T>& m) {
+    if (in.has("context")) return in.number("context");
+    using pm::upper;
+    if (!m.max_context) in.missing("context", "this model states no longest one");
+    return *m.max_context;
+  }
+};
+
+}  // namespace
+
+std::vector<query> memory_queries() {
+  return {declare<kv_capacity>()};
+}
+
+}  // namespace napkin

@@ -1,0 +1,76 @@
+// What a model is, and what it needs: "does it fit, and for how many users".
+#include <perfmodel/model/kv_cache_shape.hpp>
+#include <perfmodel/step/deployment.hpp>
+
+#include "model_page.hpp"
+#include "query.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+struct model {
+  static constexpr const char* name = "model";
+  static constexpr profile_part part = profile_part::none;
+  static constexpr const char* help =
+      "A model's parameters, weights, cache and states, and what it fits on";
+  static std::vector<key> keys() {
+    return {model_key(),
+            format_key("kv_format", "of the KV cache; as the checkpoint, else 16 bits").optional(),
+            engine_key()};
+  }
+
+  template <pm::Scalar T, class Mode>
+  static outcome<T> run(inputs<T>& in, const Mode&) {
+    const found_model& found = find_model(in.text("model"));
+    const pm::basic_transformer<T> m = in.model();
+    // As engines run it on H100, and an NVFP4 checkpoint on B200, for which such are made.
+    const bool nvfp4 = found.stored.experts.group == 16.0 || found.stored.linear.group == 16.0;
+    pm::deployment d;
+    d.device = find_accelerator(nvfp4 ? "b200_sxm" : "h100_sxm");
+    d.weights = found.stored;
+    d.kv = found.kv;
+    d.served_by = *pm::find_engine(in.text("engine"));
+    if (in.has("kv_format")) d.kv = in.format("kv_format");
+    const pm::engine_formats f = formats_of(d);
+    const pm::storage_format& kv = f.kv;
+    const char* kv_why = in.has("kv_format") ? "given" : f.kv_why;
+    const bool routed = experts_of(found.model).has_value();
+
+    outcome<T> out;
+    out.add("parameters", "parameters", parameters(m).total());
+    out.add("active_parameters", "of which a token uses",
+            routed ? matmul_parameters(m) : parameters(m).total());
+    out.add("layers", "layers", m.layers.count);
+    out.add("weight_bytes", "weights as stored", weight_bytes(m, found.stored));
+    out.add("kv_bytes_per_token", "KV cache of a token at long context",
+            kv_growth_per_token(m, kv));
+    out.add("state_bytes_per_sequence", "states of a sequence", state_bytes(m));
+    if (m.max_context) out.add("context_limit", "longest context", *m.max_context);
+    if constexpr (std::same_as<T, double>) {
+      if (!m.max_context) out.facts["context_limit"] = nullptr;
+      out.facts["active_parameters_with_embedding"] =
+          number_json("active_parameters", active_parameters(m));
+      const bool most = parameters(m).experts > 0.5 * parameters(m).total();
+      out.facts["weight_format"] =
+          name_of((most ? found.stored.experts : found.stored.linear).format);
+      out.facts["activation_format"] = name_of((most ? f.experts : f.linear).format);
+      out.facts["kv_format"] = name_of(kv.format);
+      out.facts["why"] = {{"activation_format", (most ? f.experts : f.linear).why},
+                          {"kv_format", kv_why}};
+      out.facts.update(model_facts(found, kv));
+      out.page = model_page(found, kv, kv_why);
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+std::vector<query> model_queries() {
+  return {declare<model>()};
+}
+
+}  // namespace napkin

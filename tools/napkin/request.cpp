@@ -1,0 +1,358 @@
+#include "request.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "io/amount.hpp"
+#include "query.hpp"
+
+namespace napkin {
+
+namespace {
+
+/// Throws wrong_type where a time has no unit, neither after the number nor in the spelling of its
+/// key.
+json scalar_value(const key* declared, std::string_view text, std::string_view spelled) {
+  if (declared != nullptr && declared->is_time() && !names_seconds(spelled) && lacks_unit(text))
+    throw error(code::wrong_type, cat(spelled, " is ", two_readings(text)));
+  const unit_exponents unit = declared == nullptr ? unit_exponents{} : declared->unit;
+  if (const auto x = parse_amount(text, unit)) return number_json("the value", *x);
+  if (unit != unit_exponents{}) {
+    throw error(code::wrong_type, cat(declared->name, " is ", in_quotes(text), "; allowed: ",
+                                      declared->allowed(), declared->allowed_unit()));
+  }
+  if (text == "true") return true;
+  if (text == "false") return false;
+  return std::string(text);
+}
+
+double checked_number(const key& k, const json_field& v) {
+  if (k.is_time() && v.raw().is_string() && lacks_unit(v.raw().get_ref<const std::string&>()))
+    v.fail(json_fault::wrong_type,
+           cat(k.name, " is \"", v.text(), "\", a text without a unit: ", v.text(), " ms or ",
+               v.text(), " s? allowed: a number of seconds"));
+  const double x = v.raw().is_number() ? v.number() : 0.0;
+  if (!v.raw().is_number()) v.refuse(json_fault::wrong_type, k.allowed());
+  if (!k.range.holds(x)) v.refuse(json_fault::not_allowed, k.allowed());
+  return x;
+}
+
+/// Numbers of an object by name, in the order of the key's words; below 0 where one is not given.
+void assign_named(const key& k, const json_field& given, value& out) {
+  if (given.raw().empty()) given.refuse(json_fault::not_allowed, k.allowed());
+  const key one = number(k.name, k.help, k.range);
+  out.numbers.assign(k.words.size(), -1.0);
+  for (const auto& [name, x] : given.raw().items()) {
+    const auto at = std::find(k.words.begin(), k.words.end(), name);
+    if (at == k.words.end()) {
+      throw error(error_code::unknown_name,
+                  cat(k.name, " has ", in_quotes(one_line(name)), "; allowed: ", listed(k.words)));
+    }
+    out.numbers[static_cast<std::size_t>(at - k.words.begin())] =
+        checked_number(one, json_field(x, cat(k.name, ".", name)));
+  }
+}
+
+void assign(const key& k, const json& given, value& out) {
+  const json_field v(given, k.name);
+  out.present = true;
+  switch (k.kind) {
+    case key_kind::number: out.number = checked_number(k, v); return;
+    case key_kind::numbers:
+      if (!given.is_array()) {
+        out.number = checked_number(k, v);
+        return;
+      }
+      if (given.empty() || given.size() > 4096) v.refuse(json_fault::not_allowed, k.allowed());
+      for (const json_field& x : v.list()) out.numbers.push_back(checked_number(k, x));
+      return;
+    case key_kind::flag: out.flag = v.truth(); return;
+    case key_kind::text:
+    case key_kind::word: break;
+  }
+  if (k.kind == key_kind::text && !k.words.empty() && given.is_object()) {
+    assign_named(k, v, out);
+    return;
+  }
+  if (!given.is_string()) v.refuse(json_fault::wrong_type, k.allowed());
+  out.text = given.get_ref<const std::string&>();
+  if (k.kind == key_kind::word &&
+      std::find(k.words.begin(), k.words.end(), out.text) == k.words.end()) {
+    v.refuse(json_fault::unknown_word, k.allowed());
+  }
+}
+
+void assign_default(const key& k, value& out) {
+  const std::string_view text = k.fallback;
+  if (text.empty()) return;
+  out.present = true;
+  std::string_view rest;
+  switch (k.kind) {
+    case key_kind::flag: out.flag = text == "true"; return;
+    case key_kind::text:
+    case key_kind::word: out.text = text; return;
+    default: out.number = parse_number(text, rest).value_or(0.0);
+  }
+}
+
+/// What a request asks of its accelerator beside the name; null where it does not.
+const json* member(const json& object, const char* name) {
+  const auto at = object.find(name);
+  return at == object.end() ? nullptr : &*at;
+}
+
+/// The chips that a request names, each once, as set and price change them.
+class named_chips {
+ public:
+  named_chips(const request& r, const key& own, const json& object)
+      : set_(member(object, "set")), price_(member(object, "price")) {
+    const auto add = [](std::string_view names, bool several, std::vector<chip>& to) {
+      for (const auto name : several ? split(names, ',') : std::vector{names})
+        to.push_back({named_accelerator(name), {}});
+    };
+    add(r.text(own.name), own.several, of_answers_);
+    const bool prompts = r.asked().find("prefill_accelerator") != nullptr;
+    if (prompts && r.has("prefill_accelerator"))
+      add(r.text("prefill_accelerator"), true, of_prompts_);
+    check();
+    for (chip& c : of_answers_) c.changed = change(c.named);
+    for (chip& c : of_prompts_) c.changed = change(c.named);
+  }
+
+  std::vector<found_accelerator> answers() const { return changed(of_answers_); }
+  std::vector<found_accelerator> prompts() const { return changed(of_prompts_); }
+
+ private:
+  struct chip {
+    found_accelerator named{}, changed{};
+  };
+  static const chip* find(const std::vector<chip>& all, std::string_view name) {
+    const auto at =
+        std::ranges::find_if(all, [&](const chip& c) { return c.named->name.view() == name; });
+    return at == all.end() ? nullptr : &*at;
+  }
+  static std::vector<found_accelerator> changed(const std::vector<chip>& all) {
+    std::vector<found_accelerator> out;
+    for (const chip& c : all) out.push_back(c.changed);
+    return out;
+  }
+
+  /// Those of both keys.
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> all;
+    for (const chip& c : of_answers_) all.push_back(c.named->name.view());
+    for (const chip& c : of_prompts_) {
+      if (find(of_answers_, c.named->name.view()) == nullptr) all.push_back(c.named->name.view());
+    }
+    return all;
+  }
+  bool is_named(std::string_view name) const {
+    return find(of_answers_, name) != nullptr || find(of_prompts_, name) != nullptr;
+  }
+  /// The chip that a fact begins with: h100_sxm.dram.bandwidth; "" where it names none.
+  std::string_view chip_of(std::string_view fact) const {
+    for (const std::string_view name : names()) {
+      if (fact.size() > name.size() && fact.starts_with(name) && fact[name.size()] == '.')
+        return name;
+    }
+    return {};
+  }
+
+  void check() const {
+    each_once(of_answers_, "accelerator", "; give one of them another name");
+    each_once(of_prompts_, "prefill_accelerator", "; allowed: each once");
+    if (names().size() > of_answers_.size()) check_apart();
+    if (price_ == nullptr || !price_->is_object()) return;
+    for (const auto& [name, p] : price_->items()) {
+      if (!is_named(name))
+        throw error(error_code::unknown_name,
+                    cat("price has ", in_quotes(one_line(name)), "; allowed: ", listed(names())));
+    }
+  }
+  static void each_once(const std::vector<chip>& all, const char* what, const char* allowed) {
+    for (const chip& c : all) {
+      if (find(all, c.named->name.view()) != &c)
+        throw error(error_code::inconsistent,
+                    cat(what, " has two of the name ", c.named->name.view(), allowed));
+    }
+  }
+  /// Where prompts have a kind of chip of their own, it is said of which a change is.
+  void check_apart() const {
+    const auto refuse = [this](const char* what, const std::string& is,
+                               const std::string& instead) {
+      throw error(error_code::inconsistent, cat(what, " is ", is, " and the chips are ",
+                                                listed(names()), "; allowed: by name, ", instead));
+    };
+    if (price_ != nullptr && !price_->is_object())
+      refuse("price", brief(*price_), cat(names().back(), "=2.5"));
+    if (set_ == nullptr || !set_->is_object()) return;
+    for (const auto& [fact, x] : set_->items()) {
+      if (chip_of(fact).empty())
+        refuse("set", one_line(fact), cat(names().back(), '.', one_line(fact)));
+    }
+  }
+
+  found_accelerator change(const found_accelerator& a) const {
+    const std::string_view name = a->name.view();
+    const json* price = price_;
+    if (price != nullptr && price->is_object()) price = member(*price_, std::string(name).c_str());
+    if (set_ == nullptr || !set_->is_object()) return changed_accelerator(a, set_, price);
+    json facts = json::object();
+    for (const auto& [fact, x] : set_->items()) {
+      const std::string_view of = chip_of(fact);
+      if (of.empty()) {
+        facts[fact] = x;
+      } else if (of == name) {
+        facts[fact.substr(of.size() + 1)] = x;
+      }
+    }
+    const bool none = facts.empty() && !set_->empty();
+    return changed_accelerator(a, none ? nullptr : &facts, price);
+  }
+
+  const json* set_;
+  const json* price_;
+  std::vector<chip> of_answers_{}, of_prompts_{};
+};
+
+/// A profile that was given for a request is of one of its accelerators.
+void check_profile(const query& asked, const given_profile* p,
+                   std::vector<found_accelerator> accelerators,
+                   const std::vector<found_accelerator>& of_prompts) {
+  if (p == nullptr || !p->must_match) return;
+  if (p->service && !takes_services(asked)) {
+    throw error(error_code::inconsistent, cat("the profile is of a service, which says nothing of ",
+                                              asked.name, "; allowed: step, serving"));
+  }
+  accelerators.insert(accelerators.end(), of_prompts.begin(), of_prompts.end());
+  for (const found_accelerator& a : accelerators) {
+    if (a->name == p->machine.name) return;
+  }
+  throw error(error_code::inconsistent,
+              cat("the profile is of ", p->machine.name.view(), ", and the accelerator is ",
+                  listed(accelerators, [](const auto& a) { return a->name.view(); })));
+}
+
+}  // namespace
+
+void missing_key(const query& asked, std::string_view name, const std::string& hint) {
+  throw error(code::missing_key, std::string(name) + " is missing; " + asked.name + " needs it" +
+                                     (hint.empty() ? "" : ": " + hint));
+}
+
+bool has_prices(const query& asked) {
+  return asked.find("gpus") != nullptr && asked.find("accelerator") != nullptr;
+}
+
+namespace {
+[[noreturn]] void unknown_key(const query& asked, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const key& known : asked.keys) names.push_back(known.name);
+  names.insert(names.end(), {"id", "mode"});
+  if (asked.find("accelerator") != nullptr) names.push_back("set");
+  if (has_prices(asked)) names.push_back("price");
+  const std::string near = suggested(name, names);
+  throw error(code::unknown_key, cat(in_quotes(name), " is no key of ", asked.name,
+                                     near.empty() ? cat("; allowed: ", listed(names))
+                                                  : cat("; did you mean ", near, "? napkin ",
+                                                        asked.name, " --help lists them")));
+}
+}  // namespace
+
+request::request(const query& asked, const json& object, const given_profile* profile)
+    : asked_(asked), profile_(profile), values_(asked.keys.size()) {
+  const key* chips = asked.find("accelerator");
+  for (const auto& [name, v] : object.items()) {
+    if (std::find(std::begin(common_keys), std::end(common_keys), name) != std::end(common_keys))
+      continue;
+    if (chips != nullptr && (name == "set" || (name == "price" && has_prices(asked)))) continue;
+    const key* k = asked.find(name);
+    if (k == nullptr) unknown_key(asked, name);
+    value& slot = values_[static_cast<std::size_t>(k - asked.keys.data())];
+    slot.given = true;
+    assign(*k, v, slot);
+  }
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].given) continue;
+    const key& k = asked.keys[i];
+    if (k.required) missing_key(asked, k.name, k.help);
+    assign_default(k, values_[i]);
+  }
+  if (chips == nullptr) return;
+  if (has("accelerator")) {
+    const named_chips all(*this, *chips, object);
+    accelerators_ = all.answers();
+    prefill_accelerators_ = all.prompts();
+    check_profile(asked_, profile, accelerators_, prefill_accelerators_);
+  } else if (member(object, "set") != nullptr) {
+    missing_key(asked, "accelerator", "set says something of it");
+  }
+}
+
+const perfmodel::accelerator& request::accelerator() const {
+  if (accelerators_.empty()) throw std::logic_error("a request without an accelerator");
+  return *accelerators_.front();
+}
+
+const value& request::at(std::string_view name) const {
+  const key* k = asked_.find(name);
+  if (k == nullptr) throw std::logic_error("no key " + std::string(name) + " in " + asked_.name);
+  return values_[static_cast<std::size_t>(k - asked_.keys.data())];
+}
+
+json from_command_line(const key* declared, const std::string& text, std::string_view spelled) {
+  if (declared != nullptr && spelled.empty()) spelled = declared->name;
+  if (declared != nullptr &&
+      (declared->kind == key_kind::text || declared->kind == key_kind::word)) {
+    return text;
+  }
+  const auto items = split(text, ',');
+  if (items.size() == 1) return scalar_value(declared, text, spelled);
+  json list = json::array();
+  for (const std::string_view item : items) list.push_back(scalar_value(declared, item, spelled));
+  return list;
+}
+
+void add_set(json& request, std::string_view fact) {
+  const std::size_t equals = fact.find('=');
+  if (equals == fact.npos || equals == 0 || equals + 1 == fact.size()) {
+    throw error(code::wrong_type, cat("set is ", in_quotes(fact),
+                                      "; allowed: fact=value, such as dram.bandwidth=6TB/s"));
+  }
+  const std::string name(fact.substr(0, equals));
+  json& set = request["set"];
+  if (set.contains(name)) {
+    throw error(error_code::inconsistent, cat("set has ", in_quotes(name), " twice"));
+  }
+  set[name] = fact.substr(equals + 1);
+}
+
+json price_from_command_line(const std::string& text) {
+  if (text.find('=') == text.npos) return from_command_line(nullptr, text);
+  json of = json::object();
+  for (const std::string_view item : split(text, ',')) {
+    const std::size_t equals = item.find('=');
+    if (equals == item.npos || equals == 0 || equals + 1 == item.size())
+      throw error(code::wrong_type,
+                  cat("price is ", in_quotes(text), "; allowed: a number, or chip=number of each"));
+    const std::string name(item.substr(0, equals));
+    if (of.contains(name))
+      throw error(error_code::inconsistent, cat("price has ", in_quotes(name), " twice"));
+    of[name] = from_command_line(nullptr, std::string(item.substr(equals + 1)));
+  }
+  return of;
+}
+
+json id_from_command_line(const std::string& text) {
+  json id = from_command_line(nullptr, text), sent;
+  if (!id.is_number()) return id;
+  try {
+    read_json(cat("{\"id\":", text, '}'), sent);
+    return sent["id"];
+  } catch (const error&) {
+    return id;  // +1 and .5 are no JSON
+  }
+}
+
+}  // namespace napkin
