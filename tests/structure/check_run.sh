@@ -145,7 +145,7 @@ says 1 'cannot write to the build folder .*/checkout/build; PERFMODEL_BUILD_DIR=
 says 0 "napkin of $work/elsewhere/release" PERFMODEL_BUILD_DIR="$work/elsewhere" -- napkin --version
 cd "$work"
 says 0 "napkin of $work/beside/release" PERFMODEL_BUILD_DIR=beside -- napkin --version
-[[ $(ls "$work/checkout") == $'CMakeLists.txt\nbuild\ncmake\nexamples\ninclude\nrun\ntests' ]] ||
+[[ $(ls "$work/checkout") == $'CMakeLists.txt\nbuild\ncmake\nexamples\ninclude\nrun\ntests\ntools' ]] ||
   fail "the checkout has $(ls "$work/checkout")"
 says 0 'system-wide, with apt-get' -- help
 rm "$work/checkout/build"
