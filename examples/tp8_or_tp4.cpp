@@ -21,8 +21,8 @@ pm::estimate decode(const pm::interconnect& fabric, int ranks, double batch, dou
   d.kv = pm::fp8;
   d.utilization = 0.9;
 
-  const auto silicon = pm::calibrated_for(d.device);
-  return pm::step(d, pm::iteration{.batch = batch, .context = context}, silicon);
+  const auto calibration = pm::calibrated_for(d.device);
+  return pm::step(d, pm::iteration{.batch = batch, .context = context}, calibration);
 }
 
 bool slower(const pm::interconnect& fabric, double batch, double context) {

@@ -75,11 +75,11 @@ constexpr int answers = 100;
 
 /// Of a service with its percentiles, each of another prompt.
 [[gnu::noinline]] double serve(const pm::deployment& d, pm::service_load l,
-                               const pm::calibrated& silicon) {
+                               const pm::calibrated& calibration) {
   double sum = 0;
   for (int i = 0; i < answers; ++i) {
     l.input_tokens = 2049.0 + i % 50;
-    const pm::serving_estimate s = pm::serving(d, l, silicon);
+    const pm::serving_estimate s = pm::serving(d, l, calibration);
     for (const double share : {0.5, 0.9, 0.99}) {
       sum += s.first_token.quantile(share).value() + s.gap.quantile(share).value();
     }
@@ -87,9 +87,9 @@ constexpr int answers = 100;
   return sum;
 }
 /// Decode passes of one deployment, each of another batch and context.
-[[gnu::noinline]] double pass(const pm::deployment& d, const pm::calibrated& silicon) {
-  const pm::detail::predicted_pass<double, pm::calibrated, pm::calibrated> passes(d, silicon,
-                                                                                  silicon);
+[[gnu::noinline]] double pass(const pm::deployment& d, const pm::calibrated& calibration) {
+  const pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> passes(d, calibration,
+                                                                                  calibration);
   double sum = 0;
   for (int i = 0; i < answers; ++i) {
     sum += passes.time({.batch = 1.0 + i, .context = 4096.0 + i}).value();
@@ -97,7 +97,7 @@ constexpr int answers = 100;
   return sum;
 }
 /// Deployments on up to 64 devices, by one thread; says how many were evaluated.
-[[gnu::noinline]] double plan(const pm::calibrated& silicon) {
+[[gnu::noinline]] double plan(const pm::calibrated& calibration) {
   const pm::plan_request q{
       .accelerators = {catalog::h100_sxm},
       .model = catalog::llama_3_70b,
@@ -105,7 +105,7 @@ constexpr int answers = 100;
       .load = {.input_tokens = 2048.0, .output_tokens = 512.0, .arrivals = pm::closed_loop{512.0}},
       .engines = {pm::engine::vllm},
       .threads = 1};
-  return static_cast<double>(pm::plan(q, silicon).evaluated);
+  return static_cast<double>(pm::plan(q, calibration).evaluated);
 }
 
 /// The answer of a mode about services; none of another.
@@ -115,15 +115,15 @@ std::optional<double> of_services(const char* mode) {
   const pm::deployment d{.device = catalog::h100_sxm,
                          .model = catalog::llama_3_70b,
                          .layout = {.tensor = 8},
-                         .served_by = pm::engine::vllm};
-  const pm::calibrated silicon = pm::calibrated_for(catalog::h100_sxm, pm::engine::vllm);
+                         .serving_engine = pm::engine::vllm};
+  const pm::calibrated calibration = pm::calibrated_for(catalog::h100_sxm, pm::engine::vllm);
   pm::service_load l{
       .input_tokens = 2048.0, .output_tokens = 256.0, .arrivals = pm::closed_loop{64.0}};
-  if (is("closed")) return serve(d, l, silicon);
+  if (is("closed")) return serve(d, l, calibration);
   l.arrivals = pm::open_loop{.rate = 4.0 * pm::request / pm::second};
-  if (is("open")) return serve(d, l, silicon);
-  if (is("passes")) return pass(d, silicon);
-  return is("plan") ? plan(silicon) : 0.0;
+  if (is("open")) return serve(d, l, calibration);
+  if (is("passes")) return pass(d, calibration);
+  return is("plan") ? plan(calibration) : 0.0;
 }
 
 }  // namespace

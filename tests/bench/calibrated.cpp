@@ -141,12 +141,12 @@ void calibrated_service(benchmark::State& state, const pm::service_load& load) {
   const pm::deployment d{.device = catalog::h100_sxm,
                          .model = catalog::llama_3_70b,
                          .layout = {.tensor = 8},
-                         .served_by = pm::engine::vllm};
-  const pm::calibrated silicon = pm::calibrated_for(catalog::h100_sxm, pm::engine::vllm);
+                         .serving_engine = pm::engine::vllm};
+  const pm::calibrated calibration = pm::calibrated_for(catalog::h100_sxm, pm::engine::vllm);
   pm::service_load l = load;
   for (auto _ : state) {
     l.input_tokens = l.input_tokens < 2100.0 ? l.input_tokens + 1.0 : 2048.0;
-    const pm::serving_estimate s = pm::serving(d, l, silicon);
+    const pm::serving_estimate s = pm::serving(d, l, calibration);
     for (const double share : {0.5, 0.9, 0.99}) {
       benchmark::DoNotOptimize(s.first_token.quantile(share));
       benchmark::DoNotOptimize(s.gap.quantile(share));
@@ -175,9 +175,9 @@ void calibrated_plan(benchmark::State& state) {
       .load = {.input_tokens = 2048.0, .output_tokens = 512.0, .arrivals = pm::closed_loop{512.0}},
       .engines = {pm::engine::vllm}};
   q.threads = static_cast<int>(state.range(0));
-  const pm::calibrated silicon = pm::calibrated_for(catalog::h100_sxm, pm::engine::vllm);
+  const pm::calibrated calibration = pm::calibrated_for(catalog::h100_sxm, pm::engine::vllm);
   long evaluated = 0;
-  for (auto _ : state) evaluated += pm::plan(q, silicon).evaluated;
+  for (auto _ : state) evaluated += pm::plan(q, calibration).evaluated;
   state.SetItemsProcessed(evaluated);
 }
 BENCHMARK(calibrated_plan)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);

@@ -8,10 +8,10 @@
 namespace pm = perfmodel;
 inline constexpr pm::deployment eight{
     .device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_70b, .layout = {.tensor = 8}};
-inline const auto silicon = pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm);
+inline const auto calibration = pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm);
 
 #ifdef MUST_FAIL
-inline const auto p = pm::predict(eight, pm::iteration{.batc = 1, .context = 1}, silicon);
+inline const auto p = pm::predict(eight, pm::iteration{.batc = 1, .context = 1}, calibration);
 #else
-inline const auto p = pm::predict(eight, pm::iteration{.batch = 1, .context = 1}, silicon);
+inline const auto p = pm::predict(eight, pm::iteration{.batch = 1, .context = 1}, calibration);
 #endif

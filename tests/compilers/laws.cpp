@@ -23,9 +23,9 @@ int main() {
   const double bound = pm::roofline(pm::catalog::h100_sxm, g).time.value();
   const pm::deployment d{.device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_8b};
   const pm::iteration i{.batch = size / 64.0, .context = size};
-  const auto silicon = pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm);
+  const auto calibration = pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm);
   const double step_bound = pm::step_bound(d, i).time.value();
-  const double step = pm::step(d, i, silicon).time.value();
+  const double step = pm::step(d, i, calibration).time.value();
   std::printf("%.6e %.6e %.6e\n", bound, step_bound, step);
   bool refused = false;
   try {

@@ -22,11 +22,11 @@ using residuals = std::map<std::string, std::vector<double>>;
 
 template <class Row>
 double residual(const Row& r) {
-  const pm::calibrated silicon = pm::calibrated_for(*r.device);
+  const pm::calibrated calibration = pm::calibrated_for(*r.device);
   pm::call_conditions how;
   if constexpr (requires { r.routing; }) how.routing = r.routing;
   return std::log(r.seconds /
-                  calibrated_estimate(*r.device, r.workload, silicon, how).time.value());
+                  calibrated_estimate(*r.device, r.workload, calibration, how).time.value());
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ TEST_CASE("NCCL's collectives on three machines", "[calibrated][shared]") {
     by[x.gpu].push_back(r);
     by[x.operation].push_back(r);
     by[std::to_string(x.call.ranks)].push_back(r);
-    inside +=
-        std::abs(r) <= pm::z90 * pm::catalog::link_widths_of(*published::device_named(x.gpu))[0];
+    inside += std::abs(r) <=
+              pm::z90 * pm::catalog::link_log_sigmas_of(*published::device_named(x.gpu))[0];
   }
   const std::map<std::string, double> most{
       {"a100_sxm", 0.077},   {"h100_sxm", 0.050}, {"h200_sxm", 0.058}, {"all_reduce", 0.067},
@@ -242,7 +242,7 @@ TEST_CASE("what tensor parallelism gains a served Llama 70B", "[calibrated][shar
     kernels.machine = pm::catalog::machine_profile_of(d.device).value;
     kernels.engine = *pm::catalog::find_engine(g.engine);
     kernels.attention = pm::catalog::attention_profile_of(d.device).value;
-    kernels.narrow_attention_kernels =
+    kernels.low_precision_attention_kernels =
         trtllm ? pm::catalog::tensorrt_llm : pm::catalog::flash_attention_3;
     const auto wire = pm::calibrated_collectives_on(
         d.device, pm::catalog::collective_profile_of(d.device),

@@ -54,7 +54,7 @@ class shape {
 using question =
     std::function<pm::duration<>(const pm::accelerator&, const pm::calibrated&, shape&)>;
 
-pm::duration<> gemm(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+pm::duration<> gemm(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::gemm g;
   g.m = s.number(), g.n = s.number(), g.k = s.number();
   g.format = s.format();
@@ -62,17 +62,17 @@ pm::duration<> gemm(const pm::accelerator& a, const pm::calibrated& silicon, sha
   g.weights.group = s.stated();
   g.weights.scale_bits = s.number();
   g.output = s.format();
-  return calibrated_estimate(a, g, silicon, pm::replaying(s.number())).time;
+  return calibrated_estimate(a, g, calibration, pm::replaying(s.number())).time;
 }
-pm::duration<> decode(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+pm::duration<> decode(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::attention_decode w;
   w.batch = s.number(), w.context = s.number();
   w.query_heads = s.number(), w.kv_heads = s.number(), w.head_dim = s.number();
   w.kv_format = s.format();
   w.window = s.stated();
-  return calibrated_estimate(a, w, silicon, pm::replaying(s.number())).time;
+  return calibrated_estimate(a, w, calibration, pm::replaying(s.number())).time;
 }
-pm::duration<> prefill(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+pm::duration<> prefill(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::attention_prefill w;
   w.batch = s.number(), w.tokens = s.number();
   w.query_heads = s.number(), w.kv_heads = s.number();
@@ -80,38 +80,38 @@ pm::duration<> prefill(const pm::accelerator& a, const pm::calibrated& silicon, 
   w.kv_format = s.format();
   w.causal = s.number() > 0.0;
   w.window = s.stated(), w.past = s.number();
-  return calibrated_estimate(a, w, silicon, pm::replaying(s.number())).time;
+  return calibrated_estimate(a, w, calibration, pm::replaying(s.number())).time;
 }
-pm::duration<> experts(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+pm::duration<> experts(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::moe_ffn w;
   w.tokens = s.number(), w.hidden = s.number(), w.intermediate = s.number();
   w.experts = s.number(), w.top_k = s.number(), w.shared_experts = s.number();
   w.tensor_parallel = s.number(), w.expert_parallel = s.number();
   w.format = s.format(), w.weights = s.format();
   w.gated = s.number() > 0.0;
-  return calibrated_estimate(a, w, silicon).time;
+  return calibrated_estimate(a, w, calibration).time;
 }
-pm::duration<> norm(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+pm::duration<> norm(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::norm w;
   w.rows = s.number(), w.width = s.number();
-  return calibrated_estimate(a, w, silicon, pm::replaying(s.number())).time;
+  return calibrated_estimate(a, w, calibration, pm::replaying(s.number())).time;
 }
-pm::duration<> swiglu(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+pm::duration<> swiglu(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::swiglu w;
   w.tokens = s.number(), w.hidden = s.number(), w.intermediate = s.number();
   w.fused = s.number() > 0.0;
-  return calibrated_estimate(a, w, silicon).time;
+  return calibrated_estimate(a, w, calibration).time;
 }
-pm::duration<> collective(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+pm::duration<> collective(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::collective c;
   c.operation = static_cast<pm::collective_op>(s.whole());
   c.ranks = s.whole();
   c.message = pm::message_bytes<>(s.number() * pm::byte);
   c.implementation = static_cast<pm::collective_implementation>(s.whole());
   c.launch = static_cast<pm::launch_mode>(s.whole());
-  return pm::collective_time(a.fabric, c, silicon).time;
+  return pm::collective_time(a.fabric, c, calibration).time;
 }
-pm::duration<> step(const pm::accelerator& a, const pm::calibrated& silicon, shape& s) {
+pm::duration<> step(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   const pm::transformer models[] = {pm::catalog::llama_3_1_8b, pm::catalog::llama_3_70b,
                                     pm::catalog::mixtral_8x7b};
   pm::deployment d;
@@ -124,13 +124,13 @@ pm::duration<> step(const pm::accelerator& a, const pm::calibrated& silicon, sha
   d.weights = {format, pm::bf16};
   pm::iteration i;
   i.batch = s.number(), i.context = s.number(), i.prefill_tokens = s.number();
-  return pm::step(d, i, silicon, silicon).time;
+  return pm::step(d, i, calibration, calibration).time;
 }
 
 /// Version 0.1 had no host, and nothing was fused.
 pm::calibrated kernels_of(const pm::accelerator& a, pm::engine e) {
   pm::calibrated c = pm::calibrated_for(a, e);
-  c.engine.step_host = c.engine.sequence_host = c.engine.rank_wait = {};
+  c.engine.step_cpu_time = c.engine.sequence_cpu_time = c.engine.rank_wait = {};
   c.engine.tensor_scale_share = c.engine.quantise_share = 1.0;
   return c;
 }
@@ -146,15 +146,15 @@ TEST_CASE("calibrated answers are those recorded", "[calibrated]") {
   std::ofstream record;
   if (const char* file = std::getenv("PERFMODEL_RECORD")) record.open(file);
   record << "question\taccelerator\tengine\tshape\tseconds\n";
-  std::map<std::string, pm::calibrated> silicon;
+  std::map<std::string, pm::calibrated> calibration;
   for (const auto& row : table.rows) {
     const pm::accelerator& a = *pm::catalog::find_accelerator(row.text("accelerator"));
     const std::string key = row.text("accelerator") + " " + row.text("engine");
-    const auto known = silicon.find(key);
+    const auto known = calibration.find(key);
     const pm::calibrated& on =
-        known != silicon.end()
+        known != calibration.end()
             ? known->second
-            : silicon.emplace(key, kernels_of(a, *pm::find_engine(row.text("engine"))))
+            : calibration.emplace(key, kernels_of(a, *pm::find_engine(row.text("engine"))))
                   .first->second;
     shape s(row.text("shape"));
     const double expected = row.number("seconds");

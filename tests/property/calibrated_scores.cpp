@@ -68,8 +68,8 @@ TEST_CASE("element-wise operators and normalisations", "[calibrated][shared]") {
     (r.engine == "vllm_2023" ? scalar : vectorised)[r.gpu].push_back(r.residual());
     all.push_back(r.residual());
   }
-  CHECK(pm::coverage_of(all, pm::streaming_log_sigma) > 0.75);
-  CHECK(pm::coverage_of(all, pm::streaming_log_sigma) < 0.90);
+  CHECK(pm::coverage_of(all, pm::elementwise_log_sigma) > 0.75);
+  CHECK(pm::coverage_of(all, pm::elementwise_log_sigma) < 0.90);
   CHECK(pm::score_of(vectorised["a100_sxm_80gb"]).mean < 0.05);
   CHECK(pm::score_of(vectorised["gh200_96gb"]).mean < 0.053);
   CHECK(pm::score_of(vectorised["h100_sxm"]).mean < 0.095);

@@ -36,8 +36,8 @@ double covered(std::span<const public_row> rows) {
     const auto kind = r.kernels == pm::collective_implementation::nccl
                           ? pm::collective_kind::library
                           : pm::collective_kind::own_kernels;
-    const double spread =
-        pm::catalog::link_widths_of(published::accelerator_of(r))[static_cast<std::size_t>(kind)];
+    const double spread = pm::catalog::link_log_sigmas_of(
+        published::accelerator_of(r))[static_cast<std::size_t>(kind)];
     inside += std::abs(residual(r)) <= pm::z90 * spread ? 1.0 : 0.0;
   }
   return inside / static_cast<double>(rows.size());
@@ -116,7 +116,7 @@ TEST_CASE("a table of NVLink 5 that the fit has not seen", "[calibrated]") {
   CHECK(unseen.size() == 31);
   CHECK(s.mean < 0.09);
   CHECK(s.p90 < 0.22);
-  const double stated = pm::catalog::link_widths_of(pm::catalog::b200_sxm)[0];
+  const double stated = pm::catalog::link_log_sigmas_of(pm::catalog::b200_sxm)[0];
   CHECK(pm::coverage_of(unseen, stated) > 0.72);
   CHECK(pm::coverage_of(unseen, stated) <= 0.90);
 }

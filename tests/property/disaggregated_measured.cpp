@@ -30,9 +30,9 @@ TEST_CASE("disaggregated: services on GB200 as published, without speculation", 
   std::map<std::string, errors> of_group;
   errors all;
   for (const auto& p : published::disaggregated_services(perfmodel_test::measured_folder())) {
-    const auto silicon =
-        pm::calibrated_for(pm::catalog::gb200, p.running.decode.deployment.served_by);
-    const auto s = pm::serving(p.running, p.load, silicon);
+    const auto calibration =
+        pm::calibrated_for(pm::catalog::gb200, p.running.decode.deployment.serving_engine);
+    const auto s = pm::serving(p.running, p.load, calibration);
     all.add(s.itl.value(), p.seconds);
     of_group[p.model + " " + p.framework + " " + p.precision].add(s.itl.value(), p.seconds);
   }

@@ -57,7 +57,8 @@ TEST_CASE(
     "[calibrated][shared]") {
   using scalar = pm::dual<1>;
   std::map<bool, std::vector<elementwise_row>> modes;
-  for (const elementwise_row& r : published::small_kernels(perfmodel_test::measured_folder())) {
+  for (const elementwise_row& r :
+       published::elementwise_kernels(perfmodel_test::measured_folder())) {
     if (r.gpu == "gh200_96gb") modes[r.kernels.kernel_time == pm::graph_kernel_time].push_back(r);
   }
   REQUIRE(modes.size() == 2);
@@ -74,18 +75,18 @@ TEST_CASE(
     const auto fit = pm::fit_log_ratios(
         std::array<pm::fitted_parameter, 1>{{{"streaming_l2_bandwidth [TB/s]", 4.0, 0.5, 20.0}}},
         std::span<const double>(measured), [&](const std::array<scalar, 1>& v, std::size_t i) {
-          machine.streaming_l2_bandwidth = v[0] * pm::TB_per_s;
+          machine.elementwise_l2_bandwidth = v[0] * pm::TB_per_s;
           return in_l2[i]
               .estimate(device, machine, pm::lift<scalar>(in_l2[i].kernels))
               .time.value();
         });
     pm::machine_parameters found = machine_of(rows[0]);
-    found.streaming_l2_bandwidth = fit.value[0] * pm::TB_per_s;
+    found.elementwise_l2_bandwidth = fit.value[0] * pm::TB_per_s;
     for (const elementwise_row& r : modes.at(!graph)) unseen.push_back(residual(r, found));
     INFO((graph ? "fitted to a graph" : "fitted to a stream") << ": " << fit.value[0] << " TB/s");
     CHECK(pm::score_of(unseen).mean < 0.060);
     pm::machine_parameters without = machine_of(rows[0]);
-    without.streaming_l2_bandwidth = {};
+    without.elementwise_l2_bandwidth = {};
     std::vector<double> by_attention;
     for (const elementwise_row& r : modes.at(!graph)) by_attention.push_back(residual(r, without));
     CHECK(pm::score_of(by_attention).mean > 0.10);

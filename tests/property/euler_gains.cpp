@@ -100,12 +100,12 @@ TEST_CASE("Euler: a small kernel scales with its floors and rates, and with what
   const auto sampler = []<class T>(const in3<T>& x) {
     auto m = pm::lift<T>(pm::machine_parameters{});
     m.l2_bandwidth = bps(x[1]);
-    pm::basic_small_kernels<T> kernels;
+    pm::basic_elementwise_kernels<T> kernels;
     kernels.sampler_floor = s(x[0]);
     kernels.sampler_passes = T(3.0);
-    return pm::small_kernel_time(pm::lift<T>(pm::accelerator(cat::h100_sxm)),
-                                 pm::small_kernel::sampler,
-                                 pm::basic_elementwise<T>{.elements = x[2]}, m, kernels)
+    return pm::elementwise_kernel_time(pm::lift<T>(pm::accelerator(cat::h100_sxm)),
+                                       pm::elementwise_kernel::sampler,
+                                       pm::basic_elementwise<T>{.elements = x[2]}, m, kernels)
         .value();
   };
   check_law<3>("sampler, rates", {2e-5, 5e12, 3e4}, {1, -1, 0}, 1, sampler);

@@ -38,7 +38,7 @@ pm::basic_deployment<T> on_h100(int ranks, const T& memory, const T& peak, const
   auto d = pm::lift<T>(pm::with_all_memory(pm::deployment{.device = cat::h100_sxm,
                                                           .model = cat::llama_3_1_8b,
                                                           .layout = {.tensor = ranks},
-                                                          .served_by = pm::engine::vllm}));
+                                                          .serving_engine = pm::engine::vllm}));
   d.device.dram.bandwidth = bps(memory);
   d.device.matrix.peak.bf16 = fps(peak);
   d.device.vector.peak.fp32 = fps(vector);

@@ -25,7 +25,7 @@ struct lengths {
 };
 
 /// A loop of so many, from when its first ones have left.
-sim::outcome simulated_loop(const lengths& w, int requests, const sim::pass_time& pass) {
+sim::outcome simulated_loop(const lengths& w, int requests, const sim::step_time& pass) {
   perfmodel_test::random_numbers r(7);
   const sim::load l{.jobs = sim::draw_jobs(r, 5 * requests, sim::lognormal(w.input, 0.3),
                                            sim::lognormal(w.output, 0.3)),
@@ -51,8 +51,8 @@ struct full_a100 {
   pm::deployment d{.device = cat::a100_sxm_80gb,
                    .model = cat::llama_3_1_8b,
                    .layout = {.tensor = 8},
-                   .served_by = pm::engine::vllm};
-  pm::calibrated silicon = pm::calibrated_for(d.device, d.served_by);
+                   .serving_engine = pm::engine::vllm};
+  pm::calibrated calibration = pm::calibrated_for(d.device, d.serving_engine);
 };
 
 }  // namespace
@@ -61,20 +61,20 @@ TEST_CASE("a loop of three times as many as the budget keeps up with, against si
           "[long]") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
   d.device.dram.capacity = 1000.0 * pm::GB;  // so that nothing else binds
-  const pm::derated silicon{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
-  const sim::pass_time pass = sim::predicted_pass(d, silicon);
+  const pm::derated calibration{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
+  const sim::step_time pass = sim::predicted_step(d, calibration);
   for (const lengths& w : {lengths{1024, 256, 512}, {300, 200, 1024}, {2048, 256, 2048}}) {
     CAPTURE(w.input, w.output, w.budget);
     d.limits.tokens = w.budget;
     const double kept = pm::detail::most_decoding(d, load_of(w, 1.0), w.output - 1.0, 1.0);
     const double requests = std::round(3.0 * kept);
     const sim::outcome o = simulated_loop(w, static_cast<int>(requests), pass);
-    const pm::serving_estimate s = pm::serving(d, load_of(w, requests), silicon);
+    const pm::serving_estimate s = pm::serving(d, load_of(w, requests), calibration);
     CHECK(near(s.throughput.value(), o.throughput(), 0.03));
     CHECK(near(s.itl.value(), o.gaps.mean(), 0.03));
     CHECK(near(s.batch, kept, 0.03));
     // As many again wait, and nothing else changes.
-    const pm::serving_estimate more = pm::serving(d, load_of(w, 2.0 * requests), silicon);
+    const pm::serving_estimate more = pm::serving(d, load_of(w, 2.0 * requests), calibration);
     CHECK(near(more.throughput.value(), s.throughput.value(), 0.01));
     CHECK(near(more.itl.value(), s.itl.value(), 0.01));
   }
@@ -83,13 +83,13 @@ TEST_CASE("a loop of three times as many as the budget keeps up with, against si
 TEST_CASE("Llama 8B on 8 A100: the largest rate is the one that a simulation reaches") {
   const full_a100 a;
   const lengths w{2048, 512, 2048};
-  const sim::pass_time kernels = sim::predicted_pass(a.d, a.silicon);
-  const sim::pass_time pass = [&](const sim::pass& p) {
-    return kernels(p) * (p.prompts > 0 ? a.silicon.engine.prompt_time : 1.0);
+  const sim::step_time kernels = sim::predicted_step(a.d, a.calibration);
+  const sim::step_time pass = [&](const sim::pass& p) {
+    return kernels(p) * (p.prompts > 0 ? a.calibration.engine.prompt_time : 1.0);
   };
   pm::service_load l{.input_tokens = w.input, .output_tokens = w.output};
   l.arrivals = pm::open_loop{1000.0 * pm::request_per_s};
-  const pm::serving_estimate overrun = pm::serving(a.d, l, a.silicon);
+  const pm::serving_estimate overrun = pm::serving(a.d, l, a.calibration);
   REQUIRE(!overrun.feasible);
   CHECK(near(overrun.feasible.available, simulated_loop(w, 1000, pass).throughput(), 0.03));
 }
@@ -97,8 +97,8 @@ TEST_CASE("Llama 8B on 8 A100: the largest rate is the one that a simulation rea
 // Attention whose keys are not cut into parts: there the time of a pass steps down (order_step.cpp).
 TEST_CASE("Llama 8B on 8 A100: a higher rate never comes out quicker") {
   full_a100 a;
-  a.silicon.attention_kernels.max_splits = 1.0;
-  a.silicon.attention_kernels.partial_row_cycles.reset();
+  a.calibration.attention_kernels.max_splits = 1.0;
+  a.calibration.attention_kernels.partial_row_cycles.reset();
   for (const lengths& w : {lengths{1024, 256, 0}, {2048, 512, 0}, {4096, 256, 0}}) {
     double itl = 0.0, ttft = 0.0, e2e = 0.0;
     pm::service_load l{.input_tokens = w.input, .output_tokens = w.output};
@@ -106,7 +106,7 @@ TEST_CASE("Llama 8B on 8 A100: a higher rate never comes out quicker") {
     for (double rate = 1.0; rate < 100.0; rate *= 1.03) {
       CAPTURE(w.input, w.output, rate);
       l.arrivals = pm::open_loop{rate * pm::request_per_s};
-      const pm::serving_estimate s = pm::serving(a.d, l, a.silicon);
+      const pm::serving_estimate s = pm::serving(a.d, l, a.calibration);
       if (!s.feasible) break;
       ++feasible;
       CHECK(s.itl.value() >= itl);

@@ -198,7 +198,7 @@ TEST_CASE("hostile inputs: communication beside compute") {
     return std::array{e.time.value(), e.lost.value(), e.exposed.value()};
   });
   withstand("pipelined", [](auto& x) {
-    return of(pm::pipelined_pass(x() * pm::second, x() * pm::second, mostly(4, x), mostly(8, x),
+    return of(pm::pipelined_step(x() * pm::second, x() * pm::second, mostly(4, x), mostly(8, x),
                                  mostly(1, x)));
   });
   withstand("in flight", [](auto& x) {

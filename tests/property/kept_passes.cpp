@@ -25,24 +25,24 @@ namespace {
 struct forgetful : private pm::calibrated {
   explicit forgetful(const pm::calibrated& c) : pm::calibrated(c) {}
   using pm::calibrated::beside;
+  using pm::calibrated::cpu_time;
   using pm::calibrated::dram_bandwidth;
+  using pm::calibrated::elementwise_kernel_time;
+  using pm::calibrated::elementwise_kernels;
   using pm::calibrated::engine;
   using pm::calibrated::estimate;
-  using pm::calibrated::host_time;
   using pm::calibrated::launch_time;
   using pm::calibrated::matrix_rate;
-  using pm::calibrated::pass_time;
   using pm::calibrated::price;
   using pm::calibrated::rank_wait;
   using pm::calibrated::selects;
-  using pm::calibrated::small_kernel_time;
-  using pm::calibrated::small_kernels;
+  using pm::calibrated::step_time;
   using pm::calibrated::time;
   using pm::calibrated::vector_rate;
 };
 static_assert(pm::PricesByLines<pm::calibrated, double> && !pm::PricesByLines<forgetful, double>);
-static_assert(std::same_as<pm::detail::kept_by<forgetful>::type, pm::detail::nothing_kept>);
-static_assert(!std::same_as<pm::detail::kept_by<pm::calibrated>::type, pm::detail::nothing_kept>);
+static_assert(std::same_as<pm::detail::kept_by<forgetful>::type, pm::detail::no_memo>);
+static_assert(!std::same_as<pm::detail::kept_by<pm::calibrated>::type, pm::detail::no_memo>);
 
 bool near(double a, double b) {
   return std::abs(a - b) <= 1e-12 * std::abs(b);
@@ -85,14 +85,14 @@ pm::iteration random_iteration(random_numbers& x) {
 /// Of a few passes asked again and again, the number whose times differ.
 long differing(random_numbers& x, const pm::deployment& d, const pm::calibrated& c) {
   const forgetful plain(c);
-  const pm::detail::predicted_pass<double, pm::calibrated, pm::calibrated> kept{d, c, c};
+  const pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> kept{d, c, c};
   std::vector<pm::iteration> some(3);
   long differ = 0;
   for (int k = 0; k < 12; ++k) {
     pm::iteration& i = some[static_cast<std::size_t>(x.uniform(0.0, 3.0))];
     if (k < 3 || x.uniform() < 0.5) i = random_iteration(x);
     if (!(i.batch + i.prefill_tokens > 0.0)) continue;
-    const double by_itself = pm::detail::time_of_pass(d, i, plain, plain).value();
+    const double by_itself = pm::detail::time_of_step(d, i, plain, plain).value();
     if (!near(kept.time(i).value(), by_itself)) ++differ;
     if (!near(kept(i).time.value(), by_itself)) ++differ;
   }
@@ -107,9 +107,9 @@ TEST_CASE("predicted_pass: passes of one answer, in any order and again, as each
   while (tried < (perfmodel_test::sanitized ? 300 : 1500)) {
     const calibrated_machine& m = one_of(x, calibrated_machines());
     const pm::deployment d = random_deployment(x, *m.device);
-    if (!can_be(d, m.silicon)) continue;
+    if (!can_be(d, m.calibration)) continue;
     ++tried;
-    differ += differing(x, d, m.silicon);
+    differ += differing(x, d, m.calibration);
   }
   CHECK(differ == 0);
 }
@@ -125,7 +125,7 @@ TEST_CASE("kept_products: more products than are kept, and rows that come again"
       g.weights = k % 2 == 0 ? pm::storage_format(pm::fp8) : pm::storage_format(pm::int4, 128, 16);
     shapes.push_back(g);
   }
-  pm::calibrated::kept_type kept;
+  pm::calibrated::memo_type kept;
   long differ = 0;
   for (int k = 0; k < 4000; ++k) {
     pm::gemm& g = shapes[static_cast<std::size_t>(x.uniform(0.0, 24.0))];
@@ -156,11 +156,11 @@ TEST_CASE("kept_collectives: lines of every collective are its time, of no byte 
         .launch = x.uniform() < 0.8 ? pm::launch_mode::graph : pm::launch_mode::stream};
     if (c.operation == collective_op::point_to_point) c.ranks = 2;
     const auto& link = x.uniform() < 0.8 ? m.device->fabric : m.device->host;
-    pm::detail::kept_collectives<double, pm::calibrated> kept(m.silicon);
+    pm::detail::collective_memo<double, pm::calibrated> kept(m.calibration);
     try {
       for (const double bytes : {1.0, 0.0, 0.25, 1e3, 1e6, 8.0 * 1024 * 1024, 3e7, 1e9, 1e12}) {
         c.message = pm::message_bytes<>(bytes * pm::byte);
-        const double once = pm::collective_time(link, c, m.silicon).time.value();
+        const double once = pm::collective_time(link, c, m.calibration).time.value();
         if (!near(kept.time(link, c).value(), once)) ++differ;
       }
       ++tried;
@@ -175,7 +175,7 @@ TEST_CASE("serving: calibrated answers side by side, in lanes, as one by one") {
   const pm::deployment d{.device = cat::h100_sxm,
                          .model = cat::llama_3_70b,
                          .layout = {.tensor = 8},
-                         .served_by = pm::engine::vllm};
+                         .serving_engine = pm::engine::vllm};
   const pm::calibrated c = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
   // None is cut into chunks, which is asked once for all lanes.
   const double prompts[] = {300.0, 1024.0, 2048.0, 4000.0};
@@ -193,7 +193,7 @@ TEST_CASE("serving: calibrated answers side by side, in lanes, as one by one") {
 
 TEST_CASE("kept_collectives: more collectives than are kept are priced alike") {
   const pm::calibrated c = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
-  pm::detail::kept_collectives<double, pm::calibrated> kept(c);
+  pm::detail::collective_memo<double, pm::calibrated> kept(c);
   for (int again = 0; again < 2; ++again) {
     for (int ranks = 2; ranks <= 8; ++ranks) {
       const pm::collective x{.ranks = ranks, .message = pm::message_bytes<>(1e6 * pm::byte)};

@@ -55,8 +55,8 @@ std::string told(const calibrated_machine& m, const Attention& w) {
 /// The kernels that run it: those of a narrow cache, or the others.
 template <class Attention>
 const pm::attention_kernels& kernels_of(const calibrated_machine& m, const Attention& w) {
-  return w.kv_format.bits() < 16.0 ? m.silicon.narrow_attention_kernels
-                                   : m.silicon.attention_kernels;
+  return w.kv_format.bits() < 16.0 ? m.calibration.low_precision_attention_kernels
+                                   : m.calibration.attention_kernels;
 }
 
 /// The parts that a kernel cuts keys into.
@@ -134,8 +134,8 @@ TEST_CASE("calibrated decode attention: more takes longer, but where its law say
     attention_decode more = w;
     change.more(more, x);
     const auto conditions = random_conditions(x);
-    const auto before = calibrated_estimate(*m.device, w, m.silicon, conditions);
-    const auto after = calibrated_estimate(*m.device, more, m.silicon, conditions);
+    const auto before = calibrated_estimate(*m.device, w, m.calibration, conditions);
+    const auto after = calibrated_estimate(*m.device, more, m.calibration, conditions);
     const auto where = [&] {
       return std::string(change.name) + " of " + told(m, w) + "; " + told(m, more);
     };
@@ -162,7 +162,7 @@ TEST_CASE(
     // Cold: more sequences leave less of a replayed kernel in L2.
     const pm::call_conditions conditions{.cache = pm::cache_state::cold};
     const auto rate = [&](const attention_decode& v) {
-      return v.batch / calibrated_estimate(*m.device, v, m.silicon, conditions).time.value();
+      return v.batch / calibrated_estimate(*m.device, v, m.calibration, conditions).time.value();
     };
     const auto schedule = [&](const attention_decode& v) {
       const auto& k = kernels_of(m, v);
@@ -193,8 +193,8 @@ TEST_CASE("calibrated prefill attention: more takes longer, but where its law sa
     attention_prefill more = w;
     change.more(more, x);
     const auto conditions = random_conditions(x);
-    const double t = calibrated_estimate(*m.device, w, m.silicon, conditions).time.value();
-    const double u = calibrated_estimate(*m.device, more, m.silicon, conditions).time.value();
+    const double t = calibrated_estimate(*m.device, w, m.calibration, conditions).time.value();
+    const double u = calibrated_estimate(*m.device, more, m.calibration, conditions).time.value();
     const auto where = [&] {
       return std::string(change.name) + " of " + told(m, w) + "; " + told(m, more);
     };

@@ -78,7 +78,7 @@ void check_order(const std::string& name, std::uint64_t seed, Random&& random, M
     const pm::accelerator faster = with_more_bandwidth(*m.device, x);
     const auto where = [&] { return told(m, w) + "; " + told(m, larger); };
     const auto times = [&](const pm::accelerator& a, const auto& o) {
-      return calibrated_estimate(a, o, m.silicon, conditions).time.value();
+      return calibrated_estimate(a, o, m.calibration, conditions).time.value();
     };
     const double before = pm::roofline(*m.device, w).time.value(), t = times(*m.device, w);
     bound.rises(before, pm::roofline(*m.device, larger).time.value(), where);
@@ -119,7 +119,7 @@ void check_throughput(const std::string& name, std::uint64_t seed, Random&& rand
     auto larger = w;
     more(larger);
     const pm::call_conditions conditions = random_routing(x);
-    pm::calibrated c = m.silicon;
+    pm::calibrated c = m.calibration;
     c.machine.power_slowdown = 0.0;
     const auto rate = [&](const auto& o) {
       return count(o) / calibrated_estimate(*m.device, o, c, conditions).time.value();

@@ -77,8 +77,8 @@ bool larger_passes(const pm::accelerator& a, const pm::accelerator& with_more) {
 }
 
 /// What a prompt makes of passes.
-pm::prompt_passes passes_of(const service& s, const pm::calibrated& c) {
-  using pass = pm::detail::predicted_pass<double, pm::calibrated, pm::calibrated>;
+pm::prefill_steps passes_of(const service& s, const pm::calibrated& c) {
+  using pass = pm::detail::predicted_step<double, pm::calibrated, pm::calibrated>;
   const pass time(s.d, c, c);
   const auto engine = pm::detail::engine_terms<double>(c);
   pm::detail::service_prediction<double, pass> p(s.d, s.l, engine, time);
@@ -87,10 +87,10 @@ pm::prompt_passes passes_of(const service& s, const pm::calibrated& c) {
 }
 
 /// Where one prompt and a part of another fit into a pass, a further one may cost a tile or none, and where decodes
-/// leave it less than a prompt, it takes a pass more: 99 % of gaps may then be shorter (gaps_of). So they may where
+/// leave it less than a prompt, it takes a pass more: 99 % of gaps may then be shorter (itl_of). So they may where
 /// the pass with one prompt comes past a step that full ones are past, so that each further one adds less.
 bool steps_between(const service& s, const service& t, const pm::calibrated& c) {
-  const pm::prompt_passes p = passes_of(s, c), q = passes_of(t, c);
+  const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
   const double groups = s.d.layout.pipeline * s.d.layout.data;
   const auto hardly_two = [&](double n) { return n > groups && n < 2.0 * groups; };
   return p.chunks != q.chunks || hardly_two(p.together) || hardly_two(q.together) ||
@@ -105,7 +105,7 @@ bool nearly_full(const service& s, const pm::serving_estimate& answer, const pm:
 
 /// Whether a full pass has more prompts, as fewer decode in it, and takes longer: a wave of attention more.
 bool full_passes_step(const service& s, const service& t, const pm::calibrated& c) {
-  const pm::prompt_passes p = passes_of(s, c), q = passes_of(t, c);
+  const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
   return q.together > p.together && q.together * q.packed > p.together * p.packed;
 }
 
@@ -113,11 +113,11 @@ bool full_passes_step(const service& s, const service& t, const pm::calibrated& 
 /// a tile or another kernel more for few more of them, so that each is slower and all are no more throughput
 /// (closed_service).
 bool steps_up(const service& s, const service& t, const pm::calibrated& c) {
-  const pm::prompt_passes p = passes_of(s, c), q = passes_of(t, c);
-  const auto tokens = [](const pm::prompt_passes& x) {
-    return x.with_prompt.batch + x.with_prompt.prefill_tokens;
+  const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
+  const auto tokens = [](const pm::prefill_steps& x) {
+    return x.with_prefill.batch + x.with_prefill.prefill_tokens;
   };
-  const double times = q.with_prompt.batch / p.with_prompt.batch;
+  const double times = q.with_prefill.batch / p.with_prefill.batch;
   const double chunk = (q.alone / q.chunks) / (p.alone / p.chunks);
   return times > 1.0 && (q.decode > times * p.decode || q.alone > times * p.alone ||
                          q.packed > times * p.packed || chunk > tokens(q) / tokens(p));
@@ -130,7 +130,7 @@ bool limited_by_prefill(const service& s, const pm::serving_estimate& e, const p
 }
 
 /// The throughput of a service with all places taken: the largest rate of an open loop, near which waits for a place
-/// are long (wait_for_place). Kernels that step make it less with more places (closed_service).
+/// are long (admission_wait_time). Kernels that step make it less with more places (closed_service).
 double full_throughput(service s, const pm::calibrated& c) {
   s.l.arrivals = pm::closed_loop{1e6};
   return pm::serving(s.d, s.l, c).throughput.value();
@@ -164,7 +164,7 @@ TEST_CASE("a closed loop: more of a load never takes less time", "[calibrated][o
   random_numbers x(92);
   order itl("bound, ITL"), e2e("bound, whole time"),
       through("bound, throughput of more requests, by less than 1 %"),
-      bandwidth("bound, bandwidth"), silicon("calibrated, by less than a fifth");
+      bandwidth("bound, bandwidth"), calibration("calibrated, by less than a fifth");
   const long n = samples();
   for (long i = 0; i < n; ++i) {
     const service s = random_service(x, true);
@@ -191,11 +191,11 @@ TEST_CASE("a closed loop: more of a load never takes less time", "[calibrated][o
     const service faster = faster_than(s, x);
     bandwidth.rises(pm::serving_bound(faster.d, faster.l).e2e.value(), a.e2e.value(), where);
     const auto predicted = [&](const service& v) {
-      return pm::serving(v.d, v.l, v.machine->silicon).e2e.value();
+      return pm::serving(v.d, v.l, v.machine->calibration).e2e.value();
     };
     // Longer prompts leave fewer decoding beside them, and their passes may have a tile less.
-    silicon.rises(0.8 * predicted(s), predicted(more), where,
-                  [&] { return steps_up(more, s, s.machine->silicon); });
+    calibration.rises(0.8 * predicted(s), predicted(more), where,
+                      [&] { return steps_up(more, s, s.machine->calibration); });
   }
 }
 
@@ -229,7 +229,7 @@ TEST_CASE("a calibrated open loop: more requests never take less time", "[calibr
     const service s = random_service(x, false);
     service more = s;
     more.l.arrivals = pm::open_loop{x.uniform(1.0, 1.5) * s.l.rate()};
-    const pm::calibrated c = without_steps(s.machine->silicon);
+    const pm::calibrated c = without_steps(s.machine->calibration);
     const auto a = pm::serving(s.d, s.l, c), b = pm::serving(more.d, more.l, c);
     if (!b.feasible.feasible) continue;
     const auto where = [&] { return told(s) + "; " + told(more); };
@@ -264,7 +264,7 @@ TEST_CASE("a calibrated service: more bandwidth, links and memory never make it 
     } else {
       device.dram.bandwidth = times * s.d.device.dram.bandwidth.quantity();
     }
-    const pm::calibrated c = without_steps(s.machine->silicon);
+    const pm::calibrated c = without_steps(s.machine->calibration);
     const auto a = pm::serving(s.d, s.l, c), b = pm::serving(better.d, better.l, c);
     if (!a.feasible.feasible || !b.feasible.feasible) continue;
     const auto where = [&] {

@@ -28,7 +28,7 @@ namespace {
 struct pass {
   pm::deployment d;
   pm::iteration i;
-  pm::calibrated silicon;
+  pm::calibrated calibration;
 };
 
 std::string told(const pass& p) {
@@ -47,7 +47,7 @@ pass random_pass(random_numbers& x) {
     const calibrated_machine& m = one_of(x, calibrated_machines());
     pass p{.d = {.device = *m.device, .model = *one_of(x, cat::models).model},
            .i = {},
-           .silicon = m.silicon};
+           .calibration = m.calibration};
     p.d.layout.tensor = static_cast<int>(power_of_two(x, 0, 3));
     if (x.uniform() < 0.3) p.d.layout.pipeline = 2;
     if (x.uniform() < 0.3) p.d.kv = pm::fp8;
@@ -58,7 +58,7 @@ pass random_pass(random_numbers& x) {
     if (kind > 0.8) p.i.prefill_past = whole(x, 1, 1e4);
     try {
       pm::step_bound(p.d, p.i);
-      pm::step(p.d, p.i, p.silicon);
+      pm::step(p.d, p.i, p.calibration);
       return p;
     } catch (const pm::error&) {
       continue;  // a layout that the model cannot have
@@ -87,7 +87,7 @@ void add(pass& p, random_numbers& x) {
 }
 
 /// A prompt that ends inside a chunk of attention which what is cached of it fills up: a token more takes the place of
-/// a cached one, as its law says (prompts_of).
+/// a cached one, as its law says (prefills_of).
 bool fills_its_chunk(const pass& p) {
   for (const auto& kind : p.d.model.layers.mixers) {
     const auto* a = std::get_if<pm::attention_shape>(&kind.shape);
@@ -103,9 +103,9 @@ bool unscheduled(const pass& p, const pass& more) {
   const auto sequences = [](const pass& q) {
     return pm::detail::share_of(q.d.layout, q.i).sequences;
   };
-  const pm::calibrated& c = p.silicon;
+  const pm::calibrated& c = p.calibration;
   return stops_scheduling(
-      formats_of(p.d).kv.bits() < 16.0 ? c.narrow_attention_kernels : c.attention_kernels,
+      formats_of(p.d).kv.bits() < 16.0 ? c.low_precision_attention_kernels : c.attention_kernels,
       sequences(p), sequences(more));
 }
 
@@ -140,13 +140,13 @@ TEST_CASE("a pass: more work takes longer, but for the parts of attention", "[ca
     add(more, x);
     const auto where = [&] { return told(p) + "; " + told(more); };
     bound.rises(bound_of(p), bound_of(more), where);
-    const pm::calibrated c = without_parts(p.silicon);
+    const pm::calibrated c = without_parts(p.calibration);
     // Prompts bring decodes another kernel where that was measured.
     const bool other_kernel = c.mixed_attention && p.i.batch > 0.0 && p.i.prefill_tokens == 0.0 &&
                               more.i.prefill_tokens > 0.0;
     whole_keys.rises(predicted(p, c), predicted(more, c), where,
                      [&] { return other_kernel || fills_its_chunk(more) || unscheduled(p, more); });
-    parts.rises(0.8 * predicted(p, p.silicon), predicted(more, p.silicon), where);
+    parts.rises(0.8 * predicted(p, p.calibration), predicted(more, p.calibration), where);
   }
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("a pass: more bandwidth and quicker links never take longer", "[calibr
     }
     const auto where = [&] { return told(p); };
     bound.rises(bound_of(faster), bound_of(p), where);
-    calibrated.rises(predicted(faster, p.silicon), predicted(p, p.silicon), where);
+    calibrated.rises(predicted(faster, p.calibration), predicted(p, p.calibration), where);
   }
 }
 
@@ -181,13 +181,14 @@ TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
     more.i.batch += 1.0;
     const auto where = [&] { return told(p); };
     bound.rises(p.i.batch / bound_of(p), more.i.batch / bound_of(more), where);
-    one.rises(p.i.batch / predicted(p, p.silicon), more.i.batch / predicted(more, p.silicon), where,
-              [&] { return steps_up(p, more, p.silicon); });
+    one.rises(p.i.batch / predicted(p, p.calibration),
+              more.i.batch / predicted(more, p.calibration), where,
+              [&] { return steps_up(p, more, p.calibration); });
     more.i.batch = 2.0 * p.i.batch;
     // Tiles hardly lose by twice the rows: two of 256 multiply all rows where one left some out. What can lose more: fewer parts of keys and of k, where tiles fill SMs; power,
     // that long products meet; collectives, whose kernels change with the message; what leaves the L2, where
     // measured small kernels find it.
-    pm::calibrated c = without_parts(p.silicon);
+    pm::calibrated c = without_parts(p.calibration);
     c.machine.split_cost = 1.0 * pm::second;
     c.machine.power_slowdown = 0.0;
     const auto seconds = [&](const pass& q) {
@@ -195,7 +196,7 @@ TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
     };
     twice.rises(0.97 * p.i.batch / seconds(p), more.i.batch / seconds(more), where, [&] {
       // Of A100's untuned experts activations outgrow the L2.
-      return c.small_kernels.any() || (c.untuned_moe_kernels && steps_up(p, more, c));
+      return c.elementwise_kernels.any() || (c.untuned_moe_kernels && steps_up(p, more, c));
     });
   }
 }

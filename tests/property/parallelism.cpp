@@ -127,11 +127,11 @@ TEST_CASE("a pipelined pass is the pipeline's time where transfers are free, and
     for (double m = 1; m <= 64; m *= 4) {
       for (double v = 1; v <= 4; v *= 2) {
         const auto stage = 8.0 * pm::ms;
-        const auto free = pm::pipelined_pass(stage, pm::duration<>{}, p, m, v);
+        const auto free = pm::pipelined_step(stage, pm::duration<>{}, p, m, v);
         CHECK(close(free.time.value(), pm::pipeline_parallel_time(stage, p, m, v).value()));
         auto before = free.time;
         for (double sent = 0.5; sent < 40; sent *= 2) {
-          const auto e = pm::pipelined_pass(stage, sent * pm::ms, p, m, v);
+          const auto e = pm::pipelined_step(stage, sent * pm::ms, p, m, v);
           CHECK(close(e.terms.sum().value(), e.time.value()));
           CHECK((p > 1 ? e.time > before : e.time == before));
           before = e.time;

@@ -54,11 +54,11 @@ measured_run read_run(const common::table_file& table, const std::string& model)
 /// By vLLM's profile: its passes, and its host's time before a request is in the queue.
 sim::outcome played(const measured_run& r, const pm::transformer& model, int sequences) {
   const pm::deployment d{.device = pm::catalog::rtx_pro_6000, .model = model};
-  const auto silicon = pm::calibrated_for(d.device, pm::engine::vllm);
+  const auto calibration = pm::calibrated_for(d.device, pm::engine::vllm);
   const sim::scheduler vllm{.token_budget = 2048,
                             .max_sequences = sequences,
-                            .host_per_request = silicon.engine.request_host.value()};
-  return sim::simulate(r.load, vllm, sim::predicted_pass(d, silicon));
+                            .host_per_request = calibration.engine.request_cpu_time.value()};
+  return sim::simulate(r.load, vllm, sim::predicted_step(d, calibration));
 }
 
 /// The largest error of quantiles from 10 to 99 %, relative, or less than `floor` seconds.

@@ -40,7 +40,7 @@ std::string told(const service& s) {
   std::ostringstream out;
   out << s.d.model.name.c_str() << " on " << s.d.device.name.c_str() << " t" << s.d.layout.tensor
       << " p" << s.d.layout.pipeline << " d" << s.d.layout.data << " e" << s.d.layout.expert << " "
-      << pm::name_of(s.d.served_by) << " " << pm::name_of(*s.l.scheduler) << " in "
+      << pm::name_of(s.d.serving_engine) << " " << pm::name_of(*s.l.scheduler) << " in "
       << s.l.input_tokens << " out " << s.l.output_tokens << " chunk "
       << s.l.chunk_tokens.value_or(0.0) << (s.l.is_closed() ? " concurrency " : " rate ")
       << (s.l.is_closed() ? s.l.concurrency() : s.l.rate().value());
@@ -79,7 +79,7 @@ service random_service(random_numbers& x) {
     const calibrated_machine& m = one_of(x, calibrated_machines());
     service s{.d = {.device = *m.device, .model = *one_of(x, cat::models).model},
               .l = random_load(x)};
-    s.d.served_by = one_of(x, engines);
+    s.d.serving_engine = one_of(x, engines);
     s.d.layout = random_layout(x, s.d.model);
     try {
       if (pm::serving_bound(s.d, s.l).feasible.feasible) return s;
@@ -94,7 +94,7 @@ service random_service(random_numbers& x) {
 template <class Policy>
 double seconds_of_a_prompt(const service& s, const Policy& policy) {
   const double computed = (1.0 - s.l.prefix_hit) * s.l.input_tokens;
-  const double budget = s.l.chunk_tokens.value_or(pm::detail::tokens_of_pass(s.d));
+  const double budget = s.l.chunk_tokens.value_or(pm::detail::tokens_of_step(s.d));
   const double chunk = std::min(budget, computed);
   const double steps = computed / chunk;
   const double prompts = std::max(1.0, budget / computed) * s.d.layout.pipeline * s.d.layout.data;
@@ -144,7 +144,7 @@ class prefill_shares {
 /// Under the kernels of its engine, where the accelerator has that engine.
 std::optional<pm::calibrated> policy_of(const service& s) {
   try {
-    return pm::calibrated_for(s.d.device, s.d.served_by);
+    return pm::calibrated_for(s.d.device, s.d.serving_engine);
   } catch (const pm::error&) {
     return std::nullopt;
   }
@@ -228,7 +228,7 @@ sim::outcome simulated(const pipelined& x, sim::scheduling kind, double spread) 
                        .concurrency = x.concurrency,
                        .endless = true,
                        .warm_up = 2 * x.concurrency};
-  return sim::simulate(load, engine, sim::predicted_pass(deployment_of(x), sim::measured_like));
+  return sim::simulate(load, engine, sim::predicted_step(deployment_of(x), sim::measured_like));
 }
 
 }  // namespace

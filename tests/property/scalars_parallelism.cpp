@@ -137,7 +137,7 @@ TEST_CASE("communication beside compute agrees over all scalars") {
   check_scalars(beside, 0.010, 0.050, 132.0, 20.0);
   check_scalars(
       []<class T>(const std::array<T, 5>& x) {
-        return pm::pipelined_pass(pm::duration<T>::from_value(x[0]),
+        return pm::pipelined_step(pm::duration<T>::from_value(x[0]),
                                   pm::duration<T>::from_value(x[1]), x[2], x[3], x[4])
             .time.value();
       },

@@ -151,9 +151,9 @@ std::string kind_of(const simulated_row& r) {
 }  // namespace
 
 TEST_CASE("service: short simulations say what the long ones that were recorded do", "[long]") {
-  std::map<std::string, sim::pass_time> passes;
+  std::map<std::string, sim::step_time> passes;
   for (const sim::service& s : sim::services()) {
-    passes[s.name] = sim::predicted_pass(s.deployment, sim::measured_like);
+    passes[s.name] = sim::predicted_step(s.deployment, sim::measured_like);
   }
   int checked = 0;
   for (const simulated_row& r : simulated_rows()) {

@@ -15,7 +15,7 @@ using published::traced_drafts;
 
 namespace {
 
-double tokens(const pm::emitted_tokens_per_pass<double>& e) {
+double tokens(const pm::emitted_tokens_per_round<double>& e) {
   return e.quantity().value();
 }
 std::vector<traced_drafts> traces() {

@@ -28,7 +28,7 @@ inline const std::array<service, 4>& services() {
     d.utilization = 0.25;  // some 40,000 tokens beside the weights
     d.activation_bytes = 0.0 * pm::byte;
     d.runtime_bytes = 0.0 * pm::byte;
-    d.served_by = by;
+    d.serving_engine = by;
     return d;
   };
   const auto over_four = [&] {
@@ -56,7 +56,7 @@ struct workload {
     scheduler r{.kind = kind, .token_budget = budget, .max_sequences = places};
     if (s.small) {
       r.kv_blocks = static_cast<int>(perfmodel::kv_capacity(s.deployment, block_tokens).blocks);
-      const bool grows = s.deployment.served_by == perfmodel::engine::vllm;
+      const bool grows = s.deployment.serving_engine == perfmodel::engine::vllm;
       r.reserve = grows ? reservation::grow : reservation::whole_length;
     }
     return r;
@@ -127,7 +127,7 @@ inline load load_of(const workload& w, const arrival_case& a, int n) {
 }
 
 inline figures simulated(const service& s, const workload& w, const arrival_case& a,
-                         const pass_time& pass, int n) {
+                         const step_time& pass, int n) {
   const outcome o = simulate(load_of(w, a, n), w.settings(s), pass);
   const sample ttft = o.of(&record::ttft), e2e = o.of(&record::e2e);
   return {ttft.mean(),     o.gaps.mean(),     e2e.mean(),        o.throughput(), around_90(ttft),

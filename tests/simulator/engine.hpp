@@ -78,7 +78,7 @@ class engine {
   int blocks_used() const { return pool_.used(); }
   /// Tokens of the cache that the iteration swaps, out and in.
   int moved() const { return moved_; }
-  int evictions() const { return evictions_; }
+  int preemption_effect() const { return evictions_; }
 
  private:
   std::vector<sequence*>& running() { return batches_[selected_]; }

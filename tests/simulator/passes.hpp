@@ -13,7 +13,7 @@
 namespace perfmodel_test::simulator {
 
 /// fixed + per_sequence x decoding + per_context x their contexts + per_prompt_token x prompt tokens.
-inline pass_time linear_pass(double fixed, double per_sequence, double per_prompt_token,
+inline step_time linear_pass(double fixed, double per_sequence, double per_prompt_token,
                              double per_context = 0) {
   return [=](const pass& p) {
     return fixed + p.decoding * (per_sequence + per_context * p.context) +
@@ -36,7 +36,7 @@ inline perfmodel::iteration iteration_of(const pass& p, double stages = 1) {
 /// The library's prediction under a policy, by steps of 1/32 of an octave in every argument above 32,
 /// so that a run asks for few of them. Runs that share the deployment may share what was asked.
 template <class Policy>
-pass_time predicted_pass(const perfmodel::deployment& d, const Policy& policy) {
+step_time predicted_step(const perfmodel::deployment& d, const Policy& policy) {
   const auto rounded = [](double x) {
     return x <= 32 ? std::round(x) : std::round(std::exp2(std::round(std::log2(x) * 32) / 32));
   };
@@ -53,7 +53,7 @@ pass_time predicted_pass(const perfmodel::deployment& d, const Policy& policy) {
             static_cast<double>(p.prompts), static_cast<double>(p.prompt_tokens), p.past});
     if (asked) {
       at->second =
-          perfmodel::detail::prediction_of_pass(d, iteration_of(p, d.layout.pipeline), policy,
+          perfmodel::detail::prediction_of_step(d, iteration_of(p, d.layout.pipeline), policy,
                                                 perfmodel::detail::links_of<double>(policy))
               .time.value();
     }

@@ -33,7 +33,7 @@ int main() {
   }
   std::printf("\n");
   for (const sim::service& s : sim::services()) {
-    const sim::pass_time pass = sim::predicted_pass(s.deployment, sim::measured_like);
+    const sim::step_time pass = sim::predicted_step(s.deployment, sim::measured_like);
     for (const sim::workload& w : sim::workloads) {
       if (!compared(s, w)) continue;
       const auto add = [&](const sim::arrival_case& a, int n) {

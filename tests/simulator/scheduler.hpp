@@ -63,7 +63,7 @@ struct pass {
 
   bool operator==(const pass&) const = default;
 };
-using pass_time = std::function<double(const pass&)>;
+using step_time = std::function<double(const pass&)>;
 
 /// A request in the engine. `computed` of its `known` tokens are in the cache.
 struct sequence {

@@ -15,7 +15,7 @@ namespace perfmodel_test::simulator {
 
 class simulation {
  public:
-  simulation(const load& l, const scheduler& s, const pass_time& time, std::uint64_t seed)
+  simulation(const load& l, const scheduler& s, const step_time& time, std::uint64_t seed)
       : l_(l),
         s_(s),
         time_(time),
@@ -175,7 +175,7 @@ class simulation {
   }
   void finish_iteration(const flight& f) {
     const pass& p = f.shape;
-    now_.preemptions = engine_.evictions();
+    now_.preemptions = engine_.preemption_effect();
     now_.decoding += p.decoding;
     now_.decodes += p.decoding > 0 ? 1 : 0;
     if (p.prompts > 0) polled_ = s_.poll_interval;
@@ -241,7 +241,7 @@ class simulation {
 
   const load& l_;
   const scheduler& s_;
-  const pass_time& time_;
+  const step_time& time_;
   random_numbers random_;
   engine engine_;
   std::deque<sequence> sequences_{};  ///< all there were; they stay where they are
@@ -260,7 +260,7 @@ class simulation {
 };
 
 /// The seed draws what is accepted of a draft; lengths and arrivals were drawn with the load.
-inline outcome simulate(const load& l, const scheduler& s, const pass_time& time,
+inline outcome simulate(const load& l, const scheduler& s, const step_time& time,
                         std::uint64_t seed = 1) {
   return simulation(l, s, time, seed).run();
 }

@@ -190,14 +190,14 @@ static_assert(pm::communication_sms(pm::link_kind::infiniband) == 16.0);
 static_assert(pm::communication_sms(pm::link_kind::none) == 0.0);
 
 // 8 microbatches of 10 ms through 4 stages: 80 + 30, and 3 transfers of 1 ms
-constexpr auto pass = pm::pipelined_pass(10.0 * pm::ms, 1.0 * pm::ms, 4.0, 8.0);
+constexpr auto pass = pm::pipelined_step(10.0 * pm::ms, 1.0 * pm::ms, 4.0, 8.0);
 static_assert(near_to(pass.time.value(), 0.113, 1e-12));
 static_assert(near_to(pass.terms["bubble"].value(), 0.030, 1e-12));
 // In two chunks the bubble halves; a transfer of 6 ms outlasts a chunk of 5 by 1, 16 times
-constexpr auto interleaved = pm::pipelined_pass(10.0 * pm::ms, 6.0 * pm::ms, 4.0, 8.0, 2.0);
+constexpr auto interleaved = pm::pipelined_step(10.0 * pm::ms, 6.0 * pm::ms, 4.0, 8.0, 2.0);
 static_assert(near_to(interleaved.terms["bubble"].value(), 0.015, 1e-12));
 static_assert(near_to(interleaved.terms["exposed transfers"].value(), 3 * 6e-3 + 16 * 1e-3, 1e-12));
-static_assert(near_to(pm::pipelined_pass(10.0 * pm::ms, 60.0 * pm::ms, 1.0, 8.0).time.value(), 0.08,
+static_assert(near_to(pm::pipelined_step(10.0 * pm::ms, 60.0 * pm::ms, 1.0, 8.0).time.value(), 0.08,
                       1e-12));
 static_assert(pm::microbatches_in_flight(8.0, 64.0) == 8.0);
 static_assert(pm::microbatches_in_flight(8.0, 64.0, 4.0) == 9.75);

@@ -46,11 +46,11 @@ constexpr bool holds_a_number =
     std::same_as<held_t<Field>, int>;
 
 /// answer(spec) must refuse each number of `spec` that is below 0, no number or infinite, and 0 but
-/// in the fields that `may_be_zero`. `passed_over` are fields that answer() does not read.
+/// in the fields that `may_be_zero`. `pruned` are fields that answer() does not read.
 template <class Spec, class Answer>
 void refuses_each_field(const Spec& spec, Answer&& answer,
                         std::initializer_list<std::string_view> may_be_zero,
-                        std::initializer_list<std::string_view> passed_over = {}) {
+                        std::initializer_list<std::string_view> pruned = {}) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
   const auto among = [](std::initializer_list<std::string_view> names, std::string_view name) {
@@ -73,7 +73,7 @@ void refuses_each_field(const Spec& spec, Answer&& answer,
         const char* name = about.name;
         using type = std::remove_reference_t<decltype(field)>;
         if constexpr (holds_a_number<type>) {
-          if (among(passed_over, name)) return;
+          if (among(pruned, name)) return;
           ++fields;
           const type was = field;
           const auto with = [&](double x, bool allowed) {

@@ -95,7 +95,7 @@ class order {
 /// An accelerator with what was measured of it, or of its nearest relative.
 struct calibrated_machine {
   const perfmodel::accelerator* device = nullptr;
-  perfmodel::calibrated silicon{};
+  perfmodel::calibrated calibration{};
 };
 
 /// All of the catalogue that have a profile or a relative's, and bf16.
@@ -104,11 +104,11 @@ inline const std::vector<calibrated_machine>& calibrated_machines() {
     std::vector<calibrated_machine> out;
     for (const perfmodel::catalog::accelerator_entry& e : perfmodel::catalog::accelerators) {
       try {
-        const auto silicon = calibrated_for(*e.spec, perfmodel::engine::vllm);
+        const auto calibration = calibrated_for(*e.spec, perfmodel::engine::vllm);
         const perfmodel::attention_prefill w{
             .batch = 1, .tokens = 64, .query_heads = 8, .kv_heads = 8, .head_dim = 64};
-        calibrated_estimate(*e.spec, w, silicon, {.cache = perfmodel::cache_state::warm});
-        out.push_back({e.spec, silicon});
+        calibrated_estimate(*e.spec, w, calibration, {.cache = perfmodel::cache_state::warm});
+        out.push_back({e.spec, calibration});
       } catch (const perfmodel::error&) {
         continue;
       }
@@ -120,7 +120,7 @@ inline const std::vector<calibrated_machine>& calibrated_machines() {
 
 /// The same kernels, which never cut keys into parts: the order of attention without its exception.
 inline perfmodel::calibrated without_parts(perfmodel::calibrated c) {
-  for (auto* k : {&c.attention_kernels, &c.narrow_attention_kernels}) {
+  for (auto* k : {&c.attention_kernels, &c.low_precision_attention_kernels}) {
     k->max_splits = 1.0;
     k->partial_row_cycles.reset();
   }
@@ -129,7 +129,8 @@ inline perfmodel::calibrated without_parts(perfmodel::calibrated c) {
 /// Nor stop scheduling batches at a size: what stands in the order of passes of any more sequences.
 inline perfmodel::calibrated without_steps(perfmodel::calibrated c) {
   c = without_parts(c);
-  for (auto* k : {&c.attention_kernels, &c.narrow_attention_kernels}) k->scheduled_sequences = 1e9;
+  for (auto* k : {&c.attention_kernels, &c.low_precision_attention_kernels})
+    k->scheduled_sequences = 1e9;
   return c;
 }
 /// Whether a kernel of decoding attention schedules `sequences` and no longer `more`, and is quicker by it.

@@ -834,7 +834,7 @@ template <class T>
 void answer_pipeline(const inputs<T>& in, answers& out) {
   const T stages = in("stages"), micro = in("microbatches"), chunks = in("chunks");
   const pm::duration<T> stage = seconds(in, "stage");
-  const auto pass = pm::pipelined_pass(stage, seconds(in, "transfer"), stages, micro, chunks);
+  const auto pass = pm::pipelined_step(stage, seconds(in, "transfer"), stages, micro, chunks);
   out.add(pm::pipeline_bubble(stages, micro, chunks),
           pm::pipeline_parallel_time(stage, stages, micro, chunks), pass.time, pass.limiter,
           pm::microbatches_in_flight(stages, micro, chunks),

@@ -19,14 +19,14 @@ namespace {
 
 pm::serving_estimate bound_of(const pm::advised_service& s) {
   if (s.pools) return pm::serving_bound(*s.pools, s.load);
-  const auto share = pm::shared_out(s.load, s.copies);
+  const auto share = pm::per_replica(s.load, s.copies);
   return s.drafts ? pm::serving_bound(s.runs, share, *s.drafts) : pm::serving_bound(s.runs, share);
 }
 
 constexpr pm::derated usual{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
 pm::serving_estimate predicted(const pm::advised_service& s) {
   if (s.pools) return pm::serving(*s.pools, s.load, usual);
-  const auto share = pm::shared_out(s.load, s.copies);
+  const auto share = pm::per_replica(s.load, s.copies);
   return s.drafts ? pm::serving(s.runs, share, *s.drafts, usual)
                   : pm::serving(s.runs, share, usual);
 }
@@ -54,14 +54,14 @@ pm::advised_service with(pm::advised_service s, const Change& change) {
 
 /// The gain is expected between both; `harms` is what the predicate says.
 struct expected {
-  const char* trick;
+  const char* technique;
   double least, most;
   bool harms;
 };
 struct example {
   const char* what;
   pm::advised_service service;
-  std::vector<expected> tricks;
+  std::vector<expected> techniques;
   bool predicts = false;
   pm::kernel_facts kernels{};
 };
@@ -219,10 +219,10 @@ TEST_CASE("advise: each trick helps in one case and harms in another") {
     pm::service_answer ask = bound_of;
     if (e.predicts) ask = predicted;
     const pm::advice a = pm::advise(e.service, ask, {}, {}, e.kernels);
-    for (const expected& x : e.tricks) {
-      const pm::trick* t = a.find(x.trick);
+    for (const expected& x : e.techniques) {
+      const pm::technique* t = a.find(x.technique);
       REQUIRE(t != nullptr);
-      INFO(e.what << ": " << x.trick << " x" << t->gain << ": " << t->why);
+      INFO(e.what << ": " << x.technique << " x" << t->gain << ": " << t->why);
       CHECK(t->gain >= x.least);
       CHECK(t->gain <= x.most);
       CHECK(t->harmful == x.harms);
@@ -247,7 +247,7 @@ TEST_CASE("advise: the best together is asked, not multiplied") {
 TEST_CASE("advise: a target that is missed harms") {
   const auto s = service(narrow, cat::h100_sxm, 1, {2048, 512, 16});
   const pm::advice free = pm::advise(s, bound_of);
-  const pm::trick* t = free.find("speculative_decoding");
+  const pm::technique* t = free.find("speculative_decoding");
   CHECK(!t->harmful);
   pm::advised_service drafting = s;
   t->apply(drafting);
@@ -264,13 +264,13 @@ TEST_CASE("advise: what it takes to fit") {
   CHECK(!a.now.feasible);
   CHECK(a.find("weight_only_int4")->enables);  // 141 GB against 80
   CHECK(a.then.feasible);
-  CHECK(a.tricks.front().enables);
+  CHECK(a.techniques.front().enables);
 }
 
 TEST_CASE("advise: a service that evicts, of which nothing is known beside drafts and in pools") {
   auto s = service(narrow, cat::h100_sxm, 2, {500, 1000, 1});
   s.load.arrivals = pm::closed_loop{20000};
-  s.load.evicts = pm::preemption::recompute;
+  s.load.preempts = pm::preemption::recompute;
   for (const auto& ask : {pm::service_answer(bound_of), pm::service_answer(predicted)}) {
     const pm::advice a = pm::advise(s, ask);
     REQUIRE(a.now.feasible);
@@ -281,7 +281,7 @@ TEST_CASE("advise: a service that evicts, of which nothing is known beside draft
     }
     CHECK(a.find("continuous_batching")->applies);
   }
-  CHECK(predicted(s).evictions > 1);
+  CHECK(predicted(s).preemption_effect > 1);
 }
 
 TEST_CASE(
@@ -416,17 +416,17 @@ TEST_CASE("advise: a thousandth is no gain, and a target that is met is kept") {
   CHECK(better(none, takes(1.9)));
   CHECK_FALSE(better(takes(1.9), none));
 
-  pm::trick t;
+  pm::technique t;
   t.applies = true;
   t.apply = [](pm::advised_service&) {};
   t.gain = 1.002;
-  CHECK(pm::detail::worth_trying(t));
+  CHECK(pm::detail::recommended(t));
   t.gain = 1.0005;
-  CHECK_FALSE(pm::detail::worth_trying(t));
+  CHECK_FALSE(pm::detail::recommended(t));
   t.enables = true;
-  CHECK(pm::detail::worth_trying(t));
+  CHECK(pm::detail::recommended(t));
   t.devices = 1.001;
-  CHECK_FALSE(pm::detail::worth_trying(t));
+  CHECK_FALSE(pm::detail::recommended(t));
 }
 
 }  // namespace unit_advise

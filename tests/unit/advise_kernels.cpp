@@ -53,16 +53,16 @@ double to_gain(const pm::duration<>& less) {
 TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
   const pm::adviser a = given(cat::llama_3_8b, 2);
   const pm::kernel_facts facts{.registers = 300.0};
-  const std::vector<pm::trick> all = pm::kernel_tricks(a, facts);
-  const auto trick = [&](const std::string& name) {
+  const std::vector<pm::technique> all = pm::kernel_techniques(a, facts);
+  const auto technique = [&](const std::string& name) {
     return *std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.name == name; });
   };
-  const auto gain = [&](const char* name) { return trick(name).gain; };
+  const auto gain = [&](const char* name) { return technique(name).gain; };
 
   // 40 tokens, and 39 x 512 of prompts for each 101 of answers.
   const double rows = std::ceil(40 + 39 * 512 / 101.0), width = 4096;
   REQUIRE(rows == 238);
-  const auto demand = pm::demand_of_step(a.runs(), a.mean_pass());
+  const auto demand = pm::demand_of_step(a.runs(), a.mean_step());
   const auto rate = cat::h100_sxm.dram.bandwidth.quantity();
   const pm::duration<> time = 10.0 * pm::ms;
   const pm::duration<> products = pm::duration<>::from_value(
@@ -91,7 +91,7 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
   REQUIRE(busy < 0.9);
   pm::kernel_facts costly = facts;
   costly.costs.gap = (0.98 - busy) * time / demand.launches;
-  for (const pm::trick& t : pm::kernel_tricks(a, costly)) {
+  for (const pm::technique& t : pm::kernel_techniques(a, costly)) {
     if (std::string(t.name) == "multi_stream")
       CHECK(near(t.gain, to_gain((1 - 0.98) * 0.1 * time), 1e-9));
   }
@@ -99,7 +99,7 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
   // 4 x 16 tiles for 132 SMs; sums in 32 bits, written and read by each of four, beside 2 x 4096 FLOP.
   const double split = pm::split_k_gain(4 * 16.0, 132.0, 4, rows * 4 * 4 / width);
   CHECK(near(gain("split_k"), in_use((split - 1) * 0.25 * products), 1e-9));
-  CHECK(trick("split_k").in_use);
+  CHECK(technique("split_k").in_use);
 
   // Four stages of tiles of 64 and of 128 rows, 64 deep, in 16 bits: 96 KiB of a block.
   const pm::thread_block block{8.0, 128.0, pm::bytes<>::from_value(4 * 192 * 64 * 2.0)};
@@ -113,7 +113,7 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
       pm::peak(cat::h100_sxm, formats_of(a.runs()).linear.format),
       pm::bandwidth<>::from_value(128 * 132 / 0.6e-9), pm::bytes<>::from_value(2.0), 16.0, 64.0);
   CHECK(near(gain("matrix_instructions"), in_use((wide - 1) * 0.5 * products), 1e-9));
-  CHECK(trick("split_k").why.find("64 tiles for 132 SMs") != std::string::npos);
+  CHECK(technique("split_k").why.find("64 tiles for 132 SMs") != std::string::npos);
 }
 
 TEST_CASE("advice on kernels by hand: tokens fall on experts by chance") {
@@ -128,7 +128,7 @@ TEST_CASE("advice on kernels by hand: tokens fall on experts by chance") {
 TEST_CASE(
     "advice by hand: a saving is of steps and of a prompt, of a request that it does not end") {
   const pm::adviser a = given(cat::llama_3_8b, 1);
-  const pm::trick_words words{"a", "b", "c", "d"};
+  const pm::technique_words words{"a", "b", "c", "d"};
   const auto gain = [&](double step, double prompt, bool used) {
     return a.saving(words, step * pm::ms, prompt * pm::ms, used).gain;
   };

@@ -22,10 +22,12 @@ claimed_value printed(const std::string& text, double factor = 1.0, int digits =
 }
 constexpr auto of_peaks = exponents_of<flop_rate<>>();
 constexpr auto bytes_only = exponents_of<bytes<>>();
-constexpr auto no_question = [](std::span<const slip_question>) { return std::optional<double>(); };
+constexpr auto no_question = [](std::span<const misprint_question>) {
+  return std::optional<double>();
+};
 
 std::string slip_name(const claimed_value& c, double answer, const unit_exponents& unit) {
-  const auto s = slip_behind(c, answer, unit, std::span<const slip_input>(), no_question);
+  const auto s = misprint_behind(c, answer, unit, std::span<const misprint_input>(), no_question);
   return s ? s->kind->name : "";
 }
 
@@ -61,15 +63,15 @@ TEST_CASE("the ends of a claim and of its rounding belong to it", "[audit]") {
   CHECK_FALSE(explained_by(ten, 9.87));
   CHECK(explained_by(ten, 10.25));
   CHECK_FALSE(explained_by(ten, 10.26));
-  const slip any{};
+  const misprint any{};
   CHECK(miss_of(range, 100.0, any) == 0.0);
   CHECK(miss_of(range, 200.0, any) == 0.0);
   CHECK_THAT(*miss_of(range, 99.5, any), WithinRel(0.005, 1e-12));
   CHECK_THAT(*miss_of(range, 201.0, any), WithinRel(0.005, 1e-12));
   CHECK_FALSE(miss_of(range, 250.0, any));
-  CHECK(tells_a_slip(range));
-  CHECK(tells_a_slip(ten));
-  CHECK_FALSE(tells_a_slip({100.0, 201.0, 0.5, 0.5}));
+  CHECK(tells_a_misprint(range));
+  CHECK(tells_a_misprint(ten));
+  CHECK_FALSE(tells_a_misprint({100.0, 201.0, 0.5, 0.5}));
   CHECK(verdict_of(range, 99.0) == verdict::reproduced);
 }
 
@@ -84,10 +86,10 @@ TEST_CASE("a number near a power of ten is within a quarter of it", "[audit]") {
 }
 
 TEST_CASE("of two that come equally near the first is told", "[audit]") {
-  const std::vector<slip_input> machines = {
+  const std::vector<misprint_input> machines = {
       {.name = "accelerator", .word = "h200", .words = {"h200", "h20", "other"}}};
-  const auto same = [](std::span<const slip_question>) { return std::optional(4.0); };
-  const auto chip = slip_behind(printed("4"), 4.8, {}, machines, same);
+  const auto same = [](std::span<const misprint_question>) { return std::optional(4.0); };
+  const auto chip = misprint_behind(printed("4"), 4.8, {}, machines, same);
   REQUIRE(chip);
   CHECK(chip->instead == "h20");
 }
@@ -125,50 +127,50 @@ TEST_CASE("slips of convention and of decimals", "[audit]") {
 
 TEST_CASE("slips of an input are found by asking again", "[audit]") {
   // (n - 1) x prefix: 126,000 tokens for 64 sequences of 2000.
-  const std::vector<slip_input> inputs = {{.name = "sequences", .number = 64.0},
-                                          {.name = "prefix", .number = 2000.0}};
-  const auto ask = [](std::span<const slip_question> all) -> std::optional<double> {
-    const slip_question& q = all.front();
+  const std::vector<misprint_input> inputs = {{.name = "sequences", .number = 64.0},
+                                              {.name = "prefix", .number = 2000.0}};
+  const auto ask = [](std::span<const misprint_question> all) -> std::optional<double> {
+    const misprint_question& q = all.front();
     const double n = q.input == "sequences" ? q.number.value_or(64.0) : 64.0;
     const double prefix = q.input == "prefix" ? q.number.value_or(2000.0) : 2000.0;
     return (n - 1.0) * prefix;
   };
-  const auto found = slip_behind(printed("128000"), 126000.0, {}, inputs, ask);
+  const auto found = misprint_behind(printed("128000"), 126000.0, {}, inputs, ask);
   REQUIRE(found);
   CHECK(std::string(found->kind->name) == "K for K - 1");
   CHECK(found->input == "sequences");
   CHECK(found->value == 128000.0);
 
   // A word: the peak of another format.
-  const std::vector<slip_input> words = {
+  const std::vector<misprint_input> words = {
       {.name = "format", .word = "fp16", .words = {"fp16", "tf32", "fp8"}}};
-  const auto peaks = [](std::span<const slip_question> all) -> std::optional<double> {
-    const slip_question& q = all.front();
+  const auto peaks = [](std::span<const misprint_question> all) -> std::optional<double> {
+    const misprint_question& q = all.front();
     if (q.word == "tf32") return 156.0;
     if (q.word == "fp8") return std::nullopt;
     return 312.0;
   };
-  const auto wrong =
-      slip_behind(printed("19.5"), 312.0, of_peaks, words, [](std::span<const slip_question> all) {
-        const slip_question& q = all.front();
+  const auto wrong = misprint_behind(
+      printed("19.5"), 312.0, of_peaks, words, [](std::span<const misprint_question> all) {
+        const misprint_question& q = all.front();
         return q.word == "tf32" ? std::optional<double>(19.5) : std::nullopt;
       });
   REQUIRE(wrong);
   CHECK(std::string(wrong->kind->name) == "the wrong format's peak");
   CHECK(wrong->instead == "tf32");
-  CHECK_FALSE(slip_behind(printed("77"), 312.0, {}, words, peaks));
+  CHECK_FALSE(misprint_behind(printed("77"), 312.0, {}, words, peaks));
 }
 
 TEST_CASE("two conventions mistaken together", "[audit]") {
   // 160 x 1 GiB, 2 (N - 1) / N of it over one direction; said was 2 over both.
-  const std::vector<slip_input> inputs = {{.name = "ranks", .number = 8.0},
-                                          {.name = "link_bytes_per_s", .number = 400e9}};
-  const auto ask = [](std::span<const slip_question> all) -> std::optional<double> {
+  const std::vector<misprint_input> inputs = {{.name = "ranks", .number = 8.0},
+                                              {.name = "link_bytes_per_s", .number = 400e9}};
+  const auto ask = [](std::span<const misprint_question> all) -> std::optional<double> {
     double n = 8.0, link = 400e9;
-    for (const slip_question& q : all) (q.input == "ranks" ? n : link) = q.number.value_or(1.0);
+    for (const misprint_question& q : all) (q.input == "ranks" ? n : link) = q.number.value_or(1.0);
     return n > 1.0 ? std::optional(2.0 * (n - 1.0) / n * 171.8e9 / link) : std::nullopt;
   };
-  const auto found = slip_behind(printed("0.4295"), 0.7516, {}, inputs, ask);
+  const auto found = misprint_behind(printed("0.4295"), 0.7516, {}, inputs, ask);
   REQUIRE(found);
   REQUIRE(found->second != nullptr);
   CHECK(std::string(found->kind->name) == "two-way for one-way");
@@ -178,62 +180,62 @@ TEST_CASE("two conventions mistaken together", "[audit]") {
 TEST_CASE("of several slips all are told, the likeliest first, and of one kind the nearest",
           "[audit]") {
   // 494 of 989.4: the sparse rate halved twice, or TF32's; nothing is said of half or double then.
-  const std::vector<slip_input> formats = {
+  const std::vector<misprint_input> formats = {
       {.name = "format", .word = "bf16", .words = {"bf16", "fp8", "tf32"}}};
-  const auto peaks = [](std::span<const slip_question> q) -> std::optional<double> {
+  const auto peaks = [](std::span<const misprint_question> q) -> std::optional<double> {
     return q[0].word == "tf32" ? 494.7 : q[0].word == "fp8" ? 1978.9 : 989.4;
   };
-  const auto both = slips_behind(printed("494"), 989.4, of_peaks, formats, peaks);
+  const auto both = misprints_behind(printed("494"), 989.4, of_peaks, formats, peaks);
   REQUIRE(both.size() == 2);
   CHECK(std::string(both[0].kind->name) == "sparse for dense");
   CHECK(std::string(both[1].kind->name) == "the wrong format's peak");
   CHECK(both[1].instead == "tf32");
 
   // Bandwidths of 3.94 and 4.0 TB/s: 4 is the second.
-  const std::vector<slip_input> machines = {
+  const std::vector<misprint_input> machines = {
       {.name = "accelerator", .word = "h200", .words = {"h200", "h100_nvl", "h20"}}};
-  const auto bandwidths = [](std::span<const slip_question> q) -> std::optional<double> {
+  const auto bandwidths = [](std::span<const misprint_question> q) -> std::optional<double> {
     return q[0].word == "h20" ? 4.0 : q[0].word == "h100_nvl" ? 3.94 : 4.8;
   };
-  const auto chip = slip_behind(printed("4"), 4.8, {}, machines, bandwidths);
+  const auto chip = misprint_behind(printed("4"), 4.8, {}, machines, bandwidths);
   REQUIRE(chip);
   CHECK(chip->instead == "h20");
 }
 
 TEST_CASE("slips of numbers that stand in other places", "[audit]") {
   // 7e9 parameters in 16 bits are 14 GB; 16.1 are those of 8.03e9.
-  std::vector<slip_input> inputs = {{.name = "elements", .number = 7e9}};
+  std::vector<misprint_input> inputs = {{.name = "elements", .number = 7e9}};
   inputs[0].others = {{"of one of 7.24e9", 7.24e9}, {"of one of 8.03e9", 8.03e9}};
-  const auto bytes_of_all = [](std::span<const slip_question> q) -> std::optional<double> {
+  const auto bytes_of_all = [](std::span<const misprint_question> q) -> std::optional<double> {
     return q[0].number ? std::optional(2.0 * *q[0].number) : std::nullopt;
   };
-  const auto model = slip_behind(printed("16.1", 1e9), 14e9, bytes_only, inputs, bytes_of_all);
+  const auto model = misprint_behind(printed("16.1", 1e9), 14e9, bytes_only, inputs, bytes_of_all);
   REQUIRE(model);
   CHECK(std::string(model->kind->name) == "another model");
   CHECK(model->instead == "of one of 8.03e9");
 
   // 60 ms less a window of 40: 20 are exposed; counted twice, none.
-  const std::vector<slip_input> window = {{.name = "window_s", .number = 0.04}};
-  const auto exposed = [](std::span<const slip_question> q) -> std::optional<double> {
+  const std::vector<misprint_input> window = {{.name = "window_s", .number = 0.04}};
+  const auto exposed = [](std::span<const misprint_question> q) -> std::optional<double> {
     return std::fmax(0.0, 0.06 - *q[0].number);
   };
-  const auto twice = slip_behind({0.0, 0.0, 0.0, 0.0}, 0.02, {}, window, exposed);
+  const auto twice = misprint_behind({0.0, 0.0, 0.0, 0.0}, 0.02, {}, window, exposed);
   REQUIRE(twice);
   CHECK(std::string(twice->kind->name) == "counted twice");
 
   // 17,643 cycles less 340 x 84 / 2; 340 are of all 84 units, of which 2 had work.
-  const std::vector<slip_input> part = {{.name = "minus"}};
-  const auto whole = [](std::span<const slip_question>) { return std::optional(17643.0); };
-  const auto of_all = slip_behind(printed("17000", 1.0, 2), 3363.0, {}, part, whole);
+  const std::vector<misprint_input> part = {{.name = "minus"}};
+  const auto whole = [](std::span<const misprint_question>) { return std::optional(17643.0); };
+  const auto of_all = misprint_behind(printed("17000", 1.0, 2), 3363.0, {}, part, whole);
   REQUIRE(of_all);
   CHECK(std::string(of_all->kind->name) == "the whole for the part");
-  const std::vector<slip_input> idle = {{.name = "units", .number = 84.0},
-                                        {.name = "blocks", .number = 2.0}};
-  const auto each = [](std::span<const slip_question> q) -> std::optional<double> {
+  const std::vector<misprint_input> idle = {{.name = "units", .number = 84.0},
+                                            {.name = "blocks", .number = 2.0}};
+  const auto each = [](std::span<const misprint_question> q) -> std::optional<double> {
     if (!q[0].number || q[0].input != "units") return {};
     return 340.0 * *q[0].number / 2.0;
   };
-  const auto mean = slip_behind(printed("340"), 14280.0, {}, idle, each);
+  const auto mean = misprint_behind(printed("340"), 14280.0, {}, idle, each);
   REQUIRE(mean);
   CHECK(std::string(mean->kind->name) == "a mean over those without work");
 }
@@ -243,63 +245,63 @@ TEST_CASE("slips of the answer: cut, upside down, a power of ten", "[audit]") {
   CHECK(slip_name(printed("1e12"), 8.375e11, {}) == "a power of ten for the number");
   CHECK(slip_name(printed("10"), 30.9, {}).empty());  // too far from one
   // What is divided by something alone is upside down, even where the claim is of a side: it rises.
-  const std::vector<slip_input> quotient = {{.name = "over.accelerator", .word = "h100_sxm"}};
+  const std::vector<misprint_input> quotient = {{.name = "over.accelerator", .word = "h100_sxm"}};
   const claimed_value rises{1.04, 10.0, 0.005, 0.5};
-  const auto falls = slip_behind(rises, 0.953, {}, quotient, no_question);
+  const auto falls = misprint_behind(rises, 0.953, {}, quotient, no_question);
   REQUIRE(falls);
   CHECK(std::string(falls->kind->name) == "upside down");
-  CHECK_FALSE(slip_behind(rises, 0.953, {}, std::span<const slip_input>(), no_question));
+  CHECK_FALSE(misprint_behind(rises, 0.953, {}, std::span<const misprint_input>(), no_question));
 }
 
 TEST_CASE("few numbers of a convention may round, many may not", "[audit]") {
   // Accepted drafts alone pay from 0.535 on, which is 0.5 in one digit.
-  const std::vector<slip_input> counted = {
+  const std::vector<misprint_input> counted = {
       {.name = "counted", .word = "emitted", .words = {"emitted", "accepted"}}};
-  const std::vector<slip_input> machine = {
+  const std::vector<misprint_input> machine = {
       {.name = "accelerator", .word = "one", .words = {"one", "other"}}};
-  const auto other = [](std::span<const slip_question>) { return std::optional(0.535); };
-  CHECK(slip_behind(printed("0.5"), 0.054, {}, counted, other));
-  CHECK_FALSE(slip_behind(printed("0.5"), 0.054, {}, machine, other));
+  const auto other = [](std::span<const misprint_question>) { return std::optional(0.535); };
+  CHECK(misprint_behind(printed("0.5"), 0.054, {}, counted, other));
+  CHECK_FALSE(misprint_behind(printed("0.5"), 0.054, {}, machine, other));
 }
 
 TEST_CASE("another format's rate by its width: half of FP4 for FP8", "[audit]") {
   // 13.5 PFLOP/s of FP4 are three times the FP8 of one chip, and half of them its 6.75 to 7.
-  const std::vector<slip_input> formats = {
+  const std::vector<misprint_input> formats = {
       {.name = "format", .word = "fp8", .words = {"fp8", "fp4"}}};
-  const auto rates = [](std::span<const slip_question> q) -> std::optional<double> {
+  const auto rates = [](std::span<const misprint_question> q) -> std::optional<double> {
     return q[0].word == "fp4" ? (q[0].by_width ? 0.5 : 1.0) * 13500.0 : 4500.0;
   };
-  const auto half = slip_behind(printed("7000", 1.0, 1), 4500.0, of_peaks, formats, rates);
+  const auto half = misprint_behind(printed("7000", 1.0, 1), 4500.0, of_peaks, formats, rates);
   REQUIRE(half);
   CHECK(std::string(half->kind->name) == "another format's peak, by its width");
 }
 
 TEST_CASE("no slip explains a range that holds anything, and few one digit", "[audit]") {
   const claimed_value wide{0.0, 1.0, 0.05, 0.05};
-  CHECK_FALSE(slip_behind(wide, 6.4, {}, std::span<const slip_input>(), no_question));
+  CHECK_FALSE(misprint_behind(wide, 6.4, {}, std::span<const misprint_input>(), no_question));
   CHECK(explained_by(printed("3.3"), 3.3554));        // cut, not rounded
   CHECK_FALSE(explained_by(printed("4"), 4.47));      // 12 % off
   CHECK_FALSE(explained_by(printed("0.5"), 0.5405));  // 8 % off
 }
 
 TEST_CASE("every slip is well formed", "[audit]") {
-  for (const slip& s : slips) {
+  for (const misprint& s : misprints) {
     INFO(s.name);
     CHECK(s.name[0] != '\0');
-    if (s.change == slip_change::times) CHECK(s.amount > 1.0);
-    if (s.change == slip_change::as_input) CHECK(s.other[0] != '\0');
-    if (s.place == slip_place::word)
-      CHECK((s.change == slip_change::another || s.change == slip_change::by_width));
-    if (s.place == slip_place::part) CHECK(s.change == slip_change::left_out);
+    if (s.change == misprint_change::times) CHECK(s.amount > 1.0);
+    if (s.change == misprint_change::as_input) CHECK(s.other[0] != '\0');
+    if (s.place == misprint_place::word)
+      CHECK((s.change == misprint_change::another || s.change == misprint_change::by_width));
+    if (s.place == misprint_place::part) CHECK(s.change == misprint_change::left_out);
   }
 }
 
 TEST_CASE("what a claim would take: 280 tokens/s of 4 streams at 85 ms", "[audit]") {
   // Little's law: rate = streams / time. 280 x 0.085 = 23.8 streams, or 4 / 280 = 14.29 ms.
-  const std::vector<slip_input> inputs{{.name = "streams", .number = 4.0},
-                                       {.name = "seconds", .number = 0.085},
-                                       {.name = "none", .number = 0.0}};
-  const auto ask = [](std::span<const slip_question> q) -> std::optional<double> {
+  const std::vector<misprint_input> inputs{{.name = "streams", .number = 4.0},
+                                           {.name = "seconds", .number = 0.085},
+                                           {.name = "none", .number = 0.0}};
+  const auto ask = [](std::span<const misprint_question> q) -> std::optional<double> {
     const double x = q[0].number.value();
     return q[0].input == "streams" ? x / 0.085 : q[0].input == "seconds" ? 4.0 / x : 1.0;
   };
@@ -310,10 +312,10 @@ TEST_CASE("what a claim would take: 280 tokens/s of 4 streams at 85 ms", "[audit
   CHECK(found[1].name == "seconds");
   CHECK_THAT(found[1].needed, WithinRel(0.0142857142857, 1e-9));
   // What is nearest to what was said comes first: twice before sixty times, up or down.
-  const std::vector<slip_input> far{{.name = "up", .number = 0.1},
-                                    {.name = "twice", .number = 3.0},
-                                    {.name = "down", .number = 60.0}};
-  const auto itself = [](std::span<const slip_question> q) { return q[0].number; };
+  const std::vector<misprint_input> far{{.name = "up", .number = 0.1},
+                                        {.name = "twice", .number = 3.0},
+                                        {.name = "down", .number = 60.0}};
+  const auto itself = [](std::span<const misprint_question> q) { return q[0].number; };
   const auto ranked = needed_inputs(6.0, far, itself);
   REQUIRE(ranked.size() == 3);
   CHECK(ranked[0].name == "twice");
@@ -323,21 +325,21 @@ TEST_CASE("what a claim would take: 280 tokens/s of 4 streams at 85 ms", "[audit
   CHECK(needed_inputs(101.0, std::vector{far[0]}, itself).empty());  // 1010 times
   CHECK(needed_inputs(99.0, std::vector{far[0]}, itself).size() == 1);
   // An eighth of a decade that meets the value itself, upwards and down.
-  const std::vector<slip_input> one{{.name = "x", .number = 1.0}};
+  const std::vector<misprint_input> one{{.name = "x", .number = 1.0}};
   for (const double value : {10.0, 0.1}) {
     REQUIRE(needed_inputs(value, one, itself).size() == 1);
     CHECK_THAT(needed_inputs(value, one, itself)[0].needed, WithinRel(value, 1e-9));
   }
   // No count of a step that jumps, nothing beyond a factor of a thousand, no law that refuses.
-  const std::vector<slip_input> counts{{.name = "n", .number = 4.0, .whole = true}};
-  const auto steps = [](std::span<const slip_question> q) -> std::optional<double> {
+  const std::vector<misprint_input> counts{{.name = "n", .number = 4.0, .whole = true}};
+  const auto steps = [](std::span<const misprint_question> q) -> std::optional<double> {
     return *q[0].number;
   };
   CHECK(needed_inputs(2.4, counts, steps).empty());
   REQUIRE(needed_inputs(300.2, counts, steps).size() == 1);
   CHECK(needed_inputs(300.2, counts, steps)[0].needed == 300.0);
   CHECK(needed_inputs(1e7, counts, steps).empty());
-  const auto refuses = [](std::span<const slip_question>) { return std::optional<double>(); };
+  const auto refuses = [](std::span<const misprint_question>) { return std::optional<double>(); };
   CHECK(needed_inputs(5.0, counts, refuses).empty());
 }
 

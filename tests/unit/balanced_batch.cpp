@@ -21,7 +21,7 @@ bool near(double a, double b) {
 
 TEST_CASE("calibrated_time: a pass by its time alone is the prediction's, operator by operator") {
   for (const pm::engine e : {pm::engine::vllm, pm::engine::sglang}) {
-    const pm::calibrated silicon = pm::calibrated_for(cat::h100_sxm, e);
+    const pm::calibrated calibration = pm::calibrated_for(cat::h100_sxm, e);
     for (const pm::transformer& m : {cat::llama_3_70b, cat::deepseek_v3, cat::gpt_oss_120b}) {
       for (const pm::number_format f : {pm::bf16, pm::fp8}) {
         const pm::deployment d{.device = cat::h100_sxm,
@@ -30,17 +30,17 @@ TEST_CASE("calibrated_time: a pass by its time alone is the prediction's, operat
                                .weights = f,
                                .activations = f,
                                .kv = f,
-                               .served_by = e};
+                               .serving_engine = e};
         for (const pm::iteration& i :
              {pm::iteration{.batch = 37, .context = 2000}, pm::iteration{.prefill_tokens = 3000},
               pm::iteration{
                   .batch = 5, .context = 900, .prefill_tokens = 512, .prefill_past = 100}}) {
-          const pm::estimate whole = pm::detail::prediction_of_pass(d, i, silicon, silicon);
-          CHECK(pm::detail::time_of_pass(d, i, silicon, silicon) == whole.time);
+          const pm::estimate whole = pm::detail::prediction_of_step(d, i, calibration, calibration);
+          CHECK(pm::detail::time_of_step(d, i, calibration, calibration) == whole.time);
           pm::detail::visit_operators(d, i, [&](const pm::basic_operator<>&, const auto& workload) {
-            if constexpr (requires { silicon.time(d.device, workload); }) {
-              CHECK(near(silicon.time(d.device, workload).value(),
-                         silicon.estimate(d.device, workload).time.value()));
+            if constexpr (requires { calibration.time(d.device, workload); }) {
+              CHECK(near(calibration.time(d.device, workload).value(),
+                         calibration.estimate(d.device, workload).time.value()));
             }
           });
         }

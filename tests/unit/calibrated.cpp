@@ -184,7 +184,7 @@ TEST_CASE(
   CHECK_THAT(compute(small, g), WithinRel(6.048, 1e-6));
   CHECK_THAT(compute(round_device(), g), WithinRel(8.442, 1e-6));
   // A step that lasts 20 ns whatever its tile; by small instructions it is not there, nor in 16 bits.
-  const pm::engine_profile e{.narrow_step = 20.0 * pm::ns,
+  const pm::engine_profile e{.low_precision_step = 20.0 * pm::ns,
                              .four_bit_step = 30.0 * pm::ns,
                              .untuned_four_bit_step = 40.0 * pm::ns};
   CHECK_THAT(compute(round_device(), g, e), WithinRel(20.25, 1e-6));
@@ -255,18 +255,18 @@ TEST_CASE("narrow weights are widened beside the multiplications", "[calibrated]
   // 100 tiles of 64x64 on 100 SMs; 64 columns at half a cycle of 1 ns take 32 ns for each k, their products
   // 8,192 FLOP at 0.5 TFLOP/s 16.384 ns; 128 columns would take twice as long.
   pm::gemm g{.m = 64, .n = 6400, .k = 1000};
-  pm::engine_profile engine{.widening_floor = 3.0 * pm::us, .widening_cycles = 0.5};
+  pm::engine_profile engine{.dequantisation_floor = 3.0 * pm::us, .dequantisation_cycles = 0.5};
   CHECK(calibrated_estimate(round_device(), g, {plain, engine}).time ==
         calibrated_estimate(round_device(), g, {plain}).time);  // 16 bits beside 16 bits
   for (const pm::storage_format& weights :
        {pm::storage_format(pm::int4, 128, 16), pm::storage_format(pm::fp4, 32, 8),
         pm::storage_format(pm::fp8)}) {
     g.weights = weights;
-    engine.widening_cycles = 0.5;
+    engine.dequantisation_cycles = 0.5;
     const pm::estimate slow = calibrated_estimate(round_device(), g, {plain, engine});
     CHECK_THAT(in_us(slow, "compute"), WithinRel(32.0 + 0.25, 1e-9));
     CHECK_THAT(in_us(slow, "launch"), WithinRel(2.0 + 3.0, 1e-9));
-    engine.widening_cycles = 0.1;  // hidden under the products
+    engine.dequantisation_cycles = 0.1;  // hidden under the products
     const pm::estimate hidden = calibrated_estimate(round_device(), g, {plain, engine});
     CHECK_THAT(in_us(hidden, "compute"), WithinRel(16.384 + 0.25, 1e-9));
   }
@@ -546,13 +546,13 @@ TEST_CASE("every machine and engine of the catalogue is valid", "[calibrated]") 
 
 TEST_CASE("calibrated_for holds what was measured, and says what it stands on", "[calibrated]") {
   namespace c = pm::catalog;
-  const pm::calibrated silicon = pm::calibrated_for(c::h200_sxm, pm::engine::trtllm);
-  CHECK(silicon.machine.matrix_share == c::profile_h200_sxm.value.matrix_share);
-  CHECK(silicon.engine.name == c::engine_trtllm.name);
-  CHECK(silicon.links.kernels.name == c::flag_kernels.name);
+  const pm::calibrated calibration = pm::calibrated_for(c::h200_sxm, pm::engine::trtllm);
+  CHECK(calibration.machine.matrix_share == c::profile_h200_sxm.value.matrix_share);
+  CHECK(calibration.engine.name == c::engine_trtllm.name);
+  CHECK(calibration.links.kernels.name == c::flag_kernels.name);
   CHECK(pm::calibrated_for(c::h200_sxm, pm::engine::vllm).links.kernels.name ==
         c::barrier_kernels.name);
-  CHECK(silicon.note(pm::profile_part::products).donor == nullptr);
+  CHECK(calibration.note(pm::profile_part::products).donor == nullptr);
   CHECK(pm::calibrated_for(c::h20).note(pm::profile_part::products).donor == &c::h100_sxm);
   CHECK(refusal([] { pm::calibrated_for(c::mi210); }) ==
         "PM-E031: nothing was fitted to a machine like mi210 (AMD GPU): it has a bound and no "
@@ -562,44 +562,44 @@ TEST_CASE("calibrated_for holds what was measured, and says what it stands on", 
 TEST_CASE("the policy picks kernels by format, and the fabric by the kind of link",
           "[calibrated]") {
   namespace c = pm::catalog;
-  const pm::calibrated silicon = pm::calibrated_for(c::l40s, pm::engine::vllm);
+  const pm::calibrated calibration = pm::calibrated_for(c::l40s, pm::engine::vllm);
   pm::attention_decode w{
       .batch = 8, .context = 4096, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
   const auto by = [&](const pm::attention_kernels& k) {
     return calibrated_estimate(c::l40s, w, {c::profile_l40s.value, c::attention_l40s.value, k})
         .time;
   };
-  CHECK(silicon.estimate(c::l40s, w).time == by(c::flash_attention_2));
+  CHECK(calibration.estimate(c::l40s, w).time == by(c::flash_attention_2));
   w.kv_format = pm::fp8;
-  CHECK(silicon.estimate(c::l40s, w).time == by(c::flashinfer));
+  CHECK(calibration.estimate(c::l40s, w).time == by(c::flashinfer));
   pm::moe_ffn x{.tokens = 64, .hidden = 4096, .intermediate = 14336, .experts = 8, .top_k = 2};
   const auto experts = [&](const pm::moe_kernels& k) {
     return calibrated_estimate(c::l40s, x, {c::moe_profile_of(c::l40s).value, k}).time;
   };
-  CHECK(silicon.estimate(c::l40s, x).time == experts(c::triton_experts));
+  CHECK(calibration.estimate(c::l40s, x).time == experts(c::triton_experts));
   x.weights = pm::fp8;
-  CHECK(silicon.estimate(c::l40s, x).time == experts(c::widened_experts));
+  CHECK(calibration.estimate(c::l40s, x).time == experts(c::widened_experts));
   x.weights = pm::storage_format(pm::fp4, 32.0, 8.0);
-  CHECK(silicon.estimate(c::l40s, x).time == experts(c::widened_experts));
+  CHECK(calibration.estimate(c::l40s, x).time == experts(c::widened_experts));
   x.format = x.weights.format = pm::fp8;
-  CHECK(silicon.estimate(c::l40s, x).time == experts(c::triton_fp8_experts));
+  CHECK(calibration.estimate(c::l40s, x).time == experts(c::triton_fp8_experts));
   x.expert_parallel = 2;
-  CHECK(silicon.estimate(c::l40s, x).time == experts(c::cutlass_experts));
+  CHECK(calibration.estimate(c::l40s, x).time == experts(c::cutlass_experts));
 
   const pm::collective sum{.ranks = 8, .message = pm::message_bytes<>(1e6 * pm::byte)};
   pm::interconnect between{
       .kind = pm::link_kind::infiniband, .bandwidth = 50.0 * pm::GB_per_s, .ranks = 8};
-  CHECK(pm::collective_time(between, sum, silicon).time ==
-        pm::collective_time(between, sum, silicon.network).time);
-  CHECK(pm::collective_time(between, sum, silicon).time !=
-        pm::collective_time(between, sum, silicon.links).time);
+  CHECK(pm::collective_time(between, sum, calibration).time ==
+        pm::collective_time(between, sum, calibration.network).time);
+  CHECK(pm::collective_time(between, sum, calibration).time !=
+        pm::collective_time(between, sum, calibration.links).time);
 }
 
 TEST_CASE("a prediction has its bound, its interval and its evidence", "[calibrated]") {
   namespace c = pm::catalog;
-  const pm::calibrated silicon = pm::calibrated_for(c::h100_sxm, pm::engine::vllm);
+  const pm::calibrated calibration = pm::calibrated_for(c::h100_sxm, pm::engine::vllm);
   const pm::gemm g{.m = 64, .n = 4096, .k = 4096};
-  const auto p = predict(c::h100_sxm, g, silicon);
+  const auto p = predict(c::h100_sxm, g, calibration);
   CHECK(p.bound.time == roofline(c::h100_sxm, g).time);
   CHECK_THAT(p.high / p.estimate.time, WithinRel(std::exp(1.2816 * 0.078), 1e-12));
   CHECK_THAT(p.low * p.high / p.estimate.time / p.estimate.time, WithinRel(1.0, 1e-12));
@@ -607,16 +607,16 @@ TEST_CASE("a prediction has its bound, its interval and its evidence", "[calibra
   // In fp8 an engine quantises, and products are less certain: 0.086. Where a chip has none of them, the
   // engine's own: 0.104 for vLLM.
   const auto q =
-      predict(c::h100_sxm, pm::gemm{.m = 64, .n = 4096, .k = 4096, .format = pm::fp8}, silicon);
+      predict(c::h100_sxm, pm::gemm{.m = 64, .n = 4096, .k = 4096, .format = pm::fp8}, calibration);
   CHECK_THAT(q.stands_on.log_sigma(), WithinRel(0.086, 1e-12));
   CHECK(std::distance(q.stands_on.begin(), q.stands_on.end()) == 2);
-  CHECK_THAT(pm::detail::product_width(silicon, pm::product_kind::integer),
+  CHECK_THAT(pm::detail::gemm_log_sigma(calibration, pm::gemm_kind::integer),
              WithinRel(0.104, 1e-12));
   // 3 ms at 0.078 and 1 ms of the engine's own all-reduces at 0.21: (3 x 0.078 + 0.21) / 4. NCCL's are at 0.09.
   pm::time_by_profile took{.products = 3.0 * pm::ms, .links = 1.0 * pm::ms};
-  CHECK_THAT(evidence_of(silicon, took).log_sigma(), WithinRel(0.081, 1e-9));
+  CHECK_THAT(evidence_of(calibration, took).log_sigma(), WithinRel(0.081, 1e-9));
   took.sums = pm::collective_kind::own_kernels;
-  const pm::evidence both = evidence_of(silicon, took);
+  const pm::evidence both = evidence_of(calibration, took);
   CHECK_THAT(both.log_sigma(), WithinRel(0.111, 1e-9));
   CHECK(std::distance(both.begin(), both.end()) == 2);
   CHECK(predict(c::h20, g, pm::calibrated_for(c::h20)).stands_on.weakest() ==
@@ -632,11 +632,11 @@ TEST_CASE("an interval is wider beyond the shapes that were measured, and by kin
   CHECK_THAT(width(pm::gemm{.m = 1, .n = 512, .k = 4096}), WithinRel(0.078 * 2.0006, 1e-4));
   CHECK_THAT(width(pm::gemm{.m = 1, .n = 512, .k = 512}), WithinRel(0.078 * 2.6468, 1e-4));
   CHECK(width(pm::gemm{.m = 1, .n = 57344, .k = 8192}) == 0.078);
-  CHECK(pm::product_kind_of(pm::bf16, pm::storage_format(pm::int4, 128, 16)) ==
-        pm::product_kind::widened);
-  CHECK(pm::product_kind_of(pm::fp8, pm::storage_format(pm::fp8, 128 * 128, 32)) ==
-        pm::product_kind::eight_bit_blocks);
-  CHECK(pm::product_kind_of(pm::int8, pm::int8) == pm::product_kind::integer);
+  CHECK(pm::gemm_kind_of(pm::bf16, pm::storage_format(pm::int4, 128, 16)) ==
+        pm::gemm_kind::dequantised);
+  CHECK(pm::gemm_kind_of(pm::fp8, pm::storage_format(pm::fp8, 128 * 128, 32)) ==
+        pm::gemm_kind::eight_bit_blocks);
+  CHECK(pm::gemm_kind_of(pm::int8, pm::int8) == pm::gemm_kind::integer);
   pm::attention_decode decode{
       .batch = 8, .context = 4096, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
   CHECK(width(decode) == 0.079);
@@ -649,7 +649,7 @@ TEST_CASE("an interval is wider beyond the shapes that were measured, and by kin
   const pm::attention_prefill prompt{
       .tokens = 4096, .query_heads = 32, .kv_heads = 8, .head_dim = 128, .kv_format = pm::fp8};
   CHECK(width(prompt) == 0.080);
-  CHECK(width(pm::norm{.rows = 1, .width = 4096}) == pm::streaming_log_sigma);
+  CHECK(width(pm::norm{.rows = 1, .width = 4096}) == pm::elementwise_log_sigma);
   // DeepSeek's shape: 7168 wide, 256 experts.
   const pm::moe_ffn block{
       .tokens = 8, .hidden = 7168, .intermediate = 2048, .experts = 256, .top_k = 8};
@@ -666,7 +666,7 @@ TEST_CASE("an interval is wider beyond the shapes that were measured, and by kin
       .tokens = 8, .hidden = 4096, .intermediate = 2048, .experts = 64, .top_k = 8};
   CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::gb200)) == 0.11);
   CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::l4)) >= 0.3);
-  const pm::kind_widths ada = c::lent_product_widths(c::l40s, c::measured_a100);
+  const pm::kind_log_sigmas ada = c::lent_product_widths(c::l40s, c::measured_a100);
   CHECK(ada[0] == 0.13);
   CHECK_THAT(ada[1], WithinRel(std::hypot(0.13, 0.13), 1e-9));
   CHECK_THAT(c::lent_attention_widths(c::l40s, c::measured_a100)[0], WithinRel(0.095, 1e-12));
@@ -676,10 +676,10 @@ TEST_CASE("an interval is wider beyond the shapes that were measured, and by kin
 TEST_CASE("a derivation names the facts of the die", "[calibrated]") {
   pm::trace tape;
   const auto device = pm::trace_inputs(pm::with_die_facts(pm::catalog::h100_sxm), tape, "h100_sxm");
-  const auto silicon = pm::lift<pm::traced>(pm::calibrated_for(pm::catalog::h100_sxm));
+  const auto calibration = pm::lift<pm::traced>(pm::calibrated_for(pm::catalog::h100_sxm));
   const pm::basic_gemm<pm::traced> g{
       .m = pm::traced(1.0), .n = pm::traced(8192.0), .k = pm::traced(8192.0)};
-  const auto steps = pm::derivation_of(calibrated_estimate(device, g, silicon).time);
+  const auto steps = pm::derivation_of(calibrated_estimate(device, g, calibration).time);
   CHECK(std::any_of(steps.inputs.begin(), steps.inputs.end(), [](const auto& i) {
     return i.name == "h100_sxm.instruction_rows" && i.source.find("PTX") != std::string::npos;
   }));

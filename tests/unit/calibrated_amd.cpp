@@ -29,13 +29,13 @@ TEST_CASE("a product on MI300X by hand, in one wave of narrow tiles", "[calibrat
 TEST_CASE("scales of fp8 blocks cost matrix rate on CDNA 3 and 4", "[calibrated]") {
   for (const pm::accelerator* a : {&catalog::mi300x, &catalog::mi355x}) {
     INFO(a->name.c_str());
-    const pm::calibrated silicon = pm::calibrated_for(*a, pm::engine::none);
+    const pm::calibrated calibration = pm::calibrated_for(*a, pm::engine::none);
     pm::gemm g{.m = 65536, .n = 8192, .k = 8192, .format = pm::fp8, .output = pm::bf16};
     g.weights = pm::storage_format(pm::fp8, 128 * 128, 32);
-    const double blocks = calibrated_estimate(*a, g, silicon).time.value();
+    const double blocks = calibrated_estimate(*a, g, calibration).time.value();
     // So large that it is bound by its multiplications, but for the fill of each tile.
     const double flop = 2.0 * 65536.0 * 8192.0 * 8192.0;
-    const double rate = catalog::block_scale_share_of(*a) * silicon.machine.matrix_share *
+    const double rate = catalog::block_scale_share_of(*a) * calibration.machine.matrix_share *
                         a->matrix.peak.fp8.value();
     CHECK(blocks > flop / rate);
     CHECK(blocks < 1.35 * flop / rate);
@@ -56,7 +56,7 @@ TEST_CASE("siblings take the measured chip's profile, and MI210 has none", "[cal
 
 TEST_CASE("a compute unit widens half as many weights a cycle as an SM", "[calibrated]") {
   const auto cycles = [](const pm::accelerator& a) {
-    return pm::calibrated_for(a, pm::engine::vllm).engine.widening_cycles;
+    return pm::calibrated_for(a, pm::engine::vllm).engine.dequantisation_cycles;
   };
   CHECK(cycles(catalog::mi300x) == 2.0 * cycles(catalog::h100_sxm));
 }
@@ -65,17 +65,17 @@ TEST_CASE("attention and links of AMD are borrowed, and say so", "[calibrated]")
   for (const pm::accelerator* a :
        {&catalog::mi300x, &catalog::mi325x, &catalog::mi350x, &catalog::mi355x}) {
     INFO(a->name.c_str());
-    const pm::calibrated silicon = pm::calibrated_for(*a, pm::engine::sglang);
-    CHECK(silicon.note(pm::profile_part::attention).from->how == pm::basis::assumed);
-    CHECK(silicon.note(pm::profile_part::attention).log_sigma >= 0.5);
-    CHECK(silicon.note(pm::profile_part::links).from->how == pm::basis::assumed);
-    CHECK(silicon.note(pm::profile_part::links).log_sigma >= 0.5);
-    CHECK(!silicon.links.profile.value.in_network_share);
-    CHECK(silicon.moe_kernels.name.view().starts_with("aiter"));
-    CHECK(silicon.narrow_moe_kernels.name.view().starts_with("aiter"));
+    const pm::calibrated calibration = pm::calibrated_for(*a, pm::engine::sglang);
+    CHECK(calibration.note(pm::profile_part::attention).from->how == pm::basis::assumed);
+    CHECK(calibration.note(pm::profile_part::attention).log_sigma >= 0.5);
+    CHECK(calibration.note(pm::profile_part::links).from->how == pm::basis::assumed);
+    CHECK(calibration.note(pm::profile_part::links).log_sigma >= 0.5);
+    CHECK(!calibration.links.profile.value.in_network_share);
+    CHECK(calibration.moe_kernels.name.view().starts_with("aiter"));
+    CHECK(calibration.low_precision_moe_kernels.name.view().starts_with("aiter"));
     const pm::attention_decode w{
         .batch = 8, .context = 4096, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
-    const auto e = calibrated_estimate(*a, w, silicon);
+    const auto e = calibrated_estimate(*a, w, calibration);
     CHECK(e.time > roofline(*a, w).time);
   }
 }
@@ -84,19 +84,19 @@ TEST_CASE("an AMD product, block of experts and prefill are never below their bo
           "[calibrated]") {
   for (const pm::accelerator* a :
        {&catalog::mi300x, &catalog::mi325x, &catalog::mi350x, &catalog::mi355x}) {
-    const pm::calibrated silicon = pm::calibrated_for(*a);
+    const pm::calibrated calibration = pm::calibrated_for(*a);
     for (const double m : {1.0, 33.0, 1000.0, 20000.0}) {
       INFO(a->name.c_str() << " " << m);
       const pm::gemm g{.m = m, .n = 4096, .k = 7168};
-      CHECK(calibrated_estimate(*a, g, silicon).time > roofline(*a, g).time);
+      CHECK(calibrated_estimate(*a, g, calibration).time > roofline(*a, g).time);
       pm::moe_ffn x{.tokens = m, .hidden = 4096, .intermediate = 1536, .experts = 128, .top_k = 8};
-      CHECK(calibrated_estimate(*a, x, silicon).time > roofline(*a, x).time);
+      CHECK(calibrated_estimate(*a, x, calibration).time > roofline(*a, x).time);
       x.format = pm::fp8;
       x.weights = pm::storage_format(pm::fp8, 128 * 128, 32);
-      CHECK(calibrated_estimate(*a, x, silicon).time > roofline(*a, x).time);
+      CHECK(calibrated_estimate(*a, x, calibration).time > roofline(*a, x).time);
       const pm::attention_prefill w{
           .batch = 1, .tokens = m, .query_heads = 32, .kv_heads = 8, .head_dim = 128};
-      CHECK(calibrated_estimate(*a, w, silicon).time > roofline(*a, w).time);
+      CHECK(calibrated_estimate(*a, w, calibration).time > roofline(*a, w).time);
     }
   }
 }

@@ -93,7 +93,7 @@ TEST_CASE("decode by hand: 3 sequences of 3,000 tokens, groups of 96 and an 8-bi
   pm::attention_kernels k = round_kernels;
   k.blocks_per_sm = 2.0;
   k.reorders_heads = true;
-  k.narrow_kv_time = 0.7 * pm::us;
+  k.low_precision_kv_time = 0.7 * pm::us;
   const auto ask = [&] {
     return pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, k});
   };
@@ -242,9 +242,9 @@ TEST_CASE("prefill by hand: 200 tokens after 300 cached in 8 bits, in 4 parts", 
   k.blocks_per_sm = 2.0;
   k.overlaps_memory = true;
   k.partial_row_cycles = 300.0;
-  k.narrow_kv_time = 0.7 * pm::us;
-  k.narrow_kv_matrix = 0.5;
-  k.narrow_element_cycles = 0.2;
+  k.low_precision_kv_time = 0.7 * pm::us;
+  k.low_precision_kv_matrix = 0.5;
+  k.low_precision_element_cycles = 0.2;
   const auto ask = [&] {
     return pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, k});
   };

@@ -205,8 +205,8 @@ TEST_CASE("profiles of fabrics", "[calibrated][catalog]") {
   CHECK(catalog::measured_collectives(catalog::b200_sxm) == nullptr);
   const auto b200 = catalog::collective_profile_of(catalog::b200_sxm);
   const auto l40s = catalog::collective_profile_of(catalog::l40s);
-  CHECK(catalog::link_widths_of(catalog::b200_sxm)[0] >
-        catalog::link_widths_of(catalog::h100_sxm)[0]);
+  CHECK(catalog::link_log_sigmas_of(catalog::b200_sxm)[0] >
+        catalog::link_log_sigmas_of(catalog::h100_sxm)[0]);
   CHECK(b200.log_sigma >= catalog::collectives_h100_sxm.log_sigma);
   CHECK(l40s.log_sigma > catalog::collectives_h100_sxm.log_sigma);
   CHECK(b200.standard_error.launch > 0.0 * us);
@@ -308,9 +308,9 @@ TEST_CASE("links are lent by generation and clock", "[calibrated][catalog]") {
   CHECK_THAT(lent.value.engine_all_reduce_floor / h100.engine_all_reduce_floor,
              WithinRel(0.5, 1e-12));
   // The next generation is stated as wide as loans between generations were off.
-  CHECK(catalog::link_widths_of(catalog::vera_rubin_nvl72)[0] == 0.18);
-  CHECK(catalog::link_widths_of(catalog::gb200)[0] == 0.145);
-  CHECK(catalog::link_widths_of(catalog::h20)[0] == 0.09);
+  CHECK(catalog::link_log_sigmas_of(catalog::vera_rubin_nvl72)[0] == 0.18);
+  CHECK(catalog::link_log_sigmas_of(catalog::gb200)[0] == 0.145);
+  CHECK(catalog::link_log_sigmas_of(catalog::h20)[0] == 0.09);
 }
 
 TEST_CASE("an engine's kernel is bound by the link or by its loads, by hand", "[calibrated]") {

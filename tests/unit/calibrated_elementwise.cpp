@@ -30,7 +30,7 @@ TEST_CASE("a kernel that only streams may get more of the L2 than others", "[cal
     return calibrated_estimate(round_device(), x, {m}, {.cache = state}).terms["memory"].value();
   };
   pm::machine_parameters apart = machine;
-  apart.streaming_l2_bandwidth = 4.0 * pm::TB_per_s;
+  apart.elementwise_l2_bandwidth = 4.0 * pm::TB_per_s;
   // 4 of 100 MB: all but 0.04^4 of them.
   CHECK_THAT(memory(machine, pm::cache_state::warm), WithinRel(4e6 / 2e12, 1e-5));
   CHECK_THAT(memory(apart, pm::cache_state::warm), WithinRel(4e6 / 4e12, 1e-4));

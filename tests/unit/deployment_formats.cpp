@@ -124,7 +124,7 @@ TEST_CASE("formats follow the accelerator that a deployment is moved to") {
 TEST_CASE("TensorRT-LLM runs checkpoints of Model Optimizer with an fp8 cache") {
   const auto cache = [](const pm::accelerator& a, const pm::weight_storage& w, engine by) {
     pm::deployment d = llama(a, w);
-    d.served_by = by;
+    d.serving_engine = by;
     return formats_of(d).kv;
   };
   CHECK(cache(catalog::h100_sxm, fp8, engine::trtllm) == pm::storage_format(fp8));

@@ -30,15 +30,15 @@ const pm::iteration chat{.batch = 32, .context = 4096};
 
 struct example {
   const char* what;
-  pm::measured_pass measured;
+  pm::measured_step measured;
   pm::bottleneck cause;
 };
 
-pm::measured_pass pass(double ms) {
+pm::measured_step pass(double ms) {
   return {.time = pm::duration<>::from_value(ms * 1e-3)};
 }
 template <class Change>
-pm::measured_pass with(pm::measured_pass m, const Change& change) {
+pm::measured_step with(pm::measured_step m, const Change& change) {
   change(m);
   return m;
 }
@@ -47,7 +47,7 @@ pm::bandwidth<> rate(double tb) {
 }
 
 std::vector<example> examples() {
-  using m = pm::measured_pass&;
+  using m = pm::measured_step&;
   return {// The seven signatures.
           {"small gaps between many kernels", with(pass(12), [](m x) { x.shares.launch = 0.35; }),
            launch},
@@ -186,7 +186,7 @@ TEST_CASE("diagnose: the four stages of a step") {
 TEST_CASE("diagnose: what a trace says is counted once, and what is left is the kernels'") {
   // Of 100 ms 20 are gaps, in seconds, and 15 as a share: the larger. 0.2 + 0.12 + 0.11 + 0.13 + 0.1 = 0.66
   // explain why no kernel runs for 0.9 of the time.
-  pm::measured_pass m = pass(100);
+  pm::measured_step m = pass(100);
   m.gpu_busy = 0.1;
   m.launch_gaps = pm::duration<>::from_value(20e-3);
   m.shares = {.input = 0.12, .host = 0.11, .launch = 0.15, .communication = 0.13, .waiting = 0.1};
@@ -221,7 +221,7 @@ TEST_CASE("diagnose: what a trace says is counted once, and what is left is the 
 TEST_CASE("diagnose: without a trace the model says what links take at least") {
   pm::diagnosis_thresholds t;
   t.mentioned = bound.terms["communication"] / bound.time;
-  const pm::measured_pass m{.time = bound.time};
+  const pm::measured_step m{.time = bound.time};
   const pm::diagnosis d = pm::diagnose(llama, chat, m, {}, t);
   CHECK_FALSE(has(d, measurement));  // as quick as the bound, and not quicker
   CHECK(of(d, communication).share == t.mentioned);
@@ -240,7 +240,7 @@ TEST_CASE("diagnose: shares of the peaks, measured or by the model") {
   CHECK_THAT(model.compute_share, WithinRel(work.compute.value() / 20e-3, 1e-9));
   CHECK_THAT(model.intensity, WithinRel(work.matrix_flop.value() / needed.value(), 1e-9));
   CHECK_THAT(model.ridge, WithinRel(ridge, 1e-9));
-  pm::measured_pass m = pass(8);
+  pm::measured_step m = pass(8);
   m.dram = rate(2.9);
   m.achieved = pm::flop_rate<>::from_value(15e12);
   const pm::diagnosis d = pm::diagnose(llama, chat, m);
@@ -254,13 +254,13 @@ TEST_CASE("diagnose: shares of the peaks, measured or by the model") {
 
 TEST_CASE("diagnose: kernels share what is left by how full the bus is") {
   const auto at = [](double ms, double tb, const auto& change) {
-    pm::measured_pass m = pass(ms);
+    pm::measured_step m = pass(ms);
     m.dram = rate(tb);
     m.shares.input = 0.2;
     change(m);
     return m;
   };
-  const auto shares = [&](const pm::measured_pass& m) {
+  const auto shares = [&](const pm::measured_step& m) {
     const pm::diagnosis d = pm::diagnose(llama, chat, m);
     const auto share = [&](pm::bottleneck b) { return has(d, b) ? of(d, b).share : 0.0; };
     return std::array{share(memory_bandwidth), share(memory_latency), share(access_pattern)};
@@ -269,9 +269,9 @@ TEST_CASE("diagnose: kernels share what is left by how full the bus is") {
     for (std::size_t i = 0; i < 3; ++i) CHECK_THAT(a[i], WithinAbs(b[i], 1e-9));
   };
   const double full = 2.9 / 3.35, half = 1.0 / 3.35;
-  const auto nothing = [](pm::measured_pass&) {};
-  const auto neighbours = [](pm::measured_pass& m) { m.sectors = 4.0; };
-  const auto scattered = [](pm::measured_pass& m) { m.sectors = 8.0; };  // from 8 on
+  const auto nothing = [](pm::measured_step&) {};
+  const auto neighbours = [](pm::measured_step& m) { m.sectors = 4.0; };
+  const auto scattered = [](pm::measured_step& m) { m.sectors = 8.0; };  // from 8 on
   close(shares(at(8, 2.9, nothing)), {0.8, 0.0, 0.0});
   close(shares(at(15, 1.0, neighbours)), {0.8 * half, 0.8 * (1.0 - half), 0.0});
   close(shares(at(15, 1.0, scattered)), {0.8 * half, 0.5 * 0.8 * (1.0 - half), 0.8});
@@ -280,9 +280,9 @@ TEST_CASE("diagnose: kernels share what is left by how full the bus is") {
   const double times = 2.9e12 * 20e-3 / needed.value();
   close(shares(at(20, 2.9, nothing)), {0.8 / times, 0.0, 0.0});
   close(shares(at(20, 2.9, scattered)), {0.8 * 0.5, 0.0, 0.8});
-  const auto lost = [](pm::measured_pass& m) { m.l2_hit = 0.1; };
+  const auto lost = [](pm::measured_step& m) { m.l2_hit = 0.1; };
   close(shares(at(20, 2.9, lost)), {0.8 / times, 0.0, 0.9 * 0.8});
-  close(shares(at(20, 2.9, [](pm::measured_pass& m) { m.l2_hit = 0.2; })), {0.8 / times, 0.0, 0.0});
+  close(shares(at(20, 2.9, [](pm::measured_step& m) { m.l2_hit = 0.2; })), {0.8 / times, 0.0, 0.0});
   close(shares(at(8, 2.9, lost)), {0.8, 0.0, 0.0});
   const double often = 1.5e12 * 40e-3 / needed.value();
   close(shares(at(40, 1.5, neighbours)), {0.8 * 1.5 / 3.35 / often, 0.8 * (1.0 - 1.5 / 3.35), 0.0});
@@ -296,7 +296,7 @@ TEST_CASE("diagnose: kernels share what is left by how full the bus is") {
 }
 
 TEST_CASE("diagnose: a threshold itself counts") {
-  pm::measured_pass m = pass(15);
+  pm::measured_step m = pass(15);
   m.dram = rate(1.0);
   pm::diagnosis_thresholds t;
   t.saturated = 1e12 * 15e-3 / (3.35e12 * 15e-3);
@@ -318,7 +318,7 @@ TEST_CASE("diagnose: a threshold itself counts") {
 }
 
 TEST_CASE("diagnose: of equal shares the first of the flowchart comes first") {
-  pm::measured_pass m = pass(30);
+  pm::measured_step m = pass(30);
   m.shares = {.host = 0.25, .launch = 0.25, .communication = 0.25, .waiting = 0.25};
   const pm::diagnosis d = pm::diagnose(llama, chat, m);
   const pm::bottleneck order[] = {host, launch, communication, stragglers};
@@ -357,15 +357,15 @@ TEST_CASE("diagnose: a step that waits alike for two is of the first stage") {
 }
 
 TEST_CASE("diagnose: bad input is refused by name") {
-  const auto why = [](const pm::measured_pass& m) {
+  const auto why = [](const pm::measured_step& m) {
     return refusal([&] { (void)pm::diagnose(llama, chat, m); });
   };
   CHECK(why({}).find("time") != std::string::npos);
-  CHECK(why(with(pass(10), [](pm::measured_pass& m) { m.gpu_busy = 1.2; })).find("gpu_busy") !=
+  CHECK(why(with(pass(10), [](pm::measured_step& m) { m.gpu_busy = 1.2; })).find("gpu_busy") !=
         std::string::npos);
-  CHECK(why(with(pass(10), [](pm::measured_pass& m) { m.shares.launch = -0.1; })).find("launch") !=
+  CHECK(why(with(pass(10), [](pm::measured_step& m) { m.shares.launch = -0.1; })).find("launch") !=
         std::string::npos);
-  CHECK(why(with(pass(10), [](pm::measured_pass& m) { m.sectors = 0.0; })).find("sectors") !=
+  CHECK(why(with(pass(10), [](pm::measured_step& m) { m.sectors = 0.0; })).find("sectors") !=
         std::string::npos);
 }
 

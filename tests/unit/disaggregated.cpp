@@ -144,7 +144,7 @@ TEST_CASE("disaggregated: what a scheduler does beside answers is refused by nam
     CHECK(refusal([&] { (void)pm::serving_bound(pools(1, 1), l); }) == why);
     return why;
   };
-  CHECK(asked([](auto& l) { l.held_iterations = 5; }) ==
+  CHECK(asked([](auto& l) { l.batching_wait_iterations = 5; }) ==
         "PM-E010: held_iterations is 5; allowed: 0 of pools: prompts are held while answers "
         "decode beside them");
   CHECK(asked([](auto& l) { l.scheduler = pm::scheduling::mixed_chunks; }) ==

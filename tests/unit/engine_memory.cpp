@@ -24,16 +24,16 @@ using pm::engine;
 namespace {
 
 constexpr engine engines[] = {engine::none, engine::vllm, engine::sglang, engine::trtllm};
-constexpr pm::pass_widths llama_8b{.hidden = 4096, .widest = 3 * 14336, .vocabulary = 128256};
+constexpr pm::step_dimensions llama_8b{.hidden = 4096, .widest = 3 * 14336, .vocabulary = 128256};
 
-double activations_of(const pm::pass_widths& w, const pm::engine_limits& limits) {
+double activations_of(const pm::step_dimensions& w, const pm::engine_limits& limits) {
   return profiled_activations(engine::vllm, pm::engine_memory_of(engine::vllm), limits, w).value();
 }
 pm::deployment llama_over(int tensor, engine e) {
   return {.device = cat::h100_sxm,
           .model = cat::llama_3_70b,
           .layout = {.tensor = tensor},
-          .served_by = e};
+          .serving_engine = e};
 }
 double median(std::vector<double> x) {
   std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
@@ -114,7 +114,7 @@ TEST_CASE("engine_memory: SGLang's share of the memory, as its server computes i
   pm::deployment d{.device = cat::l4,
                    .model = cat::llama_3_8b,
                    .layout = {.tensor = 4},
-                   .served_by = engine::sglang};
+                   .serving_engine = engine::sglang};
   d.device.dram.capacity = 23034.0 * pm::MiB;
   CHECK(near(memory_budget_of(d).utilization, 1.0 - 4256.0 / 23034.0));
   d.layout.tensor = 1;
@@ -232,7 +232,7 @@ TEST_CASE("engine_memory: SGLang's cache of QwQ 32B on four L4", "[shared]") {
                      .model = cat::qwen_2_5_32b,
                      .layout = {.tensor = 4},
                      .utilization = 0.85,  // its version's default over four ranks
-                     .served_by = engine::sglang};
+                     .serving_engine = engine::sglang};
     d.runtime_bytes = pm::engine_memory_of(engine::sglang).runtime;  // PCIe: 0.13 GB of NCCL
     const auto budget = memory_budget_of(d, r.number("weights_gib") * pm::GiB);
     CHECK(std::abs(kv_bytes_available(budget) / (r.number("kv_cache_gib_per_gpu") * pm::GiB) -

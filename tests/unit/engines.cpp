@@ -32,13 +32,13 @@ pm::deployment llama(const pm::parallel_layout& layout) {
 }
 
 pm::calibrated without_host(pm::calibrated c) {
-  c.engine.step_host = c.engine.sequence_host = c.engine.rank_wait = pm::duration<>{};
+  c.engine.step_cpu_time = c.engine.sequence_cpu_time = c.engine.rank_wait = pm::duration<>{};
   return c;
 }
 pm::calibrated round_host() {
   pm::calibrated c = without_host(pm::calibrated_for(pm::catalog::h100_sxm));
-  c.engine.step_host = 1000.0 * pm::us;
-  c.engine.sequence_host = 10.0 * pm::us;
+  c.engine.step_cpu_time = 1000.0 * pm::us;
+  c.engine.sequence_cpu_time = 10.0 * pm::us;
   c.engine.rank_wait = 5.0 * pm::us;
   return c;
 }
@@ -47,10 +47,10 @@ pm::calibrated round_host() {
 
 TEST_CASE("engines: a library has no host, and its ranks do not wait", "[engines]") {
   const pm::deployment d = llama({.tensor = 8});
-  const pm::calibrated silicon = pm::calibrated_for(d.device);
-  const pm::estimate e = step(d, {.batch = 64, .context = 4096}, silicon);
+  const pm::calibrated calibration = pm::calibrated_for(d.device);
+  const pm::estimate e = step(d, {.batch = 64, .context = 4096}, calibration);
   CHECK(e.terms.find("host") == nullptr);
-  CHECK(e.time == step(d, {.batch = 64, .context = 4096}, without_host(silicon)).time);
+  CHECK(e.time == step(d, {.batch = 64, .context = 4096}, without_host(calibration)).time);
 }
 
 TEST_CASE("engines: host's time of a pass and its sequences, by hand", "[engines]") {
@@ -85,13 +85,14 @@ TEST_CASE("engines: slower than without its host, and never quicker with more se
           "[engines]") {
   for (const pm::engine by : engines) {
     INFO(pm::name_of(by));
-    const pm::calibrated silicon = pm::calibrated_for(pm::catalog::h100_sxm, by);
+    const pm::calibrated calibration = pm::calibrated_for(pm::catalog::h100_sxm, by);
     double before = 0.0;
     for (const double batch : {1.0, 2.0, 7.0, 32.0, 100.0, 256.0}) {
       const pm::deployment d = llama({.tensor = 4});
-      const double t = step(d, {.batch = batch, .context = 2048}, silicon).time.value();
+      const double t = step(d, {.batch = batch, .context = 2048}, calibration).time.value();
       CHECK(t >= before);
-      CHECK(t >= step(d, {.batch = batch, .context = 2048}, without_host(silicon)).time.value());
+      CHECK(t >=
+            step(d, {.batch = batch, .context = 2048}, without_host(calibration)).time.value());
       before = t;
     }
   }
@@ -99,11 +100,11 @@ TEST_CASE("engines: slower than without its host, and never quicker with more se
 
 TEST_CASE("engines: a host that takes no time still has a derivative", "[engines]") {
   using point = pm::dual<1>;
-  auto silicon = pm::lift<point>(pm::calibrated_for(pm::catalog::h100_sxm));
-  silicon.engine.step_host = point::variable(0.0, 0) * pm::us;
+  auto calibration = pm::lift<point>(pm::calibrated_for(pm::catalog::h100_sxm));
+  calibration.engine.step_cpu_time = point::variable(0.0, 0) * pm::us;
   const auto e =
       step(pm::lift<point>(llama({.tensor = 8})),
-           pm::basic_iteration<point>{.batch = point(8.0), .context = point(512.0)}, silicon);
+           pm::basic_iteration<point>{.batch = point(8.0), .context = point(512.0)}, calibration);
   CHECK_THAT(e.time.value().partial(0), WithinRel(1e-6, 1e-12));
 }
 
@@ -114,8 +115,8 @@ template <class Model>
 std::map<std::string, double> errors_of(const std::vector<published::engine_row>& rows) {
   std::map<std::string, std::vector<double>> by;
   for (const auto& r : rows) {
-    const auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
-    const double t = Model::answer(serving(r.running, r.load, silicon), r.median);
+    const auto calibration = pm::calibrated_for(r.running.device, r.running.serving_engine);
+    const double t = Model::answer(serving(r.running, r.load, calibration), r.median);
     by[r.model + ' ' + r.gpu + (r.median ? ", median" : "")].push_back(
         std::log(Model::measured(r) / t));
   }
@@ -143,7 +144,7 @@ TEST_CASE("engines: the catalogue holds what the services say", "[engines][share
   REQUIRE(rows.size() > 300);
   const auto fit = published::fit_engine<published::vllm_model>(rows);
   // To half a standard error: the laws of a service that stand behind it have errors of their own.
-  const double shipped = pm::catalog::engine_vllm.step_host.value() * 1e6;
+  const double shipped = pm::catalog::engine_vllm.step_cpu_time.value() * 1e6;
   CHECK(std::abs(shipped - fit.value[0]) < 0.5 * fit.standard_error[0]);
 }
 

@@ -31,14 +31,14 @@ double fitting(const pm::service_load& l) {
   return pm::kv_capacity(small_cache(), l.shared, pm::detail::mean_context(l)).sequences;
 }
 /// So many times as many requests as fit on average.
-pm::service_load crowd(double input, double output, std::optional<pm::preemption> evicts,
+pm::service_load crowd(double input, double output, std::optional<pm::preemption> preempts,
                        double times = 3) {
   pm::service_load l{.input_tokens = input,
                      .output_tokens = output,
                      .chunk_tokens = 2048,
                      .input_cv = 0.3,
                      .output_cv = 0.3,
-                     .evicts = evicts};
+                     .preempts = preempts};
   l.host = pm::host_cache{.per_device = 25.0 * pm::GB_per_s};
   l.arrivals = pm::closed_loop{std::floor(times * fitting(l))};
   return l;
@@ -46,7 +46,7 @@ pm::service_load crowd(double input, double output, std::optional<pm::preemption
 pm::serving_estimate served(const pm::service_load& l) {
   return pm::serving(small_cache(), l, sim::measured_like);
 }
-sim::outcome simulated(const pm::service_load& l, const sim::pass_time& pass) {
+sim::outcome simulated(const pm::service_load& l, const sim::step_time& pass) {
   perfmodel_test::random_numbers r(5);
   const int concurrency = static_cast<int>(l.concurrency());
   sim::load s;
@@ -58,7 +58,7 @@ sim::outcome simulated(const pm::service_load& l, const sim::pass_time& pass) {
   sim::scheduler with{.token_budget = 2048,
                       .max_sequences = 100000,
                       .kv_blocks = static_cast<int>(pm::kv_capacity(small_cache(), 16.0).blocks)};
-  if (l.evicts == pm::preemption::swap) {
+  if (l.preempts == pm::preemption::swap) {
     with.evict = sim::eviction::swap;
     with.swap_s_per_token = 131072 / 25e9;
   }
@@ -75,7 +75,7 @@ TEST_CASE("evictions: by hand") {
   pm::service_state s{.throughput = 1.0 * pm::request_per_s, .wait = 20.0 * pm::second};
   s.first_token.add({1.0, 20.5 * pm::second});
   s.gap.add({1.0, 0.1 * pm::second});
-  pm::detail::add_evictions(s, {.times = 2, .back = 1.0 * pm::second}, {30.0}, 10.0, 100.0);
+  pm::detail::add_preemptions(s, {.times = 2, .back = 1.0 * pm::second}, {30.0}, 10.0, 100.0);
   CHECK(near(s.throughput.value(), 10.0 / 12));
   CHECK(near(s.wait.value(), 24 - 3.6));
   CHECK(near(s.first_token.mean().value(), 0.5 + 24 - 3.6));
@@ -85,13 +85,13 @@ TEST_CASE("evictions: by hand") {
 TEST_CASE("evictions: none but where answers outgrow the cache, and a load says how") {
   const auto said = crowd(1000, 1000, pm::preemption::recompute, 0.5);
   auto unsaid = said;
-  unsaid.evicts.reset();
+  unsaid.preempts.reset();
   CHECK(served(said).e2e == served(unsaid).e2e);  // all fit
   auto reserves = small_cache();
-  reserves.served_by = pm::engine::trtllm;
+  reserves.serving_engine = pm::engine::trtllm;
   const auto full = crowd(1000, 1000, pm::preemption::recompute);
   unsaid = full;
-  unsaid.evicts.reset();
+  unsaid.preempts.reset();
   CHECK(pm::serving(reserves, full, sim::measured_like).e2e ==
         pm::serving(reserves, unsaid, sim::measured_like).e2e);
   CHECK(served(full).itl > served(unsaid).itl);
@@ -99,7 +99,7 @@ TEST_CASE("evictions: none but where answers outgrow the cache, and a load says 
   // Little's law, and a slow link.
   CHECK(near(served(full).throughput * served(full).e2e / pm::request, full.concurrency(), 1e-9));
   auto swaps = full;
-  swaps.evicts = pm::preemption::swap;
+  swaps.preempts = pm::preemption::swap;
   const auto quick = served(swaps);
   CHECK(quick.throughput > served(full).throughput);
   swaps.host->per_device = 1.0 * pm::GB_per_s;
@@ -108,12 +108,12 @@ TEST_CASE("evictions: none but where answers outgrow the cache, and a load says 
 
 TEST_CASE("evictions: an estimate says how many, of whom there are any") {
   const auto full = crowd(500, 1000, pm::preemption::recompute);
-  CHECK(near(served(full).evictions, 1000.0 / (500 + 100)));                  // O / (I + O / 10)
-  CHECK(served(crowd(500, 1000, pm::preemption::swap, 0.5)).evictions == 0);  // all fit
-  CHECK(served(crowd(500, 1000, {})).evictions == 0);
+  CHECK(near(served(full).preemption_effect, 1000.0 / (500 + 100)));  // O / (I + O / 10)
+  CHECK(served(crowd(500, 1000, pm::preemption::swap, 0.5)).preemption_effect == 0);  // all fit
+  CHECK(served(crowd(500, 1000, {})).preemption_effect == 0);
   auto reserves = small_cache();
-  reserves.served_by = pm::engine::trtllm;  // room for whole answers
-  CHECK(pm::serving(reserves, full, sim::measured_like).evictions == 0);
+  reserves.serving_engine = pm::engine::trtllm;  // room for whole answers
+  CHECK(pm::serving(reserves, full, sim::measured_like).preemption_effect == 0);
 }
 
 TEST_CASE("evictions: refused where they are not counted, and the largest rate leaves them out") {
@@ -134,14 +134,14 @@ TEST_CASE("evictions: refused where they are not counted, and the largest rate l
         "PM-E031: evicts is recompute; allowed: none where requests arrive at a rate");
   CHECK(both(d, fixed) == "PM-E031: evicts is recompute; allowed: none of static batches");
   auto swaps = closed;
-  swaps.evicts = pm::preemption::swap;
+  swaps.preempts = pm::preemption::swap;
   CHECK(both(d, swaps, drafts) == "PM-E031: evicts is swap; allowed: none beside drafts");
   CHECK(both(pools, swaps) == "PM-E031: evicts is swap; allowed: none of pools");
   CHECK(both(d, closed) == "nothing refused");
 
   const pm::service_targets within{.ttft = pm::latency_target{5.0 * pm::second}};
   auto unsaid = closed;
-  unsaid.evicts.reset();
+  unsaid.preempts.reset();
   const auto rate = [&](const pm::service_load& l) {
     return pm::largest_rate(l, within, [](const pm::service_load& x) { return served(x); }).value();
   };
@@ -150,15 +150,15 @@ TEST_CASE("evictions: refused where they are not counted, and the largest rate l
 }
 
 TEST_CASE("evictions: services against the simulator", "[long]") {
-  const auto pass = sim::predicted_pass(small_cache(), sim::measured_like);
+  const auto pass = sim::predicted_step(small_cache(), sim::measured_like);
   const auto compare = [&](const pm::service_load& l, double ttft_within, double within) {
     const auto law = served(l);
     const auto run = simulated(l, pass);
     const double ttft = run.of(&sim::record::ttft).mean(), itl = run.gaps.mean();
-    INFO(name_of(*l.evicts) << ", " << l.input_tokens << " and " << l.output_tokens << ", "
-                            << l.concurrency() << ": ttft " << law.ttft.value() / ttft << " itl "
-                            << law.itl.value() / itl << " throughput "
-                            << law.throughput.value() / run.throughput());
+    INFO(name_of(*l.preempts) << ", " << l.input_tokens << " and " << l.output_tokens << ", "
+                              << l.concurrency() << ": ttft " << law.ttft.value() / ttft << " itl "
+                              << law.itl.value() / itl << " throughput "
+                              << law.throughput.value() / run.throughput());
     CHECK(std::fabs(law.ttft.value() / ttft - 1) < ttft_within);
     CHECK(std::fabs(law.itl.value() / itl - 1) < within);
     CHECK(std::fabs(law.throughput.value() / run.throughput() - 1) < within);
@@ -182,7 +182,7 @@ static pm::plan_request crowded_plan(int gpus) {
   q.load = crowd(500, 1000, pm::preemption::recompute);
   q.utilization = d.utilization;
   q.activation_bytes = q.runtime_bytes = 0.0 * pm::byte;
-  q.engines = {d.served_by};
+  q.engines = {d.serving_engine};
   q.precisions = {pm::common_precisions()[0]};
   return q;
 }
@@ -193,7 +193,7 @@ TEST_CASE("evictions: in a plan") {
   const pm::plan_point with = best();
   const auto again = pm::serving(deployment_of(q, with), load_of(q, with), sim::measured_like);
   CHECK(near(with.serving.itl, again.itl, 1e-9));
-  q.load.evicts.reset();
+  q.load.preempts.reset();
   CHECK(with.output_rate < best().output_rate);
 }
 
@@ -203,7 +203,7 @@ TEST_CASE(
   q.drafts = {{.acceptance = {0.8}}};
   q.pools.emplace();
   const auto with = pm::plan(q, sim::measured_like);
-  q.load.evicts.reset();
+  q.load.preempts.reset();
   const auto without = pm::plan(q, sim::measured_like);
   int drafted = 0;
   for (const pm::plan_point& p : with.frontier) {
@@ -211,9 +211,9 @@ TEST_CASE(
     if (!p.drafts) continue;
     ++drafted;
     const auto again =
-        pm::serving(deployment_of(q, p), load_of(q, p), drafts_of(q, p), sim::measured_like);
+        pm::serving(deployment_of(q, p), load_of(q, p), speculation_of(q, p), sim::measured_like);
     CHECK(near(p.serving.itl, again.itl, 1e-9));
-    CHECK(p.serving.evictions == 0);
+    CHECK(p.serving.preemption_effect == 0);
   }
   CHECK(drafted > 0);
   CHECK(without.evaluated > 0);
@@ -227,8 +227,8 @@ TEST_CASE("scalars: evictions") {
         pm::basic_service_state<T> s{.throughput = pm::request_rate<T>::from_value(x[4])};
         s.first_token.add({T(1.0), time::from_value(T(20.0))});
         s.gap.add({T(1.0), time::from_value(x[3])});
-        pm::detail::add_evictions(s, {.times = x[0], .back = time::from_value(x[1])}, {x[2]},
-                                  T(10.0), T(100.0));
+        pm::detail::add_preemptions(s, {.times = x[0], .back = time::from_value(x[1])}, {x[2]},
+                                    T(10.0), T(100.0));
         return T(s.gap.mean() * s.throughput / pm::request);
       },
       2.0, 1.0, 30.0, 0.1, 1.0);

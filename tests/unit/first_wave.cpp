@@ -34,7 +34,7 @@ double simulated(const pm::deployment& d, int requests, sim::scheduling kind, in
       .concurrency = requests};
   const sim::scheduler how{
       .kind = kind, .token_budget = 2048, .stream_interval = first_tokens, .stream_first = false};
-  return sim::simulate(load, how, sim::predicted_pass(d, pm::datasheet{}))
+  return sim::simulate(load, how, sim::predicted_step(d, pm::datasheet{}))
       .of(&sim::record::ttft)
       .mean();
 }

@@ -41,14 +41,14 @@ TEST_CASE("host tier: where it begins to pay") {
   const auto gain = [&](int tokens) {
     return pm::fetch_or_compute(llama, slow, tokens, policy).gain();
   };
-  const int tokens = pm::tokens_worth_fetching(llama, slow, 1 << 20, policy);
+  const int tokens = pm::least_tokens_to_fetch(llama, slow, 1 << 20, policy);
   REQUIRE(tokens > 1);
   CHECK(gain(tokens) >= 1);
   CHECK(gain(tokens - 1) < 1);
   // Weights alone take longer than the fetch of a token: it pays at once.
-  CHECK(pm::tokens_worth_fetching(llama, pcie, 1 << 20, policy) == 1);
+  CHECK(pm::least_tokens_to_fetch(llama, pcie, 1 << 20, policy) == 1);
   slow.latency = 1e6 * pm::second;
-  CHECK(pm::tokens_worth_fetching(llama, slow, 1 << 10, policy) == 0);
+  CHECK(pm::least_tokens_to_fetch(llama, slow, 1 << 10, policy) == 0);
 }
 
 TEST_CASE("host tier: what the devices forget the host still has") {

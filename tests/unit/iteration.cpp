@@ -25,7 +25,7 @@ TEST_CASE("iteration: sequences are shared out to groups and stages, whole ones"
   CHECK(s.logits == 9);
   CHECK(s.all_decoded == 36);  // of 12 sequences of a stage
   CHECK(s.prompts == 0);
-  CHECK(s.all_prompts == 0);
+  CHECK(s.all_prefills == 0);
   const auto few = share({.batch = 4, .context = 100, .tokens_per_sequence = 3});
   CHECK(few.sequences == 1);
   CHECK(few.all_decoded == 6);
@@ -43,19 +43,19 @@ TEST_CASE("iteration: prompts join, whole ones but in a mean of passes") {
   CHECK(s.prompt_tokens == 200);
   CHECK(s.rows == 9 + 200);
   CHECK(s.logits == 9 + 1);
-  CHECK(s.all_prompts == 2);
+  CHECK(s.all_prefills == 2);
   i.steady = true;
   s = share(i);
   CHECK(s.prompts == 0.5);
   CHECK(s.rows == 9 + 100);
   CHECK(s.logits == 9.5);
-  CHECK(s.all_prompts == 2);
+  CHECK(s.all_prefills == 2);
   i.prefill_tokens = 2;  // half a token in each of 4
   CHECK(share(i).logits == 9 + 0.25);
   i.prefill_sequences = 1;
-  CHECK(share(i).all_prompts == 0.5);
+  CHECK(share(i).all_prefills == 0.5);
   i.steady = false;
-  CHECK(share(i).all_prompts == 1);
+  CHECK(share(i).all_prefills == 1);
   CHECK(share({.batch = 24, .context = 100}).prompt_tokens == 0);
   CHECK(share({.prefill_tokens = 100}).sequences == 0);
   CHECK(share({.prefill_tokens = 100}).all_decoded == 0);

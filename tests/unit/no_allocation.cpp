@@ -50,8 +50,8 @@ long allocations_of(const F& f) {
 
 volatile double sink;
 
-void answer(const pm::deployment& d, const pm::service_load& l, const pm::calibrated& silicon) {
-  const pm::serving_estimate s = pm::serving(d, l, silicon);
+void answer(const pm::deployment& d, const pm::service_load& l, const pm::calibrated& calibration) {
+  const pm::serving_estimate s = pm::serving(d, l, calibration);
   for (const double share : {0.5, 0.9, 0.99}) {
     sink = s.first_token.quantile(share).value() + s.gap.quantile(share).value();
   }
@@ -70,20 +70,20 @@ TEST_CASE("operator new is counted") {
 
 TEST_CASE("serving: no answer allocates, nor its percentiles") {
   for (const pm::engine e : {pm::engine::vllm, pm::engine::sglang, pm::engine::trtllm}) {
-    const pm::calibrated silicon = pm::calibrated_for(cat::h100_sxm, e);
+    const pm::calibrated calibration = pm::calibrated_for(cat::h100_sxm, e);
     for (const pm::transformer* model :
          {&cat::llama_3_70b, &cat::deepseek_v3, &cat::gpt_oss_120b}) {
       const pm::deployment d{
-          .device = cat::h100_sxm, .model = *model, .layout = {.tensor = 8}, .served_by = e};
+          .device = cat::h100_sxm, .model = *model, .layout = {.tensor = 8}, .serving_engine = e};
       pm::service_load l{.input_tokens = 2048.0, .output_tokens = 256.0};
       l.arrivals = pm::closed_loop{64.0};
-      CHECK(allocations_of([&] { answer(d, l, silicon); }) == 0);
+      CHECK(allocations_of([&] { answer(d, l, calibration); }) == 0);
       l.arrivals = pm::closed_loop{64.0, 640.0};
-      CHECK(allocations_of([&] { answer(d, l, silicon); }) == 0);
+      CHECK(allocations_of([&] { answer(d, l, calibration); }) == 0);
       l.arrivals = pm::open_loop{.rate = 2.0 * pm::request / pm::second};
-      CHECK(allocations_of([&] { answer(d, l, silicon); }) == 0);
+      CHECK(allocations_of([&] { answer(d, l, calibration); }) == 0);
       const pm::iteration pass{.batch = 64.0, .context = 4096.0, .prefill_tokens = 512.0};
-      CHECK(allocations_of([&] { sink = pm::step(d, pass, silicon).time.value(); }) == 0);
+      CHECK(allocations_of([&] { sink = pm::step(d, pass, calibration).time.value(); }) == 0);
     }
   }
 }

@@ -109,20 +109,20 @@ TEST_CASE("overload: replicas by hand") {
 }
 
 TEST_CASE("overload: advice compares sustainable rates, by hand") {
-  const pm::trick_words words{"narrow", "formats", "", "", "weights"};
+  const pm::technique_words words{"narrow", "formats", "", "", "weights"};
   const auto with = [&](double rate, pm::number_format f) {
     return pm::adviser(service(rate), by_hand).asked(words, [f](pm::advised_service& s) {
       store(s, f);
     });
   };
   // 2 are completed and 2.5 offered: 3 with fp8 are enough, and half as many again.
-  const pm::trick enough = with(2.5, pm::number_format::fp8);
+  const pm::technique enough = with(2.5, pm::number_format::fp8);
   CHECK(near(enough.gain, 1.5, 1e-5));
   CHECK(enough.enables);
   CHECK(enough.has_ratio);
   CHECK_FALSE(enough.harmful);
   // Of 4 offered they are not.
-  const pm::trick more = with(4.0, pm::number_format::fp8);
+  const pm::technique more = with(4.0, pm::number_format::fp8);
   CHECK(near(more.gain, 1.5, 1e-5));
   CHECK_FALSE(more.enables);
   CHECK(more.why.find("sustains 3 req/s with it, 2 req/s without; 4 req/s are offered") == 0);
@@ -135,12 +135,12 @@ TEST_CASE("overload: advice compares sustainable rates, by hand") {
   // Where the service keeps up only with it, there is no time without it to compare with.
   pm::advised_service kept = narrow;
   kept.load = arriving(2.5);
-  const pm::trick needed = pm::adviser(kept, by_hand).asked(words, wide, true);
+  const pm::technique needed = pm::adviser(kept, by_hand).asked(words, wide, true);
   CHECK(needed.enables);
   CHECK_FALSE(needed.has_ratio);
   CHECK(needed.gain == 1.0);
   // What a kernel saves is of a request in service: 0.1 s and 127 steps of 10 ms, less a ms of each.
-  const pm::trick saved =
+  const pm::technique saved =
       pm::adviser(service(4.0), by_hand).saving(words, 1.0 * pm::ms, pm::duration<>{}, false);
   CHECK(near(saved.gain, 1.37 / (1.37 - 0.127)));
 }
@@ -152,7 +152,7 @@ TEST_CASE("overload: the best changes together, by hand") {
   CHECK(near(a.sustained_then->value(), 3.0, 2e-6));
   CHECK(near(a.combined, 1.5, 1e-5));
   CHECK(a.then.feasible);
-  for (const pm::trick& t : a.tricks) {
+  for (const pm::technique& t : a.techniques) {
     INFO(t.name << " x" << t.gain);
     CHECK(t.gain < 100.0);
   }

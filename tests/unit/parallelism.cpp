@@ -174,9 +174,9 @@ TEST_CASE("overlap and activations refuse what cannot be, by name") {
                     ContainsSubstring("taken is 20"));
   CHECK_THROWS_WITH(pm::overlap_with_collective(1.0 * pm::ms, -1.0 * pm::ms, 132, 20),
                     ContainsSubstring("communication"));
-  CHECK_THROWS_WITH(pm::pipelined_pass(1.0 * pm::ms, 1.0 * pm::ms, 0.0, 8.0),
+  CHECK_THROWS_WITH(pm::pipelined_step(1.0 * pm::ms, 1.0 * pm::ms, 0.0, 8.0),
                     ContainsSubstring("stages is 0"));
-  CHECK_THROWS_WITH(pm::pipelined_pass(1.0 * pm::ms, 1.0 * pm::ms, 4.0, 8.0, 0.5),
+  CHECK_THROWS_WITH(pm::pipelined_step(1.0 * pm::ms, 1.0 * pm::ms, 4.0, 8.0, 0.5),
                     ContainsSubstring("chunks is 0.5"));
   CHECK_THROWS_AS(pm::microbatches_in_flight(4.0, 0.0), pm::error);
   CHECK_THROWS_WITH(pm::activation_bytes(pm::layer_activations{.tensor = 0}),

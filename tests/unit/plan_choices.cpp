@@ -43,12 +43,12 @@ TEST_CASE("plan: the engine of a point is that of the best plan by engine, and n
   auto q = request();
   const auto r = pm::plan(q, measured);
   REQUIRE(r.best);
-  for (const auto& p : r.frontier) CHECK(p.served_by != pm::engine::none);
+  for (const auto& p : r.frontier) CHECK(p.serving_engine != pm::engine::none);
   double least = 1e300;
   for (const auto e : {pm::engine::vllm, pm::engine::sglang, pm::engine::trtllm}) {
     q.engines = {e};
     const double cost = cost_of_best(q);
-    if (r.frontier[0].served_by == e) CHECK(cost == r.frontier[0].cost_per_million->value());
+    if (r.frontier[0].serving_engine == e) CHECK(cost == r.frontier[0].cost_per_million->value());
     least = std::fmin(least, cost);
   }
   CHECK(least == r.frontier[0].cost_per_million->value());
@@ -57,9 +57,9 @@ TEST_CASE("plan: the engine of a point is that of the best plan by engine, and n
 TEST_CASE("plan: a policy of one engine, or of none, is no engine's unless the request says so") {
   auto q = request();
   const pm::derated policy{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
-  CHECK(pm::plan(q, policy).frontier[0].served_by == pm::engine::none);
+  CHECK(pm::plan(q, policy).frontier[0].serving_engine == pm::engine::none);
   q.engines = {pm::engine::sglang};
-  CHECK(pm::plan(q, policy).frontier[0].served_by == pm::engine::sglang);
+  CHECK(pm::plan(q, policy).frontier[0].serving_engine == pm::engine::sglang);
 }
 
 TEST_CASE("plan: nothing that is passed over would have been on the frontier") {
@@ -67,21 +67,21 @@ TEST_CASE("plan: nothing that is passed over would have been on the frontier") {
   q.engines = {pm::engine::vllm};
   q.chunk_budgets = {512};
   const auto r = pm::plan(q, measured);
-  CHECK(r.passed_over > 0);
-  const auto silicon = measured(q.accelerators[0], pm::engine::vllm);
+  CHECK(r.pruned > 0);
+  const auto calibration = measured(q.accelerators[0], pm::engine::vllm);
   int tried = 0;
   for (const int tensor : {1, 2, 4, 8}) {
     for (int replicas = 1; replicas * tensor <= 8; ++replicas) {
       for (double limit = 1; limit <= 64.0 / replicas; limit *= 2) {
         pm::plan_point p{.accelerator = q.accelerators[0].name,
                          .precision = q.precisions[0],
-                         .served_by = pm::engine::vllm,
+                         .serving_engine = pm::engine::vllm,
                          .layout = {.tensor = tensor},
                          .chunk_tokens = 512.0};
         p.replicas = replicas;
         p.batch_limit = limit;
         if (!pm::fits(pm::deployment_of(q, p), 1.0, 2560.0)) continue;
-        const auto s = pm::serving(pm::deployment_of(q, p), pm::load_of(q, p), silicon);
+        const auto s = pm::serving(pm::deployment_of(q, p), pm::load_of(q, p), calibration);
         if (!s.feasible || s.wait > q.longest_wait) continue;
         ++tried;
         const double cost = tensor * q.accelerators[0].price.value() * 1e6 / s.output_rate.value();
@@ -150,7 +150,7 @@ TEST_CASE("plan: more to choose from never costs more, and each point is what se
   CHECK(r.frontier[0].cost_per_million->value() <= plain);
   int pools = 0, drafts = 0, chunks = 0;
   const auto check = [&](const pm::plan_point& p) {
-    const auto silicon = measured(q.accelerators[0], p.served_by);
+    const auto calibration = measured(q.accelerators[0], p.serving_engine);
     const auto load = pm::load_of(q, p);
     pm::serving_estimate s;
     if (p.prefill) {
@@ -158,12 +158,12 @@ TEST_CASE("plan: more to choose from never costs more, and each point is what se
       const auto apart = pm::pools_of(q, p);
       CHECK(apart.devices() == p.gpus);
       CHECK(near(apart.link.per_device.value(), 450e9));  // both on one NVLink fabric
-      s = pm::serving(apart, load, silicon);
+      s = pm::serving(apart, load, calibration);
     } else if (p.drafts) {
       ++drafts;
-      s = pm::serving(pm::deployment_of(q, p), load, pm::drafts_of(q, p), silicon);
+      s = pm::serving(pm::deployment_of(q, p), load, pm::speculation_of(q, p), calibration);
     } else {
-      s = pm::serving(pm::deployment_of(q, p), load, silicon);
+      s = pm::serving(pm::deployment_of(q, p), load, calibration);
     }
     if (p.chunk_tokens) {
       ++chunks;
@@ -254,7 +254,7 @@ TEST_CASE("plan: what of a request makes no sense is refused by name") {
   CHECK(why([](auto& q) { q.longest_wait = {}; }).starts_with("PM-E010: longest_wait is 0"));
   CHECK(why([](auto& q) { q.chunk_budgets = {0}; }).starts_with("PM-E010: chunk_budgets is 0"));
   auto q = request();
-  CHECK(refusal([&] { (void)pm::drafts_of(q, pm::plan_bound(q).frontier[0]); }) ==
+  CHECK(refusal([&] { (void)pm::speculation_of(q, pm::plan_bound(q).frontier[0]); }) ==
         "PM-E031: this point has no drafts");
   CHECK(refusal([&] { (void)pm::pools_of(q, pm::plan_bound(q).frontier[0]); }) ==
         "PM-E031: this point has one pool");

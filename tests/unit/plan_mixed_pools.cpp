@@ -107,7 +107,7 @@ TEST_CASE("plan of two kinds of chip: each point is what serving answers of its 
                               .weights = p.precision.weights,
                               .activations = p.precision.activations,
                               .kv = p.precision.kv,
-                              .served_by = p.served_by};
+                              .serving_engine = p.serving_engine};
       };
       const pm::disaggregated pools{
           .prefill = {on(x.prompts, p.prefill->layout), double(p.prefill->replicas)},
@@ -115,8 +115,8 @@ TEST_CASE("plan of two kinds of chip: each point is what serving answers of its 
           .link = {.per_device = pm::bandwidth<>::from_value(x.bytes_per_s)}};
       auto load = q.load;
       load.batch_limit = p.batch_limit;
-      const auto s = pm::serving(pools, load, measured(x.prompts, p.served_by),
-                                 measured(x.answers, p.served_by));
+      const auto s = pm::serving(pools, load, measured(x.prompts, p.serving_engine),
+                                 measured(x.answers, p.serving_engine));
       INFO(x.answers.name.view() << " after " << x.prompts.name.view());
       CHECK(near(s.ttft, p.serving.ttft));
       CHECK(near(s.itl, p.serving.itl));
@@ -144,7 +144,7 @@ TEST_CASE("plan of two kinds of chip: the only pair that there is, tried by hand
                             .weights = pm::fp8,
                             .activations = pm::fp8,
                             .kv = pm::fp8,
-                            .served_by = pm::engine::vllm};
+                            .serving_engine = pm::engine::vllm};
     };
     const auto s = pm::serving(
         pm::disaggregated{.prefill = {on(cat::h100_sxm)},

@@ -41,7 +41,7 @@ struct one_chip {
   long told = 0;
 };
 /// So many copies of a device each.
-pm::detail::plan_copies copies(int n, double limit = 16.0) {
+pm::detail::plan_replicas copies(int n, double limit = 16.0) {
   return {.replicas = n, .gpus = n, .limit = limit};
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("plan parts: a point costs its devices' time, and their price") {
   one_chip x;
   const auto progress = [&](long) { ++x.told; };
   pm::detail::plan_ledger ledger(x.q, progress, false);
-  pm::detail::plan_copies n = copies(3);
+  pm::detail::plan_replicas n = copies(3);
   n.gpus = 6;
   CHECK(ledger.note(x.candidate, n, serves(0.02)));
   const auto r = ledger.ranked();
@@ -185,9 +185,9 @@ TEST_CASE("plan parts: a point costs its devices' time, and their price") {
 
 TEST_CASE("plan parts: of two kinds of chip the mean price") {
   const pm::accelerator answers = chip("answers", 2.0), prompts = chip("prompts", 1.0);
-  pm::detail::plan_copies n{.gpus = 10,
-                            .prefill = pm::plan_pool{.layout = {.tensor = 2}, .replicas = 3},
-                            .prefill_on = &prompts};
+  pm::detail::plan_replicas n{.gpus = 10,
+                              .prefill = pm::plan_pool{.layout = {.tensor = 2}, .replicas = 3},
+                              .prefill_on = &prompts};
   CHECK(near(pm::detail::price_of_device(answers, n)->value(), (6 * 1.0 + 4 * 2.0) / 10 / 3600));
   n.prefill_on = nullptr;
   CHECK(near(pm::detail::price_of_device(answers, n)->value(), 2.0 / 3600));
@@ -259,9 +259,9 @@ TEST_CASE(
 
 TEST_CASE("plan parts: a point without drafts has none to tell") {
   pm::plan_point p;
-  CHECK_THROWS_AS(pm::drafts_of(pm::plan_request{}, p), pm::error);
+  CHECK_THROWS_AS(pm::speculation_of(pm::plan_request{}, p), pm::error);
   p.drafts = 0;
-  CHECK_THROWS_AS(pm::drafts_of(pm::plan_request{}, p), pm::error);
+  CHECK_THROWS_AS(pm::speculation_of(pm::plan_request{}, p), pm::error);
 }
 
 TEST_CASE("plan parts: progress is told every 256th of what is tried") {
@@ -279,22 +279,22 @@ TEST_CASE("plan parts: a record is noted run by run, as the ledger itself would 
   const auto progress = [&](long) { ++x.told; };
   const std::atomic<bool> met = false;
   pm::detail::plan_record record(x.q, met);
-  record.pass_over();
+  record.prune();
   record.next_run();
   CHECK(record.note(x.candidate, copies(1), serves(0.02, 5.0)));
-  record.pass_over();
-  record.pass_over();
+  record.prune();
+  record.prune();
   CHECK_FALSE(record.note(x.candidate, copies(2), serves(0.02, 6.0)));  // which ends the run
-  record.pass_over();
+  record.prune();
   record.note(x.candidate, copies(3), serves(0.01));
   record.next_run();
-  record.pass_over();
+  record.prune();
   CHECK(record.note(x.candidate, copies(4), serves(0.01)));
   pm::detail::plan_ledger ledger(x.q, progress, false);
   record.into(ledger);
   const auto r = ledger.ranked();
   CHECK(r.evaluated == 3);
-  CHECK(r.passed_over == 2 + 2);
+  CHECK(r.pruned == 2 + 2);
   REQUIRE(r.frontier.size() == 1);
   CHECK(r.frontier[0].replicas == 4);
 }

@@ -52,9 +52,9 @@ struct overstated {
 /// every stage and group.
 double prefill_rate(const pm::plan_request& q, const pm::plan_point& p) {
   const pm::deployment d = pm::deployment_of(q, p);
-  const pm::calibrated policy = pm::calibrated_for(d.device, d.served_by);
+  const pm::calibrated policy = pm::calibrated_for(d.device, d.serving_engine);
   const double chunk =
-      std::min(q.load.input_tokens, p.chunk_tokens.value_or(pm::detail::tokens_of_pass(d)));
+      std::min(q.load.input_tokens, p.chunk_tokens.value_or(pm::detail::tokens_of_step(d)));
   const double parallel = d.layout.pipeline * d.layout.data;
   const pm::iteration full{.prefill_tokens = parallel * chunk,
                            .prefill_past = (q.load.input_tokens - chunk) / 2.0,
@@ -75,7 +75,7 @@ TEST_CASE("plan: no row serves prompts faster than its engine steps compute them
         q, [](const pm::accelerator& a, pm::engine e) { return pm::calibrated_for(a, e); });
     REQUIRE(!r.frontier.empty());
     for (const pm::plan_point& p : r.frontier) {
-      CAPTURE(pm::name_of(p.served_by), p.layout.tensor, p.layout.pipeline, p.replicas);
+      CAPTURE(pm::name_of(p.serving_engine), p.layout.tensor, p.layout.pipeline, p.replicas);
       CHECK(p.serving.throughput.value() <= 1.001 * prefill_rate(q, p));
       CHECK(!pm::detail::exceeded_bound(q, p));
     }

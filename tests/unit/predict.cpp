@@ -26,10 +26,10 @@ const pm::deployment llama{
 }  // namespace
 
 TEST_CASE("predict: a pass has its estimate, its bound and an interval around it") {
-  const auto silicon = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  const auto calibration = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
   const pm::iteration i{.batch = 32, .context = 4096};
-  const auto p = pm::predict(llama, i, silicon);
-  CHECK(p.estimate.time == pm::step(llama, i, silicon).time);
+  const auto p = pm::predict(llama, i, calibration);
+  CHECK(p.estimate.time == pm::step(llama, i, calibration).time);
   CHECK(p.bound.time == pm::step_bound(llama, i).time);
   CHECK(p.bound.time < p.estimate.time);
   CHECK(p.low < p.estimate.time);
@@ -44,22 +44,22 @@ TEST_CASE("predict: a pass has its estimate, its bound and an interval around it
 }
 
 TEST_CASE("step: a calibration is kernels and links in one argument") {
-  const auto silicon = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  const auto calibration = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
   const pm::iteration i{.batch = 32, .context = 4096};
-  const auto one = pm::step(llama, i, silicon);
-  CHECK(one.time == pm::step(llama, i, silicon, silicon.links).time);
+  const auto one = pm::step(llama, i, calibration);
+  CHECK(one.time == pm::step(llama, i, calibration, calibration.links).time);
   CHECK(one.terms["communication"] >
-        pm::step(llama, i, silicon, pm::full_link{}).terms["communication"]);
+        pm::step(llama, i, calibration, pm::full_link{}).terms["communication"]);
 }
 
 TEST_CASE("predict: the width of links follows whose kernels sum") {
   using enum pm::collective_kind;
-  const pm::calibrated silicon = pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm);
+  const pm::calibrated calibration = pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm);
   pm::deployment d;
   d.device = pm::catalog::h100_sxm;
   d.model = pm::catalog::llama_3_1_70b;
   d.layout.tensor = 8;
-  const auto kind = [&](const pm::iteration& i) { return pm::kind_of_sums(d, i, silicon); };
+  const auto kind = [&](const pm::iteration& i) { return pm::kind_of_sums(d, i, calibration); };
   // 16 KiB a row: 512 of them are 8 MiB.
   const pm::iteration decode{.batch = 64, .context = 4096}, chunk{.prefill_tokens = 8192};
   CHECK(kind(decode) == own_kernels);
@@ -67,16 +67,16 @@ TEST_CASE("predict: the width of links follows whose kernels sum") {
   CHECK(kind({.batch = 513, .context = 100}) == library);
   CHECK(kind(chunk) == library);
   CHECK(pm::kind_of_prompt_sums(d, pm::service_load{.input_tokens = 100, .output_tokens = 10},
-                                silicon) == own_kernels);
+                                calibration) == own_kernels);
   CHECK(pm::kind_of_prompt_sums(d, pm::service_load{.input_tokens = 8000, .output_tokens = 10},
-                                silicon) == library);
+                                calibration) == library);
   // The mean of the parts' widths by their time: with that of the kernels that sum.
   for (const pm::iteration& i : {decode, chunk}) {
-    const auto p = pm::predict(d, i, silicon);
+    const auto p = pm::predict(d, i, calibration);
     const double links = p.estimate.terms["communication"] / p.estimate.time;
-    const pm::kind_widths& stated = silicon.note(pm::profile_part::links).by_kind;
+    const pm::kind_log_sigmas& stated = calibration.note(pm::profile_part::links).by_kind;
     const auto log_sigma = [&](pm::collective_kind k) {
-      return pm::detail::evidence_of_pass(d, p.estimate, silicon, k).log_sigma();
+      return pm::detail::evidence_of_pass(d, p.estimate, calibration, k).log_sigma();
     };
     CHECK(p.stands_on.log_sigma() == log_sigma(kind(i)));
     CHECK_THAT((log_sigma(own_kernels) - log_sigma(library)) / links,
@@ -89,11 +89,11 @@ TEST_CASE("predict: the width of links follows whose kernels sum") {
 }
 
 TEST_CASE("predict: a service has an interval around its inter-token latency") {
-  const auto silicon = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  const auto calibration = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
   const pm::service_load l{
       .input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{64}};
-  const auto p = pm::predict(llama, l, silicon);
-  CHECK(p.estimate.itl == pm::serving(llama, l, silicon).itl);
+  const auto p = pm::predict(llama, l, calibration);
+  CHECK(p.estimate.itl == pm::serving(llama, l, calibration).itl);
   CHECK(p.bound.itl == pm::serving_bound(llama, l).itl);
   CHECK(p.bound.itl < p.estimate.itl);
   CHECK(near(p.low.value() * p.high.value(), std::pow(p.estimate.itl.value(), 2)));
@@ -103,11 +103,11 @@ TEST_CASE("predict: a service has an interval around its inter-token latency") {
 TEST_CASE("predict: errors of kernels and of what is around them add as squares") {
   // 0.4 of what kernels are uncertain by is left in a service.
   CHECK(near(pm::service_log_sigma(0.75, 0.4), 0.5));
-  const pm::service_widths w{.token = 0.12,
-                             .first_token = 0.33,
-                             .of_widened_experts = 0.05,
-                             .pool_token = 0.4,
-                             .pool_first_token = 1.6};
+  const pm::service_uncertainty w{.token = 0.12,
+                                  .first_token = 0.33,
+                                  .of_dequantised_experts = 0.05,
+                                  .pool_token = 0.4,
+                                  .pool_first_token = 1.6};
   CHECK(near(pm::token_log_sigma(0.225, w), 0.15));
   CHECK(near(pm::token_log_sigma(0.0, w, true), 0.13));
   CHECK(near(pm::first_token_log_sigma(1.1, w), 0.55));

@@ -18,10 +18,11 @@ using perfmodel_test::near;
 
 namespace {
 
-const pm::deployment llama = pm::with_all_memory(pm::deployment{.device = cat::h100_sxm,
-                                                                .model = cat::llama_3_70b,
-                                                                .layout = {.tensor = 8},
-                                                                .served_by = pm::engine::vllm});
+const pm::deployment llama =
+    pm::with_all_memory(pm::deployment{.device = cat::h100_sxm,
+                                       .model = cat::llama_3_70b,
+                                       .layout = {.tensor = 8},
+                                       .serving_engine = pm::engine::vllm});
 pm::service_load closed(double concurrency) {
   return {.input_tokens = 2000, .output_tokens = 1000, .arrivals = pm::closed_loop{concurrency}};
 }
@@ -42,9 +43,9 @@ double simulated(int input, int output) {
     return 0.01 + 1e-5 * p.prompt_tokens + 1e-7 * p.context * p.decoding;
   };
   const auto run = sim::simulate(l, s, time, 3);
-  double evictions = 0;
-  for (const auto& q : run.requests) evictions += q.preemptions;
-  return evictions / static_cast<double>(run.requests.size());
+  double preemption_effect = 0;
+  for (const auto& q : run.requests) preemption_effect += q.preemptions;
+  return preemption_effect / static_cast<double>(run.requests.size());
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ TEST_CASE("preemption: what is computed anew, and what is sent out and in") {
 TEST_CASE("preemption: none where all fit, or where whole answers have their place") {
   CHECK(pm::preemption_of(llama, closed(100), 50.0 * pm::GB_per_s, policy).times == 0);
   auto reserves = llama;
-  reserves.served_by = pm::engine::trtllm;
+  reserves.serving_engine = pm::engine::trtllm;
   CHECK(pm::preemption_of(reserves, closed(4000), 50.0 * pm::GB_per_s, policy).times == 0);
   auto open = closed(1);
   open.arrivals = pm::open_loop{.rate = 1.0 * pm::request_per_s};

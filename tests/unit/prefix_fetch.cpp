@@ -25,7 +25,7 @@ using perfmodel_test::refusal;
 namespace {
 
 const pm::deployment llama{
-    .device = cat::h100_sxm, .model = cat::llama_3_1_8b, .served_by = pm::engine::vllm};
+    .device = cat::h100_sxm, .model = cat::llama_3_1_8b, .serving_engine = pm::engine::vllm};
 constexpr double per_token = 2.0 * 32 * 8 * 128 * 2;  // bytes of the cache
 
 /// Three quarters of each prompt are found, half of it in the host's memory.
@@ -57,7 +57,7 @@ sim::outcome simulated(const pm::service_load& l) {
   }
   sim::scheduler with{.token_budget = 8192};
   with.fetch_s_per_token = per_token / l.host->per_device->value();
-  return sim::simulate(s, with, sim::predicted_pass(llama, sim::measured_like));
+  return sim::simulate(s, with, sim::predicted_step(llama, sim::measured_like));
 }
 
 }  // namespace
@@ -162,7 +162,7 @@ TEST_CASE("prefix fetch: hits of the host's memory follow from what prompts shar
   CHECK(near(found.prefix_hit, hit.device + hit.host));
   CHECK(hit.host > 0.09);
   pm::plan_request q{.accelerators = {llama.device}, .model = llama.model, .gpus = 1, .load = l};
-  q.engines = {llama.served_by};
+  q.engines = {llama.serving_engine};
   const auto best = [&] { return pm::plan(q, sim::measured_like).frontier.at(0).serving.ttft; };
   const auto quick = best();
   q.load.host->per_device = 1.0 * pm::GB_per_s;
@@ -189,7 +189,7 @@ TEST_CASE("scalars: prefix fetch") {
         using T = std::remove_cvref_t<decltype(x[0])>;
         const pm::basic_prefix_fetch<T> f{
             .each = pm::duration<T>::from_value(x[0]), .links = T(2.0), .variation = x[1]};
-        return pm::requests_beside_links(x[2], [&](const T& n) -> T {
+        return pm::requests_not_at_links(x[2], [&](const T& n) -> T {
           const auto rate = pm::request_rate<T>::from_value(T(n / x[3]));
           return rate * pm::detail::fetch_in_loop(f, x[2], rate) / pm::request;
         });

@@ -77,13 +77,13 @@ TEST_CASE("a power of whole exponent is the product of its bases") {
 TEST_CASE("a soft maximum is the sum at 1, the hypotenuse at 2 and the maximum at last") {
   using time = pm::duration<>;
   const time a = 3.0 * pm::second, b = 4.0 * pm::second, none{};
-  CHECK(near(pm::detail::soft_max(a, b, 1.0), a + b));
-  CHECK(near(pm::detail::soft_max(a, b, 2.0), 5.0 * pm::second));
-  CHECK(near(pm::detail::soft_max(a, b), 5.0 * pm::second));
-  CHECK(near(pm::detail::soft_max(b, a, 3.0).value(), std::cbrt(27.0 + 64.0)));
-  CHECK(near(pm::detail::soft_max(a, b, 400.0), b));
-  CHECK(pm::detail::soft_max(none, b, 2.0) == b);
-  CHECK(pm::detail::soft_max(none, none, 2.0) == none);
+  CHECK(near(pm::detail::p_norm(a, b, 1.0), a + b));
+  CHECK(near(pm::detail::p_norm(a, b, 2.0), 5.0 * pm::second));
+  CHECK(near(pm::detail::p_norm(a, b), 5.0 * pm::second));
+  CHECK(near(pm::detail::p_norm(b, a, 3.0).value(), std::cbrt(27.0 + 64.0)));
+  CHECK(near(pm::detail::p_norm(a, b, 400.0), b));
+  CHECK(pm::detail::p_norm(none, b, 2.0) == b);
+  CHECK(pm::detail::p_norm(none, none, 2.0) == none);
 }
 
 TEST_CASE("the value of the least cost is of the first of equals, by lane and over a range") {

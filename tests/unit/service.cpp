@@ -26,7 +26,7 @@ pm::duration<> s(double seconds) {
 }
 
 // 10 ms to decode; a prompt takes 40 ms alone, and 100 ms beside another three.
-constexpr pm::prompt_passes passes{.decode = 10 * pm::ms,
+constexpr pm::prefill_steps passes{.decode = 10 * pm::ms,
                                    .alone = 40 * pm::ms,
                                    .stall = 30 * pm::ms,
                                    .next = 20 * pm::ms,
@@ -136,7 +136,7 @@ TEST_CASE("service: one request alone is its prompt and its decode steps") {
   for (const auto kind : {pm::scheduling::mixed_chunks, pm::scheduling::prefill_first,
                           pm::scheduling::static_batches}) {
     auto t = terms(kind, 101);
-    t.request_host = 7 * pm::ms;
+    t.request_cpu_time = 7 * pm::ms;
     const auto one = pm::closed_service(t, passes, pm::closed_loop{1});
     CHECK(near(one.first_token.mean(), 47 * pm::ms, 1e-6));
     CHECK(near(one.gap.mean(), 10 * pm::ms));
@@ -189,7 +189,7 @@ TEST_CASE("service: what a first token waits for adds up to its mean") {
   for (const auto kind : {pm::scheduling::mixed_chunks, pm::scheduling::prefill_first,
                           pm::scheduling::static_batches}) {
     pm::service_terms t = terms(kind, 101, 20.0);
-    t.request_host = 7 * pm::ms;
+    t.request_cpu_time = 7 * pm::ms;
     t.request_iterations = 2.5;
     const auto closed = pm::closed_service(t, passes, pm::closed_loop{30});
     CHECK(near(sum(closed), closed.first_token.mean(), 1e-9));
@@ -250,24 +250,24 @@ TEST_CASE("service: a prompt stalls others until its chunks are through the stag
   const pm::deployment d{.device = cat::h200_sxm,
                          .model = cat::llama_3_8b,
                          .layout = {.pipeline = 2},
-                         .served_by = pm::engine::vllm};
+                         .serving_engine = pm::engine::vllm};
   const pm::service_load l{.input_tokens = 400,
                            .output_tokens = 11,
                            .arrivals = pm::closed_loop{8},
                            .chunk_tokens = 100};
-  const auto with_prompts = [](const pm::iteration&) { return s(0.030); };
-  const auto p =
-      pm::detail::prompt_passes_of(d, l, pm::scheduling::mixed_chunks, 8.0, s(0.010), with_prompts);
+  const auto with_prefills = [](const pm::iteration&) { return s(0.030); };
+  const auto p = pm::detail::prefill_steps_of(d, l, pm::scheduling::mixed_chunks, 8.0, s(0.010),
+                                              with_prefills);
   CHECK(near(p.stall, s(0.050)));
   CHECK(near(p.stall, s(later_by(4))));
   const auto t = terms(pm::scheduling::mixed_chunks, 11);
-  CHECK(near(pm::detail::gaps_of(t, p, 0.5).mean(), s(0.030)));
-  CHECK(near(pm::detail::gaps_of(t, p, 0.2).mean(), s(0.020)));
-  CHECK(near(pm::detail::gaps_of(t, p, 0.2)[0].weight, 0.5));
+  CHECK(near(pm::detail::itl_of(t, p, 0.5).mean(), s(0.030)));
+  CHECK(near(pm::detail::itl_of(t, p, 0.2).mean(), s(0.020)));
+  CHECK(near(pm::detail::itl_of(t, p, 0.2)[0].weight, 0.5));
   auto whole = l;
   whole.chunk_tokens = 400.0;
-  const auto one = pm::detail::prompt_passes_of(d, whole, pm::scheduling::mixed_chunks, 8.0,
-                                                s(0.010), with_prompts);
+  const auto one = pm::detail::prefill_steps_of(d, whole, pm::scheduling::mixed_chunks, 8.0,
+                                                s(0.010), with_prefills);
   CHECK(near(one.stall, s(0.020)));
   CHECK(near(one.stall, s(later_by(1))));
 }
@@ -286,14 +286,14 @@ TEST_CASE("service: static batches wait for the longest answer") {
 TEST_CASE("service: 64k prompts in chunks of 2048 do not stop the others") {
   // What chunking buys: the 99th percentile of the gaps, for a longer wait of the prompt.
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_70b, .layout = {.tensor = 8}};
-  const pm::derated silicon{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
+  const pm::derated calibration{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
   pm::service_load l{.input_tokens = 65536, .output_tokens = 1000, .arrivals = pm::closed_loop{8}};
   l.scheduler = pm::scheduling::prefill_first;
   l.chunk_tokens = 65536;
-  const auto whole = pm::serving(d, l, silicon);
+  const auto whole = pm::serving(d, l, calibration);
   l.scheduler = pm::scheduling::mixed_chunks;
   l.chunk_tokens = 2048;
-  const auto chunked = pm::serving(d, l, silicon);
+  const auto chunked = pm::serving(d, l, calibration);
   CHECK(whole.gap.quantile(0.997) > 20.0 * chunked.gap.quantile(0.997));
   CHECK(chunked.ttft > whole.ttft);
   CHECK(near(chunked.gap.quantile(0.5), whole.gap.quantile(0.5), 0.1));
@@ -301,47 +301,47 @@ TEST_CASE("service: 64k prompts in chunks of 2048 do not stop the others") {
 
 TEST_CASE("service: half a prompt found in the cache is half a prompt to compute") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
-  const pm::derated silicon{.compute_efficiency = 0.7};
+  const pm::derated calibration{.compute_efficiency = 0.7};
   pm::service_load l{.input_tokens = 4096, .output_tokens = 100, .arrivals = pm::closed_loop{1}};
-  const auto none = pm::serving(d, l, silicon);
+  const auto none = pm::serving(d, l, calibration);
   l.prefix_hit = 0.5;
-  const auto half = pm::serving(d, l, silicon);
+  const auto half = pm::serving(d, l, calibration);
   CHECK(half.ttft < 0.56 * none.ttft);  // its attention still sees the other half
   CHECK(half.ttft > 0.5 * none.ttft);
   l.prefix_hit = 1.0;
-  CHECK(refusal([&] { (void)pm::serving(d, l, silicon); }) ==
+  CHECK(refusal([&] { (void)pm::serving(d, l, calibration); }) ==
         "PM-E010: prefix_hit is 1; allowed: 0 to 0.999: the last token is always computed");
 }
 
 TEST_CASE("service: arrivals faster than a full service answers them say which rate would do") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
-  const pm::derated silicon{.compute_efficiency = 0.7};
+  const pm::derated calibration{.compute_efficiency = 0.7};
   pm::service_load l{.input_tokens = 1024, .output_tokens = 256};
   l.batch_limit = 64;
   l.arrivals = pm::open_loop{1000 * pm::request_per_s};
-  const auto over = pm::serving(d, l, silicon);
+  const auto over = pm::serving(d, l, calibration);
   CHECK_FALSE(over.feasible);
   CHECK(std::string(over.feasible.reason) ==
         "requests arrive faster than a full service answers them");
   l.arrivals = pm::closed_loop{64};
-  CHECK(near(over.feasible.available, pm::serving(d, l, silicon).throughput.value()));
+  CHECK(near(over.feasible.available, pm::serving(d, l, calibration).throughput.value()));
   l.arrivals = pm::open_loop{0.9 * over.feasible.available * pm::request_per_s};
-  CHECK(pm::serving(d, l, silicon).feasible);
+  CHECK(pm::serving(d, l, calibration).feasible);
 }
 
 TEST_CASE(
     "service: arrivals meet the requests of a loop that has as many, and what comes at once") {
   // n = rate x C(n + m), with m one for a Poisson's arrivals one by one: here (1 + 2^2) / 2 + (3 - 1) / 2.
   const pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
-  const pm::derated silicon{.compute_efficiency = 0.7};
+  const pm::derated calibration{.compute_efficiency = 0.7};
   pm::service_load l{.input_tokens = 1024, .output_tokens = 128, .batch_limit = 200};
   const double rate = 12, met = 3.5;
   l.arrivals = pm::open_loop{rate * pm::request_per_s, 2.0, 3.0};
-  const auto open = pm::serving(d, l, silicon);
+  const auto open = pm::serving(d, l, calibration);
   REQUIRE(open.feasible);
   const auto loop = [&](double n) {
     l.arrivals = pm::closed_loop{n};
-    return pm::serving(d, l, silicon);
+    return pm::serving(d, l, calibration);
   };
   double low = met + 1, high = 200;
   while (high - low > 1e-7 * high) {
@@ -378,7 +378,7 @@ TEST_CASE("service: a load by hand, its chunks, its contexts and what replicas h
   CHECK(near(pm::detail::mean_context(l), 1000 + 300 * 5 / 2.0));
 
   const auto loop_of = [&](double replicas) {
-    return std::get<pm::closed_loop>(pm::shared_out(l, replicas).arrivals);
+    return std::get<pm::closed_loop>(pm::per_replica(l, replicas).arrivals);
   };
   CHECK(loop_of(3).concurrency == 10);
   CHECK(*loop_of(3).requests == 30);
@@ -386,11 +386,11 @@ TEST_CASE("service: a load by hand, its chunks, its contexts and what replicas h
   CHECK(*loop_of(60).requests == 1.5);
   CHECK(*loop_of(180).requests == 1);
   l.arrivals = pm::open_loop{6 * pm::request_per_s};
-  CHECK(pm::shared_out(l, 3.0).rate().value() == 2);
-  l.evicts = pm::preemption::recompute;
+  CHECK(pm::per_replica(l, 3.0).rate().value() == 2);
+  l.preempts = pm::preemption::recompute;
   CHECK(refusal([&] { pm::detail::check_load(l); }) ==
         "PM-E031: evicts is recompute; allowed: none where requests arrive at a rate");
-  l.evicts.reset();
+  l.preempts.reset();
   l.host = pm::host_cache{.hit = 0.4};
   CHECK_NOTHROW(pm::detail::check_load(l));
   l.host->hit = 0.5;

@@ -19,7 +19,7 @@ using pm::scheduling;
 namespace {
 
 /// Milliseconds: 10 to decode, 40 for a prompt alone, 25 for each of those that fill an iteration.
-pm::prompt_passes passes(double together, double decodes) {
+pm::prefill_steps passes(double together, double decodes) {
   return {.decode = ms(10),
           .alone = ms(40),
           .stall = ms(30),
@@ -35,7 +35,7 @@ pm::service_terms terms(scheduling kind, double output, double output_cv) {
   t.output_tokens = output;
   t.output_cv = output_cv;
   t.input_cv = 0.5;
-  t.request_host = ms(7);
+  t.request_cpu_time = ms(7);
   return t;
 }
 
@@ -51,7 +51,7 @@ void check_part(const pm::latency_distribution& times, std::size_t i, double wei
 
 /// The mean gap where 0.152 prompts begin in each, and the first of them stalls it for 30 ms.
 const double some = 1 - std::exp(-0.152);
-const double mean_gap = 10 + some * 30 + (0.152 - some) * 20;
+const double mean_itl = 10 + some * 30 + (0.152 - some) * 20;
 
 /// 30 requests at a time, 100 in all, of which 20 fit: a first wave of a fifth, then four more.
 pm::service_terms of_run(scheduling kind, double output_cv) {
@@ -80,15 +80,15 @@ TEST_CASE("service by hand: a run, whose prompts come in clusters or wait for th
     CHECK((decodes > 1) == (queue > behind));
     const double delay = std::fmax(queue, behind);
 
-    const double own = 7 + 2 * mean_gap + 40;
-    const double in_service = own + delay + 100 * mean_gap;
-    CHECK(near(in_ms(x.gap.mean()), mean_gap, 1e-9));
+    const double own = 7 + 2 * mean_itl + 40;
+    const double in_service = own + delay + 100 * mean_itl;
+    CHECK(near(in_ms(x.gap.mean()), mean_itl, 1e-9));
     CHECK(near(x.first.beside, ending, 1e-9));
     CHECK(near(in_ms(x.first.behind), delay, 1e-9));
     CHECK(near(in_ms(x.first.place), in_service / 2, 1e-9));
     CHECK(near(in_ms(x.wait), delay + in_service / 2, 1e-9));
-    CHECK(near(x.batch, 20 * 100 * mean_gap / in_service, 1e-9));
-    const double longest = in_service + 0.1 * std::sqrt(2 * std::log(20.0)) * 100 * mean_gap;
+    CHECK(near(x.batch, 20 * 100 * mean_itl / in_service, 1e-9));
+    const double longest = in_service + 0.1 * std::sqrt(2 * std::log(20.0)) * 100 * mean_itl;
     CHECK(near(x.throughput.value(), 100 / (1e-3 * (4 * in_service + longest)), 1e-9));
 
     check_part(x.first_token, 0, 0.2, 7 + 3 + 100, 400, 0);
@@ -142,10 +142,10 @@ TEST_CASE("service by hand: tokens that a first wave sends together") {
   };
   // Prompts end from 100 to 500 ms, in four more iterations of 100 ms each.
   check_part(wave(scheduling::mixed_chunks, 3), 0, 0.05, 7 + 3 + 100 + 300, 100, 0);
-  check_part(wave(scheduling::mixed_chunks, 3), 1, 0.15, 7 + 3 + 500, 3 * mean_gap, 0);
-  check_part(wave(scheduling::mixed_chunks, 6), 0, 0.2, 7 + 3 + 500 + 2 * mean_gap, 4 * mean_gap,
+  check_part(wave(scheduling::mixed_chunks, 3), 1, 0.15, 7 + 3 + 500, 3 * mean_itl, 0);
+  check_part(wave(scheduling::mixed_chunks, 6), 0, 0.2, 7 + 3 + 500 + 2 * mean_itl, 4 * mean_itl,
              0);
-  check_part(wave(scheduling::prefill_first, 6), 0, 0.2, 7 + 3 + 500 + 6 * mean_gap, 0, 0);
+  check_part(wave(scheduling::prefill_first, 6), 0, 0.2, 7 + 3 + 500 + 6 * mean_itl, 0, 0);
 }
 
 TEST_CASE("service by hand: gaps that a chunk stalls, and gaps that whole prompts do") {
@@ -153,21 +153,21 @@ TEST_CASE("service by hand: gaps that a chunk stalls, and gaps that whole prompt
   p.chunks = 3;
   auto t = terms(scheduling::mixed_chunks, 101, 0);
   // 0.2 prompts in a gap, of three chunks that share its 30 ms: 0.6 of the gaps have one.
-  auto gaps = pm::detail::gaps_of(t, p, 0.2);
+  auto gaps = pm::detail::itl_of(t, p, 0.2);
   check_part(gaps, 0, 0.4, 10, 0, 0);
   check_part(gaps, 1, 0.6, 20, 0, 0);
-  gaps = pm::detail::gaps_of(t, p, 0.5);
+  gaps = pm::detail::itl_of(t, p, 0.5);
   check_part(gaps, 0, 0.0, 10, 0, 0);
   check_part(gaps, 1, 1.0, 25, 0, 0);
   // Apart a prompt is whole, and its length varies its stall.
   t.kind = scheduling::prefill_first;
-  gaps = pm::detail::gaps_of(t, p, 0.2);
+  gaps = pm::detail::itl_of(t, p, 0.2);
   const double share = 1 - std::exp(-0.2);
   check_part(gaps, 0, 1 - share, 10, 0, 0);
   check_part(gaps, 1, share, 40 - 15, 0, 15 + (0.2 - share) / share * 20);
-  CHECK(pm::detail::gaps_of(t, p, 0.0).size() == 1);
+  CHECK(pm::detail::itl_of(t, p, 0.0).size() == 1);
   t.input_cv = 2;  // an exponential at most
-  check_part(pm::detail::gaps_of(t, p, 0.2), 1, share, 10, 0, 30 + (0.2 - share) / share * 20);
+  check_part(pm::detail::itl_of(t, p, 0.2), 1, share, 10, 0, 30 + (0.2 - share) / share * 20);
 }
 
 TEST_CASE("service by hand: no gap has more prompts than a full iteration takes") {
@@ -175,23 +175,23 @@ TEST_CASE("service by hand: no gap has more prompts than a full iteration takes"
   const auto p = passes(1.5, 1 / 1.5);
   auto t = terms(scheduling::mixed_chunks, 101, 0);
   t.input_cv = 0;
-  check_part(pm::detail::gaps_of(t, p, 1.2), 0, 0.2, 10, 0, 0);
-  check_part(pm::detail::gaps_of(t, p, 1.2), 1, 0.8, 40, 0, 0.5 * 20);
+  check_part(pm::detail::itl_of(t, p, 1.2), 0, 0.2, 10, 0, 0);
+  check_part(pm::detail::itl_of(t, p, 1.2), 1, 0.8, 40, 0, 0.5 * 20);
   // All that a full one takes: each gap has them.
-  const auto full = pm::detail::gaps_of(t, p, 1.5);
+  const auto full = pm::detail::itl_of(t, p, 1.5);
   check_part(full, 0, 0, 10, 0, 0);
   check_part(full, 1, 1, 40, 0, 0.5 * 20);
   // Two chunks and a half stall two gaps and a half, whatever the last one is counted as.
   auto cut = passes(1, 2.5);
   cut.chunks = 3;
   cut.stall = ms(75);
-  check_part(pm::detail::gaps_of(t, cut, 0.2), 1, 0.5, 40, 0, 0);
+  check_part(pm::detail::itl_of(t, cut, 0.2), 1, 0.5, 40, 0, 0);
 }
 
 namespace {
 
 /// Three requests at once, ten a second, beside gaps of 16 ms with a deviation of 12 ms.
-pm::service_state of_arrivals(const pm::service_terms& t, const pm::prompt_passes& p) {
+pm::service_state of_arrivals(const pm::service_terms& t, const pm::prefill_steps& p) {
   pm::service_state loop;
   loop.gap.add({0.8, ms(10)});
   loop.gap.add({0.2, ms(40)});
@@ -219,7 +219,7 @@ TEST_CASE("service by hand: arrivals, mixed with decoding or not") {
     const double joined = mixed ? 10e-3 * residual * 2 : 0;
     const double own = 7 + (found + 1) * 16 + 40 + burst + joined * 20;
     const double in_system = 10e-3 * (own + residual + queue + 9 * 16);
-    const auto place = pm::detail::wait_for_place(
+    const auto place = pm::detail::admission_wait_time(
         t, pm::open_loop{10 * pm::request_per_s, 2.0, 3.0}, in_system, 12 * pm::request_per_s);
     CHECK(near(x.throughput.value(), 10));
     CHECK(near(x.batch, batch, 1e-9));
@@ -244,8 +244,8 @@ TEST_CASE("service by hand: requests in the system are normal up to the places, 
   auto t = terms(scheduling::prefill_first, 11, 0.5);
   t.room = 20;
   const auto wait = [&](double rate, double n) {
-    return pm::detail::wait_for_place(t, pm::open_loop{rate * pm::request_per_s, 2.0, 3.0}, n,
-                                      12 * pm::request_per_s);
+    return pm::detail::admission_wait_time(t, pm::open_loop{rate * pm::request_per_s, 2.0, 3.0}, n,
+                                           12 * pm::request_per_s);
   };
   const double bursts = 3 * (1 + 2 * 2) / 2.0;
   const auto expected = [&](double ratio, double n, double e) {

@@ -25,14 +25,14 @@ constexpr std::size_t at(pm::service_parameter p) {
 }
 
 /// Few numbers as of published services.
-constexpr pm::service_spread spread{
+constexpr pm::service_residual_sigma spread{
     .of = {0.1, 500e-6, 15e-6, 0.25, 20e-3, 2.0}, .token_noise = 0.05, .first_token_noise = 0.15};
 
 pm::deployment llama() {
   return {.device = pm::catalog::h200_sxm,
           .model = pm::catalog::llama_3_1_70b,
           .layout = {.tensor = 4},
-          .served_by = pm::engine::vllm};
+          .serving_engine = pm::engine::vllm};
 }
 pm::calibrated shipped() {
   return pm::calibrated_for(pm::catalog::h200_sxm, pm::engine::vllm);
@@ -40,12 +40,12 @@ pm::calibrated shipped() {
 /// As measured on an engine with those numbers.
 pm::service_run run_of(const pm::engine_profile& engine, double input, double output,
                        double concurrency) {
-  pm::calibrated silicon = shipped();
-  silicon.engine = engine;
+  pm::calibrated calibration = shipped();
+  calibration.engine = engine;
   const pm::service_load load{.input_tokens = input,
                               .output_tokens = output,
                               .arrivals = pm::closed_loop{concurrency, 10.0 * concurrency}};
-  const pm::serving_estimate s = serving(llama(), load, silicon);
+  const pm::serving_estimate s = serving(llama(), load, calibration);
   return {llama(), load, s.itl, s.ttft};
 }
 std::vector<pm::service_run> runs_of(const pm::engine_profile& engine) {
@@ -64,12 +64,12 @@ TEST_CASE("service calibration: pass_time multiplies kernels and links, and not 
           "[calibrated]") {
   const pm::iteration i{.batch = 64, .context = 4096};
   pm::calibrated slow = shipped();
-  slow.engine.pass_time = 1.5;
+  slow.engine.step_time = 1.5;
   const pm::estimate alone = step(llama(), i, shipped()), slower = step(llama(), i, slow);
   const double host = alone.terms["host"].value();
   CHECK(host > 0.0);
   CHECK_THAT(slower.time.value(), WithinRel(1.5 * (alone.time.value() - host) + host, 1e-12));
-  slow.engine.pass_time = 1.0;
+  slow.engine.step_time = 1.0;
   CHECK(step(llama(), i, slow).time == alone.time);
 }
 
@@ -86,9 +86,9 @@ TEST_CASE("service calibration: runs as predicted move nothing", "[calibrated]")
 
 TEST_CASE("service calibration: a synthetic service is found again", "[calibrated]") {
   pm::service_numbers own{};
-  own[at(pass_time)] = 0.12;
-  own[at(step_host)] = 400e-6;
-  own[at(sequence_host)] = 12e-6;
+  own[at(step_time)] = 0.12;
+  own[at(step_cpu_time)] = 400e-6;
+  own[at(sequence_cpu_time)] = 12e-6;
   own[at(prompt_time)] = -0.2;
   const auto runs = runs_of(moved(shipped().engine, own));
   const auto found = pm::calibrate_service(runs, shipped(), spread);
@@ -96,8 +96,8 @@ TEST_CASE("service calibration: a synthetic service is found again", "[calibrate
     CAPTURE(pm::name_of(static_cast<pm::service_parameter>(j)), found.posterior.shift[j]);
     CHECK(std::abs(found.posterior.shift[j] - own[j]) <= 2.0 * found.posterior.standard_error[j]);
   }
-  CHECK(found.told[at(pass_time)] > 0.8);
-  CHECK_THAT(found.posterior.shift[at(pass_time)], WithinAbs(0.12, 0.03));
+  CHECK(found.told[at(step_time)] > 0.8);
+  CHECK_THAT(found.posterior.shift[at(step_time)], WithinAbs(0.12, 0.03));
   double before = 0.0, after = 0.0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     CHECK(std::abs(*found.token_after[i]) < 0.02);
@@ -107,35 +107,35 @@ TEST_CASE("service calibration: a synthetic service is found again", "[calibrate
   CHECK(before > 10.0 * after);
   // A prediction for a load that was not run: the truth is inside the interval.
   const pm::service_run other = run_of(moved(shipped().engine, own), 4096, 1024, 32);
-  pm::calibrated silicon = shipped();
-  silicon.engine = found.posterior.engine;
-  const pm::serving_estimate s = serving(other.running, other.load, silicon);
+  pm::calibrated calibration = shipped();
+  calibration.engine = found.posterior.engine;
+  const pm::serving_estimate s = serving(other.running, other.load, calibration);
   CHECK(std::abs(std::log(*other.itl / s.itl)) < 0.01);
   CHECK(std::abs(std::log(*other.ttft / s.ttft)) < pm::z90 * found.posterior.first_token_log_sigma);
 }
 
 TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]") {
-  // Without a host a token takes pass_time x its kernels, a straight line of logarithms: with equal
+  // Without a host a token takes step_time x its kernels, a straight line of logarithms: with equal
   // noise and prior the posterior is halfway, and its variance a half of the prior's.
-  pm::calibrated silicon = shipped();
-  silicon.engine.step_host = silicon.engine.sequence_host = pm::duration<>{};
-  pm::service_spread only{.of = {0.1}, .token_noise = 0.1, .first_token_noise = 0.1};
+  pm::calibrated calibration = shipped();
+  calibration.engine.step_cpu_time = calibration.engine.sequence_cpu_time = pm::duration<>{};
+  pm::service_residual_sigma only{.of = {0.1}, .token_noise = 0.1, .first_token_noise = 0.1};
   const pm::service_load alone{
       .input_tokens = 512, .output_tokens = 512, .arrivals = pm::closed_loop{1}};
-  const pm::serving_estimate s = serving(llama(), alone, silicon);
+  const pm::serving_estimate s = serving(llama(), alone, calibration);
   const pm::service_run run{llama(), alone, std::exp(0.08) * s.itl, {}};
-  const auto found = pm::calibrate_service(std::span(&run, 1), silicon, only);
-  CHECK_THAT(found.posterior.shift[at(pass_time)], WithinRel(0.04, 1e-3));
-  CHECK_THAT(found.posterior.standard_error[at(pass_time)], WithinRel(0.1 / std::sqrt(2.0), 1e-3));
-  CHECK_THAT(found.told[at(pass_time)], WithinRel(0.5, 1e-3));
-  CHECK(found.posterior.shift[at(step_host)] == 0.0);
-  CHECK(found.told[at(step_host)] == 0.0);
+  const auto found = pm::calibrate_service(std::span(&run, 1), calibration, only);
+  CHECK_THAT(found.posterior.shift[at(step_time)], WithinRel(0.04, 1e-3));
+  CHECK_THAT(found.posterior.standard_error[at(step_time)], WithinRel(0.1 / std::sqrt(2.0), 1e-3));
+  CHECK_THAT(found.told[at(step_time)], WithinRel(0.5, 1e-3));
+  CHECK(found.posterior.shift[at(step_cpu_time)] == 0.0);
+  CHECK(found.told[at(step_cpu_time)] == 0.0);
   // Around one more such run: its noise, and what is open of the factor.
   CHECK_THAT(found.posterior.token_log_sigma, WithinRel(0.1 * std::sqrt(1.5), 1e-3));
   CHECK_FALSE(found.first_token_after.front());
   // Two such runs move it two thirds of the way; around a third one, the noise and what is open then.
-  const auto twice = pm::calibrate_service(std::vector{run, run}, silicon, only);
-  CHECK_THAT(twice.posterior.shift[at(pass_time)], WithinRel(0.08 * 2.0 / 3.0, 1e-3));
+  const auto twice = pm::calibrate_service(std::vector{run, run}, calibration, only);
+  CHECK_THAT(twice.posterior.shift[at(step_time)], WithinRel(0.08 * 2.0 / 3.0, 1e-3));
   CHECK_THAT(twice.posterior.covariance[0][0], WithinRel(0.01 / 3.0, 1e-3));
   CHECK_THAT(twice.posterior.token_log_sigma, WithinRel(0.1 * std::sqrt(4.0 / 3.0), 1e-3));
 }
@@ -163,7 +163,7 @@ TEST_CASE("service calibration: what the search makes least, by hand", "[calibra
 
 TEST_CASE("service calibration: the noise is the service's own, by hand", "[calibrated]") {
   // Four runs of one load, and nothing to move: residuals 0.3, 0.1, -0.1, -0.3, beside a prior of 0.1 that is worth 2.
-  pm::service_spread still{.token_noise = 0.1, .first_token_noise = 0.1, .noise_runs = 2.0};
+  pm::service_residual_sigma still{.token_noise = 0.1, .first_token_noise = 0.1, .noise_runs = 2.0};
   const pm::service_run as_shipped = run_of(shipped().engine, 1024, 512, 16);
   std::vector<pm::service_run> runs;
   for (const double off : {0.3, 0.1, -0.1, -0.3}) {
@@ -188,7 +188,7 @@ TEST_CASE("service calibration: the noise is the service's own, by hand", "[cali
 
 TEST_CASE("service calibration: runs that scatter widen what is said of further ones",
           "[calibrated]") {
-  pm::service_spread own = spread;
+  pm::service_residual_sigma own = spread;
   own.noise_runs = 2.0;
   const std::vector<pm::service_run> quiet = runs_of(shipped().engine);
   std::vector<pm::service_run> loud = quiet;
@@ -241,20 +241,20 @@ TEST_CASE("service calibration: a run over more ranks than the fabric joins coun
   const auto found = pm::calibrate_service(std::span(&run, 1), shipped(), spread);
   REQUIRE(!found.feasible_before.front());
   CHECK_THAT(*found.token_before.front(), WithinAbs(std::log(1.1), 1e-9));
-  CHECK(found.posterior.shift[at(pass_time)] > 0.0);
+  CHECK(found.posterior.shift[at(step_time)] > 0.0);
 }
 
 TEST_CASE("service calibration: what one load cannot tell apart", "[calibrated]") {
   // One batch size: time of a sequence and of a pass act alike on the time per token.
-  pm::service_spread wide{
+  pm::service_residual_sigma wide{
       .of = {0.0, 5e-3, 500e-6, 0.0, 0.0, 0.0}, .token_noise = 0.01, .first_token_noise = 0.5};
   const pm::service_run run = run_of(shipped().engine, 1024, 512, 16);
   const auto found = pm::calibrate_service(std::vector{run, run, run}, shipped(), wide);
   REQUIRE(found.confused.size() == 1);
-  CHECK(found.confused.front() == std::pair{step_host, sequence_host});
+  CHECK(found.confused.front() == std::pair{step_cpu_time, sequence_cpu_time});
   const auto apart = pm::calibrate_service(runs_of(shipped().engine), shipped(), wide);
-  CHECK(apart.posterior.standard_error[at(sequence_host)] <
-        0.5 * found.posterior.standard_error[at(sequence_host)]);
+  CHECK(apart.posterior.standard_error[at(sequence_cpu_time)] <
+        0.5 * found.posterior.standard_error[at(sequence_cpu_time)]);
 }
 
 TEST_CASE("service calibration: limits and outliers", "[calibrated]") {
@@ -262,14 +262,14 @@ TEST_CASE("service calibration: limits and outliers", "[calibrated]") {
   std::vector<pm::service_run> runs = runs_of(shipped().engine);
   for (pm::service_run& r : runs) r.itl = 0.7 * *r.itl;
   const auto quick = pm::calibrate_service(runs, shipped(), spread);
-  CHECK(quick.posterior.engine.step_host.value() >= 0.0);
-  CHECK(quick.posterior.shift[at(pass_time)] < -0.1);
+  CHECK(quick.posterior.engine.step_cpu_time.value() >= 0.0);
+  CHECK(quick.posterior.shift[at(step_time)] < -0.1);
   // One bad run of twelve, three times as slow, moves the factor by less than its error.
   runs = runs_of(shipped().engine);
   runs[5].itl = 3.0 * *runs[5].itl;
   const auto odd = pm::calibrate_service(runs, shipped(), spread);
-  CHECK(std::abs(odd.posterior.shift[at(pass_time)]) <
-        1.5 * odd.posterior.standard_error[at(pass_time)]);
+  CHECK(std::abs(odd.posterior.shift[at(step_time)]) <
+        1.5 * odd.posterior.standard_error[at(step_time)]);
   CHECK(*odd.token_after[5] > 0.9);
 }
 
@@ -296,7 +296,7 @@ TEST_CASE("service calibration: runs that are none", "[calibrated]") {
   bad.itl = 0.0 * pm::second;
   CHECK(code_of({good, bad}) == pm::error_code::out_of_range);
   bad = good;
-  bad.running.served_by = pm::engine::trtllm;
+  bad.running.serving_engine = pm::engine::trtllm;
   CHECK(code_of({good, bad}) == pm::error_code::inconsistent);
   bad = good;
   bad.running.device = pm::catalog::h100_sxm;

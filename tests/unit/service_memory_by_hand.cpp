@@ -57,13 +57,13 @@ TEST_CASE("memory by hand: sequences grow into it with a deviation of their leng
 TEST_CASE("memory by hand: evicted sequences are computed again, or come back over a link") {
   for (const auto how : {pm::preemption::recompute, pm::preemption::swap}) {
     auto l = long_answers(500);
-    l.evicts = how;
+    l.preempts = how;
     const pm::service_terms none;
     prediction p(d, l, none, pass);
     const auto s = p.flow();
     // 4000 tokens of others' growth, for which each gives up its prompt and 400 of its answer.
     const double times = 4000 / 4400.0, fit = amid_answers();
-    CHECK(near(s.evictions, times));
+    CHECK(near(s.preemption_effect, times));
     CHECK(near(p.terms().room, fit, 1e-9));
     const bool anew = how == pm::preemption::recompute;
     // A prompt has 3000 tokens to compute, and again with 400: what is cached stays so.
@@ -76,8 +76,8 @@ TEST_CASE("memory by hand: evicted sequences are computed again, or come back ov
       prediction without(d, plain, none, pass);
       (void)without.flow();
       CHECK(p.passes().stall > without.passes().stall);
-      const auto again = pm::detail::prompt_passes_of(
-          d, l, p.terms().kind, std::fmax(1.0, p.passes().with_prompt.batch), p.passes().decode,
+      const auto again = pm::detail::prefill_steps_of(
+          d, l, p.terms().kind, std::fmax(1.0, p.passes().with_prefill.batch), p.passes().decode,
           [](const auto& i) { return pass(i).time; });
       CHECK(near(p.passes().stall.value(), again.stall.value() + times * moved, 1e-9));
     }
@@ -108,7 +108,7 @@ TEST_CASE("memory by hand: a prefix that the host has comes over its link first"
                      .input_cv = 0.5,
                      .prefix_hit = 0.75,
                      .first_tokens = 3,
-                     .held_iterations = 2,
+                     .batching_wait_iterations = 2,
                      .host = pm::host_cache{
                          .hit = 0.5, .per_device = 10.0 * pm::GB_per_s, .latency = 1.0 * pm::ms}};
   const double each = 1e-3 + 32 * 4096 * 2000.0 / 10e9;
@@ -158,7 +158,7 @@ TEST_CASE("memory by hand: a link for each group, and what is shared is not give
   CHECK(near(two.time_at(0.5), 20.0 * pm::ms));  // M/M/1
   auto l = long_answers(500);
   l.shared = {{1000, 1}};
-  CHECK(near(pm::detail::evictions_when_full(l), 4000 / (3000 + 400.0)));
+  CHECK(near(pm::detail::preemptions_when_full(l), 4000 / (3000 + 400.0)));
 }
 
 }  // namespace unit_service_memory_by_hand

@@ -58,7 +58,7 @@ TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
       return given({mixed ? 32.0 : 0.0, 1050.5, tokens, cached});
     };
     const auto p =
-        pm::detail::prompt_passes_of(of_groups(2, 3), load(250), kind, 32.0, ms(4), time_of);
+        pm::detail::prefill_steps_of(of_groups(2, 3), load(250), kind, 32.0, ms(4), time_of);
     CHECK(p.chunks == 3);
     CHECK(near(p.together, 6));                 // one for each stage of each group
     const double others = mixed ? 0.6 * 4 : 0;  // what the last chunk leaves of an iteration
@@ -68,15 +68,15 @@ TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
     CHECK(near(in_ms(p.packed), 2.4 / 6 * time(1500), 1e-9));
     CHECK(near(in_ms(p.next), 2.4 * (0.01 * 1250) / 5, 1e-9));
     CHECK(near(p.decodes + 1, mixed ? 1.4 : 1.0));
-    CHECK(near(p.with_prompt.prefill_past, cached));
+    CHECK(near(p.with_prefill.prefill_past, cached));
     // One at a time: what it takes but for the decoding beside it.
     const auto one =
-        pm::detail::prompt_passes_of(of_groups(1, 1), load(250), kind, 32.0, ms(4), time_of);
+        pm::detail::prefill_steps_of(of_groups(1, 1), load(250), kind, 32.0, ms(4), time_of);
     CHECK(one.together == 1);
     CHECK(near(in_ms(one.next), 2.4 * time(250) - (mixed ? 2.4 * 4 : 0), 1e-9));
     // A budget of two and a half prompts.
     const auto wide =
-        pm::detail::prompt_passes_of(of_groups(2, 3), load(1500), kind, 32.0, ms(4), time_of);
+        pm::detail::prefill_steps_of(of_groups(2, 3), load(1500), kind, 32.0, ms(4), time_of);
     CHECK(wide.chunks == 1);
     CHECK(near(wide.together, 2.5 * 6));
   }
@@ -85,16 +85,16 @@ TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
 TEST_CASE("passes by hand: what an engine's budget leaves beside decoding, and who keeps it full") {
   const auto d = of_groups(2, 2);
   auto l = load(300);
-  CHECK(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 100.0) == 300);
+  CHECK(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 100.0) == 300);
   // 100 gaps meet two prompts of 600 tokens: twelve in each, over two stages of two groups.
   CHECK(near(pm::detail::most_decoding(d, l, 100.0, 2.0), 4 * 300 / 12.0));
   l.chunk_tokens.reset();
-  const double all = pm::detail::tokens_of_pass(d);
-  CHECK(pm::detail::prompt_budget(d, l, scheduling::prefill_first, 100.0) == all);
-  CHECK(near(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 100.0), all - 25));
-  CHECK(near(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 4 * all), all / 16));
+  const double all = pm::detail::tokens_of_step(d);
+  CHECK(pm::detail::prefill_budget(d, l, scheduling::prefill_first, 100.0) == all);
+  CHECK(near(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 100.0), all - 25));
+  CHECK(near(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 4 * all), all / 16));
   // A sequence is not divided.
-  CHECK(pm::detail::prompt_budget(d, l, scheduling::mixed_chunks, 2.0) == all - 1);
+  CHECK(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 2.0) == all - 1);
   CHECK(near(pm::detail::most_decoding(d, l, 100.0, 2.0), 4 * all / 13));
   // Short prompts among long answers: a sixteenth of the budget is theirs in any case.
   CHECK(near(pm::detail::most_decoding(d, l, 1e4, 1.0), 4 * all / (16 * 0.06)));
@@ -186,7 +186,7 @@ struct two_pools {
                      .output_cv = 0.5};
   pm::service_terms engine = [] {
     pm::service_terms t;
-    t.request_host = ms(7);
+    t.request_cpu_time = ms(7);
     return t;
   }();
   // 32 layers x 4 KiB x 1000 tokens, over two devices.
@@ -298,7 +298,7 @@ TEST_CASE("pools by hand: arrivals wait for prompts before theirs and for a plac
   places.room = 18;
   places.output_cv = 0.5;
   const auto taken =
-      pm::detail::wait_for_place(places, arrivals, 3 * batch, most * pm::request_per_s);
+      pm::detail::admission_wait_time(places, arrivals, 3 * batch, most * pm::request_per_s);
   const double place = taken.share * in_ms(taken.each);
   CHECK(place > 1);
   CHECK(near(in_ms(s.wait), place + 55 + queue, 1e-6));  // two come with it: a slot each, or half

@@ -110,9 +110,9 @@ TEST_CASE("serving: no more are let in than the engine was started for, in each 
       .input_tokens = 4096, .output_tokens = 256, .arrivals = pm::closed_loop{32}};
   pm::service_load limited = whole;
   limited.batch_limit = 8;
-  const pm::datasheet silicon{};
+  const pm::datasheet calibration{};
   const auto started_for = [](pm::deployment d, double sequences, pm::engine e) {
-    d.served_by = e;
+    d.serving_engine = e;
     d.limits.sequences = sequences;
     d.activation_bytes = d.runtime_bytes = 2.0 * pm::GB;  // whatever it is started for
     return d;
@@ -122,10 +122,10 @@ TEST_CASE("serving: no more are let in than the engine was started for, in each 
     const bool limits = e != pm::engine::sglang;  // of graphs: larger batches run without
     const auto& as = limits ? limited : whole;
     CHECK(pm::serving_bound(eight, whole).e2e == pm::serving_bound(more, as).e2e);
-    CHECK(pm::serving(eight, whole, silicon).e2e == pm::serving(more, as, silicon).e2e);
+    CHECK(pm::serving(eight, whole, calibration).e2e == pm::serving(more, as, calibration).e2e);
     const pm::disaggregated narrow{.prefill = {eight}, .decode = {eight}, .link = {pm::GB_per_s}};
     const pm::disaggregated wide{.prefill = {more}, .decode = {more}, .link = {pm::GB_per_s}};
-    CHECK(pm::serving(narrow, whole, silicon).e2e == pm::serving(wide, as, silicon).e2e);
+    CHECK(pm::serving(narrow, whole, calibration).e2e == pm::serving(wide, as, calibration).e2e);
   }
   auto two = started_for(llama(1, 1, 2), 4, pm::engine::vllm);  // two groups of four
   CHECK(pm::serving_bound(two, whole).batch == 8);

@@ -110,7 +110,7 @@ TEST_CASE("models as people have them are read, and have their published size",
 TEST_CASE("models as people have them are answered by a pass, a capacity and a plan",
           "[models][shared]") {
   const std::filesystem::path folder = perfmodel_test::shared_folder("configs");
-  const auto silicon = pm::calibrated_for(pm::catalog::h200_sxm, pm::engine::vllm);
+  const auto calibration = pm::calibrated_for(pm::catalog::h200_sxm, pm::engine::vllm);
   for (const published_size& size : sizes) {
     INFO(size.file);
     const pm::model_config c = read(folder, size.file);
@@ -119,7 +119,7 @@ TEST_CASE("models as people have them are answered by a pass, a capacity and a p
     if (!layout_feasible(d.layout, sharded_dims_of(c.model))) d.layout.tensor = 4;
     const pm::iteration decode{.batch = 16, .context = 8000};
     const pm::iteration mixed{.batch = 16, .context = 8000, .prefill_tokens = 2048};
-    const pm::estimate bound = step_bound(d, decode), predicted = step(d, decode, silicon);
+    const pm::estimate bound = step_bound(d, decode), predicted = step(d, decode, calibration);
     CHECK(bound.time.value() > 1e-4);
     CHECK(predicted.time >= bound.time);
     CHECK(predicted.time.value() < 0.5);

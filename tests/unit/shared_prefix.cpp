@@ -27,7 +27,7 @@ namespace {
 /// Some 40,000 tokens beside the weights of 8B.
 pm::deployment small_cache(pm::engine e) {
   pm::deployment d = sim::services()[2].deployment;
-  d.served_by = e;
+  d.serving_engine = e;
   return d;
 }
 pm::service_load chat(double concurrency, double prefixes) {
@@ -56,11 +56,11 @@ sim::outcome simulated(const pm::deployment& d, int concurrency, int prefixes) {
   const sim::scheduler s{.token_budget = 2048,
                          .max_sequences = 100000,
                          .kv_blocks = static_cast<int>(pm::kv_capacity(d, 16.0).blocks),
-                         .reserve = pm::grows_into_memory(d.served_by)
+                         .reserve = pm::grows_into_memory(d.serving_engine)
                                         ? sim::reservation::grow
                                         : sim::reservation::whole_length,
                          .prefix_shared = prefixes > 0};
-  return sim::simulate(l, s, sim::predicted_pass(d, sim::measured_like));
+  return sim::simulate(l, s, sim::predicted_step(d, sim::measured_like));
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ TEST_CASE("shared prefix: capacity by hand") {
 
 TEST_CASE("shared prefix: a layer with a window shares what is in it") {
   const pm::deployment d{
-      .device = cat::h100_sxm, .model = cat::gpt_oss_20b, .served_by = pm::engine::vllm};
+      .device = cat::h100_sxm, .model = cat::gpt_oss_20b, .serving_engine = pm::engine::vllm};
   const auto on_device = [&](double tokens) {
     return pm::detail::sequence_on_device(d, tokens).value();
   };
@@ -126,7 +126,7 @@ TEST_CASE("shared prefix: in a bound, with drafts, in pools and in a plan") {
   pm::plan_request q{.accelerators = {d.device}, .model = d.model, .gpus = 1, .load = l};
   q.utilization = d.utilization;
   q.activation_bytes = q.runtime_bytes = 0.0 * pm::byte;
-  q.engines = {d.served_by};
+  q.engines = {d.serving_engine};
   q.precisions = {pm::common_precisions()[0]};
   const auto best = [&] { return pm::plan(q, sim::measured_like).frontier.at(0); };
   const double shared = best().output_rate.value();

@@ -20,7 +20,7 @@ using sim::record;
 namespace {
 
 /// An iteration takes 1 s, 0.1 s per prompt token, and `per_sequence` for each that decodes.
-sim::pass_time seconds_of(double per_sequence = 0) {
+sim::step_time seconds_of(double per_sequence = 0) {
   return sim::linear_pass(1.0, per_sequence, 0.1);
 }
 
@@ -257,7 +257,7 @@ TEST_CASE("simulator: Little's law, no gap lost, and the same again from the sam
 TEST_CASE("simulator: what an iteration is said to have, by hand") {
   // Budget 10. A 8, B 2 of 13 | A, B 9 | A, B 2 | A, B
   std::vector<sim::pass> passes;
-  const sim::pass_time note = [&](const sim::pass& p) {
+  const sim::step_time note = [&](const sim::pass& p) {
     passes.push_back(p);
     return 1.0;
   };
@@ -279,7 +279,7 @@ TEST_CASE("simulator: every token computed once, unless it was evicted") {
     for (const bool split : {true, false}) {
       double rows = 0;
       int most = 0, most_decoding = 0;
-      const sim::pass_time count = [&](const sim::pass& p) {
+      const sim::step_time count = [&](const sim::pass& p) {
         rows += p.decoding + p.prompt_tokens;
         most = std::max(most, p.prompt_tokens + (kind == sim::scheduling::mixed ? p.decoding : 0));
         most_decoding = std::max(most_decoding, p.decoding);

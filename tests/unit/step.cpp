@@ -178,7 +178,7 @@ TEST_CASE("step: ranks wait for each other twice a layer, whatever they exchange
 
 TEST_CASE("step: a host is waited for at each stage, other ranks at each collective") {
   struct waits : pm::derated {
-    constexpr pm::duration<> host_time(double sequences) const { return sequences * pm::ms; }
+    constexpr pm::duration<> cpu_time(double sequences) const { return sequences * pm::ms; }
     constexpr pm::duration<> rank_wait() const { return 5.0 * pm::us; }
   };
   // 8 of 16 sequences at each of 2 stages, and 160 all-reduces.

@@ -29,7 +29,7 @@ void fit_l2(const std::string& gpu, const std::vector<elementwise_row>& rows) {
   const auto device = pm::lift<point>(*rows.front().device);
   const auto predict = [&](const std::array<point, 1>& v, std::size_t i) {
     auto machine = pm::lift<point>(machine_of(rows[i]));
-    machine.streaming_l2_bandwidth = v[0] * pm::TB_per_s;
+    machine.elementwise_l2_bandwidth = v[0] * pm::TB_per_s;
     return rows[i].estimate(device, machine, pm::lift<point>(rows[i].kernels)).time.value();
   };
   const auto t = published::seconds_of(rows);

@@ -53,7 +53,7 @@ void report_requests(const std::vector<engine_row>& rows) {
 
 template <class Model>
 void report_passes(pm::engine by, const std::vector<engine_row>& rows,
-                   const pm::small_kernels& counted = {}) {
+                   const pm::elementwise_kernels& counted = {}) {
   const published::engine_prediction<Model> predict(rows, counted);
   const auto found = published::fit_engine<Model>(rows, counted);
   print_by("in sample", rows, found.residual);

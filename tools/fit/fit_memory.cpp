@@ -24,7 +24,7 @@ void fit_sampler(const std::vector<memory_row>& rows) {
     memory.logit_bytes = v[0] * pm::byte;
     const auto& w = rows[i].widths;
     return profiled_activations(pm::engine::vllm, memory, pm::lift<point>(rows[i].started),
-                                pm::basic_pass_widths<point>{w.hidden, w.widest, w.vocabulary})
+                                pm::basic_step_dimensions<point>{w.hidden, w.widest, w.vocabulary})
         .value();
   };
   const std::array<pm::fitted_parameter, 1> p{{{"logit_bytes [B]", 30.0, 4.0, 100.0}}};

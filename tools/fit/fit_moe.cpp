@@ -114,11 +114,11 @@ class widened_fit {
   void print() const {
     if (rows_.empty()) return;
     const auto predict = [this](const std::array<scalar, 3>& v, std::size_t i) {
-      auto silicon = silicon_;
-      silicon.widened_moe_kernels.matrix_ratio = v[0];
-      silicon.engine.step_host = v[1] * pm::us;
-      silicon.engine.sequence_host = v[2] * pm::us;
-      return serving(deployments_[i], pm::lift<scalar>(rows_[i].load), silicon).itl.value();
+      auto calibration = calibration_;
+      calibration.dequantised_moe_kernels.matrix_ratio = v[0];
+      calibration.engine.step_cpu_time = v[1] * pm::us;
+      calibration.engine.sequence_cpu_time = v[2] * pm::us;
+      return serving(deployments_[i], pm::lift<scalar>(rows_[i].load), calibration).itl.value();
     };
     const auto measured = published::seconds_of(rows_);
     const auto fit = pm::fit_log_ratios(parameters_, std::span<const double>(measured), predict);
@@ -144,7 +144,7 @@ class widened_fit {
        {"host, a step [us]", 500.0, 1.0, 5000.0},
        {"host, a sequence [us]", 5.0, 0.1, 100.0}}};
   const pm::accelerator& device_ = pm::catalog::h200_sxm;
-  pm::basic_calibrated<scalar> silicon_ =
+  pm::basic_calibrated<scalar> calibration_ =
       pm::lift<scalar>(pm::calibrated_for(device_, pm::engine::vllm));
   std::vector<published::service> rows_{};
   std::vector<pm::basic_deployment<scalar>> deployments_{};

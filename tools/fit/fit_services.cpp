@@ -17,10 +17,10 @@ namespace pm = perfmodel;
 using published::own_service;
 
 /// Where the search starts; so that no model is seen of which a score is stated.
-constexpr pm::service_spread first_guess{.of = {0.15, 1e-3, 20e-6, 0.3, 30e-3, 2.0},
-                                         .token_noise = 0.05,
-                                         .first_token_noise = 0.15,
-                                         .noise_runs = 4.0};
+constexpr pm::service_residual_sigma first_guess{.of = {0.15, 1e-3, 20e-6, 0.3, 30e-3, 2.0},
+                                                 .token_noise = 0.05,
+                                                 .first_token_noise = 0.15,
+                                                 .noise_runs = 4.0};
 
 /// Up to so many deviations, so that a few odd ones do not speak for all.
 double square(double x, double deviation, double most) {
@@ -64,13 +64,14 @@ double worth_of(const own_noises& token, const own_noises& first) {
 /// Expectation and maximisation: the mean square of each parameter over the services, given its
 /// spread, is its next spread; the prior of the noise is that which their own noises make most probable.
 /// Source: Dempster, Laird and Rubin 1977; Gelman et al. 2013, section 2.6.
-pm::service_spread next(const std::vector<own_service>& services, const pm::service_spread& from) {
+pm::service_residual_sigma next(const std::vector<own_service>& services,
+                                const pm::service_residual_sigma& from) {
   pm::service_numbers squares{};
   own_noises token, first;
   for (const own_service& s : services) {
     const pm::deployment& d = s.runs.front().running;
     const auto found =
-        pm::calibrate_service(s.runs, pm::calibrated_for(d.device, d.served_by), from);
+        pm::calibrate_service(s.runs, pm::calibrated_for(d.device, d.serving_engine), from);
     const pm::service_posterior& p = found.posterior;
     for (std::size_t j = 0; j < pm::service_parameters; ++j)
       squares[j] += square(p.shift[j], from.of[j], 4.0) + p.covariance[j][j];
@@ -78,7 +79,7 @@ pm::service_spread next(const std::vector<own_service>& services, const pm::serv
     token.add(p.token_noise, freedom);
     first.add(p.first_token_noise, freedom);
   }
-  pm::service_spread out = from;
+  pm::service_residual_sigma out = from;
   for (std::size_t j = 0; j < pm::service_parameters; ++j)
     out.of[j] = std::sqrt(squares[j] / static_cast<double>(services.size()));
   out.token_noise = token.scale();
@@ -87,13 +88,13 @@ pm::service_spread next(const std::vector<own_service>& services, const pm::serv
   return out;
 }
 
-pm::service_spread spread_of(const std::vector<own_service>& services, int rounds) {
-  pm::service_spread out = first_guess;
+pm::service_residual_sigma spread_of(const std::vector<own_service>& services, int rounds) {
+  pm::service_residual_sigma out = first_guess;
   for (int i = 0; i < rounds; ++i) out = next(services, out);
   return out;
 }
 
-void print(const char* what, const pm::service_spread& s) {
+void print(const char* what, const pm::service_residual_sigma& s) {
   std::printf("%-28s", what);
   for (std::size_t j = 0; j < pm::service_parameters; ++j)
     std::printf(" %s %.3g", name_of(static_cast<pm::service_parameter>(j)), s.of[j]);
@@ -143,7 +144,7 @@ int run(const std::string& folder, bool) {
     for (const own_service& s : services) {
       if (s.model != model) others.push_back(s);
     }
-    const pm::service_spread spread = spread_of(others, rounds);
+    const pm::service_residual_sigma spread = spread_of(others, rounds);
     print(("without " + model).c_str(), spread);
     for (const own_service& s : services) {
       if (s.model != model) continue;
@@ -151,7 +152,8 @@ int run(const std::string& folder, bool) {
         for (unsigned seed = 1; seed <= 3; ++seed) {
           const auto score = published::score_after(s, seen, seed, spread);
           after[seen].add(score);
-          if (seen == 5) by[model + ' ' + pm::name_of(s.runs.front().running.served_by)].add(score);
+          if (seen == 5)
+            by[model + ' ' + pm::name_of(s.runs.front().running.serving_engine)].add(score);
         }
       }
     }

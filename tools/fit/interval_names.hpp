@@ -10,7 +10,7 @@ namespace left_out {
 
 namespace pm = perfmodel;
 
-inline const char* name_of(pm::product_kind k) {
+inline const char* name_of(pm::gemm_kind k) {
   constexpr const char* names[] = {"sixteen_bit", "eight_bit", "eight_bit_blocks",
                                    "four_bit",    "integer",   "widened"};
   return names[static_cast<int>(k)];
@@ -41,7 +41,7 @@ inline double stated_width(const std::string& who) {
     }
     return 0.0;
   };
-  if (about == "gemm") return of(pm::profile_part::products, pm::product_kind{}, 6);
+  if (about == "gemm") return of(pm::profile_part::products, pm::gemm_kind{}, 6);
   if (about == "attention") return of(pm::profile_part::attention, pm::attention_kind{}, 4);
   if (about == "links") return of(pm::profile_part::links, pm::collective_kind{}, 2);
   return of(pm::profile_part::experts, pm::expert_kind{}, 4);

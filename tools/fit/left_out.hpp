@@ -49,7 +49,7 @@ inline void add_narrow_products(residuals& out, const std::string& engine,
         without_parts(published::of_narrow(engine), rows, predict, part);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       out["gemm " + rows[i].gpu + ' ' +
-          name_of(pm::product_kind_of(rows[i].workload.format, rows[i].workload.weights))]
+          name_of(pm::gemm_kind_of(rows[i].workload.format, rows[i].workload.weights))]
           .push_back(unseen[i]);
     }
   }
@@ -147,7 +147,7 @@ void add_amd_products(residuals& out, const std::vector<published::amd_gemm_row>
       [&](const published::amd_gemm_row& r) { return std::to_string(shapes.at(r.shape) % 5); });
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const pm::gemm& g = rows[i].workload;
-    out["gemm " + rows[i].gpu + ' ' + name_of(pm::product_kind_of(g.format, g.weights))].push_back(
+    out["gemm " + rows[i].gpu + ' ' + name_of(pm::gemm_kind_of(g.format, g.weights))].push_back(
         unseen[i]);
   }
 }

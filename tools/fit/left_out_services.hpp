@@ -27,7 +27,7 @@ struct scored {
   }
   /// The least width around the kernels with which it is inside.
   double needed() const {
-    const double of_kernels = pm::kernel_width_share * kernels, off = residual / pm::z90;
+    const double of_kernels = pm::kernel_sigma_share * kernels, off = residual / pm::z90;
     return std::sqrt(std::max(off * off - of_kernels * of_kernels, 0.0));
   }
 };
@@ -52,17 +52,17 @@ inline std::size_t services_of(const std::vector<scored>& rows) {
 }
 
 /// Scores a run, times to first token where nobody waits for a place and the service had been warm.
-inline void score(by_line& out, const engine_row& r, const pm::calibrated& silicon,
+inline void score(by_line& out, const engine_row& r, const pm::calibrated& calibration,
                   const std::string& kind, const std::string& left_out) {
-  const pm::serving_estimate s = serving(r.running, r.load, silicon);
-  const pm::service_widths& w = silicon.services;
-  const auto decode = pm::detail::times_of_decode(r.running, s, silicon);
-  const bool widened = pm::widens_experts(decode) && w.of_widened_experts > 0.0;
+  const pm::serving_estimate s = serving(r.running, r.load, calibration);
+  const pm::service_uncertainty& w = calibration.services;
+  const auto decode = pm::detail::times_of_decode(r.running, s, calibration);
+  const bool dequantised = pm::dequantises_experts(decode) && w.of_dequantised_experts > 0.0;
   const pm::parallel_layout& l = r.running.layout;
   const std::string service =
       common::cat(r.model, ' ', r.gpu, ' ', r.version, ' ', r.precision, ' ', l.tensor, ' ',
                   l.pipeline, ' ', l.expert, ' ', l.data);
-  const std::string by = pm::name_of(r.running.served_by);
+  const std::string by = pm::name_of(r.running.serving_engine);
   const auto add = [&](const std::string& of, const char* quantity, const scored& found) {
     const std::string line =
         common::cat(kind == "elsewhere" ? "any" : by, ' ', of, ' ', left_out, ' ', quantity);
@@ -70,12 +70,13 @@ inline void score(by_line& out, const engine_row& r, const pm::calibrated& silic
     out[common::cat(by, ' ', of, ' ', left_out, ' ', quantity, ' ', r.model, ' ', r.gpu)].push_back(
         found);
   };
-  const double more = widened ? w.of_widened_experts : 0.0;
-  add(widened ? "widened" : kind, "token",
-      {service, std::log(r.seconds / s.itl.value()), evidence_of(silicon, decode).log_sigma(),
+  const double more = dequantised ? w.of_dequantised_experts : 0.0;
+  add(dequantised ? "widened" : kind, "token",
+      {service, std::log(r.seconds / s.itl.value()), evidence_of(calibration, decode).log_sigma(),
        std::sqrt(w.token * w.token + more * more)});
   if (r.started_cold || s.capacity < r.load.concurrency()) return;
-  const double prompts = pm::detail::evidence_of_prompt(r.running, r.load, s, silicon).log_sigma();
+  const double prompts =
+      pm::detail::evidence_of_prompt(r.running, r.load, s, calibration).log_sigma();
   add(kind, "first", {service, std::log(r.first / s.ttft.value()), prompts, w.first_token});
 }
 
@@ -98,9 +99,9 @@ template <class Model, class Requests>
 void add_engine(by_line& out, const std::string& folder, pm::engine by) {
   const std::vector<engine_row> rows = published::engine_rows(folder, by);
   const auto add = [&](const engine_row& r, const pm::engine_profile* e, const char* left_out) {
-    pm::calibrated silicon = pm::calibrated_for(r.running.device, by);
-    if (e != nullptr) silicon.engine = *e;
-    score(out, r, silicon, "fitted", left_out);
+    pm::calibrated calibration = pm::calibrated_for(r.running.device, by);
+    if (e != nullptr) calibration.engine = *e;
+    score(out, r, calibration, "fitted", left_out);
   };
   for (const engine_row& r : rows) add(r, nullptr, "nothing");
   const auto without = [&](const char* what,
@@ -126,7 +127,7 @@ inline void add_elsewhere(by_line& out, const std::string& folder) {
       folder,
       [](const published::service&, const pm::accelerator& a) { return !published::on_nvidia(a); });
   for (const engine_row& r : rows) {
-    score(out, r, pm::calibrated_for(r.running.device, r.running.served_by), "elsewhere",
+    score(out, r, pm::calibrated_for(r.running.device, r.running.serving_engine), "elsewhere",
           "nothing");
   }
 }
@@ -136,25 +137,26 @@ inline void add_pools(by_line& out, const std::string& folder) {
   for (const published::disaggregated_service& s : published::disaggregated_services(folder)) {
     const pm::deployment &prefill = s.running.prefill.deployment,
                          &decode = s.running.decode.deployment;
-    const pm::calibrated silicon = pm::calibrated_for(decode.device, decode.served_by);
-    const auto e = serving(s.running, s.load, silicon);
-    const pm::service_widths w = in_pools(silicon.services);
+    const pm::calibrated calibration = pm::calibrated_for(decode.device, decode.serving_engine);
+    const auto e = serving(s.running, s.load, calibration);
+    const pm::service_uncertainty w = in_pools(calibration.services);
     const std::string service = common::cat(
         s.model, ' ', s.precision, ' ', prefill.layout.ranks(), ' ', s.running.prefill.replicas,
         ' ', decode.layout.ranks(), ' ', decode.layout.data, ' ', s.running.decode.replicas);
     const auto add = [&](const char* quantity, const scored& found) {
       const std::string line = common::cat("any pools nothing ", quantity);
       out[line].push_back(found);
-      out[common::cat(pm::name_of(decode.served_by), " pools nothing ", quantity, ' ',
+      out[common::cat(pm::name_of(decode.serving_engine), " pools nothing ", quantity, ' ',
                       decode.model.name.view(), ' ', s.precision)]
           .push_back(found);
     };
-    add("token", {service, std::log(s.seconds / e.itl.value()),
-                  evidence_of(silicon, pm::detail::times_of_decode(decode, e, silicon)).log_sigma(),
-                  w.token});
-    add("first",
-        {service, std::log(s.first / e.ttft.value()),
-         pm::detail::evidence_of_prompt(prefill, s.load, e, silicon).log_sigma(), w.first_token});
+    add("token",
+        {service, std::log(s.seconds / e.itl.value()),
+         evidence_of(calibration, pm::detail::times_of_decode(decode, e, calibration)).log_sigma(),
+         w.token});
+    add("first", {service, std::log(s.first / e.ttft.value()),
+                  pm::detail::evidence_of_prompt(prefill, s.load, e, calibration).log_sigma(),
+                  w.first_token});
   }
 }
 

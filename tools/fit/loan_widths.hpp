@@ -17,16 +17,16 @@ struct named_kind {
   std::size_t kind;
 };
 inline constexpr named_kind products[] = {
-    {"products bfloat16", static_cast<std::size_t>(pm::product_kind::sixteen_bit)},
-    {"products fp8", static_cast<std::size_t>(pm::product_kind::eight_bit)},
-    {"products fp8_block", static_cast<std::size_t>(pm::product_kind::eight_bit_blocks)},
-    {"products nvfp4", static_cast<std::size_t>(pm::product_kind::four_bit)},
-    {"products sq", static_cast<std::size_t>(pm::product_kind::integer)}};
+    {"products bfloat16", static_cast<std::size_t>(pm::gemm_kind::sixteen_bit)},
+    {"products fp8", static_cast<std::size_t>(pm::gemm_kind::eight_bit)},
+    {"products fp8_block", static_cast<std::size_t>(pm::gemm_kind::eight_bit_blocks)},
+    {"products nvfp4", static_cast<std::size_t>(pm::gemm_kind::four_bit)},
+    {"products sq", static_cast<std::size_t>(pm::gemm_kind::integer)}};
 inline constexpr named_kind attention[] = {
     {"decode bf16", static_cast<std::size_t>(pm::attention_kind::decode)},
-    {"decode fp8", static_cast<std::size_t>(pm::attention_kind::narrow_decode)},
+    {"decode fp8", static_cast<std::size_t>(pm::attention_kind::low_precision_decode)},
     {"prefill bf16", static_cast<std::size_t>(pm::attention_kind::prefill)},
-    {"prefill fp8", static_cast<std::size_t>(pm::attention_kind::narrow_prefill)}};
+    {"prefill fp8", static_cast<std::size_t>(pm::attention_kind::low_precision_prefill)}};
 inline constexpr named_kind experts[] = {
     {"experts bf16", static_cast<std::size_t>(pm::expert_kind::as_stored)},
     {"experts fp8", static_cast<std::size_t>(pm::expert_kind::narrow)},

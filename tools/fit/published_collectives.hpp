@@ -137,7 +137,7 @@ inline collective_prediction predicted(const collective_row& row) {
   out.bound = pm::collective_time(a.fabric, least).time.value();
   const auto kind = row.nccl() ? pm::collective_kind::library : pm::collective_kind::own_kernels;
   const double width =
-      std::exp(pm::z90 * pm::catalog::link_widths_of(a)[static_cast<std::size_t>(kind)]);
+      std::exp(pm::z90 * pm::catalog::link_log_sigmas_of(a)[static_cast<std::size_t>(kind)]);
   out.low = out.predicted / width;
   out.high = out.predicted * width;
   out.algorithm = pm::name_of(e.algorithm);

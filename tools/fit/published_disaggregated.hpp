@@ -47,7 +47,7 @@ inline pm::replica_pool pool_of(const common::table_row& c, const std::string& s
   } else {
     d.weights = pm::weight_storage(pm::catalog::fp8_blocks);
   }
-  d.served_by = sglang ? pm::engine::sglang : pm::engine::trtllm;
+  d.serving_engine = sglang ? pm::engine::sglang : pm::engine::trtllm;
   return {d, double(workers)};
 }
 

@@ -105,7 +105,7 @@ inline std::vector<elementwise_row> layer_operators(const std::string& folder) {
 }
 
 /// gpubench_small_kernels: one kernel that reads and writes doubles, launched again and again.
-inline std::vector<elementwise_row> small_kernels(const std::string& folder) {
+inline std::vector<elementwise_row> elementwise_kernels(const std::string& folder) {
   std::vector<elementwise_row> rows;
   for (const auto& c : rows_of(folder, "gpubench_small_kernels.csv")) {
     elementwise_row r;
@@ -155,7 +155,7 @@ inline std::vector<elementwise_row> framework_operators(const std::string& folde
 
 inline std::vector<elementwise_row> elementwise_rows(const std::string& folder) {
   std::vector<elementwise_row> rows = layer_operators(folder);
-  for (auto& r : small_kernels(folder)) rows.push_back(std::move(r));
+  for (auto& r : elementwise_kernels(folder)) rows.push_back(std::move(r));
   for (auto& r : framework_operators(folder)) rows.push_back(std::move(r));
   return rows;
 }

@@ -82,8 +82,8 @@ inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine
 enum class engine_number {
   tensor_scale_share,
   quantise_share,
-  step_host,
-  sequence_host,
+  step_cpu_time,
+  sequence_cpu_time,
   rank_wait
 };
 
@@ -101,8 +101,8 @@ constexpr void set(pm::basic_engine_profile<T>& e, engine_number n, const T& val
   switch (n) {
     case engine_number::tensor_scale_share: e.tensor_scale_share = value; break;
     case engine_number::quantise_share: e.quantise_share = value; break;
-    case engine_number::step_host: e.step_host = value * pm::us; break;
-    case engine_number::sequence_host: e.sequence_host = value * pm::us; break;
+    case engine_number::step_cpu_time: e.step_cpu_time = value * pm::us; break;
+    case engine_number::sequence_cpu_time: e.sequence_cpu_time = value * pm::us; break;
     case engine_number::rank_wait: e.rank_wait = value * pm::us; break;
   }
 }
@@ -125,8 +125,8 @@ struct engine_model {
   static double measured(const engine_row& r) { return r.seconds; }
 };
 using enum engine_number;
-using vllm_model = engine_model<step_host>;
-using sglang_model = engine_model<step_host, sequence_host>;
+using vllm_model = engine_model<step_cpu_time>;
+using sglang_model = engine_model<step_cpu_time, sequence_cpu_time>;
 using trtllm_model = engine_model<tensor_scale_share, quantise_share, rank_wait>;
 
 /// What a model answers of rows, with given numbers.
@@ -136,26 +136,26 @@ class engine_prediction {
   using point = pm::dual<Model::count>;
 
   explicit engine_prediction(const std::vector<engine_row>& rows,
-                             const pm::small_kernels& counted = {}) {
+                             const pm::elementwise_kernels& counted = {}) {
     for (const engine_row& r : rows) {
-      auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
-      if (counted.any()) silicon.small_kernels = counted;
+      auto calibration = pm::calibrated_for(r.running.device, r.running.serving_engine);
+      if (counted.any()) calibration.elementwise_kernels = counted;
       rows_.push_back({pm::lift<point>(r.running), pm::lift<point>(r.load),
-                       pm::lift<point>(silicon), r.median});
+                       pm::lift<point>(calibration), r.median});
     }
   }
   point operator()(const std::array<point, Model::count>& v, std::size_t i) const {
     const lifted& r = rows_[i];
-    auto silicon = r.silicon;
-    Model::put(silicon.engine, v);
-    return Model::answer(serving(r.running, r.load, silicon), r.median);
+    auto calibration = r.calibration;
+    Model::put(calibration.engine, v);
+    return Model::answer(serving(r.running, r.load, calibration), r.median);
   }
 
  private:
   struct lifted {
     pm::basic_deployment<point> running;
     pm::basic_service_load<point> load;
-    pm::basic_calibrated<point> silicon;
+    pm::basic_calibrated<point> calibration;
     bool median;
   };
   std::vector<lifted> rows_;
@@ -179,7 +179,7 @@ struct request_numbers {
 
   template <pm::Scalar T>
   static constexpr void put(pm::basic_engine_profile<T>& e, const std::array<T, count>& v) {
-    e.request_host = v[0] * pm::ms;
+    e.request_cpu_time = v[0] * pm::ms;
     e.request_iterations = v[1];
     e.prompt_time = v[2];
     if constexpr (count > 3) e.run_start = v[3] * pm::ms;
@@ -199,10 +199,10 @@ using starting_request_model = request_numbers<4>;
 inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& rows) {
   std::vector<engine_row> out;
   for (const engine_row& r : rows) {
-    if (r.running.served_by == pm::engine::sglang && r.model.starts_with("Qwen3.5")) continue;
+    if (r.running.serving_engine == pm::engine::sglang && r.model.starts_with("Qwen3.5")) continue;
     if (r.started_cold) continue;
-    const auto silicon = pm::calibrated_for(r.running.device, r.running.served_by);
-    if (serving(r.running, r.load, silicon).capacity < r.load.concurrency()) continue;
+    const auto calibration = pm::calibrated_for(r.running.device, r.running.serving_engine);
+    if (serving(r.running, r.load, calibration).capacity < r.load.concurrency()) continue;
     out.push_back(r);
     if (!(r.first_p50 > 0.0)) continue;
     out.push_back(r);
@@ -214,7 +214,8 @@ inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& r
 /// Fitted to rows of an engine. A part of them may leave open what all tell: that is not refused where `all` is not set.
 template <class Model>
 pm::fit_result<Model::count> fit_engine(const std::vector<engine_row>& rows,
-                                        const pm::small_kernels& counted = {}, bool all = true) {
+                                        const pm::elementwise_kernels& counted = {},
+                                        bool all = true) {
   pm::fit_options options;
   options.refuse = all;
   options.largest_error = std::numeric_limits<double>::infinity();

@@ -99,7 +99,7 @@ pm::basic_engine_profile<T> narrow_engine(std::string_view engine,
                                 .quantise_floor = v[0] * pm::us,
                                 .quantise_bytes = v[1],
                                 .block_scale_share = v[2],
-                                .narrow_step = v[3] * pm::ns,
+                                .low_precision_step = v[3] * pm::ns,
                                 .untuned_four_bit_step = v[4] * pm::ns};
   if (narrows_by_rows(engine)) {
     e.quantise_row_cycles = v[5];
@@ -137,7 +137,8 @@ inline std::vector<gemm_row> weight_only(const std::vector<gemm_row>& all) {
 template <class T>
 T widened_time(const gemm_row& r, const pm::basic_accelerator<T>& device,
                const pm::basic_machine_parameters<T>& machine, const std::array<T, 2>& v) {
-  const pm::basic_engine_profile<T> e{.widening_floor = v[0] * pm::us, .widening_cycles = v[1]};
+  const pm::basic_engine_profile<T> e{.dequantisation_floor = v[0] * pm::us,
+                                      .dequantisation_cycles = v[1]};
   return pm::calibrated_estimate(device, pm::lift<T>(r.workload), {machine, e},
                                  pm::replaying(T(r.copies)))
       .time.value();

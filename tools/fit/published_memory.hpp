@@ -13,7 +13,7 @@ struct memory_row {
   std::string model{};
   std::string gpu{};
   std::string version{};  ///< of the engine: "0.7", "0.6."
-  pm::pass_widths widths{};
+  pm::step_dimensions widths{};
   pm::engine_limits started{};  ///< as the log says, or the defaults of that version
   double seconds = 0;           ///< what the fit compares, here activations in bytes
   double total = 0, utilization = 0, weights = 0, runtime = 0, activations = 0, cache = 0;

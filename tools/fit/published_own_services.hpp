@@ -59,20 +59,20 @@ struct own_score {
 
 /// After so many runs, drawn by a seed; with none, of the shipped profile.
 inline own_score score_after(const own_service& s, std::size_t seen, unsigned seed,
-                             const pm::service_spread& spread) {
+                             const pm::service_residual_sigma& spread) {
   const std::vector<pm::service_run> runs = shuffled(s.runs, seed);
   const pm::deployment& d = runs.front().running;
-  pm::calibrated silicon = pm::calibrated_for(d.device, d.served_by);
+  pm::calibrated calibration = pm::calibrated_for(d.device, d.serving_engine);
   const std::span<const pm::service_run> all(runs);
   own_score out;
   if (seen > 0) {
-    const auto found = pm::calibrate_service(all.first(seen), silicon, spread);
-    silicon.engine = found.posterior.engine;
+    const auto found = pm::calibrate_service(all.first(seen), calibration, spread);
+    calibration.engine = found.posterior.engine;
     out.token_sigma = found.posterior.token_log_sigma;
     out.first_sigma = found.posterior.first_token_log_sigma;
   }
   for (const pm::service_run& r : all.subspan(seen)) {
-    const pm::serving_estimate e = serving(r.running, r.load, silicon);
+    const pm::serving_estimate e = serving(r.running, r.load, calibration);
     out.token.push_back(std::log(*r.itl / e.itl));
     out.first.push_back(std::log(*r.ttft / e.ttft));
   }

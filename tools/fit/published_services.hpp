@@ -77,7 +77,7 @@ inline pm::deployment deployment_of(const service& s, const published_model& m,
                                     const pm::accelerator& a) {
   const checkpoint stored = checkpoint_of(s, m, a);
   pm::deployment d{.device = a, .model = m.is, .layout = s.layout, .weights = stored.weights};
-  d.served_by = pm::find_engine(s.engine).value_or(pm::engine::none);
+  d.serving_engine = pm::find_engine(s.engine).value_or(pm::engine::none);
   d.kv = stored.kv;
   return d;
 }
@@ -103,7 +103,7 @@ inline pm::service_load load_of(const common::table_row& c, bool inferencex) {
 /// Source: SemiAnalysisAI/InferenceX, benchmarks/; sgl-project/sglang, scheduler_output_processor_mixin.py.
 inline void run_sglang_as_inferencex(service& s) {
   if (model_of(s.model) != model_of("DeepSeek-R1") || !s.gpu.starts_with("b200")) return;
-  s.load.held_iterations = s.load.concurrency() < 16.0 ? 5.0 : 15.0;
+  s.load.batching_wait_iterations = s.load.concurrency() < 16.0 ? 5.0 : 15.0;
 }
 
 /// TensorRT-LLM: iterations that a prompt waits for others. Llama on fewer than 8 GPUs, 1,024 tokens in and
@@ -119,11 +119,11 @@ inline void run_trtllm_as_inferencex(service& s) {
   const double c = s.load.concurrency();
   const bool deepseek = model_of(s.model) == model_of("DeepSeek-R1");
   if (s.model.starts_with("Llama")) {
-    if (short_ones && s.layout.ranks() < 8) s.load.held_iterations = 20.0;
+    if (short_ones && s.layout.ranks() < 8) s.load.batching_wait_iterations = 20.0;
   } else if (b200 && s.layout.data > 1) {
-    s.load.held_iterations = deepseek ? 30.0 : 25.0;
+    s.load.batching_wait_iterations = deepseek ? 30.0 : 25.0;
   } else if (b200 && deepseek && s.precision == "fp8" && short_ones && c >= 64.0 && c < 256.0) {
-    s.load.held_iterations = 20.0;
+    s.load.batching_wait_iterations = 20.0;
   }
 }
 

@@ -129,16 +129,16 @@ inline std::vector<workstation_row> workstation_rows(const std::string& folder) 
 /// The latency of one small kernel of a pass, as a pass counts it: a norm with a residual is two of them.
 struct small_kernel_row {
   std::string model, layer;
-  pm::small_kernel kind{};
+  pm::elementwise_kernel kind{};
   std::variant<pm::elementwise, pm::norm> workload;
   std::optional<pm::norm> beside{};
   double seconds = 0.0;
 
   template <class T>
   T predicted(const pm::basic_accelerator<T>& a, const pm::basic_machine_parameters<T>& m,
-              const pm::basic_small_kernels<T>& s) const {
+              const pm::basic_elementwise_kernels<T>& s) const {
     const auto of = [&](const auto& w) {
-      return pm::small_kernel_time(a, kind, pm::lift<T>(w), m, s).value();
+      return pm::elementwise_kernel_time(a, kind, pm::lift<T>(w), m, s).value();
     };
     T time = std::visit(of, workload);
     if (beside) {
@@ -163,20 +163,20 @@ inline std::vector<small_kernel_row> small_kernel_rows(const std::string& folder
     r.layer = c.text("layer");
     r.seconds = c.seconds();
     if (r.layer == "final_layernorm") {
-      r.kind = pm::small_kernel::residual;
+      r.kind = pm::elementwise_kernel::residual;
       r.workload = pm::elementwise{.elements = tokens * m.hidden};
       r.beside = pm::norm{.rows = tokens, .width = m.hidden};
     } else if (r.layer == "rotary_emb") {
-      r.kind = pm::small_kernel::rotary;
+      r.kind = pm::elementwise_kernel::rotary;
       r.workload = pm::elementwise{.elements = tokens * heads * m.head_dim / tp};
     } else if (r.layer == "qk_norm") {
-      r.kind = pm::small_kernel::head_norm;
+      r.kind = pm::elementwise_kernel::head_norm;
       r.workload = pm::norm{.rows = tokens * heads, .width = m.head_dim};
     } else if (r.layer == "act_fn") {
-      r.kind = pm::small_kernel::activation;
+      r.kind = pm::elementwise_kernel::activation;
       r.workload = pm::elementwise{.elements = tokens * m.intermediate / tp, .inputs = 2.0};
     } else if (r.layer == "sampler") {
-      r.kind = pm::small_kernel::sampler;
+      r.kind = pm::elementwise_kernel::sampler;
       r.workload = pm::elementwise{
           .elements = tokens * m.vocabulary, .outputs = 0.0, .format = pm::number_format::fp32};
     } else {

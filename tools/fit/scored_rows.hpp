@@ -157,7 +157,7 @@ inline void add_elementwise(std::vector<scored_row>& out,
     s.shape += detail::shape_of(d.dram.total().value());
     detail::set_predictions(s, *r.device, d, r.estimate(*r.device, profile.value, r.kernels));
     s.measured = r.seconds;
-    s.log_sigma = pm::streaming_log_sigma;
+    s.log_sigma = pm::elementwise_log_sigma;
     s.l2_warm = r.may_be_warm();
     s.fitted = r.fitted();
     out.push_back(std::move(s));

@@ -127,10 +127,11 @@ std::string judge(answered_claim& c, const unit_size& u, const std::string& unit
 void add_slips(json& out, answered_claim& c, const earlier_claims* before,
                const given_profile* profile) {
   constexpr std::size_t most = 4;
-  std::vector<std::string> slips = slips_of(c, before, profile);
-  if (slips.size() > most) slips.resize(most);
-  if (!slips.empty()) out["slip"] = slips.front();
-  if (slips.size() > 1) out["or_slips"] = json(std::vector(slips.begin() + 1, slips.end()));
+  std::vector<std::string> misprints = slips_of(c, before, profile);
+  if (misprints.size() > most) misprints.resize(most);
+  if (!misprints.empty()) out["slip"] = misprints.front();
+  if (misprints.size() > 1)
+    out["or_slips"] = json(std::vector(misprints.begin() + 1, misprints.end()));
   if (!c.law.feasible) return;
   c.needed = needed_of(c, profile);
   if (!c.needed.empty()) out["would_take"] = c.needed;

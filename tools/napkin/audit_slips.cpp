@@ -73,7 +73,7 @@ const std::vector<machine_figure>& machine_figures() {
   return all;
 }
 /// Those of other machines of its maker, where a number is that of one.
-void add_machines(pm::slip_input& i, const pm::unit_exponents& unit) {
+void add_machines(pm::misprint_input& i, const pm::unit_exponents& unit) {
   constexpr double same = 0.01;
   std::vector<const machine_figure*> own;
   for (const machine_figure& f : machine_figures()) {
@@ -86,7 +86,7 @@ void add_machines(pm::slip_input& i, const pm::unit_exponents& unit) {
   }
 }
 /// Those of models of nearly the size, the nearest first.
-void add_models(pm::slip_input& i) {
+void add_models(pm::misprint_input& i) {
   constexpr double much = 1.3;
   for (const auto& m : pm::catalog::models) {
     const double ratio = m.published_parameters / *i.number;
@@ -98,17 +98,17 @@ void add_models(pm::slip_input& i) {
 // --- the inputs of a question -----------------------------------------------------------------------
 
 /// Machines that a number may be of.
-void add_machines_of_its_maker(pm::slip_input& i) {
+void add_machines_of_its_maker(pm::misprint_input& i) {
   const auto own = named_accelerator(i.word);
   for (const auto& a : pm::catalog::accelerators) {
     if (a.spec->vendor.view() == own->vendor.view()) i.words.emplace_back(a.key);
   }
 }
-void add_inputs(std::vector<pm::slip_input>& all, const query& asked, const json& question,
+void add_inputs(std::vector<pm::misprint_input>& all, const query& asked, const json& question,
                 const std::string& prefix) {
   for (const key& k : asked.keys) {
     const auto given = question.find(k.name);
-    pm::slip_input i;
+    pm::misprint_input i;
     i.name = prefix + k.name;
     i.optional = !k.required;
     i.whole = k.range.whole;
@@ -133,17 +133,17 @@ void add_inputs(std::vector<pm::slip_input>& all, const query& asked, const json
     all.push_back(std::move(i));
   }
 }
-pm::slip_input word_input(const char* name, std::string word, std::vector<std::string> words) {
-  pm::slip_input i;
+pm::misprint_input word_input(const char* name, std::string word, std::vector<std::string> words) {
+  pm::misprint_input i;
   i.name = name;
   i.word = std::move(word);
   i.words = std::move(words);
   return i;
 }
 /// Those of the question, of what it is divided by and less, and what of the claim can be left out.
-std::vector<pm::slip_input> inputs_of(const answered_claim& c, const given_profile* profile) {
+std::vector<pm::misprint_input> inputs_of(const answered_claim& c, const given_profile* profile) {
   const query& asked = quantity_of(c.claim);
-  std::vector<pm::slip_input> all;
+  std::vector<pm::misprint_input> all;
   add_inputs(all, asked, c.question, "");
   for (const char* other : others_of_a_claim) {
     const auto at = c.claim.find(other);
@@ -153,7 +153,7 @@ std::vector<pm::slip_input> inputs_of(const answered_claim& c, const given_profi
     const std::size_t before = all.size();
     add_inputs(all, below, question, cat(other, "."));
     if (&below != &asked) continue;  // what both have alike is mistaken in both, see put_below
-    const auto alike = [&](const pm::slip_input& i) {
+    const auto alike = [&](const pm::misprint_input& i) {
       const std::string name = i.name.substr(i.name.find('.') + 1);
       const auto a = c.question.find(name), b = question.find(name);
       return a == c.question.end() ? b == question.end() : b != question.end() && *a == *b;
@@ -179,11 +179,11 @@ class claim_asked_again {
   claim_asked_again(const answered_claim& c, const given_profile* profile)
       : of_(c), profile_(profile) {}
 
-  std::optional<double> operator()(std::span<const pm::slip_question> changes) const {
+  std::optional<double> operator()(std::span<const pm::misprint_question> changes) const {
     json q = of_.question, asked_for = of_.claim;
     double width = 1.0;
     try {
-      for (const pm::slip_question& changed : changes) {
+      for (const pm::misprint_question& changed : changes) {
         if (changed.by_width) width = wider(q, *changed.word);
         change(q, asked_for, changed);
       }
@@ -205,7 +205,7 @@ class claim_asked_again {
     const auto other = find_format(word);
     return own && other ? bits_of(*other) / bits_of(*own) : 1.0;
   }
-  static void change(json& q, json& asked_for, const pm::slip_question& changed) {
+  static void change(json& q, json& asked_for, const pm::misprint_question& changed) {
     std::string name(changed.input);
     json* in = name == "key" || name == "minus" ? &asked_for : &q;
     for (const char* other : others_of_a_claim) {
@@ -243,12 +243,13 @@ class claim_asked_again {
   const given_profile* profile_;
 };
 
-std::string words_of(const pm::slip& kind, const std::string& input, const std::string& instead) {
-  if (kind.place == pm::slip_place::part || input.empty()) return kind.name;
-  if (kind.change == pm::slip_change::left_out) return cat(input, " left out");
+std::string words_of(const pm::misprint& kind, const std::string& input,
+                     const std::string& instead) {
+  if (kind.place == pm::misprint_place::part || input.empty()) return kind.name;
+  if (kind.change == pm::misprint_change::left_out) return cat(input, " left out");
   return cat(kind.name, " (", input, instead.empty() ? "" : " ", instead, ")");
 }
-std::string words_of(const pm::found_slip& s) {
+std::string words_of(const pm::found_misprint& s) {
   std::string text = words_of(*s.kind, s.input, s.instead);
   if (s.second != nullptr)
     text += cat(", and ", words_of(*s.second, s.second_input, s.second_instead));
@@ -403,12 +404,12 @@ std::vector<std::string> slips_of(const answered_claim& c, const earlier_claims*
     if (!s.empty()) all.push_back(std::move(s));
   };
   const earlier_claims none;
-  const bool tells = pm::tells_a_slip(c.said);
+  const bool tells = pm::tells_a_misprint(c.said);
   const carried on(c, before != nullptr && tells ? *before : none, profile);
   add(on.followed());
   add(on.of_other_conditions(true));
-  for (const auto& s : pm::slips_behind(c.said, c.law.value, c.law.unit, inputs_of(c, profile),
-                                        claim_asked_again(c, profile)))
+  for (const auto& s : pm::misprints_behind(c.said, c.law.value, c.law.unit, inputs_of(c, profile),
+                                            claim_asked_again(c, profile)))
     add(words_of(s));
   add(on.of_other_conditions(false));
   return all;
@@ -417,7 +418,7 @@ std::vector<std::string> slips_of(const answered_claim& c, const earlier_claims*
 json needed_of(const answered_claim& c, const given_profile* profile) {
   constexpr std::size_t most = 3;
   json out = json::array();
-  std::vector<pm::slip_input> inputs;
+  std::vector<pm::misprint_input> inputs;
   add_inputs(inputs, quantity_of(c.claim), c.question, "");
   const double value = c.law.value < c.said.low ? c.said.low : c.said.high;
   for (const auto& n : pm::needed_inputs(value, inputs, claim_asked_again(c, profile))) {

@@ -29,7 +29,7 @@ void check_same(const std::vector<read_run>& runs) {
     };
     if (!(d.device.name == first.device.name)) other("the accelerator");
     if (!(d.model.name == first.model.name)) other("the model");
-    if (d.served_by != first.served_by) other("the engine");
+    if (d.serving_engine != first.serving_engine) other("the engine");
     const pm::parallel_layout &a = d.layout, &b = first.layout;
     const bool same = a.tensor == b.tensor && a.pipeline == b.pipeline && a.expert == b.expert &&
                       a.data == b.data;
@@ -123,10 +123,11 @@ std::string calibrate_runs(const calibrate_request& r) {
 
   const pm::deployment& d = runs.front().running;
   const calibration c =
-      calibration_of(d.device, profile_part::all, pm::name_of(d.served_by), nullptr);
-  const auto found = pm::calibrate_service(runs, c.silicon, pm::catalog::spread_between_services);
+      calibration_of(d.device, profile_part::all, pm::name_of(d.serving_engine), nullptr);
+  const auto found =
+      pm::calibrate_service(runs, c.calibration, pm::catalog::spread_between_services);
   own_service own{.model = d.model.name.c_str(),
-                  .by = d.served_by,
+                  .by = d.serving_engine,
                   .tensor = d.layout.tensor,
                   .pipeline = d.layout.pipeline,
                   .expert = d.layout.expert,
@@ -139,15 +140,15 @@ std::string calibrate_runs(const calibrate_request& r) {
           first.substr(first.find_last_of('/') + 1), r.runs.size() > 1 ? " and others" : "");
   const json content =
       service_profile_json(own, is_file(r.accelerator) ? r.accelerator : d.device.name.c_str(),
-                           source, c.silicon.engine, found);
+                           source, c.calibration.engine, found);
   if (!r.out.empty()) {
     write_text_file("out", r.out,
                     content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
   }
   if (r.as_json) return write_json(content) + "\n";
   std::string s = cat(d.model.name.view(), " on ", d.device.name.view(), " by ",
-                      pm::name_of(d.served_by), ": ", source, "\n");
-  s += parameters_text(c.silicon.engine, found) + open_text(found);
+                      pm::name_of(d.serving_engine), ": ", source, "\n");
+  s += parameters_text(c.calibration.engine, found) + open_text(found);
   s += "error of the prediction\n" + runs_text(read, found);
   s += width_text("inter-token latency", own.token_log_sigma);
   s += width_text("time to first token", own.first_token_log_sigma);

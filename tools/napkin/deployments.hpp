@@ -14,7 +14,7 @@ namespace napkin {
 template <perfmodel::Scalar T>
 void reserve_memory(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   using perfmodel::bytes;
-  d.served_by = *perfmodel::find_engine(in.text("engine"));
+  d.serving_engine = *perfmodel::find_engine(in.text("engine"));
   if (in.has("utilization")) d.utilization = in.number("utilization");
   if (in.has("activation_bytes"))
     d.activation_bytes = in.template amount<bytes<T>>("activation_bytes");
@@ -200,7 +200,7 @@ perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
   l.host = host_of(in, !l.shared.empty());
   if (in.has("chunk_tokens")) l.chunk_tokens = in.number("chunk_tokens");
   for (const auto p : {perfmodel::preemption::recompute, perfmodel::preemption::swap}) {
-    if (in.text("preemption") == name_of(p)) l.evicts = p;
+    if (in.text("preemption") == name_of(p)) l.preempts = p;
   }
   for (const auto s : {perfmodel::scheduling::mixed_chunks, perfmodel::scheduling::prefill_first,
                        perfmodel::scheduling::static_batches}) {

@@ -135,7 +135,8 @@ class inputs {
     if (has("kv_format")) d.kv = format("kv_format");
     if (asked().find("activation_format") != nullptr && has("activation_format"))
       d.activations = format("activation_format");
-    if (asked().find("engine") != nullptr) d.served_by = *perfmodel::find_engine(text("engine"));
+    if (asked().find("engine") != nullptr)
+      d.serving_engine = *perfmodel::find_engine(text("engine"));
   }
   /// The formats that the request's deployment runs in, on H100 where it has no accelerator.
   perfmodel::engine_formats formats() const {

@@ -226,7 +226,7 @@ class law_asker {
     }
     return {};
   }
-  std::optional<double> operator()(std::span<const pm::slip_question> q) const {
+  std::optional<double> operator()(std::span<const pm::misprint_question> q) const {
     return (*this)(json{{std::string(q[0].input), *q[0].number}});
   }
   bool allows(double bound) const {
@@ -269,13 +269,13 @@ std::vector<assumption> named_assumptions(const query& asked, const request& r) 
 }
 
 /// The numbers that were given.
-std::vector<pm::slip_input> given_numbers(const query& asked, const request& r,
-                                          const beaten_bound& of) {
-  std::vector<pm::slip_input> all;
+std::vector<pm::misprint_input> given_numbers(const query& asked, const request& r,
+                                              const beaten_bound& of) {
+  std::vector<pm::misprint_input> all;
   for (const key& k : asked.keys) {
     if (k.kind != key_kind::number || k.name == of.key || !r.has(k.name) || !r.at(k.name).given)
       continue;
-    pm::slip_input i;
+    pm::misprint_input i;
     i.name = k.name;
     i.number = r.number(k.name);
     i.whole = k.range.whole;

@@ -116,8 +116,8 @@ outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode,
   note_work(in, out, d);
   if constexpr (requires { mode.notes; }) out.log_sigma = perfmodel::stated_log_sigma(x, mode);
   if constexpr (requires { x.weights; }) {
-    out.widens =
-        perfmodel::product_kind_of(x.format, x.weights) == perfmodel::product_kind::widened;
+    out.dequantises =
+        perfmodel::gemm_kind_of(x.format, x.weights) == perfmodel::gemm_kind::dequantised;
   }
   return out;
 }

@@ -29,7 +29,7 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
                       profile_part part) {
   calibration c = of_machine;
   c.kinds.sums = answer.sums;
-  if (answer.widens) c.kinds.product = perfmodel::product_kind::widened;
+  if (answer.dequantises) c.kinds.product = perfmodel::gemm_kind::dequantised;
   calibrated_note note;
   const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
   note.profile = note_of(c, stands_on);
@@ -44,13 +44,13 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
     const auto time = perfmodel::duration<>::from_value(r.value);
     if (key == "ttft_s") {
       note.bounds.push_back(bound_of("bound_ttft_s", r));
-      calibration of_prompts = c;
-      of_prompts.kinds.sums = answer.prompt_sums;
-      of_prompts.kinds.attends = c.kinds.attends == perfmodel::attention_kind::narrow_decode
-                                     ? perfmodel::attention_kind::narrow_prefill
-                                     : perfmodel::attention_kind::prefill;
-      const perfmodel::evidence prompt = evidence_of(of_prompts, part, answer.prompt_terms);
-      const service_widths widths =
+      calibration of_prefills = c;
+      of_prefills.kinds.sums = answer.prompt_sums;
+      of_prefills.kinds.attends = c.kinds.attends == perfmodel::attention_kind::low_precision_decode
+                                      ? perfmodel::attention_kind::low_precision_prefill
+                                      : perfmodel::attention_kind::prefill;
+      const perfmodel::evidence prompt = evidence_of(of_prefills, part, answer.prompt_terms);
+      const service_uncertainty widths =
           widths_of(c, 0.0, prompt.log_sigma(), answer.pools, answer.terms);
       note.first_token = perfmodel::range_of(time, widths.first_token);
     } else if (key == "time_s" || key == "itl_s") {

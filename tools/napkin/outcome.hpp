@@ -70,9 +70,9 @@ struct outcome {
   perfmodel::collective_kind sums = perfmodel::collective_kind::library;  ///< whose kernels add up
   perfmodel::collective_kind prompt_sums =
       perfmodel::collective_kind::library;  ///< of a prompt alone
-  bool widens = false;  ///< one product of weights narrower than its activations
-  bool pools = false;   ///< of a service: prompts and answers are computed by different devices
-  std::string hint{};   ///< of a bound that nobody asked for: how a prediction is had
+  bool dequantises = false;  ///< one product of weights narrower than its activations
+  bool pools = false;  ///< of a service: prompts and answers are computed by different devices
+  std::string hint{};  ///< of a bound that nobody asked for: how a prediction is had
 
   template <class U>
   void add(const char* key, const char* label, const perfmodel::bu::quantity<U, T>& q) {

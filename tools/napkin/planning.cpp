@@ -18,7 +18,7 @@ namespace pm = perfmodel;
 const plan_calibration& calibration_at(const std::vector<plan_calibration>& all,
                                        const pm::label& accelerator, pm::engine e) {
   for (const plan_calibration& c : all) {
-    if (c.profiles.accelerator == accelerator && c.served_by == e) return c;
+    if (c.profiles.accelerator == accelerator && c.serving_engine == e) return c;
   }
   throw std::logic_error(cat("no calibration of ", accelerator.view()));
 }
@@ -26,7 +26,7 @@ const plan_calibration& calibration_at(const std::vector<plan_calibration>& all,
 /// What plan() takes: from an accelerator and an engine to what was fitted to them.
 auto policy_of(const std::vector<plan_calibration>& all) {
   return [&all](const pm::accelerator& a, pm::engine e) -> const pm::calibrated& {
-    return calibration_at(all, a.name, e).profiles.silicon;
+    return calibration_at(all, a.name, e).profiles.calibration;
   };
 }
 
@@ -53,8 +53,8 @@ calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, cali
   outcome<> answer = outcome_of(p.serving);
   const pm::deployment d = pm::deployment_of(q, p);
   answer.sums =
-      pm::kind_of_sums(d, pm::iteration{.batch = p.serving.batch, .steady = true}, c.silicon);
-  answer.prompt_sums = pm::kind_of_prompt_sums(d, pm::load_of(q, p), c.silicon);
+      pm::kind_of_sums(d, pm::iteration{.batch = p.serving.batch, .steady = true}, c.calibration);
+  answer.prompt_sums = pm::kind_of_prompt_sums(d, pm::load_of(q, p), c.calibration);
   answer.pools = p.prefill.has_value();
   note_calibration(answer, outcome_of(pm::bound_of_point(q, p)), c, profile_part::all);
   return *answer.calibrated;
@@ -81,12 +81,12 @@ pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p,
   if (calibrations.empty()) {
     s = pm::serving_bound(d, l);
   } else {
-    const calibration& c = calibration_at(calibrations, p.accelerator, p.served_by).profiles;
-    const auto silicon = silicon_of<pm::traced>(
+    const calibration& c = calibration_at(calibrations, p.accelerator, p.serving_engine).profiles;
+    const auto calibration = silicon_of<pm::traced>(
         c, pm::traced(0.0), [&](const auto& spec, const char* prefix, const pm::source* from) {
           return traced_constants(spec, tape, prefix, *from);
         });
-    s = pm::serving(d, l, silicon);
+    s = pm::serving(d, l, calibration);
   }
   pm::derivation steps = derivation_of(outcome_of(s));
   for (auto& i : steps.inputs) {
@@ -185,14 +185,14 @@ void add_notes(planned& p) {
   const auto policy = policy_of(p.calibrations);
   for (const pm::plan_point& point : p.result.frontier) {
     const auto profiles = [&](const pm::label& chip) -> const calibration& {
-      return calibration_at(p.calibrations, chip, point.served_by).profiles;
+      return calibration_at(p.calibrations, chip, point.serving_engine).profiles;
     };
     p.notes.push_back(note_on(p.request, point, profiles(point.accelerator)));
     p.reviews.push_back(pm::review_of(p.request, point, policy));
     if (!is_mixed(point)) continue;
     const calibrated_note prompts = note_of_prompts(point, profiles(point.prefill->accelerator));
     p.notes.back().first_token = prompts.first_token;
-    p.of_prompts[p.notes.size() - 1] = prompts.profile;
+    p.of_prefills[p.notes.size() - 1] = prompts.profile;
   }
 }
 
@@ -203,14 +203,15 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
   set_result(p, [&](const pm::plan_request& q) { return pm::plan(q, policy, progress_line()); });
   const note_of_point note = [&](const pm::plan_request& q, const pm::plan_point& point) {
     const calibration& c =
-        calibration_at(p.calibrations, point.accelerator, point.served_by).profiles;
+        calibration_at(p.calibrations, point.accelerator, point.serving_engine).profiles;
     return std::optional(note_on(q, point, c));
   };
   compare(p, on, again, note);
   add_disaggregation(p, again, note);
   if (p.result.best) {
     const pm::plan_point& best = p.result.frontier[*p.result.best];
-    add_headroom(p, &calibration_at(p.calibrations, best.accelerator, best.served_by).profiles);
+    add_headroom(p,
+                 &calibration_at(p.calibrations, best.accelerator, best.serving_engine).profiles);
   }
   add_notes(p);
 }

@@ -38,7 +38,7 @@ inline bool is_mixed(const perfmodel::plan_point& p) {
 
 /// The profiles of one accelerator under one engine.
 struct plan_calibration {
-  perfmodel::engine served_by = perfmodel::engine::none;
+  perfmodel::engine serving_engine = perfmodel::engine::none;
   calibration profiles{};
 };
 
@@ -112,10 +112,10 @@ struct planned {
   std::vector<std::string> hints{};      ///< where nobody asked for bounds: how predictions are had
   std::vector<std::string> left_out{};   ///< of a bound: keys that were given and say nothing of it
   std::vector<calibrated_note> notes{};  ///< of each point of the frontier; none in bound mode
-  std::map<std::size_t, profile_note> of_prompts{};  ///< of points that are mixed
-  std::vector<perfmodel::plan_review> reviews{};     ///< of each point of the frontier
-  std::vector<perfmodel::plan_precision> others{};   ///< precisions of the alternatives
-  std::optional<plan_gpu_search> search{};           ///< none where the request says how many GPUs
+  std::map<std::size_t, profile_note> of_prefills{};  ///< of points that are mixed
+  std::vector<perfmodel::plan_review> reviews{};      ///< of each point of the frontier
+  std::vector<perfmodel::plan_precision> others{};    ///< precisions of the alternatives
+  std::optional<plan_gpu_search> search{};            ///< none where the request says how many GPUs
   std::optional<plan_queue_limits> headroom_limits{};  ///< in addition to the targets
   std::vector<plan_alternative> alternatives{};
   std::optional<plan_headroom>

@@ -21,8 +21,9 @@ bool is_same(const pm::plan_point& a, const pm::plan_point& b) {
         a.prefill->accelerator == b.prefill->accelerator && a.prefill->layout == b.prefill->layout))
     return false;
   return a.accelerator == b.accelerator && a.precision.name == b.precision.name &&
-         a.served_by == b.served_by && a.layout == b.layout && a.chunk_tokens == b.chunk_tokens &&
-         a.drafts == b.drafts && a.replicas == b.replicas && a.batch_limit == b.batch_limit;
+         a.serving_engine == b.serving_engine && a.layout == b.layout &&
+         a.chunk_tokens == b.chunk_tokens && a.drafts == b.drafts && a.replicas == b.replicas &&
+         a.batch_limit == b.batch_limit;
 }
 
 /// Needed over available; of what has no numbers, after all that has.
@@ -67,8 +68,8 @@ std::string comparison_text(const planned& p, const pm::plan_point& point,
   const bool ranged = note && note->first_token;
   return cat(
       point.gpus, point.gpus == 1 ? " GPU (" : " GPUs (", point.prefill ? "decode " : "",
-      point.replicas, " x ", layout_text(point.layout), ", ", pm::name_of(point.served_by), ", ",
-      point.precision.name.view(), choices == "-" ? "" : cat(", ", choices), "), ",
+      point.replicas, " x ", layout_text(point.layout), ", ", pm::name_of(point.serving_engine),
+      ", ", point.precision.name.view(), choices == "-" ? "" : cat(", ", choices), "), ",
       cost_text(p, point), ", ITL ",
       ranged ? with_interval(s.itl, note->range) : pm::to_string(s.itl), ", TTFT ",
       ranged && ttft_interval ? with_interval(s.ttft, *note->first_token) : pm::to_string(s.ttft),
@@ -215,14 +216,14 @@ int gpus_of_cheaper(const planned& p) {
 
 void add_disaggregation(planned& p, const plan_again& again, const note_of_point& note) {
   const pm::service_load& load = p.request.load;
-  const bool other_scheduling = load.evicts || load.scheduler == pm::scheduling::static_batches;
+  const bool other_scheduling = load.preempts || load.scheduler == pm::scheduling::static_batches;
   if (p.request.pools || other_scheduling || p.request.gpus < 2 || p.result.frontier.empty())
     return;
   const pm::plan_point& first = p.result.frontier[p.result.best.value_or(0)];
   pm::plan_request q = p.request;
   q.pools.emplace();
   q.drafts.clear();
-  q.engines = {first.served_by};
+  q.engines = {first.serving_engine};
   std::erase_if(q.accelerators, [&](const auto& a) { return !(a.name == first.accelerator); });
   std::erase_if(q.precisions, [&](const auto& x) {
     return x.weights.linear.format != first.precision.weights.linear.format;
@@ -266,8 +267,8 @@ std::string best_of_each_text(const planned& p) {
 std::string disaggregation_text(const planned& p) {
   if (!p.disaggregation) return {};
   const pm::plan_point& first = p.disaggregation->beside;
-  const std::string on = cat(first.accelerator.view(), ", ", pm::name_of(first.served_by), ", ",
-                             pm::name_of(first.precision.weights.linear.format), " weights");
+  const std::string on = cat(first.accelerator.view(), ", ", pm::name_of(first.serving_engine),
+                             ", ", pm::name_of(first.precision.weights.linear.format), " weights");
   if (!p.disaggregation->cheaper) {
     return cat("  Disaggregated (", on,
                "): ", p.result.best ? "no gain at this load.\n" : "misses the targets too.\n");
@@ -287,7 +288,7 @@ std::string nearest_text(const planned& plan) {
   const pm::plan_point& p = *plan.result.nearest;
   return cat("Nearest (row 1): ", p.replicas, " x ", layout_text(p.layout), " of ",
              p.accelerator.view(), p.prefill ? cat(" (", choices_text(plan.request, p), ")") : "",
-             " with ", pm::name_of(p.served_by), " in ", p.precision.name.view(), " ",
+             " with ", pm::name_of(p.serving_engine), " in ", p.precision.name.view(), " ",
              miss_text(worst_miss_of(plan.request, p.serving)), ": TTFT ",
              pm::to_string(p.serving.ttft), " (", pm::to_string(p.serving.wait),
              " in the queue), ITL ", pm::to_string(p.serving.itl), ", E2E ",

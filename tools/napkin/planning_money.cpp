@@ -90,15 +90,15 @@ void add_engines(planned& p, const plan_again& again) {
   const pm::plan_point& best = p.result.frontier[*p.result.best];
   std::vector<pm::engine> engines;
   for (const plan_calibration& c : p.calibrations) {
-    const bool known = std::find(engines.begin(), engines.end(), c.served_by) != engines.end();
-    if (!known && c.served_by != best.served_by) engines.push_back(c.served_by);
+    const bool known = std::find(engines.begin(), engines.end(), c.serving_engine) != engines.end();
+    if (!known && c.serving_engine != best.serving_engine) engines.push_back(c.serving_engine);
   }
   for (const pm::engine e : engines) {
     pm::plan_request q = p.request;
     q.engines = {e};
     const auto lacks_it = [&](const pm::accelerator& a) {
       return std::none_of(p.calibrations.begin(), p.calibrations.end(), [&](const auto& c) {
-        return c.served_by == e && c.profiles.accelerator == a.name;
+        return c.serving_engine == e && c.profiles.accelerator == a.name;
       });
     };
     std::erase_if(q.accelerators, lacks_it);
@@ -189,8 +189,8 @@ void add_headroom(planned& p, const calibration* c) {
   const auto at = [&](double factor) {
     const pm::service_load l = load_times(own, factor);
     if (c == nullptr) return pm::serving_bound(d, l);
-    return best.drafts ? pm::serving(d, l, pm::drafts_of(q, best), c->silicon)
-                       : pm::serving(d, l, c->silicon);
+    return best.drafts ? pm::serving(d, l, pm::speculation_of(q, best), c->calibration)
+                       : pm::serving(d, l, c->calibration);
   };
   const auto missed_at = [&](double factor) -> std::string {
     return missed(q, at(factor), p.headroom_limits);
@@ -232,7 +232,7 @@ json money_json(const planned& p) {
     json one = {{"by", x.by}, {"choice", x.choice}, {"meets_targets", x.point.has_value()}};
     if (x.point) {
       one["accelerator"] = x.point->accelerator.c_str();
-      one["engine"] = pm::name_of(x.point->served_by);
+      one["engine"] = pm::name_of(x.point->serving_engine);
       one["precision"] = x.point->precision.name.c_str();
       one["gpus"] = x.point->gpus;
       const double over =
@@ -274,7 +274,8 @@ std::string alternatives_text(const planned& p) {
     }
     const bool engine = std::string_view(all[i].by) == "engine";
     if (engine) choice += cat(" (", point.precision.name.view(), ")");
-    if (!engine && !p.calibrations.empty()) choice += cat(" (", pm::name_of(point.served_by), ")");
+    if (!engine && !p.calibrations.empty())
+      choice += cat(" (", pm::name_of(point.serving_engine), ")");
     const std::string over =
         met ? cat(" (", with_sign(cost / cost_of(p, p.result.frontier[0]) - 1.0), ")") : "";
     s += cat("    ", choice, ": ", cost_text(p, point), over, ", ", point_text(p.request, point),

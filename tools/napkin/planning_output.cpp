@@ -53,8 +53,8 @@ void add_choices(json& out, const pm::plan_request& q, const pm::plan_point& p) 
   if (p.chunk_tokens) out["chunk_tokens"] = number_json("chunk_tokens", *p.chunk_tokens);
   out["batch_limit"] = number_json("batch_limit", p.batch_limit);
   out["batch"] = number_json("batch", p.serving.batch);
-  if (q.load.evicts && p.serving.first_token.size() > 0)
-    out["evictions"] = number_json("evictions", p.serving.evictions);
+  if (q.load.preempts && p.serving.first_token.size() > 0)
+    out["evictions"] = number_json("evictions", p.serving.preemption_effect);
   outcome<> kept;
   add_reservation(kept, memory_budget_of(pm::deployment_of(q, p)));
   for (const auto& r : kept.results) out[r.key] = number_json(r.key, r.value);
@@ -93,7 +93,7 @@ json elasticities_json(const std::array<pm::elasticity, N>& all) {
 json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibrated_note* note,
                 const pm::plan_review* review) {
   json out = {{"accelerator", p.accelerator.c_str()},
-              {"engine", pm::name_of(p.served_by)},
+              {"engine", pm::name_of(p.serving_engine)},
               {"precision", p.precision.name.c_str()},
               {"weight_format", pm::name_of(p.precision.weights.linear.format)},
               {"activation_format", pm::name_of(p.precision.activations)},
@@ -163,14 +163,14 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
   const calibrated_note* note = plan.notes.empty() ? nullptr : &plan.notes[at];
   const auto usd = [](const std::optional<pm::money<>>& m) { return m ? money(m->value()) : "-"; };
   const bool ranged = note != nullptr && note->first_token.has_value();
-  const auto of_prompts = plan.of_prompts.find(at);
+  const auto of_prefills = plan.of_prefills.find(at);
   const bool transferred =
       (note != nullptr && !note->profile.transfers.empty()) ||
-      (of_prompts != plan.of_prompts.end() && !of_prompts->second.transfers.empty());
+      (of_prefills != plan.of_prefills.end() && !of_prefills->second.transfers.empty());
   std::vector<std::string> row = {
       at == plan.result.best ? "*" : "",
       cat(p.accelerator.view(), transferred ? " ~" : ""),
-      pm::name_of(p.served_by),
+      pm::name_of(p.serving_engine),
       p.precision.name.c_str(),
       layout_text(p.layout),
       choices_text(plan.request, p),
@@ -247,7 +247,7 @@ std::string transfers_legend(const planned& plan) {
     if (!text.empty() && !told) known.push_back(one);
   };
   for (const calibrated_note& n : plan.notes) add(n.profile);
-  for (const auto& [row, n] : plan.of_prompts) add(n);
+  for (const auto& [row, n] : plan.of_prefills) add(n);
   if (known.empty()) return {};
   return wrapped(cat("~: a transferred profile, with a wider interval: ", listed(known), "."), 2);
 }
@@ -339,7 +339,7 @@ std::string engines_text(const planned& p) {
   for (const pm::label& chip : chips) {
     std::vector<std::string_view> names;
     for (const plan_calibration& c : p.calibrations) {
-      if (c.profiles.accelerator == chip) names.push_back(pm::name_of(c.served_by));
+      if (c.profiles.accelerator == chip) names.push_back(pm::name_of(c.serving_engine));
     }
     s += cat("Engines on ", chip.view(), ": ", listed(names), ".\n");
   }
@@ -364,7 +364,7 @@ std::string basis_text(const planned& p) {
       if (own && (most == nullptr || n.source.size() > most->source.size())) most = &n;
     };
     for (const calibrated_note& n : p.notes) take(n.profile);
-    for (const auto& [row, n] : p.of_prompts) take(n);
+    for (const auto& [row, n] : p.of_prefills) take(n);
     if (most == nullptr) continue;
     const std::string line = wrapped(text_of(*most), 2);
     if (s.find(line) == s.npos) s += line;  // engines share profiles
@@ -430,9 +430,10 @@ json comparison_json(const planned& p) {
     out["no_prediction"] = bounds.hints;
   }
   if (p.disaggregation) {
-    json& d = out["disaggregated"] = {{"accelerator", p.disaggregation->beside.accelerator.c_str()},
-                                      {"engine", pm::name_of(p.disaggregation->beside.served_by)},
-                                      {"gain", p.disaggregation->cheaper.has_value()}};
+    json& d =
+        out["disaggregated"] = {{"accelerator", p.disaggregation->beside.accelerator.c_str()},
+                                {"engine", pm::name_of(p.disaggregation->beside.serving_engine)},
+                                {"gain", p.disaggregation->cheaper.has_value()}};
     if (p.disaggregation->cheaper) {
       const pm::plan_point& pools = *p.disaggregation->cheaper;
       d["cost_over_best"] = number_json(
@@ -486,7 +487,7 @@ json plan_json(const planned& p, const json& object) {
   if (const auto id = object.find("id"); id != object.end()) out["id"] = *id;
   out["mode"] = p.calibrations.empty() ? "bound" : "calibrated";
   out["evaluated"] = p.result.evaluated;
-  out["passed_over"] = p.result.passed_over;
+  out["passed_over"] = p.result.pruned;
   out["feasible"] = p.result.feasible;
   out.update(money_json(p));
   out.update(search_json(p));
@@ -496,7 +497,7 @@ json plan_json(const planned& p, const json& object) {
   for (std::size_t i = 0; i < p.result.frontier.size(); ++i) {
     frontier.push_back(point_json(p.request, p.result.frontier[i],
                                   p.notes.empty() ? nullptr : &p.notes[i], &p.reviews[i]));
-    if (const auto prompts = p.of_prompts.find(i); prompts != p.of_prompts.end())
+    if (const auto prompts = p.of_prefills.find(i); prompts != p.of_prefills.end())
       frontier.back()["prefill"]["profile"] = profile_json(prompts->second);
   }
   if (p.result.best) out["best"] = frontier[*p.result.best];
@@ -522,7 +523,7 @@ std::string plan_text(const planned& p, const json& object) {
   std::string s = conclusion_text(p) + load_text(p.request);
   if (!p.hints.empty()) s += bounds_headline(p);
   s += std::to_string(r.evaluated) + " deployments evaluated, " + std::to_string(r.feasible) +
-       " feasible; " + std::to_string(r.passed_over) +
+       " feasible; " + std::to_string(r.pruned) +
        " more passed over, where another is as cheap and as quick, and sooner.\n" +
        engines_text(p) + "\n";
   if (!r.best && r.nearest) s += nearest_text(p);
@@ -546,7 +547,7 @@ std::string plan_text(const planned& p, const json& object) {
          summary_text(summary_of_row(p, 0, object), false) + "\n";
   }
   return s + basis_text(p) +
-         (p.request.load.evicts && (p.request.pools || !p.request.drafts.empty())
+         (p.request.load.preempts && (p.request.pools || !p.request.drafts.empty())
               ? "Points with drafts or pools let in no more requests than fit, and evict none.\n"
               : "") +
          "Whether a precision keeps the answers good enough is not judged here.\n";

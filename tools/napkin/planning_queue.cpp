@@ -155,7 +155,7 @@ std::string deployment_text(const pm::plan_point& p) {
     s += cat(" for decode, ", replicas(p.prefill->replicas, p.prefill->layout), " for prefill",
              on.empty() ? "" : " on ", on);
   }
-  if (p.served_by != pm::engine::none) s += cat(", ", pm::name_of(p.served_by));
+  if (p.serving_engine != pm::engine::none) s += cat(", ", pm::name_of(p.serving_engine));
   return cat(s, ", ", p.precision.name.view(), ")");
 }
 

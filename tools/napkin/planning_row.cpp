@@ -37,7 +37,7 @@ const calibration* profiles_of(const planned& p, const pm::plan_point& point,
   const calibration* found = nullptr;
   for (const plan_calibration& c : p.calibrations) {
     const bool same = c.profiles.accelerator == chip;
-    if (same && c.served_by == point.served_by) found = &c.profiles;
+    if (same && c.serving_engine == point.serving_engine) found = &c.profiles;
   }
   return found;
 }
@@ -70,7 +70,7 @@ struct planned_row {
     if (!plan.notes.empty())
       s.sources.push_back("shares reached, times of calls: " + text_of(plan.notes[at].profile));
     if (is_mixed(plan.result.frontier[at]))
-      s.sources.push_back("of prompts: " + text_of(plan.of_prompts.at(at)));
+      s.sources.push_back("of prompts: " + text_of(plan.of_prefills.at(at)));
     return s;
   }
 };
@@ -81,7 +81,7 @@ summary summary_of_row(const planned& p, std::size_t at, const json& object) {
   const pm::plan_request& q = p.request;
   const pm::plan_point& point = p.result.frontier[at];
   served_load x{pm::deployment_of(q, point), pm::load_of(q, point), {}, {}};
-  if (point.drafts) x.drafts = pm::drafts_of(q, point);
+  if (point.drafts) x.drafts = pm::speculation_of(q, point);
   if (point.prefill) x.pools = pm::pools_of(q, point);
   const bool mixed = is_mixed(point);
   const calibration* prompts = mixed ? profiles_of(p, point, point.prefill->accelerator) : nullptr;

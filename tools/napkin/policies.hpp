@@ -19,7 +19,7 @@ template <perfmodel::Scalar T, class Inputs>
 perfmodel::basic_calibrated<T> silicon_of(const calibration& c, const T& weight_copies,
                                           Inputs&& over) {
   using perfmodel::profile_part;
-  const perfmodel::calibrated& from = c.silicon;
+  const perfmodel::calibrated& from = c.calibration;
   const auto source_of = [&from](profile_part p) { return from.note(p).from; };
   perfmodel::basic_calibrated<T> s = perfmodel::lift<T>(from);
   s.machine = over(from.machine, "profile", source_of(profile_part::products));
@@ -27,15 +27,16 @@ perfmodel::basic_calibrated<T> silicon_of(const calibration& c, const T& weight_
   const auto attention = source_of(profile_part::attention);
   s.attention = over(from.attention, "attention", attention);
   s.attention_kernels = over(from.attention_kernels, "attention_kernels", attention);
-  s.narrow_attention_kernels = over(from.narrow_attention_kernels, "attention_kernels", attention);
+  s.low_precision_attention_kernels =
+      over(from.low_precision_attention_kernels, "attention_kernels", attention);
   const auto experts = source_of(profile_part::experts);
   s.moe_kernels = over(from.moe_kernels, "expert_kernels", experts);
   if (from.untuned_moe_kernels) {
     s.untuned_moe_kernels = over(*from.untuned_moe_kernels, "expert_kernels", experts);
   }
-  s.widened_moe_kernels = over(from.widened_moe_kernels, "expert_kernels", experts);
-  s.narrow_moe_kernels = over(from.narrow_moe_kernels, "expert_kernels", experts);
-  s.spread_moe_kernels = over(from.spread_moe_kernels, "expert_kernels", experts);
+  s.dequantised_moe_kernels = over(from.dequantised_moe_kernels, "expert_kernels", experts);
+  s.low_precision_moe_kernels = over(from.low_precision_moe_kernels, "expert_kernels", experts);
+  s.expert_parallel_moe_kernels = over(from.expert_parallel_moe_kernels, "expert_kernels", experts);
   const auto links = source_of(profile_part::links);
   s.links.profile.value = over(from.links.profile.value, "collective", links);
   s.links.profile.protocols = over(from.links.profile.protocols, "protocols", links);

@@ -84,11 +84,11 @@ calibration calibration_of(const pm::accelerator& a, profile_part part, std::str
   catalog::require_calibrated_kind(a);
   calibration c;
   c.accelerator = a.name;
-  c.silicon = pm::calibrated_for(a, pm::find_engine(engine).value_or(pm::engine::none));
+  c.calibration = pm::calibrated_for(a, pm::find_engine(engine).value_or(pm::engine::none));
   if (is_of(given, a)) {
-    c.silicon.machine = given->machine.value;
-    c.silicon.notes[0] = {pm::profile_part::products, nullptr, given->machine.from,
-                          given->machine.log_sigma};
+    c.calibration.machine = given->machine.value;
+    c.calibration.notes[0] = {pm::profile_part::products, nullptr, given->machine.from,
+                              given->machine.log_sigma};
   }
   return c;
 }
@@ -104,9 +104,9 @@ void put_own_service(calibration& c, const given_profile& given, const asked_ser
                     ", and the service is ", asked.model, " by ", pm::name_of(asked.by)));
   }
   for (std::size_t i = 0; i < pm::service_parameters; ++i) {
-    set_value(c.silicon.engine, static_cast<pm::service_parameter>(i), own.value[i]);
+    set_value(c.calibration.engine, static_cast<pm::service_parameter>(i), own.value[i]);
   }
-  c.silicon.notes[static_cast<std::size_t>(pm::profile_part::quantisation)].from = &given.from;
+  c.calibration.notes[static_cast<std::size_t>(pm::profile_part::quantisation)].from = &given.from;
   c.own_service = given.text;
   if (own.tensor == asked.tensor && own.pipeline == asked.pipeline && own.expert == asked.expert &&
       own.data == asked.data) {
@@ -114,14 +114,14 @@ void put_own_service(calibration& c, const given_profile& given, const asked_ser
   }
 }
 
-service_widths widths_of(const calibration& c, double kernels, double prompt_kernels, bool pools,
-                         const pm::basic_terms<double>& terms) {
+service_uncertainty widths_of(const calibration& c, double kernels, double prompt_kernels,
+                              bool pools, const pm::basic_terms<double>& terms) {
   if (c.widths) return *c.widths;
-  const pm::service_widths& shipped = c.silicon.services;
-  const pm::service_widths around = pools ? pm::in_pools(shipped) : shipped;
+  const pm::service_uncertainty& shipped = c.calibration.services;
+  const pm::service_uncertainty around = pools ? pm::in_pools(shipped) : shipped;
   pm::time_by_profile t = c.kinds;
   t.experts = terms.time_of(pm::name_of(pm::operator_class::experts));
-  return {pm::token_log_sigma(kernels, around, pm::widens_experts(t)),
+  return {pm::token_log_sigma(kernels, around, pm::dequantises_experts(t)),
           pm::first_token_log_sigma(prompt_kernels, around)};
 }
 
@@ -134,7 +134,7 @@ pm::evidence evidence_of(const calibration& c, profile_part part,
     case profile_part::none: break;
     case profile_part::matrix:
       t.products = 1.0 * pm::second;
-      if (terms.time_of("quantise").value() > 0.0) t.product = pm::product_kind::eight_bit;
+      if (terms.time_of("quantise").value() > 0.0) t.product = pm::gemm_kind::eight_bit;
       break;
     case profile_part::attention: t.attention = 1.0 * pm::second; break;
     case profile_part::experts: t.experts = 1.0 * pm::second; break;
@@ -148,7 +148,7 @@ pm::evidence evidence_of(const calibration& c, profile_part part,
       t.experts = time(operator_class::experts);
       t.links = terms.time_of("communication");
   }
-  return evidence_of(c.silicon, t);
+  return evidence_of(c.calibration, t);
 }
 
 profile_note note_of(const calibration& c, const pm::evidence& stands_on) {

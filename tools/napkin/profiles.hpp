@@ -31,23 +31,23 @@ struct own_service {
 };
 
 /// The widths of the intervals around a service's times.
-struct service_widths {
+struct service_uncertainty {
   double token = 0.0, first_token = 0.0;
 };
 
 /// The profiles of one accelerator under one engine.
 struct calibration {
   perfmodel::label accelerator{};
-  perfmodel::calibrated silicon{};
+  perfmodel::calibrated calibration{};
   perfmodel::time_by_profile kinds{};  ///< what kinds of operators a whole model has
   std::string
       own_service{};  ///< what its engine's parameters were fitted to, where that is a service
-  std::optional<service_widths> widths{};  ///< where runs of the service itself have told
+  std::optional<service_uncertainty> widths{};  ///< where runs of the service itself have told
 
   /// A whole model's weights, what multiplies with them, its cache, and whether experts are spread.
   void runs(const perfmodel::weight_storage& weights, perfmodel::number_format linear,
             perfmodel::number_format experts, const perfmodel::storage_format& cache, bool spread) {
-    kinds.product = perfmodel::product_kind_of(linear, weights.linear);
+    kinds.product = perfmodel::gemm_kind_of(linear, weights.linear);
     kinds.attends = perfmodel::attention_kind_of(cache, false);
     kinds.expert = perfmodel::expert_kind_of(experts, weights.experts, spread);
   }
@@ -119,8 +119,8 @@ std::string transfers_text(const profile_note& note);
 
 /// log_sigma of a service's times, where its kernels are that uncertain: as runs of its own told, or as shipped;
 /// `terms` are of its pass.
-service_widths widths_of(const calibration& c, double kernels, double prompt_kernels, bool pools,
-                         const perfmodel::basic_terms<double>& terms);
+service_uncertainty widths_of(const calibration& c, double kernels, double prompt_kernels,
+                              bool pools, const perfmodel::basic_terms<double>& terms);
 
 /// What a time of such terms stands on.
 perfmodel::evidence evidence_of(const calibration& c, profile_part part,

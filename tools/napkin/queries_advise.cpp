@@ -34,7 +34,7 @@ pm::advised_service service_of(inputs<double>& in) {
   const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
   s.runs = deployment_of(in, spread ? groups : 1);
   reserve_memory(in, s.runs);
-  s.drafts = drafts_of(in, s.runs);
+  s.drafts = speculation_of(in, s.runs);
   if (!spread) s.copies = groups;
   return s;
 }
@@ -56,12 +56,12 @@ pm::service_answer asks(const Mode& mode) {
     if (s.pools) return served(mode, *s.pools, s.load);
     double copies = s.copies;
     if (s.load.is_closed()) copies = std::fmin(copies, s.load.concurrency());
-    const pm::service_load share = pm::shared_out(s.load, copies);
+    const pm::service_load share = pm::per_replica(s.load, copies);
     return s.drafts ? served(mode, s.runs, share, *s.drafts) : served(mode, s.runs, share);
   };
 }
 
-json json_of(const pm::trick& t) {
+json json_of(const pm::technique& t) {
   return {{"name", t.name},
           {"family", t.family},
           {"applies", t.applies},
@@ -75,7 +75,7 @@ json json_of(const pm::trick& t) {
           {"why", t.why}};
 }
 
-std::string verdict_of(const pm::trick& t, bool overloaded) {
+std::string verdict_of(const pm::technique& t, bool overloaded) {
   if (t.enables) {
     if (t.in_use) return overloaded ? "in use, needed" : "in use, needed to be feasible";
     return overloaded ? "enough to be stable" : "enough to be feasible";
@@ -87,7 +87,7 @@ std::string verdict_of(const pm::trick& t, bool overloaded) {
 
 void add_text(outcome<>& out, const pm::advice& a) {
   const auto ratio = [](double x) { return cat("x", pm::detail::significant(x, 3)); };
-  for (const pm::trick& t : a.tricks) {
+  for (const pm::technique& t : a.techniques) {
     const std::string gain = t.has_ratio ? ratio(t.gain) + ", " : "";
     out.notes.push_back(
         {t.name, cat(gain, verdict_of(t, a.sustained_now.has_value()), ": ", t.why)});
@@ -135,9 +135,9 @@ outcome<> answered(const pm::advised_service& s, const pm::service_targets& targ
   out.add("combined_gain", "gain of the best together", a.combined);
   add_gains(out, a);
   out.facts["combined"] = a.together;
-  json tricks = json::array();
-  for (const pm::trick& t : a.tricks) tricks.push_back(json_of(t));
-  out.facts["tricks"] = std::move(tricks);
+  json techniques = json::array();
+  for (const pm::technique& t : a.techniques) techniques.push_back(json_of(t));
+  out.facts["tricks"] = std::move(techniques);
   add_text(out, a);
   out.set(a.now.feasible);
   if (a.sustained_now) {
@@ -167,8 +167,8 @@ outcome<> advise_answer(const request& r, const calibration* c) {
     if (!all.empty()) out.facts["left_out"] = all;
     return out;
   }
-  const pm::calibrated silicon = silicon_of(*c, in);
-  outcome<> out = answered(s, targets, silicon);
+  const pm::calibrated calibration = silicon_of(*c, in);
+  outcome<> out = answered(s, targets, calibration);
   out.pools = s.pools.has_value();
   const outcome<> bound = [&] {
     const pm::serving_estimate e = asks(data_sheets)(s);

@@ -77,8 +77,8 @@ std::vector<key> measured_keys() {
       shares.optional()};
 }
 
-pm::measured_pass measured_in(inputs<double>& in) {
-  pm::measured_pass m;
+pm::measured_step measured_in(inputs<double>& in) {
+  pm::measured_step m;
   m.time = in.plain("time_s") * pm::second;
   const auto given = [&](const char* key, auto& slot, auto unit) {
     if (in.has(key)) slot = in.plain(key) * unit;
@@ -135,7 +135,7 @@ outcome<> outcome_of(const pm::diagnosis& d) {
 outcome<> diagnose_answer(const request& r, const calibration*) {
   inputs<double> in(r);
   pm::deployment d = deployment_of(in);
-  d.served_by = *pm::find_engine(in.text("engine"));
+  d.serving_engine = *pm::find_engine(in.text("engine"));
   return outcome_of(pm::diagnose(d, iteration_of(in), measured_in(in)));
 }
 

@@ -185,10 +185,10 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
     const bool triton = library == "triton", cutlass = library == "cutlass";
     if (!triton) c.untuned_moe_kernels.reset();
     c.moe_kernels = pm::lift<T>(triton || cutlass ? cat::triton_experts : cat::trtllm_experts);
-    c.narrow_moe_kernels = pm::lift<T>(triton    ? cat::triton_fp8_experts
-                                       : cutlass ? cat::cutlass_experts
-                                                 : cat::trtllm_fp8_experts);
-    c.spread_moe_kernels = c.narrow_moe_kernels;
+    c.low_precision_moe_kernels = pm::lift<T>(triton    ? cat::triton_fp8_experts
+                                              : cutlass ? cat::cutlass_experts
+                                                        : cat::trtllm_fp8_experts);
+    c.expert_parallel_moe_kernels = c.low_precision_moe_kernels;
   }
   template <pm::Scalar T, class Mode>
   static pm::basic_estimate<T> estimate(inputs<T>& in, const pm::basic_moe_ffn<T>& x,
@@ -201,9 +201,9 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
                                            : pm::expert_routing::balanced;
       how.imbalance = in.number("imbalance");
       if (in.has("capacity_factor")) how.capacity_factor = in.number("capacity_factor");
-      Mode silicon = mode;
-      if (in.has("kernels")) take_kernels(silicon, in.text("kernels"));
-      return calibrated_estimate(in.accelerator(), x, silicon, how);
+      Mode calibration = mode;
+      if (in.has("kernels")) take_kernels(calibration, in.text("kernels"));
+      return calibrated_estimate(in.accelerator(), x, calibration, how);
     } else {
       return pm::roofline(in.accelerator(), demand_of(x), mode);
     }

@@ -32,7 +32,7 @@ struct model {
     d.device = find_accelerator(nvfp4 ? "b200_sxm" : "h100_sxm");
     d.weights = found.stored;
     d.kv = found.kv;
-    d.served_by = *pm::find_engine(in.text("engine"));
+    d.serving_engine = *pm::find_engine(in.text("engine"));
     if (in.has("kv_format")) d.kv = in.format("kv_format");
     const pm::engine_formats f = formats_of(d);
     const pm::storage_format& kv = f.kv;

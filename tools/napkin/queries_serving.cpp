@@ -61,11 +61,11 @@ struct serving {
     const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
     pm::basic_deployment<T> d = deployment_of(in, spread ? groups : 1);
     reserve_memory(in, d);
-    const auto drafts = drafts_of(in, d);
+    const auto drafts = speculation_of(in, d);
     const pm::basic_service_load<T> l = service_load_of(in);
     T copies = T(spread ? 1.0 : static_cast<double>(groups));
     if (l.is_closed()) copies = scalar_min(copies, l.concurrency());  // more: some idle
-    const auto share = pm::shared_out(l, copies);
+    const auto share = pm::per_replica(l, copies);
     const auto answered = [&](const auto& serve) {
       const auto s = serve(share);
       outcome<T> out = outcome_of(in, s, copies);
@@ -76,7 +76,7 @@ struct serving {
       add_reservation(out, memory_budget_of(d));
       add_hits(out, d, share);
       add_fetch(out, d, share, serve);
-      add_evictions(out, s, share);
+      add_preemptions(out, s, share);
       if constexpr (std::same_as<Mode, bound_mode>) note_left_out(out, in, false);
       out.set(of_all_copies(s.feasible, copies, share, mode, serve));
       add_largest_rate(out, in, share, copies, serve);
@@ -197,10 +197,10 @@ struct serving {
 
   /// How often a request is evicted: 0 where all fit, or where the engine keeps room for whole answers.
   template <pm::Scalar T, class S>
-  static void add_evictions(outcome<T>& out, const S& s, const pm::basic_service_load<T>& l) {
+  static void add_preemptions(outcome<T>& out, const S& s, const pm::basic_service_load<T>& l) {
     using pm::mid;
-    if (!l.evicts || s.first_token.size() == 0) return;
-    out.add("evictions", "evictions of a request", s.evictions);
+    if (!l.preempts || s.first_token.size() == 0) return;
+    out.add("evictions", "evictions of a request", s.preemption_effect);
     if (mid(l.output_tokens) < 500.0 || mid(l.output_tokens) > 2000.0)
       out.notes.push_back({"preemption", "the law was checked for answers of 500 to 2000 tokens"});
   }
@@ -225,7 +225,7 @@ struct serving {
       const double rate = copies * pm::largest_rate(share, *targets, serve).value();
       out.facts["largest_rate_requests_per_s"] = number_json("largest_rate_requests_per_s", rate);
       std::string text = pm::to_string(rate, pm::exponents_of<pm::request_rate<>>(), 4);
-      if (share.evicts) {
+      if (share.preempts) {
         text += ", without evictions, which are of a concurrency";
         out.facts["largest_rate_leaves_out"] = {"preemption"};
       }

@@ -101,7 +101,7 @@ struct speculation {
     const T accepted = e.accepted.quantity() / pm::lift<T>(pm::token);
     const T emitted = e.emitted.quantity() / pm::lift<T>(pm::token);
     const T above = cost + T(1.0 / k);
-    e.emitted = pm::emitted_tokens_per_pass<T>(e.accepted.quantity());
+    e.emitted = pm::emitted_tokens_per_round<T>(e.accepted.quantity());
     e.speedup = T(e.speedup * accepted / emitted);
     e.break_even_acceptance = upper(above) > 1.0 ? T(1.0) : pm::break_even_acceptance(k, above);
   }

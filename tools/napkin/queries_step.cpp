@@ -36,7 +36,7 @@ struct step {
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
     pm::basic_deployment<T> d = deployment_of(in);
-    d.served_by = *pm::find_engine(in.text("engine"));
+    d.serving_engine = *pm::find_engine(in.text("engine"));
     const pm::basic_iteration<T> i = iteration_of(in);
     const auto e = [&] {
       if constexpr (std::same_as<Mode, bound_mode>) {

@@ -219,13 +219,13 @@ class named_chips {
 /// A profile that was given for a request is of one of its accelerators.
 void check_profile(const query& asked, const given_profile* p,
                    std::vector<found_accelerator> accelerators,
-                   const std::vector<found_accelerator>& of_prompts) {
+                   const std::vector<found_accelerator>& of_prefills) {
   if (p == nullptr || !p->must_match) return;
   if (p->service && !takes_services(asked)) {
     throw error(error_code::inconsistent, cat("the profile is of a service, which says nothing of ",
                                               asked.name, "; allowed: step, serving"));
   }
-  accelerators.insert(accelerators.end(), of_prompts.begin(), of_prompts.end());
+  accelerators.insert(accelerators.end(), of_prefills.begin(), of_prefills.end());
   for (const found_accelerator& a : accelerators) {
     if (a->name == p->machine.name) return;
   }

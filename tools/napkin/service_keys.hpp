@@ -178,8 +178,8 @@ void note_link(outcome<T>& out, const inputs<T>& in, const perfmodel::basic_disa
 
 /// The speculation of a request; none where it has no drafts. Throws missing_key and inconsistent.
 template <perfmodel::Scalar T>
-std::optional<perfmodel::basic_speculation<T>> drafts_of(inputs<T>& in,
-                                                         const perfmodel::basic_deployment<T>& d) {
+std::optional<perfmodel::basic_speculation<T>> speculation_of(
+    inputs<T>& in, const perfmodel::basic_deployment<T>& d) {
   using perfmodel::drafter;
   const bool own = in.has("mtp"), drafted = in.has("draft_length");
   if (own && !drafted && detail::any_given(in, {"drafter", "draft_model"}))
@@ -215,7 +215,7 @@ perfmodel::basic_service_load<T> service_load_of(inputs<T>& in) {
     in.missing("concurrency", "or requests_per_s");
   perfmodel::basic_service_load<T> l = load_of(in);
   l.first_tokens = in.number("stream_interval");
-  l.held_iterations = in.number("held_iterations");
+  l.batching_wait_iterations = in.number("held_iterations");
   return l;
 }
 

@@ -25,7 +25,7 @@ constexpr time_name first_names[] = {{"ttft_s", 1.0}, {"ttft_ms", 1e-3}, {"mean_
 constexpr number_range allowed_times{.least = 1e-9, .most = 1e9};
 
 /// What of a run is not used: percentiles, whole requests, what follows from the rest.
-bool passed_over(std::string_view column) {
+bool pruned(std::string_view column) {
   for (const std::string_view begin :
        {"p50", "p90", "p95", "p99", "median", "std", "e2e", "mean"}) {
     if (column.starts_with(begin)) return true;
@@ -56,10 +56,10 @@ pm::service_run run_of(const json& object) {
   run.load = load_of(in);
   const auto has_key = [](const char* key) { return serving_query().find(key) != nullptr; };
   if (has_key("stream_interval")) run.load.first_tokens = in.number("stream_interval");
-  if (has_key("held_iterations")) run.load.held_iterations = in.number("held_iterations");
+  if (has_key("held_iterations")) run.load.batching_wait_iterations = in.number("held_iterations");
   double copies = spread ? 1.0 : groups;
   if (run.load.is_closed()) copies = std::min(copies, run.load.concurrency());
-  run.load = pm::shared_out(run.load, copies);
+  run.load = pm::per_replica(run.load, copies);
   return run;
 }
 
@@ -101,7 +101,7 @@ void check_columns(const table_header& h, const std::vector<key>& keys) {
     }
   }
   for (const std::string& c : h.columns) {
-    if (std::find(known.begin(), known.end(), c) != known.end() || passed_over(c)) continue;
+    if (std::find(known.begin(), known.end(), c) != known.end() || pruned(c)) continue;
     h.fail(code::unknown_key,
            cat("the column ", in_quotes(c), " is not known; allowed: ", listed(known)));
   }

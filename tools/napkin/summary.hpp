@@ -45,10 +45,10 @@ struct served_load {
   std::optional<perfmodel::disaggregated> pools{};
 };
 /// What its time to first token and its inter-token latency are spent on; with drafts, a round of them. A
-/// bound where there is no calibration. `of_prompts`: of the pool that prefills, where it is of other chips.
+/// bound where there is no calibration. `of_prefills`: of the pool that prefills, where it is of other chips.
 /// Without sources.
 summary summary_of_service(const served_load& x, const calibration* c,
-                           const calibration* of_prompts = nullptr);
+                           const calibration* of_prefills = nullptr);
 
 /// Its parts and sources: text, with rows no wider than a terminal and no more than fit beside `others`
 /// lines, or Markdown.

@@ -36,7 +36,7 @@ inline std::string time_text(double seconds) {
   return with_unit(perfmodel::duration<>::from_value(seconds));
 }
 
-perfmodel::estimate time_of_pass(const perfmodel::deployment& d, const perfmodel::iteration& i,
+perfmodel::estimate time_of_step(const perfmodel::deployment& d, const perfmodel::iteration& i,
                                  const terms_of_screen& policy);
 /// The operators of `times` such passes; the steps add up to the time.
 summary_part pass_of(const perfmodel::deployment& d, const perfmodel::iteration& i,

@@ -48,7 +48,7 @@ double dram_rate(const pm::accelerator& a) {
 
 law_parts parts_of(const pm::accelerator& a, const pm::gemm& g, const pm::calibrated& c) {
   const pm::estimate e = pm::calibrated_estimate(a, g, c, c.conditions);
-  const auto path = pm::detail::product_path_of(a, g, pm::demand_of(g).format, c.machine, c.engine);
+  const auto path = pm::detail::gemm_path_of(a, g, pm::demand_of(g).format, c.machine, c.engine);
   const double memory = e.terms.time_of("memory").value();
   const double flop = pm::demand_of(g).matrix_flop.value();
   return {memory * c.machine.dram_share * dram_rate(a), memory, flop, flop / path.matrix.value()};
@@ -168,7 +168,7 @@ void add_links(summary_part& part, const pm::deployment& d, const pm::iteration&
   const auto share = share_of(l, i);
   const pm::engine_formats formats = formats_of(d);
   const pm::number_format residual = at_least_16_bits(formats.linear.format);
-  kept_collectives<double, Links> kept(links);
+  collective_memo<double, Links> kept(links);
   const double before = part.time_s;
   double sums = 0.0;
   for (const auto& kind : d.model.layers.mixers) sums += kind.layers;
@@ -244,7 +244,7 @@ void finish(summary_part& part, const groups& all, const pm::accelerator& device
 class predicted_groups {
  public:
   predicted_groups(const pm::calibrated& c, double times) : times_(times) {
-    if (c.pass_time()) factor_ = *c.pass_time();
+    if (c.step_time()) factor_ = *c.step_time();
   }
 
   void add(const pm::basic_operator<double>& o, double all_s, const law_parts& law) {
@@ -270,7 +270,7 @@ class predicted_groups {
   groups groups_{};
 };
 
-summary_part predicted_pass(const pm::deployment& d, const pm::iteration& i,
+summary_part predicted_step(const pm::deployment& d, const pm::iteration& i,
                             const pm::calibrated& policy, double times) {
   summary_part part;
   predicted_groups all(policy, times);
@@ -279,7 +279,7 @@ summary_part predicted_pass(const pm::deployment& d, const pm::iteration& i,
     const auto one = each.of(w, [&]() -> const pm::basic_demand<double>& { return o.demand; });
     all.add(o, (o.times * one).value(), parts_of(d.device, w, policy));
   });
-  pm::detail::visit_small_kernel_times(
+  pm::detail::visit_elementwise_kernel_times(
       d, i, policy, [&](const pm::basic_operator<double>& o, const pm::duration<>& time) {
         all.add(o, time.value(), {});
       });
@@ -289,7 +289,7 @@ summary_part predicted_pass(const pm::deployment& d, const pm::iteration& i,
   const double wait = all.factor() * policy.rank_wait().value();
   add_step(part,
            {"ranks that wait", cat(digits(n), " x ", time_text(wait)), n * wait, by_launches});
-  const double host = pm::detail::host_time_of_pass(d, i, policy).value();
+  const double host = pm::detail::cpu_time_of_step(d, i, policy).value();
   add_step(part,
            {"host of the engine", times == 1.0 ? "" : cat(digits(times), " x ", time_text(host)),
             times * host, by_host});
@@ -335,14 +335,14 @@ terms_of_screen policy_of(const calibration* c) {
   const auto as_is = [](const auto& spec, const char*, const pm::source*) { return spec; };
   return silicon_of<double>(*c, 0.0, as_is);
 }
-pm::estimate time_of_pass(const pm::deployment& d, const pm::iteration& i,
+pm::estimate time_of_step(const pm::deployment& d, const pm::iteration& i,
                           const terms_of_screen& policy) {
-  return policy ? pm::detail::prediction_of_pass(d, i, *policy, *policy)
+  return policy ? pm::detail::prediction_of_step(d, i, *policy, *policy)
                 : pm::detail::bound_of_pass(d, i, bound_mode{});
 }
 summary_part pass_of(const pm::deployment& d, const pm::iteration& i, const terms_of_screen& policy,
                      double times) {
-  return policy ? predicted_pass(d, i, *policy, times) : bound_pass(d, i, times);
+  return policy ? predicted_step(d, i, *policy, times) : bound_pass(d, i, times);
 }
 
 void add_step(summary_part& part, const summary_step& step) {

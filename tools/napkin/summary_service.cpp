@@ -17,12 +17,12 @@ constexpr const char* others_prompts = "prompts of others";
 constexpr const char* other_prompts = "other prompts";
 constexpr const char* joining = "passes let by";
 constexpr const char* for_a_place = "wait for a place";
-constexpr const char* with_prompts = "engine with prompts";
+constexpr const char* with_prefills = "engine with prompts";
 
 /// What the flow of a predicted service is made of.
 struct flow_of_service {
   pm::service_terms terms{};
-  pm::prompt_passes passes{};
+  pm::prefill_steps passes{};
   pm::service_state state{};
 };
 
@@ -33,7 +33,7 @@ struct decoding {
   pm::service_load load{};  ///< with drafts, of rounds
   pm::iteration pass{};
   pm::iteration prompt{};  ///< the pass that has a prompt, and how many of it a first token takes
-  double prompt_passes = 1.0;
+  double prefill_steps = 1.0;
   std::optional<flow_of_service> flow{};  ///< of a prediction
 };
 
@@ -45,7 +45,7 @@ class asked_passes {
     const pm::deployment& d = x_.deployment;
     const pm::service_load l = policy_ ? pm::found_of(d, x_.load) : x_.load;
     const auto pass = [&](const pm::deployment& of, const pm::iteration& i) {
-      const pm::estimate e = time_of_pass(of, i, policy_);
+      const pm::estimate e = time_of_step(of, i, policy_);
       if (&of == &d) asked_.emplace_back(i, e.time.value());
       return e;
     };
@@ -88,11 +88,11 @@ class asked_passes {
   void find_prompt() {
     using namespace pm::detail;
     const pm::service_load& l = found_.load;
-    found_.prompt = prompt_alone(l);
+    found_.prompt = unloaded_prefill(l);
     pm::iteration as_asked = found_.prompt;
     double chunks = 1.0;
     if (found_.flow) {
-      as_asked = found_.flow->passes.with_prompt;
+      as_asked = found_.flow->passes.with_prefill;
       chunks = computed_tokens(l) / as_asked.prefill_tokens;
     } else if (l.chunk_tokens) {
       as_asked.prefill_tokens = chunk_of(l);
@@ -105,7 +105,7 @@ class asked_passes {
                         i.prefill_sequences == as_asked.prefill_sequences;
       if (same && (!found_.flow || i.batch == as_asked.batch)) found_.prompt = i;
     }
-    found_.prompt_passes = iterations_through(chunks, x_.deployment.layout.pipeline);
+    found_.prefill_steps = iterations_through(chunks, x_.deployment.layout.pipeline);
   }
 
   const served_load& x_;
@@ -123,12 +123,12 @@ std::string share_of_time(double share, double seconds) {
 void add_others(summary_part& part, const served_load& x, const decoding& found) {
   const flow_of_service& flow = *found.flow;
   const auto& gap = flow.state.gap;
-  const pm::prompt_passes& p = flow.passes;
+  const pm::prefill_steps& p = flow.passes;
   const double whole = gap.mean().value();
-  const bool evicts = found.load.evicts && gap.size() > 2;
-  const double away = evicts ? gap[2].weight : 0.0;
+  const bool preempts = found.load.preempts && gap.size() > 2;
+  const double away = preempts ? gap[2].weight : 0.0;
   double without_evictions = whole;
-  if (evicts) {
+  if (preempts) {
     const double last = gap[2].from.value() + gap[2].tail.value();
     without_evictions = (whole - away * last) / (1.0 - away);
   }
@@ -143,7 +143,7 @@ void add_others(summary_part& part, const served_load& x, const decoding& found)
     if (more > 1e-9) how += " + " + share_of_time(more, next);
     add_step(part, {others_prompts, how, all, others_prompts});
     std::string text = cat("prompts of others: ", digits(met), " begin in a gap");
-    if (x.load.is_closed() && !found.load.evicts) {
+    if (x.load.is_closed() && !found.load.preempts) {
       const auto& loop = std::get<pm::closed_loop>(found.load.arrivals);
       const double others = std::min(loop.concurrency, flow.terms.room) - 1.0;
       const double seen =
@@ -170,7 +170,7 @@ void add_others(summary_part& part, const served_load& x, const decoding& found)
 }
 
 /// What is behind other prompts, as detail::behind has it; "" where they queue for the budget.
-std::string behind_text(const pm::prompt_passes& p, const pm::first_token_terms& first) {
+std::string behind_text(const pm::prefill_steps& p, const pm::first_token_terms& first) {
   const double others = first.beside;
   const double joined = std::min(others, p.together - 1.0);
   const double time = 0.5 * others * p.packed.value() + 0.5 * joined * p.next.value();
@@ -238,7 +238,7 @@ std::string formula_text(const decoding& found) {
 
 summary_part prompt_part(const served_load& x, const decoding& found,
                          const terms_of_screen& policy) {
-  const double n = found.prompt_passes;
+  const double n = found.prefill_steps;
   summary_part part = pass_of(x.deployment, found.prompt, policy, n);
   part.name = "prefill: time to first token";
   part.what = cat(std::fabs(n - 1.0) < 1e-9 ? "" : digits(n) + " x ", pass_text(found.prompt));
@@ -247,15 +247,15 @@ summary_part prompt_part(const served_load& x, const decoding& found,
     const double kernels = part.time_s, engine = flow.terms.prompt_time;
     // With drafts a pass has what drafts of the prompt as well.
     const double whole =
-        pm::detail::computed_tokens(found.load) / flow.passes.with_prompt.prefill_tokens;
+        pm::detail::computed_tokens(found.load) / flow.passes.with_prefill.prefill_tokens;
     const double last =
         (flow.passes.chunks - whole) *
         (flow.terms.kind == pm::scheduling::mixed_chunks ? flow.passes.decode.value() : 0.0);
     const double passes = (flow.passes.alone.value() - last) / engine;
     add_step(part,
              {"drafts", "", passes > kernels * (1.0 + 1e-9) ? passes - kernels : 0.0, "drafts"});
-    add_step(part, {with_prompts, cat("(", digits(engine), " - 1) x ", time_text(passes)),
-                    (engine - 1.0) * passes, with_prompts});
+    add_step(part, {with_prefills, cat("(", digits(engine), " - 1) x ", time_text(passes)),
+                    (engine - 1.0) * passes, with_prefills});
     add_step(part, {"decoding after it", "", last, other});
     add_waits(part, found);
     part.amounts = {formula_text(found)};
@@ -319,7 +319,7 @@ summary_part answers_of_pool(const served_load& x, const terms_of_screen& policy
   const pm::iteration decode{alone ? 1.0 : std::max(1.0, s.batch / d.decode.replicas),
                              pm::detail::mean_context(x.load)};
   terms_of_screen steady;
-  if (policy) steady = pm::detail::uninterrupted(*policy, on.served_by);
+  if (policy) steady = pm::detail::uninterrupted(*policy, on.serving_engine);
   summary_part part = pass_of(on, decode, steady);
   part.name = "decode pool: inter-token latency";
   part.what = pass_text(decode) + pool_text(d.decode, mixed);
@@ -333,15 +333,15 @@ summary_part prompts_of_pool(const served_load& x, const terms_of_screen& policy
                              const pm::disaggregated_estimate& s, bool mixed) {
   const pm::disaggregated& d = *x.pools;
   const pm::deployment& on = d.prefill.deployment;
-  const pm::iteration prompt = pm::detail::prompt_alone(pm::found_of(on, x.load));
+  const pm::iteration prompt = pm::detail::unloaded_prefill(pm::found_of(on, x.load));
   summary_part part = pass_of(on, prompt, policy);
   part.name = "prefill pool: time to first token";
   part.what = pass_text(prompt) + pool_text(d.prefill, mixed);
   if (policy) {
     const double passes = part.time_s, engine = policy->engine.prompt_time;
-    add_step(part, {with_prompts, cat("(", digits(engine), " - 1) x ", time_text(passes)),
-                    (engine - 1.0) * passes, with_prompts});
-    add_step(part, {"host of a request", "", policy->engine.request_host.value(), by_host});
+    add_step(part, {with_prefills, cat("(", digits(engine), " - 1) x ", time_text(passes)),
+                    (engine - 1.0) * passes, with_prefills});
+    add_step(part, {"host of a request", "", policy->engine.request_cpu_time.value(), by_host});
   }
   add_step(part, {"rest of the transfer", "", s.exposed.value(), "the link between pools"});
   const double sent = s.transfer.value() - d.link.latency.value();
@@ -363,17 +363,17 @@ summary_part prompts_of_pool(const served_load& x, const terms_of_screen& policy
 }
 
 std::vector<summary_part> parts_of_pools(const served_load& x, const terms_of_screen& policy,
-                                         const terms_of_screen& of_prompts) {
+                                         const terms_of_screen& of_prefills) {
   const pm::disaggregated& d = *x.pools;
   const bool mixed = !(d.prefill.deployment.device.name == d.decode.deployment.device.name);
   const auto s =
-      policy ? pm::serving(d, x.load, *of_prompts, *policy) : pm::serving_bound(d, x.load);
-  return {answers_of_pool(x, policy, s, mixed), prompts_of_pool(x, of_prompts, s, mixed)};
+      policy ? pm::serving(d, x.load, *of_prefills, *policy) : pm::serving_bound(d, x.load);
+  return {answers_of_pool(x, policy, s, mixed), prompts_of_pool(x, of_prefills, s, mixed)};
 }
 
 summary of_step(inputs<double>& in, const calibration* c) {
   pm::deployment d = deployment_of(in);
-  d.served_by = *pm::find_engine(in.text("engine"));
+  d.serving_engine = *pm::find_engine(in.text("engine"));
   const pm::iteration i = iteration_of(in);
   const terms_of_screen policy = policy_of(c);
   const auto parts = [&](const lifted& without) {
@@ -385,7 +385,7 @@ summary of_step(inputs<double>& in, const calibration* c) {
   };
   summary s;
   s.parts = parts({});
-  if (policy) s.parts[0].amounts.push_back(bound_text(time_of_pass(d, i, {})));
+  if (policy) s.parts[0].amounts.push_back(bound_text(time_of_step(d, i, {})));
   add_limits(s.parts, policy.has_value(), parts);
   return s;
 }
@@ -401,11 +401,11 @@ served_load service_in(inputs<double>& in) {
   const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
   x.deployment = deployment_of(in, spread ? groups_of_data : 1);
   reserve_memory(in, x.deployment);
-  x.drafts = drafts_of(in, x.deployment);
+  x.drafts = speculation_of(in, x.deployment);
   const pm::service_load l = service_load_of(in);
   double copies = spread ? 1.0 : groups_of_data;
   if (l.is_closed()) copies = std::min(copies, l.concurrency());
-  x.load = pm::shared_out(l, copies);
+  x.load = pm::per_replica(l, copies);
   return x;
 }
 
@@ -426,9 +426,9 @@ void add_sources(summary& s, const inputs<double>& in, const calibration* c, con
 }  // namespace
 
 summary summary_of_service(const served_load& x, const calibration* c,
-                           const calibration* of_prompts) {
+                           const calibration* of_prefills) {
   const terms_of_screen policy = policy_of(c);
-  const terms_of_screen prompts = of_prompts != nullptr ? policy_of(of_prompts) : policy;
+  const terms_of_screen prompts = of_prefills != nullptr ? policy_of(of_prefills) : policy;
   const auto parts = [&](const lifted& without) {
     const served_load on = without.on(x);
     return x.pools ? parts_of_pools(on, without.of(policy), without.of(prompts))

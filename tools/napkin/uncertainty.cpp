@@ -72,7 +72,7 @@ width_parts width_parts_of(const outcome<>& answer, const calibration* of_machin
   }
   if (service) {
     const double all = widths_of(c, kernels, 0.0, answer.pools, answer.terms).token;
-    const double left = pm::kernel_width_share * kernels;
+    const double left = pm::kernel_sigma_share * kernels;
     const double of_kernels = all > 0.0 ? std::min(1.0, left * left / (all * all)) : 1.0;
     double share = 1.0;
     for (width_part& p : out.parts) {

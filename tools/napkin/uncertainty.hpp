@@ -22,7 +22,7 @@ struct width_parts {
 
 /// Of the time_s of a prediction, or of a service's itl_s; no parts of a bound, nor of a time to first token. Kernels are off together, over the
 /// layers and over each other, as their interval takes it: t_i s_i / sum t_j s_j, the part's time and its
-/// log_sigma. Engine and scheduler err by themselves, so that shares are of the variance: (kernel_width_share s)^2
+/// log_sigma. Engine and scheduler err by themselves, so that shares are of the variance: (kernel_sigma_share s)^2
 /// of the kernels together, and the rest. docs/laws/sensitivity.md.
 /// Test: tests/cli/sensitivity.sh: the shares sum to 1, go as time times width, and give the interval again.
 width_parts width_parts_of(const outcome<>& answer, const calibration* c, profile_part part);

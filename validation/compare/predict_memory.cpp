@@ -129,7 +129,7 @@ prediction predict_chain(const question& q) {
     const duration<> issue = issue_time(instructions / (lanes * q.on.device.sms.value()), 1.0,
                                         q.on.device.vector.clock.quantity());
     const duration<> launch = q.on.policy.launch_time(q.on.device, d);
-    e.time = launch + perfmodel::detail::soft_max(duration<>(e.time - launch), issue);
+    e.time = launch + perfmodel::detail::p_norm(duration<>(e.time - launch), issue);
   }
   prediction p = bounded_by(q, d, e,
                             "share of DRAM's bandwidth, the L2's between kernels, beside the issue "

@@ -33,8 +33,8 @@ std::optional<comparison> compared(const published::service& s) {
   r.by = "serving, calibrated operators and collectives";
   if (catalog::can_be_calibrated(*a)) {
     const bool nvidia = facts_of(a->architecture).kind == machine_kind::gpu_nvidia;
-    r.fitted = nvidia && tells_of_engine(s, d.served_by);
-    const service_prediction p = predict(d, s.load, calibrated_for(*a, d.served_by));
+    r.fitted = nvidia && tells_of_engine(s, d.serving_engine);
+    const service_prediction p = predict(d, s.load, calibrated_for(*a, d.serving_engine));
     r.predicted = p.estimate.itl.value();
     r.log_sigma = std::log(p.high / p.estimate.itl) / z90;
   }

@@ -59,7 +59,7 @@ std::vector<comparison> traced_tokens(const std::string& folder) {
       c.measured = t.tokens_per_pass(k);
       c.size = k;
       const auto add = [&](const char* quantity, const char* by,
-                           const emitted_tokens_per_pass<double>& e) {
+                           const emitted_tokens_per_round<double>& e) {
         c.quantity = quantity;
         c.by = by;
         c.predicted = e.quantity().value();

@@ -48,7 +48,7 @@ using engine_limits = basic_engine_limits<>;
 
 /// What of a model and its layout decides the memory of a pass on one rank.
 template <Scalar T = double>
-struct basic_pass_widths {
+struct basic_step_dimensions {
   T hidden{};
   T widest{};  ///< values of a token that its widest feed-forward holds at once
   T vocabulary{};
@@ -62,7 +62,7 @@ struct basic_pass_widths {
     f(field::positive("value_bytes"), s.value_bytes...);
   }
 };
-using pass_widths = basic_pass_widths<>;
+using step_dimensions = basic_step_dimensions<>;
 
 /// Parameters of one engine. `logit_bytes` is what its profiling pass holds for each logit that it
 /// samples from: the logit, its copy in 32 bits, and what sorting, soft-max and summing of it take.
@@ -159,7 +159,7 @@ constexpr basic_engine_limits<T> engine_limits_on(engine e, const basic_engine_l
 template <Scalar T>
 constexpr bytes<T> profiled_activations(engine e, const basic_engine_memory<T>& m,
                                         const basic_engine_limits<T>& limits,
-                                        const basic_pass_widths<T>& w) {
+                                        const basic_step_dimensions<T>& w) {
   if (e == engine::sglang) return {};
   const T tokens = detail::count("limits.tokens", *limits.tokens);
   const bytes<T> value = lift<T>(w.value_bytes);

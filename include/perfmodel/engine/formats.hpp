@@ -37,8 +37,8 @@ struct operand_choice {
   number_format wide = number_format::bf16;  ///< the 16-bit format in use
 
   constexpr operand_choice(const weight_storage& weights, const basic_accelerator<T>& accelerator,
-                           engine served_by)
-      : on(accelerator), stored(weights), by(served_by) {
+                           engine serving_engine)
+      : on(accelerator), stored(weights), by(serving_engine) {
     using enum number_format;
     if (stored.others == fp16 || (!supports(on, bf16) && supports(on, fp16))) wide = fp16;
   }
@@ -69,15 +69,16 @@ struct operand_choice {
     return {wide, "NVFP4 weights, widened in front of a product: no unit here takes them"};
   }
   constexpr operand_format mxfp4() const {
-    const operand_format widened{wide, "MXFP4 weights, widened to 16 bits in front of a product"};
+    const operand_format dequantised{wide,
+                                     "MXFP4 weights, widened to 16 bits in front of a product"};
     const operand_format mixed{number_format::fp8, "MXFP4 weights beside MXFP8 activations"};
-    if (!supports(on, number_format::fp4)) return widened;
+    if (!supports(on, number_format::fp4)) return dequantised;
     const bool of_all_layers = stored.linear.format == number_format::fp4;
     if (of_all_layers && chip().kind != machine_kind::gpu_nvidia) {
       return {number_format::fp4, "MXFP4 weights and MXFP4 activations"};
     }
     const bool marlin = chip().kind == machine_kind::gpu_nvidia && !chip().scales_blocks;
-    if (marlin && by != engine::trtllm) return widened;  // RTX cards
+    if (marlin && by != engine::trtllm) return dequantised;  // RTX cards
     return mixed;
   }
 };

@@ -97,14 +97,15 @@ class plan_reviewer {
 
  private:
   deployment on(const plan_change& c) const {
-    return deployment_of(q_, c.of(device_), p_.precision, p_.layout, p_.served_by, p_.chunk_tokens);
+    return deployment_of(q_, c.of(device_), p_.precision, p_.layout, p_.serving_engine,
+                         p_.chunk_tokens);
   }
 
   serving_estimate serve(const plan_change& c, const service_load& l) const {
     if constexpr (Serve::predicts) {
       if (p_.prefill) return serve_pools(c, l);
       const deployment d = on(c);
-      if (p_.drafts) return serve_(d, l, drafts_on(q_.drafts[*p_.drafts], d));
+      if (p_.drafts) return serve_(d, l, speculation_on(q_.drafts[*p_.drafts], d));
     }
     return serve_(on(c), l);
   }
@@ -129,9 +130,9 @@ class plan_reviewer {
       fuller.batch_limit = 2.0 * p_.batch_limit;
     } else {
       if (p_.replicas == 1) return plan_constraint::load;
-      fuller = shared_out(q_.load, p_.replicas - 1);
+      fuller = per_replica(q_.load, p_.replicas - 1);
       fuller.chunk_tokens = own.chunk_tokens;
-      fuller.evicts = own.evicts;
+      fuller.preempts = own.preempts;
       fuller.batch_limit = q_.load.batch_limit;
     }
     const serving_estimate s = serve({}, fuller);
@@ -186,8 +187,8 @@ class plan_reviewer {
       const double prompts = p_.prefill->replicas * p_.prefill->layout.ranks();
       const accelerator& on = prefill_accelerator_of(q_, p_);
       if (on.name == device_.name || !p_.cost_per_million) return prompts / p_.gpus;
-      const double of_prompts = prompts * on.price.value();
-      return of_prompts / (of_prompts + (p_.gpus - prompts) * device_.price.value());
+      const double of_prefills = prompts * on.price.value();
+      return of_prefills / (of_prefills + (p_.gpus - prompts) * device_.price.value());
     }
     const serving_estimate& s = p_.serving;
     const double mixed = s.decode.time.value();
@@ -230,13 +231,14 @@ plan_review review_of_bound(const plan_request& q, const plan_point& p) {
 /// The same of plan(q, policy), with the policy of the point's accelerator and engine.
 template <class Policy>
 plan_review review_of(const plan_request& q, const plan_point& p, const Policy& policy) {
-  const auto& silicon = detail::policy_on(policy, detail::accelerator_of(q, p), p.served_by);
-  const auto& links = detail::links_of<double>(silicon);
-  const detail::prediction_of_plan serve(silicon, links, p.served_by);
+  const auto& calibration =
+      detail::policy_on(policy, detail::accelerator_of(q, p), p.serving_engine);
+  const auto& links = detail::links_of<double>(calibration);
+  const detail::prediction_of_plan serve(calibration, links, p.serving_engine);
   const accelerator& on = detail::prefill_accelerator_of(q, p);
-  const auto& of_prompts = detail::policy_on(policy, on, p.served_by);
-  const auto& wires = detail::links_of<double>(of_prompts);
-  const detail::prediction_of_plan prefill(of_prompts, wires, p.served_by);
+  const auto& of_prefills = detail::policy_on(policy, on, p.serving_engine);
+  const auto& wires = detail::links_of<double>(of_prefills);
+  const detail::prediction_of_plan prefill(of_prefills, wires, p.serving_engine);
   return detail::plan_reviewer(q, p, serve, prefill).review();
 }
 

@@ -23,23 +23,23 @@ using service_prediction = basic_service_prediction<>;
 /// Test: 70B over 8 H100: own for a batch of 64, the library's for a chunk of 8,192; over 16 ranks the library's.
 template <Scalar T>
 constexpr collective_kind kind_of_sums(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                       const basic_calibrated<T>& silicon) {
+                                       const basic_calibrated<T>& calibration) {
   basic_schedule<T> s;
   s.algorithm = collective_algorithm::one_shot;
   s.ranks = d.layout.tensor;
   s.among_others = true;
   const double message = mid(detail::share_of(d.layout, i).rows) * mid(d.model.hidden) *
                          bytes_of(residual_format(d)).value();
-  const bool own = d.layout.tensor > 1 && silicon.selects(d.device.fabric, s) &&
-                   message <= mid(silicon.links.kernels.largest.value());
+  const bool own = d.layout.tensor > 1 && calibration.selects(d.device.fabric, s) &&
+                   message <= mid(calibration.links.kernels.largest.value());
   return own ? collective_kind::own_kernels : collective_kind::library;
 }
 /// The same of a prompt on its own.
 template <Scalar T>
 constexpr collective_kind kind_of_prompt_sums(const basic_deployment<T>& d,
                                               const basic_service_load<T>& l,
-                                              const basic_calibrated<T>& silicon) {
-  return kind_of_sums(d, detail::prompt_alone(l), silicon);
+                                              const basic_calibrated<T>& calibration) {
+  return kind_of_sums(d, detail::unloaded_prefill(l), calibration);
 }
 
 namespace detail {
@@ -49,7 +49,7 @@ namespace detail {
 template <Scalar T>
 constexpr basic_time_by_profile<T> times_of_pass(const basic_deployment<T>& d,
                                                  const basic_estimate<T>& e, collective_kind sums,
-                                                 bool of_prompts = false) {
+                                                 bool of_prefills = false) {
   basic_time_by_profile<T> by;
   by.sums = sums;
   for (const auto& t : e.terms) {
@@ -61,31 +61,31 @@ constexpr basic_time_by_profile<T> times_of_pass(const basic_deployment<T>& d,
     of += t.time;
   }
   const engine_formats f = formats_of(d);
-  by.product = product_kind_of(f.linear.format, f.weights.linear);
-  by.attends = attention_kind_of(f.kv, of_prompts);
+  by.product = gemm_kind_of(f.linear.format, f.weights.linear);
+  by.attends = attention_kind_of(f.kv, of_prefills);
   by.expert = expert_kind_of(f.experts.format, f.weights.experts, d.layout.expert > 1);
   return by;
 }
 template <Scalar T>
 constexpr evidence evidence_of_pass(const basic_deployment<T>& d, const basic_estimate<T>& e,
-                                    const basic_calibrated<T>& silicon, collective_kind sums,
-                                    bool of_prompts = false) {
-  return evidence_of(silicon, times_of_pass(d, e, sums, of_prompts));
+                                    const basic_calibrated<T>& calibration, collective_kind sums,
+                                    bool of_prefills = false) {
+  return evidence_of(calibration, times_of_pass(d, e, sums, of_prefills));
 }
 
 /// Of a service: of its mean pass, and of a prompt on its own.
 template <Scalar T>
 constexpr basic_time_by_profile<T> times_of_decode(const basic_deployment<T>& d,
                                                    const basic_serving_estimate<T>& s,
-                                                   const basic_calibrated<T>& silicon) {
+                                                   const basic_calibrated<T>& calibration) {
   const basic_iteration<T> mean{.batch = s.batch, .steady = true};
-  return times_of_pass(d, s.decode, kind_of_sums(d, mean, silicon));
+  return times_of_pass(d, s.decode, kind_of_sums(d, mean, calibration));
 }
 template <Scalar T>
 constexpr evidence evidence_of_prompt(const basic_deployment<T>& d, const basic_service_load<T>& l,
                                       const basic_serving_estimate<T>& s,
-                                      const basic_calibrated<T>& silicon) {
-  return evidence_of_pass(d, s.prefill, silicon, kind_of_prompt_sums(d, l, silicon), true);
+                                      const basic_calibrated<T>& calibration) {
+  return evidence_of_pass(d, s.prefill, calibration, kind_of_prompt_sums(d, l, calibration), true);
 }
 
 }  // namespace detail
@@ -96,10 +96,11 @@ constexpr evidence evidence_of_prompt(const basic_deployment<T>& d, const basic_
 template <Scalar T>
 constexpr prediction<basic_estimate<T>> predict(const basic_deployment<T>& d,
                                                 const basic_iteration<T>& i,
-                                                const basic_calibrated<T>& silicon) {
-  const basic_estimate<T> e = step(d, i, silicon);
-  return prediction_of(e, step_bound(d, i),
-                       detail::evidence_of_pass(d, e, silicon, kind_of_sums(d, i, silicon)));
+                                                const basic_calibrated<T>& calibration) {
+  const basic_estimate<T> e = step(d, i, calibration);
+  return prediction_of(
+      e, step_bound(d, i),
+      detail::evidence_of_pass(d, e, calibration, kind_of_sums(d, i, calibration)));
 }
 
 /// The same of a service; the intervals are those of its mean iteration and of its first tokens.
@@ -107,15 +108,15 @@ constexpr prediction<basic_estimate<T>> predict(const basic_deployment<T>& d,
 template <Scalar T>
 constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d,
                                               const basic_service_load<T>& l,
-                                              const basic_calibrated<T>& silicon) {
-  const basic_serving_estimate<T> s = serving(d, l, silicon);
-  const auto times = detail::times_of_decode(d, s, silicon);
-  const evidence stands_on = evidence_of(silicon, times);
+                                              const basic_calibrated<T>& calibration) {
+  const basic_serving_estimate<T> s = serving(d, l, calibration);
+  const auto times = detail::times_of_decode(d, s, calibration);
+  const evidence stands_on = evidence_of(calibration, times);
   const double width =
-      token_log_sigma(stands_on.log_sigma(), silicon.services, widens_experts(times));
+      token_log_sigma(stands_on.log_sigma(), calibration.services, dequantises_experts(times));
   const auto range = range_of(s.itl, width);
-  const double prompt = detail::evidence_of_prompt(d, l, s, silicon).log_sigma();
-  const auto first = range_of(s.ttft, first_token_log_sigma(prompt, silicon.services));
+  const double prompt = detail::evidence_of_prompt(d, l, s, calibration).log_sigma();
+  const auto first = range_of(s.ttft, first_token_log_sigma(prompt, calibration.services));
   return {s, serving_bound(d, l), range.low, range.high, first, stands_on};
 }
 

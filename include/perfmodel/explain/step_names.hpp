@@ -139,15 +139,15 @@ class step_names {
           if (parts_[i] == unknown && part_[i] != none) parts_[i] = static_cast<int>(parts) + 1;
         }
       }
-    } while (set_one_apart(groups));
+    } while (make_unique_name(groups));
   }
   /// The first of those that no part has to itself is called after the first named step that uses it,
   /// where no other of its name is, else apart. False where there is none.
-  bool set_one_apart(std::vector<group>& groups) {
-    return set_one_apart(groups, 2) || set_one_apart(groups, 0);
+  bool make_unique_name(std::vector<group>& groups) {
+    return make_unique_name(groups, 2) || make_unique_name(groups, 0);
   }
   /// Of those that so many use.
-  bool set_one_apart(std::vector<group>& groups, std::size_t fewest_users) {
+  bool make_unique_name(std::vector<group>& groups, std::size_t fewest_users) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const places& users = nodes_[i].users;
       if (parts_[i] != unknown || users.size() < fewest_users) continue;

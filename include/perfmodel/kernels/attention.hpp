@@ -34,7 +34,7 @@ namespace detail {
 
 /// A calibration by reference: what a pass asks many times is copied nowhere.
 template <Scalar T>
-struct attention_silicon {
+struct attention_calibration_view {
   const basic_machine_parameters<T>& machine;
   const basic_attention_parameters<T>& attention;
   const basic_attention_kernels<T>& kernels;
@@ -57,8 +57,9 @@ struct warm_memory {
 /// left in L2 comes from there, no slower than from DRAM, and the rest from DRAM.
 template <Scalar T>
 constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
-                                        const attention_silicon<T>& c, const bytes<T>& moved,
-                                        const bytes<T>& distinct, cache_state state) {
+                                        const attention_calibration_view<T>& c,
+                                        const bytes<T>& moved, const bytes<T>& distinct,
+                                        cache_state state) {
   const T warm =
       named("share in L2",
             state == cache_state::cold ? T(0.0) : resident(distinct, a.l2.capacity.quantity()));
@@ -79,9 +80,12 @@ struct attention_time {
 };
 
 template <Scalar T, class Terms>
-constexpr attention_time<T> time_of_attention(
-    const basic_accelerator<T>& a, const basic_attention_decode<T>& w, const basic_demand<T>& needs,
-    const attention_silicon<T>& c, const basic_call_conditions<T>& conditions, Terms&& terms) {
+constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
+                                              const basic_attention_decode<T>& w,
+                                              const basic_demand<T>& needs,
+                                              const attention_calibration_view<T>& c,
+                                              const basic_call_conditions<T>& conditions,
+                                              Terms&& terms) {
   using math::ceil;
   const basic_attention_parameters<T>& p = c.attention;
   const basic_attention_kernels<T>& k = c.kernels;
@@ -110,14 +114,14 @@ constexpr attention_time<T> time_of_attention(
 
   const duration<T> blocks_take = terms.add(limiter::latency, "blocks", compute);
   const duration<T> memory_takes = terms.add(limiter::memory, "memory", memory.time);
-  const duration<T> combined = named("blocks beside memory", soft_max(blocks_take, memory_takes));
+  const duration<T> combined = named("blocks beside memory", p_norm(blocks_take, memory_takes));
   duration<T> fixed = terms.add(limiter::launch, "floor", p.floor);
   fixed += terms.add(limiter::latency, "splits", (splits - 1.0) * k.split_cycles / clock);
   fixed += terms.add(limiter::launch, "further kernels",
                      (split_kernel + reorder_kernel) * k.kernel_cycles / clock);
   fixed += terms.add(limiter::launch, "metadata", scheduled * w.batch * k.sequence_cost);
   if (w.kv_format.format != w.format) {
-    fixed += terms.add(limiter::launch, "conversion", k.narrow_kv_time);
+    fixed += terms.add(limiter::launch, "conversion", k.low_precision_kv_time);
   }
   return {named("time", fixed + combined), memory.from_dram};
 }
@@ -126,17 +130,17 @@ constexpr attention_time<T> time_of_attention(
 /// exponential, which some kernels run beside them.
 template <Scalar T>
 constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_attention_prefill<T>& w,
-                                const attention_silicon<T>& c, const T& sms) {
+                                const attention_calibration_view<T>& c, const T& sms) {
   const T value_dim = w.value_width();
   const bool narrow = w.kv_format.format != w.format;
-  const T share =
-      narrow ? T(c.attention.matrix_share * c.kernels.narrow_kv_matrix) : c.attention.matrix_share;
+  const T share = narrow ? T(c.attention.matrix_share * c.kernels.low_precision_kv_matrix)
+                         : c.attention.matrix_share;
   const flop_rate<T> matrix = share * peak(a, w.format);
   const duration<T> products = sms * 2.0 * (w.head_dim + value_dim) * flop / matrix;
   const duration<T> exponential =
       1.0 / (special_functions_of(a) * positive("vector.clock", a.vector.clock.quantity()));
   return named("time per pair and SM", c.kernels.overlaps_exponential
-                                           ? soft_max(products, exponential)
+                                           ? p_norm(products, exponential)
                                            : products + exponential);
 }
 
@@ -152,8 +156,8 @@ constexpr duration<T> conversion_time(const basic_accelerator<T>& a,
                                       const basic_attention_prefill<T>& w,
                                       const basic_attention_kernels<T>& k, const T& sms) {
   const T elements = w.batch * w.tokens * w.query_heads * w.head_dim + new_elements(w);
-  return 2.0 * k.narrow_kv_time + k.narrow_element_cycles * elements / sms /
-                                      positive("vector.clock", a.vector.clock.quantity());
+  return 2.0 * k.low_precision_kv_time + k.low_precision_element_cycles * elements / sms /
+                                             positive("vector.clock", a.vector.clock.quantity());
 }
 
 /// Writing the rows of every part and a kernel that combines them.
@@ -172,7 +176,7 @@ template <Scalar T, class Terms>
 constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
                                               const basic_attention_prefill<T>& w,
                                               const basic_demand<T>& needs,
-                                              const attention_silicon<T>& c,
+                                              const attention_calibration_view<T>& c,
                                               const basic_call_conditions<T>& conditions,
                                               Terms&& terms) {
   const basic_attention_parameters<T>& p = c.attention;
@@ -210,7 +214,7 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
     fixed += terms.add(limiter::memory, "splits", combining_time(a, w, k, splits, sms));
   }
   const duration<T> both =
-      k.overlaps_memory ? soft_max(tiles_take, memory_takes) : tiles_take + memory_takes;
+      k.overlaps_memory ? p_norm(tiles_take, memory_takes) : tiles_take + memory_takes;
   return {named("time", fixed + both), memory.from_dram + stored.from_dram};
 }
 
@@ -222,7 +226,8 @@ constexpr basic_estimate<T> estimate_of_attention(const basic_accelerator<T>& a,
   const basic_demand<T> needs = demand_of(w);
   basic_estimate<T> e;
   const attention_time<T> t = time_of_attention(
-      a, w, needs, attention_silicon<T>{c.machine, c.attention, c.kernels}, conditions, e.terms);
+      a, w, needs, attention_calibration_view<T>{c.machine, c.attention, c.kernels}, conditions,
+      e.terms);
   e.time = t.time;
   e.limiter = e.terms.limiting(2);  // blocks or tiles, memory
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;

@@ -32,11 +32,11 @@ struct basic_attention_kernels {
   T split_cycles{};                       ///< SM cycles that combining one more split takes
   std::optional<T> partial_row_cycles{};  ///< SM cycles to write and combine a row of one split,
                                           ///< where prefill is split
-  duration<T> sequence_cost{};   ///< scheduling metadata, per sequence of a decode batch ...
-  T scheduled_sequences{};       ///< ... of at most this many; larger ones are not scheduled
-  duration<T> narrow_kv_time{};  ///< one conversion kernel of an 8-bit KV cache
-  T narrow_element_cycles{};     ///< SM cycles that each element takes in it, in prefill
-  T narrow_kv_matrix = T(1.0);   ///< matrix share with an 8-bit KV cache over that without
+  duration<T> sequence_cost{};          ///< scheduling metadata, per sequence of a decode batch ...
+  T scheduled_sequences{};              ///< ... of at most this many; larger ones are not scheduled
+  duration<T> low_precision_kv_time{};  ///< one conversion kernel of an 8-bit KV cache
+  T low_precision_element_cycles{};     ///< SM cycles that each element takes in it, in prefill
+  T low_precision_kv_matrix = T(1.0);   ///< matrix share with an 8-bit KV cache over that without
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -56,9 +56,9 @@ struct basic_attention_kernels {
     f(field::positive("partial_row_cycles"), s.partial_row_cycles...);
     f(field::not_negative("sequence_cost"), s.sequence_cost...);
     f(field::not_negative("scheduled_sequences"), s.scheduled_sequences...);
-    f(field::not_negative("narrow_kv_time"), s.narrow_kv_time...);
-    f(field::not_negative("narrow_element_cycles"), s.narrow_element_cycles...);
-    f(field::positive("narrow_kv_matrix"), s.narrow_kv_matrix...);
+    f(field::not_negative("narrow_kv_time"), s.low_precision_kv_time...);
+    f(field::not_negative("narrow_element_cycles"), s.low_precision_element_cycles...);
+    f(field::positive("narrow_kv_matrix"), s.low_precision_kv_matrix...);
   }
 };
 using attention_kernels = basic_attention_kernels<>;

@@ -24,10 +24,10 @@ inline constexpr duration<> stream_kernel_time = 2.6 * us;
 /// Of DRAM bandwidth, that kernels which only stream reach where products reach less, whose share a machine
 /// profile has. One number of all machines: the longest small kernels of gpu-benches reach 0.85 on A100 and 0.87
 /// on GH200, additions of Vidur 0.86 on A100.
-inline constexpr double streaming_dram_share = 0.86;
+inline constexpr double elementwise_dram_share = 0.86;
 
 /// 80 % of |ln(measured / predicted)| of published streaming kernels lie within z90 times this.
-inline constexpr double streaming_log_sigma = 0.12;
+inline constexpr double elementwise_log_sigma = 0.12;
 
 /// Whose streaming kernels run, and how they are started. Kernels that load vectors of elements at
 /// a time keep up with memory and cost no cycles of their own; kernels that load one by one do not.
@@ -53,7 +53,7 @@ using memory_bound_kernels = basic_memory_bound_kernels<>;
 
 /// The machine, and whose streaming kernels run on it.
 template <Scalar T = double>
-struct basic_streaming_calibration {
+struct basic_elementwise_calibration {
   basic_machine_parameters<T> machine{};
   basic_memory_bound_kernels<T> kernels{};
 
@@ -63,7 +63,7 @@ struct basic_streaming_calibration {
     f("kernels", s.kernels...);
   }
 };
-using streaming_calibration = basic_streaming_calibration<>;
+using elementwise_calibration = basic_elementwise_calibration<>;
 
 namespace detail {
 
@@ -85,17 +85,17 @@ constexpr T elements_of_an_sm(const T& elements, const std::optional<T>& rows, c
 
 /// What moves and is computed, beside each other, and a launch.
 template <Scalar T, class Terms>
-constexpr duration<T> streaming_time(const basic_accelerator<T>& a, const basic_demand<T>& d,
-                                     const T& elements, const std::optional<T>& rows,
-                                     const T& cycles, const T& warm,
-                                     const basic_machine_parameters<T>& machine,
-                                     const duration<T>& kernel_time, Terms&& terms) {
+constexpr duration<T> elementwise_time(const basic_accelerator<T>& a, const basic_demand<T>& d,
+                                       const T& elements, const std::optional<T>& rows,
+                                       const T& cycles, const T& warm,
+                                       const basic_machine_parameters<T>& machine,
+                                       const duration<T>& kernel_time, Terms&& terms) {
   const bytes<T> moved = d.dram.total();
-  const bandwidth<T> dram = scalar_max(machine.dram_share, T(streaming_dram_share)) *
+  const bandwidth<T> dram = scalar_max(machine.dram_share, T(elementwise_dram_share)) *
                             positive("dram.bandwidth", a.dram.bandwidth.quantity());
   duration<T> memory = (1.0 - warm) * moved / dram;
   const auto& l2 =
-      machine.streaming_l2_bandwidth ? machine.streaming_l2_bandwidth : machine.l2_bandwidth;
+      machine.elementwise_l2_bandwidth ? machine.elementwise_l2_bandwidth : machine.l2_bandwidth;
   if (l2) {  // no slower than DRAM
     memory = memory + min(duration<T>(warm * moved / *l2), duration<T>(warm * moved / dram));
   }
@@ -107,23 +107,23 @@ constexpr duration<T> streaming_time(const basic_accelerator<T>& a, const basic_
   memory = terms.add(limiter::memory, "memory", memory);
   if (upper(work.value()) > 0.0) work = terms.add(limiter::vector_compute, "elements", work);
   const duration<T> launch = terms.add(limiter::launch, "launch", d.launches * kernel_time);
-  return named("time", launch + soft_max(memory, work));
+  return named("time", launch + p_norm(memory, work));
 }
 
 template <Scalar T>
 constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_demand<T>& d,
                                      const T& elements, const std::optional<T>& rows,
-                                     const T& cycles, const basic_streaming_calibration<T>& c,
+                                     const T& cycles, const basic_elementwise_calibration<T>& c,
                                      cache_state state) {
   const bool has_l2 =
-      (c.machine.l2_bandwidth || c.machine.streaming_l2_bandwidth) && a.l2.capacity.is_stated();
+      (c.machine.l2_bandwidth || c.machine.elementwise_l2_bandwidth) && a.l2.capacity.is_stated();
   const bytes<T> moved = d.dram.total();
   const T warm = state == cache_state::cold || !has_l2
                      ? T(0.0)
                      : resident_streamed(moved, a.l2.capacity.quantity());
   basic_estimate<T> e;
-  e.time =
-      streaming_time(a, d, elements, rows, cycles, warm, c.machine, c.kernels.kernel_time, e.terms);
+  e.time = elementwise_time(a, d, elements, rows, cycles, warm, c.machine, c.kernels.kernel_time,
+                            e.terms);
   e.limiter = e.terms.limiting(e.terms.size() - 1);  // but the launch
   e.mbu = (1.0 - warm) * moved / a.dram.bandwidth.quantity() / e.time;
   return e;
@@ -140,7 +140,7 @@ constexpr basic_estimate<T> streamed(const basic_accelerator<T>& a, const basic_
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_elementwise<T>& x,
-                                                const basic_streaming_calibration<T>& c,
+                                                const basic_elementwise_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
   return detail::streamed(a, demand_of(x), x.elements, x.rows, c.kernels.element_cycles, c,
                           conditions.cache);
@@ -148,7 +148,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_norm<T>& x,
-                                                const basic_streaming_calibration<T>& c,
+                                                const basic_elementwise_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
   return detail::streamed(a, demand_of(x), T(x.rows * x.width), {x.rows}, c.kernels.element_cycles,
                           c, conditions.cache);
@@ -159,7 +159,7 @@ inline constexpr double most_serial_lookups = 16.0;
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_embedding<T>& x,
-                                                const basic_streaming_calibration<T>& c,
+                                                const basic_elementwise_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
   const duration<T>& each = c.kernels.serial_lookup_time;
   basic_estimate<T> e = detail::streamed(a, demand_of(x), T(x.tokens * x.hidden), {},
@@ -178,11 +178,11 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
 
 /// log_sigma of streaming kernels where those of a pass are counted apart: 79 % of RTX PRO 6000's, whose rates
 /// differ from kernel to kernel, lie within z90 times this.
-inline constexpr double small_kernels_log_sigma = 0.19;
+inline constexpr double elementwise_kernels_log_sigma = 0.19;
 
 /// Of one machine and engine. What is not counted is in the numbers of the engine, fused, or unknown.
 template <Scalar T = double>
-struct basic_small_kernels {
+struct basic_elementwise_kernels {
   label name{"none"};
   bool residual = false, rotary = false, head_norm = false;
   bool activation = false, cache_write = false, sampler = false;
@@ -191,7 +191,7 @@ struct basic_small_kernels {
   duration<T> sampler_floor{};  ///< the sampler is several kernels: all they take with few logits
   T sampler_passes = T(1.0);    ///< over the logits
 
-  constexpr bool counts(small_kernel k) const {
+  constexpr bool counts(elementwise_kernel k) const {
     const bool all[] = {residual, rotary, head_norm, activation, cache_write, sampler};
     return detail::entry_of(all, k, "small_kernel");
   }
@@ -214,14 +214,14 @@ struct basic_small_kernels {
     f(field::not_negative("sampler_passes"), s.sampler_passes...);
   }
 };
-using small_kernels = basic_small_kernels<>;
+using elementwise_kernels = basic_elementwise_kernels<>;
 
 /// What repeats in every layer, none of it fused: rotary embeddings, norms of heads, activations, writes to the
 /// cache, one launch each; in a captured graph, or eager with stream_kernel_time. No profile of a data-centre
 /// chip has it: see docs/laws/engines.md for what it does to services.
 /// Test: eager, 32 layers of Llama 3.1 8B take 96 times 1.3 us more than captured.
 template <Scalar T = double>
-constexpr basic_small_kernels<T> unfused_layer_kernels(
+constexpr basic_elementwise_kernels<T> unfused_layer_kernels(
     const duration<T>& kernel_time = lift<T>(graph_kernel_time)) {
   return {.name = "unfused",
           .rotary = true,
@@ -236,16 +236,18 @@ constexpr basic_small_kernels<T> unfused_layer_kernels(
 ///   residual = its bytes; all others as a streaming kernel of that kind.
 /// Errors: as calibrated_estimate of what streams. Tests: by hand; published latencies of RTX PRO 6000.
 template <Scalar T, class Streamed>
-constexpr duration<T> small_kernel_time(const basic_accelerator<T>& a, small_kernel k,
-                                        const Streamed& x, const basic_machine_parameters<T>& m,
-                                        const basic_small_kernels<T>& s) {
+constexpr duration<T> elementwise_kernel_time(const basic_accelerator<T>& a, elementwise_kernel k,
+                                              const Streamed& x,
+                                              const basic_machine_parameters<T>& m,
+                                              const basic_elementwise_kernels<T>& s) {
   basic_memory_bound_kernels<T> kernels{.kernel_time = s.kernel_time};
-  if (k == small_kernel::head_norm) kernels.element_cycles = s.head_norm_cycles;
-  const bool inside = k == small_kernel::residual || k == small_kernel::sampler;
+  if (k == elementwise_kernel::head_norm) kernels.element_cycles = s.head_norm_cycles;
+  const bool inside = k == elementwise_kernel::residual || k == elementwise_kernel::sampler;
   if (inside) kernels.kernel_time = duration<T>{};
   const duration<T> once =
       calibrated_estimate(a, x, {m, kernels}, {.cache = cache_state::warm}).time;
-  return k == small_kernel::sampler ? duration<T>(s.sampler_floor + s.sampler_passes * once) : once;
+  return k == elementwise_kernel::sampler ? duration<T>(s.sampler_floor + s.sampler_passes * once)
+                                          : once;
 }
 
 }  // namespace perfmodel

@@ -35,7 +35,7 @@ inline constexpr double filled_results = 128.0 * 128.0;  ///< of a tile that til
 /// activations while it runs: with a scale per tensor or per row it must find that first. Kernels of narrow
 /// formats do not split k where they have block scales, nor by instructions of 64 rows (wgmma, tcgen05).
 template <Scalar T>
-struct product_path {
+struct gemm_path {
   flop_rate<T> matrix{};  ///< of the chip
   duration<T> quantise_launches{};
   bool quantises = false;
@@ -46,15 +46,15 @@ struct product_path {
   bool has_least_step = false;
   duration<T> least_step{};     ///< of a k of any tile
   duration<T> replayed_step{};  ///< the same in a benchmark, whose kernels nobody may have tuned
-  duration<T> widening_launch{};
-  duration<T> widening{};  ///< of a weight, by one SM
+  duration<T> dequantisation_launch{};
+  duration<T> dequantisation{};  ///< of a weight, by one SM
 };
 
 template <Scalar T>
-constexpr product_path<T> product_path_of(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                          number_format format,
-                                          const basic_machine_parameters<T>& machine,
-                                          const basic_engine_profile<T>& engine) {
+constexpr gemm_path<T> gemm_path_of(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                    number_format format,
+                                    const basic_machine_parameters<T>& machine,
+                                    const basic_engine_profile<T>& engine) {
   const bool narrow = bits_of(format) < 16.0;
   const bool block_scaled = g.weights.group.has_value();
   const bool finds_scale = format == number_format::fp8 && !block_scaled;
@@ -65,23 +65,24 @@ constexpr product_path<T> product_path_of(const basic_accelerator<T>& a, const b
   if (narrow && block_scaled && !by_matrix_units) {
     share = share * (large_instructions ? engine.block_scale_share : engine.mma_block_scale_share);
   }
-  product_path<T> p;
+  gemm_path<T> p;
   p.matrix = named("matrix rate", share * peak(a, format));
   p.quantise_launches = finds_scale ? engine.tensor_scale_floor : engine.quantise_floor;
   p.quantises = narrow && upper(p.quantise_launches.value()) > 0.0;
   p.finds_scale = finds_scale;
-  const bool widens = g.weights.bits() < bits_of(format);
-  p.splits = !(narrow && (block_scaled || large_instructions)) && !widens;
+  const bool dequantises = g.weights.bits() < bits_of(format);
+  p.splits = !(narrow && (block_scaled || large_instructions)) && !dequantises;
   p.fills_by_size = large_instructions;
   if (narrow && large_instructions) {
     const bool four_bits = format == number_format::fp4;
-    p.least_step = four_bits ? engine.four_bit_step : engine.narrow_step;
+    p.least_step = four_bits ? engine.four_bit_step : engine.low_precision_step;
     p.replayed_step = four_bits ? max(p.least_step, engine.untuned_four_bit_step) : p.least_step;
     p.has_least_step = upper(p.replayed_step.value()) > 0.0;
   }
-  if (widens) p.widening_launch = engine.widening_floor;
-  if (widens && upper(engine.widening_cycles) > 0.0) {
-    p.widening = engine.widening_cycles / positive("vector.clock", a.vector.clock.quantity());
+  if (dequantises) p.dequantisation_launch = engine.dequantisation_floor;
+  if (dequantises && upper(engine.dequantisation_cycles) > 0.0) {
+    p.dequantisation =
+        engine.dequantisation_cycles / positive("vector.clock", a.vector.clock.quantity());
   }
   return p;
 }
@@ -92,13 +93,13 @@ struct sm_rates {
   T count{};
   flop_rate<T> matrix{};
   bandwidth<T> operands{};
-  duration<T> widening{};  ///< of one weight
+  duration<T> dequantisation{};  ///< of one weight
 };
 
 /// What of a product is the same for any number of rows: the rates of the chip, and the bytes of elements.
 template <Scalar T>
-struct product_rates {
-  product_path<T> path{};
+struct gemm_rates {
+  gemm_path<T> path{};
   bandwidth<T> dram{};
   sm_rates<T> sm{};
   T instruction_rows{};
@@ -108,18 +109,18 @@ struct product_rates {
 };
 
 template <Scalar T>
-constexpr product_rates<T> rates_of_product(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                            const basic_machine_parameters<T>& machine,
-                                            const basic_engine_profile<T>& engine) {
+constexpr gemm_rates<T> rates_of_gemm(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                      const basic_machine_parameters<T>& machine,
+                                      const basic_engine_profile<T>& engine) {
   using math::ceil;
-  product_rates<T> r;
-  r.path = product_path_of(a, g, wider(g.format, g.weights.format), machine, engine);
+  gemm_rates<T> r;
+  r.path = gemm_path_of(a, g, wider(g.format, g.weights.format), machine, engine);
   r.dram = named("DRAM rate",
                  machine.dram_share * positive("dram.bandwidth", a.dram.bandwidth.quantity()));
   r.instruction_rows = instruction_rows_of(a);
   const T sms = count("sms", a.sms.value());
   const bandwidth<T> operands = positive("operand_bandwidth", machine.operand_bandwidth);
-  r.sm = {sms, r.path.matrix / sms, operands / sms, r.path.widening};
+  r.sm = {sms, r.path.matrix / sms, operands / sms, r.path.dequantisation};
   r.activation = bytes_of(g.format);
   r.weight = bytes_of(g.weights);
   for (std::size_t i = 0; i < output_tiles.size(); ++i) {
@@ -166,7 +167,7 @@ constexpr T waves_of(const T& tiles, const T& sms) {
 /// all SMs work, at a cost, each part with a fill of 128 x 128 or more, and with partial sums to add.
 template <Scalar T>
 constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_parameters<T>& machine,
-                                 const product_rates<T>& r, const T& worked_rows,
+                                 const gemm_rates<T>& r, const T& worked_rows,
                                  const duration<T>& least_step, std::size_t tile) {
   using math::ceil;
   using math::floor;
@@ -179,8 +180,8 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
   const flops<T> multiplications = 2.0 * rows * (t.columns * flop);
   duration<T> longest =
       max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands));
-  if (upper(sm.widening.value()) > 0.0) {
-    longest = max(longest, duration<T>(t.columns * sm.widening));
+  if (upper(sm.dequantisation.value()) > 0.0) {
+    longest = max(longest, duration<T>(t.columns * sm.dequantisation));
   }
   if (r.path.has_least_step) longest = max(longest, least_step);
   const duration<T> step = named(t.step, longest);
@@ -206,7 +207,7 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
 template <Scalar T>
 constexpr duration<T> compute_time(const basic_gemm<T>& g,
                                    const basic_machine_parameters<T>& machine,
-                                   const product_rates<T>& r, const duration<T>& least_step) {
+                                   const gemm_rates<T>& r, const duration<T>& least_step) {
   using math::ceil;
   const T worked_rows = ceil(g.m / r.instruction_rows) * r.instruction_rows;
   duration<T> least = tiled_time(g, machine, r, worked_rows, least_step, 0);
@@ -221,7 +222,7 @@ constexpr duration<T> compute_time(const basic_gemm<T>& g,
 }
 
 /// Half of a working set of this many times the L2 is still found there when it is read in turn.
-inline constexpr double l2_room = 1.1;
+inline constexpr double l2_capacity = 1.1;
 
 /// DRAM traffic, but for weights that stayed in L2, which come from there where that is quicker (as
 /// quick as operands where l2_bandwidth is not known). An engine's results are 16 bit.
@@ -229,14 +230,14 @@ template <Scalar T>
 constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                   const basic_traffic<T>& traffic,
                                   const basic_machine_parameters<T>& machine,
-                                  const product_rates<T>& r, const basic_call_conditions<T>& c) {
+                                  const gemm_rates<T>& r, const basic_call_conditions<T>& c) {
   const bandwidth<T>& dram = r.dram;
   bytes<T> written = traffic.written;
   if (r.path.quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
   const duration<T> all = (traffic.read + written) / dram;
   if (c.cache == cache_state::cold || !a.l2.capacity.is_stated()) return all;
   const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
-  const bytes<T> room = l2_room / l2_partitions_of(a) * a.l2.capacity.quantity();
+  const bytes<T> room = l2_capacity / l2_partitions_of(a) * a.l2.capacity.quantity();
   const T warm = named("warm share", resident(bytes<T>(c.weight_copies * weights), room));
   const bandwidth<T> l2 = machine.l2_bandwidth.value_or(machine.operand_bandwidth);
   const duration<T> from_dram = weights / dram;
@@ -249,8 +250,7 @@ constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gem
 template <Scalar T>
 constexpr duration<T> quantise_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                     const basic_machine_parameters<T>& machine,
-                                    const basic_engine_profile<T>& engine,
-                                    const product_rates<T>& r) {
+                                    const basic_engine_profile<T>& engine, const gemm_rates<T>& r) {
   const T activations = g.m * g.k;
   duration<T> moved = activations * lift<T>(2.0 * byte + r.activation) / r.dram;
   if (r.path.finds_scale) {
@@ -287,12 +287,12 @@ constexpr duration<T> paced_by_power(const duration<T>& t, const duration<T>& de
 
 /// The time of a valid product, whose parts are added to `terms`.
 template <Scalar T, class Terms>
-constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                      const product_rates<T>& r, const product_needs<T>& needs,
-                                      const basic_machine_parameters<T>& machine,
-                                      const basic_engine_profile<T>& engine,
-                                      const basic_call_conditions<T>& conditions, Terms&& terms) {
-  const product_path<T>& path = r.path;
+constexpr duration<T> time_of_gemm(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                   const gemm_rates<T>& r, const gemm_needs<T>& needs,
+                                   const basic_machine_parameters<T>& machine,
+                                   const basic_engine_profile<T>& engine,
+                                   const basic_call_conditions<T>& conditions, Terms&& terms) {
+  const gemm_path<T>& path = r.path;
   const bool in_a_model = conditions.cache == cache_state::cold;  // not replayed alone
   const duration<T> compute =
       terms.add(limiter::compute, "compute",
@@ -306,7 +306,7 @@ constexpr duration<T> time_of_product(const basic_accelerator<T>& a, const basic
       limiter::compute, "power",
       machine.power_slowdown * (dense / (paced + power_settles)) * dense + (paced - overlapped));
   const duration<T> launch =
-      terms.add(limiter::launch, "launch", machine.matrix_floor + path.widening_launch);
+      terms.add(limiter::launch, "launch", machine.matrix_floor + path.dequantisation_launch);
   duration<T> time = launch + overlapped + slowed;
   if (path.quantises) {
     duration<T> quantise = quantise_time(a, g, machine, engine, r);
@@ -338,9 +338,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_call_conditions<T>& conditions = {}) {
   const basic_demand<T> d = demand_of(g);
   basic_estimate<T> e;
-  e.time =
-      detail::time_of_product(a, g, detail::rates_of_product(a, g, c.machine, c.engine),
-                              {d.matrix_flop, d.dram}, c.machine, c.engine, conditions, e.terms);
+  e.time = detail::time_of_gemm(a, g, detail::rates_of_gemm(a, g, c.machine, c.engine),
+                                {d.matrix_flop, d.dram}, c.machine, c.engine, conditions, e.terms);
   e.limiter = e.terms.limiting();
   e.mfu = d.matrix_flop / peak(a, d.format) / e.time;
   e.mbu = d.dram.total() / a.dram.bandwidth.quantity() / e.time;

@@ -26,7 +26,7 @@ constexpr const char* name_of(profile_part p) {
 }
 
 /// log_sigma of each kind of an operator under one profile, see interval.hpp; 0: nobody measured it.
-using kind_widths = std::array<double, 6>;
+using kind_log_sigmas = std::array<double, 6>;
 
 /// What one profile is worth. `donor` is the machine it was fitted to where that is another.
 struct profile_note {
@@ -34,8 +34,8 @@ struct profile_note {
   const accelerator* donor = nullptr;
   const source* from = &given_by_caller;
   double log_sigma = 0.0;
-  kind_widths by_kind{};
-  const source* widening =
+  kind_log_sigmas by_kind{};
+  const source* dequantisation_source =
       nullptr;  ///< of products of narrow weights, where they were not measured
 
   /// Of one kind of operators: its own where it was measured.
@@ -106,33 +106,33 @@ constexpr prediction<Estimate> prediction_of(const Estimate& e, const Estimate& 
   return {e, bound, range.low, range.high, stands_on};
 }
 
-// Kinds of operators that one profile predicts differently well; each is an index of kind_widths.
-enum class product_kind { sixteen_bit, eight_bit, eight_bit_blocks, four_bit, integer, widened };
-enum class attention_kind { decode, narrow_decode, prefill, narrow_prefill };
-enum class expert_kind { as_stored, widened, narrow, spread };
+// Kinds of operators that one profile predicts differently well; each is an index of kind_log_sigmas.
+enum class gemm_kind { sixteen_bit, eight_bit, eight_bit_blocks, four_bit, integer, dequantised };
+enum class attention_kind { decode, low_precision_decode, prefill, low_precision_prefill };
+enum class expert_kind { as_stored, dequantised, narrow, spread };
 /// By whose kernels: a communication library's (NCCL), or a serving engine's own all-reduce.
 enum class collective_kind { library, own_kernels };
 
 /// Of products that multiply in `format` with weights stored so; `widened` weights are narrower.
-constexpr product_kind product_kind_of(number_format format, const storage_format& weights) {
+constexpr gemm_kind gemm_kind_of(number_format format, const storage_format& weights) {
   const number_format multiplied = wider(format, weights.format);
   if (bits_of(multiplied) >= 16.0) {
-    return weights.bits() < 16.0 ? product_kind::widened : product_kind::sixteen_bit;
+    return weights.bits() < 16.0 ? gemm_kind::dequantised : gemm_kind::sixteen_bit;
   }
-  if (bits_of(multiplied) < 8.0) return product_kind::four_bit;
-  if (multiplied == number_format::int8) return product_kind::integer;
-  return weights.group ? product_kind::eight_bit_blocks : product_kind::eight_bit;
+  if (bits_of(multiplied) < 8.0) return gemm_kind::four_bit;
+  if (multiplied == number_format::int8) return gemm_kind::integer;
+  return weights.group ? gemm_kind::eight_bit_blocks : gemm_kind::eight_bit;
 }
 constexpr attention_kind attention_kind_of(const storage_format& cache, bool of_a_prompt) {
   const bool narrow = cache.bits() < 16.0;
-  if (of_a_prompt) return narrow ? attention_kind::narrow_prefill : attention_kind::prefill;
-  return narrow ? attention_kind::narrow_decode : attention_kind::decode;
+  if (of_a_prompt) return narrow ? attention_kind::low_precision_prefill : attention_kind::prefill;
+  return narrow ? attention_kind::low_precision_decode : attention_kind::decode;
 }
 /// As detail::calibration_for picks their kernels.
 constexpr expert_kind expert_kind_of(number_format format, const storage_format& weights,
                                      bool spread) {
   const bool sixteen_bit = bits_of(wider(format, weights.format)) >= 16.0;
-  if (sixteen_bit && weights.bits() < 16.0) return expert_kind::widened;
+  if (sixteen_bit && weights.bits() < 16.0) return expert_kind::dequantised;
   if (sixteen_bit || bits_of(weights.format) < 8.0) return expert_kind::as_stored;
   return spread ? expert_kind::spread : expert_kind::narrow;
 }
@@ -144,7 +144,7 @@ constexpr double outside(double x, double least, double most) {
   if (x < least) return math::log(least / x);
   return x > most ? math::log(x / most) : 0.0;
 }
-constexpr double widening(double per_e_fold, double squared_distance) {
+constexpr double extrapolation(double per_e_fold, double squared_distance) {
   return math::sqrt(1.0 + per_e_fold * per_e_fold * squared_distance);
 }
 constexpr double square(double x) {
@@ -163,7 +163,7 @@ template <Scalar T>
 constexpr double interval_growth(const basic_gemm<T>& g) {
   using detail::outside;
   using detail::square;
-  return detail::widening(
+  return detail::extrapolation(
       2.5, square(outside(mid(g.n), 1024, 65536)) + square(outside(mid(g.k), 1024, 65536)));
 }
 template <Scalar T, template <class> class Attention>
@@ -171,15 +171,15 @@ template <Scalar T, template <class> class Attention>
     x.head_dim;
   }
 constexpr double interval_growth(const Attention<T>& x) {
-  return detail::widening(1.5, detail::square(detail::outside(mid(x.head_dim), 128, 128)));
+  return detail::extrapolation(1.5, detail::square(detail::outside(mid(x.head_dim), 128, 128)));
 }
 template <Scalar T>
 constexpr double interval_growth(const basic_moe_ffn<T>& x) {
   using detail::outside;
   using detail::square;
-  return detail::widening(1.5, square(outside(mid(x.hidden), 2048, 6144)) +
-                                   square(outside(mid(x.intermediate), 768, 16384)) +
-                                   square(outside(mid(x.experts), 8, 128)));
+  return detail::extrapolation(1.5, square(outside(mid(x.hidden), 2048, 6144)) +
+                                        square(outside(mid(x.intermediate), 768, 16384)) +
+                                        square(outside(mid(x.experts), 8, 128)));
 }
 
 }  // namespace perfmodel

@@ -148,8 +148,8 @@ struct basic_machine_parameters {
   T power_slowdown{};        ///< a long dense kernel tends to (1 + power_slowdown) times its time
   std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};  ///< of the chip, streaming; where known
   std::optional<perfmodel::bandwidth<T>>
-      streaming_l2_bandwidth{};  ///< where kernels that only stream
-                                 ///< get another
+      elementwise_l2_bandwidth{};  ///< where kernels that only stream
+                                   ///< get another
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -161,7 +161,7 @@ struct basic_machine_parameters {
     f(field::not_negative("split_cost"), s.split_cost...);
     f(field::not_negative("power_slowdown"), s.power_slowdown...);
     f(field::positive("l2_bandwidth"), s.l2_bandwidth...);
-    f(field::positive("streaming_l2_bandwidth"), s.streaming_l2_bandwidth...);
+    f(field::positive("streaming_l2_bandwidth"), s.elementwise_l2_bandwidth...);
   }
 };
 using machine_parameters = basic_machine_parameters<>;
@@ -185,24 +185,24 @@ struct basic_engine_profile {
       lone_row{};  ///< more of a single row replayed alone, by matrix units that scale blocks (Blackwell)
   T block_scale_share = T(1.0);  ///< of the matrix rate that products with block scales keep
   T mma_block_scale_share =
-      T(1.0);                   ///< the same by instructions of fewer than 64 rows (Ada, Ampere)
-  duration<T> narrow_step{};    ///< least time of a k, 8 bits, by instructions of 64 rows
-  duration<T> four_bit_step{};  ///< the same of 4 bits
+      T(1.0);  ///< the same by instructions of fewer than 64 rows (Ada, Ampere)
+  duration<T> low_precision_step{};  ///< least time of a k, 8 bits, by instructions of 64 rows
+  duration<T> four_bit_step{};       ///< the same of 4 bits
   duration<T>
       untuned_four_bit_step{};  ///< of kernels that a benchmark replays and a service would have tuned
   duration<T>
-      widening_floor{};  ///< more than matrix_floor, where weights are narrower than activations
-  T widening_cycles{};   ///< SM cycles that widening such a weight takes, in each tile
-  T tensor_scale_share = T(1.0);  ///< of that time left in a model, where a scale is per tensor
-  T quantise_share = T(1.0);      ///< the same elsewhere: the rest is fused away
-  duration<T> step_host{};        ///< of a pass: scheduling, sampling, starting the graph
-  duration<T> sequence_host{};    ///< of a sequence and pass
-  duration<T> rank_wait{};        ///< of a collective in a model, whose ranks do not come together
-  duration<T> request_host{};     ///< of a request: HTTP, tokens of the prompt and back
+      dequantisation_floor{};  ///< more than matrix_floor, where weights are narrower than activations
+  T dequantisation_cycles{};        ///< SM cycles that widening such a weight takes, in each tile
+  T tensor_scale_share = T(1.0);    ///< of that time left in a model, where a scale is per tensor
+  T quantise_share = T(1.0);        ///< the same elsewhere: the rest is fused away
+  duration<T> step_cpu_time{};      ///< of a pass: scheduling, sampling, starting the graph
+  duration<T> sequence_cpu_time{};  ///< of a sequence and pass
+  duration<T> rank_wait{};         ///< of a collective in a model, whose ranks do not come together
+  duration<T> request_cpu_time{};  ///< of a request: HTTP, tokens of the prompt and back
   T request_iterations{};        ///< that run, or are scheduled, before one that a request can join
   T prompt_time = T(1.0);        ///< of an iteration with prompts, times that of its kernels
   duration<T> run_start{};       ///< that the first wave of a run waits for beside its prompts
-  std::optional<T> pass_time{};  ///< of a pass, times its kernels and links: of one's own service
+  std::optional<T> step_time{};  ///< of a pass, times its kernels and links: of one's own service
   T log_sigma{};                 ///< as of a machine profile, over the products
   const source* from = &given_by_caller;
 
@@ -216,21 +216,21 @@ struct basic_engine_profile {
     f(field::not_negative("lone_row"), s.lone_row...);
     f(field::positive("block_scale_share"), s.block_scale_share...);
     f(field::positive("mma_block_scale_share"), s.mma_block_scale_share...);
-    f(field::not_negative("narrow_step"), s.narrow_step...);
+    f(field::not_negative("narrow_step"), s.low_precision_step...);
     f(field::not_negative("four_bit_step"), s.four_bit_step...);
     f(field::not_negative("untuned_four_bit_step"), s.untuned_four_bit_step...);
-    f(field::not_negative("widening_floor"), s.widening_floor...);
-    f(field::not_negative("widening_cycles"), s.widening_cycles...);
+    f(field::not_negative("widening_floor"), s.dequantisation_floor...);
+    f(field::not_negative("widening_cycles"), s.dequantisation_cycles...);
     f(field::not_negative("tensor_scale_share"), s.tensor_scale_share...);
     f(field::not_negative("quantise_share"), s.quantise_share...);
-    f(field::not_negative("step_host"), s.step_host...);
-    f(field::not_negative("sequence_host"), s.sequence_host...);
+    f(field::not_negative("step_host"), s.step_cpu_time...);
+    f(field::not_negative("sequence_host"), s.sequence_cpu_time...);
     f(field::not_negative("rank_wait"), s.rank_wait...);
-    f(field::not_negative("request_host"), s.request_host...);
+    f(field::not_negative("request_host"), s.request_cpu_time...);
     f(field::not_negative("request_iterations"), s.request_iterations...);
     f(field::positive("prompt_time"), s.prompt_time...);
     f(field::not_negative("run_start"), s.run_start...);
-    f(field::positive("pass_time"), s.pass_time...);
+    f(field::positive("pass_time"), s.step_time...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);
   }

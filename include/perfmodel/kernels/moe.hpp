@@ -67,7 +67,7 @@ struct expert_groups {
 /// Source: NVIDIA, A100 whitepaper, "Each L2 partition caches data for memory accesses from SMs in the GPCs directly
 /// connected to the partition"; B200's rows of experts are closest at 0.5 to 0.6 of the capacity.
 template <Scalar T>
-constexpr bytes<T> held_by_l2(const basic_accelerator<T>& a) {
+constexpr bytes<T> resident_in_l2(const basic_accelerator<T>& a) {
   return positive("l2.capacity", a.l2.capacity.quantity()) / l2_partitions_of(a);
 }
 
@@ -98,7 +98,7 @@ constexpr duration<T> grouped_gemm_time(const expert_groups<T>& g, const T& colu
   const bytes<T> weights = columns * depth * r.weight;
   const T read = g.count * weight_passes(weights, g.row_tiles, r, k);
   const duration<T> memory = named("weights' time", read * weights / (drawn * r.weights));
-  return soft_max(compute, memory, k.overlap);
+  return p_norm(compute, memory, k.overlap);
 }
 
 /// Up (and gate) and down again of every group.
@@ -198,7 +198,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const detail::grouped_rates<T> rates{
       k.matrix_ratio * c.machine.matrix_share * peak(a, needs.format), c.machine.dram_share * dram,
       lift<T>(bytes_of(x.weights)), detail::positive("sms", a.sms).value(),
-      k.columns_first ? detail::held_by_l2(a) : bytes<T>{}};
+      k.columns_first ? detail::resident_in_l2(a) : bytes<T>{}};
   const T expert_tokens = named("tokens per expert", T(rank_rows / touched));
   duration<T> products =
       k.untuned ? detail::untuned_block_time(a, x, c, touched, rank_rows, rates)

@@ -122,9 +122,8 @@ constexpr duration<T> untuned_gemm_time(const untuned_experts<T>& e, const T& co
   const T ratio =
       k.few_tokens_dram_ratio + (k.many_tokens_dram_ratio - k.few_tokens_dram_ratio) * e.many;
   const T drawn = ratio * scalar_min(T(1.0), T(k.dram_saturation * readers));
-  return soft_max(
-      named("operands' time", step),
-      named("weights' time", e.experts * columns * depth * e.weight / (drawn * e.dram)));
+  return p_norm(named("operands' time", step),
+                named("weights' time", e.experts * columns * depth * e.weight / (drawn * e.dram)));
 }
 
 /// Up (and gate) and down of such experts, of tokens whose activations are `read` in all, of which L2 holds no

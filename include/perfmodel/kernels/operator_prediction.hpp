@@ -10,7 +10,7 @@ namespace perfmodel {
 template <Scalar T = double>
 struct basic_time_by_profile {
   duration<T> products{}, attention{}, experts{}, links{}, network{};
-  product_kind product = product_kind::sixteen_bit;
+  gemm_kind product = gemm_kind::sixteen_bit;
   attention_kind attends = attention_kind::decode;
   expert_kind expert = expert_kind::as_stored;
   collective_kind sums = collective_kind::library;  ///< of the all-reduces, most of what links take
@@ -19,13 +19,13 @@ using time_by_profile = basic_time_by_profile<>;
 
 /// Whether experts' weights are widened as they are multiplied.
 template <Scalar T>
-constexpr bool widens_experts(const basic_time_by_profile<T>& t) {
-  return t.expert == expert_kind::widened && mid(t.experts.value()) > 0.0;
+constexpr bool dequantises_experts(const basic_time_by_profile<T>& t) {
+  return t.expert == expert_kind::dequantised && mid(t.experts.value()) > 0.0;
 }
 
 /// Whether an engine narrows activations for such products.
-constexpr bool quantises(product_kind k) {
-  return k != product_kind::sixteen_bit && k != product_kind::widened;
+constexpr bool quantises(gemm_kind k) {
+  return k != gemm_kind::sixteen_bit && k != gemm_kind::dequantised;
 }
 
 namespace detail {
@@ -33,13 +33,13 @@ namespace detail {
 /// log_sigma of products of a kind: as measured on the machine; else of the profile, or of the engine's
 /// quantising kernels where that is wider.
 template <Scalar T>
-constexpr double product_width(const basic_calibrated<T>& c, product_kind k) {
+constexpr double gemm_log_sigma(const basic_calibrated<T>& c, gemm_kind k) {
   const profile_note& products = c.note(profile_part::products);
   if (entry_of(products.by_kind, k, "product_kind") > 0.0) return products.width_of(k);
   const double engine = c.note(profile_part::quantisation).log_sigma;
   return quantises(k) && engine > products.log_sigma ? engine : products.log_sigma;
 }
-constexpr profile_note with_width(profile_note n, double log_sigma) {
+constexpr profile_note with_log_sigma(profile_note n, double log_sigma) {
   n.log_sigma = log_sigma;
   return n;
 }
@@ -54,16 +54,17 @@ constexpr basic_time_by_profile<T> kinds_of(const Operator& x) {
   } else if constexpr (requires { x.experts; }) {
     by.expert = expert_kind_of(x.format, x.weights, upper(x.expert_parallel) > 1.0);
   } else if constexpr (requires { x.weights; }) {
-    by.product = product_kind_of(x.format, x.weights);
+    by.product = gemm_kind_of(x.format, x.weights);
   }
   return by;
 }
 
 /// Of products of a kind. What nobody measured on this machine says so.
 template <Scalar T>
-constexpr profile_note product_note(const basic_calibrated<T>& c, product_kind k, double width) {
-  profile_note n = with_width(c.note(profile_part::products), width);
-  if (k == product_kind::widened && n.widening != nullptr) n.from = n.widening;
+constexpr profile_note gemm_note(const basic_calibrated<T>& c, gemm_kind k, double width) {
+  profile_note n = with_log_sigma(c.note(profile_part::products), width);
+  if (k == gemm_kind::dequantised && n.dequantisation_source != nullptr)
+    n.from = n.dequantisation_source;
   return n;
 }
 
@@ -75,12 +76,11 @@ template <Scalar T>
 constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by_profile<T>& t) {
   const auto middle = [](const duration<T>& x) { return duration<>::from_value(mid(x.value())); };
   const auto add = [&](evidence& e, profile_part part, double width, const duration<T>& time) {
-    e.add(detail::with_width(c.note(part), width), middle(time));
+    e.add(detail::with_log_sigma(c.note(part), width), middle(time));
   };
   const profile_note& quantisation = c.note(profile_part::quantisation);
   evidence e;
-  e.add(detail::product_note(c, t.product, detail::product_width(c, t.product)),
-        middle(t.products));
+  e.add(detail::gemm_note(c, t.product, detail::gemm_log_sigma(c, t.product)), middle(t.products));
   if (quantises(t.product) && quantisation.log_sigma > 0.0 && mid(t.products.value()) > 0.0) {
     e.cite(quantisation);
   }
@@ -92,19 +92,20 @@ constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by
 }
 
 /// log_sigma of one operator: of its kind, more where its shape is outside those measured; of what streams
-/// (norms, activations), streaming_log_sigma, or small_kernels_log_sigma where small kernels are counted, or the
+/// (norms, activations), elementwise_log_sigma, or elementwise_kernels_log_sigma where small kernels are counted, or the
 /// machine's where that is wider.
 /// Test: of a product in 16 bits on H100 that of the catalogue; with n = 512 twice as wide.
 template <Scalar T, class Operator>
 constexpr double stated_log_sigma(const Operator& x, const basic_calibrated<T>& c) {
   const basic_time_by_profile<T> by = detail::kinds_of<T>(x);
-  double width = detail::product_width(c, by.product);
+  double width = detail::gemm_log_sigma(c, by.product);
   if constexpr (requires { x.query_heads; }) {
     width = c.note(profile_part::attention).width_of(by.attends);
   } else if constexpr (requires { x.experts; }) {
     width = c.note(profile_part::experts).width_of(by.expert);
   } else if constexpr (!requires { x.weights; }) {
-    return scalar_max(c.small_kernels.any() ? small_kernels_log_sigma : streaming_log_sigma, width);
+    return scalar_max(
+        c.elementwise_kernels.any() ? elementwise_kernels_log_sigma : elementwise_log_sigma, width);
   }
   if constexpr (requires { interval_growth(x); }) width = width * interval_growth(x);
   return width;
@@ -128,8 +129,8 @@ constexpr prediction<basic_estimate<T>> predict(
   evidence stands_on;
   const auto time = duration<>::from_value(mid(e.time.value()));
   const double width = stated_log_sigma(x, c);
-  stands_on.add(part == profile_part::products ? detail::product_note(c, by.product, width)
-                                               : detail::with_width(c.note(part), width),
+  stands_on.add(part == profile_part::products ? detail::gemm_note(c, by.product, width)
+                                               : detail::with_log_sigma(c.note(part), width),
                 time);
   const profile_note& quantisation = c.note(profile_part::quantisation);
   if (quantises(by.product) && quantisation.log_sigma > 0.0) stands_on.cite(quantisation);

@@ -47,23 +47,23 @@ class last_times {
 /// Products of one model on one machine, each with its rates and the time of its last number of rows. Passes
 /// ask for them in the same order. More than fit are computed anew.
 template <Scalar T>
-class kept_products {
+class gemm_memo {
  public:
   constexpr duration<T> time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                              const basic_machine_parameters<T>& machine,
                              const basic_engine_profile<T>& engine,
                              const basic_call_conditions<T>& conditions) {
-    const auto time_by = [&](const product_rates<T>& r) {
-      const product_needs<T> needs =
-          needs_of_product(g.m, g.n, g.k, r.activation, bytes<T>(g.k * g.n * r.weight), r.output);
-      return time_of_product(a, g, r, needs, machine, engine, conditions, no_terms{});
+    const auto time_by = [&](const gemm_rates<T>& r) {
+      const gemm_needs<T> needs =
+          needs_of_gemm(g.m, g.n, g.k, r.activation, bytes<T>(g.k * g.n * r.weight), r.output);
+      return time_of_gemm(a, g, r, needs, machine, engine, conditions, no_terms{});
     };
     product* p = find(g);
     if (p == nullptr && size_ == products_.size()) {
-      return time_by(rates_of_product(a, g, machine, engine));
+      return time_by(rates_of_gemm(a, g, machine, engine));
     }
     if (p == nullptr) {
-      products_[size_] = product{g, rates_of_product(a, g, machine, engine), {}};
+      products_[size_] = product{g, rates_of_gemm(a, g, machine, engine), {}};
       p = &*products_[size_++];
     } else if (p->of.m == g.m) {
       return p->time;
@@ -76,7 +76,7 @@ class kept_products {
  private:
   struct product {
     basic_gemm<T> of{};
-    product_rates<T> rates{};
+    gemm_rates<T> rates{};
     duration<T> time{};
 
     constexpr bool is(const basic_gemm<T>& g) const {
@@ -101,8 +101,8 @@ class kept_products {
 
 /// Of one accelerator and one policy, for one thread.
 template <Scalar T>
-struct kept_operators {
-  kept_products<T> products{};
+struct operator_memo {
+  gemm_memo<T> products{};
   last_times<basic_attention_decode<T>, T, 2> decodes{};
   last_times<basic_attention_prefill<T>, T, 2> prompts{};
 };
@@ -113,7 +113,7 @@ namespace perfmodel {
 
 /// Most decodes that were measured beside a chunk; each beyond takes what it takes without one, which a run of
 /// 256 agrees with: docs/laws/calibrated_workstation.md.
-inline constexpr double most_decodes_beside = 128.0;
+inline constexpr double most_decodes_with_chunk = 128.0;
 
 /// An execution policy, with its own model of each operator that was measured, and a cost policy of
 /// links inside a node and between nodes. It picks attention kernels by the format of the cache and
@@ -124,22 +124,22 @@ struct basic_calibrated {
   basic_machine_parameters<T> machine{};
   basic_engine_profile<T> engine{};
   basic_attention_parameters<T> attention{};
-  basic_attention_kernels<T> attention_kernels{};         ///< of a 16-bit cache
-  basic_attention_kernels<T> narrow_attention_kernels{};  ///< of a narrower one
+  basic_attention_kernels<T> attention_kernels{};                ///< of a 16-bit cache
+  basic_attention_kernels<T> low_precision_attention_kernels{};  ///< of a narrower one
   basic_moe_kernels<T> moe_kernels{};  ///< as they are stored: 16 bits, or 4 beside 8 or 4
   std::optional<basic_moe_kernels<T>>
-      untuned_moe_kernels{};                   ///< the same, of shapes without tuned tiles
-  basic_moe_kernels<T> widened_moe_kernels{};  ///< of narrower weights beside 16-bit operands
-  basic_moe_kernels<T> narrow_moe_kernels{};   ///< of 8-bit products
-  basic_moe_kernels<T> spread_moe_kernels{};   ///< the same, experts spread over ranks
-  basic_calibrated_collectives<T> links{};     ///< inside a node
-  basic_calibrated_collectives<T> network{};   ///< between nodes: InfiniBand, Ethernet
+      untuned_moe_kernels{};                         ///< the same, of shapes without tuned tiles
+  basic_moe_kernels<T> dequantised_moe_kernels{};    ///< of narrower weights beside 16-bit operands
+  basic_moe_kernels<T> low_precision_moe_kernels{};  ///< of 8-bit products
+  basic_moe_kernels<T> expert_parallel_moe_kernels{};  ///< the same, experts spread over ranks
+  basic_calibrated_collectives<T> links{};             ///< inside a node
+  basic_calibrated_collectives<T> network{};           ///< between nodes: InfiniBand, Ethernet
   std::optional<basic_mixed_attention_parameters<T>> mixed_attention{};  ///< where measured
-  basic_small_kernels<T> small_kernels{};  ///< that a pass has besides, where measured
+  basic_elementwise_kernels<T> elementwise_kernels{};  ///< that a pass has besides, where measured
   duration<T> kernel_time = lift<T>(graph_kernel_time);
   basic_call_conditions<T> conditions{};
   std::array<profile_note, 6> notes{};  ///< by profile_part
-  service_widths services{};            ///< around the kernels of a service
+  service_uncertainty services{};       ///< around the kernels of a service
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -147,16 +147,16 @@ struct basic_calibrated {
     f("engine", s.engine...);
     f("attention", s.attention...);
     f("attention_kernels", s.attention_kernels...);
-    f("narrow_attention_kernels", s.narrow_attention_kernels...);
+    f("narrow_attention_kernels", s.low_precision_attention_kernels...);
     f("moe_kernels", s.moe_kernels...);
     f("untuned_moe_kernels", s.untuned_moe_kernels...);
-    f("widened_moe_kernels", s.widened_moe_kernels...);
-    f("narrow_moe_kernels", s.narrow_moe_kernels...);
-    f("spread_moe_kernels", s.spread_moe_kernels...);
+    f("widened_moe_kernels", s.dequantised_moe_kernels...);
+    f("narrow_moe_kernels", s.low_precision_moe_kernels...);
+    f("spread_moe_kernels", s.expert_parallel_moe_kernels...);
     f("links", s.links...);
     f("network", s.network...);
     f("mixed_attention", s.mixed_attention...);
-    f("small_kernels", s.small_kernels...);
+    f("small_kernels", s.elementwise_kernels...);
     f(field::not_negative("kernel_time"), s.kernel_time...);
     f("conditions", s.conditions...);
     f("notes", s.notes...);
@@ -176,7 +176,7 @@ struct basic_calibrated {
                                                    const basic_demand<T>& d) const {
     const T share = upper(d.matrix_flop.value()) > 0.0
                         ? machine.dram_share
-                        : scalar_max(machine.dram_share, T(streaming_dram_share));
+                        : scalar_max(machine.dram_share, T(elementwise_dram_share));
     return share * a.dram.bandwidth.quantity();
   }
   constexpr duration<T> launch_time(const basic_accelerator<T>&, const basic_demand<T>& d) const {
@@ -184,13 +184,13 @@ struct basic_calibrated {
   }
 
   /// Of a pass that works on so many sequences in a data-parallel group.
-  constexpr duration<T> host_time(const T& sequences) const {
-    return engine.step_host + sequences * engine.sequence_host;
+  constexpr duration<T> cpu_time(const T& sequences) const {
+    return engine.step_cpu_time + sequences * engine.sequence_cpu_time;
   }
   /// Of a collective, for the last of its ranks.
   constexpr const duration<T>& rank_wait() const { return engine.rank_wait; }
   /// What kernels and links take of a service, times what they take alone.
-  constexpr const std::optional<T>& pass_time() const { return engine.pass_time; }
+  constexpr const std::optional<T>& step_time() const { return engine.step_time; }
 
   constexpr bool selects(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
     return cost_on(l).selects(l, s);
@@ -223,16 +223,16 @@ struct basic_calibrated {
                           prompts.kv_format.bits() >= 16.0;
     if (!measured) return std::nullopt;
     basic_attention_decode<T> held = decodes;
-    held.batch = scalar_min(held.batch, T(most_decodes_beside));
+    held.batch = scalar_min(held.batch, T(most_decodes_with_chunk));
     const duration<T> together =
         calibrated_estimate(a, prompts, held, {machine, *mixed_attention}).time;
-    if (!(upper(decodes.batch) > most_decodes_beside)) return together;
+    if (!(upper(decodes.batch) > most_decodes_with_chunk)) return together;
     return together + (estimate(a, decodes).time - estimate(a, held).time);
   }
   template <class Streamed>
-  constexpr duration<T> small_kernel_time(const basic_accelerator<T>& a, small_kernel k,
-                                          const Streamed& x) const {
-    return perfmodel::small_kernel_time(a, k, x, machine, small_kernels);
+  constexpr duration<T> elementwise_kernel_time(const basic_accelerator<T>& a, elementwise_kernel k,
+                                                const Streamed& x) const {
+    return perfmodel::elementwise_kernel_time(a, k, x, machine, elementwise_kernels);
   }
 
   /// What a valid operator of a pass takes, without terms and shares.
@@ -243,10 +243,10 @@ struct basic_calibrated {
   }
   { return calibrated_time(a, x, *this, conditions_of(x)); }
   /// The same of a plain number, by what earlier passes of an answer kept.
-  using kept_type = detail::kept_operators<T>;
+  using memo_type = detail::operator_memo<T>;
   template <class Operator>
   constexpr duration<T> time(const basic_accelerator<T>& a, const Operator& x,
-                             kept_type& kept) const requires std::is_floating_point_v<T> &&
+                             memo_type& kept) const requires std::is_floating_point_v<T> &&
       requires(const basic_calibrated& c) {
     calibrated_time(a, x, c, c.conditions);
   }
@@ -257,7 +257,7 @@ struct basic_calibrated {
     if constexpr (std::same_as<Operator, basic_gemm<T>>) {
       return product(x);
     } else if constexpr (std::same_as<Operator, basic_swiglu<T>>) {
-      return x.fused ? detail::time_of_gated_products(x, product) : time(a, x);
+      return x.fused ? detail::time_of_gated_gemms(x, product) : time(a, x);
     } else if constexpr (std::same_as<Operator, basic_attention_decode<T>>) {
       return kept.decodes.of(x, [&] { return time(a, x); });
     } else if constexpr (std::same_as<Operator, basic_attention_prefill<T>>) {
@@ -275,7 +275,7 @@ struct basic_calibrated {
   /// What streams in a pass whose small kernels were measured finds what the kernel before it wrote.
   constexpr basic_call_conditions<T> conditions_of(const basic_norm<T>&) const {
     basic_call_conditions<T> found = conditions;
-    if (small_kernels.any()) found.cache = cache_state::warm;
+    if (elementwise_kernels.any()) found.cache = cache_state::warm;
     return found;
   }
   template <class Operator>

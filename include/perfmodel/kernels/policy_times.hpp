@@ -23,19 +23,20 @@ constexpr basic_gemm_calibration<T> calibration_for(const basic_gemm<T>&,
 }
 template <Scalar T, class Streamed>
   requires requires(const basic_accelerator<T>& a, const Streamed& x,
-                    const basic_streaming_calibration<T>& c) {
+                    const basic_elementwise_calibration<T>& c) {
     calibrated_estimate(a, x, c);
   }
-constexpr basic_streaming_calibration<T> calibration_for(const Streamed&,
-                                                         const basic_calibrated<T>& c) {
+constexpr basic_elementwise_calibration<T> calibration_for(const Streamed&,
+                                                           const basic_calibrated<T>& c) {
   basic_memory_bound_kernels<T> k;
   k.kernel_time = c.kernel_time;
   return {c.machine, k};
 }
 template <Scalar T, class Attention>
-constexpr attention_silicon<T> silicon_for(const Attention& x, const basic_calibrated<T>& c) {
+constexpr attention_calibration_view<T> calibration_view_for(const Attention& x,
+                                                             const basic_calibrated<T>& c) {
   return {c.machine, c.attention,
-          x.kv_format.bits() < 16.0 ? c.narrow_attention_kernels : c.attention_kernels};
+          x.kv_format.bits() < 16.0 ? c.low_precision_attention_kernels : c.attention_kernels};
 }
 template <Scalar T, class Attention>
   requires requires(const Attention& x) {
@@ -44,37 +45,38 @@ template <Scalar T, class Attention>
   }
 constexpr basic_attention_calibration<T> calibration_for(const Attention& x,
                                                          const basic_calibrated<T>& c) {
-  const attention_silicon<T> by_reference = silicon_for(x, c);
+  const attention_calibration_view<T> by_reference = calibration_view_for(x, c);
   return {by_reference.machine, by_reference.attention, by_reference.kernels};
 }
 template <Scalar T>
 constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
                                                    const basic_calibrated<T>& c) {
   const bool sixteen_bit = bits_of(wider(x.format, x.weights.format)) >= 16.0;
-  if (sixteen_bit && x.weights.bits() < 16.0) return {c.machine, c.widened_moe_kernels};
+  if (sixteen_bit && x.weights.bits() < 16.0) return {c.machine, c.dequantised_moe_kernels};
   if (sixteen_bit && c.untuned_moe_kernels && !runs_tuned_tiles(x)) {
     return {c.machine, *c.untuned_moe_kernels};
   }
   if (sixteen_bit || bits_of(x.weights.format) < 8.0) return {c.machine, c.moe_kernels};
-  return {c.machine, upper(x.expert_parallel) > 1.0 ? c.spread_moe_kernels : c.narrow_moe_kernels};
+  return {c.machine, upper(x.expert_parallel) > 1.0 ? c.expert_parallel_moe_kernels
+                                                    : c.low_precision_moe_kernels};
 }
 
 }  // namespace detail
 
 /// What one operator takes on an accelerator, whichever operator it is.
 /// Test: equal to the same with the operator's own calibration.
-template <Scalar T, class Operator, std::same_as<basic_calibrated<T>> Silicon>
-  requires requires(const Operator& x, const Silicon& c) {
+template <Scalar T, class Operator, std::same_as<basic_calibrated<T>> Calibration>
+  requires requires(const Operator& x, const Calibration& c) {
     detail::calibration_for(x, c);
   }
 constexpr basic_estimate<T> calibrated_estimate(
-    const basic_accelerator<T>& a, const Operator& x, const Silicon& c,
+    const basic_accelerator<T>& a, const Operator& x, const Calibration& c,
     const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
   return calibrated_estimate(a, x, detail::calibration_for(x, c), conditions);
 }
-template <Scalar T, std::same_as<basic_calibrated<T>> Silicon>
+template <Scalar T, std::same_as<basic_calibrated<T>> Calibration>
 constexpr basic_estimate<T> calibrated_estimate(
-    const basic_accelerator<T>& a, const basic_lm_head<T>& h, const Silicon& c,
+    const basic_accelerator<T>& a, const basic_lm_head<T>& h, const Calibration& c,
     const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
   const basic_gemm<T> g{.m = h.tokens,
                         .n = h.vocabulary,
@@ -88,7 +90,7 @@ namespace detail {
 
 /// Gate and up in one product, then down: the time of both by product_time(product).
 template <Scalar T, class Time>
-constexpr duration<T> time_of_gated_products(const basic_swiglu<T>& x, const Time& product_time) {
+constexpr duration<T> time_of_gated_gemms(const basic_swiglu<T>& x, const Time& product_time) {
   basic_gemm<T> g{.m = x.tokens,
                   .n = (ffn_matrices(x.gated) - 1.0) * x.intermediate,
                   .k = x.hidden,
@@ -113,9 +115,9 @@ constexpr T streamed_elements(const basic_embedding<T>& x) {
 }  // namespace detail
 
 /// Gate and up in one product, then down; unfused, a kernel between them activates.
-template <Scalar T, std::same_as<basic_calibrated<T>> Silicon>
+template <Scalar T, std::same_as<basic_calibrated<T>> Calibration>
 constexpr basic_estimate<T> calibrated_estimate(
-    const basic_accelerator<T>& a, const basic_swiglu<T>& x, const Silicon& c,
+    const basic_accelerator<T>& a, const basic_swiglu<T>& x, const Calibration& c,
     const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
   const double first = ffn_matrices(x.gated) - 1.0;
   basic_gemm<T> g{.m = x.tokens,
@@ -153,17 +155,17 @@ template <Scalar T>
 constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                       const basic_calibrated<T>& c,
                                       const basic_call_conditions<T>& conditions) {
-  const detail::product_needs<T> needs = detail::needs_of_product(
+  const detail::gemm_needs<T> needs = detail::needs_of_gemm(
       g.m, g.n, g.k, bytes_of(g.format), detail::weight_bytes_of(g), bytes_of(g.output));
-  return detail::time_of_product(a, g, detail::rates_of_product(a, g, c.machine, c.engine), needs,
-                                 c.machine, c.engine, conditions, detail::no_terms{});
+  return detail::time_of_gemm(a, g, detail::rates_of_gemm(a, g, c.machine, c.engine), needs,
+                              c.machine, c.engine, conditions, detail::no_terms{});
 }
 template <Scalar T>
 constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const basic_swiglu<T>& x,
                                       const basic_calibrated<T>& c,
                                       const basic_call_conditions<T>& conditions) {
   if (!x.fused) return calibrated_estimate(a, x, c, conditions).time;
-  return detail::time_of_gated_products(
+  return detail::time_of_gated_gemms(
       x, [&](const basic_gemm<T>& g) { return calibrated_time(a, g, c, conditions); });
 }
 template <Scalar T, class Attention>
@@ -174,8 +176,9 @@ template <Scalar T, class Attention>
 constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Attention& x,
                                       const basic_calibrated<T>& c,
                                       const basic_call_conditions<T>& conditions) {
-  return detail::time_of_attention(a, x, detail::demand_of_valid(x), detail::silicon_for(x, c),
-                                   conditions, detail::no_terms{})
+  return detail::time_of_attention(a, x, detail::demand_of_valid(x),
+                                   detail::calibration_view_for(x, c), conditions,
+                                   detail::no_terms{})
       .time;
 }
 template <Scalar T, class Streamed>
@@ -186,8 +189,8 @@ constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Strea
                                       const basic_calibrated<T>& c,
                                       const basic_call_conditions<T>& conditions) {
   if (conditions.cache != cache_state::cold) return calibrated_estimate(a, x, c, conditions).time;
-  return detail::streaming_time(a, detail::demand_of_valid(x), detail::streamed_elements(x), {},
-                                T(0.0), T(0.0), c.machine, c.kernel_time, detail::no_terms{});
+  return detail::elementwise_time(a, detail::demand_of_valid(x), detail::streamed_elements(x), {},
+                                  T(0.0), T(0.0), c.machine, c.kernel_time, detail::no_terms{});
 }
 
 }  // namespace perfmodel

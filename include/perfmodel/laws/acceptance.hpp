@@ -16,7 +16,7 @@ struct emitted;   // those, and the one that the target model adds itself
 template <class T = double>
 using accepted_draft_tokens = qualified<convention::accepted, tokens<T>>;
 template <class T = double>
-using emitted_tokens_per_pass = qualified<convention::emitted, tokens<T>>;
+using emitted_tokens_per_round = qualified<convention::emitted, tokens<T>>;
 
 namespace detail {
 inline constexpr int largest_draft = 4096;
@@ -124,12 +124,12 @@ constexpr auto accepted_tokens(const A& acceptance) {
 
 /// emitted = accepted + 1: the pass that rejects a token, or accepts all, yields one of its own.
 template <Scalar T>
-constexpr emitted_tokens_per_pass<T> emitted_tokens(const accepted_draft_tokens<T>& accepted) {
-  return emitted_tokens_per_pass<T>(named("emitted tokens", accepted.quantity() + lift<T>(token)));
+constexpr emitted_tokens_per_round<T> emitted_tokens(const accepted_draft_tokens<T>& accepted) {
+  return emitted_tokens_per_round<T>(named("emitted tokens", accepted.quantity() + lift<T>(token)));
 }
 /// accepted = emitted - 1.
 template <Scalar T>
-constexpr accepted_draft_tokens<T> accepted_tokens(const emitted_tokens_per_pass<T>& tokens_out) {
+constexpr accepted_draft_tokens<T> accepted_tokens(const emitted_tokens_per_round<T>& tokens_out) {
   return accepted_draft_tokens<T>(tokens_out.quantity() - lift<T>(token));
 }
 
@@ -165,8 +165,8 @@ constexpr auto emitted_tokens(const A& acceptance) {
 /// that keeps nothing, draft_length outside 1 .. 4096.
 /// Test: one run of 5 by drafts of 2: 6 tokens in 2 rounds; no run: 1 token per pass.
 template <Scalar T>
-constexpr emitted_tokens_per_pass<T> emitted_tokens_of_runs(std::span<const T> counts,
-                                                            int draft_length) {
+constexpr emitted_tokens_per_round<T> emitted_tokens_of_runs(std::span<const T> counts,
+                                                             int draft_length) {
   const auto round = static_cast<std::size_t>(detail::draft_count(draft_length)) + 1;
   if (counts.empty())
     detail::fail(error_code::inconsistent, "counts has no entry; allowed: one or more");
@@ -177,7 +177,7 @@ constexpr emitted_tokens_per_pass<T> emitted_tokens_of_runs(std::span<const T> c
     if (l % round == 0) rounds += counts[l];
   }
   detail::positive("counts[0]", counts[0]);
-  return emitted_tokens_per_pass<T>(named("emitted tokens", emitted / rounds * token));
+  return emitted_tokens_per_round<T>(named("emitted tokens", emitted / rounds * token));
 }
 
 }  // namespace perfmodel

@@ -128,11 +128,11 @@ using derated = basic_derated<>;
 
 namespace detail {
 
-/// What kernels or links of a pass take where runs of the service itself have told policy.pass_time().
+/// What kernels or links of a pass take where runs of the service itself have told policy.step_time().
 template <Scalar T, class Policy>
-constexpr duration<T> as_it_runs(const duration<T>& alone, const Policy& policy) {
-  if constexpr (requires { policy.pass_time(); }) {
-    return policy.pass_time() ? *policy.pass_time() * alone : alone;
+constexpr duration<T> time_under_policy(const duration<T>& alone, const Policy& policy) {
+  if constexpr (requires { policy.step_time(); }) {
+    return policy.step_time() ? *policy.step_time() * alone : alone;
   } else {
     return alone;
   }

@@ -42,8 +42,8 @@ constexpr duration<T> overlapped(const duration<T>& a, const duration<T>& b) {
 template <Scalar T>
 constexpr duration<T> partly_overlapped(const duration<T>& a, const duration<T>& b,
                                         const basic_overlap<std::type_identity_t<T>>& how) {
-  return detail::soft_max(detail::not_negative("a", a), detail::not_negative("b", b),
-                          detail::count("p", how.p));
+  return detail::p_norm(detail::not_negative("a", a), detail::not_negative("b", b),
+                        detail::count("p", how.p));
 }
 
 /// T = overlap(D / BW, O / R) + L. Source: the iron law of processor performance (Emer and Clark,

@@ -14,7 +14,7 @@ namespace perfmodel {
 /// costs one step, true while the target is memory-bound; else use the overload with times. Draft
 /// heads that guess all k at once have c = their time / k. Test: a = 0.78, k = 5, E = 3.522.
 template <Scalar T>
-constexpr T speculative_speedup(const emitted_tokens_per_pass<T>& e, int draft_length,
+constexpr T speculative_speedup(const emitted_tokens_per_round<T>& e, int draft_length,
                                 const std::type_identity_t<T>& draft_cost_ratio) {
   const T cost = T(detail::draft_count(draft_length)) *
                      detail::not_negative("draft_cost_ratio", draft_cost_ratio) +
@@ -59,7 +59,7 @@ constexpr duration<T> round_time(int draft_length, const basic_speculative_steps
 }
 /// Mean time per token: round / emitted. Test: 36 ms and 3.522 tokens: 10.22 ms.
 template <Scalar T>
-constexpr duration_per_token<T> time_per_token(const emitted_tokens_per_pass<T>& e,
+constexpr duration_per_token<T> time_per_token(const emitted_tokens_per_round<T>& e,
                                                int draft_length,
                                                const basic_speculative_steps<T>& s) {
   return named("time per token",
@@ -68,7 +68,7 @@ constexpr duration_per_token<T> time_per_token(const emitted_tokens_per_pass<T>&
 /// Speed-up with the step times of a batch: E t(B,1) / (k t_d(B) + t(B,k+1)). Equals the speed-up
 /// above where verify = target. Test: 32, 0.8, 32 ms, a = 0.78, k = 5: 3.13.
 template <Scalar T>
-constexpr T speculative_speedup(const emitted_tokens_per_pass<T>& e, int draft_length,
+constexpr T speculative_speedup(const emitted_tokens_per_round<T>& e, int draft_length,
                                 const basic_speculative_steps<T>& s) {
   return named("speedup",
                detail::positive("target", s.target) / (time_per_token(e, draft_length, s) * token));
@@ -151,7 +151,7 @@ constexpr double break_even_acceptance(int draft_length, Ratio draft_cost_ratio)
 template <Scalar T = double>
 struct basic_speculation_estimate {
   accepted_draft_tokens<T> accepted{};
-  emitted_tokens_per_pass<T> emitted{};
+  emitted_tokens_per_round<T> emitted{};
   T speedup{};
   T break_even_acceptance{};
   per_lane<T, int> best_draft_length{};
@@ -189,7 +189,7 @@ constexpr auto speculate(const A& acceptance, const Ratio& draft_cost_ratio) {
 /// E, c_flop the draft's FLOP per token over the target's. Source: Leviathan et al. 2023,
 /// theorem 3.11. Test: a = 0: k + 1 with a free draft.
 template <Scalar T>
-constexpr T flop_overhead(const emitted_tokens_per_pass<T>& e, int draft_length,
+constexpr T flop_overhead(const emitted_tokens_per_round<T>& e, int draft_length,
                           const std::type_identity_t<T>& draft_flop_ratio) {
   const T k(detail::draft_count(draft_length));
   const T done = k * detail::not_negative("draft_flop_ratio", draft_flop_ratio) + k + T(1.0);

@@ -55,9 +55,9 @@ constexpr basic_demand<T> demand_of(const basic_elementwise<T>& e) {
 
 /// `residual` is what adding it costs a norm that is there anyway, without a launch; a `sampler` is several
 /// kernels.
-enum class small_kernel { residual, rotary, head_norm, activation, cache_write, sampler };
+enum class elementwise_kernel { residual, rotary, head_norm, activation, cache_write, sampler };
 
-constexpr const char* name_of(small_kernel k) {
+constexpr const char* name_of(elementwise_kernel k) {
   constexpr const char* names[] = {"residual",   "rotary embedding", "norms of heads",
                                    "activation", "cache write",      "sampler"};
   return detail::entry_of(names, k, "small_kernel");

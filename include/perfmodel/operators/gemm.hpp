@@ -30,15 +30,14 @@ using gemm = basic_gemm<>;
 namespace detail {
 /// FLOP and DRAM bytes of a product.
 template <Scalar T>
-struct product_needs {
+struct gemm_needs {
   flops<T> matrix_flop{};
   basic_traffic<T> dram{};
 };
 /// Of m rows, n columns and k in between, all valid, and of an element of each operand.
 template <Scalar T>
-constexpr product_needs<T> needs_of_product(const T& m, const T& n, const T& k,
-                                            const bytes<>& activation, const bytes<T>& weights,
-                                            const bytes<>& output) {
+constexpr gemm_needs<T> needs_of_gemm(const T& m, const T& n, const T& k, const bytes<>& activation,
+                                      const bytes<T>& weights, const bytes<>& output) {
   const flops<T> work = named("flop", 2.0 * m * n * k * flop);
   const bytes<T> activations = named("activation bytes", m * k * activation);
   return {work, {activations + weights, named("output bytes", m * n * output)}};
@@ -51,8 +50,8 @@ constexpr bytes<T> weight_bytes_of(const basic_gemm<T>& g) {
 /// demand_of, of valid fields.
 template <Scalar T>
 constexpr basic_demand<T> demand_of_valid(const basic_gemm<T>& g) {
-  const product_needs<T> needs =
-      needs_of_product(g.m, g.n, g.k, bytes_of(g.format), weight_bytes_of(g), bytes_of(g.output));
+  const gemm_needs<T> needs =
+      needs_of_gemm(g.m, g.n, g.k, bytes_of(g.format), weight_bytes_of(g), bytes_of(g.output));
   basic_demand<T> d;
   d.name = "gemm";
   d.format = wider(g.format, g.weights.format);

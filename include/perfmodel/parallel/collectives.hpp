@@ -221,7 +221,7 @@ namespace perfmodel::detail {
 
 /// The lines of a collective, of every algorithm that may run.
 template <Scalar T>
-struct collective_lines {
+struct collective_cost_pieces {
   short_list<basic_price_line<T>, 12> lines{};
 
   /// The least of them; a message below one byte waits in proportion.
@@ -241,9 +241,9 @@ struct collective_lines {
 /// plain number they are found once for each collective, whatever its message.
 /// Test: tests/property/kept_passes.cpp, against time_of_collective.
 template <Scalar T, class Cost>
-class kept_collectives {
+class collective_memo {
  public:
-  constexpr explicit kept_collectives(const Cost& cost) : cost_(cost) {}
+  constexpr explicit collective_memo(const Cost& cost) : cost_(cost) {}
 
   constexpr duration<T> time(const basic_interconnect<T>& fabric, const basic_collective<T>& c) {
     if constexpr (std::is_floating_point_v<T> && PricesByLines<Cost, T>) {
@@ -262,7 +262,7 @@ class kept_collectives {
   struct entry {
     const basic_interconnect<T>* fabric = nullptr;
     basic_collective<T> of{};
-    collective_lines<T> lines{};
+    collective_cost_pieces<T> lines{};
 
     constexpr bool is(const basic_interconnect<T>& f, const basic_collective<T>& c) const {
       return fabric == &f && of.operation == c.operation && of.ranks == c.ranks &&
@@ -279,9 +279,9 @@ class kept_collectives {
     return nullptr;
   }
 
-  constexpr std::optional<collective_lines<T>> lines_of(const basic_interconnect<T>& fabric,
-                                                        basic_collective<T> c) const {
-    collective_lines<T> all;
+  constexpr std::optional<collective_cost_pieces<T>> lines_of(const basic_interconnect<T>& fabric,
+                                                              basic_collective<T> c) const {
+    collective_cost_pieces<T> all;
     const algorithm_list run = candidates(fabric, c, cost_);
     if (c.ranks == 1 || !fabric.bandwidth.is_stated()) return all;
     positive("bandwidth", fabric.bandwidth.quantity());

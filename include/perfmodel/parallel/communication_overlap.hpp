@@ -73,7 +73,7 @@ constexpr basic_overlap_estimate<T> overlap_with_collective(const duration<T>& c
 /// Tests: 8 microbatches of 10 ms through 4 stages with 1 ms between: 113 ms; one stage sends
 /// nothing; without transfers it is pipeline_parallel_time.
 template <Scalar T>
-constexpr basic_estimate<T> pipelined_pass(const duration<T>& stage, const duration<T>& transfer,
+constexpr basic_estimate<T> pipelined_step(const duration<T>& stage, const duration<T>& transfer,
                                            const std::type_identity_t<T>& stages,
                                            const std::type_identity_t<T>& microbatches,
                                            const std::type_identity_t<T>& chunks = T(1.0)) {

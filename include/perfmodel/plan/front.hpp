@@ -152,7 +152,7 @@ void each_pools(const plan_request& q, const pool_kinds<Serve>& kinds,
         if (wanted < 1.0) break;
         const int most = (q.gpus - replicas * d.layout.ranks()) / own;
         service_load load = load_of_pools(q);
-        load.batch_limit = (std::max)(1.0, let_in(d, load, (std::min)(wanted, room)));
+        load.batch_limit = (std::max)(1.0, admitted_sequences(d, load, (std::min)(wanted, room)));
         pools.decode.replicas = replicas;
         const auto with = [&](int copies) {
           pools.prefill.replicas = copies;

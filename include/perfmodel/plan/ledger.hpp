@@ -20,7 +20,7 @@ struct plan_candidate {
 };
 
 /// So many copies, and how they serve.
-struct plan_copies {
+struct plan_replicas {
   int replicas = 1;
   int gpus = 1;
   double limit = 0.0;
@@ -30,7 +30,7 @@ struct plan_copies {
 };
 
 /// What a device of both pools costs in the mean; none where one has no price.
-inline std::optional<price<>> price_of_device(const accelerator& decodes, const plan_copies& n) {
+inline std::optional<price<>> price_of_device(const accelerator& decodes, const plan_replicas& n) {
   if (!decodes.price.is_stated()) return std::nullopt;
   const price<> own = decodes.price.quantity();
   if (n.prefill_on == nullptr) return own;
@@ -58,7 +58,7 @@ class plan_ledger {
   }
 
   bool any_met() const { return !met_.points.empty(); }
-  void pass_over(long limits = 1) { r_.passed_over += limits; }
+  void prune(long limits = 1) { r_.pruned += limits; }
   void next_run() {}
   void reject(const label& accelerator, const plan_precision& f, const parallel_layout& l,
               const feasibility& why) {
@@ -66,7 +66,7 @@ class plan_ledger {
   }
 
   /// Whether smaller batch limits are worth a try.
-  bool note(const plan_candidate& c, plan_copies n, const serving_estimate& s) {
+  bool note(const plan_candidate& c, plan_replicas n, const serving_estimate& s) {
     if (++r_.evaluated % 256 == 0) progress_(r_.evaluated);
     if (!s.feasible) {
       reject(c.on->device.name, *c.precision, c.on->layout, s.feasible);
@@ -119,7 +119,7 @@ class plan_ledger {
   void complete(const accelerator& a, engine e, const Serve& serve) {
     const auto whole = [&](plan_point& p) {
       const bool plain = !p.drafts && !p.prefill;
-      if (!plain || p.accelerator != a.name || p.served_by != e) return;
+      if (!plain || p.accelerator != a.name || p.serving_engine != e) return;
       if (p.serving.decode.terms.empty()) {
         p.serving = serve.whole(deployment_of(q_, p), load_of(q_, p));
       }
@@ -160,11 +160,11 @@ class plan_ledger {
     if (!r_.fewest || m.gpus < r_.fewest->gpus) return true;
     return m.gpus == r_.fewest->gpus && m.expense < fewest_cost_;
   }
-  plan_point point_of(const plan_candidate& c, const plan_copies& n, const serving_estimate& s,
+  plan_point point_of(const plan_candidate& c, const plan_replicas& n, const serving_estimate& s,
                       bool met) const {
     plan_point p{.accelerator = c.on->device.name,
                  .precision = *c.precision,
-                 .served_by = c.on->served_by,
+                 .serving_engine = c.on->serving_engine,
                  .layout = c.on->layout,
                  .chunk_tokens = c.chunk_tokens,
                  .drafts = c.drafts,
@@ -199,27 +199,27 @@ class plan_record {
 
   /// False only where the ledger will say so too. A template, so that it is compiled where one plans.
   template <class Estimate>
-  bool note(const plan_candidate& c, const plan_copies& n, const Estimate& s) {
+  bool note(const plan_candidate& c, const plan_replicas& n, const Estimate& s) {
     tried_.push_back({.candidate = c, .copies = n, .serves = s, .run = run_});
     if (!s.feasible) return true;
     const plan_misses miss = misses_of(*q_, s);
     if (miss.of_queue() > 1.0) return false;
     return !met_->load(std::memory_order_relaxed) || tries_on(*q_, s) || miss.worst() <= 1.0;
   }
-  void pass_over() {
+  void prune() {
     const bool after_one = !tried_.empty() && tried_.back().run == run_;
-    ++(after_one ? tried_.back().passed_over : passed_over_);
+    ++(after_one ? tried_.back().pruned : pruned_);
   }
   void next_run() { ++run_; }
 
   template <class Ledger>
   void into(Ledger& ledger) const {
     long ended = -1;
-    ledger.pass_over(passed_over_);
+    ledger.prune(pruned_);
     for (const attempt& x : tried_) {
       if (x.run == ended) continue;
       if (ledger.note(x.candidate, x.copies, x.serves)) {
-        ledger.pass_over(x.passed_over);
+        ledger.prune(x.pruned);
       } else {
         ended = x.run;
       }
@@ -229,16 +229,16 @@ class plan_record {
  private:
   struct attempt {
     plan_candidate candidate{};
-    plan_copies copies{};
+    plan_replicas copies{};
     serving_estimate serves{};
     long run = 0;
-    long passed_over = 0;  ///< of the run, after it
+    long pruned = 0;  ///< of the run, after it
   };
   const plan_request* q_;
   const std::atomic<bool>* met_;
   std::deque<attempt> tried_{};
   long run_ = 0;
-  long passed_over_ = 0;  ///< before a run had an attempt
+  long pruned_ = 0;  ///< before a run had an attempt
 };
 
 }  // namespace perfmodel::detail

@@ -20,13 +20,13 @@ namespace perfmodel::detail {
 struct bound_of_plan {
   static constexpr bool predicts = false;
 
-  struct no_passes {};
-  constexpr no_passes passes(const deployment&) const { return {}; }
+  struct no_steps {};
+  constexpr no_steps passes(const deployment&) const { return {}; }
 
   template <Scalar T>
   constexpr basic_serving_estimate<T> operator()(const basic_deployment<T>& d,
                                                  const basic_service_load<T>& l,
-                                                 const no_passes& = {}) const {
+                                                 const no_steps& = {}) const {
     return bound_of_service(d, with_hits(d, l), full_link{});
   }
   template <Scalar T>
@@ -50,13 +50,13 @@ class prediction_of_plan {
 
   /// Of a deployment, for all loads that one thread asks of it.
   constexpr auto passes(const deployment& d) const {
-    return predicted_pass<double, Policy, Links>(d, policy_, links_);
+    return predicted_step<double, Policy, Links>(d, policy_, links_);
   }
   /// Without the terms of its passes, which only points of a frontier show.
   constexpr serving_estimate operator()(
       const deployment& d, const service_load& l,
-      const predicted_pass<double, Policy, Links>& passes_of_d) const {
-    return flow_of_service(d, with_hits(d, l), terms_, passes_of_d);
+      const predicted_step<double, Policy, Links>& steps_of_d) const {
+    return flow_of_service(d, with_hits(d, l), terms_, steps_of_d);
   }
   constexpr serving_estimate operator()(const deployment& d, const service_load& l) const {
     return (*this)(d, l, passes(d));
@@ -72,10 +72,10 @@ class prediction_of_plan {
   constexpr disaggregated_estimate apart(const disaggregated& d, const service_load& l,
                                          const prediction_of_plan& prompts) const {
     const auto prefill = [&](const iteration& i) {
-      return prediction_of_pass(d.prefill.deployment, i, prompts.policy_, prompts.links_);
+      return prediction_of_step(d.prefill.deployment, i, prompts.policy_, prompts.links_);
     };
     const auto decode = [&](const iteration& i) {
-      return prediction_of_pass(d.decode.deployment, i, steady_, links_);
+      return prediction_of_step(d.decode.deployment, i, steady_, links_);
     };
     const service_load found = with_hits(d.prefill.deployment, l);
     return disaggregated_prediction<double, decltype(prefill), decltype(decode)>(
@@ -83,7 +83,7 @@ class prediction_of_plan {
         .estimate();
   }
   constexpr basic_estimate<double> pass(const deployment& d, const iteration& i) const {
-    return prediction_of_pass(d, i, policy_, links_);
+    return prediction_of_step(d, i, policy_, links_);
   }
 
  private:
@@ -304,8 +304,8 @@ template <class Policy, class Progress = detail::no_progress>
 plan_result plan(const plan_request& q, const Policy& policy, Progress progress = {}) {
   return detail::plan_of_services<Policy>(
       q, progress, [&](const accelerator& a, engine e, const auto& use) {
-        const auto& silicon = detail::policy_on(policy, a, e);
-        use(detail::prediction_of_plan(silicon, detail::links_of<double>(silicon), e));
+        const auto& calibration = detail::policy_on(policy, a, e);
+        use(detail::prediction_of_plan(calibration, detail::links_of<double>(calibration), e));
       });
 }
 /// Say which: plan_bound(request), or plan(request, policy).

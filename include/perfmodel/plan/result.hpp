@@ -19,7 +19,7 @@ struct plan_pool {
 struct plan_point {
   label accelerator{};  ///< where prompts have a pool of their own, of those that decode
   plan_precision precision{};
-  engine served_by = engine::none;
+  engine serving_engine = engine::none;
   parallel_layout layout{};              ///< where prompts have a pool of their own, of the other
   std::optional<double> chunk_tokens{};  ///< prompt tokens of a pass; none: the engine's own
   std::optional<std::size_t> drafts{};   ///< which of the request's drafts
@@ -51,13 +51,13 @@ struct plan_rejection {
 /// first; of those within the targets, where any are. `best` indexes the cheapest one of these;
 /// where there is none, `nearest` is the point whose worst miss is the smallest, and `miss` that:
 /// over its target. `all_priced` says whether cost is money or, where a price is missing, device time.
-/// `passed_over` were settled without an evaluation, since another is as cheap and as quick, and is
+/// `pruned` were settled without an evaluation, since another is as cheap and as quick, and is
 /// sooner; they count as neither evaluated nor feasible.
 struct plan_result {
   std::vector<plan_point> frontier{};
   std::vector<plan_rejection> rejected{};
   long evaluated = 0;
-  long passed_over = 0;
+  long pruned = 0;
   long feasible = 0;
   bool all_priced = true;
   std::optional<std::size_t> best{};
@@ -85,12 +85,12 @@ inline deployment deployment_of(const plan_request& q, const accelerator& a,
           .utilization = q.utilization,
           .activation_bytes = q.activation_bytes,
           .runtime_bytes = q.runtime_bytes,
-          .served_by = e,
+          .serving_engine = e,
           .limits = limits};
 }
 
 /// Drafts where a deployment runs: a model that drafts is on the same devices, cut alike.
-inline speculation drafts_on(speculation s, const deployment& d) {
+inline speculation speculation_on(speculation s, const deployment& d) {
   if (s.draft) {
     s.draft->device = d.device;
     s.draft->layout = d.layout;
@@ -131,8 +131,8 @@ inline const accelerator& prefill_accelerator_of(const plan_request& q, const pl
 
 /// The deployment behind a point, to evaluate or explain it again; of pools, that which decodes.
 inline deployment deployment_of(const plan_request& q, const plan_point& p) {
-  return detail::deployment_of(q, detail::accelerator_of(q, p), p.precision, p.layout, p.served_by,
-                               p.chunk_tokens);
+  return detail::deployment_of(q, detail::accelerator_of(q, p), p.precision, p.layout,
+                               p.serving_engine, p.chunk_tokens);
 }
 /// The pools behind a point that has two.
 inline disaggregated pools_of(const plan_request& q, const plan_point& p) {
@@ -154,8 +154,8 @@ namespace detail {
 /// Pools let in no more than fit, and no prompt of theirs meets answers, to be scheduled or held beside them.
 inline service_load load_of_pools(const plan_request& q) {
   service_load l = q.load;
-  l.evicts.reset();
-  l.held_iterations = 0.0;
+  l.preempts.reset();
+  l.batching_wait_iterations = 0.0;
   l.scheduler.reset();
   return l;
 }
@@ -165,18 +165,18 @@ inline service_load load_of_pools(const plan_request& q) {
 /// The share of the load that one replica of a point serves; of pools, the whole load. Of a point with pools or
 /// drafts no more are let in than fit, and none is evicted.
 inline service_load load_of(const plan_request& q, const plan_point& p) {
-  service_load share = p.prefill ? detail::load_of_pools(q) : shared_out(q.load, p.replicas);
-  if (p.drafts) share.evicts.reset();
+  service_load share = p.prefill ? detail::load_of_pools(q) : per_replica(q.load, p.replicas);
+  if (p.drafts) share.preempts.reset();
   share.batch_limit = p.batch_limit;
   if (p.chunk_tokens) share.chunk_tokens = p.chunk_tokens;
   return share;
 }
 /// What a point with drafts speculates with.
-inline speculation drafts_of(const plan_request& q, const plan_point& p) {
+inline speculation speculation_of(const plan_request& q, const plan_point& p) {
   if (!p.drafts || *p.drafts >= q.drafts.size()) {
     detail::fail(error_code::inconsistent, "this point has no drafts");
   }
-  return detail::drafts_on(q.drafts[*p.drafts], deployment_of(q, p));
+  return detail::speculation_on(q.drafts[*p.drafts], deployment_of(q, p));
 }
 /// What no service of a point does better, whatever serves it: serving_bound of its deployment, of
 /// its two pools, or of its rounds of drafts. As `serving` of the point: of one replica, of pools
@@ -188,7 +188,7 @@ serving_estimate bound_of_point(const plan_request& q, const Point& p) {
   const service_load l = load_of(q, p);
   if (p.prefill) return serving_bound(pools_of(q, p), l);
   const deployment d = deployment_of(q, p);
-  return p.drafts ? serving_bound(d, l, drafts_of(q, p)) : serving_bound(d, l);
+  return p.drafts ? serving_bound(d, l, speculation_of(q, p)) : serving_bound(d, l);
 }
 
 namespace detail {
@@ -221,7 +221,7 @@ std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p
     const service_load l = found(d);
     unlimited(d);
     most = p.replicas *
-           (p.drafts ? serving_bound(d, l, drafts_of(q, p)) : serving_bound(d, l)).output_rate;
+           (p.drafts ? serving_bound(d, l, speculation_of(q, p)) : serving_bound(d, l)).output_rate;
   }
   if (p.output_rate <= 1.000001 * most) return std::nullopt;
   return most;

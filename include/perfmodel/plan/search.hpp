@@ -32,14 +32,14 @@ class plan_work {
   void scaled(plan_candidate c) {
     const deployment& d = *c.on;
     const double longest = q_.load.input_tokens + q_.load.output_tokens;
-    const bool grows = Serve::predicts && grows_into_memory(d.served_by);
+    const bool grows = Serve::predicts && grows_into_memory(d.serving_engine);
     const double context = grows ? mean_context(q_.load) : longest;
     c.room = kv_capacity(d, q_.load.shared, context).sequences;
     const auto passes = serve_.passes(d);
     copied(c, [&](const service_load& l) { return serve_(d, l, passes); });
     if constexpr (Serve::predicts) {
       for (std::size_t i = 0; i < q_.drafts.size(); ++i) {
-        const speculation s = drafts_on(q_.drafts[i], d);
+        const speculation s = speculation_on(q_.drafts[i], d);
         c.drafts = i;
         c.speculates = &s;
         c.room = speculative_capacity(d, s, context, q_.load.shared).sequences;
@@ -86,20 +86,22 @@ class plan_work {
   /// requests wait too long. Up to `filled` more copies are as cheap and as quick, and sooner.
   template <class One>
   void limited(const plan_candidate& c, int replicas, double filled, const One& serve_one) {
-    service_load share = shared_out(q_.load, replicas);
+    service_load share = per_replica(q_.load, replicas);
     if (c.chunk_tokens) share.chunk_tokens = c.chunk_tokens;
-    if (c.speculates != nullptr) share.evicts.reset();  // no more are let in than fit
+    if (c.speculates != nullptr) share.preempts.reset();  // no more are let in than fit
     const double wanted = share.is_closed() ? share.concurrency() : c.room;
-    const bool evicts = share.evicts && Serve::predicts && grows_into_memory(c.on->served_by);
-    const double room = evicts ? wanted : c.room;  // memory is no limit to who is let in
-    const double largest = (std::max)(1.0, let_in(*c.on, share, (std::min)(wanted, room)));
+    const bool preempts =
+        share.preempts && Serve::predicts && grows_into_memory(c.on->serving_engine);
+    const double room = preempts ? wanted : c.room;  // memory is no limit to who is let in
+    const double largest =
+        (std::max)(1.0, admitted_sequences(*c.on, share, (std::min)(wanted, room)));
     to_.next_run();
     for (double limit = largest; limit >= 1.0; limit = next_limit(limit)) {
       if (limit <= filled) {
-        to_.pass_over();
+        to_.prune();
       } else {
         share.batch_limit = limit;
-        const plan_copies n{replicas, replicas * c.on->layout.ranks(), limit};
+        const plan_replicas n{replicas, replicas * c.on->layout.ranks(), limit};
         if (!to_.note(c, n, serve_one(share))) break;
       }
       if (!share.is_closed()) break;

@@ -9,7 +9,7 @@ namespace perfmodel::detail {
 /// (a^p + b^p)^(1/p): the sum at p = 1, and the nearer to the maximum the larger p. Computed as
 /// m (1 + (n/m)^p)^(1/p) with m the larger and n the smaller, so that nothing overflows.
 template <Scalar T>
-constexpr duration<T> soft_max(const duration<T>& a, const duration<T>& b, const T& p) {
+constexpr duration<T> p_norm(const duration<T>& a, const duration<T>& b, const T& p) {
   using math::pow;
   const duration<T> longer = max(a, b);
   // The floor keeps 0 / 0 out when both are 0; no time that matters is below it.
@@ -19,7 +19,7 @@ constexpr duration<T> soft_max(const duration<T>& a, const duration<T>& b, const
 
 /// The same at p = 2, by a square root: a range then holds each time once, and stays narrow.
 template <Scalar T>
-constexpr duration<T> soft_max(const duration<T>& a, const duration<T>& b) {
+constexpr duration<T> p_norm(const duration<T>& a, const duration<T>& b) {
   using math::sqrt;
   return duration<T>::from_value(sqrt(T(a.value() * a.value() + b.value() * b.value())));
 }

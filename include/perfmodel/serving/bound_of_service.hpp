@@ -146,8 +146,8 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
   const service_memory<T> memory = service_memory_of(d, l, T(l.input_tokens + l.output_tokens));
   s.feasible = memory.feasible;
   s.capacity = memory.sequences;
-  const T room = let_in(d, l, scalar_max(s.capacity, T(1.0)));
-  s.prefill = pass(prompt_alone(l));
+  const T room = admitted_sequences(d, l, scalar_max(s.capacity, T(1.0)));
+  s.prefill = pass(unloaded_prefill(l));
   const basic_prefix_fetch<T> fetch = prefix_fetch_of(d, l);
   if (!l.is_closed()) {
     serve_open(s, d, l, room, pass);
@@ -156,7 +156,7 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
   } else {
     basic_service_load<T> beside = l;
     T& n = std::get<basic_closed_loop<T>>(beside.arrivals).concurrency;
-    n = requests_beside_links(l.concurrency(), [&](const T& asked) {
+    n = requests_not_at_links(l.concurrency(), [&](const T& asked) {
       n = asked;
       serve_closed(s, d, beside, room, pass);
       return T(s.throughput * fetch_in_loop(fetch, l.concurrency(), s.throughput) / request);
@@ -215,11 +215,11 @@ class disaggregated_bound : pool_flow<T, Prefill, Decode> {
 
  private:
   using flow::batch_;
+  using flow::capacity_;
   using flow::d_;
   using flow::l_;
   using flow::link_slot_;
   using flow::own_;
-  using flow::room_;
   using flow::s_;
   using flow::slot_;
   using flow::step_at;
@@ -232,7 +232,7 @@ class disaggregated_bound : pool_flow<T, Prefill, Decode> {
           max(max(duration<T>(answer + own_), all * slot_), duration<T>(all * link_slot_));
       return all / d_.decode.replicas * T(answer / cycle);
     };
-    batch_ = named("batch", balanced_batch(room_, arriving));
+    batch_ = named("batch", balanced_batch(capacity_, arriving));
     s_.throughput = d_.decode.replicas * batch_ * request / (steps_ * step_at(batch_));
     latencies(T(1.0), own_);
     s_.e2e = named("end to end", max(s_.e2e, duration<T>(all * request / s_.throughput)));

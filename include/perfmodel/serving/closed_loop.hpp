@@ -12,7 +12,7 @@ namespace detail {
 /// standard deviation of sqrt(k) cv O tokens, so that a normal density of others, 1 / (2 sqrt(pi)
 /// sigma), ends with each; after many, one in each O. `answers` is the mean of 1 / sqrt(k).
 template <Scalar T>
-constexpr T ending_together(const basic_service_terms<T>& s, const T& n, const T& answers) {
+constexpr T ending_at_once(const basic_service_terms<T>& s, const T& n, const T& answers) {
   constexpr double two_root_pi = 3.5449077018110318;
   const T spread = two_root_pi * s.output_cv * s.output_tokens;
   const T clustered = scalar_min(T(1.0), T(answers / scalar_max(spread, T(1e-9))));
@@ -54,19 +54,19 @@ constexpr T wait_in_loop(const T& b, const T& service, const T& away, const T& v
 /// run after the last prompt.
 /// Test: tests/simulator, the mean within 5 %, prefill first and mixed chunks, 1 to 32 requests.
 template <Scalar T>
-constexpr void add_sent_together(basic_latency_distribution<T>& times,
-                                 const basic_service_terms<T>& s, const T& weight,
-                                 const duration<T>& start, const duration<T>& last,
-                                 const duration<T>& beside, const duration<T>& gap) {
+constexpr void add_stream_interval(basic_latency_distribution<T>& times,
+                                   const basic_service_terms<T>& s, const T& weight,
+                                   const duration<T>& start, const duration<T>& last,
+                                   const duration<T>& beside, const duration<T>& gap) {
   const T& n = s.send_iterations;
   const bool mixed = s.kind == scheduling::mixed_chunks;
   const T left = mixed ? T((last - start) / beside) : T(0.0);
   const T early = scalar_max(T(left - n), T(0.0)) / scalar_max(left, T(1e-9));
   const T among = scalar_min(n, left);
   if (upper(early) > 0.0)
-    times.add({T(weight * early), s.request_host + s.run_start + start + n * beside,
+    times.add({T(weight * early), s.request_cpu_time + s.run_start + start + n * beside,
                early * (last - start)});
-  times.add({T(weight * (1.0 - early)), s.request_host + s.run_start + last + (n - among) * gap,
+  times.add({T(weight * (1.0 - early)), s.request_cpu_time + s.run_start + last + (n - among) * gap,
              among * gap});
 }
 
@@ -78,31 +78,31 @@ constexpr basic_first_token_terms<T> first_token_terms_of(const basic_service_te
                                                           const duration<T>& delay,
                                                           const duration<T>& place) {
   const T& let_by = s.request_iterations;
-  return {s.request_host, let_by * gap, let_by, companions, delay, place, {}};
+  return {s.request_cpu_time, let_by * gap, let_by, companions, delay, place, {}};
 }
 
 /// The times to the first token of a closed loop: the first wave, of so many prompts, from the first to
 /// the last; of the others those that meet no prompt, and those that do.
 template <Scalar T>
 constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T>& s,
-                                                     const basic_prompt_passes<T>& p,
-                                                     const T& prompts, const T& first_wave,
+                                                     const basic_prefill_steps<T>& p,
+                                                     const T& prompts, const T& initial_burst,
                                                      const duration<T>& gap,
                                                      const duration<T>& from,
                                                      const duration<T>& delay, const T& meets) {
   basic_latency_distribution<T> times;
-  if (upper(first_wave) > 0.0) {
+  if (upper(initial_burst) > 0.0) {
     const duration<T> soonest = scalar_min(prompts, p.together) * p.packed;
     const duration<T> last = prompts * p.packed;
     const duration<T> start = max(p.alone, min(soonest, last));
     if (upper(s.send_iterations) > 0.0) {
-      add_sent_together(times, s, first_wave, start, max(last, start), soonest, gap);
+      add_stream_interval(times, s, initial_burst, start, max(last, start), soonest, gap);
     } else {
-      times.add(
-          {first_wave, s.request_host + s.run_start + start, max(last - start, duration<T>{})});
+      times.add({initial_burst, s.request_cpu_time + s.run_start + start,
+                 max(last - start, duration<T>{})});
     }
   }
-  const T later = 1.0 - first_wave;
+  const T later = 1.0 - initial_burst;
   times.add(with_length(T(later * (1.0 - meets)), from, p.alone, {}, s.input_cv));
   times.add(with_length(T(later * meets), from, p.alone, delay / meets, s.input_cv));
   return times;
@@ -124,36 +124,36 @@ constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T
 /// Order: more requests, or room for more, never are less throughput, but where passes of more sequences step (a tile
 /// of rows, another kernel): an engine lets them in all the same, and may be a quarter slower with more
 /// places taken. Longer prompts and answers take longer, but where they leave fewer decoding, below such a step.
-/// Leaves out: that the last wave of a run meets fewer others; preemption, which add_evictions
+/// Leaves out: that the last wave of a run meets fewer others; preemption, which add_preemptions
 /// adds; for outputs of few tokens, that the steps a request lets go by are already among those of
 /// prefill.
 /// Tests: the simulator of tests/simulator; Little's law; one request alone;
 /// tests/property/saturated_prefill.cpp.
 template <Scalar T>
 constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
-                                                const basic_prompt_passes<T>& p,
+                                                const basic_prefill_steps<T>& p,
                                                 const basic_closed_loop<T>& loop) {
   const T b = scalar_min(loop.concurrency, s.room);
   const T others = scalar_max(T(b - 1.0), T(0.0));
-  const T first_wave = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
+  const T initial_burst = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
   const bool mixed = s.kind == scheduling::mixed_chunks;
   const bool fixed = s.kind == scheduling::static_batches;
 
   // Prompts that a request meets while it decodes: all others', or what full iterations take.
-  T met = fixed ? T(0.0) : T(others * (1.0 - first_wave));
+  T met = fixed ? T(0.0) : T(others * (1.0 - initial_burst));
   if (s.prompts) met = *s.prompts * met;
   if (mixed) met = scalar_min(met, T(s.gaps() / p.decodes));
   basic_service_state<T> state;
-  state.gap = detail::gaps_of(s, p, named("prompts in a gap", T(met / s.gaps())));
-  const duration<T> mean_gap = named("mean gap", state.gap.mean());
-  const duration<T> answer = s.gaps() * mean_gap;
+  state.gap = detail::itl_of(s, p, named("prompts in a gap", T(met / s.gaps())));
+  const duration<T> mean_itl = named("mean gap", state.gap.mean());
+  const duration<T> answer = s.gaps() * mean_itl;
 
-  const duration<T> own = s.request_host + s.request_iterations * mean_gap + p.alone;
+  const duration<T> own = s.request_cpu_time + s.request_iterations * mean_itl + p.alone;
   // Prompts that come with a request's own: of a loop that nobody started, at random.
   T companions = others / s.gaps();
   if (loop.requests) {
     const T waves = scalar_max(T(1.0), T(*loop.requests / b - 1.0));
-    companions = detail::ending_together(s, others, detail::mean_inverse_root(waves));
+    companions = detail::ending_at_once(s, others, detail::mean_inverse_root(waves));
   }
   if (mixed) companions = scalar_min(companions, scalar_max(T(others / s.gaps()), T(p.together)));
   companions = named("prompts beside", companions);
@@ -165,7 +165,7 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   if (fixed) {
     delay = detail::behind(p, others) + detail::longest_of(b, s.output_cv) * answer;
   }
-  const duration<T> rest = own + s.later_gaps() * mean_gap;
+  const duration<T> rest = own + s.later_intervals() * mean_itl;
   // While a request is in service the engine prefills as many prompts as are in service.
   delay = named("behind other prompts", max(delay, duration<T>(b * p.packed - rest)));
   const duration<T> in_service = named("time in service", rest + delay);
@@ -178,14 +178,14 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const duration<T> place =
       scalar_max(T(loop.concurrency - b), T(0.0)) / b * in_service;  // Little's law
   state.wait = place + delay;
-  state.first = detail::first_token_terms_of(s, mean_gap, companions, delay, place);
+  state.first = detail::first_token_terms_of(s, mean_itl, companions, delay, place);
   state.batch = b;
   if (mixed) {
     state.batch = named("sequences decoding",
                         scalar_max(T(b * (answer / in_service)), scalar_min(b, T(1.0))));
   }
 
-  state.first_token = detail::first_tokens(s, p, T(others + 1.0), first_wave, mean_gap,
+  state.first_token = detail::first_tokens(s, p, T(others + 1.0), initial_burst, mean_itl,
                                            named("own first token", duration<T>(own + place)),
                                            delay, scalar_max(detail::any_of(companions), T(1e-9)));
   return state;

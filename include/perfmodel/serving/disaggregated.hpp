@@ -138,9 +138,9 @@ constexpr void check_pools(const basic_disaggregated<T>& d) {
 /// only while answers decode. Source: TensorRT-LLM, _torch/pyexecutor/py_executor.py (should_check_waiting).
 template <Scalar T>
 constexpr void check_load_of_pools(const basic_service_load<T>& l) {
-  check_no_evictions(l, "of pools");
-  if (!(upper(l.held_iterations) <= 0.0)) {
-    out_of_range("held_iterations", upper(l.held_iterations),
+  check_no_preemption(l, "of pools");
+  if (!(upper(l.batching_wait_iterations) <= 0.0)) {
+    out_of_range("held_iterations", upper(l.batching_wait_iterations),
                  "0 of pools: prompts are held while answers decode beside them");
   }
   if (!l.scheduler) return;

@@ -65,7 +65,7 @@ constexpr basic_fetch_estimate<T> fetch_or_compute(const basic_deployment<T>& d,
 /// the weights, and grows by more than its tokens: by bisection from `most` down. In the worst lane.
 /// Test: pays there, and not a token below; a link of a tenth the speed needs more.
 template <Scalar T, class Policy>
-constexpr int tokens_worth_fetching(const basic_deployment<T>& d, const basic_host_tier<T>& tier,
+constexpr int least_tokens_to_fetch(const basic_deployment<T>& d, const basic_host_tier<T>& tier,
                                     int most, const Policy& policy) {
   const auto pays = [&](int tokens) {
     return lower(fetch_or_compute(d, tier, T(tokens), policy).gain()) >= 1.0;

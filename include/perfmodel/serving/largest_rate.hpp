@@ -114,7 +114,7 @@ constexpr request_rate<T> largest_rate(basic_service_load<T> load,
   require_valid(targets);
   basic_open_loop<T> loop;
   if (!load.is_closed()) loop = std::get<basic_open_loop<T>>(load.arrivals);
-  load.evicts.reset();
+  load.preempts.reset();
   return request_rate<T>::from_value(T(detail::largest_rate_that([&](double rate) {
     loop.rate = request_rate<T>::from_value(T(rate));
     load.arrivals = loop;

@@ -67,12 +67,12 @@ struct basic_service_load {
   T output_cv{};
   T prefix_hit{};
   std::optional<scheduling> scheduler{};
-  T first_tokens = T(1.0);  ///< of an answer that are sent first, together
-  T held_iterations{};      ///< that the scheduler lets a request wait, on purpose
+  T first_tokens = T(1.0);       ///< of an answer that are sent first, together
+  T batching_wait_iterations{};  ///< that the scheduler lets a request wait, on purpose
   basic_prefix_levels<T> shared{};
   std::optional<basic_host_cache<T>> host{};  ///< behind the cache of the devices
   std::optional<preemption>
-      evicts{};  ///< where answers outgrow the cache; not counted, where not given
+      preempts{};  ///< where answers outgrow the cache; not counted, where not given
 
   constexpr bool is_closed() const {
     return std::holds_alternative<basic_closed_loop<T>>(arrivals);
@@ -99,10 +99,10 @@ struct basic_service_load {
       s.prefix_hit...);
     f("scheduler", s.scheduler...);
     f(field::count("first_tokens"), s.first_tokens...);
-    f(field::not_negative("held_iterations"), s.held_iterations...);
+    f(field::not_negative("held_iterations"), s.batching_wait_iterations...);
     f("shared", s.shared...);
     f("host", s.host...);
-    f("evicts", s.evicts...);
+    f("evicts", s.preempts...);
   }
 };
 using service_load = basic_service_load<>;
@@ -125,8 +125,8 @@ constexpr length_spread lengths_of(std::span<const double> lengths) {
 
 /// The load that each of several replicas has; some idle where there are fewer requests.
 template <Scalar T>
-constexpr basic_service_load<T> shared_out(basic_service_load<T> l,
-                                           const std::type_identity_t<T>& replicas) {
+constexpr basic_service_load<T> per_replica(basic_service_load<T> l,
+                                            const std::type_identity_t<T>& replicas) {
   if (l.is_closed()) {
     auto& loop = std::get<basic_closed_loop<T>>(l.arrivals);
     loop.concurrency = scalar_max(T(1.0), loop.concurrency / replicas);
@@ -142,17 +142,17 @@ namespace detail {
 
 /// Errors: a load that says how it evicts, of a service that evictions are not counted in.
 template <Scalar T>
-constexpr void check_no_evictions(const basic_service_load<T>& l, const char* of_service) {
-  if (!l.evicts) return;
+constexpr void check_no_preemption(const basic_service_load<T>& l, const char* of_service) {
+  if (!l.preempts) return;
   throw error(error_code::inconsistent,
-              std::string("evicts is ") + name_of(*l.evicts) + "; allowed: none " + of_service);
+              std::string("evicts is ") + name_of(*l.preempts) + "; allowed: none " + of_service);
 }
 
 template <Scalar T>
 constexpr void check_load(const basic_service_load<T>& l) {
   require_valid(l);
-  if (!l.is_closed()) check_no_evictions(l, "where requests arrive at a rate");
-  if (l.scheduler == scheduling::static_batches) check_no_evictions(l, "of static batches");
+  if (!l.is_closed()) check_no_preemption(l, "where requests arrive at a rate");
+  if (l.scheduler == scheduling::static_batches) check_no_preemption(l, "of static batches");
   check_shared(l.shared, l.input_tokens, "fewer than input_tokens");
   if (l.host && !(lower(T(l.prefix_hit - l.host->hit)) >= 0.0))
     out_of_range("host_hit", upper(l.host->hit), "0 to prefix_hit, of which it is a part");

@@ -9,7 +9,7 @@ namespace detail {
 
 /// Requests that find every place taken, and how long they wait.
 template <Scalar T>
-struct place_wait {
+struct admission_wait {
   T share{};
   duration<T> each{};  ///< mean of those that wait
 };
@@ -19,9 +19,9 @@ struct place_wait {
 /// n* / (1 - e), e = d ln C / d ln n: a service that slows as it fills holds on to its fluctuations.
 /// Beyond the places its distribution is geometric, with the ratio rate / (places / C(places)).
 template <Scalar T>
-constexpr place_wait<T> wait_for_place(const basic_service_terms<T>& s,
-                                       const basic_open_loop<T>& arrivals, const T& in_service,
-                                       const request_rate<T>& most) {
+constexpr admission_wait<T> admission_wait_time(const basic_service_terms<T>& s,
+                                                const basic_open_loop<T>& arrivals,
+                                                const T& in_service, const request_rate<T>& most) {
   using math::exp;
   using math::log;
   using math::sqrt;
@@ -56,7 +56,7 @@ constexpr place_wait<T> wait_for_place(const basic_service_terms<T>& s,
 /// Tests: the simulator of tests/simulator; no load is a prompt alone; M/D/1.
 template <Scalar T>
 constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
-                                              const basic_prompt_passes<T>& p,
+                                              const basic_prefill_steps<T>& p,
                                               const basic_service_state<T>& loop,
                                               const basic_open_loop<T>& arrivals,
                                               const request_rate<T>& most) {
@@ -82,15 +82,15 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
   // It waits for others' iterations where there are any, and for its own answer's in any case.
   const T more = scalar_max(T(s.request_iterations - s.send_iterations - 1.0), T(0.0));
   const duration<T> let_by = (found * more + s.send_iterations) * t;
-  const duration<T> own = named("own first token", s.request_host + let_by + p.alone + burst +
+  const duration<T> own = named("own first token", s.request_cpu_time + let_by + p.alone + burst +
                                                        (mixed ? joined : T(0.0)) * p.next);
-  const duration<T> at_once = own + residual + queue + s.later_gaps() * t;
-  const detail::place_wait<T> place =
-      detail::wait_for_place(s, arrivals, T(arrivals.rate * at_once / request), most);
+  const duration<T> at_once = own + residual + queue + s.later_intervals() * t;
+  const detail::admission_wait<T> place =
+      detail::admission_wait_time(s, arrivals, T(arrivals.rate * at_once / request), most);
   const T taken = named("share that finds no place", place.share);
   state.wait = queue + burst + taken * place.each;
   const T beside = mixed ? joined : T(0.0);
-  state.first = {s.request_host,
+  state.first = {s.request_cpu_time,
                  let_by + residual,
                  found * more + s.send_iterations,
                  beside,

@@ -36,17 +36,17 @@ class pool_flow {
       : d_(d), l_(l), engine_(engine), prefill_(prefill), decode_(decode) {
     check_load_of_pools(l);
     steps_ = scalar_max(T(l.output_tokens - 1.0), T(1.0)) + T(d.decode_starts ? 1.0 : 0.0);
-    admit_prompts();
-    admit_answers();
+    admit_prefills();
+    admit_decodes();
     before_decode();
   }
 
-  constexpr const basic_deployment<T>& prompts_on() const { return d_.prefill.deployment; }
-  constexpr const basic_deployment<T>& answers_on() const { return d_.decode.deployment; }
+  constexpr const basic_deployment<T>& prefills_on() const { return d_.prefill.deployment; }
+  constexpr const basic_deployment<T>& decodes_on() const { return d_.decode.deployment; }
 
   /// Prompts run alone, as many together as the budget takes and as fit beside the weights.
-  constexpr void admit_prompts() {
-    const basic_deployment<T>& on = prompts_on();
+  constexpr void admit_prefills() {
+    const basic_deployment<T>& on = prefills_on();
     const basic_memory_budget<T> budget = budget_of(on);
     s_.feasible = group_fits(on);
     if (s_.feasible) {
@@ -55,36 +55,38 @@ class pool_flow {
     const T fit = sequences_of(on, budget, l_, l_.input_tokens) / T(on.layout.data);
     basic_service_load<T> load = l_;
     load.chunk_tokens =
-        scalar_min(prompt_budget(on, l_, scheduling::prefill_first, T(0.0)),
+        scalar_min(prefill_budget(on, l_, scheduling::prefill_first, T(0.0)),
                    T(scalar_max(fit, T(1.0)) * (1.0 - l_.prefix_hit) * l_.input_tokens));
-    const auto with_prompts = [&](const basic_iteration<T>& i) {
+    const auto with_prefills = [&](const basic_iteration<T>& i) {
       return engine_.prompt_time * prefill_(i).time;
     };
-    p_ = prompt_passes_of(on, load, scheduling::prefill_first, T(0.0), duration<T>{}, with_prompts);
-    s_.prefill = prefill_(prompt_alone(l_));
+    p_ =
+        prefill_steps_of(on, load, scheduling::prefill_first, T(0.0), duration<T>{}, with_prefills);
+    s_.prefill = prefill_(unloaded_prefill(l_));
     slot_ = named("time of the prefill pool for a prompt", p_.packed / d_.prefill.replicas);
   }
 
-  constexpr void admit_answers() {
-    const basic_deployment<T>& on = answers_on();
+  constexpr void admit_decodes() {
+    const basic_deployment<T>& on = decodes_on();
     const service_memory<T> memory =
         service_memory_of(on, l_, T(l_.input_tokens + l_.output_tokens));
     if (s_.feasible) s_.feasible = memory.feasible;
     s_.capacity = memory.sequences * d_.decode.replicas;
-    room_ = let_in(on, l_, scalar_max(memory.sequences, T(1.0)));
-    at_room_ = steps_ * step_at(room_) / (room_ * d_.decode.replicas);
+    capacity_ = admitted_sequences(on, l_, scalar_max(memory.sequences, T(1.0)));
+    at_capacity_ = steps_ * step_at(capacity_) / (capacity_ * d_.decode.replicas);
   }
 
   constexpr void before_decode() {
     s_.transfer = transfer_time(d_, l_.input_tokens);
-    s_.exposed = exposed_transfer(d_.link, s_.transfer, p_.alone, answers_on().model.layers.count);
-    const duration<T> fetch = prefix_fetch_of(prompts_on(), l_).each;
-    own_ = engine_.request_host + fetch + p_.alone + s_.exposed;
-    const duration<T> sent = sequence_on_device(prompts_on(), l_.input_tokens) / d_.link.per_device;
+    s_.exposed = exposed_transfer(d_.link, s_.transfer, p_.alone, decodes_on().model.layers.count);
+    const duration<T> fetch = prefix_fetch_of(prefills_on(), l_).each;
+    own_ = engine_.request_cpu_time + fetch + p_.alone + s_.exposed;
+    const duration<T> sent =
+        sequence_on_device(prefills_on(), l_.input_tokens) / d_.link.per_device;
     const duration<T> taken =
-        sequence_on_device(answers_on(), l_.input_tokens) / d_.link.per_device;
-    link_slot_ = max(sent / (d_.prefill.replicas * T(prompts_on().layout.data)),
-                     taken / (d_.decode.replicas * T(answers_on().layout.data)));
+        sequence_on_device(decodes_on(), l_.input_tokens) / d_.link.per_device;
+    link_slot_ = max(sent / (d_.prefill.replicas * T(prefills_on().layout.data)),
+                     taken / (d_.decode.replicas * T(decodes_on().layout.data)));
   }
 
   constexpr duration<T> step_at(const T& batch) const { return decode_at(batch).time; }
@@ -94,7 +96,7 @@ class pool_flow {
 
   /// Arrivals that a stage does not keep up with: the one that keeps up with the fewest.
   constexpr void keep_up_with(const request_rate<T>& rate) {
-    const std::array paces{slot_, link_slot_, at_room_};
+    const std::array paces{slot_, link_slot_, at_capacity_};
     constexpr std::array reasons{
         "prompts arrive faster than the prefill pool computes them",
         "prompts arrive faster than the link moves their cache",
@@ -116,7 +118,7 @@ class pool_flow {
     const auto arriving = [&](const T& batch) -> T {
       return in_system * step_at(batch).value() / d_.decode.replicas;
     };
-    return named("batch", balanced_batch(room_, arriving));
+    return named("batch", balanced_batch(capacity_, arriving));
   }
 
   /// The mean wait for one of the replicas that prefill, of arrivals one by one.
@@ -129,8 +131,8 @@ class pool_flow {
   constexpr void add_stages() {
     s_.prefill_busy = T(s_.throughput * slot_ / request);
     s_.transfer_busy = T(s_.throughput * link_slot_ / request);
-    s_.decode_busy = T(s_.throughput * at_room_ / request);
-    s_.balanced_ratio = named("balanced ratio", T(p_.packed / (at_room_ * d_.decode.replicas)));
+    s_.decode_busy = T(s_.throughput * at_capacity_ / request);
+    s_.balanced_ratio = named("balanced ratio", T(p_.packed / (at_capacity_ * d_.decode.replicas)));
     const std::array<T, 3> idle{-s_.prefill_busy, -s_.transfer_busy, -s_.decode_busy};
     s_.binding = on_each_lane<T>([&](std::size_t lane) {
       return static_cast<service_stage>(index_of_least(idle, idle.size(), lane));
@@ -142,14 +144,14 @@ class pool_flow {
   const basic_service_terms<T>& engine_;
   const Prefill& prefill_;
   const Decode& decode_;
-  basic_prompt_passes<T> p_{};
+  basic_prefill_steps<T> p_{};
   basic_disaggregated_estimate<T> s_{};
-  T steps_{};                ///< of decoding, of one request
-  T room_{}, batch_{};       ///< of one replica that decodes
-  duration<T> slot_{};       ///< in which the prefill pool completes one prompt, when it is full
-  duration<T> link_slot_{};  ///< the same of the links
-  duration<T> at_room_{};    ///< the same of the decode pool
-  duration<T> own_{};        ///< of a prompt that waits for nothing, to its place among answers
+  T steps_{};                  ///< of decoding, of one request
+  T capacity_{}, batch_{};     ///< of one replica that decodes
+  duration<T> slot_{};         ///< in which the prefill pool completes one prompt, when it is full
+  duration<T> link_slot_{};    ///< the same of the links
+  duration<T> at_capacity_{};  ///< the same of the decode pool
+  duration<T> own_{};          ///< of a prompt that waits for nothing, to its place among answers
 };
 
 /// The policy of replicas that only decode. SGLang prepares a step while the one before it runs ("SGLang
@@ -157,11 +159,11 @@ class pool_flow {
 /// the host time that is fitted to its services, where prompts do, is not taken.
 /// Test: published services, 14 % off without that time and 26 % with it.
 template <class Policy>
-constexpr Policy uninterrupted(Policy policy, engine served_by) {
-  if constexpr (requires { policy.engine.step_host; }) {
-    if (served_by == engine::sglang) {
-      policy.engine.step_host *= 0.0;
-      policy.engine.sequence_host *= 0.0;
+constexpr Policy uninterrupted(Policy policy, engine serving_engine) {
+  if constexpr (requires { policy.engine.step_cpu_time; }) {
+    if (serving_engine == engine::sglang) {
+      policy.engine.step_cpu_time *= 0.0;
+      policy.engine.sequence_cpu_time *= 0.0;
     }
   }
   return policy;
@@ -189,15 +191,15 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   }
 
  private:
-  using flow::at_room_;
+  using flow::at_capacity_;
   using flow::batch_;
+  using flow::capacity_;
   using flow::d_;
   using flow::engine_;
   using flow::l_;
   using flow::link_slot_;
   using flow::own_;
   using flow::p_;
-  using flow::room_;
   using flow::s_;
   using flow::slot_;
   using flow::step_at;
@@ -207,8 +209,9 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   /// once, later ones as answers end.
   constexpr duration<T> before_answer(const T& in_system, const duration<T>& answer) const {
     const duration<T> later = own_ + prompt_wait(in_system, answer);
-    const duration<T> first = engine_.request_host + s_.exposed + 0.5 * (wave_from_ + wave_to_);
-    return first_wave_ * first + (1.0 - first_wave_) * later;
+    const duration<T> first =
+        engine_.request_cpu_time + s_.exposed + 0.5 * (burst_from_ + burst_to_);
+    return initial_burst_ * first + (1.0 - initial_burst_) * later;
   }
   constexpr duration<T> prompt_wait(const T& in_system, const duration<T>& answer) const {
     return duration<T>::from_value(
@@ -220,10 +223,10 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
 
   constexpr void closed(const basic_closed_loop<T>& loop) {
     const T& all = loop.concurrency;
-    if (loop.requests) first_wave_ = scalar_min(T(1.0), T(all / *loop.requests));
+    if (loop.requests) initial_burst_ = scalar_min(T(1.0), T(all / *loop.requests));
     const T of_each = scalar_max(T(all / d_.prefill.replicas), T(1.0));
-    wave_from_ = max(p_.alone, scalar_min(of_each, p_.together) * p_.packed);
-    wave_to_ = max(wave_from_, all * slot_);
+    burst_from_ = max(p_.alone, scalar_min(of_each, p_.together) * p_.packed);
+    burst_to_ = max(burst_from_, all * slot_);
     const auto arriving = [&](const T& batch) -> T {
       const duration<T> answer = steps_ * step_at(batch);
       // Over a run the first wave waits less than the rest, and no prompt is computed in less time,
@@ -232,7 +235,7 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
           max(max(answer + before_answer(all, answer), all * slot_), duration<T>(all * link_slot_));
       return all / d_.decode.replicas * T(answer / cycle);
     };
-    batch_ = named("batch", balanced_batch(room_, arriving));
+    batch_ = named("batch", balanced_batch(capacity_, arriving));
     const duration<T> answer = steps_ * step_at(batch_);
     s_.throughput = d_.decode.replicas * batch_ * request / answer;
     const duration<T> queue = prompt_wait(all, answer);
@@ -240,7 +243,7 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     const duration<T> certain = max(all * slot_ - away(answer) - slot_, duration<T>{});
     place_ =
         max(all * request / s_.throughput - answer - before_answer(all, answer), duration<T>{});
-    const bool full = !(upper(T(batch_ / room_)) < 1.0 - 1e-9);
+    const bool full = !(upper(T(batch_ / capacity_)) < 1.0 - 1e-9);
     const bool sends = !(upper(T(s_.throughput * link_slot_ / request)) < 1.0 - 1e-9);
     if (!full && !sends) place_ = {};  // the balance is exact but for rounding
     s_.admission_delay = place_;
@@ -254,10 +257,10 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     flow::keep_up_with(loop.rate);
     const duration<T> queue = flow::queue_of(loop);
     basic_service_terms<T> places = engine_;
-    places.room = d_.decode.replicas * room_;
+    places.room = d_.decode.replicas * capacity_;
     places.output_cv = l_.output_cv;
-    const place_wait<T> taken = wait_for_place(places, loop, T(d_.decode.replicas * batch_),
-                                               request_rate<T>(request / at_room_));
+    const admission_wait<T> taken = admission_wait_time(
+        places, loop, T(d_.decode.replicas * batch_), request_rate<T>(request / at_capacity_));
     place_ = taken.share * taken.each;
     s_.admission_delay = place_;
     s_.queued = taken.share;
@@ -269,12 +272,13 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     const duration<T> step = step_at(batch_);
     const duration<T> start =
         place_ + (T(d_.decode_starts ? 1.0 : 0.0) + (sent_first() - 1.0)) * step;
-    const T later = 1.0 - first_wave_;
+    const T later = 1.0 - initial_burst_;
     s_.wait = place_ + (later * (certain + queue) +
-                        first_wave_ * (0.5 * (wave_from_ + wave_to_) - p_.alone));
-    if (upper(first_wave_) > 0.0) {
-      s_.first_token.add({first_wave_, engine_.request_host + s_.exposed + start + wave_from_,
-                          wave_to_ - wave_from_});
+                        initial_burst_ * (0.5 * (burst_from_ + burst_to_) - p_.alone));
+    if (upper(initial_burst_) > 0.0) {
+      s_.first_token.add({initial_burst_,
+                          engine_.request_cpu_time + s_.exposed + start + burst_from_,
+                          burst_to_ - burst_from_});
     }
     const T busy = scalar_min(T(s_.throughput * slot_ / request), T(1.0 - 1e-6));
     const T waits = scalar_max(chance_of_waiting(busy, d_.prefill.replicas), T(1e-9));
@@ -303,8 +307,8 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   constexpr T sent_first() const { return scalar_min(l_.first_tokens, l_.output_tokens); }
 
   duration<T> place_{};
-  duration<T> wave_from_{}, wave_to_{};  ///< the first and last prompts of the first wave
-  T first_wave_{};                       ///< the share of requests that it is
+  duration<T> burst_from_{}, burst_to_{};  ///< the first and last prompts of the first wave
+  T initial_burst_{};                      ///< the share of requests that it is
 };
 
 }  // namespace perfmodel::detail

@@ -16,8 +16,8 @@ namespace perfmodel::detail {
 template <Scalar T, class Policy>
 constexpr basic_service_terms<T> engine_terms(const Policy& policy) {
   basic_service_terms<T> terms;
-  if constexpr (requires { policy.engine.request_host; }) {
-    terms.request_host = policy.engine.request_host;
+  if constexpr (requires { policy.engine.request_cpu_time; }) {
+    terms.request_cpu_time = policy.engine.request_cpu_time;
     terms.request_iterations = policy.engine.request_iterations;
     terms.prompt_time = policy.engine.prompt_time;
     terms.run_start = policy.engine.run_start;
@@ -32,13 +32,13 @@ class service_prediction {
   constexpr service_prediction(const basic_deployment<T>& d, const basic_service_load<T>& l,
                                const basic_service_terms<T>& engine, const Pass& pass)
       : d_(d), l_(l), pass_(pass), terms_(engine) {
-    terms_.kind = l.scheduler.value_or(scheduling_of(d.served_by));
+    terms_.kind = l.scheduler.value_or(scheduling_of(d.serving_engine));
     terms_.output_tokens = l.output_tokens;
     terms_.output_cv = l.output_cv;
     terms_.input_cv = l.input_cv;
     terms_.send_iterations =
         scalar_max(T(scalar_min(l.first_tokens, l.output_tokens) - 1.0), T(0.0));
-    terms_.request_iterations += l.held_iterations + terms_.send_iterations;
+    terms_.request_iterations += l.batching_wait_iterations + terms_.send_iterations;
   }
 
   constexpr basic_serving_estimate<T> estimate() {
@@ -46,7 +46,7 @@ class service_prediction {
     s_.decode = pass_(decode_);
     s_.decode.terms.add(limiter::none, "prompts", max(s_.itl - s_.decode.time, duration<T>{}));
     s_.decode.time = s_.itl;
-    s_.prefill = pass_(prompt_alone(l_));
+    s_.prefill = pass_(unloaded_prefill(l_));
     return s_;
   }
   /// Without the terms of its passes: `decode` and `prefill` are left as they are.
@@ -54,7 +54,7 @@ class service_prediction {
     admit();
     fetch_ = prefix_fetch_of(d_, l_);
     if (l_.is_closed()) {
-      beside_links(std::get<basic_closed_loop<T>>(l_.arrivals));
+      decode_apart_from_links(std::get<basic_closed_loop<T>>(l_.arrivals));
     } else {
       open(std::get<basic_open_loop<T>>(l_.arrivals));
     }
@@ -64,7 +64,7 @@ class service_prediction {
   }
   /// What that is made of.
   constexpr const basic_service_terms<T>& terms() const { return terms_; }
-  constexpr const basic_prompt_passes<T>& passes() const { return passes_; }
+  constexpr const basic_prefill_steps<T>& passes() const { return passes_; }
   constexpr const basic_service_state<T>& state() const { return state_; }
 
  private:
@@ -75,31 +75,31 @@ class service_prediction {
     s_.feasible = memory.feasible;
     s_.capacity = named("whole sequences that fit", memory.sequences);
     terms_.room = scalar_max(s_.capacity, T(1.0));
-    if (s_.feasible && grows_into_memory(d_.served_by)) {
+    if (s_.feasible && grows_into_memory(d_.serving_engine)) {
       terms_.room = scalar_max(terms_.room, growing(memory.budget));
     }
-    terms_.room = named("places", let_in(d_, l_, terms_.room));
-    if (s_.feasible && l_.evicts) overcommit(memory.budget);
+    terms_.room = named("places", admitted_sequences(d_, l_, terms_.room));
+    if (s_.feasible && l_.preempts) overcommit(memory.budget);
   }
 
   /// Where more wait than fit, those that are evicted leave no room unused.
   constexpr void overcommit(const basic_memory_budget<T>& budget) {
     const T fit = sequences_of(d_, budget, l_, T(mean_context(l_)));
-    const T full = overfull(d_, let_in(d_, l_, l_.concurrency()), fit);
+    const T full = overfull(d_, admitted_sequences(d_, l_, l_.concurrency()), fit);
     if (!(upper(full) > 0.0)) return;
-    const T times = full * evictions_when_full(l_);
-    const T tokens = computed_tokens(l_) + grown_when_evicted(l_);
-    evicted_.times = named("evictions", times);
-    if (*l_.evicts == preemption::recompute) {
-      evicted_.prompts =
+    const T times = full * preemptions_when_full(l_);
+    const T tokens = computed_tokens(l_) + grown_when_preempted(l_);
+    preempted_.times = named("evictions", times);
+    if (*l_.preempts == preemption::recompute) {
+      preempted_.prompts =
           named("prompts with evictions", 1.0 + times * tokens / computed_tokens(l_));
-      terms_.prompts = evicted_.prompts;
-      evicted_.back =
+      terms_.prompts = preempted_.prompts;
+      preempted_.back =
           time_by(pass_, basic_iteration<T>{.prefill_tokens = tokens,
                                             .prefill_past = l_.input_tokens - computed_tokens(l_)});
     } else {
-      evicted_.back = named("swap", 2.0 * sequence_on_device(d_, tokens) / host_link_of(d_, l_));
-      evicted_.stall = times * evicted_.back;
+      preempted_.back = named("swap", 2.0 * sequence_on_device(d_, tokens) / host_link_of(d_, l_));
+      preempted_.stall = times * preempted_.back;
     }
     const T places = scalar_max(fit, T(1.0));
     terms_.room = named("places, all of them full", full * places + (1.0 - full) * terms_.room);
@@ -125,16 +125,16 @@ class service_prediction {
     return alone * time_by(pass_, basic_iteration<T>{T(1.0), context}) + (1.0 - alone) * two;
   }
 
-  constexpr basic_prompt_passes<T> passes_at(const T& batch, const char* round) {
+  constexpr basic_prefill_steps<T> passes_at(const T& batch, const char* round) {
     const T decoding = named("sequences in a pass", round, scalar_max(batch, T(1.0)));
     decode_ = basic_iteration<T>{decoding, mean_context(l_)};
-    const auto with_prompts = [&](const basic_iteration<T>& i) {
+    const auto with_prefills = [&](const basic_iteration<T>& i) {
       return terms_.prompt_time * time_by(pass_, i);
     };
     const duration<T> decode = named("decode pass", round, decode_time(decoding));
-    basic_prompt_passes<T> p =
-        prompt_passes_of(d_, l_, terms_.kind, decoding, decode, with_prompts, round);
-    if (evicted_.exist()) p.stall += evicted_.stall;
+    basic_prefill_steps<T> p =
+        prefill_steps_of(d_, l_, terms_.kind, decoding, decode, with_prefills, round);
+    if (preempted_.exist()) p.stall += preempted_.stall;
     return p;
   }
 
@@ -142,39 +142,40 @@ class service_prediction {
   /// is at no more than the budget keeps up with, from where the second hardly moves.
   /// Order: each round is in order where its passes are; the two together are not by construction, as the second
   /// is at what the first finds. Random loads are asked (tests/property/order_serving.cpp).
-  constexpr void closed(const basic_closed_loop<T>& loop, const char* first_round = "a first round",
-                        const char* last_round = nullptr) {
+  constexpr void closed(const basic_closed_loop<T>& loop,
+                        const char* first_evaluation = "a first round",
+                        const char* final_evaluation = nullptr) {
     T decoding = scalar_min(loop.concurrency, terms_.room);
     const bool again = terms_.kind == scheduling::mixed_chunks;
     if (again) {
       const T prompts = terms_.prompts.value_or(T(1.0));
       decoding = scalar_min(decoding, most_decoding(d_, l_, terms_.gaps(), prompts));
     }
-    passes_ = passes_at(decoding, again ? first_round : last_round);
+    passes_ = passes_at(decoding, again ? first_evaluation : final_evaluation);
     state_ = closed_service(terms_, passes_, loop);
     if (again) {
-      passes_ = passes_at(named("sequences", first_round, state_.batch), last_round);
+      passes_ = passes_at(named("sequences", first_evaluation, state_.batch), final_evaluation);
       state_ = closed_service(terms_, passes_, loop);
     }
-    if (evicted_.exist()) {
-      add_evictions(state_, evicted_, loop, scalar_min(loop.concurrency, terms_.room),
-                    terms_.gaps());
+    if (preempted_.exist()) {
+      add_preemptions(state_, preempted_, loop, scalar_min(loop.concurrency, terms_.room),
+                      terms_.gaps());
     }
   }
 
   /// The loop of those that are not at the links.
-  constexpr void beside_links(basic_closed_loop<T> loop) {
+  constexpr void decode_apart_from_links(basic_closed_loop<T> loop) {
     if (fetch_.exists()) {
-      loop.concurrency = requests_beside_links(loop.concurrency, [&](const T& n) {
+      loop.concurrency = requests_not_at_links(loop.concurrency, [&](const T& n) {
         closed({n, loop.requests});
-        return T(state_.throughput * (fetch_.each + fetch_waits()) / request);
+        return T(state_.throughput * (fetch_.each + fetch_queueing()) / request);
       });
     }
     closed(loop);
   }
 
   /// For the link and, in a loop whose requests else come as an iteration ends, for the end of one.
-  constexpr duration<T> fetch_waits() const {
+  constexpr duration<T> fetch_queueing() const {
     if (!l_.is_closed()) return fetch_.time_at(fetch_.busy(state_.throughput)) - fetch_.each;
     const T others = scalar_max(T(1.0 - 1.0 / l_.concurrency()), T(0.0));
     return fetch_in_loop(fetch_, l_.concurrency(), state_.throughput) - fetch_.each +
@@ -189,7 +190,7 @@ class service_prediction {
           infeasible("prompts arrive faster than their cache comes from the host", "req/s",
                      upper(l_.rate().value()), lower(fetch_.links) / upper(fetch_.each.value()));
     }
-    const duration<T> waits = named("wait for what the host sends", fetch_waits());
+    const duration<T> waits = named("wait for what the host sends", fetch_queueing());
     state_.wait += waits;
     state_.first_token.delay(fetch_.each, waits);
     state_.first.fetch = fetch_.each + waits;
@@ -229,7 +230,7 @@ class service_prediction {
 
   constexpr void sum_up() {
     s_.batch = named("batch", state_.batch);
-    s_.evictions = evicted_.times;
+    s_.preemption_effect = preempted_.times;
     s_.wait = named("wait", state_.wait);
     s_.throughput = state_.throughput;
     s_.admission_delay = state_.first.place;
@@ -247,9 +248,9 @@ class service_prediction {
   const Pass& pass_;
   basic_service_terms<T> terms_{};
   basic_prefix_fetch<T> fetch_{};
-  basic_evictions<T> evicted_{};
+  basic_preemption_effect<T> preempted_{};
   basic_service_state<T> state_{};
-  basic_prompt_passes<T> passes_{};
+  basic_prefill_steps<T> passes_{};
   basic_iteration<T> decode_{};  ///< the one without prompts
   T asked_{};                    ///< of the balance, last
   basic_serving_estimate<T> s_{};
@@ -259,8 +260,8 @@ template <Scalar T, class Policy, class Cost>
 constexpr basic_serving_estimate<T> prediction_of_service(const basic_deployment<T>& d,
                                                           const basic_service_load<T>& l,
                                                           const Policy& policy, const Cost& links) {
-  const predicted_pass<T, Policy, Cost> pass{d, policy, links};
-  return service_prediction<T, predicted_pass<T, Policy, Cost>>(d, l, engine_terms<T>(policy), pass)
+  const predicted_step<T, Policy, Cost> pass{d, policy, links};
+  return service_prediction<T, predicted_step<T, Policy, Cost>>(d, l, engine_terms<T>(policy), pass)
       .estimate();
 }
 template <Scalar T, class Pass>

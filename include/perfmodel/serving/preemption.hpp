@@ -42,7 +42,7 @@ namespace detail {
 
 /// Tokens of its answer that a sequence has when it is evicted, a tenth.
 template <Scalar T>
-constexpr T grown_when_evicted(const basic_service_load<T>& l) {
+constexpr T grown_when_preempted(const basic_service_load<T>& l) {
   return 0.1 * l.output_tokens;
 }
 
@@ -50,7 +50,7 @@ constexpr T grown_when_evicted(const basic_service_load<T>& l) {
 /// else 0.
 template <Scalar T>
 constexpr T overfull(const basic_deployment<T>& d, const T& requests, const T& fit) {
-  if (!grows_into_memory(d.served_by)) return T(0.0);
+  if (!grows_into_memory(d.serving_engine)) return T(0.0);
   return from_lanes<T>([&](std::size_t lane) {
     return lanes_of<T>::lane(requests, lane) > lanes_of<T>::lane(fit, lane) ? 1.0 : 0.0;
   });
@@ -58,7 +58,7 @@ constexpr T overfull(const basic_deployment<T>& d, const T& requests, const T& f
 
 /// Evictions of a load's request in a full service; what it shares stays.
 template <Scalar T>
-constexpr T evictions_when_full(const basic_service_load<T>& l) {
+constexpr T preemptions_when_full(const basic_service_load<T>& l) {
   return preemptions_of_full_service(T(l.input_tokens - tokens_of(l.shared)), l.output_tokens);
 }
 
@@ -78,11 +78,11 @@ constexpr basic_preemption_estimate<T> preemption_of(const basic_deployment<T>& 
   detail::check_deployment(d);
   detail::check_load(l);
   basic_preemption_estimate<T> e;
-  if (!l.is_closed() || !grows_into_memory(d.served_by)) return e;
+  if (!l.is_closed() || !grows_into_memory(d.serving_engine)) return e;
   const T fit = detail::service_memory_of(d, l, T(detail::mean_context(l))).sequences;
-  e.times = detail::overfull(d, detail::let_in(d, l, l.concurrency()), fit) *
-            detail::evictions_when_full(l);
-  e.tokens = l.input_tokens + detail::grown_when_evicted(l);
+  e.times = detail::overfull(d, detail::admitted_sequences(d, l, l.concurrency()), fit) *
+            detail::preemptions_when_full(l);
+  e.tokens = l.input_tokens + detail::grown_when_preempted(l);
   e.recompute = named(
       "recompute", e.times * step(d, basic_iteration<T>{.prefill_tokens = e.tokens}, policy).time);
   e.swap = duration<T>::from_value(T(detail::infinity));
@@ -101,7 +101,7 @@ constexpr basic_preemption_estimate<T> preemption_of(const basic_deployment<T>& 
 
 /// Of one request, from its first token to its last.
 template <Scalar T = double>
-struct basic_evictions {
+struct basic_preemption_effect {
   T times{};
   T prompts = T(1.0);   ///< computed for it in all, its own and what is computed anew
   duration<T> back{};   ///< each, alone: until its cache is there again
@@ -109,7 +109,7 @@ struct basic_evictions {
 
   constexpr bool exist() const { return upper(times) > 0.0; }
 };
-using evictions = basic_evictions<>;
+using preemption_effect = basic_preemption_effect<>;
 
 namespace detail {
 
@@ -126,8 +126,8 @@ constexpr T ends_waited_for(const T& times) {
 /// computed anew is in the prompts that `state` meets (basic_service_terms::prompts).
 /// Tests: by hand; Little's law; the simulator of tests/simulator, answers of 500 to 2000 tokens.
 template <Scalar T>
-constexpr void add_evictions(basic_service_state<T>& state, const basic_evictions<T>& e,
-                             const basic_closed_loop<T>& loop, const T& b, const T& gaps) {
+constexpr void add_preemptions(basic_service_state<T>& state, const basic_preemption_effect<T>& e,
+                               const basic_closed_loop<T>& loop, const T& b, const T& gaps) {
   const duration<T> before = b * request / state.throughput;
   const duration<T> in_service =
       named("time in service, evictions included", before + e.times * e.back);
@@ -143,14 +143,14 @@ constexpr void add_evictions(basic_service_state<T>& state, const basic_eviction
 
   const T share = scalar_min(T(e.times / gaps), T(1.0));
   const T each = scalar_max(e.times, T(1e-9));
-  const duration<T> mean_gap = state.gap.mean();
+  const duration<T> mean_itl = state.gap.mean();
   basic_latency_distribution<T> gap;
   for (std::size_t i = 0; i < state.gap.size(); ++i) {
     basic_latency_part<T> part = state.gap[i];
     part.weight = (1.0 - share) * part.weight;
     gap.add(part);
   }
-  gap.add({share, mean_gap + e.back, {}, away / each});
+  gap.add({share, mean_itl + e.back, {}, away / each});
   state.gap = gap;
 }
 

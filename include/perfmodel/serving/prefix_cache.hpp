@@ -179,7 +179,7 @@ constexpr duration<T> fetch_in_loop(const basic_prefix_fetch<T>& fetch, const T&
 /// Tests: all of them where nothing is fetched; a link that binds has one transfer after the other; the
 /// simulator of tests/simulator.
 template <Scalar T, class Away>
-constexpr T requests_beside_links(const T& loop, const Away& away_of) {
+constexpr T requests_not_at_links(const T& loop, const Away& away_of) {
   return named("requests beside the links", detail::balanced_batch(loop, [&](const T& n) -> T {
                  return n * (loop / (n + away_of(n)));
                }));

@@ -10,7 +10,7 @@ namespace perfmodel {
 /// Times that a service under load is made of. Where prompts are mixed with decoding, the times of
 /// prompts include the decoding that their iterations do.
 template <Scalar T = double>
-struct basic_prompt_passes {
+struct basic_prefill_steps {
   duration<T> decode{};  ///< an iteration without prompts
   duration<T> alone{};   ///< all iterations of a prompt that finds no other
   duration<T> stall{};   ///< what such a prompt adds to the gaps between the tokens of others
@@ -22,41 +22,41 @@ struct basic_prompt_passes {
   duration<T> step{};    ///< engine step with one prompt, or a chunk of it
   T decodes{};          ///< iterations of decoding that come with one prompt, full ones: 0 if apart
   double stages = 1.0;  ///< of a pipeline, which a prompt's chunks follow each other through
-  basic_iteration<T> with_prompt{};  ///< the one that takes a chunk of one prompt
+  basic_iteration<T> with_prefill{};  ///< the one that takes a chunk of one prompt
 };
-using prompt_passes = basic_prompt_passes<>;
+using prefill_steps = basic_prefill_steps<>;
 
 namespace detail {
 
 /// A prompt on its own, but for what the cache has of it.
 template <Scalar T>
-constexpr basic_iteration<T> prompt_alone(const basic_service_load<T>& l) {
+constexpr basic_iteration<T> unloaded_prefill(const basic_service_load<T>& l) {
   return {.prefill_tokens = computed_tokens(l), .prefill_past = l.prefix_hit * l.input_tokens};
 }
 
 /// Tokens of an iteration, by the engine's limits.
 template <Scalar T>
-constexpr T tokens_of_pass(const basic_deployment<T>& d) {
-  return *engine_limits_on(d.served_by, d.limits, d.device.dram.capacity.quantity(),
+constexpr T tokens_of_step(const basic_deployment<T>& d) {
+  return *engine_limits_on(d.serving_engine, d.limits, d.device.dram.capacity.quantity(),
                            d.layout.tensor, d.device.architecture == chip_architecture::ampere)
               .tokens;
 }
 
 /// One of each data-parallel group, at each stage of a pipeline.
 template <Scalar T>
-constexpr T passes_at_once(const basic_deployment<T>& d) {
+constexpr T steps_at_once(const basic_deployment<T>& d) {
   return T(d.layout.data) * T(d.layout.pipeline);
 }
 
 /// Prompt tokens that an iteration may take, beside its part of `decoding` sequences (one at
 /// least, where there are any: share_of).
 template <Scalar T>
-constexpr T prompt_budget(const basic_deployment<T>& d, const basic_service_load<T>& l,
-                          const scheduling kind, const T& decoding) {
+constexpr T prefill_budget(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                           const scheduling kind, const T& decoding) {
   if (l.chunk_tokens) return *l.chunk_tokens;
-  const T tokens = tokens_of_pass(d);
+  const T tokens = tokens_of_step(d);
   if (kind != scheduling::mixed_chunks) return tokens;
-  const T each = upper(decoding) > 0.0 ? scalar_max(T(1.0), T(decoding / passes_at_once(d))) : T();
+  const T each = upper(decoding) > 0.0 ? scalar_max(T(1.0), T(decoding / steps_at_once(d))) : T();
   return scalar_max(T(tokens - each), T(tokens / 16.0));
 }
 
@@ -68,16 +68,16 @@ template <Scalar T>
 constexpr T most_decoding(const basic_deployment<T>& d, const basic_service_load<T>& l,
                           const T& gaps, const T& prompts) {
   const T each = prompts * computed_tokens(l) / gaps;
-  if (l.chunk_tokens) return *l.chunk_tokens / each * passes_at_once(d);
-  const T tokens = tokens_of_pass(d);
-  return scalar_max(T(tokens / (1.0 + each)), T(tokens / (16.0 * each))) * passes_at_once(d);
+  if (l.chunk_tokens) return *l.chunk_tokens / each * steps_at_once(d);
+  const T tokens = tokens_of_step(d);
+  return scalar_max(T(tokens / (1.0 + each)), T(tokens / (16.0 * each))) * steps_at_once(d);
 }
 
 /// The times at `decoding` sequences, whose own iteration takes `decode`, by time_with(iteration). Each
 /// data-parallel group has a budget of its own, for each stage of a pipeline. `round`: the part of a
 /// derivation, where a service asks for the times more than once.
 template <Scalar T, class Pass>
-constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
+constexpr basic_prefill_steps<T> prefill_steps_of(const basic_deployment<T>& d,
                                                   const basic_service_load<T>& l,
                                                   const scheduling kind, const T& decoding,
                                                   const duration<T>& decode, const Pass& time_with,
@@ -85,13 +85,13 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   using math::ceil;
   const T context = named("mean context", mean_context(l));
   const T computed = computed_tokens(l);
-  const T budget = prompt_budget(d, l, kind, decoding);
+  const T budget = prefill_budget(d, l, kind, decoding);
   const T chunk = named("tokens of a chunk", scalar_min(budget, computed));
   const double stages = d.layout.pipeline;
   const bool mixed = kind == scheduling::mixed_chunks;
   const T beside = mixed ? decoding : T(0.0);
 
-  basic_prompt_passes<T> p;
+  basic_prefill_steps<T> p;
   p.decode = decode;
   p.chunks = ceil(computed / chunk);
   const T past = past_of_chunk(l, chunk);
@@ -100,10 +100,10 @@ constexpr basic_prompt_passes<T> prompt_passes_of(const basic_deployment<T>& d,
   const auto iteration_of = [&](const T& prompts) {
     return basic_iteration<T>{beside, context, no_more * (prompts * chunk), past, prompts};
   };
-  p.with_prompt = iteration_of(T(1.0));
+  p.with_prefill = iteration_of(T(1.0));
   const T full_chunks = computed / chunk;
   p.steps = full_chunks;
-  const duration<T> one = named("pass with a prompt", round, time_with(p.with_prompt));
+  const duration<T> one = named("pass with a prompt", round, time_with(p.with_prefill));
   const duration<T> cut = mixed ? p.decode : duration<T>{};
   p.step = one;
   p.stages = stages;

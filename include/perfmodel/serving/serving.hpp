@@ -110,7 +110,7 @@ constexpr basic_speculative_serving_estimate<T> serving(const basic_deployment<T
                                                                                round)
         .estimate();
   };
-  return detail::speculative_service(d, found_of(d, l), drafts, detail::passes_under<T>(policy),
+  return detail::speculative_service(d, found_of(d, l), drafts, detail::steps_under<T>(policy),
                                      serve);
 }
 
@@ -134,12 +134,12 @@ constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& 
   detail::check_pools(d);
   const basic_service_load<T> load = found_of(d.prefill.deployment, l);
   const auto prefill = [&](const basic_iteration<T>& i) {
-    return detail::prediction_of_pass(d.prefill.deployment, i, prefill_policy,
+    return detail::prediction_of_step(d.prefill.deployment, i, prefill_policy,
                                       detail::links_of<T>(prefill_policy));
   };
-  const Decode steady = detail::uninterrupted(decode_policy, d.decode.deployment.served_by);
+  const Decode steady = detail::uninterrupted(decode_policy, d.decode.deployment.serving_engine);
   const auto decode = [&](const basic_iteration<T>& i) {
-    return detail::prediction_of_pass(d.decode.deployment, i, steady, detail::links_of<T>(steady));
+    return detail::prediction_of_step(d.decode.deployment, i, steady, detail::links_of<T>(steady));
   };
   const basic_service_terms<T> engine = detail::engine_terms<T>(prefill_policy);
   return detail::disaggregated_prediction<T, decltype(prefill), decltype(decode)>(d, load, engine,
@@ -180,7 +180,7 @@ constexpr basic_goodput_estimate<T> gain_of_disaggregation(const basic_disaggreg
     return serving(pools, l, prefill_policy, decode_policy);
   };
   const auto together = [&](const basic_service_load<T>& l) {
-    return serving(collocated, shared_out(l, replicas), collocated_policy);
+    return serving(collocated, per_replica(l, replicas), collocated_policy);
   };
   return {largest_rate(load, targets, apart), largest_rate(load, targets, together)};
 }

@@ -17,9 +17,9 @@ struct basic_serving_estimate {
   duration<T> admission_delay{};
   /// Share of requests that queue so: in a closed loop at any time, in an open one of arrivals.
   T queued{};
-  T batch{};      ///< sequences decoding at once
-  T capacity{};   ///< sequences that fit in memory
-  T evictions{};  ///< evictions per request, where a load says how it evicts
+  T batch{};              ///< sequences decoding at once
+  T capacity{};           ///< sequences that fit in memory
+  T preemption_effect{};  ///< evictions per request, where a load says how it evicts
   token_rate<T> output_rate{};
   request_rate<T> throughput{};
   basic_estimate<T> decode{};   ///< the mean iteration, whose time is itl

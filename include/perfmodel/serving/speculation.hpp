@@ -43,7 +43,7 @@ using speculation = basic_speculation<>;
 
 /// One round at a batch and a context. `emitted` tokens of each sequence come together at its end.
 template <Scalar T = double>
-struct basic_round_estimate {
+struct basic_speculation_round {
   duration<T> draft{};   ///< of all positions
   duration<T> verify{};  ///< one pass of the model over all that was drafted
   duration<T> plain{};   ///< a step without speculation
@@ -54,7 +54,7 @@ struct basic_round_estimate {
   /// Over a step without speculation; below 1 it is better switched off.
   constexpr T speedup() const { return T(plain / per_token()); }
 };
-using round_estimate = basic_round_estimate<>;
+using speculation_round = basic_speculation_round<>;
 
 namespace detail {
 
@@ -132,7 +132,7 @@ constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& d
   using math::floor;
   const drafter_memory<T> m = memory_of_drafter(d, s, context);
   const basic_memory_budget<T> budget =
-      budget_beside(d, bytes<T>(weights_on_device(d) + m.weights));
+      budget_during(d, bytes<T>(weights_on_device(d) + m.weights));
   basic_kv_capacity<T> c = capacity_sharing(d, budget, shared, context, T(16.0));
   const bytes<T> own = sequence_on_device(d, context);
   c.sequences = floor(T(c.sequences * (own / (own + m.sequence))));
@@ -152,11 +152,11 @@ constexpr duration<T> drafting_time(const basic_deployment<T>& d, const basic_sp
 
 /// A round by pass(deployment, iteration) -> estimate.
 template <Scalar T, class Pass>
-constexpr basic_round_estimate<T> round_of(const basic_deployment<T>& d,
-                                           const basic_speculation<T>& s, const T& batch,
-                                           const T& context, const Pass& pass) {
+constexpr basic_speculation_round<T> round_of(const basic_deployment<T>& d,
+                                              const basic_speculation<T>& s, const T& batch,
+                                              const T& context, const Pass& pass) {
   basic_iteration<T> i{batch, context};
-  basic_round_estimate<T> r;
+  basic_speculation_round<T> r;
   r.plain = pass(d, i).time;
   i.tokens_per_sequence = s.width * T(s.length) + 1.0;
   r.verify = pass(d, i).time;
@@ -166,9 +166,9 @@ constexpr basic_round_estimate<T> round_of(const basic_deployment<T>& d,
 }
 
 template <Scalar T, class Policy>
-constexpr auto passes_under(const Policy& policy) {
+constexpr auto steps_under(const Policy& policy) {
   return [&policy](const basic_deployment<T>& d, const basic_iteration<T>& i) {
-    return prediction_of_pass(d, i, policy, links_of<T>(policy));
+    return prediction_of_step(d, i, policy, links_of<T>(policy));
   };
 }
 
@@ -188,8 +188,8 @@ namespace detail {
 
 /// Of the gaps between tokens one in E is that of rounds, and the others 0. A bound has none.
 template <Scalar T>
-constexpr basic_latency_distribution<T> gaps_of_rounds(const basic_latency_distribution<T>& rounds,
-                                                       const T& emitted) {
+constexpr basic_latency_distribution<T> itl_of_rounds(const basic_latency_distribution<T>& rounds,
+                                                      const T& emitted) {
   basic_latency_distribution<T> gap;
   if (rounds.size() == 0) return gap;
   for (std::size_t i = 0; i < rounds.size(); ++i) {
@@ -210,12 +210,12 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_
                                                                     const basic_speculation<T>& s,
                                                                     const Pass& pass,
                                                                     const Serve& serve) {
-  check_no_evictions(l, "beside drafts");
+  check_no_preemption(l, "beside drafts");
   const T emitted = emitted_by(s, s.length);
   const T longest = l.input_tokens + l.output_tokens;
   const basic_kv_capacity<T> memory = speculative_capacity(d, s, longest, l.shared);
   const basic_kv_capacity<T> growing = speculative_capacity(d, s, T(mean_context(l)), l.shared);
-  const T room = grows_into_memory(d.served_by) ? growing.sequences : memory.sequences;
+  const T room = grows_into_memory(d.serving_engine) ? growing.sequences : memory.sequences;
 
   basic_service_load<T> rounds = l;
   rounds.output_tokens = 1.0 + scalar_max(T(l.output_tokens - 1.0), T(0.0)) / emitted;
@@ -254,7 +254,7 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_
         infeasible("not one sequence fits beside the weights of model and drafter", "B",
                    upper(sequence_on_device(d, longest).value()), lower(memory.available.value()));
   }
-  out.gap = gaps_of_rounds(out.gap, emitted);
+  out.gap = itl_of_rounds(out.gap, emitted);
   out.itl = named("inter-token latency", out.itl / emitted);
   out.output_rate = output_rate_of(l, out.throughput);
   return out;
@@ -271,15 +271,15 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_
 /// Leaves out: rejection sampling; masks of a tree; the drafter's cache of tokens that were rejected.
 /// Tests: its times are those of `step`; at a large batch the speed-up falls, and rises with the context.
 template <Scalar T, class Policy>
-constexpr basic_round_estimate<T> speculative_round(const basic_deployment<T>& d,
-                                                    const basic_speculation<T>& s,
-                                                    const std::type_identity_t<T>& batch,
-                                                    const std::type_identity_t<T>& context,
-                                                    const Policy& policy) {
+constexpr basic_speculation_round<T> speculative_round(const basic_deployment<T>& d,
+                                                       const basic_speculation<T>& s,
+                                                       const std::type_identity_t<T>& batch,
+                                                       const std::type_identity_t<T>& context,
+                                                       const Policy& policy) {
   detail::check_deployment(d);
   detail::check_speculation(s);
   return detail::round_of(d, s, detail::count("batch", batch), detail::count("context", context),
-                          detail::passes_under<T>(policy));
+                          detail::steps_under<T>(policy));
 }
 
 /// The draft length that is quickest at a batch and a context, up to `s.length`; 0 where none is

@@ -8,7 +8,7 @@
 
 namespace perfmodel {
 
-/// What the mean time to the first token is made of, beside the prompt itself (basic_prompt_passes::alone).
+/// What the mean time to the first token is made of, beside the prompt itself (basic_prefill_steps::alone).
 /// Test: together with it the mean of `first_token`, but for the first wave of a run.
 template <Scalar T = double>
 struct basic_first_token_terms {
@@ -43,8 +43,8 @@ struct basic_service_terms {
   T output_tokens = T(1.0);
   T output_cv{};
   T input_cv{};
-  duration<T> request_host{};  ///< of a request, outside the engine's iterations
-  T request_iterations{};      ///< that a request lets go by before it can join one
+  duration<T> request_cpu_time{};  ///< of a request, outside the engine's iterations
+  T request_iterations{};          ///< that a request lets go by before it can join one
   T send_iterations{};      ///< of these, those of its own answer before its first tokens are sent
   T prompt_time = T(1.0);   ///< of an iteration with prompts, times that of its kernels
   duration<T> run_start{};  ///< that the first wave of a run waits for beside its prompts
@@ -53,7 +53,7 @@ struct basic_service_terms {
 
   constexpr T gaps() const { return scalar_max(T(output_tokens - 1.0), T(1.0)); }
   /// After the tokens that are sent first.
-  constexpr T later_gaps() const {
+  constexpr T later_intervals() const {
     return scalar_max(T(output_tokens - 1.0 - send_iterations), T(0.0));
   }
 };
@@ -90,9 +90,9 @@ constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& 
 /// size.
 /// Test: the simulator of tests/simulator, 2 and 4 stages (tests/property/saturated_prefill.cpp).
 template <Scalar T>
-constexpr basic_latency_distribution<T> pipelined_gaps(const basic_service_terms<T>& s,
-                                                       const basic_prompt_passes<T>& p,
-                                                       const T& prompts) {
+constexpr basic_latency_distribution<T> pipelined_itl(const basic_service_terms<T>& s,
+                                                      const basic_prefill_steps<T>& p,
+                                                      const T& prompts) {
   const T own = prompts / p.stages;
   const T most = scalar_max(T(p.together / p.stages), T(1.0));  // prompts that a step takes
   const T batches = scalar_max(scalar_max(any_of(own), T(own / most)), T(1e-12));
@@ -127,10 +127,10 @@ constexpr basic_latency_distribution<T> pipelined_gaps(const basic_service_terms
 /// need: n of them never take less than n saturated prefill times. Tests: the schedule of two
 /// stages, stage by stage; tests/property/order_serving.cpp; tests/property/saturated_prefill.cpp.
 template <Scalar T>
-constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
-                                                const basic_prompt_passes<T>& p, const T& prompts) {
+constexpr basic_latency_distribution<T> itl_of(const basic_service_terms<T>& s,
+                                               const basic_prefill_steps<T>& p, const T& prompts) {
   if (s.kind == scheduling::prefill_first && p.stages > 1.0 && upper(prompts) > 0.0)
-    return pipelined_gaps(s, p, prompts);
+    return pipelined_itl(s, p, prompts);
   basic_latency_distribution<T> gap;
   const bool chunked = s.kind == scheduling::mixed_chunks && upper(p.chunks) > 1.0;
   const T rounds = iterations_through(T(p.decodes * p.together), p.stages);
@@ -155,12 +155,12 @@ constexpr basic_latency_distribution<T> gaps_of(const basic_service_terms<T>& s,
 /// What is left of the iteration that somebody finds who comes at any time; none of an engine that is idle.
 template <Scalar T>
 constexpr duration<T> rest_of_iteration(const basic_service_terms<T>& s,
-                                        const basic_prompt_passes<T>& p,
+                                        const basic_prefill_steps<T>& p,
                                         const basic_service_state<T>& state,
-                                        const duration<T>& mean_gap) {
+                                        const duration<T>& mean_itl) {
   const bool mixed = s.kind == scheduling::mixed_chunks;
   const duration<T> spread = mixed ? state.gap.deviation() : duration<T>{};
-  const duration<T> found = mixed ? mean_gap : p.decode;
+  const duration<T> found = mixed ? mean_itl : p.decode;
   return 0.5 * any_of(state.batch) *
          (found + duration<T>::from_value(spread.value() * spread.value() / found.value()));
 }
@@ -168,7 +168,7 @@ constexpr duration<T> rest_of_iteration(const basic_service_terms<T>& s,
 /// What a prompt waits for `others` that come with it, those before it on average: half of them, and
 /// of those in the same iteration the rest too.
 template <Scalar T>
-constexpr duration<T> behind(const basic_prompt_passes<T>& p, const T& others) {
+constexpr duration<T> behind(const basic_prefill_steps<T>& p, const T& others) {
   return 0.5 * others * p.packed + 0.5 * scalar_min(others, T(p.together - 1.0)) * p.next;
 }
 
@@ -204,9 +204,10 @@ constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
 /// Of `room` sequences those that are let in at once: no more than the load's batch_limit, and than the engine
 /// was started for, in each data-parallel group. SGLang's limit is of its graphs, and lets in more.
 template <Scalar T>
-constexpr T let_in(const basic_deployment<T>& d, const basic_service_load<T>& l, T room) {
+constexpr T admitted_sequences(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                               T room) {
   if (l.batch_limit) room = scalar_min(room, *l.batch_limit);
-  if (d.limits.sequences && d.served_by != engine::sglang)
+  if (d.limits.sequences && d.serving_engine != engine::sglang)
     room = scalar_min(room, T(*d.limits.sequences * T(d.layout.data)));
   return room;
 }

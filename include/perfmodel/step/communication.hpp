@@ -26,7 +26,7 @@ constexpr T ranks_reached(const parallel_layout& l, const T& top_k) {
 /// replace.
 template <Scalar T, class Cost>
 constexpr duration<T> all_reduces(const basic_deployment<T>& d, number_format residual,
-                                  const T& rows, const T& sums, kept_collectives<T, Cost>& links) {
+                                  const T& rows, const T& sums, collective_memo<T, Cost>& links) {
   basic_tensor_parallelism<T> x;
   x.ranks = d.layout.tensor;
   x.tokens = rows;
@@ -37,7 +37,7 @@ constexpr duration<T> all_reduces(const basic_deployment<T>& d, number_format re
 
 template <Scalar T, class Cost>
 constexpr duration<T> gathered_logits(const basic_deployment<T>& d, number_format residual,
-                                      const T& rows, kept_collectives<T, Cost>& links) {
+                                      const T& rows, collective_memo<T, Cost>& links) {
   basic_collective<T> c;
   c.operation = collective_op::all_gather;
   c.ranks = d.layout.tensor;
@@ -48,7 +48,7 @@ constexpr duration<T> gathered_logits(const basic_deployment<T>& d, number_forma
 template <Scalar T, class Cost>
 constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const engine_formats& f,
                                            const T& layers, const basic_expert_shape<T>& experts,
-                                           const T& rows, kept_collectives<T, Cost>& links) {
+                                           const T& rows, collective_memo<T, Cost>& links) {
   basic_expert_parallelism<T> x;
   x.ranks = d.layout.stage_ranks();
   x.tokens = rows / T(d.layout.tensor);
@@ -66,7 +66,7 @@ constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const e
 /// From stage to stage over the fabric, or over the host's link where the fabric does not reach.
 template <Scalar T, class Cost>
 constexpr duration<T> stage_transfers(const basic_deployment<T>& d, number_format residual,
-                                      const T& rows, kept_collectives<T, Cost>& links) {
+                                      const T& rows, collective_memo<T, Cost>& links) {
   const parallel_layout& l = d.layout;
   const basic_interconnect<T>& between =
       d.device.fabric.ranks >= l.ranks() ? d.device.fabric : d.device.host;
@@ -91,12 +91,12 @@ constexpr T collectives_of_pass(const basic_deployment<T>& d) {
 }
 
 template <Scalar T, class Cost>
-constexpr duration<T> communication_of_pass(const rank_pass<T>& p,
-                                            kept_collectives<T, Cost>& links) {
+constexpr duration<T> communication_of_pass(const rank_step<T>& p,
+                                            collective_memo<T, Cost>& links) {
   const basic_deployment<T>& d = p.on;
   const parallel_layout& l = d.layout;
   const number_format residual = p.residual;
-  const pass_share<T>& share = p.share;
+  const step_share<T>& share = p.share;
   duration<T> t{};
   T sums{};
   for (const auto& kind : d.model.layers.mixers) sums += kind.layers;
@@ -116,8 +116,8 @@ constexpr duration<T> communication_of_pass(const rank_pass<T>& p,
   return t;
 }
 template <Scalar T, class Cost>
-constexpr duration<T> communication_of_pass(const rank_pass<T>& p, const Cost& links) {
-  kept_collectives<T, Cost> none(links);
+constexpr duration<T> communication_of_pass(const rank_step<T>& p, const Cost& links) {
+  collective_memo<T, Cost> none(links);
   return communication_of_pass(p, none);
 }
 
@@ -125,7 +125,7 @@ template <Scalar T, class Cost>
 constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
                                             const basic_iteration<T>& i, Cost&& links) {
   const engine_formats formats = formats_of(d);
-  return communication_of_pass(rank_pass<T>{d, i, formats}, links);
+  return communication_of_pass(rank_step<T>{d, i, formats}, links);
 }
 
 }  // namespace detail

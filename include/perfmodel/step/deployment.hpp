@@ -18,7 +18,7 @@ namespace perfmodel {
 /// experts, `activations` where that alone is stated; `kv` is the format of the KV cache. Formats
 /// that are not stated are the engine's own: formats_of(d). `layout.data` counts data-parallel
 /// attention groups of this replica; whole copies of the replica are counted by serving and plan.
-/// Of a device's memory, what is not stated is as the engine `served_by` keeps it.
+/// Of a device's memory, what is not stated is as the engine `serving_engine` keeps it.
 template <Scalar T = double>
 struct basic_deployment {
   basic_accelerator<T> device{};
@@ -31,7 +31,7 @@ struct basic_deployment {
   std::optional<T> utilization{};              ///< share of a device's memory that may be used
   std::optional<bytes<T>> activation_bytes{};  ///< per device, beside weights and cache
   std::optional<bytes<T>> runtime_bytes{};     ///< per device
-  engine served_by = engine::none;
+  engine serving_engine = engine::none;
   basic_engine_limits<T> limits{};  ///< of a pass, for which the engine keeps memory
 
   template <class F, class... S>
@@ -46,18 +46,18 @@ struct basic_deployment {
     f(field::fraction("utilization"), s.utilization...);
     f(field::not_negative("activation_bytes"), s.activation_bytes...);
     f(field::not_negative("runtime_bytes"), s.runtime_bytes...);
-    f("served_by", s.served_by...);
+    f("served_by", s.serving_engine...);
     f("limits", s.limits...);
   }
 };
 using deployment = basic_deployment<>;
 
-/// The formats that a deployment runs in: those it states, else those of the engine `served_by` on
+/// The formats that a deployment runs in: those it states, else those of the engine `serving_engine` on
 /// its accelerator. Each law takes the formats of a deployment from here.
 /// Test: DeepSeek-V3 on H200 multiplies in fp8, fp4 on MI355X in MXFP4; a stated bf16 stays.
 template <Scalar T>
 constexpr engine_formats formats_of(const basic_deployment<T>& d) {
-  engine_formats f = engine_formats_of(d.weights, d.kv, d.device, d.served_by);
+  engine_formats f = engine_formats_of(d.weights, d.kv, d.device, d.serving_engine);
   if (d.activations) f.linear = f.experts = {*d.activations, "given"};
   if (d.expert_activations) f.experts = {*d.expert_activations, "given"};
   return f;
@@ -92,7 +92,7 @@ constexpr number_format at_least_16_bits(number_format f) {
 template <Scalar T>
 constexpr storage_format kv_format_of(const basic_deployment<T>& d) {
   if (d.kv) return with_block_scales(*d.kv, facts_of(d.device.architecture).kind);
-  return kv_format_of(operand_choice<T>(d.weights, d.device, d.served_by), d.kv);
+  return kv_format_of(operand_choice<T>(d.weights, d.device, d.serving_engine), d.kv);
 }
 }  // namespace detail
 
@@ -101,7 +101,7 @@ constexpr storage_format kv_format_of(const basic_deployment<T>& d) {
 template <Scalar T>
 constexpr number_format residual_format(const basic_deployment<T>& d) {
   if (d.activations) return detail::at_least_16_bits(*d.activations);
-  const detail::operand_choice<T> choice(d.weights, d.device, d.served_by);
+  const detail::operand_choice<T> choice(d.weights, d.device, d.serving_engine);
   return detail::at_least_16_bits(choice.linear().format);
 }
 
@@ -180,23 +180,23 @@ constexpr void check_iteration(const basic_iteration<T>& i) {
 /// What one rank of the busiest data-parallel group has of a pass, at one stage of the pipeline at
 /// a time. Routed experts see the tokens of all groups together.
 template <Scalar T>
-struct pass_share {
+struct step_share {
   T sequences{};      ///< that decode
   T prompts{};        ///< that join
   T prompt_tokens{};  ///< of each of them
   T rows{};           ///< tokens of both kinds
   T logits{};         ///< tokens that the head sees
   T all_decoded{};    ///< tokens that are decoded in all groups
-  T all_prompts{};    ///< prompts in all groups
+  T all_prefills{};   ///< prompts in all groups
 };
 
 /// A sequence is not divided, so a group that has any has one whole one, unless `steady` averages.
 template <Scalar T>
-constexpr pass_share<T> share_of(const parallel_layout& l, const basic_iteration<T>& i) {
+constexpr step_share<T> share_of(const parallel_layout& l, const basic_iteration<T>& i) {
   const T stages = T(l.pipeline);
   const T parts = T(l.pipeline * l.data);
   const T least = T(i.steady ? 0.0 : 1.0);
-  pass_share<T> s;
+  step_share<T> s;
   if (upper(i.batch) > 0.0) {
     s.sequences = scalar_max(T(1.0), i.batch / parts);
     s.all_decoded = scalar_max(T(1.0), i.batch / stages) * i.tokens_per_sequence;
@@ -207,7 +207,7 @@ constexpr pass_share<T> share_of(const parallel_layout& l, const basic_iteration
     s.prompt_tokens = i.prefill_tokens / i.prefill_sequences;
     s.rows += s.prompts * s.prompt_tokens;
     s.logits += s.prompts * scalar_min(s.prompt_tokens, T(1.0));
-    s.all_prompts = scalar_max(least, i.prefill_sequences / stages);
+    s.all_prefills = scalar_max(least, i.prefill_sequences / stages);
   }
   return s;
 }

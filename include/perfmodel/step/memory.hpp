@@ -99,7 +99,7 @@ constexpr T width_in_flight(const basic_expert_shape<T>& x, const basic_deployme
   return copies + x.matrices() * beside / T(d.layout.tensor);
 }
 template <Scalar T>
-constexpr basic_pass_widths<T> pass_widths_of(const basic_deployment<T>& d) {
+constexpr basic_step_dimensions<T> step_dimensions_of(const basic_deployment<T>& d) {
   T widest{};
   for (const auto& kind : d.model.layers.feed_forwards) {
     const T width = std::visit([&](const auto& x) { return width_in_flight(x, d); }, kind.shape);
@@ -110,36 +110,37 @@ constexpr basic_pass_widths<T> pass_widths_of(const basic_deployment<T>& d) {
 
 /// The budget of a device that stores these weights.
 template <Scalar T>
-constexpr basic_memory_budget<T> budget_beside(const basic_deployment<T>& d,
+constexpr basic_memory_budget<T> budget_during(const basic_deployment<T>& d,
                                                const bytes<T>& weights) {
   const bytes<T> capacity = d.device.dram.capacity.quantity();
   if (d.utilization && d.activation_bytes && d.runtime_bytes) {
     return {capacity, *d.utilization, weights, *d.activation_bytes, *d.runtime_bytes};
   }
-  const auto memory = lift<T>(engine_memory_of(d.served_by));
+  const auto memory = lift<T>(engine_memory_of(d.serving_engine));
   const int ranks = d.layout.ranks();
   const basic_engine_limits<T> limits =
-      engine_limits_on(d.served_by, d.limits, capacity, d.layout.tensor,
+      engine_limits_on(d.serving_engine, d.limits, capacity, d.layout.tensor,
                        d.device.architecture == chip_architecture::ampere);
   const bytes<T> activations =
-      d.activation_bytes ? *d.activation_bytes
-                         : profiled_activations(d.served_by, memory, limits, pass_widths_of(d));
+      d.activation_bytes
+          ? *d.activation_bytes
+          : profiled_activations(d.serving_engine, memory, limits, step_dimensions_of(d));
   const bytes<T> runtime = d.runtime_bytes ? *d.runtime_bytes : engine_runtime(memory, ranks);
   const T utilization = d.utilization
                             ? *d.utilization
-                            : engine_utilization(d.served_by, memory, limits, capacity,
+                            : engine_utilization(d.serving_engine, memory, limits, capacity,
                                                  bytes<T>(weights + activations + runtime), ranks);
   return {capacity, utilization, weights, activations, runtime};
 }
 template <Scalar T>
 constexpr basic_memory_budget<T> budget_of(const basic_deployment<T>& d) {
-  return budget_beside(d, weights_on_device(d));
+  return budget_during(d, weights_on_device(d));
 }
 
 }  // namespace detail
 
 /// A device's memory and what is taken from it: the weights, and what is stated or else what the
-/// engine `served_by` keeps (engine/engine.hpp). `weights`, where given, are those of a
+/// engine `serving_engine` keeps (engine/engine.hpp). `weights`, where given, are those of a
 /// device. kv_capacity, fits, step, serving and plan all count with this.
 /// Test: the same sequences from each of them, for every engine.
 template <Scalar T>
@@ -151,7 +152,7 @@ template <Scalar T>
 constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d,
                                                   const bytes<T>& weights) {
   detail::check_memory(d);
-  return detail::budget_beside(d, detail::not_negative("weights", weights));
+  return detail::budget_during(d, detail::not_negative("weights", weights));
 }
 
 namespace detail {
@@ -225,7 +226,7 @@ constexpr feasibility memory_holds(const basic_memory_budget<T>& b, const bytes<
 
 /// Whether the cache that a pass works on fits: sequences at their context, prompts at their own.
 template <Scalar T>
-constexpr feasibility pass_fits(const basic_deployment<T>& d, const basic_iteration<T>& i) {
+constexpr feasibility step_fits(const basic_deployment<T>& d, const basic_iteration<T>& i) {
   if (const feasibility group = group_fits(d); !group) return group;
   bytes<T> cache = cache_on_device(d, i.batch, i.context);
   if (upper(i.prefill_tokens) > 0.0) {

@@ -11,7 +11,7 @@ namespace perfmodel::detail {
 
 /// Scores of an indexer; each rank makes all of them.
 template <Scalar T, class Run>
-constexpr void visit_indexer(const rank_pass<T>& p, const T& layers,
+constexpr void visit_indexer(const rank_step<T>& p, const T& layers,
                              const basic_attention_indexer<T>& x, const T& query_input, Run&& run) {
   using enum operator_class;
   if (x.shared) return;
@@ -32,8 +32,8 @@ constexpr void visit_indexer(const rank_pass<T>& p, const T& layers,
     s.sequences = p.prompts();
     s.tokens = p.prompt_tokens();
     s.past = p.pass.prefill_past;
-    o.times = layers * p.prompt_share();
-    o.part = p.of_prompts();
+    o.times = layers * p.prefill_share();
+    o.part = p.of_prefills();
     o.cache = s.sequences * (s.past + s.tokens) * x.bytes_per_token();
     run(o, s);
   }
@@ -41,14 +41,14 @@ constexpr void visit_indexer(const rank_pass<T>& p, const T& layers,
 
 /// Attention of prompts. A window or a choice of tokens limits what each sees.
 template <Scalar T, class Run>
-constexpr void visit_prefill(const rank_pass<T>& p, const char* name, const T& layers,
+constexpr void visit_prefill(const rank_step<T>& p, const char* name, const T& layers,
                              const bytes<T>& line, const basic_attention_prefill<T>& x, Run&& run) {
   operator_head<T> o{
-      .name = name, .kind = operator_class::attention, .times = layers * p.prompt_share()};
+      .name = name, .kind = operator_class::attention, .times = layers * p.prefill_share()};
   // Keys and values of the chunk itself are at hand; those before it are read from the cache.
   const T past = x.window ? scalar_min(x.past, *x.window) : x.past;
   o.cache = x.batch * (past + x.tokens) * line;
-  o.part = p.of_prompts();
+  o.part = p.of_prefills();
   run(o, x);
 }
 
@@ -56,9 +56,9 @@ constexpr void visit_prefill(const rank_pass<T>& p, const char* name, const T& l
 /// one with what is cached has as many keys whatever its length: a token more takes the place of a cached one, and
 /// the kernel may be up to 0.1 % of a pass quicker (tests/property/order_step.cpp).
 template <Scalar T>
-constexpr basic_attention_prefill<T> prompts_of(const rank_pass<T>& p,
-                                                const basic_attention_shape<T>& a, const T& heads,
-                                                const T& kv_heads) {
+constexpr basic_attention_prefill<T> prefills_of(const rank_step<T>& p,
+                                                 const basic_attention_shape<T>& a, const T& heads,
+                                                 const T& kv_heads) {
   const bool chunks = a.chunked && a.window;
   const T chunk = chunks ? scalar_min(p.prompt_tokens(), *a.window) : p.prompt_tokens();
   return {
@@ -75,7 +75,7 @@ constexpr basic_attention_prefill<T> prompts_of(const rank_pass<T>& p,
 }
 
 template <Scalar T, class Run>
-constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
+constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                            const basic_attention_shape<T>& a, Run&& run) {
   using enum operator_class;
   const T& hidden = p.model().hidden;
@@ -113,12 +113,12 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
                                       .window = window};
     run({name, attention, layers, p.share.sequences * (seen + several) * line}, x);
   }
-  if (p.prefills()) visit_prefill(p, name, layers, line, prompts_of(p, a, heads, kv_heads), run);
+  if (p.prefills()) visit_prefill(p, name, layers, line, prefills_of(p, a, heads, kv_heads), run);
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
 }
 
 template <Scalar T, class Run>
-constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
+constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                            const basic_latent_attention_shape<T>& a, Run&& run) {
   using enum operator_class;
   const T& hidden = p.model().hidden;
@@ -174,7 +174,7 @@ struct new_tokens_of {
 
 /// Attention over a window and the entries before it, and the scores that choose these.
 template <Scalar T, class Run>
-constexpr void visit_entries(const rank_pass<T>& p, const basic_compressed_attention_shape<T>& a,
+constexpr void visit_entries(const rank_step<T>& p, const basic_compressed_attention_shape<T>& a,
                              const new_tokens_of<T>& x, Run&& run) {
   using enum operator_class;
   const T context = x.past + x.tokens;
@@ -209,7 +209,7 @@ constexpr void visit_entries(const rank_pass<T>& p, const basic_compressed_atten
 }
 
 template <Scalar T, class Run>
-constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
+constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                            const basic_compressed_attention_shape<T>& a, Run&& run) {
   using enum operator_class;
   const T& hidden = p.model().hidden;
@@ -238,8 +238,8 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
   }
   if (p.prefills()) {
     visit_entries(p, a,
-                  {layers * p.prompt_share(), p.prompts(), p.prompt_tokens(), p.pass.prefill_past,
-                   p.of_prompts()},
+                  {layers * p.prefill_share(), p.prompts(), p.prompt_tokens(), p.pass.prefill_past,
+                   p.of_prefills()},
                   run);
   }
   // Each group of heads has a latent of its own.
@@ -250,7 +250,7 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
 }
 
 template <Scalar T, class Run>
-constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
+constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                            const basic_recurrent_shape<T>& a, Run&& run) {
   using enum operator_class;
   const T& hidden = p.model().hidden;
@@ -277,7 +277,7 @@ constexpr void visit_mixer(const rank_pass<T>& p, const T& layers,
   if (p.prefills()) {
     x.sequences = p.prompts();
     x.tokens = p.prompt_tokens();
-    run({"recurrence", attention, layers * p.prompt_share(), x.sequences * state, p.of_prompts()},
+    run({"recurrence", attention, layers * p.prefill_share(), x.sequences * state, p.of_prefills()},
         x);
   }
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));

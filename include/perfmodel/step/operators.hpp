@@ -12,7 +12,7 @@ namespace perfmodel {
 namespace detail {
 
 template <Scalar T, class Run>
-constexpr void visit_feed_forward(const rank_pass<T>& p, const T& layers,
+constexpr void visit_feed_forward(const rank_step<T>& p, const T& layers,
                                   const basic_dense_shape<T>& x, Run&& run) {
   run({.name = "feed-forward", .kind = operator_class::linear, .times = layers},
       p.feed_forward(x.intermediate, x.gated));
@@ -21,10 +21,10 @@ constexpr void visit_feed_forward(const rank_pass<T>& p, const T& layers,
 /// Routed experts, and what is beside them. A pass with a prompt touches more experts than one
 /// without, so a mean over both is not a pass with the mean of their tokens.
 template <Scalar T, class Run>
-constexpr void visit_feed_forward(const rank_pass<T>& p, const T& layers,
+constexpr void visit_feed_forward(const rank_step<T>& p, const T& layers,
                                   const basic_expert_shape<T>& e, Run&& run) {
   using enum operator_class;
-  const pass_share<T>& share = p.share;
+  const step_share<T>& share = p.share;
   const T& hidden = p.model().hidden;
   if (e.shared_intermediate) {
     run({.name = "shared experts", .kind = linear, .times = layers},
@@ -37,24 +37,24 @@ constexpr void visit_feed_forward(const rank_pass<T>& p, const T& layers,
     run({.name = "from the experts' latent", .kind = linear, .times = layers},
         p.product(*e.latent, hidden, p.formats.weights.linear));
   }
-  const T with_prompts = scalar_min(share.all_prompts, T(1.0));
+  const T with_prefills = scalar_min(share.all_prefills, T(1.0));
   operator_head<T> o{.name = "experts", .kind = experts};
-  if (lower(with_prompts) < 1.0 && upper(share.all_decoded) > 0.0) {
-    o.times = layers * (1.0 - with_prompts);
+  if (lower(with_prefills) < 1.0 && upper(share.all_decoded) > 0.0) {
+    o.times = layers * (1.0 - with_prefills);
     run(o, p.routed_experts(e, share.all_decoded));
   }
-  if (upper(with_prompts) > 0.0) {
-    o.times = layers * with_prompts;
-    if (lower(with_prompts) < 1.0) o.part = p.of_prompts();
+  if (upper(with_prefills) > 0.0) {
+    o.times = layers * with_prefills;
+    if (lower(with_prefills) < 1.0) o.part = p.of_prefills();
     run(o, p.routed_experts(
-               e, T(share.all_decoded + at_least_one(share.all_prompts) * share.prompt_tokens)));
+               e, T(share.all_decoded + at_least_one(share.all_prefills) * share.prompt_tokens)));
   }
 }
 
 /// Embeddings of the layers' own: their rows, the projection of hidden beside them, and in each layer a
 /// gate of that width and the way back.
 template <Scalar T, class Run>
-constexpr void visit_layer_embedding(const rank_pass<T>& p, const basic_layer_embedding<T>& e,
+constexpr void visit_layer_embedding(const rank_step<T>& p, const basic_layer_embedding<T>& e,
                                      Run&& run) {
   using enum operator_class;
   const T &hidden = p.model().hidden, &layers = p.model().layers.count;
@@ -73,7 +73,7 @@ constexpr void visit_layer_embedding(const rank_pass<T>& p, const basic_layer_em
 
 /// The model's layers, kind by kind: run(operator, workload) for each.
 template <Scalar T, class Run>
-constexpr void visit_layers(const rank_pass<T>& p, Run&& run) {
+constexpr void visit_layers(const rank_step<T>& p, Run&& run) {
   const basic_transformer<T>& m = p.model();
   run({.name = "embedding", .times = T(1.0)}, basic_embedding<T>{.tokens = p.share.rows,
                                                                  .vocabulary = m.vocabulary,
@@ -94,7 +94,7 @@ constexpr void visit_layers(const rank_pass<T>& p, Run&& run) {
 
 /// visit(operator) or visit(operator, workload), of valid values.
 template <Scalar T, class Visit>
-constexpr void visit_operators(const rank_pass<T>& p, Visit&& visit) {
+constexpr void visit_operators(const rank_step<T>& p, Visit&& visit) {
   visit_layers(p, [&](const operator_head<T>& head, const auto& workload) {
     const basic_operator<T> o{head.name,
                               head.kind,
@@ -114,7 +114,7 @@ template <Scalar T, class Visit>
 constexpr void visit_operators(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                Visit&& visit) {
   const engine_formats formats = formats_of(d);
-  visit_operators(rank_pass<T>{d, i, formats}, visit);
+  visit_operators(rank_step<T>{d, i, formats}, visit);
 }
 
 }  // namespace detail
@@ -122,7 +122,7 @@ constexpr void visit_operators(const basic_deployment<T>& d, const basic_iterati
 /// Calls visit(operator) or visit(operator, workload) for every operator of a pass, all layers, on
 /// one rank of the tensor-parallel group of the busiest data-parallel group. A pipeline works on
 /// 1 / pipeline of the sequences at a time. Leaves out: quantisation of activations, biases, and what
-/// for_each_small_kernel has: rotary embeddings, sampling and others.
+/// for_each_elementwise_kernel has: rotary embeddings, sampling and others.
 /// Errors: a model or layout that cannot be, or an empty iteration.
 /// Tests: with every expert touched the weights add up to weight_bytes_per_device less the embedding
 /// table, norms and biases, on one stage; FLOP over one device are flop_per_token, plus, for MLA,
@@ -146,38 +146,38 @@ constexpr basic_elementwise<T> copied(const T& elements, number_format format) {
 
 /// Of queries and keys, those that the rank holds: rotated in place, normed, written to the cache.
 template <Scalar T, class Run>
-constexpr void visit_small_kernels_of(const rank_pass<T>& p, const T& layers,
-                                      const basic_attention_shape<T>& a, Run&& run) {
+constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& layers,
+                                            const basic_attention_shape<T>& a, Run&& run) {
   const T& rows = p.share.rows;
   const T kv_heads = a.shares_cache ? T(0.0) : kv_heads_per_rank(a.kv_heads, p.tensor);
   const T heads = a.query_heads / p.tensor + kv_heads;
-  run(small_kernel::rotary, layers, copied(T(rows * heads * a.head_dim), p.residual));
+  run(elementwise_kernel::rotary, layers, copied(T(rows * heads * a.head_dim), p.residual));
   if (a.qk_norm) {
-    run(small_kernel::head_norm, layers,
+    run(elementwise_kernel::head_norm, layers,
         basic_norm<T>{.rows = rows * heads, .width = a.head_dim, .format = p.residual});
   } else if (a.qk_norm_whole) {
-    run(small_kernel::head_norm, layers,
+    run(elementwise_kernel::head_norm, layers,
         basic_norm<T>{.rows = rows, .width = heads * a.head_dim, .format = p.residual});
   }
   if (a.shares_cache) return;
-  run(small_kernel::cache_write, layers,
+  run(elementwise_kernel::cache_write, layers,
       copied(T(rows * kv_heads * (a.head_dim + a.value_width())), p.residual));
 }
 
 /// The queries' rotated part and the one key that all heads share; the latent beside it.
 template <Scalar T, class Run>
-constexpr void visit_small_kernels_of(const rank_pass<T>& p, const T& layers,
-                                      const basic_latent_attention_shape<T>& a, Run&& run) {
+constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& layers,
+                                            const basic_latent_attention_shape<T>& a, Run&& run) {
   const T& rows = p.share.rows;
   const T heads = a.query_heads / p.tensor + 1.0;
-  run(small_kernel::rotary, layers, copied(T(rows * heads * a.rope_dim), p.residual));
-  run(small_kernel::cache_write, layers, copied(T(rows * a.cached_elements()), p.residual));
+  run(elementwise_kernel::rotary, layers, copied(T(rows * heads * a.rope_dim), p.residual));
+  run(elementwise_kernel::cache_write, layers, copied(T(rows * a.cached_elements()), p.residual));
 }
 
 template <Scalar T, class Run>
-constexpr void visit_small_kernels_of(const rank_pass<T>& p, const T& layers,
-                                      const basic_dense_shape<T>& x, Run&& run) {
-  run(small_kernel::activation, layers,
+constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& layers,
+                                            const basic_dense_shape<T>& x, Run&& run) {
+  run(elementwise_kernel::activation, layers,
       basic_elementwise<T>{.elements = p.share.rows * x.intermediate / p.tensor,
                            .inputs = T(x.gated ? 2.0 : 1.0),
                            .flop_per_element = T(5.0),
@@ -187,21 +187,23 @@ constexpr void visit_small_kernels_of(const rank_pass<T>& p, const T& layers,
 /// Compressed attention, recurrences and routed experts: what is measured of their small kernels is in
 /// theirs.
 template <Scalar T, class Shape, class Run>
-constexpr void visit_small_kernels_of(const rank_pass<T>&, const T&, const Shape&, Run&&) {}
+constexpr void visit_elementwise_kernels_of(const rank_step<T>&, const T&, const Shape&, Run&&) {}
 
 /// run(kind, times, workload) for each kind of small kernel of a pass.
 template <Scalar T, class Run>
-constexpr void visit_small_kernels(const rank_pass<T>& p, Run&& run) {
+constexpr void visit_elementwise_kernels(const rank_step<T>& p, Run&& run) {
   const basic_transformer<T>& m = p.model();
-  run(small_kernel::residual, T(m.layers.count * m.norms_per_layer),
+  run(elementwise_kernel::residual, T(m.layers.count * m.norms_per_layer),
       copied(T(p.share.rows * m.hidden), p.residual));
   for (const auto& kind : m.layers.mixers) {
-    std::visit([&](const auto& a) { visit_small_kernels_of(p, kind.layers, a, run); }, kind.shape);
+    std::visit([&](const auto& a) { visit_elementwise_kernels_of(p, kind.layers, a, run); },
+               kind.shape);
   }
   for (const auto& kind : m.layers.feed_forwards) {
-    std::visit([&](const auto& x) { visit_small_kernels_of(p, kind.layers, x, run); }, kind.shape);
+    std::visit([&](const auto& x) { visit_elementwise_kernels_of(p, kind.layers, x, run); },
+               kind.shape);
   }
-  run(small_kernel::sampler, T(1.0),
+  run(elementwise_kernel::sampler, T(1.0),
       basic_elementwise<T>{.elements = at_least_one(p.share.logits) * m.vocabulary,
                            .outputs = T(0.0),
                            .format = number_format::fp32});
@@ -211,19 +213,19 @@ constexpr void visit_small_kernels(const rank_pass<T>& p, Run&& run) {
 
 /// visit(kind, times, workload) for every small kernel of a pass on one rank, all layers: those that
 /// for_each_operator leaves out. An engine may fuse any of them into a neighbour, so a bound has none of
-/// them; a prediction has those that its policy says were measured apart: policy.small_kernels.
+/// them; a prediction has those that its policy says were measured apart: policy.elementwise_kernels.
 /// Leaves out: quantisation of activations, which a product's calibration has; biases; choices of experts,
 /// which an expert kernel's has; small kernels of recurrences and of compressed attention; which models
 /// have learned positions instead of rotary ones; penalties and sorts of a sampler.
 /// Errors: as for_each_operator.
 /// Tests: of Llama 3.1 8B by hand; over two ranks half of the heads' and the activation's elements.
 template <Scalar T, class Visit>
-constexpr void for_each_small_kernel(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                     Visit&& visit) {
+constexpr void for_each_elementwise_kernel(const basic_deployment<T>& d,
+                                           const basic_iteration<T>& i, Visit&& visit) {
   detail::check_deployment(d);
   detail::check_iteration(i);
   const engine_formats formats = formats_of(d);
-  detail::visit_small_kernels(detail::rank_pass<T>{d, i, formats}, visit);
+  detail::visit_elementwise_kernels(detail::rank_step<T>{d, i, formats}, visit);
 }
 
 }  // namespace perfmodel

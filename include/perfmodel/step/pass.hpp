@@ -20,18 +20,18 @@ concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerato
   policy.beside(device, prompts, decodes);
 };
 
-struct nothing_kept {};
-/// What a policy keeps of operators between the passes of an answer: Policy::kept_type, or nothing.
+struct no_memo {};
+/// What a policy keeps of operators between the passes of an answer: Policy::memo_type, or nothing.
 template <class Policy>
 struct kept_by {
-  using type = nothing_kept;
+  using type = no_memo;
 };
 template <class Policy>
   requires requires {
-    typename Policy::kept_type;
+    typename Policy::memo_type;
   }
 struct kept_by<Policy> {
-  using type = typename Policy::kept_type;
+  using type = typename Policy::memo_type;
 };
 
 /// What operators take, one after the other as a pass has them: policy.time(device, operator), with what
@@ -88,7 +88,7 @@ class operator_times {
 
 /// visit(operator, time of all of them) for what for_each_operator visits, of valid values.
 template <Scalar T, class Policy, class Visit>
-constexpr void visit_operator_times(const rank_pass<T>& p, operator_times<T, Policy>& times,
+constexpr void visit_operator_times(const rank_step<T>& p, operator_times<T, Policy>& times,
                                     Visit&& visit) {
   visit_operators(p, [&](const basic_operator<T>& o, const auto& workload) {
     const duration<T> one =
@@ -102,29 +102,30 @@ constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_it
                                     const Policy& policy, Visit&& visit) {
   const engine_formats formats = formats_of(d);
   operator_times<T, Policy> times(d.device, policy);
-  visit_operator_times(rank_pass<T>{d, i, formats}, times, visit);
+  visit_operator_times(rank_step<T>{d, i, formats}, times, visit);
 }
 
-/// The same for small kernels that the policy counts: policy.small_kernels.
+/// The same for small kernels that the policy counts: policy.elementwise_kernels.
 template <Scalar T, class Policy, class Visit>
-constexpr void visit_small_kernel_times(const rank_pass<T>& p, const Policy& policy,
-                                        Visit&& visit) {
-  if constexpr (requires { policy.small_kernels.any(); }) {
-    if (!policy.small_kernels.any()) return;
-    visit_small_kernels(p, [&](small_kernel k, const T& times, const auto& w) {
-      if (!policy.small_kernels.counts(k)) return;
+constexpr void visit_elementwise_kernel_times(const rank_step<T>& p, const Policy& policy,
+                                              Visit&& visit) {
+  if constexpr (requires { policy.elementwise_kernels.any(); }) {
+    if (!policy.elementwise_kernels.any()) return;
+    visit_elementwise_kernels(p, [&](elementwise_kernel k, const T& times, const auto& w) {
+      if (!policy.elementwise_kernels.counts(k)) return;
       const basic_operator<T> o{
           .name = name_of(k), .times = times, .demand = perfmodel::demand_of(w)};
-      visit(o, duration<T>(times * policy.small_kernel_time(p.on.device, k, w)));
+      visit(o, duration<T>(times * policy.elementwise_kernel_time(p.on.device, k, w)));
     });
   }
 }
 
 template <Scalar T, class Policy, class Visit>
-constexpr void visit_small_kernel_times(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                        const Policy& policy, Visit&& visit) {
+constexpr void visit_elementwise_kernel_times(const basic_deployment<T>& d,
+                                              const basic_iteration<T>& i, const Policy& policy,
+                                              Visit&& visit) {
   const engine_formats formats = formats_of(d);
-  visit_small_kernel_times(rank_pass<T>{d, i, formats}, policy, visit);
+  visit_elementwise_kernel_times(rank_step<T>{d, i, formats}, policy, visit);
 }
 
 }  // namespace perfmodel::detail
@@ -178,7 +179,7 @@ class demand_sum {
 };
 
 template <Scalar T>
-constexpr basic_step_demand<T> demand_of_pass(const rank_pass<T>& p) {
+constexpr basic_step_demand<T> demand_of_pass(const rank_step<T>& p) {
   demand_sum<T> sum;
   visit_operators(p, [&](const basic_operator<T>& o) { sum.add(o); });
   return sum.on(p.on.device);
@@ -210,7 +211,7 @@ template <Scalar T, class Cost>
 constexpr basic_estimate<T> bound_of_pass(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                           const Cost& links) {
   const engine_formats formats = formats_of(d);
-  const rank_pass<T> p{d, i, formats};
+  const rank_step<T> p{d, i, formats};
   const basic_step_demand<T> s = demand_of_pass(p);
   const duration<T> communication = communication_of_pass(p, links);
   basic_estimate<T> e;
@@ -228,22 +229,22 @@ constexpr basic_estimate<T> bound_of_pass(const basic_deployment<T>& d, const ba
   return e;
 }
 
-/// What a device waits for its host, stage after stage: policy.host_time(sequences), where the policy
+/// What a device waits for its host, stage after stage: policy.cpu_time(sequences), where the policy
 /// knows the engine.
 template <Scalar T, class Policy>
-constexpr duration<T> host_time_of_pass(const rank_pass<T>& p, const Policy& policy) {
-  if constexpr (requires(const T& sequences) { policy.host_time(sequences); }) {
-    return T(p.on.layout.pipeline) * policy.host_time(p.share.sequences);
+constexpr duration<T> cpu_time_of_step(const rank_step<T>& p, const Policy& policy) {
+  if constexpr (requires(const T& sequences) { policy.cpu_time(sequences); }) {
+    return T(p.on.layout.pipeline) * policy.cpu_time(p.share.sequences);
   } else {
     return {};
   }
 }
 
 template <Scalar T, class Policy>
-constexpr duration<T> host_time_of_pass(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                        const Policy& policy) {
+constexpr duration<T> cpu_time_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                       const Policy& policy) {
   const engine_formats formats = formats_of(d);
-  return host_time_of_pass(rank_pass<T>{d, i, formats}, policy);
+  return cpu_time_of_step(rank_step<T>{d, i, formats}, policy);
 }
 
 /// Beside what links take: policy.rank_wait() of each collective, where the policy knows the engine.
@@ -258,21 +259,21 @@ constexpr duration<T> waiting_of_pass(const basic_deployment<T>& d, const Policy
 
 /// What the passes of one deployment share: times of operators and collectives.
 template <Scalar T, class Policy, class Cost>
-struct pass_times {
+struct step_times {
   engine_formats formats;
   operator_times<T, Policy> operators;
-  kept_collectives<T, Cost> links;
+  collective_memo<T, Cost> links;
 
-  constexpr pass_times(const basic_deployment<T>& d, const Policy& policy, const Cost& cost)
+  constexpr step_times(const basic_deployment<T>& d, const Policy& policy, const Cost& cost)
       : formats(formats_of(d)), operators(d.device, policy), links(cost) {}
 };
 
 /// The prediction of a pass, of valid values.
 template <Scalar T, class Policy, class Cost>
-constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
+constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
                                                const basic_iteration<T>& i, const Policy& policy,
-                                               pass_times<T, Policy, Cost>& times) {
-  const rank_pass<T> p{d, i, times.formats};
+                                               step_times<T, Policy, Cost>& times) {
+  const rank_step<T> p{d, i, times.formats};
   demand_sum<T> sum;
   std::array<duration<T>, 4> by_class{};
   const auto add = [&](const basic_operator<T>& o, const duration<T>& time) {
@@ -280,42 +281,42 @@ constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
     by_class[static_cast<std::size_t>(o.kind)] += named(o.name, o.part, time);
   };
   visit_operator_times(p, times.operators, add);
-  visit_small_kernel_times(p, policy, add);
+  visit_elementwise_kernel_times(p, policy, add);
   basic_estimate<T> e;
   duration<T> on_chip{};
   for (std::size_t c = 0; c < by_class.size(); ++c) {
-    by_class[c] = as_it_runs(by_class[c], policy);
+    by_class[c] = time_under_policy(by_class[c], policy);
     const char* name = name_of(static_cast<operator_class>(c));
     if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name, by_class[c]);
     on_chip += by_class[c];
   }
-  const duration<T> host = host_time_of_pass(p, policy);
+  const duration<T> host = cpu_time_of_step(p, policy);
   if (upper(host.value()) > 0.0) e.terms.add(limiter::launch, "host", host);
   on_chip += host;
   const basic_step_demand<T> s = sum.on(d.device);
   const duration<T> memory = (s.weights + s.cache) / d.device.dram.bandwidth;
-  const duration<T> communication = as_it_runs(
+  const duration<T> communication = time_under_policy(
       duration<T>(communication_of_pass(p, times.links) + waiting_of_pass(d, policy)), policy);
   finish(e, on_chip, s, memory, duration<T>{}, communication);
   return e;
 }
 
 template <Scalar T, class Policy, class Cost>
-constexpr basic_estimate<T> prediction_of_pass(const basic_deployment<T>& d,
+constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
                                                const basic_iteration<T>& i, const Policy& policy,
                                                const Cost& links) {
-  pass_times<T, Policy, Cost> times(d, policy, links);
-  return prediction_of_pass(d, i, policy, times);
+  step_times<T, Policy, Cost> times(d, policy, links);
+  return prediction_of_step(d, i, policy, times);
 }
 
 /// The time of that prediction alone, without its demand, terms and shares.
 template <Scalar T, class Policy, class Cost>
-constexpr duration<T> time_of_pass(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                   const Policy& policy, pass_times<T, Policy, Cost>& times) {
+constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                   const Policy& policy, step_times<T, Policy, Cost>& times) {
   if constexpr (requires(const T& x) { x.name_step("", unit_exponents{}); }) {
-    return prediction_of_pass(d, i, policy, times).time;  // a derivation has its terms
+    return prediction_of_step(d, i, policy, times).time;  // a derivation has its terms
   } else {
-    const rank_pass<T> p{d, i, times.formats};
+    const rank_step<T> p{d, i, times.formats};
     std::array<duration<T>, 4> by_class{};
     const auto add = [&](operator_class c, const duration<T>& all) {
       by_class[static_cast<std::size_t>(c)] += all;
@@ -324,50 +325,51 @@ constexpr duration<T> time_of_pass(const basic_deployment<T>& d, const basic_ite
       add(o.kind,
           o.times * times.operators.of(workload, [&] { return demand_of_valid(workload); }));
     });
-    visit_small_kernel_times(
+    visit_elementwise_kernel_times(
         p, policy, [&](const basic_operator<T>& o, const duration<T>& all) { add(o.kind, all); });
     duration<T> time{};
-    for (const duration<T>& kernels : by_class) time += as_it_runs(kernels, policy);
-    time += host_time_of_pass(p, policy);
+    for (const duration<T>& kernels : by_class) time += time_under_policy(kernels, policy);
+    time += cpu_time_of_step(p, policy);
     const duration<T> waiting = waiting_of_pass(d, policy);
-    return time + as_it_runs(duration<T>(communication_of_pass(p, times.links) + waiting), policy);
+    return time +
+           time_under_policy(duration<T>(communication_of_pass(p, times.links) + waiting), policy);
   }
 }
 
 template <Scalar T, class Policy, class Cost>
-constexpr duration<T> time_of_pass(const basic_deployment<T>& d, const basic_iteration<T>& i,
+constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                    const Policy& policy, const Cost& links) {
-  pass_times<T, Policy, Cost> times(d, policy, links);
-  return time_of_pass(d, i, policy, times);
+  step_times<T, Policy, Cost> times(d, policy, links);
+  return time_of_step(d, i, policy, times);
 }
 
 /// Passes of one deployment under a policy: what each takes, and its whole prediction. What does not differ
 /// from pass to pass is kept, so that passes are asked for by one thread.
 template <Scalar T, class Policy, class Cost>
-class predicted_pass {
+class predicted_step {
  public:
-  constexpr predicted_pass(const basic_deployment<T>& on, const Policy& policy, const Cost& links)
+  constexpr predicted_step(const basic_deployment<T>& on, const Policy& policy, const Cost& links)
       : on_(on), policy_(policy), times_(on, policy, links) {}
 
   constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) const {
-    return prediction_of_pass(on_, i, policy_, times_);
+    return prediction_of_step(on_, i, policy_, times_);
   }
   constexpr duration<T> time(const basic_iteration<T>& i) const {
     if constexpr (std::is_floating_point_v<T>) {
       if (!(i == last_)) {
-        last_time_ = time_of_pass(on_, i, policy_, times_);
+        last_time_ = time_of_step(on_, i, policy_, times_);
         last_ = i;
       }
       return last_time_;
     } else {
-      return time_of_pass(on_, i, policy_, times_);
+      return time_of_step(on_, i, policy_, times_);
     }
   }
 
  private:
   const basic_deployment<T>& on_;
   const Policy& policy_;
-  mutable pass_times<T, Policy, Cost> times_;
+  mutable step_times<T, Policy, Cost> times_;
   mutable basic_iteration<T> last_{};  ///< which no pass is at first: it has no token
   mutable duration<T> last_time_{};
 };

@@ -69,22 +69,24 @@ constexpr T at_least_one(const T& x) {
 }
 
 template <Scalar T>
-struct rank_pass {
+struct rank_step {
   const basic_deployment<T>& on;
   const basic_iteration<T>& pass;
   const engine_formats& formats;  ///< formats_of(on)
   T tensor = T(on.layout.tensor);
-  pass_share<T> share = share_of(on.layout, pass);
+  step_share<T> share = share_of(on.layout, pass);
   number_format residual = at_least_16_bits(formats.linear.format);
 
   constexpr const basic_transformer<T>& model() const { return on.model; }
   constexpr bool decodes() const { return upper(share.sequences) > 0.0; }
   constexpr bool prefills() const { return upper(share.prompts) > 0.0; }
   /// The part of a pass that prompts are, where sequences decode beside them.
-  constexpr const char* of_prompts() const { return decodes() && prefills() ? "prompts" : nullptr; }
+  constexpr const char* of_prefills() const {
+    return decodes() && prefills() ? "prompts" : nullptr;
+  }
 
   /// Less than one prompt of one token is that share of an operator.
-  constexpr T prompt_share() const {
+  constexpr T prefill_share() const {
     return scalar_min(share.prompts, T(1.0)) * scalar_min(share.prompt_tokens, T(1.0));
   }
   constexpr T prompts() const { return at_least_one(share.prompts); }

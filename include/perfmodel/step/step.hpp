@@ -17,7 +17,7 @@ constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d,
   detail::check_deployment(d);
   detail::check_iteration(i);
   const engine_formats formats = formats_of(d);
-  return detail::demand_of_pass(detail::rank_pass<T>{d, i, formats});
+  return detail::demand_of_pass(detail::rank_step<T>{d, i, formats});
 }
 
 /// The bound of a pass: T = max((weights + cache) / BW, FLOP / R, vector FLOP / R_v) + communication,
@@ -36,7 +36,7 @@ constexpr basic_estimate<T> step_bound(const basic_deployment<T>& d, const basic
   detail::check_deployment(d);
   detail::check_iteration(i);
   basic_estimate<T> e = detail::bound_of_pass(d, i, links);
-  e.feasible = detail::pass_fits(d, i);
+  e.feasible = detail::step_fits(d, i);
   return e;
 }
 
@@ -55,8 +55,8 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
   if constexpr (require_execution_policy<Policy, T>()) {
     detail::check_deployment(d);
     detail::check_iteration(i);
-    e = detail::prediction_of_pass(d, i, policy, links);
-    e.feasible = detail::pass_fits(d, i);
+    e = detail::prediction_of_step(d, i, policy, links);
+    e.feasible = detail::step_fits(d, i);
   }
   return e;
 }

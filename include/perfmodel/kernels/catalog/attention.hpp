@@ -38,8 +38,8 @@ inline constexpr attention_kernels flash_attention_3{.name = "flash_attention_3"
                                                      .split_cycles = 165.0,
                                                      .sequence_cost = 0.02 * us,
                                                      .scheduled_sequences = 992.0,
-                                                     .narrow_kv_time = 2.1 * us,
-                                                     .narrow_element_cycles = 0.25};
+                                                     .low_precision_kv_time = 2.1 * us,
+                                                     .low_precision_element_cycles = 0.25};
 /// FlashInfer's own kernels, here with an 8-bit cache. Splits as in FlashAttention-2; a decode tile has 16 rows
 /// (utils.cuh, FA2DetermineCtaTileQ), and with widening its keys takes what 32 do. Two blocks fit an SM; the
 /// latencies show that they take turns. Queries and new keys are not converted.
@@ -52,8 +52,8 @@ inline constexpr attention_kernels flashinfer{.name = "flashinfer",
                                               .overlaps_memory = true,
                                               .kernel_cycles = 4000.0,
                                               .partial_row_cycles = 350.0,
-                                              .narrow_kv_time = 2.5 * us,
-                                              .narrow_kv_matrix = 0.81};
+                                              .low_precision_kv_time = 2.5 * us,
+                                              .low_precision_kv_matrix = 0.81};
 /// TensorRT-LLM's kernels for Blackwell, through FlashInfer: two tiles of 128 query rows in flight.
 /// The limit of 8 splits is what the latencies show; its source was not read. They show no further
 /// kernel that combines. Products in 8 bits are less than twice as fast as the exponentials let them be.
@@ -63,9 +63,9 @@ inline constexpr attention_kernels tensorrt_llm{.name = "tensorrt_llm",
                                                 .tile_rows = 256.0,
                                                 .overlaps_exponential = true,
                                                 .split_cycles = 400.0,
-                                                .narrow_kv_time = 0.5 * us,
-                                                .narrow_element_cycles = 0.25,
-                                                .narrow_kv_matrix = 1.54};
+                                                .low_precision_kv_time = 0.5 * us,
+                                                .low_precision_element_cycles = 0.25,
+                                                .low_precision_kv_matrix = 1.54};
 
 // Printed by tools/fit/fit_attention.cpp. Hopper's L2 is its machine profiles'.
 /// A100 SXM 80 GB with FlashAttention-2. No row shows a cache that stayed in L2, so that its bandwidth is what

@@ -15,11 +15,12 @@ namespace detail {
 constexpr void run_aiter(calibrated& c, const accelerator& a) {
   const bool cdna4 = a.architecture == chip_architecture::cdna4;
   c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
-  c.engine.widening_cycles *= 2.0;  // a compute unit issues 64 lanes a clock, an SM 128; assumed
+  c.engine.dequantisation_cycles *=
+      2.0;  // a compute unit issues 64 lanes a clock, an SM 128; assumed
   c.moe_kernels = cdna4 ? catalog::aiter_mxfp4_experts : catalog::aiter_bf16_experts;
-  c.widened_moe_kernels = catalog::aiter_widened_experts;
-  c.narrow_moe_kernels = catalog::aiter_fp8_experts;
-  c.spread_moe_kernels = catalog::aiter_fp8_experts;
+  c.dequantised_moe_kernels = catalog::aiter_widened_experts;
+  c.low_precision_moe_kernels = catalog::aiter_fp8_experts;
+  c.expert_parallel_moe_kernels = catalog::aiter_fp8_experts;
 }
 
 }  // namespace detail
@@ -44,12 +45,12 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.engine = catalog::engine_profile_of(e);
   c.attention = attention.value;
   c.attention_kernels = catalog::attention_kernels_of(a, bf16);
-  c.narrow_attention_kernels = catalog::attention_kernels_of(a, fp8);
+  c.low_precision_attention_kernels = catalog::attention_kernels_of(a, fp8);
   const bool as_b200 = catalog::relatives_of(a.architecture)[0] == &catalog::measured_b200;
   c.moe_kernels = as_b200 ? catalog::trtllm_experts : catalog::triton_experts;
-  c.widened_moe_kernels = catalog::widened_experts;
-  c.narrow_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::triton_fp8_experts;
-  c.spread_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::cutlass_experts;
+  c.dequantised_moe_kernels = catalog::widened_experts;
+  c.low_precision_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::triton_fp8_experts;
+  c.expert_parallel_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::cutlass_experts;
   if (catalog::relatives_of(a.architecture)[0] == &catalog::measured_a100) {
     c.untuned_moe_kernels = catalog::untuned_triton_experts;
   }
@@ -57,27 +58,27 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   if (catalog::same_machine(a, catalog::rtx_pro_6000)) {
     c.moe_kernels = catalog::triton_experts_rtx_pro_6000;
     c.mixed_attention = catalog::mixed_attention_rtx_pro_6000;
-    c.small_kernels = catalog::small_kernels_rtx_pro_6000;
-    c.kernel_time = c.small_kernels.kernel_time;
+    c.elementwise_kernels = catalog::small_kernels_rtx_pro_6000;
+    c.kernel_time = c.elementwise_kernels.kernel_time;
   }
   c.links = calibrated_collectives_on(a, links, kernels);
   c.network = calibrated_collectives_on(a, network);
-  const auto note = [](profile_part part, const auto& p, const kind_widths& widths = {}) {
+  const auto note = [](profile_part part, const auto& p, const kind_log_sigmas& widths = {}) {
     return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma, widths};
   };
-  profile_note products = note(profile_part::products, machine, catalog::product_widths_of(a));
+  profile_note products = note(profile_part::products, machine, catalog::gemm_log_sigmas_of(a));
   if (!catalog::same_machine(a, catalog::a100_sxm_80gb)) {
-    products.widening = &catalog::sources::widened_elsewhere;
+    products.dequantisation_source = &catalog::sources::dequantised_elsewhere;
   }
   c.notes = {products,
              profile_note{.part = profile_part::quantisation,
                           .from = c.engine.from,
                           .log_sigma = c.engine.log_sigma},
-             note(profile_part::attention, attention, catalog::attention_widths_of(a)),
-             note(profile_part::experts, experts, catalog::expert_widths_of(a)),
-             note(profile_part::links, links, catalog::link_widths_of(a)),
+             note(profile_part::attention, attention, catalog::attention_log_sigmas_of(a)),
+             note(profile_part::experts, experts, catalog::expert_log_sigmas_of(a)),
+             note(profile_part::links, links, catalog::link_log_sigmas_of(a)),
              note(profile_part::network, network)};
-  c.services = catalog::service_widths_of(a, e);
+  c.services = catalog::service_uncertainty_of(a, e);
   require_valid(c, "silicon");
   return c;
 }

@@ -165,14 +165,14 @@ inline constexpr collective_profile collectives_nvlink5{
 /// operation, their ranks, their engine (measured chips) or their table (NVLink 5) had not seen are inside. The
 /// engines' kernels of NVLink 5 take Hopper's: one version of one engine was seen, and versions differ by that.
 /// docs/validation/coverage.md has the table, tests/property/coverage_recorded.cpp holds it.
-constexpr kind_widths measured_link_widths(const collective_profile& p) {
+constexpr kind_log_sigmas measured_link_widths(const collective_profile& p) {
   if (&p == &collectives_a100_sxm) return {0.125, 0.19};
   if (&p == &collectives_h100_sxm) return {0.09, 0.21};
   if (&p == &collectives_h200_sxm) return {0.115, 0.21};
   return {0.145, 0.21};
 }
 /// What loans between generations were seen to be off, by the clocks: A100 and Hopper by each other's.
-inline constexpr kind_widths between_generations{0.18, 0.27};
+inline constexpr kind_log_sigmas between_generations{0.18, 0.27};
 
 /// A fabric never measured, from its link alone.
 ///   NVLink and its like: Hopper's times and shares; those of NVLink 5 where the link is quicker
@@ -280,7 +280,7 @@ constexpr collective_profile lent_collectives(const collective_profile& from,
 /// What a lender's profile states of an accelerator: the lender's own widths; where generations or links differ what
 /// loans were seen to be off, if that is wider: 0.15 of ln of the links' ratio within a generation (assumed, as for
 /// machines).
-constexpr kind_widths lent_link_widths(const collective_profile& from, const accelerator& to) {
+constexpr kind_log_sigmas lent_link_widths(const collective_profile& from, const accelerator& to) {
   const bool blackwell = to.architecture == chip_architecture::blackwell ||
                          to.architecture == chip_architecture::blackwell_ultra;
   const bool within =
@@ -288,7 +288,7 @@ constexpr kind_widths lent_link_widths(const collective_profile& from, const acc
   const double link = from.donor != nullptr ? from.donor->fabric.bandwidth.value() : 900e9;
   const double apart =
       to.fabric.bandwidth.is_stated() ? math::log(to.fabric.bandwidth.value() / link) : 0.0;
-  kind_widths widths = measured_link_widths(from);
+  kind_log_sigmas widths = measured_link_widths(from);
   for (std::size_t k = 0; k < widths.size(); ++k) {
     const double loan = within ? (widths[k] > 0.0 ? 0.15 * (apart < 0.0 ? -apart : apart) : 0.0)
                                : between_generations[k];
@@ -298,7 +298,7 @@ constexpr kind_widths lent_link_widths(const collective_profile& from, const acc
 }
 
 /// log_sigma of links by collective_kind: of its own profile, a lent one, or a default (PCIe: tables left out).
-constexpr kind_widths link_widths_of(const accelerator& a) {
+constexpr kind_log_sigmas link_log_sigmas_of(const accelerator& a) {
   if (const collective_profile* own = measured_collectives(a)) return measured_link_widths(*own);
   if (a.fabric.kind == link_kind::nvlink) return lent_link_widths(nearest_collectives(a), a);
   if (a.fabric.kind == link_kind::pcie) return {0.35, 0.19};
@@ -315,7 +315,7 @@ constexpr collective_profile collective_profile_of(const accelerator& a) {
   collective_profile p = a.fabric.kind == link_kind::nvlink
                              ? lent_collectives(nearest_collectives(a), a)
                              : collective_profile_of(a.fabric);
-  const kind_widths widths = link_widths_of(a);
+  const kind_log_sigmas widths = link_log_sigmas_of(a);
   p.log_sigma = (std::max)(widths[0], widths[1]);
   if (a.host.kind == link_kind::nvlink_c2c) p.value.host_launch = 30.0 * us;
   return p;

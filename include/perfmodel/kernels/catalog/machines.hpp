@@ -84,7 +84,7 @@ inline constexpr machine_profile profile_h100_sxm{
               .split_cost = 4.161 * us,
               .power_slowdown = 0.2552,
               .l2_bandwidth = 4.235 * TB_per_s,
-              .streaming_l2_bandwidth = hopper_streaming_l2},
+              .elementwise_l2_bandwidth = hopper_streaming_l2},
     .standard_error = {.matrix_floor = 0.03201 * us,
                        .matrix_share = 0.006830,
                        .dram_share = 0.003212,
@@ -106,7 +106,7 @@ inline constexpr machine_profile profile_h200_sxm{
               .split_cost = 3.224 * us,
               .power_slowdown = 0.2711,
               .l2_bandwidth = 4.386 * TB_per_s,
-              .streaming_l2_bandwidth = hopper_streaming_l2},
+              .elementwise_l2_bandwidth = hopper_streaming_l2},
     .standard_error = {.matrix_floor = 0.03542 * us,
                        .matrix_share = 0.006760,
                        .dram_share = 0.003974,
@@ -144,7 +144,7 @@ inline constexpr machine_profile profile_l40s{
 // that stays as a library's was not needed: more of them predict services that were held out no better.
 
 /// SM cycles that widening a weight takes: 3.7 instructions of the 128 lanes that an SM issues a clock. Fitted
-/// with TensorRT-LLM's widening_floor to its int8 and int4 weights beside 16-bit activations on A100. Standard
+/// with TensorRT-LLM's dequantisation_floor to its int8 and int4 weights beside 16-bit activations on A100. Standard
 /// error: 0.0017, of the floor 0.34 us. Taken for kernels of others too: this project's own, for Hopper, is
 /// compiled to 3.8 (int8) and 2.1 (int4) instructions a weight, all told (validation/kernels/weight_only.cu).
 inline constexpr double widening_cycles_of_a_weight = 0.02885;
@@ -159,17 +159,17 @@ inline constexpr engine_profile engine_trtllm{.name = "trtllm",
                                               .quantise_bytes = 10.12,
                                               .block_scale_share = 0.6808,
                                               .mma_block_scale_share = 0.5076,
-                                              .narrow_step = 0.7848 * ns,
+                                              .low_precision_step = 0.7848 * ns,
                                               .four_bit_step = 0.7057 * ns,
                                               .untuned_four_bit_step = 1.975 * ns,
-                                              .widening_floor = 6.778 * us,
-                                              .widening_cycles = widening_cycles_of_a_weight,
-                                              .tensor_scale_share = 0.0,    // 0.037: hidden
-                                              .quantise_share = 1.001,      // 0.13
-                                              .rank_wait = 5.013 * us,      // 0.52
-                                              .request_host = 34.72 * ms,   // 1.6
-                                              .request_iterations = 1.161,  // 0.30
-                                              .prompt_time = 1.175,         // 0.021
+                                              .dequantisation_floor = 6.778 * us,
+                                              .dequantisation_cycles = widening_cycles_of_a_weight,
+                                              .tensor_scale_share = 0.0,       // 0.037: hidden
+                                              .quantise_share = 1.001,         // 0.13
+                                              .rank_wait = 5.013 * us,         // 0.52
+                                              .request_cpu_time = 34.72 * ms,  // 1.6
+                                              .request_iterations = 1.161,     // 0.30
+                                              .prompt_time = 1.175,            // 0.021
                                               .log_sigma = 0.0909,
                                               .from = &sources::aic_gemm_and_services};
 /// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8, whose floor is
@@ -184,31 +184,31 @@ inline constexpr engine_profile engine_vllm{.name = "vllm",
                                             .lone_row = 14.54 * us,
                                             .block_scale_share = 0.6807,
                                             .mma_block_scale_share = 0.5076,
-                                            .narrow_step = 0.8324 * ns,
+                                            .low_precision_step = 0.8324 * ns,
                                             .four_bit_step = 0.7057 * ns,
-                                            .widening_cycles = widening_cycles_of_a_weight,
-                                            .step_host = 601.4 * us,      // 18
-                                            .request_host = 7.131 * ms,   // 0.54
-                                            .request_iterations = 2.695,  // 0.10
-                                            .prompt_time = 1.294,         // 0.011
-                                            .run_start = 45.05 * ms,      // 4.2
+                                            .dequantisation_cycles = widening_cycles_of_a_weight,
+                                            .step_cpu_time = 601.4 * us,     // 18
+                                            .request_cpu_time = 7.131 * ms,  // 0.54
+                                            .request_iterations = 2.695,     // 0.10
+                                            .prompt_time = 1.294,            // 0.011
+                                            .run_start = 45.05 * ms,         // 4.2
                                             .log_sigma = 0.104,
                                             .from = &sources::aic_gemm_and_services};
 /// vLLM's products; services of DeepSeek-R1, Qwen3-235B and Qwen3.5-397B on H200 and B200.
 inline constexpr engine_profile engine_sglang = [] {
   engine_profile e = engine_vllm;
   e.name = "sglang";
-  e.quantise_share = 0.0;        // 0.22: fused, and not told from 0
-  e.step_host = 2972.0 * us;     // 120
-  e.sequence_host = 9.708 * us;  // 4.1
-  e.request_host = {};           // 13 ms: not told
-  e.request_iterations = 2.899;  // 0.68
-  e.prompt_time = 1.389;         // 0.061
-  e.run_start = 855.4 * ms;      // 100
+  e.quantise_share = 0.0;            // 0.22: fused, and not told from 0
+  e.step_cpu_time = 2972.0 * us;     // 120
+  e.sequence_cpu_time = 9.708 * us;  // 4.1
+  e.request_cpu_time = {};           // 13 ms: not told
+  e.request_iterations = 2.899;      // 0.68
+  e.prompt_time = 1.389;             // 0.061
+  e.run_start = 855.4 * ms;          // 100
   e.from = &sources::services_and_vllm;
   return e;
 }();
-inline constexpr engine_profile engine_none{.widening_cycles = widening_cycles_of_a_weight};
+inline constexpr engine_profile engine_none{.dequantisation_cycles = widening_cycles_of_a_weight};
 
 /// Test: find_engine names each of them; sglang's has vllm's products.
 constexpr const engine_profile& engine_profile_of(engine e) {

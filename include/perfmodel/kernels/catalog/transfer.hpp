@@ -182,12 +182,12 @@ constexpr double transfer_log_sigma(const accelerator& a, const accelerator& don
 /// where both run FlashAttention-2 (A100 by L40S's and back: what tells them apart is in the law), and more with
 /// the distance as products. Of AMD's attention no loan was measured: that of products.
 constexpr double attention_transfer_log_sigma(const accelerator& a, const accelerator& donor,
-                                              bool of_prompts) {
+                                              bool of_prefills) {
   const double any = transfer_log_sigma(a, donor);
   if (same_generation(a, donor) || is_measured_amd(a)) return any;
   const auto older = [](const accelerator& x) { return instruction_rows_of(x) < 64.0; };
-  if (!of_prompts && older(donor) && older(a)) return 0.095 + beyond_neighbours(a, donor);
-  return (std::max)(any, of_prompts ? 0.17 : 0.53);
+  if (!of_prefills && older(donor) && older(a)) return 0.095 + beyond_neighbours(a, donor);
+  return (std::max)(any, of_prefills ? 0.17 : 0.53);
 }
 /// What a loan adds, in quadrature, for a format that the donor was not measured in: 72 to 87 % are inside of products
 /// in fp8, nvfp4 and int8 and of caches in fp8, and 53 % of fp8 in blocks on L40S.
@@ -210,7 +210,7 @@ constexpr machine_profile transferred_machine_profile(const accelerator& a,
     };
     const double cycles = sm_cycles(a) / sm_cycles(donor);
     p.value.operand_bandwidth *= cycles;
-    for (auto* l2 : {&p.value.l2_bandwidth, &p.value.streaming_l2_bandwidth}) {
+    for (auto* l2 : {&p.value.l2_bandwidth, &p.value.elementwise_l2_bandwidth}) {
       if (*l2) **l2 *= cycles;
     }
   }
@@ -245,9 +245,9 @@ constexpr attention_profile transferred_attention_profile(const accelerator& a) 
   attention_profile p = *donor.attention;
   p.name = a.name;
   p.value.l2_bandwidth = {};
-  for (const bool of_prompts : {false, true}) {
+  for (const bool of_prefills : {false, true}) {
     p.log_sigma =
-        (std::max)(p.log_sigma, attention_transfer_log_sigma(a, donor.device(), of_prompts));
+        (std::max)(p.log_sigma, attention_transfer_log_sigma(a, donor.device(), of_prefills));
   }
   if (p.from->how != basis::assumed) p.from = &sources::transferred_attention;
   return p;

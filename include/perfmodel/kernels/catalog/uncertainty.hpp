@@ -14,19 +14,19 @@
 namespace perfmodel::catalog {
 
 namespace sources {
-inline constexpr source widened_elsewhere{
+inline constexpr source dequantised_elsewhere{
     basis::derived,
     "the machine's own products, and what widening a weight takes on A100, where it was measured"};
 }  // namespace sources
 
-/// log_sigma of one measured machine by kind, in the order of product_kind, attention_kind and expert_kind;
+/// log_sigma of one measured machine by kind, in the order of gemm_kind, attention_kind and expert_kind;
 /// 0: not measured. 84 to 89 % of the rows that fits without their n, their k, a third of the m (products),
 /// their head counts, batches or lengths (attention), or their model's shape (experts) had not seen are
 /// inside: shapes further away than these groups were 1.2 to 1.5 times as far off as the same rows in sample.
 /// docs/validation/coverage.md has the table, tests/property/coverage_measured.cpp repeats it.
 struct measured_widths {
   const measured_machine* on;
-  kind_widths products{}, attention{}, experts{};
+  kind_log_sigmas products{}, attention{}, experts{};
 };
 inline constexpr std::array<measured_widths, 8> all_measured_widths = {{
     {&measured_a100, {0.10, 0.0, 0.0, 0.0, 0.155, 0.155}, {0.086, 0.0, 0.066, 0.0}, {0.15}},
@@ -57,7 +57,7 @@ constexpr const measured_widths& measured_widths_of(const measured_machine& on) 
 /// What a loan states of each kind: the donor's width, or the loan's where that is wider; of a kind that the donor was
 /// not measured in, the wider of its profile's and the loan's, and what an unseen format adds. None of a donor that
 /// was measured in none.
-constexpr kind_widths lent(kind_widths widths, double profile, double loan) {
+constexpr kind_log_sigmas lent(kind_log_sigmas widths, double profile, double loan) {
   if (std::ranges::all_of(widths, [](double w) { return w == 0.0; })) return widths;
   for (double& w : widths) {
     w = w > 0.0 ? (std::max)(w, loan)
@@ -69,35 +69,36 @@ constexpr kind_widths lent(kind_widths widths, double profile, double loan) {
 /// By kind of products, attention and experts on an accelerator: its own, or what a loan from its donor states.
 /// Products of narrow weights were measured on A100 alone: elsewhere A100's, and what a loan from it states beside it.
 /// Test: h100_sxm's are the table's; h20's are wider; so is what H100 says of narrow weights.
-constexpr kind_widths lent_product_widths(const accelerator& a, const measured_machine& from) {
+constexpr kind_log_sigmas lent_product_widths(const accelerator& a, const measured_machine& from) {
   return lent(measured_widths_of(from).products, from.machine->log_sigma,
               transfer_log_sigma(a, from.device()));
 }
-constexpr kind_widths lent_attention_widths(const accelerator& a, const measured_machine& from) {
+constexpr kind_log_sigmas lent_attention_widths(const accelerator& a,
+                                                const measured_machine& from) {
   const auto of = [&](bool prompts) {
     return lent(measured_widths_of(from).attention, from.attention->log_sigma,
                 attention_transfer_log_sigma(a, from.device(), prompts));
   };
-  const kind_widths decode = of(false);
-  kind_widths widths = of(true);
-  for (const attention_kind k : {attention_kind::decode, attention_kind::narrow_decode}) {
+  const kind_log_sigmas decode = of(false);
+  kind_log_sigmas widths = of(true);
+  for (const attention_kind k : {attention_kind::decode, attention_kind::low_precision_decode}) {
     widths[static_cast<std::size_t>(k)] = decode[static_cast<std::size_t>(k)];
   }
   return widths;
 }
-constexpr kind_widths product_widths_of(const accelerator& a) {
+constexpr kind_log_sigmas gemm_log_sigmas_of(const accelerator& a) {
   const measured_machine* own = measured_as(a);
   const measured_machine& from = own != nullptr ? *own : donor_of(a);
-  kind_widths widths =
+  kind_log_sigmas widths =
       own != nullptr ? measured_widths_of(from).products : lent_product_widths(a, from);
-  constexpr auto kind = static_cast<std::size_t>(product_kind::widened);
+  constexpr auto kind = static_cast<std::size_t>(gemm_kind::dequantised);
   if (measured_widths_of(from).products[kind] == 0.0 && !is_measured_amd(a)) {
     widths[kind] = in_quadrature(measured_widths_of(measured_a100).products[kind],
                                  transfer_log_sigma(a, measured_a100.device()));
   }
   return widths;
 }
-constexpr kind_widths attention_widths_of(const accelerator& a) {
+constexpr kind_log_sigmas attention_log_sigmas_of(const accelerator& a) {
   const measured_machine* own = measured_as(a);
   return own != nullptr ? measured_widths_of(*own).attention
                         : lent_attention_widths(a, nearest_relative_of(a));
@@ -105,10 +106,10 @@ constexpr kind_widths attention_widths_of(const accelerator& a) {
 /// Of AMD's by chip or its relative; elsewhere the machine's own or those of its generation, by the kinds that were
 /// measured, 0.065 or more (fp8 between H100 and H200: 0.04 to 0.06); between generations moe_profile_of states what
 /// is taken, and less of whole experts on each rank (B200's by CUTLASS's numbers from Hopper: 0.14 holds 87 %).
-constexpr kind_widths lent_expert_widths(const accelerator& a, const measured_machine& from) {
+constexpr kind_log_sigmas lent_expert_widths(const accelerator& a, const measured_machine& from) {
   if (is_measured_amd(a)) return measured_widths_of(from).experts;
   const double loan = transfer_log_sigma(a, from.device());
-  kind_widths widths{};
+  kind_log_sigmas widths{};
   if (same_generation(a, from.device())) {
     widths = measured_widths_of(from).experts;
     const double seen = (std::max)(0.065, 0.15 * machine_distance(a, from.device()));
@@ -119,7 +120,7 @@ constexpr kind_widths lent_expert_widths(const accelerator& a, const measured_ma
   }
   return widths;
 }
-constexpr kind_widths expert_widths_of(const accelerator& a) {
+constexpr kind_log_sigmas expert_log_sigmas_of(const accelerator& a) {
   const measured_machine* own = measured_as(a);
   return own != nullptr ? measured_widths_of(*own).experts : lent_expert_widths(a, donor_of(a));
 }
@@ -137,7 +138,7 @@ inline constexpr source own_services{
 /// services of at least 8 runs (five models, H100, H200, B200; vLLM, SGLang, TensorRT-LLM), what is
 /// left of their runs' errors, and how alike that is from service to service.
 /// Tests: tests/property/own_services.cpp.
-inline constexpr service_spread spread_between_services{
+inline constexpr service_residual_sigma spread_between_services{
     .of = {0.0889, 578e-6, 5.42e-6, 0.202, 7.05e-3, 7.48},
     .token_noise = 0.0394,
     .first_token_noise = 0.0919,
@@ -152,23 +153,23 @@ inline constexpr double pool_token_log_sigma = 0.125;
 /// Around the kernels of an engine's services where it was fitted, on NVIDIA's: what holds some 80 % of the
 /// services of models, and of accelerators, that its fit had not seen. tools/fit/fit_engines.cpp
 /// prints it, tests/property/service_coverage_recorded.cpp holds these to it.
-inline constexpr service_widths widths_vllm{
+inline constexpr service_uncertainty widths_vllm{
     .token = 0.107, .first_token = 0.31, .pool_token = pool_token_log_sigma};
-inline constexpr service_widths widths_sglang{.token = 0.155,
-                                              .first_token = 0.70,
-                                              .of_widened_experts = 0.24,
-                                              .pool_token = pool_token_log_sigma};
-inline constexpr service_widths widths_trtllm{.token = 0.14,
-                                              .first_token = 0.30,
-                                              .of_widened_experts = 0.24,
-                                              .pool_token = pool_token_log_sigma};
+inline constexpr service_uncertainty widths_sglang{.token = 0.155,
+                                                   .first_token = 0.70,
+                                                   .of_dequantised_experts = 0.24,
+                                                   .pool_token = pool_token_log_sigma};
+inline constexpr service_uncertainty widths_trtllm{.token = 0.14,
+                                                   .first_token = 0.30,
+                                                   .of_dequantised_experts = 0.24,
+                                                   .pool_token = pool_token_log_sigma};
 
 /// Of an engine on an accelerator. What nobody fitted, an engine without a name or one on another maker's
 /// accelerators, has the widths of 89 loads of 13 services on MI325X and MI355X.
 /// Test: vllm's are its own on h200_sxm, and on mi355x those of none.
-constexpr service_widths service_widths_of(const accelerator& a, engine by) {
+constexpr service_uncertainty service_uncertainty_of(const accelerator& a, engine by) {
   if (facts_of(a.architecture).kind != machine_kind::gpu_nvidia) return {};
-  constexpr service_widths all[] = {{}, widths_vllm, widths_sglang, widths_trtllm};
+  constexpr service_uncertainty all[] = {{}, widths_vllm, widths_sglang, widths_trtllm};
   return perfmodel::detail::entry_of(all, by, "engine");
 }
 

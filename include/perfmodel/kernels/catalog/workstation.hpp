@@ -58,16 +58,16 @@ inline constexpr mixed_attention_parameters mixed_attention_rtx_pro_6000{.floor 
                                                                          .tail = 0.4901};
 /// vLLM 0.19's small kernels on it, printed by the same program. Standard errors: 0.015 us, 0.011, 0.5 us,
 /// 0.07. What writes keys and values to the cache was not measured.
-inline constexpr small_kernels small_kernels_rtx_pro_6000{.name = "vllm_0_19",
-                                                          .residual = true,
-                                                          .rotary = true,
-                                                          .head_norm = true,
-                                                          .activation = true,
-                                                          .sampler = true,
-                                                          .kernel_time = 2.343 * us,
-                                                          .head_norm_cycles = 0.8585,
-                                                          .sampler_floor = 18.56 * us,
-                                                          .sampler_passes = 2.775};
+inline constexpr elementwise_kernels small_kernels_rtx_pro_6000{.name = "vllm_0_19",
+                                                                .residual = true,
+                                                                .rotary = true,
+                                                                .head_norm = true,
+                                                                .activation = true,
+                                                                .sampler = true,
+                                                                .kernel_time = 2.343 * us,
+                                                                .head_norm_cycles = 0.8585,
+                                                                .sampler_floor = 18.56 * us,
+                                                                .sampler_passes = 2.775};
 /// Its streaming kernels alone, printed by the same program. Standard errors: 0.015 us, 0.009 us.
 inline constexpr memory_bound_kernels streaming_rtx_pro_6000{
     .name = "vllm_0_19", .kernel_time = 2.343 * us, .serial_lookup_time = 0.2922 * us};

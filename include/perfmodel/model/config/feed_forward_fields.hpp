@@ -167,10 +167,11 @@ dense_shape dense_of(const config_view<Json>& c, std::size_t layer) {
                           "n_inner", "hidden_dim", "ff_intermediate_size"});
   if (own.has("expansion_ratio")) {
     d.intermediate = own.positive("expansion_ratio", 1000.0) * c.hidden;
-  } else if (own.has(key) || !(c.preset.intermediate || c.family.widening)) {
+  } else if (own.has(key) || !(c.preset.intermediate || c.family.expansion)) {
     d.intermediate = adjusted_width(own, width_of(c, key, layer));
   } else {
-    d.intermediate = c.preset.intermediate ? *c.preset.intermediate : *c.family.widening * c.hidden;
+    d.intermediate =
+        c.preset.intermediate ? *c.preset.intermediate : *c.family.expansion * c.hidden;
   }
   if (is_double_wide(c, layer)) d.intermediate *= 2.0;
   if (c.family.doubled) d.intermediate *= 0.5;

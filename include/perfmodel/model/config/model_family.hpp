@@ -37,15 +37,16 @@ struct model_family {
   bool recurrent = false;  ///< every mixer is; a Mamba has no feed-forward beside it
   double norms_per_layer = 2;
   window_rule windows = window_rule::all_layers;
-  std::optional<double> window{};    ///< where the file does not name the field
-  std::optional<double> kv_heads{};  ///< likewise; none: as many as query heads
-  std::optional<double> head_dim{};  ///< likewise; none: hidden_size / num_attention_heads
-  std::optional<double> widening{};  ///< of a feed-forward whose width the file does not name
+  std::optional<double> window{};     ///< where the file does not name the field
+  std::optional<double> kv_heads{};   ///< likewise; none: as many as query heads
+  std::optional<double> head_dim{};   ///< likewise; none: hidden_size / num_attention_heads
+  std::optional<double> expansion{};  ///< of a feed-forward whose width the file does not name
   std::optional<double> extra_positions{};  ///< positions are learned: of the context, and so many
 };
 
 /// GPT-2's kind of layer: LayerNorm, every projection biased, two matrices and no gate.
-constexpr model_family with_biases(const char* type, bool tied, std::optional<double> widening = {},
+constexpr model_family with_biases(const char* type, bool tied,
+                                   std::optional<double> expansion = {},
                                    std::optional<double> extra_positions = {}) {
   return {.type = type,
           .qkv_bias = true,
@@ -55,7 +56,7 @@ constexpr model_family with_biases(const char* type, bool tied, std::optional<do
           .norm_bias = true,
           .gated = false,
           .ffn_bias = true,
-          .widening = widening,
+          .expansion = expansion,
           .extra_positions = extra_positions};
 }
 
@@ -159,7 +160,7 @@ inline constexpr model_family known_families[] = {
      .norms_per_layer = 1,
      .windows = window_rule::none,
      .kv_heads = 1,
-     .widening = 4},
+     .expansion = 4},
     with_biases("gpt2", true, 4, 0),
     {.type = "gptj",
      .norm_bias = true,
@@ -167,9 +168,9 @@ inline constexpr model_family known_families[] = {
      .gated = false,
      .ffn_bias = true,
      .norms_per_layer = 1,
-     .widening = 4},
+     .expansion = 4},
     with_biases("bloom", true, 4),
-    {.type = "mpt", .tied = true, .gated = false, .windows = window_rule::none, .widening = 4},
+    {.type = "mpt", .tied = true, .gated = false, .windows = window_rule::none, .expansion = 4},
     {.type = "dbrx", .windows = window_rule::none},
     {.type = "chatglm", .reads_bias = false, .windows = window_rule::none},
     with_biases("gpt_neox", false),

@@ -19,15 +19,15 @@ namespace perfmodel {
 /// largest rates that it sustains: `sustained_now`, and with the best `sustained_then`.
 struct advice {
   serving_estimate now{};
-  std::vector<trick> tricks{};
+  std::vector<technique> techniques{};
   std::vector<std::string> together{};
   double combined = 1.0;
   double product = 1.0;
   serving_estimate then{};
   std::optional<request_rate<>> sustained_now{}, sustained_then{};
 
-  const trick* find(std::string_view name) const {
-    for (const trick& t : tricks) {
+  const technique* find(std::string_view name) const {
+    for (const technique& t : techniques) {
       if (name == t.name) return &t;
     }
     return nullptr;
@@ -36,22 +36,22 @@ struct advice {
 
 namespace detail {
 
-inline bool worth_trying(const trick& t) {
+inline bool recommended(const technique& t) {
   return t.applies && !t.in_use && !t.harmful && t.apply && (t.enables || t.gain > 1.0 + 1e-3) &&
          t.devices <= 1.0 + 1e-9;
 }
 
 /// First what is not in use and helps, by gain; then what is in use; then what does not apply.
-inline int rank_of(const trick& t) {
+inline int rank_of(const technique& t) {
   if (t.enables && !t.in_use) return 0;
   if (!t.applies) return 3;
   return t.in_use ? 2 : 1;
 }
 
 /// The service with all of these.
-inline advised_service with_all(const adviser& a, const std::vector<const trick*>& tricks) {
+inline advised_service with_all(const adviser& a, const std::vector<const technique*>& techniques) {
   advised_service s = a.service();
-  for (const trick* t : tricks) t->apply(s);
+  for (const technique* t : techniques) t->apply(s);
   return s;
 }
 
@@ -66,13 +66,13 @@ inline bool better(const adviser& a, const serving_estimate& now, const serving_
 /// Puts trick after trick to the service, best first, in place of one that decides the same, and keeps
 /// those that still help beside the others.
 inline void combine(advice& out, const adviser& a) {
-  std::vector<const trick*> chosen;
+  std::vector<const technique*> chosen;
   out.then = out.now;
   out.sustained_now = out.sustained_then = a.sustained();
-  for (const trick& t : out.tricks) {
-    if (!worth_trying(t)) continue;
-    std::vector<const trick*> more = chosen;
-    std::erase_if(more, [&t](const trick* o) { return std::string_view(o->sets) == t.sets; });
+  for (const technique& t : out.techniques) {
+    if (!recommended(t)) continue;
+    std::vector<const technique*> more = chosen;
+    std::erase_if(more, [&t](const technique* o) { return std::string_view(o->sets) == t.sets; });
     more.push_back(&t);
     const advised_service with = with_all(a, more);
     if (with.pools && with.drafts) continue;
@@ -91,7 +91,7 @@ inline void combine(advice& out, const adviser& a) {
       continue;
     }
   }
-  for (const trick* t : chosen) {
+  for (const technique* t : chosen) {
     out.together.push_back(t->name);
     out.product *= t->gain;
   }
@@ -126,17 +126,17 @@ inline advice advise(const advised_service& service, const service_answer& ask,
   const adviser a(service, ask, targets);
   advice out;
   out.now = a.now();
-  const auto add = [&out](std::vector<trick> more) {
-    for (trick& t : more) out.tricks.push_back(std::move(t));
+  const auto add = [&out](std::vector<technique> more) {
+    for (technique& t : more) out.techniques.push_back(std::move(t));
   };
-  add(format_tricks(a));
-  add(parallelism_tricks(a));
-  add(scheduling_tricks(a));
-  add(speculation_tricks(a, assumed));
-  add(attention_tricks(a));
-  add(kernel_tricks(a, kernels));
-  add(memory_tricks(a));
-  std::ranges::stable_sort(out.tricks, [](const trick& x, const trick& y) {
+  add(format_techniques(a));
+  add(parallelism_techniques(a));
+  add(scheduling_techniques(a));
+  add(speculation_techniques(a, assumed));
+  add(attention_techniques(a));
+  add(kernel_techniques(a, kernels));
+  add(memory_techniques(a));
+  std::ranges::stable_sort(out.techniques, [](const technique& x, const technique& y) {
     const int i = detail::rank_of(x), j = detail::rank_of(y);
     if (i != j) return i < j;
     return x.gain != y.gain ? x.gain > y.gain : x.e2e < y.e2e;

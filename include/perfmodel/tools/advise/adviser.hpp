@@ -47,7 +47,7 @@ using service_answer = std::function<serving_estimate(const advised_service&)>;
 /// a loss. An overloaded open loop has no such time: its gain is of the largest sustainable rate.
 /// One that is `in_use` has its gain over doing without; of one that is not, `apply` puts it to a
 /// service, where the service can express it.
-struct trick {
+struct technique {
   const char* name = "";
   const char* family = "";
   bool applies = false;
@@ -66,7 +66,7 @@ struct trick {
 };
 
 /// What a trick is called and what holds of it anywhere.
-struct trick_words {
+struct technique_words {
   const char* name = "";
   const char* family = "";
   const char* costs = "";
@@ -77,14 +77,14 @@ struct trick_words {
 namespace detail {
 
 /// Whether `x` is the better choice of two: by feasibility, then by gain, then by time.
-inline bool outranks(const trick& x, const trick& y) {
+inline bool outranks(const technique& x, const technique& y) {
   if (x.applies != y.applies) return x.applies;
   if (x.enables != y.enables) return x.enables;
   return x.gain != y.gain ? x.gain > y.gain : x.e2e < y.e2e;
 }
 
-inline trick named_trick(const trick_words& w) {
-  trick t;
+inline technique named_technique(const technique_words& w) {
+  technique t;
   t.name = w.name;
   t.family = w.family;
   t.costs = w.costs;
@@ -156,7 +156,7 @@ class adviser {
     });
   }
   /// Whether another service beats the gain of `t`: by its rate where this one is overloaded.
-  bool outdoes(const advised_service& s, const serving_estimate& e, const trick& t) const {
+  bool outdoes(const advised_service& s, const serving_estimate& e, const technique& t) const {
     if (sustained_) return rate_of(s) > t.gain * *sustained_;
     if (!e.feasible) return false;
     return t.has_ratio ? now_.e2e / e.e2e > t.gain : e.e2e < t.e2e;
@@ -167,15 +167,15 @@ class adviser {
   double context() const { return perfmodel::detail::mean_context(is_.load); }
   /// A step of answers alone, and the mean iteration, with the prompts that join it.
   iteration decode_step() const { return {.batch = std::ceil(batch()), .context = context()}; }
-  iteration mean_pass() const {
+  iteration mean_step() const {
     return perfmodel::detail::mean_iteration(is_.load, batch(), batch() - 1.0);
   }
 
   /// The trick where `apply` puts it to the service; `in_use` where it is without it that `apply` makes.
   /// Harms where the request is slower by more than a thousandth, does not fit, or a target is missed.
-  trick asked(const trick_words& words, const std::function<void(advised_service&)>& apply,
-              bool in_use = false) const {
-    trick t = perfmodel::detail::named_trick(words);
+  technique asked(const technique_words& words, const std::function<void(advised_service&)>& apply,
+                  bool in_use = false) const {
+    technique t = perfmodel::detail::named_technique(words);
     t.in_use = in_use;
     advised_service other = is_;
     apply(other);
@@ -200,9 +200,9 @@ class adviser {
   /// A trick that a service cannot be asked with: it takes so much from each of its steps and from a
   /// prompt (below 0: adds). The time of an infeasible service is that of a request that waits for
   /// nothing: its prompt and the steps of a full batch.
-  trick saving(const trick_words& words, const duration<>& per_step, const duration<>& per_prompt,
-               bool in_use) const {
-    trick t = perfmodel::detail::named_trick(words);
+  technique saving(const technique_words& words, const duration<>& per_step,
+                   const duration<>& per_prompt, bool in_use) const {
+    technique t = perfmodel::detail::named_technique(words);
     t.applies = true;
     t.in_use = in_use;
     const double steps = std::fmax(is_.load.output_tokens - 1.0, 0.0);
@@ -217,7 +217,7 @@ class adviser {
   }
 
  private:
-  void compare(trick& t, const serving_estimate& before, const serving_estimate& after) const {
+  void compare(technique& t, const serving_estimate& before, const serving_estimate& after) const {
     using perfmodel::detail::say;
     const bool fitted = bool(before.feasible), fits = bool(after.feasible);
     t.enables = fits && !fitted;
@@ -244,7 +244,7 @@ class adviser {
   }
 
   /// `e` and `rate` are of the other service: with `t`, or without it where it is in use.
-  void compare_rates(trick& t, const serving_estimate& e, const request_rate<>& rate) const {
+  void compare_rates(technique& t, const serving_estimate& e, const request_rate<>& rate) const {
     using perfmodel::detail::say;
     const request_rate<> with = t.in_use ? *sustained_ : rate;
     const request_rate<> without = t.in_use ? rate : *sustained_;

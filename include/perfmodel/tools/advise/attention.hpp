@@ -15,10 +15,11 @@ namespace perfmodel {
 namespace detail {
 
 /// Unfused attention writes and reads scores and probabilities: 4 H_q S^2 b of each layer.
-inline trick flash_attention(const adviser& a) {
-  const trick_words words{"flash_attention", "attention", "a kernel for each shape and head width",
-                          "sequences are short beside the head: there are no scores to save"};
-  trick t = named_trick(words);
+inline technique flash_attention(const adviser& a) {
+  const technique_words words{"flash_attention", "attention",
+                              "a kernel for each shape and head width",
+                              "sequences are short beside the head: there are no scores to save"};
+  technique t = named_technique(words);
   const auto* shape = std::get_if<attention_shape>(&a.runs().model.layers.mixers[0].shape);
   if (shape == nullptr) {
     t.in_use = true;
@@ -40,11 +41,11 @@ inline trick flash_attention(const adviser& a) {
 }
 
 /// Each token attends to 2048 that an indexer of 64 heads of 128 chooses, as DeepSeek-V3.2 does.
-inline trick sparse_attention(const adviser& a) {
-  const trick_words words{"sparse_attention", "attention",
-                          "training for it; an indexer that scores every token",
-                          "contexts are short: the indexer reads more than attention saves"};
-  trick t = named_trick(words);
+inline technique sparse_attention(const adviser& a) {
+  const technique_words words{"sparse_attention", "attention",
+                              "training for it; an indexer that scores every token",
+                              "contexts are short: the indexer reads more than attention saves"};
+  technique t = named_technique(words);
   const auto indexed = [](auto& s) {
     if constexpr (requires {
                     s.indexer;
@@ -84,7 +85,7 @@ inline trick sparse_attention(const adviser& a) {
 }  // namespace detail
 
 /// Fused attention, sparse attention.
-inline std::vector<trick> attention_tricks(const adviser& a) {
+inline std::vector<technique> attention_techniques(const adviser& a) {
   return {detail::flash_attention(a), detail::sparse_attention(a)};
 }
 
@@ -99,24 +100,24 @@ inline bandwidth<> host_rate(const accelerator& a) {
 }
 
 /// What comes from the host now, against computing it anew.
-inline trick offload_in_use(const adviser& a, const trick_words& words) {
+inline technique offload_in_use(const adviser& a, const technique_words& words) {
   const service_load found = found_of(a.runs(), a.load());
   const auto anew = [here = found.prefix_hit - found.host->hit](advised_service& s) {
     s.load.prefix_hit = here;
     s.load.host.reset();
   };
-  trick t = a.asked(words, anew, true);
+  technique t = a.asked(words, anew, true);
   t.why += say("; ", 100.0 * found.host->hit, " % of a prompt comes from the host, in ",
                prefix_fetch_of(a.runs(), found).each);
   return t;
 }
 
 /// A prompt's cache fetched from the host, against computing it.
-inline trick offload(const adviser& a) {
-  const trick_words words{"kv_offload", "memory", "memory of the host, and its link",
-                          "the link is slower than computing the prompt anew"};
+inline technique offload(const adviser& a) {
+  const technique_words words{"kv_offload", "memory", "memory of the host, and its link",
+                              "the link is slower than computing the prompt anew"};
   if (a.load().host) return offload_in_use(a, words);
-  trick t = named_trick(words);
+  technique t = named_technique(words);
   const double tokens = std::floor(a.load().input_tokens);
   if (a.load().prefix_hit > 0.0 || !a.load().shared.empty()) {
     t.why = "prefixes are found on the devices";
@@ -132,15 +133,15 @@ inline trick offload(const adviser& a) {
 }
 
 /// Token ids and results of a pass between host and device.
-inline trick async_pinned_copy(const adviser& a) {
-  const trick_words words{"async_pinned_copy", "memory",
-                          "pinned memory, which the host cannot page",
-                          "copies are off the critical path"};
+inline technique async_pinned_copy(const adviser& a) {
+  const technique_words words{"async_pinned_copy", "memory",
+                              "pinned memory, which the host cannot page",
+                              "copies are off the critical path"};
   const bytes<> copied =
       a.batch() * 64.0 * byte;  // ids, positions, a row of a block table: assumed
   const bandwidth<> link = host_rate(a.runs().device), copy = bandwidth<>::from_value(10e9);
   const double gain = pinned_copy_gain(a.now().itl, copied, link, copy);
-  trick t = a.saving(words, (gain - 1.0) * a.now().itl, duration<>{}, true);
+  technique t = a.saving(words, (gain - 1.0) * a.now().itl, duration<>{}, true);
   t.why = say(copied, " of a pass of ", a.now().itl);
   t.harmful = gain < 1.001;
   return t;
@@ -149,7 +150,7 @@ inline trick async_pinned_copy(const adviser& a) {
 }  // namespace detail
 
 /// Offload, and pinned copies beside work.
-inline std::vector<trick> memory_tricks(const adviser& a) {
+inline std::vector<technique> memory_techniques(const adviser& a) {
   return {detail::offload(a), detail::async_pinned_copy(a)};
 }
 
@@ -171,17 +172,17 @@ struct advice_acceptance {
 
 namespace detail {
 
-inline constexpr const char* no_evictions_beside_drafts =
+inline constexpr const char* no_preemption_with_speculation =
     "nothing is known of evictions beside drafts";
 
 /// Of one to four tokens, the length at which a request is done soonest.
-inline trick drafted(const adviser& a, const trick_words& words, drafter by, double acceptance,
-                     int longest) {
-  trick best = named_trick(words);
+inline technique drafted(const adviser& a, const technique_words& words, drafter by,
+                         double acceptance, int longest) {
+  technique best = named_technique(words);
   for (int length = 1; length <= longest; length *= 2) {
     speculation s{.by = by, .length = length};
     s.acceptance.push_back(acceptance);
-    trick t = a.asked(words, [s](advised_service& other) { other.drafts = s; });
+    technique t = a.asked(words, [s](advised_service& other) { other.drafts = s; });
     t.why += say("; ", double(length), " drafted, ", acceptance, " kept of each, ", a.now().batch,
                  " sequences");
     if (length == 1 || outranks(t, best)) best = t;
@@ -189,18 +190,19 @@ inline trick drafted(const adviser& a, const trick_words& words, drafter by, dou
   return best;
 }
 
-inline trick speculative_decoding(const adviser& a, const advice_acceptance& assumed) {
-  const trick_words words{
+inline technique speculative_decoding(const adviser& a, const advice_acceptance& assumed) {
+  const technique_words words{
       "speculative_decoding", "speculation",
       "a drafter in memory; tokens that are computed and thrown away",
       "the batch is past what a pass has idle compute for, or few drafts are kept"};
-  if (a.service().pools || a.load().evicts) {
-    trick t = named_trick(words);
-    t.why = a.service().pools ? "nothing is known of drafts in pools" : no_evictions_beside_drafts;
+  if (a.service().pools || a.load().preempts) {
+    technique t = named_technique(words);
+    t.why =
+        a.service().pools ? "nothing is known of drafts in pools" : no_preemption_with_speculation;
     return t;
   }
   if (a.service().drafts) {
-    trick t = a.asked(
+    technique t = a.asked(
         words, [](advised_service& s) { s.drafts.reset(); }, true);
     t.why += say("; drafts of ", double(a.service().drafts->length));
     return t;
@@ -208,17 +210,17 @@ inline trick speculative_decoding(const adviser& a, const advice_acceptance& ass
   return drafted(a, words, drafter::layer, assumed.layer, 4);
 }
 
-inline trick own_heads(const adviser& a, const advice_acceptance& assumed) {
-  const trick_words words{"mtp", "speculation",
-                          "the module's weights and cache; trained with the model",
-                          "the batch is past what a pass has idle compute for"};
-  trick t = named_trick(words);
-  if (!a.runs().model.mtp || a.service().drafts || a.service().pools || a.load().evicts) {
+inline technique own_heads(const adviser& a, const advice_acceptance& assumed) {
+  const technique_words words{"mtp", "speculation",
+                              "the module's weights and cache; trained with the model",
+                              "the batch is past what a pass has idle compute for"};
+  technique t = named_technique(words);
+  if (!a.runs().model.mtp || a.service().drafts || a.service().pools || a.load().preempts) {
     t.in_use = a.service().drafts.has_value() && a.service().drafts->by == drafter::layer;
     t.why = !a.runs().model.mtp  ? "the model has no heads for several tokens"
             : a.service().drafts ? "the service drafts already"
             : a.service().pools  ? "nothing is known of drafts in pools"
-                                 : no_evictions_beside_drafts;
+                                 : no_preemption_with_speculation;
     return t;
   }
   return drafted(a, words, drafter::layer, assumed.own_heads, 2);
@@ -227,8 +229,8 @@ inline trick own_heads(const adviser& a, const advice_acceptance& assumed) {
 }  // namespace detail
 
 /// A drafter, and the model's own heads.
-inline std::vector<trick> speculation_tricks(const adviser& a,
-                                             const advice_acceptance& assumed = {}) {
+inline std::vector<technique> speculation_techniques(const adviser& a,
+                                                     const advice_acceptance& assumed = {}) {
   return {detail::speculative_decoding(a, assumed), detail::own_heads(a, assumed)};
 }
 

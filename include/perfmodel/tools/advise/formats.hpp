@@ -35,14 +35,15 @@ inline void store_weights(deployment& d, number_format f) {
 }
 
 /// fp8 or fp4 for weights and activations.
-inline trick narrow_formats(const adviser& a, const trick_words& words, number_format f) {
-  trick t = named_trick(words);
+inline technique low_precision_formats(const adviser& a, const technique_words& words,
+                                       number_format f) {
+  technique t = named_technique(words);
   const deployment& d = a.runs();
   const bool there = supports(d.device, f);
-  const bool narrower = bits_of(d.weights.linear.format) > bits_of(f);
-  if (!there || !narrower) {
+  const bool lower_precision = bits_of(d.weights.linear.format) > bits_of(f);
+  if (!there || !lower_precision) {
     t.harmful = !there;
-    t.in_use = !narrower && d.weights.linear.format == f;
+    t.in_use = !lower_precision && d.weights.linear.format == f;
     t.why = there ? say("weights have ", bits_of(d.weights.linear.format), " bits already")
                   : say(d.device.name.c_str(), " has no unit for ", name_of(f),
                         ": products would run in 16 bits, and save bytes alone");
@@ -51,9 +52,10 @@ inline trick narrow_formats(const adviser& a, const trick_words& words, number_f
   return a.asked(words, [f](advised_service& s) { store_weights(s.runs, f); });
 }
 
-inline trick mixed_precision(const adviser& a) {
-  trick t = named_trick({"mixed_precision", "formats", "norms, router and softmax stay in 32 bits",
-                         "no unit multiplies in 16 bits"});
+inline technique mixed_precision(const adviser& a) {
+  technique t =
+      named_technique({"mixed_precision", "formats", "norms, router and softmax stay in 32 bits",
+                       "no unit multiplies in 16 bits"});
   deployment half = a.runs(), wide = a.runs();
   t.in_use = bits_of(formats_of(half).linear.format) <= 16.0;
   store_weights(half, number_format::bf16);
@@ -68,25 +70,26 @@ inline trick mixed_precision(const adviser& a) {
     t.why = "16 bits and 32 bits are not both multiplied here";
     return t;
   }
-  const auto before = step_bound(wide, a.mean_pass()), after = step_bound(half, a.mean_pass());
+  const auto before = step_bound(wide, a.mean_step()), after = step_bound(half, a.mean_step());
   t.applies = true;
   t.gain = before.time / after.time;
   t.why = say("a step's bound is ", before.time, " in fp32, ", after.time, " in 16 bits");
   return t;
 }
 
-inline trick weight_only_int4(const adviser& a) {
-  const trick_words words{"weight_only_int4", "formats",
-                          "accuracy: outliers; products run in 16 bits after widening",
-                          "compute is the limit: it saves bytes alone", "weights"};
+inline technique weight_only_int4(const adviser& a) {
+  const technique_words words{"weight_only_int4", "formats",
+                              "accuracy: outliers; products run in 16 bits after widening",
+                              "compute is the limit: it saves bytes alone", "weights"};
   if (bits_of(a.runs().weights.linear.format) <= 4.5) {
-    trick t = named_trick(words);
+    technique t = named_technique(words);
     t.in_use = true;
     t.why = "weights have 4 bits already";
     return t;
   }
-  trick t = a.asked(words, [](advised_service& s) { store_weights(s.runs, number_format::int4); });
-  const basic_estimate<> step = step_bound(a.runs(), a.mean_pass());
+  technique t =
+      a.asked(words, [](advised_service& s) { store_weights(s.runs, number_format::int4); });
+  const basic_estimate<> step = step_bound(a.runs(), a.mean_step());
   if (step.limiter == limiter::compute) {
     t.harmful = true;
     t.why += say("; products take ", step.terms.time_of("compute"), " of a step, weights ",
@@ -95,19 +98,19 @@ inline trick weight_only_int4(const adviser& a) {
   return t;
 }
 
-inline trick cache_in_fp8(const adviser& a) {
-  const trick_words words{
+inline technique cache_in_fp8(const adviser& a) {
+  const technique_words words{
       "kv_cache_quantization", "formats",
       "accuracy at long contexts; a scale for each head or block",
       "the cache is a small part of the bytes, or attention converts it slowly"};
   if (bits_of(formats_of(a.runs()).kv.format) <= 8.5) {
-    trick t = named_trick(words);
+    technique t = named_technique(words);
     t.in_use = true;
     t.why = "the cache has 8 bits or fewer already";
     return t;
   }
-  trick t = a.asked(words, [](advised_service& s) { s.runs.kv = number_format::fp8; });
-  const auto step = step_bound(a.runs(), a.mean_pass());
+  technique t = a.asked(words, [](advised_service& s) { s.runs.kv = number_format::fp8; });
+  const auto step = step_bound(a.runs(), a.mean_step());
   if (!t.enables && t.gain < 1.005) t.harmful = true;
   t.why += say("; of a step's bytes the cache takes ", step.terms.time_of("kv_cache"), ", weights ",
                step.terms.time_of("weights"));
@@ -122,17 +125,18 @@ constexpr bool skips_zeros(chip_architecture a) {
   return kind == machine_kind::gpu_amd && a >= chip_architecture::cdna3;
 }
 
-inline trick structured_sparsity(const adviser& a) {
-  const trick_words words{"sparsity_2_4", "formats", "training for it; accuracy may drop",
-                          "the weights are neither read nor multiplied for most of a step, or no "
-                          "unit skips zeros"};
-  trick t = named_trick(words);
+inline technique structured_sparsity(const adviser& a) {
+  const technique_words words{
+      "sparsity_2_4", "formats", "training for it; accuracy may drop",
+      "the weights are neither read nor multiplied for most of a step, or no "
+      "unit skips zeros"};
+  technique t = named_technique(words);
   if (!skips_zeros(a.runs().device.architecture)) {
     t.harmful = true;
     t.why = say(a.runs().device.name.c_str(), " is not known to skip zeros of two in four");
     return t;
   }
-  const auto e = step_bound(a.runs(), a.mean_pass());
+  const auto e = step_bound(a.runs(), a.mean_step());
   const double gain =
       structured_sparsity_gain(e.terms.time_of("weights"), e.terms.time_of("kv_cache"),
                                e.terms.time_of("compute"), bits_of(a.runs().weights.linear.format));
@@ -146,14 +150,14 @@ inline trick structured_sparsity(const adviser& a) {
 }  // namespace detail
 
 /// mixed precision, fp8, fp4, int4 weights alone, an fp8 cache, 2:4 sparsity.
-inline std::vector<trick> format_tricks(const adviser& a) {
+inline std::vector<technique> format_techniques(const adviser& a) {
   const char* quality = "accuracy: outliers; scales to keep; calibration of a checkpoint";
   const char* unsupported = "no unit of the machine multiplies in it";
   return {detail::mixed_precision(a),
-          detail::narrow_formats(a, {"fp8", "formats", quality, unsupported, "weights"},
-                                 number_format::fp8),
-          detail::narrow_formats(a, {"fp4", "formats", quality, unsupported, "weights"},
-                                 number_format::fp4),
+          detail::low_precision_formats(a, {"fp8", "formats", quality, unsupported, "weights"},
+                                        number_format::fp8),
+          detail::low_precision_formats(a, {"fp4", "formats", quality, unsupported, "weights"},
+                                        number_format::fp4),
           detail::weight_only_int4(a),
           detail::cache_in_fp8(a),
           detail::structured_sparsity(a)};

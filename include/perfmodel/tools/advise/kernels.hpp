@@ -37,7 +37,7 @@ struct kernel_facts {
 namespace detail {
 
 /// The mean pass in pieces, and its largest product: rows x columns x depth in tiles of 64 x 128.
-struct pass_in_kernels {
+struct step_in_kernels {
   double kernels = 0.0, layers = 0.0, rows = 0.0, columns = 0.0, depth = 0.0, sms = 0.0;
   duration<> time{}, products{}, memory{};
   bytes<> hidden{};  ///< of the rows
@@ -46,13 +46,13 @@ struct pass_in_kernels {
   double tiles() const { return std::ceil(rows / 64.0) * std::ceil(columns / 128.0); }
 };
 
-inline pass_in_kernels kernels_of(const adviser& a) {
+inline step_in_kernels kernels_of(const adviser& a) {
   const deployment& d = a.runs();
-  const basic_step_demand<> demand = demand_of_step(d, a.mean_pass());
-  pass_in_kernels p;
+  const basic_step_demand<> demand = demand_of_step(d, a.mean_step());
+  step_in_kernels p;
   p.kernels = (std::max)(1.0, demand.launches);
   p.layers = d.model.layers.count;
-  p.rows = (std::max)(1.0, std::ceil(a.mean_pass().batch + a.mean_pass().prefill_tokens));
+  p.rows = (std::max)(1.0, std::ceil(a.mean_step().batch + a.mean_step().prefill_tokens));
   p.depth = d.model.hidden;
   p.columns = (std::max)(1.0, d.model.hidden / d.layout.tensor);
   p.sms = d.device.sms.is_stated() ? d.device.sms.value() : 1.0;
@@ -65,17 +65,17 @@ inline pass_in_kernels kernels_of(const adviser& a) {
 }
 
 /// A kernel-level trick whose law gains so much of `part` of a pass.
-inline trick of_part(const adviser& a, const trick_words& words, double gain,
-                     const duration<>& part, const std::string& why, bool harms,
-                     bool in_use = true) {
+inline technique of_part(const adviser& a, const technique_words& words, double gain,
+                         const duration<>& part, const std::string& why, bool harms,
+                         bool in_use = true) {
   const double lost = in_use ? gain - 1.0 : 1.0 - 1.0 / (std::max)(gain, 1e-3);
-  trick t = a.saving(words, lost * part, duration<>{}, in_use);
+  technique t = a.saving(words, lost * part, duration<>{}, in_use);
   t.harmful = harms;
   t.why = why;
   return t;
 }
 
-inline trick cuda_graph(const adviser& a, const pass_in_kernels& p, const kernel_facts& f) {
+inline technique cuda_graph(const adviser& a, const step_in_kernels& p, const kernel_facts& f) {
   const double gain = graph_gain(f.costs, p.kernels, p.time, f.capture, f.calls);
   const duration<> exposed = exposed_launch(f.costs, p.kernels, p.time);
   return of_part(
@@ -88,7 +88,7 @@ inline trick cuda_graph(const adviser& a, const pass_in_kernels& p, const kernel
       gain < 1.001);
 }
 
-inline trick kernel_fusion(const adviser& a, const pass_in_kernels& p, const kernel_facts& f) {
+inline technique kernel_fusion(const adviser& a, const step_in_kernels& p, const kernel_facts& f) {
   const fusion_saving saved = chain_saving(p.hidden, 4.0 * p.layers);
   const bytes<> spilled =
       spilled_bytes(f.registers, registers_a_thread, p.layers * p.rows * p.depth);
@@ -108,7 +108,7 @@ inline trick kernel_fusion(const adviser& a, const pass_in_kernels& p, const ker
 
 /// Work is unequal where lengths vary, in the part of a pass that reads caches, and where tokens fall on
 /// experts by chance, whose numbers vary by their root.
-inline double imbalance_of(const adviser& a, const pass_in_kernels& p) {
+inline double imbalance_of(const adviser& a, const step_in_kernels& p) {
   double unequal = (std::max)(a.load().input_cv, a.load().output_cv) * p.cache_share;
   if (const auto e = experts_of(a.runs().model)) {
     unequal += 1.0 / std::sqrt((std::max)(1.0, p.rows * e->top_k / e->experts));
@@ -116,7 +116,8 @@ inline double imbalance_of(const adviser& a, const pass_in_kernels& p) {
   return 1.0 + unequal;
 }
 
-inline trick persistent_kernel(const adviser& a, const pass_in_kernels& p, const kernel_facts& f) {
+inline technique persistent_kernel(const adviser& a, const step_in_kernels& p,
+                                   const kernel_facts& f) {
   const double imbalance = imbalance_of(a, p);
   const double gain = persistent_kernel_gain(p.time, p.kernels, f.costs.node, imbalance);
   return of_part(a,
@@ -128,10 +129,10 @@ inline trick persistent_kernel(const adviser& a, const pass_in_kernels& p, const
                  gain < 1.0, false);
 }
 
-inline trick multi_stream(const adviser& a, const pass_in_kernels& p, const kernel_facts& f) {
+inline technique multi_stream(const adviser& a, const step_in_kernels& p, const kernel_facts& f) {
   const double in_use = p.memory / p.time, share = (std::min)(1.0, (std::max)(in_use, 0.01));
   const double gain = streams_gain(p.kernels, p.time / p.kernels, share, f.costs.gap);
-  trick t =
+  technique t =
       of_part(a,
               {"multi_stream", "launches", "events between streams; an order to reason about",
                "there is no room: one kernel keeps the memory or the SMs busy"},
@@ -142,7 +143,8 @@ inline trick multi_stream(const adviser& a, const pass_in_kernels& p, const kern
   return t;
 }
 
-inline trick sync_elimination(const adviser& a, const pass_in_kernels& p, const kernel_facts& f) {
+inline technique sync_elimination(const adviser& a, const step_in_kernels& p,
+                                  const kernel_facts& f) {
   const double gain = (p.time + f.costs.synchronise) / p.time;
   return of_part(a,
                  {"sync_elimination", "launches", "the host knows a token one pass later",
@@ -151,7 +153,7 @@ inline trick sync_elimination(const adviser& a, const pass_in_kernels& p, const 
                  gain < 1.001);
 }
 
-inline trick split_k(const adviser& a, const pass_in_kernels& p) {
+inline technique split_k(const adviser& a, const step_in_kernels& p) {
   constexpr int splits = 4;
   const double reduction = 2.0 * p.rows * splits * 4.0 / (2.0 * p.depth);
   const double gain = split_k_gain(p.tiles(), p.sms, splits, (std::min)(reduction, 1.0));
@@ -166,8 +168,8 @@ inline trick split_k(const adviser& a, const pass_in_kernels& p) {
 
 /// Tricks that every library's kernels have: their gains are over a kernel that does without, of the share of
 /// a pass that is assumed to be of such a kernel.
-inline std::vector<trick> tricks_of_products(const adviser& a, const pass_in_kernels& p,
-                                             const kernel_facts& f) {
+inline std::vector<technique> gemm_techniques(const adviser& a, const step_in_kernels& p,
+                                              const kernel_facts& f) {
   constexpr double tile_rows = 64.0, tile_columns = 128.0, stages = 4.0;
   const double tile = (std::min)(tile_rows, p.rows);
   const bytes<> shared = stages * (tile_rows + tile_columns) * 64.0 * 2.0 * byte;
@@ -230,12 +232,12 @@ inline std::vector<trick> tricks_of_products(const adviser& a, const pass_in_ker
 }  // namespace detail
 
 /// Graphs, fusion, one kernel for all, streams, waits, split-K, and what library kernels have.
-inline std::vector<trick> kernel_tricks(const adviser& a, const kernel_facts& f = {}) {
-  const detail::pass_in_kernels p = detail::kernels_of(a);
-  std::vector<trick> all = {detail::cuda_graph(a, p, f),        detail::kernel_fusion(a, p, f),
-                            detail::persistent_kernel(a, p, f), detail::multi_stream(a, p, f),
-                            detail::sync_elimination(a, p, f),  detail::split_k(a, p)};
-  for (trick& t : detail::tricks_of_products(a, p, f)) all.push_back(std::move(t));
+inline std::vector<technique> kernel_techniques(const adviser& a, const kernel_facts& f = {}) {
+  const detail::step_in_kernels p = detail::kernels_of(a);
+  std::vector<technique> all = {detail::cuda_graph(a, p, f),        detail::kernel_fusion(a, p, f),
+                                detail::persistent_kernel(a, p, f), detail::multi_stream(a, p, f),
+                                detail::sync_elimination(a, p, f),  detail::split_k(a, p)};
+  for (technique& t : detail::gemm_techniques(a, p, f)) all.push_back(std::move(t));
   return all;
 }
 

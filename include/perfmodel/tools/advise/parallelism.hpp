@@ -29,20 +29,20 @@ constexpr T overlap_gain(const duration<T>& compute, const duration<T>& communic
 namespace detail {
 
 /// With half the copies where there are two or more, so that the devices stay the same.
-inline void take_from_copies(advised_service& s, int times) {
+inline void take_from_replicas(advised_service& s, int times) {
   if (s.copies >= times) s.copies /= times;
 }
 
 /// Twice the ranks, against two copies of what there is on as many devices.
-inline trick tensor_parallel(const adviser& a) {
-  const trick_words words{"tensor_parallel", "parallelism",
-                          "two all-reduces a layer; twice the devices where there is one copy",
-                          "past its knee: copies on as many devices answer sooner", "layout"};
+inline technique tensor_parallel(const adviser& a) {
+  const technique_words words{"tensor_parallel", "parallelism",
+                              "two all-reduces a layer; twice the devices where there is one copy",
+                              "past its knee: copies on as many devices answer sooner", "layout"};
   const int wider = 2 * a.runs().layout.tensor;
-  trick t = a.asked(words, [wider](advised_service& s) {
+  technique t = a.asked(words, [wider](advised_service& s) {
     s.runs.layout.tensor = wider;
     if (s.runs.layout.expert > 1) s.runs.layout.expert *= 2;
-    take_from_copies(s, 2);
+    take_from_replicas(s, 2);
   });
   if (!t.applies || t.devices <= 1.0) return t;
   advised_service two = a.service();
@@ -57,13 +57,13 @@ inline trick tensor_parallel(const adviser& a) {
 }
 
 /// Half the ranks for twice the copies, on the same devices.
-inline trick copies_of_model(const adviser& a) {
-  const trick_words words{
+inline technique model_replicas(const adviser& a) {
+  const technique_words words{
       "data_parallel", "parallelism",
       "the weights once more in every copy (ZeRO shares them out in training)",
       "ranks of one copy still gain from each other, or the weights leave no room", "layout"};
   if (a.runs().layout.tensor % 2 != 0 || a.runs().layout.data > 1) {
-    trick t = named_trick(words);
+    technique t = named_technique(words);
     t.in_use = a.service().copies > 1.0;
     t.why = "there is no even number of ranks to split into copies";
     return t;
@@ -76,13 +76,13 @@ inline trick copies_of_model(const adviser& a) {
 }
 
 /// Half the ranks in twice the stages, on the same devices.
-inline trick stages(const adviser& a) {
-  const trick_words words{
+inline technique stages(const adviser& a) {
+  const technique_words words{
       "pipeline_parallel", "parallelism",
       "a token passes all stages in turn: bubbles unless many batches are under way",
       "one fabric joins all ranks, so that tensor parallelism is quicker", "layout"};
   if (a.runs().layout.tensor % 2 != 0 || a.runs().layout.data > 1) {
-    trick t = named_trick(words);
+    technique t = named_technique(words);
     t.in_use = a.runs().layout.pipeline > 1;
     t.why = "there is no even number of ranks to split into stages";
     return t;
@@ -94,17 +94,17 @@ inline trick stages(const adviser& a) {
   });
 }
 
-inline trick spread_experts(const adviser& a, bool wide) {
-  const trick_words narrow_words{
+inline technique expert_parallel_experts(const adviser& a, bool wide) {
+  const technique_words low_precision_words{
       "expert_parallel", "parallelism", "an all-to-all of tokens, and the busiest expert's rank",
       "batches are small: a rank reads whole experts for few tokens", "layout"};
-  const trick_words wide_words{"wide_expert_parallel", "parallelism",
-                               "attention and its cache on one rank for each sequence; all-to-alls",
-                               "batches are small: attention's weights are read by every rank",
-                               "layout"};
-  const trick_words& words = wide ? wide_words : narrow_words;
+  const technique_words wide_words{
+      "wide_expert_parallel", "parallelism",
+      "attention and its cache on one rank for each sequence; all-to-alls",
+      "batches are small: attention's weights are read by every rank", "layout"};
+  const technique_words& words = wide ? wide_words : low_precision_words;
   const parallel_layout& l = a.runs().layout;
-  trick t = named_trick(words);
+  technique t = named_technique(words);
   if (!experts_of(a.runs().model)) {
     t.why = "the model has no routed experts";
     return t;
@@ -125,12 +125,12 @@ inline trick spread_experts(const adviser& a, bool wide) {
 }
 
 /// Attention of a prompt shared out to twice the ranks in a ring.
-inline trick shared_prompt(const adviser& a) {
-  const trick_words words{
+inline technique shared_prompt(const adviser& a) {
+  const technique_words words{
       "context_parallel", "parallelism",
       "keys and values travel in a ring; twice the devices while a prompt runs",
       "blocks are too short to hide the ring, or attention is little of a prompt"};
-  trick t = named_trick(words);
+  technique t = named_technique(words);
   const auto* shape = std::get_if<attention_shape>(&a.runs().model.layers.mixers[0].shape);
   const interconnect& fabric = a.runs().device.fabric;
   if (shape == nullptr || !fabric.exists()) {
@@ -156,12 +156,12 @@ inline trick shared_prompt(const adviser& a) {
   return t;
 }
 
-inline trick hidden_communication(const adviser& a) {
-  const trick_words words{
+inline technique hidden_communication(const adviser& a) {
+  const technique_words words{
       "compute_communication_overlap", "parallelism",
       "SMs that the communication's kernels hold; work cut in pieces",
       "communication is no bottleneck: what is hidden is less than the SMs cost"};
-  trick t = named_trick(words);
+  technique t = named_technique(words);
   const duration<> links = a.now().decode.terms.time_of("communication");
   const duration<> work = a.now().itl - links;
   const double sms = a.runs().device.sms.is_stated() ? a.runs().device.sms.value() : 0.0;
@@ -183,10 +183,13 @@ inline trick hidden_communication(const adviser& a) {
 }  // namespace detail
 
 /// tensor, pipeline, data, expert, wide expert and context parallelism, and communication beside compute.
-inline std::vector<trick> parallelism_tricks(const adviser& a) {
-  return {detail::tensor_parallel(a),      detail::stages(a),
-          detail::copies_of_model(a),      detail::spread_experts(a, false),
-          detail::spread_experts(a, true), detail::shared_prompt(a),
+inline std::vector<technique> parallelism_techniques(const adviser& a) {
+  return {detail::tensor_parallel(a),
+          detail::stages(a),
+          detail::model_replicas(a),
+          detail::expert_parallel_experts(a, false),
+          detail::expert_parallel_experts(a, true),
+          detail::shared_prompt(a),
           detail::hidden_communication(a)};
 }
 

@@ -33,11 +33,11 @@ namespace detail {
 /// Batches in which none joins, of which nothing is known of evictions.
 inline void batch_statically(advised_service& s) {
   s.load.scheduler = scheduling::static_batches;
-  s.load.evicts.reset();
+  s.load.preempts.reset();
 }
 
 /// A bound of static batches has neither other prompts nor a longest answer: both added.
-inline void batches_by_bound(trick& t, const adviser& a) {
+inline void batches_by_bound(technique& t, const adviser& a) {
   advised_service other = a.service();
   batch_statically(other);
   const serving_estimate e = a.answer(other);
@@ -53,16 +53,16 @@ inline void batches_by_bound(trick& t, const adviser& a) {
 
 /// What a batch that starts together takes is that of its longest answer: where a load states no spread of
 /// answers, a coefficient of variation of 1 is assumed.
-inline trick continuous_batching(const adviser& stated) {
-  const trick_words words{"continuous_batching", "scheduling", "prompts interrupt answers",
-                          "there is no batch to assemble: about one request at a time"};
+inline technique continuous_batching(const adviser& stated) {
+  const technique_words words{"continuous_batching", "scheduling", "prompts interrupt answers",
+                              "there is no batch to assemble: about one request at a time"};
   advised_service varied = stated.service();
   const bool assumed = varied.load.output_cv == 0.0;
   if (assumed) varied.load.output_cv = 1.0;
   const bool fixed = varied.load.scheduler == scheduling::static_batches;
   const adviser a = stated.adviser_of(varied);
   const double at_once = stated.now().batch;
-  trick t = a.asked(
+  technique t = a.asked(
       words,
       [fixed](advised_service& s) {
         batch_statically(s);
@@ -77,15 +77,15 @@ inline trick continuous_batching(const adviser& stated) {
 }
 
 /// Without paging each sequence reserves the longest context that the model has, up to 4096 beyond its own.
-inline trick paged_attention(const adviser& a) {
-  const trick_words words{
+inline technique paged_attention(const adviser& a) {
+  const technique_words words{
       "paged_attention", "scheduling", "a table of blocks, read by each step",
       "memory is no limit: all requests fit even where each reserves the longest"};
   const double mean = a.context(), own = a.load().input_tokens + a.load().output_tokens;
   const double longest =
       (std::max)(own, (std::min)(a.runs().model.max_context.value_or(4096.0), own + 4096.0));
   const double reserved = (std::max)(1.0, std::floor(a.now().capacity * mean / longest));
-  trick t = a.asked(
+  technique t = a.asked(
       words, [reserved](advised_service& s) { s.load.batch_limit = reserved; }, true);
   t.why += say("; ", a.now().capacity, " sequences fit in blocks, ", reserved,
                " where each reserves ", longest, " tokens; waste ", 100.0 * paged_waste(mean, 16.0),
@@ -94,18 +94,18 @@ inline trick paged_attention(const adviser& a) {
   return t;
 }
 
-inline trick chunked_prefill(const adviser& a) {
-  const trick_words words{"chunked_prefill", "scheduling",
-                          "the cache of a prompt is read again by each of its chunks",
-                          "chunks are too fine: prompts wait for passes that the weights fill"};
+inline technique chunked_prefill(const adviser& a) {
+  const technique_words words{"chunked_prefill", "scheduling",
+                              "the cache of a prompt is read again by each of its chunks",
+                              "chunks are too fine: prompts wait for passes that the weights fill"};
   if (a.load().scheduler == scheduling::static_batches) {
-    trick t = named_trick(words);
+    technique t = named_technique(words);
     t.why = "batches are static: nothing decodes beside a prompt";
     return t;
   }
   if (a.load().chunk_tokens) {
     const double chunk = *a.load().chunk_tokens;
-    trick t = a.asked(
+    technique t = a.asked(
         words,
         [](advised_service& s) {
           s.load.chunk_tokens.reset();
@@ -115,9 +115,9 @@ inline trick chunked_prefill(const adviser& a) {
     t.why += say("; chunks of ", chunk, " tokens");
     return t;
   }
-  const bool mixed =
-      a.load().scheduler.value_or(scheduling_of(a.runs().served_by)) == scheduling::mixed_chunks;
-  trick t = a.asked(
+  const bool mixed = a.load().scheduler.value_or(scheduling_of(a.runs().serving_engine)) ==
+                     scheduling::mixed_chunks;
+  technique t = a.asked(
       words,
       [mixed](advised_service& s) {
         s.load.scheduler = mixed ? scheduling::prefill_first : scheduling::mixed_chunks;
@@ -128,9 +128,10 @@ inline trick chunked_prefill(const adviser& a) {
   return t;
 }
 
-inline trick prefix_cache(const adviser& a) {
-  const trick_words words{"prefix_cache", "scheduling", "blocks that are kept for later prompts",
-                          "prefixes are not shared: nothing is found"};
+inline technique prefix_cache(const adviser& a) {
+  const technique_words words{"prefix_cache", "scheduling",
+                              "blocks that are kept for later prompts",
+                              "prefixes are not shared: nothing is found"};
   const double found = found_of(a.runs(), a.load()).prefix_hit;
   if (found > 0.0) {
     const auto forget = [](advised_service& s) {
@@ -138,11 +139,11 @@ inline trick prefix_cache(const adviser& a) {
       s.load.shared = {};
       s.load.host.reset();
     };
-    trick t = a.asked(words, forget, true);
+    technique t = a.asked(words, forget, true);
     t.why += say("; ", 100.0 * found, " % of a prompt is found");
     return t;
   }
-  trick t = a.asked(words, [](advised_service& s) { s.load.prefix_hit = 0.5; });
+  technique t = a.asked(words, [](advised_service& s) { s.load.prefix_hit = 0.5; });
   t.why = "prefix_hit is 0: nothing is found. Were half of each prompt found, ";
   t.why += t.enables && !t.has_ratio ? std::string("the service would be feasible")
                                      : say("x", t.applies ? t.gain : 1.0);
@@ -175,33 +176,33 @@ inline disaggregated split(const adviser& a, double prefilling) {
   return d;
 }
 
-inline trick disaggregation(const adviser& a) {
-  const trick_words words{"disaggregation", "scheduling",
-                          "the cache of every prompt is sent; memory of the prefill pool is idle",
-                          "one pool waits for the other, or the link is slower than the prompt",
-                          "layout"};
-  trick best = named_trick(words);
+inline technique disaggregation(const adviser& a) {
+  const technique_words words{
+      "disaggregation", "scheduling",
+      "the cache of every prompt is sent; memory of the prefill pool is idle",
+      "one pool waits for the other, or the link is slower than the prompt", "layout"};
+  technique best = named_technique(words);
   const advised_service& s = a.service();
   const bool halves = s.runs.layout.tensor % 2 == 0 && s.runs.layout.data == 1;
   const interconnect& fabric = s.runs.device.fabric;
   const bool link =
       fabric.exists() ? fabric.bandwidth.is_stated() : s.runs.device.host.bandwidth.is_stated();
-  if (s.pools || s.drafts || s.load.evicts || !link || (s.copies < 2.0 && !halves)) {
+  if (s.pools || s.drafts || s.load.preempts || !link || (s.copies < 2.0 && !halves)) {
     best.in_use = s.pools.has_value();
-    best.why = s.pools         ? "prompts have a pool of their own already"
-               : s.drafts      ? "nothing is known of drafts in pools"
-               : s.load.evicts ? "nothing is known of evictions in pools"
-               : !link         ? "no link is stated between devices"
-                               : "there are no two groups of devices";
+    best.why = s.pools           ? "prompts have a pool of their own already"
+               : s.drafts        ? "nothing is known of drafts in pools"
+               : s.load.preempts ? "nothing is known of evictions in pools"
+               : !link           ? "no link is stated between devices"
+                                 : "there are no two groups of devices";
     return best;
   }
   const double most = s.copies >= 2.0 ? s.copies - 1.0 : 1.0;
   const double stride = (std::max)(1.0, std::floor(most / 4.0));
   for (double n = 1.0; n <= most; n += stride) {
     const disaggregated pools = split(a, n);
-    trick t = a.asked(words, [pools](advised_service& other) {
+    technique t = a.asked(words, [pools](advised_service& other) {
       other.pools = pools;
-      other.load.held_iterations = 0.0;  // no prompt meets answers
+      other.load.batching_wait_iterations = 0.0;  // no prompt meets answers
       other.load.scheduler.reset();
     });
     t.why += s.copies >= 2.0 ? say("; ", n, " of ", s.copies, " copies prefill")
@@ -214,7 +215,7 @@ inline trick disaggregation(const adviser& a) {
 }  // namespace detail
 
 /// continuous batching, paging, chunks, prefixes, pools.
-inline std::vector<trick> scheduling_tricks(const adviser& a) {
+inline std::vector<technique> scheduling_techniques(const adviser& a) {
   return {detail::continuous_batching(a), detail::paged_attention(a), detail::chunked_prefill(a),
           detail::prefix_cache(a), detail::disaggregation(a)};
 }

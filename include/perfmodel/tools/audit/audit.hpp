@@ -101,32 +101,34 @@ inline bool explained_by(const claimed_value& c, double x) {
 /// How far off a slip's number is that explains a claim, as a share of it; none where it does not. Of the
 /// few numbers of a convention all that rounds to the claim does.
 /// Tests: 0.535 explains 0.5 as another convention, and not as another machine.
-inline std::optional<double> miss_of(const claimed_value& c, double x, const slip& kind) {
+inline std::optional<double> miss_of(const claimed_value& c, double x, const misprint& kind) {
   if (!explained_by(c, x) && !(kind.wide && rounds_to(c, x))) return {};
   const double end = x < c.low ? c.low : c.high;
   return x >= c.low && x <= c.high ? 0.0 : std::fabs(x - end) / std::fabs(end);
 }
 /// Whether a claim is of one number, or of a range that tells something: one that ends beyond twice its
 /// beginning has too much in it.
-inline bool tells_a_slip(const claimed_value& c) {
+inline bool tells_a_misprint(const claimed_value& c) {
   return c.low == c.high || c.high <= 2.0 * c.low;
 }
 
-/// The mistakes that explain a claim which is wrong or impossible, the likeliest first, see find_slips.
+/// The mistakes that explain a claim which is wrong or impossible, the likeliest first, see find_misprints.
 /// Where the claim is a range that tells little, conventions of counting and a quotient upside down alone.
 template <class Ask>
-std::vector<found_slip> slips_behind(const claimed_value& c, double answer,
-                                     const unit_exponents& unit, std::span<const slip_input> inputs,
-                                     const Ask& ask) {
-  const auto miss = [&c](double x, const slip& kind) { return miss_of(c, x, kind); };
-  return find_slips(answer, unit, inputs, ask, miss, !tells_a_slip(c));
+std::vector<found_misprint> misprints_behind(const claimed_value& c, double answer,
+                                             const unit_exponents& unit,
+                                             std::span<const misprint_input> inputs,
+                                             const Ask& ask) {
+  const auto miss = [&c](double x, const misprint& kind) { return miss_of(c, x, kind); };
+  return find_misprints(answer, unit, inputs, ask, miss, !tells_a_misprint(c));
 }
 /// The likeliest of them.
 template <class Ask>
-std::optional<found_slip> slip_behind(const claimed_value& c, double answer,
-                                      const unit_exponents& unit,
-                                      std::span<const slip_input> inputs, const Ask& ask) {
-  const auto all = slips_behind(c, answer, unit, inputs, ask);
+std::optional<found_misprint> misprint_behind(const claimed_value& c, double answer,
+                                              const unit_exponents& unit,
+                                              std::span<const misprint_input> inputs,
+                                              const Ask& ask) {
+  const auto all = misprints_behind(c, answer, unit, inputs, ask);
   return all.empty() ? std::nullopt : std::optional(all.front());
 }
 

@@ -21,7 +21,7 @@ struct named_number {
 
 /// An input of a question: a number, or a word with those that could stand in its place. Those of what a
 /// claim is divided by or less are named "over.ranks", "minus.ranks".
-struct slip_input {
+struct misprint_input {
   std::string name{};
   std::optional<double> number{};
   std::string word{};
@@ -32,7 +32,7 @@ struct slip_input {
 };
 
 /// What is asked again: an input with another value; neither: left out.
-struct slip_question {
+struct misprint_question {
   std::string_view input{};
   std::optional<double> number{};
   std::optional<std::string_view> word{};
@@ -40,12 +40,12 @@ struct slip_question {
 };
 
 /// A mistake that gives the number that was printed, or two of them together.
-struct found_slip {
-  const slip* kind = nullptr;
+struct found_misprint {
+  const misprint* kind = nullptr;
   std::string input{};    ///< "" of an answer
   std::string instead{};  ///< which word stood there, or whose number
   double value = 0.0;     ///< what it gives
-  const slip* second = nullptr;
+  const misprint* second = nullptr;
   std::string second_input{}, second_instead{};
 };
 
@@ -56,7 +56,7 @@ inline std::string_view name_of_input(std::string_view input) {
   const std::size_t dot = input.find('.');
   return dot == input.npos ? input : input.substr(dot + 1);
 }
-inline bool names_input(const slip& s, std::string_view input) {
+inline bool names_input(const misprint& s, std::string_view input) {
   const std::string_view name = name_of_input(input);
   std::string_view rest = s.inputs;
   if (rest.empty()) return true;
@@ -67,10 +67,10 @@ inline bool names_input(const slip& s, std::string_view input) {
   }
   return false;
 }
-inline bool happens_to(const slip& s, const unit_exponents& answer,
-                       std::span<const slip_input> inputs) {
-  const auto divides = [](const slip_input& i) { return i.name.starts_with("over."); };
-  if (s.change == slip_change::inverted && !std::ranges::any_of(inputs, divides)) return false;
+inline bool happens_to(const misprint& s, const unit_exponents& answer,
+                       std::span<const misprint_input> inputs) {
+  const auto divides = [](const misprint_input& i) { return i.name.starts_with("over."); };
+  if (s.change == misprint_change::inverted && !std::ranges::any_of(inputs, divides)) return false;
   for (std::size_t i = 0; i < s.unit.power.size(); ++i) {
     if (s.unit.power[i] != 0 && s.unit.power[i] != answer.power[i]) return false;
   }
@@ -85,46 +85,48 @@ inline std::vector<double> power_of_ten_near(double x) {
 }
 
 /// The numbers that a slip puts in place of one, in both directions.
-inline std::vector<double> instead_of(const slip& s, double x, std::span<const slip_input> inputs,
+inline std::vector<double> instead_of(const misprint& s, double x,
+                                      std::span<const misprint_input> inputs,
                                       std::string_view prefix = {}) {
   switch (s.change) {
-    case slip_change::times: return {x * s.amount, x / s.amount};
-    case slip_change::plus: return {x + s.amount, x - s.amount};
-    case slip_change::becomes: return {s.amount};
-    case slip_change::as_input:
-      for (const slip_input& i : inputs) {
+    case misprint_change::times: return {x * s.amount, x / s.amount};
+    case misprint_change::plus: return {x + s.amount, x - s.amount};
+    case misprint_change::becomes: return {s.amount};
+    case misprint_change::as_input:
+      for (const misprint_input& i : inputs) {
         if (i.name == std::string(prefix) + s.other && i.number) return {*i.number};
       }
       return {};
-    case slip_change::cut: return {x};
-    case slip_change::inverted:
+    case misprint_change::cut: return {x};
+    case misprint_change::inverted:
       return x != 0.0 ? std::vector<double>{1.0 / x} : std::vector<double>{};
-    case slip_change::power_of_ten: return power_of_ten_near(x);
-    case slip_change::left_out:
-    case slip_change::another:
-    case slip_change::by_width: break;
+    case misprint_change::power_of_ten: return power_of_ten_near(x);
+    case misprint_change::left_out:
+    case misprint_change::another:
+    case misprint_change::by_width: break;
   }
   return {};
 }
 
 /// A question with one mistake in it, and whose number or which word that takes.
-struct slipped {
-  const slip* kind = nullptr;
-  slip_question asked{};
+struct misprinted {
+  const misprint* kind = nullptr;
+  misprint_question asked{};
   std::string_view instead{};
 };
 
-inline void add_words(std::vector<slipped>& all, const slip& s, const slip_input& i) {
-  const bool by_width = s.change == slip_change::by_width;
+inline void add_words(std::vector<misprinted>& all, const misprint& s, const misprint_input& i) {
+  const bool by_width = s.change == misprint_change::by_width;
   if (by_width && name_of_input(i.name) != i.name) return;
   for (const std::string& w : i.words) {
     if (w != i.word) all.push_back({&s, {i.name, {}, std::string_view(w), by_width}, w});
   }
 }
-inline void add_numbers(std::vector<slipped>& all, const slip& s, const slip_input& i,
-                        std::span<const slip_input> inputs) {
-  if (s.change == slip_change::left_out && i.optional) all.push_back({&s, {i.name, {}, {}}, {}});
-  if (s.change == slip_change::another) {
+inline void add_numbers(std::vector<misprinted>& all, const misprint& s, const misprint_input& i,
+                        std::span<const misprint_input> inputs) {
+  if (s.change == misprint_change::left_out && i.optional)
+    all.push_back({&s, {i.name, {}, {}}, {}});
+  if (s.change == misprint_change::another) {
     for (const named_number& n : i.others) all.push_back({&s, {i.name, n.value, {}}, n.name});
   }
   const std::size_t dot = i.name.find('.');
@@ -136,53 +138,54 @@ inline void add_numbers(std::vector<slipped>& all, const slip& s, const slip_inp
 
 /// Each mistake that can be made with the inputs of a question, in the order of the table. `inputs` must
 /// outlive them.
-inline std::vector<slipped> slipped_questions(std::span<const slip_input> inputs) {
-  std::vector<slipped> all;
-  for (const slip& s : slips) {
-    for (const slip_input& i : inputs) {
+inline std::vector<misprinted> misprinted_questions(std::span<const misprint_input> inputs) {
+  std::vector<misprinted> all;
+  for (const misprint& s : misprints) {
+    for (const misprint_input& i : inputs) {
       if (!names_input(s, i.name)) continue;
       const bool part = !i.number && i.words.empty();
-      if (s.place == slip_place::part && part) all.push_back({&s, {i.name, {}, {}}, {}});
-      if (s.place == slip_place::word && !i.number) add_words(all, s, i);
-      if (s.place == slip_place::number && i.number) add_numbers(all, s, i, inputs);
+      if (s.place == misprint_place::part && part) all.push_back({&s, {i.name, {}, {}}, {}});
+      if (s.place == misprint_place::word && !i.number) add_words(all, s, i);
+      if (s.place == misprint_place::number && i.number) add_numbers(all, s, i, inputs);
     }
   }
   return all;
 }
 
-inline bool comes_in_pairs(const slipped& s) {
+inline bool comes_in_pairs(const misprinted& s) {
   return std::ranges::find(paired_inputs, s.asked.input) != std::end(paired_inputs);
 }
 
-inline found_slip found_at(const slipped& q, double value) {
+inline found_misprint found_at(const misprinted& q, double value) {
   return {q.kind, std::string(q.asked.input), std::string(q.instead), value};
 }
 
 /// Of a kind what comes nearest, the first of equals.
 template <class Ask, class Miss>
-std::optional<found_slip> best_of(const slip& s, double answer, std::span<const slip_input> inputs,
-                                  std::span<const slipped> questions, const Ask& ask,
-                                  const Miss& miss) {
-  std::optional<found_slip> best;
+std::optional<found_misprint> best_of(const misprint& s, double answer,
+                                      std::span<const misprint_input> inputs,
+                                      std::span<const misprinted> questions, const Ask& ask,
+                                      const Miss& miss) {
+  std::optional<found_misprint> best;
   double least = 0.0;
-  const auto take = [&](found_slip&& f) {
+  const auto take = [&](found_misprint&& f) {
     const std::optional<double> off = miss(f.value, s);
     if (!off || (best && *off >= least)) return;
     best = std::move(f);
     least = *off;
   };
-  if (s.place == slip_place::answer) {
+  if (s.place == misprint_place::answer) {
     for (const double y : instead_of(s, answer, inputs)) take({&s, {}, {}, y});
   }
-  for (const slipped& q : questions) {
+  for (const misprinted& q : questions) {
     if (q.kind != &s) continue;
     if (const std::optional<double> x = ask(std::span(&q.asked, 1))) take(found_at(q, *x));
   }
   return best;
 }
 /// Whether the same change was found as another kind.
-inline bool is_among(std::span<const found_slip> found, const found_slip& f) {
-  return std::ranges::any_of(found, [&f](const found_slip& other) {
+inline bool is_among(std::span<const found_misprint> found, const found_misprint& f) {
+  return std::ranges::any_of(found, [&f](const found_misprint& other) {
     return !f.input.empty() && other.input == f.input && other.instead == f.instead &&
            other.value == f.value;
   });
@@ -190,16 +193,16 @@ inline bool is_among(std::span<const found_slip> found, const found_slip& f) {
 
 /// Two mistakes together of those that come in pairs.
 template <class Ask, class Miss>
-std::vector<found_slip> find_pair(std::span<const slipped> questions, const Ask& ask,
-                                  const Miss& miss) {
-  for (const slipped& a : questions) {
+std::vector<found_misprint> find_pair(std::span<const misprinted> questions, const Ask& ask,
+                                      const Miss& miss) {
+  for (const misprinted& a : questions) {
     if (!comes_in_pairs(a)) continue;
-    for (const slipped& b : questions) {
+    for (const misprinted& b : questions) {
       if (&a >= &b || a.asked.input == b.asked.input || !comes_in_pairs(b)) continue;
       const std::array both = {a.asked, b.asked};
-      const std::optional<double> x = ask(std::span<const slip_question>(both));
+      const std::optional<double> x = ask(std::span<const misprint_question>(both));
       if (!x || !miss(*x, *b.kind)) continue;
-      found_slip f = found_at(a, *x);
+      found_misprint f = found_at(a, *x);
       f.second = b.kind;
       f.second_input = b.asked.input;
       f.second_instead = b.instead;
@@ -213,19 +216,19 @@ std::vector<found_slip> find_pair(std::span<const slipped> questions, const Ask&
 
 /// Each kind of mistake that gives a value which was said, the likeliest first, each kind once, with what
 /// comes nearest: more than one where it cannot be told which was made. `answer` is the right one, with its
-/// unit; ask(span of slip_question) is the law's answer to the question so changed, or none where it has none;
+/// unit; ask(span of misprint_question) is the law's answer to the question so changed, or none where it has none;
 /// miss(value, slip) is how far off that is, or none where it does not explain what was said. Where no single
 /// mistake does, two of conventions are tried together. `wide`: what was said is a wide range, and few kinds
 /// are tried. Leaves out other pairs: they explain nearly any number.
 /// Tests: 494.7 for a peak of 989.4 TFLOP/s is sparse for dense; 26.8e9 for 2.68e9 bytes a factor of 10; of
 /// two machines the nearer.
 template <class Ask, class Miss>
-std::vector<found_slip> find_slips(double answer, const unit_exponents& unit,
-                                   std::span<const slip_input> inputs, const Ask& ask,
-                                   const Miss& miss, bool wide = false) {
-  const std::vector<detail::slipped> questions = detail::slipped_questions(inputs);
-  std::vector<found_slip> found;
-  for (const slip& s : slips) {
+std::vector<found_misprint> find_misprints(double answer, const unit_exponents& unit,
+                                           std::span<const misprint_input> inputs, const Ask& ask,
+                                           const Miss& miss, bool wide = false) {
+  const std::vector<detail::misprinted> questions = detail::misprinted_questions(inputs);
+  std::vector<found_misprint> found;
+  for (const misprint& s : misprints) {
     if ((wide && !s.wide) || (s.last && !found.empty())) continue;
     if (!detail::happens_to(s, unit, inputs)) continue;
     if (auto best = detail::best_of(s, answer, inputs, std::span(questions), ask, miss);
@@ -289,20 +292,20 @@ std::optional<double> needed_on(const Law& law, double value, double said, int s
 }  // namespace detail
 
 /// Each number among the inputs that alone would make the law say the value, within a factor of a
-/// thousand, the nearest to what was said first; a whole number within 2 % of the value. ask(span of slip_question) is the law's answer to the
+/// thousand, the nearest to what was said first; a whole number within 2 % of the value. ask(span of misprint_question) is the law's answer to the
 /// question so changed, or none where it has none. Not a mistake that was made, as a slip is, but what
 /// would have to be true: of a claim against Little's law the concurrency that the claimed rate implies.
 /// Derived here: the root of the law in that input. Leaves out two inputs at a time.
 /// Test: 280 tokens/s of 4 streams at 85 ms would take 23.8 streams, or 14.29 ms.
 template <class Ask>
-std::vector<needed_input> needed_inputs(double value, std::span<const slip_input> inputs,
+std::vector<needed_input> needed_inputs(double value, std::span<const misprint_input> inputs,
                                         const Ask& ask) {
   std::vector<needed_input> found;
-  for (const slip_input& i : inputs) {
+  for (const misprint_input& i : inputs) {
     if (!i.number || *i.number == 0.0) continue;
     const auto allowed = [&](double x) { return i.whole ? std::round(x) : x; };
     const auto law = [&](double x) -> std::optional<double> {
-      const slip_question q{i.name, allowed(x), {}};
+      const misprint_question q{i.name, allowed(x), {}};
       return ask(std::span(&q, 1));
     };
     for (const int side : {1, -1}) {

@@ -46,7 +46,7 @@ namespace detail {
 /// Collects findings of one measured pass.
 class diagnostician {
  public:
-  diagnostician(const deployment& d, const iteration& i, const measured_pass& m,
+  diagnostician(const deployment& d, const iteration& i, const measured_step& m,
                 const duration<>& cpu, const diagnosis_thresholds& limits)
       : m_(m), limits_(limits), demand_(demand_of_step(d, i)) {
     out_.bound = step_bound(d, i);
@@ -212,7 +212,7 @@ class diagnostician {
     return b <= bottleneck::launch ? 1 : 2;
   }
 
-  const measured_pass& m_;
+  const measured_step& m_;
   const diagnosis_thresholds& limits_;
   step_demand demand_{};
   bytes<> expected_{};
@@ -232,7 +232,7 @@ class diagnostician {
 /// Leaves out: several passes (an intermittent straggler), power and clocks.
 /// Errors: a time of 0, shares beyond 0 to 1, sectors beyond 1 to 64; as step_bound.
 /// Tests: each signature, wall and stage one case; published measurements where there are.
-inline diagnosis diagnose(const deployment& d, const iteration& i, const measured_pass& m,
+inline diagnosis diagnose(const deployment& d, const iteration& i, const measured_step& m,
                           const duration<>& cpu_per_launch = duration<>::from_value(5e-6),
                           const diagnosis_thresholds& thresholds = {}) {
   require_valid(m);

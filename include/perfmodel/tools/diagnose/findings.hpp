@@ -127,7 +127,7 @@ using trace_shares = basic_trace_shares<>;
 /// What was measured of a pass: its time, and what counters and traces say beside. Everything is of one
 /// device; `gpu_busy` is the share of the time in which any kernel ran.
 template <Scalar T = double>
-struct basic_measured_pass {
+struct basic_measured_step {
   duration<T> time{};
   std::optional<bandwidth<T>> dram{};
   std::optional<flop_rate<T>> achieved{};
@@ -149,7 +149,7 @@ struct basic_measured_pass {
     f("shares", s.shares...);
   }
 };
-using measured_pass = basic_measured_pass<>;
+using measured_step = basic_measured_step<>;
 
 // The four stages of decoding: launches, the L2, DRAM, compute.
 

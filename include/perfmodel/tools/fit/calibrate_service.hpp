@@ -34,7 +34,7 @@ constexpr double few_runs(double runs) {
 
 /// The width of the interval around a further run like these.
 inline double width_of(const service_search& s, const service_search::matrix& covariance,
-                       std::size_t kind, const service_spread& spread) {
+                       std::size_t kind, const service_residual_sigma& spread) {
   double sum = 0.0, runs = 0.0;
   for (std::size_t i = kind; i < s.predicted.size(); i += 2) {
     if (!s.takes_part(i / 2)) continue;
@@ -46,7 +46,7 @@ inline double width_of(const service_search& s, const service_search::matrix& co
 }
 
 /// Refuses runs that are none, by their number.
-inline void check_runs(std::span<const service_run> runs, const service_spread& spread) {
+inline void check_runs(std::span<const service_run> runs, const service_residual_sigma& spread) {
   require_valid(spread, "spread");
   for (const double s : spread.of) not_negative("spread", s);
   if (runs.empty()) unidentifiable("there are no runs");
@@ -56,7 +56,8 @@ inline void check_runs(std::span<const service_run> runs, const service_spread& 
     const std::string run = "run " + std::to_string(i + 1);
     require_valid(r, run.c_str());
     if (!r.itl && !r.ttft) unidentifiable(run + " has no measured time");
-    if (!(r.running.device.name == first.device.name) || r.running.served_by != first.served_by) {
+    if (!(r.running.device.name == first.device.name) ||
+        r.running.serving_engine != first.serving_engine) {
       throw error(error_code::inconsistent,
                   run + " is of another accelerator or engine than run 1; a calibration is of one");
     }
@@ -94,10 +95,10 @@ inline void check_feasible(const std::vector<feasibility>& runs) {
 /// Tests: a synthetic service's own parameters are found within two standard errors; one run with
 /// equal noise and prior moves halfway; the published services of tests/property/own_services.cpp.
 inline service_calibration calibrate_service(std::span<const service_run> runs,
-                                             const calibrated& silicon,
-                                             const service_spread& spread) {
+                                             const calibrated& calibration,
+                                             const service_residual_sigma& spread) {
   detail::check_runs(runs, spread);
-  detail::service_search search(runs, silicon, spread);
+  detail::service_search search(runs, calibration, spread);
   detail::check_feasible(search.feasible);
   service_calibration out;
   out.feasible_before = search.feasible;
@@ -130,7 +131,7 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
       }
     }
   }
-  own.engine = moved(silicon.engine, own.shift);
+  own.engine = moved(calibration.engine, own.shift);
   own.token_noise = search.noise[0];
   own.first_token_noise = search.noise[1];
   own.token_log_sigma = detail::width_of(search, covariance, 0, spread);

@@ -56,11 +56,11 @@ class service_search {
   using matrix = Eigen::Matrix<double, n, n>;
   using slopes = Eigen::Matrix<double, Eigen::Dynamic, n>;
 
-  service_search(std::span<const service_run> runs, const calibrated& silicon,
-                 const service_spread& spread)
+  service_search(std::span<const service_run> runs, const calibrated& calibration,
+                 const service_residual_sigma& spread)
       : noise{spread.token_noise, spread.first_token_noise},
         runs_(runs),
-        silicon_(silicon),
+        calibration_(calibration),
         spread_(spread) {
     for (const service_run& r : runs) {
       measured_.push_back(r.itl ? std::log(r.itl->value()) : infinity);
@@ -162,13 +162,13 @@ class service_search {
   /// The least shift that a parameter may have: none is below 0.
   double least(int j) const {
     const auto p = static_cast<service_parameter>(j);
-    return is_factor(p) ? -infinity : -value_of(silicon_.engine, p);
+    return is_factor(p) ? -infinity : -value_of(calibration_.engine, p);
   }
   std::vector<double> predict(const vector& at, std::vector<feasibility>* fits = nullptr) const {
     service_numbers by{};
     for (int j = 0; j < n; ++j) by[static_cast<std::size_t>(j)] = at[j];
-    calibrated own = silicon_;
-    own.engine = moved(silicon_.engine, by);
+    calibrated own = calibration_;
+    own.engine = moved(calibration_.engine, by);
     std::vector<double> out;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const serving_estimate s = serving(runs_[i].running, runs_[i].load, own);
@@ -239,8 +239,8 @@ class service_search {
   }
 
   std::span<const service_run> runs_;
-  calibrated silicon_;
-  service_spread spread_;
+  calibrated calibration_;
+  service_residual_sigma spread_;
   std::vector<double> measured_{};
   std::vector<feasibility> shipped_{};  ///< feasibility of each run by the shipped parameters
 };
