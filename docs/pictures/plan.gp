@@ -4,7 +4,6 @@ set ylabel "USD per million output tokens"
 set xrange [0:*]
 set yrange [0:*]
 set key top right noreverse Right
-plot data."/frontier" using 1:(strcol(4) eq "fp8" ? $2 : NaN) with points ls 2 pt 7 ps 0.8 title "fp8 weights", \
-     "" using 1:(strcol(4) eq "bf16" ? $2 : NaN) with points ls 1 pt 7 ps 0.8 title "bf16 weights", \
+plot data."/frontier" using 1:2 with points ls 2 pt 7 ps 0.8 title "Pareto front (fp8 weights at each point)", \
      "" using 1:2:($1 > 14 || $1 < 7 ? sprintf("%d", $3) : "") with labels offset 0.4,0.8 tc rgb "#444444" notitle, \
      NaN with points lc rgb "#ffffff" title "(labels: number of GPUs)"
