@@ -2,6 +2,7 @@
 # draw.sh <napkin> [picture...]: draws the pictures of docs/laws, or those that are named.
 # It needs gnuplot and jq. A function per picture writes its data; <picture>.gp draws them.
 # "Measured" are the recordings of validation/recordings/h200_sxm, to which no profile was fitted.
+# shellcheck disable=SC2086,SC2089,SC2090  # the quotes are JSON, and what is unquoted are numbers
 set -euo pipefail
 napkin=$(realpath "$1")
 shift
