@@ -78,8 +78,8 @@ std::string wrong_laws(const std::vector<compared_recording>& all) {
                                       [](const comparison* c) { return off(*c) < 0.0; });
     out += cat("- `", q.quantity, "` on ", q.device, ": median ", percent(q.score.predicted.median),
                ", bias ", signed_percent(q.score.predicted.bias), "; ", slower, " of ",
-               q.rows.size(), " points are slower than predicted. Worst: ", worst.shape,
-               ", measured ", amount(worst.measured, worst.unit), ", predicted ",
+               q.rows.size(), " points slower. Worst: ", worst.shape, ", measured ",
+               amount(worst.measured, worst.unit), ", predicted ",
                amount(worst.predicted, worst.unit), ".\n");
   }
   return out.empty() ? "None misses the goal.\n" : out;

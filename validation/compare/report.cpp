@@ -44,8 +44,7 @@ std::string pictures_text(const std::vector<picture>& pictures) {
 
 std::string origin_of(const recorded& r) {
   if (r.measured) {
-    std::string s = r.run.date.substr(0, 10);
-    return cat(s, ", ", r.run.program, " at ", r.run.revision.substr(0, 10),
+    return cat(r.run.date.substr(0, 10), " at ", r.run.revision.substr(0, 10),
                r.run.modified ? ", modified" : "");
   }
   std::string s = r.source.citation;
@@ -53,13 +52,15 @@ std::string origin_of(const recorded& r) {
   return s;
 }
 
+/// A row for each device and origin.
 text_table recordings_table(const std::vector<compared_recording>& all) {
-  text_table t({"device", "experiment", "points", "from"}, "l");
+  std::map<std::pair<std::string, std::string>, std::string> experiments;
   for (const compared_recording& r : all) {
-    const device_description& d = r.recording.device;
-    t.add({d.name, r.recording.experiment, std::to_string(r.recording.points.size()),
-           origin_of(r.recording)});
+    std::string& list = experiments[{r.recording.device.name, origin_of(r.recording)}];
+    list += cat(list.empty() ? "" : ", ", r.recording.experiment, " ", r.recording.points.size());
   }
+  text_table t({"device", "from", "experiments and their points"}, "l");
+  for (const auto& [key, list] : experiments) t.add({key.first, key.second, list});
   return t;
 }
 
