@@ -41,6 +41,7 @@ prediction predict_stream(const question& q) {
                             "share of DRAM's bandwidth, the L2's where warm, launch floor");
   p.shape = shape_of(q, "kernel working_set_bytes cache");
   if (q.word("method") == "one_kernel") p.shape += ", one kernel";
+  if (q.word("method") == "memcpy") p.shape += ", cudaMemcpyAsync";
   p.size = set;
   return p;
 }

@@ -56,6 +56,7 @@ prediction predict_clock(const question& q) {
   prediction p = named(q);
   p.value = q.on.described.sm_clock_hz;
   p.by = "the highest clock of the device";
+  if (!q.word("method").empty()) p.shape += cat(", ", q.word("method"));
   if (p.value == 0.0) p.note = "the driver states no clock";
   return p;
 }

@@ -1,17 +1,22 @@
-// Energy: joules, watts and the SM clock while the device idles, streams memory, multiplies and
-// adds on its CUDA cores, and multiplies matrices on its tensor cores.
+// Energy: joules, watts and the SM clock while the device idles, copies and reads memory, multiplies
+// and adds on its CUDA cores, and multiplies matrices in bf16 and fp8 on its tensor cores.
 //
-// Measures: for each of the four loads, after a start of 0.4 s, over 1.5 s: NVML's energy counter,
-//   its power and its SM clock, and why the clock was lower than it could be. Nothing is set.
+// Measures: for each of the six loads, after a start of 0.4 s, over 1.5 s: NVML's energy counter and
+//   its power, the SM clock as the SMs count it (method: counted) and as NVML says it (method: nvml),
+//   and why the clock was lower than it could be. Nothing is set.
 // How: two batches of launches are always under way while the host reads NVML every few
 //   milliseconds. The counter moves in steps, so energy is taken from step to step; `flop`,
 //   `bytes_read` and `bytes_written` are the load's rates times those seconds. NVML's power is an
-//   average over the last second on most GPUs, so it is read once the load is older than that.
+//   average over the last second on most GPUs, so it is read once the load is older than that. A
+//   kernel of some microseconds after each batch reads every SM's cycle counter; the clock of a batch is
+//   the cycles between two of these reads over the time between their events.
 // Tests: energy = static power x time + bytes x J/byte + flop x J/flop; the clock under load.
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -27,7 +32,7 @@ using bf16 = __nv_bfloat16;
 
 constexpr int threads = 256, chains = 8, unrolled = 4;
 constexpr float factor = 0.999F, addend = 0.001F;
-constexpr std::uint32_t stream_seed = 71, chain_seed = 72;
+constexpr std::uint32_t stream_seed = 71, chain_seed = 72, read_seed = 75;
 
 __global__ void __launch_bounds__(threads)
     stream_kernel(const uint4* __restrict__ from, uint4* __restrict__ to, std::size_t n) {
@@ -45,6 +50,28 @@ __global__ void __launch_bounds__(threads)
       if (i < n) to[i] = held[u];
     }
   }
+}
+
+__device__ void add_bits(uint4& sum, const uint4& v) {
+  sum = {sum.x ^ v.x, sum.y ^ v.y, sum.z ^ v.z, sum.w ^ v.w};
+}
+
+/// Reads all and writes one exclusive or a thread.
+__global__ void __launch_bounds__(threads)
+    read_kernel(const uint4* __restrict__ from, uint4* __restrict__ sums, std::size_t n) {
+  const std::size_t tile = static_cast<std::size_t>(unrolled) * threads;
+  uint4 sum{0, 0, 0, 0};
+  for (std::size_t base = blockIdx.x * tile; base < n; base += gridDim.x * tile) {
+    uint4 held[unrolled];
+#pragma unroll
+    for (int u = 0; u < unrolled; ++u) {
+      const std::size_t i = base + static_cast<std::size_t>(u) * threads + threadIdx.x;
+      held[u] = i < n ? from[i] : uint4{0, 0, 0, 0};
+    }
+#pragma unroll
+    for (int u = 0; u < unrolled; ++u) add_bits(sum, held[u]);
+  }
+  sums[static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x] = sum;
 }
 
 /// Every thread runs `chains` values through `steps` multiply-adds that depend on each other.
@@ -106,6 +133,42 @@ class stream_work {
   pv::device_buffer<float> from_, to_;
 };
 
+class read_work {
+ public:
+  read_work(const pv::session& s, std::size_t vectors)
+      : s_(s),
+        blocks_(s.sms() * 16),
+        from_(vectors * 4),
+        sums_(static_cast<std::size_t>(blocks_) * threads * 4) {
+    pv::random_fill(from_, read_seed);
+  }
+  work load() {
+    return {"memory_read", [this] { launch(from_.size() / 4); }, 0.0,
+            static_cast<double>(from_.bytes()), static_cast<double>(sums_.bytes())};
+  }
+  void check(pv::recording& r) {
+    const std::size_t n = (std::min)(from_.size() / 4, std::size_t{5000}) - 3;
+    launch(n - (s_.breaks("drop_vector") ? 1 : 0));
+    std::uint32_t got = 0, wanted = 0;
+    for (const float v : sums_.download()) got ^= std::bit_cast<std::uint32_t>(v);
+    for (std::size_t i = 0; i < n * 4; ++i) {
+      wanted ^= std::bit_cast<std::uint32_t>(pv::random_value(read_seed, i));
+    }
+    r.check("memory read: bits of the exclusive or that differ", std::popcount(got ^ wanted), 0.0);
+  }
+
+ private:
+  void launch(std::size_t n) {
+    read_kernel<<<static_cast<unsigned>(blocks_), threads, 0, s_.stream>>>(
+        reinterpret_cast<const uint4*>(from_.data()), reinterpret_cast<uint4*>(sums_.data()), n);
+    PERFMODEL_LAUNCHED("read_kernel");
+  }
+
+  const pv::session& s_;
+  int blocks_;
+  pv::device_buffer<float> from_, sums_;
+};
+
 class chain_work {
  public:
   chain_work(const pv::session& s, int blocks, int steps)
@@ -147,15 +210,24 @@ class chain_work {
 
 constexpr std::uint32_t x_seed = 73, weight_seed = 74;
 
+/// A square product. fp8 values are drawn from [-1, 1): its scale is 1, as gemm_sweep's is.
+template <class T>
 class product_work {
  public:
-  product_work(const pv::session& s, int size)
-      : s_(s), size_(size), x_(values()), w_(values()), y_(values()), product_(size, size, size) {
+  product_work(const pv::session& s, const char* name, int size)
+      : s_(s),
+        name_(name),
+        size_(size),
+        scale_(sizeof(T) == 1 ? 1.0F : std::sqrt(3.0F / static_cast<float>(size))),
+        x_(values()),
+        w_(values()),
+        y_(values()),
+        product_(size, size, size) {
     pv::random_fill(x_, x_seed);
-    pv::random_fill(w_, weight_seed, scale());
+    pv::random_fill(w_, weight_seed, scale_);
   }
   work load() {
-    return {"gemm", [this] { launch(); }, product_.flop(), product_.bytes_read(),
+    return {name_, [this] { launch(); }, product_.flop(), product_.bytes_read(),
             product_.bytes_written()};
   }
   void check(pv::recording& r) {
@@ -169,27 +241,30 @@ class product_work {
       for (std::size_t column = 0; column < n; column += (n - 1) / 7) {
         double sum = 0;
         for (std::size_t c = 0; c < n; ++c) {
-          sum += static_cast<double>(pv::random_stored<bf16>(x_seed, from * n + c)) *
-                 pv::random_stored<bf16>(weight_seed, column * n + c, scale());
+          sum += static_cast<double>(pv::random_stored<T>(x_seed, from * n + c)) *
+                 pv::random_stored<T>(weight_seed, column * n + c, scale_);
         }
         reference.push_back(sum);
         result.push_back(static_cast<float>(got[column]));
       }
     }
-    r.check("product against double precision", pv::relative_error<float>(result, reference), 6e-3);
+    r.check(std::string(name_) + " against double precision",
+            pv::relative_error<float>(result, reference), sizeof(T) == 1 ? 1e-2 : 6e-3);
   }
 
  private:
   std::size_t values() const {
     return static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_);
   }
-  float scale() const { return std::sqrt(3.0F / static_cast<float>(size_)); }
   void launch() { product_.launch(x_.data(), w_.data(), y_.data(), s_.stream); }
 
   const pv::session& s_;
+  const char* name_;
   int size_;
-  pv::device_buffer<bf16> x_, w_, y_;
-  pv::matrix_product<bf16> product_;
+  float scale_;
+  pv::device_buffer<T> x_, w_;
+  pv::device_buffer<bf16> y_;
+  pv::matrix_product<T> product_;
 };
 
 #endif
@@ -216,36 +291,40 @@ void measure_load(const pv::session& s, pv::recording& r, const work& load) {
   const double averaged = s.reduced ? settle : 1.1;  // from here on, power is of this load alone
   const std::size_t parts = s.reduced ? 1 : 3;
   const int batch = idle ? 0 : batch_of(s, load);
-  pv::event ends[2];
+  // A mark ends each batch. Batches of 50 ms need some forty.
+  constexpr std::size_t most_marks = 1000;
+  pv::sm_clock marks(s.stream, most_marks);
+  std::size_t enqueued = 0, oldest = 0, first_counted = 0;
   double batches = 0, first_end = 0, last_end = 0;
-  const auto enqueue = [&](int slot) {
+  const auto enqueue = [&] {
     for (int i = 0; i < batch; ++i) load.launch();
-    ends[slot].record(s.stream);
+    marks.mark();
+    ++enqueued;
   };
   std::vector<pv::energy_reading> readings;
-  std::vector<double> power, clock;
+  std::vector<double> power, nvml_clock;
   std::set<std::string> reasons;
   const double begin = now();
-  int oldest = 0;
   if (!idle) {
-    enqueue(0);
-    enqueue(1);
+    enqueue();
+    enqueue();
   }
   while (now() - begin < settle + length) {
-    if (!idle && ends[oldest].reached()) {
+    if (!idle && marks.at(oldest).reached() && enqueued < most_marks) {
       last_end = now();
       if (first_end == 0 || last_end - begin < settle) {
         first_end = last_end;
+        first_counted = oldest;
       } else {
         batches += 1;
       }
-      enqueue(oldest);
-      oldest = 1 - oldest;
+      enqueue();
+      ++oldest;
     }
     const double age = now() - begin;
     if (age >= settle) {
       if (const auto e = s.sensors->energy_j()) readings.push_back({now(), *e});
-      if (const auto c = s.sensors->sm_clock_hz()) clock.push_back(*c);
+      if (const auto c = s.sensors->sm_clock_hz()) nvml_clock.push_back(*c);
       for (const std::string& reason : s.sensors->slowdown()) reasons.insert(reason);
     }
     if (age >= averaged) {
@@ -254,6 +333,11 @@ void measure_load(const pv::session& s, pv::recording& r, const work& load) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   PERFMODEL_CUDA(cudaStreamSynchronize(s.stream));
+  // Clock i is that of the batch between marks i and i + 1.
+  std::vector<double> counted_clock = marks.between_marks();
+  counted_clock.erase(counted_clock.begin(),
+                      counted_clock.begin() + static_cast<std::ptrdiff_t>(
+                                                  (std::min)(first_counted, counted_clock.size())));
   const double rate = batches > 0 ? batches * batch / (last_end - first_end) : 0.0;
   std::string slowdown;
   for (const std::string& reason : reasons)
@@ -263,26 +347,38 @@ void measure_load(const pv::session& s, pv::recording& r, const work& load) {
   const auto windows = pv::energy_windows(readings, parts);
   if (windows.empty())
     r.skip("energy, " + name, "NVML's energy counter does not move, or is not there");
+  // The clock that the SMs counted, where they did: no clock of NVML's stands for it.
+  const auto with_clock = [&](pv::parameters p) {
+    p.emplace_back("slowdown", slowdown);
+    if (!counted_clock.empty()) p.emplace_back("sm_clock_hz", pv::median_of(counted_clock));
+    return p;
+  };
   for (const pv::energy_window& w : windows) {
     r.add({"energy",
            "J",
-           {{"load", name},
-            {"seconds", w.seconds},
-            {"flop", load.flop * rate * w.seconds},
-            {"bytes_read", load.bytes_read * rate * w.seconds},
-            {"bytes_written", load.bytes_written * rate * w.seconds},
-            {"slowdown", slowdown}},
+           with_clock({{"load", name},
+                       {"seconds", w.seconds},
+                       {"flop", load.flop * rate * w.seconds},
+                       {"bytes_read", load.bytes_read * rate * w.seconds},
+                       {"bytes_written", load.bytes_written * rate * w.seconds}}),
            {w.joules}});
   }
-  const auto add = [&](const char* quantity, const char* unit, const std::vector<double>& samples) {
-    if (samples.empty()) {
-      r.skip(std::string(quantity) + ", " + name, "NVML does not say");
-    } else {
-      r.add({quantity, unit, {{"load", name}, {"slowdown", slowdown}}, samples});
+  if (power.empty()) {
+    r.skip("power, " + name, "NVML does not say");
+  } else {
+    r.add({"power", "W", with_clock({{"load", name}}), power});
+  }
+  const auto add_clock = [&](const char* method, const std::vector<double>& samples) {
+    if (!samples.empty()) {
+      r.add({"sm_clock",
+             "Hz",
+             {{"load", name}, {"method", method}, {"slowdown", slowdown}},
+             samples});
     }
   };
-  add("power", "W", power);
-  add("sm_clock", "Hz", clock);
+  add_clock("counted", counted_clock);
+  add_clock("nvml", nvml_clock);
+  if (counted_clock.empty()) r.skip("counted sm_clock, " + name, "no batch ended");
 }
 
 void measure(const pv::session& s, pv::recording& r) {
@@ -290,6 +386,7 @@ void measure(const pv::session& s, pv::recording& r) {
   const std::size_t bytes =
       s.reduced ? 100000 : (std::max)(8 * s.l2_bytes(), std::size_t{256} << 20U);
   stream_work stream(s, bytes / 16);
+  read_work read(s, bytes / 16);
   chain_work chain(s, s.reduced ? 2 : 8 * s.sms(), s.reduced ? 64 : 4096);
   std::vector<work> loads{{.name = "idle"}};
   const auto check = [&](auto& work) {
@@ -299,10 +396,19 @@ void measure(const pv::session& s, pv::recording& r) {
     });
   };
   check(stream);
+  check(read);
   check(chain);
 #if PERFMODEL_HAS_CUBLASLT
-  product_work product(s, s.reduced ? 64 : 8192);
+  const int size = s.reduced ? 64 : 8192;
+  product_work<bf16> product(s, "gemm", size);
   check(product);
+  std::optional<product_work<__nv_fp8_e4m3>> product_fp8;
+  if (s.architecture() >= 89) {
+    product_fp8.emplace(s, "gemm_fp8", size);
+    check(*product_fp8);
+  } else {
+    r.skip("gemm_fp8", "this GPU has no fp8 tensor cores");
+  }
 #else
   r.skip("gemm", pv::no_cublaslt);
 #endif
@@ -317,7 +423,7 @@ void measure(const pv::session& s, pv::recording& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> faults{"swap_bytes", "drop_fma"};
+  std::vector<std::string> faults{"swap_bytes", "drop_vector", "drop_fma"};
   if (pv::has_cublaslt) faults.emplace_back("wrong_row");
   return pv::run_experiment(
       argc, argv,

@@ -5,14 +5,18 @@
 //   more than five L2s (weight_copies says how many). Warm: one copy, measured only where it is below
 //   four L2s; what part of it stays in the L2 is what a model has to say.
 // How: cuBLASLt with the first algorithm of its heuristic, sums in fp32 (fp8 without fast
-//   accumulation), a chain of launches in a CUDA graph, so that no host is in the time.
+//   accumulation), a chain of launches in a CUDA graph, so that no host is in the time. Row counts
+//   ascend, and all layers and formats of one row count follow each other: large products run last, so
+//   that no small one runs at the clock that the power cap left of a large one.
 // Tests: roofline, time >= max(flop / peak, bytes / bandwidth), tiles that do not fill the SMs, and
 //   the M at which a product stops to be bound by its weights.
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/cublaslt.cuh"
@@ -196,50 +200,77 @@ void measure_product(const pv::session& s, pv::recording& r, const char* format,
   }
 }
 
-/// Each product is a part of its own: what fails costs that one.
+/// All layers in one format, which share their buffers. `share`: the part of the free memory that
+/// these may take.
 template <class T>
-void sweep_layer(const pv::session& s, pv::recording& r, const char* format, arena<T>& on,
-                 const layer& of, std::span<const int> rows) {
-  swept_layer<T> through(s, on, of);
-  if (through.copies < 2) throw pv::not_available("two copies of the weights do not fit");
-  for (const int tokens_now : rows) {
-    r.part(std::string(format) + ", " + std::to_string(tokens_now) + " x " + std::to_string(of.n) +
-               " x " + std::to_string(of.k),
-           [&] { measure_product(s, r, format, on, through, tokens_now); });
+class format_sweep {
+ public:
+  format_sweep(const pv::session& s, pv::recording& r, const char* format,
+               std::span<const layer> shapes, int most_rows, double share)
+      : s_(s), r_(r), format_(format), on_(make_arena(s, shapes, most_rows, share)) {
+    for (const layer& of : shapes) {
+      swept_layer<T> swept(s, on_, of);
+      if (swept.copies < 2) {
+        r.skip(
+            std::string(format) + ", n = " + std::to_string(of.n) + ", k = " + std::to_string(of.k),
+            "two copies of the weights do not fit");
+      } else {
+        layers_.push_back(std::move(swept));
+      }
+    }
   }
-}
 
-template <class T>
-void sweep(const pv::session& s, pv::recording& r, const char* format) {
+  /// Each product is a part of its own: what fails costs that one.
+  void measure(int rows) {
+    for (swept_layer<T>& of : layers_) {
+      r_.part(std::string(format_) + ", " + std::to_string(rows) + " x " + std::to_string(of.n) +
+                  " x " + std::to_string(of.k),
+              [&] { measure_product(s_, r_, format_, on_, of, rows); });
+    }
+  }
+
+ private:
+  /// A sixth of the memory for activations, another for results, a half for weights.
+  static arena<T> make_arena(const pv::session& s, std::span<const layer> shapes, int most_rows,
+                             double share) {
+    std::size_t x_values = 0, w_values = 0, y_values = 0;
+    for (const layer& of : shapes) {
+      const auto n = static_cast<std::size_t>(of.n), k = static_cast<std::size_t>(of.k);
+      const auto most = static_cast<std::size_t>(most_rows);
+      w_values = (std::max)(w_values, copies_wanted(s, n * k * sizeof(T)) * apart(n * k));
+      x_values = (std::max)(x_values, 2 * apart(most * k));
+      y_values = (std::max)(y_values, 2 * apart(most * n));
+    }
+    const auto free = static_cast<std::size_t>(share * static_cast<double>(s.free_bytes()));
+    return {(std::min)(x_values, free / 6 / sizeof(T)), (std::min)(w_values, free / 2 / sizeof(T)),
+            (std::min)(y_values, free / 6 / sizeof(__nv_bfloat16))};
+  }
+
+  const pv::session& s_;
+  pv::recording& r_;
+  const char* format_;
+  arena<T> on_;
+  std::vector<swept_layer<T>> layers_;
+};
+
+void measure(const pv::session& s, pv::recording& r) {
   const std::span<const layer> shapes =
       s.reduced ? std::span<const layer>(reduced_layers) : std::span<const layer>(layers);
   const std::span<const int> rows =
       s.reduced ? std::span<const int>(reduced_tokens) : std::span<const int>(tokens);
-  std::size_t x_values = 0, w_values = 0, y_values = 0;
-  for (const layer& of : shapes) {
-    const auto n = static_cast<std::size_t>(of.n), k = static_cast<std::size_t>(of.k);
-    const auto most = static_cast<std::size_t>(rows.back());
-    w_values = (std::max)(w_values, copies_wanted(s, n * k * sizeof(T)) * apart(n * k));
-    x_values = (std::max)(x_values, 2 * apart(most * k));
-    y_values = (std::max)(y_values, 2 * apart(most * n));
-  }
-  // A sixth of the memory for activations, another for results, a half for weights.
-  const std::size_t free = s.free_bytes();
-  arena<T> on((std::min)(x_values, free / 6 / sizeof(T)),
-              (std::min)(w_values, free / 2 / sizeof(T)),
-              (std::min)(y_values, free / 6 / sizeof(__nv_bfloat16)));
-  for (const layer& of : shapes) {
-    r.part(std::string(format) + ", n = " + std::to_string(of.n) + ", k = " + std::to_string(of.k),
-           [&] { sweep_layer(s, r, format, on, of, rows); });
-  }
-}
-
-void measure(const pv::session& s, pv::recording& r) {
-  r.part("bf16", [&] { sweep<__nv_bfloat16>(s, r, "bf16"); });
-  if (s.architecture() >= 89) {
-    r.part("fp8", [&] { sweep<__nv_fp8_e4m3>(s, r, "fp8"); });
+  std::optional<format_sweep<__nv_bfloat16>> bf16;
+  std::optional<format_sweep<__nv_fp8_e4m3>> fp8;
+  const bool has_fp8 = s.architecture() >= 89;
+  // Half of the memory for bf16, and all that it leaves for fp8.
+  r.part("bf16", [&] { bf16.emplace(s, r, "bf16", shapes, rows.back(), has_fp8 ? 0.5 : 1.0); });
+  if (has_fp8) {
+    r.part("fp8", [&] { fp8.emplace(s, r, "fp8", shapes, rows.back(), 1.0); });
   } else {
     r.skip("fp8", "this GPU has no fp8 tensor cores");
+  }
+  for (const int rows_now : rows) {
+    if (bf16) bf16->measure(rows_now);
+    if (fp8) fp8->measure(rows_now);
   }
 }
 

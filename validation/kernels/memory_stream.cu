@@ -4,7 +4,8 @@
 //   8 GB. Cold: the kernels rotate through copies of the working set that are together more than
 //   five L2s. Warm: they repeat on one copy, which stays in the L2 as long as it fits. And the L2's own
 //   bandwidth (method: one_kernel): one long kernel reads a set of a sixteenth of an L2 to three of them
-//   again and again, past the L1; the step where it no longer fits is the L2 knee.
+//   again and again, past the L1; the step where it no longer fits is the L2 knee. And the copy of
+//   the CUDA runtime, cudaMemcpyAsync within the device (kernel: copy, method: memcpy), cold.
 // How: every thread moves 16 bytes at a time, four of them in flight before the first is used;
 //   a chain of launches in a CUDA graph, so that no host is in the time. At small sizes the time is
 //   that of a launch, which is what a model has to say as well; in the long kernel it is nowhere seen.
@@ -106,6 +107,12 @@ const float4* vectors(const pv::device_buffer<float>& x, std::size_t first) {
   return reinterpret_cast<const float4*>(x.data() + first);
 }
 
+/// The runtime's own copy from `a` to `d`.
+void launch_memcpy(const arrays& on, std::size_t first, std::size_t floats, cudaStream_t stream) {
+  PERFMODEL_CUDA(cudaMemcpyAsync(on.d.data() + first, on.a.data() + first, floats * sizeof(float),
+                                 cudaMemcpyDeviceToDevice, stream));
+}
+
 void launch(const shape& what, const arrays& on, std::size_t first, std::size_t floats, float s,
             int blocks, cudaStream_t stream) {
   const float4* a = vectors(on.a, first);
@@ -153,6 +160,16 @@ void check_writing(const pv::session& s, pv::recording& r, arrays& on, int block
   } else {
     r.check(name + ": bytes that differ", pv::differing_bytes<float>(result, wanted), 0.0);
   }
+}
+
+void check_memcpy(const pv::session& s, pv::recording& r, arrays& on) {
+  const std::size_t n = checked_floats;
+  on.d.poison();
+  launch_memcpy(on, 0, s.breaks("drop_bytes") ? n - 1 : n, s.stream);
+  std::vector<float> wanted(n);
+  for (std::size_t i = 0; i < n; ++i) wanted[i] = pv::random_value(1, i);
+  r.check("memcpy: bytes that differ", pv::differing_bytes<float>(on.d.download(0, n), wanted),
+          0.0);
 }
 
 void check_reading(const pv::session& s, pv::recording& r, arrays& on, int blocks) {
@@ -281,6 +298,40 @@ void measure_shape(const pv::session& s, pv::recording& r, const arrays& on, int
   }
 }
 
+/// Sets from 1 MB on: below, a copy is its launch.
+void measure_memcpy(const pv::session& s, pv::recording& r, const arrays& on) {
+  const std::size_t smallest = std::size_t{s.reduced ? 64U : 1024U} << 10U;
+  for (std::size_t set = smallest; set <= (std::min)(2 * on.a.bytes(), std::size_t{8} << 30U);
+       set *= 2) {
+    const std::size_t floats = set / 2 / sizeof(float) / 4096 * 4096;
+    if (floats == 0) continue;
+    const double bytes = static_cast<double>(floats * sizeof(float));
+    // Enough copies for five L2s.
+    const std::size_t fit = on.a.size() / floats;
+    const std::size_t wanted = set > 5 * s.l2_bytes() ? 1 : 5 * s.l2_bytes() / set + 2;
+    if (fit < wanted) continue;
+    pv::timing_plan plan = s.plan;
+    plan.most_repeats = (std::max)(plan.most_repeats, static_cast<int>(wanted));
+    const auto samples = pv::time_in_graph(
+        s.stream, plan,
+        [&](int i) {
+          launch_memcpy(on, static_cast<std::size_t>(i) % wanted * floats, floats, s.stream);
+        },
+        static_cast<int>(wanted));
+    r.add({"stream_time",
+           "s",
+           {{"kernel", "copy"},
+            {"method", "memcpy"},
+            {"working_set_bytes", 2.0 * bytes},
+            {"cache", "cold"},
+            {"bytes_read", bytes},
+            {"bytes_written", bytes},
+            {"flop", 0.0},
+            {"threads", 0.0}},
+           samples});
+  }
+}
+
 void measure(const pv::session& s, pv::recording& r) {
   const std::size_t largest =
       (std::min)(s.free_bytes() / 4, std::size_t{s.reduced ? 64U : 8192U} << 20U);
@@ -301,6 +352,10 @@ void measure(const pv::session& s, pv::recording& r) {
       measure_shape(s, r, on, blocks, what);
     });
   }
+  r.part("copies by cudaMemcpyAsync", [&] {
+    check_memcpy(s, r, on);
+    measure_memcpy(s, r, on);
+  });
 }
 
 }  // namespace
@@ -311,6 +366,6 @@ int main(int argc, char** argv) {
       {.name = "memory_stream",
        .law = "roofline: time >= bytes / bandwidth of the level that holds them",
        .program = "validation/kernels/memory_stream.cu",
-       .faults = {"swap_bytes", "drop_read", "drop_pass"}},
+       .faults = {"swap_bytes", "drop_read", "drop_pass", "drop_bytes"}},
       measure);
 }

@@ -3,12 +3,13 @@
 // Measures: the latency of a load in cycles of the SM and in seconds, over working sets of 4 KB to
 //   1 GB: L1, L2 and DRAM show as steps, and so does the end of what the TLBs reach.
 // How: one thread follows a random cycle through lines of 128 bytes. Each line holds the address of
-//   the next, so that no two loads overlap and nothing but the load lies between them. It walks once
-//   to warm up, then on. Sets that an L1 can hold are walked through it (first_level: l1), all from
-//   32 KB on past it as well (l2), so that each cache's edge shows. Beyond two L2s the warm-up visits
-//   a part and the walk another, after other memory was written that fills the L2: those lines come from
-//   DRAM (cache: cold). How much single loads of DRAM differ: a walk on from there, that reads the clock
-//   after each.
+//   the next, so that no two loads overlap and nothing but the load lies between them. A kernel begins
+//   with an empty L1: each timed kernel first walks one lap of the set, before its first clock
+//   (warm_up: same_kernel). Sets that an L1 can hold are walked through it (first_level: l1), all from
+//   32 KB on past it as well (l2), so that each cache's edge shows. Beyond two L2s an earlier kernel
+//   visits a part (warm_up: earlier_kernel) and the timed walk another, after other memory was written
+//   that fills the L2: those lines come from DRAM (cache: cold). How much single loads of DRAM differ:
+//   a walk on from there, that reads the clock after each.
 // Tests: the latencies of the catalogue's memory levels, and with them Little's law.
 #include "algorithms/random_cycle.hpp"
 #include "common/experiment.cuh"
@@ -32,14 +33,21 @@ struct walked {
 };
 
 template <bool ThroughL1>
-__global__ void chase_kernel(std::uint64_t at, long long hops, walked* out) {
+__device__ std::uint64_t next_address(std::uint64_t at) {
+  const auto* const line = reinterpret_cast<const std::uint64_t*>(at);
+  return ThroughL1 ? pv::ptx::load_through_l1(line) : pv::ptx::load_past_l1(line);
+}
+
+/// Walks `lap` hops that warm the caches, then `hops` that are timed.
+template <bool ThroughL1>
+__global__ void chase_kernel(std::uint64_t at, long long lap, long long hops, walked* out) {
+#pragma unroll 1
+  for (long long i = 0; i < lap; ++i) at = next_address<ThroughL1>(at);
+  if (at == 0) return;  // no line says so: the clock waits for the lap's last load
   const std::uint64_t began = pv::ptx::nanoseconds();
   const long long first = clock64();
 #pragma unroll 16
-  for (long long i = 0; i < hops; ++i) {
-    const auto* const line = reinterpret_cast<const std::uint64_t*>(at);
-    at = ThroughL1 ? pv::ptx::load_through_l1(line) : pv::ptx::load_past_l1(line);
-  }
+  for (long long i = 0; i < hops; ++i) at = next_address<ThroughL1>(at);
   const long long last = clock64();
   const std::uint64_t ended = pv::ptx::nanoseconds();
   out->at = at;
@@ -71,11 +79,12 @@ __global__ void spread_kernel(std::uint64_t at, long long hops, spread_walk* out
   out->squares = squares;
 }
 
-void launch(bool through_l1, std::uint64_t from, long long hops, walked* out, cudaStream_t stream) {
+void launch(bool through_l1, std::uint64_t from, long long lap, long long hops, walked* out,
+            cudaStream_t stream) {
   if (through_l1) {
-    chase_kernel<true><<<1, 1, 0, stream>>>(from, hops, out);
+    chase_kernel<true><<<1, 1, 0, stream>>>(from, lap, hops, out);
   } else {
-    chase_kernel<false><<<1, 1, 0, stream>>>(from, hops, out);
+    chase_kernel<false><<<1, 1, 0, stream>>>(from, lap, hops, out);
   }
   PERFMODEL_LAUNCHED("chase_kernel");
 }
@@ -120,29 +129,34 @@ walk_end measure_set(const pv::session& s, pv::recording& r, const cycle& c, boo
   pv::device_buffer<walked> result(1);
   // Long enough against the timer's step; a walk of a large set need not visit all of it.
   const long long hops = s.reduced ? 200 : 20000;
-  // The warm-up visits every line that an L2 may keep.
-  const std::size_t most = s.reduced ? 200 : cold ? 20000 : 2000000;
-  const auto warm = static_cast<long long>((std::min)(c.lines(), most));
-  launch(through_l1, c.address(0), warm, result.data(), s.stream);
+  // One hop more than a lap: a lap that is left out shows in where the walk ends.
+  const long long lap = cold ? 0 : static_cast<long long>(c.lines()) + 1;
   pv::repetitions seconds, cycles;
-  std::uint32_t at = c.after(0, warm);
-  double wrong = result.download()[0].at == c.address(at) ? 0 : 1;
+  std::uint32_t at = 0;
+  double wrong = 0;
+  if (cold) {
+    const long long visited =
+        (std::min)(static_cast<long long>(c.lines()), s.reduced ? 200LL : 20000LL);
+    launch(through_l1, c.address(at), 0, visited, result.data(), s.stream);
+    at = c.after(at, visited);
+    if (result.download()[0].at != c.address(at)) ++wrong;
+  }
   for (int sample = 0; sample < s.plan.samples; ++sample) {
     result.poison();
     pv::event start, stop;
     start.record(s.stream);
-    launch(through_l1, c.address(at), s.breaks("drop_hop") ? hops - 1 : hops, result.data(),
-           s.stream);
+    launch(through_l1, c.address(at), s.breaks("drop_lap") ? 0 : lap,
+           s.breaks("drop_hop") ? hops - 1 : hops, result.data(), s.stream);
     stop.record(s.stream);
     stop.wait();
     const walked w = result.download()[0];
-    at = c.after(at, hops);
+    at = c.after(at, lap + hops);
     if (w.at != c.address(at)) ++wrong;
-    // The device's timer where it has moved often enough, else the events, kernel start and all.
+    // The device's timer where it has moved often enough, else the events, kernel start and lap too.
     const bool fine = w.nanoseconds > 200000;
     const double elapsed =
         fine ? 1e-9 * static_cast<double>(w.nanoseconds) : pv::seconds_between(start, stop);
-    seconds.push_back(elapsed / static_cast<double>(hops));
+    seconds.push_back(elapsed / static_cast<double>(fine ? hops : lap + hops));
     cycles.push_back(static_cast<double>(w.cycles) / static_cast<double>(hops));
     if (fine) seconds.sm_clock_hz.push_back(static_cast<double>(w.cycles) / elapsed);
   }
@@ -156,6 +170,7 @@ walk_end measure_set(const pv::session& s, pv::recording& r, const cycle& c, boo
                          {"stride_bytes", static_cast<double>(line_bytes)},
                          {"hops", static_cast<double>(hops)},
                          {"first_level", level},
+                         {"warm_up", cold ? "earlier_kernel" : "same_kernel"},
                          {"cache", cold ? "cold" : "warm"}};
   r.add({"load_latency", "s", p, seconds});
   r.add({"load_latency_cycles", "cycle", p, cycles});
@@ -247,6 +262,6 @@ int main(int argc, char** argv) {
                             {.name = "pointer_chase",
                              .law = "latency of each memory level; littles_law.hpp stands on it",
                              .program = "validation/kernels/pointer_chase.cu",
-                             .faults = {"drop_hop", "drop_timed_hop"}},
+                             .faults = {"drop_hop", "drop_lap", "drop_timed_hop"}},
                             measure);
 }

@@ -17,7 +17,7 @@ struct quantity_rule {
 
 inline constexpr std::array quantity_rules{
     quantity_rule{"memory_stream", "stream_time", "s",
-                  "kernel=read|copy|triad|write cache=cold|warm",
+                  "kernel=read|copy|triad|write cache=cold|warm method?=chain|one_kernel|memcpy",
                   "working_set_bytes threads bytes_read bytes_written"},
     quantity_rule{"pointer_chase", "load_latency", "s", "", "working_set_bytes stride_bytes hops"},
     quantity_rule{"pointer_chase", "load_latency_cycles", "cycle", "",
@@ -70,10 +70,14 @@ inline constexpr std::array quantity_rules{
     quantity_rule{"decode_step", "step_time", "s", "launch=eager|graph format",
                   "batch context prefill_tokens layers hidden intermediate query_heads kv_heads "
                   "head_dim vocabulary"},
-    quantity_rule{"energy", "energy", "J", "load=memory_stream|arithmetic_peak|gemm|idle",
-                  "seconds"},
-    quantity_rule{"energy", "power", "W", "load=memory_stream|arithmetic_peak|gemm|idle", ""},
-    quantity_rule{"energy", "sm_clock", "Hz", "load=memory_stream|arithmetic_peak|gemm|idle", ""},
+    quantity_rule{"energy", "energy", "J",
+                  "load=memory_stream|memory_read|arithmetic_peak|gemm|gemm_fp8|idle", "seconds"},
+    quantity_rule{"energy", "power", "W",
+                  "load=memory_stream|memory_read|arithmetic_peak|gemm|gemm_fp8|idle", ""},
+    quantity_rule{"energy", "sm_clock", "Hz",
+                  "load=memory_stream|memory_read|arithmetic_peak|gemm|gemm_fp8|idle "
+                  "method?=counted|nvml",
+                  ""},
     quantity_rule{"kernel_profile", "kernel_time", "s", "kernel model", "batch"},
     quantity_rule{"kernel_profile", "elapsed_cycles", "cycle", "kernel model", "batch"},
     quantity_rule{"kernel_profile", "sm_active_cycles", "cycle", "kernel model", "batch"},

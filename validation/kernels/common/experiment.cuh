@@ -94,7 +94,8 @@ class watch : public recording_host {
     if (seconds_ > 0.0 && age.count() > seconds_) throw run_stopped("its time was up");
   }
 
-  /// What slows the device down after a point, and its clock where the point has none of its own.
+  /// What slows the device down after a point, and NVML's clock then where none was counted: it is
+  /// that of a moment after the samples, and no sample's own (`sm_clock_hz`).
   void describe(point& p) override {
     const auto has = [&](std::string_view name) {
       return std::any_of(p.parameters.begin(), p.parameters.end(),
@@ -102,7 +103,7 @@ class watch : public recording_host {
     };
     if (!has("sm_clock_hz") && p.quantity != "sm_clock") {
       if (const auto hz = session_.sensors->sm_clock_hz()) {
-        p.parameters.emplace_back("sm_clock_hz", *hz);
+        p.parameters.emplace_back("nvml_clock_hz", *hz);
       }
     }
     std::string slowdown;

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""Times a whole Llama with random weights: forward passes, and requests to an engine, on one GPU.
+
+Measures: 1. prefill: one forward pass over prompts with logits of their last tokens, which is a time to first
+  token without an engine; 2. decode: one forward pass of a batch over a static KV cache; 3. the engine of
+  transformers, continuous batching with a paged KV cache: all requests of a run are sent at once; TTFT is
+  the first token's timestamp less the request's creation, ITL the time between two tokens' timestamps.
+How: passes by gpu.py, as a CUDA graph and eagerly, so that launches of the host are told from the device.
+  The engine runs with paged SDPA, at most points.MAX_BATCH_TOKENS tokens in a step, without CUDA graphs,
+  after a short run of the same shape. Its attention is over a dense mask, and its vocabulary GEMM over all
+  tokens of a prompt, which no other engine does.
+Writes: $OUT/whole_model.jsonl, first a line of versions, then one a point or a request.
+Usage: whole_model.py [--seconds N] [--dry] 8b|1b...
+"""
+import argparse
+import dataclasses
+import os
+import queue
+import random
+import statistics
+import sys
+import time
+
+import points
+from gpu import Results, Timer, measure, one_line
+
+NAMES = {"8b": "llama_3_1_8b", "1b": "llama_3_2_1b"}
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="+", choices=[*NAMES])
+    parser.add_argument("--seconds", type=float, default=150.0, help="wall-clock budget of each model")
+    parser.add_argument("--dry", action="store_true", help="list the points and measure none")
+    return parser.parse_args()
+
+
+def build(torch, name):
+    from transformers import LlamaConfig, LlamaForCausalLM
+    config = LlamaConfig(max_position_embeddings=32768, attn_implementation="sdpa", **points.MODELS[name])
+    torch.set_default_dtype(torch.bfloat16)
+    begin = time.perf_counter()
+    with torch.device("cuda"):
+        model = LlamaForCausalLM(config).eval()
+    torch.cuda.synchronize()
+    parameters = sum(p.numel() for p in model.parameters())
+    print(f"{name}: {parameters:.4g} parameters, {next(model.parameters()).dtype}, "
+          f"built in {time.perf_counter() - begin:.1f} s", flush=True)
+    return model
+
+
+def prompts(count, tokens):
+    return [[random.randrange(1000, 128000) for _ in range(tokens)] for _ in range(count)]
+
+
+class Passes:
+    def __init__(self, torch, model):
+        self.torch, self.model, self.timer = torch, model, Timer(samples=7, least_seconds=5e-3)
+
+    def eager(self, call, samples=7):
+        """Seconds of single calls as the host sees them, each waited for."""
+        seconds = []
+        for _ in range(samples + 2):
+            self.torch.cuda.synchronize()
+            begin = time.perf_counter()
+            call(0)
+            self.torch.cuda.synchronize()
+            seconds.append(time.perf_counter() - begin)
+        return seconds[2:]
+
+    def time(self, call):
+        seconds = self.eager(call)
+        line = self.timer.time(call, most_calls=4)
+        return {**line, "eager_samples": seconds, "eager_median_s": statistics.median(seconds)}
+
+    def prefill(self, p):
+        sequences = p["sequences"]
+        ids = self.torch.tensor(prompts(sequences, p["prefill_tokens"] // sequences), device="cuda")
+        return self.time(lambda i: self.model(input_ids=ids, use_cache=True, logits_to_keep=1).logits)
+
+    def decode(self, p):
+        """A step near the cache's end, with room for all repetitions, should the cache count them."""
+        torch, (batch, context) = self.torch, (p["batch"], p["context"])
+        from transformers import StaticCache
+        cache = StaticCache(config=self.model.config, max_cache_len=context)
+        ids = torch.tensor(prompts(batch, 1), device="cuda")
+        position = torch.tensor([context - 128], device="cuda")
+        positions = position.expand(batch, 1).contiguous()
+        variants = ({"cache_position": position}, {})
+        for variant in variants:
+            def call(i, variant=variant):
+                return self.model(input_ids=ids, position_ids=positions, past_key_values=cache, use_cache=True,
+                                  logits_to_keep=1, **variant).logits
+            try:
+                call(0)
+                break
+            except Exception as error:
+                print("decode without", list(variant), one_line(error), flush=True)
+        for layer in cache.layers:  # the past is made up: a prefill would say no more of the time
+            layer.keys.normal_()
+            layer.values.normal_()
+        line = self.time(call)
+        return {**line, "variant": "cache_position" if variant else "position_ids"}
+
+
+class Engine:
+    """transformers' continuous batching, one manager for all runs; generate_batch where that fails."""
+
+    def __init__(self, model):
+        from transformers import GenerationConfig
+        self.model = model
+        self.generation = GenerationConfig(max_new_tokens=128, do_sample=False, eos_token_id=-1, pad_token_id=0)
+        self.manager, self.description = None, {}
+
+    def configuration(self):
+        """What is asked of the engine, as far as this version knows the words."""
+        try:
+            from transformers.generation.configuration_utils import ContinuousBatchingConfig
+        except ImportError:
+            return None
+        wanted = {"max_batch_tokens": points.MAX_BATCH_TOKENS, "block_size": 256, "num_blocks": 320,
+                  "allow_block_sharing": False}
+        known = {f.name for f in dataclasses.fields(ContinuousBatchingConfig)}
+        self.description = {k: v for k, v in wanted.items() if k in known}
+        return ContinuousBatchingConfig(**self.description)
+
+    def start(self):
+        self.manager = self.model.init_continuous_batching(
+            generation_config=self.generation, continuous_batching_config=self.configuration())
+
+    def send(self, inputs, output_tokens, seconds):
+        """All requests at once; their results in the order in which they end."""
+        if self.manager is None:
+            self.start()
+        self.manager.add_requests(inputs=inputs, max_new_tokens=output_tokens, record_timestamps=True)
+        if not self.manager.is_running():
+            self.manager.start()  # after the first requests: it may take an empty queue for an end
+        done, end = [], time.monotonic() + seconds
+        while len(done) < len(inputs):
+            if time.monotonic() > end:
+                raise TimeoutError("the engine's time is up")
+            try:
+                result = self.manager.get_result(timeout=1)
+            except queue.Empty:
+                continue
+            if result is None:
+                if not self.manager.is_running():
+                    raise RuntimeError("the engine's thread ended")
+            elif result.error is not None:
+                raise RuntimeError("a request failed: " + str(result.error))
+            elif result.is_finished():
+                done.append(result)
+        return done
+
+    def generate_batch(self, inputs, output_tokens):
+        generation = self.generation.__class__(max_new_tokens=output_tokens, do_sample=False, eos_token_id=-1,
+                                               pad_token_id=0)
+        return list(self.model.generate_batch(inputs, generation_config=generation, record_timestamps=True,
+                                              progress_bar=False).values())
+
+    def run(self, inputs, output_tokens, seconds):
+        try:
+            return self.send(inputs, output_tokens, seconds), "manager"
+        except (TimeoutError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            print("engine: manager:", one_line(error), flush=True)
+            self.stop()
+            return self.generate_batch(inputs, output_tokens), "generate_batch"
+
+    def stop(self):
+        manager, self.manager = self.manager, None
+        try:
+            if manager is not None:
+                manager.stop(block=True, timeout=5)
+        except Exception as error:
+            print("engine: stop:", one_line(error), flush=True)
+
+
+def run_engine(engine, results, sensors, p):
+    count, inputs, outputs = p["requests"], p["input_tokens"], p["output_tokens"]
+    if results.left() < 3:
+        raise TimeoutError("the run's time is up")
+    engine.run(prompts(count, inputs), 4, results.left())
+    begin = time.perf_counter()
+    done, entry = engine.run(prompts(count, inputs), outputs, results.left())
+    seconds = time.perf_counter() - begin
+    state = sensors.read()
+    ttfts, itls = [], []
+    for r in done:
+        stamps = list(r.timestamps or [])
+        if not stamps:
+            continue
+        gaps = [b - a for a, b in zip(stamps, stamps[1:])]
+        ttfts.append(stamps[0] - r.created_time)
+        itls += gaps
+        results.write({"quantity": "request", "parameters": p, "ttft_s": stamps[0] - r.created_time,
+                       "queue_s": r.lifespan[0] - r.created_time if getattr(r, "lifespan", None) else None,
+                       "output_tokens": len(r.generated_tokens), "itl_s": [round(g, 7) for g in gaps]})
+    if not ttfts:
+        raise RuntimeError("no timestamps in the results")
+    line = {"ttft_mean_s": statistics.mean(ttfts), "ttft_median_s": statistics.median(ttfts),
+            "itl_mean_s": statistics.mean(itls), "itl_median_s": statistics.median(itls), "seconds": seconds,
+            "finished": len(done), "entry": entry, "engine": "transformers continuous batching",
+            "attention": str(engine.model.config._attn_implementation), **engine.description, **state}
+    config = getattr(getattr(engine.manager, "continuous_batching_config", None), "__dict__", {})
+    for key in ("use_cuda_graph", "use_async_batching", "max_batch_tokens", "num_blocks", "block_size"):
+        if key in config:
+            line[key] = str(config[key])
+    results.write({"quantity": "engine_run", "parameters": p, **line})
+    print("engine", *p.values(), f"TTFT {1e3 * line['ttft_median_s']:.1f} ms, ITL "
+          f"{1e3 * line['itl_median_s']:.2f} ms, {seconds:.1f} s, {entry}", flush=True)
+
+
+def run_model(name, seconds):
+    results = Results("whole_model", seconds)
+    engine = None
+    try:
+        import torch
+        results.header("validation/library/whole_model.py " + name)
+        random.seed(1)
+        model = build(torch, name)
+        with torch.inference_mode():
+            passes = Passes(torch, model)
+            for kind, quantity, p in points.model_points(name):
+                if kind != "engine":
+                    measure(results, quantity, p, lambda: getattr(passes, kind)(p))
+                    torch.cuda.empty_cache()
+        engine = Engine(model)  # from here on the model's attention is paged
+        for kind, quantity, p in points.model_points(name):
+            if kind != "engine":
+                continue
+            try:
+                run_engine(engine, results, passes.timer.sensors, p)
+            except TimeoutError:
+                raise
+            except Exception as error:
+                results.write({"quantity": "engine_run", "parameters": p, "skipped": one_line(error)})
+                print("skipped engine", *p.values(), one_line(error), flush=True)
+                torch.cuda.synchronize()
+    except TimeoutError as error:
+        print("stopped:", error, flush=True)
+    except Exception as error:
+        print("failed:", one_line(error), flush=True)
+    finally:
+        try:
+            if engine is not None:
+                engine.stop()
+        except TimeoutError:
+            pass
+
+
+def main():
+    options = parse()
+    for short in options.models:
+        if options.dry:
+            for point in points.model_points(NAMES[short]):
+                print(*point)
+            continue
+        if len(options.models) == 1:
+            run_model(NAMES[short], options.seconds)
+        else:  # each in a process of its own, so that memory and threads end with it
+            pid = os.fork()
+            if pid == 0:
+                run_model(NAMES[short], options.seconds)
+                sys.stdout.flush()
+                os._exit(0)
+            os.waitpid(pid, 0)
+    sys.stdout.flush()
+    os._exit(0)  # the engine's thread may still run
+
+
+if __name__ == "__main__":
+    main()
