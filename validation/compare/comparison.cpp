@@ -85,4 +85,20 @@ std::vector<std::string> score_cells(const group_score& s) {
           b ? below : none};
 }
 
+std::string page_percent(bool any, double share) {
+  return any ? fixed(100.0 * share, 1) : std::string("-");
+}
+
+std::vector<std::string> page_columns() {
+  return {"n", "median", "p90", "bias"};
+}
+
+std::vector<std::string> page_cells(const group_score& s) {
+  const bool any = s.predicted.n > 0;
+  const std::string bias = page_percent(any, s.predicted.bias);
+  return {std::to_string((std::max)(s.predicted.n, s.bound.n)),
+          page_percent(any, s.predicted.median), page_percent(any, s.predicted.p90),
+          !any || bias.front() == '-' ? bias : cat('+', bias)};
+}
+
 }  // namespace perfmodel::validation

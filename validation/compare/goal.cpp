@@ -76,13 +76,11 @@ std::string wrong_laws(const std::vector<compared_recording>& all) {
         });
     const auto slower = std::count_if(q.rows.begin(), q.rows.end(),
                                       [](const comparison* c) { return off(*c) < 0.0; });
-    out +=
-        cat("- **`", q.quantity, "` on ", q.device, "**, by ", worst.by, ": median ",
-            percent(q.score.predicted.median), ", 90th percentile ", percent(q.score.predicted.p90),
-            ", bias ", signed_percent(q.score.predicted.bias), "; ", slower, " of ", q.rows.size(),
-            " points take longer than predicted. Worst: ", worst.shape, ", measured ",
-            amount(worst.measured, worst.unit), ", predicted ", amount(worst.predicted, worst.unit),
-            ".\n");
+    out += cat("- `", q.quantity, "` on ", q.device, ": median ", percent(q.score.predicted.median),
+               ", bias ", signed_percent(q.score.predicted.bias), "; ", slower, " of ",
+               q.rows.size(), " points slower. Worst: ", worst.shape, ", measured ",
+               amount(worst.measured, worst.unit), ", predicted ",
+               amount(worst.predicted, worst.unit), ".\n");
   }
   return out.empty() ? "None misses the goal.\n" : out;
 }

@@ -33,12 +33,11 @@ std::vector<std::string> broken(const std::vector<compared_recording>& all);
 /// as a number.
 std::vector<std::string> not_measured(const std::vector<compared_recording>& all);
 
-/// Of every quantity that was measured on a GPU here: its median error and 90th percentile against
-/// 5 % and 15 %, a step's median against 10 %. Empty where nothing was.
+/// Median error and 90th percentile of each quantity measured on a GPU, against 5 % and 15 %; a
+/// step's median against 10 %. Empty without such a quantity.
 std::string goal_lines(const std::vector<compared_recording>& all);
 
-/// Of the quantities that miss it: by which law, how far off and which way, and the worst point; an
-/// item of a list each, for a reader to say why.
+/// The quantities that miss the goal, one list item each: median error, bias and the worst point.
 std::string wrong_laws(const std::vector<compared_recording>& all);
 
 }  // namespace perfmodel::validation

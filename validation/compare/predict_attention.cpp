@@ -18,9 +18,9 @@ prediction predict_prefill(const question& q) {
   w.fused = q.word("variant") != "unfused";
   const demand d = demand_of(w);
   prediction p = w.fused ? bounded_by(q, d, q.on.policy.estimate(q.on.device, w),
-                                      "calibrated attention, of a library's kernels")
+                                      "calibrated attention (library kernels)")
                          : bounded_by(q, d, roofline(q.on.device, d, q.on.policy),
-                                      "roofline of three kernels with scores written out");
+                                      "roofline of three kernels with materialised scores");
   p.shape = shape_of(q, "variant batch tokens query_heads kv_heads head_dim");
   return p;
 }
@@ -37,7 +37,7 @@ prediction predict_decode(const question& q) {
   calibrated policy = q.on.policy;
   policy.conditions = replaying(q.warm() ? 1.0 : 0.0);
   prediction p = bounded_by(q, demand_of(w), policy.estimate(q.on.device, w),
-                            "calibrated attention, of a library's kernels");
+                            "calibrated attention (library kernels)");
   p.shape = shape_of(q, "batch context query_heads kv_heads head_dim splits");
   if (!q.word("order").empty()) p.shape = cat(q.word("order"), " ", p.shape);
   return p;

@@ -163,7 +163,7 @@ prediction predict_launch(const question& q) {
   }
   if (mode != "graph" && mode != "stream") return p;
   p.value = (mode == "graph" ? graph_kernel_time : stream_kernel_time).value();
-  p.by = "the floor of a small kernel, gpu-benches";
+  p.by = "floor of a small kernel, gpu-benches";
   return p;
 }
 

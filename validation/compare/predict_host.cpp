@@ -17,7 +17,7 @@ prediction chase_on_host(const question& q) {
   prediction p;
   p.size = q.number("working_set_bytes");
   p.shape = shape_of(q, "working_set_bytes");
-  p.by = "latency of the level, from the working sets that fill it to a half";
+  p.by = "latency of the level, from sets that half fill it";
   double nearer = 0.0, holds = 1e30;
   for (const cache_level& c : q.on.described.caches) {
     if (p.size <= c.bytes) {
@@ -67,19 +67,19 @@ prediction predict_on_host(const question& q) {
   p.held_to = p.bound;
   p.fitted = fitted_to(q.at);
   if (quantity == "stream_time") {
-    p.by = "a model of the CPU, fitted to other sizes and kernels of the same run";
+    p.by = "CPU model, fitted to other sizes and kernels of the run";
     p.size = q.number("working_set_bytes");
     p.shape = shape_of(q, "kernel working_set_bytes cache");
   } else if (quantity == "gemm_time") {
-    p.by = "a model of the CPU, fitted to other shapes of the same run";
+    p.by = "CPU model, fitted to other shapes of the run";
     p.size = q.number("flop");
     p.shape = shape_of(q, "m n k");
   } else if (quantity == "intensity_time") {
-    p.by = "roofline, with the bandwidth and the peak that the CPU was measured to reach";
+    p.by = "roofline with the measured bandwidth and peak";
     p.size = q.number("flop_per_byte");
     p.shape = shape_of(q, "flop_per_byte");
   } else if (quantity == "bytes_in_flight_time") {
-    p.by = "Little's law: a line for each chain, latency of one chain alone";
+    p.by = "Little's law: one line per chain, latency of a single chain";
     p.size = q.number("chains") * q.number("threads") * line_bytes;
     p.shape = shape_of(q, "chains");
   } else if (quantity == "overlap_time") {

@@ -54,7 +54,7 @@ prediction predict_latency(const question& q) {
   p.regime = load.level;
   p.shape = shape_of(q, "working_set_bytes");
   if (!q.word("first_level").empty()) p.shape += cat(", from ", q.word("first_level"));
-  p.by = "latencies of the levels, catalogue, by what each keeps of the working set";
+  p.by = "catalogue latencies, weighted by each level's share of the set";
   if (p.value == 0.0) p.note = "the catalogue states no latency of this level";
   return p;
 }
@@ -81,7 +81,7 @@ prediction predict_shared_memory(const question& q) {
   p.bound = (d.shared.total() / rate).value();
   p.held_to = (d.shared.total() / q.on.fastest.shared.bandwidth.quantity()).value();
   p.value = p.bound + q.on.policy.launch_time(q.on.device, d).value();
-  p.by = "bytes x ways of conflict / data-sheet bandwidth, launch floor";
+  p.by = "bytes x conflict ways / data-sheet bandwidth, launch floor";
   return p;
 }
 
@@ -132,9 +132,8 @@ prediction predict_chain(const question& q) {
     const duration<> launch = q.on.policy.launch_time(q.on.device, d);
     e.time = launch + perfmodel::detail::p_norm(duration<>(e.time - launch), issue);
   }
-  prediction p = bounded_by(q, d, e,
-                            "share of DRAM's bandwidth, the L2's between kernels, beside the issue "
-                            "of instructions; launch floors");
+  prediction p =
+      bounded_by(q, d, e, "DRAM share, L2 between kernels; instruction issue; launch floors");
   demand least = d;
   least.dram = {array * byte, array * byte};
   p.bound = roofline(q.on.device, least).time.value();

@@ -39,7 +39,7 @@ prediction predict_wire_bytes(const question& q) {
   p.value = x.share * q.number("message_bytes");
   p.size = q.number("message_bytes");
   p.shape = shape_of(q, "algorithm ranks message_bytes");
-  p.by = "exchange_of: share of the message that one rank sends";
+  p.by = "exchange_of: bytes that one rank sends";
   return p;
 }
 
@@ -80,7 +80,7 @@ prediction predict_experts(const question& q) {
       bounded_by(q, needs,
                  calibrated_estimate(q.on.device, w, {q.on.policy.machine, q.on.policy.moe_kernels},
                                      {.routing = expert_routing::random}),
-                 "calibrated experts, of a library's kernels");
+                 "calibrated experts (library kernels)");
   p.shape = shape_of(q, "tokens hidden intermediate experts top_k");
   return p;
 }
@@ -123,7 +123,7 @@ prediction predict_step(const question& q) {
   p.shape = shape_of(q, "launch batch context prefill_tokens");
   p.by = "step, calibrated operators";
   p.profiled = true;
-  if (eager) p.by += ", a kernel's floor in a stream for those that are not products";
+  if (eager) p.by += ", stream floor for each non-GEMM kernel";
   return p;
 }
 

@@ -34,9 +34,9 @@ comparison from(const published::collective_prediction& p, bool fitted) {
   c.format = name_of(p.row.call.format);
   c.engine = p.row.kernels;
   if (!p.row.nccl()) c.engine += p.row.captured() ? ", captured" : ", eager";
-  c.regime = p.row.call.message.quantity().value() < 65536.0     ? "to 64 KiB"
-             : p.row.call.message.quantity().value() < 4194304.0 ? "to 4 MiB"
-                                                                 : "above";
+  c.regime = p.row.call.message.quantity().value() < 65536.0     ? "<64KiB"
+             : p.row.call.message.quantity().value() < 4194304.0 ? "<4MiB"
+                                                                 : ">=4MiB";
   c.shape = cat(p.row.call.ranks, " ranks");
   c.unit = "s";
   c.measured = p.measured;
@@ -115,16 +115,16 @@ std::vector<picture> collective_pictures(const std::string& folder) {
         {.name = cat("collectives_", gpu),
          .title = cat("NCCL on ", published::device_named(gpu)->name.view()),
          .caption =
-             "Points: nccl-tests, as published. Lines: the shipped profile. To see: flat at small "
-             "messages (launch and hops), straight at large ones (the link), and the knees "
-             "between, where NCCL changes its protocol."});
+             "Points: nccl-tests, as published. Lines: the shipped profile. Small messages are "
+             "flat (launch and hops), large ones straight (the link). The knees between are "
+             "changes of NCCL's protocol."});
   }
   for (const auto& [gpu, kernels] : engines) {
     add(kernels, {.name = cat("collectives_engines_", gpu),
                   .title = cat("All-reduce by an engine's own kernels, ", gpu),
-                  .caption = "Points: as published. Lines: the shipped profile. To see: captured "
-                             "in a graph the floor is a few microseconds; launched one by one "
-                             "(eager) the host sets it.",
+                  .caption = "Points: as published. Lines: the shipped profile. Captured in a "
+                             "graph the floor is a few microseconds; launched one by one (eager) "
+                             "the CPU sets it.",
                   .columns = 3});
   }
   return out;

@@ -49,7 +49,7 @@ std::vector<comparison> cache_bandwidths(const std::string& folder) {
     if (a == nullptr || r.text("bench") != "gpu-l2-cache") continue;
     comparison c;
     c.table = "gpu-benches";
-    c.quantity = "read bandwidth, as time";
+    c.quantity = "read time";
     c.device = a->name.view();
     c.size = r.number("dataset_bytes");
     read_again(c, *a);
@@ -70,7 +70,7 @@ std::vector<comparison> littles_law(const std::string& folder) {
     if (a == nullptr || r.text("kernel") != "read" || !(a->dram.latency.value() > 0.0)) continue;
     comparison c;
     c.table = "gpu-benches";
-    c.quantity = "Little's law, as time of a byte";
+    c.quantity = "Little's law: time per byte";
     c.device = a->name.view();
     c.size = r.count("threads") * bytes_per_thread;
     const bandwidth<> peak_rate = a->dram.bandwidth.quantity();
@@ -146,11 +146,9 @@ std::vector<picture> memory_pictures(const std::string& folder) {
   p.name = "latency_over_working_set";
   p.title = "Latency of one load over the working set";
   p.caption =
-      "Points: pointer chases of gpu-benches, one SM. Line: the catalogue's latencies, by what "
-      "each "
-      "level keeps of the working set. To see: plateaus of L1, L2, its far half where it is in "
-      "two, "
-      "and DRAM; beyond a gigabyte the TLBs add to DRAM's.";
+      "Points: pointer chases of gpu-benches, one SM. Line: the catalogue's latencies, weighted by "
+      "the share that each level caches. Plateaus: L1, L2, its far half, DRAM; beyond a gigabyte "
+      "the TLBs add to DRAM's.";
   p.y_label = "latency [ns]";
   p.key = "top left";
   p.panels = panels_of(chases(folder), [](const comparison&, double t) { return 1e9 * t; });
@@ -159,10 +157,10 @@ std::vector<picture> memory_pictures(const std::string& folder) {
   p.name = "bandwidth_over_working_set";
   p.title = "Read bandwidth over the working set";
   p.caption =
-      "Points: gpu-benches, all SMs read the same set. Line: what the L2 keeps of it at the "
-      "catalogue's bandwidth of L2, the rest at the share of DRAM's that matrix products reach. To "
-      "see: the knee lies below the L2's size, as each half keeps its own copy of a part; a kernel "
-      "that does nothing but read reaches a larger share of DRAM's bandwidth than a product.";
+      "Points: gpu-benches, all SMs read the same set. Line: the cached share at the catalogue's "
+      "bandwidth of L2, the rest at the share of DRAM's that GEMMs reach. The knee lies below the "
+      "L2's size, as both halves cache part of the set. A kernel that only reads reaches a larger "
+      "share of DRAM's bandwidth than a GEMM.";
   p.y_label = "bandwidth [GB/s]";
   p.y_least = 1000.0;
   p.y_most = 20000.0;
@@ -175,12 +173,10 @@ std::vector<picture> memory_pictures(const std::string& folder) {
   p.name = "littles_law";
   p.title = "Little's law: bandwidth over bytes in flight";
   p.caption =
-      "Points: a kernel that reads, of gpu-benches, at 3 to 100 % of the threads that fit. Line: "
-      "min(share x bandwidth, bytes in flight / latency), with the latency of a pointer chase. To "
-      "see: half of the threads do not reach the memory's bandwidth with 8 bytes each; the corner "
-      "is round, since loads queue before the memory is full. Far below it points lie above the "
-      "line: "
-      "such a kernel waits a little less for a load than a chase does.";
+      "Points: a read kernel of gpu-benches, at 3 to 100 % of the threads that fit. Line: "
+      "min(share x bandwidth, bytes in flight / latency), with the latency of a pointer chase. "
+      "With 8 bytes each, half of the threads do not reach the memory's bandwidth. The corner is "
+      "round, since loads queue before the memory is full.";
   p.x_label = "bytes in flight (8 a thread)";
   p.y_label = "bandwidth [GB/s]";
   p.y_least = 50.0;

@@ -25,7 +25,7 @@ std::optional<comparison> compared(const published::service& s) {
   r.engine = s.may_speculate ? cat(s.engine, ", with MTP or without") : s.engine;
   r.shape = m->called;
   r.size = s.load.concurrency();
-  r.regime = r.size <= 16.0 ? "to 16 requests" : "above 16 requests";
+  r.regime = r.size <= 16.0 ? "<=16" : ">16";
   r.unit = "s";
   r.measured = s.seconds;
   r.bound = serving_bound(d, s.load).itl.value();

@@ -73,7 +73,7 @@ constexpr intensity sweep_a100[] = {{1372, 343, 227},   {1368, 684, 230},   {136
 void add_reads(std::vector<comparison>& out) {
   for (const read_set& r : read_sets) {
     const double bytes = r.kib * 1024.0;
-    comparison c = figure("read bandwidth, as time", gh200, "s", bytes, bytes / (r.gb_per_s * 1e9));
+    comparison c = figure("read time", gh200, "s", bytes, bytes / (r.gb_per_s * 1e9));
     read_again(c, gh200);
     out.push_back(c);
   }
@@ -83,11 +83,11 @@ void add_reads(std::vector<comparison>& out) {
 void add_strides(std::vector<comparison>& out) {
   for (const strided& s : strides) {
     for (const bool wide : {false, true}) {
-      comparison c = figure("load from L1, cycles of a warp", gh200, "cycle", s.stride,
-                            wide ? s.doubles : s.floats);
+      comparison c =
+          figure("L1 load, cycles per warp", gh200, "cycle", s.stride, wide ? s.doubles : s.floats);
       const double ways = std::gcd(s.stride, 32);
       c.predicted = wide ? 2.0 * ways : ways;
-      c.regime = ways == s.stride ? "stride a power of 2" : "another stride";
+      c.regime = ways == s.stride ? "power-of-2 stride" : "other stride";
       c.bound = c.held_to = wide ? 2.0 : 1.0;
       c.by = "ways of a bank conflict x bytes / 128 B a clock";
       out.push_back(c);
@@ -118,7 +118,7 @@ void add_sweep(const accelerator& a, std::span<const intensity> rows,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double per_byte = rows[i].gflop_per_s / rows[i].gb_per_s;
     comparison c =
-        figure("intensity sweep, as time of a byte", a, "s", per_byte, 1e-9 / rows[i].gb_per_s);
+        figure("intensity sweep: time per byte", a, "s", per_byte, 1e-9 / rows[i].gb_per_s);
     const double compute = per_byte / vector_peak(a).value();
     const double memory = 1.0 / a.dram.bandwidth.value();
     c.regime = compute > memory ? "arithmetic" : "bytes";
@@ -126,7 +126,7 @@ void add_sweep(const accelerator& a, std::span<const intensity> rows,
     c.bound = c.held_to = (std::max)(compute, memory);
     c.by = "roofline: max(FLOP / peak, bytes / share of the bandwidth)";
     out.push_back(c);
-    comparison p = figure("power in the intensity sweep", a, "W", per_byte, rows[i].watts);
+    comparison p = figure("intensity sweep: power", a, "W", per_byte, rows[i].watts);
     p.regime = c.regime;
     p.predicted = rows[i].watts / std::exp(fit.residual[i]);
     p.fitted = true;

@@ -15,32 +15,46 @@ namespace {
 /// Rows that share the words `key` gives, in the order of those words; a group's cells are they.
 using group_key = std::vector<std::string>;
 
+/// Columns of a table of groups beyond the errors of the prediction.
+struct shown_columns {
+  bool bound{}, interval{}, fitted{true};
+};
+
+/// Errors are in per cent, without the sign, so that a row stays short.
 template <class Key>
-text_table grouped(const std::vector<comparison>& rows, std::vector<std::string> header, Key key) {
+text_table grouped(const std::vector<comparison>& rows, std::vector<std::string> header,
+                   shown_columns show, Key key) {
   std::map<group_key, std::vector<const comparison*>> groups;
   for (const comparison& c : rows) {
     const group_key k = key(c);
     if (!k.empty()) groups[k].push_back(&c);
   }
   const std::string align = std::string(header.size(), 'l') + "r";
-  for (std::string& c : score_columns()) header.push_back(std::move(c));
-  header.emplace_back("in the stated 80 %");
-  header.emplace_back("fitted");
+  for (std::string& c : page_columns()) header.push_back(std::move(c));
+  if (show.bound) header.emplace_back("bound");
+  if (show.interval) header.emplace_back("covered");
+  if (show.fitted) header.emplace_back("fitted");
   text_table out(std::move(header), align);
   for (const auto& [k, members] : groups) {
     std::vector<std::string> cells = k;
     const group_score s = score("", members);
-    for (std::string& c : score_cells(s)) cells.push_back(std::move(c));
-    cells.push_back(
-        s.stated == 0
-            ? std::string("-")
-            : cat(fixed(100.0 * static_cast<double>(s.covered) / static_cast<double>(s.stated), 0),
-                  " %"));
+    for (std::string& c : page_cells(s)) cells.push_back(std::move(c));
+    if (show.bound) cells.push_back(page_percent(s.bound.n > 0, s.bound.median));
+    if (show.interval) {
+      cells.push_back(
+          s.stated == 0
+              ? std::string("-")
+              : fixed(100.0 * static_cast<double>(s.covered) / static_cast<double>(s.stated), 0));
+    }
+    if (!show.fitted) {
+      out.add(std::move(cells));
+      continue;
+    }
     const auto fitted = std::count_if(members.begin(), members.end(),
                                       [](const comparison* c) { return c->fitted; });
     cells.emplace_back(fitted == 0                                             ? "no"
                        : fitted == static_cast<std::ptrdiff_t>(members.size()) ? "yes"
-                                                                               : "in part");
+                                                                               : "partly");
     out.add(std::move(cells));
   }
   return out;
@@ -54,16 +68,14 @@ picture error_over_size(const std::string& operation, const std::vector<comparis
   std::replace(p.name.begin(), p.name.end(), ' ', '_');
   p.title = cat("Predicted over measured: ", operation);
   p.legend = cat(
-      "line: median of half a decade, band: middle 80 % of it, squares: median of rows that no fit "
-      "saw; ",
+      "line: median of half a decade, band: middle 80 % of it, squares: median of held-out "
+      "rows; ",
       operation == "elementwise" ? "vidur 7d475133, gpu-benches 1c36d509, LLMCompass 2e015fd2"
                                  : "aiconfigurator 095f58a5, vidur 7d475133, LLMCompass 2e015fd2");
   p.caption =
-      "Line: median in half a decade of size; band: the middle 80 %; squares: the median of rows "
-      "that no fit "
-      "has seen. Blue: the prediction; grey: the bound. To see: the prediction stays near 1 at "
-      "every size; the "
-      "bound is far below where a kernel is short, and comes closer as it grows.";
+      "Line: median in half a decade of size; band: the middle 80 %; squares: the median of "
+      "held-out rows. Blue: the prediction; grey: the bound. The prediction stays near 1 at every "
+      "size; the bound is far below for short kernels.";
   const bool arithmetic = operation == "gemm" || operation == "attention prefill";
   p.x_label = arithmetic ? "FLOP" : "bytes moved";
   p.y_label = "predicted / measured";
@@ -85,14 +97,14 @@ picture error_over_size(const std::string& operation, const std::vector<comparis
     panel q;
     const std::size_t n = points[0].size(), unseen = points[2].size();
     q.title = cat(device, ", n = ", n,
-                  unseen == 0   ? ", fitted to"
-                  : unseen == n ? ", no fit saw them"
-                                : cat(", ", unseen, " of them unseen"));
+                  unseen == 0   ? ", in-sample"
+                  : unseen == n ? ", held out"
+                                : cat(", ", unseen, " held out"));
     q.lines.push_back({"", mark::band, 6, limit.range});
     q.lines.push_back({"", mark::band, 0, said.range});
     q.lines.push_back({"bound", mark::line, 6, limit.median});
     q.lines.push_back({"predicted", mark::line, 0, said.median});
-    q.lines.push_back({"of rows no fit saw", mark::points, 1, in_bins(points[2]).median});
+    q.lines.push_back({"held-out rows", mark::points, 1, in_bins(points[2]).median});
     const double least = said.median.front()[0], most = said.median.back()[0];
     q.lines.push_back({"", mark::dashed, 7, {{least, 1.0, 0.0}, {most, 1.0, 0.0}}});
     p.panels.push_back(std::move(q));
@@ -105,16 +117,12 @@ picture serving_picture(const std::vector<comparison>& rows) {
   p.name = "serving_tpot";
   p.title = "Time per output token of whole services";
   p.legend =
-      "points: runs, over prediction and bound, engines fitted to most; InferenceX December 2025 "
-      "to January 2026, "
-      "aiconfigurator 095f58a5";
+      "points: runs, most of them in-sample; InferenceX 2025-12 to 2026-01, aiconfigurator "
+      "095f58a5";
   p.caption =
       "Points: closed-loop runs of InferenceX and AIConfigurator, over the prediction (blue) and "
-      "the "
-      "bound (grey). Line: equal. To see: kernels and links explain most of the time; what an "
-      "engine's "
-      "host, scheduler and uneven experts add lifts points above the line. DeepSeek-R1's points "
-      "below it may be runs with MTP.";
+      "the bound (grey). Line: equal. CPU time, the scheduler and expert imbalance lift points "
+      "above the line. Points of DeepSeek-R1 below it may be runs with MTP.";
   p.x_label = "predicted [ms]";
   p.y_label = "measured [ms]";
   p.plain_x = true;
@@ -129,9 +137,9 @@ picture serving_picture(const std::vector<comparison>& rows) {
     panel& q = panels[c.shape];
     if (q.lines.empty()) {
       q.title = c.shape;
-      q.lines = {{"over the bound", mark::points, 6, {}},
-                 {"over the prediction", mark::points, 0, {}},
-                 {"equal", mark::line, 7, {{1.0, 1.0, 0.0}, {300.0, 300.0, 0.0}}}};
+      q.lines = {{"against the bound", mark::points, 6, {}},
+                 {"against the prediction", mark::points, 0, {}},
+                 {"measured = predicted", mark::line, 7, {{1.0, 1.0, 0.0}, {300.0, 300.0, 0.0}}}};
     }
     q.lines[0].rows.push_back({1e3 * c.bound, 1e3 * c.measured, 0.0});
     if (c.predicts()) q.lines[1].rows.push_back({1e3 * c.predicted, 1e3 * c.measured, 0.0});
@@ -182,60 +190,52 @@ published_scores score_published(const std::string& folder) {
 std::vector<titled_table> published_tables(const published_scores& s) {
   std::vector<titled_table> out;
   if (!s.kernels.empty()) {
-    out.push_back({"Kernels",
-                   "`fitted`: the profile's parameters were fitted to rows of this table, so the "
-                   "error is one in sample; `no`: the profile has not seen them.",
-                   grouped(s.kernels, {"operation", "GPU", "format"}, [](const comparison& c) {
-                     return group_key{c.quantity, c.device, c.format};
-                   })});
-    out.push_back({"Kernels by engine and regime",
-                   "The regime is where most of the predicted time goes: launch, bytes or "
-                   "arithmetic.",
-                   grouped(s.kernels, {"operation", "GPU", "format", "kernels", "regime"},
-                           [](const comparison& c) {
-                             return group_key{c.quantity, c.device, c.format, c.engine, c.regime};
+    out.push_back({"Kernels", "By number format.",
+                   grouped(s.kernels, {"operation", "GPU", "format"},
+                           {.bound = true, .interval = true}, [](const comparison& c) {
+                             return group_key{c.quantity, c.device, c.format};
                            })});
   }
   if (!s.collectives.empty()) {
-    out.push_back({"Collectives", "By message.",
+    out.push_back({"Collectives", "By implementation and message size; `<4MiB` begins at 64 KiB.",
                    grouped(s.collectives, {"operation", "GPU", "kernels", "message"},
-                           [](const comparison& c) {
+                           {.interval = true}, [](const comparison& c) {
                              return group_key{c.quantity, c.device, c.engine, c.regime};
                            })});
   }
   if (!s.serving.empty()) {
     out.push_back(
         {"Whole services: time per output token",
-         "What an engine adds (docs/laws/engines.md, which has the errors held out) was fitted to "
-         "these "
-         "rows, and the rate of experts with 4-bit weights on Hopper to gpt-oss by vLLM; the floor "
-         "of an "
-         "engine's own all-reduce on NVLink 5 was chosen between two measurements by how B200's "
-         "Llama "
-         "scales. Uneven experts are left out. Formats are those that a user gets who names none. "
-         "To services on AMD's accelerators nothing was fitted: the engine's host times are those "
-         "on "
-         "NVIDIA's, attention and links are borrowed (docs/laws/calibrated_amd.md).",
-         grouped(s.serving, {"model", "GPU", "engine", "format", "load"}, [](const comparison& c) {
-           return group_key{c.shape, c.device, c.engine, c.format, c.regime};
-         })});
+         "The engine parameters were fitted to these rows on NVIDIA GPUs; held-out errors are in "
+         "[engines](../laws/engines.md). The rate of experts with 4-bit weights on Hopper was "
+         "fitted to gpt-oss by vLLM. The floor of an engine's all-reduce on NVLink 5 was chosen "
+         "from two measurements by the scaling of Llama on B200. Expert imbalance is left out. "
+         "Formats are an engine's defaults. Nothing was fitted to services on AMD GPUs: they use "
+         "NVIDIA's CPU times and transferred profiles of attention and links "
+         "([AMD](../laws/calibrated_amd.md)).",
+         grouped(s.serving, {"model", "GPU", "engine", "format", "requests"}, {.interval = true},
+                 [](const comparison& c) {
+                   return group_key{c.shape, c.device, c.engine, c.format, c.regime};
+                 })});
   }
   if (!s.memory.empty()) {
-    out.push_back({"Memory",
-                   "From gpu-benches: its tables at 1c36d509, and of GH200 and A100 40 GB "
-                   "`gpu-l2-cache/h200.txt` at 3088b333, `gpu-strides/h200.txt` at 0a45416b, "
-                   "`gpu-roofline/h200.txt` and `alex_a100_40.txt` at e4e93a37. What it calls h200 "
-                   "reads its memory at 3.9 TB/s: it is a GH200 with 96 GB, and scored as one.",
-                   grouped(s.memory, {"quantity", "GPU", "level"}, [](const comparison& c) {
-                     return group_key{c.quantity, c.device, c.regime};
-                   })});
+    out.push_back(
+        {"Memory",
+         "From gpu-benches: its tables at 1c36d509. GH200 and A100 40 GB come from "
+         "`gpu-l2-cache/h200.txt` at 3088b333, `gpu-strides/h200.txt` at 0a45416b, and "
+         "`gpu-roofline/h200.txt` and `alex_a100_40.txt` at e4e93a37. Their h200, which "
+         "reads memory at 3.9 TB/s, is a GH200 with 96 GB.",
+         grouped(s.memory, {"quantity", "GPU", "level"}, {.bound = true}, [](const comparison& c) {
+           return group_key{c.quantity, c.device, c.regime};
+         })});
   }
   if (!s.tokens.empty()) {
-    out.push_back({"Speculation and KV capacity", "Laws without a fitted number.",
-                   grouped(s.tokens, {"quantity", "of"}, [](const comparison& c) {
-                     const bool curve = c.table == "SpecDecode-Bench";
-                     return group_key{c.quantity, curve ? c.device : c.table};
-                   })});
+    out.push_back(
+        {"Speculation and KV capacity", "Laws without a fitted number.",
+         grouped(s.tokens, {"quantity", "source"}, {.fitted = false}, [](const comparison& c) {
+           const bool curve = c.table == "SpecDecode-Bench";
+           return group_key{c.quantity, curve ? c.device : c.table};
+         })});
   }
   return out;
 }

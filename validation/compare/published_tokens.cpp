@@ -12,10 +12,9 @@ namespace perfmodel::validation {
 
 namespace {
 
-constexpr const char* one_acceptance = "tokens per pass, one acceptance for all positions";
-constexpr const char* two_acceptances =
-    "tokens per pass, first position and a later one of another text";
-constexpr const char* runs = "tokens per pass, from runs of copies";
+constexpr const char* one_acceptance = "tokens per round, one acceptance rate";
+constexpr const char* two_acceptances = "tokens per round, first and later acceptance rates";
+constexpr const char* runs = "tokens per round, runs of copied tokens";
 
 /// Leviathan et al. 2023, table 4: the law with their acceptance, draft length and cost, beside the
 /// speed-up they expect and the one they measured.
@@ -32,7 +31,7 @@ std::vector<comparison> leviathan(const std::string& folder) {
     c.predicted = speedup;
     c.size = speedup;
     c.by = "speculate";
-    c.quantity = "speed-up that the paper expects";
+    c.quantity = "speed-up expected by the paper";
     c.measured = r.number("expected_speedup_paper");
     out.push_back(c);
     c.quantity = "speed-up of speculation";
@@ -113,21 +112,17 @@ std::vector<comparison> kv_logs(const std::string& folder) {
 picture acceptance_picture(const std::string& folder) {
   picture lengths;
   lengths.name = "acceptance";
-  lengths.title = "Tokens per pass over the draft length, Llama 3.1 8B";
+  lengths.title = "Tokens per speculation round over the draft length, Llama 3.1 8B";
   lengths.caption =
-      "Points: SpecDecode-Bench, 300 requests each, tokens over passes of rounds. Lines: the "
-      "geometric "
-      "law with the first position's acceptance at every position; that acceptance and a second "
-      "one for "
-      "all later positions, fitted on the other text; and runs of copies, from what every position "
-      "of "
-      "the text would keep, with nothing fitted. To see: a trained draft (eagle) is accepted less "
-      "after "
-      "its first position, a copy (ngram) more, since it comes in runs: there the law of runs is "
-      "within "
-      "2 %, and for a trained draft, which does not run on, it is an upper limit.";
+      "Points: SpecDecode-Bench, 300 requests each: tokens divided by speculation rounds. Lines: "
+      "one "
+      "acceptance rate for every position; a first and a later rate, fitted on the other text; "
+      "and runs of copied tokens, with nothing fitted. A trained draft (eagle) is accepted less "
+      "often after its first position, a copied one (ngram) more often, since matches come in "
+      "runs. For copied drafts the law of runs is within 2 %; for trained drafts it is an upper "
+      "limit.";
   lengths.x_label = "draft length";
-  lengths.y_label = "tokens per pass";
+  lengths.y_label = "tokens per round";
   lengths.log_x = false;
   lengths.log_y = false;
   lengths.key = "top left";
@@ -137,9 +132,9 @@ picture acceptance_picture(const std::string& folder) {
     if (p.lines.empty()) {
       p.title = c.device;
       p.lines = {{"measured", mark::points, 0, {}},
-                 {"one acceptance", mark::line, 1, {}},
-                 {"first and later", mark::line, 2, {}},
-                 {"runs of copies", mark::line, 3, {}}};
+                 {"one acceptance rate", mark::line, 1, {}},
+                 {"first and later rates", mark::line, 2, {}},
+                 {"runs of copied tokens", mark::line, 3, {}}};
     }
     const std::size_t line = c.quantity == one_acceptance ? 1 : c.quantity == runs ? 3 : 2;
     if (line == 1) p.lines[0].rows.push_back({c.size, c.measured, 0.0});
@@ -157,11 +152,9 @@ picture speedup_picture(const std::string& folder) {
   speedups.caption =
       "Leviathan et al. 2023, table 4: T5 11B with drafts of three sizes. Points: measured, over "
       "the "
-      "law with the acceptance and cost that they state. Line: equal. To see: what the paper "
-      "expects "
-      "is the law to its rounding; what it measured lies up to a third away, small drafts above "
-      "and "
-      "large ones below.";
+      "law with the acceptance and cost stated there. Line: equal. The paper's expectation is the "
+      "law, to its rounding. Its measurements differ by up to a third: small drafts above, large "
+      "ones below.";
   speedups.x_label = "speed-up by the law";
   speedups.y_label = "speed-up";
   speedups.log_x = false;

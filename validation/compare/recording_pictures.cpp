@@ -94,16 +94,14 @@ picture roofline_picture(const std::string& device, const std::vector<seen>& poi
   p.title = cat("Roofline, ", device);
   p.caption =
       "Points: measured. Line, or orange points: predicted. Dashed: min(peak, bandwidth x "
-      "intensity). To see: which points the slope bounds and which the ceiling. Points above the "
-      "slope had their operands in a cache.";
+      "intensity). Points above the slope had their operands in a cache.";
   p.x_label = "arithmetic intensity [FLOP per byte]";
   p.y_label = "TFLOP/s";
   p.plain_x = true;
   p.key = "bottom right";
   const accelerator* a = catalog::find_accelerator(device);
-  for (const auto& [quantity, title] :
-       {std::pair<const char*, const char*>{"gemm_time", "products"},
-        {"intensity_time", "loops of so many FLOP a byte"}}) {
+  for (const auto& [quantity, title] : {std::pair<const char*, const char*>{"gemm_time", "GEMM"},
+                                        {"intensity_time", "FMA loops"}}) {
     panel q = roofline_panel(title, points, quantity, a);
     if (!q.lines[0].rows.empty()) p.panels.push_back(std::move(q));
   }
@@ -163,9 +161,10 @@ picture bandwidth_picture(const std::string& device, const std::vector<seen>& po
   return curves(
       {.name = file_name("bandwidth", device),
        .title = cat("Bandwidth over the working set, ", device),
-       .caption = "Points: measured. Line: predicted. Dashed: the bound, by a GPU's data sheet or "
-                  "by the fastest that a CPU was seen at. To see: small sets are bound by the "
-                  "start of a kernel; warm ones run at the cache's rate until they no longer fit.",
+       .caption =
+           "Points: measured. Line: predicted. Dashed: the bound, of a GPU's data sheet or of "
+           "the CPU's fastest sample. Launch time limits small sets; warm sets run at the "
+           "cache's rate until they no longer fit.",
        .x_label = "working set",
        .y_label = "bandwidth [GB/s]"},
       points, "stream_time", [](const seen& s) {
@@ -180,9 +179,9 @@ picture latency_picture(const std::string& device, const std::vector<seen>& poin
   return curves(
       {.name = file_name("latency", device),
        .title = cat("Latency of one load, ", device),
-       .caption = "Points: measured. Line: the latency of the level that holds the set, by the "
-                  "catalogue or, of a CPU, by the sets that fill a level to a half. To see: one "
-                  "plateau for each level.",
+       .caption =
+           "Points: measured. Line: latency of the level that holds the set; for a CPU from the "
+           "sets that fill a level to a half. Each level is a plateau.",
        .x_label = "working set",
        .y_label = "latency [ns]",
        .key = "top left"},
@@ -195,8 +194,7 @@ picture littles_law_picture(const std::string& device, const std::vector<seen>& 
   return curves(
       {.name = file_name("littles_law", device),
        .title = cat("Little's law, ", device),
-       .caption = "Points: measured. Line: min(share x bandwidth, bytes in flight / latency). To "
-                  "see: bandwidth grows with what is in flight until the memory is full.",
+       .caption = "Points: measured. Line: min(share x bandwidth, bytes in flight / latency).",
        .x_label = "bytes in flight",
        .y_label = "bandwidth [GB/s]"},
       points, "bytes_in_flight_time", [](const seen& s) {
