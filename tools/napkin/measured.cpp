@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <perfmodel/tools/audit/slip_search.hpp>
+#include <perfmodel/tools/audit/misprint_search.hpp>
 #include <perfmodel/units/text.hpp>
 
 #include "io/amount.hpp"

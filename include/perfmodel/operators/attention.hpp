@@ -121,7 +121,7 @@ constexpr basic_demand<T> demand_of_valid(const basic_attention_prefill<T>& a) {
 /// and probabilities, each written and read; three kernels.
 /// Sources: Dao et al., "FlashAttention", 2022, section 2.2 and algorithm 0; Shazeer, "Fast
 /// Transformer Decoding", 2019 (shared heads); Beltagy et al., "Longformer", 2020 (window).
-/// Leaves out: re-reads of keys and values (flash_attention.hpp), writing the KV cache (kv_write),
+/// Leaves out: re-reads of keys and values (attention.hpp), writing the KV cache (kv_write),
 /// tiles half masked, the softmax unless softmax_flop says so.
 /// Errors: a dimension below 1; inconsistent where kv_heads does not divide query_heads, or where
 /// past or window come without causal.

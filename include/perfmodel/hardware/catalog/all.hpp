@@ -13,7 +13,7 @@
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
 #include <perfmodel/hardware/catalog/nvidia_volta.hpp>
-#include <perfmodel/hardware/catalog/vendors_without_gpus.hpp>
+#include <perfmodel/hardware/catalog/ai_accelerators.hpp>
 #include <string_view>
 
 namespace perfmodel::catalog {

@@ -1,4 +1,4 @@
-// Values that disagree with the catalogue's; alternative.hpp says how to use one of them instead.
+// Values that disagree with the catalogue's; alternatives.hpp says how to use one of them instead.
 // docs/catalogue.md says how the larger conflicts were decided.
 #pragma once
 

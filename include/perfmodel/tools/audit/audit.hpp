@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/core/estimate.hpp>
-#include <perfmodel/tools/audit/slip_search.hpp>
+#include <perfmodel/tools/audit/misprint_search.hpp>
 
 namespace perfmodel {
 

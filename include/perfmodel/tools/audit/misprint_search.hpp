@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
-#include <perfmodel/tools/audit/slips.hpp>
+#include <perfmodel/tools/audit/misprints.hpp>
 #include <span>
 #include <string>
 #include <string_view>
