@@ -47,14 +47,14 @@ said=$("$napkin" gpus "$own")
 for fact in vector.peak.fp32 price 'architecture, sms, vector.clock, l2.capacity'; do
   [[ $said == *"  $fact "* ]] || fail "gpus does not say what the absence of $fact costs: $said"
 done
-[[ $("$napkin" "${gemm[@]}" --accelerator "$own") == *'No prediction for own_chip: nobody states its architecture, sms'* ]] ||
+[[ $("$napkin" "${gemm[@]}" --accelerator "$own") == *'No prediction for own_chip: missing facts: architecture, sms'* ]] ||
   fail 'a bound does not say what a prediction needs'
-[[ $("$napkin" gemm --m 1 --n 1 --k 1 --accelerator mi210) == *'No prediction for mi210: nothing was fitted'* ]] ||
+[[ $("$napkin" gemm --m 1 --n 1 --k 1 --accelerator mi210) == *'No prediction for mi210: no profile of this kind of machine'* ]] ||
   fail 'a bound of mi210 does not say why there is no prediction'
 [[ $("$napkin" "${gemm[@]}" --accelerator h20) == *'--mode calibrated, by a transferred profile, source GPU h100_sxm'* ]] ||
   fail 'a bound of h20 does not say how a prediction is had'
 [[ $("$napkin" "${gemm[@]}" --accelerator h20 --mode bound) != *'rediction'* ]] || fail 'a hint that nobody needs'
-refuses 'nobody states the architecture, sms, vector.clock, l2.capacity of own_chip' step --model llama_3_8b --batch 1 \
+refuses 'these facts are missing: architecture, sms, vector.clock, l2.capacity of own_chip' step --model llama_3_8b --batch 1 \
   --context 1 --accelerator "$own" --mode calibrated
 
 # --- another fact: the same as in a file, the caller is its source, the prediction is no more certain ----
@@ -122,9 +122,9 @@ ask collective wire_bytes 80e9 0 --accelerator h100_sxm --operation all_reduce -
 
 # --- what is refused: the field, its value, what is allowed -------------------------------------------
 gemm+=(--accelerator h100_sxm)
-refuses 'PM-E003: set.dram.bandwith is no fact of an accelerator; did you mean dram.bandwidth' "${gemm[@]}" --set dram.bandwith=6TB/s
-refuses 'PM-E003: set.dram is no fact' "${gemm[@]}" --set dram=1
-refuses 'PM-E003: set.name is no fact' "${gemm[@]}" --set name=h200_sxm
+refuses 'PM-E003: set.dram.bandwith is not an accelerator fact; did you mean dram.bandwidth' "${gemm[@]}" --set dram.bandwith=6TB/s
+refuses 'PM-E003: set.dram is not an accelerator fact' "${gemm[@]}" --set dram=1
+refuses 'PM-E003: set.name is not an accelerator fact' "${gemm[@]}" --set name=h200_sxm
 refuses 'PM-E005: set.dram.bandwidth is "6 TB"; allowed: a number in B/s, or one with its unit: 1 GB/s' "${gemm[@]}" --set 'dram.bandwidth=6 TB'
 refuses 'PM-E005: set.dram.bandwidth is "nan"' "${gemm[@]}" --set dram.bandwidth=nan
 refuses 'PM-E005: set.price is "2"; allowed: a price with its unit: 2.5 USD/h' "${gemm[@]}" --set price=2
@@ -140,7 +140,7 @@ refuses 'PM-E014: set.architecture is "hoper"; allowed: unknown, Volta' "${gemm[
 refuses 'PM-E031: set has "sms" twice' "${gemm[@]}" --set sms=1 --set sms=2
 refuses 'PM-E010: price is -1; allowed: a number, more than 0' "${plan[@]}" --accelerator h100_sxm --price -1
 refuses 'PM-E005: price is "cheap"' "${plan[@]}" --accelerator h100_sxm --price cheap
-refuses 'PM-E003: "price" is no key of gemm' "${gemm[@]}" --price 2
+refuses 'PM-E003: unknown key "price" of gemm' "${gemm[@]}" --price 2
 
 # Several chips: by name, and only by name where some compute prompts alone.
 both=(--accelerator h100_sxm,h200_sxm)
@@ -162,8 +162,8 @@ refuses 'PM-E031: set is dram.capacity and the chips are h200_sxm, h100_sxm; all
 refuses 'PM-E014: price has "h20"; allowed: h100_sxm, h200_sxm' "${plan[@]}" "${both[@]}" --price h20=2
 refuses 'PM-E031: price has "h100_sxm" twice' "${plan[@]}" "${both[@]}" --price h100_sxm=2,h100_sxm=3
 refuses 'PM-E005: price is "h100_sxm=2,3"' "${plan[@]}" "${both[@]}" --price h100_sxm=2,3
-refuses 'PM-E003: set.h20.tdp is no fact' "${plan[@]}" "${both[@]}" --set h20.tdp=500
-refuses 'PM-E003: "price" is no key of speculation' speculation --acceptance 0.8 --price 2
+refuses 'PM-E003: set.h20.tdp is not an accelerator fact' "${plan[@]}" "${both[@]}" --set h20.tdp=500
+refuses 'PM-E003: unknown key "price" of speculation' speculation --acceptance 0.8 --price 2
 refuses 'PM-E004: accelerator is missing' kv_capacity --model llama_3_8b --memory_bytes 80GB --set sms=1
 refuses 'PM-E031: accelerator has two of the name h100_sxm' plan --model llama_3_8b --accelerator "h100_sxm,$scratch/h100_sxm.json"
 [[ $(line "{$product,\"accelerator\":\"h100_sxm\",\"set\":{\"tdp\":null}}") == *'PM-E005","message":"set.tdp is null; allowed: a number in W'* ]] ||
@@ -182,7 +182,7 @@ bad 'dram.bandwidth is missing' '{"matrix.peak.bf16": 1e15}'
 bad 'matrix.peak.bf16 is missing; needed: a peak' '{"dram.bandwidth": 6e12}'
 bad 'fabric.kind is missing' "{$whole, \"fabric.bandwidth\": 1e9}"
 bad 'host.bandwidth is missing' "{$whole, \"host.kind\": \"PCIe\"}"
-bad 'dram.speed is no fact of an accelerator; did you mean' "{$whole, \"dram.speed\": 1}"
+bad 'dram.speed is not an accelerator fact; did you mean' "{$whole, \"dram.speed\": 1}"
 bad 'dram.bandwidth.unit is not a key; allowed: value, basis, source' '{"dram.bandwidth": {"value": 1, "unit": "TB/s"}}'
 bad 'dram.bandwidth.value is missing' '{"dram.bandwidth": {"source": "x"}}'
 bad 'dram.bandwidth is null' '{"dram.bandwidth": null}'

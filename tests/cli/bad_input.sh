@@ -6,15 +6,15 @@
 gemm=(gemm --accelerator h100_sxm --m 1 --n 2)
 refuses 'A subcommand is required'
 refuses napkin nonsense
-refuses 'PM-E002: "stepp" is no query or command; did you mean step? napkin --help lists them' stepp
-refuses 'PM-E002: "calibrat" is no query or command; did you mean calibrate?' calibrat --help
-refuses 'PM-E002: "stepp" is no query; did you mean step?' explain stepp --model llama_3_8b
-refuses 'PM-E002: "servin" is no query; did you mean serving?' sensitivity servin
-refuses 'PM-E003: "tensor_paralel" is no key of step; did you mean tensor_parallel? napkin step --help lists them' \
+refuses 'PM-E002: "stepp" is not a query or command; did you mean step? napkin --help lists them' stepp
+refuses 'PM-E002: "calibrat" is not a query or command; did you mean calibrate?' calibrat --help
+refuses 'PM-E002: "stepp" is not a query; did you mean step?' explain stepp --model llama_3_8b
+refuses 'PM-E002: "servin" is not a query; did you mean serving?' sensitivity servin
+refuses 'PM-E003: unknown key "tensor_paralel" of step; did you mean tensor_parallel? napkin step --help lists them' \
   step --model llama_3_8b --accelerator h100_sxm --tensor_paralel 8
 refuses 'did you mean accelerator?' gemm --acelerator h100_sxm
 refuses 'did you mean format?' gemm --accelerator h100_sxm --fromat fp8
-refuses 'PM-E003: "colour" is no key of ridge; allowed: accelerator, format' ridge --accelerator h100_sxm --colour red
+refuses 'PM-E003: unknown key "colour" of ridge; allowed: accelerator, format' ridge --accelerator h100_sxm --colour red
 refuses '--k' "${gemm[@]}" --k
 refuses PM-E004 "${gemm[@]}"
 refuses PM-E003 "${gemm[@]}" --k 3 --batch 4

@@ -38,7 +38,7 @@ slow=$scratch/slow.json
 sed -E '/"matrix_floor_s"/{n;s/: .*,/: 1e-3,/}' "$profile" >"$slow"
 gemm=(gemm --accelerator h100_sxm --m 1 --n 128 --k 128)
 answer=$("$napkin" "${gemm[@]}" --profile "$slow" --json) || fail '--profile'
-[[ $answer == *'"profile":{"name":"h100_sxm","basis":"measured","source":"fitted to 165 latencies of matrix products in us.csv, read from '* ]] ||
+[[ $answer == *'"profile":{"name":"h100_sxm","basis":"measured","source":"fitted to 165 GEMM latencies in us.csv, read from '* ]] ||
   fail "--profile is not named: $answer"
 awk -v t="$(number "$answer" time_s)" 'BEGIN { exit !(t > 1e-3 && t < 1.1e-3) }' || fail "a floor of 1 ms is not in: $answer"
 step=(step --model llama_3_8b --accelerator h100_sxm --batch 1 --context 1000)

@@ -126,11 +126,11 @@ screen 4 step --model deepseek_v3 --accelerator h200_sxm --tensor_parallel 8 --b
 text=$("$napkin" explain "${step[@]}")
 # 70.55e9 weights of 2 bytes; 80 layers x 2 x 8 heads x 128 x 2 bytes of cache for a token.
 for expected in 'weights: 70.55e9 x 2 B = 141.1 GB; / 8 = 17.64 GB' '16 sequences x 4096 tokens x 327.7 kB = 21.47 GB' \
-  'limit: DRAM bandwidth: were it lifted, .* are left' '^  \[1\] DRAM bandwidth 3.35 TB/s: '; do
+  'limiter: DRAM bandwidth; with unlimited DRAM bandwidth: ' '^  \[1\] DRAM bandwidth 3.35 TB/s: '; do
   grep -q -- "$expected" <<<"$text" || fail "explain step: no line with $expected"
 done
 text=$("$napkin" explain "${service[@]}")
-for part in '^decode: inter-token latency' '^prefill: time to first token'; do
+for part in '^decode: ITL' '^prefill: TTFT'; do
   grep -q "$part" <<<"$text" || fail "explain serving: no part $part"
 done
 # What is left without the limit is the answer to the same question with that resource a million times as quick. (Where
@@ -152,36 +152,36 @@ quick_dram=dram.bandwidth=3350000TB/s quick_links=fabric.bandwidth=450000TB/s
 left_by_law 'DRAM bandwidth' time_s 1 $quick_dram step "${seventy[@]}" --batch 64 --context 4096 --mode calibrated
 left_by_law 'DRAM bandwidth' itl_s 1 $quick_dram serving "${seventy[@]}" --requests_per_s 2 "${load[@]}" --mode calibrated
 left_by_law 'DRAM bandwidth' time_s 1 $quick_dram step "${seventy[@]}" --batch 64 --context 4096 --mode bound
-left_by_law links itl_s 1 $quick_links "${loop[@]}" --mode bound
-left_by_law 'FLOP rate' ttft_s 2 matrix.peak.bf16=989400000TFLOP/s "${loop[@]}" --mode bound
+left_by_law interconnect itl_s 1 $quick_links "${loop[@]}" --mode bound
+left_by_law compute ttft_s 2 matrix.peak.bf16=989400000TFLOP/s "${loop[@]}" --mode bound
 left_by_law 'DRAM bandwidth' time_s 1 dram.bandwidth=4800000TB/s step --model deepseek_v3 --accelerator h200_sxm \
   --tensor_parallel 8 --batch 64 --context 4096 --mode bound
 # 44.1 % of 16.02 ms are saved, 1.79 times: not the 77.7 % of the lines that bytes are the most of.
 text=$("$napkin" explain step "${seventy[@]}" --batch 64 --context 4096)
-awk '/limit:/ { sub(/,/, ""); for (i = 1; i <= NF; ++i) if ($i == "left,") { left = $(i - 3); saved = $(i + 1) } exit !(saved > 40 && saved < 48) }' \
-  <<<"$text" || fail "what lifting saves: $text"
+sed -nE 's/.*limiter: .*\(([0-9.]+)x faster.*/\1/p' <<<"$text" | awk '{ exit !($1 > 1.66 && $1 < 1.93) }' ||
+  fail "time without the limiter: $text"
 # The bytes of a row are those of the derivation: all that both products read and write.
 steps_of() { "$napkin" explain "$@" --json | sed 's/"summary":.*//; s/{"name":/\n&/g'; }
 bytes=$(steps_of step "${seventy[@]}" --batch 64 --context 4096 | grep -E '^\{"name":"memory of (up|down)( |")' |
   sed -E 's/.*"numbers":"\(([^)]*)\).*/\1/' | tr '+' '\n' |
   awk '{ sum += $1 * ($2 == "MB" ? 1 : 1e-3) } END { printf "%.1f", sum }')
 grep -qF "80 x ($bytes MB / (3.35 TB/s x 0.8661) + " <<<"$text" || fail "bytes of the feed-forward: $bytes MB, and $text"
-# A first token: host, passes let by, the mixed pass times the engine's factor, other prompts and a place.
+# TTFT: CPU time, admission delay, the mixed step times the engine's factor, queueing.
 text=$("$napkin" explain "${loop[@]}" | sed -e ':a' -e 'N;$!ba' -e 's/\n      / /g')
 formula=$(grep -E '^  TTFT = own' <<<"$text") || fail "no formula of the first token: $text"
-host=$(sed -E 's/.*host ([0-9.]+) ms.*/\1/' <<<"$formula") let_by=$(sed -E 's/.*let by ([0-9.]+) ms.*/\1/' <<<"$formula")
-prompt=$(sed -E 's/.*prompt ([0-9.]+) ms.*/\1/' <<<"$formula") delay=$(sed -E 's/.*delay ([0-9.]+) ms.*/\1/' <<<"$formula")
+host=$(sed -E 's/.*CPU ([0-9.]+) ms.*/\1/' <<<"$formula") admission=$(sed -E 's/.*admission delay ([0-9.]+) ms.*/\1/' <<<"$formula")
+prompt=$(sed -E 's/.* prefill ([0-9.]+) ms.*/\1/' <<<"$formula") delay=$(sed -E 's/.*prefill queueing ([0-9.]+) ms.*/\1/' <<<"$formula")
 total=$(sed -E 's/.* = ([0-9.]+) ms$/\1/' <<<"$formula")
 near "terms of the first token: $formula" \
-  "$(awk -v a="$host" -v b="$let_by" -v c="$prompt" -v d="$delay" 'BEGIN { print a + b + c + d }')" "$total" 0.1
-near 'prompt = the pass times the factor' "$(sed -E 's/.*ms = ([0-9.]+) x ([0-9.]+) ms.*/\1 \2/' <<<"$formula" |
+  "$(awk -v a="$host" -v b="$admission" -v c="$prompt" -v d="$delay" 'BEGIN { print a + b + c + d }')" "$total" 0.1
+near 'prefill = the step times the factor' "$(sed -E 's/.*ms = ([0-9.]+) x ([0-9.]+) ms.*/\1 \2/' <<<"$formula" |
   awk '{ print $1 * $2 }')" "$prompt" 0.06
-# 63 others in 511 gaps, a prompt less a pass without it.
-others=$(grep -E '^  prompts of others: ' <<<"$text") || fail "no line on prompts of others: $text"
-[[ $others == *'0.1233 begin in a gap = 63 / 511, any in 1 - exp(-0.1233) = 11.6 % of them; one adds '* ]] ||
-  fail "prompts of others: $others"
-stall=$(sed -E 's/.*adds ([0-9.]+) ms.*/\1/' <<<"$others") next=$(sed -E 's/.*after it ([0-9.]+) ms.*/\1/' <<<"$others")
-near 'a prompt less a pass' "$stall" "$(sed -E 's/.*a prompt ([0-9.]+) ms less 1 x ([0-9.]+) ms.*/\1 \2/' <<<"$others" |
+# 63 others in 511 intervals, a prefill less a step without it.
+others=$(grep -E '^  prefill interference: ' <<<"$text") || fail "no line on prefill interference: $text"
+[[ $others == *'0.1233 prefills start per ITL = 63 / 511, any in 1 - exp(-0.1233) = 11.6 % of them; each adds '* ]] ||
+  fail "prefill interference: $others"
+stall=$(sed -E 's/.*adds ([0-9.]+) ms.*/\1/' <<<"$others") next=$(sed -E 's/.*following one ([0-9.]+) ms.*/\1/' <<<"$others")
+near 'a prefill less a step' "$stall" "$(sed -E 's/.*\(prefill ([0-9.]+) ms less 1 x ([0-9.]+) ms.*/\1 \2/' <<<"$others" |
   awk '{ print $1 - $2 }')" 0.11
 # What the law names has the same number in the derivation.
 all=$(steps_of "${loop[@]}")
@@ -226,8 +226,8 @@ text=$("$napkin" explain "${drafts[@]}")
 grep -q '1 + 0.7 + 0.7 x 0.7 + 0.7 x 0.7 x 0.7 = 2.533;' <<<"$text" || fail "drafts: $text"
 # The cache of 2048 tokens, 80 x 2 x 8 x 128 x 2 B each, over 4 GPUs and 50 GB/s.
 text=$("$napkin" explain "${pools[@]}")
-grep -q 'cache of a prompt, from one GPU: 167.8 MB / 50 GB/s = 3.355 ms' <<<"$text" || fail "pools: $text"
-grep -q '^decode pool: inter-token latency' <<<"$text" || fail "pools: $text"
+grep -q 'KV cache of a prompt, per GPU: 167.8 MB / 50 GB/s = 3.355 ms' <<<"$text" || fail "pools: $text"
+grep -q '^decode pool: ITL' <<<"$text" || fail "pools: $text"
 for asked in "${drafts[*]}" "${pools[*]}" "${plan[*]} --row 2"; do
   # shellcheck disable=SC2086
   json=$("$napkin" explain $asked --json) || fail "explain $asked --json"

@@ -15,7 +15,7 @@ near 'an fp8 cache' "$(bound_with "$answer" 'fp8 cache')" 321e-6 2e-6
 # 400 us are 1.34 GB: less 2.1 MB of queries and results, 64 x 4096 bytes a token, 5104 tokens.
 context=$(sed -nE 's/.*"assumption":"context of ([0-9]+) at most, not 8192".*/\1/p' <<<"$answer")
 near 'the largest context' "$context" 5104 3
-[[ -z $(bound_with "$answer" 'a warm L2') ]] || fail '2 GB are in L2'
+[[ -z $(bound_with "$answer" 'a warm L2 cache') ]] || fail '2 GB are in L2'
 text=$("$napkin" "${decode[@]}" --measured 400us)
 grep -q 'it would be possible with *fp8 cache (bound 32[01]' <<<"$text" || fail "no words: $text"
 answer=$("$napkin" "${decode[@]}" --measured 900us --json)
@@ -26,16 +26,16 @@ answer=$(echo '{"query":"gemm","accelerator":"h100_sxm","m":1,"n":1,"k":1,"measu
 
 # Weights of 33.6 MB: 10 us from DRAM, 3.44 us from an L2 of 50 MiB at 9.75 TB/s.
 answer=$("$napkin" gemm --accelerator h100_sxm --m 1 --n 4096 --k 4096 --measured 4us --json)
-near 'a warm L2' "$(bound_with "$answer" 'a warm L2')" 3.44e-6 2e-8
+near 'a warm L2 cache' "$(bound_with "$answer" 'a warm L2 cache')" 3.44e-6 2e-8
 # 2 x 8192^3 FLOP: 1111 us at 989.4 TFLOP/s, 556 with sparsity.
 answer=$("$napkin" gemm --accelerator h100_sxm --m 8192 --n 8192 --k 8192 --measured 600us --json)
-near 'sparsity' "$(bound_with "$answer" 'the peak with sparsity')" 555.6e-6 1e-6
+near 'sparsity' "$(bound_with "$answer" 'the peak with 2:4 sparsity')" 555.6e-6 1e-6
 # Links: half the time, but for their latency.
 collective=(collective --accelerator h100_sxm --operation all_gather --ranks 8 --bytes 1GiB)
 whole=$(number "$("$napkin" "${collective[@]}" --mode bound --json)" time_s)
 some=$(awk -v t="$whole" 'BEGIN { print 0.6 * t }')
 answer=$("$napkin" "${collective[@]}" --measured_s "$some" --json)
-near 'links both ways' "$(bound_with "$answer" 'links counted both ways')" "$(awk -v t="$whole" 'BEGIN { print t / 2 }')" 1e-5
+near 'links both ways' "$(bound_with "$answer" 'bidirectional link bandwidth')" "$(awk -v t="$whole" 'BEGIN { print t / 2 }')" 1e-5
 # A step, of which more ranks make a part.
 answer=$("$napkin" step --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --batch 1 --context 1024 \
   --measured 3ms --json)
@@ -132,7 +132,7 @@ with() { # <words> <arguments...>
 }
 with 'it would be possible with  numbers of half the width (bound 500 us)' "${read_all[@]}" --measured 500us
 with 'bytes_per_s of 6.7e+12 at least, not 3.35e+12 (bound 500 us)' "${read_all[@]}" --measured 500us
-with 'it would be possible with  the peak with sparsity (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
+with 'it would be possible with  the peak with 2:4 sparsity (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
 with 'fp8 operands (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
 with 'both directions counted (bound 128 GB/s)' bus --bits 16 --transfers_per_s 32e9 --measured 110GB/s
 with 'bits of 27.5 at least, not 16' bus --bits 16 --transfers_per_s 32e9 --measured 110GB/s

@@ -20,16 +20,20 @@ sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"
   fail 'a point of the frontier beats another'
 
 text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" 2>&1) || fail 'plan as text'
-for expected in 'USD/Mtok' 'limited by' 'Worth having' 'Infeasible, and why' 'How the first of these' 'ITL    bound' 'binding' 'One per cent more of it' \
-  'Engines on h200_sxm: vllm, sglang, trtllm' 'feed-forward' 'predictions from fitted parameters' 'h200_sxm (measured: fitted to the GEMM'; do
+for expected in 'Cheapest: ' 'Predicted mean ITL ' 'USD/Mtok' 'limiter' 'Pareto front' 'Infeasible configurations' '--wide' '--row 1'; do
   [[ $text == *"$expected"* ]] || fail "plan as text has no '$expected'"
 done
-# Its cheapest row is explained as `explain` does, and a profile is named once.
-[[ $text == *$'\ndecode: inter-token latency '* ]] || fail 'a plan does not say how its first comes about'
+[[ -z $(awk 'length > 100' <<<"$text") ]] || fail "a plan wider than 100 columns"
+[[ $(wc -l <<<"$text") -lt 40 ]] || fail "a plan takes $(wc -l <<<"$text") lines to read"
+text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" --wide 2>&1) || fail 'plan --wide'
+for expected in 'ITL bound' 'binding' 'Cost sensitivity of row 1' 'Engines on h200_sxm: vllm, sglang, trtllm' \
+  'Predictions from fitted parameters' 'h200_sxm (measured: fitted to the GEMM' 'Memory of row 1'; do
+  [[ $text == *"$expected"* ]] || fail "plan as text has no '$expected'"
+done
+# A profile is named once.
 profiles=$(awk '/^  [a-z]/ { if (on) print line; on = /^  h200_sxm \(measured/; line = $0; next } /^      / { line = line $0; next }
   { if (on) print line; on = 0 }' <<<"$text")
 [[ $profiles == *'  h200_sxm (measured'* && $(sort <<<"$profiles" | uniq -d | wc -l) -eq 0 ]] || fail 'a plan names a profile twice'
-[[ $(wc -l <<<"$text") -lt 80 ]] || fail "a plan takes $(wc -l <<<"$text") lines to read"
 # Each point has its bound, its interval and its profile; the bound is what serving answers.
 points=$(grep -o '"itl_s":' <<<"$json" | wc -l)
 for key in '"bound_time_s":' '"bound_ttft_s":' '"interval_80_s":\[' '"profile":{"name":"h'; do
@@ -139,13 +143,13 @@ dearer=$("$napkin" "${two[@]}" --json)
 [[ $(best_of "$dearer") == *'"prefill":{"accelerator":"h200_sxm"'* ]] || fail 'pools of one kind of chip'
 awk -v a="$(number "$(best_of "$json")" usd_per_million_tokens)" -v b="$(number "$(best_of "$dearer")" usd_per_million_tokens)" \
   'BEGIN { exit !(a < b) }' || fail 'cheaper chips for prompts cost as much'
-[[ $("$napkin" "${two[@]}" --prefill-gpu h100_sxm) == *'prefill on h100_sxm: 1 x TP4'*'the accelerator is the one that decodes'* ]] ||
+[[ $("$napkin" "${two[@]}" --prefill-gpu h100_sxm --wide) == *'prefill on h100_sxm: 1 x TP4'*'the row names the one that decodes'* ]] ||
   fail 'pools of two kinds of chip, as text'
 text=$("$napkin" explain "${two[@]}" --prefill-gpu h100_sxm --row 1) || fail 'a row of two kinds of chip'
-for expected in '(1 x 4 h200_sxm)' '(1 x 4 h100_sxm)' 'DRAM bandwidth 4.8 TB/s' 'DRAM bandwidth 3.35 TB/s' 'of prompts: h100_sxm (measured'; do
+for expected in '(1 x 4 h200_sxm)' '(1 x 4 h100_sxm)' 'DRAM bandwidth 4.8 TB/s' 'DRAM bandwidth 3.35 TB/s' 'prefill: h100_sxm (measured'; do
   [[ $text == *"$expected"* ]] || fail "a row of two kinds of chip has no '$expected'"
 done
-refuses 'prefill_accelerator is of pools; it needs disaggregated' "${large[@]}" --prefill-gpu h100_sxm
+refuses 'prefill_accelerator is an accelerator of the prefill pool; it needs disaggregated' "${large[@]}" --prefill-gpu h100_sxm
 refuses 'prefill_accelerator has two of the name h100_sxm' "${two[@]}" --prefill-gpu h100_sxm,h100_sxm
 refuses 'acceptance is missing' "${large[@]}" --draft-length 3
 refuses 'llama_3_70b has no heads for it' "${large[@]}" --mtp 2
@@ -187,19 +191,19 @@ near 'serving: what is stated' "$(number "$("$napkin" serving "${ask[@]}" "${cro
 # For a decision about money. What a row costs an hour is what its GPUs do: 3.78 and 4.54 USD each.
 deal=(plan --model "$config" --gpus 8 "${load[@]}" --ttft 2s --itl 40ms)
 json=$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm --json)
-text=$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm)
+text=$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm --wide)
 rows=$(sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/},{"accelerator"/}\n{"accelerator"/g' <<<"$json")
 while read -r row; do
   price=3.78
   [[ $row != *'"accelerator":"h200_sxm"'* ]] || price=4.54
   near 'USD an hour of a row' "$(number "$row" usd_per_hour)" "$(awk -v n="$(number "$row" gpus)" -v p=$price 'BEGIN { print n * p }')" 1e-9
 done <<<"$rows"
-for expected in 'h100_sxm at 3.78 USD/h each (vendor, by a copy: ' '2026-05-07' 'h200_sxm at 4.54 USD/h each' ' USD/h  USD/Mtok '; do
+for expected in 'Price of h100_sxm: 3.78 USD/h (vendor' '2026-05-07' 'Price of h200_sxm: 4.54 USD/h' ' USD/h  USD/Mtok '; do
   [[ $text == *"$expected"* ]] || fail "what a plan costs: no '$expected'"
 done
-[[ $("$napkin" "${deal[@]}" --accelerator h100_sxm --price 2) == *'h100_sxm at 2.00 USD/h each'* ]] || fail 'a price of the caller'
+[[ $("$napkin" "${deal[@]}" --accelerator h100_sxm --price 2) == *'Price of h100_sxm: 2.00 USD/h'* ]] || fail 'a price of the caller'
 # Rows that agree in cost and ITL within 1 % are one in the table: no two of those shown do, and each left out does.
-shown=$(sed -nE '/^Worth having/,/^  In brackets/s/^ +([0-9]+)\*? +h[12]00.*/\1/p' <<<"$text" | xargs)
+shown=$(sed -nE '/^Pareto front/,/^  [(C]/s/^ +([0-9]+)\*? +[0-9]+ x h[12]00.*/\1/p' <<<"$text" | xargs)
 [[ -n $shown ]] || shown=$(seq "$(wc -l <<<"$rows")" | xargs)
 sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"$rows" | awk -v shown="$shown" '
   function alike(a, b) { return (itl[a] - itl[b]) ^ 2 <= 1e-4 * itl[a] * itl[b] * 1.0001 && (usd[a] - usd[b]) ^ 2 <= 1e-4 * usd[a] * usd[b] * 1.0001 }
@@ -233,11 +237,11 @@ served_at() {
 }
 awk -v within="$(served_at 0.999)" -v beyond="$(served_at 1.01)" 'BEGIN { exit !(within <= 0.04 && beyond > 0.04) }' ||
   fail "headroom of $factor: $(served_at 0.999) and $(served_at 1.01) s"
-[[ $text == *'The first holds up to '*' requests at a time (+'*'; beyond, ITL misses its target.'* ]] || fail 'headroom as text'
-[[ $("$napkin" "${one[@]}" --requests 100 --itl 50ms) != *'holds up to'* ]] || fail 'more at a time than a run has in all'
+[[ $text == *'Headroom: '*' concurrent requests (+'*'), then ITL misses its target.'* ]] || fail 'headroom as text'
+[[ $("$napkin" "${one[@]}" --requests 100 --itl 50ms) != *'Headroom: '*' concurrent'* ]] || fail 'more concurrent requests than a run has in total'
 # Means have tails, which a target on p99 is held against.
 tail=$(number "$first" itl_p99_s)
-[[ $text == *"p99 of the first: TTFT "*", ITL $(awk -v t="$tail" 'BEGIN { printf "%.3g", 1e3 * t }') ms. --ttft-percentile 99 --itl-percentile 99 holds"* ]] ||
+[[ $(tr -s '\n ' ' ' <<<"$text") == *"Targets apply to means; p99: TTFT "*", ITL $(awk -v t="$tail" 'BEGIN { printf "%.3g", 1e3 * t }') ms. --ttft-percentile 99 --itl-percentile 99 sets"* ]] ||
   fail "the tail of $tail s is not told"
 [[ $(usd_of "$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm --itl-percentile 99 --json)") != "$usd" ]] || fail 'a target on p99 rules nothing out'
 [[ $(wc -l <<<"$text") -le 95 ]] || fail "a plan on two kinds of chip takes $(wc -l <<<"$text") lines"

@@ -40,7 +40,7 @@ rm -f "$answers"
 [[ $served -eq 132 && $within -gt 0 ]] || fail "$served deployments served, $within within 20 ms"
 near 'the fewest GPUs' "$(number "$json" fewest_gpus)" 12 0
 text=$("$napkin" "${users[@]}")
-[[ $(tr -s '\n ' ' ' <<<"$text") == 'Cheapest without disaggregation: 12 x h100_sxm (6 replicas of TP2, trtllm, fp8'*'): 45.36 USD/h, 1.1'?' USD/Mtok, ITL 1'*' ms ('*'), TTFT 1'*' ms.'*'Disaggregated: 8 x h100_sxm ('*' % cheaper (--disaggregated).'* ]] ||
+[[ $(tr -s '\n ' ' ' <<<"$text") == 'Cheapest without disaggregation: 12 x h100_sxm (6 replicas of TP2, trtllm, fp8'*'): 45.36 USD/h, 1.1'?' USD/Mtok. Predicted mean ITL 1'*' ms ('*'; target 20 ms), mean TTFT 1'*' ms ('*').'*'Disaggregated: 8 x h100_sxm ('*' % cheaper (--disaggregated).'* ]] ||
   fail "the first sentence: ${text:0:150}"
 for expected in 'The search stopped at 32 GPUs' 'a mean wait of 1 s, and 1 % of requests queued' 'Without disaggregation, fewer GPUs miss a target or a limit.' 'up to 32 GPUs'; do
   [[ $(tr -s '\n ' ' ' <<<"$text") == *"$expected"* ]] || fail "a searched plan has no '$expected'"
@@ -57,12 +57,12 @@ near "Little's law" "$(number "$best" queue_wait_s)" \
   "$(awk -v q="$queued" -v x="$(number "$best" output_tokens_per_s)" 'BEGIN { printf "%.12g", q / (x / 500) }')" 1e-6
 text=$("$napkin" "${users[@]}" --gpus 8)
 wait=$(awk -v w="$(number "$best" queue_wait_s)" 'BEGIN { printf "%.3g", w }')
-for expected in "In the plan marked *, each request queues for $wait s on average, $queued of 200 at any time. Omit --gpus to search for a number of GPUs." " $queued of 200: $wait s " '  queued  ' \
+for expected in "Each request queues for $wait s on average, $queued of 200 at any time. Omit --gpus to search for a number of GPUs." " $queued of 200: $wait s " '  queued  ' \
   "Headroom: none; each request queues for $wait s on average, $queued of 200 at any time."; do
   [[ $text == *"$expected"* || $(tr -s '\n ' ' ' <<<"$text") == *"$expected"* ]] || fail "a plan that queues has no '$expected'"
 done
 near 'headroom of a plan that queues' "$(sed -nE 's/.*"headroom":\{"factor":([0-9.]+),.*/\1/p' <<<"$json")" 1 0
-[[ $text != *'holds up to'* ]] || fail 'a plan that queues holds more'
+[[ $text != *'Headroom: '*' concurrent'* ]] || fail 'a plan that queues holds more'
 # Headroom ends where requests begin to queue: no TTFT of a minute at its end.
 one=(plan --model llama_3_8b --gpu h100_sxm --gpus 1 --engine vllm --concurrency 64 --input-tokens 3000 --output-tokens 500)
 json=$("$napkin" "${one[@]}" --json)
@@ -79,7 +79,7 @@ awk -v most="$most" -v x="$(served_at "$most" requests_per_s)" -v e="$(served_at
 beyond=$(awk -v m="$most" 'BEGIN { print int(1.5 * m) }')
 awk -v a="$(served_at "$most" output_tokens_per_s)" -v b="$(served_at "$beyond" output_tokens_per_s)" 'BEGIN { exit !(b < 1.02 * a) }' ||
   fail "$beyond requests at a time are served faster than $most"
-[[ $("$napkin" "${one[@]}") == *"The first holds up to $most requests at a time (+"*'; beyond, requests queue for KV memory or a running-request slot.'* ]] ||
+[[ $("$napkin" "${one[@]}") == *"Headroom: $most concurrent requests (+"*'), then requests queue for KV memory or a running-request slot.'* ]] ||
   fail 'headroom to the queue, as text'
 # A TTFT target or a longest wait of the request's own is the limit instead.
 [[ $("$napkin" "${one[@]}" --ttft 10s --json | sed -nE 's/.*"headroom":\{.*"concurrency":([0-9]+).*/\1/p') -gt $most ]] ||

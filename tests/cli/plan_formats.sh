@@ -56,11 +56,11 @@ near 'an fp8 KV cache' "$(sed -nE 's/.*"by":"kv_format","choice":"fp8"[^}]*"cost
 text=$("$napkin" plan --model llama_3_70b --gpu h100_sxm --gpus 1 --engine vllm --input-tokens 512 --output-tokens 128 --concurrency 4)
 [[ $? -eq 3 ]] || fail 'a checkpoint that does not fit: exit status'
 text=$(tr -s '\n ' ' ' <<<"$text" | sed 's/    / /g')
-[[ $text == "Nothing fits in the checkpoint's own format (bf16); it fits on 1 x h100_sxm with int4 weights (--weight-format int4)."* ]] ||
+[[ $text == "No deployment fits in the checkpoint's own format (bf16); it fits on 1 x h100_sxm with int4 weights (--weight-format int4)."* ]] ||
   fail "a checkpoint that does not fit: ${text:0:160}"
 [[ $text == *' int4 (vllm): '*' USD/Mtok, 1 x TP1 of h100_sxm, ITL '* ]] || fail 'the format that fits is no alternative'
 # Within the targets in fp8 alone.
 text=$("$napkin" plan --model llama_3_70b --gpu h100_sxm --gpus 2 "${load[@]}" --engine trtllm --ttft 2s --itl 50ms)
-[[ $? -eq 3 && $(tr -s '\n ' ' ' <<<"$text") == "Nothing meets the targets in the checkpoint's own format (bf16); it does on 2 x h100_sxm with fp8 weights (--weight-format fp8)."* ]] ||
+[[ $? -eq 3 && $(tr -s '\n ' ' ' <<<"$text") == "No deployment meets the targets in the checkpoint's own format (bf16); it does on 2 x h100_sxm with fp8 weights (--weight-format fp8)."* ]] ||
   fail "targets that fp8 meets: ${text:0:160}"
 finish

@@ -30,7 +30,7 @@ for chip in b300_sxm gb200 gb300 rtx_pro_6000 mi300x mi355x h20 rtx_4090 l4 jets
 done
 # Bounds where they are asked for, and nowhere a silent one: the text says why there is no prediction.
 [[ $(mode_of "${pass[@]}" --accelerator h20 --mode bound) == '"mode":"bound"' ]] || fail '--mode bound'
-[[ $("$napkin" "${pass[@]}" --accelerator m3_ultra) == *'No prediction for m3_ultra: nothing was fitted to a machine of its kind, Apple GPU'* ]] ||
+[[ $("$napkin" "${pass[@]}" --accelerator m3_ultra) == *'No prediction for m3_ultra: no profile of this kind of machine, Apple GPU'* ]] ||
   fail 'a bound of m3_ultra does not say why'
 refuses 'PM-E031: nothing was fitted to a machine like m3_ultra' "${pass[@]}" --accelerator m3_ultra --mode calibrated
 # A single operator stays a bound on an accelerator that nobody measured.

@@ -22,8 +22,8 @@ inline void ask_of_model(const std::string& path) {
     asked["model"] = path;
     asked["accelerator"] = "h100_sxm";
     try {
-      const auto answer = napkin::answer_of(napkin::query_of(asked), asked);
-      check_answer(napkin::answer_json(answer, asked), asked.dump());
+      const auto answer = napkin::evaluate(napkin::query_of(asked), asked);
+      check_answer(napkin::outcome_json(answer, asked), asked.dump());
     } catch (const perfmodel::error&) {
     }
   }

@@ -20,8 +20,8 @@ int input_of_accelerator(const std::uint8_t* data, std::size_t size) {
       fuzz::json request = fuzz::json::parse(asked);
       request["accelerator"] = path;
       try {
-        const auto answer = napkin::answer_of(napkin::query_of(request), request);
-        fuzz::check_answer(napkin::answer_json(answer, request), asked);
+        const auto answer = napkin::evaluate(napkin::query_of(request), request);
+        fuzz::check_answer(napkin::outcome_json(answer, request), asked);
       } catch (const perfmodel::error&) {
       }
     }

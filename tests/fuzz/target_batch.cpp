@@ -32,7 +32,7 @@ int input_of_batch(const std::uint8_t* data, std::size_t size) {
   const std::string lines(reinterpret_cast<const char*>(data), size);
   std::istringstream in(lines);
   std::ostringstream out;
-  napkin::answer_batch(in, out);
+  napkin::run_batch(in, out);
   std::istringstream answers(out.str());
   std::size_t answered = 0;
   for (std::string line; std::getline(answers, line); ++answered) check_line(line, lines);

@@ -18,8 +18,8 @@ int input_of_profile(const std::uint8_t* data, std::size_t size) {
          R"({"query":"step","accelerator":"h100_sxm","model":"llama_3_8b","batch":4,"context":900})"}) {
       const fuzz::json request = fuzz::json::parse(asked);
       try {
-        const auto answer = napkin::answer_of(napkin::query_of(request), request, profile.get());
-        fuzz::check_answer(napkin::answer_json(answer, request), asked);
+        const auto answer = napkin::evaluate(napkin::query_of(request), request, profile.get());
+        fuzz::check_answer(napkin::outcome_json(answer, request), asked);
       } catch (const perfmodel::error&) {
       }
     }

@@ -22,7 +22,7 @@ namespace pm = perfmodel;
 constexpr const char* accelerator_schema = "perfmodel.accelerator";
 constexpr int accelerator_version = 1;
 
-/// The accelerator of a file, and what its facts say of their sources.
+/// Accelerator read from a file, and the source of each fact.
 struct read_accelerator {
   pm::accelerator spec{};
   std::deque<std::string> texts{};
@@ -50,7 +50,7 @@ void each_value(const pm::field_path& at, Each& each, Spec& spec, More&... more)
       spec, more...);
 }
 
-/// "Blackwell (RTX)" and blackwell_rtx are one word.
+/// "Blackwell (RTX)" and blackwell_rtx are the same name.
 std::string plain_word(std::string_view text) {
   std::string s;
   for (const char c : text) {
@@ -76,8 +76,8 @@ bool is_link_rate(const pm::field_path& at) {
   return at.is("fabric.bandwidth") || at.is("host.bandwidth");
 }
 
-/// A number of the field's unit, written as one or as text with a unit. Of a link also "one way" and
-/// "two way": the fact is one way.
+/// Number in the field's unit: plain, or text with a unit. A link also accepts "one way" and "two
+/// way"; the stored fact is one way.
 double read_amount(const json_field& v, const pm::field_path& at, const pm::field& about,
                    const pm::unit_exponents& unit) {
   const bool link = is_link_rate(at);
@@ -113,7 +113,7 @@ double read_amount(const json_field& v, const pm::field_path& at, const pm::fiel
   return *x;
 }
 
-/// Puts what a file or a request says into one value. `source_of(v)` is called for facts that are objects.
+/// Sets one value from a file or request. `source_of(v)` is called for facts that are objects.
 template <class Value, class SourceOf>
 void read_value(const json_field& v, const pm::field_path& at, const pm::field& about, Value& into,
                 SourceOf& source_of) {
@@ -150,7 +150,7 @@ std::vector<std::string> all_paths(bool with_names) {
   return paths;
 }
 
-/// Puts the value that a file or a request has for `path`. Throws unknown_key where no fact is called so.
+/// Sets the value of `path` from a file or request. Throws unknown_key where no fact has that name.
 template <class SourceOf>
 void read_fact(const json_field& v, std::string_view path, bool with_names, pm::accelerator& into,
                SourceOf source_of) {
@@ -166,8 +166,8 @@ void read_fact(const json_field& v, std::string_view path, bool with_names, pm::
   const auto paths = all_paths(with_names);
   const std::vector<std::string_view> names(paths.begin(), paths.end());
   v.fail(json_fault::unknown_key,
-         cat(v.name(), " is no fact of an accelerator; did you mean ", nearest(path, names),
-             "? napkin gpus --export h100_sxm has all"));
+         cat(v.name(), " is not an accelerator fact; did you mean ", nearest(path, names),
+             "? napkin gpus --export h100_sxm lists all"));
 }
 
 void check_links(const pm::interconnect& l, const json_field& file, std::string_view name) {
@@ -175,10 +175,10 @@ void check_links(const pm::interconnect& l, const json_field& file, std::string_
   file.fail(json_fault::missing_key,
             l.exists() ? cat(name, ".bandwidth is missing, and ", name, ".kind is stated")
                        : cat(name, ".kind is missing, and ", name,
-                             ".bandwidth is stated; allowed: NVLink, PCIe and so on"));
+                             ".bandwidth is stated; allowed: a name such as NVLink or PCIe"));
 }
 
-/// What nothing can be answered without.
+/// Checks the facts that every query needs.
 void check_whole(const pm::accelerator& a, const json_field& file) {
   if (!a.dram.bandwidth.is_stated()) file["dram.bandwidth"];
   bool computes = false;
@@ -192,7 +192,7 @@ void check_whole(const pm::accelerator& a, const json_field& file) {
   check_links(a.host, file, "host");
 }
 
-/// One name for one machine: what was measured of another is not of this.
+/// One name per machine: profiles are found by name, so a changed accelerator gets another one.
 void name_apart(pm::accelerator& a, const pm::accelerator& other) {
   if (a.name == other.name && !pm::catalog::same_machine(a, other))
     a.name = pm::label::shortened(cat(a.name.view().substr(0, 39), "_changed"));
@@ -256,11 +256,11 @@ found_accelerator named_accelerator(std::string_view name) {
 found_accelerator changed_accelerator(const found_accelerator& a, const json* set,
                                       const json* price) {
   if (set == nullptr && price == nullptr) return a;
-  struct changed_copy {
+  struct changed_accelerator {
     pm::accelerator spec;
-    found_accelerator original;  // whose sources the facts refer to
+    found_accelerator original;  // owner of the sources that the facts refer to
   };
-  const auto copy = std::make_shared<changed_copy>(changed_copy{*a, a});
+  const auto copy = std::make_shared<changed_accelerator>(changed_accelerator{*a, a});
   const auto by_caller = [](const json_field* v) {
     if (v != nullptr) v->refuse(json_fault::wrong_type, "a number, or text: \"6 TB/s\"");
     return &pm::given_by_caller;
@@ -333,17 +333,18 @@ std::string accelerator_file_text(const pm::accelerator& a) {
 }
 
 std::string absence_text(const pm::accelerator& a) {
-  table_rows rows = {{"not stated", "what that costs"}};
+  table_rows rows = {{"missing fact", "consequence"}};
   const auto add = [&](bool stated, const char* facts, const char* costs) {
     if (!stated) rows.push_back({facts, costs});
   };
-  add(a.dram.capacity.is_stated(), "dram.capacity", "what fits: no serving and no plan");
+  add(a.dram.capacity.is_stated(), "dram.capacity", "no memory capacity: no serving and no plan");
   add(a.fabric.exists(), "fabric.kind, fabric.bandwidth", "no collectives, no parallel layouts");
-  add(!a.fabric.exists() || a.fabric.ranks > 1, "fabric.ranks", "the fabric joins 1: itself alone");
-  add(pm::states_vector_peak(a), "vector.peak.fp32", "element-wise work is bound by memory alone");
+  add(!a.fabric.exists() || a.fabric.ranks > 1, "fabric.ranks", "the fabric joins 1 accelerator");
+  add(pm::states_vector_peak(a), "vector.peak.fp32",
+      "element-wise kernels are bound by memory only");
   add(a.price.is_stated(), "price", "plan counts accelerator hours, no USD");
   const std::string needed = needed_for_prediction(a, profile_part::all);
-  if (!needed.empty()) rows.push_back({needed, "no prediction: a bound is all there is"});
+  if (!needed.empty()) rows.push_back({needed, "no prediction: roofline bounds only"});
   return rows.size() == 1 ? "" : table(rows, "l");
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <perfmodel/units/text.hpp>
 
-#include "audit_slips.hpp"
+#include "audit_errors.hpp"
 #include "io/amount.hpp"
 #include "output.hpp"
 
@@ -13,9 +13,9 @@ namespace {
 
 namespace pm = perfmodel;
 
-// --- what was claimed ------------------------------------------------------------------------------
+// --- the claim ---------------------------------------------------------------------------
 
-/// How large a unit is and what it counts: those of amounts, tokens and requests, and bare numbers.
+/// Scale and dimensions of a unit: amounts, tokens and requests, or plain numbers.
 unit_size unit_of(const std::string& text) {
   constexpr std::string_view bare[] = {"", "1", "ratio", "fraction", "x", "count"};
   if (std::ranges::find(bare, text) != std::end(bare)) return {};
@@ -42,7 +42,8 @@ unit_size unit_of(const std::string& text) {
 
 pm::claimed_value claimed(const json& claim, const unit_size& unit) {
   const auto at = claim.find("value");
-  if (at == claim.end()) throw error(code::missing_key, "value is missing; a claim is a number");
+  if (at == claim.end())
+    throw error(code::missing_key, "value is missing; a claim states a number");
   const bool range = at->is_array() && at->size() == 2;
   const json& low = range ? (*at)[0] : *at;
   const json& high = range ? (*at)[1] : *at;
@@ -66,8 +67,8 @@ pm::claimed_value claimed(const json& claim, const unit_size& unit) {
   return c;
 }
 
-/// A unit may leave out the tokens and requests that an answer counts.
-void check_unit(const law_answer& a, const unit_size& u, const std::string& text) {
+/// The unit of a claim may omit the tokens and requests that a result counts.
+void check_unit(const law_value& a, const unit_size& u, const std::string& text) {
   constexpr std::size_t token = 3, request = 4;
   for (std::size_t i = 0; i < a.unit.power.size(); ++i) {
     if (i == token || i == request || a.unit.power[i] == u.unit.power[i]) continue;
@@ -77,13 +78,13 @@ void check_unit(const law_answer& a, const unit_size& u, const std::string& text
   }
 }
 
-/// Operands that were still in the L2 outrun DRAM: an input that a claim of a kernel has to state.
-std::string unstated_input(const query& asked, const json& question, const law_answer& a) {
+/// Operands in L2 are faster than DRAM: an input that a claim about a kernel has to state.
+std::string unstated_input(const query& asked, const json& question, const law_value& a) {
   if (asked.find("weight_copies") == nullptr || question.contains("weight_copies")) return {};
   if (a.limiter != pm::limiter::memory || !question.contains("accelerator")) return {};
   const auto chip = named_accelerator(question["accelerator"].get_ref<const std::string&>());
   if (!chip->l2.capacity.is_stated() || a.bytes > chip->l2.capacity.value()) return {};
-  return cat("weight_copies: the operands, ", pm::to_string(a.bytes * pm::byte), ", fit the L2, ",
+  return cat("weight_copies: the operands ( ", pm::to_string(a.bytes * pm::byte), ") fit the L2 (",
              pm::to_string(chip->l2.capacity.quantity()),
              "; a benchmark that repeats one call finds them there, and does not wait for DRAM");
 }
@@ -92,7 +93,7 @@ std::string amount_of(double x, const unit_size& u, const std::string& text) {
   return cat(pm::detail::significant(x / u.factor, 4), text.empty() ? "" : " ", text);
 }
 
-std::string reason_of(pm::verdict v, const query& asked, const law_answer& a, const unit_size& u,
+std::string reason_of(pm::verdict v, const query& asked, const law_value& a, const unit_size& u,
                       const std::string& unit) {
   const std::string law = cat(asked.name, " gives ", amount_of(a.value, u, unit), " for ", a.key);
   if (!a.feasible) return a.reason;
@@ -112,8 +113,8 @@ bool is_claim(const json& object) {
 
 namespace {
 
-/// The verdict, and what it is for in words.
-std::string judge(answered_claim& c, const unit_size& u, const std::string& unit) {
+/// The verdict and its reason in words.
+std::string judge(checked_claim& c, const unit_size& u, const std::string& unit) {
   const query& asked = quantity_of(c.claim);
   c.found = pm::verdict_of(c.said, c.law.value, c.law.kind, c.law.feasible);
   if (c.found == pm::verdict::impossible && c.law.feasible) {
@@ -124,10 +125,10 @@ std::string judge(answered_claim& c, const unit_size& u, const std::string& unit
   }
   return reason_of(c.found, asked, c.law, u, unit);
 }
-void add_slips(json& out, answered_claim& c, const earlier_claims* before,
-               const given_profile* profile) {
+void add_errors(json& out, checked_claim& c, const earlier_claims* before,
+                const given_profile* profile) {
   constexpr std::size_t most = 4;
-  std::vector<std::string> misprints = slips_of(c, before, profile);
+  std::vector<std::string> misprints = likely_errors_of(c, before, profile);
   if (misprints.size() > most) misprints.resize(most);
   if (!misprints.empty()) out["slip"] = misprints.front();
   if (misprints.size() > 1)
@@ -140,11 +141,11 @@ void add_slips(json& out, answered_claim& c, const earlier_claims* before,
 }  // namespace
 
 json audit_json(const json& claim, const given_profile* profile, earlier_claims* before) {
-  if (!claim.is_object()) throw error(code::malformed_request, "a claim is an object");
+  if (!claim.is_object()) throw error(code::malformed_request, "a claim is a JSON object");
   quantity_of(claim);
   const std::string unit = claim.value("unit", "");
   const unit_size u = unit_of(unit);
-  answered_claim c{.claim = claim, .said = claimed(claim, u)};
+  checked_claim c{.claim = claim, .said = claimed(claim, u)};
   json out = json::object();
   if (const auto id = claim.find("id"); id != claim.end()) out["id"] = *id;
   c.question = question_of(claim);
@@ -164,7 +165,7 @@ json audit_json(const json& claim, const given_profile* profile, earlier_claims*
   if (!unit.empty()) out["unit"] = unit;
   out["reason"] = reason;
   if (c.found == pm::verdict::wrong || c.found == pm::verdict::impossible)
-    add_slips(out, c, before, profile);
+    add_errors(out, c, before, profile);
   if (before != nullptr) before->add(c);
   return out;
 }
@@ -202,7 +203,7 @@ json claim_from_command_line(const std::vector<std::string>& words) {
 std::string audit_text(const json& claim, const json& found) {
   std::string s =
       cat(found["verdict"].get<std::string>(), ": ", found["reason"].get<std::string>());
-  if (claim.contains("value")) s += cat("; said were ", write_json(claim["value"]));
+  if (claim.contains("value")) s += cat("; claimed ", write_json(claim["value"]));
   if (const std::string unit = claim.value("unit", ""); !unit.empty()) s += cat(" ", unit);
   s += "\n";
   if (found.contains("slip")) s += cat("  as if: ", found["slip"].get<std::string>(), "\n");

@@ -8,12 +8,12 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// Keys that say something of a claim, and are none of its question.
+/// Keys that describe a claim and are not inputs of its query.
 constexpr std::string_view claim_keys[] = {
     "query",  "id",   "statement", "source", "quantity",   "key",      "value",        "unit",
     "digits", "over", "minus",     "mode",   "conditions", "expected", "expected_slip"};
 
-/// Answers that are bounds though no query of a machine gives them.
+/// Results that are bounds although no query of a machine returns them.
 struct bounded_key {
   std::string_view query, key;
   pm::answer_is kind;
@@ -75,8 +75,8 @@ json question_of(const json& claim) {
 
 namespace {
 
-law_answer pick(const query& asked, const outcome<>& answer, const std::string& wanted) {
-  law_answer a;
+law_value pick(const query& asked, const outcome<>& answer, const std::string& wanted) {
+  law_value a;
   a.feasible = !answer.has_feasibility || answer.feasible;
   a.reason = answer.reason;
   a.limiter = answer.limiter;
@@ -96,10 +96,10 @@ law_answer pick(const query& asked, const outcome<>& answer, const std::string& 
   if (found == nullptr && wanted.empty() && !answer.results.empty())
     found = &answer.results.front();
   if (found == nullptr) {
-    throw error(
-        code::unknown_key,
-        cat("key is ", in_quotes(wanted), ", which ", asked.name, " does not answer; allowed: ",
-            listed(answer.results, [](const auto& r) { return r.key; }), ", feasible"));
+    throw error(code::unknown_key,
+                cat("key is ", in_quotes(wanted), ", which is not a result of ", asked.name,
+                    "; allowed: ", listed(answer.results, [](const auto& r) { return r.key; }),
+                    ", feasible"));
   }
   a.value = found->value;
   a.unit = found->unit;
@@ -108,21 +108,21 @@ law_answer pick(const query& asked, const outcome<>& answer, const std::string& 
   return a;
 }
 
-law_answer one_answer(const json& claim, const json& question, const given_profile* profile) {
+law_value one_result(const json& claim, const json& question, const given_profile* profile) {
   const query& asked = quantity_of(claim);
   std::string wanted;
   if (const auto k = claim.find("key"); k != claim.end()) {
     if (!k->is_string())
-      throw error(code::wrong_type, "key is no text; allowed: a name of an answer");
+      throw error(code::wrong_type, "key is not text; allowed: the name of a result");
     wanted = k->get<std::string>();
   }
-  return pick(asked, answer_of(asked, question, profile), wanted);
+  return pick(asked, evaluate(asked, question, profile), wanted);
 }
 
 }  // namespace
 
-law_answer answer_to(const json& claim, const json& question, const given_profile* profile) {
-  law_answer a = one_answer(claim, question, profile);
+law_value answer_to(const json& claim, const json& question, const given_profile* profile) {
+  law_value a = one_result(claim, question, profile);
   for (const char* how : {"over", "minus"}) {
     const auto at = claim.find(how);
     if (at == claim.end()) continue;
@@ -130,7 +130,7 @@ law_answer answer_to(const json& claim, const json& question, const given_profil
       throw error(code::wrong_type, cat(how, " is ", brief(*at),
                                         "; allowed: an object with quantity, key and its keys"));
     }
-    const law_answer b = one_answer(*at, question_of(*at), profile);
+    const law_value b = one_result(*at, question_of(*at), profile);
     a.kind = pm::answer_is::exact;
     if (std::string_view(how) == "minus") {
       a.value -= b.value;

@@ -1,4 +1,4 @@
-// What a law says of a claim: the question that the claim asks, and the number that answers it.
+// The law behind a claim: the query that it asks, and the number that the law gives.
 #pragma once
 
 #include <perfmodel/tools/audit/audit.hpp>
@@ -8,8 +8,8 @@
 
 namespace napkin {
 
-/// One number of an answer, or a quotient or difference of two.
-struct law_answer {
+/// One number of a result, or a quotient or difference of two.
+struct law_value {
   double value = 0.0;
   perfmodel::unit_exponents unit{};
   perfmodel::answer_is kind = perfmodel::answer_is::exact;
@@ -19,13 +19,14 @@ struct law_answer {
   double bytes = 0.0;
 };
 
-/// A key that says something of a claim, and is none of its question.
+/// Whether a key describes the claim and is not an input of its query.
 bool is_claim_key(std::string_view name);
-/// The query that a claim, or what it is divided by, names.
+/// The query named by a claim, or by its divisor.
 const query& quantity_of(const json& claim);
-/// The keys of the question: those beside the claim's own, and those of `conditions`.
+/// Inputs of the query: top-level keys without those of the claim itself, and those of
+/// `conditions`.
 json question_of(const json& claim);
-/// With `over` a quotient and with `minus` a difference of two answers.
-law_answer answer_to(const json& claim, const json& question, const given_profile* profile);
+/// The result; with `over` a quotient, with `minus` a difference of two results.
+law_value answer_to(const json& claim, const json& question, const given_profile* profile);
 
 }  // namespace napkin

@@ -17,8 +17,8 @@ class line_reader {
  public:
   line_reader(std::istream& in, std::ostream& out) : buffer_(*in.rdbuf()), out_(out) {}
 
-  /// The next line without its end; false after the last. A longer line than allowed is cut, and
-  /// the rest of it skipped.
+  /// Reads the next line without its end; false after the last. A line over the limit is cut and
+  /// its rest skipped.
   bool next(std::string& line) {
     line.clear();
     too_long_ = false;
@@ -51,16 +51,17 @@ class line_reader {
   bool too_long_ = false;
 };
 
-json answer_line(const std::string& line, bool too_long, json& object, const given_profile* profile,
-                 batch_of what, earlier_claims& before) {
+json evaluate_line(const std::string& line, bool too_long, json& object,
+                   const given_profile* profile, batch_of what, earlier_claims& before) {
   if (too_long) throw error(code::malformed_request, "the line is longer than 1 MiB");
   if (line.find_first_not_of(" \t\r") == line.npos) {
     throw error(code::malformed_request, "the line is empty; a request is an object");
   }
   read_json(line, object);
+  object = with_key_names(std::move(object));
   if (what == batch_of::claims || is_claim(object)) return audit_json(object, profile, &before);
   if (asks_sensitivity(object)) return sensitivity_json(object, profile);
-  return answer_json(answer_of(query_of(object), object, profile), object);
+  return outcome_json(evaluate(query_of(object), object, profile), object);
 }
 
 /// The id of a request, as far as it was read.
@@ -72,8 +73,7 @@ json id_of(const json& object) {
 
 }  // namespace
 
-bool answer_batch(std::istream& in, std::ostream& out, const given_profile* profile,
-                  batch_of what) {
+bool run_batch(std::istream& in, std::ostream& out, const given_profile* profile, batch_of what) {
   line_reader lines(in, out);
   bool all_answered = true;
   earlier_claims before;
@@ -82,11 +82,11 @@ bool answer_batch(std::istream& in, std::ostream& out, const given_profile* prof
     json object;
     json answer;
     try {
-      answer = answer_line(line, lines.too_long(), object, profile, what, before);
+      answer = evaluate_line(line, lines.too_long(), object, profile, what, before);
     } catch (const perfmodel::error& e) {
       answer = error_json(e, id_of(object), number);
       all_answered = false;
-    } catch (const std::exception& e) {  // one request never costs the others their answers
+    } catch (const std::exception& e) {  // an error in one request does not affect the others
       const perfmodel::error unforeseen(code::malformed_request, e.what());
       answer = error_json(unforeseen, id_of(object), number);
       all_answered = false;

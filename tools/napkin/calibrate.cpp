@@ -19,17 +19,16 @@ namespace napkin {
 namespace {
 
 namespace pm = perfmodel;
-/// One size alone tells nothing of what the time depends on, however often it was measured.
-void check_sizes(const std::vector<measured_product>& rows) {
-  for (const measured_product& r : rows) {
+/// Checks that sizes vary: one size cannot separate launch overhead from throughput.
+void check_sizes(const std::vector<measured_gemm>& rows) {
+  for (const measured_gemm& r : rows) {
     const pm::gemm &x = r.product, &first = rows.front().product;
     if (x.m != first.m || x.n != first.n || x.k != first.k) return;
   }
   if (rows.size() < 2) {
     throw error(error_code::unidentifiable,
-                "there is one measurement; it cannot tell a launch from a multiplication: add "
-                "other sizes, from "
-                "launch-bound to compute-bound");
+                "there is one measurement; it cannot separate launch overhead from throughput: add "
+                "other sizes, from launch-bound to compute-bound");
   }
   throw error(error_code::unidentifiable,
               "all " + std::to_string(rows.size()) +
@@ -44,9 +43,9 @@ std::vector<std::string> score_row(const char* name, const std::vector<double>& 
 
 /// ln(measured / bound) of each row.
 std::vector<double> bound_residuals(const pm::accelerator& a,
-                                    const std::vector<measured_product>& rows) {
+                                    const std::vector<measured_gemm>& rows) {
   std::vector<double> out;
-  for (const measured_product& r : rows)
+  for (const measured_gemm& r : rows)
     out.push_back(std::log(r.time / pm::roofline(a, r.product).time));
   return out;
 }
@@ -59,7 +58,7 @@ std::string parameters_text(const pm::machine_fit& fit) {
         using type = std::remove_cvref_t<decltype(value)>;
         const bool at_limit = i < fit.at_bound.size() && fit.at_bound[i];
         const bool fitted = i++ < fit.at_bound.size();
-        const char* remark = at_limit ? "at its limit" : fitted ? "" : "taken over";
+        const char* remark = at_limit ? "at its limit" : fitted ? "" : "from the shipped profile";
         if constexpr (pm::detail::is_optional<type>) {
           if (value) rows.push_back({about.name, pm::to_string(*value), "-", remark});
         } else if constexpr (pm::Quantity<type>) {
@@ -86,9 +85,8 @@ void check_out(const std::string& out, const std::vector<std::string>& measured)
   }
   for (const std::string& file : measured) {
     if (!fs::equivalent(out, file, unknown)) continue;
-    throw error(error_code::inconsistent, "out: " + in_quotes(out) +
-                                              " is the file of the measurements, which would be "
-                                              "lost; give another");
+    throw error(error_code::inconsistent,
+                "out: " + in_quotes(out) + " is the file of the measurements; give another file");
   }
 }
 
@@ -97,24 +95,22 @@ std::string calibrate(const calibrate_request& r) {
   if (r.data.empty())
     throw error(code::missing_key, "data is missing; or give runs (--data, --runs)");
   if (!r.constants.empty()) {
-    throw error(
-        error_code::inconsistent,
-        cat(r.constants.begin().key(), " is of runs; data are latencies of matrix products"));
+    throw error(error_code::inconsistent,
+                cat(r.constants.begin().key(), " is a key of --runs; --data has GEMM latencies"));
   }
   const found_accelerator chip = named_accelerator(r.accelerator);
   const pm::accelerator& a = *chip;
   if (!r.out.empty()) check_out(r.out, {r.data});
-  const std::vector<measured_product> rows = read_products(r.data, a, {r.gpu, r.backend});
+  const std::vector<measured_gemm> rows = read_gemm_latencies(r.data, a, {r.gpu, r.backend});
   check_sizes(rows);
   std::vector<pm::gemm_measurement> measurements;
-  for (const measured_product& x : rows)
-    measurements.push_back({x.product, x.time, x.weight_copies});
+  for (const measured_gemm& x : rows) measurements.push_back({x.product, x.time, x.weight_copies});
   constexpr std::size_t folds = 5;
-  // Products tell little of the L2's rate: it is the catalogue's profile's.
+  // GEMM latencies do not identify the L2 rate: it is the catalogue profile's.
   const pm::machine_fit fit =
       pm::fit_machine(a, std::span<const pm::gemm_measurement>(measurements), folds,
                       pm::catalog::machine_profile_of(a).value.l2_bandwidth);
-  const std::string source = std::to_string(rows.size()) + " latencies of matrix products in " +
+  const std::string source = std::to_string(rows.size()) + " GEMM latencies in " +
                              r.data.substr(r.data.find_last_of('/') + 1);
   const json content =
       profile_file_json(fit.profile, is_file(r.accelerator) ? r.accelerator : a.name.c_str(),
@@ -133,7 +129,7 @@ std::string calibrate(const calibrate_request& r) {
                                   "lr");
   const auto range = pm::range_of(pm::duration<>::from_value(1.0), fit.profile.log_sigma);
   s += "  80 % of measurements are expected at " + pm::detail::significant(range.low.value(), 3) +
-       " to " + pm::detail::significant(range.high.value(), 3) + " times a prediction (spread " +
+       " to " + pm::detail::significant(range.high.value(), 3) + " times a prediction (log_sigma " +
        pm::detail::significant(fit.profile.log_sigma, 3) + ").\n";
   if (!r.out.empty()) s += "  written: " + one_line(r.out) + "\n";
   return s;

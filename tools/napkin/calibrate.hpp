@@ -1,5 +1,5 @@
-// napkin calibrate: the profile of a machine from measured latencies of matrix products, or of an engine
-// from runs of one's own service.
+// napkin calibrate: the profile of a machine from GEMM latencies, or of an engine from benchmark
+// runs of a service.
 #pragma once
 
 #include <string>
@@ -11,23 +11,23 @@ namespace napkin {
 
 struct calibrate_request {
   std::string accelerator{};
-  std::string data{};               ///< a file: see read_products
-  std::string gpu{};                ///< rows of this gpu only; all where empty
-  std::string backend{};            ///< rows of this backend only; all where empty
-  std::vector<std::string> runs{};  ///< files: see read_runs; `data` is empty then
-  json constants = json::object();  ///< keys of all runs, but the accelerator
-  std::string out{};                ///< where the profile is written; nowhere where empty
-  bool as_json = false;             ///< the report is the profile itself
+  std::string data{};               ///< file of GEMM latencies: see read_gemm_latencies
+  std::string gpu{};                ///< rows of this GPU only; empty: all
+  std::string backend{};            ///< rows of this backend only; empty: all
+  std::vector<std::string> runs{};  ///< run files: see read_runs; `data` is empty then
+  json constants = json::object();  ///< keys common to all runs, except the accelerator
+  std::string out{};                ///< output file of the profile; empty: none
+  bool as_json = false;             ///< whether the report is the profile itself
 };
 
-/// Fits, writes the profile, and returns the report. Throws what read_products and fit_machine
-/// throw, and unreadable_file where the profile cannot be written.
+/// Fits the profile, writes it, and returns the report. Throws the errors of read_gemm_latencies
+/// and fit_machine, and unreadable_file where the profile cannot be written.
 std::string calibrate(const calibrate_request& r);
-/// The same by what read_runs and calibrate_service do.
+/// Service calibration, by read_runs and calibrate_service, with their errors.
 std::string calibrate_runs(const calibrate_request& r);
 
-/// A profile goes into a file of its own: nothing waits for a reader of a pipe, and what was `measured`
-/// stays. Throws unreadable_file, inconsistent.
+/// Checks that the profile goes into a regular file other than `measured`. Throws unreadable_file,
+/// inconsistent.
 void check_out(const std::string& out, const std::vector<std::string>& measured);
 
 }  // namespace napkin

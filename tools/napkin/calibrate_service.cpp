@@ -1,4 +1,4 @@
-// napkin calibrate --runs: the engine of one's own service from a few of its benchmark runs.
+// napkin calibrate --runs: the engine parameters of a service from a few of its benchmark runs.
 #include <algorithm>
 #include <cmath>
 #include <perfmodel/kernels/catalog/uncertainty.hpp>
@@ -18,14 +18,15 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// All runs are of one service's model, engine and layout.
+/// Checks that all runs have the same model, engine and layout.
 void check_same(const std::vector<read_run>& runs) {
   const pm::deployment& first = runs.front().run.running;
   for (const read_run& r : runs) {
     const pm::deployment& d = r.run.running;
     const auto other = [&](const char* what) {
-      throw error(error_code::inconsistent, cat(r.where, ": ", what, " is not that of ",
-                                                runs.front().where, "; runs are of one service"));
+      throw error(error_code::inconsistent,
+                  cat(r.where, ": ", what, " differs from that of ", runs.front().where,
+                      "; all runs must be of one service"));
     };
     if (!(d.device.name == first.device.name)) other("the accelerator");
     if (!(d.model.name == first.model.name)) other("the model");
@@ -44,7 +45,8 @@ std::string value_text(pm::service_parameter p, double x) {
 
 std::string parameters_text(const pm::engine_profile& shipped,
                             const pm::service_calibration& found) {
-  table_rows rows = {{"parameter", "shipped", "now", "standard error", "from the runs"}};
+  table_rows rows = {
+      {"parameter", "shipped", "now", "standard error", "information from the runs"}};
   for (std::size_t i = 0; i < pm::service_parameters; ++i) {
     const auto p = static_cast<pm::service_parameter>(i);
     const double now = value_of(found.posterior.engine, p);
@@ -76,28 +78,29 @@ std::string runs_text(const std::vector<read_run>& runs, const pm::service_calib
       std::ranges::count_if(c.feasible_before, [](const auto& f) { return !has_latencies(f); });
   std::string text = table(rows, "lrrrr");
   if (out > 0) {
-    text += cat("  without predicted latencies, and left out of the fit: ", out, " of ",
-                runs.size(), " runs\n");
+    text += cat("  excluded from the fit (no predicted latencies): ", out, " of ", runs.size(),
+                " runs\n");
   }
   return text;
 }
 
-/// What the runs leave open: pairs, and parameters of which they say little.
+/// Non-identifiable parameters: pairs, and parameters with little information in the runs.
 std::string open_text(const pm::service_calibration& c) {
   std::string s;
   for (const auto& [a, b] : c.confused) {
-    s += cat("  not told apart: ", name_of(a), " and ", name_of(b),
+    s += cat("  not separately identified: ", name_of(a), " and ", name_of(b),
              "; add runs at other concurrencies and lengths\n");
   }
   std::vector<std::string_view> silent;
   for (std::size_t i = 0; i < pm::service_parameters; ++i) {
     if (c.told[i] < 0.1) silent.push_back(name_of(static_cast<pm::service_parameter>(i)));
   }
-  if (!silent.empty()) s += cat("  the runs say little of ", listed(silent), ": as shipped\n");
+  if (!silent.empty())
+    s += cat("  not identified by these runs, shipped value kept: ", listed(silent), "\n");
   return s;
 }
 
-std::string width_text(const char* what, double log_sigma) {
+std::string uncertainty_text(const char* what, double log_sigma) {
   const auto range = pm::range_of(pm::duration<>::from_value(1.0), log_sigma);
   return cat("  80 % of further runs are expected at ",
              pm::detail::significant(range.low.value(), 3), " to ",
@@ -111,7 +114,7 @@ std::string calibrate_runs(const calibrate_request& r) {
        {std::pair{"data", &r.data}, {"gpu", &r.gpu}, {"backend", &r.backend}}) {
     if (given->empty()) continue;
     throw error(error_code::inconsistent,
-                cat(option, " is of latencies of matrix products; runs have none: leave it out"));
+                cat(option, " selects GEMM latencies; not allowed with --runs"));
   }
   if (!r.out.empty()) check_out(r.out, r.runs);
   json constants = r.constants;
@@ -150,8 +153,8 @@ std::string calibrate_runs(const calibrate_request& r) {
                       pm::name_of(d.serving_engine), ": ", source, "\n");
   s += parameters_text(c.calibration.engine, found) + open_text(found);
   s += "error of the prediction\n" + runs_text(read, found);
-  s += width_text("inter-token latency", own.token_log_sigma);
-  s += width_text("time to first token", own.first_token_log_sigma);
+  s += uncertainty_text("inter-token latency", own.token_log_sigma);
+  s += uncertainty_text("time to first token", own.first_token_log_sigma);
   if (!r.out.empty()) s += "  written: " + one_line(r.out) + "\n";
   return s;
 }

@@ -21,7 +21,8 @@ std::vector<std::string_view> names_of(const Entries& entries, Name name) {
   return names;
 }
 
-/// What is on the disk, or is written as a path: the rest is a name, and a hub's has one '/'.
+/// Whether a name is a path: it exists on disk or is written as one. A hub name has exactly one
+/// '/'.
 bool is_path(std::string_view name) {
   namespace fs = std::filesystem;
   if (name.ends_with(".json") || name.starts_with('.') || name.starts_with('/')) return true;
@@ -61,8 +62,8 @@ const pm::accelerator& find_accelerator(std::string_view name) {
     if (!key.empty()) relatives += (relatives.empty() ? "" : ", ") + std::string(key);
   }
   throw error(error_code::unknown_accelerator,
-              "accelerator is " + in_quotes(name) + ", which the catalogue does not have; " +
-                  (relatives.empty() ? "" : "its relatives there: " + relatives + "; ") +
+              "unknown accelerator " + in_quotes(name) + "; " +
+                  (relatives.empty() ? "" : "similar: " + relatives + "; ") +
                   "napkin gpus lists them");
 }
 
@@ -79,17 +80,25 @@ const found_model& find_model(std::string_view name) {
           .model = *entry->model, .stored = entry->model->stored, .source = entry->source};
     });
   }
+  if (const auto quantised = without_format(name)) {
+    return remembered(std::string(name), [&] {
+      found_model found = find_model(quantised->name);
+      found.stored = pm::weight_storage(quantised->format, pm::bf16);
+      found.model.stored = found.stored;
+      found.source += cat("; weights in ", name_of(quantised->format), " by the checkpoint's name");
+      return found;
+    });
+  }
   std::error_code failure;
   if (std::filesystem::is_directory(name, failure)) {
     return remembered(std::string(name), [&] { return read_model(std::string(name)); });
   }
   const std::string relatives = relatives_of(name);
-  throw error(
-      error_code::unknown_model,
-      cat("model is ", in_quotes(name), ", which the catalogue does not have; ",
-          relatives.empty() ? "nor any of its family" : cat("nearest of its family: ", relatives),
-          "; napkin models lists them; allowed too: the path of a directory, of a "
-          "config.json, or of a file that napkin models --export wrote"));
+  throw error(error_code::unknown_model,
+              cat("unknown model ", in_quotes(name), "; ",
+                  relatives.empty() ? "no similar name" : cat("similar: ", relatives),
+                  "; napkin models lists all; also allowed: the path of a directory, of a "
+                  "config.json, or of a file from napkin models --export"));
 }
 
 }  // namespace napkin

@@ -1,4 +1,4 @@
-// The accelerators and models that a request can name.
+// Accelerators and models that a request can name.
 #pragma once
 
 #include <perfmodel/hardware/accelerator.hpp>
@@ -11,11 +11,11 @@
 
 namespace napkin {
 
-/// What the name means in the catalogue. Throws unknown_accelerator, with its relatives.
+/// The accelerator of a catalogue name. Throws unknown_accelerator, with similar names.
 const perfmodel::accelerator& find_accelerator(std::string_view name);
 
-/// The model of a file or directory (model_file.hpp), or of the catalogue: by its name there, or as a
-/// hub writes it (Qwen/Qwen3-32B). Throws unknown_model, with relatives of it, and what read_model does.
+/// The model of a file or directory (model_file.hpp), or of the catalogue by its name there or on a
+/// hub (Qwen/Qwen3-32B). Throws unknown_model with similar names, and the errors of read_model.
 const found_model& find_model(std::string_view name);
 
 std::span<const std::string_view> accelerator_names();

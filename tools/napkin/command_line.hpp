@@ -1,4 +1,4 @@
-// The words of a command line, and the options that a key has there.
+// Words of a command line, and the options of a key.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace napkin {
 
-/// The help of an option: what its key is, what is allowed, its default.
+/// Help of an option: its meaning, its allowed values, its default.
 inline std::string key_help(const key& k) {
   std::string help = std::string(k.help) + " [" + k.allowed() + k.allowed_unit() + "]";
   if (!k.required && !k.fallback.empty())
@@ -16,49 +16,80 @@ inline std::string key_help(const key& k) {
   return help;
 }
 
-/// The options of a key: --input_tokens, --input-tokens, and its alias.
-inline std::vector<std::string> spellings_of(const key& k) {
-  const std::string name = cat("--", k.name);
-  std::string hyphens = name;
-  std::replace(hyphens.begin(), hyphens.end(), '_', '-');
-  std::vector<std::string> all{name};
-  if (hyphens != name) all.push_back(hyphens);
-  if (k.alias[0] != '\0') all.push_back(cat("--", k.alias));
+/// Option of a name: --input-tokens of input_tokens.
+inline std::string option_of(std::string_view name) {
+  std::string s = cat("--", name);
+  std::replace(s.begin(), s.end(), '_', '-');
+  return s;
+}
+
+/// Options of a key: --input-tokens and its other spellings.
+inline std::vector<std::string> spellings_of(const query& asked, const key& k) {
+  std::vector<std::string> all{option_of(k.name)};
+  if (k.alias[0] != '\0') all.push_back(option_of(k.alias));
+  for (const key_alias& a : key_aliases) {
+    if (asked.find_spelled(a.spelled) == &k && a.name == std::string_view(k.name))
+      all.push_back(option_of(a.spelled));
+  }
   return all;
 }
 
-/// The spellings of a key, with commas; for `napkin model`, the model without an option too.
+/// Comma-separated option names of a key; `napkin model` also accepts its model as a positional.
 inline std::string option_names(const query& asked, const key& k) {
   std::string names;
-  for (const std::string& s : spellings_of(k)) names += names.empty() ? s : "," + s;
+  for (const std::string& s : spellings_of(asked, k)) names += names.empty() ? s : "," + s;
   if (std::string_view(asked.name) == k.name) names += cat(",", k.name);
   return names;
 }
 
-/// The words of a command line. A command that is not among them needs no options, only its line in
-/// the help.
+/// The arguments with '-' for '_' in option names, and with other spellings of commands: help,
+/// version, kv-capacity.
+inline std::vector<std::string> normalised(int argc, char** argv) {
+  std::vector<std::string> all(argv, argv + argc);
+  for (std::string& word : all) {
+    if (!word.starts_with("--")) continue;
+    const std::size_t end = std::min(word.find('='), word.size());
+    std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
+  }
+  for (std::size_t i = 1; i < std::min<std::size_t>(all.size(), 3); ++i) {
+    if (all[i].starts_with('-')) break;
+    if (all[i].find('/') == std::string::npos && i == 1)
+      std::replace(all[i].begin(), all[i].end(), '-', '_');
+    if (i == 1 && (all[i] == "help" || all[i] == "version")) all[i] = "--" + all[i];
+    if (all[i] == "utilization") all[i] = "utilisation";
+    if (all[1] != "explain" && all[1] != "sensitivity") break;
+  }
+  return all;
+}
+
+/// Words of a command line. A command that is not among them needs no options, only its line in the
+/// help.
 class words {
  public:
-  words(int argc, char** argv) : all_(argv, argv + argc) {}
+  words(std::vector<std::string> all, int argc, char** argv)
+      : all_(std::move(all)), typed_(argv, argv + argc) {}
+  const std::vector<std::string>& all() const { return all_; }
   bool mention(std::string_view name) const {
     return std::find(all_.begin(), all_.end(), name) != all_.end();
   }
-  /// The first of the spellings that stands on the line, with a value behind it or after "=".
+  /// The first of the spellings on the line, as typed.
   std::string spelling_among(const std::vector<std::string>& spellings) const {
-    for (const std::string_view word : all_) {
-      for (const std::string& s : spellings) {
-        if (word.substr(0, word.find('=')) == s) return s;
-      }
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const std::string name = all_[i].substr(0, all_[i].find('='));
+      if (std::find(spellings.begin(), spellings.end(), name) != spellings.end())
+        return std::string(typed_[i].substr(0, typed_[i].find('=')));
     }
     return spellings.front();
   }
-  /// The word at a place, where it is no option.
+  /// The word at a position, unless it is an option.
   std::string_view at(std::size_t i) const {
-    return i < all_.size() && !all_[i].starts_with('-') ? all_[i] : std::string_view();
+    return i < all_.size() && !all_[i].starts_with('-') ? std::string_view(all_[i])
+                                                        : std::string_view();
   }
 
  private:
-  std::vector<std::string_view> all_;
+  std::vector<std::string> all_;
+  std::vector<std::string_view> typed_;
 };
 
 }  // namespace napkin

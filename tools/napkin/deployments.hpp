@@ -1,4 +1,4 @@
-// A model on accelerators, read from a request.
+// Deployments, loads and prefixes of a request.
 #pragma once
 
 #include <perfmodel/serving/load.hpp>
@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-/// What a request says of reservation_keys(), engine and chunk_tokens.
+/// Reads reservation_keys(), engine and chunk_tokens.
 template <perfmodel::Scalar T>
 void reserve_memory(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   using perfmodel::bytes;
@@ -22,13 +22,13 @@ void reserve_memory(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   if (in.has("chunk_tokens")) d.limits.tokens = in.number("chunk_tokens");
   if (in.has("max_sequences")) d.limits.sequences = in.number("max_sequences");
 }
-/// What is kept of each GPU's memory, and for what.
+/// Adds the memory budget of a GPU, part by part.
 template <perfmodel::Scalar T>
 void add_reservation(outcome<T>& out, const perfmodel::basic_memory_budget<T>& b) {
-  out.add("utilization", "share of the memory in use", b.utilization);
+  out.add("utilization", "gpu_memory_utilization", b.utilization);
   out.add("weight_bytes_per_gpu", "weights, per GPU", b.weights);
-  out.add("activation_bytes", "kept for activations, per GPU", b.activations);
-  out.add("runtime_bytes", "kept for the runtime, per GPU", b.runtime);
+  out.add("activation_bytes", "activation reserve, per GPU", b.activations);
+  out.add("runtime_bytes", "runtime reserve, per GPU", b.runtime);
 }
 
 /// Throws impossible_layout where a degree does not fit the model.
@@ -43,7 +43,7 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in,
   in.state_formats(d);
   return d;
 }
-/// `data` is how many data-parallel attention groups one copy of the model has.
+/// `data` is the number of data-parallel attention groups of a replica.
 template <perfmodel::Scalar T>
 perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
   return deployment_of(in, perfmodel::parallel_layout{.tensor = in.whole("tensor_parallel"),
@@ -59,14 +59,14 @@ inline std::string storage_text(const perfmodel::storage_format& s) {
   return scaled ? cat(text, " in groups of ", *s.group) : text;
 }
 
-/// Says in which format the cache is kept, and why in this.
+/// Adds the KV-cache format and the reason for it.
 template <perfmodel::Scalar T>
 void note_cache_format(outcome<T>& out, const perfmodel::engine_formats& f) {
-  out.notes.push_back({"format of the KV cache", cat(storage_text(f.kv), ": ", f.kv_why)});
+  out.notes.push_back({"KV-cache format", cat(storage_text(f.kv), ": ", f.kv_why)});
   out.facts["formats"]["kv"] = {{"format", storage_text(f.kv)}, {"why", f.kv_why}};
 }
 
-/// Says in which formats a deployment runs, and why in these.
+/// Adds the formats of a deployment and the reasons for them.
 template <perfmodel::Scalar T>
 void note_formats(outcome<T>& out, const inputs<T>& in) {
   const perfmodel::engine_formats f = in.formats();
@@ -85,8 +85,8 @@ void note_formats(outcome<T>& out, const inputs<T>& in) {
   note_cache_format(out, f);
 }
 
-/// Requests that always wait, or that arrive; a closed loop of none where the request has neither.
-/// Throws inconsistent where it has both, or what belongs to the other.
+/// Closed-loop or open-loop arrivals; a closed loop of 0 requests where the request has neither.
+/// Throws inconsistent for both, or for a key of the other kind.
 template <perfmodel::Scalar T>
 auto arrivals_of(inputs<T>& in) -> decltype(perfmodel::basic_service_load<T>{}.arrivals) {
   using perfmodel::scalar_min;
@@ -97,12 +97,13 @@ auto arrivals_of(inputs<T>& in) -> decltype(perfmodel::basic_service_load<T>{}.a
   if (closed && open) refuse("give one of concurrency and requests_per_s, and not both");
   if (open) {
     if (in.plain("requests") > 0.0) {
-      refuse("requests are those of a run at a concurrency; requests_per_s has no end");
+      refuse("requests is the length of a run at a concurrency; requests_per_s is a steady state");
     }
     return perfmodel::basic_open_loop<T>{
         in.template amount<perfmodel::request_rate<T>>("requests_per_s"), in.number("arrival_cv")};
   }
-  if (in.given("arrival_cv")) refuse("arrival_cv is of requests_per_s; a concurrency has none");
+  if (in.given("arrival_cv"))
+    refuse("arrival_cv is a property of requests_per_s; a concurrency has no arrival process");
   perfmodel::basic_closed_loop<T> loop{closed ? in.number("concurrency") : T(0.0)};
   if (in.plain("requests") > 0.0) {
     loop.requests = in.number("requests");
@@ -111,8 +112,8 @@ auto arrivals_of(inputs<T>& in) -> decltype(perfmodel::basic_service_load<T>{}.a
   return loop;
 }
 
-/// The iteration of a request of `step`. Throws missing_key where sequences decode and no context
-/// is given.
+/// The iteration of a `step` request. Throws missing_key where sequences decode and no context is
+/// given.
 template <perfmodel::Scalar T>
 perfmodel::basic_iteration<T> iteration_of(inputs<T>& in) {
   perfmodel::basic_iteration<T> i;
@@ -127,7 +128,7 @@ perfmodel::basic_iteration<T> iteration_of(inputs<T>& in) {
   return i;
 }
 
-/// What a request says of shared_keys(). Throws missing_key and inconsistent.
+/// Reads shared_keys(). Throws missing_key and inconsistent.
 template <perfmodel::Scalar T>
 perfmodel::basic_prefix_levels<T> shared_of(inputs<T>& in) {
   const auto all_of = [&](const char* name) {
@@ -137,7 +138,7 @@ perfmodel::basic_prefix_levels<T> shared_of(inputs<T>& in) {
   };
   const std::vector<T> tokens = all_of("shared_tokens"), prefixes = all_of("shared_prefixes");
   if (tokens.empty() && !prefixes.empty())
-    in.missing("shared_tokens", "shared_prefixes is how many there are of them");
+    in.missing("shared_tokens", "shared_prefixes is the number of distinct ones");
   perfmodel::basic_prefix_levels<T> levels;
   const auto refuse = [](const std::string& why) {
     throw perfmodel::error(perfmodel::error_code::inconsistent, why);
@@ -146,15 +147,15 @@ perfmodel::basic_prefix_levels<T> shared_of(inputs<T>& in) {
     refuse(cat("shared_tokens has ", tokens.size(), " levels; allowed: 1 to ", levels.capacity));
   if (!prefixes.empty() && prefixes.size() != tokens.size()) {
     refuse(cat("shared_prefixes has ", prefixes.size(), " levels and shared_tokens has ",
-               tokens.size(), "; allowed: as many of both"));
+               tokens.size(), "; allowed: equal numbers of levels"));
   }
   for (std::size_t i = 0; i < tokens.size(); ++i)
     levels.push_back({tokens[i], prefixes.empty() ? T(1.0) : prefixes[i]});
   return levels;
 }
 
-/// What a request says of host_hit, host_memory_bytes and host_link_bytes_per_s; none where it says nothing.
-/// Throws missing_key and inconsistent.
+/// Reads host_hit, host_memory_bytes and host_link_bytes_per_s; none where all are absent. Throws
+/// missing_key and inconsistent.
 template <perfmodel::Scalar T>
 std::optional<perfmodel::basic_host_cache<T>> host_of(inputs<T>& in, bool shares) {
   const auto refuse = [](const char* why) {
@@ -163,14 +164,13 @@ std::optional<perfmodel::basic_host_cache<T>> host_of(inputs<T>& in, bool shares
   const bool hit = in.has("host_hit"), memory = in.has("host_memory_bytes");
   if (hit && memory) refuse("give one of host_hit and host_memory_bytes, and not both");
   if (memory && !shares)
-    in.missing("shared_tokens", "which the host's memory keeps; or give host_hit");
+    in.missing("shared_tokens", "the prefixes cached in host memory; or give host_hit");
   if (memory && in.plain("prefix_hit") > 0.0)
-    refuse(
-        "host_memory_bytes says what is found of shared_tokens; beside prefix_hit give host_hit");
+    refuse("host_memory_bytes determines the hits of shared_tokens; with prefix_hit give host_hit");
   const bool link = in.has("host_link_bytes_per_s");
   if (!hit && !memory && !link) return {};
   if (!hit && !memory && in.text("preemption") != "swap")
-    in.missing("host_hit", "what comes over the link; or preemption swap");
+    in.missing("host_hit", "the tokens fetched over the link; or give preemption swap");
   perfmodel::basic_host_cache<T> host;
   if (hit) host.hit = in.number("host_hit");
   if (memory) host.memory = in.template amount<perfmodel::bytes<T>>("host_memory_bytes");
@@ -178,7 +178,8 @@ std::optional<perfmodel::basic_host_cache<T>> host_of(inputs<T>& in, bool shares
   return host;
 }
 
-/// Throws inconsistent where a request says how sequences are evicted, of a service that has no law of it.
+/// Throws inconsistent where a request has a preemption mode for a service without a law of
+/// preemption.
 template <perfmodel::Scalar T>
 void refuse_preemption(const inputs<T>& in, const char* allowed) {
   if (!in.has("preemption")) return;
@@ -186,7 +187,7 @@ void refuse_preemption(const inputs<T>& in, const char* allowed) {
                          cat("preemption is ", in.text("preemption"), "; allowed: ", allowed));
 }
 
-/// What a request says of load_keys().
+/// Reads load_keys().
 template <perfmodel::Scalar T>
 perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
   perfmodel::basic_service_load<T> l;
@@ -206,9 +207,9 @@ perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
                        perfmodel::scheduling::static_batches}) {
     if (in.text("scheduler") == name_of(s)) l.scheduler = s;
   }
-  if (!l.is_closed()) refuse_preemption(in, "none at requests_per_s, only at a concurrency");
+  if (!l.is_closed()) refuse_preemption(in, "none; preemption is modelled at a concurrency only");
   if (l.scheduler == perfmodel::scheduling::static_batches)
-    refuse_preemption(in, "none of static_batches, where nobody joins");
+    refuse_preemption(in, "none with static_batches, which admit no request into a running batch");
   return l;
 }
 

@@ -32,7 +32,7 @@ const help_group help_groups[] = {
       "double_buffer", "training_step", "achieved", "utilisation", "mfu_from_mbu"}},
     {"Tools", {"explain", "sensitivity", "audit", "batch", "calibrate", "gpus", "models"}}};
 
-/// Whole, or where that is long its first clause.
+/// The whole help text, or its first clause where it is long.
 std::string first_clause(const std::string& help) {
   constexpr std::size_t longest = 80;
   if (help.size() <= longest) return help;

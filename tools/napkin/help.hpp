@@ -1,4 +1,4 @@
-// The commands of `napkin --help`, under headings.
+// Commands of `napkin --help`, under headings.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@ struct help_line {
   std::string name{}, help{};
 };
 
-/// Each command under the heading of what it is about, its help up to where a long one is cut after its first
-/// clause. A command that no heading has stands under "More". Test: tests/cli/documented.sh: none does.
+/// Commands under the headings of their subjects, each with the first clause of its help where that
+/// is long. A command without a heading is listed under "More". Test: tests/cli/documented.sh:
+/// there is none.
 std::string grouped(const std::vector<help_line>& commands);
 
 }  // namespace napkin

@@ -31,8 +31,8 @@ bool begins_with(std::string_view key, std::initializer_list<std::string_view> s
   }
   return false;
 }
-/// Whether a result is a time that only a feasible answer has.
-bool is_time_of_answer(std::string_view key) {
+/// Whether a result is a time that only a feasible result has.
+bool is_time_of_result(std::string_view key) {
   return begins_with(key, {"time_s", "ttft_", "itl_", "e2e_"});
 }
 
@@ -56,7 +56,7 @@ json latencies_at(double rate, double replicas, pm::service_load share, const se
   return out;
 }
 
-/// Whether the accelerator multiplies in fp8, and the request left 16-bit weights as they are.
+/// Whether the accelerator multiplies in fp8, and the request did not set its 16-bit weight format.
 bool can_narrow(const outcome<>& answer, const query& asked, const request& r) {
   if (asked.find("weight_format") == nullptr || r.at("weight_format").given) return false;
   if (asked.find("accelerator") == nullptr || !r.has("accelerator")) return false;
@@ -102,7 +102,7 @@ std::string overload_text(const json& facts) {
   std::string more =
       cat("To sustain ", number_text(offered), " req/s: ", number_text(replicas),
           " replicas of this deployment (", number_text(facts["gpus_to_sustain"].get<double>()),
-          " GPUs), each at ", percent_text(offered / most / replicas), " of its largest rate");
+          " GPUs), each at ", percent_text(offered / most / replicas), " of its sustainable rate");
   if (facts.contains("feasible_with")) more += cat("; or ", changes_text(facts["feasible_with"]));
   return s + wrapped(more + ".", 0);
 }
@@ -133,7 +133,7 @@ void note_overload(outcome<>& answer, const pm::service_load& share, double repl
 void add_remedies(outcome<>& answer, const query& asked, const json& object,
                   const given_profile* profile) {
   if (!answer.has_feasibility || answer.feasible || asked.find("model") == nullptr ||
-      asked.name == std::string_view("advise"))  // its answer is a list of changes
+      asked.name == std::string_view("advise"))  // its result is a list of changes
     return;
   const request r(asked, object, profile);
   json changes = json::array();
@@ -165,7 +165,7 @@ void add_remedies(outcome<>& answer, const query& asked, const json& object,
 std::optional<double> value_in(const outcome<>& answer, const result<double>& r) {
   if (!answer.has_feasibility || answer.feasible) return r.value;
   const std::string_view key = r.key;
-  if (is_time_of_answer(key)) return {};
+  if (is_time_of_result(key)) return {};
   if (key == "combined_e2e_s" && answer.facts.contains("combined_feasible")) return {};
   const bool rate =
       key == "requests_per_s" || key == "goodput_requests_per_s" || key == "output_tokens_per_s";

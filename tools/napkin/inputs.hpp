@@ -1,4 +1,4 @@
-// The inputs of a query over its scalar: plain numbers, or numbers that remember where they are from.
+// Inputs of a query over its scalar: plain numbers, or numbers with their provenance.
 #pragma once
 
 #include <perfmodel/explain/derivation.hpp>
@@ -16,13 +16,13 @@
 
 namespace napkin {
 
-/// Constants of a profile that no fit has touched: the chip's instructions and caches, and tile
-/// sizes and limits that stand in a library's source.
+/// Constants of a profile that are not fitted: the chip's instructions and caches, and tile sizes
+/// and limits from a library's source.
 inline constexpr std::string_view read_not_fitted[] = {"max_splits",     "blocks_per_sm",
                                                        "tile_rows",      "least_tile_rows",
                                                        "most_tile_rows", "tile_columns"};
 
-/// A spec of constants over traced numbers, each an input prefix.field with the source of all.
+/// A spec of constants over traced numbers; each is an input prefix.field with the common source.
 template <class S>
 auto traced_constants(const S& spec, perfmodel::trace& tape, const char* prefix,
                       const perfmodel::source& from) {
@@ -56,14 +56,14 @@ class inputs {
   bool flag(std::string_view key) const { return request_.flag(key); }
   int whole(std::string_view key) const { return request_.whole(key); }
   std::string_view text(std::string_view key) const { return request_.text(key); }
-  /// Throws missing_key, for a key that another left out makes necessary.
+  /// Throws missing_key for a key required by another omitted one.
   [[noreturn]] void missing(std::string_view key, const std::string& hint) const {
     missing_key(request_.asked(), key, hint);
   }
 
   double plain(std::string_view key) const { return request_.number(key); }
   T number(const char* key) { return input(key, request_.number(key), source_of(key)); }
-  /// The numbers of a key that takes one or several; empty where one was given.
+  /// Numbers of a key that accepts one or several; empty where one was given.
   std::vector<T> numbers(const char* key) {
     std::vector<T> out;
     for (const double x : request_.at(key).numbers) {
@@ -86,7 +86,7 @@ class inputs {
     return perfmodel::bf16;
   }
 
-  /// The request's own, as found and changed.
+  /// The request's accelerator, with changed facts.
   const perfmodel::accelerator& chip() const { return request_.accelerator(); }
   decltype(auto) accelerator() {
     const perfmodel::accelerator& a = chip();
@@ -119,15 +119,14 @@ class inputs {
       return (found.model);
     }
   }
-  /// How the weights are stored: in `key`'s format, embeddings and norms in 16 bits or more; as
-  /// the checkpoint has them where `key` is not given. A name of 4 bits has no scales yet.
+  /// Weight storage: in `key`'s format, embeddings and norms in 16 bits or more; the checkpoint's
+  /// where `key` is not given. A 4-bit format name has no scales yet.
   perfmodel::weight_storage weights(std::string_view key = "weight_format") const {
     if (!has(key)) return find_model(request_.text("model")).stored;
     const auto f = format(key);
     return {f, bits_of(f) >= 16.0 ? f : perfmodel::bf16};
   }
-  /// Puts the formats and the engine of the request into a deployment, and the checkpoint's scheme
-  /// for the KV cache.
+  /// Sets the formats and the engine of a deployment, and the checkpoint's scheme for the KV cache.
   template <class Deployment>
   void state_formats(Deployment& d) const {
     d.weights = weights();
@@ -138,7 +137,7 @@ class inputs {
     if (asked().find("engine") != nullptr)
       d.serving_engine = *perfmodel::find_engine(text("engine"));
   }
-  /// The formats that the request's deployment runs in, on H100 where it has no accelerator.
+  /// Formats of the request's deployment; on H100 where it has no accelerator.
   perfmodel::engine_formats formats() const {
     perfmodel::deployment d;
     d.device = has("accelerator") ? chip() : find_accelerator("h100_sxm");

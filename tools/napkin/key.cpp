@@ -13,7 +13,7 @@ std::string key::allowed() const {
     case key_kind::number: return range.allowed();
     case key_kind::numbers: return range.allowed() + ", or an array of them";
     case key_kind::flag: return "true or false";
-    case key_kind::text: return "a string";
+    case key_kind::text: return "text";
     case key_kind::word: break;
   }
   return listed(words);
@@ -39,15 +39,14 @@ bool names_seconds(std::string_view spelled) {
 }
 
 key accelerator_key() {
-  key k = text("accelerator", "one that `napkin gpus` lists, or the path of an accelerator file");
+  key k = text("accelerator", "accelerator name listed by `napkin gpus`, or an accelerator file");
   k.alias = "gpu";
   return k;
 }
 key model_key() {
-  return text(
-      "model",
-      "a name as `napkin models` or a hub has it, or the path of a directory, a config.json "
-      "or an exported file");
+  return text("model",
+              "model name listed by `napkin models` or used on Hugging Face; or a directory, a "
+              "config.json, or an exported model file");
 }
 key format_key(const char* name, const char* help) {
   std::vector<std::string_view> names;
@@ -56,8 +55,8 @@ key format_key(const char* name, const char* help) {
 }
 key engine_key() {
   return word("engine",
-              "whose kernels run, and what it keeps of the memory; a bound's time does not depend "
-              "on it",
+              "inference engine: sets kernels and memory reservation; roofline bounds of times do "
+              "not depend on it",
               {"none", "vllm", "sglang", "trtllm"})
       .otherwise("none");
 }
@@ -67,86 +66,89 @@ key weight_copies_key(const char* help) {
 }
 
 std::vector<key> reservation_keys() {
-  return {
-      positive("utilization",
-               "share of the memory that may be used; where not given, the "
-               "engine's: 0.9 without a name",
-               1.0)
-          .optional(),
-      amount_of_bytes("activation_bytes",
-                      "of the largest pass, on each GPU; where not given, the engine's")
-          .optional(),
-      amount_of_bytes("runtime_bytes",
-                      "context and buffers, on each GPU; where not given, the engine's")
-          .optional(),
-      count("max_sequences",
-            "that the engine is started for, and but for sglang's the most that it lets in; where "
-            "not given, its default is kept memory for")
-          .optional()};
+  return {positive("utilization",
+                   "gpu_memory_utilization: usable share of GPU memory; default: the engine's, 0.9 "
+                   "without an engine",
+                   1.0)
+              .optional(),
+          amount_of_bytes(
+              "activation_bytes",
+              "activation memory of the largest engine step, per GPU; default: the engine's")
+              .optional(),
+          amount_of_bytes("runtime_bytes",
+                          "CUDA context and runtime buffers, per GPU; default: the engine's")
+              .optional(),
+          count("max_sequences",
+                "engine's max_num_seqs: memory is reserved for it, and it is the admission limit "
+                "(except SGLang); default: the engine's, for the reservation only")
+              .optional()};
 }
 
 key measured_key(const char* name, const perfmodel::unit_exponents& unit) {
-  key k = number(name, "a measurement of it: held against the answer", 0.0, 1e30).above_zero();
+  key k = number(name, "measured value of the result, compared with the prediction and the bound",
+                 0.0, 1e30)
+              .above_zero();
   k.unit = unit;
   k.alias = "measured";
   return k.optional();
 }
 
 key measured_key() {
-  key k =
-      time_limit("measured_s", "a measurement of it, of serving itl_s: held against the answer");
+  key k = time_limit(
+      "measured_s",
+      "measured time, compared with the prediction and the bound; for serving: mean ITL");
   k.alias = "measured";
   return k.optional();
 }
 
 std::vector<key> degree_keys() {
-  return {degree("tensor_parallel", "ranks that share each layer").otherwise("1"),
-          degree("pipeline_parallel", "stages that share the layers").otherwise("1"),
-          degree("expert_parallel", "groups that the experts are dealt to").otherwise("1")};
+  return {degree("tensor_parallel", "tensor-parallel size").otherwise("1"),
+          degree("pipeline_parallel", "pipeline-parallel size").otherwise("1"),
+          degree("expert_parallel", "expert-parallel size").otherwise("1")};
 }
 
 std::vector<key> storage_keys() {
   return {
-      format_key("weight_format", "of the linear layers; as the checkpoint, where not given")
+      format_key("weight_format", "weight format of the linear layers; default: the checkpoint's")
           .optional(),
       format_key("activation_format",
-                 "of the operands beside the weights; products run in the wider of the two; what "
-                 "engines take with the weights on the accelerator, where not given")
+                 "activation format; GEMMs run in the larger of weight and activation format; "
+                 "default: what engines use with these weights on the accelerator")
           .optional(),
-      format_key("kv_format", "of the KV cache; as the checkpoint, else 16 bits").optional()};
+      format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
+          .optional()};
 }
 
 namespace {
 key host_memory_key() {
   key k = positive("host_memory_bytes",
-                   "of the host for the cache behind each replica's: what the devices forget of "
-                   "shared_tokens comes from there")
+                   "host memory per replica for the second cache tier; shared_tokens that the GPUs "
+                   "no longer cache are fetched from it")
               .optional();
   k.unit = perfmodel::exponents_of<perfmodel::bytes<>>();
   return k;
 }
 key host_link_key() {
   key k = positive("host_link_bytes_per_s",
-                   "of each GPU to its host's memory; where not given, the accelerator's")
+                   "bandwidth from host memory to each GPU; default: the accelerator's host link")
               .optional();
   k.unit = perfmodel::exponents_of<perfmodel::bandwidth<>>();
   return k;
 }
-/// A coefficient of variation.
+/// Key of a coefficient of variation.
 key variation(const char* name, const char* help) {
   return number(name, help, 0.0, 100.0);
 }
 }  // namespace
 
 std::vector<key> shared_keys() {
-  key tokens =
-      count("shared_tokens",
-            "that prompts begin with alike, which the cache holds once; several: what each "
-            "level of a tree adds, 500,2000")
-          .optional();
+  key tokens = count("shared_tokens",
+                     "length of the prefix shared by all prompts, cached once; a list describes a "
+                     "prefix tree level by level, 500,2000")
+                   .optional();
   key prefixes = count("shared_prefixes",
-                       "different ones of them, each as often; several as shared_tokens, 1,40; "
-                       "where not given, one that all have")
+                       "number of distinct prefixes, equally frequent; a list has one value per "
+                       "level of shared_tokens, 1,40; default: one")
                      .optional();
   tokens.kind = prefixes.kind = key_kind::numbers;
   return {tokens, prefixes};
@@ -154,47 +156,49 @@ std::vector<key> shared_keys() {
 
 std::vector<key> load_keys() {
   return {
-      number("input_tokens", "of a prompt, on average", 1.0, 1e9),
-      number("output_tokens", "of an answer, on average", 1.0, 1e9),
-      number("concurrency", "requests in the system at all times; or requests_per_s", 1.0, 1e9)
+      number("input_tokens", "mean prompt length in tokens", 1.0, 1e9),
+      number("output_tokens", "mean output length in tokens", 1.0, 1e9),
+      number("concurrency",
+             "requests in flight at all times (closed loop); alternative: requests_per_s", 1.0, 1e9)
           .optional(),
-      positive("requests_per_s", "arrivals; or concurrency", 1e9).optional(),
+      positive("requests_per_s", "arrival rate (open loop); alternative: concurrency", 1e9)
+          .optional(),
       count("requests",
-            "that a run of this concurrency has in all, the first of them started together; 0: no "
-            "end, a steady state",
+            "number of requests in a benchmark run at this concurrency, starting with an initial "
+            "burst; 0: steady state",
             0.0, 1e9)
           .otherwise("0"),
-      variation("arrival_cv", "of the time between arrivals at requests_per_s; 1: Poisson")
+      variation("arrival_cv", "coefficient of variation of interarrival times; 1: Poisson")
           .otherwise("1"),
-      variation("input_cv", "of the lengths of prompts").otherwise("0"),
-      variation("output_cv", "of the lengths of answers").otherwise("0"),
-      number("prefix_hit", "share of a prompt that is found in the cache", 0.0, 0.999)
+      variation("input_cv", "coefficient of variation of prompt lengths").otherwise("0"),
+      variation("output_cv", "coefficient of variation of output lengths").otherwise("0"),
+      number("prefix_hit", "share of prompt tokens found in the prefix cache", 0.0, 0.999)
           .otherwise("0"),
       shared_keys()[0],
       shared_keys()[1],
-      number("host_hit",
-             "share of a prompt that comes from the host's memory, a part of prefix_hit", 0.0,
+      number("host_hit", "share of prompt tokens fetched from host memory; part of prefix_hit", 0.0,
              0.999)
           .optional(),
       host_memory_key(),
       host_link_key(),
       word("preemption",
-           "how sequences come back that are evicted where answers outgrow the cache of a "
-           "concurrency; not counted, where not given",
+           "preemption mode, for sequences preempted when outputs outgrow the KV cache at a "
+           "concurrency; default: preemption is not modelled",
            {"recompute", "swap"})
           .optional(),
       count("chunk_tokens",
-            "prompt tokens in one pass at most; where not given, the engine's budget, of a bound a "
-            "whole prompt")
+            "token budget of an engine step (max_num_batched_tokens, chunked prefill); default: "
+            "the engine's; roofline bounds: whole prompts")
           .optional(),
-      word("scheduler", "where not given, the engine's: prefill_first of sglang, else mixed_chunks",
+      word("scheduler",
+           "scheduling policy; default: the engine's (SGLang: prefill_first, others: mixed_chunks)",
            {"mixed_chunks", "prefill_first", "static_batches"})
           .optional()};
 }
 
 namespace {
 
-/// Lower case, and one separator for all.
+/// Lower case, with one separator for all names.
 std::string plain(std::string_view name) {
   std::string s(name.substr(0, 64));
   for (char& c : s) {
@@ -204,7 +208,7 @@ std::string plain(std::string_view name) {
   return s;
 }
 
-/// As edits; where one name is a part of the other, half of the rest.
+/// Edit distance; where one name contains the other, half of the remaining share of letters.
 double distance(const std::string& a, const std::string& b) {
   if (!a.empty() && !b.empty() && (a.find(b) != a.npos || b.find(a) != b.npos)) {
     const auto longer = std::max(a.size(), b.size()), shorter = std::min(a.size(), b.size());

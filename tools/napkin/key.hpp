@@ -10,14 +10,14 @@
 
 namespace napkin {
 
-using namespace common;  // text, JSON, files: what the programs of this project share
+using namespace common;  // text, JSON and files: shared by the programs of this project
 
 enum class key_kind {
-  number,   ///< in its range
-  numbers,  ///< a number, or an array of them
+  number,   ///< number in its range
+  numbers,  ///< number, or an array of numbers
   flag,
   word,  ///< one of `words`
-  text,  ///< a name of a catalogue, or a path
+  text,  ///< name of a catalogue entry, or a path
 };
 
 struct key {
@@ -25,14 +25,14 @@ struct key {
   key_kind kind = key_kind::number;
   const char* help = "";
   number_range range{};
-  perfmodel::unit_exponents unit{};  ///< that the command line takes: 40ms, 80 GB
+  perfmodel::unit_exponents unit{};  ///< unit accepted on the command line: 40ms, 80 GB
   bool required = true;
-  std::string fallback{};  ///< of an optional key; "" where leaving it out has its own meaning
+  std::string fallback{};  ///< default of an optional key; "" where omission has its own meaning
   std::vector<std::string_view> words{};
-  const char* alias = "";  ///< a second name on the command line
-  bool several = false;    ///< a text that is a list with commas
+  const char* alias = "";  ///< second name on the command line
+  bool several = false;    ///< text with a comma-separated list
 
-  /// Optional, with the value it then has.
+  /// Optional key with a default value.
   key otherwise(std::string value) const {
     key k = *this;
     k.required = false;
@@ -48,12 +48,12 @@ struct key {
   }
 
   std::string allowed() const;
-  /// The units that the command line takes: "; with its unit, or in B/s: 50GB/s".
+  /// Units accepted on the command line: "; with its unit, or in B/s: 50GB/s".
   std::string allowed_unit() const;
   bool is_time() const;
 };
 
-/// Whether a spelling of a key has its unit in it: itl_limit_s, itl-limit-s.
+/// Whether the spelling of a key names its unit: itl_limit_s, itl-limit-s.
 bool names_seconds(std::string_view spelled);
 
 inline key number(const char* name, const char* help, const number_range& range) {
@@ -65,7 +65,7 @@ inline key number(const char* name, const char* help, double least, double most)
 inline key count(const char* name, const char* help, double least = 1.0, double most = 1e15) {
   return number(name, help, {.least = least, .most = most, .whole = true});
 }
-/// A parallel degree, or a number of ranks.
+/// Parallel degree or number of ranks.
 inline key degree(const char* name, const char* help) {
   return count(name, help, 1.0, 1e6);
 }
@@ -92,34 +92,61 @@ inline key word(const char* name, const char* help, std::vector<std::string_view
   return {.name = name, .kind = key_kind::word, .help = help, .words = std::move(words)};
 }
 
-// Keys that several queries have.
+// Keys shared by several queries.
 key accelerator_key();
 std::vector<key> degree_keys();
 std::vector<key> storage_keys();
-/// shared_tokens and shared_prefixes: what prompts begin with.
+/// shared_tokens and shared_prefixes: the common prefixes of prompts.
 std::vector<key> shared_keys();
-/// Lengths of requests and their spread, how they come, and what the scheduler does with them.
+/// Request lengths and their variation, arrivals, and scheduler settings.
 std::vector<key> load_keys();
 key model_key();
 key format_key(const char* name, const char* help);
 key engine_key();
-/// What was measured of the time that a query answers.
+/// Measured value of the time that a query returns.
 key measured_key();
-/// What was measured of a result of a law, in its unit.
+/// Measured value of a law's result, in its unit.
 key measured_key(const char* name, const perfmodel::unit_exponents& unit);
-/// What is kept of a GPU's memory; where not given, as the engine keeps it.
+/// Memory reservation of a GPU; default: the engine's.
 std::vector<key> reservation_keys();
-/// Where it is not given: as the published benchmark of the engine, see benchmark_weight_copies.
+/// Default: the weight buffers of the engine's published benchmark, see benchmark_weight_copies.
 key weight_copies_key(const char* help);
 
-/// Every query has these beside its own.
+/// Second spellings of keys: tp, isl, qps.
+struct key_alias {
+  std::string_view spelled;
+  const char* name;
+};
+inline constexpr key_alias key_aliases[] = {{"tp", "tensor_parallel"},
+                                            {"pp", "pipeline_parallel"},
+                                            {"ep", "expert_parallel"},
+                                            {"dp", "data_parallel"},
+                                            {"isl", "input_tokens"},
+                                            {"osl", "output_tokens"},
+                                            {"users", "concurrency"},
+                                            {"qps", "requests_per_s"},
+                                            {"rate", "requests_per_s"},
+                                            {"ttft", "ttft_limit_s"},
+                                            {"tpot", "itl"},
+                                            {"tpot", "itl_limit_s"},
+                                            {"itl", "itl_limit_s"},
+                                            {"dtype", "format"},
+                                            {"dtype", "weight_format"},
+                                            {"precision", "format"},
+                                            {"precision", "weight_format"},
+                                            {"max_num_seqs", "max_sequences"},
+                                            {"max_num_batched_tokens", "chunk_tokens"},
+                                            {"gpu_memory_utilization", "utilization"}};
+
+/// Keys that every query accepts in addition to its own.
 inline constexpr std::string_view common_keys[] = {"query", "id", "mode"};
 
-/// Letters to insert, remove or replace.
+/// Edit distance: letters to insert, remove or replace.
 std::size_t edits(std::string_view a, std::string_view b);
-/// The name of `names` that is most like `name`, for "did you mean".
+/// The candidate most similar to `name`, for "did you mean".
 std::string nearest(std::string_view name, std::span<const std::string_view> names);
-/// The nearest where it is near: a part of it, or a third of its letters amiss at most. "" else.
+/// The nearest candidate that contains `name` or differs in at most a third of its letters; else
+/// "".
 std::string suggested(std::string_view name, std::span<const std::string_view> names);
 
 }  // namespace napkin

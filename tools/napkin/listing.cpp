@@ -13,6 +13,7 @@
 #include "catalogues.hpp"
 #include "model_page.hpp"
 #include "output.hpp"
+#include "summary.hpp"
 
 namespace napkin {
 
@@ -88,35 +89,64 @@ std::string number_and_unit(double x, std::string_view unit) {
   return pm::detail::with_prefix(x, std::string(unit.substr(0, slash)), std::string(over), 4);
 }
 
-std::string alternatives_text(std::string_view accelerator) {
-  table_rows rows = {{"published otherwise", "", "", "why not carried", "source"}};
+/// Sources by number, each once.
+class numbered_sources {
+ public:
+  explicit numbered_sources(bool wide) : wide_(wide) {}
+  /// The source itself where the text is wide, else its number: "[1]".
+  std::string cell(const std::string& source) {
+    if (wide_ || source.empty()) return source;
+    auto at = std::find(all_.begin(), all_.end(), source);
+    if (at == all_.end()) at = all_.insert(all_.end(), source);
+    return cat("[", at - all_.begin() + 1, "]");
+  }
+  std::string text() const {
+    std::string s;
+    for (std::size_t i = 0; i < all_.size(); ++i) s += wrapped(cat("[", i + 1, "] ", all_[i]), 2);
+    return s;
+  }
+
+ private:
+  bool wide_;
+  std::vector<std::string> all_{};
+};
+
+std::string alternatives_text(std::string_view accelerator, numbered_sources& sources, bool wide) {
+  table_rows rows = {{"rejected value", "", "", "source", "reason"}};
+  std::string reasons;
   for (const auto& x : pm::catalog::alternatives) {
     if (accelerator != x.accelerator) continue;
-    rows.push_back({x.field, number_and_unit(x.value, x.unit), x.status, x.why, x.from.text});
+    rows.push_back({x.field, number_and_unit(x.value, x.unit), x.status, sources.cell(x.from.text),
+                    wide ? x.why : ""});
+    if (!wide) reasons += wrapped(cat(x.field, ": ", x.why), 2);
   }
-  return rows.size() == 1 ? "" : table(rows, "lrl");
+  if (rows.size() == 1) return "";
+  if (!wide) rows[0].pop_back();
+  return table(rows, "lrl") + reasons;
 }
 
-std::string accelerator_text(const pm::catalog::accelerator_entry& entry) {
+std::string accelerator_text(const pm::catalog::accelerator_entry& entry, bool wide) {
   const pm::accelerator& a = *entry.spec;
   std::string s =
       std::string(entry.key) + ": " + entry.title + ", " + pm::name_of(a.architecture) + "\n";
+  numbered_sources sources(wide);
   table_rows rows = {{"value", "", "basis", "source"}};
   for (const stated_value& v : values_of(a)) {
     rows.push_back({v.field, pm::to_string(v.value, v.unit, 4, v.field), pm::name_of(v.from->how),
-                    v.from->text});
+                    sources.cell(v.from->text)});
   }
   s += table(rows, "lrl");
-  s += alternatives_text(entry.key);
+  s += alternatives_text(entry.key, sources, wide);
   if (a.fabric.exists()) {
     s += "  fabric: " + std::string(pm::name_of(a.fabric.kind)) + " joins " +
          std::to_string(a.fabric.ranks) +
-         (a.fabric.in_network_reduction ? ", and its switches add\n" : "\n");
+         (a.fabric.in_network_reduction ? ", with in-network reduction\n" : "\n");
   }
-  return s + "  Peaks are dense; link bandwidths are one way and per accelerator.\n";
+  return s + "  Peaks are dense; link bandwidths are one way and per accelerator.\n" +
+         sources.text();
 }
 
-/// Of the catalogue, or of a file.
+/// Entry of the catalogue or of a file.
 pm::catalog::accelerator_entry entry_of(const found_accelerator& a) {
   for (const auto& e : pm::catalog::accelerators) {
     if (e.spec == a.get()) return e;
@@ -179,10 +209,10 @@ json accelerators_json(std::string_view name) {
   return {{"accelerators", std::move(all)}};
 }
 
-std::string accelerators_text(std::string_view name) {
+std::string accelerators_text(std::string_view name, bool wide) {
   if (!name.empty()) {
     const found_accelerator a = named_accelerator(name);
-    return accelerator_text(entry_of(a)) + absence_text(*a);
+    return accelerator_text(entry_of(a), wide) + absence_text(*a);
   }
   table_rows rows = {{"accelerator", "memory", "bandwidth", "fp32", "bf16", "fp16", "fp8", "int8",
                       "fp4", "fabric", "TDP", "basis"}};
@@ -196,10 +226,13 @@ std::string accelerators_text(std::string_view name) {
                     rate(pm::fp4), text_or_dash(a.fabric.bandwidth), text_or_dash(a.tdp),
                     pm::name_of(a.dram.bandwidth.from().how)});
   }
-  return table(rows, "lrrrrrrrrrrl") +
-         "  Peaks are dense; fabric is one way and per accelerator; basis is that of the "
-         "bandwidth.\n"
-         "  napkin gpus <accelerator> lists every value with its source.\n";
+  std::string align = "lrrrrrrrrrrl";
+  const bool narrowed =
+      !wide && drop_columns(rows, align, {"fp32", "fp16", "basis", "int8", "TDP"});
+  return table(rows, align) +
+         "  Peaks are dense; fabric is one way and per accelerator.\n"
+         "  napkin gpus ACCELERATOR lists every value with its source" +
+         (narrowed ? "; --wide has all columns.\n" : ".\n");
 }
 
 json models_json(std::string_view name) {
@@ -209,7 +242,7 @@ json models_json(std::string_view name) {
   return {{"models", std::move(all)}};
 }
 
-std::string models_text(std::string_view name) {
+std::string models_text(std::string_view name, bool wide) {
   if (!name.empty()) return model_text(name, find_model(name));
   table_rows rows = {{"model", "parameters", "active", "KV cache/token", "context", "source"}};
   for (const auto n : model_names()) {
@@ -220,7 +253,10 @@ std::string models_text(std::string_view name) {
                     pm::to_string(kv_bytes_per_token(m).value(), {{0, 1, 0, 0, 0, 0, 0}}, 4),
                     m.max_context ? pm::detail::number_text(*m.max_context) : "-", found.source});
   }
-  return table(rows, "lrrrrl") + "  KV cache per token is that of the whole model, in bf16.\n";
+  std::string align = "lrrrrl";
+  const bool narrowed = !wide && drop_columns(rows, align, {"source"});
+  return table(rows, align) + "  KV cache per token: whole model, bf16." +
+         (narrowed ? " --wide has the sources.\n" : "\n");
 }
 
 }  // namespace napkin

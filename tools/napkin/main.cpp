@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "audit.hpp"
 #include "batch.hpp"
@@ -35,7 +36,7 @@ int fail(const std::string& message) {
   return unusable;
 }
 
-/// For an option that names a file.
+/// Check of an option that names a file.
 CLI::Validator a_path() {
   return {[](const std::string& path) {
             return std::string(path.empty() ? "is empty; allowed: the path of a file" : "");
@@ -43,8 +44,8 @@ CLI::Validator a_path() {
           ""};
 }
 
-/// A query on the command line: --key value for each of its keys. What is no key is kept, so that
-/// the request's own check answers it.
+/// A query on the command line: --key value for each of its keys. Unknown options are passed on,
+/// and the request's own check refuses them.
 class query_command {
  public:
   query_command(CLI::App& parent, const napkin::query& asked, const napkin::words& said)
@@ -73,8 +74,8 @@ class query_command {
       const napkin::key& k = asked_.keys[i];
       if (options_[i]->count() == 0) continue;
       const bool bare = k.kind == napkin::key_kind::flag && values_[i].empty();
-      object[k.name] = napkin::from_command_line(&k, bare ? "true" : values_[i],
-                                                 said_.spelling_among(napkin::spellings_of(k)));
+      object[k.name] = napkin::from_command_line(
+          &k, bare ? "true" : values_[i], said_.spelling_among(napkin::spellings_of(asked_, k)));
     }
     for (const std::string& fact : set_) napkin::add_set(object, fact);
     if (price_option_ != nullptr && price_option_->count() > 0) {
@@ -95,24 +96,24 @@ class query_command {
       options_.back()->type_name("");
       if (asked.keys[i].kind == napkin::key_kind::flag) options_.back()->expected(0, 1);
     }
-    id_option_ = command_->add_option("--id", id_, "echoed in the answer")->type_name("");
+    id_option_ =
+        command_->add_option("--id", id_, "identifier, repeated in the result")->type_name("");
     mode_option_ = command_
                        ->add_option("--mode", mode_,
-                                    "bound or calibrated; by default calibrated with the "
-                                    "accelerator's profile, for models and services also with a "
-                                    "transferred profile; otherwise bound")
+                                    "bound (roofline) or calibrated (prediction); default: "
+                                    "calibrated wherever the accelerator has a profile; for models "
+                                    "and services also with a transferred profile")
                        ->type_name("");
     command_
         ->add_option("--profile", profile_,
-                     "a file that napkin calibrate wrote, for the machine's own")
+                     "profile file written by napkin calibrate, in place of the shipped profile")
         ->type_name("")
         ->check(a_path());
     if (asked.find("accelerator") != nullptr) {
       command_
           ->add_option("--set", set_,
-                       "fact=value: the accelerator with another fact, such as "
-                       "dram.bandwidth=6TB/s; of one of several, h100_sxm.dram.bandwidth=6TB/s; "
-                       "again for each")
+                       "changed accelerator fact, dram.bandwidth=6TB/s; with several accelerators "
+                       "h100_sxm.dram.bandwidth=6TB/s; repeatable")
           ->type_name("")
           ->expected(1)
           ->take_all();
@@ -121,17 +122,20 @@ class query_command {
       price_option_ =
           command_
               ->add_option("--price", price_,
-                           "of one accelerator, in USD/h; of several kinds h100_sxm=2.5,mi300x=2")
+                           "price of an accelerator in USD/h; with several h100_sxm=2.5,mi300x=2")
               ->type_name("");
     }
     command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
   }
 
-  /// Unknown options become unknown keys of the request; anything else is not expected at all.
+  /// Unknown options become unknown keys of the request; any other word is refused here.
   void add_unknown(json& object) const {
     const std::vector<std::string> extras = command_->remaining();
     for (const std::string& extra : extras) {
-      if (extra.starts_with("--")) object[extra.substr(2, extra.find('=') - 2)] = nullptr;
+      if (!extra.starts_with("--")) continue;
+      std::string name = extra.substr(2, extra.find('=') - 2);
+      std::replace(name.begin(), name.end(), '-', '_');
+      object[name] = nullptr;
     }
     for (const std::string& extra : extras) {
       if (extra.starts_with("--")) return;
@@ -153,17 +157,18 @@ class query_command {
   bool as_json_ = false;
 };
 
-/// `napkin explain <query> ...`: a query's keys, and how much of its derivation is shown.
+/// `napkin explain <query> ...`: a query's keys, and the depth of the derivation.
 class explain_command {
  public:
   explain_command(CLI::App& parent, const napkin::query& asked, const napkin::words& said)
       : of_(parent, asked, said) {
     CLI::App* own = parent.get_subcommand(asked.name);
-    own->add_option("--depth", options_.depth, "steps so far from the result [1 to 1000]")
+    own->add_option("--depth", options_.depth,
+                    "number of derivation steps from the result [1 to 1000]")
         ->type_name("")
         ->check(CLI::Range(1, 1000).description(""));
-    own->add_flag("--all", options_.all, "every step and every input")->disable_flag_override();
-    own->add_flag("--markdown", options_.markdown, "as Markdown")->disable_flag_override();
+    own->add_flag("--all", options_.all, "all steps and inputs")->disable_flag_override();
+    own->add_flag("--markdown", options_.markdown, "output as Markdown")->disable_flag_override();
   }
   bool chosen() const { return of_.chosen(); }
   void run() const {
@@ -181,15 +186,15 @@ class explain_command {
   napkin::explain_options options_{};
 };
 
-/// `napkin explain plan --row N ...`: plan's keys, and which row of its table.
+/// `napkin explain plan --row N ...`: plan's keys, and a row of its table.
 class explain_row_command {
  public:
   explain_row_command(CLI::App& parent, const napkin::words& said)
       : of_(parent, napkin::plan_keys(), said) {
     CLI::App* own = parent.get_subcommand(napkin::plan_keys().name);
-    own->add_option("--row", row_, "of the table, from 1, cheapest first (default 1)")
+    own->add_option("--row", row_, "row of the plan's table, from 1, cheapest first (default 1)")
         ->type_name("");
-    own->add_flag("--markdown", markdown_, "as Markdown")->disable_flag_override();
+    own->add_flag("--markdown", markdown_, "output as Markdown")->disable_flag_override();
   }
   bool chosen() const { return of_.chosen(); }
   void run() const {
@@ -207,7 +212,7 @@ class explain_row_command {
   bool markdown_ = false;
 };
 
-/// `napkin sensitivity <query> --key value ...`: a query's keys, and what is asked of its answer.
+/// `napkin sensitivity <query> --key value ...`: a query's keys, and the analysis of its result.
 class sensitivity_command {
  public:
   sensitivity_command(CLI::App& parent, const napkin::query& asked, const napkin::words& said)
@@ -217,11 +222,14 @@ class sensitivity_command {
                                const char* help) {
       own->add_option(names, into, help)->type_name("")->expected(1)->take_all();
     };
-    own->add_option("--result", key_, "which of the answers; by default its time")->type_name("");
-    several("--crossover", crossover_, "name=least..most: where along it the limit changes");
+    own->add_option("--result", key_, "key of the analysed result; default: the time")
+        ->type_name("");
+    several("--crossover", crossover_,
+            "name=least..most: where the limiter changes in this range of an input");
     several("--against", against_,
-            "key=value of a second request: where along it the winner changes");
-    several("--what-if", what_if_, "name=least..most: the range of the answer over it");
+            "key=value of a second request: where the faster of the two changes");
+    several("--what-if", what_if_,
+            "name=least..most: range of the result over this range of an input");
   }
   bool chosen() const { return of_.chosen(); }
   void run() const {
@@ -246,7 +254,7 @@ class sensitivity_command {
   std::vector<std::string> crossover_{}, against_{}, what_if_{};
 };
 
-/// A command of each query.
+/// A command for each query.
 template <class Command>
 std::vector<std::unique_ptr<Command>> of_queries(CLI::App& parent, const napkin::words& said) {
   std::vector<std::unique_ptr<Command>> commands;
@@ -264,7 +272,8 @@ struct listing_command {
 
   listing_command(CLI::App& parent, const char* command_name, const char* help)
       : command(parent.add_subcommand(command_name, help)) {
-    command->add_option("name", name, "one of them, in full")->type_name("");
+    command->add_option("name", name, "catalogue name of one entry, for all its values")
+        ->type_name("");
     command->add_flag("--json", as_json, "print one JSON object")->disable_flag_override();
   }
 };
@@ -273,7 +282,7 @@ void print(const json& object) {
   std::cout << napkin::write_json(object) << "\n";
 }
 
-/// Computes what a command asks for, and prints it as JSON or as text.
+/// Runs a command, and prints its result as JSON or as text.
 template <class Compute, class ToJson, class ToText>
 auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_text) {
   const json request = c.request();
@@ -288,24 +297,26 @@ auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_t
   return found;
 }
 /// out_of_reach where no deployment meets the targets.
-int plan(const query_command& c) {
-  const auto found = answer(c, napkin::plan_of, napkin::plan_json, napkin::plan_text);
+int plan(const query_command& c, bool wide) {
+  const auto found =
+      answer(c, napkin::plan_of, napkin::plan_json,
+             [wide](const auto& p, const json&) { return napkin::plan_text(p, wide); });
   return found.result.best ? success : out_of_reach;
 }
-void answer_query(const query_command& c) {
+void run_query(const query_command& c) {
   const napkin::query& q = c.asked();
   answer(
-      c, [&](const json& r, const auto* p) { return napkin::answer_of(q, r, p); },
-      napkin::answer_json,
-      [&](const auto& found, const json& r) { return napkin::answer_text(q, found, r); });
+      c, [&](const json& r, const auto* p) { return napkin::evaluate(q, r, p); },
+      napkin::outcome_json,
+      [&](const auto& found, const json& r) { return napkin::outcome_text(q, found, r); });
 }
 /// A catalogue, or one entry of it.
 template <class ToJson, class ToText>
-void list(const listing_command& c, ToJson to_json, ToText to_text) {
+void list(const listing_command& c, bool wide, ToJson to_json, ToText to_text) {
   if (c.as_json) {
     print(to_json(c.name));
   } else {
-    std::cout << to_text(c.name);
+    std::cout << to_text(c.name, wide);
   }
 }
 
@@ -315,26 +326,25 @@ class calibrate_command {
   explicit calibrate_command(CLI::App& app)
       : command_(app.add_subcommand(
             "calibrate",
-            "A profile from measurements of your own: of a machine from latencies of matrix "
-            "products (--data), of an engine from runs of a service (--runs)")),
+            "Profile from your own measurements: of a machine from GEMM latencies (--data), or of "
+            "an engine from benchmark runs of a service (--runs)")),
         keys_(napkin::run_keys()),
         values_(keys_.size()) {
     command_
         ->add_option("--accelerator", r_.accelerator,
-                     "whose: one that `napkin gpus` lists, or an accelerator file")
+                     "accelerator name listed by `napkin gpus`, or an accelerator file")
         ->required()
         ->type_name("");
-    add_path("--data", r_.data, "a CSV with dtype, m, n, k and latency_us, or a recording");
+    add_path("--data", r_.data, "CSV with dtype, m, n, k and latency_us, or a recording");
     command_
-        ->add_option(
-            "--runs", r_.runs,
-            "benchmark runs: a CSV with the keys below, itl_ms and ttft_ms, or what vllm bench "
-            "serve or SGLang's bench_serving wrote; one file or more")
+        ->add_option("--runs", r_.runs,
+                     "benchmark runs: a CSV with the keys below, itl_ms and ttft_ms, or output "
+                     "files of vllm bench serve or SGLang's bench_serving; one or more")
         ->type_name("")
         ->check(a_path());
-    command_->add_option("--gpu", r_.gpu, "only the rows of this gpu")->type_name("");
-    command_->add_option("--backend", r_.backend, "only the rows of this backend")->type_name("");
-    add_path("--out", r_.out, "the file that the profile is written to");
+    command_->add_option("--gpu", r_.gpu, "only rows of this GPU")->type_name("");
+    command_->add_option("--backend", r_.backend, "only rows of this backend")->type_name("");
+    add_path("--out", r_.out, "output file of the profile");
     command_->add_flag("--json", r_.as_json, "print the profile as one JSON object")
         ->disable_flag_override();
     for (std::size_t i = 0; i < keys_.size(); ++i) {
@@ -342,7 +352,7 @@ class calibrate_command {
       std::string names = napkin::cat("--", keys_[i].name), hyphens = names;
       std::replace(hyphens.begin() + 2, hyphens.end(), '_', '-');
       if (hyphens != names) names += "," + hyphens;
-      command_->add_option(names, values_[i], napkin::cat("of all runs: ", keys_[i].help))
+      command_->add_option(names, values_[i], napkin::cat("all runs: ", keys_[i].help))
           ->type_name("");
     }
   }
@@ -372,10 +382,9 @@ class calibrate_command {
 class audit_command {
  public:
   explicit audit_command(CLI::App& app)
-      : command_(
-            app.add_subcommand("audit",
-                               "Whether published numbers can be true: claims on stdin as JSON "
-                               "Lines, or one as --quantity, --value, --unit and its keys")) {
+      : command_(app.add_subcommand("audit",
+                                    "Check published numbers: claims on stdin as JSON Lines, or "
+                                    "one as --quantity, --value, --unit and its keys")) {
     command_->allow_extras();
     command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
   }
@@ -383,7 +392,7 @@ class audit_command {
   int run() const {
     const std::vector<std::string> extras = command_->remaining();
     if (extras.empty()) {
-      const bool all = napkin::answer_batch(std::cin, std::cout, nullptr, napkin::batch_of::claims);
+      const bool all = napkin::run_batch(std::cin, std::cout, nullptr, napkin::batch_of::claims);
       return all ? success : some_lines_failed;
     }
     const json claim = napkin::claim_from_command_line(extras);
@@ -398,10 +407,17 @@ class audit_command {
   bool as_json_ = false;
 };
 
-/// Commands under headings, a line each; below explain and sensitivity, whose commands are the same, one line.
+/// Commands under headings, a line each; one line in explain and sensitivity, which share the
+/// commands.
 class grouped_help : public CLI::Formatter {
  public:
-  grouped_help() { column_width(34); }
+  grouped_help() { column_width(name_columns); }
+  std::string make_option_desc(const CLI::Option* of) const override {
+    return folded(CLI::Formatter::make_option_desc(of), terminal_columns - name_columns);
+  }
+  std::string make_description(const CLI::App* of) const override {
+    return folded(of->get_description(), terminal_columns) + "\n";
+  }
   std::string make_subcommands(const CLI::App* of, CLI::AppFormatMode mode) const override {
     const auto all = of->get_subcommands([](const CLI::App*) { return true; });
     if (all.empty()) return {};
@@ -412,6 +428,22 @@ class grouped_help : public CLI::Formatter {
     for (const CLI::App* c : all) lines.push_back({c->get_name(), c->get_description()});
     return napkin::grouped(lines);
   }
+
+ private:
+  static constexpr std::size_t name_columns = 34, terminal_columns = napkin::terminal_columns;
+
+  static std::string folded(const std::string& text, std::size_t columns) {
+    std::istringstream words(text);
+    std::string out, line;
+    for (std::string word; words >> word;) {
+      if (!line.empty() && line.size() + 1 + word.size() > columns) {
+        out += line + "\n";
+        line.clear();
+      }
+      line += (line.empty() ? "" : " ") + word;
+    }
+    return out + line;
+  }
 };
 struct with_grouped_help : CLI::App {
   with_grouped_help()
@@ -420,27 +452,28 @@ struct with_grouped_help : CLI::App {
   }
 };
 
-/// The commands of the program, each with its options.
+/// Commands of the program, each with its options.
 struct commands {
   with_grouped_help app{};
   std::vector<std::unique_ptr<query_command>> queries{};
   query_command planning;
   CLI::App* explaining = app.add_subcommand(
-      "explain", "An answer on one screen, to be done again by hand; --all: its whole derivation");
+      "explain", "One-page derivation of a result with the numbers filled in; --all: every step");
   std::vector<std::unique_ptr<explain_command>> explanations{};
   explain_row_command explaining_row;
   CLI::App* sensing = app.add_subcommand(
-      "sensitivity", "What a query's answer hangs on: elasticities, crossovers, ranges");
+      "sensitivity", "Sensitivity analysis of a result: elasticities, crossovers, ranges");
   std::vector<std::unique_ptr<sensitivity_command>> sensitivities{};
   CLI::App* batch =
-      app.add_subcommand("batch", "JSON Lines on stdin: a request in, an answer out, line by line");
+      app.add_subcommand("batch", "JSON Lines on stdin: one result per request, line by line");
   std::string batch_profile{};
   audit_command auditing{app};
   calibrate_command calibrating{app};
-  listing_command gpus{app, "gpus", "The accelerators, with the source of each value"};
+  listing_command gpus{app, "gpus", "Accelerator catalogue, with the source of each value"};
   std::string exported{};
-  listing_command models{app, "models", "The models, with the source of their shapes"};
+  listing_command models{app, "models", "Model catalogue, with the source of the shapes"};
   std::string exported_model{};
+  bool wide = false;
 
   explicit commands(const napkin::words& said)
       : queries(of_queries<query_command>(app, said)),
@@ -448,25 +481,37 @@ struct commands {
         explaining_row(*explaining, said) {
     app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
     app.require_subcommand(1);
+    app.footer(
+        "Examples:\n"
+        "  napkin plan --model llama-3.1-70b --gpu h100,h200 --isl 2048 --osl 512 --users 64 "
+        "--itl 50ms\n"
+        "  napkin serving --model llama-3.1-70b --gpu h100 --tp 4 --engine vllm --isl 2000 "
+        "--osl 500 --qps 2\n"
+        "  napkin model Qwen/Qwen3-32B\n"
+        "  napkin gemm --gpu h100 --m 4096 --n 4096 --k 4096 --measured 310us\n");
     explaining->require_subcommand(1);
     if (said.mention("explain")) explanations = of_queries<explain_command>(*explaining, said);
     sensing->require_subcommand(1);
     if (said.mention("sensitivity"))
       sensitivities = of_queries<sensitivity_command>(*sensing, said);
+    for (CLI::App* c : {app.get_subcommand(napkin::plan_keys().name), gpus.command, models.command})
+      c->add_flag("--wide", wide, "all columns and details; default: 100 columns")
+          ->disable_flag_override();
     models.command
-        ->add_option("--export", exported_model, "print that one as a file that --model takes")
+        ->add_option("--export", exported_model, "name of a model to print as a file for --model")
         ->type_name("");
     gpus.command
-        ->add_option("--export", exported, "print that one as a file that --accelerator takes")
+        ->add_option("--export", exported,
+                     "name of an accelerator to print as a file for --accelerator")
         ->type_name("");
     batch
         ->add_option("--profile", batch_profile,
-                     "a file that napkin calibrate wrote, for the lines of its accelerator")
+                     "profile file written by napkin calibrate, for the lines of its accelerator")
         ->type_name("")
         ->check(a_path());
   }
 
-  /// Throws unknown_query where the command, or that of explain or sensitivity, is none.
+  /// Throws unknown_query for an unknown command, or an unknown query of explain or sensitivity.
   void check(const napkin::words& said) const {
     for (const CLI::App* of : std::initializer_list<const CLI::App*>{&app, explaining, sensing}) {
       const bool outer = of == &app;
@@ -477,9 +522,9 @@ struct commands {
       const std::vector<std::string_view> names(known.begin(), known.end());
       throw perfmodel::error(
           napkin::code::unknown_query,
-          napkin::cat(napkin::in_quotes(name), outer ? " is no query or command" : " is no query",
-                      "; did you mean ", napkin::nearest(name, names),
-                      "? napkin --help lists them"));
+          napkin::cat(napkin::in_quotes(name),
+                      outer ? " is not a query or command" : " is not a query", "; did you mean ",
+                      napkin::nearest(name, names), "? napkin --help lists them"));
     }
   }
   static std::vector<std::string> names_in(const CLI::App& of) {
@@ -489,27 +534,27 @@ struct commands {
     return names;
   }
 
-  /// The exit status of what was asked for.
+  /// Exit status of the command.
   int run() const {
     if (batch->parsed()) {
       const auto profile = batch_profile.empty() ? nullptr : napkin::read_profile(batch_profile);
-      return napkin::answer_batch(std::cin, std::cout, profile.get()) ? success : some_lines_failed;
+      return napkin::run_batch(std::cin, std::cout, profile.get()) ? success : some_lines_failed;
     }
     if (auditing.parsed()) return auditing.run();
     if (calibrating.parsed()) std::cout << napkin::calibrate(calibrating.request());
-    if (planning.chosen()) return plan(planning);
+    if (planning.chosen()) return plan(planning, wide);
     if (!exported.empty()) {
       std::cout << napkin::accelerator_file_text(*napkin::named_accelerator(exported));
     } else if (gpus.command->parsed()) {
-      list(gpus, napkin::accelerators_json, napkin::accelerators_text);
+      list(gpus, wide, napkin::accelerators_json, napkin::accelerators_text);
     }
     if (!exported_model.empty()) {
       std::cout << napkin::model_file_text(napkin::find_model(exported_model));
     } else if (models.command->parsed()) {
-      list(models, napkin::models_json, napkin::models_text);
+      list(models, wide, napkin::models_json, napkin::models_text);
     }
     for (const auto& c : queries) {
-      if (c->chosen()) answer_query(*c);
+      if (c->chosen()) run_query(*c);
     }
     for (const auto& c : sensitivities) {
       if (c->chosen()) c->run();
@@ -523,12 +568,13 @@ struct commands {
 };
 
 int run(int argc, char** argv) {
-  const napkin::words said(argc, argv);
+  const napkin::words said(napkin::normalised(argc, argv), argc, argv);
   commands all(said);
   all.check(said);
   int status = success;
   try {
-    all.app.parse(argc, argv);
+    std::vector<std::string> words(said.all().rbegin(), said.all().rend() - 1);
+    all.app.parse(std::move(words));
     status = all.run();
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success)) {
@@ -537,7 +583,7 @@ int run(int argc, char** argv) {
     all.app.exit(e);  // prints the help, or the version
   }
   std::cout.flush();
-  return std::cout ? status : fail("cannot write the answer");
+  return std::cout ? status : fail("cannot write the result");
 }
 
 }  // namespace

@@ -13,13 +13,13 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// The request with something otherwise, and what that is called.
+/// A changed request and the name of the change.
 struct assumption {
   std::string name{};
   json change = json::object();  ///< keys, and facts below "set"
 };
 
-/// A fact times a factor, as --set takes it; nothing where it is not stated.
+/// A fact times a factor, in the form of --set; nothing where it is not stated.
 void scale_fact(json& set, const json& facts, const std::string& name, double factor) {
   const auto at = facts.find(name);
   if (at == facts.end() || !at->is_object() || !(*at)["value"].is_string()) return;
@@ -37,14 +37,14 @@ void add_formats(std::vector<assumption>& all, const request& r) {
       json change = {{key, f}};
       if (std::string_view(key) == "weight_format" &&
           r.asked().find("activation_format") != nullptr) {
-        change["activation_format"] = f;  // the peak of the narrower format too
+        change["activation_format"] = f;  // the peak of the smaller format too
       }
       all.push_back({cat(f, " ", what), std::move(change)});
     }
   }
 }
 
-/// What of the machine is often taken otherwise.
+/// Common alternative assumptions about the machine.
 void add_machine(std::vector<assumption>& all, const request& r, const outcome<>& bound) {
   const pm::accelerator& a = r.accelerator();
   const json facts = accelerator_file_json(a);
@@ -54,7 +54,7 @@ void add_machine(std::vector<assumption>& all, const request& r, const outcome<>
         continue;
       const double bytes_per_s = a.l2.bandwidth.quantity().value();
       all.push_back(
-          {"a warm L2",
+          {"a warm L2 cache",
            {{"set", {{"dram.bandwidth", cat(pm::detail::significant(bytes_per_s, 17), " B/s")}}}}});
     }
   }
@@ -62,9 +62,9 @@ void add_machine(std::vector<assumption>& all, const request& r, const outcome<>
   for (const auto& [name, fact] : facts.items()) {
     if (name.starts_with("matrix.peak.")) scale_fact(sparse, facts, name, 2.0);
   }
-  if (!sparse.empty()) all.push_back({"the peak with sparsity", {{"set", sparse}}});
+  if (!sparse.empty()) all.push_back({"the peak with 2:4 sparsity", {{"set", sparse}}});
   scale_fact(links, facts, "fabric.bandwidth", 2.0);
-  if (!links.empty()) all.push_back({"links counted both ways", {{"set", links}}});
+  if (!links.empty()) all.push_back({"bidirectional link bandwidth", {{"set", links}}});
 }
 
 void add_degrees(std::vector<assumption>& all, const request& r) {
@@ -84,7 +84,7 @@ class bound_asker {
     object_["mode"] = "bound";
     object_.erase("measured_s");
   }
-  /// The bound of the request so changed; none where it is refused.
+  /// The bound of the changed request; none where it is refused.
   std::optional<double> operator()(const json& change) const {
     json there = object_;
     for (const auto& [key, v] : change.items()) {
@@ -112,7 +112,8 @@ class bound_asker {
   const given_profile* profile_;
 };
 
-/// The largest value of a size at which the measurement is no less than the bound; none where 1 is too much.
+/// Largest value of a size at which the measurement is no less than the bound; none where 1 is too
+/// much.
 std::optional<double> largest_possible(const bound_asker& ask, const char* key, double now,
                                        double measured) {
   const auto possible = [&](double x) {
@@ -141,18 +142,18 @@ void add_sizes(json& found, const bound_asker& ask, const request& r, double mea
   }
 }
 
-/// What was found, beside the answer.
+/// Adds the matching assumptions to the result.
 void note_found(outcome<>& answer, json found, const std::string& bound,
                 const pm::unit_exponents& unit) {
   bool first = true;
   for (const json& x : found) {
-    answer.notes.push_back({first ? "it would be possible with" : "  or with",
+    answer.notes.push_back({first ? "consistent with" : "  or with",
                             cat(x["assumption"].get<std::string>(), " (bound ",
                                 pm::to_string(x[bound].get<double>(), unit, 4), ")")});
     first = false;
   }
   if (found.empty())
-    answer.notes.push_back({"it would be possible with", "no one of the assumptions known here"});
+    answer.notes.push_back({"consistent with", "none of the known alternative assumptions"});
   answer.facts["possible_with"] = std::move(found);
 }
 
@@ -170,7 +171,7 @@ void add_assumptions(outcome<>& answer, const query& asked, const json& object,
   add_machine(all, r, ask.as_it_is());
   add_degrees(all, r);
   json found = json::array();
-  std::vector<std::string> first_words;  // of several steps of one kind the smallest alone
+  std::vector<std::string> first_words;  // of several steps of one kind only the smallest
   for (const assumption& x : all) {
     const auto bound = ask(x.change);
     if (!bound || *bound > measured) continue;
@@ -187,13 +188,13 @@ void add_assumptions(outcome<>& answer, const query& asked, const json& object,
 
 namespace {
 
-/// A measurement that beats the bound of a result of a law.
+/// A measurement beyond the bound of a law's result.
 struct beaten_bound {
-  std::string key{};  ///< of the request
+  std::string key{};  ///< key in the request
   std::string result{};
   double measured = 0.0;
   pm::unit_exponents unit{};
-  bool is_time = false;  ///< least is best
+  bool is_time = false;  ///< whether smaller is better
 };
 std::optional<beaten_bound> beaten(const outcome<>& answer, const query& asked, const request& r) {
   for (const key& k : asked.keys) {
@@ -208,7 +209,7 @@ std::optional<beaten_bound> beaten(const outcome<>& answer, const query& asked, 
   return {};
 }
 
-/// A law's result for a request with something otherwise; none where it is refused.
+/// A law's result for a changed request; none where it is refused.
 class law_asker {
  public:
   law_asker(const query& asked, const json& object, const beaten_bound& of)
@@ -240,7 +241,7 @@ class law_asker {
   const beaten_bound& of_;
 };
 
-/// What a law's input is often counted as: twice a rate, half the bytes.
+/// Common alternative counts of a law's input: twice a rate, half the bytes.
 struct other_count {
   const char* query;
   const char* key;
@@ -248,10 +249,10 @@ struct other_count {
   const char* name;
 };
 constexpr other_count other_counts[] = {
-    {"iron_law", "bytes", 0.5, "numbers of half the width"},
-    {"iron_law", "bytes_per_s", 2.0, "a link counted both ways"},
+    {"iron_law", "bytes", 0.5, "numbers of half the size"},
+    {"iron_law", "bytes_per_s", 2.0, "bidirectional link bandwidth"},
     {"bus", "bits", 2.0, "both directions counted"},
-    {"clock_peak", "flop_per_clock", 2.0, "the peak with sparsity"},
+    {"clock_peak", "flop_per_clock", 2.0, "the peak with 2:4 sparsity"},
 };
 
 std::vector<assumption> named_assumptions(const query& asked, const request& r) {
@@ -261,14 +262,14 @@ std::vector<assumption> named_assumptions(const query& asked, const request& r) 
     if (r.number(c.key) > 0.0) all.push_back({c.name, {{c.key, c.times * r.number(c.key)}}});
   }
   if (asked.name == std::string_view("peak")) {
-    all.push_back({"the peak with sparsity", {{"counted", "sparse"}}});
+    all.push_back({"the peak with 2:4 sparsity", {{"counted", "sparse"}}});
     all.push_back({"matrix units", {{"units", "matrix"}}});
     for (const char* f : {"fp8", "fp4"}) all.push_back({cat(f, " operands"), {{"format", f}}});
   }
   return all;
 }
 
-/// The numbers that were given.
+/// Numbers given in the request.
 std::vector<pm::misprint_input> given_numbers(const query& asked, const request& r,
                                               const beaten_bound& of) {
   std::vector<pm::misprint_input> all;

@@ -16,40 +16,40 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// What a fit can take in: a few hundred tell all, and each further one costs its time.
+/// Maximum rows of a fit: a few hundred suffice, and each further row costs time.
 constexpr std::size_t most_measurements = 100'000;
 constexpr std::uintmax_t largest_recording = std::uintmax_t{16} << 20U;
 constexpr number_range copies_range{.least = 0.0, .most = 1e6};
 
-void add(std::vector<measured_product>& rows, const measured_product& row) {
+void add(std::vector<measured_gemm>& rows, const measured_gemm& row) {
   rows.push_back(row);
   if (rows.size() <= most_measurements) return;
   throw error(error_code::out_of_range, cat("there are more than ", most_measurements,
                                             " measurements; allowed: up to that many"));
 }
 
-pm::gemm product_of(double m, double n, double k, pm::number_format format) {
+pm::gemm gemm_of(double m, double n, double k, pm::number_format format) {
   return {.m = m, .n = n, .k = k, .format = format, .weights = format, .output = format};
 }
 
-// --- CSV ----------------------------------------------------------------------------------------
+// --- CSV ---------------------------------------------------------------------------------
 
 struct latency_column {
   std::string_view name;
-  double seconds;  ///< of its unit
+  double seconds;  ///< seconds per unit
 };
 constexpr std::array<latency_column, 3> latency_columns = {
     {{"latency_us", 1e-6}, {"latency_ms", 1e-3}, {"latency_s", 1.0}}};
 constexpr std::string_view known_columns[] = {"gpu", "backend", "dtype",        "m",
                                               "n",   "k",       "weight_copies"};
 
-/// Checks the names of the columns; the one that the time stands in.
+/// Checks the column names; returns the time column.
 const latency_column& latency_of(const table_header& h) {
   const latency_column* found = nullptr;
   for (const latency_column& c : latency_columns) {
     if (!h.find(c.name)) continue;
     if (found != nullptr) {
-      h.fail(error_code::inconsistent, "there is a second column for \"latency\"");
+      h.fail(error_code::inconsistent, "duplicate column for \"latency\"");
     }
     found = &c;
   }
@@ -58,7 +58,7 @@ const latency_column& latency_of(const table_header& h) {
     if (std::find(std::begin(known_columns), std::end(known_columns), c) != std::end(known_columns))
       continue;
     h.fail(code::unknown_key,
-           cat("the column ", in_quotes(c), " is not known; allowed: ", listed(known_columns),
+           cat("the column ", in_quotes(c), " is unknown; allowed:  ", listed(known_columns),
                ", and the time with its unit as latency_us, latency_ms or latency_s"));
   }
   for (const std::string_view needed : {"dtype", "m", "n", "k"}) {
@@ -68,16 +68,16 @@ const latency_column& latency_of(const table_header& h) {
   h.fail(code::missing_key, "there is no column latency_us (or latency_ms, latency_s)");
 }
 
-/// Copies of the weights that a backend's published benchmark reads in turn ("trtllm-1.0.0"); none,
-/// and so cold weights, for a benchmark that is not known.
-double copies_of(std::string_view backend, const pm::gemm& g, const pm::accelerator& a) {
+/// Number of weight buffers that a backend's published benchmark reads in turn ("trtllm-1.0.0");
+/// none, and thus cold weights, for an unknown benchmark.
+double weight_buffers_of(std::string_view backend, const pm::gemm& g, const pm::accelerator& a) {
   const std::string_view engine = backend.substr(0, backend.find_first_of("-/"));
   const auto known = pm::find_engine(engine);
   if (!known || *known == pm::engine::none) return 0.0;
   return pm::catalog::benchmark_weight_copies(*known, g.n * g.k * bytes_of(g.weights), g.format, a);
 }
 
-/// All rows are of one gpu, and where that is named as in the catalogue it is the one calibrated.
+/// Checks that all rows are of one GPU: the calibrated one, where its name is in the catalogue.
 void check_gpu(const table_row& r, std::string& gpu, const pm::accelerator& a) {
   const std::string& named = r.text("gpu");
   const auto names = accelerator_names();
@@ -89,26 +89,26 @@ void check_gpu(const table_row& r, std::string& gpu, const pm::accelerator& a) {
   if (gpu.empty()) gpu = named;
   if (named == gpu) return;
   r.fail(error_code::inconsistent, cat("gpu is ", in_quotes(named), ", and was ", in_quotes(gpu),
-                                       " before; a profile is of one: choose by --gpu"));
+                                       " before; a profile has one GPU: select it by --gpu"));
 }
 
-std::vector<measured_product> products_of_csv(const table_file& table, const pm::accelerator& a,
-                                              const row_choice& choice) {
+std::vector<measured_gemm> latencies_of_csv(const table_file& table, const pm::accelerator& a,
+                                            const row_choice& choice) {
   const latency_column& latency = latency_of(*table.header);
   const bool has_gpu = table.header->find("gpu").has_value();
   const bool has_backend = table.header->find("backend").has_value();
-  std::vector<measured_product> rows;
+  std::vector<measured_gemm> rows;
   std::string gpu;
   for (const table_row& r : table) {
     const std::string_view backend = has_backend ? std::string_view(r.text("backend")) : "";
     if (has_backend && !choice.backend.empty() && backend != choice.backend) continue;
     if (has_gpu && !choice.gpu.empty() && r.text("gpu") != choice.gpu) continue;
     if (has_gpu) check_gpu(r, gpu, a);
-    const pm::gemm product = product_of(r.number("m", whole_count), r.number("n", whole_count),
-                                        r.number("k", whole_count), format_in(r, "dtype"));
+    const pm::gemm product = gemm_of(r.number("m", whole_count), r.number("n", whole_count),
+                                     r.number("k", whole_count), format_in(r, "dtype"));
     const double copies = table.header->find("weight_copies")
                               ? r.number("weight_copies", copies_range)
-                              : copies_of(backend, product, a);
+                              : weight_buffers_of(backend, product, a);
     add(rows, {product, r.seconds(latency.name, latency.seconds) * pm::second, copies});
   }
   if (!rows.empty()) return rows;
@@ -118,9 +118,9 @@ std::vector<measured_product> products_of_csv(const table_file& table, const pm:
                                                  : "there are no rows below the header");
 }
 
-// --- recordings ---------------------------------------------------------------------------------
+// --- recordings --------------------------------------------------------------------------
 
-measured_product product_of_point(const json_field& point) {
+measured_gemm latency_of_point(const json_field& point) {
   point["unit"].word("s");
   const json_field p = point["parameters"];
   std::vector<double> seconds;
@@ -128,14 +128,13 @@ measured_product product_of_point(const json_field& point) {
   if (seconds.empty()) point["samples"].refuse(json_fault::missing_key, "at least one sample");
   const auto format = find_format(p["format"].text());
   if (!format) p["format"].refuse(json_fault::unknown_word, format_names());
-  return {product_of(p["m"].number(whole_count), p["n"].number(whole_count),
-                     p["k"].number(whole_count), *format),
+  return {gemm_of(p["m"].number(whole_count), p["n"].number(whole_count),
+                  p["k"].number(whole_count), *format),
           pm::detail::quantile(std::move(seconds), 0.5) * pm::second,
           p["weight_copies"].number(copies_range)};
 }
 
-std::vector<measured_product> products_of_recording(std::string_view text,
-                                                    const pm::accelerator& a) {
+std::vector<measured_gemm> latencies_of_recording(std::string_view text, const pm::accelerator& a) {
   if (text.size() > largest_recording) {
     throw error(error_code::unreadable_file,
                 cat("the recording is larger than ", largest_recording >> 20U, " MiB"));
@@ -147,16 +146,16 @@ std::vector<measured_product> products_of_recording(std::string_view text,
   if (r["version"].number() != 1.0) r["version"].refuse(json_fault::not_allowed, "1");
   if (r.has("run") && r["run"].has("reduced") && r["run"]["reduced"].truth()) {
     throw error(error_code::inconsistent,
-                "the recording was reduced to try its program out; it measures nothing");
+                "the recording is a reduced trial run; it measures nothing");
   }
   const std::string of = r["device"]["accelerator"].text();
   if (!of.empty() && of != a.name.view()) {
-    throw error(error_code::inconsistent, cat("the recording is of ", in_quotes(of),
-                                              ", and not of ", in_quotes(a.name.view())));
+    throw error(error_code::inconsistent, cat("the recording is for ", in_quotes(of), ", not for ",
+                                              in_quotes(a.name.view())));
   }
-  std::vector<measured_product> rows;
+  std::vector<measured_gemm> rows;
   for (const json_field& point : r["points"].list()) {
-    if (point["quantity"].text() == "gemm_time") add(rows, product_of_point(point));
+    if (point["quantity"].text() == "gemm_time") add(rows, latency_of_point(point));
   }
   if (!rows.empty()) return rows;
   throw error(error_code::unidentifiable,
@@ -165,14 +164,14 @@ std::vector<measured_product> products_of_recording(std::string_view text,
 
 }  // namespace
 
-std::vector<measured_product> read_products(const std::string& path, const pm::accelerator& a,
-                                            const row_choice& choice) {
+std::vector<measured_gemm> read_gemm_latencies(const std::string& path, const pm::accelerator& a,
+                                               const row_choice& choice) {
   const std::string text = read_text_file("data", path, largest_table);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool recording = first != text.npos && text[first] == '{';
-  if (!recording) return products_of_csv(read_table(text, shown(path, 200)), a, choice);
+  if (!recording) return latencies_of_csv(read_table(text, shown(path, 200)), a, choice);
   try {
-    return products_of_recording(text, a);
+    return latencies_of_recording(text, a);
   } catch (const error& e) {
     throw error(e.code(), cat("data: ", in_quotes(path), ": ", e.what()));
   }

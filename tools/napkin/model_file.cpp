@@ -8,7 +8,7 @@
 
 namespace perfmodel {
 
-// What "kind" says in a model file; found by the types of their arguments.
+// The "kind" of shapes in a model file; found by argument-dependent lookup.
 using kind_words = std::vector<std::string_view>;
 static kind_words kinds_of(const attention_shape&) {
   return {"attention"};
@@ -51,7 +51,7 @@ json read_json_file(const std::string& path) {
   try {
     read_json(pm::json_from_python(text), content, {.depth = 64, .keys = 65536});
   } catch (const error& e) {
-    unreadable("model", path, cat("is no such file: ", e.what()));
+    unreadable("model", path, cat("is not a model file: ", e.what()));
   }
   return content;
 }
@@ -79,12 +79,12 @@ found_model from_hugging_face(const json& content, const fs::path& file) {
   std::string source = file.string();
   if (!config.known_family) {
     source += cat(" (", in_quotes(config.architecture),
-                  " is not known by name: its fields were read by what they mean)");
+                  "is an unknown architecture: its fields were read by their common meaning)");
   }
   return {config.model, config.stored, config.kv, source};
 }
 
-/// A layer has one mixer and one feed-forward at most.
+/// Checks that a layer has at most one mixer and one feed-forward.
 template <class Kinds>
 void check_sum(const char* which, const Kinds& kinds, double layers) {
   double sum = 0.0;
@@ -92,7 +92,7 @@ void check_sum(const char* which, const Kinds& kinds, double layers) {
   if (sum <= layers) return;
   throw error(error_code::inconsistent,
               cat("layers.", which, " are of ", sum,
-                  " layers together; allowed: at most layers.count, which is ", layers));
+                  " layers in total; allowed: at most layers.count, which is ", layers));
 }
 
 found_model from_own_file(const json& content, const fs::path& path) {

@@ -24,7 +24,7 @@ bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
 }
 
-/// The parts of a name in lower case, without its maker: qwen3, 235b, a22b, instruct, 2507.
+/// Parts of a name in lower case, without its organization: qwen3, 235b, a22b, instruct, 2507.
 words parts_of(std::string_view name) {
   name = name.substr(0, 120);
   while (name.ends_with('/')) name.remove_suffix(1);
@@ -48,7 +48,7 @@ std::string joined(const words& parts) {
   return s;
 }
 
-/// What training made of a model, and not its shape.
+/// Parts that name the training of a model and not its shape.
 bool is_tuning(const std::string& part) {
   constexpr std::string_view known[] = {"instruct", "chat", "hf",   "it",      "pt",
                                         "base",     "text", "bf16", "thinking"};
@@ -69,14 +69,14 @@ std::string key_of(const std::string& plain) {
   return "";
 }
 
-/// The letters that a name begins with: qwen of Qwen2.5-7B, gptoss of gpt-oss-20b.
+/// The leading letters of a name: qwen of Qwen2.5-7B, gptoss of gpt-oss-20b.
 std::string family_of(const std::string& plain) {
   return plain.substr(
       0, static_cast<std::size_t>(std::find_if_not(plain.begin(), plain.end(), is_letter) -
                                   plain.begin()));
 }
 
-/// 32e9 of Qwen3-32B, 56e9 of Mixtral-8x7B; 0 where a name says none.
+/// Parameter count in a name: 32e9 of Qwen3-32B, 56e9 of Mixtral-8x7B; 0 without one.
 double size_of(const words& parts) {
   for (const std::string& p : parts) {
     double experts = 1.0, size = 0.0;
@@ -104,6 +104,33 @@ std::string catalogue_name(std::string_view name) {
     if (!is_release(parts, i)) without_release.push_back(parts[i]);
   }
   return key_of(joined(without_release));
+}
+
+std::optional<quantised_name> without_format(std::string_view name) {
+  struct suffix {
+    std::string_view part;
+    pm::number_format format;
+  };
+  constexpr suffix known[] = {{"fp8", pm::fp8},   {"nvfp4", pm::fp4},  {"mxfp4", pm::fp4},
+                              {"fp4", pm::fp4},   {"awq", pm::int4},   {"int4", pm::int4},
+                              {"4bit", pm::int4}, {"w4a16", pm::int4}, {"int8", pm::int8},
+                              {"w8a8", pm::int8}, {"gptq", pm::int4}};
+  std::optional<pm::number_format> format;
+  std::string rest;
+  for (const std::string& p : parts_of(name)) {
+    const auto found = std::find_if(std::begin(known), std::end(known),
+                                    [&p](const suffix& s) { return s.part == p; });
+    const bool ignored = format && (p == "dynamic" || p == "block" || p == "gptq");
+    if (found != std::end(known)) {
+      if (!format || p != "gptq") format = found->format;
+    } else if (!ignored) {
+      rest += cat(rest.empty() ? "" : "-", p);
+    }
+  }
+  if (!format) return {};
+  const std::string key = catalogue_name(rest);
+  if (key.empty()) return {};
+  return quantised_name{key, *format};
 }
 
 std::string relatives_of(std::string_view name) {

@@ -8,6 +8,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "catalogues.hpp"
+#include "summary.hpp"
 
 namespace napkin {
 
@@ -26,16 +27,20 @@ std::string parameters_text(double n) {
          : n < 1e9 ? cat(pm::detail::significant(n / 1e6, 4), "e6")
                    : cat(pm::detail::significant(n / 1e9, 4), "e9");
 }
+/// "128 x 128 block", "per-32": the numbers that share a scale.
+std::string block_text(double group) {
+  return group == 16384.0 ? std::string("128 x 128 block") : cat("per-", count_text(group));
+}
 std::string format_text(const pm::storage_format& s) {
   return s.bits() > bits_of(s.format)
-             ? cat(name_of(s.format), " in groups of ", count_text(*s.group))
+             ? cat(name_of(s.format), ", ", block_text(*s.group), " scales")
              : std::string(name_of(s.format));
 }
 
-std::string chosen_text(const std::optional<pm::attention_indexer>& indexer) {
+std::string indexer_text(const std::optional<pm::attention_indexer>& indexer) {
   if (!indexer) return "";
-  return cat(", over the ", count_text(indexer->top_k), " tokens that ",
-             indexer->shared ? "an earlier layer's indexer" : "an indexer", " chooses");
+  return cat(", sparse: top-", count_text(indexer->top_k), " tokens of ",
+             indexer->shared ? "an earlier layer's indexer" : "an indexer");
 }
 
 struct in_words {
@@ -44,42 +49,43 @@ struct in_words {
                        : a.kv_heads == 1.0         ? "multi-query attention"
                                                    : "grouped-query attention";
     std::string s = cat(kind, ", ", count_text(a.query_heads), " query and ",
-                        count_text(a.kv_heads), " KV heads of ", count_text(a.head_dim));
+                        count_text(a.kv_heads), " KV heads of dimension ", count_text(a.head_dim));
     if (a.window) {
-      s += cat(a.chunked ? ", in chunks of " : ", in a window of ", count_text(*a.window),
+      s += cat(a.chunked ? ", chunks of " : ", sliding window of ", count_text(*a.window),
                " tokens");
     }
-    if (a.shares_cache) s += ", with an earlier layer's cache";
-    return s + chosen_text(a.indexer);
+    if (a.shares_cache) s += ", KV cache shared with an earlier layer";
+    return s + indexer_text(a.indexer);
   }
   std::string operator()(const pm::latent_attention_shape& a) const {
-    return cat("MLA, ", count_text(a.query_heads), " heads of ", count_text(a.head_dim),
-               ", a latent of ", count_text(a.kv_rank), " + ", count_text(a.rope_dim),
-               chosen_text(a.indexer));
+    return cat("MLA, ", count_text(a.query_heads), " heads of dimension ", count_text(a.head_dim),
+               ", kv_lora_rank ", count_text(a.kv_rank), ", RoPE dimension ",
+               count_text(a.rope_dim), indexer_text(a.indexer));
   }
   std::string operator()(const pm::compressed_attention_shape& a) const {
     std::string s = cat("compressed attention, ", count_text(a.query_heads), " heads of ",
-                        count_text(a.head_dim), ", a window of ", count_text(a.window));
-    if (a.ratio) s += cat(" and an entry for every ", count_text(*a.ratio), " tokens");
-    return s + chosen_text(a.indexer);
+                        count_text(a.head_dim), ", sliding window of ", count_text(a.window));
+    if (a.ratio) s += cat(" and one entry per ", count_text(*a.ratio), " tokens");
+    return s + indexer_text(a.indexer);
   }
   std::string operator()(const pm::recurrent_shape& a) const {
     constexpr const char* names[] = {
         "Gated DeltaNet", "Kimi Delta Attention", "Mamba-2", "lightning attention", "Mamba",
         "RWKV-7",         "short convolution"};
     return cat(names[static_cast<int>(a.kind)], ", ", count_text(a.key_heads), " key and ",
-               count_text(a.value_heads), " value heads, states of ", count_text(a.key_dim), " x ",
+               count_text(a.value_heads), " value heads, state ", count_text(a.key_dim), " x ",
                count_text(a.value_dim), " in ", name_of(a.state_format));
   }
   std::string operator()(const pm::dense_shape& x) const {
-    return cat("feed-forward, ", count_text(x.intermediate), " wide", x.gated ? "" : ", not gated");
+    return cat("dense feed-forward, intermediate size ", count_text(x.intermediate),
+               x.gated ? "" : ", not gated");
   }
   std::string operator()(const pm::expert_shape& x) const {
-    std::string s = cat(count_text(x.top_k), " of ", count_text(x.experts), " experts, ",
-                        count_text(x.intermediate), " wide", x.gated ? "" : ", not gated");
-    if (x.latent) s += cat(", on a latent of ", count_text(*x.latent));
-    if (x.shared_intermediate)
-      s += cat(", beside ", count_text(*x.shared_intermediate), " for all");
+    std::string s = cat("MoE, top-", count_text(x.top_k), " of ", count_text(x.experts),
+                        " experts, intermediate size ", count_text(x.intermediate),
+                        x.gated ? "" : ", not gated");
+    if (x.latent) s += cat(", latent dimension ", count_text(*x.latent));
+    if (x.shared_intermediate) s += cat(", shared expert ", count_text(*x.shared_intermediate));
     return s;
   }
 };
@@ -91,7 +97,7 @@ struct part {
   double bytes() const { return parameters * bytes_of(format).value(); }
 };
 
-/// Those that a model has.
+/// Parts with parameters.
 std::vector<part> parts_of(const found_model& found) {
   const pm::transformer& m = found.model;
   const pm::weight_storage& w = found.stored;
@@ -107,7 +113,7 @@ std::vector<part> parts_of(const found_model& found) {
   return all;
 }
 
-/// 1k, 8k, 32k, 128k, as far as the model goes, and its limit.
+/// 1k, 8k, 32k, 128k below the context limit, and the limit.
 std::vector<double> contexts_of(const pm::transformer& m) {
   std::vector<double> all;
   const double limit = m.max_context.value_or(131072.0);
@@ -122,28 +128,29 @@ constexpr const char* shown_accelerators[] = {"h100_sxm", "h200_sxm",     "b200_
                                               "mi300x",   "rtx_pro_6000", "rtx_5090"};
 constexpr int shown_devices[] = {1, 2, 4, 8};
 
-/// The contexts that sequences are counted at.
+/// Contexts of the capacity table.
 std::vector<double> counted_contexts(const pm::transformer& m) {
   const double limit = m.max_context.value_or(131072.0);
   if (limit <= 8192.0) return {limit};
   return {8192.0, std::min(limit, 131072.0)};
 }
 
-struct room {
+/// Sequences that fit on a number of accelerators.
+struct model_capacity {
   const pm::accelerator* on = nullptr;
   int devices = 1;
-  std::vector<double> sequences{};  ///< at each counted context; empty where the model does not fit
+  std::vector<double> sequences{};  ///< per context; empty where the model does not fit
 };
 
-room room_of(const found_model& found, const pm::accelerator& a, int devices,
-             const std::optional<pm::storage_format>& kv) {
+model_capacity capacity_of(const found_model& found, const pm::accelerator& a, int devices,
+                           const std::optional<pm::storage_format>& kv) {
   pm::deployment d;
   d.device = a;
   d.model = found.model;
   d.weights = found.stored;
   d.layout.tensor = devices;
   d.kv = kv ? kv : found.kv;
-  room r{&a, devices};
+  model_capacity r{&a, devices};
   if (!layout_feasible(d.layout, sharded_dims_of(d.model))) return r;
   for (const double context : counted_contexts(found.model)) {
     const auto c = kv_capacity(d, context);
@@ -153,11 +160,12 @@ room room_of(const found_model& found, const pm::accelerator& a, int devices,
   return r;
 }
 
-std::vector<room> rooms_of(const found_model& found, const std::optional<pm::storage_format>& kv) {
-  std::vector<room> all;
+std::vector<model_capacity> capacities_of(const found_model& found,
+                                          const std::optional<pm::storage_format>& kv) {
+  std::vector<model_capacity> all;
   for (const char* name : shown_accelerators) {
     for (const int devices : shown_devices) {
-      all.push_back(room_of(found, find_accelerator(name), devices, kv));
+      all.push_back(capacity_of(found, find_accelerator(name), devices, kv));
     }
   }
   return all;
@@ -176,20 +184,20 @@ std::string parts_text(const found_model& found) {
     rows.push_back(
         {x.name, parameters_text(x.parameters), size_text(x.bytes()), format_text(x.format)});
   }
-  rows.push_back({"together",
+  rows.push_back({"total",
                   parameters_text(parameters(found.model).total() +
                                   (found.model.encoder ? found.model.encoder->parameters : 0.0)),
                   size_text(weight_bytes(found.model, found.stored).value()), ""});
   std::string s = table(rows, "lrrl");
   if (const double mtp = mtp_parameters(found.model); mtp > 0.0) {
-    s += cat("  Beside them ", parameters_text(mtp),
-             " parameters of multi-token prediction, where an engine uses it.\n");
+    s +=
+        cat("  In addition, the MTP module (if enabled): ", parameters_text(mtp), " parameters.\n");
   }
   return s;
 }
 
 std::string contexts_text(const pm::transformer& m, const pm::storage_format& kv) {
-  table_rows rows = {{"context", "KV cache", "states", "a sequence"}};
+  table_rows rows = {{"context", "KV cache", "recurrent state", "per sequence"}};
   const double states = state_bytes(m).value();
   for (const double c : contexts_of(m)) {
     const double cache = kv_bytes(m, c, kv).value();
@@ -199,23 +207,35 @@ std::string contexts_text(const pm::transformer& m, const pm::storage_format& kv
   return table(rows, "r");
 }
 
-std::string rooms_text(const found_model& found, const std::optional<pm::storage_format>& kv) {
-  table_rows rows = {{"sequences on", "memory"}};
-  for (const int devices : shown_devices) {
-    rows.front().push_back(devices == 1 ? "1 device" : cat(devices, " devices"));
-  }
-  for (const room& r : rooms_of(found, kv)) {
-    if (r.devices == 1) {
-      rows.push_back({r.on->name.c_str(), pm::to_string(r.on->dram.capacity.quantity())});
+std::string capacities_text(const found_model& found, const std::optional<pm::storage_format>& kv) {
+  table_rows rows = {{"sequences on", "memory", "context"}};
+  for (const int devices : shown_devices) rows.front().push_back(cat(devices, " x"));
+  const std::vector<double> contexts = counted_contexts(found.model);
+  const std::vector<model_capacity> all = capacities_of(found, kv);
+  const std::size_t choices = std::size(shown_devices);
+  for (std::size_t first = 0; first < all.size(); first += choices) {
+    for (std::size_t c = 0; c < contexts.size(); ++c) {
+      const pm::accelerator& a = *all[first].on;
+      rows.push_back({c == 0 ? a.name.c_str() : "",
+                      c == 0 ? pm::to_string(a.dram.capacity.quantity()) : "",
+                      context_text(contexts[c])});
+      for (std::size_t i = first; i < first + choices; ++i)
+        rows.back().push_back(all[i].sequences.empty() ? "-" : count_text(all[i].sequences[c]));
     }
-    rows.back().push_back(
-        r.sequences.empty() ? "-" : listed(r.sequences, [](double n) { return count_text(n); }));
   }
-  std::string at = listed(counted_contexts(found.model), context_text);
   return table(rows, "lr") +
-         cat("  Sequences at once of ", at,
-             " tokens, the model cut by tensor parallelism; - where it does not "
-             "fit. napkin kv_capacity has the\n  memory behind each.\n");
+         "  Concurrent sequences with tensor parallelism; -: does not fit. Memory budget: "
+         "napkin kv_capacity.\n";
+}
+
+/// "Fits on 2 x h100_sxm: 33 sequences of 8k tokens." for the smallest number of H100.
+std::string fit_text(const found_model& found, const std::optional<pm::storage_format>& kv) {
+  for (const model_capacity& r : capacities_of(found, kv)) {
+    if (r.on->name.view() != std::string_view("h100_sxm") || r.sequences.empty()) continue;
+    return cat("Fits on ", r.devices, " x h100_sxm: ", count_text(r.sequences.front()),
+               " sequences of ", context_text(counted_contexts(found.model).front()), " tokens.\n");
+  }
+  return "Does not fit on 8 x h100_sxm.\n";
 }
 
 }  // namespace
@@ -257,7 +277,7 @@ json model_facts(const found_model& found, const pm::storage_format& kv) {
   out["over_context"] = std::move(over);
   const auto counted = counted_contexts(m);
   json rooms = json::array();
-  for (const room& r : rooms_of(found, kv)) {
+  for (const model_capacity& r : capacities_of(found, kv)) {
     json sequences = json::object();
     for (std::size_t i = 0; i < r.sequences.size(); ++i) {
       sequences[count_text(counted[i])] = number_json("sequences", r.sequences[i]);
@@ -276,17 +296,23 @@ std::string model_page(const found_model& found, const pm::storage_format& kv, c
   const pm::transformer& m = found.model;
   const double all = parameters(m).total(), active = counted_active(m);
   std::string s = cat(m.name.view(), ": ", parameters_text(all), " parameters");
-  if (active < all) s += cat(", of which a token uses ", parameters_text(active));
-  s += cat(", ", count_text(m.layers.count), " layers, ",
-           m.max_context ? cat("up to ", count_text(*m.max_context), " tokens") : "no stated limit",
+  if (active < all) s += cat(" (", parameters_text(active), " active per token)");
+  s += cat(", ", size_text(weight_bytes(m, found.stored).value()), " of weights, ",
+           size_text(kv_growth_per_token(m, kv).value()), " of KV cache per token.\n");
+  s += fit_text(found, kv);
+  s += cat("\n", count_text(m.layers.count), " layers, ",
+           m.max_context ? cat("context up to ", count_text(*m.max_context), " tokens")
+                         : "no stated context limit",
            "\n");
-  for (const std::string& kind : layer_kinds(m)) s += cat("  ", kind, "\n");
-  s += cat("\nweights as stored\n", parts_text(found));
-  s += cat("\nKV cache in ", format_text(kv), " (", kv_why,
-           "): ", size_text(kv_growth_per_token(m, kv).value()), " a token at long context\n");
+  for (const std::string& kind : layer_kinds(m)) s += wrapped(kind, 2);
+  s += cat("\nWeights as stored\n", parts_text(found));
+  s += cat("\n", wrapped(cat("KV cache in ", format_text(kv), " (", kv_why,
+                             "): ", size_text(kv_growth_per_token(m, kv).value()),
+                             " per token at long context"),
+                         0));
   s += contexts_text(m, kv);
-  s += cat("\nwhat fits where\n", rooms_text(found, kv));
-  return s + cat("  source: ", one_line(found.source), "\n");
+  s += cat("\nCapacity\n", capacities_text(found, kv));
+  return s + wrapped(cat("source: ", one_line(found.source)), 2);
 }
 
 }  // namespace napkin

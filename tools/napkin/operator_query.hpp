@@ -1,5 +1,5 @@
-// A query of one operator: its keys are the fields of the operator's struct, with the names, ranges,
-// units and defaults that they have there. docs/how-to/add_a_napkin_query.md.
+// Queries of one operator: keys are the fields of the operator's struct, with the same names,
+// ranges, units and defaults. docs/how-to/add_a_napkin_query.md.
 #pragma once
 
 #include <concepts>
@@ -8,8 +8,7 @@
 
 namespace napkin {
 
-/// What the help says of a field, and the words that it takes where it is an enum: name_of each, in
-/// their order.
+/// Help of a field, and its allowed words where it is an enum: name_of each, in their order.
 struct field_help {
   const char* name = "";
   const char* help = "";
@@ -18,8 +17,8 @@ struct field_help {
 
 namespace detail {
 
-/// A key for a field that is `value` in a fresh operator: needed where that is 0, which no operator
-/// computes with.
+/// Key of a field, with its initial value as the default; required where that is 0, which no
+/// operator computes with.
 template <class Value>
 key key_of(const perfmodel::field& about, const Value& value, const field_help& h) {
   if constexpr (std::same_as<Value, bool>) {
@@ -29,7 +28,7 @@ key key_of(const perfmodel::field& about, const Value& value, const field_help& 
   } else if constexpr (perfmodel::Scalar<Value>) {
     const perfmodel::allowed_range& r = about.allowed;
     key k = r.refuses_some() ? number(h.name, h.help, r.least, r.most) : count(h.name, h.help);
-    k.range.whole = k.range.least == 1.0;  // a count
+    k.range.whole = k.range.least == 1.0;  // whether the field is a count
     return value == 0.0 ? k : k.otherwise(cat(value));
   } else if constexpr (std::same_as<Value, perfmodel::number_format>) {
     return format_key(h.name, h.help).otherwise(name_of(value));
@@ -78,7 +77,7 @@ std::vector<key> field_keys(const std::vector<field_help>& help) {
   return keys;
 }
 
-/// An operator with the fields that the request gives.
+/// An operator with the fields given by the request.
 template <template <class> class Operator, perfmodel::Scalar T>
 Operator<T> read_operator(inputs<T>& in) {
   Operator<T> x{};
@@ -101,10 +100,10 @@ void note_work(const inputs<T>& in, outcome<T>& out, const perfmodel::basic_dema
   }
 }
 
-/// The time of an operator under a mode, what it computes and what it moves; `intensity` too.
+/// Time of an operator under a mode, its FLOP and its bytes; `intensity` too.
 template <perfmodel::Scalar T, class Operator, class Mode>
-outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode,
-                         bool intensity = false) {
+outcome<T> kernel_outcome(inputs<T>& in, const Operator& x, const Mode& mode,
+                          bool intensity = false) {
   const perfmodel::basic_demand<T> d = demand_of(x);
   const perfmodel::basic_estimate<T> e = estimate_of(in.accelerator(), x, d, mode);
   outcome<T> out;
@@ -122,7 +121,7 @@ outcome<T> kernel_answer(inputs<T>& in, const Operator& x, const Mode& mode,
   return out;
 }
 
-/// What a query of an operator is, but for name, help and keys().
+/// Common part of an operator query; name, help and keys() are its own.
 template <template <class> class Operator>
 struct operator_query {
   static constexpr profile_part part = profile_part::matrix;
@@ -130,11 +129,11 @@ struct operator_query {
 
   template <perfmodel::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
-    return kernel_answer(in, read_operator<Operator>(in), mode);
+    return kernel_outcome(in, read_operator<Operator>(in), mode);
   }
 
  protected:
-  /// The accelerator, the fields that `help` names, and what else there is to say.
+  /// The accelerator, the fields that `help` names, and further keys.
   static std::vector<key> keys_of(const std::vector<field_help>& help,
                                   const std::vector<key>& others = {}) {
     std::vector<key> keys = {accelerator_key()};

@@ -45,11 +45,11 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
     if (key == "ttft_s") {
       note.bounds.push_back(bound_of("bound_ttft_s", r));
       calibration of_prefills = c;
-      of_prefills.kinds.sums = answer.prompt_sums;
+      of_prefills.kinds.sums = answer.prefill_collectives;
       of_prefills.kinds.attends = c.kinds.attends == perfmodel::attention_kind::low_precision_decode
                                       ? perfmodel::attention_kind::low_precision_prefill
                                       : perfmodel::attention_kind::prefill;
-      const perfmodel::evidence prompt = evidence_of(of_prefills, part, answer.prompt_terms);
+      const perfmodel::evidence prompt = evidence_of(of_prefills, part, answer.prefill_terms);
       const service_uncertainty widths =
           widths_of(c, 0.0, prompt.log_sigma(), answer.pools, answer.terms);
       note.first_token = perfmodel::range_of(time, widths.first_token);
@@ -68,29 +68,29 @@ void note_measured(outcome<>& answer, const measurable_result& of, double measur
                                [&](const auto& r) { return std::string_view(of.result) == r.key; });
   if (at == answer.results.end()) {
     throw error(code::missing_key,
-                std::string(of.measurement) + " is held against " + of.result +
-                    ", which these keys do not give; allowed: with the keys for it");
+                std::string(of.measurement) + " is compared with " + of.result +
+                    ", which these keys do not give; allowed: with the keys of that result");
   }
   if (!(at->value > 0.0)) return;
   const double over = measured / at->value;
-  const bool bound = of.as != held_as::expected;
-  const bool possible = of.as == held_as::at_least ? over >= 1.0 : over <= 1.0;
+  const bool bound = of.as != comparison_kind::expected;
+  const bool possible = of.as == comparison_kind::at_least ? over >= 1.0 : over <= 1.0;
   const std::string name = bound ? "bound" : "predicted";
   answer.facts["measured_over_" + name] = number_json(of.measurement, over);
   if (bound) answer.facts["possible"] = possible;
   answer.notes.push_back({"measured over " + name,
                           perfmodel::detail::significant(over, 4) +
-                              (!bound || possible ? "" : ": impossible, nothing runs faster")});
+                              (!bound || possible ? "" : ": impossible, below a hard bound")});
 }
 
 namespace {
 
-/// The result that a measurement of a time is held against.
+/// The result that a measured time is compared with.
 const result<double>& measured_result(const outcome<>& of) {
   for (const auto& r : of.results) {
     if (std::string_view(r.key) == "time_s" || std::string_view(r.key) == "itl_s") return r;
   }
-  throw std::logic_error("no time to hold a measurement against");
+  throw std::logic_error("no time to compare a measurement with");
 }
 
 std::string short_time(double seconds) {
@@ -99,18 +99,18 @@ std::string short_time(double seconds) {
 std::string share_words(double share) {
   return perfmodel::detail::significant(100.0 * share, 3) + " %";
 }
-/// Whether a service can have that inter-token latency: not below an engine step of one sequence.
-/// Latencies of a service may be below their bound, which queues prompts one at a time.
+/// Whether a service can have that ITL: not below an engine step of one sequence. Latencies of a
+/// service may be below their bound, which queues prompts one at a time.
 bool is_above_least(const outcome<>& bound, double measured_s) {
   return bound.least_itl && measured_s >= *bound.least_itl;
 }
-/// ", MFU 82.3 %", with MBU where nothing is multiplied; "" where the answer has neither.
+/// ", MFU 82.3 %", with MBU where nothing is multiplied; "" where the result has neither.
 std::string use_text(const outcome<>& of) {
   if (of.mfu > 0.0) return ", MFU " + share_words(of.mfu);
   return of.mbu > 0.0 ? ", MBU " + share_words(of.mbu) : "";
 }
 
-/// The rates and shares of peak that the work has in the time measured. Returns them in words.
+/// Adds the rates and shares of peak of the work in the measured time. Returns them in words.
 std::string note_rates(outcome<>& answer, const perfmodel::achieved_rates& work,
                        double measured_s) {
   std::string stated;
@@ -174,7 +174,7 @@ void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s)
     answer.facts["measured_over_bound"] = nullptr;
     answer.facts["possible"] = nullptr;
     answer.notes.push_back({answer.calibrated ? "measured over predicted" : "measured over bound",
-                            "none: an infeasible answer has no time to compare with"});
+                            "none: an infeasible result has no time to compare with"});
     return;
   }
   if (answer.calibrated) {
@@ -189,7 +189,7 @@ void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s)
       {"measured over bound",
        cat(text(over), over >= 1.0 ? ""
                        : possible  ? ": latencies of a service may be lower than their bound"
-                                   : ": impossible, nothing runs faster")});
+                                   : ": impossible, below a hard bound")});
   const std::string rates = bound.work ? note_rates(answer, *bound.work, measured_s) : "";
   answer.conclusion = conclusion_of(answer, bound, measured_s, rates);
 }

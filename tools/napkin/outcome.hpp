@@ -1,4 +1,4 @@
-// What a query answers, over any scalar: named results, and for a time what it is spent on.
+// Results of a query over any scalar: named numbers, and the terms of a time.
 #pragma once
 
 #include <optional>
@@ -37,23 +37,22 @@ T named_result(const char* key, const T& x, perfmodel::unit_exponents unit) {
 /// An infeasibility in a sentence with its numbers; "" where feasible.
 std::string sentence(const perfmodel::feasibility& f);
 
-/// What a calibrated answer says beside its time: the bound, the profile, and between which times 80 %
-/// of measurements are expected.
+/// Bound, profile and 80 % interval of a calibrated time.
 struct calibrated_note {
   std::vector<result<double>> bounds{};  ///< bound_time_s, and in a service bound_ttft_s
-  perfmodel::time_range range{};         ///< of time_s, of itl_s in a service
-  std::optional<perfmodel::time_range> first_token{};  ///< of ttft_s
+  perfmodel::time_range range{};         ///< interval of time_s, or of itl_s in a service
+  std::optional<perfmodel::time_range> first_token{};  ///< interval of ttft_s
   profile_note profile{};
 };
 
 template <perfmodel::Scalar T = double>
 struct outcome {
   std::vector<result<T>> results{};
-  bool is_time = false;          ///< then limiter and terms stand
-  bool has_feasibility = false;  ///< then feasible and reason stand
+  bool is_time = false;          ///< whether limiter and terms are set
+  bool has_feasibility = false;  ///< whether feasible and reason are set
   perfmodel::limiter limiter = perfmodel::limiter::none;
   perfmodel::basic_terms<T> terms{};
-  perfmodel::basic_terms<T> prompt_terms{};  ///< of a service: of a prompt alone
+  perfmodel::basic_terms<T> prefill_terms{};  ///< terms of an unloaded prefill in a service
   bool feasible = true;
   std::string reason{};
   double mfu = 0.0, mbu = 0.0;  ///< shares of the peaks; 0 where the query has none
@@ -61,18 +60,19 @@ struct outcome {
   std::optional<perfmodel::achieved_rates> work{};
   /// Least ITL of a service: the bound of a decode step of one sequence, in s.
   std::optional<double> least_itl{};
-  std::string conclusion{};                     ///< sentences, a line each, in front of the text
-  std::optional<calibrated_note> calibrated{};  ///< of a calibrated answer
-  json facts = json::object();                  ///< what else it says, key by key
-  table_rows notes{};                           ///< the same as text, below the results
+  std::string conclusion{};                     ///< sentences in front of the text, a line each
+  std::optional<calibrated_note> calibrated{};  ///< note of a calibrated result
+  json facts = json::object();                  ///< further JSON facts, by key
+  table_rows notes{};                           ///< text of the facts, below the results
   std::string page{};                           ///< text in place of the results
-  std::optional<double> log_sigma{};            ///< of the interval of one operator
-  perfmodel::collective_kind sums = perfmodel::collective_kind::library;  ///< whose kernels add up
-  perfmodel::collective_kind prompt_sums =
-      perfmodel::collective_kind::library;  ///< of a prompt alone
-  bool dequantises = false;  ///< one product of weights narrower than its activations
-  bool pools = false;  ///< of a service: prompts and answers are computed by different devices
-  std::string hint{};  ///< of a bound that nobody asked for: how a prediction is had
+  std::optional<double> log_sigma{};            ///< log_sigma of one operator's interval
+  perfmodel::collective_kind sums =
+      perfmodel::collective_kind::library;  ///< implementation of the collectives in the terms
+  perfmodel::collective_kind prefill_collectives =
+      perfmodel::collective_kind::library;  ///< implementation of the collectives in prefill
+  bool dequantises = false;                 ///< whether weights have fewer bits than activations
+  bool pools = false;                       ///< whether prefill and decode run on different devices
+  std::string hint{};                       ///< advice on predictions, below a bound by default
 
   template <class U>
   void add(const char* key, const char* label, const perfmodel::bu::quantity<U, T>& q) {
@@ -88,7 +88,7 @@ struct outcome {
     feasible = f.feasible;
     reason = sentence(f);
   }
-  /// The limiter, the terms and the feasibility of an estimate.
+  /// Sets the limiter, the terms and the feasibility of an estimate.
   template <class Estimate>
   void explain(const Estimate& e) {
     using perfmodel::mid;
@@ -101,29 +101,30 @@ struct outcome {
   }
 };
 
-/// Adds to a calibrated answer what it says beside its time; `bound` is the same query's bound. The
-/// intervals are of time_s, or in a service of itl_s and ttft_s.
+/// Adds bound, profile and intervals to a calibrated result; `bound` is the same query's bound. The
+/// intervals belong to time_s, or in a service to itl_s and ttft_s.
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
                       profile_part part);
 
-/// What a measurement may be held against in the answer of a law.
-enum class held_as {
-  at_least,  ///< a time that nothing beats
-  at_most,   ///< a rate that nothing beats
-  expected   ///< what it comes to: less and more can be
+/// Relation of a measurement to a law's result.
+enum class comparison_kind {
+  at_least,  ///< a hard lower bound of a time
+  at_most,   ///< a hard upper bound of a rate
+  expected   ///< an estimate: less and more are possible
 };
 struct measurable_result {
-  const char* result = "";       ///< its key
-  const char* measurement = "";  ///< the key of a measurement of it
-  held_as as = held_as::expected;
+  const char* result = "";       ///< key of the result
+  const char* measurement = "";  ///< key of its measurement
+  comparison_kind as = comparison_kind::expected;
   perfmodel::unit_exponents unit{};
 };
-/// Adds what a measurement of a result is beside it. Throws missing_key where the request has no such result.
+/// Adds the ratio of a measurement to its result. Throws missing_key where the request has no such
+/// result.
 void note_measured(outcome<>& answer, const measurable_result& of, double measured);
 
-/// Adds the ratios of a measurement of its time (in a service of itl_s) to the answer and its
-/// bound. With the work of the bound, also the measurement's own FLOP/s and B/s = work /
-/// measured_s, MFU and MBU. *Test*: 2 x 4096^3 FLOP in 310 us are 443 TFLOP/s, 44.8 % of 989.4.
+/// Adds the ratios of a measured time (in a service of itl_s) to the result and its bound. With the
+/// work of the bound, also the measurement's own FLOP/s and B/s = work / measured_s, MFU and MBU.
+/// *Test*: 2 x 4096^3 FLOP in 310 us are 443 TFLOP/s, 44.8 % of 989.4.
 void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s);
 
 }  // namespace napkin

@@ -72,7 +72,7 @@ json profile_json(const profile_note& p) {
           {"transferred_from", std::move(from)}};
 }
 
-json answer_json(const outcome<>& answer, const json& request) {
+json outcome_json(const outcome<>& answer, const json& request) {
   json out = json::object();
   if (const auto id = request.find("id"); id != request.end()) out["id"] = *id;
   for (const auto& r : answer.results) out[r.key] = value_json(answer, r);
@@ -123,7 +123,7 @@ json derivation_json(const pm::derivation& d) {
 
 namespace {
 
-/// Below a time: its bound and its interval.
+/// Adds the bound and the interval below a time.
 void add_calibration(table_rows& rows, std::string_view key, const calibrated_note& note) {
   const bool first_token = key == "ttft_s";
   const bool main = key == "time_s" || key == "itl_s";
@@ -138,13 +138,13 @@ void add_calibration(table_rows& rows, std::string_view key, const calibrated_no
                                          value_text(r.high.value(), in_seconds)});
 }
 
-/// A text that is wider than a terminal: rows of it below each other.
+/// Adds a text that is wider than a terminal in several rows.
 void add_long(table_rows& rows, std::string label, const std::string& text) {
   std::istringstream lines(wrapped(text, 0, terminal_columns - 28));
   for (std::string line; std::getline(lines, line); label.clear()) rows.push_back({label, line});
 }
 
-/// The promise of a bound: the least time of an operator or a step, not always of a service.
+/// What a bound guarantees: the least time of an operator or a step, not always of a service.
 const char* bound_promise(const outcome<>& answer) {
   for (const auto& r : answer.results) {
     if (std::string_view(r.key) == "ttft_s") {
@@ -204,13 +204,44 @@ std::string results_text(const outcome<>& answer) {
          (answer.hint.empty() ? "" : cat("  ", answer.hint, ".\n"));
 }
 
+/// "Predicted: mean TTFT 171 ms (80 %: 116 to 252 ms), mean ITL 17.9 ms (...), 1647 tok/s; limited
+/// by memory." of a feasible time; "" of other results.
+std::string time_sentence(const outcome<>& answer) {
+  if (!answer.is_time || (answer.has_feasibility && !answer.feasible)) return "";
+  std::string s;
+  const auto add = [&s](const std::string& text) { s += cat(s.empty() ? "" : ", ", text); };
+  for (const auto& r : answer.results) {
+    const std::string_view key = r.key;
+    const bool first_token = key == "ttft_s";
+    if (key == "time_s" || key == "itl_s" || first_token) {
+      const char* name = first_token ? "mean TTFT " : key == "itl_s" ? "mean ITL " : "";
+      std::string text = cat(name, pm::to_string(r.value, in_seconds));
+      if (answer.calibrated) {
+        const pm::time_range& range =
+            first_token ? *answer.calibrated->first_token : answer.calibrated->range;
+        text += cat(" (80 %: ", pm::to_string(range.low.value(), in_seconds), " to ",
+                    pm::to_string(range.high.value(), in_seconds), ")");
+      }
+      add(text);
+    } else if (key == "output_tokens_per_s") {
+      add(cat(pm::detail::significant(r.value, 4), " tok/s"));
+    }
+  }
+  if (s.empty()) return "";
+  return wrapped(cat(answer.calibrated ? "Predicted: " : "Bound: ", s, "; limited by ",
+                     pm::name_of(answer.limiter), "."),
+                 0);
+}
+
 }  // namespace
 
-std::string answer_text(const query& asked, const outcome<>& answer, const json& request) {
+std::string outcome_text(const query& asked, const outcome<>& answer, const json& request) {
   if (!answer.page.empty()) return answer.page;
   const std::string infeasible = conclusion_text(answer);
-  return (infeasible.empty() ? answer.conclusion : infeasible) + headline(asked, request) +
-         results_text(answer);
+  const std::string conclusion = !infeasible.empty()         ? infeasible
+                                 : answer.conclusion.empty() ? time_sentence(answer)
+                                                             : answer.conclusion;
+  return conclusion + headline(asked, request) + results_text(answer);
 }
 
 std::string part_line(const std::string& part, std::string& before) {

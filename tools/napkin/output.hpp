@@ -1,4 +1,4 @@
-// An answer as one JSON object, or as text for people.
+// Results as one JSON object, or as text for people.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -10,8 +10,8 @@ namespace napkin {
 
 /// id (where the request has one), the results, mode, and for a time limiter, terms, feasible and
 /// reason. Throws out_of_range where a result is not finite.
-json answer_json(const outcome<>& answer, const json& request);
-/// Adds the bounds, interval_80_s and profile of a calibrated answer.
+json outcome_json(const outcome<>& answer, const json& request);
+/// Adds the bounds, interval_80_s and profile of a calibrated result.
 void note_json(json& out, const calibrated_note& note);
 json profile_json(const profile_note& p);
 /// {"id":..., "line":N, "error":{"code":..., "message":...}}
@@ -19,17 +19,17 @@ json error_json(const perfmodel::error& e, const json& id, std::size_t line);
 /// {"inputs":[...], "steps":[...]}.
 json derivation_json(const perfmodel::derivation& d);
 
-/// "gemm: accelerator h100_sxm, m 1, n 8192": what was asked.
+/// "gemm: accelerator h100_sxm, m 1, n 8192": the request.
 std::string headline(const query& asked, const json& object);
-std::string answer_text(const query& asked, const outcome<>& answer, const json& request);
+std::string outcome_text(const query& asked, const outcome<>& answer, const json& request);
 std::string explanation_text(const query& asked, const explanation& e, const json& request);
-/// "of attention:", above the first step of a part; nothing where the step before it was of the same.
+/// "of attention:", above the first step of a part; "" where the previous step has the same part.
 std::string part_line(const std::string& part, std::string& before);
 
-/// "12.3 %", of three digits.
+/// "12.3 %", with three digits.
 std::string share_text(double share);
 
-/// "B/s", "FLOP/B": a unit in words; "" for a pure number.
+/// "B/s", "FLOP/B": the text of a unit; "" for a plain number.
 std::string unit_text(const perfmodel::unit_exponents& unit);
 
 }  // namespace napkin

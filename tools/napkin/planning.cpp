@@ -23,7 +23,7 @@ const plan_calibration& calibration_at(const std::vector<plan_calibration>& all,
   throw std::logic_error(cat("no calibration of ", accelerator.view()));
 }
 
-/// What plan() takes: from an accelerator and an engine to what was fitted to them.
+/// Source of calibrations for plan(): an accelerator and an engine to their fitted parameters.
 auto policy_of(const std::vector<plan_calibration>& all) {
   return [&all](const pm::accelerator& a, pm::engine e) -> const pm::calibrated& {
     return calibration_at(all, a.name, e).profiles.calibration;
@@ -37,7 +37,7 @@ outcome<T> outcome_of(const pm::basic_serving_estimate<T>& s) {
   out.add("itl_s", "", s.itl);
   out.add("output_tokens_per_s", "", s.output_rate);
   out.terms = s.decode.terms;
-  out.prompt_terms = s.prefill.terms;
+  out.prefill_terms = s.prefill.terms;
   return out;
 }
 
@@ -45,7 +45,7 @@ bool is_plain_point(const pm::plan_point& p) {
   return !p.drafts && !p.prefill;
 }
 
-/// What a point says beside its times, by the profiles of the chips that decode.
+/// Intervals and profile of a point's times, from the accelerators that decode.
 calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, calibration c) {
   const pm::plan_precision& f = p.precision;
   c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
@@ -54,24 +54,24 @@ calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, cali
   const pm::deployment d = pm::deployment_of(q, p);
   answer.sums =
       pm::kind_of_sums(d, pm::iteration{.batch = p.serving.batch, .steady = true}, c.calibration);
-  answer.prompt_sums = pm::kind_of_prompt_sums(d, pm::load_of(q, p), c.calibration);
+  answer.prefill_collectives = pm::kind_of_prompt_sums(d, pm::load_of(q, p), c.calibration);
   answer.pools = p.prefill.has_value();
   note_calibration(answer, outcome_of(pm::bound_of_point(q, p)), c, profile_part::all);
   return *answer.calibrated;
 }
-/// The same by those of the chips that compute prompts: its first tokens are theirs.
-calibrated_note note_of_prompts(const pm::plan_point& p, calibration c) {
+/// Intervals of the TTFT, from the accelerators of the prefill pool.
+calibrated_note note_of_prefills(const pm::plan_point& p, calibration c) {
   const pm::plan_precision& f = p.precision;
   c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
          p.prefill->layout.expert > 1);
   outcome<> answer = outcome_of(p.serving);
-  answer.terms = answer.prompt_terms;
+  answer.terms = answer.prefill_terms;
   answer.pools = true;
   note_calibration(answer, answer, c, profile_part::all);
   return *answer.calibrated;
 }
 
-/// Serves a point again over numbers that remember how they came about.
+/// Serves a point again over numbers with provenance.
 pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p,
                       const std::vector<plan_calibration>& calibrations) {
   pm::trace tape;
@@ -82,7 +82,7 @@ pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p,
     s = pm::serving_bound(d, l);
   } else {
     const calibration& c = calibration_at(calibrations, p.accelerator, p.serving_engine).profiles;
-    const auto calibration = silicon_of<pm::traced>(
+    const auto calibration = calibration_over<pm::traced>(
         c, pm::traced(0.0), [&](const auto& spec, const char* prefix, const pm::source* from) {
           return traced_constants(spec, tape, prefix, *from);
         });
@@ -108,7 +108,7 @@ class progress_line {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// Those that decode, and those that only compute prompts.
+/// Accelerators that decode, and accelerators of prefill pools only.
 std::vector<pm::accelerator> accelerators_in(const pm::plan_request& q) {
   std::vector<pm::accelerator> all = q.accelerators;
   if (!q.pools) return all;
@@ -118,7 +118,7 @@ std::vector<pm::accelerator> accelerators_in(const pm::plan_request& q) {
   return all;
 }
 
-/// Of each accelerator under each of its engines.
+/// Profiles of each accelerator under each of its engines.
 std::vector<plan_calibration> calibrations_of(const pm::plan_request& q, const request& r) {
   std::vector<plan_calibration> all;
   for (const pm::accelerator& a : accelerators_in(q)) {
@@ -133,7 +133,7 @@ std::vector<plan_calibration> calibrations_of(const pm::plan_request& q, const r
   return all;
 }
 
-/// A plan's accelerators by what their times are.
+/// A plan's accelerators by the kind of their times: predictions or bounds.
 struct plan_modes {
   std::vector<found_accelerator> predicted{};
   std::vector<found_accelerator> bounded{};
@@ -147,13 +147,14 @@ plan_modes modes_of(const request& r, std::optional<mode> wanted) {
   return all;
 }
 
-/// Throws inconsistent where a request asks for what bounds do not have.
+/// Throws inconsistent where a request asks for targets that bounds do not have.
 void require_bound_request(const pm::plan_request& q) {
   if (!q.targets.of_shares() && q.drafts.empty() && !q.pools) return;
   detail::contradiction(
-      "percentiles, drafts and disaggregated are of predictions; allowed: mode calibrated");
+      "percentiles, speculative decoding and disaggregated need predictions; allowed: mode "
+      "calibrated");
 }
-/// The part of a request that bounds can answer: targets on means, no drafts, one pool.
+/// The part of a request that bounds support: targets on means, no speculation, one pool.
 void reduce_to_bounds(pm::plan_request& q) {
   for (auto* target : {&q.targets.ttft, &q.targets.itl, &q.targets.e2e}) {
     if (*target) (*target)->share.reset();
@@ -162,8 +163,8 @@ void reduce_to_bounds(pm::plan_request& q) {
   q.pools.reset();
 }
 
-/// Compares the engines and accelerators of a plan. A search over several may stop before one that
-/// needs more GPUs and is cheaper: then the plan is searched up to as many.
+/// Compares the engines and accelerators of a plan. A search may stop before an engine that needs
+/// more GPUs and is cheaper; then the plan is searched up to as many.
 void compare(planned& p, const std::vector<found_accelerator>& on, const plan_again& again,
              const note_of_point& note) {
   for (int i = 0; i < 4; ++i) {
@@ -180,7 +181,7 @@ void compare(planned& p, const std::vector<found_accelerator>& on, const plan_ag
   }
 }
 
-/// Intervals, profiles and reviews of all rows.
+/// Adds intervals, profiles and reviews of all rows.
 void add_notes(planned& p) {
   const auto policy = policy_of(p.calibrations);
   for (const pm::plan_point& point : p.result.frontier) {
@@ -190,7 +191,7 @@ void add_notes(planned& p) {
     p.notes.push_back(note_on(p.request, point, profiles(point.accelerator)));
     p.reviews.push_back(pm::review_of(p.request, point, policy));
     if (!is_mixed(point)) continue;
-    const calibrated_note prompts = note_of_prompts(point, profiles(point.prefill->accelerator));
+    const calibrated_note prompts = note_of_prefills(point, profiles(point.prefill->accelerator));
     p.notes.back().first_token = prompts.first_token;
     p.of_prefills[p.notes.size() - 1] = prompts.profile;
   }
@@ -228,15 +229,15 @@ void bound(planned& p, const request& r, const std::vector<found_accelerator>& o
   for (const found_accelerator& a : on) p.hints.push_back(prediction_hint(*a, profile_part::all));
 }
 
-/// What a request leaves to be searched: formats of alternatives, the number of GPUs, the headroom.
+/// Parts of a request to search: formats of alternatives, the number of GPUs, the headroom.
 void set_searches(planned& p, const request& r) {
   p.others = other_precisions_of(r, p.request);
   if (!r.has("gpus")) p.search.emplace();
   if (limits_queue(r)) p.headroom_limits.emplace();
 }
 
-/// The bounds of accelerators without predictions, for the same request.
-planned bounds_beside(const request& r, const std::vector<found_accelerator>& on) {
+/// Bounds of accelerators without predictions, for the same request.
+planned bounds_of_others(const request& r, const std::vector<found_accelerator>& on) {
   planned p;
   p.accelerators = on;
   p.request = plan_request_of(r, on, {}, false);
@@ -266,7 +267,8 @@ planned plan_of(const json& object, const given_profile* profile) {
     require_bound_request(p.request);
     bound(p, r, on, wanted.has_value());
   }
-  if (predicted && !modes.bounded.empty()) p.bounds_only.push_back(bounds_beside(r, modes.bounded));
+  if (predicted && !modes.bounded.empty())
+    p.bounds_only.push_back(bounds_of_others(r, modes.bounded));
   return p;
 }
 

@@ -1,4 +1,4 @@
-// napkin plan: which deployments serve a load, and which of them are worth having.
+// napkin plan: deployments that serve a load, the cheapest, and the Pareto front.
 #pragma once
 
 #include <functional>
@@ -10,33 +10,34 @@
 
 namespace napkin {
 
-/// The keys of `plan`; it is no query, since it answers with many points.
+/// Keys of `plan`; it is not a query, since its result has many points.
 const query& plan_keys();
 
-/// The kinds of chip that a request names for prompts; those that it decodes on too, as it has them there.
+/// Accelerators of the prefill pool in a request; those that also decode have the same facts there.
 std::vector<found_accelerator> prefill_accelerators_of(const request& r);
-/// What a request asks on these accelerators; `predicted`: of engines, where it names none.
+/// The request's search on these accelerators; `predicted`: default engines are those with a
+/// calibration.
 perfmodel::plan_request plan_request_of(const request& r, const std::vector<found_accelerator>& on,
                                         const std::vector<found_accelerator>& prefill_on,
                                         bool predicted);
-/// Limits of the queue where a request has neither a TTFT target nor a longest wait.
+/// Queue limits of a request without a TTFT target and without a longest wait.
 struct plan_queue_limits {
   double share = 0.01;  ///< queued_limit of a plan
   perfmodel::duration<> wait =
       1.0 * perfmodel::second;  ///< mean wait, prefill interference included
 };
-/// Whether these limits hold: no TTFT target, and no longest wait from the request.
+/// Whether these limits apply: no TTFT target, and no longest wait from the request.
 bool limits_queue(const request& r);
 /// Precisions of other weight formats than the checkpoint's, for the alternatives; none where the
-/// request asks for formats of the weights.
+/// request names weight formats.
 std::vector<perfmodel::plan_precision> other_precisions_of(const request& r,
                                                            const perfmodel::plan_request& q);
-/// Whether prompts run on another kind of chip than answers.
+/// Whether prefill runs on another kind of accelerator than decode.
 inline bool is_mixed(const perfmodel::plan_point& p) {
   return p.prefill && !(p.prefill->accelerator == p.accelerator);
 }
 
-/// The profiles of one accelerator under one engine.
+/// Profiles of one accelerator under one engine.
 struct plan_calibration {
   perfmodel::engine serving_engine = perfmodel::engine::none;
   calibration profiles{};
@@ -57,11 +58,11 @@ struct plan_gpu_search {
 };
 /// Requests of a point that queue for KV memory or a running-request slot.
 struct plan_queue {
-  double requests = 0.0;  ///< at any time, of the whole service
-  double share = 0.0;     ///< share of the requests in the system; in an open loop of the arrivals
-  double wait_s = 0.0;    ///< mean, of those that queue
+  double requests = 0.0;  ///< queued at any time, whole service
+  double share = 0.0;     ///< share of the requests in the system; open loop: of the arrivals
+  double wait_s = 0.0;    ///< mean wait of queued requests
 };
-/// How many times its load the first point serves within the targets, and what is missed beyond.
+/// Load factor that the first point serves within the targets, and the target missed beyond it.
 struct plan_headroom {
   double factor = 1.0;
   std::string beyond{};
@@ -73,7 +74,7 @@ struct plan_miss {
   double factor = 1.0;
 };
 plan_miss worst_miss_of(const perfmodel::plan_request& q, const perfmodel::serving_estimate& s);
-/// A percentile that a request has a target on.
+/// A percentile with a target in the request.
 struct target_percentile {
   const char* key = "";  ///< ttft, itl, e2e
   std::string name{};    ///< "p99 ITL"
@@ -81,98 +82,100 @@ struct target_percentile {
 };
 std::vector<target_percentile> percentiles_of(const perfmodel::plan_request& q,
                                               const perfmodel::serving_estimate& s);
-/// ", p99 ITL 163 ms" for each; "" where targets are of means.
+/// ", p99 ITL 163 ms" for each; "" where targets apply to means.
 std::string percentiles_text(const perfmodel::plan_request& q,
                              const perfmodel::serving_estimate& s);
 
 /// The best deployment of one accelerator: the cheapest within the targets, else the nearest to
-/// them, else none and the reason.
+/// them, else the reason why there is none.
 struct accelerator_best {
   found_accelerator on{};
   std::optional<perfmodel::plan_point> point{};
   bool meets_targets = false;
   plan_miss miss{};
   std::string reason{};
-  std::optional<calibrated_note> note{};  ///< none of a bound
+  std::optional<calibrated_note> note{};  ///< intervals of a prediction
 };
 
 /// The cheapest deployment with disaggregated prefill, on the accelerator, the engine and the
-/// weights' format of the first row.
+/// weight format of row 1.
 struct plan_disaggregation {
-  perfmodel::plan_point beside{};                  ///< the first row
-  std::optional<perfmodel::plan_point> cheaper{};  ///< none: no gain
+  perfmodel::plan_point beside{};                  ///< row 1
+  std::optional<perfmodel::plan_point> cheaper{};  ///< empty: no gain
   std::optional<calibrated_note> note{};
 };
 
 struct planned {
-  std::vector<found_accelerator> accelerators{};  ///< whose sources the rest refers to
+  std::vector<found_accelerator> accelerators{};  ///< owner of the sources that the rest refers to
   perfmodel::plan_request request{};
   perfmodel::plan_result result{};
-  std::vector<plan_calibration> calibrations{};  ///< none in bound mode
-  std::vector<std::string> hints{};      ///< where nobody asked for bounds: how predictions are had
-  std::vector<std::string> left_out{};   ///< of a bound: keys that were given and say nothing of it
-  std::vector<calibrated_note> notes{};  ///< of each point of the frontier; none in bound mode
-  std::map<std::size_t, profile_note> of_prefills{};  ///< of points that are mixed
-  std::vector<perfmodel::plan_review> reviews{};      ///< of each point of the frontier
-  std::vector<perfmodel::plan_precision> others{};    ///< precisions of the alternatives
-  std::optional<plan_gpu_search> search{};            ///< none where the request says how many GPUs
+  std::vector<plan_calibration> calibrations{};  ///< empty in bound mode
+  std::vector<std::string> hints{};      ///< how to get predictions, below bounds by default
+  std::vector<std::string> left_out{};   ///< given keys that bounds do not use
+  std::vector<calibrated_note> notes{};  ///< note of each Pareto point; empty in bound mode
+  std::map<std::size_t, profile_note>
+      of_prefills{};  ///< prefill profiles of points with two kinds of accelerator
+  std::vector<perfmodel::plan_review> reviews{};    ///< review of each Pareto point
+  std::vector<perfmodel::plan_precision> others{};  ///< precisions of the alternatives
+  std::optional<plan_gpu_search> search{};  ///< empty where the request states the number of GPUs
   std::optional<plan_queue_limits> headroom_limits{};  ///< in addition to the targets
   std::vector<plan_alternative> alternatives{};
   std::optional<plan_headroom>
-      headroom{};  ///< none of pools, nor where 1024 times as much is served
+      headroom{};  ///< none with pools, or where 1024 times the load is served
   std::vector<accelerator_best> best_of_each{};  ///< in the order of the request
   std::optional<plan_disaggregation> disaggregation{};
-  /// The bounds of accelerators without predictions, where others have one; one plan or none.
+  /// Bounds of accelerators without predictions, where others have one; one plan or none.
   std::vector<planned> bounds_only{};
 };
 
-/// Reports its progress on stderr once it takes longer than a second.
+/// Runs the plan. Reports its progress on stderr once it takes longer than a second.
 planned plan_of(const json& object, const given_profile* profile = nullptr);
 
-/// Of the first point of one pool without drafts; empty where there is none.
+/// Derivation of row 1 with one pool and no speculation; empty where there is none.
 perfmodel::derivation derivation_of_plan(const planned& p);
 
 json plan_json(const planned& p, const json& object);
-std::string plan_text(const planned& p, const json& object);
-/// What the table of plan_text says of one point, as words: each column's head and value.
+/// Conclusion, table and comparisons; `wide`: all columns, memory, formats and sources too.
+std::string plan_text(const planned& p, bool wide);
+/// Columns of a point in plan_text's table: head and value.
 std::vector<std::pair<std::string, std::string>> columns_of(const planned& p, std::size_t at);
-/// What one per cent more of each resource does to a number of a point; "" where nothing does anything.
+/// Effects of one per cent more of each resource; "" where none has an effect.
 std::string elasticities_text(const std::array<perfmodel::elasticity, 7>& all);
 
-/// What the two times of a point of the frontier are spent on; its sources are those of facts and of the model.
+/// Breakdown of the TTFT and ITL of a point; its sources are those of facts and of the model.
 summary summary_of_row(const planned& p, std::size_t at, const json& object);
-/// Of all devices of a point; none where one has no price.
+/// Price of all devices of a point; none where one has no price.
 std::optional<double> usd_per_hour_of(const perfmodel::plan_point& p);
-/// Rows of the frontier without those whose ITL and cost are within 1 % of the row before; of two such the one with
-/// less to set up (pools, drafts, a budget), and the first row whatever it has.
+/// Pareto rows without those within 1 % of the ITL and cost of the previous row. Of two such rows
+/// the simpler stays (without pools, speculation, a token budget); row 1 always stays.
 std::vector<std::size_t> distinct_rows(const planned& p);
-/// The same plan of another request.
+/// Plan of another request with the same calibrations.
 using plan_again = std::function<perfmodel::plan_result(const perfmodel::plan_request&)>;
 /// The plan of the request, with the number of GPUs searched where the request has none.
 void set_result(planned& p, const plan_again& again);
 void add_alternatives(planned& p, const plan_again& again);
-/// Puts the deployment nearest to the targets into the first row, where none meets them.
+/// Moves the deployment nearest to the targets into row 1, where none meets them.
 void lead_with_nearest(planned& p);
 /// Cost of a point: its price where all accelerators have one, else its device time.
 double cost_of(const planned& p, const perfmodel::plan_point& point);
 /// "1.15 USD/Mtok"; without prices "0.3 GPU-h/Mtok".
 std::string cost_text(const planned& p, const perfmodel::plan_point& point);
-/// `note` says of a point what its profile gives; none of a bound.
+/// Best deployment of each accelerator; `note` returns the intervals of a point, none for a bound.
 using note_of_point = std::function<std::optional<calibrated_note>(const perfmodel::plan_request&,
                                                                    const perfmodel::plan_point&)>;
 void add_best_of_each(planned& p, const std::vector<found_accelerator>& on, const plan_again& again,
                       const note_of_point& note);
-/// The GPUs of the cheapest engine or accelerator that is listed, where it is cheaper than the best
-/// point of a searched plan; else 0.
+/// GPUs of the cheapest listed engine or accelerator, where it is cheaper than the best point of a
+/// searched plan; else 0.
 int gpus_of_cheaper(const planned& p);
 /// Tries disaggregated prefill where the request does not.
 void add_disaggregation(planned& p, const plan_again& again, const note_of_point& note);
-/// One line for each accelerator, where there are several.
+/// One line per accelerator, where there are several.
 std::string best_of_each_text(const planned& p);
 std::string disaggregation_text(const planned& p);
 /// "misses ITL by 2.97x".
 std::string miss_text(const plan_miss& m);
-/// The point that misses the targets by the smallest factor.
+/// The point that misses the targets by the smallest factor, in a sentence.
 std::string nearest_text(const planned& p);
 /// One row for each reason on each accelerator: the deployment nearest to being feasible.
 std::string rejected_text(const planned& p);
@@ -181,7 +184,7 @@ std::string rejected_text(const planned& p);
 std::string why(const perfmodel::plan_rejection& r);
 /// "TP2 PP4".
 std::string layout_text(const perfmodel::parallel_layout& l);
-/// Pools, drafts and token budgets of a point; "-" where it has none.
+/// Pools, speculation and token budgets of a point; "-" where it has none.
 std::string choices_text(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
 /// An amount with two decimals, four below a cent.
 std::string money(double usd);
@@ -194,25 +197,30 @@ bool has_queue(const perfmodel::plan_request& q, const perfmodel::plan_point& p)
 std::string queue_column(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
 /// A clause of a sentence: "72 of 200 requests queue for 5.02 s on average".
 std::string queue_clause(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
-/// queued_requests, queued_share, queue_wait_s.
+/// Adds queued_requests, queued_share, queue_wait_s.
 void add_queue(json& out, const perfmodel::plan_request& q, const perfmodel::plan_point& p);
-/// The conclusion: how many GPUs where they were searched, the queue, formats where nothing fits.
+/// Conclusion: the cheapest deployment, its queue, the fewest GPUs, formats where nothing fits.
 std::string conclusion_text(const planned& p);
 /// The limits of a search and the fewest GPUs; empty where the request says how many.
 json search_json(const planned& p);
 /// "12 x h100_sxm (6 replicas of TP2, trtllm, fp8)".
 std::string deployment_text(const perfmodel::plan_point& p);
-/// `c` predicts the first point; null: at its bound.
+/// Headroom of row 1, predicted with `c`; null: at its bound.
 void add_headroom(planned& p, const calibration* c);
-/// prices, alternatives and headroom.
+/// JSON of prices, alternatives and headroom.
 json money_json(const planned& p);
-/// What of this stands below the table, and the first row's p99 where targets are of means.
+/// Alternatives and disaggregation, as text below the table.
 std::string money_text(const planned& p);
+/// The load up to which row 1 meets the targets; "" where that is unknown.
+std::string headroom_text(const planned& p);
+/// The p99 of row 1, where targets apply to means.
+std::string tails_text(const planned& p);
+std::string prices_text(const planned& p, bool with_sources);
 /// The alternatives alone; "" where there are none.
 std::string alternatives_text(const planned& p);
 
-/// One screen for point `row` of the frontier, from 1, cheapest first: what holds it, what its cost depends
-/// on, and what its two times are spent on. Throws out_of_range.
+/// One page for row `row` of the Pareto front, from 1, cheapest first: binding constraint, cost
+/// sensitivity, and breakdown of TTFT and ITL. Throws out_of_range.
 std::string plan_row_text(const json& object, const given_profile* profile, double row,
                           bool as_markdown);
 json plan_row_json(const json& object, const given_profile* profile, double row);

@@ -1,5 +1,5 @@
-// Comparisons of a plan: the deployment nearest to the targets, the best of each accelerator,
-// disaggregated prefill, and what is infeasible.
+// Comparisons of a plan: nearest deployment to the targets, best of each accelerator, disaggregated
+// prefill, and infeasible configurations.
 #include <algorithm>
 #include <limits>
 #include <perfmodel/units/text.hpp>
@@ -26,12 +26,12 @@ bool is_same(const pm::plan_point& a, const pm::plan_point& b) {
          a.batch_limit == b.batch_limit;
 }
 
-/// Needed over available; of what has no numbers, after all that has.
+/// Needed over available; rejections without numbers sort last.
 double shortfall_of(const pm::plan_rejection& r) {
   return r.available > 0.0 ? r.needed / r.available : std::numeric_limits<double>::infinity();
 }
 
-/// Why an accelerator serves the load in no way: the rejection nearest to being feasible.
+/// Reason why an accelerator does not serve the load: the rejection nearest to being feasible.
 std::string nearest_reason(const pm::plan_result& r) {
   const auto nearest = std::min_element(
       r.rejected.begin(), r.rejected.end(),
@@ -109,8 +109,8 @@ std::string choices_text(const pm::plan_request& q, const pm::plan_point& p) {
     add(cat(is_mixed(p) ? cat("prefill on ", p.prefill->accelerator.view()) : "prefill pool", ": ",
             p.prefill->replicas, " x ", layout_text(p.prefill->layout)));
   }
-  if (p.drafts) add(cat("drafts of ", q.drafts[*p.drafts].length));
-  if (p.chunk_tokens) add(cat("chunks of ", pm::detail::significant(*p.chunk_tokens, 6)));
+  if (p.drafts) add(cat("speculative, ", q.drafts[*p.drafts].length, " draft tokens"));
+  if (p.chunk_tokens) add(cat("token budget ", pm::detail::significant(*p.chunk_tokens, 6)));
   return s.empty() ? "-" : s;
 }
 
@@ -286,13 +286,11 @@ std::string disaggregation_text(const planned& p) {
 
 std::string nearest_text(const planned& plan) {
   const pm::plan_point& p = *plan.result.nearest;
-  return cat("Nearest (row 1): ", p.replicas, " x ", layout_text(p.layout), " of ",
-             p.accelerator.view(), p.prefill ? cat(" (", choices_text(plan.request, p), ")") : "",
-             " with ", pm::name_of(p.serving_engine), " in ", p.precision.name.view(), " ",
-             miss_text(worst_miss_of(plan.request, p.serving)), ": TTFT ",
+  return cat("Nearest (row 1): ", deployment_text(p), " ",
+             miss_text(worst_miss_of(plan.request, p.serving)), ": mean TTFT ",
              pm::to_string(p.serving.ttft), " (", pm::to_string(p.serving.wait),
-             " in the queue), ITL ", pm::to_string(p.serving.itl), ", E2E ",
-             pm::to_string(p.serving.e2e), percentiles_text(plan.request, p.serving), ".\n");
+             " of it queueing), ITL ", pm::to_string(p.serving.itl), ", E2E ",
+             pm::to_string(p.serving.e2e), percentiles_text(plan.request, p.serving), ".");
 }
 
 std::string rejected_text(const planned& p) {
@@ -316,11 +314,11 @@ std::string rejected_text(const planned& p) {
   }
   table_rows rows;
   for (const auto& [x, count] : kinds) {
-    const bool any = x->precision == pm::label{};  // whatever is tried there
+    const bool any = x->precision == pm::label{};  // several formats were tried
     rows.push_back({x->accelerator.c_str(), x->precision.c_str(), any ? "" : layout_text(x->layout),
                     why(*x), count > 1 ? cat("(and ", count - 1, " more)") : ""});
   }
-  return "Infeasible, and why (the nearest of each kind)\n" + table(rows, "l");
+  return "Infeasible configurations (closest of each kind), and why\n" + table(rows, "l");
 }
 
 }  // namespace napkin

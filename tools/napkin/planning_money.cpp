@@ -1,4 +1,4 @@
-// What stands below a plan's table: prices, what else was tried, how far the first row reaches, and its tails.
+// Text below a plan's table: prices, alternatives, headroom and tail latencies.
 #include <algorithm>
 #include <cmath>
 #include <perfmodel/serving.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// How many things somebody must set up beside copies of one layout.
+/// Number of features to set up in addition to replicas of one layout.
 int parts_of(const pm::plan_point& p) {
   return (p.prefill ? 4 : 0) + (p.drafts ? 2 : 0) + (p.chunk_tokens ? 1 : 0);
 }
@@ -42,10 +42,10 @@ std::string missed_by(const plan_alternative& x) {
   return x.miss ? cat(" (misses by ", pm::detail::significant(*x.miss, 3), "x)") : " (infeasible)";
 }
 
-/// The target that a service misses most, "" without one; `limits` are of the queue.
+/// The target that a service misses most, "" without one; `limits` are queue limits.
 const char* missed(const pm::plan_request& q, const pm::serving_estimate& s,
                    const std::optional<plan_queue_limits>& limits) {
-  if (!s.feasible) return "the service keeps up no more";
+  if (!s.feasible) return "the service is overloaded";
   const pm::target_misses m = pm::misses_of(s, q.targets);
   const pm::duration<> longest = limits ? min(q.longest_wait, limits->wait) : q.longest_wait;
   const double wait = s.wait.value() / longest.value();
@@ -53,12 +53,12 @@ const char* missed(const pm::plan_request& q, const pm::serving_estimate& s,
   if (std::max({m.worst(), wait, queue}) <= 1.0) return "";
   if (queue > 1.0 && queue >= m.worst())
     return "requests queue for KV memory or a running-request slot";
-  if (wait >= m.worst()) return "requests wait too long for a place";
+  if (wait >= m.worst()) return "queueing time exceeds its limit";
   if (m.itl >= m.worst()) return "ITL misses its target";
   return m.ttft >= m.worst() ? "TTFT misses its target" : "E2E misses its target";
 }
 
-/// The load of one copy of a point, so many times as heavy.
+/// The load of one replica of a point, times a factor.
 pm::service_load load_times(pm::service_load l, double factor) {
   if (auto* closed = std::get_if<pm::closed_loop>(&l.arrivals)) {
     closed->concurrency *= factor;
@@ -79,13 +79,13 @@ std::string point_text(const pm::plan_request& q, const pm::plan_point& p) {
              pm::to_string(p.serving.itl), percentiles_text(q, p.serving));
 }
 
-/// Why a plan has no headroom: its queue, or its mean wait.
+/// Reason why a plan has no headroom: its queue, or its mean wait.
 std::string already_text(const planned& p, const pm::plan_point& best) {
   if (has_queue(p.request, best)) return queue_clause(p.request, best);
   return cat("requests wait for ", pm::to_string(best.serving.wait), " on average");
 }
 
-/// The cheapest of each engine but the best point's.
+/// The cheapest of each engine other than the best point's.
 void add_engines(planned& p, const plan_again& again) {
   const pm::plan_point& best = p.result.frontier[*p.result.best];
   std::vector<pm::engine> engines;
@@ -185,7 +185,7 @@ void add_headroom(planned& p, const calibration* c) {
   const pm::deployment d = pm::deployment_of(q, best);
   pm::service_load own = pm::load_of(q, best);
   if (own.is_closed() && own.concurrency() <= best.batch_limit)
-    own.batch_limit = q.load.batch_limit;  // it held nothing back
+    own.batch_limit = q.load.batch_limit;  // it was not the binding constraint
   const auto at = [&](double factor) {
     const pm::service_load l = load_times(own, factor);
     if (c == nullptr) return pm::serving_bound(d, l);
@@ -196,7 +196,8 @@ void add_headroom(planned& p, const calibration* c) {
     return missed(q, at(factor), p.headroom_limits);
   };
   const auto* closed = std::get_if<pm::closed_loop>(&q.load.arrivals);
-  const bool ends = closed != nullptr && closed->requests.value_or(0.0) > 0.0;  // a run of so many
+  const bool ends =
+      closed != nullptr && closed->requests.value_or(0.0) > 0.0;  // a benchmark run with an end
   const double most = ends ? *closed->requests / closed->concurrency : 1024.0;
   try {
     double low = 1.0, high = 2.0;
@@ -211,7 +212,7 @@ void add_headroom(planned& p, const calibration* c) {
       (missed_at(middle).empty() ? low : high) = middle;
     }
     p.headroom = plan_headroom{low, missed_at(high)};
-  } catch (const pm::error&) {  // more at a time than a run has in all: no such load
+  } catch (const pm::error&) {  // more concurrent requests than the run has in total
     p.headroom.reset();
   }
 }
@@ -282,30 +283,29 @@ std::string alternatives_text(const planned& p) {
              "\n");
   }
   const bool targets = p.request.targets.ttft || p.request.targets.itl || p.request.targets.e2e;
-  if (!none.empty()) s += cat("    ", targets ? "none within the targets: " : "none: ", none, "\n");
+  if (!none.empty())
+    s += cat("    ", targets ? "no deployment within the targets: " : "infeasible: ", none, "\n");
   if (s.empty()) return s;
-  return (met ? "  The cheapest of each other engine, and of other formats:\n"
-              : "  The cheapest of other formats:\n") +
+  return (met ? "  Cheapest of each other engine, and of other formats:\n"
+              : "  Cheapest of other formats:\n") +
          s;
 }
 
-namespace {
-
 std::string headroom_text(const planned& p) {
   if (!p.headroom) return {};
-  if (p.headroom->factor == 1.0) return cat("  Headroom: none; ", p.headroom->beyond, ".\n");
+  if (p.headroom->factor == 1.0) return cat("Headroom: none; ", p.headroom->beyond, ".\n");
   const pm::service_load& l = p.request.load;
   const double f = p.headroom->factor;
   const double users = l.is_closed() ? std::floor(l.concurrency() * f) : 0.0;
   const std::string up_to =
-      l.is_closed() ? cat(fixed(users, 0), " requests at a time")
+      l.is_closed() ? cat(fixed(users, 0), " concurrent requests")
                     : cat(pm::detail::significant(l.rate().value() * f, 3), " requests/s");
   const double more = l.is_closed() ? users / l.concurrency() : f;
-  return cat("  The first holds up to ", up_to, " (", with_sign(more - 1.0), "); beyond, ",
-             p.headroom->beyond, ".\n");
+  return cat("Headroom: ", up_to, " (", with_sign(more - 1.0), "), then ", p.headroom->beyond,
+             ".\n");
 }
 
-/// Where targets are of means, what the tails of the first are.
+/// The p99 of row 1, where targets apply to means.
 std::string tails_text(const planned& p) {
   if (p.calibrations.empty()) return {};
   const pm::service_targets& t = p.request.targets;
@@ -322,21 +322,26 @@ std::string tails_text(const planned& p) {
     add(t.e2e, "E2E", "e2e", s.e2e_quantile(0.99));
   }
   if (tails.empty()) return {};
-  return cat("  These targets are of means; p99 of the first: ", tails, ". ", keys,
-             " holds a target against these.\n");
+  return cat("Targets apply to means; p99: ", tails, " sets a target on these.\n");
 }
 
-}  // namespace
-
-std::string money_text(const planned& p) {
+std::string prices_text(const planned& p, bool with_sources) {
   std::string s;
   for (const found_accelerator& a : p.accelerators) {
     if (!a->price.is_stated()) continue;
     const std::string source = a->price.from().text;
-    s += cat("  ", a->name.view(), " at ", fixed(3600.0 * a->price.value(), 2), " USD/h each (",
-             pm::name_of(a->price.from().how), source.empty() ? "" : ": ", source, ")\n");
+    const std::string basis =
+        cat(pm::name_of(a->price.from().how), source.empty() || !with_sources ? "" : ": ",
+            with_sources ? source : "");
+    s += wrapped(cat("Price of ", a->name.view(), ": ", fixed(3600.0 * a->price.value(), 2),
+                     " USD/h (", basis, with_sources ? ")" : "; another: --price)"),
+                 2);
   }
-  return s + alternatives_text(p) + disaggregation_text(p) + headroom_text(p) + tails_text(p);
+  return s;
+}
+
+std::string money_text(const planned& p) {
+  return alternatives_text(p) + disaggregation_text(p);
 }
 
 }  // namespace napkin

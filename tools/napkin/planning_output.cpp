@@ -30,8 +30,8 @@ json layout_json(const pm::parallel_layout& l) {
 /// Storage and operand format of each part of a point.
 std::map<std::string, std::string> formats_text(const pm::plan_request& q,
                                                 const pm::plan_point& p) {
-  const auto text = [](const pm::storage_format& stored, pm::number_format beside) {
-    return cat(storage_text(stored), " x ", name_of(beside));
+  const auto text = [](const pm::storage_format& stored, pm::number_format operand) {
+    return cat(storage_text(stored), " x ", name_of(operand));
   };
   const pm::engine_formats f = pm::formats_of(pm::deployment_of(q, p));
   std::map<std::string, std::string> out = {{"layers", text(f.weights.linear, f.linear.format)},
@@ -40,7 +40,7 @@ std::map<std::string, std::string> formats_text(const pm::plan_request& q,
   return out;
 }
 
-/// How a point runs beside its layout.
+/// Replicas, pools and reservations of a point, in addition to its layout.
 void add_choices(json& out, const pm::plan_request& q, const pm::plan_point& p) {
   out["replicas"] = p.replicas;
   out["gpus"] = p.gpus;
@@ -55,12 +55,12 @@ void add_choices(json& out, const pm::plan_request& q, const pm::plan_point& p) 
   out["batch"] = number_json("batch", p.serving.batch);
   if (q.load.preempts && p.serving.first_token.size() > 0)
     out["evictions"] = number_json("evictions", p.serving.preemption_effect);
-  outcome<> kept;
-  add_reservation(kept, memory_budget_of(pm::deployment_of(q, p)));
-  for (const auto& r : kept.results) out[r.key] = number_json(r.key, r.value);
+  outcome<> reserved;
+  add_reservation(reserved, memory_budget_of(pm::deployment_of(q, p)));
+  for (const auto& r : reserved.results) out[r.key] = number_json(r.key, r.value);
 }
 
-/// Means; of a prediction percentiles too.
+/// Means, and percentiles of a prediction.
 void add_latencies(json& out, const pm::serving_estimate& s) {
   const auto add = [&out](const char* key, const pm::duration<>& t) {
     out[key] = number_json(key, t.value());
@@ -141,7 +141,7 @@ json rejection_json(const pm::plan_rejection& r) {
   return out;
 }
 
-/// The bound on the inter-token latency beside a predicted one.
+/// The bound on the ITL of a predicted point.
 std::string bound_note(const calibrated_note& note) {
   for (const auto& b : note.bounds) {
     if (std::string_view(b.key) == "bound_time_s") return pm::to_string(b.value, b.unit);
@@ -149,33 +149,33 @@ std::string bound_note(const calibrated_note& note) {
   return {};
 }
 
-/// Whether a point of the frontier has a queue, and the table a column of it.
+/// Whether a point has a queue, and the table a column of it.
 bool queues(const planned& plan) {
   const auto& all = plan.result.frontier;
   return std::any_of(all.begin(), all.end(),
                      [&](const pm::plan_point& p) { return has_queue(plan.request, p); });
 }
 
-/// What a point is, what it does, what it costs, and what holds it back.
-std::vector<std::string> row_text(const planned& plan, std::size_t at) {
+/// Row of the table: deployment, latencies, cost, limiter and binding constraint. `wide` adds the
+/// intervals.
+std::vector<std::string> row_text(const planned& plan, std::size_t at, bool wide) {
   const pm::plan_point& p = plan.result.frontier[at];
   const pm::plan_review& review = plan.reviews[at];
   const calibrated_note* note = plan.notes.empty() ? nullptr : &plan.notes[at];
   const auto usd = [](const std::optional<pm::money<>>& m) { return m ? money(m->value()) : "-"; };
-  const bool ranged = note != nullptr && note->first_token.has_value();
+  const bool ranged = wide && note != nullptr && note->first_token.has_value();
   const auto of_prefills = plan.of_prefills.find(at);
   const bool transferred =
       (note != nullptr && !note->profile.transfers.empty()) ||
       (of_prefills != plan.of_prefills.end() && !of_prefills->second.transfers.empty());
   std::vector<std::string> row = {
       at == plan.result.best ? "*" : "",
-      cat(p.accelerator.view(), transferred ? " ~" : ""),
+      cat(p.gpus, " x ", p.accelerator.view(), transferred ? " ~" : ""),
       pm::name_of(p.serving_engine),
       p.precision.name.c_str(),
       layout_text(p.layout),
       choices_text(plan.request, p),
       std::to_string(p.replicas),
-      std::to_string(p.gpus),
       pm::detail::significant(p.serving.batch, 3),
       ranged ? with_interval(p.serving.ttft, *note->first_token) : pm::to_string(p.serving.ttft),
       ranged ? with_interval(p.serving.itl, note->range) : pm::to_string(p.serving.itl)};
@@ -193,48 +193,65 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
   }
   if (queues(plan)) row.push_back(queue_column(plan.request, p));
   row.push_back(std::string(pm::name_of(p.serving.decode.limiter)) +
-                (limited_by_wait(p) ? ", then the queue" : ""));
+                (limited_by_wait(p) ? " + queue" : ""));
   row.push_back(pm::name_of(review.binding));
   return row;
 }
 
 std::vector<std::string> frontier_head(const planned& plan) {
-  std::vector<std::string> head = {"",       "accelerator", "engine",   "precision",
-                                   "layout", "with",        "replicas", "GPUs",
-                                   "batch",  "TTFT",        "ITL"};
+  std::vector<std::string> head = {"",     "GPUs",     "engine", "format", "layout",
+                                   "with", "replicas", "batch",  "TTFT",   "ITL"};
   for (const target_percentile& t :
        percentiles_of(plan.request, plan.result.frontier.front().serving))
     head.push_back(t.name);
-  if (!plan.notes.empty()) head.push_back("bound");
-  head.push_back("tokens/s");
+  if (!plan.notes.empty()) head.push_back("ITL bound");
+  head.push_back("tok/s");
   const std::vector<std::string> costs =
       plan.result.all_priced ? std::vector<std::string>{"USD/h", "USD/Mtok", "in", "out"}
                              : std::vector<std::string>{"GPU-h/Mtok"};
   head.insert(head.end(), costs.begin(), costs.end());
   if (queues(plan)) head.push_back("queued");
-  head.insert(head.end(), {"limited by", "binding"});
+  head.insert(head.end(), {"limiter", "binding"});
   return head;
 }
 
-std::string frontier_text(const planned& plan, std::size_t most_rows = most_rows_shown) {
+/// Removes the column of pools, speculation and token budgets where no row has any.
+void drop_unused_choices(table_rows& rows, std::string& align) {
+  constexpr std::size_t with = 5;
+  const bool used =
+      std::any_of(rows.begin() + 1, rows.end(), [](const auto& row) { return row[with] != "-"; });
+  if (used) return;
+  for (auto& row : rows) row.erase(row.begin() + with);
+  align.erase(with, 1);
+}
+
+std::string frontier_text(const planned& plan, bool wide, std::size_t most_rows = most_rows_shown) {
   const pm::plan_result& r = plan.result;
   table_rows rows = {frontier_head(plan)};
-  std::string align = "llllllrrrrr";
+  std::string align = "llllllrrrr";
   align.append(rows[0].size() - 2 - align.size(), 'r');
   align += "ll";
-  const std::vector<std::size_t> kept = distinct_rows(plan);
-  const std::size_t n = r.frontier.size(), apart = kept.size(), shown = std::min(apart, most_rows);
+  const std::vector<std::size_t> distinct = distinct_rows(plan);
+  const std::size_t n = r.frontier.size(), most = distinct.size(),
+                    shown = std::min(most, most_rows);
   for (std::size_t i = 0; i < shown; ++i) {  // evenly, both ends included
-    const std::size_t at = kept[shown == apart || shown < 2 ? i : i * (apart - 1) / (shown - 1)];
-    rows.push_back(row_text(plan, at));
+    const std::size_t at = distinct[shown == most || shown < 2 ? i : i * (most - 1) / (shown - 1)];
+    rows.push_back(row_text(plan, at, wide));
     if (shown < n) rows.back()[0] = cat(at + 1, rows.back()[0]);
   }
-  std::string s = table(rows, align.c_str());
+  drop_unused_choices(rows, align);
+  const bool narrowed =
+      !wide && drop_columns(rows, align,
+                            {"ITL bound", "in", "out", "binding", "batch", "tok/s", "limiter",
+                             "USD/h", "queued", "replicas", "with"});
+  std::string s = table(rows, align);
+  std::string notes;
   if (shown < n)
-    s +=
-        cat("  (", shown, " of ", n, " points",
-            apart < n ? ", without those within 1 % of the one before" : "", "; --json has all)\n");
-  return s;
+    notes =
+        cat(shown, " of ", n, " points",
+            most < n ? ", without those within 1 % of the previous one" : "", "; --json has all");
+  if (narrowed) notes += cat(notes.empty() ? "" : "; ", "more columns: --wide");
+  return notes.empty() ? s : cat(s, "  (", notes, ")\n");
 }
 
 /// The source GPUs of the rows that are marked.
@@ -243,8 +260,8 @@ std::string transfers_legend(const planned& plan) {
   const auto add = [&known](const profile_note& n) {
     const std::string text = transfers_text(n);
     const std::string one = cat(n.name, " (", text, ")");
-    const bool told = std::find(known.begin(), known.end(), one) != known.end();
-    if (!text.empty() && !told) known.push_back(one);
+    const bool listed_before = std::find(known.begin(), known.end(), one) != known.end();
+    if (!text.empty() && !listed_before) known.push_back(one);
   };
   for (const calibrated_note& n : plan.notes) add(n.profile);
   for (const auto& [row, n] : plan.of_prefills) add(n);
@@ -252,32 +269,29 @@ std::string transfers_legend(const planned& plan) {
   return wrapped(cat("~: a transferred profile, with a wider interval: ", listed(known), "."), 2);
 }
 
-/// What the columns say that need words, and what the first point's cost depends on.
+/// Explanation of columns, and the cost sensitivity of row 1.
 std::string review_text(const planned& plan) {
-  std::string s = plan.notes.empty() ? "  "
-                                     : "  In brackets the interval that holds 80 % of "
-                                       "measurements, in the same unit. ";
-  s += "Binding: the constraint that a larger, cheaper batch would violate.\n";
+  std::string s;
+  if (!plan.notes.empty()) s += "  In brackets: 80 % interval, in the unit of the time.\n";
+  s += "  limiter: of the decode time. binding: the constraint on a larger, cheaper batch.\n";
   if (plan.result.all_priced) {
-    s += "  USD for a million output tokens, which pay for all; and for a million of each kind, "
-         "by the time of prompts and of answers.\n";
+    s +=
+        "  USD/Mtok: total cost per million output tokens; in, out: the cost of prefill and decode "
+        "time\n  per million input and output tokens.\n";
   }
   const auto& points = plan.result.frontier;
   if (std::any_of(points.begin(), points.end(), is_mixed)) {
-    s += "  Where prompts run on chips of their own, the accelerator is the one that decodes; USD "
-         "is "
-         "the price of both.\n";
+    s += "  With a prefill pool on another accelerator, the row names the one that decodes; its "
+         "cost is\n  that of both.\n";
   }
-  s += transfers_legend(plan);
   const std::string all = elasticities_text(plan.reviews[0].cost);
-  return all.empty()
-             ? s
-             : s + "  One per cent more of it changes the cost of the first by: " + all + ".\n";
+  return all.empty() ? s : s + wrapped(cat("Cost sensitivity of row 1, per +1 %: ", all, "."), 2);
 }
 
-/// What stands behind the precisions of the frontier.
+/// The formats behind the precisions of the Pareto front.
 std::string formats_text(const planned& plan) {
-  std::map<std::string, std::map<std::string, std::string>> lines;  // formats, and an accelerator
+  std::map<std::string, std::map<std::string, std::string>>
+      lines;  // formats and accelerator, by precision
   for (const pm::plan_point& p : plan.result.frontier) {
     std::string line;
     for (const auto& [part, format] : formats_text(plan.request, p))
@@ -292,24 +306,25 @@ std::string formats_text(const planned& plan) {
   return s;
 }
 
-/// What the first point keeps of a GPU's memory.
-std::string kept_text(const planned& plan) {
+/// Memory budget of a GPU of row 1.
+std::string memory_text(const planned& plan) {
   const pm::plan_point& p = plan.result.frontier.front();
   const pm::memory_budget b = memory_budget_of(pm::deployment_of(plan.request, p));
-  return cat("  Each ", is_mixed(p) ? p.accelerator.view() : std::string_view("GPU")) +
-         " of the first uses " + pm::detail::significant(100.0 * b.utilization, 3) +
-         " % of its memory: " + pm::to_string(b.weights) + " for weights, " +
-         pm::to_string(b.activations) + " for activations, " + pm::to_string(b.runtime) +
-         " for the runtime, and " + pm::to_string(kv_bytes_available(b)) + " for the cache.\n";
+  return wrapped(
+      cat("Memory of row 1, per ", is_mixed(p) ? p.accelerator.view() : std::string_view("GPU"),
+          ", ", pm::detail::significant(100.0 * b.utilization, 3), " % used: weights ",
+          pm::to_string(b.weights), ", activations ", pm::to_string(b.activations), ", runtime ",
+          pm::to_string(b.runtime), ", KV cache ", pm::to_string(kv_bytes_available(b)), "."),
+      2);
 }
 
 std::string load_text(const pm::plan_request& q) {
   const auto number = [](double x) { return pm::detail::significant(x, 4); };
-  std::string s = std::string(q.model.name.c_str()) + ", up to " + std::to_string(q.gpus) +
-                  " GPUs: prompts of " + number(q.load.input_tokens) + " tokens, answers of " +
-                  number(q.load.output_tokens) + ", ";
-  s += q.load.is_closed() ? number(q.load.concurrency()) + " requests at a time"
-                          : number(q.load.rate().value()) + " requests/s";
+  std::string s = cat(q.model.name.view(), ": ",
+                      q.load.is_closed() ? cat(number(q.load.concurrency()), " concurrent requests")
+                                         : cat(number(q.load.rate().value()), " requests/s"),
+                      ", ", number(q.load.input_tokens), " input and ",
+                      number(q.load.output_tokens), " output tokens");
   const auto target = [&s](const char* name, const std::optional<pm::latency_target>& within) {
     if (!within) return;
     const std::string of = within->share ? "p" + pm::detail::significant(100.0 * *within->share, 4)
@@ -319,15 +334,15 @@ std::string load_text(const pm::plan_request& q) {
   target("TTFT", q.targets.ttft);
   target("ITL", q.targets.itl);
   target("E2E", q.targets.e2e);
-  return s + "\n";
+  return wrapped(cat(s, "; up to ", q.gpus, q.gpus == 1 ? " GPU." : " GPUs."), 0);
 }
 
-/// Whose services were tried.
+/// Engines that were compared.
 std::string engines_text(const planned& p) {
   if (p.calibrations.empty()) {
     return p.request.engines.empty()
-               ? "A bound is of the machine, whatever the engine; memory is kept "
-                 "as without one (--engine).\n"
+               ? "Bounds are the same for every engine; memory reservation as without one "
+                 "(--engine).\n"
                : "";
   }
   std::string s;
@@ -346,17 +361,16 @@ std::string engines_text(const planned& p) {
   return s;
 }
 
-/// What the times are, and from what.
+/// Basis of the times: fitted parameters and their sources.
 std::string basis_text(const planned& p) {
   std::string s =
       "These are bounds from data sheets: no engine step runs faster; latencies may be lower.\n";
   if (!p.left_out.empty())
-    s += cat("  They leave out ", listed(p.left_out, [](const auto& k) { return k; }), ".\n");
+    s += cat("  Not used: ", listed(p.left_out, [](const auto& k) { return k; }), ".\n");
   if (p.calibrations.empty()) return s;
-  s = "These are predictions from fitted parameters (ITL's bound beside it; --mode bound has only "
-      "bounds):\n";
+  s = "Predictions from fitted parameters (--mode bound has roofline bounds only):\n";
   for (const plan_calibration& k :
-       p.calibrations) {  // once each, by the point with the most sources
+       p.calibrations) {  // once per profile, from the point with the most sources
     const calibration& c = k.profiles;
     const profile_note* most = nullptr;
     const auto take = [&](const profile_note& n) {
@@ -375,7 +389,7 @@ std::string basis_text(const planned& p) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> columns_of(const planned& p, std::size_t at) {
-  const std::vector<std::string> head = frontier_head(p), row = row_text(p, at);
+  const std::vector<std::string> head = frontier_head(p), row = row_text(p, at, true);
   std::vector<std::pair<std::string, std::string>> all;
   for (std::size_t i = 1; i < head.size(); ++i) all.emplace_back(head[i], row[i]);
   return all;
@@ -405,7 +419,7 @@ json best_json(const planned& p, const accelerator_best& b, const char* times) {
   return out;
 }
 
-/// The bounds of accelerators without predictions, and why they have none.
+/// Bounds of accelerators without predictions, and the reasons for that.
 json bounds_json(const planned& bounds) {
   json rows = json::array();
   for (std::size_t i = 0; i < bounds.result.frontier.size(); ++i) {
@@ -445,7 +459,7 @@ json comparison_json(const planned& p) {
   return out;
 }
 
-/// The accelerators of a plan of bounds, and why they have no predictions.
+/// The accelerators of a plan of bounds, and the reasons why they have no predictions.
 std::string bounds_headline(const planned& bounds) {
   std::string s = cat("Roofline bounds only: ",
                       listed(bounds.best_of_each, [](const auto& b) { return b.on->name.c_str(); }),
@@ -454,27 +468,26 @@ std::string bounds_headline(const planned& bounds) {
   return s;
 }
 
-/// "Roofline bounds only": a block of its own, with few rows.
-std::string bounds_only_text(const planned& p) {
+/// "Roofline bounds only": a separate block with few rows.
+std::string bounds_only_text(const planned& p, bool wide) {
   constexpr std::size_t most_rows = 4;
   std::string s;
   for (const planned& bounds : p.bounds_only) {
     s += bounds_headline(bounds);
     if (!bounds.left_out.empty()) {
-      s +=
-          cat("  They leave out ", listed(bounds.left_out, [](const auto& k) { return k; }), ".\n");
+      s += cat("  Not used: ", listed(bounds.left_out, [](const auto& k) { return k; }), ".\n");
     }
     if (p.request.targets.of_shares())
-      s += "  Targets on percentiles are held against the bounds of means.\n";
+      s += "  Targets on percentiles are compared with the bounds of means.\n";
     if (!p.request.drafts.empty() || p.request.pools)
-      s += "  They have neither speculative decoding nor disaggregated prefill.\n";
+      s += "  Bounds have neither speculative decoding nor disaggregated prefill.\n";
     for (const accelerator_best& b : bounds.best_of_each) {
       if (!b.point) s += wrapped(cat(b.on->name.view(), ": infeasible: ", b.reason), 2);
       if (b.point && !b.meets_targets) {
         s += wrapped(cat(b.on->name.view(), ": ", miss_text(b.miss), " even at its bound"), 2);
       }
     }
-    if (!bounds.result.frontier.empty()) s += frontier_text(bounds, most_rows);
+    if (!bounds.result.frontier.empty()) s += frontier_text(bounds, wide, most_rows);
     s += "\n";
   }
   return s;
@@ -518,39 +531,49 @@ json plan_json(const planned& p, const json& object) {
   return out;
 }
 
-std::string plan_text(const planned& p, const json& object) {
+namespace {
+
+const char* caption(const pm::plan_result& r) {
+  if (r.best)
+    return "Pareto front (cost, ITL) of the deployments within the targets; *: cheapest\n";
+  return r.frontier.size() > 1 ? "Row 1: the nearest to the targets; then the Pareto front (cost, "
+                                 "ITL) of those that miss them\n"
+                               : "The nearest to the targets\n";
+}
+
+/// Formats, memory, prices and the sources of all times.
+std::string details_text(const planned& p) {
+  std::string s;
+  if (!p.result.frontier.empty())
+    s += review_text(p) + prices_text(p, true) + formats_text(p) + memory_text(p) + "\n";
+  s += engines_text(p) + basis_text(p);
+  if (p.request.load.preempts && (p.request.pools || !p.request.drafts.empty()))
+    s += "Points with speculation or pools admit only requests that fit, without preemption.\n";
+  return s;
+}
+
+}  // namespace
+
+std::string plan_text(const planned& p, bool wide) {
   const pm::plan_result& r = p.result;
-  std::string s = conclusion_text(p) + load_text(p.request);
-  if (!p.hints.empty()) s += bounds_headline(p);
-  s += std::to_string(r.evaluated) + " deployments evaluated, " + std::to_string(r.feasible) +
-       " feasible; " + std::to_string(r.pruned) +
-       " more passed over, where another is as cheap and as quick, and sooner.\n" +
-       engines_text(p) + "\n";
-  if (!r.best && r.nearest) s += nearest_text(p);
+  std::string s = p.hints.empty() ? "" : bounds_headline(p);
+  s += conclusion_text(p) + load_text(p.request) + "\n";
   if (r.frontier.empty()) {
-    s += cat("Nothing fits.\n", alternatives_text(p), "\n");
+    s += alternatives_text(p);
   } else {
-    s += r.best
-             ? "Worth having: no other deployment within the targets is both cheaper and quicker\n"
-         : r.frontier.size() > 1 ? "None meets the targets; below row 1, no other deployment is "
-                                   "both cheaper and quicker "
-                                   "than these\n"
-                                 : "None meets the targets\n";
-    s += frontier_text(p) + review_text(p) + money_text(p) + formats_text(p) + kept_text(p) + "\n";
+    s += caption(r) + frontier_text(p, wide) + transfers_legend(p) + money_text(p);
+    if (!wide) s += prices_text(p, false);
   }
-  s += best_of_each_text(p) + bounds_only_text(p);
+  s += "\n" + best_of_each_text(p) + bounds_only_text(p, wide);
   if (const std::string rejected = rejected_text(p); !rejected.empty()) s += rejected + "\n";
-  if (!r.frontier.empty()) {
-    s += "How the first of these comes about, for one copy (another: napkin explain plan --row 2 "
-         "...; "
-         "formulas: --json)\n" +
-         summary_text(summary_of_row(p, 0, object), false) + "\n";
-  }
-  return s + basis_text(p) +
-         (p.request.load.preempts && (p.request.pools || !p.request.drafts.empty())
-              ? "Points with drafts or pools let in no more requests than fit, and evict none.\n"
-              : "") +
-         "Whether a precision keeps the answers good enough is not judged here.\n";
+  if (wide) s += details_text(p);
+  s += cat(r.evaluated, " deployments evaluated, ", r.feasible, " feasible; ", r.pruned,
+           " pruned (same cost and ITL, longer TTFT).\n");
+  if (p.calibrations.empty() && !wide) s += basis_text(p);
+  return s + "Effects of a precision on model quality are not modelled.\n" +
+         (r.frontier.empty() ? "" : "Breakdown of a row: napkin explain plan ... --row 1.") +
+         (wide || r.frontier.empty() ? "" : " Sources and all columns: --wide.") +
+         (r.frontier.empty() ? "" : "\n");
 }
 
 }  // namespace napkin

@@ -1,4 +1,4 @@
-// How many GPUs a plan needs, and how many of its requests queue.
+// Number of GPUs of a plan, and its queued requests.
 #include <algorithm>
 #include <perfmodel/units/text.hpp>
 
@@ -34,7 +34,7 @@ const pm::plan_point* cheaper_disaggregated(const planned& p) {
   return p.disaggregation && p.disaggregation->cheaper ? &*p.disaggregation->cheaper : nullptr;
 }
 
-/// The formats of the weights that a request plans with: "bf16".
+/// The weight formats of a request: "bf16".
 std::string own_formats(const pm::plan_request& q) {
   std::vector<std::string> names;
   for (const pm::plan_precision& f : q.precisions) {
@@ -44,7 +44,7 @@ std::string own_formats(const pm::plan_request& q) {
   return listed(names, [](const std::string& name) { return name; });
 }
 
-/// Limits tried, and whether fewer GPUs than the cheapest plan's would do.
+/// The limits tried, and whether fewer GPUs than the cheapest plan's would suffice.
 std::string searched_text(const planned& p) {
   const int last = p.search->limits.back();
   std::string s = cat("The search stopped at ", last, last == 1 ? " GPU" : " GPUs");
@@ -81,7 +81,7 @@ std::string formats_instead(const planned& p) {
     cheapest = &x;
     cost = usd;
   }
-  const std::string none = fits ? "Nothing meets the targets" : "Nothing fits";
+  const std::string none = fits ? "No deployment meets the targets" : "No deployment fits";
   if (cheapest == nullptr) {
     return cat(none, " in the checkpoint's own format (", own_formats(p.request),
                ") or in any other.");
@@ -171,32 +171,73 @@ json search_json(const planned& p) {
   return out;
 }
 
+namespace {
+
+/// "mean ITL 17.9 ms (15-22; target 20 ms)".
+std::string latency_text(const char* name, const pm::duration<>& mean,
+                         const std::optional<pm::time_range>& range,
+                         const std::optional<pm::latency_target>& target) {
+  std::string s =
+      cat("mean ", name, " ", range ? with_interval(mean, *range) : pm::to_string(mean));
+  if (!target || target->share) return s;
+  const std::string limit = cat("target ", pm::to_string(target->limit), ")");
+  if (!range) return cat(s, " (", limit);
+  s.back() = ';';
+  return cat(s, " ", limit);
+}
+
+/// The cheapest deployment, its latencies, and its headroom.
+std::string best_text(const planned& p) {
+  const pm::plan_result& r = p.result;
+  const pm::plan_point& best = r.frontier[*r.best];
+  const pm::plan_point* pools = p.search ? cheaper_disaggregated(p) : nullptr;
+  const std::string cost = hourly_text(best);
+  std::string s =
+      wrapped(cat(r.all_priced ? "Cheapest" : "Least GPU time (a price is missing)",
+                  pools != nullptr ? " without disaggregation: " : ": ", deployment_text(best),
+                  cost.empty() ? "" : ": ", cost.substr(0, cost.find_last_not_of(", ") + 1), "."),
+              0);
+  const calibrated_note* note = p.notes.empty() ? nullptr : &p.notes[*r.best];
+  const bool ranged = note != nullptr && note->first_token.has_value();
+  const pm::service_targets& t = p.request.targets;
+  const auto range_of = [&](bool first) {
+    if (!ranged) return std::optional<pm::time_range>{};
+    return std::optional<pm::time_range>(first ? *note->first_token : note->range);
+  };
+  s += wrapped(cat(p.calibrations.empty() ? "Bounds: " : "Predicted ",
+                   latency_text("ITL", best.serving.itl, range_of(false), t.itl), ", ",
+                   latency_text("TTFT", best.serving.ttft, range_of(true), t.ttft),
+                   percentiles_text(p.request, best.serving), "."),
+               0);
+  s += tails_text(p) + headroom_text(p);
+  if (pools != nullptr) {
+    const double saved = 1.0 - cost_of(p, *pools) / cost_of(p, best);
+    s += wrapped(cat("Disaggregated: ", deployment_text(*pools), ", ", fixed(100.0 * saved, 0),
+                     " % cheaper (--disaggregated)."),
+                 0);
+  }
+  if (has_queue(p.request, best) && best.serving.queued > plan_queue_limits{}.share) {
+    std::string queue = queue_clause(p.request, best);
+    queue[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(queue[0])));
+    s +=
+        wrapped(cat(queue, ".", p.search ? "" : " Omit --gpus to search for a number of GPUs."), 0);
+  }
+  return s;
+}
+
+}  // namespace
+
 std::string conclusion_text(const planned& p) {
   const pm::plan_result& r = p.result;
   std::string s;
   if (r.best) {
-    const pm::plan_point& best = r.frontier[*r.best];
-    const pm::plan_point* pools = cheaper_disaggregated(p);
-    if (p.search) {
-      s += wrapped(cat(r.all_priced ? "Cheapest" : "Least GPU time, as a price is missing",
-                       pools != nullptr ? " without disaggregation: " : ": ", deployment_text(best),
-                       ": ", merits_text(best, p.notes.empty() ? nullptr : &p.notes[*r.best]), "."),
-                   0);
-      if (pools != nullptr) {
-        const double saved = 1.0 - cost_of(p, *pools) / cost_of(p, best);
-        s += wrapped(cat("Disaggregated: ", deployment_text(*pools), ", ", fixed(100.0 * saved, 0),
-                         " % cheaper (--disaggregated)."),
-                     0);
-      }
-    }
-    if (has_queue(p.request, best) && best.serving.queued > plan_queue_limits{}.share) {
-      s += wrapped(cat("In the plan marked *, ", queue_clause(p.request, best), ".",
-                       p.search ? "" : " Omit --gpus to search for a number of GPUs."),
-                   0);
-    }
+    s = best_text(p);
   } else if (!p.others.empty()) {
-    s += wrapped(formats_instead(p), 0);
+    s = wrapped(formats_instead(p), 0);
+  } else {
+    s = r.nearest ? "No deployment meets the targets.\n" : "No deployment fits.\n";
   }
+  if (!r.best && r.nearest) s += wrapped(nearest_text(p), 0);
   return p.search ? s + wrapped(searched_text(p), 0) : s;
 }
 

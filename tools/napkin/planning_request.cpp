@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "deployments.hpp"
+#include "io/formats.hpp"
 #include "planning.hpp"
 #include "service_keys.hpp"
 
@@ -12,7 +13,7 @@ namespace pm = perfmodel;
 
 using detail::contradiction;
 
-/// A list of names with commas.
+/// Comma-separated list of names.
 key list(const char* name, const char* help) {
   key k = text(name, help).optional();
   k.several = true;
@@ -24,76 +25,79 @@ key percentile(const char* name, const char* help) {
 
 std::vector<key> plan_target_keys() {
   return {
-      time_limit("ttft", "longest time to first token").optional(),
-      percentile("ttft_percentile", "of requests that are within ttft; the mean, where not given"),
-      time_limit("itl", "longest inter-token latency").optional(),
-      percentile("itl_percentile", "of gaps that are within itl; the mean, where not given"),
-      time_limit("e2e", "longest time of a whole request").optional(),
-      percentile("e2e_percentile", "of requests that are within e2e; the mean, where not given"),
+      time_limit("ttft", "TTFT target").optional(),
+      percentile("ttft_percentile", "percentile of TTFT for the target --ttft; default: the mean"),
+      time_limit("itl", "ITL target").optional(),
+      percentile("itl_percentile", "percentile of ITL for the target --itl; default: the mean"),
+      time_limit("e2e", "target of the end-to-end latency").optional(),
+      percentile("e2e_percentile",
+                 "percentile of end-to-end latency for the target --e2e; default: the mean"),
       time_limit(
           "longest_wait",
-          "maximum mean waiting time of requests; where the number of GPUs is searched without "
+          "maximum mean queueing time of requests; default without --gpus and --ttft: "
           "ttft: 1 s, with at most 1 % of requests queued for KV memory or a running-request "
           "slot")
           .otherwise("60")};
 }
 
-/// What may be tried beside layouts, copies and batches.
+/// Keys of what is searched in addition to layouts, replicas and batch sizes.
 std::vector<key> choice_keys() {
-  key acceptance =
-      number("acceptance",
-             "probability that a draft token is kept, given those before it: one, or one for each "
-             "position; of mtp 0.85 is assumed, where not given",
-             0.0, 1.0)
-          .optional();
+  key acceptance = number("acceptance",
+                          "probability that a draft token is accepted given the preceding ones: "
+                          "one value, or one per position; default with mtp: 0.85 (assumed)",
+                          0.0, 1.0)
+                       .optional();
   acceptance.kind = key_kind::numbers;
-  key link =
-      positive("kv_link_bytes_per_s",
-               "of each GPU, between pools; where not given, the fabric where it joins them, "
-               "else the link to the host")
-          .optional();
+  key link = positive("kv_link_bytes_per_s",
+                      "one-way bandwidth of each GPU between pools; default: the fabric where it "
+                      "joins them, else the host link")
+                 .optional();
   link.unit = pm::exponents_of<pm::bandwidth<>>();
   link.alias = "kv-link-bandwidth";
   key prompts =
-      list("prefill_accelerator",
-           "kinds of chip that pools compute prompts on too, beside the accelerator that decodes, "
-           "with commas");
+      list("prefill_accelerator", "additional accelerators for the prefill pool, comma-separated");
   prompts.alias = "prefill-gpu";
-  return {
-      list("engine",
-           "vllm, sglang, trtllm or none, with commas; where not given, all that run on the "
-           "accelerator, and of a bound none"),
-      list("weight_format",
-           "formats of the weights to try, with commas; the checkpoint's own, where not given"),
-      list("activation_format",
-           "formats of the operands beside the weights, with commas; what engines take with the "
-           "weights, where not given"),
-      list("kv_format",
-           "formats of the KV cache, with commas; where not given, the checkpoint's own, or 16-bit "
-           "and fp8 with weight_format"),
-      list("formats", "as weight_format"),
-      flag("disaggregated", "try pools too: prompts on some copies, answers on others")
-          .otherwise("false"),
-      prompts,
-      link,
-      count("draft_length", "tokens of an n-gram draft, tried beside none", 1.0, 64.0).optional(),
-      count("mtp", "tokens that the model's own heads draft, tried beside none", 1.0, 64.0)
-          .optional(),
-      acceptance};
+  return {list("engine",
+               "engines to compare, comma-separated: vllm, sglang, trtllm, none; default: all with "
+               "a calibration for the accelerator; for bounds: none"),
+          list("weight_format",
+               "weight formats to compare, comma-separated; default: the checkpoint's"),
+          list("activation_format",
+               "activation formats to compare, comma-separated; default: what engines use with the "
+               "weights"),
+          list("kv_format",
+               "KV-cache formats to compare, comma-separated; default: the checkpoint's, or 16-bit "
+               "and fp8 with weight_format"),
+          list("formats", "another name of weight_format"),
+          flag("disaggregated", "also search disaggregated prefill and decode pools")
+              .otherwise("false"),
+          prompts,
+          link,
+          count("draft_length",
+                "n-gram draft tokens to try, in addition to no speculative decoding", 1.0, 64.0)
+              .optional(),
+          count("mtp",
+                "draft tokens of the model's own MTP heads to try, in addition to no speculative "
+                "decoding",
+                1.0, 64.0)
+              .optional(),
+          acceptance};
 }
 
 query make_plan_keys() {
   query q;
   q.name = "plan";
-  q.help = "Which deployments serve a load, and which of them are worth having";
+  q.help =
+      "Deployments that serve a load: the cheapest within the targets, the Pareto front, and the "
+      "reasons against the others";
   key accelerators = accelerator_key();
-  accelerators.help = "one, or several with commas: names that `napkin gpus` lists, files";
+  accelerators.help =
+      "accelerators to compare, comma-separated: names listed by `napkin gpus`, or files";
   accelerators.alias = "gpu";
   accelerators.several = true;
   q.keys = {model_key(), accelerators,
-            count("gpus",
-                  "number of GPUs, of each accelerator; where not given, it is searched up to 1024",
-                  1.0, 65536.0)
+            count("gpus", "GPUs available of each accelerator; default: searched up to 1024", 1.0,
+                  65536.0)
                 .optional()};
   for (key& t : plan_target_keys()) q.keys.push_back(std::move(t));
   for (key& c : choice_keys()) q.keys.push_back(std::move(c));
@@ -103,42 +107,40 @@ query make_plan_keys() {
     const std::string_view name = k.name;
     if (name == "input_tokens") k = k.otherwise("1024");
     if (name == "output_tokens") k = k.otherwise("256");
-    if (name == "concurrency") k.help = "requests at all times; 64, without requests_per_s too";
+    if (name == "concurrency")
+      k.help = "requests in flight at all times; default without requests_per_s: 64";
     if (name == "chunk_tokens") {
       k.help =
-          "prompt tokens in one pass at most; where not given, the engine's budget, and 512, "
-          "2048 and 8192 where it cuts prompts";
+          "token budget of an engine step; default: the engine's, and 512, 2048 and 8192 with "
+          "chunked prefill";
     }
   }
   return q;
 }
 
-/// The formats of a list; empty where the request has none.
+/// Formats of a list; empty where the request has none.
 std::vector<pm::number_format> formats_in(const request& r, const char* name) {
   std::vector<pm::number_format> all;
   if (!r.has(name)) return all;
   for (const auto wanted : split(r.text(name), ',')) {
-    const auto known = std::find_if(pm::all_formats.begin(), pm::all_formats.end(),
-                                    [&](pm::number_format f) { return pm::name_of(f) == wanted; });
-    if (known == pm::all_formats.end()) {
-      std::vector<std::string_view> names;
-      for (const auto f : pm::all_formats) names.push_back(pm::name_of(f));
+    const auto known = find_format(wanted);
+    if (!known) {
       throw pm::error(pm::error_code::unknown_name,
-                      cat(name, " has ", in_quotes(wanted), "; allowed: ", listed(names)));
+                      cat(name, " has ", in_quotes(wanted), "; allowed: ", format_names()));
     }
     all.push_back(*known);
   }
   return all;
 }
 
-/// "fp8 x bf16 + fp8 KV": where a request sets formats apart, each combination has a name of its own.
+/// "fp8 x bf16 + fp8 KV": each combination of formats in a request has its own name.
 void rename(pm::plan_precision& p) {
   std::string name(pm::detail::precision_name(p.weights, pm::bf16).view());
   if (p.activations != p.weights.linear.format) name += cat(" x ", pm::name_of(p.activations));
   p.name = pm::label::shortened(cat(name, " + ", pm::name_of(p.kv.format), " KV"));
 }
 
-/// Each precision with each of the formats, of which the list may be empty.
+/// Each precision with each listed format; the list may be empty.
 template <class Set>
 std::vector<pm::plan_precision> with_each(const std::vector<pm::plan_precision>& all,
                                           const std::vector<pm::number_format>& formats,
@@ -159,7 +161,7 @@ std::vector<pm::plan_precision> with_each(const std::vector<pm::plan_precision>&
   return out;
 }
 
-/// Those with the activation and KV-cache formats of a request.
+/// Precisions with the activation and KV-cache formats of a request.
 std::vector<pm::plan_precision> with_asked(const std::vector<pm::plan_precision>& all,
                                            const request& r) {
   const auto activated =
@@ -171,7 +173,7 @@ std::vector<pm::plan_precision> with_asked(const std::vector<pm::plan_precision>
                    [](auto& p, pm::number_format f) { p.kv = f; });
 }
 
-/// The precisions of the weight formats that a request asks for.
+/// Precisions of the requested weight formats.
 std::vector<pm::plan_precision> with_weights(std::vector<pm::plan_precision> all,
                                              const std::vector<pm::number_format>& weights) {
   std::erase_if(all, [&](const pm::plan_precision& p) {
@@ -186,7 +188,7 @@ std::vector<pm::plan_precision> with_weights(std::vector<pm::plan_precision> all
   return all;
 }
 
-/// The checkpoint's own precisions or, where the request asks for formats of the weights, those.
+/// The checkpoint's precisions, or those of the requested weight formats.
 std::vector<pm::plan_precision> precisions_of(const found_model& found, const request& r,
                                               const pm::plan_request& q, bool predicted) {
   std::vector<pm::plan_precision> all =
@@ -217,11 +219,12 @@ std::vector<pm::engine> engines_in(const request& r) {
   return all;
 }
 
-/// The drafts that are tried beside none.
+/// Speculative decoding variants to try in addition to none.
 std::vector<pm::speculation> drafts_in(inputs<double>& in, const pm::transformer& m) {
   auto s = detail::drafted_tokens(in, m, m.name.view());
   if (!s) {
-    if (in.has("acceptance")) in.missing("draft_length", "acceptance is of drafts; or mtp");
+    if (in.has("acceptance"))
+      in.missing("draft_length", "acceptance needs draft tokens; or give mtp");
     return {};
   }
   detail::add_acceptance(in, *s);
@@ -233,7 +236,7 @@ void set_targets(const request& r, pm::plan_request& q) {
     const std::string of = cat(name, "_percentile");
     if (r.has(name)) within = {r.number(name) * pm::second, {}};
     if (!r.has(of)) return;
-    if (!within) missing_key(r.asked(), name, cat(of, " is of it"));
+    if (!within) missing_key(r.asked(), name, cat(of, " is a percentile of it"));
     within->share = std::min(r.number(of) / 100.0, 0.999);  // 99.9 / 100 is above it
   };
   target("ttft", q.targets.ttft);
@@ -274,7 +277,8 @@ std::vector<pm::plan_precision> other_precisions_of(const request& r, const pm::
 
 std::vector<found_accelerator> prefill_accelerators_of(const request& r) {
   if (r.has("prefill_accelerator") && !r.flag("disaggregated"))
-    contradiction("prefill_accelerator is of pools; it needs disaggregated");
+    contradiction(
+        "prefill_accelerator is an accelerator of the prefill pool; it needs disaggregated");
   return r.prefill_accelerators();
 }
 
@@ -305,7 +309,7 @@ pm::plan_request plan_request_of(const request& r, const std::vector<found_accel
   q.precisions = precisions_of(found, r, q, predicted);
   q.drafts = drafts_in(in, q.model);
   if (r.has("kv_link_bytes_per_s") && !r.flag("disaggregated"))
-    contradiction("kv_link_bytes_per_s is between pools; it needs disaggregated");
+    contradiction("kv_link_bytes_per_s is the link between pools; it needs disaggregated");
   if (r.flag("disaggregated")) {
     q.pools.emplace();
     for (const found_accelerator& a : prefill_on) q.pools->prefill_on.push_back(*a);

@@ -1,4 +1,4 @@
-// One row of a plan's table on one screen: what holds it, what it costs, and what its times are spent on.
+// One row of a plan's table on one page: binding constraint, cost, and breakdown of its times.
 #include <algorithm>
 #include <cmath>
 #include <perfmodel/units/text.hpp>
@@ -11,24 +11,22 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// What stands in the way of a fuller batch, as a sentence.
+/// The constraint against a larger batch, as a sentence.
 std::string binding_text(pm::plan_constraint c) {
   switch (c) {
     case pm::plan_constraint::latency:
-      return "latency: nothing keeps its batch from being fuller, which would cost less and be "
-             "slower";
+      return "latency: no constraint; a larger batch would be cheaper and slower";
     case pm::plan_constraint::memory:
-      return "memory: a fuller batch would cost less, and its cache has no room";
-    case pm::plan_constraint::load:
-      return "load: a fuller batch would cost less, and there are no more requests";
+      return "memory: no KV-cache capacity for a larger, cheaper batch";
+    case pm::plan_constraint::load: return "load: no more requests for a larger, cheaper batch";
     case pm::plan_constraint::rate:
-      return "arrivals: with one copy less, requests would come faster than they are answered";
+      return "arrivals: with one replica less the service would be overloaded";
     case pm::plan_constraint::wait:
-      return "wait: with a fuller batch requests would wait too long for a place";
+      return "wait: a larger batch would exceed the limit of the queueing time";
     case pm::plan_constraint::prefill_pool:
     case pm::plan_constraint::transfer:
     case pm::plan_constraint::decode_pool: return cat(pm::name_of(c), ": the busiest stage");
-    default: return cat(pm::name_of(c), ": a fuller batch would cost less, and miss it");
+    default: return cat(pm::name_of(c), ": a larger, cheaper batch would miss this target");
   }
 }
 
@@ -49,7 +47,7 @@ std::string bandwidth_text(const pm::accelerator& a) {
              ": ", pm::name_of(bandwidth.from().how), ": ", bandwidth.from().text);
 }
 
-/// A point of a plan, asked by its row.
+/// A row of a plan, found by its number.
 struct planned_row {
   planned plan{};
   std::size_t at = 0;
@@ -68,9 +66,9 @@ struct planned_row {
   summary screen(const json& object) const {
     summary s = summary_of_row(plan, at, object);
     if (!plan.notes.empty())
-      s.sources.push_back("shares reached, times of calls: " + text_of(plan.notes[at].profile));
+      s.sources.push_back("efficiencies and launch times: " + text_of(plan.notes[at].profile));
     if (is_mixed(plan.result.frontier[at]))
-      s.sources.push_back("of prompts: " + text_of(plan.of_prefills.at(at)));
+      s.sources.push_back("prefill: " + text_of(plan.of_prefills.at(at)));
     return s;
   }
 };
@@ -109,7 +107,7 @@ std::string plan_row_text(const json& object, const given_profile* profile, doub
   for (const auto& [what, all] :
        {std::pair{"cost", &review.cost}, std::pair{"ITL", &review.latency}}) {
     const std::string text = elasticities_text(*all);
-    if (!text.empty()) s += wrapped(cat("1 % more of it changes the ", what, " by: ", text), 2);
+    if (!text.empty()) s += wrapped(cat("sensitivity of the ", what, ", per +1 %: ", text), 2);
   }
   const auto lines = static_cast<std::size_t>(std::count(s.begin(), s.end(), '\n'));
   return s + summary_text(x.screen(object), as_markdown, lines);

@@ -1,4 +1,4 @@
-// The two modes, each one policy over any scalar: what the laws take.
+// The two modes, each as one policy over any scalar.
 #pragma once
 
 #include <perfmodel/kernels/policy.hpp>
@@ -10,14 +10,14 @@
 
 namespace napkin {
 
-/// The two modes: data sheets, of kernels and of links, or a perfmodel::basic_calibrated.
+/// The two modes: data sheets of kernels and links, or a perfmodel::basic_calibrated.
 struct bound_mode : perfmodel::datasheet, perfmodel::full_link {};
 
-/// What a calibration counts on, over T. `weight_copies` as in perfmodel::replaying.
-/// `over(spec, prefix, source)` gives a spec over T.
+/// A calibration over T. `weight_copies` as in perfmodel::replaying. `over(spec, prefix, source)`
+/// gives a spec over T.
 template <perfmodel::Scalar T, class Inputs>
-perfmodel::basic_calibrated<T> silicon_of(const calibration& c, const T& weight_copies,
-                                          Inputs&& over) {
+perfmodel::basic_calibrated<T> calibration_over(const calibration& c, const T& weight_copies,
+                                                Inputs&& over) {
   using perfmodel::profile_part;
   const perfmodel::calibrated& from = c.calibration;
   const auto source_of = [&from](profile_part p) { return from.note(p).from; };

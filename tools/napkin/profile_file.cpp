@@ -29,7 +29,7 @@ double plain(const Value& x) {
   }
 }
 
-/// A parameter's name in the file: with the unit it is in, matrix_floor_s.
+/// A parameter's name in the file, with its unit: matrix_floor_s.
 template <class Value>
 std::string parameter_key(const pm::field& about) {
   if constexpr (pm::detail::is_optional<Value>) {
@@ -43,7 +43,7 @@ std::string parameter_key(const pm::field& about) {
   }
 }
 
-/// What a field may be. A share above 1.1 is beyond what clocks may boost.
+/// Allowed range of a field. A share above 1.1 exceeds possible clock boosts.
 number_range range_of(const pm::field& about) {
   const bool share = std::string_view(about.name).ends_with("_share");
   if (share) return {.least = 0.01, .most = 1.1};
@@ -72,7 +72,7 @@ void put(Value& into, double x) {
   }
 }
 
-/// What is not known is not in the file.
+/// Omits unknown values from the file.
 void read_parameters(const json_field& all, pm::machine_profile& p) {
   std::vector<std::string> keys;
   each_parameter(p, [&](const pm::field&, std::string key, const auto&, const auto&) {
@@ -89,14 +89,14 @@ void read_parameters(const json_field& all, pm::machine_profile& p) {
       });
 }
 
-/// A product that every accelerator can be asked for: the laws check what they divide by.
+/// A GEMM supported by every accelerator: the laws check their divisors.
 void try_out(const pm::accelerator& a, const pm::machine_parameters& p) {
   for (const pm::number_format f : pm::all_formats) {
     if (!pm::supports(a, f)) continue;
     const pm::gemm g{.m = 64, .n = 64, .k = 64, .format = f, .weights = f, .output = f};
     const double t = pm::calibrated_estimate(a, g, {p}, pm::replaying(1.0)).time.value();
     if (t > 0.0 && std::isfinite(t)) return;
-    throw error(error_code::out_of_range, "the parameters give no time");
+    throw error(error_code::out_of_range, "the parameters yield no finite time");
   }
 }
 

@@ -1,4 +1,4 @@
-// A machine profile as a file: what `napkin calibrate` writes and --profile reads.
+// Machine profiles as files: written by `napkin calibrate`, read by --profile.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,8 @@
 
 namespace napkin {
 
-/// The file's content. `accelerator` is its name or its file; `source` says what was fitted to.
+/// File content of a profile. `accelerator` is its name or its file; `source` names the fitted
+/// data.
 json profile_file_json(const perfmodel::machine_profile& p, const std::string& accelerator,
                        const std::string& source, const perfmodel::prediction_score& held_out);
 

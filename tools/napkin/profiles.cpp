@@ -23,7 +23,7 @@ bool has_profile(const pm::accelerator& a, profile_part part, const given_profil
   if (part == profile_part::none) return false;
   if (is_of(given, a)) return true;
   if (const auto* own = catalog::measured_as(a); own != nullptr) {
-    // A transferred attention profile is no profile of the accelerator's own.
+    // A transferred attention profile is not the accelerator's own.
     if (!own->attention->transferred() || part == profile_part::matrix) return true;
     if (part == profile_part::experts) return catalog::is_measured_amd(a);
   }
@@ -60,17 +60,18 @@ mode default_mode(const pm::accelerator& a, profile_part part, const given_profi
 std::string prediction_hint(const pm::accelerator& a, profile_part part) {
   const std::string needed = needed_for_prediction(a, part);
   const std::string of_it = common::cat(" for ", a.name.view(), ": ");
-  if (!needed.empty()) return common::cat("No prediction", of_it, "nobody states its ", needed);
+  if (!needed.empty()) return common::cat("No prediction", of_it, "missing facts: ", needed);
   if (!catalog::can_be_calibrated(a)) {
-    return common::cat("No prediction", of_it, "nothing was fitted to a machine of its kind, ",
+    return common::cat("No prediction", of_it, "no profile of this kind of machine, ",
                        pm::name_of(pm::facts_of(a.architecture).kind));
   }
-  const std::string by = part == profile_part::links ? std::string("by links like its own")
+  const std::string by = part == profile_part::links
+                             ? std::string("by link profiles of the same kind")
                          : catalog::is_measured_amd(a) && catalog::measured_as(a) != nullptr
                              ? std::string("by transferred attention and link profiles")
                              : common::cat("by a transferred profile, source GPU ",
                                            catalog::donor_of(a).device().name.view(), ",");
-  return common::cat("A prediction", of_it, "--mode calibrated, ", by, " with a wider interval");
+  return common::cat("A prediction", of_it, "--mode calibrated, ", by, ", with a wider interval");
 }
 
 calibration calibration_of(const pm::accelerator& a, profile_part part, std::string_view engine,
@@ -78,8 +79,8 @@ calibration calibration_of(const pm::accelerator& a, profile_part part, std::str
   const std::string needed = needed_for_prediction(a, part);
   if (!needed.empty()) {
     throw pm::error(pm::error_code::unknown_name,
-                    common::cat("mode is \"calibrated\", and nobody states the ", needed, " of ",
-                                a.name.view(), "; allowed: bound"));
+                    common::cat("mode is \"calibrated\", and these facts are missing: ", needed,
+                                " of ", a.name.view(), "; allowed: bound"));
   }
   catalog::require_calibrated_kind(a);
   calibration c;
@@ -93,15 +94,15 @@ calibration calibration_of(const pm::accelerator& a, profile_part part, std::str
   return c;
 }
 
-void put_own_service(calibration& c, const given_profile& given, const asked_service& asked) {
+void put_own_service(calibration& c, const given_profile& given, const service_identity& asked) {
   if (!given.service || !(given.machine.name == c.accelerator)) return;
   const own_service& own = *given.service;
   if (own.model != asked.model || own.by != asked.by) {
     if (!given.must_match) return;
     throw pm::error(
         pm::error_code::inconsistent,
-        common::cat("the profile is of ", own.model, " by ", pm::name_of(own.by),
-                    ", and the service is ", asked.model, " by ", pm::name_of(asked.by)));
+        common::cat("the profile is of ", own.model, " on ", pm::name_of(own.by),
+                    ", and the service is ", asked.model, " on ", pm::name_of(asked.by)));
   }
   for (std::size_t i = 0; i < pm::service_parameters; ++i) {
     set_value(c.calibration.engine, static_cast<pm::service_parameter>(i), own.value[i]);
@@ -114,7 +115,7 @@ void put_own_service(calibration& c, const given_profile& given, const asked_ser
   }
 }
 
-service_uncertainty widths_of(const calibration& c, double kernels, double prompt_kernels,
+service_uncertainty widths_of(const calibration& c, double kernels, double prefill_kernels,
                               bool pools, const pm::basic_terms<double>& terms) {
   if (c.widths) return *c.widths;
   const pm::service_uncertainty& shipped = c.calibration.services;
@@ -122,7 +123,7 @@ service_uncertainty widths_of(const calibration& c, double kernels, double promp
   pm::time_by_profile t = c.kinds;
   t.experts = terms.time_of(pm::name_of(pm::operator_class::experts));
   return {pm::token_log_sigma(kernels, around, pm::dequantises_experts(t)),
-          pm::first_token_log_sigma(prompt_kernels, around)};
+          pm::first_token_log_sigma(prefill_kernels, around)};
 }
 
 pm::evidence evidence_of(const calibration& c, profile_part part,

@@ -1,4 +1,4 @@
-// What a calibrated answer counts on: the profiles of one accelerator, and what it stands on.
+// Profiles behind a calibrated result: kernels, links, attention and engine of one accelerator.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,14 @@ namespace napkin {
 
 enum class mode { bound, calibrated };
 
-/// Copies of its weights that a benchmark of one kernel reads in turn, but for those of some
-/// engines.
-inline constexpr double copies_in_benchmarks = 6.0;
+/// Number of weight buffers that a kernel benchmark reads in turn, except for some engines.
+inline constexpr double default_benchmark_buffers = 6.0;
 
-/// Which profile the time of a query comes from; none: calibration has no meaning there.
+/// Kind of profile behind a query's time; none: calibration does not apply.
 enum class profile_part { none, matrix, attention, experts, links, all };
 
-/// The engine as runs of one's own service told of it, for the service that was run: intervals are as
-/// wide as they say on the layout of those runs.
+/// Engine parameters fitted to runs of a service, for that service; intervals apply to the layout
+/// of those runs.
 struct own_service {
   std::string model{};
   perfmodel::engine by = perfmodel::engine::none;
@@ -30,21 +29,20 @@ struct own_service {
   double token_log_sigma = 0.0, first_token_log_sigma = 0.0;
 };
 
-/// The widths of the intervals around a service's times.
+/// Uncertainty of a service's times, as log_sigma.
 struct service_uncertainty {
   double token = 0.0, first_token = 0.0;
 };
 
-/// The profiles of one accelerator under one engine.
+/// Profiles of one accelerator under one engine.
 struct calibration {
   perfmodel::label accelerator{};
   perfmodel::calibrated calibration{};
-  perfmodel::time_by_profile kinds{};  ///< what kinds of operators a whole model has
-  std::string
-      own_service{};  ///< what its engine's parameters were fitted to, where that is a service
-  std::optional<service_uncertainty> widths{};  ///< where runs of the service itself have told
+  perfmodel::time_by_profile kinds{};  ///< kinds of operators in a whole model
+  std::string own_service{};  ///< service that the engine's parameters were fitted to, if any
+  std::optional<service_uncertainty> widths{};  ///< from the runs of the service itself
 
-  /// A whole model's weights, what multiplies with them, its cache, and whether experts are spread.
+  /// Formats of a whole model and whether it runs expert-parallel.
   void runs(const perfmodel::weight_storage& weights, perfmodel::number_format linear,
             perfmodel::number_format experts, const perfmodel::storage_format& cache, bool spread) {
     kinds.product = perfmodel::gemm_kind_of(linear, weights.linear);
@@ -59,7 +57,7 @@ struct profile_transfer {
   std::string source_gpu{};
 };
 
-/// The profile behind an answer, its source, and the parts transferred from other GPUs.
+/// The profile behind a result, its source, and the parts transferred from other GPUs.
 struct profile_note {
   std::string name{};
   perfmodel::basis basis = perfmodel::basis::given;
@@ -67,62 +65,63 @@ struct profile_note {
   std::vector<profile_transfer> transfers{};
 };
 
-/// A profile that was read from a file: of a machine, or of a `service` on the machine of that name.
-/// `machine.from` refers into it, so it stays in place.
+/// A profile from a file: of a machine, or of a `service` on the machine of that name.
+/// `machine.from` refers into it, so its address must not change.
 struct given_profile {
   perfmodel::machine_profile machine{};
   std::optional<own_service> service{};
   std::string text{};
   perfmodel::source from{};
-  bool must_match = false;  ///< a request without its accelerator is refused
+  bool must_match = false;  ///< whether a request without its accelerator is refused
 
   given_profile() = default;
   given_profile(const given_profile&) = delete;
   given_profile& operator=(const given_profile&) = delete;
 };
 
-/// Whether the accelerator has a profile of its own, shipped or given, for that part.
+/// Whether the accelerator has its own profile of that part, shipped or given.
 bool has_profile(const perfmodel::accelerator& a, profile_part part, const given_profile* given);
 
-/// The facts without which nothing can be predicted, as "sms, vector.clock"; "" where all are stated.
+/// Facts required for a prediction that are missing, as "sms, vector.clock"; "" where all are
+/// stated.
 std::string needed_for_prediction(const perfmodel::accelerator& a, profile_part part);
 /// Whether a profile of the accelerator exists or can be transferred to it.
 bool can_be_predicted(const perfmodel::accelerator& a, profile_part part);
-/// The mode of an answer to a request without one. Models and services are calibrated wherever a
-/// profile exists or can be transferred, a single operator where its accelerator has a profile.
+/// Default mode of a request. Models and services are calibrated wherever a profile exists or can
+/// be transferred, a single operator where its accelerator has a profile.
 mode default_mode(const perfmodel::accelerator& a, profile_part part, const given_profile* given);
-/// Command-line advice below a bound by default: how a prediction is had, or why there is none.
+/// Command-line advice below a bound by default: how to get a prediction, or why there is none.
 std::string prediction_hint(const perfmodel::accelerator& a, profile_part part);
 
 /// calibrated_for the accelerator and the engine of that name. A given profile of the same name
-/// stands for the machine. Throws inconsistent for a kind of machine that nobody measured, and
-/// unknown_name where a fact is not stated that the part's law needs.
+/// replaces the shipped one. Throws inconsistent for a kind of machine without measurements, and
+/// unknown_name where a required fact is missing.
 calibration calibration_of(const perfmodel::accelerator& a, profile_part part,
                            std::string_view engine, const given_profile* given);
 
-/// What was asked of a service: its model, engine and layout.
-struct asked_service {
+/// The model, engine and layout of a service request.
+struct service_identity {
   std::string_view model{};
   perfmodel::engine by = perfmodel::engine::none;
   int tensor = 1, pipeline = 1, expert = 1, data = 1;
 };
-/// Puts the engine of a profile of a service in. Throws inconsistent where that is of another model or
-/// engine and `given` must match; else leaves the calibration as it is.
-void put_own_service(calibration& c, const given_profile& given, const asked_service& asked);
+/// Applies the engine parameters of a service profile. Throws inconsistent where they are of
+/// another model or engine and `given` must match; else leaves the calibration unchanged.
+void put_own_service(calibration& c, const given_profile& given, const service_identity& asked);
 
-/// Of the profiles behind a time: the weakest basis, and each source once.
+/// The profiles behind a time: the weakest basis, and each source once.
 profile_note note_of(const calibration& c, const perfmodel::evidence& stands_on);
 /// "h100_sxm (measured: fitted to ...)".
 std::string text_of(const profile_note& note);
 /// "GEMM, attention: source GPU h100_sxm"; "" where nothing was transferred.
 std::string transfers_text(const profile_note& note);
 
-/// log_sigma of a service's times, where its kernels are that uncertain: as runs of its own told, or as shipped;
-/// `terms` are of its pass.
-service_uncertainty widths_of(const calibration& c, double kernels, double prompt_kernels,
+/// log_sigma of a service's times at that kernel uncertainty: from its own runs, or shipped;
+/// `terms` are the terms of its engine step.
+service_uncertainty widths_of(const calibration& c, double kernels, double prefill_kernels,
                               bool pools, const perfmodel::basic_terms<double>& terms);
 
-/// What a time of such terms stands on.
+/// The profiles behind a time with these terms.
 perfmodel::evidence evidence_of(const calibration& c, profile_part part,
                                 const perfmodel::basic_terms<double>& terms);
 

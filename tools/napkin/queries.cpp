@@ -1,4 +1,4 @@
-// The list of queries, and the one way from a request to its answer.
+// The list of queries, and the evaluation of requests.
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -6,6 +6,8 @@
 #include "infeasible.hpp"
 #include "measured.hpp"
 #include "query.hpp"
+
+#include <algorithm>
 #include "summary.hpp"
 
 namespace napkin {
@@ -16,7 +18,7 @@ std::vector<query> collect() {
   std::vector<query> all;
   for (auto* part : {kernel_queries, attention_queries, collective_queries, memory_queries,
                      step_queries, serving_queries, speculation_queries, model_queries,
-                     advise_queries, machine_queries, time_queries, room_queries}) {
+                     advise_queries, machine_queries, time_queries, capacity_queries}) {
     for (query& q : part()) all.push_back(std::move(q));
   }
   return all;
@@ -29,13 +31,71 @@ std::span<const query> all_queries() {
   return all;
 }
 
+const key* query::find_spelled(std::string_view spelled) const {
+  if (const key* k = find(spelled)) return k;
+  for (const key& k : keys) {
+    if (k.alias[0] != '\0' && spelled == k.alias) return &k;
+  }
+  for (const key_alias& a : key_aliases) {
+    if (a.spelled != spelled) continue;
+    if (const key* k = find(a.name)) return k;
+  }
+  return nullptr;
+}
+
+namespace {
+
+json with_names(const query& asked, const json& object) {
+  json out = json::object();
+  for (const auto& [spelled, v] : object.items()) {
+    const key* k = asked.find_spelled(spelled);
+    const std::string name = k == nullptr ? spelled : k->name;
+    if (out.contains(name)) {
+      throw error(error_code::inconsistent, cat(in_quotes(spelled), " is another spelling of ",
+                                                in_quotes(name), ", which is given too; give one"));
+    }
+    out[name] = v;
+  }
+  return out;
+}
+
+/// The query that an object names; null where it names none.
+const query* named_query(const json& object, const char* name) {
+  const auto at = object.find(name);
+  if (at == object.end() || !at->is_string()) return nullptr;
+  const auto& all = all_queries();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const query& q) {
+    return at->get_ref<const std::string&>() == q.name;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+json with_key_names(json object) {
+  if (!object.is_object()) return object;
+  const query* asked = named_query(object, "query");
+  if (const auto of = object.find("of"); of != object.end() && of->is_object()) {
+    asked = named_query(*of, "query");
+    *of = with_key_names(*of);
+    if (asked == nullptr) return object;
+    for (const char* part : {"against", "crossover", "what_if"}) {
+      const auto at = object.find(part);
+      if (at != object.end() && at->is_object()) *at = with_names(*asked, *at);
+    }
+    return object;
+  }
+  if (asked != nullptr) return with_names(*asked, object);
+  return object;
+}
+
 const query& find_query(std::string_view name) {
   std::vector<std::string_view> names;
   for (const query& q : all_queries()) {
     if (name == q.name) return q;
   }
   for (const query& q : all_queries()) names.push_back(q.name);
-  throw error(code::unknown_query, in_quotes(name) + " is no query; did you mean " +
+  throw error(code::unknown_query, in_quotes(name) + " is not a query; did you mean " +
                                        nearest(name, names) + "? napkin --help lists them");
 }
 
@@ -54,11 +114,11 @@ std::optional<mode> mode_in(const json& object) {
 
 const query& query_of(const json& object) {
   if (!object.is_object()) {
-    throw error(code::malformed_request, "a request is an object, not " + brief(object));
+    throw error(code::malformed_request, "a request is a JSON object, not " + brief(object));
   }
   const auto at = object.find("query");
   if (at == object.end()) {
-    throw error(code::missing_key, "query is missing; it names what to answer, such as \"gemm\"");
+    throw error(code::missing_key, "query is missing; it is the name of a query, such as \"gemm\"");
   }
   if (!at->is_string()) {
     throw error(code::wrong_type,
@@ -89,7 +149,7 @@ std::optional<calibration> calibration_of_request(const query& asked, const requ
     c.runs(f.weights, f.linear.format, f.experts.format, f.kv, spread);
   }
   if (r.profile() != nullptr && takes_services(asked)) {
-    bool as_run = true;  // in one pool, without drafts
+    bool as_run = true;  // one pool, no speculation
     for (const char* key : {"prefill_tensor_parallel", "decode_tensor_parallel", "mtp",
                             "draft_length", "drafter", "draft_model"}) {
       if (asked.find(key) != nullptr && r.at(key).given) as_run = false;
@@ -105,18 +165,19 @@ std::optional<calibration> calibration_of_request(const query& asked, const requ
   return c;
 }
 
-answers_beside::answers_beside(const query& asked, const json& object, const given_profile* profile)
+similar_requests::similar_requests(const query& asked, const json& object,
+                                   const given_profile* profile)
     : asked_(asked),
       object_(object),
       base_(asked, object_, profile),
       calibration_(calibration_of_request(asked, base_, mode_in(object))),
       profile_(profile) {}
-outcome<> answers_beside::operator()(const json& object) const {
+outcome<> similar_requests::operator()(const json& object) const {
   const request r(asked_, object, profile_);
   return asked_.answer(r, calibration_ ? &*calibration_ : nullptr);
 }
 
-outcome<> answer_of(const query& asked, const json& object, const given_profile* profile) {
+outcome<> evaluate(const query& asked, const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);
   const request r(asked, object, profile);
   const std::optional<calibration> c = calibration_of_request(asked, r, wanted);
@@ -138,8 +199,7 @@ explanation explanation_of(const query& asked, const json& object, const given_p
 }
 
 perfmodel::derivation derivation_of(const outcome<perfmodel::traced>& answer) {
-  perfmodel::traced
-      all;  // a sum without a name: below it stand the steps of every result, each once
+  perfmodel::traced all;  // an unnamed sum: its steps are the steps of all results, each once
   for (const auto& r : answer.results) all += r.value;
   return perfmodel::derivation_of(all);
 }

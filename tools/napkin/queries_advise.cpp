@@ -1,4 +1,4 @@
-// What to change of a service: every trick, its gain there, and what the best bring together.
+// Techniques that would change a service, their gains, and the combined gain of the best.
 #include <cmath>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/tools/advise/advise.hpp>
@@ -21,7 +21,7 @@ std::vector<key> keys_of_serving() {
   return k;
 }
 
-/// What a service in one pool or in two is made of.
+/// Parts of a service, in one pool or disaggregated.
 pm::advised_service service_of(inputs<double>& in) {
   pm::advised_service s;
   s.load = service_load_of(in);
@@ -30,12 +30,11 @@ pm::advised_service service_of(inputs<double>& in) {
     s.runs = s.pools->decode.deployment;
     return s;
   }
-  const int groups = in.whole("data_parallel");
-  const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
-  s.runs = deployment_of(in, spread ? groups : 1);
+  const replica_count n = replicas_of(in);
+  s.runs = deployment_of(in, n.groups);
   reserve_memory(in, s.runs);
   s.drafts = speculation_of(in, s.runs);
-  if (!spread) s.copies = groups;
+  s.copies = n.replicas;
   return s;
 }
 
@@ -80,9 +79,9 @@ std::string verdict_of(const pm::technique& t, bool overloaded) {
     if (t.in_use) return overloaded ? "in use, needed" : "in use, needed to be feasible";
     return overloaded ? "enough to be stable" : "enough to be feasible";
   }
-  if (t.harmful) return t.applies && t.gain >= 1.0 - 1e-3 ? "no use here" : "harms here";
-  if (!t.applies) return t.in_use ? "in use" : "not here";
-  return t.in_use ? "in use" : t.gain > 1.0 + 1e-3 ? "helps" : "nothing";
+  if (t.harmful) return t.applies && t.gain >= 1.0 - 1e-3 ? "no gain" : "slower";
+  if (!t.applies) return t.in_use ? "in use" : "n.a.";
+  return t.in_use ? "in use" : t.gain > 1.0 + 1e-3 ? "helps" : "no gain";
 }
 
 void add_text(outcome<>& out, const pm::advice& a) {
@@ -94,7 +93,7 @@ void add_text(outcome<>& out, const pm::advice& a) {
   }
   std::string names;
   for (const std::string& n : a.together) names += (names.empty() ? "" : " + ") + n;
-  out.notes.push_back({"best together", names.empty() ? "nothing" : names});
+  out.notes.push_back({"best combination", names.empty() ? "none" : names});
   if (!a.now.feasible && !a.sustained_now) {
     out.notes.push_back({"  gain", a.then.feasible ? "the service is feasible with them"
                                                    : "none: the service is infeasible"});
@@ -104,20 +103,20 @@ void add_text(outcome<>& out, const pm::advice& a) {
                                                      pm::to_string(*a.sustained_then, 4), ")")
                                                : "";
   out.notes.push_back(
-      {"  gain", cat(ratio(a.combined), of_rate, ", asked with all of them; the product would be ",
-                     ratio(a.product))});
+      {"  gain", cat(ratio(a.combined), of_rate,
+                     ", evaluated with all of them; single gains multiplied ", ratio(a.product))});
 }
 
-/// Ratios of times or of rates; none where the service does not fit, and so has neither.
+/// Ratios of times or rates; none where the service does not fit.
 void add_gains(outcome<>& out, const pm::advice& a) {
   if (a.sustained_then)
     out.facts["combined_sustainable_requests_per_s"] =
         number_json("combined_sustainable_requests_per_s", a.sustained_then->value());
   if (!a.then.feasible) out.facts["combined_feasible"] = false;
   out.facts["objective"] = a.sustained_now
-                               ? "sustainable_requests_per_s: the largest rate that the service "
-                                 "sustains; overloaded, it has no time of a request"
-                               : "e2e_s: the mean time of a whole request, waiting included";
+                               ? "sustainable_requests_per_s: the largest sustainable rate; "
+                                 "latencies of an overloaded service are unbounded"
+                               : "e2e_s: the mean end-to-end latency, queueing included";
   const bool has_ratio = a.now.feasible || a.sustained_now;
   out.facts["product_of_gains"] = has_ratio ? number_json("product_of_gains", a.product) : json();
 }
@@ -128,11 +127,11 @@ outcome<> answered(const pm::advised_service& s, const pm::service_targets& targ
   const pm::service_answer ask = asks(mode);
   const pm::advice a = pm::advise(s, ask, targets);
   outcome<> out;
-  out.add("e2e_s", "a request now, mean", a.now.e2e);
-  out.add("ttft_s", "  time to first token", a.now.ttft);
-  out.add("itl_s", "  inter-token latency", a.now.itl);
-  out.add("combined_e2e_s", "a request with the best together", a.then.e2e);
-  out.add("combined_gain", "gain of the best together", a.combined);
+  out.add("e2e_s", "end-to-end latency now (mean)", a.now.e2e);
+  out.add("ttft_s", "  TTFT", a.now.ttft);
+  out.add("itl_s", "  ITL", a.now.itl);
+  out.add("combined_e2e_s", "end-to-end latency, best combination", a.then.e2e);
+  out.add("combined_gain", "gain of the best combination", a.combined);
   add_gains(out, a);
   out.facts["combined"] = a.together;
   json techniques = json::array();
@@ -150,14 +149,14 @@ outcome<> answered(const pm::advised_service& s, const pm::service_targets& targ
   return out;
 }
 
-outcome<> advise_answer(const request& r, const calibration* c) {
+outcome<> advise_outcome(const request& r, const calibration* c) {
   inputs<double> in(r);
   const pm::advised_service s = service_of(in);
   pm::service_targets targets;
   if (in.has("ttft_limit_s"))
     targets.ttft = pm::latency_target{in.plain("ttft_limit_s") * pm::second};
   if (in.given("limit_share")) {
-    if (!targets.ttft) in.missing("ttft_limit_s", "limit_share is of it");
+    if (!targets.ttft) in.missing("ttft_limit_s", "limit_share is the share of requests within it");
     targets.ttft->share = in.plain("limit_share");
   }
   if (in.has("itl_limit_s")) targets.itl = pm::latency_target{in.plain("itl_limit_s") * pm::second};
@@ -167,7 +166,7 @@ outcome<> advise_answer(const request& r, const calibration* c) {
     if (!all.empty()) out.facts["left_out"] = all;
     return out;
   }
-  const pm::calibrated calibration = silicon_of(*c, in);
+  const pm::calibrated calibration = calibration_over(*c, in);
   outcome<> out = answered(s, targets, calibration);
   out.pools = s.pools.has_value();
   const outcome<> bound = [&] {
@@ -183,8 +182,8 @@ outcome<> advise_answer(const request& r, const calibration* c) {
 
 explanation no_advise_derivation(const request&, const calibration*) {
   throw pm::error(pm::error_code::inconsistent,
-                  "advise compares many services and has no derivation of its own; allowed: "
-                  "explain serving with the same keys");
+                  "advise compares many services and has no derivation; allowed: explain serving "
+                  "with the same keys");
 }
 
 }  // namespace
@@ -193,12 +192,11 @@ std::vector<query> advise_queries() {
   query q;
   q.name = "advise";
   q.help =
-      "What to change of a service: every trick with its gain for this model, machine and load, "
-      "what "
-      "it costs and whether it harms here, ranked; and the gain of the best of them together";
+      "Techniques for a service: gain of each for this model, machine and load, its costs, where "
+      "it would be slower, and the best combination";
   q.keys = keys_of_serving();
   q.part = profile_part::all;
-  q.answer = advise_answer;
+  q.answer = advise_outcome;
   q.explain = no_advise_derivation;
   return {q, diagnose_query()};
 }

@@ -14,29 +14,29 @@ struct collective {
   static constexpr const char* name = "collective";
   static constexpr bool takes_a_measurement = true;
   static constexpr profile_part part = profile_part::links;
-  static constexpr const char* help = "A collective operation among the accelerators of one fabric";
+  static constexpr const char* help = "Collective operation on one fabric";
   static std::vector<key> keys() {
-    return {
-        accelerator_key(),
-        word("operation", "what they do",
-             {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
-              "point_to_point"}),
-        degree("ranks", "accelerators that take part"),
-        amount_of_bytes("bytes", "the whole buffer, as nccl-tests counts it").above_zero(),
-        word("implementation", "whose kernels; the quickest algorithm of any, where not given",
-             {"nccl", "one_shot", "two_shot", "custom"})
-            .optional(),
-        word("algorithm", "which algorithm; the quickest, where not given",
-             {"ring", "tree", "one_shot", "two_shot", "in_network"})
-            .optional(),
-        rate("link_bytes_per_s", "one way and per accelerator, in place of the accelerator's"),
-        rate("network_bytes_per_s",
-             "between nodes, one way and per accelerator: ranks may then fill several nodes"),
-        degree("node_ranks", "accelerators of a node; as many as the fabric joins, where not given")
-            .optional(),
-        word("launch", "replayed from a graph or launched on a stream", {"graph", "stream"})
-            .otherwise("graph"),
-        engine_key()};
+    return {accelerator_key(),
+            word("operation", "collective operation",
+                 {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
+                  "point_to_point"}),
+            degree("ranks", "number of ranks"),
+            amount_of_bytes("bytes", "buffer size, as nccl-tests counts it").above_zero(),
+            word("implementation", "implementation of the collective; default: the fastest",
+                 {"nccl", "one_shot", "two_shot", "custom"})
+                .optional(),
+            word("algorithm", "algorithm; default: the fastest",
+                 {"ring", "tree", "one_shot", "two_shot", "in_network"})
+                .optional(),
+            rate("link_bytes_per_s",
+                 "one-way link bandwidth per accelerator; default: the accelerator's"),
+            rate("network_bytes_per_s",
+                 "one-way network bandwidth per accelerator, for ranks on several nodes"),
+            degree("node_ranks", "accelerators per node; default: all that the fabric joins")
+                .optional(),
+            word("launch", "CUDA graph replay or stream launch", {"graph", "stream"})
+                .otherwise("graph"),
+            engine_key()};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
@@ -68,7 +68,7 @@ struct collective {
     out.add("time_s", "time", e.time);
     out.add("algbw_bytes_per_s", "algbw", e.algbw.quantity());
     out.add("busbw_bytes_per_s", "busbw", e.busbw.quantity());
-    out.add("wire_bytes", "on the wire, per rank", e.wire.quantity());
+    out.add("wire_bytes", "bytes sent per rank", e.wire.quantity());
     out.explain(e);
     if constexpr (std::same_as<T, double>) {
       const bool own = e.algorithm == pm::collective_algorithm::one_shot ||
@@ -86,7 +86,7 @@ struct collective {
     k.unit = pm::exponents_of<pm::bandwidth<>>();
     return k;
   }
-  /// Inside nodes on the fabric, between them on a network.
+  /// Hierarchical collective: the fabric inside a node, the network between nodes.
   template <pm::Scalar T, class Mode>
   static outcome<T> over_nodes(inputs<T>& in, const pm::basic_interconnect<T>& fabric,
                                const pm::basic_collective<T>& c, const Mode& mode) {
@@ -101,8 +101,8 @@ struct collective {
     out.add("time_s", "time", e.time);
     out.add("algbw_bytes_per_s", "algbw", e.algbw.quantity());
     out.add("busbw_bytes_per_s", "busbw", e.busbw.quantity());
-    out.add("wire_bytes", "on the fabric, per rank", e.wire_inside.quantity());
-    out.add("network_wire_bytes", "on the network, per rank", e.wire_between.quantity());
+    out.add("wire_bytes", "bytes sent per rank, fabric", e.wire_inside.quantity());
+    out.add("network_wire_bytes", "bytes sent per rank, network", e.wire_between.quantity());
     out.explain(e);
     return out;
   }

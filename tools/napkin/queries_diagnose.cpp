@@ -1,4 +1,4 @@
-// What was measured of a pass in, the cause out.
+// Bottleneck of a measured engine step.
 #include <algorithm>
 #include <array>
 #include <perfmodel/tools/diagnose/diagnose.hpp>
@@ -18,13 +18,13 @@ constexpr std::string_view share_names[] = {"input",       "host",       "launch
                                             "waiting",     "allocation", "gemm",   "attention",
                                             "elementwise", "sampling"};
 
-/// In the order of their names.
+/// Share names in alphabetical order.
 std::array<std::optional<double>*, std::size(share_names)> slots_of(pm::trace_shares& s) {
   return {&s.input,      &s.host, &s.launch,    &s.communication, &s.waiting,
           &s.allocation, &s.gemm, &s.attention, &s.elementwise,   &s.sampling};
 }
 
-/// A share, from 0 to 1. Throws unknown_name and out_of_range with what is allowed.
+/// Share from 0 to 1. Throws unknown_name and out_of_range with the allowed values.
 void put_share(pm::trace_shares& shares, std::string_view name, const std::string& text) {
   const auto at = std::find(std::begin(share_names), std::end(share_names), name);
   if (at == std::end(share_names)) {
@@ -48,7 +48,7 @@ pm::trace_shares shares_of(std::string_view list) {
     if (equals == item.npos) {
       throw pm::error(pm::error_code::out_of_range,
                       cat("shares has ", in_quotes(item),
-                          "; allowed: name=share, with commas, such as launch=0.3"));
+                          "; allowed: name=share, comma-separated, such as launch=0.3"));
     }
     put_share(shares, item.substr(0, equals), std::string(item.substr(equals + 1)));
   }
@@ -56,24 +56,24 @@ pm::trace_shares shares_of(std::string_view list) {
 }
 
 std::vector<key> measured_keys() {
-  key dram = number("dram_bytes_per_s", "that DRAM moved meanwhile, on each GPU", 0.0, 1e18);
+  key dram = number("dram_bytes_per_s", "measured DRAM traffic per second, per GPU", 0.0, 1e18);
   dram.unit = pm::exponents_of<pm::bandwidth<>>();
-  key gaps = number("launch_gaps_s", "between kernels, in all", 0.0, 1e12);
+  key gaps = number("launch_gaps_s", "total idle time between kernels", 0.0, 1e12);
   gaps.unit = pm::exponents_of<pm::duration<>>();
   key shares =
       text("shares",
-           "of the time, as name=share with commas, in JSON an object: input, host, launch, "
-           "communication, waiting, allocation, gemm, attention, elementwise, sampling");
+           "measured shares of the time, name=share comma-separated or a JSON object: input, host, "
+           "launch, communication, waiting, allocation, gemm, attention, elementwise, sampling");
   shares.words.assign(std::begin(share_names), std::end(share_names));
   shares.range = {.least = 0.0, .most = 1.0};
   return {
-      time_limit("time_s", "of the pass, as measured"),
+      time_limit("time_s", "measured time of the engine step"),
       dram.optional(),
-      number("gpu_busy", "share of the time in which any kernel ran", 0.0, 1.0).optional(),
+      number("gpu_busy", "share of the time with a running kernel", 0.0, 1.0).optional(),
       gaps.optional(),
-      number("l2_hit", "share of requests that the L2 serves", 0.0, 1.0).optional(),
-      number("sectors_per_request", "of 32 bytes, that a warp's load moves", 1.0, 64.0).optional(),
-      number("achieved_flop_per_s", "of the matrix products, on each GPU", 0.0, 1e21).optional(),
+      number("l2_hit", "L2 hit rate", 0.0, 1.0).optional(),
+      number("sectors_per_request", "32-byte sectors per request of a warp", 1.0, 64.0).optional(),
+      number("achieved_flop_per_s", "achieved GEMM FLOP/s per GPU", 0.0, 1e21).optional(),
       shares.optional()};
 }
 
@@ -108,7 +108,7 @@ json json_of(const pm::finding& f) {
 outcome<> outcome_of(const pm::diagnosis& d) {
   outcome<> out;
   const pm::finding& first = d.cause();
-  out.add("bound_time_s", "bound of the pass", d.bound.time);
+  out.add("bound_time_s", "bound of the step", d.bound.time);
   out.add("dram_share", "share of DRAM bandwidth", d.dram_share);
   out.add("compute_share", "share of peak compute", d.compute_share);
   out.facts = json_of(first);
@@ -132,7 +132,7 @@ outcome<> outcome_of(const pm::diagnosis& d) {
   return out;
 }
 
-outcome<> diagnose_answer(const request& r, const calibration*) {
+outcome<> diagnose_outcome(const request& r, const calibration*) {
   inputs<double> in(r);
   pm::deployment d = deployment_of(in);
   d.serving_engine = *pm::find_engine(in.text("engine"));
@@ -151,14 +151,14 @@ query diagnose_query() {
   query q;
   q.name = "diagnose";
   q.help =
-      "What a measured pass suffers from: the cause, its evidence, what to change, what to look at "
-      "next, and what else it may be";
+      "Bottleneck of a measured engine step: cause, evidence, what to change, what to check next, "
+      "and alternatives";
   q.keys = step_queries().front().keys;
   std::erase_if(q.keys,
                 [](const key& k) { return std::string_view(k.name) == measured_key().name; });
   for (key& k : measured_keys()) q.keys.push_back(std::move(k));
   q.part = profile_part::none;
-  q.answer = diagnose_answer;
+  q.answer = diagnose_outcome;
   q.explain = no_diagnose_derivation;
   return q;
 }

@@ -1,4 +1,4 @@
-// The query that takes what was measured of a pass.
+// The diagnose query: measurements of an engine step in, bottleneck out.
 #pragma once
 
 #include "query.hpp"

@@ -1,4 +1,4 @@
-// Single kernels on one accelerator: the roofline and what stands on it.
+// Single kernels on one accelerator, by the roofline and the laws based on it.
 #include <perfmodel/operators/elementwise.hpp>
 #include <perfmodel/operators/moe.hpp>
 #include <perfmodel/operators/norm.hpp>
@@ -15,9 +15,9 @@ struct ridge {
   static constexpr const char* name = "ridge";
   static constexpr profile_part part = profile_part::none;
   static constexpr const char* help =
-      "The arithmetic intensity at which a kernel becomes compute-bound";
+      "Ridge point: the arithmetic intensity at which a kernel becomes compute-bound";
   static std::vector<key> keys() {
-    return {accelerator_key(), format_key("format", "of the operands").otherwise("bf16")};
+    return {accelerator_key(), format_key("format", "operand format").otherwise("bf16")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -29,27 +29,25 @@ struct ridge {
 
 struct gemm : operator_query<pm::basic_gemm> {
   static constexpr const char* name = "gemm";
-  static constexpr const char* help = "A matrix product C[m,n] = A[m,k] B[k,n]";
+  static constexpr const char* help = "GEMM: C[m,n] = A[m,k] B[k,n]";
   static std::vector<key> keys() {
     return keys_of(
         {{"m", "rows of A and C: tokens, for a linear layer"},
          {"n", "columns of B and C"},
          {"k", "columns of A, rows of B"},
-         {"format", "of all three matrices"}},
-        {format_key("weight_format",
-                    "of B alone, as in weight-only quantisation; as format, where not given")
+         {"format", "format of A, B and C"}},
+        {format_key("weight_format", "format of B for weight-only quantization; default: format")
              .optional(),
          format_key("activation_format",
-                    "of A and C, where B alone has format; as format, where not given")
+                    "format of A and C where only B has format; default: format")
              .optional(),
          word("weight_scales",
-              "one scale for a tensor, one for a block of 128 x 128, as DeepSeek's fp8 has, or one "
-              "for "
-              "32 weights, as MXFP4 has",
+              "weight scales: one per tensor, per block of 128 x 128 (DeepSeek's fp8), or per 32 "
+              "weights (MXFP4)",
               {"tensor", "block", "mx"})
              .otherwise("tensor"),
-         weight_copies_key("copies of the weights that are read in turn; 0: they come from "
-                           "DRAM, as within a model"),
+         weight_copies_key("number of weight buffers that the benchmark reads in turn; 0: cold "
+                           "weights from DRAM, as in a model"),
          engine_key()});
   }
   template <pm::Scalar T, class Mode>
@@ -59,13 +57,13 @@ struct gemm : operator_query<pm::basic_gemm> {
     g.format = in.format(in.has("activation_format") ? "activation_format" : "format");
     if (in.has("activation_format")) g.format = wider(g.format, g.weights.format);
     g.output = g.format;
-    return kernel_answer(in, g, mode, true);
+    return kernel_outcome(in, g, mode, true);
   }
 
  private:
-  /// Storage of B: the block scales of storage_of for weight-only int4 and for fp4 in an engine,
-  /// which multiplies no other kind; on request an fp32 for a block of fp8, or a byte for 32 of fp4
-  /// or fp8 (OCP's MX formats).
+  /// Storage of B with its scales. Weight-only int4 and fp4 in an engine have the block scales of
+  /// storage_of; no engine multiplies another kind. On request: an fp32 per block of fp8, or a byte
+  /// per 32 values of fp4 or fp8 (OCP's MX formats).
   template <pm::Scalar T>
   static pm::storage_format stored(const inputs<T>& in) {
     const pm::number_format f = in.format(in.has("weight_format") ? "weight_format" : "format");
@@ -96,72 +94,75 @@ struct gemm : operator_query<pm::basic_gemm> {
 
 struct elementwise : operator_query<pm::basic_elementwise> {
   static constexpr const char* name = "elementwise";
-  static constexpr const char* help = "An element-wise kernel, or a fused chain of them";
+  static constexpr const char* help = "Element-wise kernel, or a fused chain of them";
   static std::vector<key> keys() {
-    return keys_of({{"elements", "in each tensor"},
+    return keys_of({{"elements", "elements per tensor"},
                     {"inputs", "tensors read"},
                     {"outputs", "tensors written"},
-                    {"flop_per_element", "on vector units"},
-                    {"format", "of all tensors"}},
-                   {weight_copies_key("as of gemm")});
+                    {"flop_per_element", "FLOP per element, on vector units"},
+                    {"format", "format of all tensors"}},
+                   {weight_copies_key(
+                       "number of tensor buffers that the benchmark reads in turn, as for gemm")});
   }
 };
 
 struct norm : operator_query<pm::basic_norm> {
   static constexpr const char* name = "norm";
-  static constexpr const char* help = "LayerNorm or RMSNorm, each row by itself";
+  static constexpr const char* help = "LayerNorm or RMSNorm, row by row";
   static std::vector<key> keys() {
-    return keys_of({{"rows", "vectors: tokens, in a model"},
-                    {"width", "elements of each"},
-                    {"kind", "which of the two", {"rms", "layer"}},
-                    {"format", "of all tensors"},
-                    {"passes", "how often the input comes from DRAM"},
-                    {"residual", "adds a second tensor first, and writes the sum as well"}});
+    return keys_of({{"rows", "rows: tokens, in a model"},
+                    {"width", "elements per row"},
+                    {"kind", "kind of norm", {"rms", "layer"}},
+                    {"format", "format of all tensors"},
+                    {"passes", "times that the input is read from DRAM"},
+                    {"residual", "fused residual add: reads a second tensor and writes the sum"}});
   }
 };
 
 struct softmax : operator_query<pm::basic_softmax> {
   static constexpr const char* name = "softmax";
-  static constexpr const char* help = "A softmax over each row, in a kernel of its own";
+  static constexpr const char* help = "Softmax over each row, in its own kernel";
   static std::vector<key> keys() {
     return keys_of({{"rows", "vectors"},
-                    {"width", "elements of each"},
-                    {"format", "of both tensors"},
-                    {"passes", "how often the input comes from DRAM"}});
+                    {"width", "elements per row"},
+                    {"format", "format of both tensors"},
+                    {"passes", "times that the input is read from DRAM"}});
   }
 };
 
 struct moe_ffn : operator_query<pm::basic_moe_ffn> {
   static constexpr const char* name = "moe_ffn";
   static constexpr profile_part part = profile_part::experts;
-  static constexpr const char* help =
-      "A mixture-of-experts feed-forward block, as one rank computes it";
+  static constexpr const char* help = "Mixture-of-experts (MoE) feed-forward block on one rank";
   static std::vector<key> keys() {
     return keys_of(
-        {{"tokens", "of the whole group"},
-         {"hidden", "width of the model"},
-         {"intermediate", "width of one expert"},
+        {{"tokens", "tokens of the whole expert-parallel group"},
+         {"hidden", "hidden size of the model"},
+         {"intermediate", "intermediate size of one expert"},
          {"experts", "routed experts"},
-         {"top_k", "experts that a token visits"},
+         {"top_k", "experts per token (top-k)"},
          {"tensor_parallel", "ranks that share each expert"},
-         {"expert_parallel", "ranks that the experts are dealt to"},
-         {"format", "of weights and activations"}},
+         {"expert_parallel", "expert-parallel size"},
+         {"format", "format of weights and activations"}},
         {word("routing",
-              "how tokens go to experts, for the calibrated time: as benchmarks deal them, at "
-              "random, or "
-              "all to the same half of the experts",
+              "routing of tokens to experts, for the calibrated time: balanced as in benchmarks, "
+              "random, or all to the same half of the experts",
               {"balanced", "random", "grouped"})
              .otherwise("balanced"),
          word("kernels",
-              "whose grouped products, for the calibrated time; where not given, the engine's",
+              "library of the grouped GEMMs, for the calibrated time; default: the engine's",
               {"triton", "cutlass", "trtllm"})
              .optional(),
-         number("imbalance", "rows of the busiest rank over the mean, for the calibrated time", 1.0,
-                1e6)
+         number("imbalance",
+                "load imbalance: rows of the busiest rank over the mean, for the calibrated time",
+                1.0, 1e6)
              .otherwise("1"),
-         number("capacity_factor", "rows that a rank takes at most, over the mean", 1.0, 1e6)
+         number("capacity_factor", "capacity factor: maximum rows of a rank over the mean", 1.0,
+                1e6)
              .optional(),
-         weight_copies_key("as of gemm"), engine_key()});
+         weight_copies_key(
+             "number of weight buffers that the benchmark reads in turn, as for gemm"),
+         engine_key()});
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
@@ -178,7 +179,7 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
   }
 
  private:
-  /// Of one library, whatever the accelerator.
+  /// Grouped GEMMs of one library, on any accelerator.
   template <pm::Scalar T>
   static void take_kernels(pm::basic_calibrated<T>& c, std::string_view library) {
     namespace cat = pm::catalog;

@@ -1,4 +1,4 @@
-// What a machine is: its facts, its peaks, and what clocks, buses and warps come to.
+// Machine facts and peaks, and the arithmetic of clocks, buses and warps.
 #include <array>
 #include <cmath>
 #include <perfmodel/hardware/catalog/alternatives.hpp>
@@ -16,20 +16,23 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// As a link or a peak is counted: as the catalogue does, or with both directions or 2:4 sparsity.
+/// Factor of how a link or a peak is counted: 2 with both directions or with 2:4 sparsity.
 constexpr double counted(std::string_view how) {
   return how == "two_way" || how == "sparse" ? 2.0 : 1.0;
 }
 
 struct fact : law_query {
   static constexpr const char* name = "fact";
-  static constexpr const char* help = "One fact of an accelerator, as `set` names it";
+  static constexpr const char* help = "One fact of an accelerator, by its name in `set`";
   static std::vector<key> keys() {
-    return {accelerator_key(), text("fact", "such as dram.bandwidth or fabric.bandwidth"),
-            word("counted", "a link one way or both, a memory as its driver says or as it is sold",
+    return {accelerator_key(),
+            text("fact", "name of the fact, such as dram.bandwidth or fabric.bandwidth"),
+            word("counted",
+                 "counting rule: one or both directions of a link; driver or marketed capacity of "
+                 "a memory",
                  {"one_way", "two_way", "as_sold"})
                 .otherwise("one_way"),
-            count("devices", "that many of them together").otherwise("1")};
+            count("devices", "number of devices").otherwise("1")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -57,7 +60,7 @@ struct fact : law_query {
   }
 
  private:
-  /// The catalogue's other figure, as the maker prints it; none where it has none.
+  /// The vendor's rounded figure in the catalogue; none where it has none.
   template <pm::Scalar T>
   static const pm::catalog::alternative* as_sold(const inputs<T>& in) {
     for (const pm::catalog::alternative& a : pm::catalog::alternatives) {
@@ -71,13 +74,13 @@ struct fact : law_query {
 
 struct peak : law_query {
   static constexpr const char* name = "peak";
-  static constexpr const char* help = "FLOP/s of an accelerator in a format";
-  static constexpr measurable_result measured[] = {
-      result_measured<pm::flop_rate<>>("flop_per_s", "measured_flop_per_s", held_as::at_most)};
+  static constexpr const char* help = "Peak FLOP/s of an accelerator in a format";
+  static constexpr measurable_result measured[] = {result_measured<pm::flop_rate<>>(
+      "flop_per_s", "measured_flop_per_s", comparison_kind::at_most)};
   static std::vector<key> keys() {
-    return {accelerator_key(), format_key("format", "of the operands").otherwise("bf16"),
-            word("units", "that compute", {"matrix", "vector"}).otherwise("matrix"),
-            word("counted", "every product, or as if half were skipped", {"dense", "sparse"})
+    return {accelerator_key(), format_key("format", "operand format").otherwise("bf16"),
+            word("units", "compute units", {"matrix", "vector"}).otherwise("matrix"),
+            word("counted", "peak with dense operands or with 2:4 sparsity", {"dense", "sparse"})
                 .otherwise("dense")};
   }
   template <pm::Scalar T, class Mode>
@@ -93,15 +96,17 @@ struct peak : law_query {
 
 struct clock_peak : law_query {
   static constexpr const char* name = "clock_peak";
-  static constexpr const char* help = "FLOP/s and B/s of so many units at a clock";
+  static constexpr const char* help = "Peak rates from units and clock";
   static constexpr measurable_result measured[] = {
-      result_measured<pm::flop_rate<>>("flop_per_s", "measured_flop_per_s", held_as::at_most),
-      result_measured<pm::bandwidth<>>("bytes_per_s", "measured_bytes_per_s", held_as::at_most)};
+      result_measured<pm::flop_rate<>>("flop_per_s", "measured_flop_per_s",
+                                       comparison_kind::at_most),
+      result_measured<pm::bandwidth<>>("bytes_per_s", "measured_bytes_per_s",
+                                       comparison_kind::at_most)};
   static std::vector<key> keys() {
-    return {positive("units", "SMs, cores or cubes"),
-            amount<pm::flops<>>("flop_per_clock", "of one unit").otherwise("0"),
-            amount<pm::bytes<>>("bytes_per_clock", "of one unit").otherwise("0"),
-            positive_amount<pm::frequency<>>("clock_hz", "of the units")};
+    return {positive("units", "number of SMs, cores or cubes"),
+            amount<pm::flops<>>("flop_per_clock", "FLOP per clock of one unit").otherwise("0"),
+            amount<pm::bytes<>>("bytes_per_clock", "bytes per clock of one unit").otherwise("0"),
+            positive_amount<pm::frequency<>>("clock_hz", "clock of the units")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -121,14 +126,15 @@ struct clock_peak : law_query {
 
 struct bus : law_query {
   static constexpr const char* name = "bus";
-  static constexpr const char* help = "B/s of a bus, from its width and transfers";
-  static constexpr measurable_result measured[] = {
-      result_measured<pm::bandwidth<>>("bytes_per_s", "measured_bytes_per_s", held_as::at_most)};
+  static constexpr const char* help = "Bus bandwidth from width and transfer rate";
+  static constexpr measurable_result measured[] = {result_measured<pm::bandwidth<>>(
+      "bytes_per_s", "measured_bytes_per_s", comparison_kind::at_most)};
   static std::vector<key> keys() {
     return {
-        positive("bits", "data lines, or lanes of a link one way"),
-        positive_amount<pm::frequency<>>("transfers_per_s", "of each line"),
-        share("coded", "share of the bits that is data, as 128/130 of PCIe 3 to 5").otherwise("1")};
+        positive("bits", "data lines, or lanes of a link in one direction"),
+        positive_amount<pm::frequency<>>("transfers_per_s", "transfers per second of each line"),
+        share("coded", "data share of the line code, such as 128/130 of PCIe 3 to 5")
+            .otherwise("1")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -144,14 +150,14 @@ struct bus : law_query {
 
 struct cores : law_query {
   static constexpr const char* name = "cores";
-  static constexpr const char* help = "Lanes of an accelerator's vector units";
+  static constexpr const char* help = "Vector lanes of an accelerator";
   static std::vector<key> keys() { return {accelerator_key()}; }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const auto& a = in.accelerator();
     outcome<T> out;
     const T each = pm::lanes_per_sm(a);
-    out.add("lanes_per_sm", "lanes of an SM", each);
+    out.add("lanes_per_sm", "lanes per SM", each);
     out.add("lanes", "lanes", T(each * T(a.sms.quantity().value())));
     return out;
   }
@@ -159,15 +165,17 @@ struct cores : law_query {
 
 struct cycles : law_query {
   static constexpr const char* name = "cycles";
-  static constexpr const char* help = "The time of so many cycles";
-  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
+  static constexpr const char* help = "Time of a number of cycles";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_s", comparison_kind::expected)};
   static std::vector<key> keys() {
-    return {number("cycles", "how many", 0.0, 1e18),
-            positive_amount<pm::frequency<>>("clock_hz", "at which they run"),
-            positive("units",
-                     "that share the work: busy cycles of one block are cycles x units / blocks")
-                .otherwise("1"),
-            count("blocks", "that had the work").otherwise("1")};
+    return {
+        number("cycles", "number of cycles", 0.0, 1e18),
+        positive_amount<pm::frequency<>>("clock_hz", "clock"),
+        positive("units",
+                 "units that share the work: busy cycles of one block are cycles x units / blocks")
+            .otherwise("1"),
+        count("blocks", "number of blocks").otherwise("1")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -175,28 +183,30 @@ struct cycles : law_query {
     outcome<T> out;
     out.add("time_s", "time",
             pm::time_of_cycles(each, in.template amount<pm::frequency<T>>("clock_hz")));
-    out.add("cycles_per_block", "cycles of a block", each);
+    out.add("cycles_per_block", "cycles per block", each);
     return out;
   }
 };
 
 struct memory_access : law_query {
   static constexpr const char* name = "memory_access";
-  static constexpr const char* help = "Sectors, bank conflicts and shuffles of one warp";
+  static constexpr const char* help =
+      "Memory access of one warp: sectors, bank conflicts, shuffles";
   static std::vector<key> keys() {
-    return {
-        count("stride", "elements between two lanes", 1.0, 1e6).otherwise("1"),
-        count("element_bytes", "of one element", 1.0, 16.0).otherwise("4"),
-        count("row_words", "words of 4 bytes in a row of the tile", 1.0, 1e6).otherwise("32"),
-        word("layout", "of the tile in shared memory", {"rows", "xor_swizzled"}).otherwise("rows"),
-        count("lanes", "that a reduction joins", 1.0, 1e6).otherwise("32")};
+    return {count("stride", "elements between adjacent lanes", 1.0, 1e6).otherwise("1"),
+            count("element_bytes", "bytes per element", 1.0, 16.0).otherwise("4"),
+            count("row_words", "4-byte words in a row of the tile", 1.0, 1e6).otherwise("32"),
+            word("layout", "layout of the tile in shared memory", {"rows", "xor_swizzled"})
+                .otherwise("rows"),
+            count("lanes", "lanes of a reduction", 1.0, 1e6).otherwise("32")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const int stride = in.whole("stride"), size = in.whole("element_bytes");
     outcome<T> out;
-    out.add("sectors", "sectors of a request", T(double(pm::sectors_per_request(stride, size))));
-    out.add("amplification", "bytes moved over wanted", T(pm::access_amplification(stride, size)));
+    out.add("sectors", "sectors per request", T(double(pm::sectors_per_request(stride, size))));
+    out.add("amplification", "bytes moved over bytes used",
+            T(pm::access_amplification(stride, size)));
     out.add(
         "ways", "ways of a bank conflict",
         T(double(pm::bank_conflict_ways(
@@ -210,10 +220,11 @@ struct memory_access : law_query {
 
 struct divergence : law_query {
   static constexpr const char* name = "divergence";
-  static constexpr const char* help = "A warp whose lanes part ways";
-  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
+  static constexpr const char* help = "Warp divergence: the time of all paths taken by a warp";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_s", comparison_kind::expected)};
   static std::vector<key> keys() {
-    return {list_of(amount<pm::duration<>>("paths_s", "time of each path that some lane takes"))};
+    return {list_of(amount<pm::duration<>>("paths_s", "time of each path taken by some lane"))};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -228,10 +239,10 @@ struct divergence : law_query {
 
 struct tiles : law_query {
   static constexpr const char* name = "tiles";
-  static constexpr const char* help = "Tiles or chunks that cover a length, and what they pad";
+  static constexpr const char* help = "Tiles or chunks that cover a length, and their padding";
   static std::vector<key> keys() {
-    return {count("length", "rows, tokens or elements"), count("tile", "of one tile"),
-            format_key("format", "of the elements that 16 bytes align").otherwise("bf16")};
+    return {count("length", "rows, tokens or elements"), count("tile", "tile length"),
+            format_key("format", "element format, for the 16-byte alignment").otherwise("bf16")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -239,7 +250,7 @@ struct tiles : law_query {
     outcome<T> out;
     out.add("tiles", "tiles", pm::tiles_of(length, tile));
     out.add("padding", "share of padding", pm::padding_waste(length, tile));
-    out.add("aligned_elements", "elements of 16 bytes",
+    out.add("aligned_elements", "elements in 16 bytes",
             T(pm::aligned_elements(in.format("format"))));
     return out;
   }
@@ -247,15 +258,15 @@ struct tiles : law_query {
 
 struct storage : law_query {
   static constexpr const char* name = "storage";
-  static constexpr const char* help = "Bits of a stored number with its scales, and of many";
+  static constexpr const char* help = "Bits per stored number with its scales";
   static std::vector<key> keys() {
-    return {format_key("format", "of the numbers"),
-            count("group", "numbers of one scale; 0: there are none", 0.0, 1e9).otherwise("0"),
-            number("zero_bits", "of a zero point beside the scale", 0.0, 64.0).otherwise("0"),
-            number("scale_bits", "of a scale", 0.0, 64.0).otherwise("0"),
-            positive("elements", "how many numbers", 1e30).otherwise("1"),
-            positive("ranks", "that share them", 1e9).otherwise("1"),
-            format_key("over", "the format that it stands for").otherwise("fp16")};
+    return {format_key("format", "number format"),
+            count("group", "numbers per scale; 0: no scales", 0.0, 1e9).otherwise("0"),
+            number("zero_bits", "bits of a zero point per scale", 0.0, 64.0).otherwise("0"),
+            number("scale_bits", "bits of a scale", 0.0, 64.0).otherwise("0"),
+            positive("elements", "number of elements", 1e30).otherwise("1"),
+            positive("ranks", "ranks that share the elements", 1e9).otherwise("1"),
+            format_key("over", "format replaced by this one").otherwise("fp16")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -265,14 +276,14 @@ struct storage : law_query {
                                group > 0.0 ? in.plain("zero_bits") : 0.0);
     const double plain = bits_of(s.format);
     outcome<T> out;
-    out.add("bits", "bits of a number", T(s.bits()));
-    out.add("overhead_bits", "of them scales", T(s.bits() - plain));
+    out.add("bits", "bits per number", T(s.bits()));
+    out.add("overhead_bits", "  of which scales", T(s.bits() - plain));
     out.add("overhead", "scales over numbers", T(s.bits() / plain - 1.0));
-    out.add("overhead_over", "scales over the format it stands for",
+    out.add("overhead_over", "scales over the replaced format",
             T((s.bits() - plain) / bits_of(in.format("over"))));
-    out.add("size", "of the format it stands for", T(s.bits() / bits_of(in.format("over"))));
-    out.add("compression", "times smaller", T(bits_of(in.format("over")) / s.bits()));
-    out.add("bytes", "bytes on a rank",
+    out.add("size", "size over the replaced format", T(s.bits() / bits_of(in.format("over"))));
+    out.add("compression", "compression factor", T(bits_of(in.format("over")) / s.bits()));
+    out.add("bytes", "bytes per rank",
             pm::bytes<T>(in.number("elements") / in.number("ranks") * pm::lift<T>(bytes_of(s))));
     out.add("largest", "largest number of the format", T(pm::range_of(s.format).largest));
     return out;

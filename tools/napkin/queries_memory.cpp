@@ -1,4 +1,4 @@
-// How much KV cache fits beside the weights, and how many sequences that is.
+// KV-cache capacity: blocks, tokens and sequences that fit next to the weights.
 #include <perfmodel/serving/prefix_cache.hpp>
 
 #include "deployments.hpp"
@@ -12,33 +12,32 @@ namespace pm = perfmodel;
 
 key accelerator_if_any() {
   key k = accelerator_key().optional();
-  k.help = "whose memory it is; not needed beside memory_bytes";
+  k.help = "accelerator; not needed with memory_bytes";
   return k;
 }
 
 struct kv_capacity {
   static constexpr const char* name = "kv_capacity";
   static constexpr profile_part part = profile_part::none;
-  static constexpr const char* help =
-      "How many blocks, tokens and sequences the KV cache has room for";
+  static constexpr const char* help = "KV-cache capacity in blocks, tokens and sequences";
   static std::vector<key> keys() {
     std::vector<key> k = {
         model_key(),
         accelerator_if_any(),
-        degree("tensor_parallel", "ranks that share the model").otherwise("1"),
-        format_key("weight_format", "of the linear layers; as the checkpoint, where not given")
+        degree("tensor_parallel", "tensor-parallel size").otherwise("1"),
+        format_key("weight_format", "weight format of the linear layers; default: the checkpoint's")
             .optional(),
-        format_key("kv_format", "of the cache; as the checkpoint, else 16 bits").optional(),
-        count("block_size", "tokens in a block").otherwise("16"),
-        count("context", "tokens of a sequence; the model's longest, where not given").optional(),
-        amount_of_bytes("memory_bytes", "of each GPU, in place of the accelerator's").optional(),
-        amount_of_bytes("weight_bytes", "of the whole model, in place of the computed").optional()};
+        format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
+            .optional(),
+        count("block_size", "tokens per block").otherwise("16"),
+        count("context", "tokens per sequence; default: the model's maximum").optional(),
+        amount_of_bytes("memory_bytes", "memory per GPU; default: the accelerator's").optional(),
+        amount_of_bytes("weight_bytes", "weights of the whole model; default: computed")
+            .optional()};
     for (key& s : shared_keys()) k.push_back(std::move(s));
     for (key& r : reservation_keys()) k.push_back(std::move(r));
-    k.push_back(count("chunk_tokens",
-                      "prompt tokens in one pass at most; where not given, the "
-                      "engine's default")
-                    .optional());
+    k.push_back(
+        count("chunk_tokens", "token budget of an engine step; default: the engine's").optional());
     k.push_back(engine_key());
     return k;
   }
@@ -60,7 +59,10 @@ struct kv_capacity {
     if (in.has("memory_bytes") && !in.has("utilization") && !in.given("engine")) {
       for (const char* k : {"max_sequences", "chunk_tokens"}) {
         if (in.has(k))
-          in.missing("engine", cat(k, " is of what it keeps; memory_bytes is all used"));
+          in.missing(
+              "engine",
+              cat(k,
+                  " is part of the engine's memory reservation; memory_bytes alone is all usable"));
       }
       d = all_of_it(d);
     }
@@ -69,8 +71,8 @@ struct kv_capacity {
     const pm::basic_memory_budget<T> budget = budget_of(in, d);
     const auto c = capacity(in, d, budget, context(in, d.model), in.number("block_size"));
     outcome<T> out;
-    out.add("kv_bytes_per_token", "KV cache of a token", per_token);
-    out.add("kv_bytes_available", "free for it, per GPU", c.available);
+    out.add("kv_bytes_per_token", "KV cache per token", per_token);
+    out.add("kv_bytes_available", "KV-cache capacity per GPU", c.available);
     out.add("blocks", "blocks", c.blocks);
     out.add("tokens", "tokens", c.tokens);
     out.add("sequences", "sequences", c.sequences);
@@ -92,7 +94,7 @@ struct kv_capacity {
     note("layers", stored.linear);
     if (experts_of(find_model(in.text("model")).model)) note("experts", stored.experts);
   }
-  /// memory_bytes without a share and without an engine is what there is to use.
+  /// memory_bytes without a utilization and an engine is all usable.
   template <pm::Scalar T>
   static pm::basic_deployment<T> all_of_it(const pm::basic_deployment<T>& d) {
     pm::basic_deployment<T> all = with_all_memory(d);
@@ -100,7 +102,7 @@ struct kv_capacity {
     if (d.runtime_bytes) all.runtime_bytes = d.runtime_bytes;
     return all;
   }
-  /// weight_bytes, where given, is the whole model's: each GPU holds its tensor-parallel share.
+  /// A given weight_bytes is the whole model's: each GPU has its tensor-parallel share.
   template <pm::Scalar T>
   static pm::basic_memory_budget<T> budget_of(inputs<T>& in, const pm::basic_deployment<T>& d) {
     if (!in.has("weight_bytes")) return memory_budget_of(d);
@@ -129,7 +131,7 @@ struct kv_capacity {
   static T context(inputs<T>& in, const pm::basic_transformer<T>& m) {
     if (in.has("context")) return in.number("context");
     using pm::upper;
-    if (!m.max_context) in.missing("context", "this model states no longest one");
+    if (!m.max_context) in.missing("context", "this model states no maximum");
     return *m.max_context;
   }
 };

@@ -1,4 +1,4 @@
-// What a model is, and what it needs: "does it fit, and for how many users".
+// Properties and memory needs of a model.
 #include <perfmodel/model/kv_cache_shape.hpp>
 #include <perfmodel/step/deployment.hpp>
 
@@ -15,10 +15,12 @@ struct model {
   static constexpr const char* name = "model";
   static constexpr profile_part part = profile_part::none;
   static constexpr const char* help =
-      "A model's parameters, weights, cache and states, and what it fits on";
+      "Parameters, weights, KV cache and recurrent state of a model, and the accelerators it fits "
+      "on";
   static std::vector<key> keys() {
     return {model_key(),
-            format_key("kv_format", "of the KV cache; as the checkpoint, else 16 bits").optional(),
+            format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
+                .optional(),
             engine_key()};
   }
 
@@ -26,7 +28,7 @@ struct model {
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const found_model& found = find_model(in.text("model"));
     const pm::basic_transformer<T> m = in.model();
-    // As engines run it on H100, and an NVFP4 checkpoint on B200, for which such are made.
+    // Formats of engines on H100; NVFP4 checkpoints on B200, for which they are made.
     const bool nvfp4 = found.stored.experts.group == 16.0 || found.stored.linear.group == 16.0;
     pm::deployment d;
     d.device = find_accelerator(nvfp4 ? "b200_sxm" : "h100_sxm");
@@ -41,14 +43,13 @@ struct model {
 
     outcome<T> out;
     out.add("parameters", "parameters", parameters(m).total());
-    out.add("active_parameters", "of which a token uses",
+    out.add("active_parameters", "active parameters per token",
             routed ? matmul_parameters(m) : parameters(m).total());
     out.add("layers", "layers", m.layers.count);
     out.add("weight_bytes", "weights as stored", weight_bytes(m, found.stored));
-    out.add("kv_bytes_per_token", "KV cache of a token at long context",
-            kv_growth_per_token(m, kv));
-    out.add("state_bytes_per_sequence", "states of a sequence", state_bytes(m));
-    if (m.max_context) out.add("context_limit", "longest context", *m.max_context);
+    out.add("kv_bytes_per_token", "KV cache per token at long context", kv_growth_per_token(m, kv));
+    out.add("state_bytes_per_sequence", "recurrent state per sequence", state_bytes(m));
+    if (m.max_context) out.add("context_limit", "maximum context", *m.max_context);
     if constexpr (std::same_as<T, double>) {
       if (!m.max_context) out.facts["context_limit"] = nullptr;
       out.facts["active_parameters_with_embedding"] =

@@ -1,4 +1,4 @@
-// A model under load: latencies, how they are distributed, and throughput.
+// Serving: latencies under load, their distributions, and throughput.
 #include <perfmodel/explain/predict.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/units/text.hpp>
@@ -18,26 +18,25 @@ struct serving {
   static constexpr bool takes_a_measurement = true;
   static constexpr profile_part part = profile_part::all;
   static constexpr const char* help =
-      "Time to first token, inter-token latency and throughput under load. Predictions have "
-      "percentiles; goodput counts the requests whose time to first token is within ttft_limit_s, "
-      "all or none by the mean inter-token latency, which hardly differs between requests";
+      "TTFT, ITL and throughput of a model under load, with percentiles in predictions; goodput "
+      "counts the requests within ttft_limit_s, all or none by the mean ITL";
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};
     const auto append = [&k](std::vector<key> more) {
       for (key& one : more) k.push_back(std::move(one));
     };
     append(degree_keys());
-    k.push_back(
-        degree("data_parallel",
-               "copies of the model that share the load; attention groups of one copy, where "
-               "expert_parallel exceeds tensor_parallel")
-            .otherwise("1"));
+    k.push_back(degree("data_parallel",
+                       "data-parallel attention groups of a replica, where expert_parallel exceeds "
+                       "tensor_parallel; otherwise the number of replicas, as with replicas")
+                    .otherwise("1"));
+    k.push_back(degree("replicas", "replicas that share the load").otherwise("1"));
     append(load_keys());
     k.push_back(
-        count("stream_interval", "tokens of an answer that are sent together").otherwise("1"));
-    k.push_back(
-        number("held_iterations", "that the scheduler lets a request wait, on purpose", 0.0, 1e6)
-            .otherwise("0"));
+        count("stream_interval", "output tokens per streamed response chunk").otherwise("1"));
+    k.push_back(number("held_iterations",
+                       "engine steps by which the scheduler delays admission on purpose", 0.0, 1e6)
+                    .otherwise("0"));
     append(storage_keys());
     append(reservation_keys());
     k.push_back(engine_key());
@@ -49,28 +48,34 @@ struct serving {
 
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
-    return has_pools(in) ? of_pools(in, mode) : of_copies(in, mode);
+    return has_pools(in) ? of_pools(in, mode) : of_replicas(in, mode);
   }
 
  private:
-  /// Copies of one deployment, each with its share of the load.
+  /// Replicas of one deployment, each with its share of the load.
   template <pm::Scalar T, class Mode>
-  static outcome<T> of_copies(inputs<T>& in, const Mode& mode) {
+  static outcome<T> of_replicas(inputs<T>& in, const Mode& mode) {
     using pm::scalar_min;
-    const int groups = in.whole("data_parallel");
-    const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
-    pm::basic_deployment<T> d = deployment_of(in, spread ? groups : 1);
+    const replica_count n = replicas_of(in);
+    pm::basic_deployment<T> d = deployment_of(in, n.groups);
     reserve_memory(in, d);
     const auto drafts = speculation_of(in, d);
     const pm::basic_service_load<T> l = service_load_of(in);
-    T copies = T(spread ? 1.0 : static_cast<double>(groups));
-    if (l.is_closed()) copies = scalar_min(copies, l.concurrency());  // more: some idle
-    const auto share = pm::per_replica(l, copies);
+    T replicas = T(n.replicas);
+    if (l.is_closed())
+      replicas = scalar_min(
+          replicas, l.concurrency());  // with fewer requests than replicas, some replicas are idle
+    const auto share = pm::per_replica(l, replicas);
     const auto answered = [&](const auto& serve) {
       const auto s = serve(share);
-      outcome<T> out = outcome_of(in, s, copies);
+      outcome<T> out = outcome_of(in, s, replicas);
       if constexpr (requires { s.emitted; }) {
-        out.add("emitted_tokens", "tokens of a sequence in a round", s.emitted);
+        out.add("emitted_tokens", "tokens per sequence and speculation round", s.emitted);
+      }
+      if (n.counts_data) {
+        out.notes.push_back({"data_parallel",
+                             "counted as replicas: no expert parallelism across "
+                             "its groups"});
       }
       note_sums(out, d, d, share, s.batch, mode);
       add_reservation(out, memory_budget_of(d));
@@ -78,9 +83,9 @@ struct serving {
       add_fetch(out, d, share, serve);
       add_preemptions(out, s, share);
       if constexpr (std::same_as<Mode, bound_mode>) note_left_out(out, in, false);
-      out.set(of_all_copies(s.feasible, copies, share, mode, serve));
-      add_largest_rate(out, in, share, copies, serve);
-      add_overload(out, s, share, copies, T(copies * double(d.layout.ranks())), serve);
+      out.set(of_all_replicas(s.feasible, replicas, share, mode, serve));
+      add_largest_rate(out, in, share, replicas, serve);
+      add_overload(out, s, share, replicas, T(replicas * double(d.layout.ranks())), serve);
       return out;
     };
     if (!drafts) {
@@ -88,12 +93,12 @@ struct serving {
     }
     outcome<T> out =
         answered([&](const pm::basic_service_load<T>& x) { return served(mode, d, x, *drafts); });
-    note_drafts(out, in);
+    note_speculation(out, in);
     if (out.least_itl) *out.least_itl /= drafts->length + 1;  // all drafts accepted
     return out;
   }
 
-  /// Prompts in one pool and answers in another.
+  /// Disaggregated prefill and decode pools.
   template <pm::Scalar T, class Mode>
   static outcome<T> of_pools(inputs<T>& in, const Mode& mode) {
     const pm::basic_disaggregated<T> d = pools_of(in);
@@ -102,11 +107,11 @@ struct serving {
     const auto s = serve(l);
     outcome<T> out = outcome_of(in, s, T(1.0));
     out.pools = true;
-    out.add("transfer_s", "transfer of a prompt's cache", s.transfer);
-    out.add("prefill_busy", "prefill pool, share in use", s.prefill_busy);
-    out.add("transfer_busy", "link, share in use", s.transfer_busy);
-    out.add("decode_busy", "decode pool, share in use", s.decode_busy);
-    out.add("balanced_ratio", "replicas that prefill, for one that decodes", s.balanced_ratio);
+    out.add("transfer_s", "KV-cache transfer of a prompt", s.transfer);
+    out.add("prefill_busy", "prefill pool utilization", s.prefill_busy);
+    out.add("transfer_busy", "link utilization", s.transfer_busy);
+    out.add("decode_busy", "decode pool utilization", s.decode_busy);
+    out.add("balanced_ratio", "prefill replicas per decode replica (balanced)", s.balanced_ratio);
     note_sums(out, d.decode.deployment, d.prefill.deployment, l, T(s.batch / d.decode.replicas),
               mode);
     add_reservation(out, memory_budget_of(d.decode.deployment));
@@ -135,48 +140,48 @@ struct serving {
     }
   }
 
-  /// What services of all kinds answer.
+  /// Results of all kinds of services.
   template <pm::Scalar T, class S>
-  static outcome<T> outcome_of(inputs<T>& in, const S& s, const T& copies) {
+  static outcome<T> outcome_of(inputs<T>& in, const S& s, const T& replicas) {
     outcome<T> out;
     add_latencies(out, static_cast<const pm::basic_serving_estimate<T>&>(s));
-    const auto throughput = copies * s.throughput;
+    const auto throughput = replicas * s.throughput;
     out.add("requests_per_s", "requests", throughput);
     if (s.first_token.size() > 0) {
-      out.add("goodput_requests_per_s", "  within the limits",
+      out.add("goodput_requests_per_s", "  goodput within the limits",
               share_within(in, static_cast<const pm::basic_serving_estimate<T>&>(s)) * throughput);
     }
-    out.add("output_tokens_per_s", "output tokens", copies * s.output_rate);
-    out.add("batch", "sequences decoding", copies * s.batch);
+    out.add("output_tokens_per_s", "output throughput", replicas * s.output_rate);
+    out.add("batch", "running requests (decode batch)", replicas * s.batch);
     out.explain(s.decode);
-    out.prompt_terms = s.prefill.terms;
+    out.prefill_terms = s.prefill.terms;
     note_formats(out, in);
     return out;
   }
 
-  /// Whose kernels sum, where `batch` sequences decode, and where a prompt is computed.
+  /// Engine of the collectives, for the decode batch and for prefill.
   template <pm::Scalar T, class Mode>
   static void note_sums(outcome<T>& out, const pm::basic_deployment<T>& decodes,
                         const pm::basic_deployment<T>& computes, const pm::basic_service_load<T>& l,
                         const T& batch, const Mode& mode) {
     if constexpr (std::same_as<Mode, pm::calibrated>) {
       out.sums = pm::kind_of_sums(decodes, pm::iteration{.batch = batch, .steady = true}, mode);
-      out.prompt_sums = pm::kind_of_prompt_sums(computes, l, mode);
+      out.prefill_collectives = pm::kind_of_prompt_sums(computes, l, mode);
     } else if constexpr (std::same_as<T, double>) {
       const pm::iteration one{.batch = 1.0, .context = l.input_tokens};
       out.least_itl = pm::step_bound(decodes, one).time.value();
     }
   }
 
-  /// What prompts find of what they share.
+  /// Prefix-cache hits of shared prefixes.
   template <pm::Scalar T>
   static void add_hits(outcome<T>& out, const pm::basic_deployment<T>& d,
                        const pm::basic_service_load<T>& l) {
     if (l.shared.empty()) return;
-    out.add("prefix_hit", "share of a prompt that is found", pm::found_of(d, l).prefix_hit);
+    out.add("prefix_hit", "prefix-cache hit rate", pm::found_of(d, l).prefix_hit);
   }
 
-  /// What comes from the host, beside computing the same tokens anew.
+  /// Fetch of a cached prefix from the host, compared with recomputing it.
   template <pm::Scalar T, class Serve>
   static void add_fetch(outcome<T>& out, const pm::basic_deployment<T>& d,
                         const pm::basic_service_load<T>& l, const Serve& serve) {
@@ -189,94 +194,95 @@ struct serving {
     anew.host.reset();
     anew.shared = {};
     const auto recompute = serve(anew).prefill.time - cached;
-    out.add("fetch_s", "prefix from the host, a transfer", fetch);
-    out.add("recompute_s", "  computed anew, alone", recompute);
+    out.add("fetch_s", "prefix fetch from host memory", fetch);
+    out.add("recompute_s", "  recomputation (unloaded)", recompute);
     if (mid(fetch.value()) > mid(recompute.value()))
-      out.notes.push_back({"host's cache", "computing it anew is quicker than the transfer"});
+      out.notes.push_back({"host cache", "recomputation is faster than the fetch"});
   }
 
-  /// How often a request is evicted: 0 where all fit, or where the engine keeps room for whole answers.
+  /// Preemptions per request: 0 where all sequences fit, or where the engine reserves whole
+  /// outputs.
   template <pm::Scalar T, class S>
   static void add_preemptions(outcome<T>& out, const S& s, const pm::basic_service_load<T>& l) {
     using pm::mid;
     if (!l.preempts || s.first_token.size() == 0) return;
-    out.add("evictions", "evictions of a request", s.preemption_effect);
+    out.add("evictions", "preemptions per request", s.preemption_effect);
     if (mid(l.output_tokens) < 500.0 || mid(l.output_tokens) > 2000.0)
-      out.notes.push_back({"preemption", "the law was checked for answers of 500 to 2000 tokens"});
+      out.notes.push_back({"preemption", "checked against outputs of 500 to 2000 tokens"});
   }
 
-  /// What was given and says nothing of a bound.
+  /// Given keys that a bound does not use.
   template <pm::Scalar T>
   static void note_left_out(outcome<T>& out, const inputs<T>& in, bool pools) {
     const std::vector<std::string> all = left_out_of_bound(in.all(), pools);
     if (all.empty()) return;
-    out.notes.push_back({"left out of a bound", listed(all, [](const auto& k) { return k; })});
+    out.notes.push_back({"not used by a bound", listed(all, [](const auto& k) { return k; })});
     out.facts["left_out"] = all;
   }
 
-  /// Where there are targets: the most that arrive by chance and meet them. A derivation has no need of it.
+  /// Largest Poisson arrival rate within the targets; not part of a derivation.
   template <pm::Scalar T, class Serve>
   static void add_largest_rate(outcome<T>& out, const inputs<T>& in,
-                               const pm::basic_service_load<T>& share, const T& copies,
+                               const pm::basic_service_load<T>& share, const T& replicas,
                                const Serve& serve) {
     if constexpr (std::same_as<T, double>) {
       const auto targets = targets_of(in);
       if (!targets) return;
-      const double rate = copies * pm::largest_rate(share, *targets, serve).value();
+      const double rate = replicas * pm::largest_rate(share, *targets, serve).value();
       out.facts["largest_rate_requests_per_s"] = number_json("largest_rate_requests_per_s", rate);
       std::string text = pm::to_string(rate, pm::exponents_of<pm::request_rate<>>(), 4);
       if (share.preempts) {
-        text += ", without evictions, which are of a concurrency";
+        text += ", without preemption, which is modelled at a concurrency only";
         out.facts["largest_rate_leaves_out"] = {"preemption"};
       }
       out.notes.push_back({"largest rate within the limits", text});
     }
   }
 
-  /// Adds the largest sustainable rate where requests arrive faster than they are completed.
+  /// Adds the largest sustainable rate of an overloaded service.
   template <pm::Scalar T, class S, class Serve>
   static void add_overload(outcome<T>& out, const S& s, const pm::basic_service_load<T>& share,
-                           const T& copies, const T& gpus, const Serve& serve) {
+                           const T& replicas, const T& gpus, const Serve& serve) {
     if constexpr (std::same_as<T, double>) {
-      if (pm::is_overloaded(s)) note_overload(out, share, copies, gpus, serve);
+      if (pm::is_overloaded(s)) note_overload(out, share, replicas, gpus, serve);
     }
   }
 
   template <pm::Scalar T>
-  static void note_drafts(outcome<T>& out, const inputs<T>& in) {
+  static void note_speculation(outcome<T>& out, const inputs<T>& in) {
     if (in.has("acceptance")) return;
-    out.notes.push_back({"acceptance", "0.85, assumed: DeepSeek-V3 reports 0.85 to 0.9"});
+    out.notes.push_back({"acceptance", "0.85 (assumed; DeepSeek-V3 reports 0.85 to 0.9)"});
     out.facts["acceptance"] = assumed_acceptance;
   }
 
-  /// Without its steps: a percentile is read off a mixture, which has no formula to show.
+  /// Adds a percentile without derivation steps: a quantile of a mixture has no closed formula.
   template <pm::Scalar T>
   static pm::duration<T> number_of(const pm::duration<T>& t) {
     using pm::mid;
     return pm::duration<T>::from_value(T(mid(t.value())));
   }
 
-  /// Means, and of a prediction percentiles: a bound has no distribution.
+  /// Means, and percentiles of a prediction; a bound has no distribution.
   template <pm::Scalar T>
   static void add_latencies(outcome<T>& out, const pm::basic_serving_estimate<T>& s) {
     const bool predicted = s.first_token.size() > 0;
-    out.add("ttft_s", "time to first token", s.ttft);
+    out.add("ttft_s", "TTFT (mean)", s.ttft);
     if (predicted) {
       out.add("ttft_p50_s", "  p50", number_of(s.first_token.quantile(0.5)));
       out.add("ttft_p90_s", "  p90", number_of(s.first_token.quantile(0.9)));
       out.add("ttft_p99_s", "  p99", number_of(s.first_token.quantile(0.99)));
     }
-    out.add("itl_s", "inter-token latency", s.itl);
+    out.add("itl_s", "ITL (mean)", s.itl);
     if (predicted) {
       out.add("itl_p50_s", "  p50", number_of(s.gap.quantile(0.5)));
       out.add("itl_p90_s", "  p90", number_of(s.gap.quantile(0.9)));
       out.add("itl_p99_s", "  p99", number_of(s.gap.quantile(0.99)));
     }
-    out.add("e2e_s", "whole request", s.e2e);
+    out.add("e2e_s", "end-to-end latency (mean)", s.e2e);
     if (predicted) out.add("e2e_p99_s", "  p99", number_of(s.e2e_quantile(0.99)));
   }
 
-  /// The share of requests within the limits that are given.
+  /// Share of requests within the given limits.
   template <pm::Scalar T>
   static double share_within(const inputs<T>& in, const pm::basic_serving_estimate<T>& s) {
     using pm::mid;
@@ -286,19 +292,19 @@ struct serving {
     return s.first_token.share_within(in.plain("ttft_limit_s") * pm::second);
   }
 
-  /// Where one copy has too many arrivals: those of all copies, and the most that are feasible. A
-  /// prediction knows these; of a bound, which has more than one reason, a bisection finds them.
+  /// Arrivals of all replicas and the largest feasible rate, where one replica is overloaded.
+  /// Predictions state it; for a bound a bisection finds it.
   template <pm::Scalar T, class Mode, class Serve>
-  static pm::feasibility of_all_copies(pm::feasibility f, const T& copies,
-                                       pm::basic_service_load<T> share, const Mode&,
-                                       const Serve& serve) {
+  static pm::feasibility of_all_replicas(pm::feasibility f, const T& replicas,
+                                         pm::basic_service_load<T> share, const Mode&,
+                                         const Serve& serve) {
     using pm::mid;
     if (f.feasible || std::string_view(f.unit) != "req/s") return f;
     if constexpr (std::same_as<Mode, bound_mode> && std::same_as<T, double>) {
       f.available = pm::largest_rate(share, pm::service_targets{}, serve).value();
     }
-    f.needed *= mid(copies);
-    f.available *= mid(copies);
+    f.needed *= mid(replicas);
+    f.available *= mid(replicas);
     return f;
   }
 };

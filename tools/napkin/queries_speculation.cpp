@@ -1,4 +1,4 @@
-// Speculative decoding: what a draft brings.
+// Speculative decoding: expected tokens and speedup.
 #include <perfmodel/laws/speculative.hpp>
 
 #include "query.hpp"
@@ -12,34 +12,31 @@ namespace pm = perfmodel;
 struct speculation {
   static constexpr const char* name = "speculation";
   static constexpr profile_part part = profile_part::none;
-  static constexpr const char* help = "Tokens per pass and speed-up of speculative decoding";
+  static constexpr const char* help = "Tokens per engine step and speedup of speculative decoding";
   static std::vector<key> keys() {
-    key acceptance =
-        number("acceptance",
-               "probability that a draft token is accepted, given those before it; one number, or "
-               "one per position",
-               0.0, 1.0);
+    key acceptance = number("acceptance",
+                            "probability that a draft token is accepted given the preceding ones: "
+                            "one value, or one per position",
+                            0.0, 1.0);
     acceptance.kind = key_kind::numbers;
-    return {
-        acceptance,
-        number("later_acceptance",
-               "that of every draft token but the first, where acceptance is one number", 0.0, 1.0)
-            .optional(),
-        count("draft_length",
-              "tokens in a draft; where not given, the best length, without a draft cost 5 or one "
-              "for "
-              "each acceptance given",
-              1.0, 4096.0)
-            .optional(),
-        number(
-            "draft_cost_ratio",
-            "time of a draft step over that of a target step; where not given, drafts are free and "
-            "the speedup is an upper bound",
-            0.0, 1e6)
-            .optional(),
-        word("counted", "what a pass yields, or as if it were the accepted drafts alone",
-             {"emitted", "accepted"})
-            .otherwise("emitted")};
+    return {acceptance,
+            number("later_acceptance",
+                   "acceptance of the second and later draft tokens, where acceptance is one value",
+                   0.0, 1.0)
+                .optional(),
+            count("draft_length",
+                  "draft tokens per round; default: the best length; without a draft cost 5, or "
+                  "one per acceptance given",
+                  1.0, 4096.0)
+                .optional(),
+            number("draft_cost_ratio",
+                   "time of a draft step over that of a target step; default 0: the speedup is an "
+                   "upper bound",
+                   0.0, 1e6)
+                .optional(),
+            word("counted", "count all tokens of a round, or the accepted draft tokens only",
+                 {"emitted", "accepted"})
+                .otherwise("emitted")};
   }
 
   template <pm::Scalar T, class Mode>
@@ -49,8 +46,8 @@ struct speculation {
     const bool later = in.has("later_acceptance");
     if (!positions.empty() && later) {
       throw pm::error(pm::error_code::inconsistent,
-                      "later_acceptance is given beside an acceptance for each position; allowed: "
-                      "beside one number");
+                      "later_acceptance is given with one acceptance per position; allowed: with a "
+                      "single acceptance");
     }
     if (!positions.empty()) return by_position(in, positions, cost);
     const T first = in.number("acceptance");
@@ -59,11 +56,11 @@ struct speculation {
   }
 
  private:
-  /// The draft length where a request has neither a length nor a cost. Assumed: the value in vLLM's
+  /// Draft length where a request has neither a length nor a cost. Assumed: the value in vLLM's
   /// example of a draft model (docs.vllm.ai, features/speculative_decoding/draft_model).
   static constexpr int assumed_draft_length = 5;
 
-  /// Whether drafts cost nothing: then every longer draft gains, and no length is the best.
+  /// Whether drafts cost nothing: then every longer draft gains, and no length is optimal.
   template <pm::Scalar T>
   static bool is_free(const inputs<T>& in) {
     return !in.has("draft_cost_ratio") || in.plain("draft_cost_ratio") == 0.0;
@@ -86,15 +83,16 @@ struct speculation {
     const int k = in.has("draft_length") ? in.whole("draft_length")
                                          : best.value_or(static_cast<int>(positions.size()));
     if (static_cast<std::size_t>(k) > positions.size()) {
-      throw pm::error(pm::error_code::inconsistent,
-                      "draft_length is " + std::to_string(k) + " and acceptance has " +
-                          std::to_string(positions.size()) +
-                          " positions; allowed: one for each draft token");
+      throw pm::error(pm::error_code::inconsistent, "draft_length is " + std::to_string(k) +
+                                                        " and acceptance has " +
+                                                        std::to_string(positions.size()) +
+                                                        " positions; allowed: one per draft token");
     }
     return answer(in, pm::speculate(all.first(static_cast<std::size_t>(k)), cost), best, k, cost);
   }
 
-  /// Without the target's own token, which texts forget: E - 1 tokens, and a + ... + a^k = 1 + k c.
+  /// Count without the target's own token, as some texts do: E - 1 tokens, and a + ... + a^k = 1 +
+  /// k c.
   template <pm::Scalar T>
   static void count_accepted(pm::basic_speculation_estimate<T>& e, int k, const T& cost) {
     using pm::upper;
@@ -111,9 +109,9 @@ struct speculation {
                            const std::optional<int>& best, int k, const T& cost) {
     if (in.text("counted") == "accepted") count_accepted(e, k, cost);
     outcome<T> out;
-    out.add("emitted_tokens", "tokens per pass", T(e.emitted.quantity().value()));
+    out.add("emitted_tokens", "tokens per step", T(e.emitted.quantity().value()));
     out.add("speedup", "speed-up", e.speedup);
-    out.add("break_even_acceptance", "breaks even at", e.break_even_acceptance);
+    out.add("break_even_acceptance", "break-even acceptance", e.break_even_acceptance);
     out.facts["draft_length"] = k;
     if (best) {
       out.add("best_draft_length", "best draft length", T(static_cast<double>(*best)));
@@ -124,11 +122,11 @@ struct speculation {
     return out;
   }
 
-  /// The reason why no draft length is the best, and whether the length is assumed.
+  /// The reason why no draft length is optimal, and whether the length is assumed.
   template <pm::Scalar T>
   static void note_free(outcome<T>& out, const inputs<T>& in, int k) {
     const char* why = in.has("draft_cost_ratio")
-                          ? "draft cost 0: no longer draft is slower, and no length is the best"
+                          ? "draft cost 0: a longer draft is never slower, so no length is optimal"
                           : "draft cost not given: assumed 0; the speedup is an upper bound for "
                             "this draft length";
     out.facts["best_draft_length"] = nullptr;

@@ -1,4 +1,4 @@
-// One pass of a whole model on its accelerators.
+// One engine step of a whole model.
 #include <perfmodel/explain/predict.hpp>
 #include <perfmodel/step.hpp>
 
@@ -16,18 +16,17 @@ struct step {
   static constexpr bool takes_a_measurement = true;
   static constexpr profile_part part = profile_part::all;
   static constexpr const char* help =
-      "One iteration of a model: decode, prefill, or both in one pass";
+      "Time of one engine step (forward pass): decode, prefill, or both in one batch";
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};
     for (key& d : degree_keys()) k.push_back(std::move(d));
-    k.push_back(count("batch", "sequences that decode", 0.0));
-    k.push_back(count("context",
-                      "tokens in the KV cache of each decoding sequence; not needed with batch 0")
-                    .optional());
-    k.push_back(count("prefill_tokens", "prompt tokens in the same pass", 0.0).otherwise("0"));
+    k.push_back(count("batch", "decoding sequences", 0.0));
+    k.push_back(
+        count("context", "KV-cache tokens of each decoding sequence; not needed with batch 0")
+            .optional());
+    k.push_back(count("prefill_tokens", "prefill tokens in the same step", 0.0).otherwise("0"));
     k.push_back(count("tokens_per_sequence",
-                      "of each that decodes: k + 1 where k drafted ones are verified; 1, where "
-                      "not given")
+                      "tokens per decoding sequence: k + 1 to verify k draft tokens; default 1")
                     .optional());
     for (key& f : storage_keys()) k.push_back(std::move(f));
     k.push_back(engine_key());
@@ -55,8 +54,8 @@ struct step {
   }
 
  private:
-  /// The work of one GPU in a step, where a request has a measurement: its matrix FLOP, and the
-  /// bytes of weights and KV cache that a step cannot leave out.
+  /// Work of one GPU in a measured step: its matrix FLOP, and the bytes of weights and KV cache
+  /// that every step reads.
   template <pm::Scalar T>
   static void note_work(const inputs<T>& in, outcome<T>& out, const pm::basic_deployment<T>& d,
                         const pm::basic_iteration<T>& i) {

@@ -1,4 +1,4 @@
-// Where time goes: the iron law, Little's law, launches, what overlaps, and what a speedup leaves.
+// Time laws: iron law, Little's law, launches, overlap, speedup and utilization.
 #include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/laws/launch.hpp>
 #include <perfmodel/laws/littles_law.hpp>
@@ -18,14 +18,16 @@ namespace pm = perfmodel;
 
 struct iron_law : law_query {
   static constexpr const char* name = "iron_law";
-  static constexpr const char* help = "Bytes over bandwidth and FLOP over rate, and what is on top";
-  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::at_least)};
+  static constexpr const char* help =
+      "Iron law: max of bytes over bandwidth and FLOP over rate, plus overhead";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_s", comparison_kind::at_least)};
   static std::vector<key> keys() {
     return {amount<pm::bytes<>>("bytes", "moved"),
-            positive_amount<pm::bandwidth<>>("bytes_per_s", "of the memory or link"),
-            amount<pm::flops<>>("flop", "computed meanwhile").otherwise("0"),
-            positive_amount<pm::flop_rate<>>("flop_per_s", "of the units").otherwise("1e15"),
-            amount<pm::duration<>>("overhead_s", "on top of both").otherwise("0")};
+            positive_amount<pm::bandwidth<>>("bytes_per_s", "bandwidth of the memory or link"),
+            amount<pm::flops<>>("flop", "FLOP computed concurrently").otherwise("0"),
+            positive_amount<pm::flop_rate<>>("flop_per_s", "FLOP/s of the units").otherwise("1e15"),
+            amount<pm::duration<>>("overhead_s", "overhead added to both").otherwise("0")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -37,9 +39,9 @@ struct iron_law : law_query {
                                 pm::basic_overlap<T>::full());
     outcome<T> out;
     out.add("time_s", "time", e.time);
-    out.add("per_s", "how often in a second",
+    out.add("per_s", "executions per second",
             pm::frequency<T>(T(1.0) / pm::max(e.time, pm::duration<T>::from_value(T(1e-100)))));
-    out.add("overhead_share", "share on top", pm::share_of(e, "overhead"));
+    out.add("overhead_share", "share of overhead", pm::share_of(e, "overhead"));
     out.explain(e);
     return out;
   }
@@ -47,19 +49,19 @@ struct iron_law : law_query {
 
 struct littles_law : law_query {
   static constexpr const char* name = "littles_law";
-  static constexpr const char* help = "Bytes under way: latency times bandwidth";
-  static constexpr measurable_result measured[] = {
-      result_measured<pm::frequency<>>("accesses_per_s", "measured_per_s", held_as::expected)};
+  static constexpr const char* help = "Little's law: bytes in flight = latency x bandwidth";
+  static constexpr measurable_result measured[] = {result_measured<pm::frequency<>>(
+      "accesses_per_s", "measured_per_s", comparison_kind::expected)};
   static std::vector<key> keys() {
-    return {amount<pm::duration<>>("latency_s", "of one access"),
-            positive_amount<pm::bandwidth<>>("bytes_per_s", "that is kept up"),
-            positive_amount<pm::bytes<>>("access_bytes", "of one access").otherwise("32")};
+    return {amount<pm::duration<>>("latency_s", "latency of one access"),
+            positive_amount<pm::bandwidth<>>("bytes_per_s", "sustained bandwidth"),
+            positive_amount<pm::bytes<>>("access_bytes", "bytes per access").otherwise("32")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const auto rate = in.template amount<pm::bandwidth<T>>("bytes_per_s");
     outcome<T> out;
-    out.add("bytes", "under way",
+    out.add("bytes", "bytes in flight",
             pm::bytes_in_flight(in.template amount<pm::duration<T>>("latency_s"), rate));
     out.add("accesses_per_s", "accesses",
             pm::frequency<T>(rate / in.template amount<pm::bytes<T>>("access_bytes")));
@@ -69,16 +71,17 @@ struct littles_law : law_query {
 
 struct throughput : law_query {
   static constexpr const char* name = "throughput";
-  static constexpr const char* help = "Tokens per second of so many streams: Little's law";
+  static constexpr const char* help = "Token throughput of concurrent streams (Little's law)";
   static constexpr measurable_result measured[] = {
-      result_measured<pm::token_rate<>>("tokens_per_s", "measured_tokens_per_s", held_as::expected),
-      time_measured("itl_s", held_as::expected)};
+      result_measured<pm::token_rate<>>("tokens_per_s", "measured_tokens_per_s",
+                                        comparison_kind::expected),
+      time_measured("itl_s", comparison_kind::expected)};
   static std::vector<key> keys() {
-    return {
-        positive("streams", "that decode together, on average"),
-        positive_amount<pm::duration<>>("itl_s", "between two tokens of one stream").optional(),
-        positive_amount<pm::token_rate<>>("tokens_per_s", "of all, for the itl_s that it leaves")
-            .optional()};
+    return {positive("streams", "mean number of decoding streams"),
+            positive_amount<pm::duration<>>("itl_s", "ITL of one stream").optional(),
+            positive_amount<pm::token_rate<>>("tokens_per_s",
+                                              "throughput of all streams, for the implied itl_s")
+                .optional()};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -88,7 +91,7 @@ struct throughput : law_query {
       out.add("tokens_per_s", "tokens",
               pm::throughput_of(streams, in.template amount<pm::duration<T>>("itl_s")));
     } else if (in.has("tokens_per_s")) {
-      out.add("itl_s", "between two tokens",
+      out.add("itl_s", "ITL",
               pm::inter_token_latency_of(streams,
                                          in.template amount<pm::token_rate<T>>("tokens_per_s")));
     } else {
@@ -100,23 +103,25 @@ struct throughput : law_query {
 
 struct launch : law_query {
   static constexpr const char* name = "launch";
-  static constexpr const char* help = "What launches cost a step: waited for, streamed or replayed";
-  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
+  static constexpr const char* help =
+      "Kernel-launch overhead of a step: synchronous, asynchronous, or CUDA graph";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_s", comparison_kind::expected)};
   static std::vector<key> keys() {
     const auto time = [](const char* n, const char* what) {
       return amount<pm::duration<>>(n, what).otherwise("0");
     };
-    return {number("layers", "of the model", 1.0, 1e6).otherwise("1"),
-            number("launches", "of each layer", 0.0, 1e12),
-            word("how", "the host waits for each, runs ahead, or replays a graph",
+    return {number("layers", "model layers", 1.0, 1e6).otherwise("1"),
+            number("launches", "launches per layer", 0.0, 1e12),
+            word("how", "launch mode: host waits for each kernel, runs ahead, or replays a graph",
                  {"synchronised", "stream", "graph"})
                 .otherwise("synchronised"),
-            time("cpu_s", "of the host, for each launch"),
-            time("gap_s", "on the device between two kernels"),
-            time("replay_s", "of a graph, once"),
-            time("node_s", "of a graph, for each kernel"),
-            time("synchronise_s", "of the host, for each wait"),
-            time("kernels_s", "all kernels of the step together")};
+            time("cpu_s", "CPU time per launch"),
+            time("gap_s", "device idle time between two kernels"),
+            time("replay_s", "fixed time of a graph replay"),
+            time("node_s", "graph time per kernel"),
+            time("synchronise_s", "CPU time per synchronization"),
+            time("kernels_s", "total kernel time of the step")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -133,7 +138,7 @@ struct launch : law_query {
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.add("launches", "launches", n);
-    out.add("launch_share", "share beside the kernels",
+    out.add("launch_share", "share of launch overhead",
             T(T(1.0) - kernels / pm::max(e.time, pm::duration<T>::from_value(T(1e-100)))));
     out.explain(e);
     return out;
@@ -142,22 +147,24 @@ struct launch : law_query {
 
 struct overlap : law_query {
   static constexpr const char* name = "overlap";
-  static constexpr const char* help = "Communication behind computation, and the SMs that it takes";
-  static constexpr measurable_result measured[] = {time_measured("exposed_s", held_as::at_least)};
+  static constexpr const char* help =
+      "Overlap of communication with computation, and the SMs it takes";
+  static constexpr measurable_result measured[] = {
+      time_measured("exposed_s", comparison_kind::at_least)};
   static std::vector<key> keys() {
-    return {amount<pm::duration<>>("communication_s", "in all"),
-            amount<pm::duration<>>("window_s", "of computation that it may hide behind"),
-            positive("sms", "of the device").otherwise("132"),
-            number("sms_taken", "by the communication", 0.0, 1e6).otherwise("0")};
+    return {amount<pm::duration<>>("communication_s", "total communication time"),
+            amount<pm::duration<>>("window_s", "computation that can hide communication"),
+            positive("sms", "SMs of the device").otherwise("132"),
+            number("sms_taken", "SMs used by the communication", 0.0, 1e6).otherwise("0")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const auto sent = in.template amount<pm::duration<T>>("communication_s");
     const auto exposed = pm::exposed_time(sent, in.template amount<pm::duration<T>>("window_s"));
     outcome<T> out;
-    out.add("exposed_s", "not hidden", exposed);
-    out.add("efficiency", "share hidden", pm::overlap_efficiency(sent, exposed));
-    out.add("lost", "share of the device lost meanwhile",
+    out.add("exposed_s", "exposed communication", exposed);
+    out.add("efficiency", "hidden share", pm::overlap_efficiency(sent, exposed));
+    out.add("lost", "share of the device lost to communication",
             T(in.number("sms_taken") / in.number("sms")));
     return out;
   }
@@ -165,13 +172,15 @@ struct overlap : law_query {
 
 struct training_step : law_query {
   static constexpr const char* name = "training_step";
-  static constexpr const char* help = "Forward, backward, and gradients sent in buckets meanwhile";
-  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::at_least)};
+  static constexpr const char* help =
+      "Training step: forward, backward, and bucketed gradient all-reduce";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_s", comparison_kind::at_least)};
   static std::vector<key> keys() {
-    return {amount<pm::duration<>>("forward_s", "of a step"),
-            amount<pm::duration<>>("backward_s", "of a step"),
-            amount<pm::duration<>>("communication_s", "of all gradients"),
-            count("buckets", "1: sent when all is computed", 1.0, 1e9).otherwise("1")};
+    return {amount<pm::duration<>>("forward_s", "forward time"),
+            amount<pm::duration<>>("backward_s", "backward time"),
+            amount<pm::duration<>>("communication_s", "communication time of all gradients"),
+            count("buckets", "gradient buckets; 1: no overlap", 1.0, 1e9).otherwise("1")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -188,13 +197,15 @@ struct training_step : law_query {
 
 struct double_buffer : law_query {
   static constexpr const char* name = "double_buffer";
-  static constexpr const char* help = "Tiles that are loaded while others are computed";
-  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::at_least)};
+  static constexpr const char* help = "Double buffering: tile loads overlapped with compute";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_s", comparison_kind::at_least)};
   static std::vector<key> keys() {
-    return {amount<pm::duration<>>("load_s", "of a tile"),
-            amount<pm::duration<>>("compute_s", "of a tile"), count("tiles", "in all"),
-            positive_amount<pm::bytes<>>("shared_bytes", "of shared memory").otherwise("232448"),
-            positive_amount<pm::bytes<>>("tile_bytes", "of a stage").otherwise("32768")};
+    return {amount<pm::duration<>>("load_s", "load time per tile"),
+            amount<pm::duration<>>("compute_s", "compute time per tile"),
+            count("tiles", "number of tiles"),
+            positive_amount<pm::bytes<>>("shared_bytes", "shared memory").otherwise("232448"),
+            positive_amount<pm::bytes<>>("tile_bytes", "bytes per stage").otherwise("32768")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -212,12 +223,14 @@ struct double_buffer : law_query {
 
 struct amdahl : law_query {
   static constexpr const char* name = "amdahl";
-  static constexpr const char* help = "The whole after parts of it changed";
-  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
+  static constexpr const char* help = "Amdahl's law: time of the whole after parts of it changed";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_s", comparison_kind::expected)};
   static std::vector<key> keys() {
-    return {list_of(share("shares", "of the time, that change")),
-            list_of(number("factors", "of their times: 0.5 is twice as quick", 0.0, 1e9)),
-            amount<pm::duration<>>("time_s", "of the whole before").otherwise("1")};
+    return {
+        list_of(share("shares", "shares of the time that change")),
+        list_of(number("factors", "time factors of these shares: 0.5 is twice as fast", 0.0, 1e9)),
+        amount<pm::duration<>>("time_s", "time before the change").otherwise("1")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -232,10 +245,10 @@ struct amdahl : law_query {
     const auto whole = pm::amdahl(std::span<const pm::basic_amdahl_part<T>>(parts));
     outcome<T> out;
     out.add("speedup", "speed-up", whole.speedup);
-    out.add("time_ratio", "of the time left", whole.time_ratio);
-    out.add("time_s", "time after",
+    out.add("time_ratio", "remaining share of the time", whole.time_ratio);
+    out.add("time_s", "time after the change",
             pm::duration<T>(whole.time_ratio * in.template amount<pm::duration<T>>("time_s")));
-    out.add("first_share", "share of the first part after", pm::new_share(parts.front(), whole));
+    out.add("first_share", "new share of the first part", pm::new_share(parts.front(), whole));
     return out;
   }
 };
@@ -243,11 +256,11 @@ struct amdahl : law_query {
 struct share_of_speedup : law_query {
   static constexpr const char* name = "share_of_speedup";
   static constexpr const char* help =
-      "The share that a part must have had: Amdahl's law turned round";
+      "Inverse Amdahl: the share of a part, from the speedup of the whole";
   static std::vector<key> keys() {
-    return {
-        list_of(number("speedups", "of the whole, of changes to different parts", 1.0, 1e9)),
-        number("factor", "how many times quicker the part became", 1.0, 1e15).otherwise("1e15")};
+    return {list_of(number("speedups", "speedups of the whole by changes to different parts", 1.0,
+                           1e9)),
+            number("factor", "speedup of the changed part", 1.0, 1e15).otherwise("1e15")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -255,7 +268,7 @@ struct share_of_speedup : law_query {
     T removed(0.0);
     const auto all = all_of(in, "speedups");
     for (const T& x : all) removed += pm::removed_share(x);
-    out.add("removed", "of the time gone, together", removed);
+    out.add("removed", "share of the time removed by all changes", removed);
     out.add("share", "share of the part", pm::share_from_speedup(all.front(), in.number("factor")));
     return out;
   }
@@ -263,30 +276,33 @@ struct share_of_speedup : law_query {
 
 struct scaling : law_query {
   static constexpr const char* name = "scaling";
-  static constexpr const char* help = "What many devices lose against one, and what that costs";
+  static constexpr const char* help =
+      "Scaling tax: the efficiency that many devices lose against one";
   static constexpr measurable_result measured[] = {
-      time_measured("time_with_tax_s", held_as::expected)};
+      time_measured("time_with_tax_s", comparison_kind::expected)};
   static std::vector<key> keys() {
     return {
-        share("mfu_of_one", "utilisation on one device or few").above_zero().otherwise("1"),
-        share("mfu_of_many", "utilisation on all").otherwise("1"),
-        amount<pm::duration<>>("time_s", "without the tax, or with it").otherwise("1"),
-        number("slowdown", "of the slowest device: 0.1 is a tenth longer", 0.0, 1e6).otherwise("0"),
+        share("mfu_of_one", "MFU on one device or few").above_zero().otherwise("1"),
+        share("mfu_of_many", "MFU on all devices").otherwise("1"),
+        amount<pm::duration<>>("time_s", "time to convert, with or without the tax").otherwise("1"),
+        number("slowdown", "slowdown of the slowest device: 0.1 is 10 % longer", 0.0, 1e6)
+            .otherwise("0"),
         number("ranks", "devices", 1.0, 1e9).otherwise("1"),
-        number("gain", "in utilisation: 0.01 is one hundredth more", 0.0, 1e6).otherwise("0")};
+        number("gain", "gain in MFU: 0.01 is 1 % more", 0.0, 1e6).otherwise("0")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const T tax = pm::scaling_tax(in.number("mfu_of_one"), in.number("mfu_of_many"));
     const auto time = in.template amount<pm::duration<T>>("time_s");
     outcome<T> out;
-    out.add("tax", "share lost", tax);
+    out.add("tax", "scaling tax (share lost)", tax);
     if (in.plain("mfu_of_many") > 0.0) {
-      out.add("time_with_tax_s", "time with it", pm::time_with_tax(time, tax));
+      out.add("time_with_tax_s", "time with the tax", pm::time_with_tax(time, tax));
     }
-    out.add("time_without_tax_s", "time without it", pm::time_without_tax(time, tax));
-    out.add("straggler_tax", "share lost to the slowest", pm::straggler_tax(in.number("slowdown")));
-    out.add("ranks_saved", "devices that the gain is worth",
+    out.add("time_without_tax_s", "time without the tax", pm::time_without_tax(time, tax));
+    out.add("straggler_tax", "share lost to the straggler",
+            pm::straggler_tax(in.number("slowdown")));
+    out.add("ranks_saved", "devices saved by the gain",
             pm::ranks_saved(in.number("ranks"), in.number("gain")));
     return out;
   }
@@ -294,36 +310,38 @@ struct scaling : law_query {
 
 struct batch_scaling : law_query {
   static constexpr const char* name = "batch_scaling";
-  static constexpr const char* help = "Tokens per second of a batch beside those of one sequence";
+  static constexpr const char* help =
+      "Batch scaling: throughput of a batch over that of one sequence";
   static std::vector<key> keys() {
-    return {positive_amount<pm::token_rate<>>("rate_of_batch", "tokens per second of the batch"),
+    return {positive_amount<pm::token_rate<>>("rate_of_batch", "throughput of the batch"),
             count("batch", "sequences"),
-            positive_amount<pm::token_rate<>>("rate_of_one", "tokens per second of one")};
+            positive_amount<pm::token_rate<>>("rate_of_one", "throughput of one sequence")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const auto many = in.template amount<pm::token_rate<T>>("rate_of_batch");
     const auto one = in.template amount<pm::token_rate<T>>("rate_of_one");
     outcome<T> out;
-    out.add("efficiency", "share of ideal",
+    out.add("efficiency", "share of ideal scaling",
             pm::batch_scaling_efficiency(many, in.number("batch"), one));
-    out.add("speedup", "times one", T(many / one));
+    out.add("speedup", "throughput over one sequence", T(many / one));
     return out;
   }
 };
 
 struct static_batch : law_query {
   static constexpr const char* name = "static_batch";
-  static constexpr const char* help = "A batch that waits for its longest sequence";
+  static constexpr const char* help =
+      "Static batching: a batch that runs until its longest sequence ends";
   static std::vector<key> keys() {
-    return {list_of(number("lengths", "tokens of each sequence", 1.0, 1e12))};
+    return {list_of(number("lengths", "output tokens of each sequence", 1.0, 1e12))};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const std::vector<T> lengths = all_of(in, "lengths");
     const std::span<const T> all(lengths);
     outcome<T> out;
-    out.add("efficiency", "share of the slots used", pm::static_batch_efficiency(all));
+    out.add("efficiency", "share of slots used", pm::static_batch_efficiency(all));
     out.add("tail", "share of the time with one sequence", pm::static_batch_tail(all));
     return out;
   }
@@ -331,11 +349,12 @@ struct static_batch : law_query {
 
 struct achieved : law_query {
   static constexpr const char* name = "achieved";
-  static constexpr const char* help = "Rates of a matrix product, from its time";
+  static constexpr const char* help = "Achieved rates of a GEMM from its time";
   static std::vector<key> keys() {
     return {count("m", "rows of A and C"), count("n", "columns of B and C"),
-            count("k", "columns of A"), format_key("format", "of all three").otherwise("bf16"),
-            positive_amount<pm::duration<>>("time_s", "that was measured")};
+            count("k", "columns of A"),
+            format_key("format", "format of A, B and C").otherwise("bf16"),
+            positive_amount<pm::duration<>>("time_s", "measured time")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -355,12 +374,11 @@ struct achieved : law_query {
 
 struct utilisation : law_query {
   static constexpr const char* name = "utilisation";
-  static constexpr const char* help =
-      "MFU and MBU of what was done in a time, and one from the other";
+  static constexpr const char* help = "MFU and MBU from work and time";
   static std::vector<key> keys() {
-    return {amount<pm::flops<>>("flop", "of the model").otherwise("0"),
+    return {amount<pm::flops<>>("flop", "model FLOP").otherwise("0"),
             amount<pm::bytes<>>("bytes", "moved").otherwise("0"),
-            positive_amount<pm::duration<>>("time_s", "that it took").otherwise("1"),
+            positive_amount<pm::duration<>>("time_s", "measured time").otherwise("1"),
             positive_amount<pm::flop_rate<>>("flop_per_s", "peak").optional(),
             positive_amount<pm::bandwidth<>>("bytes_per_s", "peak").optional()};
   }
@@ -385,11 +403,12 @@ struct utilisation : law_query {
 
 struct mfu_from_mbu : law_query {
   static constexpr const char* name = "mfu_from_mbu";
-  static constexpr const char* help = "The share of compute that a share of bandwidth leaves";
+  static constexpr const char* help = "MFU at a given MBU and arithmetic intensity";
   static std::vector<key> keys() {
-    return {share("mbu", "share of the bandwidth in use").otherwise("1"),
-            positive_amount<pm::intensity<>>("flop_per_byte", "of the work").otherwise("1"),
-            positive_amount<pm::intensity<>>("ridge_flop_per_byte", "of the machine")};
+    return {share("mbu", "MBU").otherwise("1"),
+            positive_amount<pm::intensity<>>("flop_per_byte", "arithmetic intensity of the work")
+                .otherwise("1"),
+            positive_amount<pm::intensity<>>("ridge_flop_per_byte", "ridge point of the machine")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -398,23 +417,27 @@ struct mfu_from_mbu : law_query {
                          in.template amount<pm::intensity<T>>("ridge_flop_per_byte"));
     outcome<T> out;
     out.add("mfu", "share of peak compute", use);
-    out.add("idle", "share idle", T(T(1.0) - use));
+    out.add("idle", "idle share of compute", T(T(1.0) - use));
     return out;
   }
 };
 
 struct speculative_round : law_query {
   static constexpr const char* name = "speculative_round";
-  static constexpr const char* help = "A round of speculation from the times of its passes";
-  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
+  static constexpr const char* help =
+      "Speculation round from the times of its steps: draft, then verify";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_s", comparison_kind::expected)};
   static std::vector<key> keys() {
-    return {share("acceptance", "of each draft token"),
-            count("draft_length", "tokens", 1.0, 4096.0),
-            positive_amount<pm::duration<>>("plain_s", "of a pass without drafts").otherwise("1"),
-            amount<pm::duration<>>("draft_s", "of one draft token"),
-            positive_amount<pm::duration<>>("verify_s", "of the pass that checks").otherwise("1"),
-            positive_amount<pm::intensity<>>("ridge_flop_per_byte", "of the machine").optional(),
-            format_key("weight_format", "of the checked model").otherwise("bf16")};
+    return {
+        share("acceptance", "acceptance of each draft token"),
+        count("draft_length", "tokens", 1.0, 4096.0),
+        positive_amount<pm::duration<>>("plain_s", "step time without speculation").otherwise("1"),
+        amount<pm::duration<>>("draft_s", "time per draft token"),
+        positive_amount<pm::duration<>>("verify_s", "time of the verify step").otherwise("1"),
+        positive_amount<pm::intensity<>>("ridge_flop_per_byte", "ridge point of the machine")
+            .optional(),
+        format_key("weight_format", "weight format of the target model").otherwise("bf16")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -425,16 +448,16 @@ struct speculative_round : law_query {
     const auto accepted = pm::accepted_tokens(in.number("acceptance"), k);
     const auto emitted = pm::emitted_tokens(in.number("acceptance"), k);
     outcome<T> out;
-    out.add("time_s", "a round", pm::round_time(k, s));
-    out.add("drafts_s", "its drafts", pm::duration<T>(pm::round_time(k, s) - s.verify));
-    out.add("time_per_token_s", "a token",
+    out.add("time_s", "time of a round", pm::round_time(k, s));
+    out.add("drafts_s", "  of which drafting", pm::duration<T>(pm::round_time(k, s) - s.verify));
+    out.add("time_per_token_s", "time per token",
             pm::duration<T>(pm::time_per_token(emitted, k, s) * pm::lift<T>(pm::token)));
     out.add("speedup", "speed-up", pm::speculative_speedup(emitted, k, s));
-    out.add("emitted_tokens", "tokens per pass", T(emitted.quantity().value()));
-    out.add("accepted_tokens", "of them drafts", T(accepted.quantity().value()));
+    out.add("emitted_tokens", "tokens per round", T(emitted.quantity().value()));
+    out.add("accepted_tokens", "  of which draft tokens", T(accepted.quantity().value()));
     if (in.has("ridge_flop_per_byte")) {
       out.add(
-          "batch_limit", "batch at which checking meets the ridge",
+          "batch_limit", "batch size at which verification reaches the ridge point",
           pm::verification_batch_limit(in.template amount<pm::intensity<T>>("ridge_flop_per_byte"),
                                        pm::lift<T>(bytes_of(in.format("weight_format"))), k));
     }

@@ -1,4 +1,4 @@
-// One declaration per query: its name, its keys, and its answer over any scalar.
+// Declaration of a query: its name, its keys, and its evaluation over any scalar.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace napkin {
 
-/// An answer with its derivation.
+/// A result with its derivation.
 struct explanation {
   outcome<> answer{};
   perfmodel::derivation derivation{};
@@ -27,7 +27,7 @@ struct query {
   const char* help = "";
   std::vector<key> keys{};
   profile_part part = profile_part::none;
-  /// Of the bound where there is no calibration.
+  /// The bound of the query, which needs no calibration.
   outcome<> (*answer)(const request&, const calibration*) = nullptr;
   explanation (*explain)(const request&, const calibration*) = nullptr;
 
@@ -37,52 +37,58 @@ struct query {
     }
     return nullptr;
   }
+  /// The key of a name or of one of its other spellings; null where there is none.
+  const key* find_spelled(std::string_view spelled) const;
 };
+/// The request with the names of its keys in place of other spellings; `of`, `against` and
+/// `conditions` too. Throws inconsistent where one key has two spellings.
+json with_key_names(json object);
 
 /// The steps behind all results, each once.
 perfmodel::derivation derivation_of(const outcome<perfmodel::traced>& answer);
-/// The answer with the derivation of the same evaluated over traced numbers. A root that an
-/// iteration found may differ in its last digit; anything more is a defect, and throws logic_error.
+/// The result with its derivation from the same evaluation over traced numbers. A root found by
+/// iteration may differ in its last digit; any larger difference is a defect and throws
+/// logic_error.
 explanation explained(outcome<> answer, const outcome<perfmodel::traced>& derived);
 
-/// Copies of the weights that the published benchmark of such a kernel reads in turn.
+/// Weight buffers that the published benchmark of this kernel reads in turn.
 template <perfmodel::Scalar T>
-double benchmark_copies(const inputs<T>& in) {
+double benchmark_buffers(const inputs<T>& in) {
   if (in.asked().find("n") == nullptr || in.asked().find("k") == nullptr)
-    return copies_in_benchmarks;
+    return default_benchmark_buffers;
   const perfmodel::number_format f = in.format("format");
   return perfmodel::catalog::benchmark_weight_copies(*perfmodel::find_engine(in.text("engine")),
                                                      in.plain("n") * in.plain("k") * bytes_of(f), f,
                                                      in.chip());
 }
 
-/// What a calibration counts on, over the scalar of `in`. Whole models run with cold weights; a
-/// query of one kernel says how many copies of them its benchmark reads in turn.
+/// The calibration over the scalar of `in`. Whole models run with cold weights; a query of one
+/// kernel states how many weight buffers its benchmark reads in turn.
 template <perfmodel::Scalar T>
-perfmodel::basic_calibrated<T> silicon_of(const calibration& c, inputs<T>& in) {
+perfmodel::basic_calibrated<T> calibration_over(const calibration& c, inputs<T>& in) {
   const T copies = in.asked().find("weight_copies") == nullptr ? T(0.0)
                    : in.has("weight_copies")                   ? in.number("weight_copies")
-                                                               : T(benchmark_copies(in));
-  return silicon_of<T>(c, copies,
-                       [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
-                         return in.constants(spec, prefix, from);
-                       });
+                                                               : T(benchmark_buffers(in));
+  return calibration_over<T>(
+      c, copies, [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
+        return in.constants(spec, prefix, from);
+      });
 }
 
-/// Whether a query takes a measurement of its time.
+/// Whether a query accepts a measurement of its time.
 template <class Q>
 inline constexpr bool measurable = requires {
   Q::takes_a_measurement;
 };
 
-/// Whether a law says which of its results a measurement is held against.
+/// Whether a law names the result that a measurement is compared with.
 template <class Q>
 inline constexpr bool measurable_law = requires {
   Q::measured;
 };
 
-/// A query from a struct Q with name, help, part, keys() and
-/// `template <Scalar T, class Mode> static outcome<T> run(inputs<T>&, const Mode&)`.
+/// A query from a struct Q with name, help, part, keys() and `template <Scalar T, class Mode>
+/// static outcome<T> run(inputs<T>&, const Mode&)`.
 template <class Q>
 query declare() {
   query q;
@@ -94,7 +100,8 @@ query declare() {
   if constexpr (measurable_law<Q>) {
     for (const measurable_result& m : Q::measured) {
       q.keys.push_back(measured_key(m.measurement, m.unit));
-      if (q.keys.size() > Q::keys().size() + 1) q.keys.back().alias = "";  // of the first alone
+      if (q.keys.size() > Q::keys().size() + 1)
+        q.keys.back().alias = "";  // alias of the first key only
     }
   }
   q.answer = [](const request& r, const calibration* c) {
@@ -103,7 +110,7 @@ query declare() {
     outcome<> answer = bound;
     if constexpr (Q::part != profile_part::none) {
       if (c != nullptr) {
-        answer = Q::run(in, silicon_of(*c, in));
+        answer = Q::run(in, calibration_over(*c, in));
         note_calibration(answer, bound, *c, Q::part);
       }
     }
@@ -121,7 +128,8 @@ query declare() {
     perfmodel::trace tape;
     inputs<perfmodel::traced> in(r, tape);
     if constexpr (Q::part != profile_part::none) {
-      if (c != nullptr) return explained(r.asked().answer(r, c), Q::run(in, silicon_of(*c, in)));
+      if (c != nullptr)
+        return explained(r.asked().answer(r, c), Q::run(in, calibration_over(*c, in)));
     }
     return explained(r.asked().answer(r, nullptr), Q::run(in, bound_mode{}));
   };
@@ -139,26 +147,26 @@ std::vector<query> speculation_queries();
 std::vector<query> advise_queries();
 std::vector<query> machine_queries();
 std::vector<query> time_queries();
-std::vector<query> room_queries();
+std::vector<query> capacity_queries();
 
 /// Every query, in the order of the documentation.
 std::span<const query> all_queries();
 /// Throws unknown_query.
 const query& find_query(std::string_view name);
 
-/// Checks a request and answers it: the one way in for the command line and for batches.
-/// `object` has the query's keys, and may have query, id and mode.
-/// `profile` stands for the machine's own where it is of the request's accelerator.
-outcome<> answer_of(const query& asked, const json& object, const given_profile* profile = nullptr);
+/// Checks a request and evaluates it, for the command line and for batches. `object` has the
+/// query's keys, and may have query, id and mode. `profile` replaces the shipped one where it
+/// belongs to the request's accelerator.
+outcome<> evaluate(const query& asked, const json& object, const given_profile* profile = nullptr);
 explanation explanation_of(const query& asked, const json& object,
                            const given_profile* profile = nullptr);
 
-/// Answers requests that differ from one in numbers alone, all by the calibration of that one: a chip
-/// with another bandwidth keeps the shares that were fitted to it.
-class answers_beside {
+/// Evaluates requests that differ from one in numbers only, with the calibration of that one: a
+/// chip with another bandwidth keeps its fitted efficiencies.
+class similar_requests {
  public:
-  /// Throws what the request itself would.
-  answers_beside(const query& asked, const json& object, const given_profile* profile);
+  /// Throws the errors of the request itself.
+  similar_requests(const query& asked, const json& object, const given_profile* profile);
   outcome<> operator()(const json& object) const;
   const request& base() const { return base_; }
   const query& asked() const { return asked_; }
@@ -171,13 +179,13 @@ class answers_beside {
   const given_profile* profile_;
 };
 
-/// Whether a query is of a model by an engine, so that a profile of a service says something of it.
+/// Whether a query is of a model on an engine, so that a service profile applies to it.
 bool takes_services(const query& asked);
 
-/// The mode that an object asks for; none where it does not. Throws wrong_type, unknown_name.
+/// The mode of a request object; none where it has no mode. Throws wrong_type, unknown_name.
 std::optional<mode> mode_in(const json& object);
 
-/// The query that an object names. Throws malformed_request, missing_key, wrong_type, unknown_query.
+/// The query named by an object. Throws malformed_request, missing_key, wrong_type, unknown_query.
 const query& query_of(const json& object);
 
 }  // namespace napkin

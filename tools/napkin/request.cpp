@@ -5,19 +5,22 @@
 #include <optional>
 
 #include "io/amount.hpp"
+#include "io/formats.hpp"
 #include "query.hpp"
 
 namespace napkin {
 
 namespace {
 
-/// Throws wrong_type where a time has no unit, neither after the number nor in the spelling of its
-/// key.
+/// Number of a command-line value. Throws wrong_type for a time without a unit, both after the
+/// number and in the spelling of its key.
 json scalar_value(const key* declared, std::string_view text, std::string_view spelled) {
   if (declared != nullptr && declared->is_time() && !names_seconds(spelled) && lacks_unit(text))
     throw error(code::wrong_type, cat(spelled, " is ", two_readings(text)));
   const unit_exponents unit = declared == nullptr ? unit_exponents{} : declared->unit;
-  if (const auto x = parse_amount(text, unit)) return number_json("the value", *x);
+  const bool counts = declared != nullptr && unit == unit_exponents{};
+  if (const auto x = counts ? parse_count(text) : parse_amount(text, unit))
+    return number_json("the value", *x);
   if (unit != unit_exponents{}) {
     throw error(code::wrong_type, cat(declared->name, " is ", in_quotes(text), "; allowed: ",
                                       declared->allowed(), declared->allowed_unit()));
@@ -32,13 +35,21 @@ double checked_number(const key& k, const json_field& v) {
     v.fail(json_fault::wrong_type,
            cat(k.name, " is \"", v.text(), "\", a text without a unit: ", v.text(), " ms or ",
                v.text(), " s? allowed: a number of seconds"));
-  const double x = v.raw().is_number() ? v.number() : 0.0;
-  if (!v.raw().is_number()) v.refuse(json_fault::wrong_type, k.allowed());
+  double x = v.raw().is_number() ? v.number() : 0.0;
+  if (v.raw().is_string()) {
+    const std::string& text = v.raw().get_ref<const std::string&>();
+    const std::optional<double> amount =
+        k.unit == unit_exponents{} ? parse_count(text) : parse_amount(text, k.unit);
+    if (!amount || lacks_unit(text)) v.refuse(json_fault::wrong_type, k.allowed());
+    x = *amount;
+  } else if (!v.raw().is_number()) {
+    v.refuse(json_fault::wrong_type, k.allowed());
+  }
   if (!k.range.holds(x)) v.refuse(json_fault::not_allowed, k.allowed());
   return x;
 }
 
-/// Numbers of an object by name, in the order of the key's words; below 0 where one is not given.
+/// Numbers of an object by name, in the order of the key's words; negative where one is absent.
 void assign_named(const key& k, const json_field& given, value& out) {
   if (given.raw().empty()) given.refuse(json_fault::not_allowed, k.allowed());
   const key one = number(k.name, k.help, k.range);
@@ -52,6 +63,19 @@ void assign_named(const key& k, const json_field& given, value& out) {
     out.numbers[static_cast<std::size_t>(at - k.words.begin())] =
         checked_number(one, json_field(x, cat(k.name, ".", name)));
   }
+}
+
+/// The allowed word for another spelling of it: FP8, bfloat16, vLLM, TensorRT-LLM.
+std::string word_of(const key& k, const std::string& given) {
+  const auto allowed = [&k](std::string_view w) {
+    return std::find(k.words.begin(), k.words.end(), w) != k.words.end();
+  };
+  if (allowed(given)) return given;
+  const std::string small = lower_case(given);
+  if (allowed(small)) return small;
+  if (const auto f = find_format(small); f && allowed(name_of(*f))) return name_of(*f);
+  const bool trtllm = small == "tensorrt-llm" || small == "tensorrt_llm" || small == "trt-llm";
+  return trtllm && allowed("trtllm") ? "trtllm" : given;
 }
 
 void assign(const key& k, const json& given, value& out) {
@@ -76,7 +100,8 @@ void assign(const key& k, const json& given, value& out) {
     return;
   }
   if (!given.is_string()) v.refuse(json_fault::wrong_type, k.allowed());
-  out.text = given.get_ref<const std::string&>();
+  out.text = k.kind == key_kind::word ? word_of(k, given.get_ref<const std::string&>())
+                                      : given.get_ref<const std::string&>();
   if (k.kind == key_kind::word &&
       std::find(k.words.begin(), k.words.end(), out.text) == k.words.end()) {
     v.refuse(json_fault::unknown_word, k.allowed());
@@ -96,13 +121,13 @@ void assign_default(const key& k, value& out) {
   }
 }
 
-/// What a request asks of its accelerator beside the name; null where it does not.
+/// Member of an object, such as set or price; null where it is absent.
 const json* member(const json& object, const char* name) {
   const auto at = object.find(name);
   return at == object.end() ? nullptr : &*at;
 }
 
-/// The chips that a request names, each once, as set and price change them.
+/// The accelerators of a request, each once, as changed by set and price.
 class named_chips {
  public:
   named_chips(const request& r, const key& own, const json& object)
@@ -111,17 +136,17 @@ class named_chips {
       for (const auto name : several ? split(names, ',') : std::vector{names})
         to.push_back({named_accelerator(name), {}});
     };
-    add(r.text(own.name), own.several, of_answers_);
+    add(r.text(own.name), own.several, decode_chips_);
     const bool prompts = r.asked().find("prefill_accelerator") != nullptr;
     if (prompts && r.has("prefill_accelerator"))
-      add(r.text("prefill_accelerator"), true, of_prompts_);
+      add(r.text("prefill_accelerator"), true, prefill_chips_);
     check();
-    for (chip& c : of_answers_) c.changed = change(c.named);
-    for (chip& c : of_prompts_) c.changed = change(c.named);
+    for (chip& c : decode_chips_) c.changed = change(c.named);
+    for (chip& c : prefill_chips_) c.changed = change(c.named);
   }
 
-  std::vector<found_accelerator> answers() const { return changed(of_answers_); }
-  std::vector<found_accelerator> prompts() const { return changed(of_prompts_); }
+  std::vector<found_accelerator> answers() const { return changed(decode_chips_); }
+  std::vector<found_accelerator> prompts() const { return changed(prefill_chips_); }
 
  private:
   struct chip {
@@ -138,19 +163,19 @@ class named_chips {
     return out;
   }
 
-  /// Those of both keys.
+  /// Accelerators of both keys.
   std::vector<std::string_view> names() const {
     std::vector<std::string_view> all;
-    for (const chip& c : of_answers_) all.push_back(c.named->name.view());
-    for (const chip& c : of_prompts_) {
-      if (find(of_answers_, c.named->name.view()) == nullptr) all.push_back(c.named->name.view());
+    for (const chip& c : decode_chips_) all.push_back(c.named->name.view());
+    for (const chip& c : prefill_chips_) {
+      if (find(decode_chips_, c.named->name.view()) == nullptr) all.push_back(c.named->name.view());
     }
     return all;
   }
   bool is_named(std::string_view name) const {
-    return find(of_answers_, name) != nullptr || find(of_prompts_, name) != nullptr;
+    return find(decode_chips_, name) != nullptr || find(prefill_chips_, name) != nullptr;
   }
-  /// The chip that a fact begins with: h100_sxm.dram.bandwidth; "" where it names none.
+  /// The accelerator that prefixes a fact: h100_sxm.dram.bandwidth; "" where it names none.
   std::string_view chip_of(std::string_view fact) const {
     for (const std::string_view name : names()) {
       if (fact.size() > name.size() && fact.starts_with(name) && fact[name.size()] == '.')
@@ -160,9 +185,9 @@ class named_chips {
   }
 
   void check() const {
-    each_once(of_answers_, "accelerator", "; give one of them another name");
-    each_once(of_prompts_, "prefill_accelerator", "; allowed: each once");
-    if (names().size() > of_answers_.size()) check_apart();
+    each_once(decode_chips_, "accelerator", "; give one of them another name");
+    each_once(prefill_chips_, "prefill_accelerator", "; allowed: each once");
+    if (names().size() > decode_chips_.size()) check_apart();
     if (price_ == nullptr || !price_->is_object()) return;
     for (const auto& [name, p] : price_->items()) {
       if (!is_named(name))
@@ -177,7 +202,7 @@ class named_chips {
                     cat(what, " has two of the name ", c.named->name.view(), allowed));
     }
   }
-  /// Where prompts have a kind of chip of their own, it is said of which a change is.
+  /// With a separate prefill accelerator, a change must name its accelerator.
   void check_apart() const {
     const auto refuse = [this](const char* what, const std::string& is,
                                const std::string& instead) {
@@ -213,16 +238,16 @@ class named_chips {
 
   const json* set_;
   const json* price_;
-  std::vector<chip> of_answers_{}, of_prompts_{};
+  std::vector<chip> decode_chips_{}, prefill_chips_{};
 };
 
-/// A profile that was given for a request is of one of its accelerators.
+/// Checks that a given profile belongs to one of the request's accelerators.
 void check_profile(const query& asked, const given_profile* p,
                    std::vector<found_accelerator> accelerators,
                    const std::vector<found_accelerator>& of_prefills) {
   if (p == nullptr || !p->must_match) return;
   if (p->service && !takes_services(asked)) {
-    throw error(error_code::inconsistent, cat("the profile is of a service, which says nothing of ",
+    throw error(error_code::inconsistent, cat("the profile is of a service and does not apply to ",
                                               asked.name, "; allowed: step, serving"));
   }
   accelerators.insert(accelerators.end(), of_prefills.begin(), of_prefills.end());
@@ -253,7 +278,7 @@ namespace {
   if (asked.find("accelerator") != nullptr) names.push_back("set");
   if (has_prices(asked)) names.push_back("price");
   const std::string near = suggested(name, names);
-  throw error(code::unknown_key, cat(in_quotes(name), " is no key of ", asked.name,
+  throw error(code::unknown_key, cat("unknown key ", in_quotes(name), " of ", asked.name,
                                      near.empty() ? cat("; allowed: ", listed(names))
                                                   : cat("; did you mean ", near, "? napkin ",
                                                         asked.name, " --help lists them")));
@@ -286,7 +311,7 @@ request::request(const query& asked, const json& object, const given_profile* pr
     prefill_accelerators_ = all.prompts();
     check_profile(asked_, profile, accelerators_, prefill_accelerators_);
   } else if (member(object, "set") != nullptr) {
-    missing_key(asked, "accelerator", "set says something of it");
+    missing_key(asked, "accelerator", "set changes its facts");
   }
 }
 
@@ -334,8 +359,8 @@ json price_from_command_line(const std::string& text) {
   for (const std::string_view item : split(text, ',')) {
     const std::size_t equals = item.find('=');
     if (equals == item.npos || equals == 0 || equals + 1 == item.size())
-      throw error(code::wrong_type,
-                  cat("price is ", in_quotes(text), "; allowed: a number, or chip=number of each"));
+      throw error(code::wrong_type, cat("price is ", in_quotes(text),
+                                        "; allowed: a number, or accelerator=number for each"));
     const std::string name(item.substr(0, equals));
     if (of.contains(name))
       throw error(error_code::inconsistent, cat("price has ", in_quotes(name), " twice"));
@@ -351,7 +376,7 @@ json id_from_command_line(const std::string& text) {
     read_json(cat("{\"id\":", text, '}'), sent);
     return sent["id"];
   } catch (const error&) {
-    return id;  // +1 and .5 are no JSON
+    return id;  // +1 and .5 are not JSON
   }
 }
 

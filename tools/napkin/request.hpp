@@ -13,13 +13,13 @@ namespace napkin {
 struct query;
 struct given_profile;
 
-/// Whether anything that a query answers costs money: of plan.
+/// Whether a query has prices: only plan.
 bool has_prices(const query& asked);
 
 /// The value of one key, from the request or by default.
 struct value {
   bool present = false;  ///< false only for an optional key without a default
-  bool given = false;    ///< by the request, not by default
+  bool given = false;    ///< whether the request has the key
   double number = 0.0;
   bool flag = false;
   std::string_view text{};
@@ -33,13 +33,13 @@ class request {
   request(const query& asked, const json& object, const given_profile* profile = nullptr);
 
   const query& asked() const { return asked_; }
-  /// The profile that --profile read; null where there is none.
+  /// The profile of --profile; null where there is none.
   const given_profile* profile() const { return profile_; }
-  /// Of the key accelerator, as set and price change it; the first of several. Throws logic_error where
-  /// the request names none.
+  /// The first accelerator, as changed by set and price. Throws logic_error where the request names
+  /// none.
   const perfmodel::accelerator& accelerator() const;
   const std::vector<found_accelerator>& accelerators() const { return accelerators_; }
-  /// Of the key prefill_accelerator; those of accelerators() too are as they are there.
+  /// Accelerators of the key prefill_accelerator; shared ones are the same as in accelerators().
   const std::vector<found_accelerator>& prefill_accelerators() const {
     return prefill_accelerators_;
   }
@@ -49,7 +49,7 @@ class request {
   bool flag(std::string_view name) const { return at(name).flag; }
   std::string_view text(std::string_view name) const { return at(name).text; }
   const value& at(std::string_view name) const;
-  /// In the order of the query's keys.
+  /// Values in the order of the query's keys.
   const value& at(std::size_t i) const { return values_[i]; }
 
  private:
@@ -62,12 +62,13 @@ class request {
 
 /// The value of --name on the command line as JSON: a number, with a unit where the key has one;
 /// true or false; an array where there are commas; else a string. `spelled` is the key as it was
-/// written, by default its name. Throws wrong_type, where a time has no unit too.
+/// written, by default its name. Throws wrong_type, for a time without a unit too.
 json from_command_line(const key* declared, const std::string& text, std::string_view spelled = {});
-/// Adds a --set to a request: fact=value. Throws wrong_type where it is none, inconsistent where the
-/// fact is set already.
+/// Adds a --set to a request: fact=value. Throws wrong_type for another form, inconsistent where
+/// the fact is set already.
 void add_set(json& request, std::string_view fact);
-/// The value of --price: of each chip, or chip=price,chip=price. Throws wrong_type, inconsistent.
+/// The value of --price: one number, or accelerator=price,accelerator=price. Throws wrong_type,
+/// inconsistent.
 json price_from_command_line(const std::string& text);
 /// The value of --id: a number keeps its digits.
 json id_from_command_line(const std::string& text);

@@ -14,18 +14,18 @@ namespace napkin {
 
 namespace {
 
-constexpr double small_step = 1e-4;                     ///< relative, of a number that may be any
-constexpr double no_end = perfmodel::detail::infinity;  ///< a time that grows without bound
+constexpr double small_step = 1e-4;                     ///< relative step of a continuous number
+constexpr double no_end = perfmodel::detail::infinity;  ///< unbounded time
 
 struct input {
   std::string name{};
   bool is_fact = false;
   bool whole = false;
-  double value = 0.0;  ///< of a fact in the unit that `rest` begins with
-  std::string rest{};  ///< of a fact: its unit, and "one way"
+  double value = 0.0;  ///< value of a fact, in the unit that `rest` begins with
+  std::string rest{};  ///< unit of a fact, and "one way"
 };
 
-/// The facts of the request's accelerator that are numbers, as --set takes them.
+/// The numeric facts of the request's accelerator, in the form of --set.
 void add_facts(std::vector<input>& all, const request& r) {
   if (r.accelerators().empty()) return;
   const json facts = accelerator_file_json(r.accelerator());
@@ -57,7 +57,7 @@ json fact_value(const input& x, double value) {
   if (x.rest.empty()) return value;
   return perfmodel::detail::significant(value, 17) + " " + x.rest;
 }
-/// The request with that input at another value.
+/// The request with another value of that input.
 json with(json object, const input& x, const json& value) {
   if (x.is_fact) {
     object["set"][x.name] = value;
@@ -70,7 +70,7 @@ json with_number(const json& object, const input& x, double value) {
   return with(object, x, x.is_fact ? fact_value(x, value) : json(value));
 }
 
-/// Which of the results is meant.
+/// The analysed result.
 class chosen_result {
  public:
   chosen_result(const json& object, const outcome<>& answer) {
@@ -92,23 +92,23 @@ class chosen_result {
       }
       name_ = at->get<std::string>();
     }
-    if (name_.empty()) throw error(error_code::unknown_name, "the query answers with no number");
+    if (name_.empty()) throw error(error_code::unknown_name, "the query has no numeric result");
   }
   const std::string& name() const { return name_; }
-  /// None of a time that an infeasible answer does not have.
+  /// The value; none for a time of an infeasible result.
   std::optional<double> of(const outcome<>& answer) const {
     for (const auto& r : answer.results) {
       if (name_ == r.key) return value_in(answer, r);
     }
-    throw error(error_code::inconsistent, cat(name_, " is not answered there"));
+    throw error(error_code::inconsistent, cat(name_, " is not a result of this request"));
   }
 
  private:
   std::string name_{};
 };
 
-/// The result with an input at a value; nothing where the request is refused or infeasible there.
-std::optional<double> result_at(const answers_beside& answers, const chosen_result& result,
+/// The result at a value of an input; nothing where the request is refused or infeasible there.
+std::optional<double> result_at(const similar_requests& answers, const chosen_result& result,
                                 const json& object, const input& x, double value) {
   try {
     const auto y = result.of(answers(with_number(object, x, value)));
@@ -118,11 +118,11 @@ std::optional<double> result_at(const answers_beside& answers, const chosen_resu
   }
 }
 
-/// d ln(result) / d ln(input) between two values, and which they were.
+/// d ln(result) / d ln(input) between two values of the input.
 struct slope {
   double elasticity = 0.0, low = 0.0, high = 0.0;
 };
-std::optional<slope> slope_between(const answers_beside& answers, const chosen_result& result,
+std::optional<slope> slope_between(const similar_requests& answers, const chosen_result& result,
                                    const json& object, const input& x, double low, double high) {
   if (!(low > 0.0) || !(high > low)) return {};
   const auto a = result_at(answers, result, object, x, low);
@@ -130,12 +130,13 @@ std::optional<slope> slope_between(const answers_beside& answers, const chosen_r
   if (!a || !b) return {};
   return slope{std::log(*b / *a) / std::log(high / low), low, high};
 }
-/// Ranks and replicas: what comes in twos.
+/// Ranks and replicas: powers of two.
 bool is_degree(const input& x) {
   return x.name.ends_with("_parallel") || x.name.ends_with("ranks") || x.name.ends_with("replicas");
 }
-/// By a small step. Kernels go by tiles and splits, so a whole number is taken 5 % down and up, or by one.
-std::optional<slope> slope_of(const answers_beside& answers, const chosen_result& result,
+/// Slope from a small step. Kernel times step with tiles and splits, so a whole number changes by 5
+/// % up and down, or by one.
+std::optional<slope> slope_of(const similar_requests& answers, const chosen_result& result,
                               const json& object, const input& x) {
   const double v = x.value;
   if (!(v > 0.0)) return {};
@@ -158,12 +159,12 @@ std::optional<slope> slope_of(const answers_beside& answers, const chosen_result
   return {};
 }
 
-/// What some per cent more of an input really do: the answer asked again, over the answer, less 1. Of a whole
-/// number the nearest whole one; nothing where that is another step, or the request is refused there.
+/// Relative change of the result for a given change of an input, by evaluation. A whole number is
+/// rounded; nothing where that is another step, or the request is refused there.
 struct effect {
   double share = 0.0, value = 0.0, elasticity = 0.0;
 };
-std::optional<effect> effect_of(const answers_beside& answers, const chosen_result& result,
+std::optional<effect> effect_of(const similar_requests& answers, const chosen_result& result,
                                 const json& object, const input& x, double now, double more) {
   const double there = x.whole ? std::max(x.value + 1.0, std::round((1.0 + more) * x.value))
                                : (1.0 + more) * x.value;
@@ -172,15 +173,15 @@ std::optional<effect> effect_of(const answers_beside& answers, const chosen_resu
   if (!y) return {};
   return effect{*y / now - 1.0, there, std::log(*y / now) / std::log(there / x.value)};
 }
-/// Whether two slopes are of one smooth law: within 0.02 and 15 %, and to the same side.
+/// Whether two slopes agree: within 0.02 and 15 %, with the same sign.
 bool agree(double a, double b) {
   const double larger = std::max(std::fabs(a), std::fabs(b));
   return std::fabs(a - b) <= 0.02 + 0.15 * larger && (larger < 5e-4 || !(a * b < 0.0));
 }
 
-/// An input's slope there, and what 1 % and 10 % more of it do. Where these are not of one slope, there is an
-/// edge of a tile, a ceiling or a bend between, and the elasticity is that of 10 %.
-std::optional<json> line_of(const answers_beside& answers, const chosen_result& result,
+/// An input's local slope, and the effect of 1 % and 10 % more. Where these disagree, there is a
+/// tile edge, a ceiling or a kink between, and the elasticity is that of 10 %.
+std::optional<json> line_of(const similar_requests& answers, const chosen_result& result,
                             const json& object, const input& x, double now) {
   std::optional<slope> s = slope_of(answers, result, object, x);
   if (!s) return {};
@@ -203,15 +204,15 @@ std::optional<json> line_of(const answers_beside& answers, const chosen_result& 
   if (x.whole) line["between"] = {s->low, s->high};
   return line;
 }
-/// What 10 % more do, or where nobody can have these, would by the elasticity: what lines are ranked by.
+/// Effect of 10 % more, or the elasticity where 10 % more is impossible: the sort key of lines.
 double weight_of(const json& line) {
   return std::fabs(line.contains("ten_percent_more")
                        ? line["ten_percent_more"].get<double>()
                        : std::expm1(line["elasticity"].get<double>() * std::log(1.1)));
 }
 
-json elasticities_of(const answers_beside& answers, const chosen_result& result, const json& object,
-                     const std::vector<input>& inputs) {
+json elasticities_of(const similar_requests& answers, const chosen_result& result,
+                     const json& object, const std::vector<input>& inputs) {
   std::vector<json> all;
   const std::optional<double> now = result.of(answers(object));
   if (!now) return json::array();
@@ -231,11 +232,11 @@ const input& named_input(const std::vector<input>& inputs, const std::string& na
     names.push_back(x.name);
   }
   throw error(code::unknown_key,
-              cat(where, ".", name, " is no number of the request; did you mean ",
+              cat(where, ".", name, " is not a number of the request; did you mean ",
                   nearest(name, names), "?"));
 }
 
-/// Two ends of a range: numbers, or of a fact texts with units.
+/// Two ends of a range: numbers, or texts with units for a fact.
 std::pair<json, json> ends_of(const json& range, const input& x, const char* where) {
   const bool two = range.is_array() && range.size() == 2;
   const auto fits = [&](const json& v) { return v.is_number() || (x.is_fact && v.is_string()); };
@@ -257,7 +258,7 @@ std::string rest_of(const json& v) {
   return std::string(rest);
 }
 
-/// Where what `state` says of a request changes, along one input.
+/// Values of one input at which `state` of a request changes.
 template <class State>
 json changes_along(const json& object, const input& x, const json& range, const State& state) {
   const auto [low, high] = ends_of(range, x, "crossover");
@@ -305,7 +306,7 @@ json changes_along(const json& object, const input& x, const json& range, const 
   return found;
 }
 
-/// Throws inconsistent where one of two answers is a prediction and the other a bound.
+/// Throws inconsistent where one of two results is a prediction and the other a bound.
 void require_same_mode(const outcome<>& now, const outcome<>& against) {
   const auto kind = [](const outcome<>& o) { return o.calibrated ? "prediction" : "bound"; };
   if (now.calibrated.has_value() == against.calibrated.has_value()) return;
@@ -314,7 +315,7 @@ void require_same_mode(const outcome<>& now, const outcome<>& against) {
                   "; allowed: mode bound, or calibrated where both can be predicted"));
 }
 
-json crossovers_of(const answers_beside& answers, const chosen_result& result, const json& object,
+json crossovers_of(const similar_requests& answers, const chosen_result& result, const json& object,
                    const std::vector<input>& inputs, const json& asked,
                    const given_profile* profile) {
   json ranges = asked["crossover"];
@@ -322,7 +323,7 @@ json crossovers_of(const answers_beside& answers, const chosen_result& result, c
     throw error(code::wrong_type,
                 cat("crossover is ", brief(ranges), "; allowed: an object, {\"batch\":[1,512]}"));
   }
-  std::optional<answers_beside> others;
+  std::optional<similar_requests> others;
   json other = object;
   if (asked.contains("against")) {
     if (!asked["against"].is_object()) {
@@ -340,18 +341,18 @@ json crossovers_of(const answers_beside& answers, const chosen_result& result, c
       const outcome<> answer = answers(there);
       if (!others) return answer.is_time ? perfmodel::name_of(answer.limiter) : "";
       json over = other;
-      if (!x.is_fact) over[x.name] = there[x.name];  // a fact is the first accelerator's
+      if (!x.is_fact) over[x.name] = there[x.name];  // a fact belongs to the first accelerator
       const double here = result.of(answer).value_or(no_end);
       const double there_s = result.of((*others)(over)).value_or(no_end);
-      return here <= there_s ? "this is less" : "the other is less";
+      return here <= there_s ? "this one is faster" : "the other is faster";
     });
     for (const json& c : found) all.push_back(c);
   }
   return all;
 }
 
-/// The least and the most of the result where each named input is at either end of its range.
-json what_if_of(const answers_beside& answers, const chosen_result& result, const json& object,
+/// Least and largest result where each named input is at either end of its range.
+json what_if_of(const similar_requests& answers, const chosen_result& result, const json& object,
                 const std::vector<input>& inputs, const json& ranges) {
   if (!ranges.is_object() || ranges.empty() || ranges.size() > 8) {
     throw error(code::wrong_type, cat("what_if is ", brief(ranges),
@@ -403,8 +404,8 @@ void check_keys(const json& object) {
                                           "crossover", "against", "what_if"};
   for (const auto& [name, v] : object.items()) {
     if (std::find(std::begin(allowed), std::end(allowed), name) == std::end(allowed)) {
-      throw error(code::unknown_key,
-                  cat(in_quotes(name), " is no key of sensitivity; allowed: ", listed(allowed)));
+      throw error(code::unknown_key, cat("unknown key ", in_quotes(name),
+                                         " of sensitivity; allowed: ", listed(allowed)));
     }
   }
   if (!object.contains("of")) {
@@ -420,7 +421,7 @@ void check_keys(const json& object) {
   }
 }
 
-/// What a line says beside its numbers.
+/// Remark on a line.
 std::string remark(const json& line) {
   if (line.contains("steps")) return "steps here";
   if (line.contains("ten_percent_more") || !line.contains("between")) return "";
@@ -430,7 +431,7 @@ std::string remark(const json& line) {
              perfmodel::detail::significant(high, 6), ": ",
              signed_percent(std::expm1(e * std::log(high / low))));
 }
-/// Whether nothing of a line is worth a row: no slope, and nothing that 1 % or 10 % more do.
+/// Whether a line is negligible: no slope, and no effect of 1 % or 10 % more.
 bool is_flat(const json& line) {
   const auto small = [&](const char* key, double most) {
     return !line.contains(key) || std::fabs(line[key].get<double>()) < most;
@@ -455,7 +456,7 @@ std::string elasticities_table(const json& lines) {
                     remark(line)});
   }
   return table(rows, "lrrrl") +
-         (flat > 0 ? cat("  and ", flat, " on which it does not depend there\n") : "");
+         (flat > 0 ? cat("  and ", flat, " inputs without effect there\n") : "");
 }
 
 }  // namespace
@@ -468,7 +469,7 @@ json sensitivity_json(const json& object, const given_profile* profile) {
   check_keys(object);
   const json& of = object["of"];
   const query& asked = query_of(of);
-  const answers_beside answers(asked, of, profile);
+  const similar_requests answers(asked, of, profile);
   const outcome<> now = answers(of);
   const chosen_result result(object, now);
   std::vector<input> inputs;
@@ -491,12 +492,13 @@ json sensitivity_json(const json& object, const given_profile* profile) {
     out["what_if"] = what_if_of(answers, result, of, inputs, object["what_if"]);
   if (now.calibrated && value) {
     const auto c = calibration_of_request(asked, answers.base(), mode_in(of));
-    out["interval"] = result.name() == std::string_view("ttft_s") && now.calibrated->first_token
-                          ? width_json({"ttft_s",
-                                        now.calibrated->first_token->low.value(),
-                                        now.calibrated->first_token->high.value(),
-                                        {}})
-                          : width_json(width_parts_of(now, c ? &*c : nullptr, asked.part));
+    out["interval"] =
+        result.name() == std::string_view("ttft_s") && now.calibrated->first_token
+            ? uncertainty_json({"ttft_s",
+                                now.calibrated->first_token->low.value(),
+                                now.calibrated->first_token->high.value(),
+                                {}})
+            : uncertainty_json(uncertainty_parts_of(now, c ? &*c : nullptr, asked.part));
   }
   out["mode"] = now.calibrated ? "calibrated" : "bound";
   return out;
@@ -511,9 +513,9 @@ std::string sensitivity_text(const json& object, const json& found) {
   s += cat(query_of(object["of"]).name, ": ", found["key"].get<std::string>(), " ",
            number(found["value"]), "\n");
   if (!found["value"].is_null()) s += elasticities_table(found["elasticities"]);
-  if (found.contains("interval")) s += width_text(found["interval"]);
+  if (found.contains("interval")) s += uncertainty_text(found["interval"]);
   if (found.contains("crossovers")) {
-    if (found["crossovers"].empty()) s += "  nothing changes there\n";
+    if (found["crossovers"].empty()) s += "  no crossover in this range\n";
     for (const json& c : found["crossovers"]) {
       s += cat("  at ", c["input"].get<std::string>(), " ", number(c["value"]), ": ",
                c["from"].get<std::string>(), " -> ", c["to"].get<std::string>(), "\n");
@@ -523,7 +525,7 @@ std::string sensitivity_text(const json& object, const json& found) {
     const json& w = found["what_if"];
     s += cat("  what if: ", number(w["low"]), " to ", number(w["high"]), "\n");
     for (const json& one : w["alone"]) {
-      s += cat("    ", one["input"].get<std::string>(), " alone: ", number(one["low"]), " to ",
+      s += cat("    ", one["input"].get<std::string>(), " only: ", number(one["low"]), " to ",
                number(one["high"]), "\n");
     }
   }

@@ -5,50 +5,46 @@
 namespace napkin {
 
 std::vector<key> draft_keys() {
-  key acceptance =
-      number("acceptance",
-             "probability that a draft token is kept, given those before it: one, or one for each "
-             "position",
-             0.0, 1.0)
-          .optional();
+  key acceptance = number("acceptance",
+                          "probability that a draft token is accepted given the preceding ones: "
+                          "one value, or one per position",
+                          0.0, 1.0)
+                       .optional();
   acceptance.kind = key_kind::numbers;
-  return {count("draft_length", "tokens that are drafted for each pass, where a service speculates",
-                1.0, 64.0)
+  return {count("draft_length", "draft tokens per engine step (enables speculative decoding)", 1.0,
+                64.0)
               .optional(),
           acceptance,
           count("mtp",
-                "tokens that the model's own multi-token-prediction heads draft for each pass; "
-                "acceptance 0.85 is assumed, where not given",
+                "draft tokens per engine step from the model's own multi-token-prediction (MTP) "
+                "heads; default acceptance 0.85 (assumed)",
                 1.0, 64.0)
               .optional(),
           word("drafter",
-               "who drafts: lookup (n-grams, where not given), a layer before the head (EAGLE), "
+               "drafting method: lookup (n-grams, default), layer (one before the head, EAGLE), "
                "heads (Medusa), part (a quarter of the layers)",
                {"lookup", "layer", "heads", "part"})
               .optional(),
-          text("draft_model", "a model that drafts on the same GPUs").optional()};
+          text("draft_model", "draft model, on the same GPUs").optional()};
 }
 
 std::vector<key> pool_keys() {
   key link = positive("kv_link_bytes_per_s",
-                      "bandwidth of each GPU to the other pool, one way; where not given, of the "
-                      "fabric where it joins both pools, else of the link to the host")
+                      "one-way bandwidth of each GPU to the other pool; default: the fabric where "
+                      "it joins both pools, else the host link")
                  .optional();
   link.unit = perfmodel::exponents_of<perfmodel::bandwidth<>>();
   return {
-      degree("prefill_tensor_parallel",
-             "ranks that share each layer, of replicas that compute prompts and nothing else")
-          .optional(),
-      degree("prefill_expert_parallel", "groups that the experts are dealt to").otherwise("1"),
-      degree("prefill_data_parallel", "as data_parallel, of a replica that computes prompts")
+      degree("prefill_tensor_parallel", "tensor-parallel size of a prefill replica").optional(),
+      degree("prefill_expert_parallel", "expert-parallel size of a prefill replica").otherwise("1"),
+      degree("prefill_data_parallel", "data-parallel attention groups of a prefill replica")
           .otherwise("1"),
-      degree("prefill_replicas", "that compute prompts").otherwise("1"),
-      degree("decode_tensor_parallel",
-             "ranks that share each layer, of replicas that decode and nothing else")
-          .optional(),
-      degree("decode_expert_parallel", "groups that the experts are dealt to").otherwise("1"),
-      degree("decode_data_parallel", "as data_parallel, of a replica that decodes").otherwise("1"),
-      degree("decode_replicas", "that decode").otherwise("1"),
+      degree("prefill_replicas", "number of prefill replicas").otherwise("1"),
+      degree("decode_tensor_parallel", "tensor-parallel size of a decode replica").optional(),
+      degree("decode_expert_parallel", "expert-parallel size of a decode replica").otherwise("1"),
+      degree("decode_data_parallel", "data-parallel attention groups of a decode replica")
+          .otherwise("1"),
+      degree("decode_replicas", "number of decode replicas").otherwise("1"),
       link};
 }
 
@@ -74,12 +70,12 @@ std::vector<std::string> left_out_of_bound(const request& r, bool pools) {
 }
 
 std::vector<key> target_keys() {
-  return {
-      time_limit("ttft_limit_s", "longest time to first token, for goodput").optional(),
-      time_limit("itl_limit_s", "longest inter-token latency, for goodput").optional(),
-      number("limit_share",
-             "of requests whose first token is within ttft_limit_s at the largest rate", 0.0, 0.999)
-          .otherwise("0.9")};
+  return {time_limit("ttft_limit_s", "TTFT limit, for goodput").optional(),
+          time_limit("itl_limit_s", "mean ITL limit, for goodput").optional(),
+          number("limit_share",
+                 "share of requests that must meet ttft_limit_s, for the largest sustainable rate",
+                 0.0, 0.999)
+              .otherwise("0.9")};
 }
 
 }  // namespace napkin

@@ -1,4 +1,4 @@
-// What a request for a service says beside one deployment and its load: drafts, pools, targets.
+// Keys of a service in addition to its deployment and load: speculation, pools, targets.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,17 @@ namespace napkin {
 
 /// draft_length, acceptance, mtp, drafter, draft_model.
 std::vector<key> draft_keys();
-/// Of both pools of a disaggregated service, and the link between them.
+/// Layouts of both pools of a disaggregated service, and the link between them.
 std::vector<key> pool_keys();
 /// ttft_limit_s, itl_limit_s and limit_share.
 std::vector<key> target_keys();
 
-/// Keys of a load that a request gives and its bound leaves out: what only makes a service slower.
+/// Given keys of a load that a bound does not use: they only make a service slower.
 std::vector<std::string> left_out_of_bound(const request& r, bool pools);
 
-/// What draft tokens of a model's own heads are taken to be kept with, where nobody says: DeepSeek-V3's report,
-/// section 5.4.3, has 85 to 90 % of its second tokens; of another model or a third token it is assumed.
+/// Default acceptance of draft tokens from a model's own heads. DeepSeek-V3's report, section
+/// 5.4.3, states 85 to 90 % for its second tokens; for other models and later tokens it is an
+/// assumption.
 inline constexpr double assumed_acceptance = 0.85;
 
 namespace detail {
@@ -49,8 +50,8 @@ perfmodel::basic_deployment<T> drafting(inputs<T>& in, perfmodel::basic_deployme
   return d;
 }
 
-/// How many tokens the model's own heads draft, or n-grams where nothing else is said; none where a
-/// request drafts nothing.
+/// Number of draft tokens, from the model's own heads or n-grams; none where a request does not
+/// speculate.
 template <perfmodel::Scalar T>
 std::optional<perfmodel::basic_speculation<T>> drafted_tokens(
     inputs<T>& in, const perfmodel::basic_transformer<T>& m, std::string_view model) {
@@ -67,29 +68,30 @@ std::optional<perfmodel::basic_speculation<T>> drafted_tokens(
   return s;
 }
 
-/// How often these are kept; of the model's own heads, what is assumed where nobody says.
+/// Acceptance of the draft tokens; default for the model's own heads: the assumed value.
 template <perfmodel::Scalar T>
 void add_acceptance(inputs<T>& in, perfmodel::basic_speculation<T>& s) {
   if (!in.has("acceptance")) {
-    if (!in.has("mtp")) in.missing("acceptance", "how often a draft token is kept");
+    if (!in.has("mtp")) in.missing("acceptance", "probability that a draft token is accepted");
     s.acceptance.push_back(T(assumed_acceptance));
     return;
   }
   const std::vector<T> each = in.numbers("acceptance");
   if (each.size() > s.acceptance.capacity) {
     contradiction(cat("acceptance has ", each.size(), " positions; allowed: 1 to ",
-                      s.acceptance.capacity, ", the last of them for those beyond too"));
+                      s.acceptance.capacity, "; the last one applies to later positions"));
   }
   for (const T& a : each) s.acceptance.push_back(a);
   if (each.empty()) s.acceptance.push_back(in.number("acceptance"));
 }
 
-/// One pool, whose keys begin with `prefix`, and how many copies of its deployment it has.
+/// One pool, with keys that begin with `prefix`, and its number of replicas.
 template <perfmodel::Scalar T>
 perfmodel::basic_replica_pool<T> pool_of(inputs<T>& in, const std::string& prefix) {
   const auto whole = [&](const char* name) { return in.whole(prefix + name); };
   if (!in.has(prefix + "tensor_parallel")) {
-    in.missing(prefix + "tensor_parallel", "a service in pools says how each is laid out");
+    in.missing(prefix + "tensor_parallel",
+               "a disaggregated service states the layout of each pool");
   }
   perfmodel::parallel_layout layout{.tensor = whole("tensor_parallel"),
                                     .expert = whole("expert_parallel")};
@@ -104,30 +106,30 @@ perfmodel::basic_replica_pool<T> pool_of(inputs<T>& in, const std::string& prefi
 
 }  // namespace detail
 
-/// Whether a request has pools. Throws inconsistent where it has one deployment too.
+/// Whether a request has pools. Throws inconsistent where it also has one deployment.
 template <perfmodel::Scalar T>
 bool has_pools(const inputs<T>& in) {
   bool pools = in.given("kv_link_bytes_per_s");
   for (const key& k : pool_keys()) pools = pools || in.given(k.name);
   if (!pools) return false;
-  if (detail::any_given(
-          in, {"tensor_parallel", "pipeline_parallel", "expert_parallel", "data_parallel"})) {
+  if (detail::any_given(in, {"tensor_parallel", "pipeline_parallel", "expert_parallel",
+                             "data_parallel", "replicas"})) {
     detail::contradiction(
         "prefill_ and decode_ keys lay out two pools; tensor_parallel, pipeline_parallel, "
-        "expert_parallel and data_parallel are of a service in one");
+        "expert_parallel, data_parallel and replicas belong to a service in one pool");
   }
   if (detail::any_given(in, {"draft_length", "mtp", "acceptance", "drafter", "draft_model"})) {
-    detail::contradiction("drafts are of a service in one pool; nothing is known of both together");
+    detail::contradiction("speculative decoding is modelled in one pool only");
   }
-  refuse_preemption(in, "none of pools, which let in no more than fit");
+  refuse_preemption(in, "none with pools, which admit only requests that fit");
   if (in.given("scheduler")) {
     detail::contradiction(cat("scheduler is ", in.text("scheduler"),
-                              "; allowed: none of pools, where prompts run alone"));
+                              "; allowed: none with pools, where prefill runs separately"));
   }
   if (in.plain("held_iterations") > 0.0) {
     detail::contradiction(
-        "held_iterations are of prompts beside answers; allowed: 0 of pools, where prompts run "
-        "alone");
+        "held_iterations delays prefill in favour of decode; allowed: 0 with pools, where prefill "
+        "runs separately");
   }
   return true;
 }
@@ -151,7 +153,7 @@ perfmodel::basic_disaggregated<T> pools_of(inputs<T>& in) {
   return d;
 }
 
-/// Says which link a prompt's KV cache takes from pool to pool, and its bandwidth.
+/// Adds the link of the KV-cache transfer between pools, and its bandwidth.
 template <perfmodel::Scalar T>
 void note_link(outcome<T>& out, const inputs<T>& in, const perfmodel::basic_disaggregated<T>& d) {
   using perfmodel::mid;
@@ -176,18 +178,18 @@ void note_link(outcome<T>& out, const inputs<T>& in, const perfmodel::basic_disa
   out.notes.push_back({"link between pools", cat(text, " of each GPU: ", why)});
 }
 
-/// The speculation of a request; none where it has no drafts. Throws missing_key and inconsistent.
+/// The speculation of a request; none without draft tokens. Throws missing_key and inconsistent.
 template <perfmodel::Scalar T>
 std::optional<perfmodel::basic_speculation<T>> speculation_of(
     inputs<T>& in, const perfmodel::basic_deployment<T>& d) {
   using perfmodel::drafter;
   const bool own = in.has("mtp"), drafted = in.has("draft_length");
   if (own && !drafted && detail::any_given(in, {"drafter", "draft_model"}))
-    detail::contradiction("mtp is drafted by the model's own heads; drafter is of draft_length");
+    detail::contradiction("mtp drafts with the model's own heads; drafter needs draft_length");
   auto s = detail::drafted_tokens(in, d.model, in.text("model"));
   if (!s) {
     for (const char* k : {"acceptance", "drafter", "draft_model"}) {
-      if (in.given(k)) in.missing("draft_length", cat(k, " is of drafts; or mtp"));
+      if (in.given(k)) in.missing("draft_length", cat(k, " needs draft tokens; or give mtp"));
     }
     return {};
   }
@@ -203,12 +205,27 @@ std::optional<perfmodel::basic_speculation<T>> speculation_of(
     s->by = drafter::model;
     s->draft = detail::drafting(in, d);
   }
-  refuse_preemption(in, "none beside drafts; nothing is known of both together");
+  refuse_preemption(in, "none with speculative decoding; their combination is not modelled");
   detail::add_acceptance(in, *s);
   return s;
 }
 
-/// The load of a service. Throws missing_key where nothing says how much of it there is.
+/// Layout of a service in one pool: attention groups per replica, and replicas.
+struct replica_count {
+  int groups = 1;
+  double replicas = 1.0;
+  bool counts_data = false;  ///< whether data_parallel counts replicas
+};
+template <perfmodel::Scalar T>
+replica_count replicas_of(const inputs<T>& in) {
+  const int data = in.whole("data_parallel");
+  const bool grouped = in.whole("expert_parallel") > in.whole("tensor_parallel");
+  const double replicas = in.plain("replicas");
+  if (grouped) return {data, replicas};
+  return {1, replicas * data, data > 1};
+}
+
+/// The load of a service. Throws missing_key where the request has no arrivals.
 template <perfmodel::Scalar T>
 perfmodel::basic_service_load<T> service_load_of(inputs<T>& in) {
   if (!in.has("concurrency") && !in.has("requests_per_s"))
@@ -219,11 +236,11 @@ perfmodel::basic_service_load<T> service_load_of(inputs<T>& in) {
   return l;
 }
 
-/// None where a request has no limits. Throws missing_key of a share of none.
+/// The limits; none where a request has none. Throws missing_key for a share without a limit.
 template <perfmodel::Scalar T>
 std::optional<perfmodel::service_targets> targets_of(const inputs<T>& in) {
   if (in.given("limit_share") && !in.has("ttft_limit_s"))
-    in.missing("ttft_limit_s", "limit_share is of it");
+    in.missing("ttft_limit_s", "limit_share is the share of requests within it");
   if (!in.has("ttft_limit_s") && !in.has("itl_limit_s")) return {};
   perfmodel::service_targets t;
   if (in.has("ttft_limit_s")) {

@@ -15,7 +15,7 @@ namespace pm = perfmodel;
 constexpr std::string_view service_schema = "perfmodel.service_profile";
 constexpr int service_version = 1;
 
-/// What a parameter may be: factors from 0.01 to 100; the host's times up to 1000 s.
+/// Allowed range of a parameter: factors from 0.01 to 100; CPU times up to 1000 s.
 number_range range_of(pm::service_parameter p) {
   if (is_factor(p)) return {.least = 0.01, .most = 100.0};
   return {.least = 0.0, .most = p == pm::service_parameter::request_iterations ? 1e6 : 1000.0};
@@ -60,7 +60,7 @@ json service_profile_json(const own_service& of, const std::string& accelerator,
     const auto p = static_cast<pm::service_parameter>(i);
     const std::string name = file_key(p);
     const double value = value_of(found.posterior.engine, p);
-    // Of a factor the error is that of its logarithm.
+    // The error of a factor is that of its logarithm.
     const double error = found.posterior.standard_error[i] * (is_factor(p) ? value : 1.0);
     parameters[name] = {{"value", number_json(name, value)},
                         {"standard_error", number_json(name, error)},

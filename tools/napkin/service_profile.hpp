@@ -1,4 +1,4 @@
-// The profile of one's own service as a file: what `napkin calibrate --runs` writes and --profile reads.
+// Service profiles as files: written by `napkin calibrate --runs`, read by --profile.
 #pragma once
 
 #include <perfmodel/tools/fit/calibrate_service.hpp>
@@ -8,18 +8,18 @@
 
 namespace napkin {
 
-/// The file's content. `shipped` is the engine before the runs, `accelerator` its name or its file, and
-/// `source` says what was fitted to.
+/// File content of a service profile. `shipped` is the engine before the runs, `accelerator` its
+/// name or its file, and `source` names the fitted runs.
 json service_profile_json(const own_service& of, const std::string& accelerator,
                           const std::string& source, const perfmodel::engine_profile& shipped,
                           const perfmodel::service_calibration& found);
 
 /// Whether a profile is of a service, by its schema.
 bool is_service_profile(const json_field& file);
-/// Reads the content, every field checked. Throws as read_profile.
+/// Reads the content, every field checked. Throws the errors of read_profile.
 void parse_service_profile(const json_field& file, given_profile& into);
 
-/// A parameter's name in the file: with the unit it is in, step_host_s.
+/// A parameter's name in the file, with its unit: step_host_s.
 std::string file_key(perfmodel::service_parameter p);
 
 }  // namespace napkin

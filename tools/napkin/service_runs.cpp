@@ -7,6 +7,7 @@
 #include "deployments.hpp"
 #include "io/table_file.hpp"
 #include "query.hpp"
+#include "service_keys.hpp"
 
 namespace napkin {
 
@@ -14,17 +15,17 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// The mean times of a run, by the names that columns and engines' benchmarks have for them.
+/// Column names of the mean times of a run, in tables and in benchmark files.
 struct time_name {
   std::string_view name;
-  double seconds;  ///< of its unit
+  double seconds;  ///< seconds per unit
 };
 constexpr time_name token_names[] = {
     {"itl_s", 1.0}, {"itl_ms", 1e-3}, {"tpot_ms", 1e-3}, {"mean_tpot_ms", 1e-3}};
 constexpr time_name first_names[] = {{"ttft_s", 1.0}, {"ttft_ms", 1e-3}, {"mean_ttft_ms", 1e-3}};
 constexpr number_range allowed_times{.least = 1e-9, .most = 1e9};
 
-/// What of a run is not used: percentiles, whole requests, what follows from the rest.
+/// Ignored columns of a run: percentiles, end-to-end latencies, derived values.
 bool pruned(std::string_view column) {
   for (const std::string_view begin :
        {"p50", "p90", "p95", "p99", "median", "std", "e2e", "mean"}) {
@@ -41,14 +42,13 @@ const query& serving_query() {
   return find_query("serving");
 }
 
-/// The run of a request to `serving`, without its times.
+/// The run of a `serving` request, without its times.
 pm::service_run run_of(const json& object) {
   const request asked(serving_query(), object);
   inputs<double> in(asked);
-  const int groups = in.whole("data_parallel");
-  const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
+  const replica_count n = replicas_of(in);
   pm::service_run run;
-  run.running = deployment_of(in, spread ? groups : 1);
+  run.running = deployment_of(in, n.groups);
   reserve_memory(in, run.running);
   if (!in.has("concurrency") && !in.has("requests_per_s")) {
     in.missing("concurrency", "or requests_per_s");
@@ -57,13 +57,13 @@ pm::service_run run_of(const json& object) {
   const auto has_key = [](const char* key) { return serving_query().find(key) != nullptr; };
   if (has_key("stream_interval")) run.load.first_tokens = in.number("stream_interval");
   if (has_key("held_iterations")) run.load.batching_wait_iterations = in.number("held_iterations");
-  double copies = spread ? 1.0 : groups;
-  if (run.load.is_closed()) copies = std::min(copies, run.load.concurrency());
-  run.load = pm::per_replica(run.load, copies);
+  double replicas = n.replicas;
+  if (run.load.is_closed()) replicas = std::min(replicas, run.load.concurrency());
+  run.load = pm::per_replica(run.load, replicas);
   return run;
 }
 
-/// Every failure says where.
+/// Adds the file and line to an error.
 template <class Make>
 read_run placed(const std::string& where, const Make& make) {
   try {
@@ -78,7 +78,7 @@ void need_a_time(const pm::service_run& run) {
   throw error(code::missing_key, "itl_s and ttft_s are missing; a run needs one of the two");
 }
 
-// --- CSV ----------------------------------------------------------------------------------------
+// --- CSV ---------------------------------------------------------------------------------
 
 std::optional<pm::duration<>> time_in(const table_row& r, std::span<const time_name> names) {
   for (const time_name& t : names) {
@@ -96,14 +96,14 @@ void check_columns(const table_header& h, const std::vector<key>& keys) {
     for (const time_name& t : names) {
       known.push_back(t.name);
       if (h.find(t.name) && ++found > 1) {
-        h.fail(error_code::inconsistent, cat("there is a second column for ", in_quotes(t.name)));
+        h.fail(error_code::inconsistent, cat("duplicate column for ", in_quotes(t.name)));
       }
     }
   }
   for (const std::string& c : h.columns) {
     if (std::find(known.begin(), known.end(), c) != known.end() || pruned(c)) continue;
     h.fail(code::unknown_key,
-           cat("the column ", in_quotes(c), " is not known; allowed: ", listed(known)));
+           cat("the column ", in_quotes(c), " is unknown; allowed:  ", listed(known)));
   }
 }
 
@@ -117,7 +117,7 @@ void add_csv(std::vector<read_run>& runs, std::string_view text, const std::stri
       json object = constants;
       for (const key& k : keys) {
         if (!r.has(k.name)) continue;
-        // A rate in a row is not the constant concurrency as well.
+        // A row with a rate ignores a constant concurrency.
         if (std::string_view(k.name) == "requests_per_s") object.erase("concurrency");
         if (std::string_view(k.name) == "concurrency") object.erase("requests_per_s");
         object[k.name] = from_command_line(&k, r.text(k.name));
@@ -135,9 +135,9 @@ void add_csv(std::vector<read_run>& runs, std::string_view text, const std::stri
   }
 }
 
-// --- what benchmarks of engines write -----------------------------------------------------------
+// --- benchmark files of engines ----------------------------------------------------------
 
-/// Python writes infinite and undefined numbers as no JSON has them: as text.
+/// Python writes infinite and undefined numbers as text that JSON does not have.
 std::string without_infinities(std::string_view text) {
   std::string out;
   bool quoted = false;
@@ -167,9 +167,9 @@ std::optional<pm::duration<>> time_in(const json_field& f, std::string_view key)
   return 1e-3 * f[key].number(allowed_times) * pm::second;
 }
 
-/// The coefficient of variation of the lengths, where the file has them one by one; of SGLang's
-/// random lengths, even from `ratio` of the longest, (1 - r) / (1 + r) / sqrt(3).
-std::optional<double> spread_in(const json_field& f, std::string_view key) {
+/// Coefficient of variation of the lengths, where the file has individual lengths; for SGLang's
+/// random lengths, uniform from `ratio` of the longest: (1 - r) / (1 + r) / sqrt(3).
+std::optional<double> variation_in(const json_field& f, std::string_view key) {
   if (f.has(key) && f[key].raw().is_array() && f[key].raw().size() > 1) {
     std::vector<double> lengths;
     for (const json_field& x : f[key].list()) {
@@ -182,8 +182,8 @@ std::optional<double> spread_in(const json_field& f, std::string_view key) {
   return (1.0 - r) / (1.0 + r) / std::sqrt(3.0);
 }
 
-/// A closed loop of max_concurrency, or of all that were sent at once; where they came at a rate, which
-/// the service kept up with, an open one.
+/// A closed loop of max_concurrency, or of all requests where all were sent at once; an open loop
+/// where requests were sent at a rate that the service sustained.
 void put_arrivals(json& object, const json_field& f, double completed) {
   object.erase("concurrency");
   object.erase("requests_per_s");
@@ -216,8 +216,8 @@ pm::service_run benchmarked(const json_field& f, json object) {
   };
   object["input_tokens"] = mean("total_input_tokens");
   object["output_tokens"] = mean("total_output_tokens");
-  if (const auto cv = spread_in(f, "input_lens")) object["input_cv"] = *cv;
-  if (const auto cv = spread_in(f, "output_lens")) object["output_cv"] = *cv;
+  if (const auto cv = variation_in(f, "input_lens")) object["input_cv"] = *cv;
+  if (const auto cv = variation_in(f, "output_lens")) object["output_cv"] = *cv;
   put_arrivals(object, f, completed);
   pm::service_run run = run_of(object);
   run.itl = time_in(f, "mean_tpot_ms");

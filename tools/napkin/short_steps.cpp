@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view belongs = " of ";
 
-/// Where a name ends in a formula: not in the middle of a longer one.
+/// Whether a name ends at this position of a formula, and not inside a longer name.
 bool is_whole(const std::string& formula, std::size_t at, std::size_t size) {
   const auto is_edge = [](char c) {
     return c == ' ' || c == '(' || c == ')' || c == ',' || c == '-';
@@ -42,7 +42,7 @@ short_steps::short_steps(const perfmodel::derivation& d) : d_(d) {
   }
 }
 
-/// Less the longest end that it has in common with " of " and the part, where nothing else is called so there.
+/// Removes the longest common ending with " of " and the part, where the short name is unique.
 std::string short_steps::shorter(const std::string& name, const std::string& part) const {
   std::vector<std::string> ends;
   for (std::string_view rest = part; !rest.empty();) {

@@ -1,4 +1,4 @@
-// The steps of a derivation as text: what a part has is written below the part's name, by short names.
+// Derivation steps as text: the steps of a part stand below its name, with short names.
 #pragma once
 
 #include <perfmodel/explain/derivation.hpp>
@@ -8,17 +8,17 @@
 
 namespace napkin {
 
-/// Names without the part that they stand below: "flop" below "attention of decode pass" for "flop of
-/// attention of decode pass". What belongs to a larger part of it is short as well: "time of norms" for "time of
-/// norms of decode pass". A name that another step or input has keeps its part.
+/// Names without the part above them: "flop" below "attention of decode pass" for "flop of
+/// attention of decode pass". Names of a larger part are shortened too: "time of norms" for "time
+/// of norms of decode pass". An ambiguous name keeps its part.
 class short_steps {
  public:
   explicit short_steps(const perfmodel::derivation& d);
 
-  /// What a step belongs to: "" of what stands by itself.
+  /// The part of a step; "" for a step without one.
   const std::string& part_of(std::size_t step) const { return parts_[step]; }
   std::string name_of(std::size_t step) const;
-  /// The formula of a step, over names as they are below its part.
+  /// The formula of a step, with names relative to its part.
   std::string formula_of(std::size_t step) const;
 
  private:

@@ -1,4 +1,4 @@
-// The text of an explanation: the answer on one screen, and as much of the derivation as is asked for.
+// Text of an explanation: the result on one page, and the requested depth of the derivation.
 #include "summary.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ namespace {
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
-/// The text of as many steps as fit on a screen beside `others` lines, of each part.
+/// Text of as many steps per part as fit on a page with `others` further lines.
 template <class Text>
 std::string on_screen(const Text& text_of, std::size_t others) {
   std::string text;
@@ -54,7 +54,7 @@ std::string on_screen(const Text& text_of, std::size_t others) {
   return text;
 }
 
-/// How many of the steps make most of it.
+/// Number of steps that make most of the time.
 std::size_t shown_of(const summary_part& part, std::size_t most) {
   double sum = 0.0;
   std::size_t n = 0;
@@ -64,27 +64,24 @@ std::size_t shown_of(const summary_part& part, std::size_t most) {
   return n;
 }
 
-bool is_wait(const std::string& limit) {
-  for (const char* r : {by_dram, by_flop, by_links, by_host, by_launches}) {
-    if (limit == r) return false;
-  }
-  return true;
-}
-/// Amdahl's law, by asking again: what limits is what saves most where it is lifted.
+/// Speedup without the limit, by evaluation: the limit is the resource that saves most.
 std::string lifted_text(const summary_part& part) {
   if (part.limit.empty()) return {};
-  std::string s = cat(
-      "limit: ", part.limit, ": ", is_wait(part.limit) ? "without it, " : "were it lifted, ",
-      time_text(part.left_s), " are left, ", share_text((part.time_s - part.left_s) / part.time_s),
-      " less (", fixed(part.time_s / part.left_s, 2), " x)");
+  const auto without = [](const std::string& limit, bool more) {
+    const bool is_rate = limit == by_dram || limit == by_flop || limit == by_links;
+    return cat(more ? "also " : "", is_rate ? "with unlimited " : "without ", limit);
+  };
+  std::string s =
+      cat("limiter: ", part.limit, "; ", without(part.limit, false), ": ", time_text(part.left_s),
+          " (", fixed(part.time_s / part.left_s, 2), "x faster)");
   if (part.next.empty()) return s;
-  return s + cat("; then ", part.next, is_wait(part.next) ? ": without it too, " : ": lifted too, ",
-                 time_text(part.next_left_s), " are left");
+  return s + cat("; next limiter: ", part.next, "; ", without(part.next, true), ": ",
+                 time_text(part.next_left_s));
 }
-/// A name as long as a row has room for, beside formulas of that length.
+/// A name shortened to its column, given the length of the formulas.
 std::string column_name(const std::string& name, std::size_t formula) {
-  const std::size_t room = formula > 57 ? 17 : 19;
-  return name.size() <= room ? name : name.substr(0, room - 3) + "...";
+  const std::size_t columns = formula > 57 ? 17 : 20;
+  return name.size() <= columns ? name : name.substr(0, columns - 3) + "...";
 }
 
 table_rows rows_of(const summary_part& part, bool header, std::size_t most) {
@@ -140,7 +137,7 @@ const result<double>* result_of(const outcome<>& answer, const std::string& key)
   }
   return nullptr;
 }
-/// " (mean; p50 14.26 ms, p90 121.8 ms)", of a latency that has percentiles.
+/// " (mean; p50 14.26 ms, p90 121.8 ms)", for a latency with percentiles.
 std::string percentiles_text(const outcome<>& answer, const std::string& key) {
   const std::string stem = key.substr(0, key.size() - 2);
   const auto* middle = result_of(answer, stem + "_p50_s");
@@ -149,7 +146,7 @@ std::string percentiles_text(const outcome<>& answer, const std::string& key) {
   return cat(" (mean; p50 ", time_text(middle->value), ", p90 ", time_text(tail->value), ")");
 }
 
-/// Beside the answer: percentiles, interval, bound.
+/// Percentiles, interval and bound of a time.
 std::string head_text(const outcome<>& answer) {
   std::string s;
   for (const auto& r : answer.results) {
@@ -177,7 +174,7 @@ std::string head_text(const outcome<>& answer) {
   return s;
 }
 
-/// How far each step is from the roots: 1 for these, 0 for what they do not use.
+/// Distance of each step from the roots: 1 for these, 0 for unused steps.
 std::vector<int> depths_of(const pm::derivation& d, const std::vector<bool>& roots) {
   std::vector<int> depth(d.steps.size(), 0);
   for (std::size_t i = d.steps.size(); i-- > 0;) {
@@ -189,7 +186,7 @@ std::vector<int> depths_of(const pm::derivation& d, const std::vector<bool>& roo
   }
   return depth;
 }
-/// The steps that no other uses; with a `result` the one among them of that value.
+/// Steps that no other step uses; with a `result` the one among them with that value.
 std::vector<bool> roots_of(const pm::derivation& d, const std::string& result) {
   std::vector<bool> roots(d.steps.size(), true);
   for (const pm::derivation_step& step : d.steps) {
@@ -204,7 +201,7 @@ std::vector<bool> roots_of(const pm::derivation& d, const std::string& result) {
   return roots;
 }
 
-/// Of a list in Markdown with its whole name, else below its part.
+/// A step with its whole name in a Markdown list, else relative to its part.
 std::string step_text(const short_steps& all, const pm::derivation_step& step, std::size_t at,
                       bool as_markdown, std::string& part) {
   std::string line = as_markdown ? cat(step.name, " = ", step.formula)
@@ -215,7 +212,7 @@ std::string step_text(const short_steps& all, const pm::derivation_step& step, s
   const std::string above = part_line(all.part_of(at), part);
   return above + wrapped(line, part.empty() ? 2 : 4);
 }
-/// Those up to `deepest` from any result, or without it the few next to the first of them.
+/// Steps up to distance `deepest` from any result, or by default the few next to the first one.
 std::string steps_text(const explanation& e, int deepest, bool as_markdown, std::size_t most) {
   const pm::derivation& d = e.derivation;
   const auto& first = e.answer.results.front();
@@ -257,7 +254,7 @@ std::vector<std::string> sources_of(const pm::derivation& d) {
   return out;
 }
 
-/// As much of a source as a line has room for.
+/// A source cut to one line.
 std::string in_one_line(const std::string& text) {
   constexpr std::size_t room = terminal_columns - 6;
   if (text.size() <= room) return text;
@@ -277,12 +274,12 @@ std::string footnotes(const std::vector<std::string>& sources, bool as_markdown,
   return s;
 }
 
-/// Of a query without a pass: its results, and the steps next to them.
+/// Explanation of a query without engine steps: its results, and the steps next to them.
 std::string short_derivation(const query& asked, const explanation& e, const json& object,
                              const explain_options& options) {
   const bool whole = options.depth > 0;
   std::string head;
-  const std::string results = answer_text(asked, e.answer, object);
+  const std::string results = outcome_text(asked, e.answer, object);
   for (const std::string_view line : split(results, '\n')) {
     if (line.empty()) continue;
     head += (whole || options.markdown ? std::string(line) : in_one_line(std::string(line))) + "\n";
@@ -345,7 +342,7 @@ json summary_json(const summary& s) {
 
 namespace {
 
-/// The request at a rate that the service sustains; as it is, where it is not overloaded.
+/// The request at a sustainable rate; unchanged where it is not overloaded.
 json at_sustained_rate(const json& object, const outcome<>& answer) {
   json there = object;
   if (is_overloaded(answer) && answer.facts.contains("near_saturation"))
@@ -356,13 +353,13 @@ json at_sustained_rate(const json& object, const outcome<>& answer) {
 }  // namespace
 
 json explain_json(const query& asked, const json& object, const given_profile* profile) {
-  const outcome<> answer = answer_of(asked, object, profile);
+  const outcome<> answer = evaluate(asked, object, profile);
   const json shown = at_sustained_rate(object, answer);
   const explanation e = explanation_of(asked, shown, profile);
   json out = {{"query", asked.name}};
   out.update(derivation_json(e.derivation));
-  json result = answer_json(shown == object ? e.answer : answer, object);
-  const summary s = summary_of_passes(asked, shown, profile, result);
+  json result = outcome_json(shown == object ? e.answer : answer, object);
+  const summary s = summary_of_steps(asked, shown, profile, result);
   if (!s.parts.empty()) out["summary"] = summary_json(s);
   if (shown != object) out["explained_at"] = {{"requests_per_s", shown["requests_per_s"]}};
   out["result"] = std::move(result);
@@ -371,15 +368,15 @@ json explain_json(const query& asked, const json& object, const given_profile* p
 
 std::string explain_text(const query& asked, const json& object, const given_profile* profile,
                          const explain_options& options) {
-  const outcome<> answer = answer_of(asked, object, profile);
+  const outcome<> answer = evaluate(asked, object, profile);
   const json shown = at_sustained_rate(object, answer);
   if (shown != object)
     return cat(conclusion_text(answer), "Breakdown at a sustainable rate:\n",
                explain_text(asked, shown, profile, options));
   if (options.all && !options.markdown)
     return explanation_text(asked, explanation_of(asked, object, profile), object);
-  const json as_json = answer_json(answer, object);  // refuses what is not finite
-  const summary s = summary_of_passes(asked, object, profile, as_json);
+  const json as_json = outcome_json(answer, object);  // refuses what is not finite
+  const summary s = summary_of_steps(asked, object, profile, as_json);
   if (s.parts.empty() || options.depth > 0 || options.all) {
     explain_options deep = options;
     if (options.all) deep.depth = 1 << 20;

@@ -1,4 +1,4 @@
-// What limits an answer, and what is left of it without that: the same question, asked again.
+// Limits of a result, and the time without them, by evaluating the query again.
 #include <algorithm>
 #include <map>
 
@@ -10,7 +10,8 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr double without_limit = 1e6;  ///< times as quick; a law may divide by what is left
+constexpr double without_limit =
+    1e6;  ///< resource factor; finite because laws divide by the remainder
 constexpr const char* resources[] = {by_dram, by_flop, by_links, by_host, by_launches};
 
 bool is_of_host(const std::string& path) {
@@ -24,7 +25,7 @@ bool is_of_host(const std::string& path) {
 bool is_resource(const std::string& name) {
   return std::find(std::begin(resources), std::end(resources), name) != std::end(resources);
 }
-/// What a part takes without the steps that are waits of a kind.
+/// Time of a part without its waits of one kind.
 double without(const summary_part& part, const std::string& wait) {
   double left = part.time_s;
   for (const summary_step& s : part.steps) {
@@ -48,10 +49,10 @@ struct saving {
   }
 };
 
-/// The parts of a question by the resources that are lifted; each is asked once.
+/// The parts of a query by lifted resources; each is evaluated once.
 class lifted_parts {
  public:
-  explicit lifted_parts(const asked_again& again) : again_(again) {}
+  explicit lifted_parts(const evaluate_again& again) : again_(again) {}
   const summary_part& at(std::size_t part, std::vector<std::string> without_them) {
     std::sort(without_them.begin(), without_them.end());
     const auto known = all_.find(without_them);
@@ -60,7 +61,7 @@ class lifted_parts {
   }
 
  private:
-  const asked_again& again_;
+  const evaluate_again& again_;
   std::map<std::vector<std::string>, std::vector<summary_part>> all_{};
 };
 
@@ -91,7 +92,7 @@ served_load lifted::on(served_load x) const {
   }
   return x;
 }
-terms_of_screen lifted::of(const terms_of_screen& policy) const {
+screen_calibration lifted::of(const screen_calibration& policy) const {
   if (!policy) return {};
   const auto less = [&](const pm::field_path& path, double x, const pm::source*,
                         const pm::unit_exponents& unit) {
@@ -103,7 +104,7 @@ terms_of_screen lifted::of(const terms_of_screen& policy) const {
   return pm::map_scalars<double>(*policy, less);
 }
 
-void add_limits(std::vector<summary_part>& parts, bool predicted, const asked_again& again) {
+void add_limits(std::vector<summary_part>& parts, bool predicted, const evaluate_again& again) {
   const std::vector<std::string> kinds(std::begin(resources),
                                        predicted ? std::end(resources) : std::begin(resources) + 3);
   lifted_parts known(again);

@@ -1,4 +1,4 @@
-// What the screens of steps and services are made of.
+// Parts of the breakdown of steps and services.
 #pragma once
 
 #include <functional>
@@ -12,19 +12,19 @@
 
 namespace napkin {
 
-/// Whose terms a prediction takes; none of a bound.
-using terms_of_screen = std::optional<perfmodel::calibrated>;
-terms_of_screen policy_of(const calibration* c);
+/// The calibrated terms of a prediction; none of a bound.
+using screen_calibration = std::optional<perfmodel::calibrated>;
+screen_calibration policy_of(const calibration* c);
 
-/// What limits steps, as a screen names it. Any other name is a wait.
+/// Limits of steps in text. Any other name is a wait.
 inline constexpr const char* by_dram = "DRAM bandwidth";
-inline constexpr const char* by_flop = "FLOP rate";
-inline constexpr const char* by_links = "links";
-inline constexpr const char* by_host = "host";
+inline constexpr const char* by_flop = "compute";
+inline constexpr const char* by_links = "interconnect";
+inline constexpr const char* by_host = "CPU time";
 inline constexpr const char* by_launches = "launches and latency";
 inline constexpr const char* other = "other";
 
-/// Numbers of four digits.
+/// Number with four digits.
 inline std::string digits(double x) {
   return perfmodel::detail::significant(x, 4);
 }
@@ -37,20 +37,20 @@ inline std::string time_text(double seconds) {
 }
 
 perfmodel::estimate time_of_step(const perfmodel::deployment& d, const perfmodel::iteration& i,
-                                 const terms_of_screen& policy);
-/// The operators of `times` such passes; the steps add up to the time.
-summary_part pass_of(const perfmodel::deployment& d, const perfmodel::iteration& i,
-                     const terms_of_screen& policy, double times = 1.0);
-/// "a pass of 64 sequences at 4096 tokens and 2048 prompt tokens".
-std::string pass_text(const perfmodel::iteration& i);
+                                 const screen_calibration& policy);
+/// Operators of `times` engine steps; the summary steps add up to the time.
+summary_part step_part(const perfmodel::deployment& d, const perfmodel::iteration& i,
+                       const screen_calibration& policy, double times = 1.0);
+/// "engine step: 64 sequences at 4096 tokens and 2048 prefill tokens".
+std::string step_text(const perfmodel::iteration& i);
 /// The terms of a bound: "bound: weights 5.188 ms + cache 3.205 ms + ...".
 std::string bound_text(const perfmodel::estimate& bound);
-/// Adds a step, where it takes any time, and that to the part's.
+/// Adds a step with a nonzero time, and its time to the part's.
 void add_step(summary_part& part, const summary_step& step);
-/// Largest first.
+/// Sorts the steps, largest first.
 void sort_steps(summary_part& part);
 
-/// Resources that are lifted: a million times as quick, or a millionth of their cost.
+/// Lifted resources: a million times as fast, or a millionth of their cost.
 struct lifted {
   std::vector<std::string> resources{};
 
@@ -58,11 +58,11 @@ struct lifted {
   perfmodel::accelerator on(const perfmodel::accelerator& a) const;
   perfmodel::deployment on(perfmodel::deployment d) const;
   served_load on(served_load x) const;
-  terms_of_screen of(const terms_of_screen& policy) const;
+  screen_calibration of(const screen_calibration& policy) const;
 };
-using asked_again = std::function<std::vector<summary_part>(const lifted&)>;
-/// What limits each part, and what is left without it: `again` gives the parts of the same question with
-/// resources lifted. A wait, which no resource limits, is taken away. A bound has no host and no launches.
-void add_limits(std::vector<summary_part>& parts, bool predicted, const asked_again& again);
+using evaluate_again = std::function<std::vector<summary_part>(const lifted&)>;
+/// Limits of each part and the time without them. `again` gives the parts of the same query with
+/// resources lifted; a wait is removed instead. A bound has no CPU time and no launches.
+void add_limits(std::vector<summary_part>& parts, bool predicted, const evaluate_again& again);
 
 }  // namespace napkin

@@ -1,4 +1,4 @@
-// The operators of a pass, each with what it moves and what it takes.
+// Operators of an engine step, each with its bytes, FLOP and time.
 #include <algorithm>
 #include <cmath>
 
@@ -11,8 +11,8 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// What the law of an operator has beside a time: bytes over the DRAM's rate as it is reached, and FLOP
-/// over the matrix units'; 0 where it has no such part.
+/// Memory and compute time of an operator's law: bytes over achieved DRAM bandwidth, FLOP over
+/// achieved matrix throughput; 0 where it has no such part.
 struct law_parts {
   double bytes = 0.0, memory_s = 0.0;
   double flop = 0.0, dense_s = 0.0;
@@ -25,11 +25,11 @@ struct law_parts {
   }
 };
 
-/// What operators of one name do in a pass.
+/// Sum over the operators of one name in an engine step.
 struct group {
   pm::number_format format = pm::bf16;
   double calls = 0.0, bytes = 0.0, weights = 0.0, cache = 0.0, flop = 0.0, time = 0.0;
-  double factor = 1.0;  ///< of the time, of an engine whose passes take longer than their kernels
+  double factor = 1.0;  ///< step time over kernel time of the engine
   bool bytes_by_law = true, flop_by_law = true;
   law_parts law{};
 };
@@ -67,7 +67,7 @@ law_parts parts_of(const pm::accelerator& a, const pm::swiglu& x, const pm::cali
   both.add(parts_of(a, g, c), 1.0);
   return both;
 }
-/// Of what has one memory term: attention, and what streams. Experts have none.
+/// Operators with one memory term: attention and element-wise kernels. Experts have none.
 template <class Operator>
 law_parts parts_of(const pm::accelerator& a, const Operator& x, const pm::calibrated& c) {
   if constexpr (
@@ -76,15 +76,15 @@ law_parts parts_of(const pm::accelerator& a, const Operator& x, const pm::calibr
   } else {
     const double memory = c.estimate(a, x).terms.time_of("memory").value();
     const double moved = memory * c.machine.dram_share * dram_rate(a);
-    if constexpr (!requires { x.query_heads; }) {  // what streams may find a part in L2
+    if constexpr (!requires { x.query_heads; }) {  // element-wise kernels may find a part in L2
       if (std::fabs(moved - pm::demand_of(x).dram.total().value()) > 1e-6 * moved) return {};
     }
     return {moved, memory, 0.0, 0.0};
   }
 }
 
-/// "80 x (179.6 MB / (3.35 TB/s x 0.8598) + 6.7 us)": an amount over the rate that the law counts on, and what the
-/// law adds to it; or over the rate as this answer has it.
+/// "80 x (179.6 MB / (3.35 TB/s x 0.8598) + 6.7 us)": an amount over the law's achieved rate, plus
+/// the law's additional terms; or over the effective rate.
 std::string by_hand(const group& g, const std::string& amount, double amount_s, double law_s,
                     double sheet_s, const std::string& rate) {
   std::string calls = g.calls == 1.0 ? "" : digits(g.calls) + " x ";
@@ -104,8 +104,8 @@ std::string by_hand(const group& g, const std::string& amount, double amount_s, 
   return calls + over(sheet_s / one, " reached");
 }
 
-/// A group by what takes longest at the data sheet's rate; calls and the time of one, where neither rate
-/// explains a quarter of it.
+/// A group by the resource that takes longest at the data sheet's rate; calls and the time of one,
+/// where neither rate explains a quarter of it.
 summary_step step_of(const std::string& name, const group& g, const pm::accelerator& device) {
   const double dram = dram_rate(device);
   const double peak = g.flop > 0.0 ? pm::peak(device, g.format).value() : 1.0;
@@ -140,7 +140,7 @@ summary_step step_of(const std::string& name, const group& g, const pm::accelera
   return s;
 }
 
-/// "160 x (9.4 us + 8.1 us)" of collectives: latency and what is on the wire, and a line on what they are.
+/// "160 x (9.4 us + 8.1 us)" of collectives: latency and wire time, with an explanatory line.
 void add_collectives(summary_part& part, const char* name, const pm::collective_estimate& one,
                      const std::string& what, double n, double factor) {
   if (!(one.time.value() > 0.0)) return;
@@ -159,7 +159,7 @@ void add_collectives(summary_part& part, const char* name, const pm::collective_
                              " on a link in ", time_text(wire)));
 }
 
-/// What communication_of_pass adds up, each kind with its number and its terms.
+/// The sum of communication_of_pass, each kind with its count and its terms.
 template <class Links>
 void add_links(summary_part& part, const pm::deployment& d, const pm::iteration& i, double times,
                double factor, const Links& links) {
@@ -195,7 +195,7 @@ void add_links(summary_part& part, const pm::deployment& d, const pm::iteration&
                     cat(with_unit(c.message.quantity()), " over ", l.tensor, " ranks"),
                     times * sums, factor);
     const double logits = gathered_logits(d, residual, share.logits, kept).value();
-    add_step(part, {"gathered logits",
+    add_step(part, {"logits gather",
                     times == 1.0 ? "" : digits(times) + " x " + time_text(factor * logits),
                     times * factor * logits, by_links});
   }
@@ -207,7 +207,7 @@ void add_links(summary_part& part, const pm::deployment& d, const pm::iteration&
   }
 }
 
-/// Where the bytes of a pass come from.
+/// Origin of the bytes of an engine step.
 void add_amounts(summary_part& part, const pm::deployment& d, const pm::iteration& i,
                  const groups& all, double times) {
   double weights = 0.0, cache = 0.0;
@@ -222,20 +222,20 @@ void add_amounts(summary_part& part, const pm::deployment& d, const pm::iteratio
   part.amounts.push_back(cat("weights: ", digits(parameters / 1e9), "e9 x ",
                              digits(stored / parameters), " B = ", bytes(stored), "; / ",
                              d.layout.ranks(), " = ", bytes(stored / d.layout.ranks()),
-                             ", of which a pass reads ", bytes(weights)));
+                             ", of which a step reads ", bytes(weights)));
   if (!(i.batch > 0.0)) return;
   const double token = pm::kv_growth_per_token(d.model, formats.kv).value();
-  part.amounts.push_back(cat("cache: ", digits(i.batch), " sequences x ", digits(i.context),
+  part.amounts.push_back(cat("KV cache: ", digits(i.batch), " sequences x ", digits(i.context),
                              " tokens x ", bytes(token), " = ", bytes(i.batch * i.context * token),
-                             "; a pass moves ", bytes(cache), " of it on each"));
+                             "; a step moves ", bytes(cache), " of it per GPU"));
 }
 
-/// The operators, which come first, and what is left of a time that is known.
+/// Sorts the operators, and adds the remainder of a known time.
 void finish(summary_part& part, const groups& all, const pm::accelerator& device, double time) {
   for (const auto& [name, g] : all) add_step(part, step_of(name, g, device));
   if (std::fabs(time - part.time_s) > 1e-6 * time) {
     const double rest = time - part.time_s;
-    part.steps.push_back({"the rest", "", rest, other});
+    part.steps.push_back({"other", "", rest, other});
   }
   part.time_s = time;
   sort_steps(part);
@@ -287,20 +287,18 @@ summary_part predicted_step(const pm::deployment& d, const pm::iteration& i,
   add_links(part, d, i, times, all.factor(), policy);
   const double n = times * pm::detail::collectives_of_pass(d);
   const double wait = all.factor() * policy.rank_wait().value();
-  add_step(part,
-           {"ranks that wait", cat(digits(n), " x ", time_text(wait)), n * wait, by_launches});
+  add_step(part, {"rank skew", cat(digits(n), " x ", time_text(wait)), n * wait, by_launches});
   const double host = pm::detail::cpu_time_of_step(d, i, policy).value();
-  add_step(part,
-           {"host of the engine", times == 1.0 ? "" : cat(digits(times), " x ", time_text(host)),
-            times * host, by_host});
+  add_step(part, {"CPU per step", times == 1.0 ? "" : cat(digits(times), " x ", time_text(host)),
+                  times * host, by_host});
   double time = part.time_s;
   for (const auto& [name, g] : all.all()) time += g.time;
   finish(part, all.all(), d.device, time);
   return part;
 }
 
-/// Of a bound what the slowest resource does counts; the others hide behind it.
-summary_part bound_pass(const pm::deployment& d, const pm::iteration& i, double times) {
+/// Breakdown of a bound: only the time of the slowest resource counts.
+summary_part bound_step(const pm::deployment& d, const pm::iteration& i, double times) {
   summary_part part;
   groups all;
   const auto e = pm::detail::bound_of_pass(d, i, bound_mode{});
@@ -330,19 +328,19 @@ summary_part bound_pass(const pm::deployment& d, const pm::iteration& i, double 
 
 }  // namespace
 
-terms_of_screen policy_of(const calibration* c) {
+screen_calibration policy_of(const calibration* c) {
   if (c == nullptr) return {};
   const auto as_is = [](const auto& spec, const char*, const pm::source*) { return spec; };
-  return silicon_of<double>(*c, 0.0, as_is);
+  return calibration_over<double>(*c, 0.0, as_is);
 }
 pm::estimate time_of_step(const pm::deployment& d, const pm::iteration& i,
-                          const terms_of_screen& policy) {
+                          const screen_calibration& policy) {
   return policy ? pm::detail::prediction_of_step(d, i, *policy, *policy)
                 : pm::detail::bound_of_pass(d, i, bound_mode{});
 }
-summary_part pass_of(const pm::deployment& d, const pm::iteration& i, const terms_of_screen& policy,
-                     double times) {
-  return policy ? predicted_step(d, i, *policy, times) : bound_pass(d, i, times);
+summary_part step_part(const pm::deployment& d, const pm::iteration& i,
+                       const screen_calibration& policy, double times) {
+  return policy ? predicted_step(d, i, *policy, times) : bound_step(d, i, times);
 }
 
 void add_step(summary_part& part, const summary_step& step) {
@@ -355,15 +353,14 @@ void sort_steps(summary_part& part) {
                    [](const auto& a, const auto& b) { return a.time_s > b.time_s; });
 }
 
-std::string pass_text(const pm::iteration& i) {
+std::string step_text(const pm::iteration& i) {
   std::string s;
   if (i.batch > 0.0) {
-    s = cat("a pass of ", digits(i.batch), " sequences at ", digits(i.context), " tokens");
-    if (i.tokens_per_sequence > 1.0)
-      s += cat(", ", digits(i.tokens_per_sequence), " tokens of each");
+    s = cat(digits(i.batch), " sequences at ", digits(i.context), " tokens");
+    if (i.tokens_per_sequence > 1.0) s += cat(", ", digits(i.tokens_per_sequence), " tokens each");
   }
   if (i.prefill_tokens > 0.0) {
-    s += cat(s.empty() ? "a pass of " : " and ", digits(i.prefill_tokens), " prompt tokens");
+    s += cat(s.empty() ? "" : " and ", digits(i.prefill_tokens), " prefill tokens");
   }
   return s;
 }
@@ -375,12 +372,12 @@ std::string bound_text(const pm::estimate& bound) {
     return term(name) > 0.0 ? cat(" + ", word, " ", time_text(term(name))) : std::string();
   };
   const bool by_memory = memory >= compute;
-  std::string s =
-      by_memory ? cat("bound: weights ", time_text(term("weights")), and_more("kv_cache", "cache"))
-                : cat("bound: compute ", time_text(compute));
-  s += and_more("communication", "links") + and_more("draft", "drafts");
+  std::string s = by_memory ? cat("bound: weights ", time_text(term("weights")),
+                                  and_more("kv_cache", "KV cache"))
+                            : cat("bound: compute ", time_text(compute));
+  s += and_more("communication", "links") + and_more("draft", "drafting");
   s += cat(" = ", time_text(bound.time.value()), "; ", by_memory ? "compute " : "memory ",
-           time_text(by_memory ? compute : memory), " beside it");
+           time_text(by_memory ? compute : memory), " overlapped");
   return s;
 }
 

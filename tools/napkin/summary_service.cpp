@@ -1,4 +1,4 @@
-// What a step and a service spend their time on: passes, and what is around them.
+// Breakdown of a step and a service: engine steps, queueing and CPU time.
 #include <algorithm>
 #include <cmath>
 
@@ -12,34 +12,35 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// What waits are called where they limit.
-constexpr const char* others_prompts = "prompts of others";
-constexpr const char* other_prompts = "other prompts";
-constexpr const char* joining = "passes let by";
-constexpr const char* for_a_place = "wait for a place";
-constexpr const char* with_prefills = "engine with prompts";
+/// Names of waits as limits.
+constexpr const char* interference = "prefill interference";
+constexpr const char* behind_prefills = "prefill queueing";
+constexpr const char* admission = "admission delay";
+constexpr const char* for_capacity = "capacity queueing";
+constexpr const char* prefill_overhead = "prefill overhead";
 
-/// What the flow of a predicted service is made of.
+/// Terms of the flow of a predicted service.
 struct flow_of_service {
   pm::service_terms terms{};
   pm::prefill_steps passes{};
   pm::service_state state{};
 };
 
-/// A service with the passes that it asks for, as it asks for them. With drafts the pass checks them, and is a
-/// part of a round.
+/// A service with the engine steps that it evaluates. With speculation the step verifies draft
+/// tokens, as a part of a round.
 struct decoding {
   pm::speculative_serving_estimate service{};
-  pm::service_load load{};  ///< with drafts, of rounds
+  pm::service_load load{};  ///< with speculation, a load of rounds
   pm::iteration pass{};
-  pm::iteration prompt{};  ///< the pass that has a prompt, and how many of it a first token takes
+  pm::iteration prompt{};  ///< step with a prefill, and the number of these steps per first token
   double prefill_steps = 1.0;
-  std::optional<flow_of_service> flow{};  ///< of a prediction
+  std::optional<flow_of_service> flow{};  ///< flow of a prediction
 };
 
-class asked_passes {
+class evaluated_steps {
  public:
-  asked_passes(const served_load& x, const terms_of_screen& policy) : x_(x), policy_(policy) {}
+  evaluated_steps(const served_load& x, const screen_calibration& policy)
+      : x_(x), policy_(policy) {}
 
   decoding found() {
     const pm::deployment& d = x_.deployment;
@@ -58,7 +59,7 @@ class asked_passes {
       found_.service = {serve(l, [&](const pm::iteration& i) { return pass(d, i); }), 1.0};
     }
     find_decode();
-    find_prompt();
+    find_prefill();
     return found_;
   }
 
@@ -84,8 +85,8 @@ class asked_passes {
     }
   }
 
-  /// The one that a prompt takes part in: mixed where the scheduler mixes, a chunk where prompts are cut.
-  void find_prompt() {
+  /// The step that processes a prompt: mixed with decode, a chunk, or a whole prefill.
+  void find_prefill() {
     using namespace pm::detail;
     const pm::service_load& l = found_.load;
     found_.prompt = unloaded_prefill(l);
@@ -109,7 +110,7 @@ class asked_passes {
   }
 
   const served_load& x_;
-  const terms_of_screen& policy_;
+  const screen_calibration& policy_;
   std::vector<std::pair<pm::iteration, double>> asked_{};
   decoding found_{};
 };
@@ -119,30 +120,30 @@ std::string share_of_time(double share, double seconds) {
   return cat(digits(100.0 * share), " % x ", time_text(seconds));
 }
 
-/// What prompts of others add to the mean gap, and what evictions do, from the parts of its distribution.
-void add_others(summary_part& part, const served_load& x, const decoding& found) {
+/// Adds prefill interference and preemption to the mean ITL, from the parts of its distribution.
+void add_interference(summary_part& part, const served_load& x, const decoding& found) {
   const flow_of_service& flow = *found.flow;
-  const auto& gap = flow.state.gap;
+  const auto& itl = flow.state.gap;
   const pm::prefill_steps& p = flow.passes;
-  const double whole = gap.mean().value();
-  const bool preempts = found.load.preempts && gap.size() > 2;
-  const double away = preempts ? gap[2].weight : 0.0;
-  double without_evictions = whole;
+  const double whole = itl.mean().value();
+  const bool preempts = found.load.preempts && itl.size() > 2;
+  const double away = preempts ? itl[2].weight : 0.0;
+  double without_preemption = whole;
   if (preempts) {
-    const double last = gap[2].from.value() + gap[2].tail.value();
-    without_evictions = (whole - away * last) / (1.0 - away);
+    const double last = itl[2].from.value() + itl[2].tail.value();
+    without_preemption = (whole - away * last) / (1.0 - away);
   }
   const double stall = p.stall.value(), next = p.next.value();
-  const double all = without_evictions - p.decode.value();
-  if (gap.size() > 1 && all > 1e-9 * whole) {
+  const double all = without_preemption - p.decode.value();
+  if (itl.size() > 1 && all > 1e-9 * whole) {
     const bool chunked = flow.terms.kind == pm::scheduling::mixed_chunks && p.chunks > 1.0;
-    const double stalled = gap[1].weight / (1.0 - away);
+    const double stalled = itl[1].weight / (1.0 - away);
     const double more = !chunked && next > 0.0 ? (all - stalled * stall) / next : 0.0;
     const double met = chunked ? all / stall : stalled + more;
     std::string how = share_of_time(chunked ? met : stalled, stall);
     if (more > 1e-9) how += " + " + share_of_time(more, next);
-    add_step(part, {others_prompts, how, all, others_prompts});
-    std::string text = cat("prompts of others: ", digits(met), " begin in a gap");
+    add_step(part, {interference, how, all, interference});
+    std::string text = cat("prefill interference: ", digits(met), " prefills start per ITL");
     if (x.load.is_closed() && !found.load.preempts) {
       const auto& loop = std::get<pm::closed_loop>(found.load.arrivals);
       const double others = std::min(loop.concurrency, flow.terms.room) - 1.0;
@@ -158,18 +159,18 @@ void add_others(summary_part& part, const served_load& x, const decoding& found)
                                           : cat(digits(met), " / ", digits(p.together));
       text += cat(", any in ", share, " = ", digits(100.0 * stalled), " % of them");
     }
-    text += cat("; one adds ", time_text(stall), " (a prompt ", time_text(p.alone.value()));
+    text += cat("; each adds ", time_text(stall), " (prefill ", time_text(p.alone.value()));
     if (flow.terms.kind == pm::scheduling::mixed_chunks) {
       const double times = (p.alone.value() - stall) / p.decode.value();
       text += cat(" less ", digits(times), " x ", time_text(p.decode.value()));
     }
     part.amounts.push_back(text + ")" +
-                           (more > 1e-9 ? cat(", each after it ", time_text(next)) : ""));
+                           (more > 1e-9 ? cat(", each following one ", time_text(next)) : ""));
   }
-  add_step(part, {"evictions", "", whole - without_evictions, "evictions"});
+  add_step(part, {"preemption", "", whole - without_preemption, "preemption"});
 }
 
-/// What is behind other prompts, as detail::behind has it; "" where they queue for the budget.
+/// Formula of the queueing behind other prefills; "" where requests queue for the token budget.
 std::string behind_text(const pm::prefill_steps& p, const pm::first_token_terms& first) {
   const double others = first.beside;
   const double joined = std::min(others, p.together - 1.0);
@@ -180,19 +181,19 @@ std::string behind_text(const pm::prefill_steps& p, const pm::first_token_terms&
   return s;
 }
 
-/// What a prompt takes beside its own passes until the first token.
+/// Adds the parts of TTFT other than the request's own prefill.
 void add_waits(summary_part& part, const decoding& found) {
   const flow_of_service& flow = *found.flow;
   const pm::first_token_terms& first = flow.state.first;
-  const double gap = flow.state.gap.mean().value();
-  add_step(part, {"host of a request", "", first.host.value(), by_host});
-  const double let_by = first.iterations * gap;
-  std::string how = let_by > 0.0 ? cat(digits(first.iterations), " x ", time_text(gap)) : "";
-  const double found_s = first.joining.value() - let_by;  // what is left of the one that it finds
+  const double itl = flow.state.gap.mean().value();
+  add_step(part, {"CPU per request", "", first.host.value(), by_host});
+  const double let_by = first.iterations * itl;
+  std::string how = let_by > 0.0 ? cat(digits(first.iterations), " x ", time_text(itl)) : "";
+  const double found_s = first.joining.value() - let_by;  // remainder of the running step
   if (found_s > 1e-6 * let_by) how += cat(how.empty() ? "" : " + ", time_text(found_s));
-  add_step(part, {joining, how, first.joining.value(), joining});
-  add_step(part,
-           {"behind others", behind_text(flow.passes, first), first.behind.value(), other_prompts});
+  add_step(part, {admission, how, first.joining.value(), admission});
+  add_step(part, {behind_prefills, behind_text(flow.passes, first), first.behind.value(),
+                  behind_prefills});
   how.clear();
   if (found.load.is_closed()) {
     const double waiting = found.load.concurrency() - flow.terms.room;
@@ -200,20 +201,20 @@ void add_waits(summary_part& part, const decoding& found) {
     if (std::fabs(waiting / rate - first.place.value()) < 1e-6 * first.place.value())
       how = cat(digits(waiting), " / ", with_unit(flow.state.throughput));
   }
-  add_step(part, {for_a_place, how, first.place.value(), for_a_place});
-  add_step(part, {"prefix from host", "", first.fetch.value(), "host's link"});
-  const double wave = found.service.ttft.value() - part.time_s;
-  if (wave > 1e-9 * part.time_s) {
-    const auto& of_wave = flow.state.first_token[0];
-    const double mean = of_wave.from.value() + 0.5 * of_wave.spread.value();
-    how = cat(digits(100.0 * of_wave.weight), " % x (", time_text(mean), " - ",
+  add_step(part, {for_capacity, how, first.place.value(), for_capacity});
+  add_step(part, {"prefix fetch", "", first.fetch.value(), "host link"});
+  const double burst = found.service.ttft.value() - part.time_s;
+  if (burst > 1e-9 * part.time_s) {
+    const auto& of_burst = flow.state.first_token[0];
+    const double mean = of_burst.from.value() + 0.5 * of_burst.spread.value();
+    how = cat(digits(100.0 * of_burst.weight), " % x (", time_text(mean), " - ",
               time_text(part.time_s), ")");
-    if (std::fabs(of_wave.weight * (mean - part.time_s) - wave) > 1e-6 * wave) how.clear();
-    add_step(part, {"first wave of a run", how, wave, "first wave"});
+    if (std::fabs(of_burst.weight * (mean - part.time_s) - burst) > 1e-6 * burst) how.clear();
+    add_step(part, {"initial burst", how, burst, "initial burst"});
   }
 }
 
-/// "TTFT = own (host 10.13 ms + ... + prompt 120.7 ms) + delay 15.3 ms + place 0 s = 207.6 ms".
+/// Formula of the TTFT in numbers.
 std::string formula_text(const decoding& found) {
   const flow_of_service& flow = *found.flow;
   const pm::first_token_terms& first = flow.state.first;
@@ -222,139 +223,137 @@ std::string formula_text(const decoding& found) {
   const auto more = [&](const char* name, double t) {
     return t > 0.0 ? cat(" + ", name, " ", time_text(t)) : std::string();
   };
-  std::string s =
-      cat("TTFT = own (host ", time(first.host), more("passes let by", first.joining.value()),
-          " + prompt ", time_text(prompt));
+  std::string s = cat("TTFT = own (CPU ", time(first.host), more(admission, first.joining.value()),
+                      " + prefill ", time_text(prompt));
   if (engine != 1.0 && flow.passes.chunks == 1.0)
     s += cat(" = ", digits(engine), " x ", time_text(prompt / engine));
-  s += cat(") + delay ", time(first.behind), " + place ", time(first.place),
-           more("fetch", first.fetch.value()));
+  s += cat(") + ", behind_prefills, " ", time(first.behind), " + ", for_capacity, " ",
+           time(first.place), more("prefix fetch", first.fetch.value()));
   const double sum =
       (first.host + first.joining + first.behind + first.place + first.fetch).value() + prompt;
   const double all = found.service.ttft.value();
-  return s + more("first wave", all - sum > 1e-9 * all ? all - sum : 0.0) +
+  return s + more("initial burst", all - sum > 1e-9 * all ? all - sum : 0.0) +
          cat(" = ", time_text(all));
 }
 
-summary_part prompt_part(const served_load& x, const decoding& found,
-                         const terms_of_screen& policy) {
+summary_part prefill_part(const served_load& x, const decoding& found,
+                          const screen_calibration& policy) {
   const double n = found.prefill_steps;
-  summary_part part = pass_of(x.deployment, found.prompt, policy, n);
-  part.name = "prefill: time to first token";
-  part.what = cat(std::fabs(n - 1.0) < 1e-9 ? "" : digits(n) + " x ", pass_text(found.prompt));
+  summary_part part = step_part(x.deployment, found.prompt, policy, n);
+  part.name = "prefill: TTFT";
+  part.what = cat(std::fabs(n - 1.0) < 1e-9 ? "" : digits(n) + " x ", step_text(found.prompt));
   if (found.flow) {
     const flow_of_service& flow = *found.flow;
     const double kernels = part.time_s, engine = flow.terms.prompt_time;
-    // With drafts a pass has what drafts of the prompt as well.
+    // With speculation, a prefill step also runs the draft's prefill.
     const double whole =
         pm::detail::computed_tokens(found.load) / flow.passes.with_prefill.prefill_tokens;
     const double last =
         (flow.passes.chunks - whole) *
         (flow.terms.kind == pm::scheduling::mixed_chunks ? flow.passes.decode.value() : 0.0);
     const double passes = (flow.passes.alone.value() - last) / engine;
-    add_step(part,
-             {"drafts", "", passes > kernels * (1.0 + 1e-9) ? passes - kernels : 0.0, "drafts"});
-    add_step(part, {with_prefills, cat("(", digits(engine), " - 1) x ", time_text(passes)),
-                    (engine - 1.0) * passes, with_prefills});
-    add_step(part, {"decoding after it", "", last, other});
+    add_step(part, {"drafting", "", passes > kernels * (1.0 + 1e-9) ? passes - kernels : 0.0,
+                    "drafting"});
+    add_step(part, {prefill_overhead, cat("(", digits(engine), " - 1) x ", time_text(passes)),
+                    (engine - 1.0) * passes, prefill_overhead});
+    add_step(part, {"last decode step", "", last, other});
     add_waits(part, found);
     part.amounts = {formula_text(found)};
   } else {
-    add_step(part, {for_a_place, "", found.service.ttft.value() - part.time_s, for_a_place});
+    add_step(part, {for_capacity, "", found.service.ttft.value() - part.time_s, for_capacity});
   }
   sort_steps(part);
   return part;
 }
 
-/// A round of drafts: the pass that checks them, those that draft, and how many tokens it gives.
-void add_drafts(summary_part& part, const served_load& x, const decoding& found) {
+/// Speculation round: the verify step, the draft steps, and the tokens per round.
+void add_speculation(summary_part& part, const served_load& x, const decoding& found) {
   const pm::speculation& s = *x.drafts;
   const double draft = found.service.decode.terms.time_of("draft").value();
-  part.name = "decode: a round of drafts";
+  part.name = "decode: speculation round";
   part.tokens = found.service.emitted;
   const double n = s.by == pm::drafter::heads ? 1.0 : double(s.length);
-  add_step(part, {"drafts", n == 1.0 ? "" : cat(digits(n), " x ", time_text(draft / n)), draft,
-                  "drafts"});
-  std::string kept = "1", each = "";
+  add_step(part, {"drafting", n == 1.0 ? "" : cat(digits(n), " x ", time_text(draft / n)), draft,
+                  "drafting"});
+  std::string accepted = "1", each = "";
   for (int k = 1; k <= s.length; ++k) {
     const std::size_t at = std::min(static_cast<std::size_t>(k), s.acceptance.size()) - 1;
     each += (each.empty() ? "" : " x ") + digits(s.acceptance[at]);
-    if (k <= 4) kept += " + " + each;
-    if (k == 5) kept += " + ...";
+    if (k <= 4) accepted += " + " + each;
+    if (k == 5) accepted += " + ...";
   }
   const double itl = found.service.itl.value();
-  part.amounts.push_back(cat("tokens that a round gives of each sequence: ", kept, " = ",
-                             digits(part.tokens),
-                             "; inter-token latency: ", time_text(itl * part.tokens), " / ",
+  part.amounts.push_back(cat("tokens per sequence and round: ", accepted, " = ",
+                             digits(part.tokens), "; ITL: ", time_text(itl * part.tokens), " / ",
                              digits(part.tokens), " = ", time_text(itl)));
 }
 
-std::vector<summary_part> parts_of_service(const served_load& x, const terms_of_screen& policy) {
-  const decoding found = asked_passes(x, policy).found();
+std::vector<summary_part> parts_of_service(const served_load& x, const screen_calibration& policy) {
+  const decoding found = evaluated_steps(x, policy).found();
   std::vector<summary_part> parts;
-  parts.push_back(pass_of(x.deployment, found.pass, policy));
-  summary_part& answers = parts.back();
-  answers.name = "decode: inter-token latency";
-  answers.what = pass_text(found.pass);
-  if (x.drafts) add_drafts(answers, x, found);
-  if (found.flow) add_others(answers, x, found);
-  const double rest = found.service.itl.value() * found.service.emitted - answers.time_s;
-  if (rest > 1e-9 * answers.time_s) add_step(answers, {"the rest", "", rest, other});
-  sort_steps(answers);
-  parts.push_back(prompt_part(x, found, policy));
+  parts.push_back(step_part(x.deployment, found.pass, policy));
+  summary_part& decode = parts.back();
+  decode.name = "decode: ITL";
+  decode.what = step_text(found.pass);
+  if (x.drafts) add_speculation(decode, x, found);
+  if (found.flow) add_interference(decode, x, found);
+  const double rest = found.service.itl.value() * found.service.emitted - decode.time_s;
+  if (rest > 1e-9 * decode.time_s) add_step(decode, {"other", "", rest, other});
+  sort_steps(decode);
+  parts.push_back(prefill_part(x, found, policy));
   return parts;
 }
 
-/// " (2 x 8)", and of which chips, where the pools are of two kinds.
+/// " (2 x 8)", with the accelerator where the pools have two kinds.
 std::string pool_text(const pm::replica_pool& pool, bool mixed) {
   return cat(" (", digits(pool.replicas), " x ", pool.deployment.layout.ranks(),
              mixed ? cat(" ", pool.deployment.device.name.view()) : "", ")");
 }
 
-summary_part answers_of_pool(const served_load& x, const terms_of_screen& policy,
-                             const pm::disaggregated_estimate& s, bool mixed) {
+summary_part decode_of_pool(const served_load& x, const screen_calibration& policy,
+                            const pm::disaggregated_estimate& s, bool mixed) {
   const pm::disaggregated& d = *x.pools;
   const pm::deployment& on = d.decode.deployment;
-  const bool alone = !policy && x.load.is_closed();  // what each answer is bound by
+  const bool alone = !policy && x.load.is_closed();  // the bound of each output
   const pm::iteration decode{alone ? 1.0 : std::max(1.0, s.batch / d.decode.replicas),
                              pm::detail::mean_context(x.load)};
-  terms_of_screen steady;
+  screen_calibration steady;
   if (policy) steady = pm::detail::uninterrupted(*policy, on.serving_engine);
-  summary_part part = pass_of(on, decode, steady);
-  part.name = "decode pool: inter-token latency";
-  part.what = pass_text(decode) + pool_text(d.decode, mixed);
+  summary_part part = step_part(on, decode, steady);
+  part.name = "decode pool: ITL";
+  part.what = step_text(decode) + pool_text(d.decode, mixed);
   const double rest = s.itl.value() - part.time_s;
-  if (rest > 1e-9 * part.time_s) add_step(part, {"the rest", "", rest, other});
+  if (rest > 1e-9 * part.time_s) add_step(part, {"other", "", rest, other});
   sort_steps(part);
   return part;
 }
 
-summary_part prompts_of_pool(const served_load& x, const terms_of_screen& policy,
+summary_part prefill_of_pool(const served_load& x, const screen_calibration& policy,
                              const pm::disaggregated_estimate& s, bool mixed) {
   const pm::disaggregated& d = *x.pools;
   const pm::deployment& on = d.prefill.deployment;
   const pm::iteration prompt = pm::detail::unloaded_prefill(pm::found_of(on, x.load));
-  summary_part part = pass_of(on, prompt, policy);
-  part.name = "prefill pool: time to first token";
-  part.what = pass_text(prompt) + pool_text(d.prefill, mixed);
+  summary_part part = step_part(on, prompt, policy);
+  part.name = "prefill pool: TTFT";
+  part.what = step_text(prompt) + pool_text(d.prefill, mixed);
   if (policy) {
     const double passes = part.time_s, engine = policy->engine.prompt_time;
-    add_step(part, {with_prefills, cat("(", digits(engine), " - 1) x ", time_text(passes)),
-                    (engine - 1.0) * passes, with_prefills});
-    add_step(part, {"host of a request", "", policy->engine.request_cpu_time.value(), by_host});
+    add_step(part, {prefill_overhead, cat("(", digits(engine), " - 1) x ", time_text(passes)),
+                    (engine - 1.0) * passes, prefill_overhead});
+    add_step(part, {"CPU per request", "", policy->engine.request_cpu_time.value(), by_host});
   }
-  add_step(part, {"rest of the transfer", "", s.exposed.value(), "the link between pools"});
+  add_step(part, {"exposed transfer", "", s.exposed.value(), "link between pools"});
   const double sent = s.transfer.value() - d.link.latency.value();
-  part.amounts.push_back(cat("cache of a prompt, from one GPU: ",
+  part.amounts.push_back(cat("KV cache of a prompt, per GPU: ",
                              with_unit(pm::bytes<>::from_value(sent * d.link.per_device.value())),
                              " / ", with_unit(d.link.per_device), " = ", time_text(sent),
                              d.link.streamed ? ", sent layer by layer" : ""));
-  part.amounts.push_back(cat("busy: prefill pool ", digits(100.0 * s.prefill_busy), " %, link ",
-                             digits(100.0 * s.transfer_busy), " %, decode pool ",
+  part.amounts.push_back(cat("utilization: prefill pool ", digits(100.0 * s.prefill_busy),
+                             " %, link ", digits(100.0 * s.transfer_busy), " %, decode pool ",
                              digits(100.0 * s.decode_busy), " %"));
   const double wait = s.ttft.value() - part.time_s;
   if (wait > 1e-9 * part.time_s) {
-    add_step(part, {"others, a place", "", wait, other_prompts});
+    add_step(part, {"queueing", "", wait, "queueing"});
   } else {
     part.time_s = s.ttft.value();
   }
@@ -362,25 +361,25 @@ summary_part prompts_of_pool(const served_load& x, const terms_of_screen& policy
   return part;
 }
 
-std::vector<summary_part> parts_of_pools(const served_load& x, const terms_of_screen& policy,
-                                         const terms_of_screen& of_prefills) {
+std::vector<summary_part> parts_of_pools(const served_load& x, const screen_calibration& policy,
+                                         const screen_calibration& of_prefills) {
   const pm::disaggregated& d = *x.pools;
   const bool mixed = !(d.prefill.deployment.device.name == d.decode.deployment.device.name);
   const auto s =
       policy ? pm::serving(d, x.load, *of_prefills, *policy) : pm::serving_bound(d, x.load);
-  return {answers_of_pool(x, policy, s, mixed), prompts_of_pool(x, of_prefills, s, mixed)};
+  return {decode_of_pool(x, policy, s, mixed), prefill_of_pool(x, of_prefills, s, mixed)};
 }
 
 summary of_step(inputs<double>& in, const calibration* c) {
   pm::deployment d = deployment_of(in);
   d.serving_engine = *pm::find_engine(in.text("engine"));
   const pm::iteration i = iteration_of(in);
-  const terms_of_screen policy = policy_of(c);
+  const screen_calibration policy = policy_of(c);
   const auto parts = [&](const lifted& without) {
-    std::vector<summary_part> one{pass_of(without.on(d), i, without.of(policy))};
+    std::vector<summary_part> one{step_part(without.on(d), i, without.of(policy))};
     one[0].name =
         i.prefill_tokens > 0.0 ? (i.batch > 0.0 ? "decode with prefill" : "prefill") : "decode";
-    one[0].what = pass_text(i);
+    one[0].what = step_text(i);
     return one;
   };
   summary s;
@@ -397,15 +396,14 @@ served_load service_in(inputs<double>& in) {
     x.load = service_load_of(in);
     return x;
   }
-  const int groups_of_data = in.whole("data_parallel");
-  const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
-  x.deployment = deployment_of(in, spread ? groups_of_data : 1);
+  const replica_count n = replicas_of(in);
+  x.deployment = deployment_of(in, n.groups);
   reserve_memory(in, x.deployment);
   x.drafts = speculation_of(in, x.deployment);
   const pm::service_load l = service_load_of(in);
-  double copies = spread ? 1.0 : groups_of_data;
-  if (l.is_closed()) copies = std::min(copies, l.concurrency());
-  x.load = pm::per_replica(l, copies);
+  double replicas = n.replicas;
+  if (l.is_closed()) replicas = std::min(replicas, l.concurrency());
+  x.load = pm::per_replica(l, replicas);
   return x;
 }
 
@@ -418,7 +416,7 @@ void add_sources(summary& s, const inputs<double>& in, const calibration* c, con
   s.sources.push_back(find_model(in.text("model")).source);
   if (c != nullptr)
     s.sources.push_back(
-        "shares reached, times of calls: " + answer["profile"]["name"].get<std::string>() + ", " +
+        "efficiencies and launch times: " + answer["profile"]["name"].get<std::string>() + ", " +
         answer["profile"]["basis"].get<std::string>() + ": " +
         answer["profile"]["source"].get<std::string>());
 }
@@ -427,11 +425,11 @@ void add_sources(summary& s, const inputs<double>& in, const calibration* c, con
 
 summary summary_of_service(const served_load& x, const calibration* c,
                            const calibration* of_prefills) {
-  const terms_of_screen policy = policy_of(c);
-  const terms_of_screen prompts = of_prefills != nullptr ? policy_of(of_prefills) : policy;
+  const screen_calibration policy = policy_of(c);
+  const screen_calibration prefills = of_prefills != nullptr ? policy_of(of_prefills) : policy;
   const auto parts = [&](const lifted& without) {
     const served_load on = without.on(x);
-    return x.pools ? parts_of_pools(on, without.of(policy), without.of(prompts))
+    return x.pools ? parts_of_pools(on, without.of(policy), without.of(prefills))
                    : parts_of_service(on, without.of(policy));
   };
   summary s;
@@ -439,14 +437,14 @@ summary summary_of_service(const served_load& x, const calibration* c,
   if (policy && !x.pools) {
     const auto bound = x.drafts ? pm::serving_bound(x.deployment, x.load, *x.drafts).decode
                                 : pm::serving_bound(x.deployment, x.load).decode;
-    s.parts[0].amounts.push_back((x.drafts ? "of a round, " : "") + bound_text(bound));
+    s.parts[0].amounts.push_back((x.drafts ? "round, " : "") + bound_text(bound));
   }
   add_limits(s.parts, policy.has_value(), parts);
   return s;
 }
 
-summary summary_of_passes(const query& asked, const json& object, const given_profile* profile,
-                          const json& answer) {
+summary summary_of_steps(const query& asked, const json& object, const given_profile* profile,
+                         const json& answer) {
   const std::string_view name = asked.name;
   if (name != "step" && name != "serving") return {};
   const request r(asked, object, profile);

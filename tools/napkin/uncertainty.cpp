@@ -17,17 +17,17 @@ struct named_terms {
   const char* name;
   std::vector<std::string_view> terms;
 };
-/// The terms of a pass whose times stand on one profile each.
+/// The terms of an engine step, each with one profile.
 const named_terms kinds[] = {
     {"products", {pm::name_of(pm::operator_class::linear), pm::name_of(pm::operator_class::other)}},
     {"attention", {pm::name_of(pm::operator_class::attention)}},
     {"experts", {pm::name_of(pm::operator_class::experts)}},
     {"collectives", {"communication"}}};
 
-/// Its kernels, each kind by the profile that it stands on: shares of their width together.
-std::vector<width_part> kernels_of(const outcome<>& answer, const calibration& c, profile_part part,
-                                   double whole) {
-  std::vector<width_part> parts;
+/// Kernel uncertainty by profile, with shares of the total.
+std::vector<uncertainty_part> kernels_of(const outcome<>& answer, const calibration& c,
+                                         profile_part part, double whole) {
+  std::vector<uncertainty_part> parts;
   double sum = 0.0;
   for (const named_terms& k : kinds) {
     pm::basic_terms<double> own;
@@ -41,15 +41,15 @@ std::vector<width_part> kernels_of(const outcome<>& answer, const calibration& c
     parts.push_back({k.name, time / whole, width, time * width});
     sum += time * width;
   }
-  for (width_part& p : parts) p.width_share /= sum > 0.0 ? sum : 1.0;
+  for (uncertainty_part& p : parts) p.uncertainty_share /= sum > 0.0 ? sum : 1.0;
   return parts;
 }
 
 }  // namespace
 
-width_parts width_parts_of(const outcome<>& answer, const calibration* of_machine,
-                           profile_part part) {
-  width_parts out;
+uncertainty_parts uncertainty_parts_of(const outcome<>& answer, const calibration* of_machine,
+                                       profile_part part) {
+  uncertainty_parts out;
   if (of_machine == nullptr || !answer.calibrated) return out;
   calibration c = *of_machine;
   c.kinds.sums = answer.sums;
@@ -75,26 +75,27 @@ width_parts width_parts_of(const outcome<>& answer, const calibration* of_machin
     const double left = pm::kernel_sigma_share * kernels;
     const double of_kernels = all > 0.0 ? std::min(1.0, left * left / (all * all)) : 1.0;
     double share = 1.0;
-    for (width_part& p : out.parts) {
-      p.width_share *= of_kernels;
+    for (uncertainty_part& p : out.parts) {
+      p.uncertainty_share *= of_kernels;
       share -= p.time_share;
     }
     out.parts.push_back({"engine and scheduler", std::max(0.0, share),
                          std::sqrt(std::max(0.0, all * all - left * left)), 1.0 - of_kernels});
   }
-  std::stable_sort(
-      out.parts.begin(), out.parts.end(),
-      [](const width_part& a, const width_part& b) { return a.width_share > b.width_share; });
+  std::stable_sort(out.parts.begin(), out.parts.end(),
+                   [](const uncertainty_part& a, const uncertainty_part& b) {
+                     return a.uncertainty_share > b.uncertainty_share;
+                   });
   return out;
 }
 
-json width_json(const width_parts& w) {
+json uncertainty_json(const uncertainty_parts& w) {
   json parts = json::array();
-  for (const width_part& p : w.parts) {
+  for (const uncertainty_part& p : w.parts) {
     parts.push_back({{"part", p.name},
                      {"time_share", number_json("time_share", p.time_share)},
                      {"log_sigma", number_json("log_sigma", p.log_sigma)},
-                     {"width_share", number_json("width_share", p.width_share)}});
+                     {"width_share", number_json("width_share", p.uncertainty_share)}});
   }
   return {{"of", w.of},
           {"low_s", number_json("low_s", w.low)},
@@ -102,7 +103,7 @@ json width_json(const width_parts& w) {
           {"parts", std::move(parts)}};
 }
 
-std::string width_text(const json& interval) {
+std::string uncertainty_text(const json& interval) {
   const auto time = [&](const char* key) {
     return pm::to_string(interval[key].get<double>(), pm::exponents_of<pm::duration<>>(), 4);
   };

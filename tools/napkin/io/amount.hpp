@@ -1,4 +1,4 @@
-// Amounts as people write them: 6 TB/s, 40ms, 80 GiB, 2.5 USD/h, read and written.
+// Amounts with units as people write them, read and written: 6 TB/s, 40ms, 80 GiB, 2.5 USD/h.
 #pragma once
 
 #include <charconv>
@@ -12,7 +12,7 @@ namespace common {
 
 using perfmodel::unit_exponents;
 
-/// How large a unit is in the base units, and what it counts.
+/// Scale of a unit in base units, and its dimensions.
 struct unit_size {
   double factor = 1.0;
   unit_exponents unit{};
@@ -22,10 +22,10 @@ namespace detail {
 
 struct unit_symbol {
   std::string_view text;
-  std::string_view prefixes;  ///< those it takes, of one letter
+  std::string_view prefixes;  ///< allowed one-letter prefixes
   unit_size size;
 };
-// Nobody means a thousandth of a byte by mB.
+// mB (a thousandth of a byte) is not a useful unit.
 constexpr unit_symbol unit_symbols[] = {{"s", "munp", {1.0, {{1}}}},
                                         {"min", "", {60.0, {{1}}}},
                                         {"h", "", {3600.0, {{1}}}},
@@ -111,8 +111,8 @@ inline std::optional<unit_size> find_unit(std::string_view text) {
   return u;
 }
 
-/// The number that `s` begins with; `rest` is what stands behind it. Throws out_of_range where no
-/// double holds it.
+/// The number at the start of `s`; `rest` is the remaining text. Throws out_of_range where no
+/// double represents it.
 inline std::optional<double> parse_number(std::string_view s, std::string_view& rest) {
   const std::size_t sign = !s.empty() && (s[0] == '-' || s[0] == '+') ? 1 : 0;
   if (s.size() <= sign || !(s[sign] == '.' || (s[sign] >= '0' && s[sign] <= '9'))) return {};
@@ -121,14 +121,15 @@ inline std::optional<double> parse_number(std::string_view s, std::string_view& 
   const auto [end, failure] = std::from_chars(begin, s.data() + s.size(), x);
   if (failure == std::errc::result_out_of_range) {
     throw perfmodel::error(perfmodel::error_code::out_of_range,
-                           cat("the number ", in_quotes(s), " is beyond what a double holds"));
+                           cat("the number ", in_quotes(s), " is out of the range of a double"));
   }
   if (failure != std::errc()) return {};
   rest = std::string_view(end, static_cast<std::size_t>(s.data() + s.size() - end));
   return x;
 }
 
-/// In base units: 6e12 of "6 TB/s", "6TB/s" and "6e12". None where it is no number, or of another unit.
+/// Value in base units: 6e12 of "6 TB/s", "6TB/s" and "6e12". None where it is not a number, or has
+/// another unit.
 inline std::optional<double> parse_amount(std::string_view text, const unit_exponents& unit) {
   std::string_view rest;
   const auto x = parse_number(detail::without_blanks(text), rest);
@@ -139,22 +140,37 @@ inline std::optional<double> parse_amount(std::string_view text, const unit_expo
   return *x * u->factor;
 }
 
-/// Whether a text is a number other than 0 and nothing else: a latency so written has no unit.
+/// A count with a suffix: k, M, B or G, T in thousands (4k = 4000), Ki, Mi, Gi, Ti binary
+/// (4Ki = 4096). None where it is not a number, or has another suffix.
+inline std::optional<double> parse_count(std::string_view text) {
+  std::string_view rest;
+  const auto x = parse_number(detail::without_blanks(text), rest);
+  rest = detail::without_blanks(rest);
+  if (!x || rest.empty()) return x;
+  if (rest.size() == 2 && detail::binary_prefix(rest) > 0.0)
+    return *x * detail::binary_prefix(rest);
+  constexpr std::string_view letters = "kKMBGT";
+  constexpr double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
+  const std::size_t at = rest.size() == 1 ? letters.find(rest) : letters.npos;
+  return at == letters.npos ? std::optional<double>{} : *x * factors[at];
+}
+
+/// Whether a text is a nonzero number without a unit.
 inline bool lacks_unit(std::string_view text) {
   std::string_view rest;
   const auto x = parse_number(detail::without_blanks(text), rest);
   return x && *x != 0.0 && detail::without_blanks(rest).empty();
 }
 inline constexpr const char* latency_units = "ns, us, ms, s, min, h";
-/// The refusal of a latency without a unit, to follow the name of its key: "20, without a unit:
-/// 20 ms or 20 s? allowed: a number with its unit (ns, us, ms, s, min, h), such as 20ms".
+/// Refusal of a latency without a unit, to follow the name of its key: "20, without a unit: 20 ms
+/// or 20 s? allowed: a number with its unit (ns, us, ms, s, min, h), such as 20ms".
 inline std::string two_readings(std::string_view text, const char* smaller = "ms") {
   const std::string x(detail::without_blanks(text));
   return cat(x, ", without a unit: ", x, ' ', smaller, " or ", x,
              " s? allowed: a number with its unit (", latency_units, "), such as ", x, smaller);
 }
 
-/// "B/s", "Hz", "W", "USD/h": the unit that amounts of those exponents are written in; "" of a number.
+/// "B/s", "Hz", "W", "USD/h": the unit text of amounts with those exponents; "" for a plain number.
 inline std::string unit_of_amounts(const unit_exponents& unit) {
   if (unit == unit_exponents{{-1}}) return "Hz";
   if (unit == unit_exponents{{-1, 0, 0, 0, 0, 1}}) return "W";
@@ -199,7 +215,7 @@ inline std::string amount_text(double x, const unit_exponents& unit) {
   return best;
 }
 
-/// What an amount may be written as: "a number in B/s, or one with its unit: 1 GB/s".
+/// Allowed spellings of an amount: "a number in B/s, or one with its unit: 1 GB/s".
 inline std::string allowed_amount(const unit_exponents& unit) {
   const std::string name = unit_of_amounts(unit);
   if (name.empty()) return "a number";

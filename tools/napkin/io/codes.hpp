@@ -1,4 +1,4 @@
-// The codes of what is wrong with a request or a file; those of its values are perfmodel's.
+// Error codes of requests and files; those of values are perfmodel's.
 #pragma once
 
 #include <perfmodel/core/error.hpp>

@@ -1,4 +1,4 @@
-// Files that programs read and write.
+// Reading and writing files.
 #pragma once
 
 #include <fcntl.h>
@@ -19,8 +19,9 @@ namespace common {
 using perfmodel::error;
 using perfmodel::error_code;
 
-/// The text of a file; none where it cannot be read, and then `why`. Pipes and devices have no end
-/// and are no files; what states no size is read as far as it goes without waiting.
+/// The text of a file; none where it cannot be read, with the reason in `why`. Pipes and devices
+/// have no end and are not files; a file without a stated size is read as far as possible without
+/// blocking.
 inline std::optional<std::string> try_read(const std::string& path, std::uintmax_t largest,
                                            std::string& why) {
   namespace fs = std::filesystem;
@@ -50,7 +51,7 @@ inline std::optional<std::string> try_read(const std::string& path, std::uintmax
   throw error(error_code::unreadable_file, cat(what, ": ", in_quotes(path), ' ', why));
 }
 
-/// A whole file. `what` names it in messages: "model". Throws unreadable_file.
+/// Text of a whole file. `what` names it in messages: "model". Throws unreadable_file.
 inline std::string read_text_file(std::string_view what, const std::string& path,
                                   std::uintmax_t largest = std::uintmax_t{16} << 20U) {
   std::string why;
@@ -58,16 +59,16 @@ inline std::string read_text_file(std::string_view what, const std::string& path
   unreadable(what, path, why);
 }
 
-/// Writes a file whole or not at all: beside it first, under a name of this process alone, then in its place; of
-/// several writers one is last. What is no regular file (a device) is written to as it is. A process that is
-/// killed meanwhile leaves the file as it was, and FILE.PROCESS.partial beside it. Throws unreadable_file.
+/// Writes a file atomically: first to FILE.PROCESS.partial in its folder, then renamed; with
+/// several writers the last wins. A device is written directly. A killed process leaves the file
+/// unchanged, and the partial file. Throws unreadable_file.
 inline void write_text_file(std::string_view what, const std::string& path,
                             std::string_view content) {
   namespace fs = std::filesystem;
   std::error_code failure;
   const auto status = fs::status(path, failure);
   const bool replaces = !fs::exists(status) || fs::is_regular_file(status);
-  // A link keeps pointing to the file that it points to.
+  // A symbolic link keeps its target.
   fs::path target = replaces ? fs::weakly_canonical(path, failure) : fs::path(path);
   if (failure || target.empty()) target = path;
   const fs::path written =

@@ -14,25 +14,25 @@ namespace common {
 using perfmodel::error;
 using perfmodel::error_code;
 
-/// Keys stay in the order they were written in.
+/// JSON with object keys in written order.
 using json = nlohmann::ordered_json;
 
-/// What is wrong with a text or a field of it.
+/// Kind of fault in a text or a field.
 enum class json_fault {
-  malformed,      ///< not JSON, nested too deep, more than it may hold
-  duplicate_key,  ///< in one object
-  too_large,      ///< a number that no double holds
+  malformed,      ///< not JSON, nested too deep, or over a limit
+  duplicate_key,  ///< duplicate key in one object
+  too_large,      ///< number outside the range of a double
   unknown_key,
   missing_key,
   wrong_type,
-  not_allowed,   ///< a number out of its range
-  unknown_word,  ///< none of those allowed
+  not_allowed,   ///< number out of its range
+  unknown_word,  ///< word that is not allowed
 };
 
-/// Throws what a program calls such a fault.
+/// Throws the program's error for such a fault.
 using json_report = void (*)(json_fault, const std::string& what);
 
-/// As perfmodel::error.
+/// Throws a perfmodel::error.
 [[noreturn]] inline void report_as_error(json_fault fault, const std::string& what) {
   constexpr error_code codes[] = {code::malformed_request,  code::malformed_request,
                                   error_code::out_of_range, code::unknown_key,
@@ -41,16 +41,16 @@ using json_report = void (*)(json_fault, const std::string& what);
   throw error(codes[static_cast<int>(fault)], what);
 }
 
-/// What a text may hold at most, so that none takes more memory or time than it is worth.
+/// Limits of a text, which bound the memory and time of reading it.
 struct json_limits {
   std::size_t depth = 32;
-  std::size_t keys = 64;  ///< in one object
+  std::size_t keys = 64;  ///< keys in one object
   json_report report = report_as_error;
 };
 
 namespace detail {
 
-/// Builds the value while it is read; the library calls these by name.
+/// Builds the value while it is read; nlohmann's SAX parser calls these functions by name.
 class json_builder {
  public:
   using number_integer_t = json::number_integer_t;
@@ -67,7 +67,7 @@ class json_builder {
   bool boolean(bool x) { return put(x), true; }
   bool number_integer(number_integer_t x) { return put(x), true; }
   bool number_unsigned(number_unsigned_t x) { return put(x), true; }
-  /// In an id the digits stay as they were sent.
+  /// An id keeps its digits as sent.
   bool number_float(number_float_t x, const string_t& token) {
     if (in_id()) return put(json::binary({token.begin(), token.end()})), true;
     return put(x), true;
@@ -87,7 +87,7 @@ class json_builder {
     }
     const auto [at, fresh] = object.emplace(name, nullptr);
     if (!fresh) {
-      fault(json_fault::duplicate_key, cat("the key ", in_quotes(name), " stands there twice"));
+      fault(json_fault::duplicate_key, cat("the key ", in_quotes(name), " appears twice"));
     }
     member_ = &at->second;
     return true;
@@ -96,15 +96,15 @@ class json_builder {
   bool parse_error(std::size_t position, const std::string& token, const json::exception& e) {
     constexpr int number_overflow = 406;
     if (e.id == number_overflow) {
-      fault(json_fault::too_large,
-            cat("the number ", in_quotes(token), " is beyond what a double holds, about 1.8e308"));
+      fault(json_fault::too_large, cat("the number ", in_quotes(token),
+                                       " is out of the range of a double, about 1.8e308"));
     }
     fault(json_fault::malformed, cat("not JSON at byte ", position));
     return false;
   }
 
  private:
-  /// A member of the root that is not whole is none.
+  /// Removes the incomplete last member of the root.
   void fault(json_fault what, const std::string& text) {
     if (stack_.size() > 1 && root_.is_object()) {
       root_.get_ref<json::object_t&>().back().second = nullptr;
@@ -138,18 +138,19 @@ class json_builder {
 
 }  // namespace detail
 
-/// Reads `text` into `into`. Stricter than the library: no key twice in an object, no number that a
-/// double cannot hold, limits. Throws what limits.report throws; `into` then holds what was read
-/// before, so that a request's id is not lost.
+/// Reads `text` into `into`. Stricter than the library: no duplicate key in an object, no number
+/// outside the range of a double, limits. Throws the errors of limits.report; `into` then holds the
+/// members read before, such as a request's id.
 inline void read_json(std::string_view text, json& into, const json_limits& limits = {}) {
   detail::json_builder build(into, limits);
-  if (text.find('\0') != text.npos) {  // JSON ends there for the library
-    limits.report(json_fault::malformed, "a byte 0 stands in the text");
+  if (text.find('\0') != text.npos) {  // the library ends the JSON there
+    limits.report(json_fault::malformed, "a byte 0 is in the text");
   }
   json::sax_parse(text.begin(), text.end(), &build);
 }
 
-/// In one line. Bytes that are not UTF-8 become U+FFFD; an id keeps the digits that it was sent with.
+/// Writes JSON in one line. Bytes that are not UTF-8 become U+FFFD; an id keeps the digits that it
+/// was sent with.
 inline std::string write_json(const json& value) {
   if (value.is_binary()) return {value.get_binary().begin(), value.get_binary().end()};
   const bool answer = value.is_object() && value.contains("id");
@@ -171,7 +172,7 @@ inline std::string write_json(const json& value) {
 }
 
 /// A number as JSON; whole ones without a fraction. Throws out_of_range, naming `key`, for an x
-/// that JSON cannot hold.
+/// that JSON cannot represent.
 inline json number_json(std::string_view key, double x) {
   if (!std::isfinite(x)) {
     throw error(error_code::out_of_range,
@@ -190,8 +191,8 @@ inline std::string brief(const json& value) {
   return shown(write_json(value));
 }
 
-/// A value of a file, and where it stands there: points[0].unit. What it may not be is refused as
-/// "points[0].unit is "ms"; allowed: s".
+/// A value of a file with its location, points[0].unit. A refusal reads: points[0].unit is "ms";
+/// allowed: s.
 class json_field {
  public:
   explicit json_field(const json& v, std::string where = {}, json_report report = report_as_error)
@@ -203,7 +204,7 @@ class json_field {
     report_(fault, shown(what, 600));
     throw std::logic_error("a fault was not reported");
   }
-  /// What refuses this value in words.
+  /// Text of the refusal of this value.
   std::string refusal(std::string_view allowed) const {
     return cat(name(), " is ", brief(*value_), "; allowed: ", allowed);
   }
@@ -211,14 +212,14 @@ class json_field {
     fail(fault, refusal(allowed));
   }
 
-  /// Refuses what is no object, and keys that are not in `known`.
+  /// Refuses a value that is not an object, and keys that are not in `known`.
   template <class Names = std::initializer_list<std::string_view>>
   const json_field& only(const Names& known) const {
     object();
     for (const auto& item : value_->items()) {
       if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
       fail(json_fault::unknown_key,
-           cat(inside(item.key()), " is not a key; allowed: ", listed(known)));
+           cat(inside(item.key()), " is not a known key; allowed:  ", listed(known)));
     }
     return *this;
   }
@@ -251,7 +252,7 @@ class json_field {
     if (s.empty()) refuse(json_fault::not_allowed, "text that is not empty");
     return s;
   }
-  /// One of this|that; any text where `allowed` is empty.
+  /// A word of this|that; any text where `allowed` is empty.
   std::string word(std::string_view allowed) const {
     std::string s = some_text();
     const auto words = split(allowed, '|');

@@ -1,5 +1,4 @@
-// What a number of an input may be: said in one way, whether it comes from JSON, a table or the
-// command line.
+// Allowed range of an input number, with one wording for JSON, tables and the command line.
 #pragma once
 
 #include "text.hpp"
@@ -11,7 +10,7 @@ namespace common {
 struct number_range {
   double least = 0.0;
   double most = 1e15;
-  bool above_least = false;  ///< least itself is not allowed
+  bool above_least = false;  ///< whether least itself is excluded
   bool whole = false;
 
   bool holds(double x) const {
@@ -37,7 +36,7 @@ struct number_range {
 
 inline constexpr number_range any_count{.least = 1.0};
 inline constexpr number_range whole_count{.least = 1.0, .whole = true};
-/// What a duration in seconds may be that somebody measured.
+/// Allowed range of a measured duration in seconds.
 inline constexpr number_range measured_seconds{.least = 1e-12, .most = 1e9};
 
 }  // namespace common

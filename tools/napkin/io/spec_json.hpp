@@ -1,4 +1,4 @@
-// A spec as JSON and back, by the one list of its fields: optionals, enums, labels, variants by their
+// Specs as JSON and back, by their list of fields: optionals, enums, labels, variants by their
 // "kind", short lists.
 #pragma once
 
@@ -24,8 +24,8 @@ inline constexpr pm::number_format last_of(pm::number_format) {
   return pm::number_format::int4;
 }
 
-/// What "kind" says of a shape that may stand in a variant: kinds_of(shape) is overloaded for each.
-/// A shape with a field "kind" of its own says it there.
+/// The "kind" of a shape in a variant: kinds_of(shape) is overloaded for each. A shape with its own
+/// field "kind" uses that.
 template <class Shape>
 concept HasOwnKind = requires(const Shape& s) {
   s.kind;
@@ -46,7 +46,7 @@ inline json storage_json(const pm::storage_format& s) {
   return out;
 }
 
-/// The JSON of a field; `initial` is the value that reading starts from.
+/// The JSON of a field; `initial` is the value before reading.
 template <class X>
 json value_json(const char* name, const X& x, const X& initial = {}) {
   if constexpr (std::same_as<X, pm::storage_format>) {
@@ -72,10 +72,10 @@ json value_json(const char* name, const X& x, const X& initial = {}) {
 
 }  // namespace detail
 
-/// An object of the fields. `initial` is the value that reading starts from. A field is left out
-/// only where reading gives the same value without it: a flag that is false in both, and an
-/// optional that is empty in both. An optional that is empty, and is not in `initial`, is null.
-/// *Postcondition*: read_spec of the object into a copy of `initial` gives `spec`.
+/// An object of the fields; `initial` is the value before reading. A field is omitted only where
+/// reading gives the same value without it: a flag that is false in both, and an optional that is
+/// empty in both. An optional that is empty, but not in `initial`, is null. *Postcondition*:
+/// read_spec of the object into a copy of `initial` gives `spec`.
 template <class Spec>
 json spec_json(const Spec& spec, const Spec& initial) {
   json out = json::object();
@@ -101,8 +101,8 @@ json spec_json(const Spec& spec, const Spec& initial) {
   return out;
 }
 
-/// Reads the fields of `spec` from an object. What the object does not have keeps its value where
-/// that is allowed. Throws unknown_key, missing_key, wrong_type, out_of_range and unknown_name.
+/// Reads the fields of `spec` from an object. Absent fields keep their value where that is allowed.
+/// Throws unknown_key, missing_key, wrong_type, out_of_range and unknown_name.
 template <class Spec>
 void read_spec(const json_field& from, Spec& spec, std::vector<std::string_view> others = {});
 
@@ -141,7 +141,7 @@ inline double checked_number(const json_field& from, const pm::allowed_range& al
 template <class X>
 void read_value(const json_field& from, const pm::field& about, X& into) {
   if constexpr (pm::detail::is_optional<X>) {
-    if (into && from.raw().is_null()) {  // spec_json's word for an optional emptied
+    if (into && from.raw().is_null()) {  // spec_json's null empties an optional
       into.reset();
     } else {
       read_value(from, about, into.emplace());
@@ -184,7 +184,7 @@ void read_value(const json_field& from, const pm::field& about, X& into) {
   }
 }
 
-/// Whether a field that a file leaves out has no value that stands for it.
+/// Whether a field is required: it has no default value.
 template <class X>
 bool is_needed(const pm::field& about, const X& x) {
   if constexpr (std::same_as<X, double>) {

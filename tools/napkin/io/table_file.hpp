@@ -1,4 +1,4 @@
-// Tables in text: CSV, or TSV where the name ends so, a line of column names first.
+// Tables in text: CSV, or TSV for a name ending in .tsv, with a header line.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace common {
 
 namespace detail {
 
-/// The cells of a line without the blanks around them; a cell in quotes may have separators.
+/// Cells of a line, trimmed; a quoted cell may contain separators.
 inline std::vector<std::string> cells_of(std::string_view line, char separator) {
   std::vector<std::string> cells(1);
   bool quoted = false;
@@ -41,7 +41,7 @@ inline std::vector<std::string> cells_of(std::string_view line, char separator) 
 
 }  // namespace detail
 
-/// The names of the columns, and the file that they stand in.
+/// Column names and the file they belong to.
 struct table_header {
   std::string file{};
   std::vector<std::string> columns{};
@@ -56,8 +56,8 @@ struct table_header {
   }
 };
 
-/// One row, its cells by the names of their columns. What a cell may not be is refused as
-/// FILE:LINE: column is "cell"; allowed: that.
+/// One row, with its cells by column name. A refusal reads: FILE:LINE: column is "cell"; allowed:
+/// that.
 class table_row {
  public:
   table_row(std::shared_ptr<const table_header> header, std::vector<std::string> cells, int line)
@@ -78,7 +78,7 @@ class table_row {
     if (!at) header_->fail(code::missing_key, cat("there is no column ", column));
     return cells_[*at];
   }
-  /// Whether the table has the column and the row something in it.
+  /// Whether the table has the column and the row has a value in it.
   bool has(std::string_view column) const {
     const auto at = header_->find(column);
     return at && !cells_[*at].empty();
@@ -101,7 +101,7 @@ class table_row {
   int whole(std::string_view column) const {
     return static_cast<int>(number(column, {.least = 0.0, .most = 1e9, .whole = true}));
   }
-  /// Of a column named so, which is in microseconds unless it says otherwise.
+  /// Seconds per unit of a time column, which is in microseconds unless its name says otherwise.
   double seconds(std::string_view column = "latency_us", double unit = 1e-6) const {
     return unit * number(column, {.least = 1e-12, .most = 1e9});
   }
@@ -120,14 +120,14 @@ struct table_file {
   auto end() const { return rows.end(); }
 };
 
-/// The rows of a text. Empty lines are none, and neither are those that begin with #. Throws
-/// missing_key (no header), inconsistent (a name twice, a row of another length).
+/// Rows of a text, without empty lines and lines that begin with #. Throws missing_key (no header),
+/// inconsistent (duplicate name, row of another length).
 inline table_file read_table(std::string_view text, const std::string& file) {
   const char separator = file.ends_with(".tsv") ? '\t' : ',';
   auto header = std::make_shared<table_header>();
   header->file = file;
   table_file out{header, {}};
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // as spreadsheets write
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // byte-order mark of spreadsheets
   int number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
@@ -138,8 +138,7 @@ inline table_file read_table(std::string_view text, const std::string& file) {
       header->columns = std::move(cells);
       for (const std::string& c : header->columns) {
         if (std::count(header->columns.begin(), header->columns.end(), c) > 1) {
-          header->fail(error_code::inconsistent,
-                       cat("the column ", shown(c), " stands there twice"));
+          header->fail(error_code::inconsistent, cat("the column ", shown(c), " appears twice"));
         }
       }
       continue;
@@ -159,11 +158,11 @@ inline table_file read_table(std::string_view text, const std::string& file) {
 
 inline constexpr std::uintmax_t largest_table = std::uintmax_t{64} << 20U;
 
-/// A table that has to be there. Throws unreadable_file and what read_table throws.
+/// A required table. Throws unreadable_file and the errors of read_table.
 inline table_file read_table_file(std::string_view what, const std::string& path) {
   return read_table(read_text_file(what, path, largest_table), path);
 }
-/// A table that need not be there: without rows where it is not.
+/// An optional table: without rows where the file does not exist.
 inline table_file read_table_if_there(const std::string& path) {
   if (!std::filesystem::exists(path)) return {};
   return read_table_file("table", path);

@@ -1,4 +1,4 @@
-// The text that programs print: parts joined, numbers with digits, names in messages, tables.
+// Printed text: joined parts, numbers with digits, names in messages, tables.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ inline void append(std::string& to, double x) {
 }
 }  // namespace detail
 
-/// The parts one after the other: text, whole numbers, and numbers to six digits.
+/// The parts joined: text, whole numbers, and numbers to six digits.
 template <class... Parts>
 std::string cat(const Parts&... parts) {
   std::string out;
@@ -38,7 +38,7 @@ std::string cat(const Parts&... parts) {
   return out;
 }
 
-/// "a, b, c", of names or of what name(entry) gives.
+/// "a, b, c", of names or of the values of name(entry).
 template <class Entries, class Name>
 std::string listed(const Entries& entries, Name name) {
   std::string list;
@@ -61,7 +61,7 @@ inline std::vector<std::string_view> split(std::string_view list, char separator
   return items;
 }
 
-/// On one line, and no longer than `longest`: control characters become blanks.
+/// Text on one line of at most `longest` characters: control characters become blanks.
 inline std::string shown(std::string_view text, std::size_t longest = 60) {
   std::string s(text.substr(0, longest));
   for (char& c : s) {
@@ -76,7 +76,7 @@ inline std::string in_quotes(std::string_view text) {
   return cat('"', shown(text), '"');
 }
 
-/// "12.35": that many decimals; from 1e15 on with an exponent. No "-0.0".
+/// "12.35": a fixed number of decimals; from 1e15 on with an exponent. No "-0.0".
 inline std::string fixed(double x, int decimals) {
   std::array<char, 48> text{};
   std::snprintf(text.data(), text.size(), std::abs(x) < 1e15 ? "%.*f" : "%.*e", decimals, x);
@@ -94,10 +94,16 @@ inline std::string signed_percent(double share) {
   return cat(s.front() == '-' ? "" : "+", s);
 }
 
+inline std::string lower_case(std::string_view text) {
+  std::string s(text);
+  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
 using table_rows = std::vector<std::vector<std::string>>;
 
 /// Rows of cells in columns, two blanks before each. `align` has l or r for a column; its last
-/// letter stands for the columns after it.
+/// letter applies to the columns after it.
 inline std::string table(const table_rows& rows, std::string_view align) {
   const auto right = [align](std::size_t i) {
     return align[i < align.size() ? i : align.size() - 1] == 'r';
@@ -122,7 +128,33 @@ inline std::string table(const table_rows& rows, std::string_view align) {
   return out;
 }
 
-/// The same as a table of Markdown; its first row is the header.
+/// Columns of a terminal.
+inline constexpr std::size_t terminal_columns = 100;
+/// Drops columns, in the order of their headers in `expendable`, until the table fits a terminal.
+/// Returns whether any was dropped.
+inline bool drop_columns(table_rows& rows, std::string& align,
+                         std::initializer_list<std::string_view> expendable) {
+  const auto fits = [&] {
+    const std::string text = table(rows, align);
+    std::size_t longest = 0, begin = 0;
+    for (std::size_t end = 0; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
+      longest = std::max(longest, end - begin);
+    return longest <= terminal_columns;
+  };
+  bool dropped = false;
+  for (const std::string_view name : expendable) {
+    if (fits()) break;
+    const auto found = std::find(rows[0].begin(), rows[0].end(), name);
+    if (found == rows[0].end()) continue;
+    const auto at = found - rows[0].begin();
+    for (auto& row : rows) row.erase(row.begin() + at);
+    align.erase(static_cast<std::size_t>(at), 1);
+    dropped = true;
+  }
+  return dropped;
+}
+
+/// Rows as a Markdown table; the first row is the header.
 inline std::string markdown(const table_rows& rows, std::string_view align) {
   std::string out;
   for (const auto& row : rows) {

@@ -1,4 +1,4 @@
-// Bytes, money and energy: caches, what fits, what is wasted, what fusion saves, what it costs.
+// Memory, cost and energy: caches, capacity, waste, fusion and prices.
 #include <perfmodel/laws/energy.hpp>
 #include <perfmodel/laws/fusion.hpp>
 #include <perfmodel/laws/kv_cache.hpp>
@@ -14,7 +14,7 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// Bytes of one token in the cache of all layers.
+/// KV-cache bytes of one token, over all layers.
 template <pm::Scalar T>
 pm::bytes_per_token<T> cache_of_a_token(inputs<T>& in) {
   return pm::bytes_per_token<T>(
@@ -24,27 +24,28 @@ pm::bytes_per_token<T> cache_of_a_token(inputs<T>& in) {
 
 struct kv_cache : law_query {
   static constexpr const char* name = "kv_cache";
-  static constexpr const char* help = "Bytes of a KV cache, from the shape of attention";
+  static constexpr const char* help = "KV-cache size from the attention shape";
   static std::vector<key> keys() {
-    return {count("layers", "that attend"),
-            count("kv_heads", "heads of keys and values"),
-            count("head_dim", "width of one"),
-            format_key("kv_format", "of the cache").otherwise("bf16"),
-            number("tokens", "of one sequence", 1.0, 1e12),
-            number("sequences", "that have so many", 1.0, 1e9).otherwise("1"),
-            positive("ranks", "that share the heads", 1e6).otherwise("1"),
-            positive_amount<pm::bytes<>>("weight_bytes", "read in the same pass").optional()};
+    return {count("layers", "attention layers"),
+            count("kv_heads", "KV heads"),
+            count("head_dim", "dimension of one head"),
+            format_key("kv_format", "KV-cache format").otherwise("bf16"),
+            number("tokens", "tokens per sequence", 1.0, 1e12),
+            number("sequences", "number of sequences", 1.0, 1e9).otherwise("1"),
+            positive("ranks", "ranks that share the heads", 1e6).otherwise("1"),
+            positive_amount<pm::bytes<>>("weight_bytes", "weights read in the same engine step")
+                .optional()};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const auto each = cache_of_a_token(in);
     outcome<T> out;
-    out.add("bytes", "cache on a rank",
+    out.add("bytes", "KV cache per rank",
             pm::bytes<T>(in.number("sequences") * in.number("tokens") / in.number("ranks") * each *
                          pm::lift<T>(pm::token)));
-    out.add("kv_bytes_per_token", "of one token", each);
+    out.add("kv_bytes_per_token", "KV cache per token", each);
     if (in.has("weight_bytes")) {
-      out.add("crossover_tokens", "tokens as large as the weights",
+      out.add("crossover_tokens", "tokens at which the cache is as large as the weights",
               pm::weight_cache_crossover(in.template amount<pm::bytes<T>>("weight_bytes"), each));
     }
     return out;
@@ -53,15 +54,17 @@ struct kv_cache : law_query {
 
 struct kv_room : law_query {
   static constexpr const char* name = "kv_room";
-  static constexpr const char* help = "Sequences that fit beside the weights, from plain numbers";
+  static constexpr const char* help =
+      "Sequences that fit in memory next to the weights, from plain numbers";
   static std::vector<key> keys() {
-    return {positive_amount<pm::bytes<>>("memory_bytes", "in all"),
-            amount<pm::bytes<>>("weight_bytes", "in it").otherwise("0"),
-            amount<pm::bytes<>>("other_bytes", "in it beside them").otherwise("0"),
-            share("utilization", "of the memory that may be used").above_zero().otherwise("1"),
-            positive("kv_bytes_per_token", "of the cache, on as many devices", 1e12).otherwise("1"),
-            count("context", "tokens of a sequence").otherwise("1"),
-            count("block_size", "tokens of a block").otherwise("16")};
+    return {positive_amount<pm::bytes<>>("memory_bytes", "total memory"),
+            amount<pm::bytes<>>("weight_bytes", "weight bytes in this memory").otherwise("0"),
+            amount<pm::bytes<>>("other_bytes", "other bytes in this memory").otherwise("0"),
+            share("utilization", "usable share of the memory").above_zero().otherwise("1"),
+            positive("kv_bytes_per_token", "KV cache per token, on the same devices", 1e12)
+                .otherwise("1"),
+            count("context", "tokens per sequence").otherwise("1"),
+            count("block_size", "tokens per block").otherwise("16")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -83,36 +86,37 @@ struct kv_room : law_query {
 
 struct paging : law_query {
   static constexpr const char* name = "paging";
-  static constexpr const char* help = "What a cache wastes, in blocks and in reservations";
+  static constexpr const char* help = "KV-cache waste of paged and of contiguous allocation";
   static std::vector<key> keys() {
-    return {
-        positive("mean_tokens", "of a sequence").otherwise("500"),
-        count("block_size", "tokens of a block").otherwise("16"),
-        positive("longest", "tokens reserved for each sequence without blocks").otherwise("4096"),
-        share("waste", "of a cache, in place of the computed").optional()};
+    return {positive("mean_tokens", "mean tokens per sequence").otherwise("500"),
+            count("block_size", "tokens per block").otherwise("16"),
+            positive("longest", "tokens reserved per sequence by contiguous allocation")
+                .otherwise("4096"),
+            share("waste", "wasted share of the cache; default: computed").optional()};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const T mean = in.number("mean_tokens");
     const T paged = pm::paged_waste(mean, in.number("block_size"));
     outcome<T> out;
-    out.add("paged_waste", "waste with blocks", paged);
-    out.add("paged_use", "used with blocks", T(T(1.0) - paged));
+    out.add("paged_waste", "waste, paged", paged);
+    out.add("paged_use", "utilization, paged", T(T(1.0) - paged));
     T reserved = in.has("waste") ? in.number("waste") : T(0.0);
     if (!in.has("waste") && in.plain("longest") >= in.plain("mean_tokens")) {
       reserved = pm::contiguous_waste(mean, in.number("longest"));
     }
-    out.add("contiguous_waste", "waste without", reserved);
-    out.add("gain", "sequences more without waste", pm::waste_free_gain(reserved));
+    out.add("contiguous_waste", "waste, contiguous", reserved);
+    out.add("gain", "additional sequences without waste", pm::waste_free_gain(reserved));
     return out;
   }
 };
 
 struct shared_prefix : law_query {
   static constexpr const char* name = "shared_prefix";
-  static constexpr const char* help = "What sequences with one prefix save";
+  static constexpr const char* help = "Savings of a shared prefix";
   static std::vector<key> keys() {
-    return {count("sequences", "that share it"), positive("prefix", "tokens that they share")};
+    return {count("sequences", "sequences that share the prefix"),
+            positive("prefix", "prefix length in tokens")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -120,21 +124,22 @@ struct shared_prefix : law_query {
     const auto saved = pm::shared_prefix_saving(n, prefix);
     const T tokens = saved / pm::lift<T>(pm::token);
     outcome<T> out;
-    out.add("tokens", "not computed and not stored again", saved);
+    out.add("tokens", "tokens neither recomputed nor stored again", saved);
     out.add("prefills", "prefills saved", T(tokens / prefix));
-    out.add("share", "share saved", T(tokens / (n * prefix)));
+    out.add("share", "share of prefill saved", T(tokens / (n * prefix)));
     return out;
   }
 };
 
 struct fusion : law_query {
   static constexpr const char* name = "fusion";
-  static constexpr const char* help = "Traffic that a chain saves when intermediates stay on chip";
+  static constexpr const char* help = "DRAM traffic saved by fusing a chain of kernels";
   static std::vector<key> keys() {
     return {
-        positive_amount<pm::bytes<>>("tensor_bytes", "of one intermediate"),
-        count("intermediates", "that are neither written nor read", 0.0, 1e9).otherwise("1"),
-        amount<pm::bytes<>>("other_bytes", "moved in either case, such as weights").otherwise("0")};
+        positive_amount<pm::bytes<>>("tensor_bytes", "bytes of one intermediate tensor"),
+        count("intermediates", "intermediates kept on chip", 0.0, 1e9).otherwise("1"),
+        amount<pm::bytes<>>("other_bytes", "other traffic, unchanged by fusion, such as weights")
+            .otherwise("0")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -145,21 +150,21 @@ struct fusion : law_query {
     after.written = tensor;
     outcome<T> out;
     out.add("bytes", "saved", saved.dram.total());
-    out.add("written_bytes", "of them written", saved.dram.written);
-    out.add("ratio", "traffic before over after", pm::traffic_ratio(after + saved.dram, after));
+    out.add("written_bytes", "  of which writes", saved.dram.written);
+    out.add("ratio", "traffic unfused over fused", pm::traffic_ratio(after + saved.dram, after));
     return out;
   }
 };
 
 struct attention_fusion : law_query {
   static constexpr const char* name = "attention_fusion";
-  static constexpr const char* help = "Traffic of attention with its scores in memory over fused";
+  static constexpr const char* help = "DRAM traffic of unfused attention over fused attention";
   static std::vector<key> keys() {
-    return {positive("tokens", "of the prompt"),
-            positive("head_dim", "width of a head").otherwise("128"),
+    return {positive("tokens", "prompt tokens"),
+            positive("head_dim", "head dimension").otherwise("128"),
             count("query_heads", "query heads").otherwise("1"),
-            count("kv_heads", "heads of keys and values").otherwise("1"),
-            format_key("format", "of all").otherwise("bf16")};
+            count("kv_heads", "KV heads").otherwise("1"),
+            format_key("format", "format of all tensors").otherwise("bf16")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -168,14 +173,15 @@ struct attention_fusion : law_query {
     const pm::bytes<T> width = pm::lift<T>(bytes_of(in.format("format")));
     const pm::bytes<T> fused = 2.0 * (q + in.number("kv_heads")) * tokens * d * width;
     outcome<T> out;
-    out.add("ratio", "times less traffic", ratio);
+    out.add("ratio", "traffic reduction factor", ratio);
     out.add("fused_bytes", "fused", fused);
     out.add("unfused_bytes", "unfused", pm::bytes<T>(ratio * fused));
-    out.add("scores_bytes", "scores of all heads", pm::bytes<T>(q * tokens * tokens * width));
-    out.add("passes", "times that the scores are moved",
+    out.add("scores_bytes", "attention scores of all heads",
+            pm::bytes<T>(q * tokens * tokens * width));
+    out.add("passes", "score-matrix passes through DRAM",
             T((ratio - T(1.0)) * fused / (q * tokens * tokens * width)));
     out.add(
-        "flop_per_byte", "intensity unfused",
+        "flop_per_byte", "intensity, unfused",
         pm::intensity<T>(4.0 * q * tokens * tokens * d * pm::lift<T>(pm::flop) / (ratio * fused)));
     return out;
   }
@@ -183,12 +189,12 @@ struct attention_fusion : law_query {
 
 struct ridge_batch : law_query {
   static constexpr const char* name = "ridge_batch";
-  static constexpr const char* help = "The batch at which decoding meets the ridge";
+  static constexpr const char* help = "Batch size at which decode reaches the ridge point";
   static std::vector<key> keys() {
-    return {positive_amount<pm::intensity<>>("ridge_flop_per_byte", "of the machine"),
-            positive("parameters", "of the model", 1e18),
-            format_key("weight_format", "of them").otherwise("bf16"),
-            amount<pm::bytes<>>("cache_bytes", "of each sequence").otherwise("0")};
+    return {positive_amount<pm::intensity<>>("ridge_flop_per_byte", "ridge point of the machine"),
+            positive("parameters", "model parameters", 1e18),
+            format_key("weight_format", "weight format").otherwise("bf16"),
+            amount<pm::bytes<>>("cache_bytes", "KV cache per sequence").otherwise("0")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -197,7 +203,7 @@ struct ridge_batch : law_query {
                         in.number("parameters"), pm::lift<T>(bytes_of(in.format("weight_format"))),
                         in.template amount<pm::bytes<T>>("cache_bytes"));
     outcome<T> out;
-    out.add("batch", "batch at the ridge", r.batch);
+    out.add("batch", "batch size at the ridge point", r.batch);
     out.set(r.feasible);
     return out;
   }
@@ -205,12 +211,13 @@ struct ridge_batch : law_query {
 
 struct decode_intensity : law_query {
   static constexpr const char* name = "decode_intensity";
-  static constexpr const char* help = "FLOP per byte of decoding a batch, its caches read as well";
+  static constexpr const char* help =
+      "Arithmetic intensity of a decode step, KV-cache reads included";
   static std::vector<key> keys() {
-    return {positive("parameters", "of the model", 1e18),
-            format_key("weight_format", "of them").otherwise("bf16"),
-            positive("batch", "sequences, or tokens of a prompt"),
-            amount<pm::bytes<>>("cache_bytes", "of each sequence").otherwise("0")};
+    return {positive("parameters", "model parameters", 1e18),
+            format_key("weight_format", "weight format").otherwise("bf16"),
+            positive("batch", "sequences, or prompt tokens"),
+            amount<pm::bytes<>>("cache_bytes", "KV cache per sequence").otherwise("0")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -226,12 +233,12 @@ struct decode_intensity : law_query {
 
 struct memory_power : law_query {
   static constexpr const char* name = "memory_power";
-  static constexpr const char* help = "Power of moving bytes at so much energy each";
+  static constexpr const char* help = "Power of data movement from energy per byte";
   static std::vector<key> keys() {
     return {positive_amount<pm::bandwidth<>>("bytes_per_s", "moved"),
-            positive_amount<pm::energy_per_byte<>>("j_per_byte", "of the memory"),
-            amount<pm::bytes<>>("access_bytes", "of one access").otherwise("4"),
-            positive("devices", "that do").otherwise("1")};
+            positive_amount<pm::energy_per_byte<>>("j_per_byte", "energy per byte of the memory"),
+            amount<pm::bytes<>>("access_bytes", "bytes per access").otherwise("4"),
+            positive("devices", "number of devices").otherwise("1")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -241,7 +248,7 @@ struct memory_power : law_query {
         "power_w", "power",
         pm::power<T>(in.number("devices") *
                      pm::memory_power(in.template amount<pm::bandwidth<T>>("bytes_per_s"), each)));
-    out.add("access_j", "an access",
+    out.add("access_j", "energy per access",
             pm::energy<T>(each * in.template amount<pm::bytes<T>>("access_bytes")));
     return out;
   }
@@ -249,12 +256,15 @@ struct memory_power : law_query {
 
 struct cost : law_query {
   static constexpr const char* name = "cost";
-  static constexpr const char* help = "Money for tokens, and the price behind it";
+  static constexpr const char* help = "Cost per token, and the implied GPU price";
   static std::vector<key> keys() {
-    return {positive("gpus", "that serve"), positive("usd_per_hour", "of one").otherwise("1"),
-            positive_amount<pm::token_rate<>>("tokens_per_s", "of all together"),
-            share("utilisation", "of the time in use").above_zero().otherwise("1"),
-            positive("usd_per_thousand_tokens", "for the price behind it").optional()};
+    return {
+        positive("gpus", "number of GPUs"),
+        positive("usd_per_hour", "price of one GPU-hour").otherwise("1"),
+        positive_amount<pm::token_rate<>>("tokens_per_s", "throughput of all GPUs"),
+        share("utilisation", "share of time in use").above_zero().otherwise("1"),
+        positive("usd_per_thousand_tokens", "price per thousand tokens, for the implied GPU price")
+            .optional()};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -263,12 +273,12 @@ struct cost : law_query {
     outcome<T> out;
     const auto each = pm::cost_per_token(in.number("gpus"), price, rate, in.number("utilisation"));
     const pm::money<T> thousand = 1000.0 * pm::lift<T>(pm::token) * each;
-    out.add("usd_per_thousand_tokens", "a thousand tokens", thousand);
-    out.add("usd_per_million_tokens", "a million tokens", pm::money<T>(1000.0 * thousand));
+    out.add("usd_per_thousand_tokens", "cost per thousand tokens", thousand);
+    out.add("usd_per_million_tokens", "cost per million tokens", pm::money<T>(1000.0 * thousand));
     if (in.has("usd_per_thousand_tokens")) {
       const pm::money_per_token<T> paid = in.number("usd_per_thousand_tokens") / 1000.0 *
                                           pm::lift<T>(pm::usd) / pm::lift<T>(pm::token);
-      out.add("usd_per_hour", "price of a GPU hour",
+      out.add("usd_per_hour", "implied price of a GPU-hour",
               T(pm::implied_price(in.number("gpus"), paid, rate) / pm::lift<T>(pm::usd_per_hour)));
     }
     return out;
@@ -277,15 +287,16 @@ struct cost : law_query {
 
 struct model_flop : law_query {
   static constexpr const char* name = "model_flop";
-  static constexpr const char* help = "FLOP of a pass over tokens, forward or in training";
-  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
+  static constexpr const char* help = "FLOP of a forward pass or of training";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_s", comparison_kind::expected)};
   static std::vector<key> keys() {
-    return {positive("parameters", "that a token meets", 1e18),
-            positive("tokens", "of the pass").otherwise("1"),
-            share("recomputed", "of the forward pass, in training").otherwise("0"),
-            positive("devices", "that share it").otherwise("1"),
-            positive_amount<pm::flop_rate<>>("flop_per_s", "peak of one").optional(),
-            share("mfu", "share of it that is reached").above_zero().otherwise("1")};
+    return {positive("parameters", "parameters used per token", 1e18),
+            positive("tokens", "number of tokens").otherwise("1"),
+            share("recomputed", "recomputed share of the forward pass, in training").otherwise("0"),
+            positive("devices", "number of devices").otherwise("1"),
+            positive_amount<pm::flop_rate<>>("flop_per_s", "peak FLOP/s of one device").optional(),
+            share("mfu", "MFU: achieved share of the peak").above_zero().otherwise("1")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -293,8 +304,8 @@ struct model_flop : law_query {
     const pm::flops<T> forward =
         pm::flops<T>(2.0 * p * n / in.number("devices") * pm::lift<T>(pm::flop));
     outcome<T> out;
-    out.add("flop", "forward, of one device", forward);
-    out.add("training_flop", "training, of all",
+    out.add("flop", "forward FLOP per device", forward);
+    out.add("training_flop", "training FLOP of all devices",
             pm::flops<T>(n * pm::lift<T>(pm::token) *
                          pm::training_flop_per_token(p, in.number("recomputed"))));
     if (in.has("flop_per_s")) {
@@ -308,18 +319,18 @@ struct model_flop : law_query {
 
 struct tensor_parallel : law_query {
   static constexpr const char* name = "tensor_parallel";
-  static constexpr const char* help =
-      "All-reduces of a pass over ranks that share each layer: a ring";
-  static constexpr measurable_result measured[] = {time_measured("time_s", held_as::expected)};
+  static constexpr const char* help = "Tensor-parallel all-reduces of one forward pass (ring)";
+  static constexpr measurable_result measured[] = {
+      time_measured("time_s", comparison_kind::expected)};
   static std::vector<key> keys() {
-    return {count("ranks", "that share each layer", 2.0, 1e6),
-            count("layers", "of the model"),
-            number("per_layer", "all-reduces of a layer", 0.0, 16.0).otherwise("2"),
-            positive("tokens", "of the pass, of all sequences"),
-            count("hidden", "width of the model"),
-            format_key("format", "of activations").otherwise("bf16"),
-            positive_amount<pm::bandwidth<>>("link_bytes_per_s", "one way, of a rank"),
-            amount<pm::duration<>>("alpha_s", "of each all-reduce").otherwise("0")};
+    return {count("ranks", "tensor-parallel size", 2.0, 1e6),
+            count("layers", "model layers"),
+            number("per_layer", "all-reduces per layer", 0.0, 16.0).otherwise("2"),
+            positive("tokens", "tokens in the batch, all sequences"),
+            count("hidden", "hidden size of the model"),
+            format_key("format", "activation format").otherwise("bf16"),
+            positive_amount<pm::bandwidth<>>("link_bytes_per_s", "one-way link bandwidth per rank"),
+            amount<pm::duration<>>("alpha_s", "latency of each all-reduce").otherwise("0")};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
@@ -340,18 +351,18 @@ struct tensor_parallel : law_query {
     const auto e = pm::collective_time(link, one);
     const T n = x.layers * x.all_reduces_per_layer;
     outcome<T> out;
-    out.add("time_s", "of all",
+    out.add("time_s", "time of all all-reduces",
             pm::duration<T>(n * (e.time + in.template amount<pm::duration<T>>("alpha_s"))));
-    out.add("message_bytes", "of one", one.message.quantity());
+    out.add("message_bytes", "bytes of one all-reduce", one.message.quantity());
     out.add("one_s", "one", e.time);
-    out.add("wire_bytes", "sent by a rank in all", pm::bytes<T>(n * e.wire.quantity()));
+    out.add("wire_bytes", "bytes sent per rank", pm::bytes<T>(n * e.wire.quantity()));
     return out;
   }
 };
 
 }  // namespace
 
-std::vector<query> room_queries() {
+std::vector<query> capacity_queries() {
   return {declare<kv_cache>(),      declare<kv_room>(),          declare<paging>(),
           declare<shared_prefix>(), declare<fusion>(),           declare<attention_fusion>(),
           declare<ridge_batch>(),   declare<decode_intensity>(), declare<memory_power>(),

@@ -1,4 +1,4 @@
-#include "audit_slips.hpp"
+#include "audit_errors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,12 +16,12 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr const char* others_of_a_claim[] = {"over", "minus"};
+constexpr const char* reference_keys[] = {"over", "minus"};
 
-// --- what stands in other places --------------------------------------------------------------------
+// --- alternative sources of a number -----------------------------------------------------
 
-/// Whether the other figure of a fact is somebody's: refuted ones are claims of the kind that is audited, but
-/// for those of another memory's table.
+/// Whether a rejected value of a fact is a published one. Refuted values are claims of the audited
+/// kind, except those of another memory's table.
 bool is_in_print(const pm::catalog::alternative& a) {
   return std::string_view(a.status) != "refuted" ||
          std::string_view(a.from.text) == pm::catalog::claims::horowitz.text;
@@ -72,7 +72,7 @@ const std::vector<machine_figure>& machine_figures() {
   }();
   return all;
 }
-/// Those of other machines of its maker, where a number is that of one.
+/// Facts of other machines of the vendor, where a number is a fact of one machine.
 void add_machines(pm::misprint_input& i, const pm::unit_exponents& unit) {
   constexpr double same = 0.01;
   std::vector<const machine_figure*> own;
@@ -85,7 +85,7 @@ void add_machines(pm::misprint_input& i, const pm::unit_exponents& unit) {
     if (known && f.value > 0.0) i.others.push_back({cat(f.fact, " of ", f.machine), f.value});
   }
 }
-/// Those of models of nearly the size, the nearest first.
+/// Models of similar size, nearest first.
 void add_models(pm::misprint_input& i) {
   constexpr double much = 1.3;
   for (const auto& m : pm::catalog::models) {
@@ -95,9 +95,9 @@ void add_models(pm::misprint_input& i) {
   }
 }
 
-// --- the inputs of a question -----------------------------------------------------------------------
+// --- inputs of a query -------------------------------------------------------------------
 
-/// Machines that a number may be of.
+/// Machines that a number may belong to.
 void add_machines_of_its_maker(pm::misprint_input& i) {
   const auto own = named_accelerator(i.word);
   for (const auto& a : pm::catalog::accelerators) {
@@ -140,19 +140,19 @@ pm::misprint_input word_input(const char* name, std::string word, std::vector<st
   i.words = std::move(words);
   return i;
 }
-/// Those of the question, of what it is divided by and less, and what of the claim can be left out.
-std::vector<pm::misprint_input> inputs_of(const answered_claim& c, const given_profile* profile) {
+/// Inputs of the query, of its divisor and subtrahend, and optional keys of the claim.
+std::vector<pm::misprint_input> inputs_of(const checked_claim& c, const given_profile* profile) {
   const query& asked = quantity_of(c.claim);
   std::vector<pm::misprint_input> all;
   add_inputs(all, asked, c.question, "");
-  for (const char* other : others_of_a_claim) {
+  for (const char* other : reference_keys) {
     const auto at = c.claim.find(other);
     if (at == c.claim.end() || !at->is_object()) continue;
     const json question = question_of(*at);
     const query& below = quantity_of(*at);
     const std::size_t before = all.size();
     add_inputs(all, below, question, cat(other, "."));
-    if (&below != &asked) continue;  // what both have alike is mistaken in both, see put_below
+    if (&below != &asked) continue;  // a shared input is wrong on both sides, see put_below
     const auto alike = [&](const pm::misprint_input& i) {
       const std::string name = i.name.substr(i.name.find('.') + 1);
       const auto a = c.question.find(name), b = question.find(name);
@@ -162,7 +162,7 @@ std::vector<pm::misprint_input> inputs_of(const answered_claim& c, const given_p
               all.end());
   }
   std::vector<std::string> keys;
-  for (const auto& r : answer_of(asked, c.question, profile).results) keys.emplace_back(r.key);
+  for (const auto& r : evaluate(asked, c.question, profile).results) keys.emplace_back(r.key);
   all.push_back(word_input("key", c.law.key, std::move(keys)));
   if (const auto a = c.question.find("accelerator"); a != c.question.end() && a->is_string()) {
     if (auto words = figures_of(a->get<std::string>()); !words.empty())
@@ -173,11 +173,10 @@ std::vector<pm::misprint_input> inputs_of(const answered_claim& c, const given_p
   return all;
 }
 
-/// The question of a claim asked again with some of it changed.
-class claim_asked_again {
+/// The query of a claim, evaluated again with changed inputs.
+class changed_claim {
  public:
-  claim_asked_again(const answered_claim& c, const given_profile* profile)
-      : of_(c), profile_(profile) {}
+  changed_claim(const checked_claim& c, const given_profile* profile) : of_(c), profile_(profile) {}
 
   std::optional<double> operator()(std::span<const pm::misprint_question> changes) const {
     json q = of_.question, asked_for = of_.claim;
@@ -187,7 +186,7 @@ class claim_asked_again {
         if (changed.by_width) width = wider(q, *changed.word);
         change(q, asked_for, changed);
       }
-      const law_answer other = answer_to(asked_for, q, profile_);
+      const law_value other = answer_to(asked_for, q, profile_);
       return other.unit == of_.law.unit ? std::optional(width * other.value) : std::nullopt;
     } catch (const error&) {
       return {};
@@ -195,7 +194,7 @@ class claim_asked_again {
   }
 
  private:
-  /// How much wider a format is than that of the question; 1 of anything else.
+  /// Bits of a format over those of the query's format; 1 of anything else.
   double wider(const json& q, std::string_view word) const {
     const key* k = quantity_of(of_.claim).find("format");
     if (k == nullptr) return 1.0;
@@ -208,7 +207,7 @@ class claim_asked_again {
   static void change(json& q, json& asked_for, const pm::misprint_question& changed) {
     std::string name(changed.input);
     json* in = name == "key" || name == "minus" ? &asked_for : &q;
-    for (const char* other : others_of_a_claim) {
+    for (const char* other : reference_keys) {
       if (!name.starts_with(cat(other, "."))) continue;
       in = &asked_for[other];
       name.erase(0, name.find('.') + 1);
@@ -227,7 +226,7 @@ class claim_asked_again {
     if (in == &q || name == "key") put_below(asked_for, q, name, put);
     put(*in);
   }
-  /// In a quotient of one law by itself whatever both sides have alike is mistaken in both.
+  /// In a quotient of one law by itself, shared inputs are wrong on both sides.
   template <class Put>
   static void put_below(json& asked_for, const json& q, const std::string& name, const Put& put) {
     const auto below = asked_for.find("over");
@@ -239,7 +238,7 @@ class claim_asked_again {
     if (alike) put(*below);
   }
 
-  const answered_claim& of_;
+  const checked_claim& of_;
   const given_profile* profile_;
 };
 
@@ -256,24 +255,24 @@ std::string words_of(const pm::found_misprint& s) {
   return text;
 }
 
-// --- numbers carried on from other claims -------------------------------------------------------------
+// --- numbers propagated from other claims ------------------------------------------------
 
-std::string name_of(const answered_claim& c) {
+std::string name_of(const checked_claim& c) {
   const auto id = c.claim.find("id");
   return id != c.claim.end() && id->is_string() ? id->get<std::string>() : "an earlier claim";
 }
-json source_of(const answered_claim& c) {
+json source_of(const checked_claim& c) {
   const auto at = c.claim.find("source");
   return at != c.claim.end() ? *at : json(nullptr);
 }
-bool is_wrong(const answered_claim& c) {
+bool is_wrong(const checked_claim& c) {
   return c.found == pm::verdict::wrong || c.found == pm::verdict::impossible;
 }
-bool is_plain(const answered_claim& c) {
+bool is_plain(const checked_claim& c) {
   return !c.claim.contains("over") && !c.claim.contains("minus") && c.said.low == c.said.high;
 }
 
-/// "algorithm tree", "no ranks": what one question has otherwise than another.
+/// "algorithm tree", "no ranks": how one query differs from another.
 std::vector<std::string> differences(const json& a, const json& b) {
   std::vector<std::string> all;
   for (const auto& [name, v] : a.items()) {
@@ -292,24 +291,24 @@ std::vector<std::string> differences(const json& a, const json& b) {
 
 class carried {
  public:
-  carried(const answered_claim& c, const earlier_claims& before, const given_profile* profile)
+  carried(const checked_claim& c, const earlier_claims& before, const given_profile* profile)
       : of_(c), profile_(profile) {
-    for (const answered_claim& e : before.all()) {
+    for (const checked_claim& e : before.all()) {
       if (source_of(e) == source_of(c) && is_plain(e)) near_.push_back(&e);
     }
   }
 
-  /// What follows from other numbers of the text alone, in words; nothing where none does.
+  /// Derivation from other claims in the text, in words; "" where there is none.
   std::string followed() const {
     if (std::string s = in_a_quotient(); !s.empty()) return s;
     return by_its_law();
   }
-  /// A right number of the same law under other conditions. One that stands in several of them for this one's
-  /// is likelier than a slip; one other condition is a slip.
-  std::string of_other_conditions(bool several) const {
-    const answered_claim* nearest = nullptr;
+  /// A correct number of the same law under other conditions. A number that matches several earlier
+  /// claims is a likelier explanation than an error; one differing condition is an error.
+  std::string under_other_conditions(bool several) const {
+    const checked_claim* nearest = nullptr;
     std::vector<std::string> least;
-    for (const answered_claim* e : near_) {
+    for (const checked_claim* e : near_) {
       if (!has_the_number(*e)) continue;
       std::vector<std::string> here = differences(e->question, of_.question);
       if (here.empty() || (nearest != nullptr && here.size() >= least.size())) continue;
@@ -326,14 +325,14 @@ class carried {
  private:
   bool explains(double x) const { return pm::explained_by(of_.said, x); }
 
-  bool has_the_number(const answered_claim& e) const {
+  bool has_the_number(const checked_claim& e) const {
     return is_plain(of_) && !is_wrong(e) && e.question["query"] == of_.question["query"] &&
            e.law.key == of_.law.key && e.said.low == of_.said.low;
   }
 
-  /// The number that a wrong claim has for a question.
-  const answered_claim* wrong_for(const json& question, const std::string& key) const {
-    for (const answered_claim* e : near_) {
+  /// The wrong number that a claim states for a query.
+  const checked_claim* wrong_for(const json& question, const std::string& key) const {
+    for (const checked_claim* e : near_) {
       if (is_wrong(*e) && e->law.key == key && differences(e->question, question).empty()) return e;
     }
     return nullptr;
@@ -343,8 +342,8 @@ class carried {
     const auto over = of_.claim.find("over");
     if (over == of_.claim.end() || of_.claim.contains("minus")) return {};
     const json under = question_of(*over);
-    const answered_claim* top = wrong_for(of_.question, of_.law.key);
-    const answered_claim* bottom = wrong_for(under, over->value("key", of_.law.key));
+    const checked_claim* top = wrong_for(of_.question, of_.law.key);
+    const checked_claim* bottom = wrong_for(under, over->value("key", of_.law.key));
     if (top == nullptr && bottom == nullptr) return {};
     json alone = of_.claim;
     alone.erase("over");
@@ -357,7 +356,7 @@ class carried {
     return cat("carried on from ", name_of(top != nullptr ? *top : *bottom),
                both ? cat(" and ", name_of(*bottom)) : "");
   }
-  /// The law's answer to another question; none where it has none.
+  /// The law's result for another query; none where it has none.
   std::optional<double> answer(const json& question) const {
     try {
       return answer_to(of_.claim, question, profile_).value;
@@ -365,10 +364,10 @@ class carried {
       return {};
     }
   }
-  /// What the law makes of the input that another wrong answer of it would take.
+  /// The law's result with the input that another wrong claim would need.
   std::string by_its_law() const {
     if (!is_plain(of_)) return {};
-    for (const answered_claim* e : near_) {
+    for (const checked_claim* e : near_) {
       if (!is_wrong(*e) || e->question["query"] != of_.question["query"] ||
           e->law.key == of_.law.key)
         continue;
@@ -383,22 +382,22 @@ class carried {
     return {};
   }
 
-  const answered_claim& of_;
+  const checked_claim& of_;
   const given_profile* profile_;
-  std::vector<const answered_claim*> near_{};
+  std::vector<const checked_claim*> near_{};
 };
 
 }  // namespace
 
-std::vector<std::string> slips_of(const answered_claim& c, const earlier_claims* before,
-                                  const given_profile* profile) {
+std::vector<std::string> likely_errors_of(const checked_claim& c, const earlier_claims* before,
+                                          const given_profile* profile) {
   if (!c.law.feasible) {
     if (pm::agrees(c.said, c.law.value, pm::reproduced_within) ||
         pm::rounds_to(c.said, c.law.value))
-      return {"it is not asked whether it fits"};
+      return {"memory capacity was not checked"};
     return {};
   }
-  if (c.law.key == "feasible") return {};  // whatever is changed enough explains a yes or a no
+  if (c.law.key == "feasible") return {};  // a changed input always explains a yes or no
   std::vector<std::string> all;
   const auto add = [&all](std::string s) {
     if (!s.empty()) all.push_back(std::move(s));
@@ -407,21 +406,21 @@ std::vector<std::string> slips_of(const answered_claim& c, const earlier_claims*
   const bool tells = pm::tells_a_misprint(c.said);
   const carried on(c, before != nullptr && tells ? *before : none, profile);
   add(on.followed());
-  add(on.of_other_conditions(true));
+  add(on.under_other_conditions(true));
   for (const auto& s : pm::misprints_behind(c.said, c.law.value, c.law.unit, inputs_of(c, profile),
-                                            claim_asked_again(c, profile)))
+                                            changed_claim(c, profile)))
     add(words_of(s));
-  add(on.of_other_conditions(false));
+  add(on.under_other_conditions(false));
   return all;
 }
 
-json needed_of(const answered_claim& c, const given_profile* profile) {
+json needed_of(const checked_claim& c, const given_profile* profile) {
   constexpr std::size_t most = 3;
   json out = json::array();
   std::vector<pm::misprint_input> inputs;
   add_inputs(inputs, quantity_of(c.claim), c.question, "");
   const double value = c.law.value < c.said.low ? c.said.low : c.said.high;
-  for (const auto& n : pm::needed_inputs(value, inputs, claim_asked_again(c, profile))) {
+  for (const auto& n : pm::needed_inputs(value, inputs, changed_claim(c, profile))) {
     if (out.size() == most) break;
     out.push_back({{"key", n.name},
                    {"said", number_json("said", n.said)},
