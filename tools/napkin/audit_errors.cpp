@@ -183,7 +183,7 @@ class changed_claim {
     double width = 1.0;
     try {
       for (const pm::misprint_question& changed : changes) {
-        if (changed.by_width) width = wider(q, *changed.word);
+        if (changed.by_bits) width = wider(q, *changed.word);
         change(q, asked_for, changed);
       }
       const law_value other = answer_to(asked_for, q, profile_);
@@ -403,7 +403,7 @@ std::vector<std::string> likely_errors_of(const checked_claim& c, const earlier_
     if (!s.empty()) all.push_back(std::move(s));
   };
   const earlier_claims none;
-  const bool tells = pm::tells_a_misprint(c.said);
+  const bool tells = pm::is_informative(c.said);
   const carried on(c, before != nullptr && tells ? *before : none, profile);
   add(on.followed());
   add(on.under_other_conditions(true));
@@ -423,7 +423,7 @@ json needed_of(const checked_claim& c, const given_profile* profile) {
   for (const auto& n : pm::needed_inputs(value, inputs, changed_claim(c, profile))) {
     if (out.size() == most) break;
     out.push_back({{"key", n.name},
-                   {"said", number_json("said", n.said)},
+                   {"said", number_json("said", n.stated)},
                    {"needed", number_json("needed", n.needed)}});
   }
   return out;

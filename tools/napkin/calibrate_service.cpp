@@ -20,9 +20,9 @@ namespace pm = perfmodel;
 
 /// Checks that all runs have the same model, engine and layout.
 void check_same(const std::vector<read_run>& runs) {
-  const pm::deployment& first = runs.front().run.running;
+  const pm::deployment& first = runs.front().run.deployment;
   for (const read_run& r : runs) {
-    const pm::deployment& d = r.run.running;
+    const pm::deployment& d = r.run.deployment;
     const auto other = [&](const char* what) {
       throw error(error_code::inconsistent,
                   cat(r.where, ": ", what, " differs from that of ", runs.front().where,
@@ -52,7 +52,8 @@ std::string parameters_text(const pm::engine_profile& shipped,
     const double now = value_of(found.posterior.engine, p);
     const double sigma = found.posterior.standard_error[i] * (is_factor(p) ? now : 1.0);
     rows.push_back({name_of(p), value_text(p, value_of(shipped, p)), value_text(p, now),
-                    value_text(p, sigma), cat(std::lround(100.0 * found.told[i]), " %")});
+                    value_text(p, sigma),
+                    cat(std::lround(100.0 * found.variance_removed[i]), " %")});
   }
   return table(rows, "lrrrr");
 }
@@ -87,13 +88,14 @@ std::string runs_text(const std::vector<read_run>& runs, const pm::service_calib
 /// Non-identifiable parameters: pairs, and parameters with little information in the runs.
 std::string open_text(const pm::service_calibration& c) {
   std::string s;
-  for (const auto& [a, b] : c.confused) {
+  for (const auto& [a, b] : c.correlated) {
     s += cat("  not separately identified: ", name_of(a), " and ", name_of(b),
              "; add runs at other concurrencies and lengths\n");
   }
   std::vector<std::string_view> silent;
   for (std::size_t i = 0; i < pm::service_parameters; ++i) {
-    if (c.told[i] < 0.1) silent.push_back(name_of(static_cast<pm::service_parameter>(i)));
+    if (c.variance_removed[i] < 0.1)
+      silent.push_back(name_of(static_cast<pm::service_parameter>(i)));
   }
   if (!silent.empty())
     s += cat("  not identified by these runs, shipped value kept: ", listed(silent), "\n");
@@ -124,7 +126,7 @@ std::string calibrate_runs(const calibrate_request& r) {
   std::vector<pm::service_run> runs;
   for (const read_run& one : read) runs.push_back(one.run);
 
-  const pm::deployment& d = runs.front().running;
+  const pm::deployment& d = runs.front().deployment;
   const calibration c =
       calibration_of(d.device, profile_part::all, pm::name_of(d.serving_engine), nullptr);
   const auto found =

@@ -48,8 +48,8 @@ pm::service_run run_of(const json& object) {
   inputs<double> in(asked);
   const replica_count n = replicas_of(in);
   pm::service_run run;
-  run.running = deployment_of(in, n.groups);
-  reserve_memory(in, run.running);
+  run.deployment = deployment_of(in, n.groups);
+  reserve_memory(in, run.deployment);
   if (!in.has("concurrency") && !in.has("requests_per_s")) {
     in.missing("concurrency", "or requests_per_s");
   }
