@@ -191,7 +191,7 @@ bad 'dram.bandwidth.value is "6 TFLOP/s"; allowed: a number in B/s' '{"dram.band
 bad 'dram.bandwidth.basis is "rumour"; allowed: vendor, ' '{"dram.bandwidth": {"value": 1, "basis": "rumour"}}'
 bad 'dram.bandwidth.source is ""' '{"dram.bandwidth": {"value": 1, "source": ""}}'
 bad 'price is 2; allowed: a price with its unit' "{$whole, \"price\": 2}"
-bad 'stands there twice' "{$whole, \"dram.bandwidth\": 1}"
+bad 'appears twice' "{$whole, \"dram.bandwidth\": 1}"
 bad 'schema is "perfmodel.profile"; allowed: perfmodel.accelerator' '{"schema": "perfmodel.profile"}'
 bad 'version is 2; allowed: 1' '{"version": 2}'
 bad 'fabric.in_network_reduction is 1; allowed: true or false' "{$whole, \"fabric.in_network_reduction\": 1}"

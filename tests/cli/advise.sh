@@ -40,7 +40,7 @@ harms expert_parallel true "$harmed"
 
 # A target: half of what a token takes now is met by tricks, and by none that miss it.
 text=$("$napkin" "${llama[@]}" --concurrency 32 --itl_limit_s 0.01) || fail "advise with a target: exit status not 0"
-[[ $text == *"best together"* ]] || fail "no set in '$text'"
+[[ $text == *"best combination"* ]] || fail "no set in '$text'"
 
 refuses PM-E "${llama[@]}"
 refuses PM-E "${llama[@]}" --concurrency -1

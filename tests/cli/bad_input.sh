@@ -83,7 +83,7 @@ refuses 'PM-E010: measured_flop_per_s is 0; allowed: ' peak --accelerator h100_s
 refuses 'PM-E010: measured_bytes_per_s is 0; allowed: ' bus --bits 8 --transfers_per_s 1e9 --measured 0
 refuses 'PM-E010: measured_tokens_per_s is 0; allowed: ' throughput --streams 8 --itl_s 1 --measured 0
 refuses 'PM-E010: measured_per_s is 0; allowed: ' littles_law --latency_s 1 --bytes_per_s 1 --measured 0
-refuses 'PM-E004: measured_s is held against time_s, which these keys do not give' model_flop --parameters 1e9 --measured 1s
+refuses 'PM-E004: measured_s is compared with time_s, which these keys do not give' model_flop --parameters 1e9 --measured 1s
 refuses 'PM-E010: limit_share is 1; allowed: ' "${one[@]}" --limit_share 1
 # What prompts share: longer than they are, half said, too deep.
 refuses 'PM-E010: shared_tokens is 10; allowed: fewer than input_tokens' "${one[@]}" --shared_tokens 10

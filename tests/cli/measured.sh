@@ -17,7 +17,7 @@ context=$(sed -nE 's/.*"assumption":"context of ([0-9]+) at most, not 8192".*/\1
 near 'the largest context' "$context" 5104 3
 [[ -z $(bound_with "$answer" 'a warm L2 cache') ]] || fail '2 GB are in L2'
 text=$("$napkin" "${decode[@]}" --measured 400us)
-grep -q 'it would be possible with *fp8 cache (bound 32[01]' <<<"$text" || fail "no words: $text"
+grep -q 'consistent with *fp8 cache (bound 32[01]' <<<"$text" || fail "no words: $text"
 answer=$("$napkin" "${decode[@]}" --measured 900us --json)
 [[ $answer == *'"possible":true'* && $answer != *possible_with* ]] || fail 'what is possible needs no assumption'
 # The key in JSON, and a measurement that no assumption makes possible.
@@ -130,20 +130,20 @@ with() { # <words> <arguments...>
   answer=$("$napkin" "${@:2}") || fail "napkin ${*:2}"
   grep -qF -- "$1" <<<"$answer" || fail "${*:2}: no '$1' in $answer"
 }
-with 'it would be possible with  numbers of half the width (bound 500 us)' "${read_all[@]}" --measured 500us
+with 'consistent with  numbers of half the size (bound 500 us)' "${read_all[@]}" --measured 500us
 with 'bytes_per_s of 6.7e+12 at least, not 3.35e+12 (bound 500 us)' "${read_all[@]}" --measured 500us
-with 'it would be possible with  the peak with 2:4 sparsity (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
+with 'consistent with  the peak with 2:4 sparsity (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
 with 'fp8 operands (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
 with 'both directions counted (bound 128 GB/s)' bus --bits 16 --transfers_per_s 32e9 --measured 110GB/s
 with 'bits of 27.5 at least, not 16' bus --bits 16 --transfers_per_s 32e9 --measured 110GB/s
 with 'clock_hz of 2.5e+09 at least, not 1e+09' clock_peak --units 100 --flop_per_clock 1000 --clock_hz 1e9 --measured_flop_per_s 250e12
 with 'window_s of 0.004 at least, not 0.003' overlap --communication_s 5ms --window_s 3ms --measured 1ms
-with 'no one of the assumptions known here' training_step --forward_s 10ms --backward_s 20ms --communication_s 40ms --measured 25ms
+with 'none of the known alternative assumptions' training_step --forward_s 10ms --backward_s 20ms --communication_s 40ms --measured 25ms
 answer=$("$napkin" "${read_all[@]}" --measured 400us --json)
 [[ $answer != *'half the width'* && $answer == *'"change":{"bytes":1340000000'* ]] || fail "half the bytes are too many: $answer"
 [[ $("$napkin" "${read_all[@]}" --measured 2ms --json) != *possible_with* ]] || fail 'what a law allows needs no assumption'
 text=$("$napkin" peak --accelerator h100_sxm --measured 1200TFLOP/s)
-grep -q 'measured over bound *1.213: impossible, nothing runs faster' <<<"$text" || fail "no words: $text"
+grep -q 'measured over bound *1.213: impossible, below a hard bound' <<<"$text" || fail "no words: $text"
 "$napkin" explain "${read_all[@]}" --measured 2ms >/dev/null || fail 'explain iron_law --measured'
 # Latencies of a service may be below their bound: no verdict.
 text=$("$napkin" serving --model llama_3_1_8b --gpu mi300x --input-tokens 16384 --output-tokens 32 --concurrency 2000 --tensor-parallel 8 --engine vllm \

@@ -27,7 +27,7 @@ for part in '"weight_format":"fp4"' '"kv_format":"bf16"' '"activation_format":"b
   has 'model gpt_oss_120b' "$one" "$part"
 done
 text=$("$napkin" model gpt_oss_120b)
-for part in '18 x grouped-query attention' '4 of 128 experts' 'fp4 in groups of 32' '128k' 'rtx_5090' 'what fits where'; do
+for part in '18 x grouped-query attention' 'MoE, top-4 of 128 experts' 'fp4 in groups of 32' '128k' 'rtx_5090' 'Fits on 1 x '; do
   has 'the page of gpt_oss_120b' "$text" "$part"
 done
 [[ $(grep -c '70b' <<<"$("$napkin" model llama_3_70b)") -ge 1 ]] || fail 'the page does not name the model'
@@ -48,9 +48,9 @@ same mistralai/Mistral-7B-Instruct-v0.1 mistral_7b_v0_1
 [[ $("$napkin" step --model Qwen/Qwen3-32B --accelerator h100_sxm --batch 1 --context 100 --json) == *time_s* ]] ||
   fail 'step does not take a name as a hub writes it'
 refuses PM-E012 model meta-llama/Llama-3.3-70B-Chat-X
-refuses 'nearest of its family: llama_3_70b' model meta-llama/Llama-3.9-70B
+refuses 'similar: llama_3_70b' model meta-llama/Llama-3.9-70B
 refuses 'qwen_2_5_7b' model Qwen/Qwen4-7B
-refuses 'nor any of its family' model tiiuae/falcon-180b
+refuses 'no similar name' model tiiuae/falcon-180b
 [[ $("$napkin" model Qwen/Qwen4-7B 2>&1) != *llama* ]] || fail 'a llama is no relative of a qwen'
 
 # --- a directory, and what Python writes -------------------------------------------------------------------
@@ -99,7 +99,7 @@ bad PM-E005 'hidden is "2880"' 's/"hidden": 2880/"hidden": "2880"/'
 bad PM-E004 'hidden is missing' '/"hidden": 2880/d'
 bad PM-E003 'hiden is not a key' 's/"hidden": 2880/"hiden": 2880/'
 bad PM-E010 'layers.count is 1000000' 's/"count": 24/"count": 1000000/'
-bad PM-E031 'layers.mixers are of 24 layers together; allowed: at most layers.count, which is 20' 's/"count": 24/"count": 20/'
+bad PM-E031 'layers.mixers are of 24 layers in total; allowed: at most layers.count, which is 20' 's/"count": 24/"count": 20/'
 bad PM-E031 'kv_heads must divide query_heads' 's/"kv_heads": 8/"kv_heads": 7/'
 bad PM-E010 'top_k is 40' 's/"top_k": 4/"top_k": 40/'
 bad PM-E014 'layers.mixers[0].shape.kind is "attentoin"; allowed: attention, latent_attention' 's/"kind": "attention"/"kind": "attentoin"/'

@@ -131,7 +131,7 @@ bad_csv 'latency_us is "0"' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf1
 bad_csv 'gpu is "h101"' gpu,backend,dtype,m,n,k,latency_us h101,none,bf16,1,2,3,1
 bad_csv '6 cells; the header has 7' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,1,2,3
 bad_csv 'latency_us is "1e300"' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,1,2,3,1e300
-bad_csv 'the column m stands there twice' gpu,backend,dtype,m,m,n,k,latency_us h100_sxm,none,bf16,1,1,2,3,1
+bad_csv 'the column m appears twice' gpu,backend,dtype,m,m,n,k,latency_us h100_sxm,none,bf16,1,1,2,3,1
 bad_csv 'num_gpus is "2.5"' gpu,impl,op,dtype,num_gpus,bytes,latency_us h100_sxm,nccl,all_reduce,bf16,2.5,1024,9
 bad_csv 'allowed on h100_sxm: up to 8' gpu,impl,op,dtype,num_gpus,bytes,latency_us h100_sxm,nccl,all_reduce,bf16,16,1024,9
 bad_csv 'dtype is "bf17"; allowed: fp64, fp32' gpu,impl,op,dtype,num_gpus,bytes,latency_us \

@@ -192,8 +192,8 @@ json claim_from_command_line(const std::vector<std::string>& words) {
   const query& asked = quantity_of(claim);
   for (const auto& [said, text] : given) {
     if (said == "quantity") continue;
-    const std::string name = said == "gpu" ? "accelerator" : said;
-    const key* k = asked.find(name);
+    const key* k = asked.find_spelled(said);
+    const std::string name = k == nullptr ? said : k->name;
     const bool words_only = k == nullptr && name != "value" && name != "digits";
     claim[name] = words_only ? json(text) : from_command_line(k, text, cat("--", said));
   }

@@ -243,6 +243,7 @@ class sensitivity_command {
     for (const auto& x : against_) napkin::add_other(object["against"], of_.asked(), x);
     for (const auto& x : what_if_) napkin::add_range(object["what_if"], "what-if", x);
     const auto profile = of_.profile();
+    object = napkin::with_key_names(std::move(object));
     const json found = napkin::sensitivity_json(object, profile.get());
     std::cout << (of_.as_json() ? napkin::write_json(found) + "\n"
                                 : napkin::sensitivity_text(object, found));
@@ -349,10 +350,9 @@ class calibrate_command {
         ->disable_flag_override();
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       if (keys_[i].name == std::string_view("accelerator")) continue;
-      std::string names = napkin::cat("--", keys_[i].name), hyphens = names;
-      std::replace(hyphens.begin() + 2, hyphens.end(), '_', '-');
-      if (hyphens != names) names += "," + hyphens;
-      command_->add_option(names, values_[i], napkin::cat("all runs: ", keys_[i].help))
+      command_
+          ->add_option(napkin::option_of(keys_[i].name), values_[i],
+                       napkin::cat("all runs: ", keys_[i].help))
           ->type_name("");
     }
   }

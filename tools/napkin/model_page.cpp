@@ -27,14 +27,11 @@ std::string parameters_text(double n) {
          : n < 1e9 ? cat(pm::detail::significant(n / 1e6, 4), "e6")
                    : cat(pm::detail::significant(n / 1e9, 4), "e9");
 }
-/// "128 x 128 block", "per-32": the numbers that share a scale.
-std::string block_text(double group) {
-  return group == 16384.0 ? std::string("128 x 128 block") : cat("per-", count_text(group));
-}
 std::string format_text(const pm::storage_format& s) {
-  return s.bits() > bits_of(s.format)
-             ? cat(name_of(s.format), ", ", block_text(*s.group), " scales")
-             : std::string(name_of(s.format));
+  if (s.bits() <= bits_of(s.format)) return std::string(name_of(s.format));
+  const bool block = *s.group == 128.0 * 128.0;
+  return cat(name_of(s.format), " in ", block ? "128 x 128 blocks" : "groups of ",
+             block ? "" : count_text(*s.group));
 }
 
 std::string indexer_text(const std::optional<pm::attention_indexer>& indexer) {

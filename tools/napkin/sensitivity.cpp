@@ -560,7 +560,9 @@ void add_other(json& others, const query& asked, std::string_view text) {
                 cat("against is ", in_quotes(text), "; allowed: key=value, accelerator=h200_sxm"));
   }
   const std::string name(text.substr(0, equals));
-  others[name] = from_command_line(asked.find(name), std::string(text.substr(equals + 1)));
+  const key* k = asked.find_spelled(name);
+  others[k == nullptr ? name : k->name] =
+      from_command_line(k, std::string(text.substr(equals + 1)));
 }
 
 }  // namespace napkin
