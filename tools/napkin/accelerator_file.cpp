@@ -340,7 +340,7 @@ std::string absence_text(const pm::accelerator& a) {
   add(a.dram.capacity.is_stated(), "dram.capacity", "what fits: no serving and no plan");
   add(a.fabric.exists(), "fabric.kind, fabric.bandwidth", "no collectives, no parallel layouts");
   add(!a.fabric.exists() || a.fabric.ranks > 1, "fabric.ranks", "the fabric joins 1: itself alone");
-  add(pm::states_vector_peak(a), "vector.peak.fp32", "element-wise work is bound by memory alone");
+  add(pm::has_vector_peak(a), "vector.peak.fp32", "element-wise work is bound by memory alone");
   add(a.price.is_stated(), "price", "plan counts accelerator hours, no USD");
   const std::string needed = needed_for_prediction(a, profile_part::all);
   if (!needed.empty()) rows.push_back({needed, "no prediction: a bound is all there is"});

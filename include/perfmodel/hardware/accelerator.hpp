@@ -206,7 +206,7 @@ constexpr flop_rate<T> peak(const basic_accelerator<T>& a, number_format format)
 
 /// Whether anybody states how fast the vector units are. Where nobody does, they set no bound.
 template <Scalar T>
-constexpr bool states_vector_peak(const basic_accelerator<T>& a) {
+constexpr bool has_vector_peak(const basic_accelerator<T>& a) {
   return a.vector.peak.fp32.is_stated();
 }
 
@@ -215,7 +215,7 @@ constexpr bool states_vector_peak(const basic_accelerator<T>& a) {
 template <Scalar T>
 constexpr flop_rate<T> vector_peak(const basic_accelerator<T>& a, number_format format = fp32) {
   const bool own = a.vector.peak[format].is_stated();
-  detail::computes_in(own || states_vector_peak(a), a.name.c_str(), "fp32 on vector units");
+  detail::computes_in(own || has_vector_peak(a), a.name.c_str(), "fp32 on vector units");
   return detail::positive("vector.peak",
                           a.vector.peak[own ? format : number_format::fp32].quantity());
 }

@@ -95,7 +95,7 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_memory_budget<T>& budget,
   const T blocks_per_sequence = named("blocks per sequence", ceil(context / block_size));
   c.sequences = named("sequences", floor(c.blocks / blocks_per_sequence));
   if (upper(c.sequences) < 1.0) {
-    c.feasible = infeasible("not one sequence of this context fits beside the weights", "B",
+    c.feasible = infeasible("the weights leave no memory for one sequence of this context", "B",
                             upper((blocks_per_sequence * block).value()), lower(free.value()));
   }
   return c;

@@ -105,7 +105,7 @@ template <Scalar T, class Policy>
 constexpr basic_estimate<T> roofline(const basic_accelerator<T>& a, const basic_demand<T>& d,
                                      const Policy& policy) {
   const bool multiplies = upper(d.matrix_flop.value()) > 0.0;
-  const bool has_vector_work = upper(d.vector_flop.value()) > 0.0 && states_vector_peak(a);
+  const bool has_vector_work = upper(d.vector_flop.value()) > 0.0 && has_vector_peak(a);
   if (upper(d.sent.value()) > 0.0) positive("fabric.bandwidth", a.fabric.bandwidth.quantity());
   positive("dram.bandwidth", a.dram.bandwidth.quantity());
 

@@ -94,12 +94,12 @@ struct basic_attention_shape {
   }
 
   /// Of a sequence of `context` tokens, those whose keys and values stay.
-  constexpr T kept_tokens(const T& context) const {
+  constexpr T cached_tokens(const T& context) const {
     return window ? scalar_min(context, *window) : context;
   }
   /// Those that a new token attends to: in chunks, half of one on average.
   constexpr T seen_tokens(const T& context) const {
-    const T kept = kept_tokens(context);
+    const T kept = cached_tokens(context);
     if (chunked && window) return scalar_min(context, T(0.5 * (*window + 1.0)));
     return indexer ? scalar_min(kept, indexer->top_k) : kept;
   }
@@ -180,7 +180,7 @@ struct basic_compressed_attention_shape {
   }
 
   /// Entries of head_dim elements that a sequence keeps: the window, and one for every `ratio` tokens.
-  constexpr T kept_tokens(const T& context) const {
+  constexpr T cached_tokens(const T& context) const {
     const T recent = scalar_min(context, window);
     return ratio ? T(recent + context / *ratio) : recent;
   }
@@ -253,7 +253,7 @@ struct basic_latent_attention_shape {
     return indexer ? T(norms + indexer->extras()) : norms;
   }
 
-  constexpr T kept_tokens(const T& context) const { return context; }
+  constexpr T cached_tokens(const T& context) const { return context; }
   constexpr T seen_tokens(const T& context) const {
     return indexer ? scalar_min(context, indexer->top_k) : context;
   }

@@ -38,13 +38,13 @@ constexpr bytes<T> token_cache(const basic_recurrent_shape<T>&, const storage_fo
 template <template <class> class Shape, Scalar T>
 constexpr bytes<T> sequence_cache(const Shape<T>& a, const T& context, const storage_format& format,
                                   const T& share = T(1.0)) {
-  const bytes<T> entries = share * a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
+  const bytes<T> entries = share * a.cached_tokens(context) * a.cached_elements() * bytes_of(format);
   return a.indexer ? entries + context * a.indexer->bytes_per_token() : entries;
 }
 template <Scalar T>
 constexpr bytes<T> sequence_cache(const basic_compressed_attention_shape<T>& a, const T& context,
                                   const storage_format& format, const T& share = T(1.0)) {
-  const bytes<T> entries = share * a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
+  const bytes<T> entries = share * a.cached_tokens(context) * a.cached_elements() * bytes_of(format);
   if (!a.indexer || !a.ratio) return entries;
   return entries + context / *a.ratio * a.indexer->bytes_per_token();
 }

@@ -63,7 +63,7 @@ using moe_ffn = basic_moe_ffn<>;
 namespace detail {
 /// experts_touched, of valid fields.
 template <Scalar T>
-constexpr T experts_touched_of_valid(const basic_moe_ffn<T>& x) {
+constexpr T touched_experts(const basic_moe_ffn<T>& x) {
   divides(error_code::impossible_layout, "expert_parallel", x.expert_parallel, "experts",
           x.experts);
   return expected_experts(x.experts, x.top_k, x.tokens) / x.expert_parallel;
@@ -75,7 +75,7 @@ constexpr T experts_touched_of_valid(const basic_moe_ffn<T>& x) {
 template <Scalar T>
 constexpr T experts_touched(const basic_moe_ffn<T>& x) {
   require_valid(x, "moe_ffn");
-  return detail::experts_touched_of_valid(x);
+  return detail::touched_experts(x);
 }
 
 /// Distinct tokens that reach one of `ranks` expert-parallel ranks: T (1 - (1 - 1/ranks)^k). Picks
@@ -94,7 +94,7 @@ namespace detail {
 /// demand_of, of valid fields.
 template <Scalar T>
 constexpr basic_demand<T> demand_of_valid(const basic_moe_ffn<T>& x) {
-  const T touched = named("experts touched", experts_touched_of_valid(x));
+  const T touched = named("experts touched", touched_experts(x));
   divides(error_code::impossible_layout, "tensor_parallel", x.tensor_parallel, "intermediate",
           x.intermediate);
   const T &tokens = x.tokens, &hidden = x.hidden, &shared = x.shared_experts;
