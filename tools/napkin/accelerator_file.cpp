@@ -203,7 +203,11 @@ void parse(const json_field& file, const std::string& path, read_accelerator& in
   const auto source_of = [&](const json_field* v) {
     if (v == nullptr || (!v->has("basis") && !v->has("source"))) return plain;
     pm::basis how = pm::basis::given;
-    if (v->has("basis")) read_word((*v)["basis"], pm::basis::given, how);
+    if (v->has("basis") && (*v)["basis"].text() == "vendor, by a copy") {
+      how = pm::basis::copied;  // files of version 0.2
+    } else if (v->has("basis")) {
+      read_word((*v)["basis"], pm::basis::given, how);
+    }
     return into.keep(how, v->has("source") ? (*v)["source"].some_text() : plain->text);
   };
   file.object();
