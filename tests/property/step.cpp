@@ -137,11 +137,12 @@ void add_feed_forwards(sums& s, const pm::deployment& d, const held_by_hand& h) 
         std::min(1.0, h.prefills_of_groups);  // share of the passes that have a prompt
     double touched = (1 - carrying) * distinct(x.experts, x.top_k, h.all_batch);
     if (carrying > 0) {
-      touched += carrying *
-                 distinct(x.experts, x.top_k, h.all_batch + std::max(1.0, h.prefills_of_groups) * h.each);
+      touched += carrying * distinct(x.experts, x.top_k,
+                                     h.all_batch + std::max(1.0, h.prefills_of_groups) * h.each);
     }
     s.weights += kind.layers * touched * expert * routed / n;  // e groups of n / e ranks
-    s.flop += 2 * kind.layers * (h.all_batch + h.prefills_of_groups * h.each) * x.top_k * expert / n;
+    s.flop +=
+        2 * kind.layers * (h.all_batch + h.prefills_of_groups * h.each) * x.top_k * expert / n;
     if (g > 1) {
       const double others = (n - 1) * (e > 1 ? 1 - std::pow(1 - 1 / e, x.top_k) : 1);
       const double out =

@@ -173,7 +173,9 @@ TEST_CASE("deployment: a pipeline cuts weights and cache of layers by its stages
 TEST_CASE("require_fits: a layout that cannot be is refused before any byte is counted") {
   const auto over = [](int tensor) {
     return pm::detail::bytes_needed(
-        pm::detail::tensor_parallel_deployment(cat::h100_sxm, cat::llama_3_70b, tensor, pm::bf16, pm::bf16), 1, 1);
+        pm::detail::tensor_parallel_deployment(cat::h100_sxm, cat::llama_3_70b, tensor, pm::bf16,
+                                               pm::bf16),
+        1, 1);
   };
   CHECK(refusal([&] { (void)over(3); }) ==
         "PM-E030: layout.tensor does not divide the query heads: 3 against 64");

@@ -324,7 +324,8 @@ pm::plan_request pooled(double concurrency) {
       .load = {.input_tokens = 512, .output_tokens = 256, .arrivals = pm::closed_loop{concurrency}},
       .pools = pm::plan_pools{.link = pm::cache_link{.per_device = 1.0 * pm::GB_per_s}}};
 }
-std::vector<pm::deployment> tensor_parallel_deployment(const pm::plan_request& q, const std::vector<int>& ranks) {
+std::vector<pm::deployment> tensor_parallel_deployment(const pm::plan_request& q,
+                                                       const std::vector<int>& ranks) {
   std::vector<pm::deployment> all;
   for (const int tensor : ranks) {
     all.push_back({.device = q.accelerators[0], .model = q.model, .layout = {.tensor = tensor}});

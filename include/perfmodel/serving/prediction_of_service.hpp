@@ -94,9 +94,9 @@ class service_prediction {
       preempted_.prompts =
           named("prompts with evictions", 1.0 + times * tokens / computed_tokens(l_));
       terms_.prompts = preempted_.prompts;
-      preempted_.back =
-          step_time_of(pass_, basic_iteration<T>{.prefill_tokens = tokens,
-                                            .prefill_past = l_.input_tokens - computed_tokens(l_)});
+      preempted_.back = step_time_of(
+          pass_, basic_iteration<T>{.prefill_tokens = tokens,
+                                    .prefill_past = l_.input_tokens - computed_tokens(l_)});
     } else {
       preempted_.back = named("swap", 2.0 * sequence_on_device(d_, tokens) / host_link_of(d_, l_));
       preempted_.stall = times * preempted_.back;

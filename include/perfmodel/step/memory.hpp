@@ -255,8 +255,8 @@ constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
     const bytes<T> sequence = cache_on_device(d, T(d.layout.data), context);
     c.sequences = floor(T(c.available / sequence));
     c.feasible = upper(c.sequences) < 1.0
-                     ? infeasible("the weights leave no memory for one sequence of this context", "B",
-                                  upper(sequence.value()), lower(c.available.value()))
+                     ? infeasible("the weights leave no memory for one sequence of this context",
+                                  "B", upper(sequence.value()), lower(c.available.value()))
                      : feasibility{};
   }
   c.sequences = c.sequences * T(d.layout.data);
