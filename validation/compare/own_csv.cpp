@@ -6,7 +6,7 @@
 #include <perfmodel/kernels/collectives.hpp>
 
 #include <napkin/io/formats.hpp>
-#include "../calibrate/scored_rows.hpp"
+#include <fit/scored_rows.hpp>
 
 namespace perfmodel::validation {
 
