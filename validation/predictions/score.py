@@ -2,9 +2,9 @@
 """Scores measured lines of validation/library against the predictions that were committed before them.
 
 Usage: score.py PREDICTIONS.jsonl MEASURED.jsonl...
-Prints Markdown tables: median and 90th percentile of |predicted / measured - 1|, median of predicted over
-measured, and the share of points within the stated 80 % interval, by kernel family. Then TTFT and ITL of the
-engine, with the time per engine step that no kernel accounts for. Points without a prediction are counted.
+Prints Markdown tables by kernel family: median and 90th percentile of |predicted / measured - 1|,
+median of predicted over measured, and the share of points within the stated 80 % interval. Then TTFT
+and ITL of the engine, and the ITL beyond the predicted kernels. Counts points without a prediction.
 """
 import collections
 import json
