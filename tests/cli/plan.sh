@@ -198,7 +198,7 @@ while read -r row; do
   [[ $row != *'"accelerator":"h200_sxm"'* ]] || price=4.54
   near 'USD an hour of a row' "$(number "$row" usd_per_hour)" "$(awk -v n="$(number "$row" gpus)" -v p=$price 'BEGIN { print n * p }')" 1e-9
 done <<<"$rows"
-for expected in 'Price of h100_sxm: 3.78 USD/h (vendor' '2026-05-07' 'Price of h200_sxm: 4.54 USD/h' ' USD/h  USD/Mtok '; do
+for expected in 'Price of h100_sxm: 3.78 USD/h; vendor' '2026-05-07' 'Price of h200_sxm: 4.54 USD/h' ' USD/h  USD/Mtok '; do
   [[ $text == *"$expected"* ]] || fail "what a plan costs: no '$expected'"
 done
 [[ $("$napkin" "${deal[@]}" --accelerator h100_sxm --price 2) == *'Price of h100_sxm: 2.00 USD/h'* ]] || fail 'a price of the caller'

@@ -334,7 +334,7 @@ std::string prices_text(const planned& p, bool with_sources) {
         cat(pm::name_of(a->price.from().how), source.empty() || !with_sources ? "" : ": ",
             with_sources ? source : "");
     s += wrapped(cat("Price of ", a->name.view(), ": ", fixed(3600.0 * a->price.value(), 2),
-                     " USD/h (", basis, with_sources ? ")" : "; another: --price)"),
+                     " USD/h; ", basis, with_sources ? "" : "; another: --price"),
                  2);
   }
   return s;
