@@ -42,7 +42,7 @@ perfmodel::estimate time_of_step(const perfmodel::deployment& d, const perfmodel
 summary_part step_part(const perfmodel::deployment& d, const perfmodel::iteration& i,
                        const screen_calibration& policy, double times = 1.0);
 /// "engine step: 64 sequences at 4096 tokens and 2048 prefill tokens".
-std::string step_text(const perfmodel::iteration& i);
+std::string iteration_text(const perfmodel::iteration& i);
 /// The terms of a bound: "bound: weights 5.188 ms + cache 3.205 ms + ...".
 std::string bound_text(const perfmodel::estimate& bound);
 /// Adds a step with a nonzero time, and its time to the part's.

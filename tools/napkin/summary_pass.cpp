@@ -353,7 +353,7 @@ void sort_steps(summary_part& part) {
                    [](const auto& a, const auto& b) { return a.time_s > b.time_s; });
 }
 
-std::string step_text(const pm::iteration& i) {
+std::string iteration_text(const pm::iteration& i) {
   std::string s;
   if (i.batch > 0.0) {
     s = cat(digits(i.batch), " sequences at ", digits(i.context), " tokens");

@@ -241,7 +241,7 @@ summary_part prefill_part(const served_load& x, const decoding& found,
   const double n = found.prefill_steps;
   summary_part part = step_part(x.deployment, found.prompt, policy, n);
   part.name = "prefill: TTFT";
-  part.what = cat(std::fabs(n - 1.0) < 1e-9 ? "" : digits(n) + " x ", step_text(found.prompt));
+  part.what = cat(std::fabs(n - 1.0) < 1e-9 ? "" : digits(n) + " x ", iteration_text(found.prompt));
   if (found.flow) {
     const flow_of_service& flow = *found.flow;
     const double kernels = part.time_s, engine = flow.terms.prompt_time;
@@ -294,7 +294,7 @@ std::vector<summary_part> parts_of_service(const served_load& x, const screen_ca
   parts.push_back(step_part(x.deployment, found.pass, policy));
   summary_part& decode = parts.back();
   decode.name = "decode: ITL";
-  decode.what = step_text(found.pass);
+  decode.what = iteration_text(found.pass);
   if (x.drafts) add_speculation(decode, x, found);
   if (found.flow) add_interference(decode, x, found);
   const double rest = found.service.itl.value() * found.service.emitted - decode.time_s;
@@ -321,7 +321,7 @@ summary_part decode_of_pool(const served_load& x, const screen_calibration& poli
   if (policy) steady = pm::detail::uninterrupted(*policy, on.serving_engine);
   summary_part part = step_part(on, decode, steady);
   part.name = "decode pool: ITL";
-  part.what = step_text(decode) + pool_text(d.decode, mixed);
+  part.what = iteration_text(decode) + pool_text(d.decode, mixed);
   const double rest = s.itl.value() - part.time_s;
   if (rest > 1e-9 * part.time_s) add_step(part, {"other", "", rest, other});
   sort_steps(part);
@@ -335,7 +335,7 @@ summary_part prefill_of_pool(const served_load& x, const screen_calibration& pol
   const pm::iteration prompt = pm::detail::unloaded_prefill(pm::found_of(on, x.load));
   summary_part part = step_part(on, prompt, policy);
   part.name = "prefill pool: TTFT";
-  part.what = step_text(prompt) + pool_text(d.prefill, mixed);
+  part.what = iteration_text(prompt) + pool_text(d.prefill, mixed);
   if (policy) {
     const double passes = part.time_s, engine = policy->engine.prompt_time;
     add_step(part, {prefill_overhead, cat("(", digits(engine), " - 1) x ", time_text(passes)),
@@ -379,7 +379,7 @@ summary of_step(inputs<double>& in, const calibration* c) {
     std::vector<summary_part> one{step_part(without.on(d), i, without.of(policy))};
     one[0].name =
         i.prefill_tokens > 0.0 ? (i.batch > 0.0 ? "decode with prefill" : "prefill") : "decode";
-    one[0].what = step_text(i);
+    one[0].what = iteration_text(i);
     return one;
   };
   summary s;
