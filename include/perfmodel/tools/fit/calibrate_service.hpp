@@ -131,7 +131,7 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
       }
     }
   }
-  own.engine = moved(calibration.engine, own.shift);
+  own.engine = shift_profile(calibration.engine, own.shift);
   own.token_noise = search.noise[0];
   own.first_token_noise = search.noise[1];
   own.token_log_sigma = detail::width_of(search, covariance, 0, spread);
