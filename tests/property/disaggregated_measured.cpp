@@ -5,7 +5,7 @@
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <string>
 
-#include "calibrate/published_disaggregated.hpp"
+#include <fit/published_disaggregated.hpp>
 #include "support/shared.hpp"
 
 namespace property_disaggregated_measured {

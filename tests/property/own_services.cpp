@@ -5,7 +5,7 @@
 #include <perfmodel/kernels/catalog/uncertainty.hpp>
 #include <string>
 
-#include "calibrate/published_own_services.hpp"
+#include <fit/published_own_services.hpp>
 #include "support/shared.hpp"
 
 namespace property_own_services {

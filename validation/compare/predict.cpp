@@ -3,7 +3,7 @@
 #include <array>
 #include <exception>
 
-#include "../calibrate/scored_rows.hpp"
+#include <fit/scored_rows.hpp>
 #include "measured.hpp"
 #include "predict_host.hpp"
 
