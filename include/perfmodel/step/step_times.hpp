@@ -13,7 +13,7 @@
 
 namespace perfmodel::detail {
 
-/// Policies that model one attention kernel for prefills and decodes: policy.beside(device,
+/// Policies that model one attention kernel for prefills and decodes: policy.mixed_attention_time(device,
 /// prefills, decodes).
 template <class Policy, class T>
 concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerator<T>& device,
