@@ -348,7 +348,8 @@ pm::plan_request pooled(double concurrency) {
       .load = {.input_tokens = 512, .output_tokens = 256, .arrivals = pm::closed_loop{concurrency}},
       .pools = pm::plan_pools{.link = pm::cache_link{.per_device = 1.0 * pm::GB_per_s}}};
 }
-std::vector<pm::deployment> cut_over(const pm::plan_request& q, const std::vector<int>& ranks) {
+std::vector<pm::deployment> tensor_parallel_deployments(const pm::plan_request& q,
+                                                        const std::vector<int>& ranks) {
   std::vector<pm::deployment> all;
   for (const int tensor : ranks) {
     all.push_back({.device = q.accelerators[0], .model = q.model, .layout = {.tensor = tensor}});
@@ -367,7 +368,7 @@ using tried = std::vector<std::pair<double, double>>;
 tried pools_of_two(double ratio, double concurrency) {
   const pm::plan_request q = pooled(concurrency);
   const stated_pools serve{ratio};
-  const auto able = cut_over(q, {2});
+  const auto able = tensor_parallel_deployments(q, {2});
   tried all;
   pm::detail::visit_pools(q, choices_of(q, serve, able),
                           [&](const pm::disaggregated& pools, double limit, const auto&) {
@@ -395,7 +396,7 @@ TEST_CASE("plan parts: of an open load a pool decodes as many as fit with their 
   q.load.output_tokens = 4096;
   q.load.arrivals = pm::open_loop{1.0 * pm::request / pm::second};
   const stated_pools serve;
-  const auto able = cut_over(q, {2});
+  const auto able = tensor_parallel_deployments(q, {2});
   const double fit = pm::kv_capacity(able[0], 512.0 + 4096.0).sequences;
   CHECK(fit > 100.0);
   pm::detail::visit_pools(
@@ -406,7 +407,7 @@ TEST_CASE("plan parts: of an open load a pool decodes as many as fit with their 
 TEST_CASE("plan parts: prompts are computed where no other way is both cheaper and quicker") {
   const pm::plan_request q = pooled(64);
   const stated_pools serve;
-  const auto able = cut_over(q, {1, 2, 4, 2});
+  const auto able = tensor_parallel_deployments(q, {1, 2, 4, 2});
   const auto pools = pm::detail::prefill_front(q, choices_of(q, serve, able));
   REQUIRE(pools.size() == 2);
   CHECK(pools[0].runs == &able[1]);
