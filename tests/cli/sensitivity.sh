@@ -51,7 +51,7 @@ near "the bandwidth that wins" "$(sed -nE 's/.*"value":([0-9.]+),"from":"the oth
 answer=$("$napkin" sensitivity gemm --accelerator h100_sxm --mode bound --m 1 --n 8192 --k 8192 \
   --what-if dram.bandwidth=3TB/s..4TB/s --what-if m=1..2 --json)
 near "what if, least" "$(sed -nE 's/.*"what_if":\{"low":([0-9.e-]+),.*/\1/p' <<<"$answer")" 33.562624e-6 1e-12
-[[ $answer == *'"alone":[{"input":"dram.bandwidth","low":'* ]] || fail "what if: the larger is not first: $answer"
+[[ $answer == *'"single":[{"input":"dram.bandwidth","low":'* ]] || fail "what if: the larger is not first: $answer"
 
 "$napkin" sensitivity step --model llama_3_8b --accelerator h100_sxm --batch 8 --context 2048 >/dev/null || fail "as text"
 line='{"id":7,"query":"sensitivity","of":{"query":"ridge","accelerator":"h100_sxm"}}'
@@ -98,7 +98,7 @@ near 'width of the parts over that of the interval' "$width" 1 1e-4
 near 'share of a part' "$off" 0 1e-6
 [[ $parts -eq 3 ]] || fail "an interval of $parts parts, not products, attention and collectives"
 text=$("$napkin" sensitivity gemm --accelerator h100_sxm --m 64 --n 8192 --k 8192)
-grep -q 'interval of time_s: 80 % within .*; of its width the kernel 100.0 %' <<<"$text" || fail "gemm: $text"
+grep -q 'interval of time_s: 80 % within .*; shares of the uncertainty: the kernel 100.0 %' <<<"$text" || fail "gemm: $text"
 [[ $("$napkin" sensitivity gemm --accelerator h100_sxm --m 64 --n 8192 --k 8192 --mode bound --json) != *'"interval"'* ]] ||
   fail 'a bound has an interval'
 

@@ -371,19 +371,19 @@ json what_if_of(const similar_requests& answers, const chosen_result& result, co
   const auto high_of = [](const json& x) {
     return x["high"].is_null() ? no_end : x["high"].get<double>();
   };
-  std::vector<json> alone;
+  std::vector<json> single;
   for (const auto& [x, ends] : named) {
     const double a = of(with(object, *x, ends.first)), b = of(with(object, *x, ends.second));
-    alone.push_back({{"input", x->name},
-                     {"low", written("low", std::min(a, b))},
-                     {"high", written("high", std::max(a, b))}});
+    single.push_back({{"input", x->name},
+                      {"low", written("low", std::min(a, b))},
+                      {"high", written("high", std::max(a, b))}});
   }
   // Ranges without an end come first.
   const auto width_of = [&](const json& x) {
     const double high = high_of(x);
     return high < no_end ? high - x["low"].get<double>() : high;
   };
-  std::stable_sort(alone.begin(), alone.end(),
+  std::stable_sort(single.begin(), single.end(),
                    [&](const json& a, const json& b) { return width_of(a) > width_of(b); });
   double least = 0.0, most = 0.0;
   for (std::size_t corner = 0; corner < (std::size_t{1} << named.size()); ++corner) {
@@ -396,7 +396,7 @@ json what_if_of(const similar_requests& answers, const chosen_result& result, co
     least = corner == 0 ? y : std::min(least, y);
     most = corner == 0 ? y : std::max(most, y);
   }
-  return {{"low", written("low", least)}, {"high", written("high", most)}, {"alone", alone}};
+  return {{"low", written("low", least)}, {"high", written("high", most)}, {"single", single}};
 }
 
 void check_keys(const json& object) {
@@ -524,7 +524,7 @@ std::string sensitivity_text(const json& object, const json& found) {
   if (found.contains("what_if")) {
     const json& w = found["what_if"];
     s += cat("  what if: ", number(w["low"]), " to ", number(w["high"]), "\n");
-    for (const json& one : w["alone"]) {
+    for (const json& one : w["single"]) {
       s += cat("    ", one["input"].get<std::string>(), " only: ", number(one["low"]), " to ",
                number(one["high"]), "\n");
     }

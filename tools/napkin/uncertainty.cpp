@@ -52,7 +52,7 @@ uncertainty_parts uncertainty_parts_of(const outcome<>& answer, const calibratio
   uncertainty_parts out;
   if (of_machine == nullptr || !answer.calibrated) return out;
   calibration c = *of_machine;
-  c.kinds.sums = answer.sums;
+  c.kinds.kind_of_all_reduces = answer.sums;
   out.low = answer.calibrated->range.low.value();
   out.high = answer.calibrated->range.high.value();
   double whole = 0.0;
@@ -95,7 +95,7 @@ json uncertainty_json(const uncertainty_parts& w) {
     parts.push_back({{"part", p.name},
                      {"time_share", number_json("time_share", p.time_share)},
                      {"log_sigma", number_json("log_sigma", p.log_sigma)},
-                     {"width_share", number_json("width_share", p.uncertainty_share)}});
+                     {"uncertainty_share", number_json("uncertainty_share", p.uncertainty_share)}});
   }
   return {{"of", w.of},
           {"low_s", number_json("low_s", w.low)},
@@ -109,10 +109,10 @@ std::string uncertainty_text(const json& interval) {
   };
   std::string s = cat("  interval of ", interval["of"].get<std::string>(), ": 80 % within ",
                       time("low_s"), " to ", time("high_s"));
-  const char* before = "; of its width ";
+  const char* before = "; shares of the uncertainty: ";
   for (const json& p : interval["parts"]) {
     s += cat(before, p["part"].get<std::string>(), ' ',
-             fixed(100.0 * p["width_share"].get<double>(), 1), " %");
+             fixed(100.0 * p["uncertainty_share"].get<double>(), 1), " %");
     before = ", ";
   }
   return s + "\n";
