@@ -72,7 +72,7 @@ refuses 'PM-E014: drafter is "crystal_ball"' "${one[@]}" --draft_length 2 --acce
 link=(--kv_link_bytes_per_s 50GB/s)
 both=(--prefill_tensor_parallel 1 --decode_tensor_parallel 1)
 refuses 'PM-E031: prefill_ and decode_ keys lay out two pools' "${one[@]}" "${both[@]}" "${link[@]}" --tensor_parallel 2
-refuses 'PM-E031: drafts are of a service in one pool' "${one[@]}" "${both[@]}" "${link[@]}" --draft_length 2 --acceptance 0.5
+refuses 'PM-E031: speculative decoding is modelled in one pool only' "${one[@]}" "${both[@]}" "${link[@]}" --draft_length 2 --acceptance 0.5
 refuses 'PM-E004: decode_tensor_parallel is missing' "${one[@]}" --prefill_tensor_parallel 1 "${link[@]}"
 refuses 'PM-E010: kv_link_bytes_per_s is 0; allowed: ' "${one[@]}" "${both[@]}" --kv_link_bytes_per_s 0
 refuses 'PM-E010: prefill_replicas is 0; allowed: ' "${one[@]}" "${both[@]}" "${link[@]}" --prefill_replicas 0
@@ -101,7 +101,7 @@ refuses 'PM-E010: host_hit is -1; allowed: ' "${one[@]}" --prefix_hit 0.5 --host
 refuses 'PM-E004: host_hit is missing' "${one[@]}" --host_link_bytes_per_s 25GB/s
 refuses 'PM-E004: shared_tokens is missing' "${one[@]}" --host_memory_bytes 100GB
 refuses 'PM-E031: give one of host_hit and host_memory_bytes' "${one[@]}" --shared_tokens 5 --host_memory_bytes 100GB --host_hit 0.1
-refuses 'PM-E031: host_memory_bytes says what is found' "${one[@]}" --shared_tokens 5 --host_memory_bytes 100GB --prefix_hit 0.1
+refuses 'PM-E031: host_memory_bytes determines the hits of shared_tokens' "${one[@]}" --shared_tokens 5 --host_memory_bytes 100GB --prefix_hit 0.1
 refuses 'PM-E010: host_memory_bytes is 0; allowed: ' "${one[@]}" --shared_tokens 5 --host_memory_bytes 0
 refuses 'PM-E010: host_link_bytes_per_s is 0; allowed: ' "${one[@]}" --prefix_hit 0.5 --host_hit 0.1 --host_link_bytes_per_s 0
 refuses 'PM-E014: preemption is "drop"; allowed: recompute' "${one[@]}" --preemption drop

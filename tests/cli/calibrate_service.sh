@@ -109,8 +109,8 @@ no_runs PM-E004 'bad.csv:2: itl_s and ttft_s are missing' < <(printf '%s\n512,51
 no_runs PM-E010 'bad.csv:2: concurrency' < <(printf '%s\n512,512,0,10,0.01,0.1\n' "$header")
 no_runs PM-E004 'bad.csv:2: concurrency is missing' < <(printf '%s\n512,512,,,0.01,0.1\n' "$header")
 no_runs PM-E004 'bad.csv:2: input_tokens is missing' < <(printf 'output_tokens,concurrency,itl_s\n512,1,0.01\n')
-no_runs PM-E003 '"tokens" is not known' < <(printf 'tokens,concurrency,itl_s\n512,1,0.01\n')
-no_runs PM-E031 'second column' < <(printf 'input_tokens,output_tokens,concurrency,itl_s,tpot_ms\n512,512,1,0.01,10\n')
+no_runs PM-E003 '"tokens" is unknown' < <(printf 'tokens,concurrency,itl_s\n512,1,0.01\n')
+no_runs PM-E031 'duplicate column' < <(printf 'input_tokens,output_tokens,concurrency,itl_s,tpot_ms\n512,512,1,0.01,10\n')
 no_runs PM-E031 'bad.csv:3: the layout' < <(printf 'input_tokens,output_tokens,concurrency,tensor_parallel,itl_s\n512,512,1,4,0.01\n512,512,1,8,0.01\n')
 no_runs PM-E001 'not JSON' <<<'{"completed":'
 no_runs PM-E004 'completed' <<<'{"model_id":"m"}'

@@ -8,19 +8,19 @@ words() { sed -n "/^$1/,/^$2/p" "$page" | grep -oE '`[a-z][a-z0-9_]*`' | tr -d '
 
 # Under headings, each command in one line; the tools are no queries, and plan has a page of its own.
 help=$("$napkin" --help)
-queries=$(awk '/^[A-Z].*:$/ { on = $0 != "Options:" && $0 != "Tools:" } on && /^  / { print $1 }' <<<"$help" | grep -vx plan)
+queries=$(awk '/^[A-Z].*:$/ { on = $0 != "Options:" && $0 != "Tools:" && $0 != "Examples:" } on && /^  / { print $1 }' <<<"$help" | grep -vx plan)
 [[ $(words '## Queries' '<!--' | sort | xargs) == $(sort <<<"$queries" | xargs) ]] ||
   fail "the queries of the page are not those of --help: $(xargs <<<"$queries")"
-[[ $(grep -E '^[A-Z].*:$' <<<"$help" | xargs) == 'Options: Services: Models and memory: Operators: Machines: Laws: Tools:' ]] ||
+[[ $(grep -E '^[A-Z].*:$' <<<"$help" | xargs) == 'Options: Services: Models and memory: Operators: Machines: Laws: Tools: Examples:' ]] ||
   fail "the headings of --help: $help"
-[[ $(awk 'length > 105' <<<"$help") == '' ]] || fail "--help has lines of more than 105 characters"
+[[ $(awk 'length > 100' <<<"$help") == '' ]] || fail "--help has lines of more than 100 characters"
 for outer in explain sensitivity; do
   [[ $("$napkin" $outer --help | wc -l) -le 8 ]] || fail "$outer --help repeats what --help has"
   "$napkin" $outer gemm --help | grep -q -e --format || fail "$outer gemm --help has no keys"
 done
 
 known=$(
-  for query in $queries plan; do "$napkin" "$query" --help; done
+  for query in $queries plan; do "$napkin" "$query" --help | tr - _; done
   "$napkin" collective --accelerator h100_sxm --operation all_reduce --ranks 16 --bytes 1e9 --node_ranks 8 \
     --network_bytes_per_s 50e9 --json
   "$napkin" model gpt_oss_20b --json

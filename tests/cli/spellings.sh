@@ -29,18 +29,18 @@ answer=$("$napkin" batch <<<"{$service,\"tp\":2,\"tensor_parallel\":2,\"isl\":30
 
 # On the command line, with '-' or '_'.
 load=(--model qwen_3_32b --gpu h100_sxm --isl 3000 --osl 500 --users 16)
-[[ $("$napkin" serving "${load[@]}" --tp 2 --max-num-seqs 64 --json) == $("$napkin" serving "${load[@]}" --tensor_parallel 2 --max_sequences 64 --json) ]] ||
+[[ $("$napkin" serving "${load[@]}" --tp 2 --max-num-seqs 64 --json) == "$("$napkin" serving "${load[@]}" --tensor_parallel 2 --max_sequences 64 --json)" ]] ||
   fail 'options'
 [[ $("$napkin" serving "${load[@]}" --dp 2) == *'counted as replicas'* ]] || fail 'no note on data_parallel'
 [[ $("$napkin" serving "${load[@]}" --replicas 2) != *'counted as replicas'* ]] || fail 'a note on replicas'
-[[ $("$napkin" kv-capacity --model qwen_3_32b --gpu h100_sxm --context 32Ki --json) == $("$napkin" kv_capacity --model qwen_3_32b --gpu h100_sxm --context 32768 --json) ]] ||
+[[ $("$napkin" kv-capacity --model qwen_3_32b --gpu h100_sxm --context 32Ki --json) == "$("$napkin" kv_capacity --model qwen_3_32b --gpu h100_sxm --context 32768 --json)" ]] ||
   fail 'kv-capacity'
 [[ $("$napkin" help) == "$("$napkin" --help)" && $("$napkin" version) == "$("$napkin" --version)" ]] || fail 'help and version'
 refuses '20 ms or 20 s' plan --model qwen_3_32b --gpu h100_sxm --tpot 20
 refuses '20 ms or 20 s' serving "${load[@]}" --itl 20
 for query in plan serving gemm; do
   [[ -z $("$napkin" $query --help | awk 'length > 100') ]] || fail "$query --help is wider than 100 columns"
-  [[ $("$napkin" $query --help) != *'_tokens,'* ]] || fail "$query --help has an option twice"
+  [[ $("$napkin" $query --help) != *'--input_tokens'* ]] || fail "$query --help has an option twice"
 done
 
 # A checkpoint's suffix is its weight format.

@@ -485,7 +485,7 @@ struct commands {
         "Examples:\n"
         "  napkin plan --model llama-3.1-70b --gpu h100,h200 --isl 2048 --osl 512 --users 64 "
         "--itl 50ms\n"
-        "  napkin serving --model llama-3.1-70b --gpu h100 --tp 4 --engine vllm --isl 2000 "
+        "  napkin serving --model llama-3.1-70b --gpu h100 --tp 4 --isl 2000 "
         "--osl 500 --qps 2\n"
         "  napkin model Qwen/Qwen3-32B\n"
         "  napkin gemm --gpu h100 --m 4096 --n 4096 --k 4096 --measured 310us\n");

@@ -58,7 +58,7 @@ const latency_column& latency_of(const table_header& h) {
     if (std::find(std::begin(known_columns), std::end(known_columns), c) != std::end(known_columns))
       continue;
     h.fail(code::unknown_key,
-           cat("the column ", in_quotes(c), " is unknown; allowed:  ", listed(known_columns),
+           cat("the column ", in_quotes(c), " is unknown; allowed: ", listed(known_columns),
                ", and the time with its unit as latency_us, latency_ms or latency_s"));
   }
   for (const std::string_view needed : {"dtype", "m", "n", "k"}) {

@@ -313,13 +313,15 @@ std::string rejected_text(const planned& p) {
       if (shortfall_of(*x) < shortfall_of(*same->first)) same->first = x;
     }
   }
-  table_rows rows;
+  std::string s = "Infeasible configurations (closest of each kind), and why\n";
   for (const auto& [x, count] : kinds) {
     const bool any = x->precision == pm::label{};  // several formats were tried
-    rows.push_back({x->accelerator.c_str(), x->precision.c_str(), any ? "" : layout_text(x->layout),
-                    why(*x), count > 1 ? cat("(and ", count - 1, " more)") : ""});
+    const std::string what = any ? "" : cat(" ", x->precision.view(), " ", layout_text(x->layout));
+    s += wrapped(cat(x->accelerator.view(), what, ": ", why(*x),
+                     count > 1 ? cat(" (and ", count - 1, " more)") : ""),
+                 2);
   }
-  return "Infeasible configurations (closest of each kind), and why\n" + table(rows, "l");
+  return s;
 }
 
 }  // namespace napkin

@@ -323,7 +323,8 @@ std::string tails_text(const planned& p) {
     add(t.e2e, "E2E", "e2e", s.e2e_quantile(0.99));
   }
   if (tails.empty()) return {};
-  return cat("Targets apply to means; p99: ", tails, " sets a target on these.\n");
+  return wrapped(
+      cat("Targets apply to means; p99: ", tails, ". ", keys, " sets a target on these."), 0);
 }
 
 std::string prices_text(const planned& p, bool with_sources) {

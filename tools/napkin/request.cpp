@@ -66,16 +66,18 @@ void assign_named(const key& k, const json_field& given, value& out) {
 }
 
 /// The allowed word for another spelling of it: FP8, bfloat16, vLLM, TensorRT-LLM.
-std::string word_of(const key& k, const std::string& given) {
-  const auto allowed = [&k](std::string_view w) {
-    return std::find(k.words.begin(), k.words.end(), w) != k.words.end();
+std::string_view word_of(const key& k, const std::string& given) {
+  const auto allowed = [&k](std::string_view word) {
+    const auto found = std::find(k.words.begin(), k.words.end(), word);
+    return found == k.words.end() ? std::string_view() : *found;
   };
-  if (allowed(given)) return given;
   const std::string small = lower_case(given);
-  if (allowed(small)) return small;
-  if (const auto f = find_format(small); f && allowed(name_of(*f))) return name_of(*f);
+  if (const auto word = allowed(given); !word.empty()) return word;
+  if (const auto word = allowed(small); !word.empty()) return word;
+  if (const auto f = find_format(small); f && !allowed(name_of(*f)).empty())
+    return allowed(name_of(*f));
   const bool trtllm = small == "tensorrt-llm" || small == "tensorrt_llm" || small == "trt-llm";
-  return trtllm && allowed("trtllm") ? "trtllm" : given;
+  return trtllm && !allowed("trtllm").empty() ? allowed("trtllm") : std::string_view(given);
 }
 
 void assign(const key& k, const json& given, value& out) {
@@ -100,8 +102,8 @@ void assign(const key& k, const json& given, value& out) {
     return;
   }
   if (!given.is_string()) v.refuse(json_fault::wrong_type, k.allowed());
-  out.text = k.kind == key_kind::word ? word_of(k, given.get_ref<const std::string&>())
-                                      : given.get_ref<const std::string&>();
+  const std::string& text = given.get_ref<const std::string&>();
+  out.text = k.kind == key_kind::word ? word_of(k, text) : std::string_view(text);
   if (k.kind == key_kind::word &&
       std::find(k.words.begin(), k.words.end(), out.text) == k.words.end()) {
     v.refuse(json_fault::unknown_word, k.allowed());

@@ -103,7 +103,7 @@ void check_columns(const table_header& h, const std::vector<key>& keys) {
   for (const std::string& c : h.columns) {
     if (std::find(known.begin(), known.end(), c) != known.end() || pruned(c)) continue;
     h.fail(code::unknown_key,
-           cat("the column ", in_quotes(c), " is unknown; allowed:  ", listed(known)));
+           cat("the column ", in_quotes(c), " is unknown; allowed: ", listed(known)));
   }
 }
 

@@ -219,7 +219,7 @@ class json_field {
     for (const auto& item : value_->items()) {
       if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
       fail(json_fault::unknown_key,
-           cat(inside(item.key()), " is not a key; allowed:  ", listed(known)));
+           cat(inside(item.key()), " is not a key; allowed: ", listed(known)));
     }
     return *this;
   }
