@@ -171,7 +171,7 @@ constexpr double beyond_neighbours(const accelerator& a, const accelerator& dono
 /// measured machine was predicted from another lie within it. 0.09 within a generation (H100 and H200), and beyond
 /// their distance 0.15 of it. 0.13 between generations (A100, L40S and B200 by their nearest), and more beyond
 /// their distance. Among AMD's 0.21 (MI355X by MI300X's); within a generation none was seen, and no less is taken.
-/// docs/validation/loans.md has the tables.
+/// docs/validation/transferred_profiles.md has the tables.
 constexpr double transfer_log_sigma(const accelerator& a, const accelerator& donor) {
   if (is_measured_amd(a)) return 0.21;
   const double apart = machine_distance(a, donor);
