@@ -41,8 +41,8 @@ struct forgetful : private pm::calibrated {
   using pm::calibrated::vector_rate;
 };
 static_assert(pm::PricesByLines<pm::calibrated, double> && !pm::PricesByLines<forgetful, double>);
-static_assert(std::same_as<pm::detail::kept_by<forgetful>::type, pm::detail::no_memo>);
-static_assert(!std::same_as<pm::detail::kept_by<pm::calibrated>::type, pm::detail::no_memo>);
+static_assert(std::same_as<pm::detail::memo_of<forgetful>::type, pm::detail::no_memo>);
+static_assert(!std::same_as<pm::detail::memo_of<pm::calibrated>::type, pm::detail::no_memo>);
 
 bool near(double a, double b) {
   return std::abs(a - b) <= 1e-12 * std::abs(b);

@@ -28,7 +28,7 @@ constexpr collective_kind kind_of_sums(const basic_deployment<T>& d, const basic
   s.algorithm = collective_algorithm::one_shot;
   s.ranks = d.layout.tensor;
   s.among_others = true;
-  const double message = mid(detail::share_of(d.layout, i).rows) * mid(d.model.hidden) *
+  const double message = mid(detail::step_share_of(d.layout, i).rows) * mid(d.model.hidden) *
                          bytes_of(residual_format(d)).value();
   const bool own = d.layout.tensor > 1 && calibration.selects(d.device.fabric, s) &&
                    message <= mid(calibration.links.kernels.largest.value());

@@ -53,14 +53,14 @@ class gemm_memo {
                              const basic_machine_parameters<T>& machine,
                              const basic_engine_profile<T>& engine,
                              const basic_call_conditions<T>& conditions) {
-    const auto time_by = [&](const gemm_rates<T>& r) {
+    const auto step_time_of = [&](const gemm_rates<T>& r) {
       const gemm_needs<T> needs =
           needs_of_gemm(g.m, g.n, g.k, r.activation, bytes<T>(g.k * g.n * r.weight), r.output);
       return time_of_gemm(a, g, r, needs, machine, engine, conditions, no_terms{});
     };
     product* p = find(g);
     if (p == nullptr && size_ == products_.size()) {
-      return time_by(rates_of_gemm(a, g, machine, engine));
+      return step_time_of(rates_of_gemm(a, g, machine, engine));
     }
     if (p == nullptr) {
       products_[size_] = product{g, rates_of_gemm(a, g, machine, engine), {}};
@@ -69,7 +69,7 @@ class gemm_memo {
       return p->time;
     }
     p->of.m = g.m;
-    p->time = time_by(p->rates);
+    p->time = step_time_of(p->rates);
     return p->time;
   }
 

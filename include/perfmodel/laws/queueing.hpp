@@ -1,4 +1,4 @@
-// Waiting in line: M/M/1, M/D/1, M/G/1, G/G/1, M/M/c, and processor sharing of a decode batch.
+// Queues: M/M/1, M/D/1, M/G/1, G/G/1, M/M/c, and the equilibrium batch of decoding.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -14,7 +14,7 @@ namespace perfmodel {
 template <Scalar T = double>
 struct basic_queue_estimate {
   T utilisation{};                            ///< share of the time that a server is busy
-  std::optional<T> probability_of_waiting{};  ///< that an arrival finds every server busy: of M/M/c
+  std::optional<T> probability_of_waiting{};  ///< probability that all servers are busy (M/M/c)
   duration<T> wait{};                         ///< mean time in line
   duration<T> time{};                         ///< mean time in line and in service
   requests<T> waiting{};                      ///< mean number in line
@@ -128,10 +128,11 @@ constexpr basic_queue_estimate<T> mmc(const request_rate<T>& arrivals, const dur
   return q;
 }
 
-/// The wait that a share `quantile` of all requests stays below in M/M/c: the wait is 0 with
-/// probability 1 - C and else exponential with mean service / (c - a), so
-/// max(0, ln(C / (1 - quantile))) x service / (c - a). None where the queue is overloaded. Errors: quantile outside [0, 1 - 1e-12]. Tests: the simulated queue; M/M/1 at rho = 0.9:
-/// the 99th percentile is 45 service times.
+/// Quantile of the wait in M/M/c. The wait is 0 with probability 1 - C and else exponential with
+/// mean service / (c - a), so it is max(0, ln(C / (1 - quantile))) x service / (c - a). Empty where
+/// the queue is overloaded.
+/// Errors: quantile outside [0, 1 - 1e-12]. Tests: the simulated queue; M/M/1 at rho = 0.9: the
+/// 99th percentile is 45 service times.
 template <Scalar T>
 constexpr std::optional<duration<T>> wait_quantile(const request_rate<T>& arrivals,
                                                    const duration<T>& service, int servers,
@@ -146,8 +147,7 @@ constexpr std::optional<duration<T>> wait_quantile(const request_rate<T>& arriva
                                             (static_cast<double>(servers) - offered)));
 }
 
-/// A decode batch whose step takes `fixed` plus `per_sequence` for each sequence in it, under
-/// arrivals that each want so many tokens.
+/// Equilibrium of a decode batch with a step time of `fixed` plus `per_sequence` for each sequence.
 template <Scalar T = double>
 struct basic_batch_equilibrium {
   T batch{};           ///< sequences that decode at once, mean

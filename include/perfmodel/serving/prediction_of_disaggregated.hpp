@@ -50,7 +50,7 @@ class pool_flow {
     const basic_memory_budget<T> budget = budget_of(on);
     s_.feasible = group_fits(on);
     if (s_.feasible) {
-      s_.feasible = memory_holds(budget, cache_on_device(on, T(on.layout.data), l_.input_tokens));
+      s_.feasible = memory_fits(budget, cache_on_device(on, T(on.layout.data), l_.input_tokens));
     }
     const T fit = sequences_of(on, budget, l_, l_.input_tokens) / T(on.layout.data);
     basic_service_load<T> load = l_;

@@ -94,9 +94,9 @@ class service_prediction {
       preempted_.prompts =
           named("prompts with evictions", 1.0 + times * tokens / computed_tokens(l_));
       terms_.prompts = preempted_.prompts;
-      preempted_.back =
-          time_by(pass_, basic_iteration<T>{.prefill_tokens = tokens,
-                                            .prefill_past = l_.input_tokens - computed_tokens(l_)});
+      preempted_.back = step_time_of(
+          pass_, basic_iteration<T>{.prefill_tokens = tokens,
+                                    .prefill_past = l_.input_tokens - computed_tokens(l_)});
     } else {
       preempted_.back = named("swap", 2.0 * sequence_on_device(d_, tokens) / host_link_of(d_, l_));
       preempted_.stall = times * preempted_.back;
@@ -117,19 +117,19 @@ class service_prediction {
 
   /// Between one sequence and two, where other kernels run, a mean of n is one at times and two at the others.
   constexpr duration<T> decode_time(const T& decoding) const {
-    if (!(lower(decoding) < 2.0)) return time_by(pass_, decode_);
+    if (!(lower(decoding) < 2.0)) return step_time_of(pass_, decode_);
     const T alone = scalar_max(T(2.0 - decoding), T(0.0));
     const T context = decode_.context;
     const duration<T> two =
-        time_by(pass_, basic_iteration<T>{scalar_max(decoding, T(2.0)), context});
-    return alone * time_by(pass_, basic_iteration<T>{T(1.0), context}) + (1.0 - alone) * two;
+        step_time_of(pass_, basic_iteration<T>{scalar_max(decoding, T(2.0)), context});
+    return alone * step_time_of(pass_, basic_iteration<T>{T(1.0), context}) + (1.0 - alone) * two;
   }
 
   constexpr basic_prefill_steps<T> passes_at(const T& batch, const char* round) {
     const T decoding = named("sequences in a pass", round, scalar_max(batch, T(1.0)));
     decode_ = basic_iteration<T>{decoding, mean_context(l_)};
     const auto with_prefills = [&](const basic_iteration<T>& i) {
-      return terms_.prompt_time * time_by(pass_, i);
+      return terms_.prompt_time * step_time_of(pass_, i);
     };
     const duration<T> decode = named("decode pass", round, decode_time(decoding));
     basic_prefill_steps<T> p =

@@ -67,7 +67,7 @@ inline constexpr accelerator h200_sxm = [] {
                    .fp16 = {133.8 * TFLOP_per_s, sources::h100_same_die}};
   a.matrix.clock = {1.83 * GHz, sources::h100_same_die};
   a.vector.clock = {1.98 * GHz, sources::h100_same_die};
-  a.shared.latency = {16.4 * ns, sources::own_h200_chase};
+  a.shared.latency = {16.2 * ns, sources::own_h200_l1};
   a.l2.capacity = {60.0 * MiB, sources::h200_properties};
   a.l2.latency = {137.7 * ns, sources::own_h200_chase};
   a.dram.capacity = {143771.0 * MiB, sources::h200_driver};
@@ -242,15 +242,15 @@ inline constexpr source grace_hopper_sheet{
 inline constexpr source gh200_144gb_l2{basis::assumed, "as the 96 GB superchip's"};
 }  // namespace sources
 
-/// The GPU of a GH200 superchip with 96 GB of HBM3: H100's die with the L2 and the memory bus of H200.
-/// Which peers it has depends on the system. The published figures that gpu-benches calls h200 are
-/// of this part: its memory reaches 3.9 TB/s.
+/// GPU of a GH200 superchip with 96 GB of HBM3: H100's die with the L2 and the memory bus of H200.
+/// Its peers depend on the system. The published figures that gpu-benches calls h200 are of this
+/// part: its memory reaches 3.9 TB/s.
 inline constexpr accelerator gh200_96gb = [] {
   accelerator a = h200_sxm;
   a.name = "gh200_96gb";
   a.sms = {132.0, sources::gh200_page};
   a.vector.clock = {1.98 * GHz, sources::gh200_page};
-  a.shared.latency = {16.4 * ns, sources::own_h200_chase_taken};
+  a.shared.latency = {16.2 * ns, sources::own_h200_l1_taken};
   a.l2.capacity = {60.0 * MiB, sources::gh200_query};
   a.l2.latency = {137.7 * ns, sources::own_h200_chase_taken};
   a.l2.bandwidth = {9.75 * TB_per_s, sources::gh200_l2};

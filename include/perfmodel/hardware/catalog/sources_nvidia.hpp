@@ -1,4 +1,4 @@
-// Where the catalogue's values of NVIDIA's parts were read; sources.hpp has the others.
+// Sources of the values of NVIDIA's parts; sources.hpp has the others.
 #pragma once
 
 #include <perfmodel/hardware/fact.hpp>
@@ -56,7 +56,9 @@ inline constexpr source h20_note{basis::copied, "note with NVIDIA's H20 figures,
 inline constexpr source h20_listing{basis::measured, "device listing, https://zangshuxian.com/new/674733024499207168"};
 inline constexpr source h20_fp8{basis::derived, "twice the BF16 rate, as for INT8, https://zangshuxian.com/new/674733024499207168"};
 inline constexpr source h20_page{basis::copied, "H20 page, https://willitrunai.com/es/gpus/h20-96gb"};
-inline constexpr source own_h200_chase{basis::measured, "validation/recordings/h200_sxm/pointer_chase.json of this project: sets of 4 KiB, 8 MiB and 1 GiB (a few lines of it in the L2), lines of 128 B"};
+inline constexpr source own_h200_chase{basis::measured, "validation/recordings/h200_sxm/pointer_chase.json of this project: sets of 8 MiB and 1 GiB (a few lines of it in the L2), lines of 128 B"};
+inline constexpr source own_h200_l1{basis::measured, "validation/recordings/h200_sxm_2/pointer_chase.json of this project: 32.0 cycles of 1.98 GHz, sets of 4 KiB to 192 KiB, lines of 128 B"};
+inline constexpr source own_h200_l1_taken{basis::assumed, "measured on an H200 and taken over; validation/recordings/h200_sxm_2/pointer_chase.json of this project"};
 inline constexpr source own_h200_chase_taken{basis::assumed, "measured on an H200 and taken over; validation/recordings/h200_sxm/pointer_chase.json of this project"};
 inline constexpr source h20_memory{basis::measured, "97871 MiB in nvidia-smi output of an H20, test instructions of the ACE compiler (docker image opencc/ace:20250524)"};
 inline constexpr source h20_141gb_driver{basis::measured, "143771 MiB and 78 SMs in driver outputs of an H20-3e posted in public repositories"};
@@ -75,7 +77,7 @@ inline constexpr source gh200_driver{basis::measured, "97871 MiB, 900 W in nvidi
 inline constexpr source gh200_l2{basis::measured, "median from 14 to 40 MB, gpu-l2-cache/h200.txt of gpu-benches 3088b333, which is a GH200 by its memory, https://github.com/te42kyfo/gpu-benches"};
 inline constexpr source gh200_l2_taken{basis::assumed, "measured on a GH200, the same SMs at the same clock, and taken over: gpu-l2-cache/h200.txt of gpu-benches 3088b333, https://github.com/te42kyfo/gpu-benches"};
 inline constexpr source gh200_query{basis::measured, "device query of a GH200 480GB posted in a public repository: 60 MB of L2, 6144 bit at 2.62 GHz, 132 SMs at 1.98 GHz"};
-inline constexpr source h20_l2{basis::assumed, "as H200 and GH200, whose drivers show it: all six memory sites are in use"};
+inline constexpr source h20_l2{basis::assumed, "as drivers show it on H200 and GH200: all six memory sites are in use"};
 inline constexpr source h20_driver{basis::measured, "limit of 500 W in nvidia-smi outputs of an H20 posted in public repositories"};
 inline constexpr source h20_rate{basis::derived, "148 TFLOP/s / (78 SMs x 1.85 GHz): a quarter of 4096, which export rules leave"};
 
