@@ -42,7 +42,7 @@ inline void add_low_precision_gemms(residuals& out, const std::string& engine,
     const auto& [device, machine] = machines.at(r.gpu);
     return calibrated_estimate(device, pm::lift<scalar>(r.workload),
                                {machine, published::low_precision_engine(engine, v)},
-                               pm::replaying(scalar(r.copies)))
+                               pm::replay_conditions(scalar(r.copies)))
         .time.value();
   };
   for (double pm::gemm::*of : {&pm::gemm::n, &pm::gemm::k}) {

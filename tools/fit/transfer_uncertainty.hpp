@@ -30,8 +30,8 @@ inline constexpr named_kind attention[] = {
     {"prefill fp8", static_cast<std::size_t>(pm::attention_kind::low_precision_prefill)}};
 inline constexpr named_kind experts[] = {
     {"experts bf16", static_cast<std::size_t>(pm::expert_kind::as_stored)},
-    {"experts fp8", static_cast<std::size_t>(pm::expert_kind::narrow)},
-    {"experts fp8, spread", static_cast<std::size_t>(pm::expert_kind::spread)}};
+    {"experts fp8", static_cast<std::size_t>(pm::expert_kind::low_precision)},
+    {"experts fp8, spread", static_cast<std::size_t>(pm::expert_kind::expert_parallel)}};
 
 /// Whether uncertainty.hpp states a log_sigma of transfers for it; links have their own.
 inline bool is_transferred_operation(const std::string& operation) {
@@ -47,19 +47,21 @@ struct uncertainty {
 };
 inline uncertainty uncertainty_of(const std::string& operation, const pm::accelerator& a) {
   using namespace pm::catalog;
-  const measured_machine &by = donor_of(a), &near = nearest_relative_of(a);
-  const bool same = same_generation(a, by.device());
+  const measured_machine &by = gemm_donor_of(a), &near = nearest_donor_of(a);
+  const bool same = is_same_generation(a, by.device());
   for (const auto& [name, kind] : products) {
     if (operation != name) continue;
-    return {lent_product_widths(a, by)[kind], measured_widths_of(by).products[kind], same};
+    return {transferred_gemm_log_sigmas(a, by)[kind], measured_log_sigmas_of(by).gemms[kind], same};
   }
   for (const auto& [name, kind] : attention) {
     if (operation != name) continue;
-    return {lent_attention_widths(a, near)[kind], measured_widths_of(near).attention[kind], same};
+    return {transferred_attention_log_sigmas(a, near)[kind],
+            measured_log_sigmas_of(near).attention[kind], same};
   }
   for (const auto& [name, kind] : experts) {
     if (operation != name) continue;
-    return {lent_expert_widths(a, by)[kind], measured_widths_of(by).experts[kind], same};
+    return {transferred_expert_log_sigmas(a, by)[kind], measured_log_sigmas_of(by).experts[kind],
+            same};
   }
   throw std::invalid_argument("no such operation: " + operation);
 }
