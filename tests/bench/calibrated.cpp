@@ -32,7 +32,7 @@ std::array<Workload, inputs> varied(Workload w, Vary vary) {
 
 pm::calibrated policy(double weight_copies) {
   pm::calibrated p = pm::calibrated_for(catalog::h200_sxm, pm::engine::vllm);
-  p.conditions = pm::replaying(weight_copies);
+  p.conditions = pm::replay_conditions(weight_copies);
   return p;
 }
 

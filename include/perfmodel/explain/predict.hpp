@@ -29,7 +29,7 @@ constexpr collective_kind all_reduce_kind_of(const basic_deployment<T>& d,
   basic_schedule<T> s;
   s.algorithm = collective_algorithm::one_shot;
   s.ranks = d.layout.tensor;
-  s.among_others = true;
+  s.is_one_of_several = true;
   const double message = mid(detail::step_share_of(d.layout, i).rows) * mid(d.model.hidden) *
                          bytes_of(residual_format(d)).value();
   const bool own = d.layout.tensor > 1 && calibration.selects(d.device.fabric, s) &&
@@ -51,29 +51,29 @@ namespace detail {
 template <Scalar T>
 constexpr basic_time_by_profile<T> profile_times_of_step(const basic_deployment<T>& d,
                                                          const basic_estimate<T>& e,
-                                                         collective_kind sums,
+                                                         collective_kind kind_of_all_reduces,
                                                          bool is_prefill = false) {
   basic_time_by_profile<T> by;
-  by.sums = sums;
+  by.kind_of_all_reduces = kind_of_all_reduces;
   for (const auto& t : e.terms) {
     const std::string_view name = t.name;
     duration<T>& time = name == name_of(operator_class::attention) ? by.attention
                         : name == name_of(operator_class::experts) ? by.experts
                         : name == "communication"                  ? by.links
-                                                                   : by.products;
+                                                                   : by.gemms;
     time += t.time;
   }
   const engine_formats f = formats_of(d);
-  by.product = gemm_kind_of(f.linear.format, f.weights.linear);
-  by.attends = attention_kind_of(f.kv, is_prefill);
-  by.expert = expert_kind_of(f.experts.format, f.weights.experts, d.layout.expert > 1);
+  by.kind_of_gemms = gemm_kind_of(f.linear.format, f.weights.linear);
+  by.kind_of_attention = attention_kind_of(f.kv, is_prefill);
+  by.kind_of_experts = expert_kind_of(f.experts.format, f.weights.experts, d.layout.expert > 1);
   return by;
 }
 template <Scalar T>
 constexpr evidence evidence_of_step(const basic_deployment<T>& d, const basic_estimate<T>& e,
-                                    const basic_calibrated<T>& calibration, collective_kind sums,
-                                    bool is_prefill = false) {
-  return evidence_of(calibration, profile_times_of_step(d, e, sums, is_prefill));
+                                    const basic_calibrated<T>& calibration,
+                                    collective_kind kind_of_all_reduces, bool is_prefill = false) {
+  return evidence_of(calibration, profile_times_of_step(d, e, kind_of_all_reduces, is_prefill));
 }
 
 /// Time of the mean engine step of a service by profile.
