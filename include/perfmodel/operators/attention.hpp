@@ -5,6 +5,8 @@
 #include <perfmodel/operators/demand.hpp>
 #include <perfmodel/scalar/math.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// Prefill attention of `tokens` new tokens per sequence over themselves and over `past` cached
@@ -178,3 +180,5 @@ constexpr T unfused_attention_accesses(const T& sequence, const T& head_dim) {
 PERFMODEL_WHOLE_NUMBERS(unfused_attention_accesses)
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

@@ -4,6 +4,8 @@
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/operators/demand.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// One decode step of one layer: `batch` sequences of `context` tokens, the new one included.
@@ -190,3 +192,5 @@ constexpr basic_demand<T> demand_of(const basic_mla_decode<T>& a) {
 }
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

@@ -7,6 +7,8 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/scalar/scalar.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// Distinct experts that `tokens` tokens touch: E (1 - (1 - k / E)^T), when every token picks k of
@@ -198,3 +200,5 @@ constexpr T imbalance_of_power_law(int experts, int ranks, const T& exponent) {
 }
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS
