@@ -89,6 +89,8 @@ struct valid_operator {
   const W& fields;
 };
 template <class W>
+valid_operator(const W&) -> valid_operator<W>;
+template <class W>
 inline constexpr bool is_valid_operator = false;
 template <class W>
 inline constexpr bool is_valid_operator<valid_operator<W>> = true;
