@@ -7,7 +7,7 @@ include=$(cd "$1/include" && pwd)
 compiler=$2
 
 cd "$include"
-mapfile -t headers < <(find perfmodel -name '*.hpp' ! -path 'perfmodel/analysis/*' ! -name lanes.hpp | sort)
+mapfile -t headers < <(find perfmodel -name '*.hpp' ! -path 'perfmodel/tools/fit/*' ! -name lanes.hpp | sort)
 # Names of types in namespace perfmodel itself: not in detail, catalog and others, and no templates.
 names=$(awk '
   FNR == 1 { inner = ""; before = "" }
