@@ -196,7 +196,7 @@ TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
     };
     twice.rises(0.97 * p.i.batch / seconds(p), more.i.batch / seconds(more), where, [&] {
       // Of A100's untuned experts activations outgrow the L2.
-      return c.elementwise_kernels.any() || (c.untuned_moe_kernels && steps_up(p, more, c));
+      return c.elementwise_kernels.has_any() || (c.untuned_moe_kernels && steps_up(p, more, c));
     });
   }
 }

@@ -59,16 +59,16 @@ TEST_CASE("predict: the width of links follows whose kernels sum") {
   d.device = pm::catalog::h100_sxm;
   d.model = pm::catalog::llama_3_1_70b;
   d.layout.tensor = 8;
-  const auto kind = [&](const pm::iteration& i) { return pm::kind_of_sums(d, i, calibration); };
+  const auto kind = [&](const pm::iteration& i) { return pm::all_reduce_kind_of(d, i, calibration); };
   // 16 KiB a row: 512 of them are 8 MiB.
   const pm::iteration decode{.batch = 64, .context = 4096}, chunk{.prefill_tokens = 8192};
   CHECK(kind(decode) == own_kernels);
   CHECK(kind({.batch = 512, .context = 100}) == own_kernels);
   CHECK(kind({.batch = 513, .context = 100}) == library);
   CHECK(kind(chunk) == library);
-  CHECK(pm::kind_of_prompt_sums(d, pm::service_load{.input_tokens = 100, .output_tokens = 10},
+  CHECK(pm::prefill_all_reduce_kind_of(d, pm::service_load{.input_tokens = 100, .output_tokens = 10},
                                 calibration) == own_kernels);
-  CHECK(pm::kind_of_prompt_sums(d, pm::service_load{.input_tokens = 8000, .output_tokens = 10},
+  CHECK(pm::prefill_all_reduce_kind_of(d, pm::service_load{.input_tokens = 8000, .output_tokens = 10},
                                 calibration) == library);
   // The mean of the parts' widths by their time: with that of the kernels that sum.
   for (const pm::iteration& i : {decode, chunk}) {
@@ -76,7 +76,7 @@ TEST_CASE("predict: the width of links follows whose kernels sum") {
     const double links = p.estimate.terms["communication"] / p.estimate.time;
     const pm::kind_log_sigmas& stated = calibration.note(pm::profile_part::links).by_kind;
     const auto log_sigma = [&](pm::collective_kind k) {
-      return pm::detail::evidence_of_pass(d, p.estimate, calibration, k).log_sigma();
+      return pm::detail::evidence_of_step(d, p.estimate, calibration, k).log_sigma();
     };
     CHECK(p.stands_on.log_sigma() == log_sigma(kind(i)));
     CHECK_THAT((log_sigma(own_kernels) - log_sigma(library)) / links,
@@ -105,14 +105,14 @@ TEST_CASE("predict: errors of kernels and of what is around them add as squares"
   CHECK(near(pm::service_log_sigma(0.75, 0.4), 0.5));
   const pm::service_uncertainty w{.token = 0.12,
                                   .first_token = 0.33,
-                                  .of_dequantised_experts = 0.05,
+                                  .dequantised_experts = 0.05,
                                   .pool_token = 0.4,
                                   .pool_first_token = 1.6};
   CHECK(near(pm::token_log_sigma(0.225, w), 0.15));
   CHECK(near(pm::token_log_sigma(0.0, w, true), 0.13));
   CHECK(near(pm::first_token_log_sigma(1.1, w), 0.55));
-  CHECK(near(pm::token_log_sigma(0.75, in_pools(w)), 0.5));
-  CHECK(near(pm::first_token_log_sigma(3.0, in_pools(w)), 2.0));
+  CHECK(near(pm::token_log_sigma(0.75, disaggregated_uncertainty(w)), 0.5));
+  CHECK(near(pm::first_token_log_sigma(3.0, disaggregated_uncertainty(w)), 2.0));
 }
 
 TEST_CASE("predict: a service is as uncertain as its engine on that maker's accelerators") {

@@ -194,7 +194,7 @@ void check_whole(const pm::accelerator& a, const json_field& file) {
 
 /// One name for one machine: what was measured of another is not of this.
 void name_apart(pm::accelerator& a, const pm::accelerator& other) {
-  if (a.name == other.name && !pm::catalog::same_machine(a, other))
+  if (a.name == other.name && !pm::catalog::is_same_machine(a, other))
     a.name = pm::label::shortened(cat(a.name.view().substr(0, 39), "_changed"));
 }
 

@@ -13,13 +13,13 @@
 
 namespace perfmodel::detail {
 
-/// Policies that model one attention kernel for prefills and decodes: policy.beside(device,
+/// Policies that model one attention kernel for prefills and decodes: policy.mixed_attention_time(device,
 /// prefills, decodes).
 template <class Policy, class T>
 concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerator<T>& device,
                                     const basic_attention_prefill<T>& prompts,
                                     const basic_attention_decode<T>& decodes) {
-  policy.beside(device, prompts, decodes);
+  policy.mixed_attention_time(device, prompts, decodes);
 };
 
 struct no_memo {};
@@ -52,7 +52,8 @@ class operator_times {
       return unmixed_time(workload, demand);
     } else if constexpr (std::same_as<W, basic_attention_prefill<T>>) {
       std::optional<duration<T>> both;
-      if (pending_decodes_) both = policy_.beside(device_, workload, *pending_decodes_);
+      if (pending_decodes_)
+        both = policy_.mixed_attention_time(device_, workload, *pending_decodes_);
       pending_decodes_.reset();
       return both ? duration<T>(*both - decode_time_) : unmixed_time(workload, demand);
     } else {
@@ -110,10 +111,10 @@ constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_it
 template <Scalar T, class Policy, class Visit>
 constexpr void visit_elementwise_kernel_times(const rank_step<T>& p, const Policy& policy,
                                               Visit&& visit) {
-  if constexpr (requires { policy.elementwise_kernels.any(); }) {
-    if (!policy.elementwise_kernels.any()) return;
+  if constexpr (requires { policy.elementwise_kernels.has_any(); }) {
+    if (!policy.elementwise_kernels.has_any()) return;
     visit_elementwise_kernels(p, [&](elementwise_kernel k, const T& times, const auto& w) {
-      if (!policy.elementwise_kernels.counts(k)) return;
+      if (!policy.elementwise_kernels.includes(k)) return;
       const basic_operator<T> o{
           .name = name_of(k), .times = times, .demand = perfmodel::demand_of(w)};
       visit(o, duration<T>(times * policy.elementwise_kernel_time(p.replica.device, k, w)));
