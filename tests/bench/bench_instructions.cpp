@@ -88,7 +88,7 @@ constexpr int answers = 100;
 }
 /// Decode passes of one deployment, each of another batch and context.
 [[gnu::noinline]] double pass(const pm::deployment& d, const pm::calibrated& calibration) {
-  const pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> passes(d, calibration,
+  pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> passes(d, calibration,
                                                                                   calibration);
   double sum = 0;
   for (int i = 0; i < answers; ++i) {

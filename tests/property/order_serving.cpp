@@ -79,11 +79,9 @@ bool larger_passes(const pm::accelerator& a, const pm::accelerator& with_more) {
 /// What a prompt makes of passes.
 pm::prefill_steps passes_of(const service& s, const pm::calibrated& c) {
   using pass = pm::detail::predicted_step<double, pm::calibrated, pm::calibrated>;
-  const pass time(s.d, c, c);
+  pass time(s.d, c, c);
   const auto engine = pm::detail::engine_terms<double>(c);
-  pm::detail::service_prediction<double, pass> p(s.d, s.l, engine, time);
-  p.flow();
-  return p.passes();
+  return pm::detail::predict_service(s.d, s.l, engine, time).steps;
 }
 
 /// Where one prompt and a part of another fit into a pass, a further one may cost a tile or none, and where decodes
@@ -130,7 +128,7 @@ bool limited_by_prefill(const service& s, const pm::serving_estimate& e, const p
 }
 
 /// The throughput of a service with all places taken: the largest rate of an open loop, near which waits for a place
-/// are long (admission_wait_time). Kernels that step make it less with more places (closed_service).
+/// are long (admission_queue_of). Kernels that step make it less with more places (closed_service).
 double full_throughput(service s, const pm::calibrated& c) {
   s.l.arrivals = pm::closed_loop{1e6};
   return pm::serving(s.d, s.l, c).throughput.value();

@@ -113,9 +113,9 @@ TEST_CASE("prefix tree: sequences that hold their prefix once") {
     for (int k = 0; k < 100; ++k) seen[static_cast<std::size_t>(r.uniform() * 40)] = true;
     for (const bool s : seen) different += s ? 1.0 / 2000 : 0;
   }
-  CHECK(std::fabs(pm::detail::different_of(40.0, 100.0) - different) < 0.1);
+  CHECK(std::fabs(pm::detail::distinct_prefixes(40.0, 100.0) - different) < 0.1);
   const pm::prefix_tree some{.levels = {{1000, 40}}, .own = 300, .answer = 200};
-  CHECK(near(pm::sequences_sharing(some, 100 * 500 + 1000 * pm::detail::different_of(40.0, 100.0)),
+  CHECK(near(pm::sequences_sharing(some, 100 * 500 + 1000 * pm::detail::distinct_prefixes(40.0, 100.0)),
              100, 1e-9));
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("prefix tree: what is shared leaves a token at least, and a level no f
   const pm::prefix_levels levels{{600, 3}, {399, 3}};
   CHECK_NOTHROW(pm::detail::check_shared(levels, 1000.0, "fewer"));
   CHECK(refusal([&] { pm::detail::check_shared(levels, 999.0, "fewer"); }) ==
-        "PM-E010: shared_tokens is 999; allowed: fewer");
+        "PM-E010: shared.tokens is 999; allowed: fewer");
 }
 
 TEST_CASE("scalars: prefix tree") {

@@ -120,7 +120,7 @@ std::vector<prompt_pool> prompt_pools(const plan_request& q, const pool_kinds<Se
     if (!link) continue;
     const disaggregated_estimate s =
         kinds.prefill.apart({.prefill = {d}, .decode = {d}, .link = *link}, one, kinds.prefill);
-    const double slot = s.prefill_busy / s.throughput.value();
+    const double slot = s.prefill_utilisation / s.throughput.value();
     const prompt_pool p{&d, slot * d.layout.ranks(), s.prefill.time.value()};
     const auto beats = [](const prompt_pool& x, const prompt_pool& y) {
       return x.device_time <= y.device_time && x.alone <= y.alone;
@@ -145,8 +145,9 @@ void each_pools(const plan_request& q, const pool_kinds<Serve>& kinds,
     const int own = prompts.on->layout.ranks();
     for (const deployment& d : able) {
       const double room = kv_capacity(d, q.load.shared, longest).sequences;
-      disaggregated pools{
-          .prefill = {*prompts.on}, .decode = {d}, .decode_starts = q.pools->decode_starts};
+      disaggregated pools{.prefill = {*prompts.on},
+                          .decode = {d},
+                          .first_token_from_decode = q.pools->first_token_from_decode};
       for (const int replicas : powers_up_to((q.gpus - own) / d.layout.ranks())) {
         const double wanted = q.load.is_closed() ? q.load.concurrency() / replicas : room;
         if (wanted < 1.0) break;

@@ -27,7 +27,7 @@ struct bound_of_plan {
   constexpr basic_serving_estimate<T> operator()(const basic_deployment<T>& d,
                                                  const basic_service_load<T>& l,
                                                  const no_steps& = {}) const {
-    return bound_of_service(d, with_hits(d, l), full_link{});
+    return bound_of_service(d, fill_prefix_hit(d, l), full_link{});
   }
   template <Scalar T>
   constexpr basic_estimate<T> pass(const basic_deployment<T>& d,
@@ -44,7 +44,7 @@ class prediction_of_plan {
 
   constexpr prediction_of_plan(const Policy& policy, const Links& links, engine e)
       : policy_(policy),
-        steady_(uninterrupted(policy, e)),
+        steady_(decode_pool_policy(policy, e)),
         links_(links),
         terms_(engine_terms<double>(policy)) {}
 
@@ -53,16 +53,16 @@ class prediction_of_plan {
     return predicted_step<double, Policy, Links>(d, policy_, links_);
   }
   /// Without the terms of its passes, which only points of a frontier show.
-  constexpr serving_estimate operator()(
-      const deployment& d, const service_load& l,
-      const predicted_step<double, Policy, Links>& steps_of_d) const {
-    return flow_of_service(d, with_hits(d, l), terms_, steps_of_d);
+  constexpr serving_estimate operator()(const deployment& d, const service_load& l,
+                                        predicted_step<double, Policy, Links>& steps_of_d) const {
+    return flow_of_service(d, fill_prefix_hit(d, l), terms_, steps_of_d);
   }
   constexpr serving_estimate operator()(const deployment& d, const service_load& l) const {
-    return (*this)(d, l, passes(d));
+    auto steps_of_d = passes(d);
+    return (*this)(d, l, steps_of_d);
   }
   constexpr serving_estimate whole(const deployment& d, const service_load& l) const {
-    return prediction_of_service(d, with_hits(d, l), policy_, links_);
+    return prediction_of_service(d, fill_prefix_hit(d, l), policy_, links_);
   }
   constexpr serving_estimate operator()(const deployment& d, const service_load& l,
                                         const speculation& drafts) const {
@@ -77,7 +77,7 @@ class prediction_of_plan {
     const auto decode = [&](const iteration& i) {
       return prediction_of_step(d.decode.deployment, i, steady_, links_);
     };
-    const service_load found = with_hits(d.prefill.deployment, l);
+    const service_load found = fill_prefix_hit(d.prefill.deployment, l);
     return disaggregated_prediction<double, decltype(prefill), decltype(decode)>(
                d, found, prompts.terms_, prefill, decode)
         .estimate();

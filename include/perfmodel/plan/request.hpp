@@ -42,7 +42,7 @@ inline std::vector<plan_precision> common_precisions() {
 /// kinds of chip over the slower of their hosts' links.
 struct plan_pools {
   std::optional<cache_link> link{};
-  bool decode_starts = false;  ///< as in a disaggregated service
+  bool first_token_from_decode = false;  ///< as in a disaggregated service
   /// Kinds of chip that are tried for prompts, beside the one that decodes.
   std::vector<accelerator> prefill_on{};
 };
@@ -115,7 +115,7 @@ inline void check_request(const plan_request& q) {
 
 /// What only predictions have. A bound has no distribution, and no engine that speculates.
 inline void check_bound_request(const plan_request& q) {
-  if (q.targets.of_shares()) {
+  if (q.targets.has_percentiles()) {
     fail(error_code::inconsistent,
          "shares of requests are of predictions; a bound has means: plan(request, policy)");
   }
@@ -200,7 +200,7 @@ inline std::vector<std::optional<double>> budgets_of(const plan_request& q, cons
   const double own = *engine_limits_on(e, q.limits, a.dram.capacity.quantity(), tensor,
                                        a.architecture == chip_architecture::ampere)
                           .tokens;
-  const double prompt = computed_tokens(q.load);
+  const double prompt = uncached_tokens(q.load);
   std::vector<double> budgets = q.chunk_budgets;
   std::sort(budgets.begin(), budgets.end());
   for (const double tokens : budgets) {

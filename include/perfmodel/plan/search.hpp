@@ -35,7 +35,7 @@ class plan_work {
     const bool grows = Serve::predicts && grows_into_memory(d.serving_engine);
     const double context = grows ? mean_context(q_.load) : longest;
     c.room = kv_capacity(d, q_.load.shared, context).sequences;
-    const auto passes = serve_.passes(d);
+    auto passes = serve_.passes(d);
     copied(c, [&](const service_load& l) { return serve_(d, l, passes); });
     if constexpr (Serve::predicts) {
       for (std::size_t i = 0; i < q_.drafts.size(); ++i) {
@@ -88,10 +88,10 @@ class plan_work {
   void limited(const plan_candidate& c, int replicas, double filled, const One& serve_one) {
     service_load share = per_replica(q_.load, replicas);
     if (c.chunk_tokens) share.chunk_tokens = c.chunk_tokens;
-    if (c.speculates != nullptr) share.preempts.reset();  // no more are let in than fit
+    if (c.speculates != nullptr) share.preemption_mode.reset();  // no more are let in than fit
     const double wanted = share.is_closed() ? share.concurrency() : c.room;
     const bool preempts =
-        share.preempts && Serve::predicts && grows_into_memory(c.on->serving_engine);
+        share.preemption_mode && Serve::predicts && grows_into_memory(c.on->serving_engine);
     const double room = preempts ? wanted : c.room;  // memory is no limit to who is let in
     const double largest =
         (std::max)(1.0, admitted_sequences(*c.on, share, (std::min)(wanted, room)));

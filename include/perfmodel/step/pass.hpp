@@ -351,10 +351,10 @@ class predicted_step {
   constexpr predicted_step(const basic_deployment<T>& on, const Policy& policy, const Cost& links)
       : on_(on), policy_(policy), times_(on, policy, links) {}
 
-  constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) const {
+  constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) {
     return prediction_of_step(on_, i, policy_, times_);
   }
-  constexpr duration<T> time(const basic_iteration<T>& i) const {
+  constexpr duration<T> time(const basic_iteration<T>& i) {
     if constexpr (std::is_floating_point_v<T>) {
       if (!(i == last_)) {
         last_time_ = time_of_step(on_, i, policy_, times_);
@@ -369,13 +369,13 @@ class predicted_step {
  private:
   const basic_deployment<T>& on_;
   const Policy& policy_;
-  mutable step_times<T, Policy, Cost> times_;
-  mutable basic_iteration<T> last_{};  ///< which no pass is at first: it has no token
-  mutable duration<T> last_time_{};
+  step_times<T, Policy, Cost> times_;
+  basic_iteration<T> last_{};  ///< which no pass is at first: it has no token
+  duration<T> last_time_{};
 };
 /// What an iteration takes by pass(iteration) -> estimate, or pass.time(iteration) where it has one.
 template <Scalar T, class Pass>
-constexpr duration<T> time_by(const Pass& pass, const basic_iteration<T>& i) {
+constexpr duration<T> time_by(Pass& pass, const basic_iteration<T>& i) {
   if constexpr (requires { pass.time(i); }) {
     return pass.time(i);
   } else {

@@ -101,14 +101,14 @@ inline bandwidth<> host_rate(const accelerator& a) {
 
 /// What comes from the host now, against computing it anew.
 inline technique offload_in_use(const adviser& a, const technique_words& words) {
-  const service_load found = found_of(a.runs(), a.load());
+  const service_load found = resolve_prefix_hit(a.runs(), a.load());
   const auto anew = [here = found.prefix_hit - found.host->hit](advised_service& s) {
     s.load.prefix_hit = here;
     s.load.host.reset();
   };
   technique t = a.asked(words, anew, true);
   t.why += say("; ", 100.0 * found.host->hit, " % of a prompt comes from the host, in ",
-               prefix_fetch_of(a.runs(), found).each);
+               prefix_fetch_of(a.runs(), found).transfer_time);
   return t;
 }
 
@@ -195,7 +195,7 @@ inline technique speculative_decoding(const adviser& a, const advice_acceptance&
       "speculative_decoding", "speculation",
       "a drafter in memory; tokens that are computed and thrown away",
       "the batch is past what a pass has idle compute for, or few drafts are kept"};
-  if (a.service().pools || a.load().preempts) {
+  if (a.service().pools || a.load().preemption_mode) {
     technique t = named_technique(words);
     t.why =
         a.service().pools ? "nothing is known of drafts in pools" : no_preemption_with_speculation;
@@ -215,7 +215,7 @@ inline technique own_heads(const adviser& a, const advice_acceptance& assumed) {
                               "the module's weights and cache; trained with the model",
                               "the batch is past what a pass has idle compute for"};
   technique t = named_technique(words);
-  if (!a.runs().model.mtp || a.service().drafts || a.service().pools || a.load().preempts) {
+  if (!a.runs().model.mtp || a.service().drafts || a.service().pools || a.load().preemption_mode) {
     t.in_use = a.service().drafts.has_value() && a.service().drafts->by == drafter::layer;
     t.why = !a.runs().model.mtp  ? "the model has no heads for several tokens"
             : a.service().drafts ? "the service drafts already"

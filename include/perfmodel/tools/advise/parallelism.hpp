@@ -137,7 +137,7 @@ inline technique shared_prompt(const adviser& a) {
     t.why = shape == nullptr ? "the law has grouped-query attention" : "no link between devices";
     return t;
   }
-  const double tensor = a.runs().layout.tensor, tokens = computed_tokens(a.load());
+  const double tensor = a.runs().layout.tensor, tokens = uncached_tokens(a.load());
   ring_attention ring{.ranks = 2,
                       .tokens = (std::max)(2.0, tokens),
                       .query_heads = (std::max)(1.0, shape->query_heads / tensor),

@@ -33,7 +33,7 @@ namespace detail {
 /// Batches in which none joins, of which nothing is known of evictions.
 inline void batch_statically(advised_service& s) {
   s.load.scheduler = scheduling::static_batches;
-  s.load.preempts.reset();
+  s.load.preemption_mode.reset();
 }
 
 /// A bound of static batches has neither other prompts nor a longest answer: both added.
@@ -69,7 +69,7 @@ inline technique continuous_batching(const adviser& stated) {
         if (fixed) s.load.scheduler.reset();
       },
       !fixed);
-  if (!fixed && a.now().first_token.size() == 0) batches_by_bound(t, a);
+  if (!fixed && a.now().ttft_distribution.size() == 0) batches_by_bound(t, a);
   t.why += say("; ", at_once, " sequences decode at once");
   if (assumed) t.why += ", of lengths that are assumed to vary by their mean";
   if (at_once <= 1.0) t.harmful = true;
@@ -132,7 +132,7 @@ inline technique prefix_cache(const adviser& a) {
   const technique_words words{"prefix_cache", "scheduling",
                               "blocks that are kept for later prompts",
                               "prefixes are not shared: nothing is found"};
-  const double found = found_of(a.runs(), a.load()).prefix_hit;
+  const double found = resolve_prefix_hit(a.runs(), a.load()).prefix_hit;
   if (found > 0.0) {
     const auto forget = [](advised_service& s) {
       s.load.prefix_hit = 0.0;
@@ -187,11 +187,11 @@ inline technique disaggregation(const adviser& a) {
   const interconnect& fabric = s.runs.device.fabric;
   const bool link =
       fabric.exists() ? fabric.bandwidth.is_stated() : s.runs.device.host.bandwidth.is_stated();
-  if (s.pools || s.drafts || s.load.preempts || !link || (s.copies < 2.0 && !halves)) {
+  if (s.pools || s.drafts || s.load.preemption_mode || !link || (s.copies < 2.0 && !halves)) {
     best.in_use = s.pools.has_value();
     best.why = s.pools           ? "prompts have a pool of their own already"
                : s.drafts        ? "nothing is known of drafts in pools"
-               : s.load.preempts ? "nothing is known of evictions in pools"
+               : s.load.preemption_mode ? "nothing is known of evictions in pools"
                : !link           ? "no link is stated between devices"
                                  : "there are no two groups of devices";
     return best;
